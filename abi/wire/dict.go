@@ -1,0 +1,36 @@
+// Package wire holds the plain column types of a snapshot. It depends on the
+// standard library only, so that hosts, guests and tests share it.
+package wire
+
+// Dict interns strings as ids. Id 0 means absent, so the empty string has an id
+// of its own. Ids carry no order, and are valid within one epoch: a Dict only
+// grows, and a new epoch is a new Dict.
+type Dict struct {
+	ids     map[string]uint32
+	strings []string
+}
+
+// NewDict returns an empty dictionary.
+func NewDict() *Dict {
+	return &Dict{ids: make(map[string]uint32), strings: []string{""}}
+}
+
+// Intern returns the id of s and gives it one if it has none.
+func (d *Dict) Intern(s string) uint32 {
+	id, ok := d.ids[s]
+	if !ok {
+		id = uint32(len(d.strings))
+		d.ids[s] = id
+		d.strings = append(d.strings, s)
+	}
+	return id
+}
+
+// Lookup returns the id of s, or 0 if no row ever held s in this epoch.
+func (d *Dict) Lookup(s string) uint32 { return d.ids[s] }
+
+// String returns the string of an id; the empty string for 0.
+func (d *Dict) String(id uint32) string { return d.strings[id] }
+
+// Len returns the number of ids, the absent one included.
+func (d *Dict) Len() int { return len(d.strings) }

@@ -1,0 +1,63 @@
+package state
+
+import "slices"
+
+// Value is what a plugin keeps in a CycleState between two points of one cycle.
+// Clone returns a copy that what-if calls may change; a value that is never
+// changed after it was written returns itself.
+type Value interface{ Clone() Value }
+
+// CycleState holds the values that plugins keep during one scheduling and
+// binding cycle, by (plugin, key). It belongs to one goroutine at a time; values
+// written up to PreFilter and PreScore may be read by several.
+type CycleState struct{ entries []entry }
+
+type entry struct {
+	plugin, key string
+	value       Value
+}
+
+// Read returns the value of a key, or nil.
+func (s *CycleState) Read(plugin, key string) Value {
+	for i := range s.entries {
+		if e := &s.entries[i]; e.key == key && e.plugin == plugin {
+			return e.value
+		}
+	}
+	return nil
+}
+
+// Write sets the value of a key; nil deletes it.
+func (s *CycleState) Write(plugin, key string, value Value) {
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.key != key || e.plugin != plugin {
+			continue
+		}
+		if value == nil {
+			s.entries = slices.Delete(s.entries, i, i+1)
+			return
+		}
+		e.value = value
+		return
+	}
+	if value != nil {
+		s.entries = append(s.entries, entry{plugin: plugin, key: key, value: value})
+	}
+}
+
+// Clone returns a copy whose values are clones.
+func (s *CycleState) Clone() *CycleState {
+	c := &CycleState{entries: make([]entry, len(s.entries))}
+	for i, e := range s.entries {
+		e.value = e.value.Clone()
+		c.entries[i] = e
+	}
+	return c
+}
+
+// Reset forgets all values.
+func (s *CycleState) Reset() {
+	clear(s.entries)
+	s.entries = s.entries[:0]
+}

@@ -1,0 +1,135 @@
+package state
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// NodeImage is an image present on a node, under one of its names.
+type NodeImage struct {
+	Name string
+	Size int64 // bytes
+}
+
+// Node is a node decoded once. It is immutable; a change of the object makes a
+// new Node.
+type Node struct {
+	// Object is the API's object. It is shared with informers: never write to it.
+	Object      *v1.Node
+	Name        string
+	Allocatable Resources
+	// Images has an entry for each name of each image, sorted by name.
+	Images []NodeImage
+}
+
+// NewNode compiles a node.
+func NewNode(object *v1.Node) *Node {
+	n := &Node{Object: object, Name: object.Name, Allocatable: NewResources(object.Status.Allocatable)}
+	for i := range object.Status.Images {
+		image := &object.Status.Images[i]
+		for _, name := range image.Names {
+			n.Images = append(n.Images, NodeImage{Name: name, Size: image.SizeBytes})
+		}
+	}
+	slices.SortFunc(n.Images, func(a, b NodeImage) int { return strings.Compare(a.Name, b.Name) })
+	n.Images = slices.CompactFunc(n.Images, func(a, b NodeImage) bool { return a.Name == b.Name })
+	return n
+}
+
+// Changes returns the events that the change from old to n amounts to. A change
+// that no plugin can read amounts to none.
+func (n *Node) Changes(old *Node) []ClusterEvent {
+	var out []ClusterEvent
+	add := func(a Action) { out = append(out, ClusterEvent{Resource: NodeResource, Action: a}) }
+	a, b := old.Object, n.Object
+	if a.Spec.Unschedulable != b.Spec.Unschedulable || !equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) {
+		add(UpdateNodeTaint)
+	}
+	if !equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable) {
+		add(UpdateNodeAllocatable)
+	}
+	if !maps.Equal(a.Labels, b.Labels) {
+		add(UpdateNodeLabel)
+	}
+	if !maps.Equal(conditions(a), conditions(b)) {
+		add(UpdateNodeCondition)
+	}
+	if !maps.Equal(a.Annotations, b.Annotations) {
+		add(UpdateNodeAnnotation)
+	}
+	if !slices.Equal(a.Status.DeclaredFeatures, b.Status.DeclaredFeatures) {
+		add(UpdateNodeDeclaredFeature)
+	}
+	return out
+}
+
+// conditions leaves out heartbeat times and messages: they change all the time.
+func conditions(n *v1.Node) map[v1.NodeConditionType]v1.ConditionStatus {
+	out := make(map[v1.NodeConditionType]v1.ConditionStatus, len(n.Status.Conditions))
+	for i := range n.Status.Conditions {
+		out[n.Status.Conditions[i].Type] = n.Status.Conditions[i].Status
+	}
+	return out
+}
+
+// Changes returns the events that the change from old to p amounts to.
+func (p *Pod) Changes(old *Pod) []ClusterEvent {
+	resource := UnscheduledPodResource
+	if p.NodeName() != "" {
+		resource = AssignedPodResource
+	}
+	var out []ClusterEvent
+	add := func(a Action) { out = append(out, ClusterEvent{Resource: resource, Action: a}) }
+	a, b := old.Object, p.Object
+	if !maps.Equal(a.Labels, b.Labels) {
+		add(UpdatePodLabel)
+	}
+	if scaledDown(&old.Requests, &p.Requests) {
+		add(UpdatePodScaleDown)
+	}
+	if len(a.Spec.SchedulingGates) > 0 && len(b.Spec.SchedulingGates) == 0 {
+		add(UpdatePodSchedulingGatesEliminated)
+	}
+	if len(a.Spec.Tolerations) != len(b.Spec.Tolerations) {
+		add(UpdatePodToleration)
+	}
+	if !equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses) {
+		add(UpdatePodGeneratedResourceClaim)
+	}
+	if len(out) == 0 {
+		add(UpdateOther)
+	}
+	return out
+}
+
+func scaledDown(old, now *Resources) bool {
+	if now.MilliCPU < old.MilliCPU || now.Memory < old.Memory || now.EphemeralStorage < old.EphemeralStorage {
+		return true
+	}
+	for _, s := range old.Scalars {
+		if now.Scalar(s.Name) < s.Value {
+			return true
+		}
+	}
+	return false
+}
+
+// TaintEffect converts the API's effect; 0 is an effect that the API does not
+// know, which no toleration and no filter looks at.
+func TaintEffect(e v1.TaintEffect) wire.Effect {
+	switch e {
+	case v1.TaintEffectNoSchedule:
+		return wire.NoSchedule
+	case v1.TaintEffectPreferNoSchedule:
+		return wire.PreferNoSchedule
+	case v1.TaintEffectNoExecute:
+		return wire.NoExecute
+	}
+	return 0
+}

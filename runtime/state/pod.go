@@ -1,0 +1,246 @@
+package state
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	resourcehelper "k8s.io/component-helpers/resource"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// What a container without a request counts in scores, as in kube-scheduler.
+const (
+	// DefaultMilliCPURequest is in thousandths of a CPU.
+	DefaultMilliCPURequest int64 = 100
+	// DefaultMemoryRequest is in bytes.
+	DefaultMemoryRequest int64 = 200 * 1024 * 1024
+)
+
+// AnyIP is the host IP that stands for every address of a node.
+const AnyIP = "0.0.0.0"
+
+// HostPort is a port of the node that a pod asks for.
+type HostPort struct {
+	IP       string
+	Port     uint16
+	Protocol wire.Protocol
+}
+
+// Pod is a pod decoded once: what plugins ask of it again and again is compiled.
+// A Pod is immutable; a change of the object makes a new Pod.
+type Pod struct {
+	// Object is the API's object. It is shared with informers: never write to it.
+	Object *v1.Pod
+
+	UID       types.UID
+	Namespace string
+	Name      string
+	Profile   string // spec.schedulerName
+	Priority  int32
+
+	// Requests is what the pod asks for, with sidecars, overhead, pod-level
+	// resources and in-place resizes counted (KEP-753, KEP-688, KEP-2837,
+	// KEP-1287). Pods is 1.
+	Requests Resources
+	// NonZeroCPU (milli-CPU) and NonZeroMemory (bytes) are the requests with
+	// defaults for containers that have none; scores use them.
+	NonZeroCPU, NonZeroMemory int64
+
+	// Selector is spec.nodeSelector, compiled; all must hold.
+	Selector []Requirement
+	// HasRequired tells required node affinity without a term that can match
+	// (which matches nothing) from no required node affinity.
+	HasRequired bool
+	// Required is the ORed terms of required node affinity.
+	Required []Term
+	// Preferred is the terms of preferred node affinity.
+	Preferred []Term
+	// Tolerations is spec.tolerations.
+	Tolerations []v1.Toleration
+	// HostPorts is what the pod's containers and sidecars bind on the node.
+	HostPorts []HostPort
+	// Images is the images of init containers and containers, normalised, one
+	// entry a container.
+	Images []string
+	// Features is what the spec asks for.
+	Features Feature
+}
+
+// NewPod compiles a pod.
+func NewPod(object *v1.Pod) *Pod {
+	p := &Pod{
+		Object:      object,
+		UID:         object.UID,
+		Namespace:   object.Namespace,
+		Name:        object.Name,
+		Profile:     object.Spec.SchedulerName,
+		Priority:    corev1helpers.PodPriority(object),
+		Selector:    CompileNodeSelector(object.Spec.NodeSelector),
+		Tolerations: object.Spec.Tolerations,
+		HostPorts:   hostPorts(object),
+		Images:      images(object),
+		Features:    FeaturesOf(object),
+	}
+	p.Requests, p.NonZeroCPU, p.NonZeroMemory = requests(object)
+	if r := &p.Requests; r.MilliCPU != 0 || r.Memory != 0 || r.EphemeralStorage != 0 || len(r.Scalars) > 0 {
+		p.Features |= FeatureRequests
+	}
+	p.Requests.Pods = 1
+	if len(p.HostPorts) > 0 {
+		p.Features |= FeatureHostPorts
+	}
+	if a := object.Spec.Affinity; a != nil && a.NodeAffinity != nil {
+		if required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+			p.HasRequired = true
+			p.Required = CompileTerms(required.NodeSelectorTerms)
+		}
+		p.Preferred = CompilePreferred(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return p
+}
+
+// Key returns "namespace/name".
+func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
+
+// NodeName returns spec.nodeName, empty while the pod is unbound.
+func (p *Pod) NodeName() string { return p.Object.Spec.NodeName }
+
+// NominatedNode returns status.nominatedNodeName.
+func (p *Pod) NominatedNode() string { return p.Object.Status.NominatedNodeName }
+
+// On returns the pod as bound to a node and with a patch applied. The object is
+// copied.
+func (p *Pod) On(node string, patch Patch) *Pod {
+	c := *p
+	c.Object = p.Object.DeepCopy()
+	c.Object.Spec.NodeName = node
+	patch.Apply(c.Object)
+	return &c
+}
+
+// Patch is what a plugin writes on a pod when it reserves: annotations and
+// labels, key by key. The empty value is a value.
+type Patch struct {
+	Annotations map[string]string
+	Labels      map[string]string
+}
+
+// Empty reports whether the patch changes nothing.
+func (p Patch) Empty() bool { return len(p.Annotations) == 0 && len(p.Labels) == 0 }
+
+// Merge returns a patch that does p, then o.
+func (p Patch) Merge(o Patch) Patch {
+	return Patch{Annotations: merged(p.Annotations, o.Annotations), Labels: merged(p.Labels, o.Labels)}
+}
+
+// Apply writes the patch on an object that the caller owns.
+func (p Patch) Apply(object *v1.Pod) {
+	if len(p.Annotations) > 0 {
+		object.Annotations = merged(object.Annotations, p.Annotations)
+	}
+	if len(p.Labels) > 0 {
+		object.Labels = merged(object.Labels, p.Labels)
+	}
+}
+
+func merged(a, b map[string]string) map[string]string {
+	out := make(map[string]string, len(a)+len(b))
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
+func requests(pod *v1.Pod) (r Resources, cpu, memory int64) {
+	options := resourcehelper.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	}
+	list := resourcehelper.PodRequests(pod, options)
+	options.NonMissingContainerRequests = missing(pod, list)
+	nonZero := list
+	if len(options.NonMissingContainerRequests) > 0 {
+		nonZero = resourcehelper.PodRequests(pod, options)
+	}
+	return NewResources(list), nonZero.Cpu().MilliValue(), nonZero.Memory().Value()
+}
+
+// missing returns the requests to assume for containers that have none. With
+// pod-level resources (KEP-2837) only what the pod leaves open is assumed.
+func missing(pod *v1.Pod, list v1.ResourceList) v1.ResourceList {
+	podLevel := resourcehelper.IsPodLevelRequestsSet(pod)
+	out := v1.ResourceList{}
+	if _, set := list[v1.ResourceCPU]; !podLevel || !set {
+		out[v1.ResourceCPU] = *resource.NewMilliQuantity(DefaultMilliCPURequest, resource.DecimalSI)
+	}
+	if _, set := list[v1.ResourceMemory]; !podLevel || !set {
+		out[v1.ResourceMemory] = *resource.NewQuantity(DefaultMemoryRequest, resource.DecimalSI)
+	}
+	return out
+}
+
+// hostPorts returns the ports of containers, and of init containers that go on
+// running beside them (KEP-753).
+func hostPorts(pod *v1.Pod) []HostPort {
+	var out []HostPort
+	add := func(c *v1.Container) {
+		for i := range c.Ports {
+			port := &c.Ports[i]
+			if port.HostPort <= 0 {
+				continue
+			}
+			ip := port.HostIP
+			if ip == "" {
+				ip = AnyIP
+			}
+			out = append(out, HostPort{IP: ip, Port: uint16(port.HostPort), Protocol: protocol(port.Protocol)})
+		}
+	}
+	for i := range pod.Spec.Containers {
+		add(&pod.Spec.Containers[i])
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
+			add(c)
+		}
+	}
+	return out
+}
+
+func protocol(p v1.Protocol) wire.Protocol {
+	switch p {
+	case v1.ProtocolUDP:
+		return wire.UDP
+	case v1.ProtocolSCTP:
+		return wire.SCTP
+	}
+	return wire.TCP
+}
+
+func images(pod *v1.Pod) []string {
+	out := make([]string, 0, len(pod.Spec.InitContainers)+len(pod.Spec.Containers))
+	for i := range pod.Spec.InitContainers {
+		out = append(out, NormalImageName(pod.Spec.InitContainers[i].Image))
+	}
+	for i := range pod.Spec.Containers {
+		out = append(out, NormalImageName(pod.Spec.Containers[i].Image))
+	}
+	return out
+}
+
+// NormalImageName appends ":latest" to an image name that has neither tag nor
+// digest, as the CRI reports it.
+func NormalImageName(name string) string {
+	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {
+		return name + ":latest"
+	}
+	return name
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

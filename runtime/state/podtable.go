@@ -1,0 +1,98 @@
+package state
+
+import (
+	"unsafe"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// PodTable holds the columns of the pods table. A placed pod keeps its slot as
+// long as it is placed; slots of pods that are gone are empty until reused.
+type PodTable struct {
+	// Pod is the decoded object, nil for an empty slot.
+	Pod []*Pod
+	// Namespace is a string id.
+	Namespace []uint32
+	Priority  []int32
+	// MilliCPU and Memory (bytes) are what the pod requests.
+	MilliCPU, Memory []int64
+	// Labels is sorted by key id.
+	Labels wire.Ragged[wire.Pair]
+
+	generation []uint64
+	base       int // slots that the cache knows; spare ones for overlays follow
+	scratch    pairScratch
+}
+
+func newPodTable() PodTable { return PodTable{} }
+
+// ensure makes the table have at least n slots.
+func (t *PodTable) ensure(n int) {
+	for len(t.Pod) < n {
+		t.Pod = append(t.Pod, nil)
+		t.Namespace = append(t.Namespace, 0)
+		t.Priority = append(t.Priority, 0)
+		t.MilliCPU = append(t.MilliCPU, 0)
+		t.Memory = append(t.Memory, 0)
+		t.generation = append(t.generation, 0)
+	}
+	t.Labels.Resize(len(t.Pod))
+}
+
+// write writes a slot if it holds an older generation, and returns the number of
+// bytes written.
+func (t *PodTable) write(p *PlacedPod, strings *wire.Dict) (bytes int) {
+	if int(p.Slot) >= t.base {
+		t.base = int(p.Slot) + 1
+		t.ensure(t.base)
+	}
+	if t.generation[p.Slot] == p.Generation {
+		return 0
+	}
+	t.generation[p.Slot] = p.Generation
+	return t.fill(p.Slot, p.Pod, strings)
+}
+
+func (t *PodTable) fill(slot uint32, pod *Pod, strings *wire.Dict) (bytes int) {
+	t.Pod[slot] = pod
+	t.Namespace[slot] = strings.Intern(pod.Namespace)
+	t.Priority[slot] = pod.Priority
+	t.MilliCPU[slot] = pod.Requests.MilliCPU
+	t.Memory[slot] = pod.Requests.Memory
+	pairs := t.scratch.intern(pod.Object.Labels, strings)
+	return podBytes + int(unsafe.Sizeof(wire.Pair{}))*t.Labels.Set(slot, pairs)
+}
+
+// podBytes is what a slot holds without its labels.
+const podBytes = 8 + 4 + 4 + 8 + 8
+
+// clear empties a slot, so that nothing of a pod stays behind, and returns the
+// number of bytes written.
+func (t *PodTable) clear(slot uint32) (bytes int) {
+	if int(slot) >= len(t.Pod) {
+		return 0
+	}
+	t.Pod[slot], t.Namespace[slot], t.Priority[slot], t.generation[slot] = nil, 0, 0, 0
+	t.MilliCPU[slot], t.Memory[slot] = 0, 0
+	t.Labels.Set(slot, nil)
+	return podBytes
+}
+
+// spare adds a slot for a pod that only overlays hold.
+func (t *PodTable) spare(pod *Pod, strings *wire.Dict) uint32 {
+	slot := len(t.Pod)
+	t.ensure(slot + 1)
+	t.fill(uint32(slot), pod, strings)
+	return uint32(slot)
+}
+
+// dropSpares removes the slots that overlays added.
+func (t *PodTable) dropSpares() {
+	if len(t.Pod) == t.base {
+		return
+	}
+	t.Labels.Resize(t.base)
+	clear(t.Pod[t.base:])
+	t.Pod, t.Namespace, t.Priority = t.Pod[:t.base], t.Namespace[:t.base], t.Priority[:t.base]
+	t.MilliCPU, t.Memory, t.generation = t.MilliCPU[:t.base], t.Memory[:t.base], t.generation[:t.base]
+}

@@ -1,0 +1,112 @@
+package state
+
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Scalar is an amount of a resource that has no field of its own in Resources:
+// an extended resource, huge pages, or an attachable-volume count.
+type Scalar struct {
+	Name  v1.ResourceName
+	Value int64
+}
+
+// Resources is a vector of resource amounts. The zero value is nothing.
+type Resources struct {
+	MilliCPU         int64 // thousandths of a CPU
+	Memory           int64 // bytes
+	EphemeralStorage int64 // bytes
+	Pods             int64 // count
+	// Scalars is sorted by name and has one entry a name.
+	Scalars []Scalar
+}
+
+// NewResources converts a resource list of the API. Names that the scheduler
+// does not account for (those without a domain that it does not know) are left
+// out, as kube-scheduler does.
+func NewResources(list v1.ResourceList) Resources {
+	var r Resources
+	for name, quantity := range list {
+		switch name {
+		case v1.ResourceCPU:
+			r.MilliCPU = quantity.MilliValue()
+		case v1.ResourceMemory:
+			r.Memory = quantity.Value()
+		case v1.ResourceEphemeralStorage:
+			r.EphemeralStorage = quantity.Value()
+		case v1.ResourcePods:
+			r.Pods = quantity.Value()
+		default:
+			if IsScalarResource(name) {
+				r.Scalars = append(r.Scalars, Scalar{Name: name, Value: quantity.Value()})
+			}
+		}
+	}
+	slices.SortFunc(r.Scalars, func(a, b Scalar) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return r
+}
+
+// Scalar returns the amount of a scalar resource, 0 if there is none.
+func (r *Resources) Scalar(name v1.ResourceName) int64 {
+	for i := range r.Scalars {
+		if r.Scalars[i].Name == name {
+			return r.Scalars[i].Value
+		}
+	}
+	return 0
+}
+
+// Add adds o to r.
+func (r *Resources) Add(o *Resources) { r.accumulate(o, 1) }
+
+// Sub subtracts o from r. A scalar that reaches zero keeps its entry.
+func (r *Resources) Sub(o *Resources) { r.accumulate(o, -1) }
+
+func (r *Resources) accumulate(o *Resources, sign int64) {
+	r.MilliCPU += sign * o.MilliCPU
+	r.Memory += sign * o.Memory
+	r.EphemeralStorage += sign * o.EphemeralStorage
+	r.Pods += sign * o.Pods
+	for _, s := range o.Scalars {
+		i, found := slices.BinarySearchFunc(r.Scalars, s.Name, func(e Scalar, name v1.ResourceName) int {
+			return strings.Compare(string(e.Name), string(name))
+		})
+		if !found {
+			r.Scalars = slices.Insert(r.Scalars, i, Scalar{Name: s.Name})
+		}
+		r.Scalars[i].Value += sign * s.Value
+	}
+}
+
+// Clone returns a copy that shares nothing with r.
+func (r *Resources) Clone() Resources {
+	c := *r
+	c.Scalars = slices.Clone(r.Scalars)
+	return c
+}
+
+// IsScalarResource reports whether the scheduler accounts for a resource beyond
+// cpu, memory, ephemeral-storage and pods: extended resources, huge pages,
+// native resources with the kubernetes.io/ prefix, and attachable volumes.
+func IsScalarResource(name v1.ResourceName) bool {
+	s := string(name)
+	return IsExtendedResource(name) ||
+		strings.HasPrefix(s, v1.ResourceHugePagesPrefix) ||
+		strings.Contains(s, v1.ResourceDefaultNamespacePrefix) ||
+		strings.HasPrefix(s, v1.ResourceAttachableVolumesPrefix)
+}
+
+// IsExtendedResource reports whether a name is that of an extended resource: it
+// has a domain other than kubernetes.io, does not begin with "requests.", and
+// can stand in a resource quota.
+func IsExtendedResource(name v1.ResourceName) bool {
+	s := string(name)
+	return strings.Contains(s, "/") &&
+		!strings.Contains(s, v1.ResourceDefaultNamespacePrefix) &&
+		!strings.HasPrefix(s, v1.DefaultResourceRequestsPrefix) &&
+		len(validation.IsQualifiedName(v1.DefaultResourceRequestsPrefix+s)) == 0
+}

@@ -1,0 +1,160 @@
+package state
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// Snapshot is the cluster as one scheduling cycle sees it: a nodes table of one
+// row a node, and a pods table of one slot a placed pod. The cache updates it
+// between cycles, writing changed rows only; during a cycle nothing changes but
+// overlay rows.
+//
+// Rows 0 … Len()-1 are nodes. Rows from Capacity() up are overlays: hypothetical
+// nodes that what-if calls address by explicit index and that no filter or score
+// over the cluster sees.
+//
+// Strings in columns are ids of Strings and are valid within one Epoch.
+type Snapshot struct {
+	// Epoch counts dictionaries, Generation counts updates.
+	Epoch, Generation uint64
+	Strings           *wire.Dict
+	Nodes             NodeTable
+	Pods              PodTable
+
+	// BytesWritten counts what updates wrote into columns, so that tests can
+	// hold the cost of an update against the size of the change.
+	BytesWritten uint64
+
+	index map[string]uint32
+	began sizes // when everything was live, for the end of the epoch
+}
+
+// sizes is how much there is of what only a new epoch can shed.
+type sizes struct{ strings, resources, taintSets int }
+
+func (s *Snapshot) sizes() sizes {
+	return sizes{strings: s.Strings.Len(), resources: len(s.Nodes.Resources), taintSets: len(s.Nodes.TaintSets)}
+}
+
+// NewSnapshot returns a snapshot without nodes.
+func NewSnapshot() *Snapshot {
+	s := &Snapshot{}
+	s.beginEpoch()
+	return s
+}
+
+// beginEpoch empties the snapshot and starts a new dictionary.
+func (s *Snapshot) beginEpoch() {
+	s.Epoch++
+	s.Strings = wire.NewDict()
+	s.index = make(map[string]uint32)
+	s.Nodes = newNodeTable(s.Strings)
+	s.Pods = newPodTable()
+}
+
+// Len returns the number of nodes, which are rows 0 … Len()-1.
+func (s *Snapshot) Len() int { return s.Nodes.n }
+
+// Capacity returns the number of rows that fit before columns must grow, which
+// is also the index of the first overlay row.
+func (s *Snapshot) Capacity() int { return s.Nodes.capacity }
+
+// Row returns the row of a node.
+func (s *Snapshot) Row(name string) (uint32, bool) {
+	row, ok := s.index[name]
+	return row, ok
+}
+
+// Name returns the name of the node of a row, overlay rows included.
+func (s *Snapshot) Name(row uint32) string { return s.Nodes.Node[row].Name }
+
+// ResourceIndex returns the index of a resource in Nodes.Resources, or -1 when
+// no node and no placed pod of this epoch had it.
+func (s *Snapshot) ResourceIndex(name v1.ResourceName) int {
+	if i, ok := s.Nodes.resourceIndex[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// Update writes what changed since the last update. infos are the nodes by row;
+// dirty are the rows that may differ; freed are slots that lost their pod. Rows
+// are compared by generation, so a row that is named without need costs little.
+//
+// It reports whether the dictionary, the resource columns or the taint sets have
+// outgrown what is live, in which case the caller calls Rebuild.
+func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32) (stale bool) {
+	s.Generation++
+	s.DropOverlays()
+	for _, slot := range freed {
+		s.BytesWritten += uint64(s.Pods.clear(slot))
+	}
+	s.resize(len(infos))
+	for _, row := range dirty {
+		if int(row) < len(infos) {
+			s.writeRow(row, infos[row])
+		}
+	}
+	s.Nodes.Labels.promote(s.Nodes.n)
+	return s.stale()
+}
+
+// stale reports whether more than half of what the epoch has collected is dead.
+func (s *Snapshot) stale() bool {
+	now := s.sizes()
+	return now.strings > 2*s.began.strings+4096 ||
+		now.resources > 2*s.began.resources+16 ||
+		now.taintSets > 2*s.began.taintSets+1024
+}
+
+// Rebuild writes everything anew in a new epoch with a new dictionary.
+func (s *Snapshot) Rebuild(infos []*NodeInfo) {
+	s.Generation++
+	s.beginEpoch()
+	s.resize(len(infos))
+	for row, info := range infos {
+		s.writeRow(uint32(row), info)
+	}
+	s.Nodes.Labels.promote(s.Nodes.n)
+	s.began = s.sizes()
+}
+
+// resize sets the number of rows. Rows that fall away leave the index unless the
+// node has another row by now.
+func (s *Snapshot) resize(n int) {
+	for row := n; row < s.Nodes.n; row++ {
+		s.forget(uint32(row))
+	}
+	s.Nodes.resize(n)
+}
+
+// forget removes a row's node from the index and from sums over rows.
+func (s *Snapshot) forget(row uint32) {
+	node := s.Nodes.Node[row]
+	if node == nil {
+		return
+	}
+	if s.index[node.Name] == row {
+		delete(s.index, node.Name)
+	}
+	s.Nodes.clear(row)
+}
+
+func (s *Snapshot) writeRow(row uint32, info *NodeInfo) {
+	t := &s.Nodes
+	if t.ObjectGeneration[row] != info.ObjectGeneration {
+		if old := t.Node[row]; old != nil && old.Name != info.Name && s.index[old.Name] == row {
+			delete(s.index, old.Name)
+		}
+		s.index[info.Name] = row
+		s.BytesWritten += uint64(t.writeObject(row, info))
+	}
+	if t.PodsGeneration[row] != info.PodsGeneration {
+		for i := range info.Pods {
+			s.BytesWritten += uint64(s.Pods.write(&info.Pods[i], s.Strings))
+		}
+		s.BytesWritten += uint64(t.writePods(row, info))
+	}
+}
