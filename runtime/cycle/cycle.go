@@ -1,0 +1,171 @@
+// Package cycle decides where one pod goes: it runs a pod through a pipeline
+// over a snapshot and returns a Decision. It changes nothing outside itself but
+// overlay rows of the snapshot; the scheduler carries the decision out.
+package cycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// TieBreak chooses among nodes of equal score.
+type TieBreak uint8
+
+// The tie-breaks.
+const (
+	// Random takes any of the best nodes, by the cycle's seed.
+	Random TieBreak = iota
+	// First takes the best node of the lowest rank in the snapshot.
+	First
+)
+
+// ParseTieBreak returns the tie-break of a name.
+func ParseTieBreak(name string) (TieBreak, error) {
+	switch name {
+	case "random":
+		return Random, nil
+	case "first":
+		return First, nil
+	}
+	return 0, fmt.Errorf("tie-break %q is neither random nor first", name)
+}
+
+// Config is how decisions are made.
+type Config struct {
+	TieBreak TieBreak
+	// Candidates is how many of the best nodes an Attempt lists; 0 means 5.
+	Candidates int
+}
+
+// Cycle runs scheduling cycles. It belongs to one goroutine, and reuses its
+// buffers: a Decision's Attempt is valid until the next cycle.
+type Cycle struct {
+	config Config
+	runs   map[*pipeline.Pipeline]*pipeline.Run
+	// start is where the next search for enough feasible nodes begins.
+	start   int
+	attempt report.Attempt
+	rows    []uint32
+	groups  map[group]int
+}
+
+// group identifies nodes that one plugin rejected with one reason set.
+type group struct{ plugin, code, reason int }
+
+// New returns a Cycle.
+func New(config Config) *Cycle {
+	if config.Candidates == 0 {
+		config.Candidates = 5
+	}
+	return &Cycle{config: config, runs: make(map[*pipeline.Pipeline]*pipeline.Run), groups: make(map[group]int)}
+}
+
+// Input is what one decision depends on.
+type Input struct {
+	Context     context.Context
+	Snapshot    *state.Snapshot
+	Pod         *state.QueuedPod
+	Pipeline    *pipeline.Pipeline
+	Nominations state.Nominations
+	// Seed is this decision's own random number.
+	Seed uint64
+	// Sequence numbers decisions from 1.
+	Sequence uint64
+}
+
+// Decision is the result of a cycle.
+type Decision struct {
+	Pod *state.QueuedPod
+	// Node is the chosen node; nil when there is none.
+	Node *state.Node
+	// Status says why there is none; nil when there is one.
+	Status *plugin.Status
+	// Rejectors and Pending are the plugins that rejected the pod, sorted;
+	// Pending is those that did so with that code. Both are empty after an
+	// Error, and when the cluster has no node.
+	Rejectors, Pending []string
+	// Nomination is what PostFilter decided.
+	Nomination plugin.PostFilterResult
+	// State is the plugins' state, which lives on in the binding cycle.
+	State *state.CycleState
+	// Attempt is the record of the cycle.
+	Attempt *report.Attempt
+}
+
+// errNoNodes is the rejection of a pod while the cluster has no node.
+var errNoNodes = errors.New("no nodes available to schedule pods")
+
+// Schedule decides where the pod goes.
+func (c *Cycle) Schedule(in Input) Decision {
+	watch := clock.Start()
+	run, ok := c.runs[in.Pipeline]
+	if !ok {
+		run = in.Pipeline.NewRun()
+		c.runs[in.Pipeline] = run
+	}
+	pod := in.Pod.Pod
+	d := Decision{Pod: in.Pod, State: &state.CycleState{}}
+	c.attempt = report.Attempt{
+		Sequence: in.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: in.Pipeline.Profile(),
+		Try: in.Pod.Attempts, Nodes: in.Snapshot.Len(),
+		Rejections: c.attempt.Rejections[:0], Candidates: c.attempt.Candidates[:0], Timings: c.attempt.Timings[:0],
+	}
+	d.Attempt = &c.attempt
+	s := search{
+		cycle: c, run: run, in: &in, d: &d, attempt: &c.attempt,
+		input: plugin.Cycle{
+			Context: in.Context, Snapshot: in.Snapshot, Pod: pod, State: d.State,
+			Seed: in.Seed, Nominations: in.Nominations,
+		},
+	}
+	s.place()
+	c.attempt.Code = d.Status.CodeOf()
+	c.attempt.Nominated = d.Nomination.NominatedNode
+	if d.Node != nil {
+		c.attempt.Node = d.Node.Name
+	} else if c.attempt.Message == "" {
+		c.attempt.Message = d.Status.Message()
+	}
+	c.attempt.Timings = run.Timings(c.attempt.Timings)
+	c.attempt.Duration = watch.Elapsed()
+	return d
+}
+
+// feasibleToFind returns how many feasible nodes among n are enough
+// (kube-scheduler's numFeasibleNodesToFind; a percentage that is not given means
+// all nodes).
+func feasibleToFind(percentage *int32, n int) int {
+	const (
+		minFeasible   = 100
+		minPercentage = 5
+	)
+	if n < minFeasible || percentage == nil {
+		return n
+	}
+	p := int(*percentage)
+	if p == 0 {
+		p = max(minPercentage, 50-n/125)
+	}
+	return max(minFeasible, n*p/100)
+}
+
+// fail ends the cycle with something other than verdicts on nodes. A nomination
+// that the pod has is void.
+func (s *search) fail(status *plugin.Status) {
+	s.d.Status = status
+	s.d.Nomination = plugin.PostFilterResult{Override: true}
+}
+
+// unenforced rejects a pod that asks for what nobody sees to.
+func unenforced(f state.Feature) *plugin.Status {
+	return plugin.NewStatus(abi.UnschedulableAndUnresolvable,
+		fmt.Sprintf("pod uses %s, which no enabled plugin enforces", f)).By(pipeline.Enforcement)
+}

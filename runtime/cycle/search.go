@@ -1,0 +1,213 @@
+package cycle
+
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
+)
+
+// search is one run of Schedule.
+type search struct {
+	cycle   *Cycle
+	run     *pipeline.Run
+	in      *Input
+	d       *Decision
+	attempt *report.Attempt
+	input   plugin.Cycle
+}
+
+// place goes from PreFilter to the choice of a node, or to PostFilter.
+func (s *search) place() {
+	snapshot := s.in.Snapshot
+	if snapshot.Len() == 0 {
+		s.fail(&plugin.Status{Code: abi.UnschedulableAndUnresolvable, Err: errNoNodes})
+		return
+	}
+	s.run.Begin(s.input)
+	if f := s.in.Pipeline.Unenforced(s.input.Pod); f != 0 {
+		s.rejectAll(unenforced(f))
+		return
+	}
+	subset, narrowedBy, status := s.run.PreFilter()
+	switch {
+	case status.Rejected():
+		s.d.Rejectors = append(s.d.Rejectors, narrowedBy...)
+		s.rejectAll(status)
+		return
+	case !status.Success():
+		s.fail(status)
+		return
+	}
+	feasible, ok := s.feasible(subset)
+	if !ok {
+		return
+	}
+	s.attempt.Feasible = len(feasible)
+	s.record(subset, narrowedBy)
+	if len(feasible) == 0 {
+		s.d.Rejectors = append(s.d.Rejectors, narrowedBy...)
+		s.noFit()
+		return
+	}
+	s.choose(feasible)
+}
+
+// feasible returns the rows that pass all filters. The nominated node is tried
+// first and alone, since it is likely the only one.
+func (s *search) feasible(subset []uint32) (rows []uint32, ok bool) {
+	if node := s.input.Pod.NominatedNode(); node != "" {
+		if row, known := s.in.Snapshot.Row(node); known {
+			feasible, _, status := s.run.Filter([]uint32{row}, 0, 1)
+			if status.Success() && len(feasible) > 0 {
+				return feasible, true
+			}
+		}
+	}
+	rows = subset
+	if subset == nil {
+		rows = s.run.Rows(s.in.Snapshot.Len())
+	}
+	want := feasibleToFind(s.in.Pipeline.Percentage(), len(rows))
+	if !s.in.Pipeline.Scores() {
+		want = 1
+	}
+	start := 0
+	if want < len(rows) {
+		start = s.cycle.start % len(rows)
+	}
+	feasible, looked, status := s.run.Filter(rows, start, want)
+	s.cycle.start = (s.cycle.start + looked) % s.in.Snapshot.Len()
+	if !status.Success() {
+		s.fail(status)
+		return nil, false
+	}
+	return feasible, true
+}
+
+// rejectAll ends the cycle with one answer for all nodes.
+func (s *search) rejectAll(status *plugin.Status) {
+	codes := s.run.Outcome.Codes
+	for row := range s.in.Snapshot.Len() {
+		codes[row] = status.Code
+	}
+	s.addRejector(status.Plugin, status.Code)
+	s.attempt.PreFilter = status.Message()
+	s.attempt.Rejections = append(s.attempt.Rejections, report.Rejection{
+		Plugin: status.Plugin, Code: status.Code, Reasons: status.AllReasons(),
+		Rows: s.run.Rows(s.in.Snapshot.Len()),
+	})
+	s.noFit()
+}
+
+// noFit gives PostFilter its chance and words the message.
+func (s *search) noFit() {
+	if s.in.Pipeline.PostFilters() {
+		result, status := s.run.PostFilter()
+		s.d.Nomination = result
+		s.attempt.PostFilter = status.Message()
+	} else {
+		s.d.Nomination = plugin.PostFilterResult{Override: true}
+	}
+	counts := make(map[string]int)
+	for i := range s.attempt.Rejections {
+		r := &s.attempt.Rejections[i]
+		for _, reason := range r.Reasons {
+			counts[reason] += len(r.Rows)
+		}
+	}
+	s.attempt.Message = report.NoFit(s.attempt.Nodes, s.attempt.PreFilter, counts, s.attempt.PostFilter)
+	s.d.Status = &plugin.Status{Code: abi.Unschedulable, Reasons: []string{s.attempt.Message}}
+	s.d.Rejectors = sortedSet(s.d.Rejectors)
+	s.d.Pending = sortedSet(s.d.Pending)
+}
+
+func (s *search) addRejector(name string, code abi.Code) {
+	if name == "" {
+		return
+	}
+	s.d.Rejectors = append(s.d.Rejectors, name)
+	if code == abi.Pending {
+		s.d.Pending = append(s.d.Pending, name)
+	}
+}
+
+// record groups the verdicts against nodes by plugin, code and reasons, in the
+// order in which the search met them; nodes that PreFilter left out come last.
+func (s *search) record(subset []uint32, narrowedBy []string) {
+	o, a := &s.run.Outcome, s.attempt
+	a.Evaluated = len(o.Evaluated)
+	clear(s.cycle.groups)
+	rows := s.cycle.rows[:0]
+	// Two passes over the evaluated rows: count groups, then fill one array.
+	sizes := make([]int, 0, 8)
+	for _, row := range o.Evaluated {
+		if o.Codes[row] == abi.Success {
+			continue
+		}
+		name, number := o.Group(row)
+		key := group{plugin: name, code: int(o.Codes[row]), reason: number}
+		i, ok := s.cycle.groups[key]
+		if !ok {
+			i = len(sizes)
+			s.cycle.groups[key] = i
+			sizes = append(sizes, 0)
+			plugin := s.in.Pipeline.Plugins()[name].Name
+			a.Rejections = append(a.Rejections, report.Rejection{Plugin: plugin, Code: o.Codes[row], Reasons: o.Texts(row)})
+			s.addRejector(plugin, o.Codes[row])
+		}
+		sizes[i]++
+	}
+	total := 0
+	for _, n := range sizes {
+		total += n
+	}
+	rows = slices.Grow(rows, total)[:total]
+	s.cycle.rows = rows
+	for i, n := range sizes {
+		a.Rejections[i].Rows = rows[:0:n]
+		rows = rows[n:]
+	}
+	for _, row := range o.Evaluated {
+		if o.Codes[row] == abi.Success {
+			continue
+		}
+		name, number := o.Group(row)
+		r := &a.Rejections[s.cycle.groups[group{plugin: name, code: int(o.Codes[row]), reason: number}]]
+		r.Rows = append(r.Rows, row)
+	}
+	for i := range a.Rejections {
+		slices.Sort(a.Rejections[i].Rows)
+	}
+	if subset != nil {
+		s.recordLeftOut(subset, narrowedBy)
+	}
+}
+
+// recordLeftOut adds the nodes that PreFilter left out, which count as
+// UnschedulableAndUnresolvable.
+func (s *search) recordLeftOut(subset []uint32, narrowedBy []string) {
+	o := &s.run.Outcome
+	rows := make([]uint32, 0, s.in.Snapshot.Len()-len(subset))
+	for row := range uint32(s.in.Snapshot.Len()) {
+		if len(subset) > 0 && subset[0] == row {
+			subset = subset[1:]
+			continue
+		}
+		o.Codes[row] = abi.UnschedulableAndUnresolvable
+		rows = append(rows, row)
+	}
+	if len(rows) > 0 {
+		s.attempt.Rejections = append(s.attempt.Rejections, report.Rejection{
+			Plugin: sortedSet(slices.Clone(narrowedBy))[0], Code: abi.UnschedulableAndUnresolvable,
+			Reasons: []string{pipeline.LeftOut(narrowedBy)}, Rows: rows,
+		})
+	}
+}
+
+func sortedSet(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,116 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Gate is the answer of the PreEnqueue plugins for one pod. A zero Gate admits.
+type Gate struct {
+	Plugin string
+	Reason string
+}
+
+// PreEnqueue asks whether pods may enter the queue and sets out for each. A pod
+// that is gated already is asked at the gating plugin first, since that is where
+// it most likely still is.
+func (p *Pipeline) PreEnqueue(pods []*state.QueuedPod, out []Gate) {
+	clear(out)
+	standing := make([]int, 0, len(pods))
+	for i := range pods {
+		standing = append(standing, i)
+	}
+	for _, s := range p.preEnqueue {
+		var again []int
+		for _, i := range standing {
+			if pods[i].GatedBy == s.info.Name {
+				again = append(again, i)
+			}
+		}
+		p.gate(s, pods, again, out)
+	}
+	for _, s := range p.preEnqueue {
+		var ask []int
+		for _, i := range standing {
+			if out[i].Plugin == "" && pods[i].GatedBy != s.info.Name {
+				ask = append(ask, i)
+			}
+		}
+		p.gate(s, pods, ask, out)
+	}
+}
+
+// gate asks one plugin about the pods at the positions in ask.
+func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask []int, out []Gate) {
+	if len(ask) == 0 {
+		return
+	}
+	batch, answers := make([]*state.Pod, len(ask)), make([]*plugin.Status, len(ask))
+	for j, i := range ask {
+		batch[j] = pods[i].Pod
+	}
+	s.plugin.PreEnqueue(batch, answers)
+	for j, i := range ask {
+		if !answers[j].Success() {
+			out[i] = Gate{Plugin: s.info.Name, Reason: answers[j].Message()}
+		}
+	}
+}
+
+// Requeue says what to do with a parked pod when an event happens.
+type Requeue uint8
+
+// The answers to an event.
+const (
+	// Leave means that the event does not help the pod.
+	Leave Requeue = iota
+	// AfterBackoff means that the pod is to be tried when its backoff is over.
+	AfterBackoff
+	// Immediately means that the pod is to be tried without backoff: a plugin
+	// that said Pending now sees progress.
+	Immediately
+)
+
+// Hint says whether an event makes a parked pod worth another try. Only the
+// plugins that rejected it are asked (KEP-4247). A hint that fails means yes.
+func (p *Pipeline) Hint(event state.ClusterEvent, object state.Object, pod *state.QueuedPod) Requeue {
+	for _, name := range pod.Pending {
+		if p.worth(name, event, object, pod.Pod) {
+			return Immediately
+		}
+	}
+	for _, name := range pod.Rejectors {
+		if !slices.Contains(pod.Pending, name) && p.worth(name, event, object, pod.Pod) {
+			return AfterBackoff
+		}
+	}
+	if pod.GatedBy != "" && p.worth(pod.GatedBy, event, object, pod.Pod) {
+		return AfterBackoff
+	}
+	return Leave
+}
+
+func (p *Pipeline) worth(name string, event state.ClusterEvent, object state.Object, pod *state.Pod) bool {
+	if name == Enforcement {
+		return event.Resource == state.UnscheduledPodResource
+	}
+	events, known := p.events[name]
+	if !known {
+		return true // a plugin that is gone holds nobody back
+	}
+	for i := range events {
+		e := &events[i]
+		if !e.Matches(event) {
+			continue
+		}
+		if e.Hint == nil {
+			return true
+		}
+		if hint, err := e.Hint(pod, object); err != nil || hint == state.Queue {
+			return true
+		}
+	}
+	return false
+}

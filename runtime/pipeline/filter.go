@@ -1,0 +1,239 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Filter runs the filter chain over rows, which are ascending, and returns the
+// feasible ones, ascending.
+//
+// With want below the number of rows the search goes through them from index
+// start on, around the end, and stops at the want-th feasible row, whatever the
+// number of workers; looked tells how many rows it went past. A row's verdict is
+// that of the first plugin that rejected it. A verdict that is neither success
+// nor a rejection fails the attempt; the lowest such row counts.
+func (r *Run) Filter(rows []uint32, start, want int) (feasible []uint32, looked int, status *plugin.Status) {
+	if status := r.filterNominated(rows); !status.Success() {
+		return nil, 0, status
+	}
+	r.feasible = r.feasible[:0]
+	o := &r.Outcome
+	o.Evaluated = o.Evaluated[:0]
+	if want >= len(rows) {
+		r.chain(&r.Cycle, rows)
+		o.Evaluated = append(o.Evaluated, rows...)
+	} else {
+		size := max(want, 256)
+		for looked < len(rows) && len(r.feasible) < want {
+			from := (start + looked) % len(rows)
+			chunk := rows[from:min(from+size, len(rows), from+len(rows)-looked)]
+			r.chain(&r.Cycle, chunk)
+			for _, row := range chunk {
+				looked++
+				o.Evaluated = append(o.Evaluated, row)
+				if o.Codes[row] == abi.Success {
+					if r.feasible = append(r.feasible, row); len(r.feasible) == want {
+						break
+					}
+				}
+			}
+		}
+	}
+	if status := r.firstError(o.Evaluated); status != nil {
+		return nil, len(o.Evaluated), status
+	}
+	if want >= len(rows) {
+		for _, row := range rows {
+			if o.Codes[row] == abi.Success {
+				r.feasible = append(r.feasible, row)
+			}
+		}
+	} else {
+		slices.Sort(r.feasible)
+	}
+	return r.feasible, len(o.Evaluated), nil
+}
+
+// filterNominated runs the chain on rows with nominated pods added, each with a
+// state of its own. Those that fail keep that verdict; the others are judged
+// once more without the nominated pods, since those may go elsewhere.
+func (r *Run) filterNominated(rows []uint32) *plugin.Status {
+	for i := range r.nominated {
+		n := &r.nominated[i]
+		if _, ok := slices.BinarySearch(rows, n.row); !ok {
+			continue
+		}
+		c := r.Cycle
+		c.State = r.Cycle.State.Clone()
+		if status := r.addPods(&c, n.overlay, n.pods); !status.Success() {
+			return status
+		}
+		row := []uint32{n.overlay}
+		r.chain(&c, row)
+		o := &r.Outcome
+		o.Codes[n.row], o.plugins[n.row], o.reasons[n.row] = o.Codes[n.overlay], o.plugins[n.overlay], o.reasons[n.overlay]
+	}
+	return nil
+}
+
+// addPods tells the plugins that pods were added to an overlay row.
+func (r *Run) addPods(c *plugin.Cycle, overlay uint32, pods []*state.Pod) *plugin.Status {
+	for _, pod := range pods {
+		for _, s := range r.p.extensions {
+			if r.skipFilter[s.index] {
+				continue
+			}
+			watch := clock.Start()
+			status := s.plugin.AddPod(c, overlay, pod)
+			r.meter.add(s.index, abi.AddPod, 1, watch)
+			if !status.Success() {
+				return failed(abi.AddPod.String(), s.info.Name, status)
+			}
+		}
+	}
+	return nil
+}
+
+// chain runs the filters in order over those rows that still stand. Neighbours
+// of scope node run block by block, each block through all of them; a filter of
+// scope cluster sees all standing rows in one call.
+func (r *Run) chain(c *plugin.Cycle, rows []uint32) {
+	for i := 0; i < len(r.p.filter); {
+		first := r.p.filter[i]
+		if r.skipFilter[first.index] {
+			i++
+			continue
+		}
+		end := i + 1
+		if first.info.FilterScope == abi.ScopeNode {
+			for end < len(r.p.filter) && (r.skipFilter[r.p.filter[end].index] || r.p.filter[end].info.FilterScope == abi.ScopeNode) {
+				end++
+			}
+		}
+		r.segment(c, r.p.filter[i:end], r.stand(rows), first.info.FilterScope)
+		i = end
+	}
+}
+
+// stand returns the rows that no filter rejected yet.
+func (r *Run) stand(rows []uint32) []uint32 {
+	r.standing = r.standing[:0]
+	for _, row := range rows {
+		if r.Outcome.Codes[row] == abi.Success {
+			r.standing = append(r.standing, row)
+		}
+	}
+	return r.standing
+}
+
+func (r *Run) segment(c *plugin.Cycle, filters []stage[plugin.Filter], rows []uint32, scope abi.Scope) {
+	if len(rows) == 0 {
+		return
+	}
+	r.blocks = r.blocks[:0]
+	if scope == abi.ScopeNode {
+		r.blocks = cut(rows, r.blocks)
+	} else {
+		r.blocks = append(r.blocks, rows)
+	}
+	for len(r.tables) < len(r.blocks) {
+		r.tables = append(r.tables, nil)
+	}
+	r.p.workers.do(len(r.blocks), func(w, block int) {
+		r.block(c, &r.workers[w], filters, r.blocks[block])
+		r.tables[block] = append(r.tables[block][:0], r.workers[w].reasons.texts...)
+	})
+	// Blocks numbered their reasons by themselves; join them in block order, so
+	// that numbers do not depend on who was first.
+	o := &r.Outcome
+	for i, block := range r.blocks {
+		table := r.tables[i]
+		if len(table) == 0 {
+			continue
+		}
+		for _, row := range block {
+			if n := o.reasons[row]; n != 0 && o.Codes[row] != abi.Success {
+				o.reasons[row] = o.table.intern(table[n-1])
+			}
+		}
+	}
+}
+
+// block runs filters over one block of rows, leaving out rows as they fall.
+func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], rows []uint32) {
+	o := &r.Outcome
+	w.rows = append(w.rows[:0], rows...)
+	w.reasons.reset()
+	standing := w.rows
+	for _, s := range filters {
+		if len(standing) == 0 {
+			return
+		}
+		if r.skipFilter[s.index] {
+			continue
+		}
+		v := &w.verdicts
+		v.Reset(len(standing))
+		watch := clock.Start()
+		s.plugin.Filter(c, standing, v)
+		w.meter.add(s.index, abi.Filter, len(standing), watch)
+		kept := 0
+		for i, row := range standing {
+			if code := v.Codes[i]; code != abi.Success {
+				o.Codes[row], o.plugins[row] = code, uint8(s.index)
+				o.reasons[row] = w.reasons.intern(v.Texts(i))
+				continue
+			}
+			standing[kept] = row
+			kept++
+		}
+		standing = standing[:kept]
+	}
+}
+
+// firstError returns the failure of the lowest row whose verdict is neither
+// success nor a rejection.
+func (r *Run) firstError(rows []uint32) *plugin.Status {
+	o := &r.Outcome
+	lowest := -1
+	for _, row := range rows {
+		if code := o.Codes[row]; code != abi.Success && !code.Rejected() && (lowest < 0 || int(row) < lowest) {
+			lowest = int(row)
+		}
+	}
+	if lowest < 0 {
+		return nil
+	}
+	row := uint32(lowest)
+	name := r.p.infos[o.plugins[row]].Name
+	answer := &plugin.Status{Code: o.Codes[row], Reasons: o.Texts(row)}
+	err := answer.AsError()
+	if err == nil {
+		err = fmt.Errorf("unexpected status %s", answer.Code)
+	}
+	if err.Error() == "" {
+		err = errors.New("no reason given")
+	}
+	return plugin.Fail(fmt.Errorf("running Filter plugin %q on node %q: %w", name, r.Cycle.Snapshot.Name(row), err)).By(name)
+}
+
+// Texts returns the reasons of a row's verdict.
+func (o *Outcome) Texts(row uint32) []string {
+	if n := o.reasons[row]; n != 0 {
+		return o.table.texts[n-1]
+	}
+	return nil
+}
+
+// Group returns the index of the plugin that gave a row's verdict and the number
+// of its reason set, by which equal verdicts can be found.
+func (o *Outcome) Group(row uint32) (plugin, reason int) {
+	return int(o.plugins[row]), int(o.reasons[row])
+}

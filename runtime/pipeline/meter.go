@@ -1,0 +1,65 @@
+package pipeline
+
+import (
+	"time"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/report"
+)
+
+// meter counts the work of each plugin at each point. Each worker has its own.
+type meter struct{ counters []counter }
+
+type counter struct {
+	calls, rows, faults int64
+	duration            time.Duration
+}
+
+func newMeter(plugins int) meter {
+	return meter{counters: make([]counter, plugins*int(abi.NumPoints))}
+}
+
+// add counts one call that began with the stopwatch.
+func (m *meter) add(plugin int, point abi.Point, rows int, watch clock.Stopwatch) {
+	c := &m.counters[plugin*int(abi.NumPoints)+int(point)]
+	c.calls++
+	c.rows += int64(rows)
+	c.duration += watch.Elapsed()
+}
+
+// drain moves the counts of other meters into m.
+func (m *meter) drain(others []meter) {
+	for _, o := range others {
+		for i := range o.counters {
+			c, d := &m.counters[i], &o.counters[i]
+			if d.calls == 0 {
+				continue
+			}
+			c.calls += d.calls
+			c.rows += d.rows
+			c.faults += d.faults
+			c.duration += d.duration
+			*d = counter{}
+		}
+	}
+}
+
+// timings appends an entry for each plugin and point that was called, and
+// resets the counts.
+func (p *Pipeline) timings(m *meter, out []report.Timing) []report.Timing {
+	for i, info := range p.infos {
+		for point := range abi.NumPoints {
+			c := &m.counters[i*int(abi.NumPoints)+int(point)]
+			if c.calls == 0 {
+				continue
+			}
+			out = append(out, report.Timing{
+				Plugin: info.Name, Digest: info.Digest, Point: point,
+				Calls: c.calls, Rows: c.rows, Faults: c.faults, Duration: c.duration,
+			})
+			*c = counter{}
+		}
+	}
+	return out
+}

@@ -1,0 +1,208 @@
+// Package pipeline runs the ordered plugins of one profile at each extension
+// point, with kube-scheduler's rules for skips, statuses, weights and order, and
+// measures each call.
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Enforcement is the name under which a pod is rejected that asks for something
+// no enabled plugin enforces.
+const Enforcement = "FeatureEnforcement"
+
+// Entry is a plugin at an extension point.
+type Entry struct {
+	Plugin plugin.Plugin
+	// Weight multiplies the plugin's scores; 0 means 1.
+	Weight int64
+}
+
+// Config says which plugins a profile runs, point by point, in order. A plugin
+// that stands at several points is one value in all of them.
+type Config struct {
+	// Profile is the scheduler name that pods ask for.
+	Profile string
+	// Points has a list for abi.PreEnqueue, QueueSort, PreFilter, Filter,
+	// PostFilter, PreScore, Score, Reserve, Permit, PreBind, Bind and PostBind.
+	Points map[abi.Point][]Entry
+	// AllowUnenforced is features that pods may ask for although no plugin
+	// enforces them.
+	AllowUnenforced state.Feature
+	// Percentage is percentageOfNodesToScore of the profile or else of the file;
+	// nil means all nodes, 0 kube-scheduler's adaptive formula.
+	Percentage *int32
+}
+
+// Deps is what a pipeline works with.
+type Deps struct {
+	// Workers evaluate blocks of rows.
+	Workers *Workers
+}
+
+// Pipeline is the plugins of a profile, ready to run. Its plugins do not change;
+// what belongs to one cycle is a Run, and to one pod's binding a Binding.
+type Pipeline struct {
+	config   Config
+	workers  *Workers
+	infos    []*plugin.Info // by plugin index
+	enforced state.Feature
+	events   map[string][]plugin.Event
+	free     []*Binding
+
+	preEnqueue []stage[plugin.PreEnqueue]
+	queueSort  plugin.QueueSort
+	preFilter  []stage[plugin.PreFilter]
+	extensions []stage[plugin.PreFilterExtensions]
+	filter     []stage[plugin.Filter]
+	postFilter []stage[plugin.PostFilter]
+	preScore   []stage[plugin.PreScore]
+	score      []stage[plugin.Score]
+	reserve    []stage[plugin.Reserve]
+	permit     []stage[plugin.Permit]
+	preBind    []stage[plugin.PreBind]
+	bind       []stage[plugin.Bind]
+	postBind   []stage[plugin.PostBind]
+}
+
+// stage is a plugin at one point, with its index among the profile's plugins.
+type stage[T plugin.Plugin] struct {
+	plugin T
+	info   *plugin.Info
+	index  int
+	weight int64
+}
+
+// New checks the configuration and returns a pipeline.
+func New(config Config, deps Deps) (*Pipeline, error) {
+	if deps.Workers == nil {
+		return nil, errors.New("pipeline: Deps.Workers is required")
+	}
+	p := &Pipeline{config: config, workers: deps.Workers, events: make(map[string][]plugin.Event)}
+	b := &builder{p: p, index: make(map[string]int)}
+	p.preEnqueue = stages[plugin.PreEnqueue](b, abi.PreEnqueue)
+	sorts := stages[plugin.QueueSort](b, abi.QueueSort)
+	p.preFilter = stages[plugin.PreFilter](b, abi.PreFilter)
+	p.filter = stages[plugin.Filter](b, abi.Filter)
+	p.postFilter = stages[plugin.PostFilter](b, abi.PostFilter)
+	p.preScore = stages[plugin.PreScore](b, abi.PreScore)
+	p.score = stages[plugin.Score](b, abi.Score)
+	p.reserve = stages[plugin.Reserve](b, abi.Reserve)
+	p.permit = stages[plugin.Permit](b, abi.Permit)
+	p.preBind = stages[plugin.PreBind](b, abi.PreBind)
+	p.bind = stages[plugin.Bind](b, abi.Bind)
+	p.postBind = stages[plugin.PostBind](b, abi.PostBind)
+	for _, s := range p.preFilter {
+		if e, ok := s.plugin.(plugin.PreFilterExtensions); ok {
+			p.extensions = append(p.extensions, stage[plugin.PreFilterExtensions]{plugin: e, info: s.info, index: s.index})
+		}
+	}
+	switch {
+	case len(sorts) != 1:
+		b.fail("needs exactly one QueueSort plugin, has %d", len(sorts))
+	case len(p.bind) == 0:
+		b.fail("needs at least one Bind plugin")
+	default:
+		p.queueSort = sorts[0].plugin
+	}
+	if len(p.infos) > maxPlugins {
+		b.fail("has %d plugins, the limit is %d", len(p.infos), maxPlugins)
+	}
+	if len(b.errs) > 0 {
+		return nil, errors.Join(b.errs...)
+	}
+	return p, nil
+}
+
+// maxPlugins is what the plugin index of a verdict can hold.
+const maxPlugins = 1 << 8
+
+type builder struct {
+	p     *Pipeline
+	index map[string]int
+	errs  []error
+}
+
+func (b *builder) fail(format string, args ...any) {
+	b.errs = append(b.errs, fmt.Errorf("profile %q: %w", b.p.config.Profile, fmt.Errorf(format, args...)))
+}
+
+// add registers a plugin once, however many points it stands at.
+func (b *builder) add(p plugin.Plugin) int {
+	info := p.Info()
+	i, ok := b.index[info.Name]
+	if !ok {
+		i = len(b.p.infos)
+		b.index[info.Name] = i
+		b.p.infos = append(b.p.infos, info)
+		b.p.enforced |= info.Enforces
+		b.p.events[info.Name] = info.Events
+	} else if b.p.infos[i] != info {
+		b.fail("two plugins are named %q", info.Name)
+	}
+	return i
+}
+
+func stages[T plugin.Plugin](b *builder, point abi.Point) []stage[T] {
+	var out []stage[T]
+	seen := make(map[string]bool)
+	for _, entry := range b.p.config.Points[point] {
+		info := entry.Plugin.Info()
+		typed, ok := entry.Plugin.(T)
+		switch {
+		case !ok:
+			b.fail("plugin %q does not implement %s", info.Name, point)
+			continue
+		case seen[info.Name]:
+			b.fail("plugin %q stands twice at %s", info.Name, point)
+			continue
+		}
+		seen[info.Name] = true
+		out = append(out, stage[T]{plugin: typed, info: info, index: b.add(entry.Plugin), weight: max(1, entry.Weight)})
+	}
+	return out
+}
+
+// Profile returns the scheduler name that pods ask for.
+func (p *Pipeline) Profile() string { return p.config.Profile }
+
+// Plugins returns the plugins of the profile in the order of their first point.
+func (p *Pipeline) Plugins() []*plugin.Info { return p.infos }
+
+// Percentage returns percentageOfNodesToScore; nil for all nodes.
+func (p *Pipeline) Percentage() *int32 { return p.config.Percentage }
+
+// Scores reports whether any plugin scores.
+func (p *Pipeline) Scores() bool { return len(p.score) > 0 }
+
+// PostFilters reports whether any plugin runs when no node fits.
+func (p *Pipeline) PostFilters() bool { return len(p.postFilter) > 0 }
+
+// Wants reports whether any plugin registered an event.
+func (p *Pipeline) Wants(event state.ClusterEvent) bool {
+	for _, info := range p.infos {
+		for i := range info.Events {
+			if info.Events[i].Matches(event) {
+				return true
+			}
+		}
+	}
+	return event.Resource == state.UnscheduledPodResource
+}
+
+// Less orders the queue.
+func (p *Pipeline) Less(a, b *state.QueuedPod) bool { return p.queueSort.Less(a, b) }
+
+// QueueSort returns the name of the plugin that orders the queue.
+func (p *Pipeline) QueueSort() string { return p.queueSort.Info().Name }
+
+// Unenforced returns what a pod asks for that no plugin of the profile enforces
+// and that was not explicitly allowed.
+func (p *Pipeline) Unenforced(pod *state.Pod) state.Feature {
+	return pod.Features &^ p.enforced &^ p.config.AllowUnenforced
+}

@@ -1,0 +1,188 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
+)
+
+// MaxPermitWait is the longest that a pod may wait at Permit.
+const MaxPermitWait = 15 * time.Minute
+
+// Asked is the directives of one plugin.
+type Asked struct {
+	Plugin string
+	plugin.Directives
+}
+
+// Wait is a plugin that makes a pod wait at Permit, and how long at most.
+type Wait struct {
+	Plugin  string
+	Timeout time.Duration
+}
+
+// Binding is one pod's way from Reserve to PostBind. It belongs to one goroutine
+// at a time: the loop's up to Permit, then the binding cycle's, then the loop's.
+type Binding struct {
+	Placement plugin.Placement
+
+	p     *Pipeline
+	meter meter
+}
+
+// NewBinding returns a binding for a placement. It and Release are for the loop's
+// goroutine only.
+func (p *Pipeline) NewBinding(placement plugin.Placement) *Binding {
+	if n := len(p.free); n > 0 {
+		b := p.free[n-1]
+		p.free = p.free[:n-1]
+		b.Placement = placement
+		return b
+	}
+	return &Binding{Placement: placement, p: p, meter: newMeter(len(p.infos))}
+}
+
+// Release gives a binding that has ended back for reuse, and returns what was
+// measured.
+func (b *Binding) Release(timings []report.Timing) []report.Timing {
+	timings = b.p.timings(&b.meter, timings)
+	b.Placement = plugin.Placement{}
+	b.p.free = append(b.p.free, b)
+	return timings
+}
+
+// Pipeline returns the profile's pipeline.
+func (b *Binding) Pipeline() *Pipeline { return b.p }
+
+// Reserve runs the Reserve plugins in order. asked is called after each with
+// what it asks for, so that its patch is visible to the next one. After a
+// failure the caller runs Unreserve.
+func (b *Binding) Reserve(asked func(Asked) error) *plugin.Status {
+	for _, s := range b.p.reserve {
+		watch := clock.Start()
+		d, answer := s.plugin.Reserve(&b.Placement)
+		b.meter.add(s.index, abi.Reserve, 0, watch)
+		if answer.Rejected() {
+			return answer.By(s.info.Name)
+		}
+		if !answer.Success() {
+			return failed("Reserve", s.info.Name, answer)
+		}
+		if err := asked(Asked{Plugin: s.info.Name, Directives: d}); err != nil {
+			return failed("Reserve", s.info.Name, plugin.Fail(err))
+		}
+	}
+	return nil
+}
+
+// Unreserve runs Unreserve of all Reserve plugins in reverse order.
+func (b *Binding) Unreserve() []Asked {
+	var out []Asked
+	for i := len(b.p.reserve) - 1; i >= 0; i-- {
+		s := b.p.reserve[i]
+		watch := clock.Start()
+		d := s.plugin.Unreserve(&b.Placement)
+		b.meter.add(s.index, abi.Unreserve, 0, watch)
+		out = append(out, Asked{Plugin: s.info.Name, Directives: d})
+	}
+	return out
+}
+
+// Permit runs the Permit plugins. Several may ask to wait at once; any rejection
+// ends the point.
+func (b *Binding) Permit() (waits []Wait, asked []Asked, status *plugin.Status) {
+	for _, s := range b.p.permit {
+		watch := clock.Start()
+		timeout, d, answer := s.plugin.Permit(&b.Placement)
+		b.meter.add(s.index, abi.Permit, 0, watch)
+		switch {
+		case answer.Rejected():
+			return nil, asked, answer.By(s.info.Name)
+		case answer.Is(abi.Wait):
+			waits = append(waits, Wait{Plugin: s.info.Name, Timeout: min(timeout, MaxPermitWait)})
+		case !answer.Success():
+			return nil, asked, failed("Permit", s.info.Name, answer)
+		}
+		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
+	}
+	return waits, asked, nil
+}
+
+// Bind runs PreBindPreFlight, PreBind, Bind and PostBind. It may run beside the
+// loop and touches nothing but the placement.
+func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
+	skip, status := b.preFlight()
+	if !status.Success() {
+		return nil, status
+	}
+	for i, s := range b.p.preBind {
+		if skip[i] {
+			continue
+		}
+		watch := clock.Start()
+		d, answer := s.plugin.PreBind(&b.Placement)
+		b.meter.add(s.index, abi.PreBind, 0, watch)
+		if answer.Rejected() {
+			return asked, answer.By(s.info.Name)
+		}
+		if !answer.Success() {
+			return asked, failed("PreBind", s.info.Name, answer)
+		}
+		b.Placement.Patch = b.Placement.Patch.Merge(d.Patch)
+		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
+	}
+	if status := b.bind(); !status.Success() {
+		return asked, status
+	}
+	for _, s := range b.p.postBind {
+		watch := clock.Start()
+		d := s.plugin.PostBind(&b.Placement)
+		b.meter.add(s.index, abi.PostBind, 0, watch)
+		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
+	}
+	return asked, nil
+}
+
+// preFlight asks the PreBind plugins which of them have something to do.
+func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
+	skip = make([]bool, len(b.p.preBind))
+	for i, s := range b.p.preBind {
+		watch := clock.Start()
+		answer := s.plugin.PreBindPreFlight(&b.Placement)
+		b.meter.add(s.index, abi.PreBindPreFlight, 0, watch)
+		switch answer.CodeOf() {
+		case abi.Success:
+		case abi.Skip:
+			skip[i] = true
+		default:
+			if answer.Rejected() {
+				answer = plugin.Fail(fmt.Errorf("%s is not an answer of this point; it is Success, Skip or Error", answer.Code))
+			}
+			return nil, failed("PreBindPreFlight", s.info.Name, answer)
+		}
+	}
+	return skip, nil
+}
+
+// bind asks the Bind plugins in order until one does not skip.
+func (b *Binding) bind() *plugin.Status {
+	for _, s := range b.p.bind {
+		watch := clock.Start()
+		answer := s.plugin.Bind(&b.Placement)
+		b.meter.add(s.index, abi.Bind, 0, watch)
+		switch {
+		case answer.Is(abi.Skip):
+			continue
+		case answer.Success():
+			return nil
+		case answer.Rejected():
+			return answer.By(s.info.Name)
+		}
+		return failed("Bind", s.info.Name, answer)
+	}
+	return plugin.Fail(fmt.Errorf("every Bind plugin of profile %q skipped the pod", b.p.config.Profile))
+}

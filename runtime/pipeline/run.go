@@ -1,0 +1,180 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Run is one scheduling cycle through a pipeline. Its buffers are reused from
+// cycle to cycle; it belongs to one goroutine.
+type Run struct {
+	// Cycle is the input that plugins see.
+	Cycle plugin.Cycle
+	// Outcome is the verdicts of Filter.
+	Outcome Outcome
+	// Scores is the result of Score.
+	Scores Scores
+
+	p                     *Pipeline
+	skipFilter, skipScore []bool // by plugin index
+	meter                 meter
+	workers               []worker
+	blocks                [][]uint32
+	tables                [][][]string // reason tables of blocks
+	all                   []uint32     // 0, 1, 2 …
+	standing              []uint32
+	chunk                 []uint32
+	feasible              []uint32
+	nominated             []nominated
+}
+
+// worker is what one worker needs to evaluate a block.
+type worker struct {
+	rows     []uint32
+	verdicts plugin.Verdicts
+	reasons  reasonTable
+	meter    meter
+}
+
+// nominated is a row with the nominated pods that count for this cycle's pod
+// added, as an overlay row.
+type nominated struct {
+	row, overlay uint32
+	pods         []*state.Pod
+}
+
+// NewRun returns a run for cycles through p.
+func (p *Pipeline) NewRun() *Run {
+	r := &Run{
+		p:          p,
+		skipFilter: make([]bool, len(p.infos)),
+		skipScore:  make([]bool, len(p.infos)),
+		meter:      newMeter(len(p.infos)),
+		workers:    make([]worker, p.workers.Len()),
+	}
+	for i := range r.workers {
+		r.workers[i].meter = newMeter(len(p.infos))
+	}
+	return r
+}
+
+// Begin starts a cycle: it forgets the last one, and makes the overlay rows for
+// nominated pods, before any plugin resolves strings of the snapshot.
+func (r *Run) Begin(c plugin.Cycle) {
+	r.Cycle = c
+	clear(r.skipFilter)
+	clear(r.skipScore)
+	r.Scores.reset()
+	r.nominate()
+	r.Outcome.reset(len(c.Snapshot.Nodes.Node))
+}
+
+// nominate makes an overlay row for each node with nominated pods of equal or
+// higher priority: the pod must leave them their place.
+func (r *Run) nominate() {
+	r.nominated = r.nominated[:0]
+	c := &r.Cycle
+	if c.Nominations == nil || c.Nominations.Len() == 0 {
+		return
+	}
+	for node, pods := range c.Nominations.Nodes {
+		row, ok := c.Snapshot.Row(node)
+		if !ok {
+			continue
+		}
+		var add []*state.Pod
+		for _, pod := range pods {
+			if pod.Priority >= c.Pod.Priority && pod.UID != c.Pod.UID {
+				add = append(add, pod)
+			}
+		}
+		if len(add) == 0 {
+			continue
+		}
+		overlay := c.Snapshot.Overlay(row)
+		for _, pod := range add {
+			c.Snapshot.AddPod(overlay, pod)
+		}
+		r.nominated = append(r.nominated, nominated{row: row, overlay: overlay, pods: add})
+	}
+	slices.SortFunc(r.nominated, func(a, b nominated) int { return int(a.row) - int(b.row) })
+}
+
+// Rows returns 0 … n-1, to be read only.
+func (r *Run) Rows(n int) []uint32 {
+	for len(r.all) < n {
+		r.all = append(r.all, uint32(len(r.all)))
+	}
+	return r.all[:n]
+}
+
+// Timings appends what was measured since the last call.
+func (r *Run) Timings(out []report.Timing) []report.Timing {
+	for i := range r.workers {
+		r.meter.drain([]meter{r.workers[i].meter})
+	}
+	return r.p.timings(&r.meter, out)
+}
+
+// Outcome is the verdicts of the filters on rows of a snapshot. Arrays are
+// indexed by row.
+type Outcome struct {
+	Codes   []abi.Code
+	plugins []uint8
+	reasons []uint16
+	table   reasonTable
+	// Evaluated is the rows that count as looked at, in the order of the search.
+	Evaluated []uint32
+}
+
+func (o *Outcome) reset(rows int) {
+	o.Codes = slices.Grow(o.Codes[:0], rows)[:rows]
+	o.plugins = slices.Grow(o.plugins[:0], rows)[:rows]
+	o.reasons = slices.Grow(o.reasons[:0], rows)[:rows]
+	clear(o.Codes)
+	clear(o.reasons)
+	o.table.reset()
+	o.Evaluated = o.Evaluated[:0]
+}
+
+// reasonTable interns reason sets: number n is texts[n-1], 0 is none.
+type reasonTable struct {
+	texts [][]string
+	index map[string]uint16
+	key   []byte
+}
+
+func (t *reasonTable) reset() {
+	clear(t.texts)
+	t.texts = t.texts[:0]
+	clear(t.index)
+}
+
+func (t *reasonTable) intern(texts []string) uint16 {
+	if len(texts) == 0 {
+		return 0
+	}
+	key := t.key[:0]
+	for _, text := range texts {
+		key = append(append(key, text...), 0)
+	}
+	t.key = key
+	if n, ok := t.index[string(key)]; ok {
+		return n
+	}
+	if len(t.texts) == maxReasons {
+		return maxReasons // the last set stands for all further ones
+	}
+	t.texts = append(t.texts, texts)
+	if t.index == nil {
+		t.index = make(map[string]uint16)
+	}
+	t.index[string(key)] = uint16(len(t.texts))
+	return uint16(len(t.texts))
+}
+
+const maxReasons = 1<<16 - 1

@@ -1,0 +1,130 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// Scores is what the plugins gave the feasible rows, by position.
+type Scores struct {
+	// Totals is the sum of the weighted scores of each row.
+	Totals []int64
+
+	used    []scored
+	buffers [][]int64
+}
+
+// scored is one plugin's scores.
+type scored struct {
+	name            string
+	weight          int64
+	raw, normalized []int64
+}
+
+func (s *Scores) reset() { s.used, s.Totals = s.used[:0], s.Totals[:0] }
+
+// buffer returns the i-th array of n zeros.
+func (s *Scores) buffer(i, n int) []int64 {
+	for len(s.buffers) <= i {
+		s.buffers = append(s.buffers, nil)
+	}
+	s.buffers[i] = slices.Grow(s.buffers[i][:0], n)[:n]
+	clear(s.buffers[i])
+	return s.buffers[i]
+}
+
+// Len returns the number of plugins that scored.
+func (s *Scores) Len() int { return len(s.used) }
+
+// At returns what the i-th plugin gave the row at a position.
+func (s *Scores) At(i, position int) (name string, raw, normalized, weighted int64) {
+	u := &s.used[i]
+	return u.name, u.raw[position], u.normalized[position], u.normalized[position] * u.weight
+}
+
+// PreScore runs the PreScore plugins on the feasible rows.
+func (r *Run) PreScore(rows []uint32) *plugin.Status {
+	for _, s := range r.p.preScore {
+		watch := clock.Start()
+		answer := s.plugin.PreScore(&r.Cycle, rows)
+		r.meter.add(s.index, abi.PreScore, len(rows), watch)
+		switch answer.CodeOf() {
+		case abi.Success:
+		case abi.Skip:
+			r.skipScore[s.index] = true
+		default:
+			return failed("PreScore", s.info.Name, answer)
+		}
+	}
+	return nil
+}
+
+// Score runs the Score plugins on the feasible rows, brings the scores in range
+// and adds them up by weight into r.Scores.
+func (r *Run) Score(rows []uint32) *plugin.Status {
+	out := &r.Scores
+	n := len(rows)
+	out.Totals = slices.Grow(out.Totals[:0], n)[:n]
+	clear(out.Totals)
+	for _, s := range r.p.score {
+		if r.skipScore[s.index] {
+			continue
+		}
+		used := scored{name: s.info.Name, weight: s.weight, raw: out.buffer(2*len(out.used), n)}
+		used.normalized = out.buffer(2*len(out.used)+1, n)
+		if status := r.rate(s, rows, used.raw); !status.Success() {
+			return failed("Score", s.info.Name, status)
+		}
+		copy(used.normalized, used.raw)
+		if normalize, ok := s.plugin.(plugin.Normalize); ok {
+			watch := clock.Start()
+			status := normalize.Normalize(&r.Cycle, rows, used.normalized)
+			r.meter.add(s.index, abi.Normalize, n, watch)
+			if !status.Success() {
+				return failed("ScoreExtensionNormalize", s.info.Name, status)
+			}
+		}
+		for i, score := range used.normalized {
+			if score < abi.MinScore || score > abi.MaxScore {
+				return failed("Score", s.info.Name, plugin.Fail(fmt.Errorf(
+					"score %d of node %q is not between %d and %d after normalizing",
+					score, r.Cycle.Snapshot.Name(rows[i]), abi.MinScore, abi.MaxScore)))
+			}
+			out.Totals[i] += score * s.weight
+		}
+		out.used = append(out.used, used)
+	}
+	return nil
+}
+
+// rate calls one Score plugin: block by block for scope node, once for scope
+// cluster.
+func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.Status {
+	r.blocks = r.blocks[:0]
+	if s.info.ScoreScope == abi.ScopeNode {
+		r.blocks = cut(rows, r.blocks)
+	} else {
+		r.blocks = append(r.blocks, rows)
+	}
+	starts := make([]int, len(r.blocks))
+	for i := 1; i < len(starts); i++ {
+		starts[i] = starts[i-1] + len(r.blocks[i-1])
+	}
+	answers := make([]*plugin.Status, len(r.blocks))
+	r.p.workers.do(len(r.blocks), func(w, block int) {
+		rows := r.blocks[block]
+		watch := clock.Start()
+		answers[block] = s.plugin.Score(&r.Cycle, rows, out[starts[block]:starts[block]+len(rows)])
+		r.workers[w].meter.add(s.index, abi.Score, len(rows), watch)
+	})
+	for _, answer := range answers {
+		if !answer.Success() {
+			return answer
+		}
+	}
+	return nil
+}

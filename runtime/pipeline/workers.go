@@ -1,0 +1,111 @@
+package pipeline
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// BlockRows is the number of row numbers in a block. Per-node calls of scope
+// node are cut at multiples of it and nowhere else, so that what a call sees
+// does not depend on the number of workers.
+const BlockRows = 1024
+
+// forkBlocks is the number of blocks from which on a second worker pays: waking
+// a goroutine costs about as much as a native plugin needs for some blocks.
+const forkBlocks = 4
+
+// Workers is a pool of long-lived goroutines that evaluate blocks. The caller of
+// do takes part, so a pool of one has no goroutine. It is used by one caller at
+// a time.
+type Workers struct {
+	n    int
+	jobs chan *job
+	stop sync.Once
+}
+
+type job struct {
+	blocks int
+	next   atomic.Int64
+	done   sync.WaitGroup
+	run    func(worker, block int)
+}
+
+// NewWorkers starts a pool of n workers; Close stops it.
+func NewWorkers(n int) (*Workers, error) {
+	if n < 1 {
+		return nil, errors.New("the number of workers must be at least 1")
+	}
+	w := &Workers{n: n, jobs: make(chan *job, n)}
+	for worker := 1; worker < n; worker++ {
+		go func() {
+			for j := range w.jobs {
+				j.work(worker)
+				j.done.Done()
+			}
+		}()
+	}
+	return w, nil
+}
+
+// Len returns the number of workers.
+func (w *Workers) Len() int { return w.n }
+
+// Close ends the goroutines of the pool.
+func (w *Workers) Close() { w.stop.Do(func() { close(w.jobs) }) }
+
+// do calls run for each block and returns when all are done. worker is below
+// Len() and is not shared by concurrent calls.
+func (w *Workers) do(blocks int, run func(worker, block int)) {
+	if w.n == 1 || blocks < forkBlocks {
+		for block := range blocks {
+			run(0, block)
+		}
+		return
+	}
+	j := &job{blocks: blocks, run: run}
+	helpers := min(w.n, blocks) - 1
+	j.done.Add(helpers)
+	for range helpers {
+		w.jobs <- j
+	}
+	j.work(0)
+	j.done.Wait()
+}
+
+func (j *job) work(worker int) {
+	for {
+		block := int(j.next.Add(1)) - 1
+		if block >= j.blocks {
+			return
+		}
+		j.run(worker, block)
+	}
+}
+
+// cut splits ascending rows at multiples of BlockRows of the row number.
+func cut(rows []uint32, blocks [][]uint32) [][]uint32 {
+	for len(rows) > 0 {
+		limit := rows[0] - rows[0]%BlockRows + BlockRows
+		n := len(rows)
+		if rows[n-1] >= limit {
+			n = lowerBound(rows, limit)
+		}
+		blocks = append(blocks, rows[:n])
+		rows = rows[n:]
+	}
+	return blocks
+}
+
+func lowerBound(rows []uint32, limit uint32) int {
+	lo, hi := 0, len(rows)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if rows[mid] < limit {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}

@@ -1,0 +1,195 @@
+package plugin
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Info says what a plugin is and what it depends on. It does not change during
+// the plugin's life.
+type Info struct {
+	// Name is the plugin's name in a profile.
+	Name string
+	// Digest names the module's bytes; empty for a native plugin.
+	Digest string
+	// Reads is the columns and pod fields that the plugin's answers depend on.
+	Reads []abi.ColumnID
+	// FilterScope and ScoreScope say what an answer for a row depends on.
+	FilterScope, ScoreScope abi.Scope
+	// Enforces is the features of a pod's spec that this plugin sees to.
+	Enforces state.Feature
+	// Events is what can make a pod that this plugin rejected worth another try.
+	// None means that only the leftover flush brings such a pod back.
+	Events []Event
+}
+
+// Event is a cluster event that a plugin registers, with the hint that decides
+// for each pod; without a hint every such event means Queue.
+type Event struct {
+	state.ClusterEvent
+	// Hint is asked only about pods that this plugin rejected. An error means
+	// Queue.
+	Hint func(pod *state.Pod, object state.Object) (state.Hint, error)
+}
+
+// Plugin is what all plugins have in common.
+type Plugin interface {
+	Info() *Info
+}
+
+// Cycle is the input that the points of one scheduling cycle share. Plugins read
+// it, and write to State only.
+type Cycle struct {
+	Context  context.Context
+	Snapshot *state.Snapshot
+	Pod      *state.Pod
+	State    *state.CycleState
+	// Seed is this cycle's own random number: the only randomness that a plugin
+	// may use.
+	Seed uint64
+	// Nominations is the pods that preemption promised nodes to.
+	Nominations state.Nominations
+}
+
+// PreEnqueue decides whether pods may enter the queue at all. A pod that is not
+// admitted is gated until an event that the plugin registered.
+type PreEnqueue interface {
+	Plugin
+	// PreEnqueue sets out[i] to nil to admit pods[i], or to a rejection.
+	PreEnqueue(pods []*state.Pod, out []*Status)
+}
+
+// QueueSort orders the scheduling queue. All profiles share one.
+type QueueSort interface {
+	Plugin
+	// Less reports whether a is to be tried before b. It must be a strict weak
+	// order and must not depend on the time of the call.
+	Less(a, b *state.QueuedPod) bool
+}
+
+// PreFilter looks at the pod once before nodes are filtered.
+type PreFilter interface {
+	Plugin
+	// PreFilter returns the rows that can fit, ascending, or nil for no opinion.
+	// Skip leaves out the plugin's Filter for this pod. Unschedulable lets other
+	// plugins' PreFilter run; UnschedulableAndUnresolvable and Error do not.
+	PreFilter(c *Cycle) (rows []uint32, status *Status)
+}
+
+// PreFilterExtensions keeps what PreFilter computed right when pods are added to
+// or removed from an overlay row in a what-if.
+type PreFilterExtensions interface {
+	Plugin
+	AddPod(c *Cycle, overlay uint32, pod *state.Pod) *Status
+	RemovePod(c *Cycle, overlay uint32, pod *state.Pod) *Status
+}
+
+// Filter judges nodes.
+type Filter interface {
+	Plugin
+	// Filter rejects rows by position in out, which starts as Success for each
+	// row. rows is strictly ascending. A filter of scope node may be called by
+	// several goroutines at once with different rows of the same cycle.
+	Filter(c *Cycle, rows []uint32, out *Verdicts)
+}
+
+// PostFilter runs when no node fits, usually to preempt.
+type PostFilter interface {
+	Plugin
+	// PostFilter returns a node to nominate. Success and
+	// UnschedulableAndUnresolvable end the chain.
+	PostFilter(c *Cycle, d *Diagnosis) (PostFilterResult, *Status)
+}
+
+// PreScore looks at the feasible nodes once before they are scored. Skip leaves
+// out the plugin's Score for this pod.
+type PreScore interface {
+	Plugin
+	PreScore(c *Cycle, rows []uint32) *Status
+}
+
+// Score rates feasible nodes.
+type Score interface {
+	Plugin
+	// Score sets out[i] for rows[i]; out starts as zero. After Normalize, if the
+	// plugin has it, scores lie in abi.MinScore … abi.MaxScore.
+	Score(c *Cycle, rows []uint32, out []int64) *Status
+}
+
+// Normalize brings the scores of all feasible nodes into range.
+type Normalize interface {
+	Plugin
+	Normalize(c *Cycle, rows []uint32, scores []int64) *Status
+}
+
+// Placement is the input of the points after a node is chosen.
+type Placement struct {
+	Context context.Context
+	// Pod is assumed on the node, with the patches of earlier plugins.
+	Pod   *state.Pod
+	Node  *state.Node
+	State *state.CycleState
+	// Patch is what plugins wrote on the pod so far; it travels in the binding.
+	Patch state.Patch
+}
+
+// Directives are the effects that a plugin asks for; the scheduler checks them
+// and carries them out.
+type Directives struct {
+	// Patch is written on the pod: at once in the cache, and in the API with the
+	// binding. Reserve only.
+	Patch state.Patch
+	// Allow and Reject name waiting pods by UID.
+	Allow  []types.UID
+	Reject []Rejection
+	// Activate moves parked pods, by UID, to the active queue.
+	Activate []types.UID
+}
+
+// Rejection sends a waiting pod back to the queue.
+type Rejection struct {
+	UID    types.UID
+	Reason string
+}
+
+// Reserve notes that a pod takes its place on a node, and Unreserve that it does
+// not after all. Unreserve is called for all plugins in reverse order, whether
+// or not their Reserve was called, and must be idempotent.
+type Reserve interface {
+	Plugin
+	Reserve(p *Placement) (Directives, *Status)
+	Unreserve(p *Placement) Directives
+}
+
+// Permit allows, rejects or delays the binding of a pod.
+type Permit interface {
+	Plugin
+	// Permit returns Wait with the longest time to wait, at most 15 minutes;
+	// after it the pod is rejected.
+	Permit(p *Placement) (wait time.Duration, d Directives, status *Status)
+}
+
+// PreBind prepares the binding, like attaching what the pod needs.
+type PreBind interface {
+	Plugin
+	// PreBindPreFlight returns Skip when PreBind has nothing to do for the pod.
+	PreBindPreFlight(p *Placement) *Status
+	PreBind(p *Placement) (Directives, *Status)
+}
+
+// Bind binds the pod. The first plugin that does not Skip has bound it or failed.
+type Bind interface {
+	Plugin
+	Bind(p *Placement) *Status
+}
+
+// PostBind hears of a binding that was made.
+type PostBind interface {
+	Plugin
+	PostBind(p *Placement) Directives
+}

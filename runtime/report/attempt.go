@@ -1,0 +1,117 @@
+// Package report records what happened in one try to place a pod, so that a
+// decision can always be shown: who rejected which nodes and why, how the best
+// nodes scored, and how long each plugin took.
+package report
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Attempt is one try to place a pod. The scheduler hands it to an observer and
+// reuses its arrays for the next try; an observer that keeps it keeps a Clone.
+type Attempt struct {
+	// Sequence numbers the tries of this scheduler from 1.
+	Sequence  uint64 `json:"sequence"`
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	Profile   string `json:"profile"`
+	// Try counts the tries of this pod from 1.
+	Try int `json:"try"`
+	// Nodes is the number of nodes in the snapshot, Evaluated the number that
+	// filters looked at, and Feasible the number that all filters passed.
+	Nodes     int `json:"nodes"`
+	Evaluated int `json:"evaluated"`
+	Feasible  int `json:"feasible"`
+	// Node is the chosen node; empty when none was.
+	Node string `json:"node,omitempty"`
+	// Code is the result: Success, a rejection, or Error.
+	Code abi.Code `json:"-"`
+	// Message says why the pod was not placed, in kube-scheduler's words.
+	Message string `json:"message,omitempty"`
+	// PreFilter and PostFilter are the messages of those points.
+	PreFilter  string `json:"preFilter,omitempty"`
+	PostFilter string `json:"postFilter,omitempty"`
+	// Nominated is the node that PostFilter nominated.
+	Nominated string `json:"nominated,omitempty"`
+	// Rejections are the verdicts against nodes, grouped.
+	Rejections []Rejection `json:"rejections,omitempty"`
+	// Candidates are the best nodes by total score, the chosen one first.
+	Candidates []Candidate `json:"candidates,omitempty"`
+	// Timings has an entry for each plugin and point that was called.
+	Timings []Timing `json:"-"`
+	// Duration is the time from popping the pod to the decision.
+	Duration time.Duration `json:"-"`
+}
+
+// Rejection is a set of nodes that one plugin rejected with the same code and
+// the same reasons.
+type Rejection struct {
+	Plugin  string   `json:"plugin"`
+	Code    abi.Code `json:"-"`
+	Reasons []string `json:"reasons"`
+	// Rows are the rows of the snapshot, ascending.
+	Rows []uint32 `json:"-"`
+	// Nodes are the names of the rows; Clone fills them in.
+	Nodes []string `json:"nodes"`
+}
+
+// Candidate is a feasible node and its scores.
+type Candidate struct {
+	Node  string `json:"node"`
+	Total int64  `json:"total"`
+	// Scores has one element a scoring plugin; empty when scoring was skipped
+	// because only one node was feasible.
+	Scores []Score `json:"scores,omitempty"`
+}
+
+// Score is what one plugin gave one node: as it came, in range, and weighted.
+type Score struct {
+	Plugin     string `json:"plugin"`
+	Raw        int64  `json:"raw"`
+	Normalized int64  `json:"normalized"`
+	Weighted   int64  `json:"weighted"`
+}
+
+// Timing is the work of one plugin at one point during one try.
+type Timing struct {
+	Plugin   string
+	Digest   string
+	Point    abi.Point
+	Calls    int64
+	Rows     int64 // rows asked, over all calls; 0 for points without rows
+	Faults   int64
+	Duration time.Duration
+}
+
+// Add adds the work of another timing of the same plugin and point.
+func (t *Timing) Add(o Timing) {
+	t.Calls += o.Calls
+	t.Rows += o.Rows
+	t.Faults += o.Faults
+	t.Duration += o.Duration
+}
+
+// Clone returns a copy that shares no array with a, with the names of rejected
+// nodes filled in from their rows.
+func (a *Attempt) Clone(name func(row uint32) string) *Attempt {
+	c := *a
+	c.Rejections = slices.Clone(a.Rejections)
+	for i := range c.Rejections {
+		r := &c.Rejections[i]
+		r.Rows = slices.Clone(r.Rows)
+		r.Nodes = make([]string, len(r.Rows))
+		for j, row := range r.Rows {
+			r.Nodes[j] = name(row)
+		}
+		slices.Sort(r.Nodes)
+	}
+	c.Candidates = slices.Clone(a.Candidates)
+	for i := range c.Candidates {
+		c.Candidates[i].Scores = slices.Clone(c.Candidates[i].Scores)
+	}
+	c.Timings = slices.Clone(a.Timings)
+	return &c
+}
