@@ -1,0 +1,161 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// argsKind is how the arguments of one plugin are read. The kind of plugin X in
+// kube-scheduler's API is always XArgs.
+type argsKind struct {
+	kind string
+	// decode returns a pointer to the typed arguments with defaults, or nil
+	// after reporting mistakes. The tree is nil if the file has none.
+	decode func(r *report, path *field.Path, tree map[string]any) any
+}
+
+// argsKinds is the table of the built plugins that take arguments. A plugin
+// joins by a row with its type, defaults and rules.
+func argsKinds() map[string]argsKind {
+	return map[string]argsKind{
+		"NodeResourcesFit":                kindOfArgs("NodeResourcesFitArgs", defaultFit, checkFit),
+		"NodeResourcesBalancedAllocation": kindOfArgs("NodeResourcesBalancedAllocationArgs", defaultBalanced, checkBalanced),
+		"NodeAffinity":                    kindOfArgs("NodeAffinityArgs", nil, checkAffinity),
+	}
+}
+
+func kindOfArgs[T any](kind string, defaults func(*T), check func(*report, *field.Path, *T)) argsKind {
+	return argsKind{kind: kind, decode: func(r *report, path *field.Path, tree map[string]any) any {
+		into := new(T)
+		before := len(r.errs)
+		checkArgsHeader(r, path, tree, kind)
+		if tree != nil && !decodeTree(r, path, tree, into) {
+			return nil
+		}
+		if defaults != nil {
+			defaults(into)
+		}
+		check(r, path, into)
+		if len(r.errs) > before {
+			return nil
+		}
+		if o, ok := any(into).(runtime.Object); ok {
+			o.GetObjectKind().SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind(kind))
+		}
+		return into
+	}}
+}
+
+// checkArgsHeader checks apiVersion and kind, which may be left out.
+func checkArgsHeader(r *report, path *field.Path, tree map[string]any, kind string) {
+	version := configv1.SchemeGroupVersion.String()
+	if v, ok := tree["apiVersion"].(string); ok && v != version {
+		r.add(path.Child("apiVersion"), fmt.Sprintf("expected %q, found %q", version, v), versionFix(v))
+	}
+	if k, ok := tree["kind"].(string); ok && k != kind {
+		r.add(path.Child("kind"), fmt.Sprintf("expected %q, found %q", kind, k), "")
+	}
+}
+
+// buildArgs checks pluginConfig and gives the args of every enabled plugin that
+// takes some. Args of plugins that are not enabled are checked and dropped, as
+// kube-scheduler does.
+func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig, points map[string][]PluginRef) map[string]Args {
+	kinds := argsKinds()
+	given := map[string]Args{}
+	seen := map[string]int{}
+	for i, c := range in {
+		at := path.Index(i)
+		if !checkName(r, cat, at.Child("name"), c.Name) {
+			continue
+		}
+		if first, ok := seen[c.Name]; ok {
+			r.add(at.Child("name"), fmt.Sprintf("plugin %q has args in pluginConfig[%d] already", c.Name, first), "put them together")
+			continue
+		}
+		seen[c.Name] = i
+		if cat.upstreamOnly(c.Name) {
+			r.noteArgs(c.Name, at.Child("name"))
+			continue
+		}
+		if a, ok := readArgs(r, kinds, at.Child("args"), c); ok {
+			given[c.Name] = a
+		}
+	}
+
+	out := map[string]Args{}
+	for _, name := range enabledPlugins(points) {
+		if a, ok := given[name]; ok {
+			out[name] = a
+		} else if k, ok := kinds[name]; ok {
+			out[name] = Args{Typed: k.decode(r, path, nil)}
+		}
+	}
+	return out
+}
+
+// readArgs decodes the args of one built plugin; ok is false if there are none.
+func readArgs(r *report, kinds map[string]argsKind, path *field.Path, c configv1.PluginConfig) (a Args, ok bool) {
+	if len(c.Args.Raw) == 0 || string(c.Args.Raw) == "null" {
+		return Args{}, false
+	}
+	kind, takes := kinds[c.Name]
+	if !takes {
+		r.add(path, "plugin "+quote(c.Name)+" takes no args", "remove them")
+		return Args{}, false
+	}
+	var tree map[string]any
+	if err := unmarshalNumbers(c.Args.Raw, &tree); err != nil {
+		r.add(path, err.Error(), "")
+		return Args{}, false
+	}
+	return Args{Raw: c.Args.Raw, Path: text(path), Typed: kind.decode(r, path, tree)}, true
+}
+
+// enabledPlugins are the plugins of all points, each once, sorted.
+func enabledPlugins(points map[string][]PluginRef) []string {
+	set := map[string]bool{}
+	for _, refs := range points {
+		for _, ref := range refs {
+			set[ref.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// DecodeArgs strictly decodes a.Raw into a struct of JSON-tagged fields, for
+// plugins whose args this package has no type for. Unknown fields and values of
+// the wrong type are errors with their path; there are no defaults. Empty args
+// leave into as it is.
+func DecodeArgs[T any](a Args, into *T) error {
+	if len(a.Raw) == 0 {
+		return nil
+	}
+	r := newReport("", nil)
+	var base *field.Path
+	if a.Path != "" {
+		base = field.NewPath(a.Path)
+	}
+	var value any
+	if err := unmarshalNumbers(a.Raw, &value); err != nil {
+		r.add(base, "not valid JSON: "+err.Error(), "")
+		return r.err()
+	}
+	tree, ok := value.(map[string]any)
+	if !ok {
+		mismatch(r, base, "a mapping", value)
+		return r.err()
+	}
+	fresh := new(T)
+	*fresh = *into
+	if decodeTree(r, base, tree, fresh); len(r.errs) > 0 {
+		return r.err()
+	}
+	*into = *fresh
+	return nil
+}

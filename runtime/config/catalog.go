@@ -1,0 +1,75 @@
+package config
+
+import "slices"
+
+// Catalog tells which plugins exist. It is a parameter, so that this package
+// knows no plugin.
+type Catalog struct {
+	// Known are the names of the plugins that are built.
+	Known []string
+	// Upstream are names that kube-scheduler v1.36 has and Berth has not built;
+	// they are accepted with a warning and left out. A name also in Known counts
+	// as known.
+	Upstream []string
+	// Default is kube-scheduler's default multiPoint list in its order,
+	// including plugins that are not built.
+	Default []PluginWeight
+	// Points returns the extension points that a built plugin implements.
+	Points func(plugin string) []string
+}
+
+// PluginWeight is an entry of the default list; weight 0 means 1.
+type PluginWeight struct {
+	Name   string
+	Weight int32
+}
+
+func (c Catalog) built(name string) bool { return slices.Contains(c.Known, name) }
+
+func (c Catalog) upstreamOnly(name string) bool {
+	return !c.built(name) && slices.Contains(c.Upstream, name)
+}
+
+func (c Catalog) implements(name, point string) bool {
+	return c.Points != nil && slices.Contains(c.Points(name), point)
+}
+
+// unknownFix says what to do about a name that is nowhere in the catalog.
+func (c Catalog) unknownFix(name string) string {
+	if fix, ok := removedPlugins()[name]; ok {
+		return fix
+	}
+	if near, ok := closest(name, slices.Concat(c.Known, c.Upstream)); ok {
+		return "did you mean " + quote(near) + "?"
+	}
+	return "remove it, or use a plugin that is built: " + list(c.Known)
+}
+
+// removedPlugins names plugins that old configuration files still mention and
+// that kube-scheduler no longer has (apis/config/validation and the release
+// notes of v1.20 to v1.29).
+func removedPlugins() map[string]string {
+	const limits = "kube-scheduler removed it; NodeVolumeLimits checks CSI volume limits"
+	const strategy = "kube-scheduler removed it; set scoringStrategy in the args of NodeResourcesFit"
+	return map[string]string{
+		"AzureDiskLimits":             limits,
+		"CinderLimits":                limits,
+		"EBSLimits":                   limits,
+		"GCEPDLimits":                 limits,
+		"NodeResourcesLeastAllocated": strategy,
+		"NodeResourcesMostAllocated":  strategy,
+		"RequestedToCapacityRatio":    strategy,
+		"SelectorSpread":              "kube-scheduler removed it; PodTopologySpread spreads by default",
+		"NodeLabel":                   "kube-scheduler removed it; use addedAffinity in the args of NodeAffinity",
+		"ServiceAffinity":             "kube-scheduler removed it; use InterPodAffinity",
+		"NodePreferAvoidPods":         "kube-scheduler removed it; use taints with effect PreferNoSchedule",
+	}
+}
+
+// pointsOf names the points of a built plugin for a message.
+func (c Catalog) pointsOf(name string) string {
+	if c.Points == nil {
+		return list(nil)
+	}
+	return list(c.Points(name))
+}

@@ -1,0 +1,63 @@
+package config_test
+
+import "github.com/berth-scheduler/berth/runtime/config"
+
+// testCatalog is like Berth's own at an early stage: the common plugins are
+// built, those for volumes and others are not. FirstComeSort and Spare are made up,
+// so that there is a second queueSort and a plugin with many points.
+func testCatalog() config.Catalog {
+	points := map[string][]string{
+		"SchedulingGates":                 {"preEnqueue"},
+		"PrioritySort":                    {"queueSort"},
+		"NodeUnschedulable":               {"filter"},
+		"NodeName":                        {"filter"},
+		"TaintToleration":                 {"filter", "preScore", "score"},
+		"NodeAffinity":                    {"preFilter", "filter", "preScore", "score"},
+		"NodePorts":                       {"preFilter", "filter"},
+		"NodeResourcesFit":                {"preFilter", "filter", "preScore", "score"},
+		"NodeResourcesBalancedAllocation": {"preScore", "score"},
+		"ImageLocality":                   {"score"},
+		"DefaultBinder":                   {"bind"},
+		"FirstComeSort":                   {"queueSort"},
+		"Spare":                           {"filter", "score", "reserve", "permit", "preBind", "bind", "postBind"},
+	}
+	cat := config.Catalog{
+		Upstream: []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread",
+			"InterPodAffinity", "DynamicResources", "DefaultPreemption", "NodeDeclaredFeatures", "GangScheduling"},
+		Default: []config.PluginWeight{
+			{Name: "SchedulingGates"}, {Name: "PrioritySort"}, {Name: "NodeUnschedulable"}, {Name: "NodeName"},
+			{Name: "TaintToleration", Weight: 3}, {Name: "NodeAffinity", Weight: 2}, {Name: "NodePorts"},
+			{Name: "NodeResourcesFit", Weight: 1}, {Name: "VolumeRestrictions"}, {Name: "NodeVolumeLimits"},
+			{Name: "VolumeBinding"}, {Name: "VolumeZone"}, {Name: "PodTopologySpread", Weight: 2},
+			{Name: "InterPodAffinity", Weight: 2}, {Name: "DynamicResources", Weight: 2}, {Name: "DefaultPreemption"},
+			{Name: "NodeResourcesBalancedAllocation", Weight: 1}, {Name: "ImageLocality", Weight: 1},
+			{Name: "DefaultBinder"}, {Name: "NodeDeclaredFeatures"},
+		},
+		Points: func(plugin string) []string { return points[plugin] },
+	}
+	for name := range points {
+		cat.Known = append(cat.Known, name)
+	}
+	return cat
+}
+
+// smallCatalog has two plugins that score and little else, so that cases about
+// order and weight stay short.
+func smallCatalog() config.Catalog {
+	points := map[string][]string{
+		"Sort":  {"queueSort"},
+		"A":     {"filter", "score"},
+		"B":     {"filter", "score"},
+		"C":     {"filter", "score"},
+		"D":     {"filter"},
+		"Bind":  {"bind"},
+		"Bind2": {"bind", "filter"},
+	}
+	return config.Catalog{
+		Known:    []string{"Sort", "A", "B", "C", "D", "Bind", "Bind2"},
+		Upstream: []string{"Later"},
+		Default: []config.PluginWeight{{Name: "Sort"}, {Name: "A", Weight: 5}, {Name: "B", Weight: 6},
+			{Name: "Later", Weight: 7}, {Name: "Bind"}},
+		Points: func(plugin string) []string { return points[plugin] },
+	}
+}

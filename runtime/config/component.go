@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// leaseLock is the only resource lock that is left in kube-scheduler.
+const leaseLock = "leases"
+
+// leaderElection fills in kube-scheduler's defaults and checks the result.
+func leaderElection(r *report, in componentconfigv1alpha1.LeaderElectionConfiguration) componentconfigv1alpha1.LeaderElectionConfiguration {
+	out := in
+	out.ResourceLock = textOr(in.ResourceLock, leaseLock)
+	out.ResourceNamespace = textOr(in.ResourceNamespace, configv1.SchedulerDefaultLockObjectNamespace)
+	out.ResourceName = textOr(in.ResourceName, configv1.SchedulerDefaultLockObjectName)
+	componentconfigv1alpha1.RecommendedDefaultLeaderElectionConfiguration(&out)
+
+	path := field.NewPath("leaderElection")
+	if *out.LeaderElect && out.ResourceLock != leaseLock {
+		r.add(path.Child("resourceLock"), fmt.Sprintf("unknown lock %q", out.ResourceLock), "the only one is "+quote(leaseLock))
+	}
+	if *out.LeaderElect {
+		checkLease(r, path, out)
+	}
+	return out
+}
+
+// checkLease: all times above 0, and a leader gives up before its lease ends.
+func checkLease(r *report, path *field.Path, l componentconfigv1alpha1.LeaderElectionConfiguration) {
+	times := []struct {
+		name  string
+		value time.Duration
+	}{
+		{"leaseDuration", l.LeaseDuration.Duration},
+		{"renewDeadline", l.RenewDeadline.Duration},
+		{"retryPeriod", l.RetryPeriod.Duration},
+	}
+	for _, t := range times {
+		if t.value <= 0 {
+			r.add(path.Child(t.name), fmt.Sprintf("%v is not above 0", t.value), "")
+		}
+	}
+	if l.LeaseDuration.Duration <= l.RenewDeadline.Duration {
+		r.add(path.Child("leaseDuration"), fmt.Sprintf("%v is not above renewDeadline, %v", l.LeaseDuration.Duration, l.RenewDeadline.Duration),
+			"give a longer lease, or a shorter deadline")
+	}
+}
+
+// clientConnection does the same for the connection to the API server.
+func clientConnection(r *report, in componentconfigv1alpha1.ClientConnectionConfiguration) componentconfigv1alpha1.ClientConnectionConfiguration {
+	out := in
+	componentconfigv1alpha1.RecommendedDefaultClientConnectionConfiguration(&out)
+	path := field.NewPath("clientConnection")
+	if out.Burst < 0 {
+		r.add(path.Child("burst"), fmt.Sprintf("%d is negative", out.Burst), "")
+	}
+	if types := strings.TrimSpace(out.ContentType); !strings.Contains(types, "/") {
+		r.add(path.Child("contentType"), fmt.Sprintf("%q is not a media type", out.ContentType),
+			"give application/json or application/vnd.kubernetes.protobuf")
+	}
+	return out
+}
+
+func textOr(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// checkExtenders holds extenders to kube-scheduler's rules: a weight where there
+// is a prioritize verb, at most one that binds, and no managed resource twice.
+func checkExtenders(r *report, path *field.Path, extenders []configv1.Extender) {
+	binder := -1
+	managed := map[string]string{}
+	for i, e := range extenders {
+		at := path.Index(i)
+		if e.PrioritizeVerb != "" && e.Weight <= 0 {
+			r.add(at.Child("weight"), fmt.Sprintf("the weight of an extender with prioritizeVerb is %d", e.Weight), "give a positive weight")
+		}
+		if e.BindVerb != "" {
+			if binder >= 0 {
+				r.add(at.Child("bindVerb"), fmt.Sprintf("extenders[%d] binds already", binder), "only one extender can bind")
+			} else {
+				binder = i
+			}
+		}
+		for j, resource := range e.ManagedResources {
+			name := at.Child("managedResources").Index(j).Child("name")
+			checkExtendedResource(r, name, resource.Name)
+			if first, ok := managed[resource.Name]; ok {
+				r.add(name, fmt.Sprintf("resource %q is managed twice, first by %s", resource.Name, first), "keep one of the entries")
+			} else {
+				managed[resource.Name] = text(name)
+			}
+		}
+	}
+}
+
+// checkExtendedResource reports what is not the name of an extended resource:
+// qualified, outside kubernetes.io, and usable as a quota ("requests." + name).
+func checkExtendedResource(r *report, path *field.Path, name string) {
+	const fix = "give a name such as example.com/gpu"
+	if messages := validation.IsQualifiedName(name); len(messages) > 0 {
+		for _, m := range messages {
+			r.add(path, fmt.Sprintf("%q: %s", name, m), fix)
+		}
+		return
+	}
+	native := !strings.Contains(name, "/") || strings.Contains(name, corev1.ResourceDefaultNamespacePrefix)
+	quota := validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix + name)
+	if native || strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix) || len(quota) > 0 {
+		r.add(path, fmt.Sprintf("%q is not an extended resource", name), fix)
+	}
+}

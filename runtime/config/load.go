@@ -1,0 +1,67 @@
+// Package config reads what the operator decides: kube-scheduler's own
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) and the settings
+// of the berth command (flags, BERTH_* variables, a settings file).
+//
+// The configuration is read strictly, merged with the default plugins by the
+// rules of kube-scheduler v1.36 and returned as plain values: for every profile
+// the plugins of every extension point in execution order, with weights and with
+// typed, defaulted, validated arguments. Nothing is constructed here; which
+// plugins exist is told by a Catalog.
+//
+// All mistakes of a file are reported at once, each with file, line, field path
+// and remedy. Differences from kube-scheduler: an unknown plugin name is an
+// error wherever it stands (there: ignored under disabled and pluginConfig), as
+// are arguments for a plugin that takes none, negative weights, and preferred
+// terms of addedAffinity whose weight is outside 1–100; an absent
+// percentageOfNodesToScore stays absent.
+package config
+
+import (
+	"fmt"
+	"os"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// Load reads the configuration file at path. An empty path means no file and
+// gives the defaults, with the warnings that they raise.
+//
+// The error joins (errors.Join) one *Error per mistake, sorted by line.
+func Load(path string, cat Catalog) (*Scheduler, []Warning, error) {
+	if path == "" {
+		return build(newReport("", nil), &configv1.KubeSchedulerConfiguration{}, cat)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read scheduler configuration: %w", err)
+	}
+	return Parse(data, path, cat)
+}
+
+// Parse is Load for bytes that were read already; name stands for the file in
+// errors and warnings.
+func Parse(data []byte, name string, cat Catalog) (*Scheduler, []Warning, error) {
+	doc, errs := readDocument(name, data)
+	r := newReport(name, doc.lines)
+	r.errs = errs
+	if doc.tree == nil || !checkHeader(r, doc.tree) {
+		return nil, nil, r.err()
+	}
+	cfg := &configv1.KubeSchedulerConfiguration{}
+	if !decodeTree(r, nil, doc.tree, cfg) {
+		return nil, nil, r.err()
+	}
+	return build(r, cfg, cat)
+}
+
+// Default is what an absent configuration file means: one profile,
+// default-scheduler, with the default plugins that are built. It panics if the
+// catalog's own default list is not valid, which is a bug of the program; Load
+// with an empty path gives the same and the warnings.
+func Default(cat Catalog) *Scheduler {
+	s, _, err := Load("", cat)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: default configuration: %v", err))
+	}
+	return s
+}

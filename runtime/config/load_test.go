@@ -1,0 +1,173 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/internal/golden"
+)
+
+// TestParse runs the archives of testdata/parse: every NAME.yaml in them is
+// parsed, and NAME.want holds the result as text, or the errors. Archives whose
+// name begins with small use the small catalog.
+func TestParse(t *testing.T) {
+	paths, err := filepath.Glob("testdata/parse/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			in, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cat := testCatalog()
+			if strings.HasPrefix(filepath.Base(path), "small") {
+				cat = smallCatalog()
+			}
+			out := &txtar.Archive{Comment: in.Comment}
+			for _, f := range in.Files {
+				name, ok := strings.CutSuffix(f.Name, ".yaml")
+				if !ok {
+					continue
+				}
+				s, warnings, err := config.Parse(f.Data, "s.yaml", cat)
+				got := describe(s, warnings, err)
+				out.Files = append(out.Files, f, txtar.File{Name: name + ".want", Data: []byte(got)})
+			}
+			golden.Check(t, path, txtar.Format(out))
+		})
+	}
+}
+
+// TestDefault: no file gives the defaults; its warnings are all by default.
+func TestDefault(t *testing.T) {
+	s, warnings, err := config.Load("", testCatalog())
+	golden.Check(t, "testdata/default.txt", []byte(describe(s, warnings, err)))
+	for _, w := range warnings {
+		if !w.ByDefault || w.Path != "" || w.File != "" {
+			t.Errorf("warning not by default: %+v", w)
+		}
+	}
+	if got := describe(config.Default(testCatalog()), warnings, nil); got != describe(s, warnings, nil) {
+		t.Errorf("Default differs from Load of no file:\n%s", got)
+	}
+}
+
+func TestDefaultPanicsOnBadCatalog(t *testing.T) {
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "BUG: ") {
+			t.Errorf("panic value %q, want BUG", got)
+		}
+	}()
+	config.Default(config.Catalog{Default: []config.PluginWeight{{Name: "Nobody"}}})
+}
+
+func TestLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.yaml")
+	if _, _, err := config.Load(path, testCatalog()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+	text := "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 0\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := config.Load(path, testCatalog())
+	var e *config.Error
+	if !errors.As(err, &e) || e.File != path || e.Line != 3 || e.Path != "parallelism" {
+		t.Errorf("got %#v from %v", e, err)
+	}
+}
+
+// describe writes a result as text: points and args profile by profile, then
+// what differs from the defaults of the other fields, then warnings.
+func describe(s *config.Scheduler, warnings []config.Warning, err error) string {
+	var b strings.Builder
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	for _, p := range s.Profiles {
+		fmt.Fprintf(&b, "profile %s%s\n", p.SchedulerName, percentage(p.PercentageOfNodesToScore))
+		for _, point := range pointOrder() {
+			refs, ok := p.Points[point]
+			if !ok {
+				continue
+			}
+			fmt.Fprintf(&b, "  %s:", point)
+			for _, r := range refs {
+				b.WriteString(" " + r.Name)
+				if r.Weight != 0 {
+					fmt.Fprintf(&b, "*%d", r.Weight)
+				}
+			}
+			b.WriteString("\n")
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
+			a := p.Args[name]
+			typed, _ := json.Marshal(a.Typed) // plain structs
+			header := fmt.Sprintf(`"kind":"%sArgs","apiVersion":"kubescheduler.config.k8s.io/v1"`, name)
+			fields, ok := strings.CutPrefix(string(typed), "{"+header)
+			if !ok {
+				fmt.Fprintf(&b, "  no header: %s\n", typed)
+			}
+			fmt.Fprintf(&b, "  args %s %s: {%s\n", name, a.Path, strings.TrimPrefix(fields, ","))
+		}
+	}
+	fmt.Fprintf(&b, "backoff %v to %v, parallelism %d%s\n", s.PodInitialBackoff, s.PodMaxBackoff, s.Parallelism, percentage(s.PercentageOfNodesToScore))
+	for _, e := range s.Extenders {
+		fmt.Fprintf(&b, "extender %s weight %d timeout %v\n", e.URLPrefix, e.Weight, e.HTTPTimeout.Duration)
+	}
+	b.WriteString(component(s))
+	var byDefault []string
+	for _, w := range warnings {
+		if w.ByDefault {
+			byDefault = append(byDefault, w.Plugin)
+			continue
+		}
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	if len(byDefault) > 0 {
+		fmt.Fprintf(&b, "warnings by default: %s\n", strings.Join(byDefault, " "))
+	}
+	return b.String()
+}
+
+// component tells the fields that a scheduler has in common with other
+// components, if they are not the default.
+func component(s *config.Scheduler) string {
+	l, c := s.LeaderElection, s.ClientConnection
+	text := fmt.Sprintf("lease %v %s/%s/%s %v %v %v\n", *l.LeaderElect, l.ResourceLock, l.ResourceNamespace, l.ResourceName,
+		l.LeaseDuration.Duration, l.RenewDeadline.Duration, l.RetryPeriod.Duration)
+	text += fmt.Sprintf("client %q %s %v/s burst %d\n", c.Kubeconfig, c.ContentType, c.QPS, c.Burst)
+	text += fmt.Sprintf("profiling %v, contention %v, delay cache %v\n", s.EnableProfiling, s.EnableContentionProfiling, s.DelayCacheUntilActive)
+	const byDefault = `lease true leases/kube-system/kube-scheduler 15s 10s 2s
+client "" application/vnd.kubernetes.protobuf 50/s burst 100
+profiling true, contention true, delay cache false
+`
+	if text == byDefault {
+		return ""
+	}
+	return text
+}
+
+func percentage(p *int32) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %d %% of nodes", *p)
+}
+
+func pointOrder() []string {
+	return []string{"preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score",
+		"reserve", "permit", "preBind", "bind", "postBind"}
+}

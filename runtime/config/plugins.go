@@ -1,0 +1,194 @@
+package config
+
+import (
+	"math"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// allPlugins, under disabled, stands for every plugin.
+const allPlugins = "*"
+
+const (
+	// maxNodeScore is the highest score of one plugin for one node
+	// (kube-scheduler framework.MaxNodeScore).
+	maxNodeScore = 100
+	// maxTotalScore bounds the weighted sum (framework.MaxTotalScore).
+	maxTotalScore = math.MaxInt64
+)
+
+// entry is an enabled plugin with its weight; 0 stands for the default, 1.
+type entry struct {
+	name   string
+	weight int32
+	// path is where the file lists it, nil for the default list.
+	path *field.Path
+}
+
+// selection is what a profile's file says about one extension point.
+type selection struct {
+	point    string
+	path     *field.Path
+	enabled  []entry
+	disabled []string
+}
+
+func (s selection) disables(name string) bool { return slices.Contains(s.disabled, name) }
+
+// readSelection takes over the valid entries of a set and reports the others. A
+// name that is not built stays in, since it still replaces its default entry;
+// resolve leaves it out.
+func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selection {
+	s := selection{point: p.point, path: path.Child(p.point)}
+	for i, plugin := range p.set.Enabled {
+		at := s.path.Child("enabled").Index(i)
+		name := at.Child("name")
+		switch {
+		case plugin.Name == allPlugins:
+			r.add(name, `"*" stands for all plugins only under disabled`, "list the plugins by name")
+			continue
+		case !checkName(r, cat, name, plugin.Name):
+			continue
+		case slices.ContainsFunc(s.enabled, func(e entry) bool { return e.name == plugin.Name }):
+			r.add(name, "plugin "+quote(plugin.Name)+" is listed twice", "keep one of the entries")
+			continue
+		}
+		if cat.upstreamOnly(plugin.Name) {
+			r.noteEnabled(plugin.Name, name)
+		} else if p.point != pointMultiPoint && !cat.implements(plugin.Name, p.point) {
+			r.add(name, "plugin "+quote(plugin.Name)+" does not implement "+p.point, "it implements: "+cat.pointsOf(plugin.Name))
+			continue
+		}
+		e := entry{name: plugin.Name, path: at}
+		if plugin.Weight != nil {
+			e.weight = *plugin.Weight
+		}
+		if e.weight < 0 {
+			r.add(at.Child("weight"), "the weight is negative", "give a positive weight, or disable the plugin")
+		}
+		s.enabled = append(s.enabled, e)
+	}
+	for i, plugin := range p.set.Disabled {
+		name := s.path.Child("disabled").Index(i).Child("name")
+		if plugin.Name != allPlugins {
+			if !checkName(r, cat, name, plugin.Name) {
+				continue
+			}
+			if cat.upstreamOnly(plugin.Name) {
+				r.noteDisabled(plugin.Name, name)
+			}
+		}
+		s.disabled = append(s.disabled, plugin.Name)
+	}
+	return s
+}
+
+// checkName reports a name that is missing or that nobody knows.
+func checkName(r *report, cat Catalog, path *field.Path, name string) bool {
+	switch {
+	case name == "":
+		r.add(path, "the plugin name is missing", "")
+	case cat.built(name) || cat.upstreamOnly(name):
+		return true
+	default:
+		r.add(path, "unknown plugin "+quote(name), cat.unknownFix(name))
+	}
+	return false
+}
+
+// mergeMultiPoint puts the file's multiPoint set over the default list. An entry
+// with the name of a default one replaces it in its place; others follow.
+// Disabling takes away default entries only (mergePluginSet of kube-scheduler).
+func mergeMultiPoint(defaults []PluginWeight, file selection) []entry {
+	var merged []entry
+	replaced := map[string]bool{}
+	for _, d := range defaults {
+		if file.disables(allPlugins) || file.disables(d.Name) {
+			continue
+		}
+		e := entry{name: d.Name, weight: d.Weight}
+		if i := slices.IndexFunc(file.enabled, func(e entry) bool { return e.name == d.Name }); i >= 0 {
+			e = file.enabled[i]
+			replaced[d.Name] = true
+		}
+		merged = append(merged, e)
+	}
+	for _, e := range file.enabled {
+		if !replaced[e.name] {
+			merged = append(merged, e)
+		}
+	}
+	return merged
+}
+
+// resolve gives the built plugins of one extension point in execution order:
+// first those listed both here and under multiPoint, in the order of the list
+// here and with its weights; then the rest of multiPoint; then the rest of the
+// list here. What is disabled here does not come from multiPoint
+// (expandMultiPointPlugins of kube-scheduler).
+func resolve(cat Catalog, multiPoint []entry, here selection) []entry {
+	var first, second, third []entry
+	expands := func(name string) bool { return !here.disables(allPlugins) && !here.disables(name) }
+	for _, e := range here.enabled {
+		both := slices.ContainsFunc(multiPoint, func(m entry) bool { return m.name == e.name })
+		switch {
+		case !cat.built(e.name):
+		case both && expands(e.name):
+			first = append(first, e)
+		default:
+			third = append(third, e)
+		}
+	}
+	for _, m := range multiPoint {
+		listed := slices.ContainsFunc(here.enabled, func(e entry) bool { return e.name == m.name })
+		if !listed && expands(m.name) && cat.built(m.name) && cat.implements(m.name, here.point) {
+			second = append(second, m)
+		}
+	}
+	return slices.Concat(first, second, third)
+}
+
+// refs turns entries into the result. Only scores have weights; 0 means 1.
+func refs(entries []entry, point string) []PluginRef {
+	var out []PluginRef
+	for _, e := range entries {
+		ref := PluginRef{Name: e.name}
+		if point == pointScore {
+			ref.Weight = max(e.weight, 1)
+		}
+		out = append(out, ref)
+	}
+	return out
+}
+
+// totalFits reports whether the weighted sum of the highest scores stays within
+// an int64, the unit in which nodes are compared.
+func totalFits(weights []int64) bool {
+	left := int64(maxTotalScore)
+	for _, w := range weights {
+		if w > left/maxNodeScore {
+			return false
+		}
+		left -= w * maxNodeScore
+	}
+	return true
+}
+
+// scoreWeights are the weights for totalFits.
+func scoreWeights(scores []PluginRef) []int64 {
+	var ws []int64
+	for _, s := range scores {
+		ws = append(ws, int64(s.Weight))
+	}
+	return ws
+}
+
+// pluginsOf is never nil, so that a profile without plugins needs no case of its own.
+func pluginsOf(p configv1.KubeSchedulerProfile) *configv1.Plugins {
+	if p.Plugins == nil {
+		return &configv1.Plugins{}
+	}
+	return p.Plugins
+}

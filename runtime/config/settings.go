@@ -1,0 +1,149 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// envPrefix begins the names of the variables: --log-level is BERTH_LOG_LEVEL.
+const envPrefix = "BERTH"
+
+// Source tells where the value of a flag comes from.
+type Source int
+
+// The sources, from weakest to strongest.
+const (
+	FromDefault Source = iota
+	FromFile
+	FromEnv
+	FromFlag
+)
+
+// String names the source for messages.
+func (s Source) String() string {
+	switch s {
+	case FromFile:
+		return "file"
+	case FromEnv:
+		return "environment"
+	case FromFlag:
+		return "flag"
+	default:
+		return "default"
+	}
+}
+
+// Settings are the flags of a command after environment and settings file were
+// laid under them.
+type Settings struct {
+	sources map[string]Source
+}
+
+// NewSettings gives every flag that was not set on the command line its value
+// from the environment (BERTH_ and the name in capitals, dashes as underscores;
+// an empty variable counts as absent) or, failing that, from the YAML file;
+// an empty file name means none. Values go through the flag's own Set, so
+// afterwards the command reads its flags as ever, and Changed is true for them.
+// A value in the file reaches it as written: 1.10 stays 1.10 for a text flag.
+// The flag "help" takes part in neither.
+//
+// The error joins all mistakes: unreadable or unknown keys of the file, values
+// that a flag refuses. The flags are then partly set.
+func NewSettings(flags *pflag.FlagSet, file string) (*Settings, error) {
+	v := viper.New()
+	v.SetEnvPrefix(envPrefix)
+	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
+	v.AutomaticEnv()
+	if err := v.BindPFlags(flags); err != nil {
+		return nil, fmt.Errorf("bind flags: %w", err)
+	}
+	inFile, mistakes, err := readSettingsFile(v, flags, file)
+	if err != nil {
+		return nil, err
+	}
+
+	s := &Settings{sources: map[string]Source{}}
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" {
+			return
+		}
+		_, filed := inFile[f.Name]
+		s.sources[f.Name] = sourceOf(f, filed)
+		switch s.sources[f.Name] {
+		case FromEnv:
+			if err := setFlag(flags, f, v.Get(f.Name)); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", envName(f.Name), err))
+			}
+		case FromFile:
+			if err := setFlag(flags, f, v.Get(f.Name)); err != nil {
+				mistakes = append(mistakes, keyMistake{inFile[f.Name], f.Name, err.Error()})
+			}
+		}
+	})
+	errs = append(errs, keyErrors(file, mistakes)...)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return s, nil
+}
+
+// Source tells where the value of the named flag comes from; FromDefault for a
+// name that is no flag.
+func (s *Settings) Source(flag string) Source { return s.sources[flag] }
+
+func sourceOf(f *pflag.Flag, inFile bool) Source {
+	switch {
+	case f.Changed:
+		return FromFlag
+	case os.Getenv(envName(f.Name)) != "":
+		return FromEnv
+	case inFile:
+		return FromFile
+	}
+	return FromDefault
+}
+
+func envName(flag string) string {
+	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// setFlag sets f to the text or, from a file only, the list of texts that viper found.
+func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value any) error {
+	texts, ok := value.([]string)
+	if !ok {
+		return refused(flags.Set(f.Name, fmt.Sprint(value)), fmt.Sprint(value))
+	}
+	into, ok := f.Value.(pflag.SliceValue)
+	if !ok {
+		return errors.New("invalid value: a list for a flag that takes one value")
+	}
+	if err := into.Replace(texts); err != nil {
+		return refused(err, strings.Join(texts, ","))
+	}
+	f.Changed = true
+	return nil
+}
+
+// refused words the error of a flag's Set without the flag's name, since the
+// user wrote a variable or a key.
+func refused(err error, value string) error {
+	if err == nil {
+		return nil
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		err = invalid.Unwrap()
+	}
+	var number *strconv.NumError
+	if errors.As(err, &number) {
+		err = number.Err // without the value, which is told already
+	}
+	return fmt.Errorf("invalid value %q: %w", value, err)
+}

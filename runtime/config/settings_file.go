@@ -1,0 +1,138 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
+)
+
+// keyMistake is what is wrong with one key of a settings file.
+type keyMistake struct {
+	line        int
+	key, detail string
+}
+
+// keyErrors words the mistakes, by line.
+func keyErrors(file string, mistakes []keyMistake) []error {
+	slices.SortStableFunc(mistakes, func(a, b keyMistake) int { return cmp.Compare(a.line, b.line) })
+	var errs []error
+	for _, m := range mistakes {
+		errs = append(errs, fmt.Errorf("file %s:%d: key %q: %s", file, m.line, m.key, m.detail))
+	}
+	return errs
+}
+
+// readSettingsFile loads the file into v and returns the line of each key. A
+// key that is no flag, that is there twice, or whose value fits no flag is a mistake.
+// The keys are compared with their case; viper alone would not. An empty file
+// is valid.
+func readSettingsFile(v *viper.Viper, flags *pflag.FlagSet, file string) (map[string]int, []keyMistake, error) {
+	if file == "" {
+		return nil, nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read settings: %w", err)
+	}
+	root, err := settingsMapping(file, data)
+	if err != nil || root == nil {
+		return nil, nil, err
+	}
+
+	names := flagNames(flags)
+	at := map[string]int{}
+	values := map[string]any{}
+	var mistakes []keyMistake
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key := root.Content[i]
+		first, twice := at[key.Value]
+		value, err := settingsValue(root.Content[i+1])
+		switch {
+		case !slices.Contains(names, key.Value):
+			mistakes = append(mistakes, keyMistake{key.Line, key.Value, "unknown key; " + keyFix(key.Value, names)})
+		case twice:
+			mistakes = append(mistakes, keyMistake{key.Line, key.Value, fmt.Sprintf("given twice, first in line %d", first)})
+		case err != nil:
+			mistakes = append(mistakes, keyMistake{key.Line, key.Value, err.Error()})
+		default:
+			at[key.Value], values[key.Value] = key.Line, value
+		}
+	}
+	if err := v.MergeConfigMap(values); err != nil {
+		return nil, nil, fmt.Errorf("file %s: %w", file, err)
+	}
+	return at, mistakes, nil
+}
+
+// settingsValue gives the text of a plain value, or the texts of a list.
+func settingsValue(node *yaml.Node) (any, error) {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	switch {
+	case node.Tag == "!!null":
+		return nil, errors.New("the value is missing")
+	case node.Kind == yaml.ScalarNode:
+		return node.Value, nil
+	case node.Kind != yaml.SequenceNode:
+		return nil, errors.New("invalid value: a mapping does not fit a flag")
+	}
+	texts := []string{}
+	for i, item := range node.Content {
+		if item.Kind == yaml.AliasNode {
+			item = item.Alias
+		}
+		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+			return nil, fmt.Errorf("invalid value: element %d is not a plain value", i)
+		}
+		texts = append(texts, item.Value)
+	}
+	return texts, nil
+}
+
+// settingsMapping gives the mapping at the top of the file, nil if it is empty.
+func settingsMapping(file string, data []byte) (*yaml.Node, error) {
+	var doc yaml.Node
+	err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc)
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, syntaxError(file, err)[0]
+	}
+	switch root := doc.Content[0]; {
+	case root.Tag == "!!null":
+		return nil, nil
+	case root.Kind != yaml.MappingNode:
+		return nil, &Error{File: file, Line: root.Line, Detail: "the settings are not a mapping", Fix: "write lines such as seed: 7"}
+	default:
+		return root, nil
+	}
+}
+
+// keyFix names the nearest key, or all.
+func keyFix(key string, names []string) string {
+	if near, ok := closest(key, names); ok {
+		return "did you mean " + quote(near) + "?"
+	}
+	return "the keys are the flags: " + list(names)
+}
+
+// flagNames are the flags that a file can set.
+func flagNames(flags *pflag.FlagSet) []string {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
