@@ -1,0 +1,101 @@
+# `make` alone lists the targets.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+PKG       ?= ./...
+COUNT     ?= 6
+BENCH     ?= .
+BASE      ?= bench.base.out
+FUZZTIME  ?= 10s
+EXPLAIN   ?= team-ml/finetune-0
+
+# Tools run at pinned versions and are no part of go.mod.
+GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
+GOLANGCI  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+
+export PKG # for .ci/test-summary
+
+MODULE := github.com/berth-scheduler/berth
+DEMO   := cmd/berth/demo
+
+# $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
+packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
+
+.PHONY: help build demo test race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/berth
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/berth ./cmd/berth
+
+demo: build ## schedule the bundled cluster and explain a pod that stays pending (EXPLAIN=namespace/pod)
+	bin/berth simulate --cluster $(DEMO)/cluster --config $(DEMO)/scheduler.yaml --explain $(EXPLAIN)
+
+test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
+	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- $(PKG)
+
+race: ## run all tests under the race detector (needs a C compiler)
+	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- -race $(PKG)
+
+bench: ## run the benchmarks COUNT times into bench.out (BENCH=pattern)
+	@pkgs="$(call packages-with,Benchmark)"; \
+	if [ -z "$$pkgs" ]; then echo "no package has benchmarks"; exit 0; fi; \
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $$pkgs | tee bench.out
+
+bench-compare: ## compare bench.out with an earlier one (BASE=bench.base.out)
+	@for f in $(BASE) bench.out; do [ -f "$$f" ] || { echo "$$f is missing: run make bench, before the change keep bench.out as $(BASE)" >&2; exit 1; }; done
+	$(BENCHSTAT) $(BASE) bench.out
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@for pkg in $(call packages-with,Fuzz); do \
+		for target in $$(go test -list '^Fuzz' "$$pkg" | grep '^Fuzz'); do \
+			echo "$$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+		done; \
+	done
+
+rewrite: ## rewrite the expected output of scenario and golden files (PKG=…); read the diff before you commit it
+	@pkgs=$$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' $(PKG) | \
+		awk '{ for (i = 2; i <= NF; i++) if ($$i == "$(MODULE)/runtime/internal/golden") { print $$1; next } }'); \
+	if [ -z "$$pkgs" ]; then echo "no package has golden files"; exit 0; fi; \
+	go test $$pkgs -rewrite
+
+generate: ## rewrite generated files
+	go generate ./...
+
+fmt: ## format the Go files
+	$(GOLANGCI) fmt
+
+lint: ## run the linters and the format check
+	$(GOLANGCI) run
+
+vet: ## go vet, for the host and for guest packages
+	go vet ./...
+	@guests="$(shell find wasm-examples abi/sdk/go -name '*.go' 2>/dev/null | sed 's|^\(wasm-examples\|abi/sdk/go\)/.*|./\1/...|' | sort -u)"; \
+	if [ -n "$$guests" ]; then set -x; GOOS=wasip1 GOARCH=wasm go vet $$guests; fi
+
+laws: ## test the laws of the repository: layers, package comments, file sizes, links, Kubernetes version
+	go test .
+
+mod: ## check go.mod and the downloaded modules
+	go mod tidy -diff
+	go mod verify
+
+check: ## everything but the tests that a change must pass; ends on a clean git diff
+	@git=$$(git rev-parse --is-inside-work-tree 2>/dev/null || true); \
+	untracked() { [ -z "$$git" ] || git ls-files --others --exclude-standard; }; \
+	before=$$(untracked); \
+	$(MAKE) generate mod vet laws lint; \
+	if [ -z "$$git" ]; then echo "check: not a git checkout, so there is no diff to look at"; exit 0; fi; \
+	git --no-pager diff --exit-code || { echo "check: generated files changed, or there are edits that are not staged" >&2; exit 1; }; \
+	new=$$(comm -13 <(sort <<<"$$before") <(untracked | sort)); \
+	if [ -n "$$new" ]; then printf 'check: files were made that git does not know:\n%s\n' "$$new" >&2; exit 1; fi
+
+clean: ## remove what the other targets made
+	rm -rf bin dist bench.out

@@ -1,0 +1,146 @@
+package berth_test
+
+import (
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestDocs(t *testing.T) {
+	fsys := os.DirFS(".")
+	problems, err := checkLinks(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, err := checkMakeTargets(fsys, "README.md", "CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range append(problems, targets...) {
+		t.Error(problem)
+	}
+}
+
+var (
+	inlineLink    = regexp.MustCompile(`\]\(\s*<?([^)>\s]+)>?[^)]*\)`)
+	referenceLink = regexp.MustCompile(`(?m)^\s{0,3}\[[^\]]+\]:\s*<?([^>\s]+)`)
+	codeFence     = regexp.MustCompile("(?ms)^\\s*```.*?^\\s*```[^\n]*$")
+	codeSpan      = regexp.MustCompile("`[^`\n]+`")
+	shellComment  = regexp.MustCompile(`(?m)(?:^|\s)#.*$`)
+	makeCommand   = regexp.MustCompile(`(?m)(?:^|[\x60;&$(]|\s)make((?:[ \t]+[A-Za-z][\w.=/-]*)+)`)
+	makeRule      = regexp.MustCompile(`(?m)^([A-Za-z][\w.-]*(?: [A-Za-z][\w.-]*)*):(?:[^=]|$)`)
+)
+
+// checkLinks wants the target of every relative link in a Markdown file to exist. Links to other sites and within a
+// page are not looked at.
+func checkLinks(fsys fs.FS) ([]string, error) {
+	var problems []string
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || d.Name() == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".md" {
+			return nil
+		}
+		src, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		text := codeSpan.ReplaceAllString(codeFence.ReplaceAllString(string(src), ""), "")
+		for _, link := range append(inlineLink.FindAllStringSubmatch(text, -1), referenceLink.FindAllStringSubmatch(text, -1)...) {
+			if !linkExists(fsys, name, link[1]) {
+				problems = append(problems, name+" links to "+link[1]+", which does not exist. Remedy: links are relative to the page they are on")
+			}
+		}
+		return nil
+	})
+	return problems, err
+}
+
+func linkExists(fsys fs.FS, page, link string) bool {
+	target, err := url.Parse(link)
+	if err != nil {
+		return false
+	}
+	if target.Scheme != "" || target.Host != "" || target.Path == "" {
+		return true
+	}
+	if strings.HasPrefix(target.Path, "/") {
+		return false
+	}
+	_, err = fs.Stat(fsys, path.Join(path.Dir(page), target.Path))
+	return err == nil
+}
+
+// checkMakeTargets wants every make target that the pages name in code to be in the Makefile.
+func checkMakeTargets(fsys fs.FS, pages ...string) ([]string, error) {
+	makefile, err := fs.ReadFile(fsys, "Makefile")
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, rule := range makeRule.FindAllStringSubmatch(string(makefile), -1) {
+		known = append(known, strings.Fields(rule[1])...)
+	}
+	var problems []string
+	for _, page := range pages {
+		src, err := fs.ReadFile(fsys, page)
+		if err != nil {
+			return nil, err
+		}
+		code := codeFence.FindAllString(string(src), -1)
+		code = append(code, codeSpan.FindAllString(codeFence.ReplaceAllString(string(src), ""), -1)...)
+		for _, command := range makeCommand.FindAllStringSubmatch(shellComment.ReplaceAllString(strings.Join(code, "\n"), ""), -1) {
+			for target := range strings.FieldsSeq(command[1]) {
+				if !strings.Contains(target, "=") && !slices.Contains(known, target) {
+					problems = append(problems, page+" names `make "+target+"`, which the Makefile does not have")
+				}
+			}
+		}
+	}
+	return problems, nil
+}
+
+func TestDocsCheckers(t *testing.T) {
+	fsys := fstest.MapFS{
+		"Makefile": {Data: []byte("X := 1\nbuild test: ## both\n\tgo build\nlint:\n")},
+		"README.md": {Data: []byte("[ok](docs/a.md#part) [ok](#here) [ok](https://example.com) [bad](docs/b.md)\n" +
+			"[ref]: docs/c.md\n`[code](docs/d.md)`\n```\n[fence](docs/e.md)\nmake build COUNT=3 && make lint # make it so\n```\n" +
+			"We make sure that `make test` and `make deploy` work.\n")},
+		"docs/a.md":    {Data: []byte("[up](../README.md) ![image](a%20b.png) [bad](README.md)\n")},
+		"docs/a b.png": {},
+	}
+	problems, err := checkLinks(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, err := checkMakeTargets(fsys, "README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(append(problems, targets...), "\n")
+	want := []string{"links to docs/b.md", "links to docs/c.md", "docs/a.md links to README.md", "`make deploy`"}
+	for _, w := range want {
+		if !strings.Contains(got, w) {
+			t.Errorf("no complaint with %q", w)
+		}
+	}
+	if n := len(problems) + len(targets); n != len(want) {
+		t.Errorf("got %d complaints, want %d:\n%s", n, len(want), got)
+	}
+	if _, err := checkMakeTargets(fsys, "MISSING.md"); err == nil {
+		t.Error("a missing page was accepted")
+	}
+}

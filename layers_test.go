@@ -1,0 +1,151 @@
+// Package berth_test holds the laws that the whole repository obeys: who imports whom, one package comment each,
+// file sizes, links that lead somewhere, one Kubernetes version. A law that fails says why it exists and what to
+// do instead.
+package berth_test
+
+import (
+	"os"
+	"testing"
+)
+
+const module = "github.com/berth-scheduler/berth"
+
+// design returns the order of direct imports, lowest first. A package may import what its layer stands on, what those
+// stand on, and so on down; its own subfolders; and, under runtime/, runtime/internal. Test files obey the same order.
+func design() rules {
+	const nothing = "" // of ours
+	return rules{
+		layers: []layer{
+			{pkg: "abi", on: nothing, libs: stdlibOnly,
+				why: "every SDK and every guest compiles against the ABI's names, codes and limits",
+				fix: "keep numbers and names in abi; put code that needs more into abi/wire or runtime"},
+			{pkg: "abi/wire", on: "abi", libs: stdlibOnly,
+				why: "the byte layout is shared by hosts, SDKs and fuzzers, and must drag nothing into a guest",
+				fix: "take plain slices and integers; convert from Kubernetes objects in runtime/state"},
+			{pkg: "abi/sdk", on: "abi/wire", libs: stdlibOnly,
+				why: "an import of k8s.io/api costs a guest 15.8 MB and 4 s of compiling",
+				fix: "give the author a view over columns instead of an object"},
+			{pkg: "abi/conformance", on: "abi/wire abi/sdk",
+				why: "the TCK runs against any host, not only this one",
+				fix: "reach the host through the interface that conformance.Run takes"},
+			{pkg: "wasm-examples", on: "abi/wire abi/sdk",
+				why: "an example shows what an author outside this repository can do",
+				fix: "use the SDK; a helper that an example misses belongs into the SDK"},
+
+			{pkg: "runtime/internal", on: nothing, libs: stdlibOnly,
+				why: "anything under runtime may import it, so it must not pull anything in",
+				fix: "take an interface or a function as argument, or move the code to the layer whose types it needs"},
+
+			{pkg: "runtime/state", on: "abi/wire",
+				why: "the nouns stand below everything that uses them",
+				fix: "define the interface in the package that consumes it"},
+			{pkg: "runtime/queue", on: "runtime/state",
+				why: "the queue does not know plugins: less-functions, gates and hints are passed in",
+				fix: "take a function in the queue's Config and let runtime/scheduler pass it"},
+			{pkg: "runtime/cache", on: "runtime/state",
+				why: "the cache does not know plugins",
+				fix: "take a function in the cache's Config and let runtime/scheduler pass it"},
+			{pkg: "runtime/report", on: "runtime/state",
+				why: "an Attempt is data that every later layer fills in",
+				fix: "let the caller write into the Attempt"},
+			{pkg: "runtime/plugin", on: "runtime/report",
+				why: "extension points are what native, WASM and HTTP plugins have in common",
+				fix: "add a small interface to runtime/plugin or runtime/plugin/objects and have it passed in"},
+			{pkg: "runtime/pipeline", on: "runtime/plugin",
+				why: "the pipeline runs plugins through their interfaces, whatever they are made of",
+				fix: "register the plugin in runtime/assembly"},
+			{pkg: "hostplugins", on: "runtime/plugin",
+				why: "a native plugin has no more power than a sandboxed one",
+				fix: "ask for what you need through runtime/plugin or runtime/plugin/objects"},
+			{pkg: "runtime/wasm", on: "runtime/plugin",
+				why: "WASM is one way to implement a plugin; nothing else depends on it",
+				fix: "pass it in from runtime/assembly"},
+			{pkg: "runtime/extender", on: "runtime/plugin",
+				why: "an HTTP extender is one way to implement a plugin",
+				fix: "pass it in from runtime/assembly"},
+			{pkg: "runtime/cycle", on: "runtime/pipeline runtime/extender hostplugins",
+				why: "a cycle is pure: snapshot and pod in, Decision out; it does not know queue, cache, wasm or kube",
+				fix: "return it in the Decision and let runtime/scheduler act on it"},
+			{pkg: "runtime/scheduler", on: "runtime/cycle runtime/queue runtime/cache",
+				why: "the loop alone owns queue, cache and cycle; it runs the same over kube and sim",
+				fix: "put an interface beside the loop and implement it in runtime/kube and runtime/sim"},
+			{pkg: "runtime/module", on: "abi/wire",
+				why: "fetching and verifying bytes has nothing to do with running them",
+				fix: "return the bytes and their digest"},
+			{pkg: "runtime/config", on: nothing,
+				why: "configuration is a leaf: it is read once, and parts get their own Config values",
+				fix: "translate in runtime/assembly"},
+			{pkg: "runtime/telemetry", on: "runtime/report",
+				why: "metrics are a leaf: they read reports",
+				fix: "record it in report.Attempt or pass a function in from runtime/assembly"},
+			{pkg: "runtime/assembly", on: "runtime/scheduler runtime/wasm runtime/module runtime/config runtime/telemetry",
+				why: "assembly is the one place that wires things together",
+				fix: "take the part as an argument of assembly's Deps"},
+
+			{pkg: "runtime/sim/input", on: nothing,
+				why: "reading files yields Kubernetes objects and nothing of ours",
+				fix: "return v1 objects and let runtime/sim build state from them"},
+			{pkg: "runtime/sim", on: "runtime/assembly runtime/sim/input",
+				why: "the simulator is one of the worlds a scheduler runs in, beside runtime/kube",
+				fix: "share through runtime/assembly, never from one world to the other"},
+			{pkg: "runtime/kube", on: "runtime/assembly",
+				why: "a real cluster is one of the worlds a scheduler runs in, beside runtime/sim",
+				fix: "share through runtime/assembly, never from one world to the other"},
+
+			{pkg: "runtime/debughttp", on: "runtime/assembly",
+				why: "the debug pages are a leaf: they look at a running scheduler",
+				fix: "pass what they show in from cmd"},
+
+			{pkg: "cmd", on: "runtime/sim runtime/kube runtime/debughttp",
+				why: "commands parse flags and print; they stand on everything",
+				fix: "use the public packages of runtime"},
+			{pkg: ".", on: "cmd abi/conformance wasm-examples",
+				why: "the folder at the top holds tests of the whole repository only",
+				fix: "put code into a package below abi, runtime, hostplugins or cmd"},
+		},
+
+		only: []importers{
+			{path: "github.com/tetratelabs/wazero", by: "runtime/wasm",
+				why: "wazero can be replaced as long as one package speaks to it"},
+			{path: "k8s.io/client-go", by: "runtime/kube hostplugins/bridge",
+				why: "nothing else may talk to an API server; the rest sees small interfaces"},
+			{path: "github.com/spf13/viper", by: "runtime/config",
+				why: "flags, files and environment meet in one place"},
+			{path: "oras.land/oras-go", by: "runtime/module",
+				why: "registries are spoken to in one place"},
+			{path: module + "/runtime/config", by: "runtime/assembly cmd",
+				why: "parts get their own Config values, so that the simulator needs no files"},
+			{path: module + "/runtime/telemetry", by: "runtime/assembly cmd",
+				why: "metrics are wired in once, not called from everywhere"},
+			{path: module + "/runtime/debughttp", by: "runtime/assembly cmd",
+				why: "a scheduler runs the same without its debug pages"},
+			{path: "k8s.io/kubernetes", by: "",
+				why: "it is not made to be imported (every staging module would need a replace); " +
+					"use component-helpers or the published staging modules, or test against it in test/"},
+		},
+
+		// What test files may import beyond the law, in packages that are otherwise standard library only.
+		testLibs: "github.com/google/go-cmp github.com/rogpeppe/go-internal pgregory.net/rapid",
+
+		badNames: "util common types context runtime",
+	}
+}
+
+func TestLayers(t *testing.T) {
+	for _, problem := range design().check(repository(t)) {
+		t.Error(problem)
+	}
+}
+
+// repository returns every Go file of this module.
+func repository(t *testing.T) []goFile {
+	t.Helper()
+	files, err := goFiles(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("no Go files found; the law would check nothing")
+	}
+	return files
+}

@@ -1,0 +1,103 @@
+package berth_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// kubernetesVersion is the version of every module that Kubernetes publishes from its staging folder. The minor is the one
+// whose k8s.io/kubernetes the oracle in test/ is built from, so that both sides of a comparison are of one release.
+const kubernetesVersion = "v0.36.3"
+
+// listedModule is what `go list -m -json` prints of a module.
+type listedModule struct {
+	Path, Version string
+	Replace       *struct{ Path, Version string }
+}
+
+func TestStagingModules(t *testing.T) {
+	modules, err := moduleGraph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range checkStaging(modules) {
+		t.Error(problem)
+	}
+}
+
+func moduleGraph() ([]listedModule, error) {
+	out, err := exec.Command("go", "list", "-m", "-json", "all").Output()
+	if err != nil {
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			return nil, fmt.Errorf("go list: %w\n%s", err, exit.Stderr)
+		}
+		return nil, err
+	}
+	var modules []listedModule
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var m listedModule
+		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+			return modules, nil
+		} else if err != nil {
+			return nil, err
+		}
+		modules = append(modules, m)
+	}
+}
+
+// checkStaging wants one Kubernetes version, no k8s.io/kubernetes and no replace.
+func checkStaging(modules []listedModule) []string {
+	// These live under k8s.io but have versions of their own.
+	ownVersions := []string{"k8s.io/gengo", "k8s.io/gengo/v2", "k8s.io/klog", "k8s.io/klog/v2", "k8s.io/kube-openapi", "k8s.io/utils"}
+	var problems []string
+	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	staging := 0
+	for _, m := range modules {
+		if m.Replace != nil {
+			complain("%s is replaced by %s %s: whoever imports this module would not get the replacement. "+
+				"Remedy: require the version instead", m.Path, m.Replace.Path, m.Replace.Version)
+		}
+		switch {
+		case m.Path == "k8s.io/kubernetes":
+			complain("the module graph has k8s.io/kubernetes, which cannot be required without 31 replaces. Remedy: use the " +
+				"staging modules; code that needs it goes into the module in test/")
+		case !strings.HasPrefix(m.Path, "k8s.io/") || slices.Contains(ownVersions, m.Path):
+		case m.Version != kubernetesVersion:
+			complain("%s is at %s, not %s: staging modules work together only at one version. Remedy: go get %s@%s",
+				m.Path, m.Version, kubernetesVersion, m.Path, kubernetesVersion)
+		default:
+			staging++
+		}
+	}
+	if staging == 0 {
+		complain("no module of Kubernetes %s found; the law checked nothing", kubernetesVersion)
+	}
+	return problems
+}
+
+func TestStagingChecker(t *testing.T) {
+	api := listedModule{Path: "k8s.io/api", Version: kubernetesVersion}
+	replaced := api
+	replaced.Replace = &struct{ Path, Version string }{"example.com/api", "v1.0.0"}
+	for _, test := range []struct {
+		modules []listedModule
+		want    string
+	}{
+		{[]listedModule{api, {Path: "k8s.io/klog/v2", Version: "v2.140.0"}, {Path: "sigs.k8s.io/yaml", Version: "v1.6.0"}}, ""},
+		{[]listedModule{api, {Path: "k8s.io/client-go", Version: "v0.36.2"}}, "k8s.io/client-go is at v0.36.2"},
+		{[]listedModule{api, {Path: "k8s.io/kubernetes", Version: "v1.36.3"}}, "has k8s.io/kubernetes"},
+		{[]listedModule{replaced}, "is replaced by example.com/api"},
+		{nil, "checked nothing"},
+	} {
+		got := strings.Join(checkStaging(test.modules), "\n")
+		if !strings.Contains(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("want %q, got %q", test.want, got)
+		}
+	}
+}
