@@ -1,0 +1,95 @@
+package input
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// benchCluster is one file of many pods: documents, a YAML list or a JSON list.
+func benchCluster(pods int, list, json bool) source {
+	pod := `apiVersion: v1
+kind: Pod
+metadata:
+  name: web-%06d
+  namespace: team-%d
+  labels:
+    app: web
+    pod-template-hash: 6f7c9d
+spec:
+  nodeName: ""
+  containers:
+  - name: main
+    image: registry.example.com/team/web:1.2.3
+    command: ["sh", "-c", "sleep 1 && exec web"]
+    resources:
+      requests: {cpu: 500m, memory: 1Gi}
+      limits: {memory: 2Gi}
+    ports:
+    - containerPort: 8080
+  tolerations:
+  - key: node.kubernetes.io/not-ready
+    operator: Exists
+    effect: NoExecute
+    tolerationSeconds: 300
+  affinity:
+    podAntiAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector: {matchLabels: {app: web}}
+status:
+  phase: Pending
+`
+	if json {
+		pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-%06d","namespace":"team-%d"},"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"500m","memory":"1Gi"}}}]}},
+`
+	}
+	if list && !json {
+		pod = "- " + strings.TrimSuffix(strings.ReplaceAll(pod, "\n", "\n  "), "  ")
+	}
+	var b bytes.Buffer
+	switch {
+	case json:
+		b.WriteString("{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[\n")
+	case list:
+		b.WriteString("apiVersion: v1\nitems:\n")
+	}
+	for i := range pods {
+		if !list && !json {
+			b.WriteString("---\n")
+		}
+		fmt.Fprintf(&b, pod, i, i%50)
+	}
+	switch {
+	case json:
+		b.Truncate(b.Len() - 2)
+		b.WriteString("]}\n")
+	case list:
+		b.WriteString("kind: List\n")
+	}
+	return source{"bench.yaml", b.Bytes()}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	const pods = 10_000
+	for name, f := range map[string]source{
+		"documents": benchCluster(pods, false, false),
+		"list":      benchCluster(pods, true, false),
+		"json":      benchCluster(pods, true, true),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(f.data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				o, err := loadBytes(f.file, f.data)
+				if err != nil || len(o.Pods) != pods {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/pods, "µs/pod")
+		})
+	}
+}

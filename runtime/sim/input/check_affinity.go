@@ -1,0 +1,103 @@
+package input
+
+import (
+	"fmt"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+func (c *checker) affinity(a *v1.Affinity) {
+	if n := a.NodeAffinity; n != nil {
+		at := "spec.affinity.nodeAffinity"
+		if n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+			c.nodeSelector(at+".requiredDuringSchedulingIgnoredDuringExecution", n.RequiredDuringSchedulingIgnoredDuringExecution)
+		}
+		for i := range n.PreferredDuringSchedulingIgnoredDuringExecution {
+			t := &n.PreferredDuringSchedulingIgnoredDuringExecution[i]
+			at := fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", at, i)
+			c.weight(at+".weight", t.Weight)
+			c.nodeTerm(at+".preference", &t.Preference)
+		}
+	}
+	if p := a.PodAffinity; p != nil {
+		c.podTerms("spec.affinity.podAffinity", p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		c.podTerms("spec.affinity.podAntiAffinity", p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+func (c *checker) weight(path string, w int32) {
+	if w < 1 || w > 100 {
+		c.bad(path, fmt.Sprintf("%d is not from 1 to 100", w), "write 1 to 100")
+	}
+}
+
+func (c *checker) podTerms(at string, required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
+	for i := range required {
+		c.podTerm(fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", at, i), &required[i])
+	}
+	for i := range preferred {
+		at := fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", at, i)
+		c.weight(at+".weight", preferred[i].Weight)
+		c.podTerm(at+".podAffinityTerm", &preferred[i].PodAffinityTerm)
+	}
+}
+
+func (c *checker) podTerm(at string, t *v1.PodAffinityTerm) {
+	if t.TopologyKey == "" {
+		c.bad(at+".topologyKey", "it is missing", "write the node label that makes a topology, such as "+v1.LabelHostname)
+	} else {
+		c.key(at+".topologyKey", t.TopologyKey)
+	}
+	c.selector(at+".labelSelector", t.LabelSelector)
+	c.selector(at+".namespaceSelector", t.NamespaceSelector)
+}
+
+// nodeSelector checks the terms of a required affinity of a pod or a volume.
+func (c *checker) nodeSelector(at string, s *v1.NodeSelector) {
+	if len(s.NodeSelectorTerms) == 0 {
+		c.bad(at+".nodeSelectorTerms", "it is empty, and so no node matches", "write a term, or remove the affinity")
+	}
+	for i := range s.NodeSelectorTerms {
+		c.nodeTerm(fmt.Sprintf("%s.nodeSelectorTerms[%d]", at, i), &s.NodeSelectorTerms[i])
+	}
+}
+
+func (c *checker) nodeTerm(at string, t *v1.NodeSelectorTerm) {
+	for i := range t.MatchExpressions {
+		r := &t.MatchExpressions[i]
+		at := fmt.Sprintf("%s.matchExpressions[%d]", at, i)
+		c.key(at+".key", r.Key)
+		if !c.oneOf(at+".operator", string(r.Operator), "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt") {
+			continue
+		}
+		c.valueCount(at, string(r.Operator), r.Values)
+		switch {
+		case r.Operator != v1.NodeSelectorOpGt && r.Operator != v1.NodeSelectorOpLt:
+			for j, value := range r.Values {
+				c.labelValue(fmt.Sprintf("%s.values[%d]", at, j), value)
+			}
+		case len(r.Values) != 1:
+			c.bad(at+".values", fmt.Sprintf("%s takes one value, not %d", r.Operator, len(r.Values)), "write one whole number")
+		default:
+			c.integer(at+".values[0]", r.Values[0])
+		}
+	}
+	for i := range t.MatchFields {
+		r := &t.MatchFields[i]
+		at := fmt.Sprintf("%s.matchFields[%d]", at, i)
+		c.oneOf(at+".key", r.Key, "metadata.name")
+		if c.oneOf(at+".operator", string(r.Operator), "In", "NotIn") && len(r.Values) != 1 {
+			c.bad(at+".values", fmt.Sprintf("a field takes one value, not %d", len(r.Values)), "write the name of one node")
+		}
+	}
+}
+
+// integer is what Gt and Lt compare: a decimal number of 64 bits.
+func (c *checker) integer(path, value string) {
+	if _, err := strconv.ParseInt(value, 10, 64); err != nil {
+		c.bad(path, fmt.Sprintf("%q is not a whole number", value), "write digits, in quotes, such as \"4\"")
+	}
+}

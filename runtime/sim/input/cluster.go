@@ -1,0 +1,224 @@
+package input
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Source is where an object is written.
+type Source struct {
+	File string
+	Line int // 1-based
+}
+
+// String is FILE:LINE.
+func (s Source) String() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+
+// Warning is something in a file that is accepted and perhaps not meant.
+type Warning struct {
+	Source
+	Path, Detail string
+}
+
+// String is FILE:LINE: PATH: DETAIL.
+func (w Warning) String() string { return w.Source.String() + ": " + w.Path + ": " + w.Detail }
+
+// Objects are the objects of cluster files, defaulted and checked, in the order
+// in which they are written.
+type Objects struct {
+	Nodes                  []*v1.Node
+	Pods                   []*v1.Pod // those that have not ended
+	Namespaces             []*v1.Namespace
+	PriorityClasses        []*schedulingv1.PriorityClass // the two built-in ones only if written
+	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
+	Services               []*v1.Service
+	PersistentVolumes      []*v1.PersistentVolume
+	PersistentVolumeClaims []*v1.PersistentVolumeClaim
+	StorageClasses         []*storagev1.StorageClass
+	CSINodes               []*storagev1.CSINode
+	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
+	CSIDrivers             []*storagev1.CSIDriver
+	ReplicationControllers []*v1.ReplicationController
+	ReplicaSets            []*appsv1.ReplicaSet
+	StatefulSets           []*appsv1.StatefulSet
+
+	// Ended counts the pods of phase Succeeded or Failed. They are left out, as
+	// kube-scheduler's informer leaves them out.
+	Ended int
+	// Warnings are in the order of the objects.
+	Warnings []Warning
+
+	sources map[metav1.Object]Source
+}
+
+// Source is where an object of these Objects is written; ok is false for others.
+func (o *Objects) Source(obj metav1.Object) (s Source, ok bool) {
+	s, ok = o.sources[obj]
+	return s, ok
+}
+
+// LoadCluster reads the objects of files and directories. A directory stands for
+// the *.yaml, *.yml and *.json files below it in lexical order. A file holds
+// YAML documents or JSON values; a v1 List or a typed list, as NodeList, stands
+// for its items.
+//
+// Decoding is strict, and objects get what an API server, its admission and the
+// kubelet would give them as far as scheduling depends on it: see prepare.
+//
+// # Errors
+//
+// All mistakes of a run are in one *Errors.
+func LoadCluster(paths []string) (*Objects, error) {
+	var g gatherer
+	files := readFiles(paths, &g)
+	objs, err := decodeFiles(files, &g)
+	if err != nil {
+		return nil, err
+	}
+	o := assemble(objs, &g)
+	if err := g.err(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// assemble does what needs all objects: twins, priorities, default classes.
+func assemble(objs []object, g *gatherer) *Objects {
+	o := &Objects{sources: make(map[metav1.Object]Source, len(objs))}
+	objs = o.dropEnded(objs)
+	unique(objs, g)
+	classes := newPriorities(objs, g)
+	storage := defaultStorageClass(objs)
+	nodes := map[string]bool{}
+	for _, obj := range objs {
+		if n, ok := obj.Object.(*v1.Node); ok {
+			nodes[n.Name] = true
+		}
+	}
+	for _, obj := range objs {
+		switch x := obj.Object.(type) {
+		case *v1.Pod:
+			o.admit(obj, x, classes, nodes, g)
+		case *v1.PersistentVolumeClaim:
+			if x.Spec.StorageClassName == nil && storage != "" {
+				x.Spec.StorageClassName = &storage
+			}
+		}
+		o.keep(obj)
+	}
+	return o
+}
+
+// admit sets the pod's priority and notes a node that is not there.
+func (o *Objects) admit(obj object, p *v1.Pod, classes *priorities, nodes map[string]bool, g *gatherer) {
+	classes.admit(obj, p, g)
+	if c := classes.differs(p); c != "" {
+		o.warn(obj, "spec.priority", c)
+	}
+	if name := p.Spec.NodeName; name != "" && !nodes[name] {
+		o.warn(obj, "spec.nodeName", fmt.Sprintf("there is no node %q; the pod counts on a node that is not there", name))
+	}
+}
+
+// warn looks up the line of the field for the first warnings only, because that
+// parses the text again; later ones name the line of the object.
+func (o *Objects) warn(obj object, path, detail string) {
+	line := obj.place.first
+	if len(o.Warnings) < MaxErrors {
+		line = obj.place.lineOf(nil, path)
+	}
+	o.Warnings = append(o.Warnings, Warning{Source{obj.place.chunk.file, line}, path, detail})
+}
+
+func (o *Objects) dropEnded(objs []object) []object {
+	kept := objs[:0]
+	for _, obj := range objs {
+		if p, ok := obj.Object.(*v1.Pod); ok && ended(p) {
+			o.Ended++
+			continue
+		}
+		kept = append(kept, obj)
+	}
+	return kept
+}
+
+func ended(p *v1.Pod) bool {
+	return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
+}
+
+// unique refuses a second object of the same kind, namespace and name.
+func unique(objs []object, g *gatherer) {
+	type key struct{ kind, namespace, name string }
+	first := make(map[key]int, len(objs))
+	for i, obj := range objs {
+		kind := kindOf(obj)
+		k := key{kind, obj.meta.Namespace, obj.meta.Name}
+		j, twice := first[k]
+		if !twice {
+			first[k] = i
+			continue
+		}
+		name := strings.TrimPrefix(k.namespace+"/"+k.name, "/")
+		was := Source{objs[j].place.chunk.file, objs[j].place.first}
+		g.add(&Error{
+			File: obj.place.chunk.file, Line: obj.place.first, Path: "metadata.name",
+			Detail: fmt.Sprintf("%s %s is already at %s", strings.ToLower(kind), name, was), Fix: "rename or remove one of them",
+		})
+	}
+}
+
+func kindOf(o object) string { return o.GetObjectKind().GroupVersionKind().Kind }
+
+// keep puts the object into its slice.
+func (o *Objects) keep(obj object) {
+	o.sources[obj.Object.(metav1.Object)] = Source{obj.place.chunk.file, obj.place.first}
+	switch x := obj.Object.(type) {
+	case *v1.Node:
+		o.Nodes = append(o.Nodes, x)
+	case *v1.Pod:
+		o.Pods = append(o.Pods, x)
+	case *v1.Namespace:
+		o.Namespaces = append(o.Namespaces, x)
+	case *schedulingv1.PriorityClass:
+		o.PriorityClasses = append(o.PriorityClasses, x)
+	case *policyv1.PodDisruptionBudget:
+		o.PodDisruptionBudgets = append(o.PodDisruptionBudgets, x)
+	case *v1.Service:
+		o.Services = append(o.Services, x)
+	case *v1.PersistentVolume:
+		o.PersistentVolumes = append(o.PersistentVolumes, x)
+	case *v1.PersistentVolumeClaim:
+		o.PersistentVolumeClaims = append(o.PersistentVolumeClaims, x)
+	case *storagev1.StorageClass:
+		o.StorageClasses = append(o.StorageClasses, x)
+	case *storagev1.CSINode:
+		o.CSINodes = append(o.CSINodes, x)
+	case *storagev1.CSIStorageCapacity:
+		o.CSIStorageCapacities = append(o.CSIStorageCapacities, x)
+	case *storagev1.CSIDriver:
+		o.CSIDrivers = append(o.CSIDrivers, x)
+	case *v1.ReplicationController:
+		o.ReplicationControllers = append(o.ReplicationControllers, x)
+	case *appsv1.ReplicaSet:
+		o.ReplicaSets = append(o.ReplicaSets, x)
+	case *appsv1.StatefulSet:
+		o.StatefulSets = append(o.StatefulSets, x)
+	}
+}
+
+// metaOf is the metadata of an object of a kind that is understood.
+func metaOf(obj runtime.Object) *metav1.ObjectMeta {
+	meta, ok := obj.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
+	if !ok {
+		panic("BUG: an understood kind has no ObjectMeta")
+	}
+	return meta
+}

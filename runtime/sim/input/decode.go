@@ -1,0 +1,225 @@
+package input
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+)
+
+// object is a decoded object and where it came from.
+type object struct {
+	runtime.Object
+	meta  *metav1.ObjectMeta
+	place place
+}
+
+// decoder turns chunks into objects. It has no state; goroutines share it.
+type decoder struct {
+	scheme *runtime.Scheme
+	strict runtime.Decoder
+}
+
+func newDecoder() (*decoder, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	return &decoder{scheme, json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})}, nil
+}
+
+// result is what one chunk became.
+type result struct {
+	objects []object
+	errs    []*Error
+	broken  bool // the text is no YAML
+}
+
+func (r *result) fail(p place, n *yaml.Node, path, detail, fix string) {
+	line := p.chunk.line
+	if n != nil {
+		line = p.line(n)
+	}
+	r.errs = append(r.errs, &Error{File: p.chunk.file, Line: line, Path: path, Detail: detail, Fix: fix})
+}
+
+// chunk decodes one document or list item.
+func (d *decoder) chunk(c *chunk) result {
+	if c.json {
+		if r := d.jsonStream(c); !r.broken || strings.HasSuffix(c.file, ".json") {
+			return r
+		}
+	}
+	return d.yaml(c)
+}
+
+func (d *decoder) yaml(c *chunk) (r result) {
+	at := place{chunk: c}
+	root, err := parseYAML(c.text)
+	if err != nil {
+		r.broken = true
+		r.errs = []*Error{syntaxError(c, err)}
+		return r
+	}
+	if len(root.Content) == 0 {
+		return r
+	}
+	top := root.Content[0]
+	if c.whole != nil {
+		if top.Kind != yaml.SequenceNode || len(top.Content) != 1 {
+			r.broken = true
+			return r
+		}
+		d.node(at, top.Content[0], c.list, &r)
+		return r
+	}
+	d.document(at, top, &r)
+	return r
+}
+
+// document decodes a document of one object or one list.
+func (d *decoder) document(at place, top *yaml.Node, r *result) {
+	kind := scalarAt(top, "kind")
+	items := child(top, "items")
+	if !strings.HasSuffix(kind, "List") || items == nil {
+		d.node(at, top, header{}, r)
+		return
+	}
+	list, ok := d.header(at, top, r)
+	if !ok {
+		return
+	}
+	if items.Kind == yaml.AliasNode {
+		items = items.Alias
+	}
+	switch {
+	case items.Kind == yaml.SequenceNode:
+		for i, item := range items.Content {
+			p := at
+			p.steps = []string{"items", strconv.Itoa(i)}
+			d.node(p, item, list, r)
+		}
+	case items.ShortTag() != "!!null":
+		r.fail(at, items, "items", "it is no list", "write the objects below it, each after a dash")
+	}
+}
+
+// header checks the fields of a list other than its items. The kind of a typed
+// list, as NodeList, is the kind of items that name none.
+func (d *decoder) header(at place, top *yaml.Node, r *result) (header, bool) {
+	if top.Kind != yaml.MappingNode {
+		r.fail(at, top, "", "a document must be an object", "write apiVersion, kind and metadata")
+		return header{}, false
+	}
+	var twice *nodeError
+	if err := distinct(top.Content); errors.As(err, &twice) {
+		r.fail(at, twice.node, twice.node.Value, twice.detail, twice.fix)
+		return header{}, false
+	}
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		key := top.Content[i]
+		switch key.Value {
+		case "apiVersion", "kind", "metadata", "items":
+		default:
+			r.fail(at, key, key.Value, "a list has no such field", "remove it, or check its spelling and indentation")
+			return header{}, false
+		}
+	}
+	return listHeader(scalarAt(top, "apiVersion"), scalarAt(top, "kind")), true
+}
+
+// listHeader is empty for a v1 List, whose items name their own kinds.
+func listHeader(apiVersion, kind string) header {
+	if kind == "List" {
+		return header{}
+	}
+	return header{apiVersion, strings.TrimSuffix(kind, "List")}
+}
+
+// node decodes one object from its tree.
+func (d *decoder) node(at place, n *yaml.Node, list header, r *result) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.MappingNode {
+		r.fail(at, n, "", "a document must be an object", "write apiVersion, kind and metadata")
+		return
+	}
+	text, err := toJSON(n)
+	if err != nil {
+		var bad *nodeError
+		if errors.As(err, &bad) {
+			r.fail(at, bad.node, pathOf(n, bad.node), bad.detail, bad.fix)
+			return
+		}
+		r.fail(at, n, "", err.Error(), "")
+		return
+	}
+	at.first = at.line(n)
+	d.object(at, text, n, list, r)
+}
+
+// object decodes one object from JSON. n is its tree if there is one already.
+func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *result) {
+	gv, _ := schema.ParseGroupVersion(list.apiVersion) // a bad one is refused with the kind
+	given := gv.WithKind(list.kind)
+	obj, gvk, err := d.strict.Decode(text, &given, nil)
+	if gvk == nil {
+		r.fail(at, n, "", "apiVersion and kind cannot be read: "+cutError(err), "write them as text")
+		r.last().Line = at.first
+		return
+	}
+	if bad := kindError(*gvk); bad != nil {
+		bad.File, bad.Line = at.chunk.file, at.lineOf(n, bad.Path)
+		r.errs = append(r.errs, bad)
+		return
+	}
+	if err != nil {
+		r.errs = append(r.errs, d.explain(at, n, *gvk, err)...)
+		return
+	}
+	obj.GetObjectKind().SetGroupVersionKind(*gvk)
+	o := object{Object: obj, meta: metaOf(obj), place: at}
+	r.errs = append(r.errs, prepare(o, n)...)
+	r.objects = append(r.objects, o)
+}
+
+func (r *result) last() *Error { return r.errs[len(r.errs)-1] }
+
+// explain finds every place of the tree that the type does not take. Where it
+// finds none, it passes on what the decoder said, at the object's first line.
+func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, err error) []*Error {
+	if n == nil {
+		n = at.node()
+	}
+	var out []*Error
+	var bad *nodeError
+	if n != nil {
+		if _, e := toJSON(n); errors.As(e, &bad) { // keys that occur twice in JSON
+			return []*Error{{File: at.chunk.file, Line: at.line(bad.node), Path: pathOf(n, bad.node), Detail: bad.detail, Fix: bad.fix}}
+		}
+	}
+	if obj, e := d.scheme.New(gvk); e == nil && n != nil {
+		for _, m := range mismatches(n, obj) {
+			out = append(out, &Error{File: at.chunk.file, Line: at.line(m.node), Path: m.path, Detail: m.detail, Fix: m.fix})
+		}
+	}
+	if len(out) == 0 {
+		out = []*Error{{File: at.chunk.file, Line: at.first, Detail: cutError(err), Fix: "mend the object"}}
+	}
+	return out
+}
+
+// cutError is the decoder's text without what it says of itself.
+func cutError(err error) string {
+	s := err.Error()
+	for _, prefix := range []string{"couldn't get version/kind; ", "strict decoding error: ", "json parse error: ", "json: "} {
+		s = strings.TrimPrefix(s, prefix)
+	}
+	return s
+}

@@ -1,0 +1,150 @@
+package input
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// jsonStream decodes the JSON values of a chunk, one after the other; the items
+// of a list one by one, so that a large dump needs no second tree.
+func (d *decoder) jsonStream(c *chunk) (r result) {
+	pos := 0
+	for {
+		rest := bytes.TrimLeft(c.text[pos:], " \t\r\n")
+		pos = len(c.text) - len(rest)
+		if len(rest) == 0 {
+			return r
+		}
+		dec := json.NewDecoder(bytes.NewReader(rest))
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return jsonSyntax(c, pos, dec, err)
+		}
+		one := chunk{file: c.file, line: c.line + bytes.Count(c.text[:pos], []byte("\n")), text: rest[:len(raw)], json: true}
+		d.jsonValue(&one, &r)
+		pos += int(dec.InputOffset())
+	}
+}
+
+// jsonSyntax is the error of text that is no JSON.
+func jsonSyntax(c *chunk, pos int, dec *json.Decoder, err error) result {
+	var syntax *json.SyntaxError
+	at := pos + int(dec.InputOffset())
+	if errors.As(err, &syntax) {
+		at = pos + int(syntax.Offset)
+	}
+	detail := err.Error()
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		detail, at = "it ends in the middle of a value", len(c.text)
+	}
+	at = min(max(at, 0), len(c.text))
+	return result{broken: true, errs: []*Error{{
+		File: c.file, Line: c.line + bytes.Count(c.text[:at], []byte("\n")),
+		Detail: "this is not valid JSON: " + detail, Fix: "check commas, quotes and brackets near this line",
+	}}}
+}
+
+// jsonValue decodes one JSON value: an object, or a list and its items.
+func (d *decoder) jsonValue(c *chunk, r *result) {
+	at := place{chunk: c, first: c.line}
+	if len(c.text) == 0 || c.text[0] != '{' {
+		r.fail(at, nil, "", "a document must be an object", "write apiVersion, kind and metadata")
+		return
+	}
+	fields, items, twice, found := jsonList(c)
+	kind := fields["kind"]
+	if !found || !strings.HasSuffix(kind, "List") {
+		d.object(at, c.text, nil, header{}, r)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch name {
+		case "apiVersion", "kind", "metadata", "items":
+		default:
+			r.fail(at, nil, name, "a list has no such field", "remove it, or check its spelling")
+			return
+		}
+	}
+	if twice != "" {
+		r.fail(at, nil, twice, "the list has this field twice", "keep one of them")
+		return
+	}
+	list := listHeader(fields["apiVersion"], kind)
+	for i := range items {
+		item := &items[i]
+		if len(item.text) == 0 || item.text[0] != '{' {
+			r.fail(place{chunk: item}, nil, fmt.Sprintf("items[%d]", i), "an item of a list must be an object", "write apiVersion, kind and metadata")
+			continue
+		}
+		d.object(place{chunk: item, first: item.line}, item.text, nil, list, r)
+	}
+}
+
+// jsonList takes the fields of an object, which is valid JSON, and its items.
+// Fields that are no text are "". twice is a field that occurs again, and found
+// says whether there are items.
+func jsonList(c *chunk) (fields map[string]string, items []chunk, twice string, found bool) {
+	fields = map[string]string{}
+	if !bytes.Contains(c.text, []byte(`"items"`)) || !bytes.Contains(c.text, []byte(`List"`)) {
+		return fields, nil, twice, false
+	}
+	dec := json.NewDecoder(bytes.NewReader(c.text))
+	_, _ = dec.Token() // the opening brace; the text was checked before
+	for dec.More() {
+		key, err := dec.Token()
+		name, ok := key.(string)
+		if err != nil || !ok {
+			return fields, nil, twice, false
+		}
+		if _, again := fields[name]; again {
+			twice = name
+		}
+		if name == "items" && nextByte(c.text, int(dec.InputOffset())) == '[' {
+			found = true
+			items = append(items, jsonItems(c, dec)...)
+			fields[name] = ""
+			continue
+		}
+		var raw json.RawMessage
+		if dec.Decode(&raw) != nil {
+			return fields, nil, twice, false
+		}
+		var text string
+		_ = json.Unmarshal(raw, &text) // "" for what is no text
+		fields[name] = text
+	}
+	return fields, items, twice, found
+}
+
+// nextByte is the first byte of the value after a key that ends at pos.
+func nextByte(text []byte, pos int) byte {
+	rest := bytes.TrimLeft(text[pos:], " \t\r\n:")
+	if len(rest) == 0 {
+		return 0
+	}
+	return rest[0]
+}
+
+func jsonItems(c *chunk, dec *json.Decoder) (items []chunk) {
+	_, _ = dec.Token() // the opening bracket
+	line, seen := c.line, 0
+	for dec.More() {
+		var raw json.RawMessage
+		if dec.Decode(&raw) != nil {
+			return items
+		}
+		end := int(dec.InputOffset())
+		start := end - len(raw)
+		line += bytes.Count(c.text[seen:start], []byte("\n"))
+		seen = start
+		items = append(items, chunk{file: c.file, line: line, text: c.text[start:end], json: true})
+	}
+	_, _ = dec.Token() // the closing bracket
+	return items
+}

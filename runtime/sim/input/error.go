@@ -1,0 +1,91 @@
+package input
+
+import (
+	"fmt"
+	"strings"
+)
+
+// MaxErrors is how many mistakes of one run are shown; the rest are counted.
+const MaxErrors = 20
+
+// Error is one mistake in one input file.
+type Error struct {
+	File   string // as it was given, or found below a given directory
+	Line   int    // 1-based; 0 when the mistake has no line, as a missing file
+	Path   string // field path such as spec.containers[0].ports, or CSV column; may be empty
+	Detail string // what is wrong
+	Fix    string // what to do about it; may be empty
+}
+
+// Error is FILE:LINE: PATH: DETAIL (FIX), without the parts that are empty.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Path != "" {
+		b.WriteString(e.Path + ": ")
+	}
+	b.WriteString(e.Detail)
+	if e.Fix != "" {
+		b.WriteString(" (" + e.Fix + ")")
+	}
+	return b.String()
+}
+
+// Errors are the mistakes of a whole run, in the order of the input.
+type Errors struct {
+	List    []*Error // at least one, at most MaxErrors
+	Omitted int      // further mistakes that were found and not kept
+}
+
+// Error has one line per mistake, and a last line with the count of the others.
+func (e *Errors) Error() string {
+	lines := make([]string, 0, len(e.List)+1)
+	for _, one := range e.List {
+		lines = append(lines, one.Error())
+	}
+	if e.Omitted > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more; mend these first", e.Omitted))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find each *Error.
+func (e *Errors) Unwrap() []error {
+	out := make([]error, len(e.List))
+	for i, one := range e.List {
+		out[i] = one
+	}
+	return out
+}
+
+// gatherer collects mistakes and drops, but counts, those past MaxErrors.
+type gatherer struct {
+	list    []*Error
+	omitted int
+}
+
+func (g *gatherer) add(errs ...*Error) {
+	for _, e := range errs {
+		if len(g.list) < MaxErrors {
+			g.list = append(g.list, e)
+			continue
+		}
+		g.omitted++
+	}
+}
+
+// full says that another mistake would only be counted, so that its line need
+// not be looked up.
+func (g *gatherer) full() bool { return len(g.list) >= MaxErrors }
+
+// err is nil, or an *Errors.
+func (g *gatherer) err() error {
+	if len(g.list) == 0 {
+		return nil
+	}
+	return &Errors{List: g.list, Omitted: g.omitted}
+}

@@ -1,0 +1,77 @@
+package input
+
+import (
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// understood are the kinds that a simulation has a use for.
+func understood() []schema.GroupVersionKind {
+	kinds := func(gv schema.GroupVersion, names ...string) (out []schema.GroupVersionKind) {
+		for _, name := range names {
+			out = append(out, gv.WithKind(name))
+		}
+		return out
+	}
+	return slices.Concat(
+		kinds(v1.SchemeGroupVersion, "Node", "Pod", "Namespace", "Service", "PersistentVolume", "PersistentVolumeClaim", "ReplicationController"),
+		kinds(schedulingv1.SchemeGroupVersion, "PriorityClass"),
+		kinds(policyv1.SchemeGroupVersion, "PodDisruptionBudget"),
+		kinds(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver"),
+		kinds(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet"),
+	)
+}
+
+// kindError says why an object of this kind is not read; nil if it is.
+func kindError(gvk schema.GroupVersionKind) *Error {
+	all := understood()
+	switch {
+	case slices.Contains(all, gvk):
+		return nil
+	case gvk.Kind == "":
+		return &Error{Path: "kind", Detail: "the object has no kind", Fix: "write apiVersion and kind, such as v1 and Node"}
+	case gvk.Version == "":
+		return &Error{Path: "apiVersion", Detail: "the object has no apiVersion", Fix: "write the apiVersion of kind " + gvk.Kind}
+	}
+	names := make([]string, len(all))
+	for i, known := range all {
+		if known.Kind == gvk.Kind {
+			return &Error{
+				Path: "apiVersion", Detail: gvk.Kind + " is not understood in version " + gvk.GroupVersion().String(),
+				Fix: "write apiVersion: " + known.GroupVersion().String(),
+			}
+		}
+		names[i] = known.Kind
+	}
+	fix := "remove it; a simulation has no use for it"
+	switch gvk.Kind {
+	case "Deployment", "DaemonSet", "Job", "CronJob":
+		fix = "put in its place the pods that it makes, for no controller runs here"
+	}
+	return &Error{
+		Path:   "kind",
+		Detail: "kind " + gvk.Kind + " of " + gvk.GroupVersion().String() + " is not understood; understood are " + strings.Join(names, ", ") + " and lists of them",
+		Fix:    fix,
+	}
+}
+
+// newScheme knows the types of the groups that understood names.
+func newScheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		v1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}

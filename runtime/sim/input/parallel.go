@@ -1,0 +1,91 @@
+package input
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// decodeFiles decodes all documents, on all processors, into the order in which
+// they are written.
+func decodeFiles(files []source, g *gatherer) ([]object, error) {
+	d, err := newDecoder()
+	if err != nil {
+		return nil, err
+	}
+	var chunks []chunk
+	for _, f := range files {
+		for _, c := range splitFile(f) {
+			chunks = append(chunks, d.cut(c)...)
+		}
+	}
+	results := make([]result, len(chunks))
+	each(len(chunks), func(i int) { results[i] = d.chunk(&chunks[i]) })
+	var objs []object
+	for i := 0; i < len(results); i++ {
+		if whole := chunks[i].whole; whole != nil {
+			end := i
+			broken := false
+			for ; end < len(chunks) && chunks[end].whole == whole; end++ {
+				broken = broken || results[end].broken
+			}
+			if broken { // cut where it should not have been, or bad YAML: ask for the whole
+				r := d.yaml(whole)
+				g.add(r.errs...)
+				objs = append(objs, r.objects...)
+				i = end - 1
+				continue
+			}
+		}
+		g.add(results[i].errs...)
+		objs = append(objs, results[i].objects...)
+	}
+	return objs, nil
+}
+
+// cut gives the items of a list that can be cut, else the document itself. A
+// list whose header is wrong is left whole, so that the error gets its line.
+func (d *decoder) cut(c chunk) []chunk {
+	whole := []chunk{c}
+	if c.json {
+		return whole
+	}
+	head, items, ok := cutList(c)
+	if !ok {
+		return whole
+	}
+	root, err := parseYAML(head)
+	if err != nil || len(root.Content) == 0 || !isList(root.Content[0]) || child(root.Content[0], "items") != nil {
+		return whole
+	}
+	var r result
+	list, ok := d.header(place{chunk: &chunk{text: head}}, root.Content[0], &r)
+	if !ok {
+		return whole
+	}
+	for i := range items {
+		items[i].list = list
+	}
+	return items
+}
+
+func isList(n *yaml.Node) bool {
+	kind := scalarAt(n, "kind")
+	return len(kind) >= len("List") && kind[len(kind)-len("List"):] == "List"
+}
+
+// each calls f for 0 … n−1 on all processors.
+func each(n int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,165 @@
+package input
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// place says where an object is written, closely enough to parse it again when
+// an error must name a line. Lines are not looked up before.
+type place struct {
+	chunk *chunk
+	first int      // line of the object
+	steps []string // from the chunk's tree to the object: items and an index
+}
+
+// line is the line of a node of the chunk's tree in the file.
+func (p place) line(n *yaml.Node) int { return p.chunk.lineAt(n.Line) }
+
+// node parses the chunk again, once, and finds the object; nil if that fails,
+// which is possible only for JSON that is no YAML.
+func (p place) node() *yaml.Node {
+	root := p.chunk.parsed()
+	if len(root.Content) == 0 {
+		return nil
+	}
+	n := root.Content[0]
+	if p.chunk.whole != nil && n.Kind == yaml.SequenceNode && len(n.Content) > 0 {
+		n = n.Content[0]
+	}
+	for _, step := range p.steps {
+		if n = child(n, step); n == nil {
+			return nil
+		}
+	}
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// lineOf is the line of a field path below the object, or of the nearest field
+// above it that is written; the object's own line if there is none. n is the
+// object's tree, parsed again if nil.
+func (p place) lineOf(n *yaml.Node, path string) int {
+	if n == nil {
+		n = p.node()
+	}
+	if n == nil {
+		return p.first
+	}
+	line := p.first
+	for _, step := range splitPath(path) {
+		key, value := entry(n, step)
+		if value == nil {
+			break
+		}
+		n, line = value, p.line(value)
+		if key != nil {
+			line = p.line(key)
+		}
+	}
+	return line
+}
+
+// at is the error for a field of the object.
+func (p place) at(n *yaml.Node, path, detail, fix string) *Error {
+	return &Error{File: p.chunk.file, Line: p.lineOf(n, path), Path: path, Detail: detail, Fix: fix}
+}
+
+// splitPath cuts spec.a[0].b[x.y] into spec, a, 0, b, x.y.
+func splitPath(path string) (steps []string) {
+	for path != "" {
+		if path[0] == '[' {
+			name, rest, _ := strings.Cut(path[1:], "]")
+			steps, path = append(steps, name), strings.TrimPrefix(rest, ".")
+			continue
+		}
+		i := strings.IndexAny(path, ".[")
+		if i < 0 {
+			return append(steps, path)
+		}
+		steps = append(steps, path[:i])
+		if path[i] == '.' {
+			i++
+		}
+		path = path[i:]
+	}
+	return steps
+}
+
+// entry is the key and value of a mapping, or the item of a sequence without key.
+func entry(n *yaml.Node, step string) (key, value *yaml.Node) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == step {
+				return n.Content[i], n.Content[i+1]
+			}
+		}
+	case yaml.SequenceNode:
+		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(n.Content) {
+			return nil, n.Content[i]
+		}
+	}
+	return nil, nil
+}
+
+func child(n *yaml.Node, step string) *yaml.Node {
+	_, value := entry(n, step)
+	return value
+}
+
+func scalarAt(n *yaml.Node, key string) string {
+	v := child(n, key)
+	if v != nil && v.Kind == yaml.AliasNode {
+		v = v.Alias
+	}
+	if v == nil || v.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return v.Value
+}
+
+// pathOf is the path from root to a node below it; empty if it is not there.
+func pathOf(root, n *yaml.Node) string {
+	path, _ := findPath(root, n, "")
+	return path
+}
+
+func findPath(at, n *yaml.Node, path string) (string, bool) {
+	if at == n {
+		return path, true
+	}
+	for i, c := range at.Content {
+		next := path
+		switch {
+		case at.Kind == yaml.SequenceNode:
+			next = path + "[" + strconv.Itoa(i) + "]"
+		case i%2 == 0:
+			next = join(path, c.Value)
+		default:
+			next = join(path, at.Content[i-1].Value)
+		}
+		if found, ok := findPath(c, n, next); ok {
+			return found, true
+		}
+	}
+	return "", false
+}
+
+// join adds a field to a path, in brackets where a dot would be misread.
+func join(path, field string) string {
+	switch {
+	case strings.ContainsAny(field, "./[]"):
+		return path + "[" + field + "]"
+	case path == "":
+		return field
+	}
+	return path + "." + field
+}

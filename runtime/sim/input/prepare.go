@@ -1,0 +1,151 @@
+package input
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// prepare defaults and checks one object by itself. n is its tree, if there is
+// one. What needs the other objects comes in assemble.
+//
+// Defaults follow k8s.io/kubernetes v1.36 (pkg/apis/*/defaults.go, the pod
+// strategy, the Priority and DefaultStorageClass admission plugins), as far as
+// a scheduler can see them: namespace, schedulerName, restartPolicy, grace
+// period, requests from limits, host ports under hostNetwork, matchLabelKeys
+// merged into selectors, priority and preemptionPolicy, volumeBindingMode,
+// reclaim policies, replicas, the namespace's name label; allocatable and the
+// hostname label of a node as its kubelet would report them. The tolerations
+// for not-ready and unreachable nodes that admission adds are not added: a
+// file shows all of a pod's tolerations.
+func prepare(o object, n *yaml.Node) []*Error {
+	if p, ok := o.Object.(*v1.Pod); ok && ended(p) {
+		return nil
+	}
+	c := &checker{place: o.place, node: n}
+	kind := kindOf(o)
+	defaultMeta(o.meta, kind, namespaced(kind))
+	c.meta(o.meta, kind)
+	switch x := o.Object.(type) {
+	case *v1.Node:
+		defaultNode(x)
+		c.nodeObject(x)
+	case *v1.Pod:
+		defaultPod(x)
+		c.pod(x)
+	case *v1.Namespace:
+		if x.Labels == nil {
+			x.Labels = map[string]string{}
+		}
+		x.Labels[v1.LabelMetadataName] = x.Name
+	case *schedulingv1.PriorityClass:
+		if x.PreemptionPolicy == nil {
+			policy := v1.PreemptLowerPriority
+			x.PreemptionPolicy = &policy
+		}
+		c.priorityClass(x)
+	case *policyv1.PodDisruptionBudget:
+		c.selector("spec.selector", x.Spec.Selector)
+	case *appsv1.ReplicaSet:
+		x.Spec.Replicas = orOne(x.Spec.Replicas)
+		c.selector("spec.selector", x.Spec.Selector)
+	case *appsv1.StatefulSet:
+		x.Spec.Replicas = orOne(x.Spec.Replicas)
+		c.selector("spec.selector", x.Spec.Selector)
+	case *v1.ReplicationController:
+		x.Spec.Replicas = orOne(x.Spec.Replicas)
+	case *storagev1.StorageClass:
+		defaultStorage(x)
+		c.storageClass(x)
+	case *v1.PersistentVolume:
+		c.volume(x)
+	case *v1.PersistentVolumeClaim:
+		c.quantities("spec.resources.requests", x.Spec.Resources.Requests)
+	}
+	return c.errs
+}
+
+// namespaced says whether objects of the kind, one of those understood, have a
+// namespace.
+func namespaced(kind string) bool {
+	switch kind {
+	case "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver":
+		return false
+	}
+	return true
+}
+
+// defaultMeta sets the namespace and a UID that is the same in every run.
+func defaultMeta(m *metav1.ObjectMeta, kind string, inNamespace bool) {
+	if inNamespace && m.Namespace == "" {
+		m.Namespace = metav1.NamespaceDefault
+	}
+	if m.UID == "" {
+		parts := []string{"sim", strings.ToLower(kind)}
+		if m.Namespace != "" {
+			parts = append(parts, m.Namespace)
+		}
+		m.UID = types.UID(strings.Join(append(parts, m.Name), "-"))
+	}
+}
+
+func orOne(n *int32) *int32 {
+	if n != nil {
+		return n
+	}
+	one := int32(1)
+	return &one
+}
+
+// defaultNode is what the kubelet would report.
+func defaultNode(n *v1.Node) {
+	if n.Status.Allocatable == nil && n.Status.Capacity != nil {
+		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
+	}
+	if _, ok := n.Labels[v1.LabelHostname]; !ok && len(validation.IsValidLabelValue(n.Name)) == 0 {
+		if n.Labels == nil {
+			n.Labels = map[string]string{}
+		}
+		n.Labels[v1.LabelHostname] = n.Name
+	}
+}
+
+func defaultStorage(s *storagev1.StorageClass) {
+	if s.VolumeBindingMode == nil {
+		mode := storagev1.VolumeBindingImmediate
+		s.VolumeBindingMode = &mode
+	}
+	if s.ReclaimPolicy == nil {
+		policy := v1.PersistentVolumeReclaimDelete
+		s.ReclaimPolicy = &policy
+	}
+}
+
+// defaultStorageClass is the class of claims that name none: the newest of the
+// classes marked as default, then the first by name; "" without one.
+func defaultStorageClass(objs []object) string {
+	var best *storagev1.StorageClass
+	for _, o := range objs {
+		s, ok := o.Object.(*storagev1.StorageClass)
+		if !ok || s.Annotations["storageclass.kubernetes.io/is-default-class"] != "true" &&
+			s.Annotations["storageclass.beta.kubernetes.io/is-default-class"] != "true" {
+			continue
+		}
+		if best == nil || best.CreationTimestamp.Before(&s.CreationTimestamp) ||
+			best.CreationTimestamp.Equal(&s.CreationTimestamp) && s.Name < best.Name {
+			best = s
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	return best.Name
+}

@@ -1,0 +1,100 @@
+package input
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+)
+
+// priorities stands for the Priority admission plugin.
+type priorities struct {
+	classes  map[string]*schedulingv1.PriorityClass
+	fallback *schedulingv1.PriorityClass // the class marked globalDefault, or nil
+}
+
+func newPriorities(objs []object, g *gatherer) *priorities {
+	p := &priorities{classes: map[string]*schedulingv1.PriorityClass{}}
+	var first place
+	for _, o := range objs {
+		class, ok := o.Object.(*schedulingv1.PriorityClass)
+		if !ok {
+			continue
+		}
+		p.classes[class.Name] = class
+		if !class.GlobalDefault {
+			continue
+		}
+		if p.fallback != nil && p.fallback.Name != class.Name {
+			g.add(o.place.at(nil, "globalDefault",
+				fmt.Sprintf("priorityclass %s at %s is the default already", p.fallback.Name, Source{first.chunk.file, first.first}),
+				"keep globalDefault: true in one of them"))
+			continue
+		}
+		p.fallback, first = class, o.place
+	}
+	for _, name := range []string{nodeCritical, clusterCritical} {
+		if p.classes[name] == nil {
+			value, _ := builtin(name)
+			policy := v1.PreemptLowerPriority
+			class := &schedulingv1.PriorityClass{Value: value, PreemptionPolicy: &policy}
+			class.Name = name
+			p.classes[name] = class
+		}
+	}
+	return p
+}
+
+// admit sets priority, class and preemption policy of a pod. A priority that is
+// written stays: a pod taken from a cluster has the value of its own time, and
+// a test may name a number without a class.
+func (p *priorities) admit(o object, pod *v1.Pod, g *gatherer) {
+	s := &pod.Spec
+	if s.PriorityClassName == "" {
+		if p.fallback == nil || s.Priority != nil {
+			setPriority(pod, 0, v1.PreemptLowerPriority)
+			return
+		}
+		s.PriorityClassName = p.fallback.Name
+	}
+	class := p.classes[s.PriorityClassName]
+	switch {
+	case class != nil:
+		setPriority(pod, class.Value, *class.PreemptionPolicy)
+	case g.full():
+		g.omitted++
+	default:
+		g.add(o.place.at(nil, "spec.priorityClassName", fmt.Sprintf("there is no priorityclass %q", s.PriorityClassName),
+			"add it to the files, or write one of "+strings.Join(p.names(), ", ")))
+	}
+}
+
+// differs says how a pod's own priority is not that of its class; "" if it is.
+func (p *priorities) differs(pod *v1.Pod) string {
+	class := p.classes[pod.Spec.PriorityClassName]
+	if class == nil || pod.Spec.Priority == nil || *pod.Spec.Priority == class.Value {
+		return ""
+	}
+	return fmt.Sprintf("%d is kept, though priorityclass %s has %d", *pod.Spec.Priority, class.Name, class.Value)
+}
+
+func (p *priorities) names() []string {
+	out := make([]string, 0, len(p.classes))
+	for name := range p.classes {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// setPriority fills in what is absent.
+func setPriority(pod *v1.Pod, value int32, policy v1.PreemptionPolicy) {
+	if pod.Spec.Priority == nil {
+		pod.Spec.Priority = &value
+	}
+	if pod.Spec.PreemptionPolicy == nil {
+		pod.Spec.PreemptionPolicy = &policy
+	}
+}

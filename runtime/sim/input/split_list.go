@@ -1,0 +1,108 @@
+package input
+
+import "bytes"
+
+// cutList finds the items of a block list at the top level, `items:` followed by
+// lines that begin with a dash, so that a dump of a large cluster is decoded
+// item by item. ok is false when the document has none; then it is decoded whole.
+func cutList(c chunk) (head []byte, items []chunk, ok bool) {
+	at := itemsKey(c.text)
+	if at < 0 || hasAliases(c.text) {
+		return nil, nil, false
+	}
+	pos := lineEnd(c.text, at)
+	line := c.line + bytes.Count(c.text[:pos], []byte("\n"))
+	indent, start := -1, 0
+	end := func(pos int) {
+		if len(items) > 0 {
+			items[len(items)-1].text = c.text[start:pos]
+		}
+	}
+	for pos < len(c.text) {
+		next := lineEnd(c.text, pos)
+		column, first := indentation(c.text[pos:next])
+		switch {
+		case first == "" || first == "#":
+			// blank lines and comments belong to where they are
+		case indent < 0 && first != "-":
+			return nil, nil, false
+		case indent < 0, column == indent && first == "-":
+			end(pos)
+			indent, start = column, pos
+			items = append(items, chunk{file: c.file, line: line, whole: &c})
+		case column <= indent:
+			// the list is over: what follows is the rest of the header
+			end(pos)
+			return append(append(head, c.text[:at]...), c.text[pos:]...), items, true
+		}
+		line++
+		pos = next
+	}
+	end(pos)
+	return c.text[:at], items, len(items) > 0
+}
+
+// itemsKey is the position of a line that is just "items:", or −1.
+func itemsKey(text []byte) int {
+	key := []byte("items:")
+	for pos := 0; ; {
+		i := bytes.Index(text[pos:], key)
+		if i < 0 {
+			return -1
+		}
+		at := pos + i
+		pos = at + len(key)
+		if (at == 0 || text[at-1] == '\n') && len(bytes.TrimSpace(text[pos:lineEnd(text, pos)])) == 0 {
+			return at
+		}
+	}
+}
+
+// indentation is the number of leading blanks of a line and its first sign: "-"
+// for a list item, "#" for a comment, "x" for others, "" for a blank line.
+func indentation(line []byte) (column int, first string) {
+	line = bytes.TrimRight(line, " \t\r\n")
+	rest := bytes.TrimLeft(line, " ")
+	column = len(line) - len(rest)
+	switch {
+	case len(rest) == 0:
+		return column, ""
+	case rest[0] == '#':
+		return column, "#"
+	case rest[0] == '-' && (len(rest) == 1 || rest[1] == ' ' || rest[1] == '\t'):
+		return column, "-"
+	}
+	return column, "x"
+}
+
+// hasAliases says whether there may be an anchor or an alias. Such a list is not
+// cut, for an item could refer to another. Commands and patterns are full of
+// both signs, so one counts only where a value may begin and a name follows.
+func hasAliases(text []byte) bool {
+	for pos := 0; pos < len(text); pos++ {
+		i := bytes.IndexAny(text[pos:], "&*")
+		if i < 0 {
+			return false
+		}
+		pos += i
+		if pos+1 < len(text) && isWord(text[pos+1]) && beginsValue(text[:pos]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWord(b byte) bool {
+	return b == '_' || b == '-' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+}
+
+// beginsValue says whether a value may follow this text: after a line's
+// beginning, a sign that opens a value, or a tag.
+func beginsValue(text []byte) bool {
+	word := bytes.TrimRight(text, " \t")
+	if len(word) == 0 || bytes.IndexByte([]byte("\r\n:-[,{?"), word[len(word)-1]) >= 0 {
+		return true
+	}
+	word = word[bytes.LastIndexAny(word, " \t\r\n[,{")+1:]
+	return len(word) > 0 && word[0] == '!'
+}

@@ -1,0 +1,129 @@
+package input
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Names under which a trace's columns appear on nodes and pods.
+const (
+	// TraceNamespace is the namespace of every pod of an openb trace.
+	TraceNamespace = "openb"
+	// GPUResource is the extended resource of GPUs, 1000 per device: a node has
+	// gpu×1000, a pod asks for num_gpu×gpu_milli.
+	GPUResource v1.ResourceName = "berth.dev/gpu-milli"
+	// GPUModelLabel is the node label with the model of its GPUs.
+	GPUModelLabel = "berth.dev/gpu-model"
+	// GPUCountAnnotation is the number of devices: of a node, or asked for by a pod.
+	GPUCountAnnotation = "berth.dev/gpu-count"
+	// GPUMilliAnnotation is what a pod asks for of each of its devices, 0 to 1000.
+	GPUMilliAnnotation = "berth.dev/gpu-milli"
+	// QoSLabel is the pod label with the trace's own service class (LS, BE, …).
+	QoSLabel = "berth.dev/qos"
+	// DefaultPodSlots is how many pods a node of the published experiment takes
+	// (docs FGD.md, section 1).
+	DefaultPodSlots = 1001
+)
+
+// TraceOptions say how a trace is turned into arrivals. The zero value is the
+// trace as it is: sorted by name, one pod after the other, none leaving.
+type TraceOptions struct {
+	// Seed feeds math/rand for shuffle, inflation and node order.
+	Seed int64
+	// Inflate is the demand to reach, as a multiple of the cluster's milli-GPU:
+	// clones of random pods are appended until the next would pass it, or random
+	// pods removed while the trace is above it. 0 and 1 leave the trace alone.
+	Inflate float64
+	// Shuffle puts the original pods in random order before inflation.
+	Shuffle bool
+	// Departures sets At and Until of each arrival from creation_time and
+	// deletion_time, and sorts arrivals by At, stably.
+	Departures bool
+	// PodSlots is the pod capacity of each node; 0 means DefaultPodSlots.
+	PodSlots int64
+}
+
+// Arrival is one pod of a trace and its time in the cluster.
+type Arrival struct {
+	Pod *v1.Pod
+	// At and Until are offsets from the earliest creation of the trace. Both are
+	// zero without Departures. Until 0 means that the pod never leaves; otherwise
+	// it is after At, by one nanosecond where the trace says zero seconds.
+	At, Until time.Duration
+}
+
+// Trace is a cluster and the pods that arrive in it.
+type Trace struct {
+	Nodes    []*v1.Node // in the order of the file
+	Arrivals []Arrival
+	// NodeRank is the seeded order of nodes that breaks ties: the smallest rank is
+	// preferred. It has each node's name, and the ranks 0 … len(Nodes)−1 once each.
+	NodeRank map[string]uint64
+}
+
+// LoadTrace reads a trace of the given format from two files. The one format is
+// "openb", the production trace of Weng et al., USENIX ATC 2023: a node list
+// with the columns sn, cpu_milli, memory_mib, gpu, model, and a pod list with
+// name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec, qos and, for
+// Departures, creation_time and deletion_time. Columns are found by their names
+// in the first row, in any order; others are passed over.
+//
+// # Errors
+//
+// Mistakes in the files are an *Errors, with the column as Path.
+func LoadTrace(format, nodesCSV, podsCSV string, o TraceOptions) (*Trace, error) {
+	if format != "openb" {
+		return nil, fmt.Errorf("trace format %q is not known (use openb)", format)
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	nodes, err := os.ReadFile(nodesCSV)
+	if err != nil {
+		return nil, fmt.Errorf("node list of the trace: %w", err)
+	}
+	pods, err := os.ReadFile(podsCSV)
+	if err != nil {
+		return nil, fmt.Errorf("pod list of the trace: %w", err)
+	}
+	return buildTrace(source{nodesCSV, nodes}, source{podsCSV, pods}, o)
+}
+
+// source is the name and content of one input file.
+type source struct {
+	file string
+	data []byte
+}
+
+func buildTrace(nodesFile, podsFile source, o TraceOptions) (*Trace, error) {
+	var g gatherer
+	nodes := readTraceNodes(nodesFile, &g)
+	pods := readTracePods(podsFile, o, &g)
+	if err := g.err(); err != nil {
+		return nil, err
+	}
+	r := newTraceRand(o.Seed)
+	pods, err := r.order(pods, clusterMilliGPU(nodes), o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", podsFile.file, err)
+	}
+	t := &Trace{NodeRank: r.nodeRank(nodes)}
+	for _, n := range nodes {
+		t.Nodes = append(t.Nodes, n.object(o))
+	}
+	t.Arrivals = arrivals(pods, o)
+	return t, nil
+}
+
+func (o TraceOptions) check() error {
+	switch {
+	case !(o.Inflate >= 0 && o.Inflate <= maxInflate): // also refuses NaN
+		return fmt.Errorf("inflate is %v: it must be from 0 to %d (1.3 means 130 %% of the cluster's GPUs)", o.Inflate, maxInflate)
+	case o.PodSlots < 0:
+		return fmt.Errorf("pod slots is %d: it must not be negative (0 means %d)", o.PodSlots, DefaultPodSlots)
+	}
+	return nil
+}
