@@ -55,6 +55,9 @@ func (c Code) String() string {
 	return "Unknown"
 }
 
+// MarshalText writes the code's name, so that reports in JSON can be read.
+func (c Code) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // Rejected reports whether the code says that the pod cannot be placed, as
 // opposed to success and to a failure of the plugin.
 func (c Code) Rejected() bool {

@@ -3,7 +3,10 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -51,7 +54,9 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 	for j, i := range ask {
 		batch[j] = pods[i].Pod
 	}
+	watch := clock.Start()
 	s.plugin.PreEnqueue(batch, answers)
+	p.meter.add(s.index, abi.PreEnqueue, 0, watch)
 	for j, i := range ask {
 		if !answers[j].Success() {
 			out[i] = Gate{Plugin: s.info.Name, Reason: answers[j].Message()}
@@ -96,10 +101,11 @@ func (p *Pipeline) worth(name string, event state.ClusterEvent, object state.Obj
 	if name == Enforcement {
 		return event.Resource == state.UnscheduledPodResource
 	}
-	events, known := p.events[name]
+	index, known := p.index[name]
 	if !known {
 		return true // a plugin that is gone holds nobody back
 	}
+	events := p.infos[index].Events
 	for i := range events {
 		e := &events[i]
 		if !e.Matches(event) {
@@ -108,9 +114,16 @@ func (p *Pipeline) worth(name string, event state.ClusterEvent, object state.Obj
 		if e.Hint == nil {
 			return true
 		}
-		if hint, err := e.Hint(pod, object); err != nil || hint == state.Queue {
+		watch := clock.Start()
+		hint, err := e.Hint(pod, object)
+		p.meter.add(index, abi.Hint, 0, watch)
+		if err != nil || hint == state.Queue {
 			return true
 		}
 	}
 	return false
 }
+
+// Timings appends what was measured of gates and hints since the last call. Like
+// those it is for the loop's goroutine only.
+func (p *Pipeline) Timings(out []report.Timing) []report.Timing { return p.timings(&p.meter, out) }

@@ -52,8 +52,9 @@ type Pipeline struct {
 	workers  *Workers
 	infos    []*plugin.Info // by plugin index
 	enforced state.Feature
-	events   map[string][]plugin.Event
+	index    map[string]int // plugin name → index
 	free     []*Binding
+	meter    meter // of points outside cycles and bindings
 
 	preEnqueue []stage[plugin.PreEnqueue]
 	queueSort  plugin.QueueSort
@@ -83,8 +84,8 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	if deps.Workers == nil {
 		return nil, errors.New("pipeline: Deps.Workers is required")
 	}
-	p := &Pipeline{config: config, workers: deps.Workers, events: make(map[string][]plugin.Event)}
-	b := &builder{p: p, index: make(map[string]int)}
+	p := &Pipeline{config: config, workers: deps.Workers, index: make(map[string]int)}
+	b := &builder{p: p}
 	p.preEnqueue = stages[plugin.PreEnqueue](b, abi.PreEnqueue)
 	sorts := stages[plugin.QueueSort](b, abi.QueueSort)
 	p.preFilter = stages[plugin.PreFilter](b, abi.PreFilter)
@@ -116,6 +117,7 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	if len(b.errs) > 0 {
 		return nil, errors.Join(b.errs...)
 	}
+	p.meter = newMeter(len(p.infos))
 	return p, nil
 }
 
@@ -123,9 +125,8 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 const maxPlugins = 1 << 8
 
 type builder struct {
-	p     *Pipeline
-	index map[string]int
-	errs  []error
+	p    *Pipeline
+	errs []error
 }
 
 func (b *builder) fail(format string, args ...any) {
@@ -135,13 +136,12 @@ func (b *builder) fail(format string, args ...any) {
 // add registers a plugin once, however many points it stands at.
 func (b *builder) add(p plugin.Plugin) int {
 	info := p.Info()
-	i, ok := b.index[info.Name]
+	i, ok := b.p.index[info.Name]
 	if !ok {
 		i = len(b.p.infos)
-		b.index[info.Name] = i
+		b.p.index[info.Name] = i
 		b.p.infos = append(b.p.infos, info)
 		b.p.enforced |= info.Enforces
-		b.p.events[info.Name] = info.Events
 	} else if b.p.infos[i] != info {
 		b.fail("two plugins are named %q", info.Name)
 	}

@@ -50,7 +50,7 @@ type Attempt struct {
 // the same reasons.
 type Rejection struct {
 	Plugin  string   `json:"plugin"`
-	Code    abi.Code `json:"-"`
+	Code    abi.Code `json:"code"`
 	Reasons []string `json:"reasons"`
 	// Rows are the rows of the snapshot, ascending.
 	Rows []uint32 `json:"-"`

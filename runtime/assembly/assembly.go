@@ -1,0 +1,165 @@
+// Package assembly is the composition root: the one place that makes plugins,
+// pipelines and the scheduler out of a configuration and wires them together.
+package assembly
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Config is what a scheduler is made of.
+type Config struct {
+	// Scheduler is the profiles; nil means the defaults.
+	Scheduler *config.Scheduler
+	// Seed is the source of all randomness.
+	Seed uint64
+	// TieBreak chooses among nodes of equal score.
+	TieBreak cycle.TieBreak
+	// Rank orders nodes for the tie-break by first node: the smallest wins. Nil
+	// means an order that depends on the seed alone.
+	Rank func(node string) uint64
+	// Candidates is how many of the best nodes an attempt lists; 0 means 5.
+	Candidates int
+	// Workers evaluate blocks of nodes side by side; 0 means as many as there
+	// are CPUs, but no more than the configuration's parallelism. Decisions do
+	// not depend on it.
+	Workers int
+	// AllowUnenforced is features that pods may ask for although no enabled
+	// plugin enforces them.
+	AllowUnenforced state.Feature
+}
+
+// Deps is what the scheduler is connected to.
+type Deps struct {
+	Clock    clock.Clock
+	Binder   objects.Binder
+	Outlet   scheduler.Outlet
+	Observer scheduler.Observer // optional
+	Log      *slog.Logger       // optional
+	Spawn    func(run func())   // optional, see scheduler.Deps
+}
+
+// Assembly is a scheduler and what must be closed with it.
+type Assembly struct {
+	Scheduler *scheduler.Scheduler
+	// Profiles is the names of the profiles in configured order.
+	Profiles []string
+
+	workers *pipeline.Workers
+}
+
+// New makes the scheduler.
+func New(c Config, d Deps) (*Assembly, error) {
+	if c.Scheduler == nil {
+		c.Scheduler = config.Default(Catalog())
+	}
+	if c.Workers == 0 {
+		c.Workers = min(runtime.GOMAXPROCS(0), int(c.Scheduler.Parallelism))
+	}
+	if c.Rank == nil {
+		c.Rank = func(node string) uint64 { return mix(c.Seed, node) }
+	}
+	workers, err := pipeline.NewWorkers(c.Workers)
+	if err != nil {
+		return nil, err
+	}
+	a := &Assembly{workers: workers}
+	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder})
+	var pipelines []*pipeline.Pipeline
+	for i := range c.Scheduler.Profiles {
+		profile := &c.Scheduler.Profiles[i]
+		p, err := newPipeline(&c, profile, registry, workers)
+		if err != nil {
+			a.Close()
+			return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
+		}
+		pipelines = append(pipelines, p)
+		a.Profiles = append(a.Profiles, profile.SchedulerName)
+	}
+	queues := queue.DefaultConfig()
+	queues.InitialBackoff, queues.MaxBackoff = c.Scheduler.PodInitialBackoff, c.Scheduler.PodMaxBackoff
+	a.Scheduler, err = scheduler.New(
+		scheduler.Config{
+			Seed: c.Seed, Queue: queues,
+			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates},
+			Cache: cache.Config{Rank: c.Rank},
+		},
+		scheduler.Deps{Clock: d.Clock, Pipelines: pipelines, Outlet: d.Outlet, Observer: d.Observer, Log: d.Log, Spawn: d.Spawn},
+	)
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// Close stops what runs beside the scheduler, which must have stopped.
+func (a *Assembly) Close() { a.workers.Close() }
+
+// newPipeline makes the plugins of a profile, each once, and their pipeline.
+func newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, workers *pipeline.Workers) (*pipeline.Pipeline, error) {
+	made := make(map[string]plugin.Plugin)
+	points := make(map[abi.Point][]pipeline.Entry)
+	for name, refs := range profile.Points {
+		point, ok := pointOf(name)
+		if !ok {
+			return nil, fmt.Errorf("BUG: configuration has a point %q", name)
+		}
+		for _, ref := range refs {
+			p, ok := made[ref.Name]
+			if !ok {
+				var err error
+				if p, err = registry.New(ref.Name, profile.Args[ref.Name].Typed); err != nil {
+					return nil, err
+				}
+				made[ref.Name] = p
+			}
+			points[point] = append(points[point], pipeline.Entry{Plugin: p, Weight: int64(ref.Weight)})
+		}
+	}
+	percentage := profile.PercentageOfNodesToScore
+	if percentage == nil {
+		percentage = c.Scheduler.PercentageOfNodesToScore
+	}
+	return pipeline.New(pipeline.Config{
+		Profile: profile.SchedulerName, Points: points,
+		AllowUnenforced: c.AllowUnenforced, Percentage: percentage,
+	}, pipeline.Deps{Workers: workers})
+}
+
+// pointOf returns the extension point of a name in a configuration file, which
+// begins with a small letter.
+func pointOf(name string) (abi.Point, bool) {
+	for _, point := range abi.Points() {
+		if strings.EqualFold(point.String(), name) {
+			return point, true
+		}
+	}
+	return 0, false
+}
+
+// mix hashes a node name with the seed (FNV-1a, finished by a splitmix64 step).
+func mix(seed uint64, name string) uint64 {
+	x := seed ^ 0xcbf29ce484222325
+	for i := range len(name) {
+		x = (x ^ uint64(name[i])) * 0x100000001b3
+	}
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

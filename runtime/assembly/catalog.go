@@ -1,0 +1,88 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+)
+
+// Catalog returns what a configuration file can name: the plugins that are
+// built, those that kube-scheduler v1.36 has besides, and the default profile,
+// which is kube-scheduler's, in its order and with its weights.
+func Catalog() config.Catalog {
+	registry := hostplugins.All(hostplugins.Deps{Binder: noBinder{}})
+	points := make(map[string][]string)
+	for _, name := range registry.Names() {
+		p, err := registry.New(name, nil)
+		if err != nil {
+			panic(fmt.Sprintf("BUG: plugin %s cannot be made without arguments: %v", name, err))
+		}
+		for _, point := range plugin.Points(p) {
+			points[name] = append(points[name], configName(point.String()))
+		}
+	}
+	return config.Catalog{
+		Known:    registry.Names(),
+		Upstream: notBuilt(registry),
+		Default:  defaultProfile(),
+		Points:   func(name string) []string { return points[name] },
+	}
+}
+
+// configName is a point's name in a configuration file.
+func configName(point string) string {
+	return string(point[0]-'A'+'a') + point[1:]
+}
+
+// defaultProfile is the multiPoint list of kube-scheduler v1.36
+// (pkg/scheduler/apis/config/v1/default_plugins.go).
+func defaultProfile() []config.PluginWeight {
+	return []config.PluginWeight{
+		{Name: "SchedulingGates"},
+		{Name: "PrioritySort"},
+		{Name: "NodeUnschedulable"},
+		{Name: "NodeName"},
+		{Name: "TaintToleration", Weight: 3},
+		{Name: "NodeAffinity", Weight: 2},
+		{Name: "NodePorts"},
+		{Name: "NodeResourcesFit", Weight: 1},
+		{Name: "VolumeRestrictions"},
+		{Name: "NodeVolumeLimits"},
+		{Name: "VolumeBinding"},
+		{Name: "VolumeZone"},
+		{Name: "PodTopologySpread", Weight: 2},
+		{Name: "InterPodAffinity", Weight: 2},
+		{Name: "DynamicResources", Weight: 2},
+		{Name: "DefaultPreemption"},
+		{Name: "NodeResourcesBalancedAllocation", Weight: 1},
+		{Name: "ImageLocality", Weight: 1},
+		{Name: "DefaultBinder"},
+		{Name: "NodeDeclaredFeatures"},
+	}
+}
+
+// notBuilt is the plugins that kube-scheduler v1.36 has and Berth has not yet.
+func notBuilt(registry plugin.Registry) []string {
+	names := []string{"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
+	for _, p := range defaultProfile() {
+		names = append(names, p.Name)
+	}
+	var out []string
+	for _, name := range names {
+		if _, built := registry[name]; !built {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// noBinder stands in where plugins are only looked at.
+type noBinder struct{}
+
+func (noBinder) Bind(context.Context, objects.Binding) error {
+	panic("BUG: a plugin of the catalog was asked to bind")
+}

@@ -1,0 +1,165 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// waiting is a pod that Permit plugins hold back. It is a state of the loop and
+// not a parked goroutine, so that waiting ends at the same point of every replay.
+type waiting struct {
+	pod     *state.QueuedPod
+	binding *pipeline.Binding
+	plugins []waitingFor // those that did not allow it yet
+}
+
+type waitingFor struct {
+	plugin   string
+	timeout  time.Duration
+	deadline time.Time
+}
+
+func (w *waiting) deadline() time.Time {
+	first := w.plugins[0].deadline
+	for _, p := range w.plugins[1:] {
+		if p.deadline.Before(first) {
+			first = p.deadline
+		}
+	}
+	return first
+}
+
+// wait makes a pod wait for plugins that asked for it.
+func (s *Scheduler) wait(pod *state.QueuedPod, b *pipeline.Binding, waits []pipeline.Wait) {
+	w := &waiting{pod: pod, binding: b}
+	now := s.deps.Clock.Now()
+	for _, p := range waits {
+		w.plugins = append(w.plugins, waitingFor{plugin: p.Plugin, timeout: p.Timeout, deadline: now.Add(p.Timeout)})
+	}
+	s.waiting = append(s.waiting, w)
+}
+
+// carryOut does what a plugin asked for beside its answer.
+func (s *Scheduler) carryOut(asked pipeline.Asked) {
+	for _, uid := range asked.Allow {
+		s.allow(uid, asked.Plugin)
+	}
+	for _, r := range asked.Reject {
+		s.reject(r.UID, plugin.NewStatus(abi.Unschedulable, r.Reason).By(asked.Plugin))
+	}
+	if len(asked.Activate) > 0 {
+		s.queue.Activate(asked.Activate)
+	}
+}
+
+// allow ends one plugin's wait; with the last one the binding cycle begins.
+func (s *Scheduler) allow(uid types.UID, by string) {
+	i := s.waitingIndex(uid)
+	if i < 0 {
+		return
+	}
+	w := s.waiting[i]
+	w.plugins = slices.DeleteFunc(w.plugins, func(p waitingFor) bool { return p.plugin == by })
+	if len(w.plugins) == 0 {
+		s.waiting = slices.Delete(s.waiting, i, i+1)
+		s.bind(w.binding)
+	}
+}
+
+// reject sends a waiting pod back to the queue.
+func (s *Scheduler) reject(uid types.UID, status *plugin.Status) bool {
+	i := s.waitingIndex(uid)
+	if i < 0 {
+		return false
+	}
+	w := s.waiting[i]
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	assumed := w.binding.Placement.Pod
+	s.giveUp(w.binding)
+	w.pod.ClearRejectors()
+	status, w.pod.Rejectors, w.pod.Pending = onePlaceRejected(status)
+	s.failed(w.pod, status, plugin.PostFilterResult{Override: true})
+	s.freed(assumed, true)
+	return true
+}
+
+func (s *Scheduler) waitingIndex(uid types.UID) int {
+	return slices.IndexFunc(s.waiting, func(w *waiting) bool { return w.pod.Pod.UID == uid })
+}
+
+// expire rejects the pods that have waited for too long.
+func (s *Scheduler) expire() {
+	now := s.deps.Clock.Now()
+	for i := 0; i < len(s.waiting); {
+		w := s.waiting[i]
+		late := slices.IndexFunc(w.plugins, func(p waitingFor) bool { return !p.deadline.After(now) })
+		if late < 0 {
+			i++
+			continue
+		}
+		p := w.plugins[late]
+		s.reject(w.pod.Pod.UID, plugin.NewStatus(abi.Unschedulable,
+			fmt.Sprintf("rejected due to timeout after waiting %v at plugin %v", p.timeout, p.plugin)).By(p.plugin))
+		i = 0 // rejecting runs plugins, which may have allowed or rejected others
+	}
+}
+
+// bind starts the binding cycle of an assumed pod. From here on the pod can fail
+// but not be rejected any more, so the queue keeps no events for it.
+func (s *Scheduler) bind(b *pipeline.Binding) {
+	uid := b.Placement.Pod.UID
+	pod, _ := s.queue.Get(uid)
+	s.queue.Done(uid)
+	s.binding[uid] = b
+	s.deps.Spawn(func() {
+		asked, status := b.Bind()
+		s.post(func() { s.bound(pod, b, asked, status) })
+	})
+}
+
+// bound takes in the result of a binding cycle.
+func (s *Scheduler) bound(pod *state.QueuedPod, b *pipeline.Binding, asked []pipeline.Asked, status *plugin.Status) {
+	assumed := b.Placement.Pod
+	delete(s.binding, assumed.UID)
+	for _, a := range asked {
+		s.carryOut(a)
+	}
+	if status.Success() {
+		s.queue.Delete(assumed.UID)
+		s.deps.Outlet.Scheduled(assumed, assumed.NodeName())
+		s.release(b)
+		return
+	}
+	s.giveUp(b)
+	// What the pod held is free for others. A rejected pod itself must not be
+	// woken by its own going (it would never rest); a failed one goes to the
+	// error backoff anyway.
+	rejected := status.Rejected()
+	if !rejected {
+		s.freed(assumed, false)
+	}
+	if pod != nil {
+		pod.ClearRejectors()
+		s.failed(pod, status, plugin.PostFilterResult{Override: true})
+	}
+	if rejected {
+		s.freed(assumed, true)
+	}
+}
+
+// freed tells the queue that an assumed pod has left its node.
+func (s *Scheduler) freed(assumed *state.Pod, exceptItself bool) {
+	var precheck func(*state.Pod) bool
+	if exceptItself {
+		precheck = func(p *state.Pod) bool { return p.UID != assumed.UID }
+	}
+	s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: assumed}, precheck)
+}

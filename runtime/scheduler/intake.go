@@ -1,0 +1,241 @@
+package scheduler
+
+import (
+	"k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// SetNode tells of a node that is new or has changed.
+func (s *Scheduler) SetNode(node *state.Node) { s.post(func() { s.setNode(node) }) }
+
+// DeleteNode tells of a node that is gone.
+func (s *Scheduler) DeleteNode(name string) { s.post(func() { s.deleteNode(name) }) }
+
+// SetPods tells of pods that are new or have changed, bound or not. New unbound
+// pods pass the gates in one call.
+func (s *Scheduler) SetPods(pods ...*state.Pod) { s.post(func() { s.setPods(pods) }) }
+
+// DeletePod tells of a pod that is gone.
+func (s *Scheduler) DeletePod(uid types.UID) { s.post(func() { s.deletePod(uid) }) }
+
+// Event tells of a change of another kind of object.
+func (s *Scheduler) Event(event state.ClusterEvent, object state.Object) {
+	s.post(func() { s.queue.Move(event, object, nil) })
+}
+
+// AllowWaiting ends a plugin's wait for a pod at Permit.
+func (s *Scheduler) AllowWaiting(uid types.UID, plugin string) {
+	s.post(func() { s.allow(uid, plugin) })
+}
+
+// RejectWaiting sends a pod that waits at Permit back to the queue.
+func (s *Scheduler) RejectWaiting(uid types.UID, by, reason string) {
+	s.post(func() { s.reject(uid, plugin.NewStatus(abi.Unschedulable, reason).By(by)) })
+}
+
+func (s *Scheduler) setNode(node *state.Node) {
+	old := s.node(node.Name)
+	if old == nil {
+		s.cache.AddNode(node)
+		s.queue.Move(state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}, state.Object{NewNode: node}, nil)
+		return
+	}
+	s.cache.UpdateNode(node)
+	for _, event := range node.Changes(old) {
+		s.queue.Move(event, state.Object{OldNode: old, NewNode: node}, nil)
+	}
+}
+
+func (s *Scheduler) deleteNode(name string) {
+	old := s.node(name)
+	if old == nil {
+		return
+	}
+	s.queue.Move(state.ClusterEvent{Resource: state.NodeResource, Action: state.Delete}, state.Object{OldNode: old}, nil)
+	s.cache.RemoveNode(name)
+}
+
+func (s *Scheduler) node(name string) *state.Node {
+	if info, ok := s.cache.Node(name); ok {
+		return info.Node
+	}
+	return nil
+}
+
+func (s *Scheduler) setPods(pods []*state.Pod) {
+	var fresh []*state.Pod
+	for _, pod := range pods {
+		switch {
+		case finished(pod):
+			s.deletePod(pod.UID)
+		case pod.NodeName() != "":
+			s.setBoundPod(pod)
+		case s.pipelines[pod.Profile] == nil:
+			s.queue.Delete(pod.UID)
+		case !s.queue.Has(pod.UID) && !s.cache.IsAssumed(pod.UID):
+			fresh = append(fresh, pod)
+		default:
+			s.updatePod(pod)
+		}
+	}
+	if len(fresh) > 0 {
+		s.queue.Add(fresh...)
+	}
+}
+
+// finished reports whether a pod has given its place free.
+func finished(pod *state.Pod) bool {
+	phase := pod.Object.Status.Phase
+	return phase == v1.PodSucceeded || phase == v1.PodFailed
+}
+
+// setBoundPod takes a pod on a node into the cache; if it was assumed, this is
+// the confirmation.
+func (s *Scheduler) setBoundPod(pod *state.Pod) {
+	s.queue.Delete(pod.UID)
+	s.reject(pod.UID, plugin.NewStatus(abi.Unschedulable, "pod was bound by another while it waited"))
+	old, known := s.cache.Get(pod.UID)
+	if known && !s.cache.IsAssumed(pod.UID) {
+		if _, err := s.cache.UpdatePod(old, pod); err != nil {
+			s.deps.Log.Error("pod update is not usable", "pod", pod.Key(), "error", err)
+			return
+		}
+		s.podChanged(old, pod)
+		return
+	}
+	change, err := s.cache.AddPod(pod)
+	if err != nil {
+		s.deps.Log.Error("bound pod is not usable", "pod", pod.Key(), "error", err)
+		return
+	}
+	if change.Replaced != nil {
+		s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: change.Replaced}, nil)
+	}
+	s.queue.Move(state.EventAssignedPodAdd(), state.Object{NewPod: pod}, nil)
+	if change.Confirmed && (len(change.Differences) > 0 || change.MovedFrom != "") {
+		s.totals.reconciled++
+		s.deps.Log.Warn("pod was bound otherwise than assumed", "pod", pod.Key(), "node", pod.NodeName(),
+			"assumedNode", change.MovedFrom, "differences", change.Differences)
+		s.podChanged(change.Previous, pod)
+	}
+}
+
+// podChanged raises the events of a change of a bound pod.
+func (s *Scheduler) podChanged(old, pod *state.Pod) {
+	for _, event := range pod.Changes(old) {
+		s.queue.Move(event, state.Object{OldPod: old, NewPod: pod}, nil)
+	}
+}
+
+// updatePod takes in a new version of an unbound pod that is known.
+func (s *Scheduler) updatePod(pod *state.Pod) {
+	queued, _ := s.queue.Get(pod.UID)
+	if queued == nil {
+		return
+	}
+	old := queued.Pod
+	if v := pod.Object.ResourceVersion; v != "" && v == old.Object.ResourceVersion {
+		return
+	}
+	s.queue.Update(nil, pod)
+	if s.cache.IsAssumed(pod.UID) {
+		if pod.Object.DeletionTimestamp != nil {
+			s.abandon(pod.UID)
+		}
+		return
+	}
+	if was := old.NominatedNode(); was != "" && was != pod.NominatedNode() {
+		// Others planned as if the pod were on its nominated node.
+		s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: old},
+			func(p *state.Pod) bool { return p.Priority <= old.Priority })
+	}
+}
+
+// abandon gives free what an assumed pod holds that is being deleted: at once if
+// it waits, otherwise its binding cycle finds it forgotten.
+func (s *Scheduler) abandon(uid types.UID) {
+	if s.reject(uid, plugin.NewStatus(abi.Unschedulable, "pod was deleted while it waited")) {
+		return
+	}
+	assumed, _ := s.cache.Get(uid)
+	if err := s.cache.Forget(uid); err == nil {
+		s.freed(assumed, false)
+	}
+}
+
+func (s *Scheduler) deletePod(uid types.UID) {
+	if s.cache.IsAssumed(uid) {
+		s.queue.Delete(uid)
+		s.abandon(uid)
+		return
+	}
+	s.queue.Delete(uid)
+	if old, ok := s.cache.Get(uid); ok {
+		s.cache.RemovePod(uid)
+		s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: old}, nil)
+	}
+}
+
+// gate asks the PreEnqueue plugins of each pod's profile.
+func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
+	for profile, p := range s.byProfile(pods) {
+		batch, at := pick(pods, profile)
+		gates := make([]pipeline.Gate, len(batch))
+		p.PreEnqueue(batch, gates)
+		for j, i := range at {
+			out[i] = queue.GateResult{Plugin: gates[j].Plugin, Reason: gates[j].Reason}
+		}
+	}
+}
+
+// byProfile yields the pipelines that pods belong to, in configured order.
+func (s *Scheduler) byProfile(pods []*state.QueuedPod) func(yield func(string, *pipeline.Pipeline) bool) {
+	return func(yield func(string, *pipeline.Pipeline) bool) {
+		for _, p := range s.deps.Pipelines {
+			for _, pod := range pods {
+				if pod.Pod.Profile == p.Profile() {
+					if !yield(p.Profile(), p) {
+						return
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+func pick(pods []*state.QueuedPod, profile string) (batch []*state.QueuedPod, at []int) {
+	for i, pod := range pods {
+		if pod.Pod.Profile == profile {
+			batch, at = append(batch, pod), append(at, i)
+		}
+	}
+	return batch, at
+}
+
+// hint asks the plugins that rejected each pod whether an event helps.
+func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []queue.Requeue) {
+	for i, pod := range pods {
+		switch s.pipelines[pod.Pod.Profile].Hint(event, object, pod) {
+		case pipeline.AfterBackoff:
+			out[i] = queue.AfterBackoff
+		case pipeline.Immediately:
+			out[i] = queue.Immediately
+		}
+	}
+}
+
+func (s *Scheduler) wants(event state.ClusterEvent) bool {
+	for _, p := range s.deps.Pipelines {
+		if p.Wants(event) {
+			return true
+		}
+	}
+	return false
+}

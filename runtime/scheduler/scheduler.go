@@ -1,0 +1,252 @@
+// Package scheduler is the loop: it owns the queue, the cache and the cycle,
+// takes in what happens in the cluster, tries one pod at a time, and carries
+// decisions out.
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Config is how a scheduler works.
+type Config struct {
+	// Seed is the source of all randomness: the same events and seed give the
+	// same decisions.
+	Seed  uint64
+	Queue queue.Config
+	Cycle cycle.Config
+	Cache cache.Config
+}
+
+// Deps is what a scheduler works with.
+type Deps struct {
+	Clock clock.Clock
+	// Pipelines is one for each profile. All order the queue alike.
+	Pipelines []*pipeline.Pipeline
+	// Outlet is told what the API is to be told.
+	Outlet Outlet
+	// Observer (optional) is shown every attempt.
+	Observer Observer
+	// Log (optional) takes what an operator should know.
+	Log *slog.Logger
+	// Spawn runs a binding cycle beside the loop; nil starts a goroutine. A
+	// simulation may run it at once.
+	Spawn func(run func())
+}
+
+// Outlet takes what the cluster is to be told of a pod. It is called on the loop
+// and must not wait for anything.
+type Outlet interface {
+	// Scheduled hears of a binding that was made.
+	Scheduled(pod *state.Pod, node string)
+	// Failed hears of a try that did not end with a binding.
+	Failed(f Failure)
+}
+
+// Failure is a try that did not end with a binding.
+type Failure struct {
+	Pod *state.Pod
+	// Reason is the reason of the PodScheduled condition: Unschedulable or
+	// SchedulerError.
+	Reason string
+	// Message is the message of the condition and of the event.
+	Message string
+	// Override says that Nominated replaces status.nominatedNodeName.
+	Override  bool
+	Nominated string
+}
+
+// Observer is shown every attempt. The attempt is the loop's own: an observer
+// that keeps it keeps a Clone, for which name turns rows into node names.
+type Observer interface {
+	Attempted(a *report.Attempt, name func(row uint32) string)
+}
+
+// Scheduler is the loop and all that it owns. Step and Run must not be called
+// concurrently; the intake methods may be called from anywhere and take effect
+// in the order of the calls, between two tries.
+//
+//	intake ─▶ inbox ─▶ loop ─┬─ queue.Pop ─▶ cycle.Schedule ─▶ Decision
+//	            ▲            │                                    │
+//	            │            │   no place: PostFilter's word, AddUnschedulable
+//	            │            │   a place:  assume, Reserve, Permit
+//	            │            ▼                                    │
+//	            └──── result ◀── binding cycle (its own goroutine)◀┘
+//
+// Lock order: only inbox.mu exists, and nothing is called while it is held.
+type Scheduler struct {
+	config    Config
+	deps      Deps
+	pipelines map[string]*pipeline.Pipeline
+	queue     *queue.Queue
+	cache     *cache.Cache
+	cycle     *cycle.Cycle
+	snapshot  *state.Snapshot
+
+	sequence uint64 // attempts so far
+	waiting  []*waiting
+	binding  map[types.UID]*pipeline.Binding // binding cycles that run
+	totals   totals
+	scratch  []report.Timing
+
+	inbox struct {
+		mu    sync.Mutex
+		calls []func()
+		wake  chan struct{} // holds a token while calls is not empty
+	}
+}
+
+// New checks the configuration and returns a scheduler.
+func New(config Config, deps Deps) (*Scheduler, error) {
+	switch {
+	case deps.Clock == nil:
+		return nil, errors.New("scheduler: Deps.Clock is required")
+	case deps.Outlet == nil:
+		return nil, errors.New("scheduler: Deps.Outlet is required")
+	case len(deps.Pipelines) == 0:
+		return nil, errors.New("scheduler: at least one pipeline is required")
+	}
+	if deps.Spawn == nil {
+		deps.Spawn = func(run func()) { go run() }
+	}
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Scheduler{
+		config: config, deps: deps,
+		pipelines: make(map[string]*pipeline.Pipeline),
+		cycle:     cycle.New(config.Cycle),
+		cache:     cache.New(config.Cache),
+		snapshot:  state.NewSnapshot(),
+		binding:   make(map[types.UID]*pipeline.Binding),
+		totals:    newTotals(),
+	}
+	s.inbox.wake = make(chan struct{}, 1)
+	first := deps.Pipelines[0]
+	for _, p := range deps.Pipelines {
+		if s.pipelines[p.Profile()] != nil {
+			return nil, fmt.Errorf("scheduler: two profiles are named %q", p.Profile())
+		}
+		if p.QueueSort() != first.QueueSort() {
+			return nil, fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike",
+				first.Profile(), p.Profile(), first.QueueSort(), p.QueueSort())
+		}
+		s.pipelines[p.Profile()] = p
+	}
+	var err error
+	s.queue, err = queue.New(config.Queue, queue.Deps{
+		Clock: deps.Clock, Less: first.Less, Gate: s.gate, Hint: s.hint, Wants: s.wants,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Run takes in events and tries pods until the context ends; then it waits for
+// the binding cycles that still run.
+func (s *Scheduler) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if !s.Step(ctx) {
+			s.sleep(ctx)
+		}
+	}
+	for len(s.binding) > 0 {
+		<-s.inbox.wake
+		s.drain()
+	}
+	return nil
+}
+
+// Step takes in what has happened and tries the next pod. It reports whether
+// there was one.
+func (s *Scheduler) Step(ctx context.Context) bool {
+	s.drain()
+	s.expire()
+	s.queue.Tick()
+	pod, ok := s.queue.Pop()
+	if !ok {
+		return s.drain()
+	}
+	s.try(ctx, pod)
+	return true
+}
+
+// NextDeadline returns the earliest time at which Step would have something to
+// do although nothing happens in the cluster.
+func (s *Scheduler) NextDeadline() (time.Time, bool) {
+	at, ok := s.queue.NextDeadline()
+	for _, w := range s.waiting {
+		if t := w.deadline(); !ok || t.Before(at) {
+			at, ok = t, true
+		}
+	}
+	return at, ok
+}
+
+// sleep waits for something to happen or for the next deadline.
+func (s *Scheduler) sleep(ctx context.Context) {
+	var reached <-chan struct{}
+	if at, ok := s.NextDeadline(); ok {
+		var stop func()
+		reached, stop = s.deps.Clock.Until(at)
+		defer stop()
+	}
+	select {
+	case <-ctx.Done():
+	case <-reached:
+	case <-s.inbox.wake:
+	}
+}
+
+// post puts a call into the inbox; the loop makes it before its next try.
+func (s *Scheduler) post(call func()) {
+	s.inbox.mu.Lock()
+	s.inbox.calls = append(s.inbox.calls, call)
+	s.inbox.mu.Unlock()
+	select {
+	case s.inbox.wake <- struct{}{}:
+	default:
+	}
+}
+
+// drain makes the calls in the inbox, and those that they post, and reports
+// whether there were any.
+func (s *Scheduler) drain() (any bool) {
+	for {
+		s.inbox.mu.Lock()
+		calls := s.inbox.calls
+		s.inbox.calls = nil
+		s.inbox.mu.Unlock()
+		if len(calls) == 0 {
+			return any
+		}
+		any = true
+		for _, call := range calls {
+			call()
+		}
+	}
+}
+
+// seed returns the random number of the current attempt: a splitmix64 step away
+// from those of its neighbours.
+func (s *Scheduler) seed() uint64 {
+	x := s.config.Seed + s.sequence*0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,91 @@
+package scheduler
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Totals is what a scheduler has done since it began.
+type Totals struct {
+	Attempts uint64
+	// Reconciled counts confirmations that differed from what was assumed.
+	Reconciled uint64
+	// Plugins has the work of each plugin at each point, by profile and in the
+	// order of names and points.
+	Plugins []PluginTotal
+}
+
+// Pending is how many pods are where in the scheduler.
+type Pending struct {
+	Queue queue.Counts
+	// Waiting and Binding are pods at Permit and in binding cycles.
+	Waiting, Binding int
+}
+
+// Pending returns how many pods are where. Like Totals and Queued it must not be
+// called while Run or Step runs.
+func (s *Scheduler) Pending() Pending {
+	return Pending{Queue: s.queue.Pending(), Waiting: len(s.waiting), Binding: len(s.binding)}
+}
+
+// Queued yields the pods of the queue, place by place.
+func (s *Scheduler) Queued() iter.Seq2[queue.Place, *state.QueuedPod] { return s.queue.All() }
+
+// PluginTotal is the work of one plugin of one profile at one point.
+type PluginTotal struct {
+	Profile string
+	report.Timing
+}
+
+type totals struct {
+	attempts   uint64
+	reconciled uint64
+	plugins    map[totalKey]*report.Timing
+}
+
+type totalKey struct {
+	profile, plugin string
+	point           abi.Point
+}
+
+func newTotals() totals { return totals{plugins: make(map[totalKey]*report.Timing)} }
+
+func (t *totals) attempt(profile string, a *report.Attempt) {
+	t.attempts++
+	t.add(profile, a.Timings)
+}
+
+func (t *totals) add(profile string, timings []report.Timing) {
+	for _, timing := range timings {
+		key := totalKey{profile: profile, plugin: timing.Plugin, point: timing.Point}
+		sum, ok := t.plugins[key]
+		if !ok {
+			sum = &report.Timing{Plugin: timing.Plugin, Digest: timing.Digest, Point: timing.Point}
+			t.plugins[key] = sum
+		}
+		sum.Add(timing)
+	}
+}
+
+// Totals returns what has been done so far. It must not be called while Run or
+// Step runs.
+func (s *Scheduler) Totals() Totals {
+	for _, p := range s.deps.Pipelines {
+		s.scratch = p.Timings(s.scratch[:0])
+		s.totals.add(p.Profile(), s.scratch)
+	}
+	out := Totals{Attempts: s.totals.attempts, Reconciled: s.totals.reconciled}
+	for key, sum := range s.totals.plugins {
+		out.Plugins = append(out.Plugins, PluginTotal{Profile: key.profile, Timing: *sum})
+	}
+	slices.SortFunc(out.Plugins, func(a, b PluginTotal) int {
+		return cmp.Or(cmp.Compare(a.Profile, b.Profile), cmp.Compare(a.Plugin, b.Plugin), cmp.Compare(a.Point, b.Point))
+	})
+	return out
+}

@@ -1,0 +1,176 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// try gives one pod its scheduling cycle.
+func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
+	p := s.pipelines[pod.Pod.Profile]
+	if p == nil {
+		panic(fmt.Sprintf("BUG: pod %s of profile %q is in the queue", pod.Pod.Key(), pod.Pod.Profile))
+	}
+	if pod.Pod.Object.DeletionTimestamp != nil {
+		s.queue.Delete(pod.Pod.UID)
+		return
+	}
+	s.cache.UpdateSnapshot(s.snapshot)
+	s.sequence++
+	d := s.cycle.Schedule(cycle.Input{
+		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
+		Nominations: s.queue.Nominations(), Seed: s.seed(), Sequence: s.sequence,
+	})
+	var b *pipeline.Binding
+	if d.Node != nil {
+		b = s.place(ctx, p, &d)
+	}
+	a := d.Attempt
+	if d.Status != nil && a.Message == "" {
+		a.Message = d.Status.Message()
+	}
+	a.Code = d.Status.CodeOf()
+	s.totals.attempt(p.Profile(), a)
+	if s.deps.Observer != nil {
+		s.deps.Observer.Attempted(a, s.snapshot.Name)
+	}
+	switch {
+	case d.Status != nil:
+		s.fail(&d)
+	case b != nil:
+		s.bind(b)
+	}
+}
+
+// place assumes the pod on the node and runs Reserve and Permit. It returns the
+// binding that is ready for its binding cycle; nil when the pod has to wait, or
+// when it failed, which d.Status then tells.
+func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision) *pipeline.Binding {
+	uid := d.Pod.Pod.UID
+	assumed := d.Pod.Pod.On(d.Node.Name, state.Patch{})
+	if err := s.cache.Assume(assumed); err != nil {
+		d.Status = plugin.Fail(err)
+		return nil
+	}
+	s.queue.Denominate(uid)
+	b := p.NewBinding(plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State})
+	status := b.Reserve(func(asked pipeline.Asked) error {
+		if !asked.Patch.Empty() {
+			patched, err := s.cache.Patch(uid, asked.Patch)
+			if err != nil {
+				return err
+			}
+			b.Placement.Pod = patched
+			b.Placement.Patch = b.Placement.Patch.Merge(asked.Patch)
+		}
+		s.carryOut(asked)
+		return nil
+	})
+	if !status.Success() {
+		s.giveUp(b)
+		s.rejectPlaced(d, status)
+		return nil
+	}
+	waits, asked, status := b.Permit()
+	if !status.Success() {
+		s.giveUp(b)
+		s.rejectPlaced(d, status)
+		return nil
+	}
+	if len(waits) > 0 {
+		s.wait(d.Pod, b, waits)
+		b = nil
+	}
+	for _, a := range asked {
+		s.carryOut(a)
+	}
+	return b
+}
+
+// rejectPlaced records that Reserve or Permit turned the pod away from its node.
+func (s *Scheduler) rejectPlaced(d *cycle.Decision, status *plugin.Status) {
+	d.Nomination = plugin.PostFilterResult{Override: true}
+	d.Attempt.Node = ""
+	d.Status, d.Rejectors, d.Pending = onePlaceRejected(status)
+	d.Attempt.Message = d.Status.Message()
+}
+
+// onePlaceRejected words a rejection at Reserve or Permit as kube-scheduler
+// does, as a verdict on the one node that was chosen. A failure stays as it is.
+func onePlaceRejected(status *plugin.Status) (out *plugin.Status, rejectors, pending []string) {
+	if !status.Rejected() {
+		return status, nil, nil
+	}
+	if status.Is(abi.Pending) {
+		pending = []string{status.Plugin}
+	}
+	counts := make(map[string]int)
+	for _, reason := range status.AllReasons() {
+		counts[reason] = 1
+	}
+	message := report.NoFit(1, "", counts, "")
+	return plugin.NewStatus(status.Code, message), []string{status.Plugin}, pending
+}
+
+// giveUp takes back what Assume and Reserve did.
+func (s *Scheduler) giveUp(b *pipeline.Binding) {
+	asked := b.Unreserve()
+	uid := b.Placement.Pod.UID
+	if s.cache.IsAssumed(uid) {
+		if err := s.cache.Forget(uid); err != nil {
+			panic(fmt.Sprintf("BUG: forget assumed pod: %v", err))
+		}
+	}
+	for _, a := range asked {
+		s.carryOut(a)
+	}
+	s.release(b)
+}
+
+func (s *Scheduler) release(b *pipeline.Binding) {
+	profile := b.Pipeline().Profile()
+	s.scratch = b.Release(s.scratch[:0])
+	s.totals.add(profile, s.scratch)
+}
+
+// fail sends a pod back to the queue after a scheduling cycle.
+func (s *Scheduler) fail(d *cycle.Decision) {
+	d.Pod.ClearRejectors()
+	d.Pod.Rejectors, d.Pod.Pending = d.Rejectors, d.Pending
+	s.failed(d.Pod, d.Status, d.Nomination)
+}
+
+// failed returns a pod to the queue and says so. A pod that was deleted, or
+// bound by someone else meanwhile, is not in the queue any more.
+func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nomination plugin.PostFilterResult) {
+	uid := pod.Pod.UID
+	reason := v1.PodReasonSchedulerError
+	var known bool
+	if status.Rejected() {
+		reason = v1.PodReasonUnschedulable
+		known = s.queue.AddUnschedulable(pod)
+	} else {
+		known = s.queue.AddFailed(pod)
+	}
+	if !known {
+		return
+	}
+	if nomination.Override {
+		s.queue.Nominate(uid, nomination.NominatedNode)
+	} else {
+		s.queue.NominateByStatus(uid)
+	}
+	s.deps.Outlet.Failed(Failure{
+		Pod: pod.Pod, Reason: reason, Message: status.Message(),
+		Override: nomination.Override, Nominated: nomination.NominatedNode,
+	})
+}
