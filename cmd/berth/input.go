@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+)
+
+// inputOptions says where the cluster comes from.
+type inputOptions struct {
+	cluster    []string
+	trace      string
+	nodes      string
+	pods       string
+	inflate    float64
+	shuffle    bool
+	departures bool
+}
+
+func (o *inputOptions) check() error {
+	traceOnly := map[string]bool{
+		"nodes": o.nodes != "", "pods": o.pods != "", "inflate": o.inflate != 0,
+		"shuffle": o.shuffle, "departures": o.departures,
+	}
+	switch {
+	case len(o.cluster) == 0 && o.trace == "":
+		return errors.New("no input: name Kubernetes files with --cluster, or a trace with --trace openb --nodes FILE --pods FILE")
+	case len(o.cluster) > 0 && o.trace != "":
+		return errors.New("--cluster and --trace exclude each other: simulate one or the other")
+	case o.trace != "" && (o.nodes == "" || o.pods == ""):
+		return errors.New("--trace needs the lists of nodes and pods: add --nodes FILE and --pods FILE")
+	case o.trace != "":
+		return nil
+	}
+	var errs []error
+	for _, name := range []string{"nodes", "pods", "inflate", "shuffle", "departures"} {
+		if traceOnly[name] {
+			errs = append(errs, fmt.Errorf("--%s is for a trace: add --trace openb, or leave it out", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// load reads the input into a simulation.
+func (o *inputOptions) load(c *sim.Config, seed int64, stderr io.Writer) error {
+	if o.trace != "" {
+		t, err := input.LoadTrace(o.trace, o.nodes, o.pods, input.TraceOptions{
+			Seed: seed, Inflate: o.inflate, Shuffle: o.shuffle, Departures: o.departures,
+		})
+		if err != nil {
+			return err
+		}
+		c.Nodes, c.Arrivals = t.Nodes, t.Arrivals
+		c.Assembly.Rank = func(node string) uint64 { return t.NodeRank[node] }
+		return nil
+	}
+	objects, err := input.LoadCluster(o.cluster)
+	if err != nil {
+		return err
+	}
+	for _, warning := range objects.Warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", warning)
+	}
+	c.Nodes = objects.Nodes
+	for _, pod := range objects.Pods {
+		if pod.Spec.NodeName != "" {
+			c.Bound = append(c.Bound, pod)
+		} else {
+			c.Arrivals = append(c.Arrivals, input.Arrival{Pod: pod})
+		}
+	}
+	return nil
+}

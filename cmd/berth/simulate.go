@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// simulateOptions is the flags of berth simulate.
+type simulateOptions struct {
+	input            inputOptions
+	config           string
+	seed             int64
+	tieBreak         string
+	attempts         int
+	workers          int
+	allowUnenforced  []string
+	explain          string
+	output           string
+	failOnUnschedule bool
+}
+
+func newSimulate() *cobra.Command {
+	var o simulateOptions
+	cmd := &cobra.Command{
+		Use:   "simulate (--cluster FILE|DIR ... | --trace openb --nodes FILE --pods FILE)",
+		Short: "Schedule a cluster from files and tell what was decided and why",
+		Long: `Simulate schedules the unbound pods of a cluster in memory, with the same
+queue, cache and cycles as on a real cluster, and prints where they went, what
+stayed pending and why, and what each plugin did. Time is virtual: backoffs and
+departures take none. The same input and seed give the same placements.
+
+The exit status is 0, or 1 with --fail-on-unschedulable when pods stay pending,
+or 2 for input that cannot be used.`,
+		Example: `  berth simulate --cluster cluster/ --explain team-a/web-0
+  berth simulate --cluster nodes.yaml --cluster pods.yaml --config scheduler.yaml -o json
+  berth simulate --trace openb --nodes nodes.csv --pods pods.csv --inflate 1.3 --shuffle --attempts 1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return simulate(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVar(&o.input.cluster, "cluster", nil, "Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
+	f.StringVar(&o.input.trace, "trace", "", "import a cluster trace of this `FORMAT`: openb")
+	f.StringVar(&o.input.nodes, "nodes", "", "node list of the trace, a CSV `FILE`")
+	f.StringVar(&o.input.pods, "pods", "", "pod list of the trace, a CSV `FILE`")
+	f.Float64Var(&o.input.inflate, "inflate", 0, "clone random pods of the trace until the demand for GPUs is this `FACTOR` of what there is")
+	f.BoolVar(&o.input.shuffle, "shuffle", false, "put the pods of the trace in random order")
+	f.BoolVar(&o.input.departures, "departures", false, "let pods arrive and leave at the times of the trace")
+	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
+	f.Int64Var(&o.seed, "seed", 42, "seed of all randomness")
+	f.StringVar(&o.tieBreak, "tie-break", "random", "choice among nodes of equal score: random, or first in a seeded order of nodes")
+	f.IntVar(&o.attempts, "attempts", 0, "tries for each pod before it is given up; 0 for as many as can help")
+	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one a CPU; decisions do not depend on it")
+	f.StringSliceVar(&o.allowUnenforced, "allow-unenforced", nil,
+		"place pods although no plugin enforces these `FEATURES` that they ask for: "+strings.Join(state.FeatureNames(), ", "))
+	f.StringVar(&o.explain, "explain", "", "tell in full how the last try of `NAMESPACE/POD` went")
+	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
+	f.BoolVar(&o.failOnUnschedule, "fail-on-unschedulable", false, "exit with status 1 when pods stay pending")
+	return cmd
+}
+
+func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) error {
+	if o.output != "text" && o.output != "json" {
+		return fmt.Errorf("--output: %q is neither text nor json", o.output)
+	}
+	c, err := o.simulation(stderr)
+	if err != nil {
+		return err
+	}
+	progress := newProgress(stderr, len(c.Arrivals))
+	c.Progress = progress.set
+	s, err := sim.New(c)
+	if err != nil {
+		return err
+	}
+	result, err := s.Run(ctx)
+	progress.close()
+	if err != nil {
+		return &failure{err}
+	}
+	if o.output == "json" {
+		e := json.NewEncoder(stdout)
+		e.SetIndent("", "  ")
+		err = e.Encode(result)
+	} else {
+		err = render(stdout, result, c.Explain)
+	}
+	if err != nil {
+		return &failure{err}
+	}
+	if o.failOnUnschedule && result.Summary.Unschedulable > 0 {
+		return &failure{errSilent}
+	}
+	return nil
+}
+
+// simulation checks the flags and reads all input.
+func (o *simulateOptions) simulation(stderr io.Writer) (sim.Config, error) {
+	var errs []error
+	fail := func(flag string, err error) {
+		errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
+	}
+	a := assembly.Config{Seed: uint64(o.seed), Workers: o.workers}
+	var err error
+	if a.TieBreak, err = cycle.ParseTieBreak(o.tieBreak); err != nil {
+		fail("tie-break", err)
+	}
+	if o.workers < 0 {
+		fail("workers", fmt.Errorf("%d is negative", o.workers))
+	}
+	if o.attempts < 0 {
+		fail("attempts", fmt.Errorf("%d is negative", o.attempts))
+	}
+	for _, name := range o.allowUnenforced {
+		f, ok := state.ParseFeature(name)
+		if !ok {
+			fail("allow-unenforced", fmt.Errorf("%q is not a feature; features are %s", name, strings.Join(state.FeatureNames(), ", ")))
+		}
+		a.AllowUnenforced |= f
+	}
+	explain, err := parseExplain(o.explain)
+	if err != nil {
+		fail("explain", err)
+	}
+	if err := o.input.check(); err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) > 0 {
+		return sim.Config{}, errors.Join(errs...)
+	}
+	scheduler, warnings, err := config.Load(o.config, assembly.Catalog())
+	if err != nil {
+		return sim.Config{}, err
+	}
+	warn(stderr, warnings)
+	a.Scheduler = scheduler
+	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain}
+	if err := o.input.load(&c, o.seed, stderr); err != nil {
+		return sim.Config{}, err
+	}
+	return c, checkExplain(&c)
+}
+
+func parseExplain(s string) (types.NamespacedName, error) {
+	if s == "" {
+		return types.NamespacedName{}, nil
+	}
+	namespace, name, ok := strings.Cut(s, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, fmt.Errorf("%q is not NAMESPACE/POD", s)
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// checkExplain refuses the name of a pod that is not to be scheduled.
+func checkExplain(c *sim.Config) error {
+	if c.Explain.Name == "" {
+		return nil
+	}
+	for _, a := range c.Arrivals {
+		if a.Pod.Namespace == c.Explain.Namespace && a.Pod.Name == c.Explain.Name {
+			return nil
+		}
+	}
+	for _, pod := range c.Bound {
+		if pod.Namespace == c.Explain.Namespace && pod.Name == c.Explain.Name {
+			return fmt.Errorf("--explain: pod %s is on node %s already, so nothing is decided about it", c.Explain, pod.Spec.NodeName)
+		}
+	}
+	return fmt.Errorf("--explain: there is no pod %s in the input; names are NAMESPACE/POD", c.Explain)
+}
+
+// warn prints warnings, those about the default profile in one line.
+func warn(w io.Writer, warnings []config.Warning) {
+	var missing []string
+	for _, warning := range warnings {
+		if warning.ByDefault {
+			missing = append(missing, warning.Plugin)
+			continue
+		}
+		fmt.Fprintf(w, "warning: %s\n", warning)
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(w, "warning: plugins of kube-scheduler's default profile that are not built yet, so that pods which need them stay pending: %s\n",
+			strings.Join(missing, ", "))
+	}
+}
