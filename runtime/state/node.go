@@ -43,12 +43,12 @@ func NewNode(object *v1.Node) *Node {
 }
 
 // Changes returns the events that the change from old to n amounts to. A change
-// that no plugin can read amounts to none.
+// that no plugin can read, and a cordon, which helps nobody, amount to none.
 func (n *Node) Changes(old *Node) []ClusterEvent {
 	var out []ClusterEvent
 	add := func(a Action) { out = append(out, ClusterEvent{Resource: NodeResource, Action: a}) }
 	a, b := old.Object, n.Object
-	if a.Spec.Unschedulable != b.Spec.Unschedulable || !equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) {
+	if a.Spec.Unschedulable && !b.Spec.Unschedulable || !equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints) {
 		add(UpdateNodeTaint)
 	}
 	if !equality.Semantic.DeepEqual(a.Status.Allocatable, b.Status.Allocatable) {
@@ -99,7 +99,8 @@ func (p *Pod) Changes(old *Pod) []ClusterEvent {
 	if len(a.Spec.Tolerations) != len(b.Spec.Tolerations) {
 		add(UpdatePodToleration)
 	}
-	if !equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses) {
+	if !equality.Semantic.DeepEqual(a.Status.ResourceClaimStatuses, b.Status.ResourceClaimStatuses) ||
+		!equality.Semantic.DeepEqual(a.Status.ExtendedResourceClaimStatus, b.Status.ExtendedResourceClaimStatus) {
 		add(UpdatePodGeneratedResourceClaim)
 	}
 	if len(out) == 0 {

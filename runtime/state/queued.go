@@ -8,7 +8,7 @@ type QueuedPod struct {
 	Pod *Pod
 	// Timestamp is when the pod was last added to or moved in the queue.
 	Timestamp time.Time
-	// InitialAttempt is when the pod was first popped; zero before that.
+	// InitialAttempt is when the pod was first ready to be tried; zero before.
 	InitialAttempt time.Time
 	// Attempts is how often the pod was popped.
 	Attempts int

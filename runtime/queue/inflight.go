@@ -1,0 +1,84 @@
+package queue
+
+import "github.com/berth-scheduler/berth/runtime/state"
+
+// eventLog is the events since the oldest pod in flight was popped. A pod that is
+// rejected is asked about those that came during its try, as the try may have
+// read the cluster before they happened.
+type eventLog struct {
+	entries []loggedEvent
+	base    uint64 // the number of entries[0]; numbers are never used again
+}
+
+// maxIdleEvents is for how many events the log keeps memory when it is empty.
+const maxIdleEvents = 1024
+
+type loggedEvent struct {
+	event  state.ClusterEvent
+	object state.Object
+}
+
+// next returns the number that the next event will have.
+func (l *eventLog) next() uint64 { return l.base + uint64(len(l.entries)) }
+
+func (l *eventLog) add(event state.ClusterEvent, object state.Object) {
+	l.entries = append(l.entries, loggedEvent{event, object})
+}
+
+// keepFrom drops the events before number n.
+func (l *eventLog) keepFrom(n uint64) {
+	dropped := int(n - l.base)
+	if dropped == 0 {
+		return
+	}
+	l.base = n
+	kept := len(l.entries) - dropped
+	if kept > dropped { // too many to copy each time
+		clear(l.entries[:dropped])
+		l.entries = l.entries[dropped:]
+		return
+	}
+	copy(l.entries, l.entries[dropped:])
+	clear(l.entries[kept:])
+	l.entries = l.entries[:kept]
+	if kept == 0 && cap(l.entries) > maxIdleEvents {
+		l.entries = nil
+	}
+}
+
+// record keeps an event if a pod is in flight.
+func (q *Queue) record(event state.ClusterEvent, object state.Object) {
+	if q.inFlight.first != nil {
+		q.events.add(event, object)
+	}
+}
+
+// pruneEvents drops what no pod in flight needs. Pods are popped in the order of
+// the log, so what the oldest does not need none does.
+func (q *Queue) pruneEvents() {
+	if oldest := q.inFlight.first; oldest != nil {
+		q.events.keepFrom(oldest.since)
+	} else {
+		q.events.keepFrom(q.events.next())
+	}
+}
+
+// InFlightEvents returns the number of events that are kept.
+func (q *Queue) InFlightEvents() int { return len(q.events.entries) }
+
+// replay returns what the events since the pod's Pop mean for it.
+func (q *Queue) replay(it *item) Requeue {
+	best := Leave
+	for _, e := range q.events.entries[it.since-q.events.base:] {
+		b := q.begin()
+		b.add(it, Leave)
+		q.ask(b, e.event, e.object)
+		best = max(best, b.answers[0])
+		q.end(b)
+		// Only a Pending plugin can say Immediately.
+		if best == Immediately || best == AfterBackoff && len(it.pod.Pending) == 0 {
+			break
+		}
+	}
+	return best
+}

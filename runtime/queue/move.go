@@ -1,0 +1,202 @@
+package queue
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Move tells the queue of a cluster event: parked and gated pods that it could
+// help are moved, and pods in flight will be asked when they come back. Hint is
+// called at most once. A wildcard event moves every parked pod; if its object
+// names a pod, that one only. With precheck, parked and gated pods for which it
+// returns false stay where they are; the event is kept for pods in flight all the
+// same.
+func (q *Queue) Move(event state.ClusterEvent, object state.Object, precheck func(*state.Pod) bool) {
+	if !event.WildCard() && q.deps.Wants != nil && !q.deps.Wants(event) {
+		return
+	}
+	b := q.begin()
+	for _, l := range [...]*list{&q.parked, &q.gated} {
+		for it := l.first; it != nil; it = it.next {
+			if precheck == nil || precheck(it.latest) {
+				b.add(it, Leave)
+			}
+		}
+	}
+	q.move(b, event, object)
+	q.end(b)
+}
+
+func (q *Queue) move(b *batch, event state.ClusterEvent, object state.Object) {
+	q.ask(b, event, object)
+	q.requeue(b, event)
+	q.record(event, object)
+}
+
+// Activate moves pods to Active at once, out of a backoff too, unless a gate
+// holds them. One in flight will be tried again as soon as its backoff allows.
+// Unknown pods are ignored.
+func (q *Queue) Activate(uids []types.UID) {
+	event := state.EventForceActivate()
+	b := q.begin()
+	for _, uid := range uids {
+		it, ok := q.pods[uid]
+		if !ok {
+			continue
+		}
+		switch it.place {
+		case Unschedulable, Gated:
+			if !slices.Contains(b.items, it) {
+				b.add(it, Immediately)
+			}
+		case Backoff, ErrorBackoff:
+			q.put(it, Active, event)
+		case InFlight:
+			q.record(event, state.Object{NewPod: it.latest})
+		}
+	}
+	q.requeue(b, event)
+	q.end(b)
+}
+
+// Regate asks the gates about all gated pods, after the gates themselves changed.
+func (q *Queue) Regate() {
+	b := q.begin()
+	for it := q.gated.first; it != nil; it = it.next {
+		b.add(it, AfterBackoff)
+	}
+	q.requeue(b, reason("Regate"))
+	q.end(b)
+}
+
+// batch is pods to move, with what the event means for each, and the scratch
+// space for asking about them. There is one a queue, used by begin to end.
+type batch struct {
+	items   []*item
+	answers []Requeue
+
+	pods  []*state.QueuedPod
+	at    []int // where pods[i] is in items
+	hints []Requeue
+	gates []GateResult
+}
+
+func (q *Queue) begin() *batch { return &q.batch }
+
+// end empties the batch, so that it does not keep pods alive.
+func (q *Queue) end(b *batch) {
+	clear(b.items)
+	b.items, b.answers = b.items[:0], b.answers[:0]
+	b.reset()
+}
+
+func (b *batch) add(it *item, answer Requeue) {
+	b.items = append(b.items, it)
+	b.answers = append(b.answers, answer)
+}
+
+func (b *batch) reset() {
+	clear(b.pods)
+	clear(b.hints)
+	clear(b.gates)
+	b.pods, b.at, b.hints, b.gates = b.pods[:0], b.at[:0], b.hints[:0], b.gates[:0]
+}
+
+func (b *batch) push(i int) {
+	b.pods = append(b.pods, &b.items[i].pod)
+	b.at = append(b.at, i)
+}
+
+// ask sets the answers of a batch. What needs no plugin is answered here: a pod
+// that nobody rejected is always worth a try, as no event would ever come for it.
+func (q *Queue) ask(b *batch, event state.ClusterEvent, object state.Object) {
+	for i, it := range b.items {
+		p := &it.pod
+		switch {
+		case len(p.Rejectors) == 0 && len(p.Pending) == 0:
+			b.answers[i] = AfterBackoff
+		case event.WildCard() && !concerns(object, it):
+			b.answers[i] = Leave
+		case event.WildCard() && p.GatedBy == "":
+			b.answers[i] = AfterBackoff
+		default:
+			b.push(i)
+			b.hints = append(b.hints, Leave)
+		}
+	}
+	if len(b.pods) > 0 {
+		q.deps.Hint(event, object, b.pods, b.hints)
+	}
+	for i, at := range b.at {
+		b.answers[at] = b.hints[i]
+	}
+	b.reset()
+}
+
+// concerns reports whether a wildcard event is for the pod: its new object is the
+// pod, or it has none and is for all.
+func concerns(object state.Object, it *item) bool {
+	if object.NewPod != nil {
+		return object.NewPod.UID == it.latest.UID
+	}
+	return object.NewNode == nil && object.New == nil
+}
+
+// requeue moves the pods of a batch to where their answers say, or to Gated.
+func (q *Queue) requeue(b *batch, event state.ClusterEvent) {
+	for i, answer := range b.answers {
+		if answer != Leave {
+			b.push(i)
+			b.gates = append(b.gates, GateResult{})
+		}
+	}
+	if len(b.pods) == 0 {
+		return
+	}
+	q.deps.Gate(b.pods, b.gates)
+	admitted := 0
+	for i, at := range b.at {
+		if it := b.items[at]; q.gate(it, b.gates[i], event) {
+			b.pods[admitted], b.at[admitted] = &it.pod, at
+			admitted++
+		}
+	}
+	if admitted > 0 && q.deps.Key != nil {
+		q.deps.Key(b.pods[:admitted])
+	}
+	now := q.deps.Clock.Now()
+	for _, at := range b.at[:admitted] {
+		it := b.items[at]
+		switch {
+		case b.answers[at] != AfterBackoff || !backsOff(&it.pod, now):
+			q.put(it, Active, event)
+		case it.failed:
+			q.put(it, ErrorBackoff, event)
+		default:
+			q.put(it, Backoff, event)
+		}
+	}
+	b.reset()
+}
+
+// gate records what the gates said and reports whether the pod is admitted. The
+// gating plugin counts as one that rejected the pod, so that hints ask it.
+func (q *Queue) gate(it *item, result GateResult, event state.ClusterEvent) bool {
+	p := &it.pod
+	p.GatedBy, p.GateReason = result.Plugin, result.Reason
+	if result.Plugin == "" {
+		p.GateReason = ""
+		return true
+	}
+	if i, found := slices.BinarySearch(p.Rejectors, result.Plugin); !found && !slices.Contains(p.Pending, result.Plugin) {
+		p.Rejectors = slices.Insert(slices.Clip(p.Rejectors), i, result.Plugin)
+	}
+	it.failed = false
+	if it.place != Gated {
+		q.put(it, Gated, event)
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package queue
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Nominate promises a node to a pod, in place of what was promised before. It is
+// for the time until the pod is placed; status.nominatedNodeName follows through
+// the API. An empty node withdraws the promise. Only pods that the queue knows
+// and that are not bound are nominated.
+func (q *Queue) Nominate(uid types.UID, node string) {
+	q.nominator.remove(uid)
+	if it, ok := q.pods[uid]; ok {
+		q.nominator.set(it.latest, node)
+	}
+}
+
+// NominateByStatus makes the nomination what the pod's status says. It is what a
+// try that had nothing to say about the nomination ends with.
+func (q *Queue) NominateByStatus(uid types.UID) {
+	q.nominator.remove(uid)
+	if it, ok := q.pods[uid]; ok {
+		q.nominator.set(it.latest, it.latest.NominatedNode())
+	}
+}
+
+// Denominate withdraws a promise. Assuming a pod does it: from then on the cache
+// has the pod on its node.
+func (q *Queue) Denominate(uid types.UID) { q.nominator.remove(uid) }
+
+// Nominations returns the view of nominated pods, which stays up to date. The
+// pods of a node come in the order of their nominations. What it yields is valid
+// until the queue changes.
+func (q *Queue) Nominations() state.Nominations { return &q.nominator }
+
+// nominator keeps who was promised which node.
+type nominator struct {
+	nodes []nominatedNode // sorted by name, none without pods
+	byPod map[types.UID]string
+}
+
+type nominatedNode struct {
+	name string
+	pods []*state.Pod
+}
+
+var _ state.Nominations = (*nominator)(nil)
+
+func newNominator() nominator { return nominator{byPod: make(map[types.UID]string)} }
+
+// Len returns the number of nominated pods.
+func (n *nominator) Len() int { return len(n.byPod) }
+
+// Nodes implements [state.Nominations].
+func (n *nominator) Nodes(yield func(node string, pods []*state.Pod) bool) {
+	for i := range n.nodes {
+		if !yield(n.nodes[i].name, n.nodes[i].pods) {
+			return
+		}
+	}
+}
+
+func (n *nominator) find(node string) (int, bool) {
+	return slices.BinarySearchFunc(n.nodes, node, func(a nominatedNode, name string) int {
+		return strings.Compare(a.name, name)
+	})
+}
+
+// set promises node to the pod, which has no promise yet. Nothing is promised to
+// a bound pod.
+func (n *nominator) set(pod *state.Pod, node string) {
+	if node == "" || pod.NodeName() != "" {
+		return
+	}
+	i, found := n.find(node)
+	if !found {
+		n.nodes = slices.Insert(n.nodes, i, nominatedNode{name: node})
+	}
+	n.nodes[i].pods = append(n.nodes[i].pods, pod)
+	n.byPod[pod.UID] = node
+}
+
+func (n *nominator) remove(uid types.UID) {
+	node, ok := n.byPod[uid]
+	if !ok {
+		return
+	}
+	delete(n.byPod, uid)
+	i, _ := n.find(node)
+	pods := &n.nodes[i].pods
+	*pods = slices.DeleteFunc(*pods, func(p *state.Pod) bool { return p.UID == uid })
+	if len(*pods) == 0 {
+		n.nodes = slices.Delete(n.nodes, i, i+1)
+	}
+}
+
+// update replaces old with pod, which has the same UID. The status decides,
+// except where neither version has a nomination: then the update was under way
+// before ours reached the API, and ours stays.
+func (n *nominator) update(old, pod *state.Pod) {
+	node := pod.NominatedNode()
+	if node == "" && old.NominatedNode() == "" {
+		node = n.byPod[pod.UID]
+	}
+	n.remove(pod.UID)
+	n.set(pod, node)
+}

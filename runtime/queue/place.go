@@ -1,0 +1,173 @@
+package queue
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/internal/heap"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Place is where in its life cycle a pod is.
+type Place uint8
+
+const (
+	// Nowhere is before Add and after Delete.
+	Nowhere Place = iota
+	// Active is ready to be tried.
+	Active
+	// Backoff is rejected by plugins and held back.
+	Backoff
+	// ErrorBackoff is failed by an error and held back.
+	ErrorBackoff
+	// Unschedulable is parked until an event could help.
+	Unschedulable
+	// Gated is held by a PreEnqueue plugin.
+	Gated
+	// InFlight is popped; events are kept for it.
+	InFlight
+	// Binding is in flight without events being kept: it can fail, but not be
+	// rejected any more.
+	Binding
+
+	numPlaces
+)
+
+// String returns the place's name in lower case.
+func (p Place) String() string {
+	switch p {
+	case Nowhere:
+		return "nowhere"
+	case Active:
+		return "active"
+	case Backoff:
+		return "backoff"
+	case ErrorBackoff:
+		return "error-backoff"
+	case Unschedulable:
+		return "unschedulable"
+	case Gated:
+		return "gated"
+	case InFlight:
+		return "in-flight"
+	case Binding:
+		return "binding"
+	}
+	return "unknown"
+}
+
+// item is the queue's record of a pod, of which others see the pod field.
+type item struct {
+	pod   state.QueuedPod
+	place Place
+	// latest is the pod's newest version. It becomes pod.Pod at once, except
+	// while the pod is out, when others may be reading that.
+	latest *state.Pod
+	// failed tells that the last try ended with an error.
+	failed bool
+	// since is, in flight, the number of the first event that came after Pop.
+	since uint64
+	// prev and next are the neighbours in the list of its place, if that has one.
+	prev, next *item
+}
+
+func (it *item) out() bool { return it.place == InFlight || it.place == Binding }
+
+// set makes p the newest version of a pod that is not out.
+func (it *item) set(p *state.Pod) { it.pod.Pod, it.latest = p, p }
+
+// list is a doubly linked list of items: removal is O(1), and the order that of
+// insertion.
+type list struct{ first, last *item }
+
+func (l *list) push(it *item) {
+	it.prev, it.next = l.last, nil
+	if l.last == nil {
+		l.first = it
+	} else {
+		l.last.next = it
+	}
+	l.last = it
+}
+
+func (l *list) remove(it *item) {
+	if it.prev == nil {
+		l.first = it.next
+	} else {
+		it.prev.next = it.next
+	}
+	if it.next == nil {
+		l.last = it.prev
+	} else {
+		it.next.prev = it.prev
+	}
+	it.prev, it.next = nil, nil
+}
+
+type podHeap = heap.Heap[types.UID, *item]
+
+func newHeap(less func(a, b *state.QueuedPod) bool) *podHeap {
+	return heap.New(
+		func(it *item) types.UID { return it.latest.UID },
+		func(a, b *item) bool { return less(&a.pod, &b.pod) })
+}
+
+// put takes a pod from where it is to another place. It is the only function
+// that changes places.
+func (q *Queue) put(it *item, to Place, event state.ClusterEvent) {
+	from := it.place
+	if h := q.heapOf(from); h != nil {
+		h.Delete(it.latest.UID)
+	} else if l := q.listOf(from); l != nil {
+		l.remove(it)
+	}
+	q.counts[from]-- // Nowhere's is never read
+	q.counts[to]++
+	it.place = to
+	switch to {
+	case Nowhere:
+		delete(q.pods, it.latest.UID)
+	case Active:
+		if it.pod.InitialAttempt.IsZero() {
+			it.pod.InitialAttempt = q.deps.Clock.Now()
+		}
+	case InFlight:
+		it.since = q.events.next()
+	}
+	if h := q.heapOf(to); h != nil {
+		h.Push(it)
+	} else if l := q.listOf(to); l != nil {
+		l.push(it)
+	}
+	if from == InFlight {
+		q.pruneEvents()
+	}
+	if q.deps.Observe != nil {
+		q.deps.Observe(Transition{Pod: &it.pod, From: from, To: to, Event: event})
+	}
+}
+
+func (q *Queue) heapOf(p Place) *podHeap {
+	switch p {
+	case Active:
+		return q.active
+	case Backoff:
+		return q.backoff
+	case ErrorBackoff:
+		return q.errorBackoff
+	}
+	return nil
+}
+
+func (q *Queue) listOf(p Place) *list {
+	switch p {
+	case Unschedulable:
+		return &q.parked
+	case Gated:
+		return &q.gated
+	case InFlight:
+		return &q.inFlight
+	case Binding:
+		return &q.binding
+	}
+	return nil
+}

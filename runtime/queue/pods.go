@@ -1,0 +1,139 @@
+package queue
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Add puts new unbound pods into the queue, asking the gates about all of them at
+// once. A pod that the queue knows already is updated.
+func (q *Queue) Add(pods ...*state.Pod) {
+	q.enter(pods, state.ClusterEvent{Resource: state.UnscheduledPodResource, Action: state.Add})
+}
+
+func (q *Queue) enter(pods []*state.Pod, event state.ClusterEvent) {
+	for _, p := range pods {
+		if it, ok := q.pods[p.UID]; ok {
+			q.update(it, it.latest, p)
+		}
+	}
+	now := q.deps.Clock.Now()
+	b := q.begin()
+	for _, p := range pods {
+		if it, ok := q.pods[p.UID]; !ok {
+			it = &item{pod: state.QueuedPod{Pod: p, Timestamp: now}, latest: p}
+			q.pods[p.UID] = it
+			b.add(it, Immediately)
+		} else if it.place == Nowhere { // twice among pods
+			it.set(p)
+		}
+	}
+	q.requeue(b, event)
+	for _, it := range b.items {
+		if it.place == Active {
+			q.nominator.set(it.latest, it.latest.NominatedNode())
+		}
+	}
+	q.end(b)
+}
+
+// Update takes note of a new version of an unbound pod.
+//
+//   - In Active and the backoffs the pod takes its new place in the order.
+//   - In Unschedulable and Gated the hints are asked whether the change helps.
+//   - In flight, the change is kept as an event for when the pod comes back, with
+//     its new version.
+//   - An unknown pod is added. One with another UID than old takes old's place.
+//
+// With old nil the version that the queue has is the old one. Updates that change
+// nothing (the same resource version) should not come here.
+//
+// # Notes
+//
+// In one case this is not what kube-scheduler v1.36 does. There, an update that
+// names no specific change, and that moves a parked pod to Active, also drops a
+// nomination that the API does not show yet. Here the promise is kept, as it is
+// for every other update.
+func (q *Queue) Update(old, pod *state.Pod) {
+	if old != nil && old.UID != pod.UID {
+		q.Delete(old.UID)
+		old = nil
+	}
+	it, ok := q.pods[pod.UID]
+	if !ok {
+		q.enter([]*state.Pod{pod}, state.ClusterEvent{Resource: state.UnscheduledPodResource, Action: state.Update})
+		return
+	}
+	if old == nil {
+		old = it.latest
+	}
+	q.update(it, old, pod)
+}
+
+func (q *Queue) update(it *item, old, pod *state.Pod) {
+	switch it.place {
+	case Binding:
+		it.latest = pod
+	case InFlight:
+		it.latest = pod
+		for _, event := range pod.Changes(old) {
+			q.events.add(event, state.Object{OldPod: old, NewPod: pod})
+		}
+	case Active, Backoff, ErrorBackoff:
+		it.set(pod)
+		q.nominator.update(old, pod)
+		q.key(&it.pod)
+		q.heapOf(it.place).Fix(pod.UID)
+	case Unschedulable, Gated:
+		it.set(pod)
+		q.nominator.update(old, pod)
+		for _, event := range pod.Changes(old) {
+			b := q.begin()
+			b.add(it, Leave)
+			q.ask(b, event, state.Object{OldPod: old, NewPod: pod})
+			q.requeue(b, event)
+			q.end(b)
+			if it.place != Unschedulable && it.place != Gated {
+				break
+			}
+		}
+	}
+}
+
+// Delete forgets a pod that was deleted or bound, or that the scheduler is not
+// responsible for any more, wherever it is. It reports whether the queue knew the
+// pod. The return of one that was in flight is ignored from then on.
+func (q *Queue) Delete(uid types.UID) bool {
+	q.nominator.remove(uid)
+	it, ok := q.pods[uid]
+	if ok {
+		q.put(it, Nowhere, state.ClusterEvent{Resource: state.UnscheduledPodResource, Action: state.Delete})
+	}
+	return ok
+}
+
+// key computes the sort key of one pod.
+func (q *Queue) key(p *state.QueuedPod) {
+	if q.deps.Key != nil {
+		q.deps.Key([]*state.QueuedPod{p})
+	}
+}
+
+// Rebuild restores the order after Less, or the keys that it compares, changed
+// for pods that were not updated.
+func (q *Queue) Rebuild() {
+	if q.deps.Key != nil {
+		var pods []*state.QueuedPod
+		for _, h := range []*podHeap{q.active, q.backoff, q.errorBackoff} {
+			for _, it := range h.List() {
+				pods = append(pods, &it.pod)
+			}
+		}
+		if len(pods) > 0 {
+			q.deps.Key(pods)
+		}
+	}
+	q.active.Rebuild()
+	q.backoff.Rebuild()
+}

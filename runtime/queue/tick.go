@@ -1,0 +1,92 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Tick does what is due by the clock and returns how many pods moved: pods whose
+// backoff is over become active, and pods parked for longer than MaxUnschedulable
+// are tried again. The loop calls it at least once a BackoffWindow while it runs.
+//
+// The outcome does not depend on how often it is called: backoffs are compared
+// with the beginning of the current window, and leftovers are those of the last
+// whole LeftoverInterval since New.
+func (q *Queue) Tick() int {
+	now := q.deps.Clock.Now()
+	moved := q.flushBackoff(now)
+	if due := q.leftoverTime(now); due.After(q.flushedFor) {
+		q.flushedFor = due
+		moved += q.flushLeftover(due)
+	}
+	return moved
+}
+
+// leftoverTime returns the last time not after t at which leftovers are looked for.
+func (q *Queue) leftoverTime(t time.Time) time.Time {
+	n := t.Sub(q.start) / q.config.LeftoverInterval
+	return q.start.Add(n * q.config.LeftoverInterval)
+}
+
+// flushLeftover moves the pods that were parked for too long at the time due.
+// Gated ones move only if their gate registered the wildcard.
+func (q *Queue) flushLeftover(due time.Time) (moved int) {
+	b := q.begin()
+	// Pods are parked in the order of their timestamps, gated ones are not.
+	for it := q.parked.first; it != nil && q.leftover(it, due); it = it.next {
+		b.add(it, Leave)
+	}
+	for it := q.gated.first; it != nil; it = it.next {
+		if q.leftover(it, due) {
+			b.add(it, Leave)
+		}
+	}
+	if len(b.items) > 0 {
+		for _, it := range b.items {
+			it.pod.Flushed = true
+		}
+		parked := q.counts[Unschedulable]
+		q.move(b, state.EventUnschedulableTimeout(), state.Object{})
+		moved = parked - q.counts[Unschedulable]
+		for _, it := range b.items[moved:] {
+			if it.place != Gated {
+				moved++
+			}
+		}
+	}
+	q.end(b)
+	return moved
+}
+
+func (q *Queue) leftover(it *item, due time.Time) bool {
+	return due.Sub(it.pod.Timestamp) > q.config.MaxUnschedulable
+}
+
+// NextDeadline returns the earliest time, not before now, at which Pop or Tick
+// moves a pod if nothing else happens until then; false if none does, ever. Gated
+// pods do not count: what they wait for is not the time.
+func (q *Queue) NextDeadline() (time.Time, bool) {
+	now := q.deps.Clock.Now()
+	if q.active.Len() > 0 || q.backoff.Len() > 0 {
+		return now, true
+	}
+	var next time.Time
+	if it, ok := q.errorBackoff.Peek(); ok {
+		next = it.pod.BackoffUntil.Add(BackoffWindow)
+	}
+	if it := q.parked.first; it != nil {
+		// The first time of a flush that is after the end, not at it.
+		end := it.pod.Timestamp.Add(q.config.MaxUnschedulable)
+		if t := q.leftoverTime(end).Add(q.config.LeftoverInterval); next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	if next.IsZero() {
+		return time.Time{}, false
+	}
+	if next.Before(now) {
+		next = now
+	}
+	return next, true
+}

@@ -1,0 +1,58 @@
+package state_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+type count struct{ n int }
+
+func (c *count) Clone() state.Value { return &count{c.n} }
+
+// TestCycleState: it is a map of two keys, and a clone shares no value.
+func TestCycleState(t *testing.T) {
+	name := rapid.SampledFrom([]string{"a", "b", ""})
+	rapid.Check(t, func(t *rapid.T) {
+		var s state.CycleState
+		model := map[[2]string]int{}
+		require := func(t *rapid.T, s *state.CycleState) {
+			for _, plugin := range []string{"a", "b", ""} {
+				for _, key := range []string{"a", "b", ""} {
+					want, ok := model[[2]string{plugin, key}]
+					got := s.Read(plugin, key)
+					if ok != (got != nil) || ok && got.(*count).n != want {
+						t.Fatalf("Read(%q, %q) = %v, want %d, %v", plugin, key, got, want, ok)
+					}
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"": func(t *rapid.T) { require(t, &s) },
+			"write": func(t *rapid.T) {
+				plugin, key, n := name.Draw(t, "plugin"), name.Draw(t, "key"), rapid.Int().Draw(t, "n")
+				s.Write(plugin, key, &count{n})
+				model[[2]string{plugin, key}] = n
+			},
+			"delete": func(t *rapid.T) {
+				plugin, key := name.Draw(t, "plugin"), name.Draw(t, "key")
+				s.Write(plugin, key, nil)
+				delete(model, [2]string{plugin, key})
+			},
+			"clone": func(t *rapid.T) {
+				c := s.Clone()
+				require(t, c)
+				for at := range model {
+					c.Read(at[0], at[1]).(*count).n++
+				}
+				c.Write("a", "new", &count{})
+				if s.Read("a", "new") != nil {
+					t.Fatalf("the clone writes into its origin")
+				}
+			},
+			"reset": func(*rapid.T) { s.Reset(); clear(model) },
+		})
+	})
+}

@@ -1,0 +1,162 @@
+package state_test
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// amounts is requests by name: milli-CPU for cpu, bytes for memory, else counts.
+type amounts map[v1.ResourceName]int64
+
+func (a amounts) plus(b amounts) amounts {
+	out := maps.Clone(a)
+	for name, n := range b {
+		out[name] += n
+	}
+	return out
+}
+
+func (a amounts) list() v1.ResourceList {
+	list := v1.ResourceList{}
+	for name, n := range a {
+		if name == v1.ResourceCPU {
+			list[name] = *resource.NewMilliQuantity(n, resource.DecimalSI)
+		} else {
+			list[name] = *resource.NewQuantity(n, resource.DecimalSI)
+		}
+	}
+	return list
+}
+
+// ask is what a pod asks for, in the words of the KEPs.
+type ask struct {
+	containers []amounts
+	init       []amounts
+	sidecar    []bool // which of init go on running
+	overhead   amounts
+	pod        amounts // pod-level; nil for none
+}
+
+func drawAmounts(t *rapid.T, what string) amounts {
+	return rapid.MapOf(
+		rapid.SampledFrom([]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, "nvidia.com/gpu"}),
+		rapid.Int64Range(0, 5000),
+	).Draw(t, what)
+}
+
+func drawAsk(t *rapid.T) ask {
+	var a ask
+	for i := range rapid.IntRange(1, 3).Draw(t, "containers") {
+		a.containers = append(a.containers, drawAmounts(t, fmt.Sprint("container ", i)))
+	}
+	for i := range rapid.IntRange(0, 4).Draw(t, "init containers") {
+		a.init = append(a.init, drawAmounts(t, fmt.Sprint("init container ", i)))
+		a.sidecar = append(a.sidecar, rapid.Bool().Draw(t, "sidecar"))
+	}
+	if rapid.Bool().Draw(t, "has overhead") {
+		a.overhead = drawAmounts(t, "overhead")
+	}
+	if rapid.Bool().Draw(t, "pod level") {
+		a.pod = drawAmounts(t, "pod requests")
+		delete(a.pod, "nvidia.com/gpu") // cannot be asked for at this level
+	}
+	return a
+}
+
+func (a ask) object() *v1.Pod {
+	pod := &v1.Pod{}
+	container := func(r amounts) v1.Container {
+		return v1.Container{Resources: v1.ResourceRequirements{Requests: r.list()}}
+	}
+	for _, r := range a.containers {
+		pod.Spec.Containers = append(pod.Spec.Containers, container(r))
+	}
+	always := v1.ContainerRestartPolicyAlways
+	for i, r := range a.init {
+		c := container(r)
+		if a.sidecar[i] {
+			c.RestartPolicy = &always
+		}
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
+	}
+	if a.overhead != nil {
+		pod.Spec.Overhead = a.overhead.list()
+	}
+	if a.pod != nil {
+		pod.Spec.Resources = &v1.ResourceRequirements{Requests: a.pod.list()}
+	}
+	return pod
+}
+
+// total adds up the request: containers and sidecars run together; an ordinary
+// init container runs alone with the sidecars that were started before it
+// (KEP-753). What the pod asks for as a whole comes instead (KEP-2837), and the
+// overhead on top (KEP-688). defaults are for containers that do not name a
+// resource.
+func (a ask) total(defaults amounts) amounts {
+	full := func(r amounts) amounts {
+		out := maps.Clone(defaults)
+		if out == nil {
+			out = amounts{}
+		}
+		maps.Copy(out, r)
+		return out
+	}
+	together, sidecars, peak := amounts{}, amounts{}, amounts{}
+	for _, r := range a.containers {
+		together = together.plus(full(r))
+	}
+	for i, r := range a.init {
+		alone := sidecars.plus(full(r))
+		if a.sidecar[i] {
+			sidecars = alone
+		}
+		for name, n := range alone {
+			peak[name] = max(peak[name], n)
+		}
+	}
+	out := together.plus(sidecars)
+	for name, n := range peak {
+		out[name] = max(out[name], n)
+	}
+	for name, n := range a.pod {
+		out[name] = n
+	}
+	return out.plus(a.overhead)
+}
+
+// TestRequests: what NewPod counts is what the KEPs say, and scores see the
+// defaults of kube-scheduler for what neither a container nor the pod names.
+func TestRequests(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := drawAsk(t)
+		p := state.NewPod(a.object())
+		want := a.total(nil)
+		got := amounts{v1.ResourceCPU: p.Requests.MilliCPU, v1.ResourceMemory: p.Requests.Memory, "nvidia.com/gpu": p.Requests.Scalar("nvidia.com/gpu")}
+		for name, n := range got {
+			if n != want[name] {
+				t.Fatalf("requests %d of %s, want %d", n, name, want[name])
+			}
+		}
+		defaults := amounts{v1.ResourceCPU: state.DefaultMilliCPURequest, v1.ResourceMemory: state.DefaultMemoryRequest}
+		if len(a.pod) > 0 {
+			for name := range want { // named somewhere
+				delete(defaults, name)
+			}
+		}
+		nonZero := a.total(defaults)
+		if p.NonZeroCPU != nonZero[v1.ResourceCPU] || p.NonZeroMemory != nonZero[v1.ResourceMemory] {
+			t.Fatalf("with defaults: %d and %d, want %d and %d", p.NonZeroCPU, p.NonZeroMemory, nonZero[v1.ResourceCPU], nonZero[v1.ResourceMemory])
+		}
+		if p.Requests.Pods != 1 {
+			t.Fatalf("a pod counts %d pods", p.Requests.Pods)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package state_test
+
+import (
+	"fmt"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// nodesWith returns nodes "0", "1" … with the labels and taints that of gives.
+func nodesWith(n int, of func(i int) (labels map[string]string, taints []v1.Taint)) []*state.NodeInfo {
+	infos := make([]*state.NodeInfo, n)
+	for i := range infos {
+		labels, taints := of(i)
+		object := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i), Labels: labels}, Spec: v1.NodeSpec{Taints: taints}}
+		infos[i] = &state.NodeInfo{
+			Name: object.Name, Node: state.NewNode(object), ObjectGeneration: uint64(i + 1), PodsGeneration: uint64(i + 1),
+		}
+	}
+	return infos
+}
+
+// TestDenseLabels: a key that many rows have gets a column, a rare one does not,
+// and both read the same.
+func TestDenseLabels(t *testing.T) {
+	infos := nodesWith(100, func(i int) (map[string]string, []v1.Taint) {
+		labels := map[string]string{"zone": fmt.Sprint("zone-", i%3)}
+		if i == 50 {
+			labels["rare"] = "yes"
+		}
+		return labels, nil
+	})
+	s := state.NewSnapshot()
+	s.Rebuild(infos)
+	zone, rare := s.Nodes.Labels.Key(s.Strings.Lookup("zone")), s.Nodes.Labels.Key(s.Strings.Lookup("rare"))
+	if zone.Values == nil || rare.Values != nil {
+		t.Errorf("zone is dense: %v, rare is dense: %v", zone.Values != nil, rare.Values != nil)
+	}
+	for row := range uint32(100) {
+		want := ""
+		if row == 50 {
+			want = "yes"
+		}
+		if got := s.Strings.String(rare.At(row)); got != want {
+			t.Errorf("row %d: rare is %q, want %q", row, got, want)
+		}
+		if got, want := s.Strings.String(zone.At(row)), fmt.Sprint("zone-", row%3); got != want {
+			t.Errorf("row %d: zone is %q, want %q", row, got, want)
+		}
+	}
+	absent := s.Nodes.Labels.Key(s.Strings.Lookup("never seen"))
+	if absent.Values != nil || absent.At(7) != 0 {
+		t.Errorf("a key that nobody has reads %d", absent.At(7))
+	}
+}
+
+// TestTaintSets: equal lists of taints share a set, and none is set 0.
+func TestTaintSets(t *testing.T) {
+	a, b := v1.Taint{Key: "a", Effect: v1.TaintEffectNoSchedule}, v1.Taint{Key: "b", Effect: v1.TaintEffectNoExecute}
+	lists := [][]v1.Taint{nil, {a}, {a, b}, {b, a}}
+	s := state.NewSnapshot()
+	s.Rebuild(nodesWith(8, func(i int) (map[string]string, []v1.Taint) { return nil, lists[i%4] }))
+	if len(s.Nodes.TaintSets) != 4 {
+		t.Errorf("%d sets for 4 lists", len(s.Nodes.TaintSets))
+	}
+	for i := range 8 {
+		set := s.Nodes.TaintSet[i]
+		if set != s.Nodes.TaintSet[i%4] || (set == 0) != (i%4 == 0) || len(s.Nodes.TaintSets[set]) != len(lists[i%4]) {
+			t.Errorf("row %d has set %d", i, set)
+		}
+	}
+}
+
+// TestResourceIndex: the fixed resources are always there.
+func TestResourceIndex(t *testing.T) {
+	s := state.NewSnapshot()
+	for want, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods} {
+		if got := s.ResourceIndex(name); got != want {
+			t.Errorf("ResourceIndex(%s) = %d, want %d", name, got, want)
+		}
+	}
+	if got := s.ResourceIndex("nvidia.com/gpu"); got != -1 {
+		t.Errorf("ResourceIndex of an unknown resource is %d, want -1", got)
+	}
+}
+
+// TestOverlayLeavesNothing: an overlay row that is dropped and then becomes a
+// node's row, because the table has grown, does not count twice.
+func TestOverlayLeavesNothing(t *testing.T) {
+	labelled := func(i int) (map[string]string, []v1.Taint) {
+		return map[string]string{"zone": "a"}, []v1.Taint{{Key: "a", Effect: v1.TaintEffectNoSchedule}}
+	}
+	infos := nodesWith(40, labelled)
+	for _, info := range infos {
+		info.Node.Object.Status.Images = []v1.ContainerImage{{Names: []string{"nginx"}, SizeBytes: 1}}
+		info.Node = state.NewNode(info.Node.Object)
+	}
+	s := state.NewSnapshot()
+	s.Rebuild(infos[:16])
+	first := uint32(s.Capacity())
+	for row := range uint32(16) {
+		if o := s.Overlay(row); o != first+row {
+			t.Fatalf("overlay %d, want %d", o, first+row)
+		}
+	}
+	// The node of an overlay comes to the row that the overlay had.
+	infos[first], infos[0] = infos[0], infos[first]
+	infos[0].ObjectGeneration, infos[0].PodsGeneration = 100, 100
+	dirty := make([]uint32, len(infos))
+	for i := range dirty {
+		dirty[i] = uint32(i)
+	}
+	s.Update(infos, dirty, nil)
+	if got := s.Nodes.ImageNodes[s.Strings.Lookup("nginx")]; got != 40 {
+		t.Errorf("40 nodes have the image, counted %d", got)
+	}
+	for i := range infos {
+		if s.Nodes.Node[i] != infos[i].Node {
+			t.Errorf("row %d was not written", i)
+		}
+	}
+}
