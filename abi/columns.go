@@ -1,6 +1,6 @@
 package abi
 
-// TableID names a table of a snapshot.
+// TableID names a table of a snapshot (SPEC.md, section 4).
 type TableID uint32
 
 // The tables.
@@ -11,9 +11,13 @@ const (
 	TableNamespaces TableID = 4
 )
 
-// ColumnID names a column of a table, or a group of columns that belong
-// together. A plugin declares the ids that it reads.
+// ColumnID names a column of a table, or a field of the pod record. A plugin
+// declares the ids that it reads. An id never changes its meaning.
 type ColumnID uint32
+
+// ArenaOf is the distance from a column of spans to the column that holds their
+// elements.
+const ArenaOf ColumnID = 256
 
 // Columns of the nodes table: one element a row. Quantities are int64 in the
 // unit of the resource: milli-CPU, bytes, or a count.
@@ -28,13 +32,13 @@ const (
 	// each resource, assumed pods included.
 	NodeRequested ColumnID = 4
 	// NodeNonZeroRequested is milli-CPU and bytes requested, where a container
-	// without a request counts 100 milli-CPU and 200 MB, as in kube-scheduler's
+	// without a request counts 100 milli-CPU and 200 MiB, as in kube-scheduler's
 	// scores.
 	NodeNonZeroRequested ColumnID = 5
-	// NodeLabels is metadata.labels: a dense value-id column for common keys,
-	// (key, value) lists for all.
+	// NodeLabels is metadata.labels, as lists of (key, value).
 	NodeLabels ColumnID = 6
-	// NodeAnnotations is metadata.annotations, for declared keys only.
+	// NodeAnnotations is metadata.annotations, a dense column for each declared
+	// key.
 	NodeAnnotations ColumnID = 7
 	// NodeTaints is spec.taints.
 	NodeTaints ColumnID = 8
@@ -42,12 +46,14 @@ const (
 	NodePorts ColumnID = 9
 	// NodeImages is status.images.
 	NodeImages ColumnID = 10
-	// NodeConditions is status.conditions.
+	// NodeConditions is status.conditions, a dense column for each declared type.
 	NodeConditions ColumnID = 11
 	// NodePods is the slots of the row's pods in the pods table.
 	NodePods ColumnID = 12
-	// NodeGenerations is the row's generations.
+	// NodeGenerations is the row's generation.
 	NodeGenerations ColumnID = 13
+	// NodeLabel is metadata.labels, a dense column for each declared key.
+	NodeLabel ColumnID = 14
 )
 
 // Bits of the NodeFlags column.
@@ -63,10 +69,26 @@ const (
 	PodRequests    ColumnID = 66
 	PodLabels      ColumnID = 67
 	PodAnnotations ColumnID = 68
-	PodOwner       ColumnID = 69
+	// PodOwner is "Kind/name" of the controlling owner.
+	PodOwner ColumnID = 69
+	// PodLabel is metadata.labels, a dense column for each declared key.
+	PodLabel ColumnID = 70
+	PodFlags ColumnID = 71
 )
 
-// Fields of the incoming pod that a plugin can declare.
+// Bits of the PodFlags column.
+const (
+	// PodTerminating is a pod that is being deleted.
+	PodTerminating uint8 = 1 << iota
+	// PodAssumed is a pod whose binding is not confirmed yet.
+	PodAssumed
+)
+
+// Columns of the strings table.
+const StringBytes ColumnID = 192
+
+// Fields of the incoming pod: those of the pod record, and those that only
+// native plugins read so far.
 const (
 	PodName             ColumnID = 128
 	PodNodeName         ColumnID = 129
@@ -80,4 +102,16 @@ const (
 	PodVolumes          ColumnID = 137
 	PodSpreadConstraint ColumnID = 138
 	PodAffinity         ColumnID = 139
+
+	IncomingNamespace   ColumnID = 140
+	IncomingPriority    ColumnID = 141
+	IncomingRequests    ColumnID = 142
+	IncomingLabels      ColumnID = 143
+	IncomingAnnotations ColumnID = 144
+	IncomingOwner       ColumnID = 145
+	PodRequiredTerms    ColumnID = 146
+	PodPreferredTerms   ColumnID = 147
+	PodRequirements     ColumnID = 148
+	PodRequirementIDs   ColumnID = 149
+	IncomingNonZero     ColumnID = 150
 )

@@ -37,7 +37,7 @@ func NewNode(object *v1.Node) *Node {
 			n.Images = append(n.Images, NodeImage{Name: name, Size: image.SizeBytes})
 		}
 	}
-	slices.SortFunc(n.Images, func(a, b NodeImage) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(n.Images, func(a, b NodeImage) int { return strings.Compare(a.Name, b.Name) })
 	n.Images = slices.CompactFunc(n.Images, func(a, b NodeImage) bool { return a.Name == b.Name })
 	return n
 }

@@ -20,11 +20,18 @@ type PodTable struct {
 	Labels wire.Ragged[wire.Pair]
 
 	generation []uint64
+	changed    []uint32 // slots that the last update wrote or emptied
 	base       int // slots that the cache knows; spare ones for overlays follow
 	scratch    pairScratch
 }
 
 func newPodTable() PodTable { return PodTable{} }
+
+// Len returns the number of slots, spare ones of overlays included.
+func (t *PodTable) Len() int { return len(t.Pod) }
+
+// Generation returns the generation of a slot's pod; 0 for an empty slot.
+func (t *PodTable) Generation(slot uint32) uint64 { return t.generation[slot] }
 
 // ensure makes the table have at least n slots.
 func (t *PodTable) ensure(n int) {
@@ -50,6 +57,7 @@ func (t *PodTable) write(p *PlacedPod, strings *wire.Dict) (bytes int) {
 		return 0
 	}
 	t.generation[p.Slot] = p.Generation
+	t.changed = append(t.changed, p.Slot)
 	return t.fill(p.Slot, p.Pod, strings)
 }
 

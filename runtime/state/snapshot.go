@@ -29,6 +29,9 @@ type Snapshot struct {
 
 	index map[string]uint32
 	began sizes // when everything was live, for the end of the epoch
+
+	fresh       bool     // the last change was a rebuild
+	changedRows []uint32 // by the last update
 }
 
 // sizes is how much there is of what only a new epoch can shed.
@@ -88,6 +91,8 @@ func (s *Snapshot) ResourceIndex(name v1.ResourceName) int {
 func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32) (stale bool) {
 	s.Generation++
 	s.DropOverlays()
+	s.fresh = false
+	s.changedRows, s.Pods.changed = append(s.changedRows[:0], dirty...), append(s.Pods.changed[:0], freed...)
 	for _, slot := range freed {
 		s.BytesWritten += uint64(s.Pods.clear(slot))
 	}
@@ -99,6 +104,16 @@ func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32) (stale bool)
 	}
 	s.Nodes.Labels.promote(s.Nodes.n)
 	return s.stale()
+}
+
+// Changes returns the rows and the pod slots that may differ from what they were
+// in the generation before this one. ok is false for any other generation, and
+// for the first of an epoch, when everything may differ.
+func (s *Snapshot) Changes(since uint64) (rows, slots []uint32, ok bool) {
+	if since+1 != s.Generation || s.fresh {
+		return nil, nil, false
+	}
+	return s.changedRows, s.Pods.changed, true
 }
 
 // stale reports whether more than half of what the epoch has collected is dead.
@@ -119,6 +134,7 @@ func (s *Snapshot) Rebuild(infos []*NodeInfo) {
 	}
 	s.Nodes.Labels.promote(s.Nodes.n)
 	s.began = s.sizes()
+	s.fresh = true
 }
 
 // resize sets the number of rows. Rows that fall away leave the index unless the

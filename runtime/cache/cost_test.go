@@ -1,0 +1,169 @@
+package cache_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// cluster returns a cache and an updated snapshot with nodes like those of the
+// race in docs: labels, a zone, images. The first 1,000 have ten pods each, the
+// others one, to keep tests short.
+func cluster(t tester, nodes int) (*cache.Cache, *state.Snapshot) {
+	t.Helper()
+	c, s := cache.New(cache.Config{Rank: rank}), state.NewSnapshot()
+	for i := range nodes {
+		c.AddNode(raceNode(i).node())
+		pods := 10
+		if i >= 1000 {
+			pods = 1
+		}
+		for j := range pods {
+			if _, err := c.AddPod(racePod(i, j).pod()); err != nil {
+				t.Fatalf("%v", err)
+			}
+		}
+	}
+	c.UpdateSnapshot(s)
+	return c, s
+}
+
+func raceNode(i int) nodeSpec {
+	return nodeSpec{
+		Name: nodeName(i),
+		Labels: map[string]string{
+			"kubernetes.io/hostname":        nodeName(i),
+			"topology.kubernetes.io/zone":   fmt.Sprint("zone-", i%3),
+			"topology.kubernetes.io/region": "region",
+			"kubernetes.io/arch":            []string{"amd64", "arm64"}[i%2],
+			"pool":                          fmt.Sprint("pool-", i%10),
+		},
+		Images:  []string{"nginx", "redis", "pause"},
+		CPU:     32_000,
+		Memory:  128 << 30,
+		GPUName: "nvidia.com/gpu", GPU: 8,
+	}
+}
+
+func racePod(node, i int) podSpec {
+	return podSpec{
+		Name: fmt.Sprintf("pod-%d-%d", node, i), UID: fmt.Sprintf("uid-%d-%d", node, i), Node: nodeName(node),
+		Labels:     map[string]string{"app": fmt.Sprint("app-", i)},
+		Containers: []containerSpec{{CPU: 100, Memory: 250 << 20, GPUName: "nvidia.com/gpu", GPU: 1}},
+	}
+}
+
+// changes are what happens to one node between two cycles, each in a form that
+// can be repeated for ever.
+func changes(t tester, c *cache.Cache, s *state.Snapshot) map[string]func() {
+	const on = 7
+	pod := podSpec{Name: "new", UID: "new", Node: nodeName(on), Labels: map[string]string{"app": "app-1"},
+		Containers: []containerSpec{{CPU: 100, Memory: 250 << 20}}}.pod()
+	bare, cordoned := raceNode(on), raceNode(on)
+	cordoned.Unschedulable = true
+	cordoned.Labels["pool"] = "pool-1"
+	cordoned.Taints = []string{"pool-1"}
+	objects := []*state.Node{bare.node(), cordoned.node()}
+	turn := 0
+	return map[string]func(){
+		"pod": func() {
+			if err := c.Assume(pod); err != nil {
+				t.Fatalf("%v", err)
+			}
+			c.UpdateSnapshot(s)
+			if err := c.Forget(pod.UID); err != nil {
+				t.Fatalf("%v", err)
+			}
+			c.UpdateSnapshot(s)
+		},
+		"node": func() {
+			for range objects {
+				turn++
+				c.UpdateNode(objects[turn%2])
+				c.UpdateSnapshot(s)
+			}
+		},
+	}
+}
+
+// TestCostFollowsChange: one changed node costs the same in a small and in a
+// large cluster, and allocates nothing once strings and buffers are there.
+func TestCostFollowsChange(t *testing.T) {
+	written := map[string]uint64{}
+	for _, nodes := range []int{100, 1_000, 15_000} {
+		c, s := cluster(t, nodes)
+		for name, change := range changes(t, c, s) {
+			change() // makes strings and buffers
+			change()
+			before, epoch := s.BytesWritten, s.Epoch
+			change()
+			got := s.BytesWritten - before
+			if want, ok := written[name]; ok && got != want {
+				t.Errorf("%s: %d bytes written with %d nodes, %d with fewer", name, got, nodes, want)
+			}
+			written[name] = got
+			if got == 0 || got > 2000 {
+				t.Errorf("%s: %d bytes written", name, got)
+			}
+			if allocs := testing.AllocsPerRun(100, change); allocs != 0 {
+				t.Errorf("%s: %v allocations with %d nodes, want none", name, allocs, nodes)
+			}
+			if s.Epoch != epoch {
+				t.Errorf("%s: the epoch turned over", name)
+			}
+		}
+		requireEqual(t, c, s)
+	}
+}
+
+// TestRemovedNode: the last row moves into the gap, and is all that is written.
+func TestRemovedNode(t *testing.T) {
+	written := map[uint64]bool{}
+	for _, nodes := range []int{100, 1_000} {
+		c, s := cluster(t, nodes)
+		last := s.Name(uint32(nodes - 1))
+		before := s.BytesWritten
+		c.RemoveNode(nodeName(7))
+		c.UpdateSnapshot(s)
+		written[s.BytesWritten-before] = true
+		if row, ok := s.Row(last); !ok || row != 7 {
+			t.Errorf("node %s is in row %d, %v; want 7", last, row, ok)
+		}
+		requireEqual(t, c, s)
+	}
+	if len(written) != 1 {
+		t.Errorf("bytes written depend on the number of nodes: %v", written)
+	}
+}
+
+func BenchmarkSnapshotUpdate(b *testing.B) {
+	for _, nodes := range []int{100, 1_000, 15_000} {
+		c, s := cluster(b, nodes)
+		all := changes(b, c, s)
+		for _, name := range []string{"pod", "node"} {
+			b.Run(fmt.Sprintf("nodes=%d/change=%s", nodes, name), func(b *testing.B) {
+				all[name]()
+				before := s.BytesWritten
+				b.ReportAllocs()
+				updates := 0
+				for b.Loop() {
+					all[name]()
+					updates += 2
+				}
+				// An iteration is two updates.
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(updates), "ns/update")
+				b.ReportMetric(float64(s.BytesWritten-before)/float64(updates), "written-B/update")
+			})
+		}
+	}
+}
+
+func BenchmarkSnapshotRebuild(b *testing.B) {
+	c, s := cluster(b, 5_000)
+	all := infos(c)
+	for b.Loop() {
+		s.Rebuild(all)
+	}
+}

@@ -1,0 +1,89 @@
+package cache
+
+import (
+	"iter"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Counts is how much the cache holds.
+type Counts struct {
+	// Nodes is the nodes with an object, Ghosts those that only pods name.
+	Nodes, Ghosts int
+	// Pods is all pods, Assumed those of them that are not confirmed.
+	Pods, Assumed int
+}
+
+// Counts returns how much the cache holds.
+func (c *Cache) Counts() Counts {
+	return Counts{Nodes: len(c.rows), Ghosts: len(c.nodes) - len(c.rows), Pods: len(c.pods), Assumed: c.assumed}
+}
+
+// IsAssumed reports whether the pod is assumed.
+func (c *Cache) IsAssumed(uid types.UID) bool { return c.pods[uid].assumed }
+
+// Get returns the pod as the cache holds it, patches applied.
+func (c *Cache) Get(uid types.UID) (*state.Pod, bool) {
+	p, ok := c.pods[uid]
+	return p.pod, ok
+}
+
+// Node returns what the cache knows of a node, which may be a ghost. It is the
+// cache's own and changes with the next call of a method that changes the cache.
+func (c *Cache) Node(name string) (*state.NodeInfo, bool) {
+	n, ok := c.nodes[name]
+	if !ok {
+		return nil, false
+	}
+	return &n.info, true
+}
+
+// Nodes yields the nodes in the order of rows, then the ghosts in the order of
+// names. The cache must not change meanwhile.
+func (c *Cache) Nodes() iter.Seq[*state.NodeInfo] {
+	return func(yield func(*state.NodeInfo) bool) {
+		for _, info := range c.infos {
+			if !yield(info) {
+				return
+			}
+		}
+		for _, name := range c.ghosts() {
+			if !yield(&c.nodes[name].info) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Cache) ghosts() []string {
+	if len(c.nodes) == len(c.rows) {
+		return nil
+	}
+	var names []string
+	for name, n := range c.nodes {
+		if n.row == noRow {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Pods yields all pods and whether they are assumed, in the order of Nodes. The
+// order within a node depends on nothing but the calls made. The cache must not
+// change meanwhile.
+func (c *Cache) Pods() iter.Seq2[*state.Pod, bool] {
+	return func(yield func(*state.Pod, bool) bool) {
+		for info := range c.Nodes() {
+			for i := range info.Pods {
+				pod := info.Pods[i].Pod
+				if !yield(pod, c.pods[pod.UID].assumed) {
+					return
+				}
+			}
+		}
+	}
+}
