@@ -1,0 +1,86 @@
+// Package hostplugins is the registry of the plugins that are compiled into
+// Berth. Names, arguments, codes and reasons are those of kube-scheduler v1.36.
+package hostplugins
+
+import (
+	"fmt"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/hostplugins/defaultbinder"
+	"github.com/berth-scheduler/berth/hostplugins/imagelocality"
+	"github.com/berth-scheduler/berth/hostplugins/nodeaffinity"
+	"github.com/berth-scheduler/berth/hostplugins/nodename"
+	"github.com/berth-scheduler/berth/hostplugins/nodeports"
+	"github.com/berth-scheduler/berth/hostplugins/noderesources"
+	"github.com/berth-scheduler/berth/hostplugins/nodeunschedulable"
+	"github.com/berth-scheduler/berth/hostplugins/prioritysort"
+	"github.com/berth-scheduler/berth/hostplugins/schedulinggates"
+	"github.com/berth-scheduler/berth/hostplugins/tainttoleration"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+)
+
+// Deps is what native plugins need of the world around them.
+type Deps struct {
+	// Binder is for DefaultBinder. Without it that plugin cannot be made.
+	Binder objects.Binder
+}
+
+// All returns the registry. Arguments are pointers to the types of
+// k8s.io/kube-scheduler/config/v1, with defaults applied or not, or nil.
+func All(deps Deps) plugin.Registry {
+	return plugin.Registry{
+		schedulinggates.Name:   noArgs(schedulinggates.New),
+		prioritysort.Name:      noArgs(prioritysort.New),
+		nodename.Name:          noArgs(nodename.New),
+		nodeunschedulable.Name: noArgs(nodeunschedulable.New),
+		tainttoleration.Name:   noArgs(tainttoleration.New),
+		nodeports.Name:         noArgs(nodeports.New),
+		imagelocality.Name:     noArgs(imagelocality.New),
+		nodeaffinity.Name: func(args any) (plugin.Plugin, error) {
+			return withArgs[configv1.NodeAffinityArgs](args, nodeaffinity.New)
+		},
+		noderesources.FitName: func(args any) (plugin.Plugin, error) {
+			return withArgs[configv1.NodeResourcesFitArgs](args, noderesources.NewFit)
+		},
+		noderesources.BalancedName: func(args any) (plugin.Plugin, error) {
+			return withArgs[configv1.NodeResourcesBalancedAllocationArgs](args, noderesources.NewBalanced)
+		},
+		defaultbinder.Name: func(args any) (plugin.Plugin, error) {
+			if args != nil {
+				return nil, fmt.Errorf("takes no args, got %T", args)
+			}
+			return orError(defaultbinder.New(deps.Binder))
+		},
+	}
+}
+
+func noArgs[P plugin.Plugin](make func() P) plugin.Factory {
+	return func(args any) (plugin.Plugin, error) {
+		if args != nil {
+			return nil, fmt.Errorf("takes no args, got %T", args)
+		}
+		return make(), nil
+	}
+}
+
+func withArgs[A any, P plugin.Plugin](args any, make func(*A) (P, error)) (plugin.Plugin, error) {
+	if args == nil {
+		return orError(make(nil))
+	}
+	typed, ok := args.(*A)
+	if !ok {
+		return nil, fmt.Errorf("wants args of type %T, got %T", typed, args)
+	}
+	return orError(make(typed))
+}
+
+// orError keeps a plugin that could not be made from becoming a non-nil
+// interface.
+func orError[P plugin.Plugin](p P, err error) (plugin.Plugin, error) {
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}

@@ -1,0 +1,124 @@
+package hostplugins_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
+	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// profile is the arguments of the plugins of both chains.
+type profile struct {
+	Fit      configv1.NodeResourcesFitArgs                `json:"fit"`
+	Balanced configv1.NodeResourcesBalancedAllocationArgs `json:"balanced"`
+	Affinity configv1.NodeAffinityArgs                    `json:"affinity"`
+}
+
+// filterNames and scoreWeights are kube-scheduler's defaults.
+func filterNames() []string {
+	return []string{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"}
+}
+
+func scoreNames() []string {
+	return []string{"TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
+}
+
+func scoreWeights() []int64 { return []int64{3, 2, 1, 1, 1} }
+
+// withDefaults fills in what the configuration would.
+func (p *profile) withDefaults() {
+	specs := func(in []configv1.ResourceSpec) []configv1.ResourceSpec {
+		if len(in) == 0 {
+			in = []configv1.ResourceSpec{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
+		}
+		return in
+	}
+	if p.Fit.ScoringStrategy == nil {
+		p.Fit.ScoringStrategy = &configv1.ScoringStrategy{Type: configv1.LeastAllocated}
+	}
+	p.Fit.ScoringStrategy.Resources = specs(p.Fit.ScoringStrategy.Resources)
+	p.Balanced.Resources = specs(p.Balanced.Resources)
+}
+
+// plugin makes a plugin with the profile's arguments.
+func (p *profile) plugin(t testing.TB, name string) plugin.Plugin {
+	t.Helper()
+	args := map[string]any{"NodeResourcesFit": &p.Fit, "NodeResourcesBalancedAllocation": &p.Balanced, "NodeAffinity": &p.Affinity}
+	made, err := hostplugins.All(hostplugins.Deps{}).New(name, args[name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func (p *profile) columns(t testing.TB) *trial.Columns {
+	t.Helper()
+	made := map[string]plugin.Plugin{}
+	get := func(name string) plugin.Plugin {
+		if made[name] == nil {
+			made[name] = p.plugin(t, name)
+		}
+		return made[name]
+	}
+	c := &trial.Columns{}
+	for _, name := range filterNames() {
+		c.Filters = append(c.Filters, get(name).(plugin.Filter))
+	}
+	for i, name := range scoreNames() {
+		c.Scores = append(c.Scores, trial.Weighted{Plugin: get(name).(plugin.Score), Weight: scoreWeights()[i]})
+	}
+	return c
+}
+
+func (p *profile) objects(t testing.TB) *trial.Objects {
+	t.Helper()
+	var required *nodeaffinity.NodeSelector
+	var preferred *nodeaffinity.PreferredSchedulingTerms
+	if added := p.Affinity.AddedAffinity; added != nil {
+		var err error
+		if r := added.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
+			if required, err = nodeaffinity.NewNodeSelector(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(added.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+			if preferred, err = nodeaffinity.NewPreferredSchedulingTerms(added.PreferredDuringSchedulingIgnoredDuringExecution); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	o := &trial.Objects{Filters: []pernode.Filter{
+		&pernode.NodeUnschedulable{}, &pernode.NodeName{}, &pernode.TaintToleration{},
+		&pernode.NodeAffinity{Added: required}, &pernode.NodePorts{}, &pernode.Fit{Args: p.Fit},
+	}}
+	balanced := configv1.ScoringStrategy{Resources: p.Balanced.Resources}
+	for i, s := range []pernode.Score{
+		&pernode.Taints{}, &pernode.Affinity{Added: preferred}, &pernode.Resources{Strategy: *p.Fit.ScoringStrategy},
+		&pernode.Resources{Balanced: true, Strategy: balanced}, &pernode.Images{},
+	} {
+		o.Scores = append(o.Scores, trial.WeightedPerNode{Score: s, Weight: scoreWeights()[i]})
+	}
+	return o
+}
+
+// difference tries a pod both ways.
+func (p *profile) difference(t testing.TB, nodes []*v1.Node, placed []*v1.Pod, pods ...*v1.Pod) error {
+	t.Helper()
+	columns, objects := p.columns(t), p.objects(t)
+	snapshot, cluster := trial.Snapshot(nodes, placed), pernode.Cluster(nodes, placed)
+	a, b := trial.Result{KeepRaw: true}, trial.Result{KeepRaw: true}
+	for _, pod := range pods {
+		columns.Run(snapshot, decoded(pod), &a)
+		objects.Run(cluster, pod, &b)
+		if err := trial.Difference(&a, &b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+// Package imagelocality prefers nodes that have the pod's images, weighing an
+// image by its size and by how many nodes have it, so that pods of one image do
+// not pile up on the first node that pulled it.
+package imagelocality
+
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Name is the plugin's name in a profile.
+const Name = "ImageLocality"
+
+// Bytes of images that make a difference: below the minimum a node scores 0,
+// from the maximum for each container on it scores 100.
+const (
+	minBytes             int64 = 23 << 20
+	maxBytesPerContainer int64 = 1000 << 20
+)
+
+// fewImages is the number of images that a call keeps on its stack.
+const fewImages = 16
+
+// ImageLocality is the plugin.
+type ImageLocality struct{ info plugin.Info }
+
+var _ plugin.Score = (*ImageLocality)(nil)
+
+// New returns the plugin.
+func New() *ImageLocality {
+	return &ImageLocality{info: plugin.Info{
+		Name:       Name,
+		Reads:      []abi.ColumnID{abi.NodeImages, abi.PodImages, abi.PodVolumes},
+		ScoreScope: abi.ScopeCluster, // an image counts by the share of nodes that have it
+	}}
+}
+
+// Info describes the plugin.
+func (p *ImageLocality) Info() *plugin.Info { return &p.info }
+
+// image is an image of the pod that some node has.
+type image struct {
+	name   uint32
+	spread float64 // the share of nodes that have it
+}
+
+// Score rates the bytes of the pod's images on each node, image volumes
+// (KEP-4639) included. An image that several containers use counts for each.
+func (p *ImageLocality) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
+	var buf [fewImages]image
+	wanted := present(buf[:0], c)
+	if len(wanted) == 0 {
+		return nil
+	}
+	containers := int64(len(c.Pod.Object.Spec.InitContainers) + len(c.Pod.Object.Spec.Containers))
+	columns := &c.Snapshot.Nodes.Images
+	for i, row := range rows {
+		if columns.Spans[row].Len == 0 {
+			continue
+		}
+		images := columns.Row(row)
+		var sum int64
+		for j := range wanted {
+			if at, ok := slices.BinarySearchFunc(images, wanted[j].name, byName); ok {
+				sum += int64(float64(images[at].Size) * wanted[j].spread)
+			}
+		}
+		out[i] = score(sum, containers)
+	}
+	return nil
+}
+
+// present appends the pod's images that at least one node has.
+func present(dst []image, c *plugin.Cycle) []image {
+	t := &c.Snapshot.Nodes
+	add := func(name string) {
+		id := c.Snapshot.Strings.Lookup(name)
+		if id == 0 || int(id) >= len(t.ImageNodes) || t.ImageNodes[id] == 0 {
+			return
+		}
+		dst = append(dst, image{name: id, spread: float64(t.ImageNodes[id]) / float64(c.Snapshot.Len())})
+	}
+	for _, name := range c.Pod.Images {
+		add(name)
+	}
+	volumes := c.Pod.Object.Spec.Volumes
+	for i := range volumes {
+		if volumes[i].Image != nil {
+			add(state.NormalImageName(volumes[i].Image.Reference))
+		}
+	}
+	return dst
+}
+
+func byName(i wire.Image, name uint32) int {
+	switch {
+	case i.Name < name:
+		return -1
+	case i.Name > name:
+		return 1
+	}
+	return 0
+}
+
+// score scales bytes to 0 … 100.
+func score(bytes, containers int64) int64 {
+	most := maxBytesPerContainer * containers
+	bytes = max(minBytes, min(bytes, most))
+	return abi.MaxScore * (bytes - minBytes) / (most - minBytes)
+}

@@ -1,0 +1,164 @@
+// Package pernode is the same plugins written the way kube-scheduler writes
+// them: node by node, over the API's objects with the component-helpers
+// functions that it calls, against sums kept for each node. What depends on the
+// pod only is computed once a pod.
+//
+// It serves as the baseline of benchmarks and as the oracle of tests. It shares
+// no code with the plugins it is compared with.
+package pernode
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+	"k8s.io/kube-scheduler/framework"
+)
+
+// Amounts is what a node has, or what is asked of it: milli-CPU, bytes, counts.
+type Amounts struct {
+	MilliCPU, Memory, Storage int64
+	Scalars                   map[v1.ResourceName]int64
+}
+
+// Image is an image on a node.
+type Image struct {
+	Size  int64 // bytes
+	Nodes int   // that have it
+}
+
+// Node is a node with the sums over its pods.
+type Node struct {
+	Object              *v1.Node
+	Allocatable         Amounts
+	AllowedPods, Pods   int64
+	Requested           Amounts
+	NonZeroCPU, NonZero int64 // milli-CPU and bytes, with defaults
+	Ports               framework.HostPortInfo
+	Images              map[string]*Image
+	nodes               int // in the cluster
+}
+
+// Cluster sums up nodes and the pods that are placed on them (spec.nodeName).
+func Cluster(objects []*v1.Node, placed []*v1.Pod) []*Node {
+	byName := make(map[string]*Node, len(objects))
+	images := make(map[string]*Image)
+	nodes := make([]*Node, 0, len(objects))
+	for _, object := range objects {
+		n := &Node{
+			Object:      object,
+			Allocatable: amounts(object.Status.Allocatable),
+			AllowedPods: object.Status.Allocatable.Pods().Value(),
+			Requested:   Amounts{Scalars: make(map[v1.ResourceName]int64)},
+			Ports:       make(framework.HostPortInfo),
+			Images:      make(map[string]*Image),
+			nodes:       len(objects),
+		}
+		for _, image := range object.Status.Images {
+			for _, name := range image.Names {
+				if n.Images[name] != nil {
+					continue
+				}
+				if images[name] == nil {
+					images[name] = &Image{Size: image.SizeBytes}
+				}
+				images[name].Nodes++
+				n.Images[name] = images[name]
+			}
+		}
+		byName[object.Name] = n
+		nodes = append(nodes, n)
+	}
+	for _, pod := range placed {
+		if n := byName[pod.Spec.NodeName]; n != nil {
+			n.add(pod)
+		}
+	}
+	return nodes
+}
+
+func (n *Node) add(pod *v1.Pod) {
+	n.Pods++
+	list := podRequests(pod, nil)
+	r := amounts(list)
+	n.Requested.MilliCPU += r.MilliCPU
+	n.Requested.Memory += r.Memory
+	n.Requested.Storage += r.Storage
+	for name, value := range r.Scalars {
+		n.Requested.Scalars[name] += value
+	}
+	defaults := defaultRequests()
+	if resourcehelper.IsPodLevelRequestsSet(pod) {
+		for name := range list {
+			delete(defaults, name)
+		}
+	}
+	list = podRequests(pod, defaults)
+	n.NonZeroCPU += list.Cpu().MilliValue()
+	n.NonZero += list.Memory().Value()
+	for _, port := range hostPorts(pod) {
+		n.Ports.Add(port.HostIP, string(port.Protocol), port.HostPort)
+	}
+}
+
+// podRequests is kube-scheduler's call with the gates of v1.36.
+func podRequests(pod *v1.Pod, defaults v1.ResourceList) v1.ResourceList {
+	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+		NonMissingContainerRequests:                    defaults,
+	})
+}
+
+// defaultRequests is what scores assume of a container that asks for nothing.
+func defaultRequests() v1.ResourceList {
+	return v1.ResourceList{
+		v1.ResourceCPU:    *resource.NewMilliQuantity(100, resource.DecimalSI),
+		v1.ResourceMemory: *resource.NewQuantity(200<<20, resource.DecimalSI),
+	}
+}
+
+func amounts(list v1.ResourceList) Amounts {
+	a := Amounts{Scalars: make(map[v1.ResourceName]int64)}
+	for name, quantity := range list {
+		switch name {
+		case v1.ResourceCPU:
+			a.MilliCPU = quantity.MilliValue()
+		case v1.ResourceMemory:
+			a.Memory = quantity.Value()
+		case v1.ResourceEphemeralStorage:
+			a.Storage = quantity.Value()
+		default:
+			if isScalar(name) {
+				a.Scalars[name] = quantity.Value()
+			}
+		}
+	}
+	return a
+}
+
+func isScalar(name v1.ResourceName) bool {
+	return strings.Contains(string(name), "/") || strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) ||
+		strings.HasPrefix(string(name), v1.ResourceAttachableVolumesPrefix)
+}
+
+func hostPorts(pod *v1.Pod) []v1.ContainerPort {
+	var ports []v1.ContainerPort
+	add := func(c *v1.Container) {
+		for _, p := range c.Ports {
+			if p.HostPort > 0 {
+				ports = append(ports, p)
+			}
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if policy := pod.Spec.InitContainers[i].RestartPolicy; policy != nil && *policy == v1.ContainerRestartPolicyAlways {
+			add(&pod.Spec.InitContainers[i])
+		}
+	}
+	for i := range pod.Spec.Containers {
+		add(&pod.Spec.Containers[i])
+	}
+	return ports
+}

@@ -1,0 +1,114 @@
+// Package taints matches tolerations against taints, on interned strings for
+// rows of a snapshot and on the API's objects for single nodes. The operators Lt
+// and Gt (KEP-5471) match nothing, as with kube-scheduler's gate
+// TaintTolerationComparisonOperators at its default, off.
+package taints
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Toleration is a toleration with its strings as ids of one epoch.
+type Toleration struct {
+	key, value uint32
+	anyKey     bool
+	anyValue   bool
+	effect     wire.Effect // 0 for every effect
+}
+
+// Resolve appends the tolerations that can match a taint of this epoch to dst.
+// One whose key or value no node ever had is left out.
+func Resolve(dst []Toleration, tolerations []v1.Toleration, strings *wire.Dict) []Toleration {
+	for i := range tolerations {
+		in := &tolerations[i]
+		var t Toleration
+		if t.effect = state.TaintEffect(in.Effect); t.effect == 0 && in.Effect != "" {
+			continue
+		}
+		if t.anyKey = in.Key == ""; !t.anyKey {
+			if t.key = strings.Lookup(in.Key); t.key == 0 {
+				continue
+			}
+		}
+		switch in.Operator {
+		case v1.TolerationOpExists:
+			t.anyValue = true
+		case "", v1.TolerationOpEqual:
+			if t.value = strings.Lookup(in.Value); t.value == 0 {
+				continue
+			}
+		default:
+			continue
+		}
+		dst = append(dst, t)
+	}
+	return dst
+}
+
+func (t *Toleration) tolerates(taint wire.Taint) bool {
+	return (t.effect == 0 || t.effect == taint.Effect) &&
+		(t.anyKey || t.key == taint.Key) &&
+		(t.anyValue || t.value == taint.Value)
+}
+
+// Untolerated returns the number of taints with one of the effects that no
+// toleration matches.
+func Untolerated(set []wire.Taint, tolerations []Toleration, effects ...wire.Effect) int64 {
+	var n int64
+next:
+	for _, taint := range set {
+		if !contains(effects, taint.Effect) {
+			continue
+		}
+		for i := range tolerations {
+			if tolerations[i].tolerates(taint) {
+				continue next
+			}
+		}
+		n++
+	}
+	return n
+}
+
+func contains(effects []wire.Effect, e wire.Effect) bool {
+	for _, x := range effects {
+		if x == e {
+			return true
+		}
+	}
+	return false
+}
+
+// Tolerated reports whether one of the tolerations matches the taint.
+func Tolerated(taint *v1.Taint, tolerations []v1.Toleration) bool {
+	for i := range tolerations {
+		t := &tolerations[i]
+		if t.Effect != "" && t.Effect != taint.Effect || t.Key != "" && t.Key != taint.Key {
+			continue
+		}
+		switch t.Operator {
+		case v1.TolerationOpExists:
+			return true
+		case "", v1.TolerationOpEqual:
+			if t.Value == taint.Value {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Repels reports whether a node's taints keep a pod away: a NoSchedule or
+// NoExecute taint that no toleration matches.
+func Repels(taints []v1.Taint, tolerations []v1.Toleration) bool {
+	for i := range taints {
+		e := taints[i].Effect
+		if (e == v1.TaintEffectNoSchedule || e == v1.TaintEffectNoExecute) && !Tolerated(&taints[i], tolerations) {
+			return true
+		}
+	}
+	return false
+}

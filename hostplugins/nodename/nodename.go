@@ -1,0 +1,56 @@
+// Package nodename lets a pod whose spec.nodeName is set fit that node only.
+package nodename
+
+import (
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Name is the plugin's name in a profile.
+const Name = "NodeName"
+
+// ReasonNoMatch is kube-scheduler's text for another node than the named one.
+const ReasonNoMatch = "node(s) didn't match the requested node name"
+
+// NodeName is the plugin.
+type NodeName struct {
+	info    plugin.Info
+	noMatch []string
+}
+
+var _ plugin.Filter = (*NodeName)(nil)
+
+// New returns the plugin.
+func New() *NodeName {
+	return &NodeName{
+		noMatch: []string{ReasonNoMatch},
+		info: plugin.Info{
+			Name:  Name,
+			Reads: []abi.ColumnID{abi.NodeName, abi.PodNodeName},
+			// A node with the name may come; no update gives a node another name.
+			Events: []plugin.Event{{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}}},
+		},
+	}
+}
+
+// Info describes the plugin.
+func (n *NodeName) Info() *plugin.Info { return &n.info }
+
+// Filter rejects nodes of other names.
+func (n *NodeName) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
+	name := c.Pod.NodeName()
+	if name == "" {
+		return
+	}
+	var reason uint16
+	for i, row := range rows {
+		if c.Snapshot.Nodes.Node[row].Name == name {
+			continue
+		}
+		if reason == 0 {
+			reason = out.Reason(n.noMatch...)
+		}
+		out.Reject(i, abi.UnschedulableAndUnresolvable, reason)
+	}
+}

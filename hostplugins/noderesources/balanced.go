@@ -1,0 +1,113 @@
+package noderesources
+
+import (
+	"math"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// BalancedName is the name of Balanced in a profile.
+const BalancedName = "NodeResourcesBalancedAllocation"
+
+// Balanced is the plugin NodeResourcesBalancedAllocation.
+type Balanced struct {
+	info   plugin.Info
+	scored []scored
+}
+
+var (
+	_ plugin.PreScore = (*Balanced)(nil)
+	_ plugin.Score    = (*Balanced)(nil)
+)
+
+// NewBalanced returns the plugin. Without args it balances cpu and memory.
+func NewBalanced(args *configv1.NodeResourcesBalancedAllocationArgs) (*Balanced, error) {
+	b := &Balanced{info: plugin.Info{
+		Name:  BalancedName,
+		Reads: []abi.ColumnID{abi.NodeAllocatable, abi.NodeRequested, abi.IncomingRequests},
+	}}
+	var specs []configv1.ResourceSpec
+	if args != nil {
+		specs = args.Resources
+	}
+	var err error
+	b.scored, err = newScored(specs)
+	return b, err
+}
+
+// Info describes the plugin.
+func (b *Balanced) Info() *plugin.Info { return &b.info }
+
+// PreScore skips pods that ask for none of the resources: they change no
+// balance, and all of them would go to the one node that is best balanced.
+func (b *Balanced) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
+	asked := amountsOf(c.Pod, b.scored, false)
+	if asked.none() {
+		return plugin.NewStatus(abi.Skip)
+	}
+	c.State.Write(BalancedName, preScoreKey, asked)
+	return nil
+}
+
+func (a amounts) none() bool {
+	for _, amount := range a {
+		if amount != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Score rates by how much more or less evenly a node's resources would be used
+// with the pod than they are without it: 75 for no change, up to 100 for a
+// balance restored, down to 50 for one lost.
+func (b *Balanced) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
+	asked, ok := c.State.Read(BalancedName, preScoreKey).(amounts)
+	if !ok {
+		if asked = amountsOf(c.Pod, b.scored, false); asked.none() {
+			return nil
+		}
+	}
+	var buf [fewResources]usage
+	list := usages(buf[:0], &c.Snapshot.Nodes, c.Snapshot, b.scored, asked, false)
+	var withBuf, withoutBuf [fewResources]float64
+	const half = abi.MaxScore / 2
+	for i, row := range rows {
+		with, without := withBuf[:0], withoutBuf[:0]
+		for j := range list {
+			u := &list[j]
+			capacity := u.allocatable[row]
+			if capacity == 0 {
+				continue
+			}
+			allocated := u.allocated[row]
+			with = append(with, min(1, float64(allocated+u.amount)/float64(capacity)))
+			without = append(without, min(1, float64(allocated)/float64(capacity)))
+		}
+		out[i] = half + (half+evenness(with)-evenness(without))/2
+	}
+	return nil
+}
+
+// evenness is 100 × (1 − the standard deviation of the fractions), rounded down.
+func evenness(fractions []float64) int64 {
+	var deviation float64
+	switch n := len(fractions); {
+	case n == 2:
+		deviation = math.Abs((fractions[0] - fractions[1]) / 2)
+	case n > 2:
+		var sum, squares float64
+		for _, f := range fractions {
+			sum += f
+		}
+		mean := sum / float64(n)
+		for _, f := range fractions {
+			squares += (f - mean) * (f - mean)
+		}
+		deviation = math.Sqrt(squares / float64(n))
+	}
+	return int64((1 - deviation) * float64(abi.MaxScore))
+}

@@ -1,0 +1,133 @@
+// Package noderesources holds NodeResourcesFit, which keeps the requests on a
+// node within what it can allocate and rates nodes by what would be left, and
+// NodeResourcesBalancedAllocation, which prefers nodes whose resources are used
+// evenly.
+//
+// Quantities are int64 in the unit of the resource: milli-CPU, bytes, or a count.
+package noderesources
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// FitName is the name of Fit in a profile.
+const FitName = "NodeResourcesFit"
+
+// kube-scheduler's texts. ReasonInsufficient is followed by the resource.
+const (
+	ReasonTooManyPods  = "Too many pods"
+	ReasonInsufficient = "Insufficient "
+)
+
+// Keys of the values that the plugins keep in a CycleState.
+const (
+	preFilterKey = "PreFilter"
+	preScoreKey  = "PreScore"
+)
+
+// Fit is the plugin NodeResourcesFit.
+type Fit struct {
+	info          plugin.Info
+	ignored       []string // extended resources
+	ignoredGroups []string // what stands before the slash of extended resources
+	strategy      configv1.ScoringStrategyType
+	scored        []scored
+	shape         shape
+	reasons       fixedReasons
+}
+
+var (
+	_ plugin.PreFilter = (*Fit)(nil)
+	_ plugin.Filter    = (*Fit)(nil)
+	_ plugin.PreScore  = (*Fit)(nil)
+	_ plugin.Score     = (*Fit)(nil)
+)
+
+// NewFit returns the plugin. Without args, or without a strategy in them, the
+// least allocated nodes by cpu and memory score best.
+func NewFit(args *configv1.NodeResourcesFitArgs) (*Fit, error) {
+	if args == nil {
+		args = &configv1.NodeResourcesFitArgs{}
+	}
+	strategy := args.ScoringStrategy
+	if strategy == nil {
+		strategy = &configv1.ScoringStrategy{Type: configv1.LeastAllocated}
+	}
+	f := &Fit{
+		ignored:       slices.Clone(args.IgnoredResources),
+		ignoredGroups: slices.Clone(args.IgnoredResourceGroups),
+		strategy:      strategy.Type,
+		reasons:       newFixedReasons(),
+	}
+	f.info = plugin.Info{
+		Name:     FitName,
+		Reads:    []abi.ColumnID{abi.NodeAllocatable, abi.NodeRequested, abi.NodeNonZeroRequested, abi.IncomingRequests, abi.IncomingNonZero},
+		Enforces: state.FeatureRequests,
+		Events: []plugin.Event{
+			{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete | state.UpdatePodScaleDown}, Hint: afterPodEvent},
+			{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeAllocatable}, Hint: afterNodeChange},
+		},
+	}
+	var err error
+	if f.scored, err = newScored(strategy.Resources); err != nil {
+		return nil, err
+	}
+	switch strategy.Type {
+	case configv1.LeastAllocated, configv1.MostAllocated:
+	case configv1.RequestedToCapacityRatio:
+		if strategy.RequestedToCapacityRatio == nil {
+			return nil, fmt.Errorf("scoring strategy %s has no shape", strategy.Type)
+		}
+		if f.shape, err = newShape(strategy.RequestedToCapacityRatio.Shape); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("scoring strategy %q is not known", strategy.Type)
+	}
+	return f, nil
+}
+
+// Info describes the plugin.
+func (f *Fit) Info() *plugin.Info { return &f.info }
+
+// scalars is the scalar requests that Filter checks.
+type scalars []state.Scalar
+
+// Clone returns the value itself: it does not change after PreFilter.
+func (s scalars) Clone() state.Value { return s }
+
+// PreFilter leaves out scalar requests that need no check.
+func (f *Fit) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
+	if len(c.Pod.Requests.Scalars) > 0 {
+		c.State.Write(FitName, preFilterKey, f.checked(c.Pod))
+	}
+	return nil, nil
+}
+
+// checked returns the scalar requests above zero that the args do not ignore.
+func (f *Fit) checked(pod *state.Pod) scalars {
+	var out scalars
+	for _, s := range pod.Requests.Scalars {
+		if s.Value != 0 && !f.ignores(s.Name) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (f *Fit) ignores(name v1.ResourceName) bool {
+	if len(f.ignored) == 0 && len(f.ignoredGroups) == 0 || !state.IsExtendedResource(name) {
+		return false
+	}
+	group, _, _ := strings.Cut(string(name), "/")
+	return slices.Contains(f.ignored, string(name)) || slices.Contains(f.ignoredGroups, group)
+}

@@ -1,0 +1,77 @@
+package noderesources
+
+import (
+	"errors"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// afterPodEvent queues the pod when a pod left a node or gave up its nomination,
+// when the pod itself asks for less, or when a placed pod does of something that
+// this one asks for (KEP-1287).
+func afterPodEvent(pod *state.Pod, object state.Object) (state.Hint, error) {
+	was, now := object.OldPod, object.NewPod
+	switch {
+	case was == nil:
+		return state.Queue, errors.New("the event of a deleted or updated pod has no former pod")
+	case now == nil:
+		if was.NodeName() == "" && was.NominatedNode() == "" {
+			return state.QueueSkip, nil
+		}
+		return state.Queue, nil
+	case now.UID == pod.UID:
+		return state.Queue, nil
+	case now.NodeName() == "" || !frees(&was.Requests, &now.Requests, &pod.Requests):
+		return state.QueueSkip, nil
+	}
+	return state.Queue, nil
+}
+
+// frees reports whether now is below was in a resource that is asked for.
+func frees(was, now, asked *state.Resources) bool {
+	if asked.MilliCPU != 0 && was.MilliCPU > now.MilliCPU ||
+		asked.Memory != 0 && was.Memory > now.Memory ||
+		asked.EphemeralStorage != 0 && was.EphemeralStorage > now.EphemeralStorage {
+		return true
+	}
+	for _, s := range asked.Scalars {
+		if s.Value != 0 && was.Scalar(s.Name) > now.Scalar(s.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// afterNodeChange queues the pod when it would fit the node if the node were
+// empty, and the node is new or has more than before of something that the pod
+// asks for, or room for more pods. Ignored resources are not ignored here, as in
+// kube-scheduler.
+func afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	if object.NewNode == nil {
+		return state.Queue, errors.New("the event of an added or updated node has no node")
+	}
+	has := &object.NewNode.Allocatable
+	if !fitsEmpty(&pod.Requests, has) {
+		return state.QueueSkip, nil
+	}
+	if object.OldNode == nil {
+		return state.Queue, nil
+	}
+	had := &object.OldNode.Allocatable
+	if has.Pods > had.Pods || frees(has, had, &pod.Requests) {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
+}
+
+func fitsEmpty(asked, has *state.Resources) bool {
+	if has.Pods < 1 || asked.MilliCPU > has.MilliCPU || asked.Memory > has.Memory || asked.EphemeralStorage > has.EphemeralStorage {
+		return false
+	}
+	for _, s := range asked.Scalars {
+		if s.Value > has.Scalar(s.Name) {
+			return false
+		}
+	}
+	return true
+}

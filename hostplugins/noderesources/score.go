@@ -1,0 +1,250 @@
+package noderesources
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// scored is a resource that counts in a score.
+type scored struct {
+	name   v1.ResourceName
+	scalar bool
+	weight int64
+}
+
+// newScored checks the resources of args; without any they are cpu and memory.
+func newScored(specs []configv1.ResourceSpec) ([]scored, error) {
+	if len(specs) == 0 {
+		specs = []configv1.ResourceSpec{{Name: string(v1.ResourceCPU), Weight: 1}, {Name: string(v1.ResourceMemory), Weight: 1}}
+	}
+	out := make([]scored, 0, len(specs))
+	for _, s := range specs {
+		if s.Weight < 0 {
+			return nil, fmt.Errorf("the weight of resource %s is %d, which is below 0", s.Name, s.Weight)
+		}
+		if s.Weight == 0 {
+			s.Weight = 1
+		}
+		name := v1.ResourceName(s.Name)
+		out = append(out, scored{name: name, scalar: state.IsScalarResource(name), weight: s.Weight})
+	}
+	return out, nil
+}
+
+// amounts is what the pod asks for of each scored resource.
+type amounts []int64
+
+// Clone returns the value itself: it does not change after PreScore.
+func (a amounts) Clone() state.Value { return a }
+
+// amountsOf returns the pod's requests; nonZero counts containers that ask for no
+// cpu or memory with defaults.
+func amountsOf(pod *state.Pod, resources []scored, nonZero bool) amounts {
+	out := make(amounts, len(resources))
+	cpu, memory := pod.Requests.MilliCPU, pod.Requests.Memory
+	if nonZero {
+		cpu, memory = withDefaults(pod)
+	}
+	for i := range resources {
+		switch name := resources[i].name; name {
+		case v1.ResourceCPU:
+			out[i] = cpu
+		case v1.ResourceMemory:
+			out[i] = memory
+		case v1.ResourceEphemeralStorage:
+			out[i] = pod.Requests.EphemeralStorage
+		default:
+			out[i] = pod.Requests.Scalar(name)
+		}
+	}
+	return out
+}
+
+// withDefaults returns milli-CPU and bytes as kube-scheduler counts them for the
+// pod to be placed. That differs from what it counts for pods on nodes, and so
+// from Pod.NonZeroCPU, where pod-level resources (KEP-2837) leave one resource to
+// the containers.
+func withDefaults(pod *state.Pod) (cpu, memory int64) {
+	if !resourcehelper.IsPodLevelRequestsSet(pod.Object) {
+		return pod.NonZeroCPU, pod.NonZeroMemory
+	}
+	list := resourcehelper.PodRequests(pod.Object, resourcehelper.PodResourcesOptions{
+		UseStatusResources: true,
+		InPlacePodLevelResourcesVerticalScalingEnabled: true,
+		NonMissingContainerRequests: v1.ResourceList{
+			v1.ResourceCPU:    *resource.NewMilliQuantity(state.DefaultMilliCPURequest, resource.DecimalSI),
+			v1.ResourceMemory: *resource.NewQuantity(state.DefaultMemoryRequest, resource.DecimalSI),
+		},
+	})
+	return list.Cpu().MilliValue(), list.Memory().Value()
+}
+
+// fewResources is the number of resources that a call keeps on its stack.
+const fewResources = 8
+
+// usage is a scored resource against its columns.
+type usage struct {
+	amount, weight         int64
+	allocatable, allocated []int64
+}
+
+// usages appends the resources that count for the pod. Scalars that the pod does
+// not ask for, and resources that no node has, do not.
+func usages(dst []usage, t *state.NodeTable, s *state.Snapshot, resources []scored, asked amounts, nonZero bool) []usage {
+	for i := range resources {
+		r := &resources[i]
+		u := usage{amount: asked[i], weight: r.weight}
+		column := -1
+		switch r.name {
+		case v1.ResourceCPU:
+			column, u.allocated = state.CPU, t.NonZeroCPU
+		case v1.ResourceMemory:
+			column, u.allocated = state.Memory, t.NonZeroMemory
+		case v1.ResourceEphemeralStorage:
+			column = state.EphemeralStorage
+		default:
+			if r.scalar && asked[i] != 0 {
+				column = s.ResourceIndex(r.name)
+			}
+		}
+		if column < 0 {
+			continue
+		}
+		u.allocatable = t.Resources[column].Allocatable
+		if !nonZero || u.allocated == nil {
+			u.allocated = t.Resources[column].Requested
+		}
+		dst = append(dst, u)
+	}
+	return dst
+}
+
+// PreScore notes the pod's requests.
+func (f *Fit) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
+	c.State.Write(FitName, preScoreKey, amountsOf(c.Pod, f.scored, true))
+	return nil
+}
+
+// Score rates nodes by how much of the weighted resources would be in use.
+func (f *Fit) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
+	asked, ok := c.State.Read(FitName, preScoreKey).(amounts)
+	if !ok {
+		asked = amountsOf(c.Pod, f.scored, true)
+	}
+	var buf [fewResources]usage
+	list := usages(buf[:0], &c.Snapshot.Nodes, c.Snapshot, f.scored, asked, true)
+	switch f.strategy {
+	case configv1.LeastAllocated:
+		average(list, rows, out, unused)
+	case configv1.MostAllocated:
+		average(list, rows, out, used)
+	default:
+		f.shape.average(list, rows, out)
+	}
+	return nil
+}
+
+// average sets out to the weighted averages of what rate says about each
+// resource that the row has, 0 for a row with none.
+func average(list []usage, rows []uint32, out []int64, rate func(requested, capacity int64) int64) {
+	for i, row := range rows {
+		var sum, weights int64
+		for j := range list {
+			u := &list[j]
+			capacity := u.allocatable[row]
+			if capacity == 0 {
+				continue
+			}
+			sum += u.weight * rate(u.allocated[row]+u.amount, capacity)
+			weights += u.weight
+		}
+		if weights != 0 {
+			out[i] = sum / weights
+		}
+	}
+}
+
+// unused is the free share of a resource, 0 … 100.
+func unused(requested, capacity int64) int64 {
+	if requested > capacity {
+		return 0
+	}
+	return (capacity - requested) * abi.MaxScore / capacity
+}
+
+// used is the share of a resource in use, 0 … 100.
+func used(requested, capacity int64) int64 {
+	return min(requested, capacity) * abi.MaxScore / capacity
+}
+
+// shape maps utilization (percent) to a score (0 … 100), linearly between its
+// points.
+type shape []shapePoint
+
+type shapePoint struct{ utilization, score int64 }
+
+// maxShapeScore is the highest score of a point in the args.
+const maxShapeScore = 10
+
+func newShape(points []configv1.UtilizationShapePoint) (shape, error) {
+	if len(points) == 0 {
+		return nil, errors.New("the shape has no points")
+	}
+	out := make(shape, 0, len(points))
+	for i, p := range points {
+		if i > 0 && points[i-1].Utilization >= p.Utilization {
+			return nil, fmt.Errorf("the shape's utilizations %d and %d do not ascend", points[i-1].Utilization, p.Utilization)
+		}
+		out = append(out, shapePoint{utilization: int64(p.Utilization), score: int64(p.Score) * (abi.MaxScore / maxShapeScore)})
+	}
+	return out, nil
+}
+
+func (s shape) at(utilization int64) int64 {
+	for i, p := range s {
+		if utilization > p.utilization {
+			continue
+		}
+		if i == 0 {
+			return p.score
+		}
+		before := s[i-1]
+		return before.score + (p.score-before.score)*(utilization-before.utilization)/(p.utilization-before.utilization)
+	}
+	return s[len(s)-1].score
+}
+
+// average is like the other, but leaves out resources that rate 0, and rounds.
+func (s shape) average(list []usage, rows []uint32, out []int64) {
+	for i, row := range rows {
+		var sum, weights int64
+		for j := range list {
+			u := &list[j]
+			capacity := u.allocatable[row]
+			if capacity == 0 {
+				continue
+			}
+			utilization := int64(100)
+			if requested := u.allocated[row] + u.amount; requested <= capacity {
+				utilization = requested * 100 / capacity
+			}
+			if rating := s.at(utilization); rating > 0 {
+				sum += u.weight * rating
+				weights += u.weight
+			}
+		}
+		if weights != 0 {
+			out[i] = int64(math.Round(float64(sum) / float64(weights)))
+		}
+	}
+}

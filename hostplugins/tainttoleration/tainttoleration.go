@@ -1,0 +1,177 @@
+// Package tainttoleration keeps pods off nodes whose NoSchedule and NoExecute
+// taints they do not tolerate, and prefers nodes with few untolerated
+// PreferNoSchedule taints.
+//
+// Nodes with equal taints share a taint set in the snapshot, and a set is judged
+// once in a call, however many nodes have it.
+package tainttoleration
+
+import (
+	"errors"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/hostplugins/internal/taints"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Name is the plugin's name in a profile.
+const Name = "TaintToleration"
+
+// ReasonUntolerated is kube-scheduler's text for a node that repels the pod.
+const ReasonUntolerated = "node(s) had untolerated taint(s)"
+
+// Sizes of the buffers that a call keeps on its stack; more is allocated.
+const (
+	fewTolerations = 16
+	fewSets        = 256
+)
+
+// TaintToleration is the plugin.
+type TaintToleration struct {
+	info        plugin.Info
+	untolerated []string
+}
+
+var (
+	_ plugin.Filter    = (*TaintToleration)(nil)
+	_ plugin.PreScore  = (*TaintToleration)(nil)
+	_ plugin.Score     = (*TaintToleration)(nil)
+	_ plugin.Normalize = (*TaintToleration)(nil)
+)
+
+// New returns the plugin.
+func New() *TaintToleration {
+	return &TaintToleration{
+		untolerated: []string{ReasonUntolerated},
+		info: plugin.Info{
+			Name:  Name,
+			Reads: []abi.ColumnID{abi.NodeTaints, abi.PodTolerations},
+			Events: []plugin.Event{
+				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeTaint}, Hint: afterNodeChange},
+				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.UpdatePodToleration}, Hint: afterTolerationChange},
+			},
+		},
+	}
+}
+
+// Info describes the plugin.
+func (p *TaintToleration) Info() *plugin.Info { return &p.info }
+
+// Filter rejects nodes with an untolerated NoSchedule or NoExecute taint.
+func (p *TaintToleration) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
+	const untolerated = 1
+	t := &c.Snapshot.Nodes
+	if len(t.TaintSets) == 1 {
+		return // the empty set only
+	}
+	var tolerationBuf [fewTolerations]taints.Toleration
+	tolerations := taints.Resolve(tolerationBuf[:0], c.Pod.Tolerations, c.Snapshot.Strings)
+	var verdictBuf [fewSets]int8
+	verdicts := perSet(verdictBuf[:], len(t.TaintSets))
+
+	var reason uint16
+	for i, row := range rows {
+		set := t.TaintSet[row]
+		if verdicts[set] == unknown {
+			verdicts[set] = 0
+			if taints.Untolerated(t.TaintSets[set], tolerations, wire.NoSchedule, wire.NoExecute) > 0 {
+				verdicts[set] = untolerated
+			}
+		}
+		if verdicts[set] != untolerated {
+			continue
+		}
+		if reason == 0 {
+			reason = out.Reason(p.untolerated...)
+		}
+		out.Reject(i, abi.UnschedulableAndUnresolvable, reason)
+	}
+}
+
+// unknown marks a set that was not yet judged in this call.
+const unknown = -1
+
+// perSet returns room for one element a set, all unknown.
+func perSet[T int8 | int64](buf []T, sets int) []T {
+	if sets > len(buf) {
+		buf = make([]T, sets)
+	}
+	buf = buf[:sets]
+	for i := range buf {
+		buf[i] = unknown
+	}
+	return buf
+}
+
+// preferences is the tolerations that can match a PreferNoSchedule taint.
+type preferences []taints.Toleration
+
+// Clone returns the value itself: it does not change after PreScore.
+func (p preferences) Clone() state.Value { return p }
+
+const preScoreKey = "PreScore"
+
+// PreScore resolves the pod's tolerations.
+func (p *TaintToleration) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
+	c.State.Write(Name, preScoreKey, resolve(c))
+	return nil
+}
+
+func resolve(c *plugin.Cycle) preferences {
+	return taints.Resolve(nil, c.Pod.Tolerations, c.Snapshot.Strings)
+}
+
+// Score counts the PreferNoSchedule taints that the pod does not tolerate: less
+// is better until Normalize turns the order around.
+func (p *TaintToleration) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
+	t := &c.Snapshot.Nodes
+	if len(t.TaintSets) == 1 {
+		return nil
+	}
+	tolerations, ok := c.State.Read(Name, preScoreKey).(preferences)
+	if !ok {
+		tolerations = resolve(c)
+	}
+	var buf [fewSets]int64
+	counts := perSet(buf[:], len(t.TaintSets))
+	for i, row := range rows {
+		set := t.TaintSet[row]
+		if counts[set] == unknown {
+			counts[set] = taints.Untolerated(t.TaintSets[set], tolerations, wire.PreferNoSchedule)
+		}
+		out[i] = counts[set]
+	}
+	return nil
+}
+
+// Normalize gives nodes without such taints 100 and those with the most 0.
+func (p *TaintToleration) Normalize(_ *plugin.Cycle, _ []uint32, scores []int64) *plugin.Status {
+	plugin.NormalizeMax(scores, true)
+	return nil
+}
+
+// afterNodeChange queues the pod when a node came that it tolerates, or when a
+// node lost the taints that kept it away.
+func afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	if object.NewNode == nil {
+		return state.Queue, errors.New("the event of an added or updated node has no node")
+	}
+	was := object.OldNode == nil || taints.Repels(object.OldNode.Object.Spec.Taints, pod.Tolerations)
+	if was && !taints.Repels(object.NewNode.Object.Spec.Taints, pod.Tolerations) {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
+}
+
+// afterTolerationChange queues the pod when its own tolerations grew.
+func afterTolerationChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	if object.NewPod == nil {
+		return state.Queue, errors.New("the event of an updated pod has no pod")
+	}
+	if object.NewPod.UID == pod.UID {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
+}
