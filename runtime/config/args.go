@@ -54,11 +54,11 @@ func kindOfArgs[T any](kind string, defaults func(*T), check func(*report, *fiel
 // checkArgsHeader checks apiVersion and kind, which may be left out.
 func checkArgsHeader(r *report, path *field.Path, tree map[string]any, kind string) {
 	version := configv1.SchemeGroupVersion.String()
-	if v, ok := tree["apiVersion"].(string); ok && v != version {
+	if v, ok := tree["apiVersion"].(string); ok && v != "" && v != version {
 		r.add(path.Child("apiVersion"), fmt.Sprintf("expected %q, found %q", version, v), versionFix(v))
 	}
-	if k, ok := tree["kind"].(string); ok && k != kind {
-		r.add(path.Child("kind"), fmt.Sprintf("expected %q, found %q", kind, k), "")
+	if k, ok := tree["kind"].(string); ok && k != "" && k != kind {
+		r.add(path.Child("kind"), fmt.Sprintf("expected %q, found %q", kind, k), "leave it out, or give the args of the plugin that is named")
 	}
 }
 

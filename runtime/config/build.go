@@ -40,7 +40,11 @@ func build(r *report, in *configv1.KubeSchedulerConfiguration, cat Catalog) (*Sc
 		r.add(field.NewPath("parallelism"), fmt.Sprintf("%d is not above 0", out.Parallelism),
 			fmt.Sprintf("leave it out for the default, %d", defaultParallelism))
 	}
-	checkExtenders(r, field.NewPath("extenders"), in.Extenders)
+	extenders := field.NewPath("extenders")
+	checkExtenders(r, extenders, in.Extenders)
+	if len(in.Extenders) > 0 {
+		r.warn(extenders, "HTTP extenders are not built yet: they are not called, and their managedResources count like any other resource")
+	}
 	if err := r.err(); err != nil {
 		return nil, nil, err
 	}
@@ -50,18 +54,20 @@ func build(r *report, in *configv1.KubeSchedulerConfiguration, cat Catalog) (*Sc
 func backoffs(r *report, in *configv1.KubeSchedulerConfiguration) (initial, most time.Duration) {
 	i := valueOr(in.PodInitialBackoffSeconds, defaultInitialBackoff)
 	m := valueOr(in.PodMaxBackoffSeconds, defaultMaxBackoff)
+	initialPath, maxPath := field.NewPath("podInitialBackoffSeconds"), field.NewPath("podMaxBackoffSeconds")
 	if i <= 0 {
-		r.add(field.NewPath("podInitialBackoffSeconds"), fmt.Sprintf("%d seconds is not above 0", i), "")
+		r.add(initialPath, fmt.Sprintf("%d seconds is not above 0", i),
+			fmt.Sprintf("leave it out for the default, %d", defaultInitialBackoff))
 	}
-	if m < i && in.PodMaxBackoffSeconds == nil {
-		r.add(field.NewPath("podInitialBackoffSeconds"),
-			fmt.Sprintf("%d seconds is above podMaxBackoffSeconds, by default %d", i, m), "give podMaxBackoffSeconds too")
-	} else if m < i {
-		r.add(field.NewPath("podMaxBackoffSeconds"),
-			fmt.Sprintf("%d seconds is less than podInitialBackoffSeconds, %d", m, i), "give at least that")
-	} else if m > maxSeconds { // then so may i be
-		r.add(field.NewPath("podMaxBackoffSeconds"), fmt.Sprintf("%d seconds is too long", m),
-			fmt.Sprintf("give at most %d", maxSeconds))
+	switch {
+	case m <= 0:
+		r.add(maxPath, fmt.Sprintf("%d seconds is not above 0", m), fmt.Sprintf("leave it out for the default, %d", defaultMaxBackoff))
+	case m < i && in.PodMaxBackoffSeconds == nil:
+		r.add(initialPath, fmt.Sprintf("%d seconds is above podMaxBackoffSeconds, by default %d", i, m), "give podMaxBackoffSeconds too")
+	case m < i:
+		r.add(maxPath, fmt.Sprintf("%d seconds is less than podInitialBackoffSeconds, %d", m, i), "give at least that")
+	case m > maxSeconds: // then so may i be
+		r.add(maxPath, fmt.Sprintf("%d seconds is too long", m), fmt.Sprintf("give at most %d", maxSeconds))
 	}
 	return time.Duration(i) * time.Second, time.Duration(m) * time.Second
 }

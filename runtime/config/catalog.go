@@ -49,8 +49,9 @@ func (c Catalog) unknownFix(name string) string {
 // that kube-scheduler no longer has (apis/config/validation and the release
 // notes of v1.20 to v1.29).
 func removedPlugins() map[string]string {
-	const limits = "kube-scheduler removed it; NodeVolumeLimits checks CSI volume limits"
-	const strategy = "kube-scheduler removed it; set scoringStrategy in the args of NodeResourcesFit"
+	const removed = "remove it, as kube-scheduler did: "
+	const limits = removed + "NodeVolumeLimits checks CSI volume limits"
+	const strategy = removed + "set scoringStrategy in the args of NodeResourcesFit instead"
 	return map[string]string{
 		"AzureDiskLimits":             limits,
 		"CinderLimits":                limits,
@@ -59,10 +60,10 @@ func removedPlugins() map[string]string {
 		"NodeResourcesLeastAllocated": strategy,
 		"NodeResourcesMostAllocated":  strategy,
 		"RequestedToCapacityRatio":    strategy,
-		"SelectorSpread":              "kube-scheduler removed it; PodTopologySpread spreads by default",
-		"NodeLabel":                   "kube-scheduler removed it; use addedAffinity in the args of NodeAffinity",
-		"ServiceAffinity":             "kube-scheduler removed it; use InterPodAffinity",
-		"NodePreferAvoidPods":         "kube-scheduler removed it; use taints with effect PreferNoSchedule",
+		"SelectorSpread":              removed + "PodTopologySpread spreads by default",
+		"NodeLabel":                   removed + "set addedAffinity in the args of NodeAffinity instead",
+		"ServiceAffinity":             removed + "use InterPodAffinity instead",
+		"NodePreferAvoidPods":         removed + "use taints with effect PreferNoSchedule instead",
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 // leaseLock is the only resource lock that is left in kube-scheduler.
 const leaseLock = "leases"
 
+// jitterFactor stretches retryPeriod at random (client-go leaderelection.JitterFactor).
+const jitterFactor = 1.2
+
 // leaderElection fills in kube-scheduler's defaults and checks the result.
 func leaderElection(r *report, in componentconfigv1alpha1.LeaderElectionConfiguration) componentconfigv1alpha1.LeaderElectionConfiguration {
 	out := in
@@ -31,7 +34,9 @@ func leaderElection(r *report, in componentconfigv1alpha1.LeaderElectionConfigur
 	return out
 }
 
-// checkLease: all times above 0, and a leader gives up before its lease ends.
+// checkLease: all times above 0, a leader tries again before it gives up, and
+// gives up before its lease ends. kube-scheduler refuses the second only when it
+// starts (leaderelection.NewLeaderElector).
 func checkLease(r *report, path *field.Path, l componentconfigv1alpha1.LeaderElectionConfiguration) {
 	times := []struct {
 		name  string
@@ -43,12 +48,16 @@ func checkLease(r *report, path *field.Path, l componentconfigv1alpha1.LeaderEle
 	}
 	for _, t := range times {
 		if t.value <= 0 {
-			r.add(path.Child(t.name), fmt.Sprintf("%v is not above 0", t.value), "")
+			r.add(path.Child(t.name), fmt.Sprintf("%v is not above 0", t.value), "leave it out for the default")
 		}
 	}
 	if l.LeaseDuration.Duration <= l.RenewDeadline.Duration {
 		r.add(path.Child("leaseDuration"), fmt.Sprintf("%v is not above renewDeadline, %v", l.LeaseDuration.Duration, l.RenewDeadline.Duration),
 			"give a longer lease, or a shorter deadline")
+	}
+	if retry := l.RetryPeriod.Duration; retry > 0 && float64(l.RenewDeadline.Duration) <= jitterFactor*float64(retry) {
+		r.add(path.Child("renewDeadline"), fmt.Sprintf("%v is not above %v times retryPeriod, %v", l.RenewDeadline.Duration, jitterFactor, retry),
+			"give a longer deadline, or a shorter period")
 	}
 }
 
@@ -58,7 +67,7 @@ func clientConnection(r *report, in componentconfigv1alpha1.ClientConnectionConf
 	componentconfigv1alpha1.RecommendedDefaultClientConnectionConfiguration(&out)
 	path := field.NewPath("clientConnection")
 	if out.Burst < 0 {
-		r.add(path.Child("burst"), fmt.Sprintf("%d is negative", out.Burst), "")
+		r.add(path.Child("burst"), fmt.Sprintf("%d is negative", out.Burst), "leave it out for the default, 100")
 	}
 	if types := strings.TrimSpace(out.ContentType); !strings.Contains(types, "/") {
 		r.add(path.Child("contentType"), fmt.Sprintf("%q is not a media type", out.ContentType),

@@ -3,11 +3,8 @@ package config
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -29,38 +26,29 @@ type document struct {
 // readDocument parses the only document of a file. Duplicate keys are errors
 // that leave the tree usable.
 func readDocument(file string, data []byte) (document, []*Error) {
-	const emptyFix = "begin with apiVersion and kind, or give no file to use the defaults"
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var root, next yaml.Node
-	if err := decoder.Decode(&root); errors.Is(err, io.EOF) {
-		return document{}, []*Error{{File: file, Detail: "the file is empty", Fix: emptyFix}}
-	} else if err != nil {
-		return document{}, syntaxError(file, err)
+	data = plainSlashes(bytes.TrimPrefix(data, []byte("\ufeff")))
+	root, bad := onlyDocument(file, data)
+	if bad != nil {
+		return document{}, []*Error{bad}
 	}
-	if err := decoder.Decode(&next); err == nil {
-		return document{}, []*Error{{File: file, Line: next.Line, Detail: "a second YAML document begins here",
-			Fix: "keep one document in the file"}}
-	} else if !errors.Is(err, io.EOF) {
-		return document{}, syntaxError(file, err)
+	if root == nil {
+		return document{}, []*Error{{File: file, Detail: "the file is empty",
+			Fix: "begin with apiVersion and kind, or give no file to use the defaults"}}
 	}
-	doc := document{lines: &lines{root: root.Content[0]}}
-	if root.Content[0].Tag == "!!null" {
-		return doc, []*Error{{File: file, Detail: "the file is empty", Fix: emptyFix}}
-	}
-
+	doc := document{lines: &lines{root: root}}
 	r := newReport(file, doc.lines)
-	reportDuplicates(r, root.Content[0], nil)
+	reportDuplicates(r, root, nil)
 	toJSON := jsonyaml.YAMLToJSONStrict
 	if len(r.errs) > 0 {
 		toJSON = jsonyaml.YAMLToJSON // the duplicates are known with their paths
 	}
 	raw, err := toJSON(data)
 	if err != nil {
-		return doc, append(r.errs, syntaxError(file, err)...)
+		return doc, append(r.errs, syntaxErrors(file, data, err)...)
 	}
 	var value any
 	if err := unmarshalNumbers(raw, &value); err != nil {
-		return doc, append(r.errs, syntaxError(file, err)...)
+		return doc, append(r.errs, syntaxErrors(file, data, err)...)
 	}
 	tree, ok := value.(map[string]any)
 	if !ok {
@@ -94,25 +82,6 @@ func reportDuplicates(r *report, node *yaml.Node, path *field.Path) {
 	}
 }
 
-// syntaxError takes the line out of a message of the form
-// "yaml: line 3: did not find expected key".
-func syntaxError(file string, err error) []*Error {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	message = strings.TrimPrefix(message, "unmarshal errors:\n  ")
-	line := 0
-	if after, ok := strings.CutPrefix(message, "line "); ok {
-		if number, rest, ok := strings.Cut(after, ": "); ok {
-			if n, err := strconv.Atoi(number); err == nil {
-				line, message = n, rest
-			}
-		}
-	}
-	if strings.HasSuffix(message, "already set in map") { // not a duplicate key: those were found before
-		return []*Error{{File: file, Line: line, Detail: message + " by a merge (<<)", Fix: "write the mapping out; kube-scheduler refuses this too"}}
-	}
-	return []*Error{{File: file, Line: line, Detail: "not valid YAML: " + message}}
-}
-
 // checkHeader reports whether apiVersion and kind are the expected ones. If not,
 // nothing else can be checked.
 func checkHeader(r *report, tree map[string]any) bool {
@@ -120,7 +89,7 @@ func checkHeader(r *report, tree map[string]any) bool {
 	version, versionOK := headerField(r, tree, "apiVersion", want)
 	kind, kindOK := headerField(r, tree, "kind", configKind)
 	if kindOK && kind != configKind {
-		r.add(field.NewPath("kind"), fmt.Sprintf("expected %q, found %q", configKind, kind), "")
+		r.add(field.NewPath("kind"), fmt.Sprintf("expected %q, found %q", configKind, kind), "write kind: "+configKind)
 		kindOK = false
 	}
 	if versionOK && version != want {
@@ -147,7 +116,7 @@ func versionFix(version string) string {
 	group, v, _ := strings.Cut(version, "/")
 	removed := []string{"v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3"}
 	if group == configv1.GroupName && slices.Contains(removed, v) {
-		return "kube-scheduler removed " + v + " before v1.29; write the file as " + configv1.GroupName + "/v1"
+		return "kube-scheduler v1.36 does not read " + v + " either; convert it to " + configv1.SchemeGroupVersion.String()
 	}
 	return "write apiVersion: " + configv1.SchemeGroupVersion.String()
 }

@@ -58,6 +58,7 @@ type report struct {
 	// absent, and nothing else is said about them.
 	broken []string
 	notes  map[string]note // by plugin name
+	warned []Warning       // those that are not about plugins
 }
 
 func newReport(file string, l *lines) *report {

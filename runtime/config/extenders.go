@@ -43,6 +43,10 @@ func checkExtenders(r *report, path *field.Path, extenders []configv1.Extender) 
 // qualified, outside kubernetes.io, and usable as a quota ("requests." + name).
 func checkExtendedResource(r *report, path *field.Path, name string) {
 	const fix = "give a name such as example.com/gpu"
+	if name == "" {
+		r.add(path, "the resource name is missing", fix)
+		return
+	}
 	if messages := validation.IsQualifiedName(name); len(messages) > 0 {
 		for _, m := range messages {
 			r.add(path, fmt.Sprintf("%q: %s", name, m), fix)

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -81,27 +80,6 @@ func TestLinesOfFanOut(t *testing.T) {
 	doc, _ := readDocument("f", []byte(text))
 	if got := doc.lines.of("m64.missing"); got != 65 {
 		t.Errorf("line %d, want 65", got)
-	}
-}
-
-func TestTotalFits(t *testing.T) {
-	const most = math.MaxInt64 / maxNodeScore
-	cases := []struct {
-		weights []int64
-		want    bool
-	}{
-		{nil, true},
-		{[]int64{1, math.MaxInt32}, true},
-		{[]int64{most}, true},
-		{[]int64{most - 1, 1}, true},
-		{[]int64{most, 1}, false},
-		{[]int64{most + 1}, false},
-		{[]int64{math.MaxInt64}, false},
-	}
-	for _, c := range cases {
-		if got := totalFits(c.weights); got != c.want {
-			t.Errorf("totalFits(%v) = %v", c.weights, got)
-		}
 	}
 }
 

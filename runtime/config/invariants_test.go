@@ -72,6 +72,9 @@ func promises(s *config.Scheduler, warnings []config.Warning, cat config.Catalog
 	}
 	warned := map[string]bool{}
 	for _, w := range warnings {
+		if w.Plugin == "" && w.Path == "extenders" && len(s.Extenders) > 0 {
+			continue
+		}
 		if warned[w.Plugin] || slices.Contains(cat.Known, w.Plugin) || !slices.Contains(cat.Upstream, w.Plugin) || w.ByDefault != (w.Path == "") {
 			return fmt.Errorf("warning %+v", w)
 		}

@@ -9,11 +9,19 @@
 // plugins exist is told by a Catalog.
 //
 // All mistakes of a file are reported at once, each with file, line, field path
-// and remedy. Differences from kube-scheduler: an unknown plugin name is an
-// error wherever it stands (there: ignored under disabled and pluginConfig), as
-// are arguments for a plugin that takes none, negative weights, and preferred
-// terms of addedAffinity whose weight is outside 1–100; an absent
-// percentageOfNodesToScore stays absent.
+// and remedy. Differences from kube-scheduler:
+//   - an absent percentageOfNodesToScore stays absent;
+//   - refused here, not there: an unknown plugin name under disabled or
+//     pluginConfig, arguments for a plugin that takes none, wrong arguments of
+//     NodeResourcesFit where it is not enabled, a negative weight, a plugin that
+//     is listed twice even if disabling makes that harmless, a preferred term of
+//     addedAffinity whose weight is outside 1–100, a contentType that is no media
+//     type, a backoff that no time.Duration holds, a second YAML document (there
+//     it is ignored), a renewDeadline too short for the retryPeriod (refused there
+//     when leader election starts);
+//   - accepted here, not there: profiles whose queueSort lists differ but come
+//     to the same plugin; arguments and points of a plugin that is not built,
+//     which nobody checks.
 package config
 
 import (

@@ -50,6 +50,37 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseOtherBytes: line ends of Windows and a byte order mark change nothing.
+func TestParseOtherBytes(t *testing.T) {
+	paths, err := filepath.Glob("testdata/parse/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse := func(data string) string {
+		s, warnings, err := config.Parse([]byte(data), "s.yaml", testCatalog())
+		return describe(s, warnings, err)
+	}
+	for _, path := range paths {
+		in, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range in.Files {
+			if !strings.HasSuffix(f.Name, ".yaml") {
+				continue
+			}
+			text := string(f.Data)
+			want := parse(text)
+			if got := parse(strings.ReplaceAll(text, "\n", "\r\n")); got != want {
+				t.Errorf("%s: %s with \\r\\n\n got: %s\nwant: %s", path, f.Name, got, want)
+			}
+			if got := parse("\ufeff" + text); text != "" && got != want {
+				t.Errorf("%s: %s with a byte order mark\n got: %s\nwant: %s", path, f.Name, got, want)
+			}
+		}
+	}
+}
+
 // TestDefault: no file gives the defaults; its warnings are all by default.
 func TestDefault(t *testing.T) {
 	s, warnings, err := config.Load("", testCatalog())
@@ -125,7 +156,8 @@ func describe(s *config.Scheduler, warnings []config.Warning, err error) string 
 	}
 	fmt.Fprintf(&b, "backoff %v to %v, parallelism %d%s\n", s.PodInitialBackoff, s.PodMaxBackoff, s.Parallelism, percentage(s.PercentageOfNodesToScore))
 	for _, e := range s.Extenders {
-		fmt.Fprintf(&b, "extender %s weight %d timeout %v\n", e.URLPrefix, e.Weight, e.HTTPTimeout.Duration)
+		text, _ := json.Marshal(e) // a plain struct
+		fmt.Fprintf(&b, "extender %s\n", text)
 	}
 	b.WriteString(component(s))
 	var byDefault []string

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"math"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -10,14 +10,6 @@ import (
 
 // allPlugins, under disabled, stands for every plugin.
 const allPlugins = "*"
-
-const (
-	// maxNodeScore is the highest score of one plugin for one node
-	// (kube-scheduler framework.MaxNodeScore).
-	maxNodeScore = 100
-	// maxTotalScore bounds the weighted sum (framework.MaxTotalScore).
-	maxTotalScore = math.MaxInt64
-)
 
 // entry is an enabled plugin with its weight; 0 stands for the default, 1.
 type entry struct {
@@ -66,7 +58,7 @@ func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selecti
 			e.weight = *plugin.Weight
 		}
 		if e.weight < 0 {
-			r.add(at.Child("weight"), "the weight is negative", "give a positive weight, or disable the plugin")
+			r.add(at.Child("weight"), fmt.Sprintf("the weight is %d", e.weight), "give a positive weight, or disable the plugin")
 		}
 		s.enabled = append(s.enabled, e)
 	}
@@ -89,7 +81,7 @@ func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selecti
 func checkName(r *report, cat Catalog, path *field.Path, name string) bool {
 	switch {
 	case name == "":
-		r.add(path, "the plugin name is missing", "")
+		r.add(path, "the plugin name is missing", "add name, or remove the entry")
 	case cat.built(name) || cat.upstreamOnly(name):
 		return true
 	default:
@@ -150,7 +142,9 @@ func resolve(cat Catalog, multiPoint []entry, here selection) []entry {
 	return slices.Concat(first, second, third)
 }
 
-// refs turns entries into the result. Only scores have weights; 0 means 1.
+// refs turns entries into the result. Only scores have weights; 0 means 1. That
+// the weighted sum fits an int64, which kube-scheduler checks, needs no check: a
+// weight is below 2^31 and a score at most 100.
 func refs(entries []entry, point string) []PluginRef {
 	var out []PluginRef
 	for _, e := range entries {
@@ -161,28 +155,6 @@ func refs(entries []entry, point string) []PluginRef {
 		out = append(out, ref)
 	}
 	return out
-}
-
-// totalFits reports whether the weighted sum of the highest scores stays within
-// an int64, the unit in which nodes are compared.
-func totalFits(weights []int64) bool {
-	left := int64(maxTotalScore)
-	for _, w := range weights {
-		if w > left/maxNodeScore {
-			return false
-		}
-		left -= w * maxNodeScore
-	}
-	return true
-}
-
-// scoreWeights are the weights for totalFits.
-func scoreWeights(scores []PluginRef) []int64 {
-	var ws []int64
-	for _, s := range scores {
-		ws = append(ws, int64(s.Weight))
-	}
-	return ws
 }
 
 // pluginsOf is never nil, so that a profile without plugins needs no case of its own.

@@ -102,13 +102,10 @@ func checkPoints(r *report, path *field.Path, points map[string][]PluginRef) {
 			names = append(names, s.Name)
 		}
 		r.add(path.Child(pointQueueSort), fmt.Sprintf("%d queueSort plugins are enabled (%s), one is needed", len(sort), list(names)),
-			`to replace the default add {name: "*"} to its disabled list`)
+			"take the others out of enabled, or, if they come from multiPoint as the default one does, add them to disabled here")
 	}
 	if len(points[pointBind]) == 0 {
 		r.add(path.Child(pointBind), "no bind plugin is left", "enable one, as DefaultBinder")
-	}
-	if !totalFits(scoreWeights(points[pointScore])) {
-		r.add(path.Child(pointScore), "the sum of the weights is too large: the total score of a node could overflow", "give smaller weights")
 	}
 }
 

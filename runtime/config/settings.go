@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,8 +55,9 @@ type Settings struct {
 // A value in the file reaches it as written: 1.10 stays 1.10 for a text flag.
 // The flag "help" takes part in neither.
 //
-// The error joins all mistakes: unreadable or unknown keys of the file, values
-// that a flag refuses. The flags are then partly set.
+// The error joins one *Error per mistake: unknown keys of the file, values that
+// a flag refuses. Path is then the key or the variable. The flags are then
+// partly set.
 func NewSettings(flags *pflag.FlagSet, file string) (*Settings, error) {
 	v := viper.New()
 	v.SetEnvPrefix(envPrefix)
@@ -79,15 +82,18 @@ func NewSettings(flags *pflag.FlagSet, file string) (*Settings, error) {
 		switch s.sources[f.Name] {
 		case FromEnv:
 			if err := setFlag(flags, f, v.Get(f.Name)); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", envName(f.Name), err))
+				errs = append(errs, &Error{Path: envName(f.Name), Detail: err.Error(), Fix: valueFix(f)})
 			}
 		case FromFile:
 			if err := setFlag(flags, f, v.Get(f.Name)); err != nil {
-				mistakes = append(mistakes, keyMistake{inFile[f.Name], f.Name, err.Error()})
+				mistakes = append(mistakes, &Error{File: file, Line: inFile[f.Name], Path: f.Name, Detail: err.Error(), Fix: valueFix(f)})
 			}
 		}
 	})
-	errs = append(errs, keyErrors(file, mistakes)...)
+	slices.SortStableFunc(mistakes, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
+	for _, m := range mistakes {
+		errs = append(errs, m)
+	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
@@ -146,4 +152,24 @@ func refused(err error, value string) error {
 		err = number.Err // without the value, which is told already
 	}
 	return fmt.Errorf("invalid value %q: %w", value, err)
+}
+
+// valueFix says what the flag takes, if its type tells.
+func valueFix(f *pflag.Flag) string {
+	switch t := f.Value.Type(); {
+	case t == "bool":
+		return "give true or false"
+	case t == "duration":
+		return "give a duration such as 10s"
+	case strings.HasPrefix(t, "int"):
+		return "give an integer"
+	case strings.HasPrefix(t, "uint"):
+		return "give an integer that is not negative"
+	case strings.HasPrefix(t, "float"):
+		return "give a number"
+	case strings.HasSuffix(t, "Slice") || strings.HasSuffix(t, "Array"):
+		return "give a value or a list of values"
+	default:
+		return ""
+	}
 }

@@ -1,11 +1,8 @@
 package config
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
@@ -14,27 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// keyMistake is what is wrong with one key of a settings file.
-type keyMistake struct {
-	line        int
-	key, detail string
-}
-
-// keyErrors words the mistakes, by line.
-func keyErrors(file string, mistakes []keyMistake) []error {
-	slices.SortStableFunc(mistakes, func(a, b keyMistake) int { return cmp.Compare(a.line, b.line) })
-	var errs []error
-	for _, m := range mistakes {
-		errs = append(errs, fmt.Errorf("file %s:%d: key %q: %s", file, m.line, m.key, m.detail))
-	}
-	return errs
-}
-
-// readSettingsFile loads the file into v and returns the line of each key. A
-// key that is no flag, that is there twice, or whose value fits no flag is a mistake.
+// readSettingsFile loads the file into v and returns the line of each key, and
+// a mistake for each key that is no flag, is there twice, or has a value that fits no flag.
 // The keys are compared with their case; viper alone would not. An empty file
 // is valid.
-func readSettingsFile(v *viper.Viper, flags *pflag.FlagSet, file string) (map[string]int, []keyMistake, error) {
+func readSettingsFile(v *viper.Viper, flags *pflag.FlagSet, file string) (map[string]int, []*Error, error) {
 	if file == "" {
 		return nil, nil, nil
 	}
@@ -50,18 +31,21 @@ func readSettingsFile(v *viper.Viper, flags *pflag.FlagSet, file string) (map[st
 	names := flagNames(flags)
 	at := map[string]int{}
 	values := map[string]any{}
-	var mistakes []keyMistake
+	var mistakes []*Error
+	wrong := func(key *yaml.Node, detail, fix string) {
+		mistakes = append(mistakes, &Error{File: file, Line: key.Line, Path: key.Value, Detail: detail, Fix: fix})
+	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key := root.Content[i]
 		first, twice := at[key.Value]
 		value, err := settingsValue(root.Content[i+1])
 		switch {
 		case !slices.Contains(names, key.Value):
-			mistakes = append(mistakes, keyMistake{key.Line, key.Value, "unknown key; " + keyFix(key.Value, names)})
+			wrong(key, "unknown key", keyFix(key.Value, names))
 		case twice:
-			mistakes = append(mistakes, keyMistake{key.Line, key.Value, fmt.Sprintf("given twice, first in line %d", first)})
+			wrong(key, fmt.Sprintf("the key is given twice, first in line %d", first), "keep one of them")
 		case err != nil:
-			mistakes = append(mistakes, keyMistake{key.Line, key.Value, err.Error()})
+			wrong(key, err.Error(), valueFix(flags.Lookup(key.Value)))
 		default:
 			at[key.Value], values[key.Value] = key.Line, value
 		}
@@ -100,22 +84,14 @@ func settingsValue(node *yaml.Node) (any, error) {
 
 // settingsMapping gives the mapping at the top of the file, nil if it is empty.
 func settingsMapping(file string, data []byte) (*yaml.Node, error) {
-	var doc yaml.Node
-	err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc)
-	if errors.Is(err, io.EOF) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, syntaxError(file, err)[0]
-	}
-	switch root := doc.Content[0]; {
-	case root.Tag == "!!null":
-		return nil, nil
-	case root.Kind != yaml.MappingNode:
+	root, bad := onlyDocument(file, data)
+	switch {
+	case bad != nil:
+		return nil, bad
+	case root != nil && root.Kind != yaml.MappingNode:
 		return nil, &Error{File: file, Line: root.Line, Detail: "the settings are not a mapping", Fix: "write lines such as seed: 7"}
-	default:
-		return root, nil
 	}
+	return root, nil
 }
 
 // keyFix names the nearest key, or all.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -87,21 +88,7 @@ func settle(t *testing.T, text string) string {
 }
 
 func TestSettingsMissingFile(t *testing.T) {
-	if _, err := config.NewSettings(testFlags(), filepath.Join(t.TempDir(), "none.yaml")); err == nil || !os.IsNotExist(unwrapAll(err)) {
+	if _, err := config.NewSettings(testFlags(), filepath.Join(t.TempDir(), "none.yaml")); err == nil || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want a not-exist error", err)
-	}
-}
-
-// unwrapAll follows single and joined errors to the first cause.
-func unwrapAll(err error) error {
-	for {
-		switch e := err.(type) {
-		case interface{ Unwrap() []error }:
-			err = e.Unwrap()[0]
-		case interface{ Unwrap() error }:
-			err = e.Unwrap()
-		default:
-			return err
-		}
 	}
 }

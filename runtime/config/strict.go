@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -120,9 +121,12 @@ func fitsUnmarshaler(r *report, path *field.Path, value any, t reflect.Type) boo
 		_, ok := value.(map[string]any)
 		return ok || mismatch(r, path, "a mapping", value)
 	case reflect.TypeFor[metav1.Duration]():
-		if _, ok := value.(string); !ok {
-			return mismatch(r, path, `a duration such as "10s"`, value)
+		s, ok := value.(string)
+		if ok {
+			_, err := time.ParseDuration(s)
+			ok = err == nil
 		}
+		return ok || mismatch(r, path, `a duration such as "10s"`, value)
 	}
 	raw, err := json.Marshal(value)
 	if err == nil {

@@ -7,15 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Warning is something accepted that has less effect than its author may think.
-// At present there is one kind: a plugin of kube-scheduler that is not built.
+// Warning is something accepted that has less effect than its author may think:
+// a plugin of kube-scheduler that is not built, or extenders.
 type Warning struct {
 	File string
 	Line int // 0 if not known
-	// Path is the first place in the file that names the plugin; empty if
-	// ByDefault.
+	// Path is the place in the file, of a plugin the first that names it; empty
+	// if ByDefault.
 	Path string
-	// Plugin is the name; there is one warning for each.
+	// Plugin is the name, empty for a warning about something else; there is one
+	// warning for each.
 	Plugin string
 	// ByDefault is true if only the default list names the plugin.
 	ByDefault bool
@@ -58,10 +59,15 @@ func (r *report) mention(name string, path *field.Path) note {
 	return n
 }
 
-// warnings gives one warning for each name: those of the file by line, then
-// those of the default list by name.
+// warn records a warning that is not about a plugin.
+func (r *report) warn(path *field.Path, detail string) {
+	r.warned = append(r.warned, Warning{File: r.file, Line: r.lines.of(text(path)), Path: text(path), Detail: detail})
+}
+
+// warnings gives what was recorded, one warning for each plugin: those of the
+// file by line, then those of the default list by name.
 func (r *report) warnings() []Warning {
-	var ws []Warning
+	ws := slices.Clone(r.warned)
 	for name, n := range r.notes {
 		w := Warning{Path: n.path, Plugin: name, ByDefault: n.path == "", Detail: n.detail(name)}
 		if !w.ByDefault {
@@ -82,13 +88,13 @@ func (r *report) warnings() []Warning {
 }
 
 func (n note) detail(name string) string {
-	d := "plugin " + quote(name) + " of kube-scheduler v1.36 is not built yet: "
+	what := "disabling it has no effect"
 	switch {
 	case n.enabled:
-		return d + "it is left out, and pods that need a rule only it enforces stay pending"
+		what = "it is left out"
 	case n.given:
-		return d + "its args are ignored"
-	default:
-		return d + "disabling it has no effect"
+		what = "its args are ignored"
 	}
+	return "plugin " + quote(name) + " of kube-scheduler v1.36 is not built yet: " + what +
+		", and pods that need a rule only it enforces stay pending"
 }

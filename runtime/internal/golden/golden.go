@@ -52,7 +52,7 @@ func firstDifference(want, got string) (line int, w, g string) {
 		}
 		return "(end of file)"
 	}
-	for i := 0; i < max(len(ws), len(gs)); i++ {
+	for i := range max(len(ws), len(gs)) {
 		if w, g := at(ws, i), at(gs, i); w != g {
 			return i + 1, w, g
 		}

@@ -108,12 +108,11 @@ func (c *checker) key(path, key string) bool {
 	return len(msgs) == 0
 }
 
-func (c *checker) labelValue(path, value string) bool {
-	msgs := validation.IsValidLabelValue(value)
-	if len(msgs) > 0 {
+// labelValue refuses what is no value of a label.
+func (c *checker) labelValue(path, value string) {
+	if len(validation.IsValidLabelValue(value)) > 0 {
 		c.bad(path, fmt.Sprintf("%q is not a valid label value", value), "use letters, digits, '-', '_' and '.', at most 63, letters or digits at both ends")
 	}
-	return len(msgs) == 0
 }
 
 // quantities refuses negative ones, names that are none, and parts of what can

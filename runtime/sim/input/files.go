@@ -1,6 +1,7 @@
 package input
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,7 +57,8 @@ func listDir(dir string) (names []string, err error) {
 
 // reason is the error without the path, which the message already has.
 func reason(err error) string {
-	if p, ok := err.(*fs.PathError); ok {
+	var p *fs.PathError
+	if errors.As(err, &p) {
 		return p.Err.Error()
 	}
 	return err.Error()

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -118,8 +119,8 @@ func loadUncut(t *testing.T, data []byte) []string {
 }
 
 func checkErrors(t *testing.T, err error, data []byte) {
-	all, ok := err.(*Errors)
-	if !ok {
+	var all *Errors
+	if !errors.As(err, &all) {
 		t.Fatalf("%T: %v", err, err)
 	}
 	for _, e := range all.List {

@@ -137,7 +137,7 @@ func findPath(at, n *yaml.Node, path string) (string, bool) {
 		return path, true
 	}
 	for i, c := range at.Content {
-		next := path
+		var next string
 		switch {
 		case at.Kind == yaml.SequenceNode:
 			next = path + "[" + strconv.Itoa(i) + "]"

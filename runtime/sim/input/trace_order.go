@@ -63,7 +63,7 @@ func (t traceRand) inflate(list, sorted []tracePod, total int64, target float64)
 	if !slices.ContainsFunc(sorted, func(p tracePod) bool { return p.milliGPU() > 0 }) {
 		return nil, errors.New("no pod of the trace asks for a GPU, so its GPU demand cannot be inflated (leave inflate at 1)")
 	}
-	for i := 0; i < maxClones; i++ {
+	for i := range maxClones {
 		p := sorted[t.r.Intn(len(sorted))]
 		if float64(total+p.gpuMilli) > target {
 			return list, nil

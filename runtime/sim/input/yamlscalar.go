@@ -71,7 +71,7 @@ func oldBool(s string) (value, ok bool) {
 }
 
 func appendString(out []byte, s string) []byte {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if b := s[i]; b < 0x20 || b >= 0x7f || b == '"' || b == '\\' {
 			quoted, _ := json.Marshal(s) // a string always has a JSON form
 			return append(out, quoted...)
