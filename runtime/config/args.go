@@ -65,9 +65,9 @@ func checkArgsHeader(r *report, path *field.Path, tree map[string]any, kind stri
 // buildArgs checks pluginConfig and gives the args of every enabled plugin that
 // takes some. Args of plugins that are not enabled are checked and dropped, as
 // kube-scheduler does.
-func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig, points map[string][]PluginRef) map[string]Args {
+func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig, custom map[string]Args, points map[string][]PluginRef) map[string]Args {
 	kinds := argsKinds()
-	given := map[string]Args{}
+	given := maps.Clone(custom)
 	seen := map[string]int{}
 	for i, c := range in {
 		at := path.Index(i)
@@ -81,6 +81,9 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 		seen[c.Name] = i
 		if cat.upstreamOnly(c.Name) {
 			r.noteArgs(c.Name, at.Child("name"))
+			continue
+		}
+		if _, ok := custom[c.Name]; ok {
 			continue
 		}
 		if a, ok := readArgs(r, kinds, at.Child("args"), c); ok {

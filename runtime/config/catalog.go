@@ -16,6 +16,12 @@ type Catalog struct {
 	Default []PluginWeight
 	// Points returns the extension points that a built plugin implements.
 	Points func(plugin string) []string
+	// Custom (optional) takes args that say where a plugin that is not built comes
+	// from, told by their kind, and returns its points and its typed args. The
+	// plugin then counts as known in that profile.
+	Custom func(name string, args Args) (points []string, typed any, err error)
+	// CustomKind is the apiVersion and kind of such args.
+	CustomVersion, CustomKind string
 }
 
 // PluginWeight is an entry of the default list; weight 0 means 1.

@@ -57,6 +57,7 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 	}
 	checkPercentage(r, path.Child("percentageOfNodesToScore"), in.PercentageOfNodesToScore)
 
+	cat, custom := customPlugins(r, cat, path.Child("pluginConfig"), in.PluginConfig)
 	plugins := path.Child("plugins")
 	file := pluginsOf(in)
 	multi := readSelection(r, cat, plugins, pointSet{pointMultiPoint, file.MultiPoint})
@@ -73,7 +74,7 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 		}
 	}
 	valid := len(r.errs) == before && len(r.broken) == 0
-	out.Args = buildArgs(r, cat, path.Child("pluginConfig"), in.PluginConfig, out.Points)
+	out.Args = buildArgs(r, cat, path.Child("pluginConfig"), in.PluginConfig, custom, out.Points)
 	if valid { // otherwise a plugin may be missing only because its entry is wrong
 		checkPoints(r, path.Child("plugins"), out.Points)
 	}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// customPlugins reads the pluginConfig entries that bring a plugin along. It
+// returns the catalog of this profile, which knows them, and their args by name.
+func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig) (Catalog, map[string]Args) {
+	custom := map[string]Args{}
+	if cat.Custom == nil {
+		return cat, custom
+	}
+	brought := map[string][]string{}
+	for i, c := range in {
+		at := path.Index(i).Child("args")
+		if !isCustom(cat, c.Args.Raw) {
+			continue
+		}
+		if _, twice := custom[c.Name]; twice || c.Name == "" {
+			continue // buildArgs reports both
+		}
+		if cat.built(c.Name) || cat.upstreamOnly(c.Name) {
+			r.add(path.Index(i).Child("name"), fmt.Sprintf("%s is the name of a plugin of kube-scheduler, not of a module", quote(c.Name)),
+				"give the module another name")
+			continue
+		}
+		args := Args{Raw: c.Args.Raw, Path: text(at)}
+		points, typed, err := cat.Custom(c.Name, args)
+		if err != nil {
+			r.add(at, err.Error(), "")
+			for _, p := range pointSets(&configv1.Plugins{}) { // say no more of it
+				points = append(points, p.point)
+			}
+		}
+		args.Typed = typed
+		custom[c.Name], brought[c.Name] = args, points
+	}
+	if len(custom) == 0 {
+		return cat, custom
+	}
+	builtIn := cat.Points
+	cat.Known = slices.Clone(cat.Known)
+	for name := range custom {
+		cat.Known = append(cat.Known, name)
+	}
+	cat.Points = func(name string) []string {
+		if points, ok := brought[name]; ok {
+			return points
+		}
+		return builtIn(name)
+	}
+	return cat, custom
+}
+
+// isCustom reports whether args are of the kind that brings a plugin along.
+func isCustom(cat Catalog, raw []byte) bool {
+	var header struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	return json.Unmarshal(raw, &header) == nil && header.APIVersion == cat.CustomVersion && header.Kind == cat.CustomKind
+}
