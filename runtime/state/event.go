@@ -61,6 +61,27 @@ const (
 	Update = AllActions &^ (Add | Delete)
 )
 
+// ParseAction returns the action of a name, which is that of the constant, as in
+// k8s.io/kube-scheduler/framework.
+func ParseAction(name string) (Action, bool) {
+	switch name {
+	case "All":
+		return AllActions, true
+	case "Update":
+		return Update, true
+	}
+	for i, n := range []string{
+		"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
+		"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration",
+		"UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim",
+	} {
+		if n == name {
+			return 1 << i, true
+		}
+	}
+	return 0, false
+}
+
 // ClusterEvent is a change in the cluster that can make parked pods worth
 // another try.
 type ClusterEvent struct {

@@ -115,12 +115,13 @@ func (p *Pod) NodeName() string { return p.Object.Spec.NodeName }
 func (p *Pod) NominatedNode() string { return p.Object.Status.NominatedNodeName }
 
 // On returns the pod as bound to a node and with a patch applied. The object is
-// copied.
+// copied as far as it differs: as objects are never written to, the rest is
+// shared.
 func (p *Pod) On(node string, patch Patch) *Pod {
-	c := *p
-	c.Object = p.Object.DeepCopy()
-	c.Object.Spec.NodeName = node
-	patch.Apply(c.Object)
+	c, object := *p, *p.Object
+	object.Spec.NodeName = node
+	patch.Apply(&object)
+	c.Object = &object
 	return &c
 }
 
@@ -243,4 +244,5 @@ func NormalImageName(name string) string {
 	return name
 }
 
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+// SortedKeys returns the keys of a map in order.
+func SortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

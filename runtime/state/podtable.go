@@ -21,7 +21,7 @@ type PodTable struct {
 
 	generation []uint64
 	changed    []uint32 // slots that the last update wrote or emptied
-	base       int // slots that the cache knows; spare ones for overlays follow
+	base       int      // slots that the cache knows; spare ones for overlays follow
 	scratch    pairScratch
 }
 

@@ -63,7 +63,7 @@ func CompilePreferred(terms []v1.PreferredSchedulingTerm) []Term {
 // CompileNodeSelector compiles spec.nodeSelector: every label must be equal.
 func CompileNodeSelector(selector map[string]string) []Requirement {
 	out := make([]Requirement, 0, len(selector))
-	for _, key := range sortedKeys(selector) {
+	for _, key := range SortedKeys(selector) {
 		out = append(out, Requirement{Key: key, Op: v1.NodeSelectorOpIn, Values: []string{selector[key]}})
 	}
 	return out

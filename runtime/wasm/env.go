@@ -1,0 +1,95 @@
+package wasm
+
+import (
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Env is what host functions of one instance work on: its log, and the state of
+// the call that runs.
+type Env struct {
+	log      tail
+	state    *guestState // nil when the call has none
+	writable bool
+}
+
+// Log takes a text of the guest; what is too long is cut.
+func (e *Env) Log(_ int, text string) { e.log.write(text[:min(len(text), abi.MaxLogText)]) }
+
+// StateGet returns the value of a key of the state.
+func (e *Env) StateGet(key string) ([]byte, bool) {
+	if e.state == nil {
+		return nil, false
+	}
+	value, ok := e.state.values[key]
+	return value, ok
+}
+
+// StateSet sets the value of a key, and reports whether it may.
+func (e *Env) StateSet(key string, value []byte) bool {
+	if e.state == nil || !e.writable {
+		return false
+	}
+	return e.state.set(key, value)
+}
+
+// guestState is a plugin's bytes in a CycleState (ABI-7.4).
+type guestState struct {
+	values map[string][]byte
+	size   int
+}
+
+var _ state.Value = (*guestState)(nil)
+
+// Clone implements state.Value. Values are never changed in place, so they are
+// shared.
+func (s *guestState) Clone() state.Value {
+	c := &guestState{values: make(map[string][]byte, len(s.values)), size: s.size}
+	for k, v := range s.values {
+		c.values[k] = v
+	}
+	return c
+}
+
+func (s *guestState) set(key string, value []byte) bool {
+	old, known := s.values[key]
+	size := s.size - len(old) + len(value)
+	if !known {
+		size += len(key)
+	}
+	switch {
+	case len(key) > abi.MaxStateKeySize, len(value) > abi.MaxStateValue, size > abi.MaxStateSize,
+		!known && len(s.values) == abi.MaxStateKeys:
+		return false
+	}
+	if s.values == nil {
+		s.values = make(map[string][]byte)
+	}
+	s.values[key] = append([]byte(nil), value...)
+	s.size = size
+	return true
+}
+
+// tailSize is how much of a guest's output is kept, in bytes.
+const tailSize = 4096
+
+// tail keeps the end of what was written to it.
+type tail struct{ data []byte }
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.write(string(p))
+	return len(p), nil
+}
+
+func (t *tail) write(text string) {
+	if len(t.data) > 0 && t.data[len(t.data)-1] != '\n' {
+		t.data = append(t.data, '\n')
+	}
+	t.data = append(t.data, text...)
+	if over := len(t.data) - tailSize; over > 0 {
+		t.data = append(t.data[:0], t.data[over:]...)
+	}
+}
+
+func (t *tail) String() string { return string(t.data) }

@@ -1,0 +1,75 @@
+package wasm
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Kind is what went wrong in a guest.
+type Kind string
+
+// The kinds of faults.
+const (
+	// Trap is a WebAssembly trap: unreachable, out of bounds, a division by zero,
+	// or a call of wasi's proc_exit.
+	Trap Kind = "trap"
+	// Output is an answer that breaks the ABI: an unknown code, an address out of
+	// bounds, a score out of range, too much text.
+	Output Kind = "bad-output"
+	// WroteSnapshot is a write into columns, which are the host's (ABI-2.9).
+	WroteSnapshot Kind = "wrote-snapshot"
+	// NoMemory is an allocator that has no room for the region.
+	NoMemory Kind = "no-memory"
+	// Start is an instance that could not be made.
+	Start Kind = "start"
+)
+
+// Fault is a failure of a guest, as opposed to its "no", which is a status.
+type Fault struct {
+	Plugin string
+	Digest string
+	Point  abi.Point
+	Kind   Kind
+	// Detail says what happened, Output is the last that the guest logged.
+	Detail string
+	Output string
+}
+
+// Error says who failed where and how.
+func (f *Fault) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "fault of plugin %s at %s: %s: %s", f.Plugin, f.Point, f.Kind, f.Detail)
+	if f.Digest != "" {
+		fmt.Fprintf(&b, " (module %s)", shortDigest(f.Digest))
+	}
+	if f.Output != "" {
+		fmt.Fprintf(&b, "; the guest's last output: %q", f.Output)
+	}
+	return b.String()
+}
+
+// shortDigest is enough of a digest to recognise it.
+func shortDigest(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
+
+// Policy is what a fault of a plugin means for the pod.
+type Policy uint8
+
+// The policies.
+const (
+	// Fail fails the attempt; the pod goes to the error backoff.
+	Fail Policy = iota
+	// Ignore goes on as if the plugin had no opinion.
+	Ignore
+)
+
+// DefaultPolicy returns the policy of a point that is not configured: what
+// decides whether a pod may run fails, what rates nodes is ignored.
+func DefaultPolicy(point abi.Point) Policy {
+	switch point {
+	case abi.PreScore, abi.Score, abi.Normalize, abi.Unreserve, abi.PostBind:
+		return Ignore
+	}
+	return Fail
+}

@@ -1,0 +1,58 @@
+package wasm
+
+import (
+	"context"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Guest is one instance of a plugin's code with a linear memory: a WebAssembly
+// instance, or the same plugin as native code. It belongs to one goroutine at a
+// time, and is not called again after an error.
+type Guest interface {
+	// Memory returns the linear memory; a view is stale after the next call.
+	Memory() []byte
+	// Alloc returns the address of size bytes for the host (ABI-2.4); 0 when there
+	// is no room.
+	Alloc(ctx context.Context, size uint32) (uint32, error)
+	// Configure hands over the configuration (ABI-2.3); false refuses it.
+	Configure(ctx context.Context, config []byte) (bool, error)
+	// Call calls a point's function and returns its result. An error is a trap.
+	Call(ctx context.Context, point abi.Point, call, lo, hi uint32) (uint32, error)
+	// Close frees the instance.
+	Close(ctx context.Context) error
+}
+
+// Factory makes guests of one module.
+type Factory interface {
+	// New makes a guest whose memory can hold a region of the given size besides
+	// its own. env is what its host functions work on.
+	New(ctx context.Context, region uint32, env *Env) (Guest, error)
+	// Exports reports whether the guest has the function of a point.
+	Exports(point abi.Point) bool
+	// Digest names the module; empty for native code.
+	Digest() string
+}
+
+// exportOf returns the name of a point's function; empty for a point that
+// version 1.0 does not have.
+func exportOf(point abi.Point) string {
+	switch point {
+	case abi.PreFilter:
+		return abi.ExportPreFilter
+	case abi.Filter:
+		return abi.ExportFilter
+	case abi.PreScore:
+		return abi.ExportPreScore
+	case abi.Score:
+		return abi.ExportScore
+	case abi.Normalize:
+		return abi.ExportNormalize
+	}
+	return ""
+}
+
+// points returns the points that a guest can have.
+func points() []abi.Point {
+	return []abi.Point{abi.PreFilter, abi.Filter, abi.PreScore, abi.Score, abi.Normalize}
+}

@@ -1,0 +1,80 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// envKey is the key under which a guest's context carries its Env.
+type envKey struct{}
+
+// hostModule makes the functions of ABI section 7 in a runtime. They work on the
+// Env of the context that the guest was called with.
+func hostModule(ctx context.Context, r wazero.Runtime) error {
+	i32 := api.ValueTypeI32
+	b := r.NewHostModuleBuilder(abi.HostModule)
+	b.NewFunctionBuilder().WithGoModuleFunction(hostFunc(hostLog), []api.ValueType{i32, i32, i32}, nil).Export(abi.HostLog)
+	b.NewFunctionBuilder().WithGoModuleFunction(hostFunc(hostStateGet), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export(abi.HostStateGet)
+	b.NewFunctionBuilder().WithGoModuleFunction(hostFunc(hostStateSet), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export(abi.HostStateSet)
+	_, err := b.Instantiate(ctx)
+	return err
+}
+
+// hostFunc adapts a function on Env and memory. A panic in it is a trap of the
+// guest, which is how bad addresses are reported (ABI-7.6).
+func hostFunc(f func(env *Env, m api.Memory, stack []uint64)) api.GoModuleFunction {
+	return api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
+		f(ctx.Value(envKey{}).(*Env), mod.Memory(), stack)
+	})
+}
+
+// badAddress is the panic value for memory that is not there.
+type badAddress struct {
+	function        string
+	address, length uint32
+}
+
+func (b badAddress) Error() string {
+	return fmt.Sprintf("%s.%s: %d bytes at %#x are out of bounds", abi.HostModule, b.function, b.length, b.address)
+}
+
+// read returns memory of the guest, which is stale after the call.
+func read(function string, m api.Memory, address, length uint64) []byte {
+	data, ok := m.Read(uint32(address), uint32(length))
+	if !ok {
+		panic(badAddress{function: function, address: uint32(address), length: uint32(length)})
+	}
+	return data
+}
+
+func hostLog(env *Env, m api.Memory, stack []uint64) {
+	length := min(uint32(stack[2]), abi.MaxLogText)
+	env.Log(int(int32(stack[0])), string(read(abi.HostLog, m, stack[1], uint64(length))))
+}
+
+func hostStateGet(env *Env, m api.Memory, stack []uint64) {
+	value, ok := env.StateGet(string(read(abi.HostStateGet, m, stack[0], stack[1])))
+	if !ok {
+		stack[0] = api.EncodeI32(-1)
+		return
+	}
+	buffer, capacity := stack[2], uint32(stack[3])
+	if uint64(len(value)) <= uint64(capacity) {
+		copy(read(abi.HostStateGet, m, buffer, uint64(len(value))), value)
+	}
+	stack[0] = api.EncodeI32(int32(len(value)))
+}
+
+func hostStateSet(env *Env, m api.Memory, stack []uint64) {
+	key := string(read(abi.HostStateSet, m, stack[0], stack[1]))
+	if env.StateSet(key, read(abi.HostStateSet, m, stack[2], stack[3])) {
+		stack[0] = 0
+	} else {
+		stack[0] = api.EncodeI32(-1)
+	}
+}

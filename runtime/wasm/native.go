@@ -1,0 +1,78 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// NativePlugin is a plugin of the Go SDK that runs as native code over a slice
+// as its linear memory: the twin of its module.
+type NativePlugin interface {
+	Memory() []byte
+	Alloc(size, align uint32) uint32
+	Configure(address, length uint32) int32
+	Call(export string, call, lo, hi uint32) int32
+	Exports() []string
+}
+
+// NativeFactory makes guests of native code.
+type NativeFactory struct {
+	make    func(env *Env) NativePlugin
+	exports map[string]bool
+}
+
+var _ Factory = (*NativeFactory)(nil)
+
+// NewNativeFactory returns a factory that calls make for each guest.
+func NewNativeFactory(make func(env *Env) NativePlugin) *NativeFactory {
+	f := &NativeFactory{make: make, exports: map[string]bool{}}
+	for _, name := range make(&Env{}).Exports() {
+		f.exports[name] = true
+	}
+	return f
+}
+
+// New implements Factory.
+func (f *NativeFactory) New(_ context.Context, _ uint32, env *Env) (Guest, error) {
+	return &nativeGuest{plugin: f.make(env)}, nil
+}
+
+// Exports implements Factory.
+func (f *NativeFactory) Exports(point abi.Point) bool { return f.exports[exportOf(point)] }
+
+// Digest implements Factory.
+func (f *NativeFactory) Digest() string { return "" }
+
+type nativeGuest struct{ plugin NativePlugin }
+
+func (g *nativeGuest) Memory() []byte { return g.plugin.Memory() }
+
+func (g *nativeGuest) Alloc(_ context.Context, size uint32) (uint32, error) {
+	return g.plugin.Alloc(size, abi.RegionAlign), nil
+}
+
+func (g *nativeGuest) Configure(ctx context.Context, config []byte) (ok bool, err error) {
+	defer recoverTrap(&err)
+	address, err := g.Alloc(ctx, uint32(len(config)))
+	if err != nil || address == 0 {
+		return false, err
+	}
+	copy(g.plugin.Memory()[address:], config)
+	return g.plugin.Configure(address, uint32(len(config))) == 0, nil
+}
+
+func (g *nativeGuest) Call(_ context.Context, point abi.Point, call, lo, hi uint32) (result uint32, err error) {
+	defer recoverTrap(&err)
+	return uint32(g.plugin.Call(exportOf(point), call, lo, hi)), nil
+}
+
+func (g *nativeGuest) Close(context.Context) error { return nil }
+
+// recoverTrap makes a panic of a native plugin what it would be in a module.
+func recoverTrap(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("panic: %v", r)
+	}
+}

@@ -1,0 +1,229 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Config is how a plugin is used.
+type Config struct {
+	// Name is the plugin's name in a profile.
+	Name string
+	// Config is the plugin's configuration as JSON, valid by the manifest's
+	// schema; empty means {}.
+	Config []byte
+	// Namespaces are those whose pods the plugin is for; none means all. It sees
+	// no pods of others, and has no opinion about them.
+	Namespaces []string
+	// Policies is what a fault means, for points that differ from DefaultPolicy.
+	Policies map[abi.Point]Policy
+	// Shards is in how many instances the nodes of a plugin of scope node are
+	// held at most, usually one a worker; 0 means 1.
+	Shards int
+	// VerifyEvery is after how many calls the columns are checked for writes by
+	// the guest: 1 for every call, 0 for never.
+	VerifyEvery int
+}
+
+// Deps is what a plugin works with.
+type Deps struct {
+	Factory  Factory
+	Manifest *wire.Manifest
+	Log      *slog.Logger // optional
+}
+
+// Plugin is a module in a profile: it has the shape of a native plugin. Its
+// points are those that the manifest declares.
+type Plugin struct {
+	config     Config
+	deps       Deps
+	info       plugin.Info
+	points     []abi.Point
+	projection *projection
+	normalize  string
+	sharded    bool
+
+	calls, faults atomic.Int64
+	hashSeed      maphash.Seed
+
+	// mu guards what follows, which changes at the first call of a cycle.
+	mu           sync.Mutex
+	cycle        cycleKey
+	cycleErr     error // of preparing it
+	faulted      bool  // a call of this cycle was faulted and ignored
+	dict         dictionary
+	encoder      podEncoder
+	record       []byte // of the cycle's pod
+	recordNumber uint64
+	room         capacities
+	shardCount   int
+	shards       []*shard
+	visible      []uint32 // scratch
+}
+
+// cycleKey tells one cycle from the next.
+type cycleKey struct {
+	pod        *state.Pod
+	snapshot   *state.Snapshot
+	generation uint64
+	seed       uint64
+}
+
+var (
+	_ plugin.PreFilter = (*Plugin)(nil)
+	_ plugin.Filter    = (*Plugin)(nil)
+	_ plugin.PreScore  = (*Plugin)(nil)
+	_ plugin.Score     = (*Plugin)(nil)
+	_ plugin.Normalize = (*Plugin)(nil)
+)
+
+// New returns the plugin after one guest has accepted the configuration.
+func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
+	if d.Factory == nil || d.Manifest == nil {
+		return nil, errors.New("wasm: Factory and Manifest are required")
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(c.Config) == 0 {
+		c.Config = []byte("{}")
+	}
+	for _, point := range d.Manifest.Declared() {
+		if !d.Factory.Exports(point) {
+			return nil, fmt.Errorf("plugin %s: the manifest declares %s, but %s is not exported", c.Name, point, exportOf(point))
+		}
+	}
+	var namespaces []string
+	if len(c.Namespaces) > 0 {
+		namespaces = c.Namespaces
+	}
+	p := &Plugin{config: c, deps: d, points: d.Manifest.Declared(), sharded: d.Manifest.Sharded(), hashSeed: maphash.MakeSeed()}
+	p.projection = newProjection(&d.Manifest.Reads, namespaces)
+	if p.normalize = wire.NormalizeNone; d.Manifest.Points.Score != nil && d.Manifest.Points.Score.Normalize != "" {
+		p.normalize = d.Manifest.Points.Score.Normalize
+	}
+	p.dict.begin()
+	p.encoder = podEncoder{p: p.projection, dict: &p.dict}
+	var err error
+	if p.info, err = infoOf(&c, &d); err != nil {
+		return nil, err
+	}
+	env := &Env{}
+	guest, err := p.start(ctx, 0, env)
+	if err != nil {
+		return nil, err
+	}
+	return p, guest.Close(ctx)
+}
+
+// start makes a guest and hands it the configuration.
+func (p *Plugin) start(ctx context.Context, region uint32, env *Env) (Guest, error) {
+	guest, err := p.deps.Factory.New(ctx, region, env)
+	if err != nil {
+		return nil, p.startError(err, env)
+	}
+	ok, err := guest.Configure(ctx, p.config.Config)
+	if err == nil && !ok {
+		err = errors.New("the plugin refuses its configuration")
+	}
+	if err != nil {
+		return nil, errors.Join(p.startError(err, env), guest.Close(ctx))
+	}
+	return guest, nil
+}
+
+func (p *Plugin) startError(err error, env *Env) error {
+	if out := env.log.String(); out != "" {
+		return fmt.Errorf("plugin %s: %w; it said: %s", p.config.Name, err, out)
+	}
+	return fmt.Errorf("plugin %s: %w", p.config.Name, err)
+}
+
+// infoOf translates a manifest.
+func infoOf(c *Config, d *Deps) (plugin.Info, error) {
+	m := d.Manifest
+	info := plugin.Info{
+		Name: c.Name, Digest: d.Factory.Digest(),
+		FilterScope: m.Scope(abi.Filter), ScoreScope: m.Scope(abi.Score),
+	}
+	for _, name := range m.Enforces {
+		f, ok := state.ParseFeature(name)
+		if !ok {
+			return info, fmt.Errorf("plugin %s: the manifest enforces %q, which is no feature that this host knows: %v", c.Name, name, state.FeatureNames())
+		}
+		info.Enforces |= f
+	}
+	for _, e := range m.Events {
+		event := state.ClusterEvent{Resource: state.EventResource(e.Resource)}
+		for _, name := range e.Actions {
+			action, ok := state.ParseAction(name)
+			if !ok {
+				return info, fmt.Errorf("plugin %s: the manifest registers action %q, which this host does not know", c.Name, name)
+			}
+			event.Action |= action
+		}
+		info.Events = append(info.Events, plugin.Event{ClusterEvent: event})
+	}
+	if len(info.Events) == 0 {
+		info.Events = []plugin.Event{{ClusterEvent: state.ClusterEvent{Resource: state.WildCardResource, Action: state.AllActions}}}
+	}
+	return info, nil
+}
+
+// Info implements plugin.Plugin.
+func (p *Plugin) Info() *plugin.Info { return &p.info }
+
+// Points returns the points of a profile at which the plugin can stand.
+func (p *Plugin) Points() []abi.Point {
+	return slices.DeleteFunc(slices.Clone(p.points), func(point abi.Point) bool { return point == abi.Normalize })
+}
+
+// Faults returns how often a guest of this plugin failed.
+func (p *Plugin) Faults() int64 { return p.faults.Load() }
+
+// Calls returns how often a guest of this plugin was called.
+func (p *Plugin) Calls() int64 { return p.calls.Load() }
+
+// BytesWritten returns how much was written into guest memory.
+func (p *Plugin) BytesWritten() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var n uint64
+	for _, s := range p.shards {
+		n += s.bytes
+	}
+	return n
+}
+
+// policy returns what a fault at a point means.
+func (p *Plugin) policy(point abi.Point) Policy {
+	if policy, ok := p.config.Policies[point]; ok {
+		return policy
+	}
+	return DefaultPolicy(point)
+}
+
+// Close frees the plugin's instances.
+func (p *Plugin) Close(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, s := range p.shards {
+		if s.guest != nil {
+			errs = append(errs, s.guest.Close(ctx))
+			s.guest = nil
+		}
+	}
+	return errors.Join(errs...)
+}

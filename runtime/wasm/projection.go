@@ -1,0 +1,203 @@
+package wasm
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// projection says which part of a snapshot a plugin sees: the columns that its
+// manifest declares, and nothing else. It is fixed for a plugin.
+type projection struct {
+	node, pods, pod map[string]bool
+	resources       []v1.ResourceName
+	nodeLabels      []string
+	nodeAnnotations []string
+	nodeConditions  []string
+	podLabels       []string
+	podAnnotations  []string
+	// namespaces are those whose pods the plugin may see, sorted; nil for all.
+	namespaces []string
+}
+
+func newProjection(reads *wire.ManifestReads, namespaces []string) *projection {
+	p := &projection{
+		node: setOf(reads.Node), pods: setOf(reads.Pods), pod: setOf(reads.Pod),
+		nodeLabels: reads.NodeLabels, nodeAnnotations: reads.NodeAnnotations, nodeConditions: reads.NodeConditions,
+		podLabels: reads.PodLabels, podAnnotations: reads.PodAnnotations,
+		namespaces: slices.Sorted(slices.Values(namespaces)),
+	}
+	for _, name := range reads.Resources {
+		p.resources = append(p.resources, v1.ResourceName(name))
+	}
+	return p
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// sees reports whether the plugin may see pods of a namespace.
+func (p *projection) sees(namespace string) bool {
+	if p.namespaces == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(p.namespaces, namespace)
+	return ok
+}
+
+// hasPods reports whether the plugin sees pods on nodes at all.
+func (p *projection) hasPods() bool { return p.node["pods"] }
+
+// capacities are the sizes for which a region is made, in rows and elements.
+type capacities struct {
+	rows, overlays, slots   uint32
+	names                   uint32 // bytes
+	labels, taints, ports   uint32
+	images, pods, podLabels uint32
+	strings, stringBytes    uint32
+	podRoom                 uint32 // bytes of a pod record
+}
+
+// Indices of tables in the layout.
+const (
+	nodesTable = iota
+	stringsTable
+	podsTable
+)
+
+// spec returns what a region with these capacities holds.
+func (p *projection) spec(c *capacities, base uint32) wire.LayoutSpec {
+	nodes := wire.TableSpec{ID: abi.TableNodes, Capacity: c.rows, Overlays: c.overlays, Base: base}
+	scalar := func(t *wire.TableSpec, declared bool, id abi.ColumnID, kind abi.Type) {
+		if declared {
+			t.Columns = append(t.Columns, wire.ColumnSpec{ID: id, Type: kind})
+		}
+	}
+	list := func(t *wire.TableSpec, declared bool, id abi.ColumnID, kind abi.Type, capacity uint32) {
+		if declared {
+			t.Columns = append(t.Columns, wire.ColumnSpec{ID: id, Type: abi.TypeSpan},
+				wire.ColumnSpec{ID: id + abi.ArenaOf, Type: kind, Capacity: max(1, capacity)})
+		}
+	}
+	each := func(t *wire.TableSpec, declared bool, n int, id abi.ColumnID, kind abi.Type) {
+		for arg := range uint32(n) {
+			if declared {
+				t.Columns = append(t.Columns, wire.ColumnSpec{ID: id, Arg: arg, Type: kind})
+			}
+		}
+	}
+	list(&nodes, p.node["name"], abi.NodeName, abi.TypeBytes, c.names)
+	scalar(&nodes, p.node["flags"], abi.NodeFlags, abi.TypeU8)
+	each(&nodes, p.node["allocatable"], len(p.resources), abi.NodeAllocatable, abi.TypeI64)
+	each(&nodes, p.node["requested"], len(p.resources), abi.NodeRequested, abi.TypeI64)
+	each(&nodes, p.node["nonZeroRequested"], 2, abi.NodeNonZeroRequested, abi.TypeI64)
+	list(&nodes, p.node["labels"], abi.NodeLabels, abi.TypePair, c.labels)
+	each(&nodes, true, len(p.nodeAnnotations), abi.NodeAnnotations, abi.TypeU32)
+	list(&nodes, p.node["taints"], abi.NodeTaints, abi.TypeTaint, c.taints)
+	list(&nodes, p.node["ports"], abi.NodePorts, abi.TypePort, c.ports)
+	list(&nodes, p.node["images"], abi.NodeImages, abi.TypeImage, c.images)
+	each(&nodes, true, len(p.nodeConditions), abi.NodeConditions, abi.TypeU8)
+	list(&nodes, p.hasPods(), abi.NodePods, abi.TypeU32, c.pods)
+	scalar(&nodes, p.node["generation"], abi.NodeGenerations, abi.TypeU64)
+	each(&nodes, true, len(p.nodeLabels), abi.NodeLabel, abi.TypeU32)
+
+	strings := wire.TableSpec{ID: abi.TableStrings, Capacity: c.strings}
+	list(&strings, true, abi.StringBytes, abi.TypeBytes, c.stringBytes)
+
+	tables := []wire.TableSpec{nodes, strings}
+	if p.hasPods() {
+		pods := wire.TableSpec{ID: abi.TablePods, Capacity: c.slots}
+		scalar(&pods, p.pods["namespace"], abi.PodNamespace, abi.TypeU32)
+		scalar(&pods, p.pods["priority"], abi.PodPriority, abi.TypeI32)
+		each(&pods, p.pods["requests"], len(p.resources), abi.PodRequests, abi.TypeI64)
+		list(&pods, p.pods["labels"], abi.PodLabels, abi.TypePair, c.podLabels)
+		each(&pods, true, len(p.podAnnotations), abi.PodAnnotations, abi.TypeU32)
+		scalar(&pods, p.pods["owner"], abi.PodOwner, abi.TypeU32)
+		each(&pods, true, len(p.podLabels), abi.PodLabel, abi.TypeU32)
+		scalar(&pods, p.pods["flags"], abi.PodFlags, abi.TypeU8)
+		tables = append(tables, pods)
+	}
+	return wire.LayoutSpec{Tables: tables, PodRoom: c.podRoom}
+}
+
+// columns are the places of a layout's columns, nil where one is not declared.
+type columns struct {
+	name, labels, taints, ports, images, pods list
+	flags, generation                         *wire.ColumnLayout
+	allocatable, requested, nonZero           []*wire.ColumnLayout // by resource
+	annotations, conditions, label            []*wire.ColumnLayout // by key
+
+	podNamespace, podPriority, podOwner, podFlags *wire.ColumnLayout
+	podRequests, podAnnotations, podLabel         []*wire.ColumnLayout
+	podLabels                                     list
+
+	strings list
+}
+
+// list is a column of spans and its arena.
+type list struct{ spans, arena *wire.ColumnLayout }
+
+func findColumns(l *wire.Layout) *columns {
+	at := func(table int, id abi.ColumnID) (out []*wire.ColumnLayout) {
+		if table >= len(l.Tables) {
+			return nil
+		}
+		for i := range l.Tables[table].Columns {
+			if c := &l.Tables[table].Columns[i]; c.ID == id {
+				out = append(out, c)
+			}
+		}
+		return out
+	}
+	one := func(table int, id abi.ColumnID) *wire.ColumnLayout {
+		if found := at(table, id); len(found) > 0 {
+			return found[0]
+		}
+		return nil
+	}
+	both := func(table int, id abi.ColumnID) list { return list{one(table, id), one(table, id+abi.ArenaOf)} }
+	return &columns{
+		name: both(nodesTable, abi.NodeName), labels: both(nodesTable, abi.NodeLabels),
+		taints: both(nodesTable, abi.NodeTaints), ports: both(nodesTable, abi.NodePorts),
+		images: both(nodesTable, abi.NodeImages), pods: both(nodesTable, abi.NodePods),
+		flags: one(nodesTable, abi.NodeFlags), generation: one(nodesTable, abi.NodeGenerations),
+		allocatable: at(nodesTable, abi.NodeAllocatable), requested: at(nodesTable, abi.NodeRequested),
+		nonZero: at(nodesTable, abi.NodeNonZeroRequested), annotations: at(nodesTable, abi.NodeAnnotations),
+		conditions: at(nodesTable, abi.NodeConditions), label: at(nodesTable, abi.NodeLabel),
+		podNamespace: one(podsTable, abi.PodNamespace), podPriority: one(podsTable, abi.PodPriority),
+		podOwner: one(podsTable, abi.PodOwner), podFlags: one(podsTable, abi.PodFlags),
+		podRequests: at(podsTable, abi.PodRequests), podAnnotations: at(podsTable, abi.PodAnnotations),
+		podLabel: at(podsTable, abi.PodLabel), podLabels: both(podsTable, abi.PodLabels),
+		strings: both(stringsTable, abi.StringBytes),
+	}
+}
+
+// size returns the bytes of each column for messages, the largest first.
+func size(l *wire.Layout) string {
+	type entry struct {
+		table abi.TableID
+		id    abi.ColumnID
+		bytes uint64
+	}
+	var all []entry
+	for _, t := range l.Tables {
+		for _, c := range t.Columns {
+			all = append(all, entry{t.ID, c.ID, uint64(c.Elements) * uint64(c.Type.Size())})
+		}
+	}
+	slices.SortFunc(all, func(a, b entry) int { return int(int64(b.bytes) - int64(a.bytes)) })
+	out := ""
+	for _, e := range all[:min(3, len(all))] {
+		out += fmt.Sprintf(" table %d column %d: %d bytes;", e.table, e.id, e.bytes)
+	}
+	return out
+}

@@ -1,0 +1,320 @@
+package wasm
+
+import (
+	"encoding/binary"
+
+	"k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// writeRow writes a row of the snapshot to a local row, as far as it changed.
+func (s *shard) writeRow(snap *state.Snapshot, row, local uint32) error {
+	t := &snap.Nodes
+	for uint32(len(s.objectGeneration)) <= local {
+		s.objectGeneration = append(s.objectGeneration, 0)
+		s.podsGeneration = append(s.podsGeneration, 0)
+	}
+	moved := s.objectGeneration[local] != t.ObjectGeneration[row]
+	if moved {
+		if err := s.writeObject(snap, row, local); err != nil {
+			return err
+		}
+		s.objectGeneration[local] = t.ObjectGeneration[row]
+	}
+	if moved || s.podsGeneration[local] != t.PodsGeneration[row] {
+		if err := s.writePods(snap, row, local); err != nil {
+			return err
+		}
+		s.podsGeneration[local] = t.PodsGeneration[row]
+	}
+	if s.cols.generation != nil {
+		s.u64(s.cols.generation, local, max(t.ObjectGeneration[row], t.PodsGeneration[row]))
+	}
+	return nil
+}
+
+// writeObject writes what comes from the node object.
+func (s *shard) writeObject(snap *state.Snapshot, row, local uint32) error {
+	t, c, p, d := &snap.Nodes, s.cols, s.plug.projection, &s.plug.dict
+	node := t.Node[row]
+	if c.flags != nil {
+		s.u8(c.flags, local, t.Flags[row])
+	}
+	for i, column := range c.allocatable {
+		s.u64(column, local, uint64(resourceValue(snap, p.resources[i], row, true)))
+	}
+	for i, column := range c.label {
+		key := snap.Strings.Lookup(p.nodeLabels[i])
+		s.u32(column, local, d.of(t.Labels.Key(key).At(row)))
+	}
+	for i, column := range c.annotations {
+		s.u32(column, local, s.optional(node.Object.Annotations, p.nodeAnnotations[i]))
+	}
+	for i, column := range c.conditions {
+		s.u8(column, local, condition(node.Object, p.nodeConditions[i]))
+	}
+	if c.name.spans != nil {
+		out, err := s.span(c.name, &s.names, local, uint32(len(node.Name)))
+		if err != nil {
+			return err
+		}
+		copy(out, node.Name)
+	}
+	if c.labels.spans != nil {
+		if err := s.writePairs(c.labels, &s.labels, local, t.Labels.Row(row)); err != nil {
+			return err
+		}
+	}
+	if c.taints.spans != nil {
+		taints := t.TaintSets[t.TaintSet[row]]
+		out, err := s.span(c.taints, &s.taints, local, uint32(len(taints)))
+		if err != nil {
+			return err
+		}
+		for i, taint := range taints {
+			put(out[12*i:], d.of(taint.Key), d.of(taint.Value), uint32(taint.Effect))
+		}
+	}
+	if c.images.spans != nil {
+		images := t.Images.Row(row)
+		out, err := s.span(c.images, &s.images, local, uint32(len(images)))
+		if err != nil {
+			return err
+		}
+		for i, image := range images {
+			put(out[16*i:], d.of(image.Name), 0, uint32(image.Size), uint32(image.Size>>32))
+		}
+	}
+	return nil
+}
+
+// writePods writes what comes from the row's pods.
+func (s *shard) writePods(snap *state.Snapshot, row, local uint32) error {
+	t, c, p, d := &snap.Nodes, s.cols, s.plug.projection, &s.plug.dict
+	for i, column := range c.requested {
+		s.u64(column, local, uint64(resourceValue(snap, p.resources[i], row, false)))
+	}
+	if len(c.nonZero) > 0 {
+		s.u64(c.nonZero[0], local, uint64(t.NonZeroCPU[row]))
+		s.u64(c.nonZero[1], local, uint64(t.NonZeroMemory[row]))
+	}
+	if c.ports.spans != nil {
+		ports := t.Ports.Row(row)
+		out, err := s.span(c.ports, &s.ports, local, uint32(len(ports)))
+		if err != nil {
+			return err
+		}
+		for i, port := range ports {
+			put(out[8*i:], d.of(port.IP), uint32(port.Port)|uint32(port.Protocol)<<16)
+		}
+	}
+	if c.pods.spans == nil {
+		return nil
+	}
+	visible := s.plug.visible[:0]
+	for _, slot := range t.Pods.Row(row) {
+		if p.sees(snap.Pods.Pod[slot].Namespace) {
+			visible = append(visible, slot)
+			if err := s.fillSlot(snap, slot); err != nil {
+				return err
+			}
+		}
+	}
+	s.plug.visible = visible
+	out, err := s.span(c.pods, &s.pods, local, uint32(len(visible)))
+	if err != nil {
+		return err
+	}
+	for i, slot := range visible {
+		put(out[4*i:], slot)
+	}
+	return nil
+}
+
+// clearRow empties a local row whose node is gone. Arenas keep stale elements of
+// declared columns, which no span covers.
+func (s *shard) clearRow(local uint32) {
+	for i := range s.layout.Tables[nodesTable].Columns {
+		if c := &s.layout.Tables[nodesTable].Columns[i]; c.Capacity == 0 {
+			size := uint32(c.Type.Size())
+			clear(s.mem[c.Data+local*size : c.Data+(local+1)*size])
+			s.bytes += uint64(size)
+		}
+	}
+	for _, a := range []*arena{&s.names, &s.labels, &s.taints, &s.ports, &s.images, &s.pods} {
+		if int(local) < len(a.spans) {
+			a.spans[local] = wire.Span{}
+		}
+	}
+	if int(local) < len(s.objectGeneration) {
+		s.objectGeneration[local], s.podsGeneration[local] = 0, 0
+	}
+}
+
+// writeSlot brings a slot of the pods table up to date: filled if its pod is on a
+// node of this shard and may be seen, empty otherwise.
+func (s *shard) writeSlot(snap *state.Snapshot, slot uint32) error {
+	if pod := snap.Pods.Pod[slot]; pod != nil && s.plug.projection.sees(pod.Namespace) {
+		if row, ok := snap.Row(pod.NodeName()); ok && s.holds(row) {
+			return s.fillSlot(snap, slot)
+		}
+	}
+	if int(slot) < len(s.slotGeneration) && s.slotGeneration[slot] != 0 {
+		s.clearSlot(slot)
+	}
+	return nil
+}
+
+// fillSlot writes a pod if the slot holds another generation.
+func (s *shard) fillSlot(snap *state.Snapshot, slot uint32) error {
+	if slot >= s.layout.Tables[podsTable].Capacity {
+		return errNoRoom
+	}
+	for uint32(len(s.slotGeneration)) <= slot {
+		s.slotGeneration = append(s.slotGeneration, 0)
+	}
+	generation := snap.Pods.Generation(slot)
+	if s.slotGeneration[slot] == generation && generation != 0 {
+		return nil
+	}
+	pod, c, p, d := snap.Pods.Pod[slot], s.cols, s.plug.projection, &s.plug.dict
+	if c.podNamespace != nil {
+		s.u32(c.podNamespace, slot, d.of(snap.Pods.Namespace[slot]))
+	}
+	if c.podPriority != nil {
+		s.u32(c.podPriority, slot, uint32(pod.Priority))
+	}
+	for i, column := range c.podRequests {
+		s.u64(column, slot, uint64(requested(&pod.Requests, p.resources[i])))
+	}
+	for i, column := range c.podAnnotations {
+		s.u32(column, slot, s.optional(pod.Object.Annotations, p.podAnnotations[i]))
+	}
+	for i, column := range c.podLabel {
+		s.u32(column, slot, s.optional(pod.Object.Labels, p.podLabels[i]))
+	}
+	if c.podOwner != nil {
+		s.u32(c.podOwner, slot, s.owner(pod.Object))
+	}
+	if c.podFlags != nil {
+		var flags uint8
+		if pod.Object.DeletionTimestamp != nil {
+			flags |= abi.PodTerminating
+		}
+		s.u8(c.podFlags, slot, flags)
+	}
+	if c.podLabels.spans != nil {
+		if err := s.writePairs(c.podLabels, &s.podLabels, slot, snap.Pods.Labels.Row(slot)); err != nil {
+			return err
+		}
+	}
+	s.slotGeneration[slot] = generation
+	return nil
+}
+
+// clearSlot empties a slot, so that nothing of its pod stays behind.
+func (s *shard) clearSlot(slot uint32) {
+	t := &s.layout.Tables[podsTable]
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Capacity == 0 {
+			size := uint32(c.Type.Size())
+			clear(s.mem[c.Data+slot*size : c.Data+(slot+1)*size])
+			s.bytes += uint64(size)
+		}
+	}
+	if l := s.cols.podLabels; l.spans != nil && int(slot) < len(s.podLabels.spans) {
+		span := s.podLabels.spans[slot]
+		clear(s.mem[l.arena.Data+8*span.Start : l.arena.Data+8*(span.Start+span.Cap)])
+		s.podLabels.spans[slot].Len = 0
+	}
+	s.slotGeneration[slot] = 0
+}
+
+// writePairs writes labels, whose ids are the host's.
+func (s *shard) writePairs(l list, a *arena, row uint32, pairs []wire.Pair) error {
+	out, err := s.span(l, a, row, uint32(len(pairs)))
+	if err != nil {
+		return err
+	}
+	for i, pair := range pairs {
+		put(out[8*i:], s.plug.dict.of(pair.Key), s.plug.dict.of(pair.Value))
+	}
+	return nil
+}
+
+// optional returns the id of a map's value, 0 for a key that is not there.
+func (s *shard) optional(m map[string]string, key string) uint32 {
+	if value, ok := m[key]; ok {
+		return s.plug.dict.Intern(value)
+	}
+	return 0
+}
+
+func (s *shard) owner(pod *v1.Pod) uint32 {
+	if name := ownerOf(pod); name != "" {
+		return s.plug.dict.Intern(name)
+	}
+	return 0
+}
+
+// ownerOf returns "Kind/name" of the controlling owner; empty for none.
+func ownerOf(pod *v1.Pod) string {
+	for i := range pod.OwnerReferences {
+		if r := &pod.OwnerReferences[i]; r.Controller != nil && *r.Controller {
+			return r.Kind + "/" + r.Name
+		}
+	}
+	return ""
+}
+
+func condition(node *v1.Node, kind string) uint8 {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; string(c.Type) == kind {
+			switch c.Status {
+			case v1.ConditionTrue:
+				return 1
+			case v1.ConditionFalse:
+				return 2
+			}
+			return 3
+		}
+	}
+	return 0
+}
+
+// resourceValue returns what a row has or what is requested of a resource.
+func resourceValue(snap *state.Snapshot, name v1.ResourceName, row uint32, allocatable bool) int64 {
+	i := snap.ResourceIndex(name)
+	if i < 0 {
+		return 0
+	}
+	if allocatable {
+		return snap.Nodes.Resources[i].Allocatable[row]
+	}
+	return snap.Nodes.Resources[i].Requested[row]
+}
+
+// requested returns what a pod requests of a resource.
+func requested(r *state.Resources, name v1.ResourceName) int64 {
+	switch name {
+	case v1.ResourceCPU:
+		return r.MilliCPU
+	case v1.ResourceMemory:
+		return r.Memory
+	case v1.ResourceEphemeralStorage:
+		return r.EphemeralStorage
+	case v1.ResourcePods:
+		return r.Pods
+	}
+	return r.Scalar(name)
+}
+
+// put writes u32s one after the other.
+func put(out []byte, values ...uint32) {
+	for i, v := range values {
+		binary.LittleEndian.PutUint32(out[4*i:], v)
+	}
+}
