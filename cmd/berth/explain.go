@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
@@ -16,18 +18,25 @@ import (
 // explain prints how the last try of one pod went: the nodes that were rejected,
 // grouped by reason, and the scores of the best ones.
 func (p *printer) explain(pod types.NamespacedName, e *sim.Explanation) {
+	is := func(now, before string) string {
+		if e.Left {
+			return before
+		}
+		return now
+	}
 	switch a := e.Attempt; {
 	case a == nil:
-		p.printf("%s was not tried: %s.\n", pod, cmp.Or(strings.TrimSuffix(e.Message, "."), "it left before its turn"))
+		p.text("%s was not tried: %s.", pod, strings.TrimSuffix(e.Message, "."))
 		return
 	case e.Node != "":
-		p.printf("%s is on %s, placed at try %d by profile %s: %d of %s feasible, %d looked at.\n\n",
-			pod, e.Node, a.Try, a.Profile, a.Feasible, count(a.Nodes, "node"), a.Evaluated)
+		p.text("%s %s %s, placed at try %d by profile %s: %d of %s feasible, %d looked at.",
+			pod, is("is on", "was on"), e.Node, e.FailedTries+1, a.Profile, a.Feasible, count(a.Nodes, "node"), a.Evaluated)
 	default:
-		p.printf("%s is pending after %s by profile %s:\n%s\n\n", pod, count(a.Try, "try"), a.Profile, e.Message)
+		p.text("%s %s after %s by profile %s:\n%s", pod, is("is pending", "was pending when it left,"), count(e.FailedTries, "try"), a.Profile, e.Message)
 	}
+	p.printf("\n")
 	p.rejections(e.Attempt.Rejections)
-	p.scores(e.Attempt.Candidates)
+	p.scores(e.Attempt)
 }
 
 func (p *printer) rejections(rejections []report.Rejection) {
@@ -36,37 +45,109 @@ func (p *printer) rejections(rejections []report.Rejection) {
 	}
 	sorted := slices.Clone(rejections)
 	slices.SortStableFunc(sorted, func(a, b report.Rejection) int { return cmp.Compare(len(b.Nodes), len(a.Nodes)) })
+	columns := []column{
+		{head: "NODES", numbers: true}, {head: "REJECTED BY"}, {head: "REASON", least: 18}, {head: "EVICTING PODS"}, {head: "NAMES", least: 16},
+	}
 	rows := make([]table.Row, 0, len(sorted))
 	for _, r := range sorted {
-		rows = append(rows, table.Row{len(r.Nodes), r.Plugin, strings.Join(r.Reasons, ", "), r.Code.String(), some(r.Nodes, ", ")})
+		rows = append(rows, table.Row{len(r.Nodes), r.Plugin, strings.Join(r.Reasons, ", "), eviction(r.Code), some(r.Nodes, ", ")})
 	}
-	p.table(table.Row{"NODES", "REJECTED BY", "REASON", "STATUS", "NAMES"}, rows, 1)
+	if tableWidth(fit(columns, rows, p.width)) > p.width {
+		columns[3].head = "EVICTING\nPODS"
+	}
+	p.table(columns, rows)
+}
+
+// eviction says in words what a verdict means for preemption.
+func eviction(code abi.Code) string {
+	switch code {
+	case abi.Unschedulable:
+		return "may help"
+	case abi.UnschedulableAndUnresolvable:
+		return "no help"
+	}
+	return code.String()
 }
 
 // scores prints a column a plugin: the weighted score, and in brackets the raw
-// one where normalising or weighting changed it.
-func (p *printer) scores(candidates []report.Candidate) {
-	if len(candidates) == 0 || len(candidates[0].Scores) == 0 {
+// one where normalising or weighting changed it. If that is too wide, plugins
+// that tell none of the nodes apart get a line of their own.
+func (p *printer) scores(a *report.Attempt) {
+	best := a.Candidates
+	if len(best) == 0 || len(best[0].Scores) == 0 {
 		return
 	}
-	header := table.Row{"NODE", "TOTAL"}
-	numbers := []int{2}
-	for i, s := range candidates[0].Scores {
-		header = append(header, s.Plugin)
-		numbers = append(numbers, i+3)
+	shown := make([]int, len(best[0].Scores))
+	for i := range shown {
+		shown[i] = i
 	}
-	rows := make([]table.Row, 0, len(candidates))
-	for _, c := range candidates {
-		row := table.Row{c.Node, c.Total}
-		for _, s := range c.Scores {
-			cell := fmt.Sprint(s.Weighted)
-			if s.Raw != s.Weighted {
-				cell += fmt.Sprintf(" (%d)", s.Raw)
+	columns, rows := scoreTable(best, shown, false)
+	var alike []string
+	if p.tooWide(columns, rows) {
+		columns, rows = scoreTable(best, shown, true)
+	}
+	if p.tooWide(columns, rows) {
+		shown = slices.DeleteFunc(shown, func(i int) bool {
+			first := best[0].Scores[i]
+			for _, c := range best {
+				if c.Scores[i] != first {
+					return false
+				}
 			}
-			row = append(row, cell)
+			alike = append(alike, first.Plugin+" "+score(first))
+			return true
+		})
+		columns, rows = scoreTable(best, shown, true)
+	}
+	p.text("The best %d of %s by weighted score (raw score in brackets where it differs), the chosen one first:", len(best), count(a.Feasible, "feasible node"))
+	p.printf("\n")
+	p.table(columns, rows)
+	if len(alike) > 0 {
+		p.text("All of them have %s.", strings.Join(alike, ", "))
+		p.printf("\n")
+	}
+}
+
+func (p *printer) tooWide(columns []column, rows []table.Row) bool {
+	return tableWidth(natural(columns, rows)) > p.width
+}
+
+// scoreTable makes the columns of the plugins with the given indices; narrow ones
+// have names broken into words.
+func scoreTable(best []report.Candidate, shown []int, narrow bool) (columns []column, rows []table.Row) {
+	columns = []column{{head: "NODE", least: 16}, {head: "TOTAL", numbers: true}}
+	for _, i := range shown {
+		name := best[0].Scores[i].Plugin
+		if narrow {
+			name = words(name)
+		}
+		columns = append(columns, column{head: name, numbers: true})
+	}
+	for _, c := range best {
+		row := table.Row{c.Node, c.Total}
+		for _, i := range shown {
+			row = append(row, score(c.Scores[i]))
 		}
 		rows = append(rows, row)
 	}
-	p.printf("Best nodes by weighted score (raw score in brackets):\n\n")
-	p.table(header, rows, numbers...)
+	return columns, rows
+}
+
+func score(s report.Score) string {
+	if s.Raw == s.Weighted {
+		return fmt.Sprint(s.Weighted)
+	}
+	return fmt.Sprintf("%d (%d)", s.Weighted, s.Raw)
+}
+
+// words puts each word of a CamelCase name on a line of its own.
+func words(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte('\n')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }

@@ -3,7 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
+
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
@@ -44,27 +45,30 @@ func (o *inputOptions) check() error {
 	return errors.Join(errs...)
 }
 
-// load reads the input into a simulation.
-func (o *inputOptions) load(c *sim.Config, seed int64, stderr io.Writer) error {
+// load reads the input into a simulation and returns what may not be meant.
+func (o *inputOptions) load(c *sim.Config, seed int64) ([]input.Warning, error) {
 	if o.trace != "" {
 		t, err := input.LoadTrace(o.trace, o.nodes, o.pods, input.TraceOptions{
 			Seed: seed, Inflate: o.inflate, Shuffle: o.shuffle, Departures: o.departures,
 		})
 		if err != nil {
-			return err
+			return nil, unreadable(unreadable(err, "nodes", o.nodes), "pods", o.pods)
 		}
 		c.Nodes, c.Arrivals = t.Nodes, t.Arrivals
 		c.Assembly.Rank = func(node string) uint64 { return t.NodeRank[node] }
-		return nil
+		return nil, nil
 	}
 	objects, err := input.LoadCluster(o.cluster)
 	if err != nil {
-		return err
-	}
-	for _, warning := range objects.Warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", warning)
+		return nil, err
 	}
 	c.Nodes = objects.Nodes
+	c.Where = func(pod *v1.Pod) string {
+		if source, ok := objects.Source(pod); ok {
+			return source.String()
+		}
+		return ""
+	}
 	for _, pod := range objects.Pods {
 		if pod.Spec.NodeName != "" {
 			c.Bound = append(c.Bound, pod)
@@ -72,5 +76,5 @@ func (o *inputOptions) load(c *sim.Config, seed int64, stderr io.Writer) error {
 			c.Arrivals = append(c.Arrivals, input.Arrival{Pod: pod})
 		}
 	}
-	return nil
+	return objects.Warnings, nil
 }

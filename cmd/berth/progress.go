@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -9,38 +10,63 @@ import (
 	"golang.org/x/term"
 )
 
+// A run that is over before showAfter shows no bar; one that goes on redraws it
+// at most every redrawEvery.
+const (
+	showAfter   = 700 * time.Millisecond
+	redrawEvery = 100 * time.Millisecond
+)
+
 // progress is a bar on a terminal; it shows only when a run takes its time.
 type progress struct {
-	bar *progressbar.ProgressBar // nil when there is nobody to look at it
+	bar          *progressbar.ProgressBar
+	start, drawn time.Time
 }
 
-// newProgress returns a bar of n pods if w is a terminal.
+// newProgress returns a bar of n pods; nil if w is no terminal, and nobody would
+// see it.
 func newProgress(w io.Writer, n int) *progress {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return &progress{}
+		return nil
 	}
-	return &progress{bar: progressbar.NewOptions(n,
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription("scheduling"),
-		progressbar.OptionSetItsString("pods"),
-		progressbar.OptionShowIts(),
-		progressbar.OptionShowCount(),
-		progressbar.OptionSetRenderBlankState(false),
-		progressbar.OptionThrottle(500*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-	)}
+	return &progress{bar: newBar(w, n, width(w)), start: time.Now()}
 }
 
 func (p *progress) set(done int) {
-	if p.bar != nil {
-		_ = p.bar.Set(done) // a bar that cannot be drawn is no reason to stop
+	if p == nil {
+		return
 	}
+	now := time.Now()
+	if now.Sub(p.start) < showAfter || now.Sub(p.drawn) < redrawEvery {
+		return
+	}
+	p.drawn = now
+	// The bar's own rate leaves out the time before it was drawn first.
+	p.bar.Describe(fmt.Sprintf("scheduling %.0f pods/s", float64(done)/now.Sub(p.start).Seconds()))
+	_ = p.bar.Set(done) // a bar that cannot be drawn is no reason to stop
 }
 
+// beside is how many characters stand beside the bar, such as
+// "scheduling 100000 pods/s 100% || (1000000/1000000) ".
+const beside = 52
+
+func newBar(w io.Writer, total, width int) *progressbar.ProgressBar {
+	return progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetWidth(min(max(width-beside, 5), 40)),
+		progressbar.OptionSetDescription("scheduling"),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetRenderBlankState(false),
+		progressbar.OptionClearOnFinish(),
+	)
+}
+
+// close takes the bar away.
 func (p *progress) close() {
-	if p.bar != nil {
-		_ = p.bar.Finish()
+	if p != nil && !p.drawn.IsZero() {
 		_ = p.bar.Clear()
 	}
 }

@@ -4,29 +4,23 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-	"k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
-// Limits of the readable output; JSON has everything.
-const (
-	maxGroups    = 20 // groups of pending pods
-	namesInGroup = 3  // pods or nodes named in a group
-	textWidth    = 90 // of messages in tables, in characters
-)
-
-// printer writes and keeps the first error.
+// printer writes lines of at most width characters, where that is possible, and
+// keeps the first error.
 type printer struct {
-	w   io.Writer
-	err error
+	w     io.Writer
+	width int
+	err   error
 }
 
 func (p *printer) printf(format string, args ...any) {
@@ -35,36 +29,18 @@ func (p *printer) printf(format string, args ...any) {
 	}
 }
 
-// table prints rows under a header, columns of numbers aligned to the right.
-func (p *printer) table(header table.Row, rows []table.Row, numbers ...int) {
-	t := table.NewWriter()
-	style := table.StyleLight
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	style.Format.Header = text.FormatDefault
-	t.SetStyle(style)
-	configs := make([]table.ColumnConfig, len(header))
-	for i := range header {
-		configs[i] = table.ColumnConfig{Number: i + 1, WidthMax: textWidth, WidthMaxEnforcer: text.WrapSoft}
-		if slices.Contains(numbers, i+1) {
-			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
-		}
-	}
-	t.SetColumnConfigs(configs)
-	t.AppendHeader(header)
-	t.AppendRows(rows)
-	for _, line := range strings.Split(t.Render(), "\n") {
-		p.printf("%s\n", strings.TrimRight(line, " "))
-	}
-	p.printf("\n")
+// text prints a paragraph.
+func (p *printer) text(format string, args ...any) {
+	p.printf("%s\n", wrap(fmt.Sprintf(format, args...), p.width))
 }
 
 // render prints a result for people.
-func render(w io.Writer, r *sim.Result, explain types.NamespacedName) error {
-	p := &printer{w: w}
+func render(w io.Writer, width int, r *sim.Result, explain types.NamespacedName) error {
+	p := &printer{w: w, width: width}
 	s := r.Summary
-	p.printf("Placed %d of %s on %s with %s in %s (%.0f pods/s).\n\n",
+	p.text("Placed %d of %s on %s with %s in %s (%.0f pods/s).",
 		s.Scheduled, count(s.Pods, "pod"), count(s.Nodes, "node"), count(int(s.Attempts), "attempt"), seconds(s.Seconds), s.PodsPerSecond)
+	p.printf("\n")
 	p.usage(r.Usage)
 	p.pending(r.Unschedulable)
 	p.plugins(r.Plugins)
@@ -75,11 +51,17 @@ func render(w io.Writer, r *sim.Result, explain types.NamespacedName) error {
 }
 
 func (p *printer) usage(usage []sim.Usage) {
-	rows := make([]table.Row, 0, len(usage))
-	peak := false
-	for _, u := range usage {
-		peak = peak || u.Peak != u.Requested
+	if len(usage) == 0 {
+		return
 	}
+	peak := slices.ContainsFunc(usage, func(u sim.Usage) bool { return u.Peak != u.Requested })
+	columns := []column{
+		{head: "RESOURCE"}, {head: "ALLOCATABLE", numbers: true}, {head: "REQUESTED", numbers: true}, {head: "SHARE", numbers: true},
+	}
+	if peak {
+		columns = append(columns, column{head: "AT PEAK", numbers: true})
+	}
+	rows := make([]table.Row, 0, len(usage))
 	for _, u := range usage {
 		row := table.Row{u.Resource, amount(u.Resource, u.Allocatable), amount(u.Resource, u.Requested), share(u.Requested, u.Allocatable)}
 		if peak {
@@ -87,47 +69,13 @@ func (p *printer) usage(usage []sim.Usage) {
 		}
 		rows = append(rows, row)
 	}
-	header := table.Row{"RESOURCE", "ALLOCATABLE", "REQUESTED", "SHARE"}
-	if peak {
-		header = append(header, "AT PEAK")
-	}
-	p.table(header, rows, 2, 3, 4, 5)
-}
-
-// pending prints the pods that were not placed, those with equal messages
-// together, the largest group first.
-func (p *printer) pending(pods []sim.Pending) {
-	if len(pods) == 0 {
-		return
-	}
-	groups := make(map[string][]string)
-	for _, pod := range pods {
-		groups[pod.Message] = append(groups[pod.Message], pod.Namespace+"/"+pod.Pod)
-	}
-	messages := make([]string, 0, len(groups))
-	for message := range groups {
-		messages = append(messages, message)
-	}
-	slices.SortFunc(messages, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(groups[b]), len(groups[a])), cmp.Compare(groups[a][0], groups[b][0]))
-	})
-	var rows []table.Row
-	rest := 0
-	for i, message := range messages {
-		if i >= maxGroups {
-			rest += len(groups[message])
-			continue
-		}
-		rows = append(rows, table.Row{len(groups[message]), some(groups[message], "\n"), message})
-	}
-	p.printf("%s not placed:\n\n", count(len(pods), "pod"))
-	p.table(table.Row{"PODS", "NAMES", "WHY"}, rows, 1)
-	if rest > 0 {
-		p.printf("… and %s for %d other reasons; -o json lists all.\n\n", count(rest, "pod"), len(messages)-maxGroups)
-	}
+	p.table(columns, rows)
 }
 
 func (p *printer) plugins(plugins []sim.PluginUsage) {
+	if len(plugins) == 0 {
+		return
+	}
 	total := 0.0
 	profiles := make(map[string]bool)
 	for _, u := range plugins {
@@ -136,31 +84,47 @@ func (p *printer) plugins(plugins []sim.PluginUsage) {
 	}
 	sorted := slices.Clone(plugins)
 	slices.SortStableFunc(sorted, func(a, b sim.PluginUsage) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	columns := []column{
+		{head: "PLUGIN"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true},
+		{head: "TIME", numbers: true}, {head: "SHARE", numbers: true},
+	}
+	if len(profiles) > 1 {
+		columns = slices.Insert(columns, 0, column{head: "PROFILE", least: 10})
+	}
 	rows := make([]table.Row, 0, len(sorted))
 	for _, u := range sorted {
-		name := u.Name
+		row := table.Row{u.Name, u.Calls, u.Rows, seconds(u.Seconds), percent(u.Seconds, total)}
 		if len(profiles) > 1 {
-			name = u.Profile + "/" + name
+			row = slices.Insert(row, 0, any(u.Profile))
 		}
-		rows = append(rows, table.Row{name, u.Calls, u.Rows, seconds(u.Seconds), percent(u.Seconds, total)})
+		rows = append(rows, row)
 	}
-	p.table(table.Row{"PLUGIN", "CALLS", "ROWS", "TIME", "SHARE"}, rows, 2, 3, 4, 5)
+	p.table(columns, rows)
 }
 
 // count is a number and a noun.
 func count(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// namesInGroup is how many pods or nodes of a group are named; JSON has all.
+const namesInGroup = 3
+
+// noBreak is a space at which wrap breaks no line; a table prints it as a space.
+const noBreak = "\u00a0"
 
 // some joins the first names of a list and tells how many there are besides.
 func some(names []string, separator string) string {
 	if len(names) <= namesInGroup+1 {
 		return strings.Join(names, separator)
 	}
-	return strings.Join(names[:namesInGroup], separator) + separator + fmt.Sprintf("… %d more", len(names)-namesInGroup)
+	return strings.Join(names[:namesInGroup], separator) + separator + fmt.Sprintf("…"+noBreak+"%d"+noBreak+"more", len(names)-namesInGroup)
 }
 
 // amount writes a quantity as people write it.
@@ -185,11 +149,19 @@ func percent(part, whole float64) string {
 
 // seconds writes a duration with three digits.
 func seconds(s float64) string {
-	d := time.Duration(s * float64(time.Second))
-	for unit := time.Second; unit >= time.Microsecond; unit /= 1000 {
-		if d >= unit {
-			return d.Round(unit / 100).String()
-		}
+	unit := "s"
+	switch {
+	case s >= 999.5:
+		return fmt.Sprintf("%.0f s", s)
+	case s >= 0.9995:
+	case s >= 0.9995e-3:
+		s, unit = s*1e3, "ms"
+	default:
+		s, unit = s*1e6, "µs"
 	}
-	return d.String()
+	digits := 2
+	if s > 0 {
+		digits = min(max(2-int(math.Floor(math.Log10(s*1.0005))), 0), 2)
+	}
+	return fmt.Sprintf("%.*f %s", digits, s, unit)
 }

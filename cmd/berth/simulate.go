@@ -42,12 +42,15 @@ queue, cache and cycles as on a real cluster, and prints where they went, what
 stayed pending and why, and what each plugin did. Time is virtual: backoffs and
 departures take none. The same input and seed give the same placements.
 
-The exit status is 0, or 1 with --fail-on-unschedulable when pods stay pending,
-or 2 for input that cannot be used.`,
+An interrupt ends the simulation and prints what was done until then.
+
+The exit status is 0, or 1 if the simulation was interrupted or, with
+--fail-on-unschedulable, if pods stay pending, or 2 for input that cannot be used.`,
 		Example: `  berth simulate --cluster cluster/ --explain team-a/web-0
   berth simulate --cluster nodes.yaml --cluster pods.yaml --config scheduler.yaml -o json
-  berth simulate --trace openb --nodes nodes.csv --pods pods.csv --inflate 1.3 --shuffle --attempts 1`,
-		Args: cobra.NoArgs,
+  berth simulate --trace openb --nodes n.csv --pods p.csv --inflate 1.3 --shuffle --attempts 1`,
+		Args:    noFiles,
+		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return simulate(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -63,7 +66,7 @@ or 2 for input that cannot be used.`,
 	f.BoolVar(&o.input.departures, "departures", false, "let pods arrive and leave at the times of the trace")
 	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
 	f.Int64Var(&o.seed, "seed", 42, "seed of all randomness")
-	f.StringVar(&o.tieBreak, "tie-break", "random", "choice among nodes of equal score: random, or first in a seeded order of nodes")
+	f.StringVar(&o.tieBreak, "tie-break", "random", "`CHOICE` among nodes of equal score: random, or first in a seeded order of nodes")
 	f.IntVar(&o.attempts, "attempts", 0, "tries for each pod before it is given up; 0 for as many as can help")
 	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one a CPU; decisions do not depend on it")
 	f.StringSliceVar(&o.allowUnenforced, "allow-unenforced", nil,
@@ -74,13 +77,21 @@ or 2 for input that cannot be used.`,
 	return cmd
 }
 
-func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) error {
-	if o.output != "text" && o.output != "json" {
-		return fmt.Errorf("--output: %q is neither text nor json", o.output)
+// noFiles refuses arguments, which are files most likely.
+func noFiles(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("simulate takes no arguments: name %s with --cluster, or with --nodes or --pods", args[0])
 	}
+	return nil
+}
+
+func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) error {
 	c, err := o.simulation(stderr)
 	if err != nil {
 		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return &failure{fmt.Errorf("stopped while reading the input: %w", context.Cause(ctx))}
 	}
 	progress := newProgress(stderr, len(c.Arrivals))
 	c.Progress = progress.set
@@ -88,25 +99,28 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	result, err := s.Run(ctx)
+	result, stopped := s.Run(ctx)
 	progress.close()
-	if err != nil {
-		return &failure{err}
+	if err := o.print(stdout, result, c.Explain); err != nil {
+		return &failure{fmt.Errorf("print the result: %w", err)}
 	}
-	if o.output == "json" {
-		e := json.NewEncoder(stdout)
-		e.SetIndent("", "  ")
-		err = e.Encode(result)
-	} else {
-		err = render(stdout, result, c.Explain)
-	}
-	if err != nil {
-		return &failure{err}
-	}
-	if o.failOnUnschedule && result.Summary.Unschedulable > 0 {
+	switch {
+	case stopped != nil:
+		return &failure{fmt.Errorf("%w; the result shows what was done until then", stopped)}
+	case o.failOnUnschedule && result.Summary.Unschedulable > 0:
 		return &failure{errSilent}
 	}
 	return nil
+}
+
+func (o *simulateOptions) print(w io.Writer, r *sim.Result, explain types.NamespacedName) error {
+	if o.output == "json" {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return render(w, width(w), r, explain)
 }
 
 // simulation checks the flags and reads all input.
@@ -118,13 +132,16 @@ func (o *simulateOptions) simulation(stderr io.Writer) (sim.Config, error) {
 	a := assembly.Config{Seed: uint64(o.seed), Workers: o.workers}
 	var err error
 	if a.TieBreak, err = cycle.ParseTieBreak(o.tieBreak); err != nil {
-		fail("tie-break", err)
+		fail("tie-break", fmt.Errorf("%q is neither random nor first", o.tieBreak))
+	}
+	if o.output != "text" && o.output != "json" {
+		fail("output", fmt.Errorf("%q is neither text nor json", o.output))
 	}
 	if o.workers < 0 {
-		fail("workers", fmt.Errorf("%d is negative", o.workers))
+		fail("workers", fmt.Errorf("%d is negative; 0 stands for one a CPU", o.workers))
 	}
 	if o.attempts < 0 {
-		fail("attempts", fmt.Errorf("%d is negative", o.attempts))
+		fail("attempts", fmt.Errorf("%d is negative; 0 stands for as many as can help", o.attempts))
 	}
 	for _, name := range o.allowUnenforced {
 		f, ok := state.ParseFeature(name)
@@ -145,15 +162,25 @@ func (o *simulateOptions) simulation(stderr io.Writer) (sim.Config, error) {
 	}
 	scheduler, warnings, err := config.Load(o.config, assembly.Catalog())
 	if err != nil {
+		return sim.Config{}, unreadable(err, "config", o.config)
+	}
+	if len(scheduler.Extenders) > 0 {
+		return sim.Config{}, fmt.Errorf("%s: extenders: HTTP extenders are not built yet; remove them", o.config)
+	}
+	a.Scheduler = scheduler
+	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain}
+	doubts, err := o.input.load(&c, o.seed)
+	if err != nil {
+		return sim.Config{}, err
+	}
+	if err := checkExplain(&c); err != nil {
 		return sim.Config{}, err
 	}
 	warn(stderr, warnings)
-	a.Scheduler = scheduler
-	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain}
-	if err := o.input.load(&c, o.seed, stderr); err != nil {
-		return sim.Config{}, err
+	for _, doubt := range doubts {
+		fmt.Fprintf(stderr, "warning: %s\n", doubt)
 	}
-	return c, checkExplain(&c)
+	return c, nil
 }
 
 func parseExplain(s string) (types.NamespacedName, error) {
@@ -172,9 +199,14 @@ func checkExplain(c *sim.Config) error {
 	if c.Explain.Name == "" {
 		return nil
 	}
+	elsewhere := ""
 	for _, a := range c.Arrivals {
-		if a.Pod.Namespace == c.Explain.Namespace && a.Pod.Name == c.Explain.Name {
+		switch {
+		case a.Pod.Name != c.Explain.Name:
+		case a.Pod.Namespace == c.Explain.Namespace:
 			return nil
+		case elsewhere == "":
+			elsewhere = a.Pod.Namespace
 		}
 	}
 	for _, pod := range c.Bound {
@@ -182,7 +214,10 @@ func checkExplain(c *sim.Config) error {
 			return fmt.Errorf("--explain: pod %s is on node %s already, so nothing is decided about it", c.Explain, pod.Spec.NodeName)
 		}
 	}
-	return fmt.Errorf("--explain: there is no pod %s in the input; names are NAMESPACE/POD", c.Explain)
+	if elsewhere != "" {
+		return fmt.Errorf("--explain: there is no pod %s in the input: did you mean %s/%s?", c.Explain, elsewhere, c.Explain.Name)
+	}
+	return fmt.Errorf("--explain: there is no pod %s in the input: write NAMESPACE/POD of a pod that has neither a node nor ended", c.Explain)
 }
 
 // warn prints warnings, those about the default profile in one line.
@@ -196,7 +231,7 @@ func warn(w io.Writer, warnings []config.Warning) {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(w, "warning: plugins of kube-scheduler's default profile that are not built yet, so that pods which need them stay pending: %s\n",
+		fmt.Fprintf(w, "warning: kube-scheduler's default plugins that are not built yet are left out, and pods that need them stay pending: %s\n",
 			strings.Join(missing, ", "))
 	}
 }

@@ -3,9 +3,12 @@
 package assembly
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -24,8 +27,11 @@ import (
 
 // Config is what a scheduler is made of.
 type Config struct {
-	// Scheduler is the profiles; nil means the defaults.
+	// Scheduler is the profiles; nil means Default().
 	Scheduler *config.Scheduler
+	// Plugins (optional) can be named in profiles besides the native ones, and
+	// instead of those of the same name.
+	Plugins plugin.Registry
 	// Seed is the source of all randomness.
 	Seed uint64
 	// TieBreak chooses among nodes of equal score.
@@ -63,10 +69,17 @@ type Assembly struct {
 	workers *pipeline.Workers
 }
 
+// Default returns a new copy of what an absent configuration file means.
+func Default() *config.Scheduler { return config.Default(Catalog()) }
+
 // New makes the scheduler.
 func New(c Config, d Deps) (*Assembly, error) {
 	if c.Scheduler == nil {
-		c.Scheduler = config.Default(Catalog())
+		c.Scheduler = Default()
+	}
+	if len(c.Scheduler.Extenders) > 0 {
+		// Left out, they would let pods onto nodes that they refuse.
+		return nil, errors.New("extenders: HTTP extenders are not built yet; remove them from the configuration")
 	}
 	if c.Workers == 0 {
 		c.Workers = min(runtime.GOMAXPROCS(0), int(c.Scheduler.Parallelism))
@@ -80,13 +93,14 @@ func New(c Config, d Deps) (*Assembly, error) {
 	}
 	a := &Assembly{workers: workers}
 	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder})
+	maps.Copy(registry, c.Plugins)
 	var pipelines []*pipeline.Pipeline
 	for i := range c.Scheduler.Profiles {
 		profile := &c.Scheduler.Profiles[i]
 		p, err := newPipeline(&c, profile, registry, workers)
 		if err != nil {
 			a.Close()
-			return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
+			return nil, err
 		}
 		pipelines = append(pipelines, p)
 		a.Profiles = append(a.Profiles, profile.SchedulerName)
@@ -115,22 +129,26 @@ func (a *Assembly) Close() { a.workers.Close() }
 func newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, workers *pipeline.Workers) (*pipeline.Pipeline, error) {
 	made := make(map[string]plugin.Plugin)
 	points := make(map[abi.Point][]pipeline.Entry)
-	for name, refs := range profile.Points {
-		point, ok := pointOf(name)
-		if !ok {
-			return nil, fmt.Errorf("BUG: configuration has a point %q", name)
+	known := 0
+	for _, point := range abi.Points() {
+		refs, ok := profile.Points[configName(point)]
+		if ok {
+			known++
 		}
 		for _, ref := range refs {
 			p, ok := made[ref.Name]
 			if !ok {
 				var err error
 				if p, err = registry.New(ref.Name, profile.Args[ref.Name].Typed); err != nil {
-					return nil, err
+					return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
 				}
 				made[ref.Name] = p
 			}
 			points[point] = append(points[point], pipeline.Entry{Plugin: p, Weight: int64(ref.Weight)})
 		}
+	}
+	if known != len(profile.Points) {
+		return nil, fmt.Errorf("BUG: profile %q has a point that is none among %q", profile.SchedulerName, slices.Sorted(maps.Keys(profile.Points)))
 	}
 	percentage := profile.PercentageOfNodesToScore
 	if percentage == nil {
@@ -142,15 +160,11 @@ func newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, w
 	}, pipeline.Deps{Workers: workers})
 }
 
-// pointOf returns the extension point of a name in a configuration file, which
-// begins with a small letter.
-func pointOf(name string) (abi.Point, bool) {
-	for _, point := range abi.Points() {
-		if strings.EqualFold(point.String(), name) {
-			return point, true
-		}
-	}
-	return 0, false
+// configName is a point's name in a configuration file, which begins with a
+// small letter.
+func configName(point abi.Point) string {
+	name := point.String()
+	return strings.ToLower(name[:1]) + name[1:]
 }
 
 // mix hashes a node name with the seed (FNV-1a, finished by a splitmix64 step).

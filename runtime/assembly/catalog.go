@@ -22,7 +22,7 @@ func Catalog() config.Catalog {
 			panic(fmt.Sprintf("BUG: plugin %s cannot be made without arguments: %v", name, err))
 		}
 		for _, point := range plugin.Points(p) {
-			points[name] = append(points[name], configName(point.String()))
+			points[name] = append(points[name], configName(point))
 		}
 	}
 	return config.Catalog{
@@ -31,11 +31,6 @@ func Catalog() config.Catalog {
 		Default:  defaultProfile(),
 		Points:   func(name string) []string { return points[name] },
 	}
-}
-
-// configName is a point's name in a configuration file.
-func configName(point string) string {
-	return string(point[0]-'A'+'a') + point[1:]
 }
 
 // defaultProfile is the multiPoint list of kube-scheduler v1.36

@@ -3,7 +3,6 @@ package sim
 import (
 	"time"
 
-	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
@@ -33,11 +32,14 @@ type Summary struct {
 	PodsPerSecond float64 `json:"podsPerSecond"`
 }
 
-// Placement is a pod that was placed.
+// Placement is a pod that was placed, even if it has left since.
 type Placement struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
 	Node      string `json:"node"`
+
+	// At is when, from the start of the simulation.
+	At time.Duration `json:"-"`
 }
 
 // Pending is a pod that was not placed, and why.
@@ -62,38 +64,45 @@ type PluginUsage struct {
 type Explanation struct {
 	// Node is where it was placed; empty if it was not.
 	Node string `json:"node,omitempty"`
+	// Left says that it is not in the cluster any more.
+	Left bool `json:"left,omitempty"`
 	// Message is why it was not placed.
 	Message string `json:"message,omitempty"`
-	// Attempt is the last try; nil if there was none, as of a gated pod.
+	// FailedTries is how often it was tried in vain.
+	FailedTries int `json:"failedTries"`
+	// Attempt is the last try; nil if there was none, as for a gated pod.
 	Attempt *report.Attempt `json:"attempt,omitempty"`
 }
 
-// result sums up after the last step.
-func (w *world) result(s *scheduler.Scheduler, took time.Duration) *Result {
-	totals := s.Totals()
+// result sums up after the last step; stopped tells that it was not the end.
+func (s *Sim) result(took time.Duration, stopped bool) *Result {
+	w, totals := s.world, s.assembly.Scheduler.Totals()
 	r := &Result{
 		Placements: []Placement{}, Unschedulable: []Pending{}, Plugins: pluginUsage(totals.Plugins), Usage: w.usage.list(),
 	}
-	for place, q := range s.Queued() {
-		if p := w.byUID[q.Pod.UID]; p != nil && place == queue.Gated {
-			p.message = q.GateReason
-		}
-	}
+	w.tellGated()
 	for _, p := range w.pods {
-		if p.node != "" {
-			r.Placements = append(r.Placements, Placement{p.pod.Namespace, p.pod.Name, p.node})
-		} else {
+		switch {
+		case p.node != "":
+			r.Placements = append(r.Placements, Placement{p.pod.Namespace, p.pod.Name, p.node, p.at})
+		case p.message == "" && stopped:
+			p.message = notTried
+			fallthrough
+		default:
 			r.Unschedulable = append(r.Unschedulable, Pending{p.pod.Namespace, p.pod.Name, p.message})
 		}
 		if p.pod.Namespace == w.config.Explain.Namespace && p.pod.Name == w.config.Explain.Name {
-			r.Explanation = &Explanation{Node: p.node, Message: p.message, Attempt: w.explained}
+			r.Explanation = &Explanation{Node: p.node, Left: p.left, Message: p.message, FailedTries: p.tries, Attempt: w.explained}
 			if p.node != "" {
 				r.Explanation.Message = ""
 			}
 		}
 	}
+	for _, a := range s.config.Arrivals[s.next:] {
+		r.Unschedulable = append(r.Unschedulable, Pending{a.Pod.Namespace, a.Pod.Name, notTried})
+	}
 	r.Summary = Summary{
-		Nodes: len(w.config.Nodes), Pods: len(w.pods),
+		Nodes: len(s.config.Nodes), Pods: len(s.config.Arrivals),
 		Scheduled: len(r.Placements), Unschedulable: len(r.Unschedulable),
 		Attempts: totals.Attempts, Seconds: took.Seconds(),
 	}
@@ -102,6 +111,10 @@ func (w *world) result(s *scheduler.Scheduler, took time.Duration) *Result {
 	}
 	return r
 }
+
+// notTried is the message of pods that a simulation which was stopped did not
+// come to.
+const notTried = "not tried: the simulation was stopped before"
 
 // pluginUsage adds up the points of each plugin.
 func pluginUsage(totals []scheduler.PluginTotal) []PluginUsage {

@@ -5,11 +5,10 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -18,9 +17,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// giveUpAfter is the number of tries after which a pod is left pending although
-// it is not parked: so often it failed while nothing changed in the cluster.
-const giveUpAfter = 10
+// restAfter is the number of failed tries, while nothing changed in the cluster,
+// after which a pod that is not parked by the queue is set aside until something
+// does. Without it a pod that fails with an error would be tried for ever.
+const restAfter = 10
 
 // Config is what is simulated.
 type Config struct {
@@ -35,25 +35,29 @@ type Config struct {
 	Attempts int
 	// Explain is a pod whose last try is kept in full; the zero value for none.
 	Explain types.NamespacedName
-	// Progress (optional) is told how many pods have been placed or given up.
-	Progress func(done int)
+	// Where (optional) tells where a pod is written, for errors.
+	Where func(pod *v1.Pod) string
+	// Progress (optional) is told how many pods have had an answer: they were
+	// placed, were tried in vain, or have left.
+	Progress func(answered int)
 }
 
 // Sim is one simulation.
 type Sim struct {
 	config   Config
 	clock    *clock.Step
-	start    time.Time
 	assembly *assembly.Assembly
 	world    *world
 	next     int // the next arrival
 }
 
-// New checks the input and makes a simulation; Run runs it once.
+// New checks the input and makes a simulation, which must be run, once.
 func New(config Config) (*Sim, error) {
+	if err := checkArrivals(&config); err != nil {
+		return nil, err
+	}
 	// Any fixed time will do: durations count, the date does not.
-	start := time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
-	s := &Sim{config: config, start: start, clock: clock.NewStep(start)}
+	s := &Sim{config: config, clock: clock.NewStep(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))}
 	s.world = newWorld(&s.config, s.clock)
 	var err error
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
@@ -64,66 +68,64 @@ func New(config Config) (*Sim, error) {
 		return nil, err
 	}
 	s.world.scheduler = s.assembly.Scheduler
-	if err := s.checkProfiles(); err != nil {
+	if err := checkProfiles(&config, s.assembly.Profiles); err != nil {
 		s.assembly.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// checkProfiles refuses pods that no profile would ever look at: left alone they
-// would be missing from the result.
-func (s *Sim) checkProfiles() error {
-	var errs []error
-	for _, a := range s.config.Arrivals {
-		known := false
-		for _, name := range s.assembly.Profiles {
-			known = known || name == a.Pod.Spec.SchedulerName
-		}
-		if !known && len(errs) < input.MaxErrors {
-			errs = append(errs, fmt.Errorf("pod %s/%s: spec.schedulerName: no profile is named %q (profiles are %q; add one to the configuration or change the pod)",
-				a.Pod.Namespace, a.Pod.Name, a.Pod.Spec.SchedulerName, s.assembly.Profiles))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// Run simulates until nothing more can happen or the context ends, which is an
-// error.
+// Run simulates until nothing more can happen. If the context ends before, the
+// result so far comes with the error.
 func (s *Sim) Run(ctx context.Context) (*Result, error) {
 	defer s.assembly.Close()
 	watch := clock.Start()
-	scheduler := s.assembly.Scheduler
 	for _, node := range s.config.Nodes {
-		scheduler.SetNode(state.NewNode(node))
+		s.assembly.Scheduler.SetNode(state.NewNode(node))
 	}
 	for _, pod := range s.config.Bound {
 		s.world.bindInitial(pod)
 	}
+	err := s.run(ctx)
+	return s.result(watch.Elapsed(), err != nil), err
+}
+
+// run goes from event to event.
+func (s *Sim) run(ctx context.Context) error {
 	for {
 		s.arrive()
 		s.world.depart()
-		for scheduler.Step(ctx) {
-			if err := ctx.Err(); err != nil {
-				return nil, fmt.Errorf("simulation stopped after %d of %d pods: %w", s.world.done, len(s.config.Arrivals), err)
+		for more := true; more; more = s.world.wake() {
+			for s.assembly.Scheduler.Step(ctx) {
+				if err := s.stopped(ctx); err != nil {
+					return err
+				}
 			}
 		}
 		at, ok := s.nextEvent()
 		if !ok {
-			break
+			return nil
 		}
 		s.clock.Set(at)
+		if err := s.stopped(ctx); err != nil {
+			return err
+		}
 	}
-	return s.world.result(scheduler, watch.Elapsed()), nil
+}
+
+func (s *Sim) stopped(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("simulation stopped after %d of %d pods: %w", s.world.answered, len(s.config.Arrivals), err)
+	}
+	return nil
 }
 
 // arrive hands over the pods whose time has come, all at once.
 func (s *Sim) arrive() {
-	now := s.clock.Now().Sub(s.start)
+	now := s.world.now()
 	var pods []*state.Pod
 	for s.next < len(s.config.Arrivals) && s.config.Arrivals[s.next].At <= now {
-		a := s.config.Arrivals[s.next]
-		pods = append(pods, s.world.admit(a, s.start))
+		pods = append(pods, s.world.admit(s.config.Arrivals[s.next]))
 		s.next++
 	}
 	if len(pods) > 0 {
@@ -132,7 +134,11 @@ func (s *Sim) arrive() {
 }
 
 // nextEvent returns the next time at which something happens; false when nothing
-// more can: what is left is parked, and no event will come.
+// more can.
+//
+// Time does not stop for parked pods, which the queue tries again every five
+// minutes: the cluster is as it was when they were rejected. They are tried again
+// when something happens that helps, or happens more than five minutes later.
 func (s *Sim) nextEvent() (at time.Time, ok bool) {
 	earliest := func(t time.Time) {
 		if !ok || t.Before(at) {
@@ -140,13 +146,13 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 		}
 	}
 	if s.next < len(s.config.Arrivals) {
-		earliest(s.start.Add(s.config.Arrivals[s.next].At))
+		earliest(s.world.start.Add(s.config.Arrivals[s.next].At))
 	}
 	if t, any := s.world.nextDeparture(); any {
 		earliest(t)
 	}
 	p := s.assembly.Scheduler.Pending()
-	if ok || p.Queue.Active+p.Queue.Backoff+p.Queue.ErrorBackoff+p.Waiting > 0 {
+	if p.Queue.Active+p.Queue.Backoff+p.Queue.ErrorBackoff+p.Waiting > 0 {
 		if t, any := s.assembly.Scheduler.NextDeadline(); any {
 			earliest(t)
 		}

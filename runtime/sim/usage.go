@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/runtime/state"
 )

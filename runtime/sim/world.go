@@ -1,16 +1,18 @@
 package sim
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
-	"k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/internal/heap"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
@@ -22,28 +24,36 @@ import (
 type world struct {
 	config    *Config
 	clock     *clock.Step
+	start     time.Time
 	scheduler *scheduler.Scheduler
 
-	pods      []*simPod
+	pods      []*simPod // in the order of arrival
 	byUID     map[types.UID]*simPod
-	leaving   departures
-	done      int // pods placed or given up
-	changes   int // of the cluster: a try after one may end otherwise
+	leaving   *heap.Heap[types.UID, *simPod] // by the time at which they leave
+	resting   []*simPod                      // in the order in which they went to rest
+	answered  int                            // see Config.Progress
+	changes   int                            // of the cluster: a try after one may end otherwise
 	usage     *usage
 	explained *report.Attempt
 }
 
 // simPod is a pod of the simulation and what has become of it.
 type simPod struct {
-	pod     *state.Pod
-	until   time.Time // when it leaves; zero for never
-	node    string    // where it was placed
-	gone    bool      // it left, or was given up
-	message string    // of the last failed try
-	tries   int
-	futile  int // failed tries since the cluster last changed
-	seen    int // world.changes at the last try
+	pod      *state.Pod
+	until    time.Time     // when it leaves; zero for never
+	node     string        // where it was placed
+	at       time.Duration // when, from the start
+	answered bool          // it counts in world.answered
+	left     bool          // its time is over
+	givenUp  bool          // it has had Config.Attempts tries
+	message  string        // of the last failed try
+	tries    int
+	futile   int // failed tries since the cluster last changed
+	seen     int // world.changes at the last failed try
 }
+
+// gone reports that the scheduler does not hear of the pod any more.
+func (p *simPod) gone() bool { return p.left || p.givenUp }
 
 var (
 	_ objects.Binder     = (*world)(nil)
@@ -52,8 +62,16 @@ var (
 )
 
 func newWorld(config *Config, c *clock.Step) *world {
-	return &world{config: config, clock: c, byUID: make(map[types.UID]*simPod), usage: newUsage(config.Nodes)}
+	return &world{
+		config: config, clock: c, start: c.Now(), byUID: make(map[types.UID]*simPod), usage: newUsage(config.Nodes),
+		leaving: heap.New(
+			func(p *simPod) types.UID { return p.pod.UID },
+			func(a, b *simPod) bool { return a.until.Before(b.until) }),
+	}
 }
+
+// now is the time since the start.
+func (w *world) now() time.Duration { return w.clock.Now().Sub(w.start) }
 
 // bindInitial puts a pod on its node before anything is scheduled.
 func (w *world) bindInitial(object *v1.Pod) {
@@ -63,11 +81,11 @@ func (w *world) bindInitial(object *v1.Pod) {
 }
 
 // admit takes in a pod that arrives.
-func (w *world) admit(a input.Arrival, start time.Time) *state.Pod {
+func (w *world) admit(a input.Arrival) *state.Pod {
 	p := &simPod{pod: state.NewPod(a.Pod)}
 	if a.Until > 0 {
-		p.until = start.Add(a.Until)
-		heap.Push(&w.leaving, p)
+		p.until = w.start.Add(a.Until)
+		w.leaving.Push(p)
 	}
 	w.pods = append(w.pods, p)
 	w.byUID[p.pod.UID] = p
@@ -77,27 +95,47 @@ func (w *world) admit(a input.Arrival, start time.Time) *state.Pod {
 
 // nextDeparture returns when the next pod leaves.
 func (w *world) nextDeparture() (time.Time, bool) {
-	if len(w.leaving) == 0 {
+	p, ok := w.leaving.Peek()
+	if !ok {
 		return time.Time{}, false
 	}
-	return w.leaving[0].until, true
+	return p.until, true
 }
 
 // depart removes the pods whose time is over, placed or not.
 func (w *world) depart() {
-	for len(w.leaving) > 0 && !w.leaving[0].until.After(w.clock.Now()) {
-		p := heap.Pop(&w.leaving).(*simPod)
-		if p.gone {
+	var untold []*simPod
+	for {
+		p, ok := w.leaving.Peek()
+		if !ok || p.until.After(w.clock.Now()) {
+			break
+		}
+		w.leaving.Pop()
+		p.left = true
+		if p.givenUp {
 			continue
 		}
-		p.gone = true
 		w.changes++
+		w.answer(p)
 		if p.node != "" {
 			w.usage.remove(p.pod)
-		} else {
-			w.finish()
+		} else if p.message == "" {
+			p.message = "left the cluster before it was tried"
+			untold = append(untold, p)
 		}
 		w.scheduler.DeletePod(p.pod.UID)
+	}
+	if len(untold) > 0 {
+		w.tellGated() // the scheduler knows the pods still
+	}
+}
+
+// tellGated takes down why gated pods are held back.
+func (w *world) tellGated() {
+	for place, q := range w.scheduler.Queued() {
+		if p := w.byUID[q.Pod.UID]; p != nil && place == queue.Gated {
+			p.message = q.GateReason
+		}
 	}
 }
 
@@ -105,59 +143,87 @@ func (w *world) depart() {
 // confirms it.
 func (w *world) Bind(_ context.Context, b objects.Binding) error {
 	p, ok := w.byUID[b.Pod.UID]
-	if !ok || p.gone {
+	if !ok || p.gone() {
 		return fmt.Errorf("pod %s is not there any more", b.Pod.Key())
 	}
 	if p.node != "" {
 		return fmt.Errorf("pod %s is on node %s already", b.Pod.Key(), p.node)
 	}
-	p.node = b.Node
+	p.node, p.at = b.Node, w.now()
 	p.pod = b.Pod
-	if !b.Patch.Empty() {
+	if p.pod.NodeName() != b.Node || !b.Patch.Empty() {
 		p.pod = b.Pod.On(b.Node, b.Patch)
 	}
 	w.usage.add(p.pod)
 	w.changes++
+	w.answer(p)
 	w.scheduler.SetPods(p.pod)
 	return nil
 }
 
-// Scheduled implements scheduler.Outlet.
-func (w *world) Scheduled(*state.Pod, string) { w.finish() }
+// Scheduled implements scheduler.Outlet: Bind has heard of it first.
+func (w *world) Scheduled(*state.Pod, string) {}
 
-// finish counts a pod that needs no more tries.
-func (w *world) finish() {
-	w.done++
+// answer counts a pod once.
+func (w *world) answer(p *simPod) {
+	if p.answered {
+		return
+	}
+	p.answered = true
+	w.answered++
 	if w.config.Progress != nil {
-		w.config.Progress(w.done)
+		w.config.Progress(w.answered)
 	}
 }
 
 // Failed implements scheduler.Outlet: it takes down the message and the
-// nomination, and gives up pods that have had their tries.
+// nomination, gives up pods that have had their tries, and lets those rest that
+// fail again and again.
 func (w *world) Failed(f scheduler.Failure) {
 	p := w.byUID[f.Pod.UID]
-	if p == nil || p.gone {
+	if p == nil || p.gone() {
 		return
 	}
+	w.answer(p)
 	p.message = f.Message
 	p.tries++
 	if p.seen != w.changes {
 		p.seen, p.futile = w.changes, 0
 	}
 	p.futile++
-	if p.tries == w.config.Attempts || p.futile == giveUpAfter {
-		p.gone = true
-		w.finish()
+	switch {
+	case p.tries == w.config.Attempts:
+		p.givenUp = true
 		w.scheduler.DeletePod(p.pod.UID)
 		return
+	case p.futile == restAfter:
+		w.resting = append(w.resting, p)
+		w.scheduler.DeletePod(p.pod.UID)
 	}
 	if f.Override && f.Nominated != p.pod.NominatedNode() {
 		object := p.pod.Object.DeepCopy()
 		object.Status.NominatedNodeName = f.Nominated
 		p.pod = state.NewPod(object)
-		w.scheduler.SetPods(p.pod)
+		if p.futile < restAfter {
+			w.scheduler.SetPods(p.pod)
+		}
 	}
+}
+
+// wake gives the pods at rest back to the scheduler for which the cluster has
+// changed, and reports whether there were any.
+func (w *world) wake() bool {
+	var pods []*state.Pod
+	w.resting = slices.DeleteFunc(w.resting, func(p *simPod) bool {
+		if !p.left && p.seen != w.changes {
+			pods = append(pods, p.pod)
+		}
+		return p.left || p.seen != w.changes
+	})
+	if len(pods) > 0 {
+		w.scheduler.SetPods(pods...)
+	}
+	return len(pods) > 0
 }
 
 // Attempted implements scheduler.Observer.
@@ -165,22 +231,4 @@ func (w *world) Attempted(a *report.Attempt, name func(row uint32) string) {
 	if a.Pod == w.config.Explain.Name && a.Namespace == w.config.Explain.Namespace {
 		w.explained = a.Clone(name)
 	}
-}
-
-// departures is a heap of pods by the time at which they leave.
-type departures []*simPod
-
-func (d departures) Len() int           { return len(d) }
-func (d departures) Less(i, j int) bool { return d[i].until.Before(d[j].until) }
-func (d departures) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
-
-// Push implements heap.Interface.
-func (d *departures) Push(x any) { *d = append(*d, x.(*simPod)) }
-
-// Pop implements heap.Interface.
-func (d *departures) Pop() any {
-	old := *d
-	last := old[len(old)-1]
-	*d = old[:len(old)-1]
-	return last
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/berth-scheduler/berth/runtime/sim"
+)
+
+// maxGroups is how many groups of pending pods are shown; JSON has all pods.
+const maxGroups = 20
+
+// group is pods that are pending for the same reasons.
+type group struct {
+	names   []string
+	message string // of the first
+	others  bool   // have messages with other counts
+}
+
+// pending prints the pods that were not placed, those with the same reasons
+// together, the largest group first.
+func (p *printer) pending(pods []sim.Pending) {
+	if len(pods) == 0 {
+		return
+	}
+	groups := groupPending(pods)
+	columns := []column{{head: "PODS", numbers: true}, {head: "NAMES", least: 20}, {head: "WHY", least: 30}}
+	var rows []table.Row
+	rest, others := 0, false
+	for i, g := range groups {
+		if i >= maxGroups {
+			rest += len(g.names)
+			continue
+		}
+		others = others || g.others
+		rows = append(rows, table.Row{len(g.names), some(g.names, "\n"), g.message})
+	}
+	p.printf("%s not placed:\n\n", count(len(pods), "pod"))
+	p.table(columns, rows)
+	if rest > 0 {
+		p.text("… and %s for %d other reasons.", count(rest, "pod"), len(groups)-maxGroups)
+	}
+	if others {
+		p.text("The pods of a group have the same reasons; the counts are those of the first one, as it was last tried. -o json has every pod's own.")
+	}
+	if rest > 0 || others {
+		p.printf("\n")
+	}
+}
+
+// groupPending puts pods with the same reasons together, the largest group
+// first. Groups of one size are in the order of the pods.
+func groupPending(pods []sim.Pending) []*group {
+	var groups []*group
+	byReasons := make(map[string]*group)
+	for _, pod := range pods {
+		key := reasons(pod.Message)
+		g := byReasons[key]
+		if g == nil {
+			g = &group{message: pod.Message}
+			byReasons[key] = g
+			groups = append(groups, g)
+		}
+		g.others = g.others || g.message != pod.Message
+		g.names = append(g.names, pod.Namespace+"/"+pod.Pod)
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(len(b.names), len(a.names)) })
+	return groups
+}
+
+// reasons is what a message says apart from numbers of nodes, and whatever the
+// order, which depends on the numbers: "0/5 nodes are available: 2 Insufficient
+// cpu, 3 node(s) were unschedulable." says the same as "0/9 nodes are available:
+// 4 node(s) were unschedulable, 5 Insufficient cpu."
+func reasons(message string) string {
+	all := strings.Split(strings.TrimSuffix(message, "."), ", ")
+	head, first, ok := strings.Cut(all[0], ": ")
+	if ok {
+		all[0] = first
+	}
+	number := regexp.MustCompile(`^\d+ `)
+	for i := range all {
+		all[i] = number.ReplaceAllString(all[i], "")
+	}
+	slices.Sort(all)
+	if ok && !strings.HasPrefix(head, "0/") {
+		all = append(all, head)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/term"
+)
+
+const (
+	defaultWidth = 100 // characters, where nobody says how wide a line may be
+	columnGap    = 2
+)
+
+// width returns how many characters a line of w may have: those of the terminal,
+// else $COLUMNS.
+func width(w io.Writer) int {
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return defaultWidth
+}
+
+// column is a column of a table.
+type column struct {
+	head    string
+	numbers bool // aligned to the right
+	// least is how narrow the column may get when the table is too wide; 0 means
+	// that its lines are not broken.
+	least int
+}
+
+// table prints rows under a header.
+func (p *printer) table(columns []column, rows []table.Row) {
+	widths := fit(columns, rows, p.width)
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", strings.Repeat(" ", columnGap)
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	header := make(table.Row, len(columns))
+	configs := make([]table.ColumnConfig, len(columns))
+	for i, c := range columns {
+		header[i] = c.head
+		configs[i] = table.ColumnConfig{Number: i + 1, WidthMax: widths[i], WidthMaxEnforcer: wrap, VAlignHeader: text.VAlignBottom}
+		if c.numbers {
+			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
+		}
+	}
+	t.SetColumnConfigs(configs)
+	t.AppendHeader(header)
+	t.AppendRows(rows)
+	for line := range strings.Lines(t.Render() + "\n") {
+		p.printf("%s\n", strings.TrimRight(strings.ReplaceAll(line, noBreak, " "), " \n"))
+	}
+	p.printf("\n")
+}
+
+// fit returns the widths of the columns: what their longest lines need, less what
+// has to be taken from the widest breakable ones for the table to fit.
+func fit(columns []column, rows []table.Row, width int) []int {
+	widths := natural(columns, rows)
+	for excess := tableWidth(widths) - width; excess > 0; excess-- {
+		widest := -1
+		for i, c := range columns {
+			if c.least > 0 && widths[i] > c.least && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
+}
+
+func natural(columns []column, rows []table.Row) []int {
+	widths := make([]int, len(columns))
+	for i, c := range columns {
+		widths[i] = text.LongestLineLen(c.head)
+		for _, row := range rows {
+			if i < len(row) {
+				widths[i] = max(widths[i], text.LongestLineLen(fmt.Sprint(row[i])))
+			}
+		}
+	}
+	return widths
+}
+
+func tableWidth(widths []int) (sum int) {
+	for _, n := range widths {
+		sum += n + columnGap
+	}
+	return sum - columnGap
+}
+
+// wrap breaks lines at spaces so that none is longer than width; only words that
+// are longer themselves are broken elsewhere. Line breaks in the text stay.
+func wrap(s string, width int) string {
+	var out []string
+	for line := range strings.SplitSeq(s, "\n") {
+		var b []rune
+		for word := range strings.SplitSeq(line, " ") {
+			w := []rune(word)
+			if len(b) > 0 && len(b)+1+len(w) <= width {
+				b = append(append(b, ' '), w...)
+				continue
+			}
+			if len(b) > 0 {
+				out = append(out, string(b))
+			}
+			for len(w) > width {
+				out, w = append(out, string(w[:width])), w[width:]
+			}
+			b = slices.Clone(w)
+		}
+		out = append(out, string(b))
+	}
+	return strings.Join(out, "\n")
+}

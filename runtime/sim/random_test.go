@@ -1,0 +1,283 @@
+package sim_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+)
+
+// TestRandomClusters holds the results of random small simulations against a
+// naive reading of the objects, by the functions that kube-scheduler calls:
+//
+//   - every pod is accounted for exactly once;
+//   - at no time does a node hold more than it has, two pods on one host port,
+//     or a pod that its taints or the pod's affinity keep away;
+//   - at no time does a pod wait that would fit a node as it is, unless a gate
+//     or a feature that nothing enforces holds it.
+func TestRandomClusters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t)
+		c.Assembly = assembly.Config{
+			Seed:     rapid.Uint64().Draw(t, "seed"),
+			TieBreak: rapid.SampledFrom([]cycle.TieBreak{cycle.Random, cycle.First}).Draw(t, "tieBreak"),
+			Workers:  rapid.IntRange(1, 2).Draw(t, "workers"),
+		}
+		s, err := sim.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		newLedger(t, c, r).check(t)
+	})
+}
+
+// ledger is who is in the cluster when, and where.
+type ledger struct {
+	nodes []*v1.Node
+	stays []*stay
+	byKey map[string]*stay
+}
+
+type stay struct {
+	pod                 *v1.Pod
+	comes, placed, goes time.Duration // placed and goes are never where there is no such time
+	node                string
+	message             string
+	told                bool
+}
+
+const never = time.Duration(1 << 62)
+
+func newLedger(t *rapid.T, c sim.Config, r *sim.Result) *ledger {
+	l := &ledger{nodes: c.Nodes, byKey: make(map[string]*stay)}
+	for _, pod := range c.Bound {
+		l.stays = append(l.stays, &stay{pod: pod, goes: never, node: pod.Spec.NodeName, told: true})
+	}
+	for _, a := range c.Arrivals {
+		s := &stay{pod: a.Pod, comes: a.At, placed: never, goes: a.Until}
+		if a.Until == 0 {
+			s.goes = never
+		}
+		l.stays = append(l.stays, s)
+		l.byKey[a.Pod.Namespace+"/"+a.Pod.Name] = s
+	}
+	tell := func(namespace, name string) *stay {
+		s := l.byKey[namespace+"/"+name]
+		if s == nil || s.told {
+			t.Fatalf("pod %s/%s is told of twice, or was not asked about", namespace, name)
+		}
+		s.told = true
+		return s
+	}
+	for _, p := range r.Placements {
+		s := tell(p.Namespace, p.Pod)
+		s.node, s.placed = p.Node, p.At
+		if s.placed < s.comes || s.placed >= s.goes {
+			t.Fatalf("pod %s is placed at %v, but is here from %v to %v", p.Pod, s.placed, s.comes, s.goes)
+		}
+	}
+	for _, p := range r.Unschedulable {
+		if s := tell(p.Namespace, p.Pod); p.Message == "" {
+			t.Fatalf("pod %s is pending without a reason", p.Pod)
+		} else {
+			s.message = p.Message
+		}
+	}
+	for _, s := range l.stays {
+		if !s.told {
+			t.Fatalf("nothing is told of pod %s", s.pod.Name)
+		}
+	}
+	if s := r.Summary; s.Pods != len(c.Arrivals) || s.Scheduled != len(r.Placements) || s.Unschedulable != len(r.Unschedulable) {
+		t.Fatalf("the summary is %+v", s)
+	}
+	return l
+}
+
+func (l *ledger) check(t *rapid.T) {
+	var times []time.Duration
+	for _, s := range l.stays {
+		for _, at := range []time.Duration{s.comes, s.placed, s.goes} {
+			if at != never {
+				times = append(times, at)
+			}
+		}
+	}
+	slices.Sort(times)
+	for _, now := range slices.Compact(times) {
+		for _, node := range l.nodes {
+			var here []*v1.Pod
+			for _, s := range l.stays {
+				if s.node == node.Name && s.placed <= now && now < s.goes {
+					// Pods that were there from the start were not asked whether they fit.
+					if why := misfit(node, here, s.pod); why != "" && s.comes|s.placed != 0 {
+						t.Fatalf("at %v pod %s is on %s: %s", now, s.pod.Name, node.Name, why)
+					}
+					here = append(here, s.pod)
+				}
+			}
+			for _, s := range l.stays {
+				if s.comes > now || now >= min(s.placed, s.goes) || held(s) {
+					continue
+				}
+				if misfit(node, here, s.pod) == "" {
+					t.Fatalf("at %v pod %s waits (%q), but it fits on %s", now, s.pod.Name, s.message, node.Name)
+				}
+			}
+		}
+	}
+}
+
+// held tells pods that something other than the nodes keeps pending.
+func held(s *stay) bool {
+	return len(s.pod.Spec.SchedulingGates) > 0 || len(s.pod.Spec.TopologySpreadConstraints) > 0
+}
+
+// misfit says why a pod cannot join others on a node; empty if it can.
+func misfit(node *v1.Node, here []*v1.Pod, pod *v1.Pod) string {
+	if taint, found := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, pod.Spec.Tolerations, func(t *v1.Taint) bool {
+		return t.Effect == v1.TaintEffectNoSchedule || t.Effect == v1.TaintEffectNoExecute
+	}, true); found {
+		return "taint " + taint.Key
+	}
+	if node.Spec.Unschedulable {
+		return "unschedulable"
+	}
+	if ok, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); err != nil || !ok {
+		return "affinity"
+	}
+	free := node.Status.Allocatable.DeepCopy()
+	take := func(p *v1.Pod) {
+		one := v1.ResourceList{v1.ResourcePods: resource.MustParse("1")}
+		for _, list := range []v1.ResourceList{one, p.Spec.Containers[0].Resources.Requests} {
+			for name, q := range list {
+				left := free[name]
+				left.Sub(q)
+				free[name] = left
+			}
+		}
+	}
+	for _, p := range here {
+		take(p)
+		for _, a := range p.Spec.Containers[0].Ports {
+			for _, b := range pod.Spec.Containers[0].Ports {
+				if a.HostPort == b.HostPort && a.Protocol == b.Protocol && (a.HostIP == b.HostIP || a.HostIP == "" || b.HostIP == "") {
+					return fmt.Sprintf("host port %d", a.HostPort)
+				}
+			}
+		}
+	}
+	take(pod)
+	for name, q := range free {
+		// What the pod does not ask for may be overcommitted by others.
+		if _, asked := pod.Spec.Containers[0].Resources.Requests[name]; q.Sign() < 0 && (asked || name == v1.ResourcePods) {
+			return string(name)
+		}
+	}
+	return ""
+}
+
+func drawCluster(t *rapid.T) (c sim.Config) {
+	amount := func(label string, most int) resource.Quantity {
+		return *resource.NewQuantity(int64(rapid.IntRange(0, most).Draw(t, label)), resource.DecimalSI)
+	}
+	taints := []v1.Taint{
+		{Key: "a", Value: "x", Effect: v1.TaintEffectNoSchedule}, {Key: "a", Value: "y", Effect: v1.TaintEffectNoExecute},
+		{Key: "b", Effect: v1.TaintEffectNoSchedule}, {Key: "b", Effect: v1.TaintEffectPreferNoSchedule},
+	}
+	for i := range rapid.IntRange(0, 6).Draw(t, "nodes") {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%d", i), Labels: map[string]string{"zone": rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "zone")}}}
+		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: amount("nodeCPU", 8), v1.ResourcePods: amount("nodePods", 6)}
+		if rapid.Bool().Draw(t, "hasGPU") {
+			n.Status.Allocatable["example.com/gpu"] = amount("nodeGPU", 3)
+		}
+		n.Spec.Unschedulable = rapid.IntRange(0, 9).Draw(t, "unschedulable") == 0
+		if rapid.IntRange(0, 2).Draw(t, "tainted") == 0 {
+			n.Spec.Taints = rapid.SliceOfNDistinct(rapid.SampledFrom(taints), 1, 2, func(t v1.Taint) string { return t.Key }).Draw(t, "taints")
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	for i := range rapid.IntRange(0, 4).Draw(t, "bound") {
+		pod := drawPod(t, fmt.Sprintf("bound-%d", i))
+		pod.Spec.SchedulingGates, pod.Spec.TopologySpreadConstraints = nil, nil
+		pod.Spec.NodeName = fmt.Sprintf("n-%d", rapid.IntRange(0, 7).Draw(t, "on")) // perhaps one that is not there
+		c.Bound = append(c.Bound, pod)
+	}
+	now := time.Duration(0)
+	timed := rapid.Bool().Draw(t, "timed")
+	for i := range rapid.IntRange(0, 14).Draw(t, "pods") {
+		a := input.Arrival{Pod: drawPod(t, fmt.Sprintf("p-%d", i))}
+		if timed {
+			now += time.Duration(rapid.SampledFrom([]int{0, 0, 1, 20, 400, 90000}).Draw(t, "gap")) * time.Second
+			a.At = now
+			if rapid.Bool().Draw(t, "leaves") {
+				a.Until = now + time.Duration(rapid.SampledFrom([]int{1, 30, 500, 86400}).Draw(t, "stay"))*time.Second
+			}
+		}
+		c.Arrivals = append(c.Arrivals, a)
+	}
+	return c
+}
+
+func drawPod(t *rapid.T, name string) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
+	p.Spec.SchedulerName = v1.DefaultSchedulerName
+	priority := int32(rapid.IntRange(0, 2).Draw(t, "priority"))
+	p.Spec.Priority = &priority
+	container := v1.Container{Name: "c"}
+	container.Resources.Requests = v1.ResourceList{}
+	for i, name := range []v1.ResourceName{v1.ResourceCPU, "example.com/gpu"} {
+		if n := rapid.IntRange(0, 5-3*i).Draw(t, string(name)); n > 0 {
+			container.Resources.Requests[name] = *resource.NewQuantity(int64(n), resource.DecimalSI)
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "hasPort") == 0 {
+		container.Ports = []v1.ContainerPort{{
+			HostPort: int32(rapid.IntRange(80, 81).Draw(t, "port")), Protocol: rapid.SampledFrom([]v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP}).Draw(t, "protocol"),
+			HostIP: rapid.SampledFrom([]string{"", "10.0.0.1", "10.0.0.2"}).Draw(t, "ip"),
+		}}
+	}
+	p.Spec.Containers = []v1.Container{container}
+	switch rapid.IntRange(0, 9).Draw(t, "where") {
+	case 0:
+		p.Spec.NodeSelector = map[string]string{"zone": "a"}
+	case 1, 2:
+		op := rapid.SampledFrom([]v1.NodeSelectorOperator{v1.NodeSelectorOpIn, v1.NodeSelectorOpNotIn}).Draw(t, "operator")
+		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{{Key: "zone", Operator: op, Values: []string{"a", "b"}}}}},
+		}}}
+	case 3: // a node by name, which PreFilter narrows down to
+		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{Key: metav1.ObjectNameField, Operator: v1.NodeSelectorOpIn, Values: []string{"n-1"}}}}},
+		}}}
+	case 4:
+		p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "g"}}
+	case 5:
+		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: v1.DoNotSchedule}}
+	}
+	for _, key := range strings.Split(rapid.SampledFrom([]string{"", "a", "b", "a,b"}).Draw(t, "tolerates"), ",") {
+		if key != "" {
+			p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{Key: key, Operator: v1.TolerationOpExists})
+		}
+	}
+	return p
+}

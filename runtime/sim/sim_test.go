@@ -1,0 +1,275 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+func quantity(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
+
+func node(name string, cpu int64) *v1.Node {
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: quantity(cpu), v1.ResourcePods: quantity(10)}},
+	}
+}
+
+func pod(name string, cpu int64) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
+	p.Spec.SchedulerName = v1.DefaultSchedulerName
+	p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: quantity(cpu)}}}}
+	return p
+}
+
+func gated(p *v1.Pod) *v1.Pod {
+	p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "quota"}}
+	return p
+}
+
+func arrivals(pods ...*v1.Pod) (out []input.Arrival) {
+	for _, p := range pods {
+		out = append(out, input.Arrival{Pod: p})
+	}
+	return out
+}
+
+// told is the result in short: pod, node or message, and time.
+func told(r *sim.Result) string {
+	var out []string
+	for _, p := range r.Placements {
+		out = append(out, fmt.Sprintf("%s on %s at %v", p.Pod, p.Node, p.At))
+	}
+	for _, p := range r.Unschedulable {
+		out = append(out, p.Pod+": "+p.Message)
+	}
+	return strings.Join(out, "\n")
+}
+
+func want(t *testing.T, r *sim.Result, lines ...string) {
+	t.Helper()
+	if got := told(r); got != strings.Join(lines, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(lines, "\n"))
+	}
+}
+
+// custom is a plugin at Filter and Permit, for what native plugins do not do.
+type custom struct {
+	info   plugin.Info
+	filter func(c *plugin.Cycle, row uint32) *plugin.Status
+	permit func(p *plugin.Placement) (time.Duration, plugin.Directives, *plugin.Status)
+}
+
+func (c *custom) Info() *plugin.Info { return &c.info }
+
+func (c *custom) Filter(cycle *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
+	plugin.PerNodeFilter(cycle, rows, out, c.filter)
+}
+
+func (c *custom) Permit(p *plugin.Placement) (time.Duration, plugin.Directives, *plugin.Status) {
+	return c.permit(p)
+}
+
+// with makes a configuration of the default profile and a custom plugin at a point.
+func with(point string, c *custom) assembly.Config {
+	c.info.Name = "Custom"
+	s := assembly.Default()
+	ref := s.Profiles[0].Points["bind"][0]
+	ref.Name, ref.Weight = "Custom", 0
+	s.Profiles[0].Points[point] = append(slices.Clone(s.Profiles[0].Points[point]), ref)
+	return assembly.Config{Scheduler: s, Plugins: plugin.Registry{"Custom": func(any) (plugin.Plugin, error) { return c, nil }}}
+}
+
+// A pod waits for a day, through many flushes of the queue, for another to leave.
+func TestWaitsForADeparture(t *testing.T) {
+	r := mustRun(t, sim.Config{
+		Nodes:    []*v1.Node{node("a", 4)},
+		Arrivals: []input.Arrival{{Pod: pod("first", 3), Until: 24 * time.Hour}, {Pod: pod("second", 3), At: time.Hour}},
+		Explain:  types.NamespacedName{Namespace: "ns", Name: "first"},
+	})
+	want(t, r, "first on a at 0s", "second on a at 24h0m0s")
+	if r.Summary.Attempts != 3 {
+		t.Errorf("%d attempts, want 3: time must not stop at every flush", r.Summary.Attempts)
+	}
+	if e := r.Explanation; e == nil || e.Node != "a" || !e.Left || e.FailedTries != 0 || e.Attempt == nil {
+		t.Errorf("the pod that left is explained as %+v", e)
+	}
+	if u := r.Usage[0]; u.Resource != v1.ResourceCPU || u.Requested != 3000 || u.Peak != 3000 || u.Allocatable != 4000 {
+		t.Errorf("usage is %+v", u)
+	}
+}
+
+// Pods that leave without having been placed are told of, with the reason.
+func TestLeavesUnplaced(t *testing.T) {
+	r := mustRun(t, sim.Config{
+		Nodes: []*v1.Node{node("a", 4)},
+		Arrivals: []input.Arrival{
+			{Pod: pod("big", 9), Until: time.Minute}, {Pod: gated(pod("held", 1)), Until: time.Minute}, {Pod: gated(pod("held-on", 1))},
+		},
+		Explain: types.NamespacedName{Namespace: "ns", Name: "held"},
+	})
+	want(t, r,
+		"big: 0/1 nodes are available: 1 Insufficient cpu.",
+		"held: waiting for scheduling gates: [quota]",
+		"held-on: waiting for scheduling gates: [quota]")
+	if e := r.Explanation; e == nil || e.Attempt != nil || !e.Left || e.Message == "" {
+		t.Errorf("the gated pod is explained as %+v", e)
+	}
+}
+
+// A try that ends with an error is repeated, but not for ever.
+func TestErrorsEnd(t *testing.T) {
+	var answered []int
+	c := sim.Config{
+		Nodes: []*v1.Node{node("a", 4)}, Arrivals: arrivals(pod("p", 1), pod("q", 1)),
+		Assembly: with("filter", &custom{filter: func(*plugin.Cycle, uint32) *plugin.Status { return plugin.Fail(errors.New("no answer")) }}),
+		Progress: func(n int) { answered = append(answered, n) },
+		Explain:  types.NamespacedName{Namespace: "ns", Name: "p"},
+	}
+	r := mustRun(t, c)
+	if r.Summary.Attempts != 20 || r.Summary.Unschedulable != 2 || !strings.Contains(r.Unschedulable[0].Message, "no answer") {
+		t.Errorf("got %+v and\n%s", r.Summary, told(r))
+	}
+	if !slices.Equal(answered, []int{1, 2}) {
+		t.Errorf("progress was told %v", answered)
+	}
+	if e := r.Explanation; e == nil || e.FailedTries != 10 || e.Message == "" {
+		t.Errorf("the explanation is %+v", e)
+	}
+	c.Attempts, c.Progress = 3, nil
+	if r := mustRun(t, c); r.Summary.Attempts != 6 {
+		t.Errorf("%d attempts, want 3 for each of 2 pods", r.Summary.Attempts)
+	}
+}
+
+// A pod at rest after many errors is woken by what happens in the cluster, long
+// after.
+func TestErrorsEndAndChangeHelps(t *testing.T) {
+	busy := func(c *plugin.Cycle, row uint32) *plugin.Status {
+		if c.Pod.Name == "p" && c.Snapshot.Nodes.Resources[state.CPU].Requested[row] > 0 {
+			return plugin.Fail(errors.New("no answer"))
+		}
+		return nil
+	}
+	r := mustRun(t, sim.Config{
+		Nodes:    []*v1.Node{node("a", 4)},
+		Assembly: with("filter", &custom{filter: busy}),
+		Arrivals: []input.Arrival{{Pod: pod("other", 1), Until: 100 * time.Hour}, {Pod: pod("p", 1), At: time.Hour}},
+	})
+	want(t, r, "other on a at 0s", "p on a at 100h0m0s")
+	if r.Summary.Attempts != 12 {
+		t.Errorf("%d attempts, want 12", r.Summary.Attempts)
+	}
+}
+
+// A pod that waits at Permit holds its place until the wait is over.
+func TestPermitWaitEnds(t *testing.T) {
+	c := &custom{permit: func(p *plugin.Placement) (time.Duration, plugin.Directives, *plugin.Status) {
+		if p.Pod.Name == "waits" {
+			return time.Minute, plugin.Directives{}, plugin.NewStatus(abi.Wait)
+		}
+		return 0, plugin.Directives{}, nil
+	}}
+	r := mustRun(t, sim.Config{
+		Nodes: []*v1.Node{node("a", 4)}, Assembly: with("permit", c),
+		Arrivals: []input.Arrival{{Pod: pod("waits", 3)}, {Pod: pod("next", 3), At: time.Second}},
+	})
+	want(t, r, "next on a at 1m0s", "waits: 0/1 nodes are available: 1 rejected due to timeout after waiting 1m0s at plugin Custom.")
+	// One that leaves meanwhile is told of too.
+	r = mustRun(t, sim.Config{
+		Nodes: []*v1.Node{node("a", 4)}, Assembly: with("permit", c),
+		Arrivals: []input.Arrival{{Pod: pod("waits", 3), Until: time.Second}},
+	})
+	if len(r.Unschedulable) != 1 || r.Unschedulable[0].Message == "" || r.Usage[0].Requested != 0 {
+		t.Errorf("got\n%s\nand usage %+v", told(r), r.Usage)
+	}
+}
+
+// Pods on nodes that are not there count nowhere, and keep nobody away.
+func TestBoundPods(t *testing.T) {
+	ghost, here := pod("ghost", 3), pod("here", 3)
+	ghost.Spec.NodeName, here.Spec.NodeName = "gone", "a"
+	r := mustRun(t, sim.Config{Nodes: []*v1.Node{node("a", 4), node("b", 4)}, Bound: []*v1.Pod{ghost, here}, Arrivals: arrivals(pod("p", 3), pod("q", 3))})
+	want(t, r, "p on b at 0s", "q: 0/2 nodes are available: 2 Insufficient cpu.")
+	if r.Summary.Nodes != 2 || r.Summary.Pods != 2 || r.Usage[0].Requested != 6000 {
+		t.Errorf("got %+v, %+v", r.Summary, r.Usage)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	other := func(name, scheduler string) *v1.Pod {
+		p := pod(name, 1)
+		p.Spec.SchedulerName = scheduler
+		return p
+	}
+	for name, c := range map[string]struct {
+		config sim.Config
+		want   string
+	}{
+		"profiles": {
+			sim.Config{
+				Arrivals: arrivals(other("a", "x"), pod("b", 1), other("c", "x"), other("d", "y"), other("e", "x")),
+				Where:    func(p *v1.Pod) string { return p.Name + ".yaml:7" },
+			},
+			`a.yaml:7: pod ns/a: spec.schedulerName: no profile is named "x", which 2 more pods ask for (write "default-scheduler", or add a profile to the configuration)` + "\n" +
+				`d.yaml:7: pod ns/d: spec.schedulerName: no profile is named "y" (write "default-scheduler", or add a profile to the configuration)`,
+		},
+		"twins": {
+			sim.Config{Arrivals: arrivals(pod("a", 1)), Bound: []*v1.Pod{pod("a", 2)}},
+			`pod ns/a: metadata.uid: "a" is missing or the UID of another pod (give every pod a UID of its own)`,
+		},
+		"order": {
+			sim.Config{Arrivals: []input.Arrival{{Pod: pod("a", 1), At: 2}, {Pod: pod("b", 1), At: 1}}},
+			`pod ns/b: it arrives at 1ns, after a pod that arrives at 2ns (sort the arrivals by time)`,
+		},
+		"times": {
+			sim.Config{Arrivals: []input.Arrival{{Pod: pod("a", 1), At: 2, Until: 2}}},
+			`pod ns/a: it arrives at 2ns and leaves at 2ns (let it leave later)`,
+		},
+		"workers": {sim.Config{Assembly: assembly.Config{Workers: -1}}, "the number of workers must be at least 1"},
+	} {
+		if _, err := sim.New(c.config); err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v\nwant %s", name, err, c.want)
+		}
+	}
+}
+
+// An interrupted run gives what was done and the error; a name in Explain that
+// has not arrived has no explanation.
+func TestStopped(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := sim.Config{
+		Nodes:    []*v1.Node{node("a", 4)},
+		Arrivals: append(arrivals(pod("p", 1), pod("q", 1)), input.Arrival{Pod: pod("late", 1), At: time.Hour}),
+		Progress: func(int) { cancel(errors.New("enough")) },
+		Explain:  types.NamespacedName{Namespace: "ns", Name: "late"},
+	}
+	s, err := sim.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Run(ctx)
+	if err == nil || err.Error() != "simulation stopped after 1 of 3 pods: enough" {
+		t.Errorf("the error is %v", err)
+	}
+	want(t, r, "p on a at 0s", "q: not tried: the simulation was stopped before", "late: not tried: the simulation was stopped before")
+	if r.Explanation != nil || r.Summary.Pods != 3 {
+		t.Errorf("got %+v, %+v", r.Explanation, r.Summary)
+	}
+}
