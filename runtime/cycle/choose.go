@@ -1,7 +1,7 @@
 package cycle
 
 import (
-	"math/rand/v2"
+	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/report"
 )
@@ -41,7 +41,8 @@ func (s *search) best(rows []uint32) int {
 	}
 	pick := 0
 	if s.cycle.config.TieBreak == Random && ties > 1 {
-		pick = rand.New(rand.NewPCG(s.in.Seed, s.in.Sequence)).IntN(ties)
+		s.cycle.pcg.Seed(s.in.Seed, s.in.Sequence)
+		pick = s.cycle.rand.IntN(ties)
 	}
 	rank := s.in.Snapshot.Nodes.Rank
 	best := -1
@@ -66,8 +67,7 @@ func (s *search) best(rows []uint32) int {
 func (s *search) candidates(rows []uint32, chosen int) {
 	totals := s.run.Scores.Totals
 	n := min(s.cycle.config.Candidates, len(rows))
-	top := make([]int, 1, n+1)
-	top[0] = chosen
+	top := append(s.cycle.top[:0], chosen)
 	for i := range rows {
 		if i == chosen || len(top) == n && totals[i] <= totals[top[n-1]] {
 			continue
@@ -84,12 +84,17 @@ func (s *search) candidates(rows []uint32, chosen int) {
 		top[at] = i
 		top = top[:min(len(top), n)]
 	}
+	s.cycle.top = top
+	scores := slices.Grow(s.cycle.scores[:0], len(top)*s.run.Scores.Len())
+	s.cycle.scores = scores
 	for _, i := range top {
 		c := report.Candidate{Node: s.in.Snapshot.Name(rows[i]), Total: totals[i]}
 		for p := range s.run.Scores.Len() {
 			name, raw, normalized, weighted := s.run.Scores.At(p, i)
-			c.Scores = append(c.Scores, report.Score{Plugin: name, Raw: raw, Normalized: normalized, Weighted: weighted})
+			scores = append(scores, report.Score{Plugin: name, Raw: raw, Normalized: normalized, Weighted: weighted})
 		}
+		n := len(scores) - s.run.Scores.Len()
+		c.Scores = scores[n:len(scores):len(scores)]
 		s.attempt.Candidates = append(s.attempt.Candidates, c)
 	}
 }

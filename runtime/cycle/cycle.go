@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -54,18 +55,29 @@ type Cycle struct {
 	start   int
 	attempt report.Attempt
 	rows    []uint32
-	groups  map[group]int
+	groups  []group
+	counts  map[string]int
+	scores  []report.Score // of candidates
+	top     []int
+	pcg     rand.PCG
+	rand    *rand.Rand // over pcg
 }
 
-// group identifies nodes that one plugin rejected with one reason set.
-type group struct{ plugin, code, reason int }
+// group is the nodes with one verdict.
+type group struct {
+	rejection int // its index in the attempt
+	size      int
+	next      int // where its next row goes
+}
 
 // New returns a Cycle.
 func New(config Config) *Cycle {
 	if config.Candidates == 0 {
 		config.Candidates = 5
 	}
-	return &Cycle{config: config, runs: make(map[*pipeline.Pipeline]*pipeline.Run), groups: make(map[group]int)}
+	c := &Cycle{config: config, runs: make(map[*pipeline.Pipeline]*pipeline.Run), counts: make(map[string]int)}
+	c.rand = rand.New(&c.pcg)
+	return c
 }
 
 // Input is what one decision depends on.
@@ -89,8 +101,8 @@ type Decision struct {
 	// Status says why there is none; nil when there is one.
 	Status *plugin.Status
 	// Rejectors and Pending are the plugins that rejected the pod, sorted;
-	// Pending is those that did so with that code. Both are empty after an
-	// Error, and when the cluster has no node.
+	// Pending is those that did so with that code. Both are empty when there is
+	// a node, after an Error, and when the cluster has no node.
 	Rejectors, Pending []string
 	// Nomination is what PostFilter decided.
 	Nomination plugin.PostFilterResult

@@ -17,6 +17,8 @@ type search struct {
 	d       *Decision
 	attempt *report.Attempt
 	input   plugin.Cycle
+	// nominated tells that the pod's nominated node was taken.
+	nominated bool
 }
 
 // place goes from PreFilter to the choice of a node, or to PostFilter.
@@ -62,6 +64,7 @@ func (s *search) feasible(subset []uint32) (rows []uint32, ok bool) {
 		if row, known := s.in.Snapshot.Row(node); known {
 			feasible, _, status := s.run.Filter([]uint32{row}, 0, 1)
 			if status.Success() && len(feasible) > 0 {
+				s.nominated = true
 				return feasible, true
 			}
 		}
@@ -111,7 +114,8 @@ func (s *search) noFit() {
 	} else {
 		s.d.Nomination = plugin.PostFilterResult{Override: true}
 	}
-	counts := make(map[string]int)
+	counts := s.cycle.counts
+	clear(counts)
 	for i := range s.attempt.Rejections {
 		r := &s.attempt.Rejections[i]
 		for _, reason := range r.Reasons {
@@ -139,50 +143,59 @@ func (s *search) addRejector(name string, code abi.Code) {
 func (s *search) record(subset []uint32, narrowedBy []string) {
 	o, a := &s.run.Outcome, s.attempt
 	a.Evaluated = len(o.Evaluated)
-	clear(s.cycle.groups)
-	rows := s.cycle.rows[:0]
-	// Two passes over the evaluated rows: count groups, then fill one array.
-	sizes := make([]int, 0, 8)
-	for _, row := range o.Evaluated {
-		if o.Codes[row] == abi.Success {
-			continue
-		}
-		name, number := o.Group(row)
-		key := group{plugin: name, code: int(o.Codes[row]), reason: number}
-		i, ok := s.cycle.groups[key]
-		if !ok {
-			i = len(sizes)
-			s.cycle.groups[key] = i
-			sizes = append(sizes, 0)
-			plugin := s.in.Pipeline.Plugins()[name].Name
-			a.Rejections = append(a.Rejections, report.Rejection{Plugin: plugin, Code: o.Codes[row], Reasons: o.Texts(row)})
-			s.addRejector(plugin, o.Codes[row])
-		}
-		sizes[i]++
+	if n := o.Groups(); n > 0 {
+		s.cycle.groups = slices.Grow(s.cycle.groups[:0], n)[:n]
+		clear(s.cycle.groups)
+		s.group(s.cycle.groups)
 	}
-	total := 0
-	for _, n := range sizes {
-		total += n
-	}
-	rows = slices.Grow(rows, total)[:total]
-	s.cycle.rows = rows
-	for i, n := range sizes {
-		a.Rejections[i].Rows = rows[:0:n]
-		rows = rows[n:]
-	}
-	for _, row := range o.Evaluated {
-		if o.Codes[row] == abi.Success {
-			continue
-		}
-		name, number := o.Group(row)
-		r := &a.Rejections[s.cycle.groups[group{plugin: name, code: int(o.Codes[row]), reason: number}]]
-		r.Rows = append(r.Rows, row)
-	}
-	for i := range a.Rejections {
-		slices.Sort(a.Rejections[i].Rows)
-	}
-	if subset != nil {
+	if subset != nil && !s.nominated {
 		s.recordLeftOut(subset, narrowedBy)
+	}
+}
+
+// group fills in the rejections in two passes over the evaluated rows: one
+// counts, the other writes into one array. groups is by number of verdict.
+func (s *search) group(groups []group) {
+	o, a := &s.run.Outcome, s.attempt
+	total := 0
+	for _, row := range o.Evaluated {
+		number := o.Number(row)
+		if number == 0 {
+			continue
+		}
+		g := &groups[number-1]
+		if g.size == 0 {
+			g.rejection = len(a.Rejections)
+			by, _ := o.Group(row)
+			name := s.in.Pipeline.Plugins()[by].Name
+			a.Rejections = append(a.Rejections, report.Rejection{Plugin: name, Code: o.Codes[row], Reasons: o.Texts(row)})
+			if a.Feasible == 0 {
+				s.addRejector(name, o.Codes[row])
+			}
+		}
+		g.size++
+		total++
+	}
+	rows := slices.Grow(s.cycle.rows[:0], total)[:total]
+	s.cycle.rows = rows
+	begin := 0
+	for i := range groups {
+		if g := &groups[i]; g.size > 0 {
+			g.next, begin = begin, begin+g.size
+			a.Rejections[g.rejection].Rows = rows[g.next:begin:begin]
+		}
+	}
+	for _, row := range o.Evaluated {
+		if number := o.Number(row); number != 0 {
+			g := &groups[number-1]
+			rows[g.next] = row
+			g.next++
+		}
+	}
+	if e := o.Evaluated; len(e) > 0 && e[0] > e[len(e)-1] { // the search went round the end
+		for i := range a.Rejections {
+			slices.Sort(a.Rejections[i].Rows)
+		}
 	}
 }
 
@@ -201,7 +214,7 @@ func (s *search) recordLeftOut(subset []uint32, narrowedBy []string) {
 	}
 	if len(rows) > 0 {
 		s.attempt.Rejections = append(s.attempt.Rejections, report.Rejection{
-			Plugin: sortedSet(slices.Clone(narrowedBy))[0], Code: abi.UnschedulableAndUnresolvable,
+			Plugin: slices.Min(narrowedBy), Code: abi.UnschedulableAndUnresolvable,
 			Reasons: []string{pipeline.LeftOut(narrowedBy)}, Rows: rows,
 		})
 	}

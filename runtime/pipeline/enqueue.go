@@ -79,8 +79,12 @@ const (
 )
 
 // Hint says whether an event makes a parked pod worth another try. Only the
-// plugins that rejected it are asked (KEP-4247). A hint that fails means yes.
+// plugins that rejected it are asked (KEP-4247). A hint that fails means yes. No
+// event moves a gated pod but those that its gating plugin registered.
 func (p *Pipeline) Hint(event state.ClusterEvent, object state.Object, pod *state.QueuedPod) Requeue {
+	if pod.GatedBy != "" && !p.registered(pod.GatedBy, event) {
+		return Leave
+	}
 	for _, name := range pod.Pending {
 		if p.worth(name, event, object, pod.Pod) {
 			return Immediately
@@ -91,15 +95,19 @@ func (p *Pipeline) Hint(event state.ClusterEvent, object state.Object, pod *stat
 			return AfterBackoff
 		}
 	}
-	if pod.GatedBy != "" && p.worth(pod.GatedBy, event, object, pod.Pod) {
-		return AfterBackoff
-	}
 	return Leave
 }
 
+// registered reports whether a plugin registered an event; a plugin that is gone
+// holds nobody back.
+func (p *Pipeline) registered(name string, event state.ClusterEvent) bool {
+	index, known := p.index[name]
+	return !known || slices.ContainsFunc(p.infos[index].Events, func(e plugin.Event) bool { return e.Matches(event) })
+}
+
 func (p *Pipeline) worth(name string, event state.ClusterEvent, object state.Object, pod *state.Pod) bool {
-	if name == Enforcement {
-		return event.Resource == state.UnscheduledPodResource
+	if name == Enforcement { // only another spec makes a difference
+		return event.Resource == state.UnscheduledPodResource && object.NewPod != nil && object.NewPod.UID == pod.UID
 	}
 	index, known := p.index[name]
 	if !known {

@@ -29,6 +29,7 @@ func (r *Run) Filter(rows []uint32, start, want int) (feasible []uint32, looked 
 	if want >= len(rows) {
 		r.chain(&r.Cycle, rows)
 		o.Evaluated = append(o.Evaluated, rows...)
+		r.feasible = append(r.feasible, r.stand(rows)...)
 	} else {
 		size := max(want, 256)
 		for looked < len(rows) && len(r.feasible) < want {
@@ -49,13 +50,7 @@ func (r *Run) Filter(rows []uint32, start, want int) (feasible []uint32, looked 
 	if status := r.firstError(o.Evaluated); status != nil {
 		return nil, len(o.Evaluated), status
 	}
-	if want >= len(rows) {
-		for _, row := range rows {
-			if o.Codes[row] == abi.Success {
-				r.feasible = append(r.feasible, row)
-			}
-		}
-	} else {
+	if want < len(rows) {
 		slices.Sort(r.feasible)
 	}
 	return r.feasible, len(o.Evaluated), nil
@@ -77,8 +72,7 @@ func (r *Run) filterNominated(rows []uint32) *plugin.Status {
 		}
 		row := []uint32{n.overlay}
 		r.chain(&c, row)
-		o := &r.Outcome
-		o.Codes[n.row], o.plugins[n.row], o.reasons[n.row] = o.Codes[n.overlay], o.plugins[n.overlay], o.reasons[n.overlay]
+		r.Outcome.copyRow(n.row, n.overlay)
 	}
 	return nil
 }
@@ -148,19 +142,22 @@ func (r *Run) segment(c *plugin.Cycle, filters []stage[plugin.Filter], rows []ui
 	}
 	r.p.workers.do(len(r.blocks), func(w, block int) {
 		r.block(c, &r.workers[w], filters, r.blocks[block])
-		r.tables[block] = append(r.tables[block][:0], r.workers[w].reasons.texts...)
+		r.tables[block] = append(r.tables[block][:0], r.workers[w].table.verdicts...)
 	})
-	// Blocks numbered their reasons by themselves; join them in block order, so
+	// Blocks numbered their verdicts by themselves; join them in block order, so
 	// that numbers do not depend on who was first.
 	o := &r.Outcome
 	for i, block := range r.blocks {
-		table := r.tables[i]
-		if len(table) == 0 {
+		if len(r.tables[i]) == 0 {
 			continue
 		}
+		r.numbers = r.numbers[:0]
+		for _, v := range r.tables[i] {
+			r.numbers = append(r.numbers, o.table.number(v))
+		}
 		for _, row := range block {
-			if n := o.reasons[row]; n != 0 && o.Codes[row] != abi.Success {
-				o.reasons[row] = o.table.intern(table[n-1])
+			if n := o.numbers[row]; n != 0 {
+				o.numbers[row] = r.numbers[n-1]
 			}
 		}
 	}
@@ -170,7 +167,7 @@ func (r *Run) segment(c *plugin.Cycle, filters []stage[plugin.Filter], rows []ui
 func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], rows []uint32) {
 	o := &r.Outcome
 	w.rows = append(w.rows[:0], rows...)
-	w.reasons.reset()
+	w.table.reset()
 	standing := w.rows
 	for _, s := range filters {
 		if len(standing) == 0 {
@@ -184,15 +181,21 @@ func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], 
 		watch := clock.Start()
 		s.plugin.Filter(c, standing, v)
 		w.meter.add(s.index, abi.Filter, len(standing), watch)
+		w.numbers = slices.Grow(w.numbers[:0], len(v.Table)+1)[:len(v.Table)+1]
+		clear(w.numbers)
 		kept := 0
 		for i, row := range standing {
-			if code := v.Codes[i]; code != abi.Success {
-				o.Codes[row], o.plugins[row] = code, uint8(s.index)
-				o.reasons[row] = w.reasons.intern(v.Texts(i))
+			code := v.Codes[i]
+			if code == abi.Success {
+				standing[kept] = row
+				kept++
 				continue
 			}
-			standing[kept] = row
-			kept++
+			n := &w.numbers[v.Reasons[i]]
+			if n.number == 0 || n.code != code {
+				*n = numbered{code: code, number: w.table.number(verdict{plugin: uint8(s.index), code: code, texts: v.Texts(i)})}
+			}
+			o.Codes[row], o.numbers[row] = code, n.number
 		}
 		standing = standing[:kept]
 	}
@@ -202,6 +205,9 @@ func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], 
 // success nor a rejection.
 func (r *Run) firstError(rows []uint32) *plugin.Status {
 	o := &r.Outcome
+	if !o.table.failed() {
+		return nil
+	}
 	lowest := -1
 	for _, row := range rows {
 		if code := o.Codes[row]; code != abi.Success && !code.Rejected() && (lowest < 0 || int(row) < lowest) {
@@ -212,7 +218,8 @@ func (r *Run) firstError(rows []uint32) *plugin.Status {
 		return nil
 	}
 	row := uint32(lowest)
-	name := r.p.infos[o.plugins[row]].Name
+	index, _ := o.Group(row)
+	name := r.p.infos[index].Name
 	answer := &plugin.Status{Code: o.Codes[row], Reasons: o.Texts(row)}
 	err := answer.AsError()
 	if err == nil {
@@ -222,18 +229,4 @@ func (r *Run) firstError(rows []uint32) *plugin.Status {
 		err = errors.New("no reason given")
 	}
 	return plugin.Fail(fmt.Errorf("running Filter plugin %q on node %q: %w", name, r.Cycle.Snapshot.Name(row), err)).By(name)
-}
-
-// Texts returns the reasons of a row's verdict.
-func (o *Outcome) Texts(row uint32) []string {
-	if n := o.reasons[row]; n != 0 {
-		return o.table.texts[n-1]
-	}
-	return nil
-}
-
-// Group returns the index of the plugin that gave a row's verdict and the number
-// of its reason set, by which equal verdicts can be found.
-func (o *Outcome) Group(row uint32) (plugin, reason int) {
-	return int(o.plugins[row]), int(o.reasons[row])
 }

@@ -28,20 +28,18 @@ func (m *meter) add(plugin int, point abi.Point, rows int, watch clock.Stopwatch
 	c.duration += watch.Elapsed()
 }
 
-// drain moves the counts of other meters into m.
-func (m *meter) drain(others []meter) {
-	for _, o := range others {
-		for i := range o.counters {
-			c, d := &m.counters[i], &o.counters[i]
-			if d.calls == 0 {
-				continue
-			}
-			c.calls += d.calls
-			c.rows += d.rows
-			c.faults += d.faults
-			c.duration += d.duration
-			*d = counter{}
+// drain moves the counts of another meter into m.
+func (m *meter) drain(o *meter) {
+	for i := range o.counters {
+		c, d := &m.counters[i], &o.counters[i]
+		if d.calls == 0 {
+			continue
 		}
+		c.calls += d.calls
+		c.rows += d.rows
+		c.faults += d.faults
+		c.duration += d.duration
+		*d = counter{}
 	}
 }
 

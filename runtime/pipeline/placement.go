@@ -132,7 +132,9 @@ func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
 		if !answer.Success() {
 			return asked, failed("PreBind", s.info.Name, answer)
 		}
-		b.Placement.Patch = b.Placement.Patch.Merge(d.Patch)
+		if !d.Patch.Empty() {
+			b.Placement.Patch = b.Placement.Patch.Merge(d.Patch)
+		}
 		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
 	}
 	if status := b.bind(); !status.Success() {

@@ -44,7 +44,8 @@ func (r *Run) PreFilter() (rows []uint32, narrowedBy []string, status *plugin.St
 			rows, narrowed = subset, true
 		}
 		if len(rows) == 0 {
-			return rows, narrowedBy, plugin.NewStatus(abi.UnschedulableAndUnresolvable, noCommonNode(narrowedBy))
+			status := plugin.NewStatus(abi.UnschedulableAndUnresolvable, noCommonNode(narrowedBy))
+			return rows, narrowedBy, status.By(slices.Min(narrowedBy))
 		}
 	}
 	return rows, narrowedBy, status

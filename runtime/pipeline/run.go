@@ -3,7 +3,6 @@ package pipeline
 import (
 	"slices"
 
-	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -24,19 +23,22 @@ type Run struct {
 	meter                 meter
 	workers               []worker
 	blocks                [][]uint32
-	tables                [][][]string // reason tables of blocks
-	all                   []uint32     // 0, 1, 2 …
+	tables                [][]verdict // verdict tables of blocks
+	numbers               []uint32    // of a block's verdicts in the Outcome
+	all                   []uint32    // 0, 1, 2 …
 	standing              []uint32
-	chunk                 []uint32
 	feasible              []uint32
 	nominated             []nominated
+	starts                []int            // of blocks among the rows to score
+	answers               []*plugin.Status // of blocks
 }
 
 // worker is what one worker needs to evaluate a block.
 type worker struct {
 	rows     []uint32
 	verdicts plugin.Verdicts
-	reasons  reasonTable
+	table    verdictTable
+	numbers  []numbered // by reason of the current call
 	meter    meter
 }
 
@@ -62,10 +64,11 @@ func (p *Pipeline) NewRun() *Run {
 	return r
 }
 
-// Begin starts a cycle: it forgets the last one, and makes the overlay rows for
-// nominated pods, before any plugin resolves strings of the snapshot.
+// Begin starts a cycle: it forgets the last one with its overlay rows, and makes
+// those for nominated pods, before any plugin resolves strings of the snapshot.
 func (r *Run) Begin(c plugin.Cycle) {
 	r.Cycle = c
+	c.Snapshot.DropOverlays()
 	clear(r.skipFilter)
 	clear(r.skipScore)
 	r.Scores.reset()
@@ -115,66 +118,7 @@ func (r *Run) Rows(n int) []uint32 {
 // Timings appends what was measured since the last call.
 func (r *Run) Timings(out []report.Timing) []report.Timing {
 	for i := range r.workers {
-		r.meter.drain([]meter{r.workers[i].meter})
+		r.meter.drain(&r.workers[i].meter)
 	}
 	return r.p.timings(&r.meter, out)
 }
-
-// Outcome is the verdicts of the filters on rows of a snapshot. Arrays are
-// indexed by row.
-type Outcome struct {
-	Codes   []abi.Code
-	plugins []uint8
-	reasons []uint16
-	table   reasonTable
-	// Evaluated is the rows that count as looked at, in the order of the search.
-	Evaluated []uint32
-}
-
-func (o *Outcome) reset(rows int) {
-	o.Codes = slices.Grow(o.Codes[:0], rows)[:rows]
-	o.plugins = slices.Grow(o.plugins[:0], rows)[:rows]
-	o.reasons = slices.Grow(o.reasons[:0], rows)[:rows]
-	clear(o.Codes)
-	clear(o.reasons)
-	o.table.reset()
-	o.Evaluated = o.Evaluated[:0]
-}
-
-// reasonTable interns reason sets: number n is texts[n-1], 0 is none.
-type reasonTable struct {
-	texts [][]string
-	index map[string]uint16
-	key   []byte
-}
-
-func (t *reasonTable) reset() {
-	clear(t.texts)
-	t.texts = t.texts[:0]
-	clear(t.index)
-}
-
-func (t *reasonTable) intern(texts []string) uint16 {
-	if len(texts) == 0 {
-		return 0
-	}
-	key := t.key[:0]
-	for _, text := range texts {
-		key = append(append(key, text...), 0)
-	}
-	t.key = key
-	if n, ok := t.index[string(key)]; ok {
-		return n
-	}
-	if len(t.texts) == maxReasons {
-		return maxReasons // the last set stands for all further ones
-	}
-	t.texts = append(t.texts, texts)
-	if t.index == nil {
-		t.index = make(map[string]uint16)
-	}
-	t.index[string(key)] = uint16(len(t.texts))
-	return uint16(len(t.texts))
-}
-
-const maxReasons = 1<<16 - 1

@@ -110,15 +110,16 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 	} else {
 		r.blocks = append(r.blocks, rows)
 	}
-	starts := make([]int, len(r.blocks))
-	for i := 1; i < len(starts); i++ {
-		starts[i] = starts[i-1] + len(r.blocks[i-1])
+	starts := append(r.starts[:0], 0)
+	for _, block := range r.blocks {
+		starts = append(starts, starts[len(starts)-1]+len(block))
 	}
-	answers := make([]*plugin.Status, len(r.blocks))
+	answers := slices.Grow(r.answers[:0], len(r.blocks))[:len(r.blocks)]
+	r.starts, r.answers = starts, answers
 	r.p.workers.do(len(r.blocks), func(w, block int) {
 		rows := r.blocks[block]
 		watch := clock.Start()
-		answers[block] = s.plugin.Score(&r.Cycle, rows, out[starts[block]:starts[block]+len(rows)])
+		answers[block] = s.plugin.Score(&r.Cycle, rows, out[starts[block]:starts[block+1]])
 		r.workers[w].meter.add(s.index, abi.Score, len(rows), watch)
 	})
 	for _, answer := range answers {

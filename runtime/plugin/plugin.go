@@ -141,13 +141,14 @@ type Placement struct {
 // Directives are the effects that a plugin asks for; the scheduler checks them
 // and carries them out.
 type Directives struct {
-	// Patch is written on the pod: at once in the cache, and in the API with the
-	// binding. Reserve only.
+	// Patch is written on the pod, by Reserve at once in the cache, and in the
+	// API with the binding; by PreBind in the API only. Other points have none.
 	Patch state.Patch
 	// Allow and Reject name waiting pods by UID.
 	Allow  []types.UID
 	Reject []Rejection
-	// Activate moves parked pods, by UID, to the active queue.
+	// Activate moves parked pods, by UID, to the active queue, if the cycle in
+	// which it is asked for succeeds.
 	Activate []types.UID
 }
 

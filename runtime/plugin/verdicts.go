@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"math"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -28,9 +29,12 @@ func (v *Verdicts) Reset(n int) {
 }
 
 // Reason adds a reason set and returns its number for Reject. The texts are kept
-// as they are and must not change afterwards.
+// as they are and must not change afterwards. When there are as many sets as a
+// number can tell apart, the last one stands for all further ones.
 func (v *Verdicts) Reason(texts ...string) uint16 {
-	v.Table = append(v.Table, texts)
+	if len(v.Table) < math.MaxUint16 {
+		v.Table = append(v.Table, texts)
+	}
 	return uint16(len(v.Table))
 }
 

@@ -27,11 +27,12 @@ type waitingFor struct {
 	deadline time.Time
 }
 
-func (w *waiting) deadline() time.Time {
-	first := w.plugins[0].deadline
-	for _, p := range w.plugins[1:] {
-		if p.deadline.Before(first) {
-			first = p.deadline
+// first returns the plugin whose deadline comes first.
+func (w *waiting) first() *waitingFor {
+	first := &w.plugins[0]
+	for i := range w.plugins {
+		if w.plugins[i].deadline.Before(first.deadline) {
+			first = &w.plugins[i]
 		}
 	}
 	return first
@@ -47,16 +48,19 @@ func (s *Scheduler) wait(pod *state.QueuedPod, b *pipeline.Binding, waits []pipe
 	s.waiting = append(s.waiting, w)
 }
 
-// carryOut does what a plugin asked for beside its answer.
-func (s *Scheduler) carryOut(asked pipeline.Asked) {
-	for _, uid := range asked.Allow {
-		s.allow(uid, asked.Plugin)
-	}
-	for _, r := range asked.Reject {
-		s.reject(r.UID, plugin.NewStatus(abi.Unschedulable, r.Reason).By(asked.Plugin))
-	}
-	if len(asked.Activate) > 0 {
-		s.queue.Activate(asked.Activate)
+// carryOut does what plugins asked for beside their answers. Pods are activated
+// only after a success: what a failed try wanted to follow it does not.
+func (s *Scheduler) carryOut(all []pipeline.Asked, success bool) {
+	for _, asked := range all {
+		for _, uid := range asked.Allow {
+			s.allow(uid, asked.Plugin)
+		}
+		for _, r := range asked.Reject {
+			s.reject(r.UID, plugin.NewStatus(abi.Unschedulable, r.Reason).By(asked.Plugin))
+		}
+		if success && len(asked.Activate) > 0 {
+			s.queue.Activate(asked.Activate)
+		}
 	}
 }
 
@@ -83,11 +87,13 @@ func (s *Scheduler) reject(uid types.UID, status *plugin.Status) bool {
 	w := s.waiting[i]
 	s.waiting = slices.Delete(s.waiting, i, i+1)
 	assumed := w.binding.Placement.Pod
-	s.giveUp(w.binding)
+	gone := s.giveUp(w.binding)
 	w.pod.ClearRejectors()
 	status, w.pod.Rejectors, w.pod.Pending = onePlaceRejected(status)
 	s.failed(w.pod, status, plugin.PostFilterResult{Override: true})
-	s.freed(assumed, true)
+	if gone {
+		s.freed(assumed, true)
+	}
 	return true
 }
 
@@ -95,20 +101,23 @@ func (s *Scheduler) waitingIndex(uid types.UID) int {
 	return slices.IndexFunc(s.waiting, func(w *waiting) bool { return w.pod.Pod.UID == uid })
 }
 
-// expire rejects the pods that have waited for too long.
+// expire rejects the pods that have waited for too long, in the order of their
+// deadlines. Rejecting runs plugins, which may allow or reject other pods.
 func (s *Scheduler) expire() {
 	now := s.deps.Clock.Now()
-	for i := 0; i < len(s.waiting); {
-		w := s.waiting[i]
-		late := slices.IndexFunc(w.plugins, func(p waitingFor) bool { return !p.deadline.After(now) })
-		if late < 0 {
-			i++
-			continue
+	for {
+		var late *waiting
+		for _, w := range s.waiting {
+			if at := w.first().deadline; !at.After(now) && (late == nil || at.Before(late.first().deadline)) {
+				late = w
+			}
 		}
-		p := w.plugins[late]
-		s.reject(w.pod.Pod.UID, plugin.NewStatus(abi.Unschedulable,
+		if late == nil {
+			return
+		}
+		p := late.first()
+		s.reject(late.pod.Pod.UID, plugin.NewStatus(abi.Unschedulable,
 			fmt.Sprintf("rejected due to timeout after waiting %v at plugin %v", p.timeout, p.plugin)).By(p.plugin))
-		i = 0 // rejecting runs plugins, which may have allowed or rejected others
 	}
 }
 
@@ -129,28 +138,26 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 func (s *Scheduler) bound(pod *state.QueuedPod, b *pipeline.Binding, asked []pipeline.Asked, status *plugin.Status) {
 	assumed := b.Placement.Pod
 	delete(s.binding, assumed.UID)
-	for _, a := range asked {
-		s.carryOut(a)
-	}
+	s.carryOut(asked, status.Success())
 	if status.Success() {
 		s.queue.Delete(assumed.UID)
 		s.deps.Outlet.Scheduled(assumed, assumed.NodeName())
 		s.release(b)
 		return
 	}
-	s.giveUp(b)
+	gone := s.giveUp(b)
 	// What the pod held is free for others. A rejected pod itself must not be
 	// woken by its own going (it would never rest); a failed one goes to the
 	// error backoff anyway.
 	rejected := status.Rejected()
-	if !rejected {
+	if gone && !rejected {
 		s.freed(assumed, false)
 	}
 	if pod != nil {
 		pod.ClearRejectors()
 		s.failed(pod, status, plugin.PostFilterResult{Override: true})
 	}
-	if rejected {
+	if gone && rejected {
 		s.freed(assumed, true)
 	}
 }

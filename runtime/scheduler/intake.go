@@ -151,9 +151,7 @@ func (s *Scheduler) updatePod(pod *state.Pod) {
 		return
 	}
 	if was := old.NominatedNode(); was != "" && was != pod.NominatedNode() {
-		// Others planned as if the pod were on its nominated node.
-		s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: old},
-			func(p *state.Pod) bool { return p.Priority <= old.Priority })
+		s.unnominated(old)
 	}
 }
 
@@ -175,11 +173,28 @@ func (s *Scheduler) deletePod(uid types.UID) {
 		s.abandon(uid)
 		return
 	}
-	s.queue.Delete(uid)
+	s.drop(uid)
 	if old, ok := s.cache.Get(uid); ok {
 		s.cache.RemovePod(uid)
 		s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: old}, nil)
 	}
+}
+
+// drop takes a pod that is going out of the queue. If it had a nominated node,
+// others planned as if it were there.
+func (s *Scheduler) drop(uid types.UID) {
+	queued, _ := s.queue.Get(uid)
+	s.queue.Delete(uid)
+	if queued != nil && queued.Pod.NominatedNode() != "" {
+		s.unnominated(queued.Pod)
+	}
+}
+
+// unnominated tells the queue that a pod is not expected on its nominated node
+// any more. Pods of higher priority never waited for it.
+func (s *Scheduler) unnominated(pod *state.Pod) {
+	s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: pod},
+		func(p *state.Pod) bool { return p.Priority <= pod.Priority })
 }
 
 // gate asks the PreEnqueue plugins of each pod's profile.

@@ -191,7 +191,7 @@ func (s *Scheduler) Step(ctx context.Context) bool {
 func (s *Scheduler) NextDeadline() (time.Time, bool) {
 	at, ok := s.queue.NextDeadline()
 	for _, w := range s.waiting {
-		if t := w.deadline(); !ok || t.Before(at) {
+		if t := w.first().deadline; !ok || t.Before(at) {
 			at, ok = t, true
 		}
 	}

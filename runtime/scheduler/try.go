@@ -21,7 +21,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		panic(fmt.Sprintf("BUG: pod %s of profile %q is in the queue", pod.Pod.Key(), pod.Pod.Profile))
 	}
 	if pod.Pod.Object.DeletionTimestamp != nil {
-		s.queue.Delete(pod.Pod.UID)
+		s.drop(pod.Pod.UID)
 		return
 	}
 	s.cache.UpdateSnapshot(s.snapshot)
@@ -31,8 +31,9 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		Nominations: s.queue.Nominations(), Seed: s.seed(), Sequence: s.sequence,
 	})
 	var b *pipeline.Binding
+	var asked []pipeline.Asked
 	if d.Node != nil {
-		b = s.place(ctx, p, &d)
+		b, asked = s.place(ctx, p, &d)
 	}
 	a := d.Attempt
 	if d.Status != nil && a.Message == "" {
@@ -43,60 +44,59 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if s.deps.Observer != nil {
 		s.deps.Observer.Attempted(a, s.snapshot.Name)
 	}
-	switch {
-	case d.Status != nil:
+	if d.Status != nil {
 		s.fail(&d)
-	case b != nil:
+	}
+	s.carryOut(asked, d.Status == nil)
+	if b != nil {
 		s.bind(b)
 	}
 }
 
 // place assumes the pod on the node and runs Reserve and Permit. It returns the
 // binding that is ready for its binding cycle; nil when the pod has to wait, or
-// when it failed, which d.Status then tells.
-func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision) *pipeline.Binding {
+// when it failed, which d.Status then tells. asked is what plugins want done.
+func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision) (_ *pipeline.Binding, asked []pipeline.Asked) {
 	uid := d.Pod.Pod.UID
 	assumed := d.Pod.Pod.On(d.Node.Name, state.Patch{})
 	if err := s.cache.Assume(assumed); err != nil {
-		d.Status = plugin.Fail(err)
-		return nil
+		s.rejectPlaced(d, plugin.Fail(err))
+		return nil, nil
 	}
 	s.queue.Denominate(uid)
 	b := p.NewBinding(plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State})
-	status := b.Reserve(func(asked pipeline.Asked) error {
-		if !asked.Patch.Empty() {
-			patched, err := s.cache.Patch(uid, asked.Patch)
+	status := b.Reserve(func(a pipeline.Asked) error {
+		if !a.Patch.Empty() {
+			patched, err := s.cache.Patch(uid, a.Patch)
 			if err != nil {
 				return err
 			}
 			b.Placement.Pod = patched
-			b.Placement.Patch = b.Placement.Patch.Merge(asked.Patch)
+			b.Placement.Patch = b.Placement.Patch.Merge(a.Patch)
 		}
-		s.carryOut(asked)
+		asked = append(asked, a)
 		return nil
 	})
-	if !status.Success() {
-		s.giveUp(b)
-		s.rejectPlaced(d, status)
-		return nil
+	var waits []pipeline.Wait
+	if status.Success() {
+		var more []pipeline.Asked
+		waits, more, status = b.Permit()
+		asked = append(asked, more...)
 	}
-	waits, asked, status := b.Permit()
 	if !status.Success() {
 		s.giveUp(b)
 		s.rejectPlaced(d, status)
-		return nil
+		return nil, asked
 	}
 	if len(waits) > 0 {
 		s.wait(d.Pod, b, waits)
 		b = nil
 	}
-	for _, a := range asked {
-		s.carryOut(a)
-	}
-	return b
+	return b, asked
 }
 
-// rejectPlaced records that Reserve or Permit turned the pod away from its node.
+// rejectPlaced records that Assume, Reserve or Permit turned the pod away from
+// its node.
 func (s *Scheduler) rejectPlaced(d *cycle.Decision, status *plugin.Status) {
 	d.Nomination = plugin.PostFilterResult{Override: true}
 	d.Attempt.Node = ""
@@ -121,8 +121,9 @@ func onePlaceRejected(status *plugin.Status) (out *plugin.Status, rejectors, pen
 	return plugin.NewStatus(status.Code, message), []string{status.Plugin}, pending
 }
 
-// giveUp takes back what Assume and Reserve did.
-func (s *Scheduler) giveUp(b *pipeline.Binding) {
+// giveUp takes back what Assume and Reserve did. It reports whether the pod is
+// not on its node any more, as it is when the API server has confirmed it.
+func (s *Scheduler) giveUp(b *pipeline.Binding) (gone bool) {
 	asked := b.Unreserve()
 	uid := b.Placement.Pod.UID
 	if s.cache.IsAssumed(uid) {
@@ -130,10 +131,10 @@ func (s *Scheduler) giveUp(b *pipeline.Binding) {
 			panic(fmt.Sprintf("BUG: forget assumed pod: %v", err))
 		}
 	}
-	for _, a := range asked {
-		s.carryOut(a)
-	}
+	_, known := s.cache.Get(uid)
 	s.release(b)
+	s.carryOut(asked, false)
+	return !known
 }
 
 func (s *Scheduler) release(b *pipeline.Binding) {

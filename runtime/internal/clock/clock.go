@@ -79,13 +79,19 @@ func (c *Step) Until(t time.Time) (reached <-chan struct{}, stop func()) {
 
 // Advance moves the clock on by d.
 func (c *Step) Advance(d time.Duration) {
-	c.Set(c.Now().Add(d))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set(c.mu.now.Add(d))
 }
 
 // Set moves the clock to t. A clock never goes back: an earlier t is ignored.
 func (c *Step) Set(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.set(t)
+}
+
+func (c *Step) set(t time.Time) {
 	if !t.After(c.mu.now) {
 		return
 	}

@@ -1,0 +1,62 @@
+package cycle_test
+
+import (
+	"testing"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/fake"
+)
+
+// TestTies: every one of the best nodes can be chosen, about as often as the
+// others, and none but those.
+func TestTies(t *testing.T) {
+	w := newWorld(t, nil)
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		if err := w.node(name, fake.Args{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.declare("S", fake.Parse("score=b=1;*=2"))
+	pod, err := fake.Pod("p", fake.Args{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := w.snapshot()
+	chosen := map[string]int{}
+	const tries = 4000
+	for i := range tries {
+		w.seed = uint64(i)
+		chosen[w.decide(s, pod).Node.Name]++
+	}
+	if len(chosen) != 4 || chosen["b"] != 0 {
+		t.Fatalf("chosen: %v, want a, c, d and e", chosen)
+	}
+	for name, n := range chosen {
+		if n < tries/4*8/10 || n > tries/4*12/10 {
+			t.Errorf("%s was chosen %d times of %d, want about %d", name, n, tries, tries/4)
+		}
+	}
+}
+
+// TestSeed: the same seed and number of the decision give the same node.
+func TestSeed(t *testing.T) {
+	var want string
+	for range 2 {
+		w := newWorld(t, nil)
+		for _, name := range []string{"a", "b", "c"} {
+			if err := w.node(name, fake.Args{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.declare("S", fake.Parse("score=1"))
+		pod, _ := fake.Pod("p", fake.Args{})
+		s := w.snapshot()
+		var got string
+		for range 50 {
+			got += w.decide(s, pod).Node.Name
+		}
+		if want != "" && got != want {
+			t.Errorf("chosen %s, and before %s", got, want)
+		}
+		want = got
+	}
+}

@@ -1,0 +1,192 @@
+package fake
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Deps is what plugins are connected to; both may be nil.
+type Deps struct {
+	Log *Log
+	// Bind carries out the bindings of plugins without a bind answer.
+	Bind func(p *plugin.Placement) error
+}
+
+// points has the keys that put a plugin at a point.
+func points() map[string]abi.Point {
+	return map[string]abi.Point{
+		"gate": abi.PreEnqueue, "sort": abi.QueueSort, "prefilter": abi.PreFilter, "filter": abi.Filter,
+		"fit": abi.Filter, "added": abi.Filter, "needs": abi.Filter, "annotated": abi.Filter,
+		"postfilter": abi.PostFilter, "prescore": abi.PreScore,
+		"score": abi.Score, "reserve": abi.Reserve, "permit": abi.Permit, "prebind": abi.PreBind,
+		"bind": abi.Bind, "postbind": abi.PostBind,
+	}
+}
+
+// Declare makes a plugin. The keys are those of points and
+//
+//	nominate=NODE   PostFilter's nomination; empty for none, not given for no opinion
+//	preflight=CODE  PreBind's preflight
+//	normalize=max|reverse|CODE
+//	addpod=CODE     the plugin has PreFilterExtensions; added=CODE rejects what they saw
+//	patch=KEY:VALUE Reserve's annotation
+//	POINT-allow, POINT-reject, POINT-activate=POD;POD…
+//	weight=N scope=node|cluster enforces=FEATURE,… digest=TEXT
+//	events=RESOURCE/ACTION,… hint=queue|skip|error
+//
+// The result is a *Plugin, or one that embeds it.
+func Declare(name string, options Args, deps Deps) (plugin.Plugin, error) {
+	p := &Plugin{info: plugin.Info{Name: name}, log: deps.Log, bind: deps.Bind, answers: map[string][]rule{}}
+	byKey := points()
+	for _, key := range options.Keys {
+		value := options.Options[key]
+		var err error
+		switch key {
+		case "weight":
+			p.Weight, err = strconv.ParseInt(value, 10, 64)
+		case "scope":
+			scope := map[string]abi.Scope{"node": abi.ScopeNode, "cluster": abi.ScopeCluster}[value]
+			p.info.FilterScope, p.info.ScoreScope = scope, scope
+		case "digest":
+			p.info.Digest = value
+		case "enforces":
+			for _, f := range strings.Split(value, ",") {
+				feature, ok := state.ParseFeature(f)
+				if !ok {
+					err = fmt.Errorf("no feature %q", f)
+				}
+				p.info.Enforces |= feature
+			}
+		case "events":
+			err = p.events(value)
+		default:
+			err = p.Set(key, value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("plugin %s: %s: %w", name, key, err)
+		}
+		if point, ok := byKey[key]; ok && !slices.Contains(p.Points, point) {
+			p.Points = append(p.Points, point)
+		}
+	}
+	switch {
+	case options.Has("addpod"):
+		return extended{p}, nil
+	case options.Has("normalize"):
+		return normalizing{p}, nil
+	}
+	return p, nil
+}
+
+// Of returns the declared plugin inside one that Declare returned.
+func Of(p plugin.Plugin) *Plugin {
+	switch p := p.(type) {
+	case extended:
+		return p.Plugin
+	case normalizing:
+		return p.Plugin
+	}
+	return p.(*Plugin)
+}
+
+// Set replaces the answers of a key.
+func (p *Plugin) Set(key, value string) error {
+	var rules []rule
+	for _, part := range strings.Split(value, ";") {
+		r := rule{subject: "*"}
+		text := part
+		if subject, rest, ok := strings.Cut(part, "="); ok {
+			r.subject, text = subject, rest
+		}
+		r.answer = parseAnswer(text)
+		if r.answer.code == abi.Wait {
+			if _, err := time.ParseDuration(r.answer.text); err != nil {
+				return err
+			}
+		}
+		if key == "score" && !r.answer.status {
+			if _, err := strconv.ParseInt(r.answer.text, 10, 64); err != nil {
+				return err
+			}
+		}
+		rules = append(rules, r)
+	}
+	p.answers[key] = rules
+	return nil
+}
+
+func parseAnswer(text string) answer {
+	codes := map[string]abi.Code{
+		"ok": abi.Success, "error": abi.Error, "unschedulable": abi.Unschedulable, "unresolvable": abi.UnschedulableAndUnresolvable,
+		"wait": abi.Wait, "skip": abi.Skip, "pending": abi.Pending, "bad": abi.Code(99),
+	}
+	name, rest, _ := strings.Cut(text, ":")
+	if code, ok := codes[name]; ok {
+		return answer{code: code, text: rest, status: true}
+	}
+	return answer{text: strings.TrimPrefix(text, "rows:")}
+}
+
+// events registers events; the answer of the key hint decides for each pod.
+func (p *Plugin) events(value string) error {
+	for _, name := range strings.Split(value, ",") {
+		event, ok := ParseEvent(name)
+		if !ok {
+			return fmt.Errorf("no event %q", name)
+		}
+		p.info.Events = append(p.info.Events, plugin.Event{ClusterEvent: event, Hint: p.hint})
+	}
+	return nil
+}
+
+func (p *Plugin) hint(pod *state.Pod, object state.Object) (state.Hint, error) {
+	a, _ := p.at("hint", pod.Name)
+	p.log.Printf("  %s.hint %s: %s", p.info.Name, pod.Name, subject(object))
+	switch {
+	case a.status && a.code == abi.Error:
+		return state.QueueSkip, p.status("hint", pod.Name).AsError()
+	case a.status && a.code == abi.Skip:
+		return state.QueueSkip, nil
+	}
+	return state.Queue, nil
+}
+
+// subject names what an event is about.
+func subject(o state.Object) string {
+	var out []string
+	add := func(ok bool, format string, name func() string) {
+		if ok {
+			out = append(out, fmt.Sprintf(format, name()))
+		}
+	}
+	add(o.OldPod != nil, "old pod %s", func() string { return o.OldPod.Name })
+	add(o.NewPod != nil, "new pod %s", func() string { return o.NewPod.Name })
+	add(o.OldNode != nil, "old node %s", func() string { return o.OldNode.Name })
+	add(o.NewNode != nil, "new node %s", func() string { return o.NewNode.Name })
+	return strings.Join(out, ", ")
+}
+
+// ParseEvent returns the event of a text like Node/Add; * is the wildcard.
+func ParseEvent(text string) (state.ClusterEvent, bool) {
+	if text == "*" {
+		return state.ClusterEvent{Resource: state.WildCardResource, Action: state.AllActions}, true
+	}
+	actions := map[string]state.Action{
+		"Add": state.Add, "Delete": state.Delete, "Update": state.Update, "UpdateNodeAllocatable": state.UpdateNodeAllocatable,
+		"UpdateNodeLabel": state.UpdateNodeLabel, "UpdateNodeTaint": state.UpdateNodeTaint, "UpdatePodLabel": state.UpdatePodLabel,
+		"UpdatePodSchedulingGatesEliminated": state.UpdatePodSchedulingGatesEliminated,
+	}
+	i := strings.LastIndex(text, "/")
+	if i < 0 {
+		return state.ClusterEvent{}, false
+	}
+	action, ok := actions[text[i+1:]]
+	return state.ClusterEvent{Resource: state.EventResource(text[:i]), Action: action}, ok
+}

@@ -1,0 +1,183 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/fake"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// slowBinder binds in its own time, fails at times, and lets the watch tell of
+// its bindings from a goroutine of their own.
+type slowBinder struct {
+	info      plugin.Info
+	scheduler *scheduler.Scheduler
+
+	mu    sync.Mutex
+	nodes map[types.UID]string
+	tries int
+}
+
+func (b *slowBinder) Info() *plugin.Info { return &b.info }
+
+func (b *slowBinder) Bind(p *plugin.Placement) *plugin.Status {
+	time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tries++
+	if b.tries%4 == 0 {
+		return plugin.Fail(errors.New("conflict"))
+	}
+	if node, ok := b.nodes[p.Pod.UID]; ok {
+		return plugin.Fail(fmt.Errorf("is on %s", node))
+	}
+	b.nodes[p.Pod.UID] = p.Node.Name
+	bound := p.Pod
+	go func() {
+		time.Sleep(time.Duration(rand.IntN(500)) * time.Microsecond)
+		b.scheduler.SetPods(bound)
+	}()
+	return nil
+}
+
+// outletCount counts what it is told; it is called on the loop.
+type outletCount struct {
+	done   chan struct{}
+	want   int
+	placed map[types.UID]int
+	failed int
+}
+
+func (o *outletCount) Scheduled(pod *state.Pod, _ string) {
+	o.placed[pod.UID]++
+	if len(o.placed) == o.want {
+		close(o.done)
+	}
+}
+
+func (o *outletCount) Failed(scheduler.Failure) { o.failed++ }
+
+// TestRun has the loop, binding cycles, the watch and the clock run side by side;
+// the race detector looks on.
+func TestRun(t *testing.T) {
+	const pods, nodes = 300, 20
+	w := newWorld(t, nil)
+	w.workers = 2
+	w.spawn = nil // goroutines
+	b := &slowBinder{info: plugin.Info{Name: "Slow"}, nodes: map[types.UID]string{}}
+	out := &outletCount{done: make(chan struct{}), want: pods, placed: map[types.UID]int{}}
+	w.outlet, w.observer = out, nil
+	w.declare("Fit", fake.Parse("fit=yes enforces=requests events=Pod/Delete,Node/Add reserve=ok patch=a:b"))
+	w.declare("Wait", fake.Parse("permit=p7=wait:10s;p8=wait:10s prebind=ok postbind=ok"))
+	w.profiles[0].Points[abi.Bind] = []pipeline.Entry{{Plugin: b}}
+	s := w.get()
+	b.scheduler = s
+
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx) }()
+	var feeders sync.WaitGroup
+	feeders.Go(func() {
+		for i := range nodes {
+			node, _ := fake.Node(fmt.Sprintf("n%d", i), fake.Parse("cpu=10000"))
+			s.SetNode(node)
+		}
+	})
+	feeders.Go(func() {
+		for i := range pods {
+			p, _ := fake.Pod(fmt.Sprintf("p%d", i), fake.Parse("cpu=500"))
+			s.SetPods(p)
+		}
+	})
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	for timeout := time.After(30 * time.Second); ; {
+		select {
+		case <-out.done:
+		case <-ticker.C:
+			w.clock.Advance(200 * time.Millisecond)
+			s.AllowWaiting("p7", "Wait")
+			s.AllowWaiting("p8", "Wait")
+			continue
+		case <-timeout:
+			t.Fatal("not all pods were placed in time")
+		}
+		break
+	}
+	feeders.Wait()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	for uid, n := range out.placed {
+		if n != 1 {
+			t.Errorf("%s was scheduled %d times", uid, n)
+		}
+	}
+	if _, binding, _, _ := s.CheckIdle(); binding != 0 {
+		t.Errorf("%d binding cycles run after Run has returned", binding)
+	}
+	used := map[string]int{}
+	for _, node := range b.nodes {
+		if used[node]++; used[node] > 20 {
+			t.Errorf("node %s has %d pods, 20 fit", node, used[node])
+		}
+	}
+	t.Logf("%d failures on the way", out.failed)
+}
+
+// TestRunEnds: Run waits for the binding cycles that run when its context ends.
+func TestRunEnds(t *testing.T) {
+	w := newWorld(t, nil)
+	w.spawn = nil
+	w.observer = nil
+	out := &outletCount{done: make(chan struct{}), want: 1, placed: map[types.UID]int{}}
+	w.outlet = out
+	begun, finish := make(chan struct{}), make(chan struct{})
+	p := &blockingBinder{info: plugin.Info{Name: "Block"}, begun: begun, finish: finish}
+	w.profiles[0].Points[abi.Bind] = []pipeline.Entry{{Plugin: p}}
+	s := w.get()
+	node, _ := fake.Node("n", fake.Args{})
+	pod, _ := fake.Pod("p", fake.Args{})
+	s.SetNode(node)
+	s.SetPods(pod)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx) }()
+	<-begun
+	cancel()
+	select {
+	case <-ended:
+		t.Fatal("Run returned while a binding cycle ran")
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(finish)
+	if err := <-ended; err != nil || out.placed["p"] != 1 {
+		t.Errorf("error %v, placed %v", err, out.placed)
+	}
+}
+
+type blockingBinder struct {
+	info          plugin.Info
+	begun, finish chan struct{}
+}
+
+func (b *blockingBinder) Info() *plugin.Info { return &b.info }
+
+func (b *blockingBinder) Bind(*plugin.Placement) *plugin.Status {
+	close(b.begun)
+	<-b.finish
+	return nil
+}

@@ -1,0 +1,20 @@
+package scheduler
+
+import (
+	"iter"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Cached yields the pods of the cache and whether they are assumed.
+func (s *Scheduler) Cached() iter.Seq2[*state.Pod, bool] { return s.cache.Pods() }
+
+// Nominations returns the nominated pods.
+func (s *Scheduler) Nominations() state.Nominations { return s.queue.Nominations() }
+
+// CheckIdle returns what is left over in a scheduler that has nothing to do.
+func (s *Scheduler) CheckIdle() (waiting, binding, calls, events int) {
+	s.inbox.mu.Lock()
+	defer s.inbox.mu.Unlock()
+	return len(s.waiting), len(s.binding), len(s.inbox.calls), s.queue.InFlightEvents()
+}

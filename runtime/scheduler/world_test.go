@@ -1,0 +1,216 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/fake"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// world is a scheduler with fake plugins, a binder that can be held up, and an
+// API server of which only the pods are there.
+type world struct {
+	t         testing.TB
+	log       *fake.Log
+	clock     *clock.Step
+	start     time.Time
+	scheduler *scheduler.Scheduler // nil until it is needed
+	workers   int
+	seed      uint64
+
+	profiles []*pipeline.Config
+	plugins  map[string]*fake.Plugin
+
+	pods     map[types.UID]*state.Pod // as the API server has them
+	held     bool                     // bindings wait for release
+	spawned  []func()
+	deaf     bool // bindings are not confirmed by the watch
+	spawn    func(run func())
+	outlet   scheduler.Outlet
+	observer scheduler.Observer
+	tie      cycle.TieBreak
+}
+
+func newWorld(t testing.TB, log *fake.Log) *world {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	w := &world{
+		t: t, log: log, clock: clock.NewStep(start), start: start, workers: 1, seed: 1,
+		plugins: map[string]*fake.Plugin{}, pods: map[types.UID]*state.Pod{},
+	}
+	w.spawn = func(run func()) {
+		if w.held {
+			w.spawned = append(w.spawned, run)
+			return
+		}
+		run()
+	}
+	w.outlet, w.observer, w.tie = w, w, cycle.First
+	w.profile("default", fake.Args{})
+	return w
+}
+
+// profile begins a profile, to which the plugins declared next belong.
+func (w *world) profile(name string, a fake.Args) {
+	c := &pipeline.Config{Profile: name, Points: map[abi.Point][]pipeline.Entry{}}
+	c.AllowUnenforced, _ = state.ParseFeature(a.Options["allow"])
+	if len(w.profiles) > 0 && w.profiles[len(w.profiles)-1].Profile == name {
+		w.profiles = w.profiles[:len(w.profiles)-1]
+	}
+	w.profiles = append(w.profiles, c)
+	w.declare("Sort", fake.Parse("sort="))
+}
+
+func (w *world) declare(name string, a fake.Args) {
+	w.t.Helper()
+	p, err := fake.Declare(name, a, fake.Deps{Log: w.log, Bind: w.bind})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.plugins[name] = fake.Of(p)
+	c := w.profiles[len(w.profiles)-1]
+	for _, point := range fake.Of(p).Points {
+		c.Points[point] = append(c.Points[point], pipeline.Entry{Plugin: p, Weight: fake.Of(p).Weight})
+	}
+}
+
+// get returns the scheduler, making it when it is first asked for.
+func (w *world) get() *scheduler.Scheduler {
+	w.t.Helper()
+	if w.scheduler != nil {
+		return w.scheduler
+	}
+	workers, err := pipeline.NewWorkers(w.workers)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(workers.Close)
+	deps := scheduler.Deps{Clock: w.clock, Outlet: w.outlet, Observer: w.observer, Spawn: w.spawn}
+	for _, c := range w.profiles {
+		if len(c.Points[abi.Bind]) == 0 {
+			b, err := fake.Declare("Bind", fake.Parse("bind="), fake.Deps{Log: w.log, Bind: w.bind})
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			w.plugins["Bind"] = fake.Of(b)
+			c.Points[abi.Bind] = []pipeline.Entry{{Plugin: b}}
+		}
+		p, err := pipeline.New(*c, pipeline.Deps{Workers: workers})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		deps.Pipelines = append(deps.Pipelines, p)
+	}
+	w.scheduler, err = scheduler.New(scheduler.Config{
+		Seed: w.seed, Queue: queue.DefaultConfig(), Cycle: cycle.Config{TieBreak: w.tie},
+	}, deps)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.scheduler
+}
+
+// set tells of pods and remembers them.
+func (w *world) set(pods ...*state.Pod) {
+	for _, p := range pods {
+		w.pods[p.UID] = p
+	}
+	w.get().SetPods(pods...)
+}
+
+// bind is the binder: it makes the binding durable, and the watch confirms it.
+func (w *world) bind(p *plugin.Placement) error {
+	known, ok := w.pods[p.Pod.UID]
+	switch {
+	case !ok:
+		return fmt.Errorf("pods %q not found", p.Pod.Name)
+	case known.NodeName() != "":
+		return fmt.Errorf("pod %s is already assigned to node %q", p.Pod.Name, known.NodeName())
+	}
+	bound := known.On(p.Node.Name, p.Patch)
+	if w.deaf {
+		w.pods[p.Pod.UID] = bound
+		return nil
+	}
+	w.set(bound)
+	return nil
+}
+
+// Scheduled implements scheduler.Outlet.
+func (w *world) Scheduled(pod *state.Pod, node string) {
+	w.log.Printf("scheduled: %s on %s", pod.Name, node)
+}
+
+// Failed implements scheduler.Outlet.
+func (w *world) Failed(f scheduler.Failure) {
+	nominated := ""
+	if f.Override {
+		nominated = fmt.Sprintf(", nominated %q", f.Nominated)
+	}
+	w.log.Printf("failed: %s: %s: %s%s", f.Pod.Name, f.Reason, f.Message, nominated)
+}
+
+// Attempted implements scheduler.Observer.
+func (w *world) Attempted(a *report.Attempt, _ func(row uint32) string) {
+	result := "to " + a.Node
+	if a.Node == "" {
+		result = fmt.Sprintf("%s: %s", a.Code, a.Message)
+	} else if a.Code != abi.Success {
+		result += " but " + a.Code.String()
+	}
+	w.log.Printf("attempt %d: %s try %d, %s", a.Sequence, a.Pod, a.Try, result)
+}
+
+// run steps until there is nothing to do.
+func (w *world) run() {
+	for w.get().Step(context.Background()) {
+	}
+}
+
+// state prints where pods are, and what the snapshots to come will show.
+func (w *world) state() {
+	s := w.get()
+	for place, p := range s.Queued() {
+		w.log.Printf("  queue: %s %s%s", p.Pod.Name, place, w.details(p))
+	}
+	for pod, assumed := range s.Cached() {
+		kind := "bound"
+		if assumed {
+			kind = "assumed"
+		}
+		annotations := ""
+		if len(pod.Object.Annotations) > 0 {
+			annotations = fmt.Sprintf(" %v", pod.Object.Annotations)
+		}
+		w.log.Printf("  cache: %s %s on %s%s", pod.Name, kind, pod.NodeName(), annotations)
+	}
+	p := s.Pending()
+	w.log.Printf("  %d waiting, %d binding", p.Waiting, p.Binding)
+}
+
+func (w *world) details(p *state.QueuedPod) string {
+	var b strings.Builder
+	if !p.BackoffUntil.IsZero() {
+		fmt.Fprintf(&b, " until %v", p.BackoffUntil.Sub(w.start))
+	}
+	if len(p.Rejectors)+len(p.Pending) > 0 {
+		fmt.Fprintf(&b, " rejectors %v pending %v", p.Rejectors, p.Pending)
+	}
+	if p.GatedBy != "" {
+		fmt.Fprintf(&b, " gated by %s: %s", p.GatedBy, p.GateReason)
+	}
+	return b.String()
+}
