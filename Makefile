@@ -61,8 +61,8 @@ fuzz: ## run every fuzz target for FUZZTIME
 	done
 
 rewrite: ## rewrite the expected output of scenario and golden files (PKG=…); read the diff before you commit it
-	@pkgs=$$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' $(PKG) | \
-		awk '{ for (i = 2; i <= NF; i++) if ($$i == "$(MODULE)/runtime/internal/golden") { print $$1; next } }'); \
+	@flagged=$$(grep -rlE --include='*_test.go' 'internal/golden"|flag\.Bool\("rewrite"' abi runtime hostplugins cmd wasm-examples | xargs -rn1 dirname | sort -u | sed 's|^|$(MODULE)/|'); \
+	pkgs=$$(go list $(PKG) | grep -Fx "$$flagged" || true); \
 	if [ -z "$$pkgs" ]; then echo "no package has golden files"; exit 0; fi; \
 	go test $$pkgs -rewrite
 
