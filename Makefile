@@ -11,7 +11,7 @@ COUNT     ?= 6
 BENCH     ?= .
 BASE      ?= bench.base.out
 FUZZTIME  ?= 10s
-EXPLAIN   ?= team-ml/finetune-0
+EXPLAIN   ?= team-batch/monolith-0
 
 # Tools run at pinned versions and are no part of go.mod.
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
@@ -26,7 +26,7 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build demo test race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean
+.PHONY: help build demo examples test race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,8 +34,15 @@ help: ## list the targets
 build: ## build bin/berth
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/berth ./cmd/berth
 
-demo: build ## schedule the bundled cluster and explain a pod that stays pending (EXPLAIN=namespace/pod)
-	bin/berth simulate --cluster $(DEMO)/cluster --config $(DEMO)/scheduler.yaml --explain $(EXPLAIN)
+demo: examples ## schedule the bundled cluster through two WASM plugins and explain a pod that stays pending (EXPLAIN=namespace/pod)
+	bin/berth simulate --cluster $(DEMO)/cluster --config $(DEMO)/scheduler-wasm.yaml --explain $(EXPLAIN)
+
+examples: build ## compile the example plugins into bin/plugins
+	@mkdir -p bin/plugins
+	@for dir in wasm-examples/*/guest; do \
+		name=$$(basename $$(dirname $$dir)); \
+		bin/berth plugin build $$dir --manifest wasm-examples/$$name/manifest.json -o bin/plugins/$$(sed -n 's/^  "name": "\(.*\)",$$/\1/p' wasm-examples/$$name/manifest.json).wasm; \
+	done
 
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- $(PKG)

@@ -111,6 +111,8 @@ func design() rules {
 				why: "nothing else may talk to an API server; the rest sees small interfaces"},
 			{path: "github.com/spf13/viper", by: "runtime/config",
 				why: "flags, files and environment meet in one place"},
+			{path: "github.com/google/jsonschema-go", by: "runtime/module",
+				why: "schemas of strangers are guarded in one place before they are compiled"},
 			{path: "oras.land/oras-go", by: "runtime/module",
 				why: "registries are spoken to in one place"},
 			{path: module + "/runtime/config", by: "runtime/assembly cmd",

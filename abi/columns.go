@@ -80,8 +80,6 @@ const (
 const (
 	// PodTerminating is a pod that is being deleted.
 	PodTerminating uint8 = 1 << iota
-	// PodAssumed is a pod whose binding is not confirmed yet.
-	PodAssumed
 )
 
 // Columns of the strings table.

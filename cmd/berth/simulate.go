@@ -30,6 +30,7 @@ type simulateOptions struct {
 	explain          string
 	output           string
 	failOnUnschedule bool
+	modules          moduleOptions
 }
 
 func newSimulate() *cobra.Command {
@@ -65,6 +66,7 @@ The exit status is 0, or 1 if the simulation was interrupted or, with
 	f.BoolVar(&o.input.shuffle, "shuffle", false, "put the pods of the trace in random order")
 	f.BoolVar(&o.input.departures, "departures", false, "let pods arrive and leave at the times of the trace")
 	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
+	o.modules.flags(f)
 	f.Int64Var(&o.seed, "seed", 42, "seed of all randomness")
 	f.StringVar(&o.tieBreak, "tie-break", "random", "`CHOICE` among nodes of equal score: random, or first in a seeded order of nodes")
 	f.IntVar(&o.attempts, "attempts", 0, "tries for each pod before it is given up; 0 for as many as can help")
@@ -86,7 +88,12 @@ func noFiles(_ *cobra.Command, args []string) error {
 }
 
 func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) error {
-	c, err := o.simulation(stderr)
+	modules, err := o.modules.open()
+	if err != nil {
+		return err
+	}
+	defer modules.Close(ctx)
+	c, err := o.simulation(modules, stderr)
 	if err != nil {
 		return err
 	}
@@ -124,12 +131,12 @@ func (o *simulateOptions) print(w io.Writer, r *sim.Result, explain types.Namesp
 }
 
 // simulation checks the flags and reads all input.
-func (o *simulateOptions) simulation(stderr io.Writer) (sim.Config, error) {
+func (o *simulateOptions) simulation(modules *assembly.Modules, stderr io.Writer) (sim.Config, error) {
 	var errs []error
 	fail := func(flag string, err error) {
 		errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
 	}
-	a := assembly.Config{Seed: uint64(o.seed), Workers: o.workers}
+	a := assembly.Config{Seed: uint64(o.seed), Workers: o.workers, Modules: modules}
 	var err error
 	if a.TieBreak, err = cycle.ParseTieBreak(o.tieBreak); err != nil {
 		fail("tie-break", fmt.Errorf("%q is neither random nor first", o.tieBreak))
@@ -160,9 +167,12 @@ func (o *simulateOptions) simulation(stderr io.Writer) (sim.Config, error) {
 	if len(errs) > 0 {
 		return sim.Config{}, errors.Join(errs...)
 	}
-	scheduler, warnings, err := config.Load(o.config, assembly.Catalog())
+	scheduler, warnings, err := config.Load(o.config, modules.Catalog())
 	if err != nil {
 		return sim.Config{}, unreadable(err, "config", o.config)
+	}
+	if err := o.modules.enable(modules, scheduler); err != nil {
+		return sim.Config{}, err
 	}
 	if len(scheduler.Extenders) > 0 {
 		return sim.Config{}, fmt.Errorf("%s: extenders: HTTP extenders are not built yet; remove them", o.config)

@@ -3,6 +3,7 @@
 package assembly
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,8 @@ type Config struct {
 	// Plugins (optional) can be named in profiles besides the native ones, and
 	// instead of those of the same name.
 	Plugins plugin.Registry
+	// Modules (optional) makes the plugins whose args are a *Module.
+	Modules *Modules
 	// Seed is the source of all randomness.
 	Seed uint64
 	// TieBreak chooses among nodes of equal score.
@@ -67,6 +70,7 @@ type Assembly struct {
 	Profiles []string
 
 	workers *pipeline.Workers
+	closers []func(context.Context) error
 }
 
 // Default returns a new copy of what an absent configuration file means.
@@ -97,7 +101,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 	var pipelines []*pipeline.Pipeline
 	for i := range c.Scheduler.Profiles {
 		profile := &c.Scheduler.Profiles[i]
-		p, err := newPipeline(&c, profile, registry, workers)
+		p, err := a.newPipeline(&c, profile, registry, d.Log)
 		if err != nil {
 			a.Close()
 			return nil, err
@@ -123,10 +127,34 @@ func New(c Config, d Deps) (*Assembly, error) {
 }
 
 // Close stops what runs beside the scheduler, which must have stopped.
-func (a *Assembly) Close() { a.workers.Close() }
+func (a *Assembly) Close() {
+	a.workers.Close()
+	for _, closer := range a.closers {
+		_ = closer(context.Background()) // nothing is left to be done about it
+	}
+}
+
+// newPlugin makes a plugin by its args: of a module, or of the registry.
+func (a *Assembly) newPlugin(c *Config, name string, args any, registry plugin.Registry, log *slog.Logger) (plugin.Plugin, error) {
+	named, ok := args.(*Module)
+	if !ok {
+		return registry.New(name, args)
+	}
+	if c.Modules == nil {
+		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
+	}
+	p, err := c.Modules.plugin(context.Background(), named, c.Workers, log)
+	if err != nil {
+		return nil, err
+	}
+	if closer, ok := p.(interface{ Close(context.Context) error }); ok {
+		a.closers = append(a.closers, closer.Close)
+	}
+	return p, nil
+}
 
 // newPipeline makes the plugins of a profile, each once, and their pipeline.
-func newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, workers *pipeline.Workers) (*pipeline.Pipeline, error) {
+func (a *Assembly) newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, log *slog.Logger) (*pipeline.Pipeline, error) {
 	made := make(map[string]plugin.Plugin)
 	points := make(map[abi.Point][]pipeline.Entry)
 	known := 0
@@ -139,7 +167,7 @@ func newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, w
 			p, ok := made[ref.Name]
 			if !ok {
 				var err error
-				if p, err = registry.New(ref.Name, profile.Args[ref.Name].Typed); err != nil {
+				if p, err = a.newPlugin(c, ref.Name, profile.Args[ref.Name].Typed, registry, log); err != nil {
 					return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
 				}
 				made[ref.Name] = p
@@ -157,7 +185,7 @@ func newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, w
 	return pipeline.New(pipeline.Config{
 		Profile: profile.SchedulerName, Points: points,
 		AllowUnenforced: c.AllowUnenforced, Percentage: percentage,
-	}, pipeline.Deps{Workers: workers})
+	}, pipeline.Deps{Workers: a.workers})
 }
 
 // configName is a point's name in a configuration file, which begins with a

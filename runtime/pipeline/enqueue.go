@@ -132,6 +132,8 @@ func (p *Pipeline) worth(name string, event state.ClusterEvent, object state.Obj
 	return false
 }
 
-// Timings appends what was measured of gates and hints since the last call. Like
-// those it is for the loop's goroutine only.
-func (p *Pipeline) Timings(out []report.Timing) []report.Timing { return p.timings(&p.meter, out) }
+// Timings appends what was measured of gates and hints, and the faults of all
+// plugins, since the last call. Like gates it is for the loop's goroutine only.
+func (p *Pipeline) Timings(out []report.Timing) []report.Timing {
+	return p.faults(p.timings(&p.meter, out))
+}

@@ -61,3 +61,29 @@ func (p *Pipeline) timings(m *meter, out []report.Timing) []report.Timing {
 	}
 	return out
 }
+
+// faulter is a plugin that can fail without having an opinion: a guest.
+type faulter interface{ Faults() int64 }
+
+// failing is such a plugin and how many of its faults were counted.
+type failing struct {
+	plugin  faulter
+	index   int
+	counted int64
+}
+
+// faults appends the faults since the last call, at the point of the plugin that
+// comes first: a guest counts them over all points.
+func (p *Pipeline) faults(out []report.Timing) []report.Timing {
+	for i := range p.failing {
+		f := &p.failing[i]
+		n := f.plugin.Faults()
+		if n == f.counted {
+			continue
+		}
+		info := p.infos[f.index]
+		out = append(out, report.Timing{Plugin: info.Name, Digest: info.Digest, Point: abi.PreFilter, Faults: n - f.counted})
+		f.counted = n
+	}
+	return out
+}

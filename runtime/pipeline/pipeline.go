@@ -55,6 +55,7 @@ type Pipeline struct {
 	index    map[string]int // plugin name → index
 	free     []*Binding
 	meter    meter // of points outside cycles and bindings
+	failing  []failing
 
 	preEnqueue []stage[plugin.PreEnqueue]
 	queueSort  plugin.QueueSort
@@ -140,6 +141,9 @@ func (b *builder) add(p plugin.Plugin) int {
 	if !ok {
 		i = len(b.p.infos)
 		b.p.index[info.Name] = i
+		if f, ok := p.(faulter); ok {
+			b.p.failing = append(b.p.failing, failing{plugin: f, index: i})
+		}
 		b.p.infos = append(b.p.infos, info)
 		b.p.enforced |= info.Enforces
 	} else if b.p.infos[i] != info {

@@ -38,8 +38,12 @@ func (r Registry) Names() []string {
 	return names
 }
 
-// Points returns the extension points of a profile that a plugin implements.
+// Points returns the extension points of a profile that a plugin implements. A
+// plugin whose points are not known by its type says them itself.
 func Points(p Plugin) []abi.Point {
+	if own, ok := p.(interface{ Points() []abi.Point }); ok {
+		return own.Points()
+	}
 	var out []abi.Point
 	add := func(ok bool, point abi.Point) {
 		if ok {

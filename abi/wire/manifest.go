@@ -1,0 +1,261 @@
+package wire
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Manifest says what a module is, which extension points it implements, what it
+// reads and which host functions it imports (ABI-9).
+type Manifest struct {
+	// Name is a DNS label, Version a semantic version (ABI-9.2).
+	Name, Version string
+	// Publisher, License (an SPDX expression) and Description are for people.
+	Publisher, License, Description string
+	// ABI is "major.minor" (ABI-9.2).
+	ABI string
+	// Points are the extension points that the module exports (ABI-9.3).
+	Points ManifestPoints
+	// Reads is what the host projects into the module's memory (ABI-9.4).
+	Reads ManifestReads
+	// Host is the host functions that the module imports (ABI-9.6).
+	Host []string
+	// Events are those after which a rejected pod is tried again; none means any
+	// (ABI-9.7).
+	Events []ManifestEvent
+	// Enforces is features of a pod's spec, in the host's names (ABI-9.9).
+	Enforces []string
+	// Config is the JSON Schema of the configuration as compact JSON; empty if
+	// only {} is accepted (ABI-9.8).
+	Config []byte
+}
+
+// ManifestPoint is what a manifest says of one point. The fields that do not
+// apply to the point are empty.
+type ManifestPoint struct {
+	// Scope is "node", "cluster" or empty for the default, cluster: of filter and
+	// score.
+	Scope string
+	// Normalize is "none", "max", "reverse", "minmax" or empty for the default,
+	// none: of score (ABI-9.5).
+	Normalize string
+}
+
+// ManifestPoints has a value for each declared point.
+type ManifestPoints struct{ PreFilter, Filter, PreScore, Score, Normalize *ManifestPoint }
+
+// ManifestReads has names of SPEC.md, sections 4 and 6, and label and annotation
+// keys, condition types and resources. The index in its list is the arg of a
+// column (ABI-4.9).
+type ManifestReads struct {
+	Node, NodeLabels, NodeAnnotations, NodeConditions, Resources, Pods, PodLabels, PodAnnotations, Pod []string
+}
+
+// ManifestEvent is a kind of cluster event, in the names of
+// k8s.io/kube-scheduler/framework.
+type ManifestEvent struct {
+	Resource string
+	Actions  []string
+}
+
+// The host's normalisations (ABI-9.5).
+const (
+	NormalizeNone    = "none"
+	NormalizeMax     = "max"
+	NormalizeReverse = "reverse"
+	NormalizeMinMax  = "minmax"
+)
+
+type namedPoint struct {
+	name  string
+	point abi.Point
+	value **ManifestPoint
+}
+
+// all returns the points in the order of a pod's path.
+func (p *ManifestPoints) all() []namedPoint {
+	return []namedPoint{
+		{"preFilter", abi.PreFilter, &p.PreFilter},
+		{"filter", abi.Filter, &p.Filter},
+		{"preScore", abi.PreScore, &p.PreScore},
+		{"score", abi.Score, &p.Score},
+		{"normalize", abi.Normalize, &p.Normalize},
+	}
+}
+
+type readList struct {
+	name  string
+	value *[]string
+}
+
+func (r *ManifestReads) lists() []readList {
+	return []readList{
+		{"node", &r.Node}, {"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations},
+		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"pods", &r.Pods},
+		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod},
+	}
+}
+
+// Get returns what is declared of a point, nil if it is not declared.
+func (p *ManifestPoints) Get(point abi.Point) *ManifestPoint {
+	for _, n := range p.all() {
+		if n.point == point {
+			return *n.value
+		}
+	}
+	return nil
+}
+
+// Declared returns the declared points in the order of a pod's path.
+func (m *Manifest) Declared() []abi.Point {
+	var out []abi.Point
+	for _, n := range m.Points.all() {
+		if *n.value != nil {
+			out = append(out, n.point)
+		}
+	}
+	return out
+}
+
+// Scope returns the scope of filter or score: what is declared, or cluster
+// (ABI-9.3). Other points have the scope cluster.
+func (m *Manifest) Scope(point abi.Point) abi.Scope {
+	p := m.Points.Get(point)
+	if (point == abi.Filter || point == abi.Score) && p != nil && p.Scope == abi.ScopeNode.String() {
+		return abi.ScopeNode
+	}
+	return abi.ScopeCluster
+}
+
+// Sharded reports whether the declared per-node points are all of scope node, so
+// that an instance may hold a part of the nodes (ABI-5.3).
+func (m *Manifest) Sharded() bool {
+	for _, p := range m.Declared() {
+		if p != abi.PreFilter && m.Scope(p) != abi.ScopeNode {
+			return false
+		}
+	}
+	return m.Points.Filter != nil || m.Points.Score != nil
+}
+
+// PointName returns the name that manifests give a point, empty for a point that
+// they do not have.
+func PointName(point abi.Point) string {
+	for _, n := range (&ManifestPoints{}).all() {
+		if n.point == point {
+			return n.name
+		}
+	}
+	return ""
+}
+
+// Reading is the name of a list of ManifestReads and what it holds.
+type Reading struct {
+	List  string   `json:"list"`
+	Names []string `json:"names"`
+}
+
+// Readings returns the lists that are not empty, in the order of ABI-9.4.
+func (m *Manifest) Readings() []Reading {
+	var out []Reading
+	for _, l := range m.Reads.lists() {
+		if len(*l.value) > 0 {
+			out = append(out, Reading{List: l.name, Names: *l.value})
+		}
+	}
+	return out
+}
+
+// ManifestError is one mistake in a manifest.
+type ManifestError struct {
+	// Path is the field's path, as reads.node[2]; empty for the manifest as a whole.
+	Path string
+	// Detail says what is wrong, Fix (may be empty) what to do.
+	Detail, Fix string
+	// Rule is the sentence of SPEC.md, as ABI-9.3, or empty.
+	Rule string
+}
+
+// Error gives "manifest: path: detail; fix (rule)".
+func (e *ManifestError) Error() string {
+	out := "manifest: "
+	if e.Path != "" {
+		out += e.Path + ": "
+	}
+	out += e.Detail
+	if e.Fix != "" {
+		out += "; " + e.Fix
+	}
+	if e.Rule != "" {
+		out += " (" + e.Rule + ")"
+	}
+	return out
+}
+
+// manifestErrors collects mistakes.
+type manifestErrors struct{ all []*ManifestError }
+
+func (c *manifestErrors) add(path, detail, fix, rule string) {
+	c.all = append(c.all, &ManifestError{Path: path, Detail: detail, Fix: fix, Rule: rule})
+}
+
+// err joins the mistakes sorted by path; nil without any.
+func (c *manifestErrors) err() error {
+	slices.SortStableFunc(c.all, func(a, b *ManifestError) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Detail, b.Detail))
+	})
+	joined := make([]error, len(c.all))
+	for i, e := range c.all {
+		joined[i] = e
+	}
+	return errors.Join(joined...)
+}
+
+// nearest returns "did you mean …?", or the list unless it is long.
+func nearest(name string, among []string) string {
+	best, least := "", max(len(name)/3, min(2, len(name)/2))+1
+	for _, candidate := range among {
+		if len(name) > 2*len(candidate)+2 {
+			continue
+		}
+		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d < least {
+			best, least = candidate, d
+		}
+	}
+	if best != "" {
+		return "did you mean " + strconv.Quote(best) + "?"
+	}
+	switch {
+	case len(among) == 1:
+		return "known is only " + among[0]
+	case len(among) > 20:
+		return ""
+	}
+	return "known are " + strings.Join(among, ", ")
+}
+
+// editDistance is the Levenshtein distance in bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,193 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxJSONDepth is how deep a manifest may nest, its schema included.
+const maxJSONDepth = 64
+
+// jsonKind is the kind of a JSON value.
+type jsonKind byte
+
+const (
+	jsonNull jsonKind = iota
+	jsonBool
+	jsonNumber
+	jsonString
+	jsonArray
+	jsonObject
+)
+
+// jsonNode is a JSON value. The package has its own reader because it must tell
+// duplicate fields and paths, and because encoding/json would add 440 KB to
+// every Go guest that imports this package.
+type jsonNode struct {
+	kind  jsonKind
+	text  string // of a string, unescaped; of other scalars, as written
+	names []string
+	items []*jsonNode // of an array, or the values of names
+}
+
+// jsonReader reads one JSON text (RFC 8259).
+type jsonReader struct {
+	data string
+	pos  int
+	path []jsonStep // to the value that is read; joined only for a mistake
+	errs *manifestErrors
+}
+
+// jsonStep is a field, or an element of an array.
+type jsonStep struct {
+	name  string
+	index int
+	list  bool
+}
+
+// readJSON reads a JSON text; nil after an error.
+func readJSON(data []byte, errs *manifestErrors) *jsonNode {
+	r := &jsonReader{data: string(data), errs: errs}
+	if !utf8.Valid(data) {
+		errs.add("", "it is not UTF-8", "", "ABI-9.1")
+		return nil
+	}
+	n := r.value()
+	if n == nil {
+		return nil
+	}
+	if r.space(); r.pos < len(r.data) {
+		return r.fail("text after the end of the object")
+	}
+	return n
+}
+
+// fail records a mistake at the reader's place.
+func (r *jsonReader) fail(detail string) *jsonNode {
+	path := ""
+	for _, step := range r.path {
+		if step.list {
+			path = index(path, step.index)
+		} else {
+			path = join(path, step.name)
+		}
+	}
+	at := min(r.pos, len(r.data))
+	before := r.data[:at]
+	line := strings.Count(before, "\n") + 1
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	r.errs.add(path, "line "+strconv.Itoa(line)+", column "+strconv.Itoa(column)+": "+detail, "", "")
+	return nil
+}
+
+func (r *jsonReader) space() {
+	for r.pos < len(r.data) && strings.IndexByte(" \t\r\n", r.data[r.pos]) >= 0 {
+		r.pos++
+	}
+}
+
+// accept skips space and c, if that is next.
+func (r *jsonReader) accept(c byte) bool {
+	r.space()
+	if r.pos < len(r.data) && r.data[r.pos] == c {
+		r.pos++
+		return true
+	}
+	return false
+}
+
+func (r *jsonReader) value() *jsonNode {
+	r.space()
+	if len(r.path) > maxJSONDepth {
+		return r.fail("nested deeper than " + strconv.Itoa(maxJSONDepth) + " levels")
+	}
+	rest := r.data[r.pos:]
+	switch {
+	case rest == "":
+		return r.fail("the text ends too early")
+	case rest[0] == '{':
+		return r.object()
+	case rest[0] == '[':
+		return r.array()
+	case rest[0] == '"':
+		s, ok := r.str()
+		if !ok {
+			return nil
+		}
+		return &jsonNode{kind: jsonString, text: s}
+	}
+	for word, kind := range map[string]jsonKind{"null": jsonNull, "true": jsonBool, "false": jsonBool} {
+		if strings.HasPrefix(rest, word) {
+			r.pos += len(word)
+			return &jsonNode{kind: kind, text: word}
+		}
+	}
+	n := numberLength(rest)
+	if n == 0 {
+		return r.fail("this is no JSON value")
+	}
+	r.pos += n
+	return &jsonNode{kind: jsonNumber, text: rest[:n]}
+}
+
+func (r *jsonReader) object() *jsonNode {
+	r.pos++
+	n := &jsonNode{kind: jsonObject}
+	seen := map[string]bool{}
+	if r.accept('}') {
+		return n
+	}
+	for {
+		if r.space(); !strings.HasPrefix(r.data[r.pos:], `"`) {
+			return r.fail("expected a field's name in double quotes")
+		}
+		name, ok := r.str()
+		if !ok {
+			return nil
+		}
+		r.path = append(r.path, jsonStep{name: name})
+		if seen[name] {
+			return r.fail("the field is there twice")
+		}
+		seen[name] = true
+		if !r.accept(':') {
+			return r.fail("expected a colon")
+		}
+		v := r.value()
+		if v == nil {
+			return nil
+		}
+		r.path = r.path[:len(r.path)-1]
+		n.names, n.items = append(n.names, name), append(n.items, v)
+		if r.accept('}') {
+			return n
+		}
+		if !r.accept(',') {
+			return r.fail("expected a comma or }")
+		}
+	}
+}
+
+func (r *jsonReader) array() *jsonNode {
+	r.pos++
+	n := &jsonNode{kind: jsonArray}
+	if r.accept(']') {
+		return n
+	}
+	for {
+		r.path = append(r.path, jsonStep{index: len(n.items), list: true})
+		v := r.value()
+		if v == nil {
+			return nil
+		}
+		r.path = r.path[:len(r.path)-1]
+		n.items = append(n.items, v)
+		if r.accept(']') {
+			return n
+		}
+		if !r.accept(',') {
+			return r.fail("expected a comma or ]")
+		}
+	}
+}

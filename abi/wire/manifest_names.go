@@ -1,0 +1,138 @@
+package wire
+
+import "strings"
+
+// Names that a manifest may use. Functions and not variables: the package keeps
+// no state.
+
+// readsNode are the names of ABI-4, table 1, in `reads.node`.
+func readsNode() []string {
+	return []string{
+		"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "generation",
+	}
+}
+
+// readsPods are the names of ABI-4, table 2, in `reads.pods`.
+func readsPods() []string {
+	return []string{"namespace", "priority", "requests", "labels", "owner", "flags"}
+}
+
+// readsPod are the names of ABI-6, in `reads.pod`.
+func readsPod() []string {
+	return []string{
+		"name", "hostPorts", "tolerations", "images", "namespace", "priority", "requests", "labels", "annotations", "owner",
+		"nodeSelector", "affinity", "nonZeroRequested",
+	}
+}
+
+// eventResources are the resources of k8s.io/kube-scheduler/framework.
+func eventResources() []string {
+	return []string{
+		"Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver",
+		"storage.k8s.io/VolumeAttachment", "storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass",
+		"resource.k8s.io/ResourceClaim", "resource.k8s.io/ResourceSlice", "resource.k8s.io/DeviceClass",
+		"scheduling.k8s.io/PodGroup", "*",
+	}
+}
+
+// eventActions are the action types of k8s.io/kube-scheduler/framework.
+func eventActions() []string {
+	return []string{
+		"Add", "Delete", "Update", "All",
+		"UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition", "UpdateNodeAnnotation",
+		"UpdateNodeDeclaredFeature",
+		"UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration", "UpdatePodSchedulingGatesEliminated",
+		"UpdatePodGeneratedResourceClaim",
+	}
+}
+
+// actionApplies reports whether an action can happen to a resource: those named
+// after Pod or Node happen only to these.
+func actionApplies(action, resource string) bool {
+	switch {
+	case resource == "*":
+		return true
+	case strings.HasPrefix(action, "UpdateNode"):
+		return resource == "Node"
+	case strings.HasPrefix(action, "UpdatePod"):
+		return resource == "Pod"
+	}
+	return true
+}
+
+// isLabel reports whether s is a DNS label (RFC 1123).
+func isLabel(s string) bool {
+	return len(s) <= 63 && bounded(s, "-", false)
+}
+
+// isSubdomain reports whether s is a DNS subdomain (RFC 1123).
+func isSubdomain(s string) bool {
+	if len(s) > 253 {
+		return false
+	}
+	for part := range strings.SplitSeq(s, ".") {
+		if !isLabel(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// isQualified reports whether s is a Kubernetes qualified name, as of a label
+// key: [prefix/]name.
+func isQualified(s string) bool {
+	prefix, name, has := strings.Cut(s, "/")
+	if !has {
+		prefix, name = "", s
+	}
+	return (!has || isSubdomain(prefix)) && len(name) <= 63 && bounded(name, "-_.", true)
+}
+
+// bounded reports whether s has only letters, digits and the characters of
+// inner, with a letter or digit at both ends.
+func bounded(s, inner string, upper bool) bool {
+	for i := range len(s) {
+		c := s[i]
+		alnum := c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || upper && c >= 'A' && c <= 'Z'
+		if !alnum && (i == 0 || i == len(s)-1 || strings.IndexByte(inner, c) < 0) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isSemver reports whether s is a semantic version (semver.org 2.0.0).
+func isSemver(s string) bool {
+	if len(s) > 128 {
+		return false
+	}
+	s, build, hasBuild := strings.Cut(s, "+")
+	core, pre, hasPre := strings.Cut(s, "-")
+	numbers := strings.Split(core, ".")
+	if len(numbers) != 3 {
+		return false
+	}
+	for _, n := range numbers {
+		if !digits(n) || zeroLed(n) {
+			return false
+		}
+	}
+	return (!hasBuild || semverParts(build, true)) && (!hasPre || semverParts(pre, false))
+}
+
+// semverParts checks the identifiers of a build or a pre-release; numbers of the
+// latter must not begin with a zero.
+func semverParts(s string, zeros bool) bool {
+	for part := range strings.SplitSeq(s, ".") {
+		if part == "" || strings.Trim(part, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "" {
+			return false
+		}
+		if !zeros && digits(part) && zeroLed(part) {
+			return false
+		}
+	}
+	return true
+}
+
+func digits(s string) bool  { return s != "" && strings.Trim(s, "0123456789") == "" }
+func zeroLed(s string) bool { return len(s) > 1 && s[0] == '0' }

@@ -1,0 +1,207 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// maxText is the most bytes of publisher, license and description.
+const maxText = 1024
+
+// Validate checks what a manifest says against SPEC.md, section 9. Whether the
+// module keeps it is Check's to say; the schema in Config, and the names in
+// Enforces beyond their form, are the host's.
+//
+// # Errors
+//
+// All mistakes at once, joined and sorted by path, each a *ManifestError.
+func (m *Manifest) Validate() error {
+	var errs manifestErrors
+	v := manifestValidator{&errs}
+	v.head(m)
+	v.points(m)
+	v.reads(&m.Reads)
+	v.names("host", m.Host, "ABI-9.6", hostFunctionNames())
+	v.events(m.Events)
+	v.form("enforces", m.Enforces, "ABI-9.9", isLabel, "write a feature in lower case, such as host-ports")
+	return errs.err()
+}
+
+type manifestValidator struct{ *manifestErrors }
+
+func (v manifestValidator) head(m *Manifest) {
+	switch {
+	case m.Name == "":
+		v.add("name", "it is missing", `add "name", a DNS label such as "tenant-pool"`, "ABI-9.2")
+	case !isLabel(m.Name):
+		v.add("name", quoted(m.Name)+" is no DNS label", "use at most 63 lower-case letters, digits and dashes, a letter or digit at both ends", "ABI-9.2")
+	}
+	switch {
+	case m.Version == "":
+		v.add("version", "it is missing", `add "version", a semantic version such as "1.0.0"`, "ABI-9.2")
+	case !isSemver(m.Version):
+		v.add("version", quoted(m.Version)+" is no semantic version", `write major.minor.patch, such as "1.0.0" or "1.2.0-rc.1", without a leading v`, "ABI-9.2")
+	}
+	v.abi(m.ABI)
+	texts := []struct{ path, text string }{{"publisher", m.Publisher}, {"license", m.License}, {"description", m.Description}}
+	for _, t := range texts {
+		if len(t.text) > maxText {
+			v.add(t.path, strconv.Itoa(len(t.text))+" bytes, at most "+strconv.Itoa(maxText)+" are allowed", "shorten it", "")
+		}
+		if strings.ContainsFunc(t.text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+			v.add(t.path, "it has a character that cannot be printed", "write it in one line of plain text", "")
+		}
+	}
+}
+
+func (v manifestValidator) abi(version string) {
+	host := strconv.Itoa(abi.Major) + "." + strconv.Itoa(abi.Minor)
+	major, minor, ok := strings.Cut(version, ".")
+	_, err1 := strconv.ParseUint(major, 10, 16)
+	n, err2 := strconv.ParseUint(minor, 10, 16)
+	switch {
+	case version == "":
+		v.add("abi", "it is missing", "add "+strconv.Quote("abi")+": "+strconv.Quote(host), "ABI-9.2")
+	case !ok || err1 != nil || err2 != nil || zeroLed(major) || zeroLed(minor) || !digits(major) || !digits(minor):
+		v.add("abi", quoted(version)+" is not major.minor", "write "+strconv.Quote(host), "ABI-9.2")
+	case major != strconv.Itoa(abi.Major):
+		v.add("abi", "the module is for ABI "+version+", this host has "+host, "build it with an SDK for ABI "+strconv.Itoa(abi.Major), "ABI-2.2")
+	case n > abi.Minor:
+		v.add("abi", "the module needs ABI "+version+", this host has "+host, "use a newer berth, or build it with an older SDK", "ABI-2.2")
+	}
+}
+
+func (v manifestValidator) points(m *Manifest) {
+	p := &m.Points
+	if len(m.Declared()) == 0 {
+		v.add("points", "no extension point is declared", "add at least one of preFilter, filter and score", "ABI-9.3")
+	}
+	for _, n := range p.all() {
+		if *n.value == nil {
+			continue
+		}
+		path := "points." + n.name
+		if scope := (*n.value).Scope; scope != "" && scope != "node" && scope != "cluster" {
+			v.add(path+".scope", quoted(scope)+" is no scope", `write "node" or "cluster"`, "ABI-9.3")
+		}
+	}
+	if p.Score == nil {
+		for _, n := range p.all() {
+			if (n.point == abi.PreScore || n.point == abi.Normalize) && *n.value != nil {
+				v.add("points."+n.name, "there is no point score that it belongs to", "add score, or remove "+n.name, "ABI-9.3")
+			}
+		}
+		return
+	}
+	kinds := []string{NormalizeNone, NormalizeMax, NormalizeReverse, NormalizeMinMax}
+	if kind := p.Score.Normalize; kind != "" && !slices.Contains(kinds, kind) {
+		v.add("points.score.normalize", quoted(kind)+" is no normalisation", nearest(kind, kinds), "ABI-9.5")
+	}
+	if p.Normalize != nil && p.Score.Normalize != "" && p.Score.Normalize != NormalizeNone {
+		v.add("points.score.normalize", "the module exports normalize itself", "remove one of the two", "ABI-9.5")
+	}
+	if (p.Normalize != nil || p.PreScore != nil) && p.Score.Scope == "node" {
+		v.add("points.score.scope", `a score with preScore or normalize is of scope "cluster"`, `write "cluster", or declare a normalisation instead of exporting it`, "ABI-5.8")
+	}
+}
+
+func (v manifestValidator) reads(r *ManifestReads) {
+	const rule = "ABI-9.4"
+	v.names("reads.node", r.Node, rule, readsNode())
+	v.names("reads.pods", r.Pods, rule, readsPods())
+	v.names("reads.pod", r.Pod, rule, readsPod())
+	keys := []readList{
+		{"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations}, {"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations},
+	}
+	for _, k := range keys {
+		v.form("reads."+k.name, *k.value, rule, isQualified, "write a key as in metadata, such as example.com/pool")
+	}
+	v.form("reads.nodeConditions", r.NodeConditions, rule, isQualified, "write a type as in status.conditions, such as Ready")
+	v.form("reads.resources", r.Resources, rule, isQualified, "write a resource as in a pod's requests, such as cpu or example.com/gpu")
+	if user := needsResources(r); user != "" && len(r.Resources) == 0 {
+		v.add("reads.resources", "it is missing, and "+user+" is read for each resource", `list the resources, such as ["cpu", "memory"]`, rule)
+	}
+	if slices.Contains(r.Pod, "annotations") && len(r.PodAnnotations) == 0 {
+		v.add("reads.podAnnotations", "it is missing, and pod: annotations has the keys listed there", "list the keys", rule)
+	}
+}
+
+// needsResources returns a declared read that has a column for each resource.
+func needsResources(r *ManifestReads) string {
+	for _, name := range []string{"allocatable", "requested"} {
+		if slices.Contains(r.Node, name) {
+			return "node: " + name
+		}
+	}
+	if slices.Contains(r.Pods, "requests") {
+		return "pods: requests"
+	}
+	if slices.Contains(r.Pod, "requests") {
+		return "pod: requests"
+	}
+	return ""
+}
+
+func (v manifestValidator) events(events []ManifestEvent) {
+	const rule = "ABI-9.7"
+	seen := map[string]int{}
+	for i, e := range events {
+		path := index("events", i)
+		known := slices.Contains(eventResources(), e.Resource)
+		switch first, again := seen[e.Resource]; {
+		case e.Resource == "":
+			v.add(path+".resource", "it is missing", "write Node, Pod or another resource", rule)
+		case e.Resource == "AssignedPod" || e.Resource == "UnschedulablePod":
+			v.add(path+".resource", quoted(e.Resource)+" cannot be registered", "write Pod, which covers it", rule)
+		case !known:
+			v.add(path+".resource", quoted(e.Resource)+" is no resource of cluster events", nearest(e.Resource, eventResources()), rule)
+		case again:
+			v.add(path+".resource", quoted(e.Resource)+" is in "+index("events", first)+" already", "put the actions together", rule)
+		default:
+			seen[e.Resource] = i
+		}
+		if len(e.Actions) == 0 {
+			v.add(path+".actions", "it is missing", `list the actions, such as ["Add"], or write ["All"]`, rule)
+		}
+		v.names(path+".actions", e.Actions, rule, eventActions())
+		for j, a := range e.Actions {
+			if known && slices.Contains(eventActions(), a) && !actionApplies(a, e.Resource) {
+				v.add(index(path+".actions", j), a+" does not happen to "+e.Resource, "write Update, or name the other resource", rule)
+			}
+		}
+	}
+}
+
+// names wants each element to be known and there once.
+func (v manifestValidator) names(path string, list []string, rule string, known []string) {
+	for i, name := range list {
+		if !slices.Contains(known, name) {
+			v.add(index(path, i), quoted(name)+" is unknown", nearest(name, known), rule)
+		}
+	}
+	v.once(path, list, rule)
+}
+
+// form wants each element to be of a form and there once.
+func (v manifestValidator) form(path string, list []string, rule string, ok func(string) bool, fix string) {
+	for i, name := range list {
+		if !ok(name) {
+			v.add(index(path, i), quoted(name)+" is not well formed", fix, rule)
+		}
+	}
+	v.once(path, list, rule)
+}
+
+func (v manifestValidator) once(path string, list []string, rule string) {
+	first := make(map[string]int, len(list))
+	for i, name := range list {
+		if at, again := first[name]; again {
+			v.add(index(path, i), quoted(name)+" is in "+index(path, at)+" already", "remove it", rule)
+			continue
+		}
+		first[name] = i
+	}
+}

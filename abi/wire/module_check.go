@@ -1,0 +1,195 @@
+package wire
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// CheckError is one way in which a module does not keep the ABI, or its manifest.
+type CheckError struct {
+	// Module is the name that was given to Check, a path as a rule.
+	Module string
+	// What is "export", "import", "memory" or "section", and Name its name.
+	What, Name string
+	// Detail says what is wrong, with the expected signature; Fix (may be empty)
+	// what to do.
+	Detail, Fix string
+	// Rule is the sentence of SPEC.md, as ABI-5.1.
+	Rule string
+}
+
+// Error gives `module: export "berth_filter": detail; fix (rule)`.
+func (e *CheckError) Error() string {
+	out := e.Module
+	if out != "" {
+		out += ": "
+	}
+	out += e.What
+	if e.Name != "" {
+		out += " " + quoted(e.Name)
+	}
+	out += ": " + e.Detail
+	if e.Fix != "" {
+		out += "; " + e.Fix
+	}
+	return out + " (" + e.Rule + ")"
+}
+
+// ReadManifest reads and validates the manifest in the module's custom section
+// (ABI-1.5). name is for errors, as in Check.
+func ReadManifest(m *Module, name string) (*Manifest, error) {
+	found := m.Custom(abi.ManifestSection)
+	if len(found) != 1 {
+		e := &CheckError{Module: name, What: "section", Name: abi.ManifestSection, Rule: "ABI-1.5"}
+		e.Detail, e.Fix = "the module has no manifest", "add manifest.json with berth plugin build"
+		if len(found) > 1 {
+			e.Detail, e.Fix = strconv.Itoa(len(found))+" manifests, expected one", "remove all but one"
+		}
+		return nil, e
+	}
+	man, err := DecodeManifest(found[0])
+	if err != nil {
+		return nil, err
+	}
+	return man, man.Validate()
+}
+
+// Check holds a module against the ABI and against its manifest (ABI-1, ABI-5,
+// ABI-9.3, ABI-9.6). name is for errors.
+//
+// # Errors
+//
+// All mistakes at once, joined and sorted, each a *CheckError.
+func Check(m *Module, man *Manifest, name string) error {
+	c := &checker{m: m, man: man, name: name}
+	c.memory()
+	c.exports()
+	c.imports()
+	slices.SortStableFunc(c.errs, func(a, b *CheckError) int {
+		return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Detail, b.Detail))
+	})
+	joined := make([]error, len(c.errs))
+	for i, e := range c.errs {
+		joined[i] = e
+	}
+	return errors.Join(joined...)
+}
+
+type checker struct {
+	m    *Module
+	man  *Manifest
+	name string
+	errs []*CheckError
+}
+
+func (c *checker) add(what, name, detail, fix, rule string) {
+	c.errs = append(c.errs, &CheckError{Module: c.name, What: what, Name: name, Detail: detail, Fix: fix, Rule: rule})
+}
+
+// memory wants one memory of the module's own, exported (ABI-1.2).
+func (c *checker) memory() {
+	const rule = "ABI-1.2"
+	switch n := len(c.m.Memories); {
+	case n == 0:
+		c.add("memory", "", "none is defined, expected 1", "define a memory and export it as "+abi.ExportMemory, rule)
+	case n > 1:
+		c.add("memory", "", strconv.Itoa(n)+" memories are defined, expected 1", "compile without multiple memories", rule)
+	}
+	e, ok := c.m.Export(abi.ExportMemory)
+	switch {
+	case !ok:
+		c.add("export", abi.ExportMemory, "the memory is not exported", "export it under this name (wasm-ld does, unless told otherwise)", rule)
+	case e.Kind != KindMemory:
+		c.add("export", abi.ExportMemory, "expected a memory, found a "+e.Kind.String(), "export the memory under this name", rule)
+	}
+}
+
+func (c *checker) exports() {
+	required, optional := otherExports()
+	points := pointExports()
+	for _, f := range required {
+		c.function(f, true, "ABI-1.3", "link the SDK into the module")
+	}
+	for _, f := range optional {
+		c.function(f, false, "ABI-5.1", "")
+	}
+	for _, f := range points {
+		declared := c.man.Points.Get(f.point) != nil
+		c.function(f, declared, "ABI-9.3", "export it, or remove points."+PointName(f.point)+" from the manifest")
+		if _, there := c.m.Export(f.name); there && !declared {
+			c.add("export", f.name, "the manifest does not declare the point "+PointName(f.point), "add points."+PointName(f.point)+", or remove the export", "ABI-9.3")
+		}
+	}
+	known := slices.Concat(functionNames(required), functionNames(optional), functionNames(points))
+	for _, e := range c.m.Exports {
+		if strings.HasPrefix(e.Name, abi.ExportPrefix) && !slices.Contains(known, e.Name) {
+			c.add("export", e.Name, "ABI "+strconv.Itoa(abi.Major)+"."+strconv.Itoa(abi.Minor)+" has no such function", nearest(e.Name, known), "ABI-1.3")
+		}
+	}
+}
+
+// function checks an exported function, if it is there or must be.
+func (c *checker) function(f namedFunc, must bool, rule, fix string) {
+	e, ok := c.m.Export(f.name)
+	switch {
+	case !ok && must:
+		c.add("export", f.name, "it is missing, expected function "+f.typ.String(), fix, rule)
+	case !ok:
+	case e.Kind != KindFunc:
+		c.add("export", f.name, "it is a "+e.Kind.String()+", expected function "+f.typ.String(), "", "ABI-5.1")
+	default:
+		if t, _ := c.m.FuncType(e.Index); !t.Equal(f.typ) {
+			c.add("export", f.name, "the signature is "+t.String()+", expected "+f.typ.String(), "", "ABI-5.1")
+		}
+	}
+}
+
+func (c *checker) imports() {
+	used := map[string]bool{}
+	for i := range c.m.Imports {
+		imp := &c.m.Imports[i]
+		full := imp.Module + "." + imp.Name
+		if imp.Kind != KindFunc {
+			c.add("import", full, "a "+imp.Kind.String()+" is imported", "define it in the module, only functions can be imported", "ABI-1.2")
+			continue
+		}
+		var known []namedFunc
+		switch imp.Module {
+		case abi.HostModule:
+			known = hostFunctions()
+			used[imp.Name] = true
+			if !slices.Contains(c.man.Host, imp.Name) && slices.Contains(hostFunctionNames(), imp.Name) {
+				c.add("import", full, "the manifest does not declare the host function", "add "+strconv.Quote(imp.Name)+" to host", "ABI-9.6")
+			}
+		case abi.WASIModule:
+			known = wasiFunctions()
+		default:
+			c.add("import", full, "nothing is served under module "+quoted(imp.Module), "import from "+abi.HostModule+" or "+abi.WASIModule+" only", "ABI-1.4")
+			continue
+		}
+		c.imported(imp, full, known)
+	}
+	for _, name := range c.man.Host {
+		if f, ok := HostFunction(name); ok && !used[name] {
+			c.add("import", abi.HostModule+"."+name, "the manifest declares the host function, and the module does not import it",
+				"remove it from host, or import "+f.String(), "ABI-9.6")
+		}
+	}
+}
+
+// imported checks a function against those that its module has.
+func (c *checker) imported(imp *Import, full string, known []namedFunc) {
+	at := slices.IndexFunc(known, func(f namedFunc) bool { return f.name == imp.Name })
+	if at < 0 {
+		c.add("import", full, "module "+imp.Module+" has no such function", nearest(imp.Name, functionNames(known)), "ABI-1.4")
+		return
+	}
+	if t, _ := c.m.typeOf(imp.Type); !t.Equal(known[at].typ) {
+		c.add("import", full, "the signature is "+t.String()+", expected "+known[at].typ.String(), "", "ABI-1.4")
+	}
+}

@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// largeModule is the size in bytes from which a module takes seconds to compile.
+const largeModule = 8 << 20
+
+// Warnings returns what works and is worth a look all the same, in a fixed order.
+func Warnings(m *Module, man *Manifest) []string {
+	var out []string
+	warn := func(when bool, text string) {
+		if when {
+			out = append(out, text)
+		}
+	}
+	warnManifest(man, warn)
+	warnReads(&man.Reads, warn)
+	_, configures := m.Export(abi.ExportConfigure)
+	warn(len(man.Config) > 0 && !configures, "the manifest has a config schema, but "+abi.ExportConfigure+" is not exported: the module never sees its configuration")
+	warn(m.Start != nil, "there is a start section, which runs before the host has set any limit for a call; prefer an exported _initialize")
+	_, command := m.Export("_start")
+	warn(command, "_start is exported and never called: build a reactor (Go: -buildmode=c-shared, clang: -mexec-model=reactor)")
+	if inert := inertImports(m); len(inert) > 0 {
+		warn(true, "a plugin has no files and no network, so these imports always fail: "+strings.Join(inert, ", "))
+	}
+	warn(m.Size >= largeModule, "the module has "+strconv.Itoa(m.Size>>20)+" MiB: it takes seconds to compile; strip it (-ldflags='-s -w', wasm-opt) and import less")
+	return out
+}
+
+func warnManifest(man *Manifest, warn func(bool, string)) {
+	warn(man.Publisher == "", "the manifest names no publisher")
+	warn(man.License == "", "the manifest names no license")
+	warn(man.Description == "", "the manifest has no description")
+	rejects := man.Points.PreFilter != nil || man.Points.Filter != nil
+	warn(rejects && len(man.Events) == 0, "no events are declared: any event in the cluster tries a rejected pod again")
+	for _, e := range man.Events {
+		warn(e.Resource == "*", `the event resource "*" tries a rejected pod again after changes of any object`)
+	}
+	warn(man.Points.Filter != nil && man.Scope(abi.Filter) == abi.ScopeCluster,
+		`filter is of scope "cluster": all nodes are in one instance and no verdict is reused; declare "node" if a row's verdict depends on that row only`)
+}
+
+func warnReads(r *ManifestReads, warn func(bool, string)) {
+	warn(len(r.Resources) > 0 && needsResources(r) == "", "resources are listed, but neither allocatable, requested nor requests is read")
+	lists := len(r.Pods) > 0 || len(r.PodLabels) > 0 || len(r.PodAnnotations) > 0 && !slices.Contains(r.Pod, "annotations")
+	warn(lists && !slices.Contains(r.Node, "pods"), "columns of pods are read, but not node: pods, which says where they are")
+	warn(slices.Contains(r.Node, "pods") && len(r.Pods)+len(r.PodLabels)+len(r.PodAnnotations) == 0,
+		"node: pods is read, but no column of pods; for their number read node: requested of the resource pods")
+	warn(slices.Contains(r.Pod, "name"), "pod: name is read: no two pods share their verdicts")
+}
+
+// inertImports returns the functions of files and sockets that are imported.
+func inertImports(m *Module) []string {
+	var out []string
+	for i := range m.Imports {
+		name := m.Imports[i].Name
+		if m.Imports[i].Module == abi.WASIModule && (strings.HasPrefix(name, "path_") || strings.HasPrefix(name, "sock_") || name == "fd_readdir") {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+type buildOptions struct {
+	dir      string
+	manifest string
+	out      string
+}
+
+func newPluginBuild() *cobra.Command {
+	var o buildOptions
+	cmd := &cobra.Command{
+		Use:   "build DIR",
+		Short: "Build a plugin written in Go",
+		Long: `Build compiles the main package of a folder, or that of its subfolder guest, to
+WebAssembly with the Go toolchain, adds the manifest and checks the result. The
+same sources give the same bytes, whichever folder they are in.
+
+The manifest is manifest.json in the folder, or else in the one above.`,
+		Example: `  berth plugin build ./tenantpool
+  berth plugin build ./tenantpool -o plugins/tenant-pool.wasm`,
+		Args:    oneArgument("folder", "DIR"),
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.dir = args[0]
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&o.out, "output", "o", "", "`FILE` to write; NAME.wasm in the current folder if not given, NAME being the manifest's")
+	f.StringVar(&o.manifest, "manifest", "", "manifest `FILE`")
+	return cmd
+}
+
+func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	file, manifest, err := o.readManifest()
+	if err != nil {
+		return err
+	}
+	code, err := o.compile(ctx)
+	if err != nil {
+		return err
+	}
+	out := o.out
+	if out == "" {
+		out = manifest.Name + ".wasm"
+	}
+	data, err := wire.AppendCustomSection(code, abi.ManifestSection, wire.EncodeManifest(manifest))
+	if err != nil {
+		return fmt.Errorf("%s: %w", out, err)
+	}
+	l, err := module.Parse(out, data)
+	if err != nil {
+		return fmt.Errorf("%w\nnothing was written; the manifest is %s", err, file)
+	}
+	if err := replaceFile(out, data); err != nil {
+		return &failure{err}
+	}
+	for _, w := range l.Warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", w)
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), l.Digest)
+	return writing(err)
+}
+
+// readManifest returns the manifest and its file.
+func (o *buildOptions) readManifest() (file string, m *wire.Manifest, err error) {
+	candidates := []string{o.manifest}
+	if o.manifest == "" {
+		candidates = []string{filepath.Join(o.dir, "manifest.json"), filepath.Join(o.dir, "..", "manifest.json")}
+	}
+	var data []byte
+	for _, file = range candidates {
+		if data, err = os.ReadFile(file); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		if o.manifest != "" {
+			return "", nil, unreadable(err, "manifest", o.manifest)
+		}
+		return "", nil, fmt.Errorf("%s: no manifest.json: write one (abi/SPEC.md, section 9), or name it with --manifest", o.dir)
+	}
+	if m, err = wire.DecodeManifest(data); err == nil {
+		err = m.Validate()
+	}
+	if err != nil {
+		return "", nil, eachLine(file+": ", err)
+	}
+	return file, m, nil
+}
+
+// eachLine puts a text before each line of an error.
+func eachLine(before string, err error) error {
+	return errors.New(before + strings.ReplaceAll(err.Error(), "\n", "\n"+before))
+}
+
+// compile returns the module that the Go toolchain makes of the folder.
+func (o *buildOptions) compile(ctx context.Context) ([]byte, error) {
+	compiler, err := exec.LookPath("go")
+	if err != nil {
+		return nil, &failure{fmt.Errorf("the Go toolchain is not installed: go is not in $PATH (%w); see https://go.dev/dl", err)}
+	}
+	dir := o.dir
+	if info, err := os.Stat(filepath.Join(dir, "guest")); err == nil && info.IsDir() {
+		dir = filepath.Join(dir, "guest")
+	}
+	temp, err := os.MkdirTemp("", "berth-build-")
+	if err != nil {
+		return nil, &failure{err}
+	}
+	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
+	target := filepath.Join(temp, "plugin.wasm")
+	cmd := exec.CommandContext(ctx, compiler, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", target, ".")
+	cmd.Dir = dir
+	// GOWASM and GOEXPERIMENT change the code, and must not differ between builds.
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, &failure{fmt.Errorf("stopped: %w", context.Cause(ctx))}
+		}
+		return nil, fmt.Errorf("go build in %s: %w\n%s", dir, err, strings.TrimSpace(output.String()))
+	}
+	code, err := os.ReadFile(target)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the Go toolchain made no module: the package must be main", dir)
+	}
+	return code, nil
+}
+
+// replaceFile writes a file so that it is there whole or not at all.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // gone already if all went well
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// inspection prints what a module is for people.
+func (p *printer) inspection(i *inspection) {
+	m := i.Manifest
+	p.text("%s %s, a plugin for ABI %s", m.Name, m.Version, m.ABI)
+	if m.Description != "" {
+		p.text("%s", m.Description)
+	}
+	p.printf("\n")
+	memory := size(i.Memory.Min) + " at start, "
+	if i.Memory.Max > 0 {
+		memory += "at most " + size(i.Memory.Max)
+	} else {
+		memory += "no maximum declared"
+	}
+	facts := []struct{ name, value string }{
+		{"File", i.File},
+		{"Digest", i.Digest},
+		{"Size", fmt.Sprintf("%s, %s of code in %s", size(int64(i.Size)), size(int64(i.CodeSize)), count(i.Functions, "function"))},
+		{"Memory", memory},
+		{"Publisher", m.Publisher},
+		{"License", m.License},
+		{"Enforces", strings.Join(m.Enforces, ", ")},
+	}
+	for _, f := range facts {
+		if f.value != "" {
+			p.printf("%-10s %s\n", f.name, f.value)
+		}
+	}
+	p.printf("\n")
+	p.points(i.Points)
+	p.reads(i.Reads)
+	p.events(m.Events)
+	p.configFields(m.Config)
+	p.imports(i)
+	p.sections(i.Sections)
+	for _, w := range i.Warnings {
+		p.text("warning: %s", w)
+	}
+}
+
+func (p *printer) points(points []pointInfo) {
+	rows := make([]table.Row, 0, len(points))
+	for _, point := range points {
+		rows = append(rows, table.Row{point.Point, point.Export, point.Signature, cmp.Or(point.Scope, "-"), cmp.Or(point.Normalize, "-")})
+	}
+	p.table([]column{{head: "POINT"}, {head: "EXPORT"}, {head: "SIGNATURE"}, {head: "SCOPE"}, {head: "NORMALIZE"}}, rows)
+}
+
+func (p *printer) reads(reads []wire.Reading) {
+	if len(reads) == 0 {
+		p.printf("It reads nothing.\n\n")
+		return
+	}
+	rows := make([]table.Row, 0, len(reads))
+	for _, r := range reads {
+		rows = append(rows, table.Row{r.List, strings.Join(r.Names, ", ")})
+	}
+	p.table([]column{{head: "READS"}, {head: "NAMES", least: 20}}, rows)
+}
+
+func (p *printer) events(events []wire.ManifestEvent) {
+	if len(events) == 0 {
+		return
+	}
+	rows := make([]table.Row, 0, len(events))
+	for _, e := range events {
+		rows = append(rows, table.Row{e.Resource, strings.Join(e.Actions, ", ")})
+	}
+	p.table([]column{{head: "RETRIES AFTER"}, {head: "ACTIONS", least: 20}}, rows)
+}
+
+// configFields prints the fields of the configuration that the schema names.
+func (p *printer) configFields(schema []byte) {
+	if len(schema) == 0 {
+		p.printf("It takes no configuration.\n\n")
+		return
+	}
+	var s struct {
+		Properties map[string]json.RawMessage
+		Required   []string
+	}
+	if err := json.Unmarshal(schema, &s); err != nil || len(s.Properties) == 0 {
+		p.printf("It takes a configuration; -o json shows its schema.\n\n")
+		return
+	}
+	rows := make([]table.Row, 0, len(s.Properties))
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		var field struct {
+			Type        any
+			Enum        []any
+			Description string
+		}
+		_ = json.Unmarshal(s.Properties[name], &field) // true and false have none of these
+		kind := ""
+		switch {
+		case len(field.Enum) > 0:
+			kind = joined(field.Enum, " | ")
+		case field.Type != nil:
+			kind = joined([]any{field.Type}, "")
+		}
+		required := "no"
+		if slices.Contains(s.Required, name) {
+			required = "yes"
+		}
+		rows = append(rows, table.Row{plain(name), cmp.Or(kind, "-"), required, cmp.Or(plain(field.Description), "-")})
+	}
+	p.table([]column{{head: "CONFIG"}, {head: "TYPE", least: 10}, {head: "REQUIRED"}, {head: "MEANING", least: 20}}, rows)
+}
+
+func joined(values []any, separator string) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = plain(fmt.Sprint(v))
+	}
+	return strings.Join(texts, separator)
+}
+
+// plain writes a text of a stranger so that it cannot disturb a terminal or a table.
+func plain(s string) string {
+	quoted := strconv.QuoteToGraphic(s)
+	if quoted[1:len(quoted)-1] == strings.ReplaceAll(s, `"`, `\"`) {
+		return s
+	}
+	return quoted
+}
+
+// imports prints the host functions; those of WASI, which a toolchain adds, only
+// by name.
+func (p *printer) imports(i *inspection) {
+	var rows []table.Row
+	var wasi []string
+	for _, imp := range i.Imports {
+		if imp.Module == abi.WASIModule {
+			wasi = append(wasi, imp.Name)
+			continue
+		}
+		rows = append(rows, table.Row{imp.Module + "." + imp.Name, imp.Signature})
+	}
+	if len(rows) == 0 {
+		p.printf("It imports no host function.\n\n")
+	} else {
+		p.table([]column{{head: "IMPORT"}, {head: "SIGNATURE"}}, rows)
+	}
+	if len(wasi) > 0 {
+		slices.Sort(wasi)
+		p.text("Inert imports of %s: %s", abi.WASIModule, strings.Join(slices.Compact(wasi), ", "))
+		p.printf("\n")
+	}
+}
+
+func (p *printer) sections(sections []sectionInfo) {
+	rows := make([]table.Row, 0, len(sections))
+	for _, s := range sections {
+		name := s.Name
+		if s.Custom != "" {
+			name = "custom " + strconv.QuoteToGraphic(s.Custom)
+		}
+		rows = append(rows, table.Row{name, s.Size})
+	}
+	p.table([]column{{head: "SECTION"}, {head: "BYTES", numbers: true}}, rows)
+}
+
+// size writes a number of bytes as people write it.
+func size(bytes int64) string {
+	switch {
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	case bytes >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+	return count(int(bytes), "byte")
+}

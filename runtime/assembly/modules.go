@@ -1,0 +1,156 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// ModulesConfig is how plugin modules are run.
+type ModulesConfig struct {
+	// CacheDir keeps compiled modules between runs; empty keeps them in memory.
+	CacheDir string
+	// VerifyEvery is after how many calls of a guest its columns are checked: 1
+	// for every call, 0 for never.
+	VerifyEvery int
+}
+
+// Modules loads and compiles the modules that a configuration names, each once
+// by its digest.
+type Modules struct {
+	config   ModulesConfig
+	runtime  *wasm.Runtime
+	compiled map[string]*wasm.Module // by digest
+}
+
+// Module is a module as a plugin of a profile.
+type Module struct {
+	Loaded    *module.Loaded
+	Reference module.Reference
+}
+
+// NewModules returns a place for modules; Close frees it.
+func NewModules(c ModulesConfig) (*Modules, error) {
+	runtime, err := wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: c.CacheDir})
+	if err != nil {
+		return nil, err
+	}
+	return &Modules{config: c, runtime: runtime, compiled: make(map[string]*wasm.Module)}, nil
+}
+
+// Catalog returns Catalog, extended by modules that args name.
+func (m *Modules) Catalog() config.Catalog {
+	c := Catalog()
+	c.CustomVersion, c.CustomKind = module.ArgsAPIVersion, module.ArgsKind
+	c.Custom = func(name string, args config.Args) ([]string, any, error) {
+		decoded, err := module.DecodeArgs(args.Raw, "")
+		if err != nil {
+			return nil, nil, oneLine(err)
+		}
+		named, err := m.Load(decoded.Reference(name))
+		if err != nil {
+			return nil, nil, oneLine(err)
+		}
+		return named.points(), named, nil
+	}
+	return c
+}
+
+// oneLine joins the errors of a module, so that they stay with the field that
+// names it.
+func oneLine(err error) error {
+	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// Load reads and checks a module.
+func (m *Modules) Load(ref module.Reference) (*Module, error) {
+	loaded, err := module.Load(ref)
+	if err != nil {
+		return nil, err
+	}
+	return &Module{Loaded: loaded, Reference: ref}, nil
+}
+
+// points returns the extension points of a profile at which the module stands.
+func (m *Module) points() []string {
+	var out []string
+	for _, point := range m.Loaded.Manifest.Declared() {
+		if point != abi.Normalize {
+			out = append(out, configName(point))
+		}
+	}
+	return out
+}
+
+// Enable adds the module to every profile, at the end of each of its points.
+//
+// # Errors
+//
+// A profile has a plugin of the same name.
+func (m *Module) Enable(s *config.Scheduler) error {
+	name := m.Loaded.Name
+	for i := range s.Profiles {
+		p := &s.Profiles[i]
+		for point, refs := range p.Points {
+			for _, ref := range refs {
+				if ref.Name == name {
+					return fmt.Errorf("%s: profile %q has a plugin %q at %s already: give the module another name with ?name=",
+						m.Loaded.Path, p.SchedulerName, name, point)
+				}
+			}
+		}
+		for _, point := range m.points() {
+			p.Points[point] = append(p.Points[point], config.PluginRef{Name: name, Weight: max(1, m.Reference.Weight)})
+		}
+		if p.Args == nil {
+			p.Args = make(map[string]config.Args)
+		}
+		p.Args[name] = config.Args{Typed: m}
+	}
+	return nil
+}
+
+// plugin makes the plugin of a module for one profile.
+func (m *Modules) plugin(ctx context.Context, named *Module, shards int, log *slog.Logger) (plugin.Plugin, error) {
+	loaded := named.Loaded
+	compiled, ok := m.compiled[loaded.Digest]
+	if !ok {
+		var err error
+		if compiled, err = m.runtime.Load(ctx, loaded.Bytes); err != nil {
+			return nil, fmt.Errorf("%s: %w", loaded.Path, err)
+		}
+		m.compiled[loaded.Digest] = compiled
+	}
+	policies := make(map[abi.Point]wasm.Policy)
+	for _, point := range loaded.Manifest.Declared() {
+		policies[point] = wasm.Fail
+		if named.Reference.FailurePolicy.For(point) == module.Ignore {
+			policies[point] = wasm.Ignore
+		}
+	}
+	p, err := wasm.New(ctx, wasm.Config{
+		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
+		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery,
+	}, wasm.Deps{Factory: compiled, Manifest: loaded.Manifest, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", loaded.Path, err)
+	}
+	return p, nil
+}
+
+// Close frees compiled modules. Their plugins must be closed.
+func (m *Modules) Close(ctx context.Context) error {
+	var errs []error
+	for _, c := range m.compiled {
+		errs = append(errs, c.Close(ctx))
+	}
+	return errors.Join(append(errs, m.runtime.Close(ctx))...)
+}

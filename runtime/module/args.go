@@ -1,0 +1,212 @@
+package module
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+)
+
+// The type of the args of a WASM plugin in KubeSchedulerConfiguration.
+const (
+	ArgsAPIVersion = "berth.dev/v1alpha1"
+	ArgsKind       = "WasmPluginArgs"
+)
+
+// WasmPluginArgs are the args of a WASM plugin, pluginConfig[].args:
+//
+//	apiVersion: berth.dev/v1alpha1
+//	kind: WasmPluginArgs
+//	module:
+//	  path: /plugins/tenant-pool.wasm
+//	  digest: sha256:…        # optional; another file is refused
+//	config: {pools: {…}}      # checked against the module's schema by Load
+//	namespaces: [team-a]      # whose pods it applies to; none means all
+//	failurePolicy: Fail       # or by point: {filter: Fail, score: Ignore}
+type WasmPluginArgs struct {
+	Module ArgsModule
+	// Config is the configuration as canonical JSON, {} if none was given.
+	Config []byte
+	// Namespaces are sorted.
+	Namespaces    []string
+	FailurePolicy FailurePolicies
+}
+
+// ArgsModule is the module field of WasmPluginArgs.
+type ArgsModule struct {
+	// Path of the file, as it is written: relative ones are the process's.
+	Path string
+	// Digest is the expected one, empty if any will do.
+	Digest string
+}
+
+// Reference returns what Load takes. name is the plugin's name in the profile.
+func (a *WasmPluginArgs) Reference(name string) Reference {
+	return Reference{
+		Path: a.Module.Path, Digest: a.Module.Digest, Name: name, Config: a.Config,
+		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy,
+	}
+}
+
+// IsArgs reports whether args in JSON are of this kind by their kind field, so
+// that a caller can tell them from those of native plugins.
+func IsArgs(raw []byte) bool {
+	value, err := parseJSON(raw)
+	m, ok := value.(map[string]any)
+	return err == nil && ok && m["kind"] == ArgsKind
+}
+
+// DecodeArgs reads args from JSON. Unknown fields, duplicates and values of the
+// wrong type are refused; at is the field path of the args, as
+// pluginConfig[0].args, and begins the paths of errors.
+//
+// # Errors
+//
+// All mistakes at once, joined, each an *Error without a file.
+func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
+	d := &argsDecoder{}
+	value, err := parseJSON(raw)
+	var p *problem
+	if errors.As(err, &p) {
+		if p.path != "" && at != "" && p.path[0] != '[' {
+			p.path = "." + p.path
+		}
+		d.add(at+p.path, p.detail, p.fix)
+		return nil, errors.Join(d.errs...)
+	}
+	a := &WasmPluginArgs{Config: []byte("{}")}
+	d.object(value, at, map[string]func(any, string){
+		"apiVersion":    d.constant(ArgsAPIVersion),
+		"kind":          d.constant(ArgsKind),
+		"module":        d.module(&a.Module),
+		"config":        d.config(&a.Config),
+		"namespaces":    d.namespaces(&a.Namespaces),
+		"failurePolicy": d.policy(&a.FailurePolicy),
+	}, "apiVersion", "kind", "module")
+	if len(d.errs) > 0 {
+		return nil, errors.Join(d.errs...)
+	}
+	return a, nil
+}
+
+type argsDecoder struct{ errs []error }
+
+func (d *argsDecoder) add(path, detail, fix string) {
+	d.errs = append(d.errs, &Error{Path: path, Detail: detail, Fix: fix})
+}
+
+// object stores the fields of an object and refuses others.
+func (d *argsDecoder) object(value any, path string, fields map[string]func(any, string), required ...string) {
+	m, ok := value.(map[string]any)
+	if !ok {
+		d.add(path, "expected an object, found "+show(value), "")
+		return
+	}
+	for _, name := range keys(m) {
+		if store, known := fields[name]; known {
+			store(m[name], join(path, name))
+		} else {
+			d.add(join(path, name), "unknown field", nearest(name, keys(fields)))
+		}
+	}
+	for _, name := range required {
+		if _, has := m[name]; !has {
+			d.add(join(path, name), "it is missing", "add "+name)
+		}
+	}
+}
+
+func (d *argsDecoder) constant(want string) func(any, string) {
+	return func(value any, path string) {
+		if value != want {
+			d.add(path, "expected "+strconv.Quote(want)+", found "+show(value), "write "+want)
+		}
+	}
+}
+
+func (d *argsDecoder) text(value any, path string) (string, bool) {
+	s, ok := value.(string)
+	if !ok {
+		d.add(path, "expected a text, found "+show(value), "")
+	}
+	return s, ok
+}
+
+func (d *argsDecoder) module(into *ArgsModule) func(any, string) {
+	return func(value any, path string) {
+		d.object(value, path, map[string]func(any, string){
+			"path": func(value any, path string) {
+				if into.Path, _ = d.text(value, path); value == "" {
+					d.add(path, "it is empty", "name the module's file")
+				}
+			},
+			"digest": func(value any, path string) {
+				s, ok := d.text(value, path)
+				if !ok {
+					return
+				}
+				if bad := checkDigest(s); bad != nil {
+					d.add(path, bad.detail, bad.fix)
+				}
+				into.Digest = s
+			},
+		}, "path")
+	}
+}
+
+func (d *argsDecoder) config(into *[]byte) func(any, string) {
+	return func(value any, path string) {
+		if _, ok := value.(map[string]any); !ok {
+			d.add(path, "expected an object, found "+show(value), "leave it out if there is nothing to configure")
+			return
+		}
+		out, err := canonical(value)
+		if err != nil {
+			d.add(path, err.Error(), "")
+		}
+		*into = out
+	}
+}
+
+func (d *argsDecoder) namespaces(into *[]string) func(any, string) {
+	return func(value any, path string) {
+		list, ok := value.([]any)
+		if !ok {
+			d.add(path, "expected a list, found "+show(value), "")
+			return
+		}
+		for i, item := range list {
+			if s, ok := d.text(item, index(path, i)); ok {
+				*into = append(*into, s)
+			}
+		}
+		if len(*into) < len(list) {
+			return
+		}
+		if bad := checkNamespaces(*into); bad != nil {
+			d.add(path+bad.path, bad.detail, bad.fix)
+		}
+		slices.Sort(*into)
+	}
+}
+
+func (d *argsDecoder) policy(into *FailurePolicies) func(any, string) {
+	one := func(value any, path string) FailurePolicy {
+		s, ok := value.(string)
+		if !ok || !FailurePolicy(s).valid() {
+			d.add(path, show(value)+" is no policy", policyFix)
+		}
+		return FailurePolicy(s)
+	}
+	return func(value any, path string) {
+		if _, ok := value.(map[string]any); !ok {
+			into.All = one(value, path)
+			return
+		}
+		into.Points = map[string]FailurePolicy{}
+		fields := map[string]func(any, string){}
+		for _, name := range policyPoints() {
+			fields[name] = func(value any, path string) { into.Points[name] = one(value, path) }
+		}
+		d.object(value, path, fields)
+	}
+}

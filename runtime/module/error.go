@@ -1,0 +1,77 @@
+package module
+
+import (
+	"errors"
+	"strings"
+)
+
+// Sections of what is read, in errors.
+const (
+	sectionReference = "reference"
+	sectionModule    = "module"
+	sectionDigest    = "digest"
+	sectionSchema    = "manifest: config"
+	sectionConfig    = "config"
+)
+
+// Error is one mistake in a module, its manifest, its configuration or in what
+// names them.
+type Error struct {
+	// File is where the mistake is; empty for a command line or arguments.
+	File string
+	// Section is the part of the file: reference, module, digest, "manifest:
+	// config" (the schema) or config; empty where Path or Detail says it.
+	Section string
+	// Path is the field path, as pools.team-a[1]; empty for the whole.
+	Path string
+	// Detail says what is wrong, Fix (may be empty) what to do.
+	Detail, Fix string
+	// Err is the cause, nil if there is none: a *wire.ModuleError,
+	// *wire.ManifestError, *wire.CheckError or an error of the file system.
+	Err error
+}
+
+// Error gives "file: section: path: detail; fix".
+func (e *Error) Error() string {
+	var b strings.Builder
+	for _, part := range []string{e.File, e.Section, e.Path} {
+		if part != "" {
+			b.WriteString(part + ": ")
+		}
+	}
+	b.WriteString(e.Detail)
+	if e.Fix != "" {
+		b.WriteString("; " + e.Fix)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// wrap makes an *Error of each error that err joins.
+func wrap(file, section string, err error) error {
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return wrapOne(file, section, err)
+	}
+	parts := joined.Unwrap()
+	out := make([]error, len(parts))
+	for i, part := range parts {
+		out[i] = wrapOne(file, section, part)
+	}
+	return errors.Join(out...)
+}
+
+func wrapOne(file, section string, err error) error {
+	var p *problem
+	if errors.As(err, &p) {
+		return &Error{File: file, Section: section, Path: p.path, Detail: p.detail, Fix: p.fix}
+	}
+	return &Error{File: file, Section: section, Detail: err.Error(), Err: err}
+}
+
+// problem is a mistake at a path, in a file that the caller knows.
+type problem struct{ path, detail, fix string }
+
+func (p *problem) Error() string { return p.path + ": " + p.detail }

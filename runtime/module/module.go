@@ -1,0 +1,184 @@
+// Package module is where the bytes of plugins come from: it reads a module from
+// a file, checks its size and digest, its structure and its manifest, and the
+// configuration against the manifest's JSON Schema. It runs nothing: what comes
+// out are bytes and facts about them.
+package module
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// Loaded is a module that keeps the ABI, with its configuration.
+type Loaded struct {
+	// Name is the plugin's name in profiles: that of the reference, or the
+	// manifest's.
+	Name string
+	// Path is the file's path as it was given.
+	Path string
+	// Digest of the bytes: "sha256:" and 64 hexadecimal digits.
+	Digest   string
+	Bytes    []byte
+	Module   *wire.Module
+	Manifest *wire.Manifest
+	// Warnings are about the module and its manifest, in a fixed order.
+	Warnings []string
+	// Config is the configuration as canonical JSON, {} if none was given. Read
+	// leaves it nil.
+	Config []byte
+
+	schema *schema
+}
+
+// Read reads a module without a configuration.
+//
+// # Errors
+//
+// All mistakes at once, joined, each an *Error.
+func Read(path string) (*Loaded, error) {
+	data, err := readFile(path, sectionModule, wire.MaxModuleSize)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+// Parse is Read for bytes that are at hand; path is for errors.
+func Parse(path string, data []byte) (*Loaded, error) {
+	l := &Loaded{Path: path, Digest: Digest(data), Bytes: data}
+	var err error
+	if l.Module, err = wire.ReadModule(data); err != nil {
+		return nil, wrap(path, sectionModule, err)
+	}
+	if l.Manifest, err = wire.ReadManifest(l.Module, ""); err != nil {
+		return nil, wrap(path, "", err)
+	}
+	if err := wire.Check(l.Module, l.Manifest, ""); err != nil {
+		return nil, wrap(path, "", err)
+	}
+	l.Name = l.Manifest.Name
+	l.Warnings = wire.Warnings(l.Module, l.Manifest)
+	var unknown []string
+	l.schema, unknown, err = newSchema(l.Manifest.Config)
+	if err != nil {
+		return nil, wrap(path, sectionSchema, err)
+	}
+	l.Warnings = append(l.Warnings, unknown...)
+	return l, nil
+}
+
+// Load reads the module of a reference, holds it against the expected digest, and
+// checks the configuration that the reference names or holds.
+//
+// # Errors
+//
+// All mistakes at once, joined, each an *Error.
+func Load(ref Reference) (*Loaded, error) {
+	data, err := readFile(ref.Path, sectionModule, wire.MaxModuleSize)
+	if err != nil {
+		return nil, err
+	}
+	if got := Digest(data); ref.Digest != "" && got != ref.Digest {
+		return nil, &Error{File: ref.Path, Section: sectionDigest, Detail: "the file has " + got + ", expected " + ref.Digest,
+			Fix: "get the module that was meant, or change the digest if the new one is trusted"}
+	}
+	l, err := Parse(ref.Path, data)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Name != "" {
+		l.Name = ref.Name
+	}
+	if l.Config, err = l.config(ref); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Digest returns the digest of bytes: "sha256:" and 64 hexadecimal digits.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// config returns the configuration of a reference in canonical form.
+func (l *Loaded) config(ref Reference) ([]byte, error) {
+	if ref.ConfigFile == "" {
+		raw := ref.Config
+		if len(raw) == 0 {
+			raw = []byte("{}")
+		}
+		return l.CheckConfig(l.Path, raw)
+	}
+	data, err := readFile(ref.ConfigFile, sectionConfig, abi.MaxConfigSize)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := toJSON(data)
+	if err != nil {
+		return nil, wrap(ref.ConfigFile, sectionConfig, err)
+	}
+	return l.CheckConfig(ref.ConfigFile, raw)
+}
+
+// CheckConfig checks a configuration in JSON against the manifest's schema and
+// returns it in canonical form: compact, fields sorted, numbers as they were
+// written (ABI-9.8). file is for errors.
+func (l *Loaded) CheckConfig(file string, raw []byte) ([]byte, error) {
+	if len(raw) > abi.MaxConfigSize {
+		return nil, &Error{File: file, Section: sectionConfig,
+			Detail: fmt.Sprintf("%d bytes, at most %d are allowed (ABI-10)", len(raw), abi.MaxConfigSize)}
+	}
+	value, err := parseJSON(raw)
+	if err != nil {
+		return nil, wrap(file, sectionConfig, err)
+	}
+	if problems := l.schema.validate(value); len(problems) > 0 {
+		errs := make([]error, len(problems))
+		for i, p := range problems {
+			errs[i] = &Error{File: file, Section: sectionConfig, Path: p.path, Detail: p.detail, Fix: p.fix}
+		}
+		return nil, errors.Join(errs...)
+	}
+	return canonical(value)
+}
+
+// readFile reads a regular file of at most limit bytes.
+func readFile(path, section string, limit int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Error{File: path, Section: section, Detail: reason(err), Fix: "name a file that can be read", Err: err}
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, &Error{File: path, Section: section, Detail: reason(err), Err: err}
+	case !info.Mode().IsRegular():
+		return nil, &Error{File: path, Section: section, Detail: "it is no regular file", Fix: "name a file"}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	switch {
+	case err != nil:
+		return nil, &Error{File: path, Section: section, Detail: reason(err), Err: err}
+	case len(data) > limit:
+		return nil, &Error{File: path, Section: section, Detail: fmt.Sprintf("%d bytes, at most %d are allowed", max(info.Size(), int64(len(data))), limit)}
+	}
+	return data, nil
+}
+
+// reason is err without the operation and the path.
+func reason(err error) string {
+	var at *os.PathError
+	if errors.As(err, &at) {
+		return at.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,164 @@
+package module
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Reference names a module and how it is used.
+type Reference struct {
+	// Path of the module's file.
+	Path string
+	// Digest is the expected one, empty if any will do.
+	Digest string
+	// Name of the plugin in profiles; empty for the manifest's.
+	Name string
+	// Weight of the score; 0 if none was given.
+	Weight int32
+	// ConfigFile is a JSON or YAML file, Config the configuration itself in JSON.
+	// At most one is set; without either it is {}.
+	ConfigFile string
+	Config     []byte
+	// Namespaces that the plugin applies to, sorted; none means all.
+	Namespaces []string
+	// FailurePolicy of the plugin's points.
+	FailurePolicy FailurePolicies
+}
+
+// ParseReference reads a reference from a command line:
+//
+//	PATH.wasm[?key=value&…]
+//
+// with the keys config (a file), digest, failurePolicy (Fail or Ignore), name,
+// namespaces (separated by commas) and weight. In values, %XX is a byte.
+//
+// # Errors
+//
+// All mistakes at once, joined, each an *Error.
+func ParseReference(text string) (Reference, error) {
+	path, query, has := strings.Cut(text, ".wasm?")
+	if has {
+		path += ".wasm"
+	} else {
+		path = text
+	}
+	p := referenceParser{text: text, ref: Reference{Path: path}}
+	if base := path[strings.LastIndexAny(path, `/\`)+1:]; !strings.HasSuffix(base, ".wasm") || base == ".wasm" {
+		p.add("", "it names no .wasm file", "write PATH.wasm, or PATH.wasm?weight=2&config=FILE")
+		return Reference{}, errors.Join(p.errs...)
+	}
+	seen := map[string]bool{}
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		key, raw, ok := strings.Cut(pair, "=")
+		value, err := url.PathUnescape(raw)
+		switch {
+		case !slices.Contains(referenceKeys(), key):
+			p.add(key, "unknown key", nearest(key, referenceKeys()))
+		case seen[key]:
+			p.add(key, "the key is there twice", "keep one")
+		case !ok || raw == "":
+			p.add(key, "it has no value", "write "+key+"=…")
+		case err != nil:
+			p.add(key, err.Error(), "write a percent sign as %25")
+		default:
+			p.set(key, value)
+		}
+		seen[key] = true
+	}
+	if len(p.errs) > 0 {
+		return Reference{}, errors.Join(p.errs...)
+	}
+	return p.ref, nil
+}
+
+func referenceKeys() []string {
+	return []string{"config", "digest", "failurePolicy", "name", "namespaces", "weight"}
+}
+
+type referenceParser struct {
+	text string
+	ref  Reference
+	errs []error
+}
+
+func (p *referenceParser) add(key, detail, fix string) {
+	p.errs = append(p.errs, &Error{Section: sectionReference + " " + strconv.Quote(p.text), Path: key, Detail: detail, Fix: fix})
+}
+
+func (p *referenceParser) set(key, value string) {
+	wrong := func(bad *problem) {
+		if bad != nil {
+			p.add(key, bad.detail, bad.fix)
+		}
+	}
+	switch key {
+	case "config":
+		p.ref.ConfigFile = value
+	case "digest":
+		p.ref.Digest = value
+		wrong(checkDigest(value))
+	case "failurePolicy":
+		p.ref.FailurePolicy.All = FailurePolicy(value)
+		if !p.ref.FailurePolicy.All.valid() {
+			p.add(key, strconv.Quote(value)+" is no policy", policyFix)
+		}
+	case "name":
+		p.ref.Name = value
+		wrong(checkName(value))
+	case "namespaces":
+		p.ref.Namespaces = strings.Split(value, ",")
+		wrong(checkNamespaces(p.ref.Namespaces))
+		slices.Sort(p.ref.Namespaces)
+	case "weight":
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil || n < 1 {
+			p.add(key, strconv.Quote(value)+" is no weight", "write a whole number from 1")
+		}
+		p.ref.Weight = int32(n)
+	}
+}
+
+// checkDigest wants "sha256:" and 64 hexadecimal digits in lower case.
+func checkDigest(s string) *problem {
+	digits, ok := strings.CutPrefix(s, "sha256:")
+	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+		return &problem{detail: strconv.Quote(s) + " is no digest", fix: "write sha256: and 64 hexadecimal digits, as berth plugin inspect prints"}
+	}
+	return nil
+}
+
+// checkName wants a name that reads well in profiles and metrics.
+func checkName(s string) *problem {
+	ok := s != "" && len(s) <= 63
+	for i := range len(s) {
+		c := s[i]
+		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !alnum && (i == 0 || i == len(s)-1 || c != '-' && c != '.' && c != '_') {
+			ok = false
+		}
+	}
+	if !ok {
+		return &problem{detail: strconv.Quote(s) + " is no plugin name", fix: "use at most 63 letters, digits, dashes, dots and underscores"}
+	}
+	return nil
+}
+
+// checkNamespaces returns the first namespace that is none, or is there twice;
+// its path is the element.
+func checkNamespaces(list []string) *problem {
+	for i, ns := range list {
+		if ns == "" || len(ns) > 63 || strings.Trim(ns, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || ns[0] == '-' || ns[len(ns)-1] == '-' {
+			return &problem{path: index("", i), detail: strconv.Quote(ns) + " is no name of a namespace", fix: "use lower-case letters, digits and dashes"}
+		}
+		if slices.Contains(list[:i], ns) {
+			return &problem{path: index("", i), detail: strconv.Quote(ns) + " is there twice", fix: "keep one"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package module_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+func TestParseReference(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	cases := []struct {
+		text string
+		want module.Reference
+		err  string
+	}{
+		{text: "a/b.wasm", want: module.Reference{Path: "a/b.wasm"}},
+		{text: "b.wasm?", want: module.Reference{Path: "b.wasm"}},
+		{text: "what?/b.wasm?weight=2&config=c%26.yaml&namespaces=b,a&failurePolicy=Ignore&name=My.plugin&digest=" + digest, want: module.Reference{
+			Path: "what?/b.wasm", Weight: 2, ConfigFile: "c&.yaml", Namespaces: []string{"a", "b"}, Name: "My.plugin", Digest: digest,
+			FailurePolicy: module.FailurePolicies{All: module.Ignore},
+		}},
+		{text: "", err: `reference "": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
+		{text: "b.wat?weight=1", err: `reference "b.wat?weight=1": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
+		{text: "b.wasm?wieght=2&weight=2&weight=3&name&config=", err: `reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": wieght: unknown key; did you mean "weight"?
+reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": weight: the key is there twice; keep one
+reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": name: it has no value; write name=…
+reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": config: it has no value; write config=…`},
+		{text: "b.wasm?weight=0", err: `reference "b.wasm?weight=0": weight: "0" is no weight; write a whole number from 1`},
+		{text: "b.wasm?failurePolicy=fail", err: `reference "b.wasm?failurePolicy=fail": failurePolicy: "fail" is no policy; write Fail or Ignore`},
+		{text: "b.wasm?namespaces=a,,b", err: `reference "b.wasm?namespaces=a,,b": namespaces: "" is no name of a namespace; use lower-case letters, digits and dashes`},
+		{text: "b.wasm?namespaces=a,a", err: `reference "b.wasm?namespaces=a,a": namespaces: "a" is there twice; keep one`},
+		{text: "b.wasm?name=-a", err: `reference "b.wasm?name=-a": name: "-a" is no plugin name; use at most 63 letters, digits, dashes, dots and underscores`},
+		{text: "b.wasm?digest=md5:00", err: `reference "b.wasm?digest=md5:00": digest: "md5:00" is no digest; write sha256: and 64 hexadecimal digits, as berth plugin inspect prints`},
+		{text: "b.wasm?config=%zz", err: `reference "b.wasm?config=%zz": config: invalid URL escape "%zz"; write a percent sign as %25`},
+	}
+	for _, c := range cases {
+		got, err := module.ParseReference(c.text)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.text, diff)
+		}
+		if diff := cmp.Diff(c.err, message(err)); diff != "" {
+			t.Errorf("%s: error (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
+
+func TestDecodeArgs(t *testing.T) {
+	const head = `"apiVersion":"berth.dev/v1alpha1","kind":"WasmPluginArgs",`
+	cases := []struct {
+		text string
+		want *module.WasmPluginArgs
+		err  string
+	}{
+		{text: `{` + head + `"module":{"path":"a.wasm"}}`, want: &module.WasmPluginArgs{Module: module.ArgsModule{Path: "a.wasm"}, Config: []byte("{}")}},
+		{text: `{` + head + `"module":{"path":"a.wasm"},"config":{"b":[1.0],"a":{}},"namespaces":["y","x"],"failurePolicy":{"filter":"Ignore"}}`,
+			want: &module.WasmPluginArgs{
+				Module: module.ArgsModule{Path: "a.wasm"}, Config: []byte(`{"a":{},"b":[1.0]}`), Namespaces: []string{"x", "y"},
+				FailurePolicy: module.FailurePolicies{Points: map[string]module.FailurePolicy{"filter": module.Ignore}},
+			}},
+		{text: `[]`, err: `p.args: expected an object, found a list`},
+		{text: `{`, err: `p.args: no JSON: the text ends too early`},
+		{text: `{"kind":"A","kind":"A"}`, err: `p.args.kind: the field is there twice; keep one`},
+		{text: `{"kind":"NodeAffinityArgs","modul":{}}`, err: `p.args.kind: expected "WasmPluginArgs", found "NodeAffinityArgs"; write WasmPluginArgs
+p.args.modul: unknown field; did you mean "module"?
+p.args.apiVersion: it is missing; add apiVersion
+p.args.module: it is missing; add module`},
+		{text: `{` + head + `"module":{"digest":"sha256:0","url":7},"config":null,"namespaces":["a",1,"b"],"failurePolicy":"Retry"}`, err: `p.args.config: expected an object, found null; leave it out if there is nothing to configure
+p.args.failurePolicy: "Retry" is no policy; write Fail or Ignore
+p.args.module.digest: "sha256:0" is no digest; write sha256: and 64 hexadecimal digits, as berth plugin inspect prints
+p.args.module.url: unknown field; known are digest, path
+p.args.module.path: it is missing; add path
+p.args.namespaces[1]: expected a text, found 1`},
+		{text: `{` + head + `"module":{"path":""},"namespaces":["a","A"],"failurePolicy":{"filtre":"Fail","score":true}}`, err: `p.args.failurePolicy.filtre: unknown field; did you mean "filter"?
+p.args.failurePolicy.score: true is no policy; write Fail or Ignore
+p.args.module.path: it is empty; name the module's file
+p.args.namespaces[1]: "A" is no name of a namespace; use lower-case letters, digits and dashes`},
+	}
+	for _, c := range cases {
+		got, err := module.DecodeArgs([]byte(c.text), "p.args")
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.text, diff)
+		}
+		if diff := cmp.Diff(c.err, message(err)); diff != "" {
+			t.Errorf("%s: error (-want +got):\n%s", c.text, diff)
+		}
+	}
+	if !module.IsArgs([]byte(`{"kind":"WasmPluginArgs"}`)) || module.IsArgs([]byte(`{"kind":"X"}`)) || module.IsArgs([]byte(`[`)) {
+		t.Error("IsArgs does not go by the kind")
+	}
+}
+
+// TestPolicies: what is given for the point, then for all, then the default.
+func TestPolicies(t *testing.T) {
+	p := module.FailurePolicies{All: module.Ignore, Points: map[string]module.FailurePolicy{"preFilter": module.Fail}}
+	if p.For(abi.PreFilter) != module.Fail || p.For(abi.Filter) != module.Ignore {
+		t.Errorf("got %s and %s", p.For(abi.PreFilter), p.For(abi.Filter))
+	}
+	var none module.FailurePolicies
+	for point, want := range map[abi.Point]module.FailurePolicy{
+		abi.PreFilter: module.Fail, abi.Filter: module.Fail, abi.PreScore: module.Ignore, abi.Score: module.Ignore, abi.Normalize: module.Ignore,
+	} {
+		if got := none.For(point); got != want {
+			t.Errorf("%v: got %s, want %s", point, got, want)
+		}
+	}
+}
