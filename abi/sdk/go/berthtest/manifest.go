@@ -1,0 +1,54 @@
+package berthtest
+
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// Manifest is a plugin's manifest, with the lists of reads by name.
+type Manifest struct {
+	*wire.Manifest
+	Reads map[string][]string
+}
+
+func parseManifest(data []byte) (*Manifest, error) {
+	m, err := wire.DecodeManifest(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	r := &m.Reads
+	return &Manifest{Manifest: m, Reads: map[string][]string{
+		"node": r.Node, "nodeLabels": r.NodeLabels, "nodeAnnotations": r.NodeAnnotations, "nodeConditions": r.NodeConditions,
+		"resources": r.Resources, "pods": r.Pods, "podLabels": r.PodLabels, "podAnnotations": r.PodAnnotations, "pod": r.Pod,
+	}}, nil
+}
+
+func (m *Manifest) has(list, name string) bool { return slices.Contains(m.Reads[list], name) }
+
+func (m *Manifest) exports(p abi.Point) bool { return m.Points.Get(p) != nil }
+
+// normalize does what the manifest asks of the host (ABI-9.5).
+func (m *Manifest) normalize(scores []int64) {
+	how := m.Points.Score.Normalize
+	if len(scores) == 0 || how == "" || how == wire.NormalizeNone {
+		return
+	}
+	lowest, highest := slices.Min(scores), slices.Max(scores)
+	if how != wire.NormalizeMinMax {
+		lowest, highest = 0, max(0, highest) // what is below 0 counts as 0
+	}
+	for i, s := range scores {
+		scores[i] = 0
+		if highest > lowest {
+			scores[i] = 100 * (max(s, lowest) - lowest) / (highest - lowest)
+		}
+		if how == wire.NormalizeReverse {
+			scores[i] = 100 - scores[i]
+		}
+	}
+}

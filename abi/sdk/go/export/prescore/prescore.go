@@ -1,0 +1,15 @@
+// Package prescore exports a plugin's PreScore from a module.
+package prescore
+
+import (
+	"github.com/berth-scheduler/berth/abi"
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
+)
+
+// Export makes the plugin's PreScore the module's function berth_pre_score, and returns the
+// plugin.
+func Export[P berth.PreScorer](plugin P) P {
+	guest.Set(plugin, abi.ExportPreScore)
+	return plugin
+}

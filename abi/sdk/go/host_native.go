@@ -1,0 +1,17 @@
+//go:build !wasip1
+
+package berth
+
+func (c *core) log(level Level, text string) {
+	if c.native != nil {
+		c.native.host.Log(int(level), text)
+	}
+}
+
+func (c *core) stateGet(key string) ([]byte, bool) { return c.native.host.StateGet(key) }
+
+func (c *core) stateSet(key string, value []byte) bool { return c.native.host.StateSet(key, value) }
+
+// alloc returns room in the linear memory that is the plugin's own; kept keeps
+// it.
+func (c *core) alloc(size uint32) (address uint32, kept []byte) { return c.native.Alloc(size, 8), nil }

@@ -1,0 +1,123 @@
+package berth
+
+import "github.com/berth-scheduler/berth/abi"
+
+// Node is a node, as a view of its row.
+type Node struct {
+	c   *columns
+	row uint32
+}
+
+// Row is the number of the node's row in this instance. It means nothing else,
+// and an answer must not depend on it.
+func (n Node) Row() uint32 { return n.row }
+
+// Name is metadata.name. Reads `node: name`.
+func (n Node) Name() string { return str(of(n.c.name, n.c.nameBytes, n.row)) }
+
+// Unschedulable is spec.unschedulable. Reads `node: flags`.
+func (n Node) Unschedulable() bool { return n.c.flags[n.row]&abi.NodeUnschedulable != 0 }
+
+// Allocatable is status.allocatable in milli-CPU, bytes or a count. Reads
+// `node: allocatable`.
+func (n Node) Allocatable(r Resource) int64 { return n.c.allocable[r][n.row] }
+
+// Requested is the sum of what the pods on the node request; for `pods` their
+// number. Reads `node: requested`.
+func (n Node) Requested(r Resource) int64 { return n.c.requested[r][n.row] }
+
+// NonZeroRequested is milli-CPU and bytes requested, where a container without a
+// request counts 100 milli-CPU and 200 MiB. Reads `node: nonZeroRequested`.
+func (n Node) NonZeroRequested() (cpu, memory int64) {
+	return n.c.nonZero[0][n.row], n.c.nonZero[1][n.row]
+}
+
+// Label is the value of a declared label key; Absent if the node does not have
+// it. Reads `nodeLabels`.
+func (n Node) Label(key NodeLabel) ID { return n.c.label[key][n.row] }
+
+// Labels is all labels, in no order. Reads `node: labels`.
+func (n Node) Labels() []Pair { return of(n.c.labels, n.c.labelPairs, n.row) }
+
+// LabelByKey is the value of any label key, found among Labels; Absent if the
+// node does not have it. Reads `node: labels`.
+func (n Node) LabelByKey(key ID) ID { return find(n.Labels(), key) }
+
+// Annotation is the value of a declared annotation key. Reads `nodeAnnotations`.
+func (n Node) Annotation(key NodeAnnotation) ID { return n.c.annotation[key][n.row] }
+
+// Taints is spec.taints. Reads `node: taints`.
+func (n Node) Taints() []Taint { return of(n.c.taints, n.c.taintList, n.row) }
+
+// Ports is the host ports in use. Reads `node: ports`.
+func (n Node) Ports() []Port { return of(n.c.ports, n.c.portList, n.row) }
+
+// Images is status.images, an entry a name. Reads `node: images`.
+func (n Node) Images() []Image { return of(n.c.images, n.c.imageList, n.row) }
+
+// Condition is the status of a declared type of condition. Reads
+// `nodeConditions`.
+func (n Node) Condition(typ NodeCondition) Condition { return n.c.condition[typ][n.row] }
+
+// Pods is the pods on the node that the plugin may see. Reads `node: pods`.
+func (n Node) Pods() Pods { return Pods{c: n.c, slots: of(n.c.podsOn, n.c.slots, n.row)} }
+
+// Generation is the row's generation. Reads `node: generation`.
+func (n Node) Generation() uint64 { return n.c.generation[n.row] }
+
+// Pods is a list of pods on a node, in no order.
+type Pods struct {
+	c     *columns
+	slots []uint32
+}
+
+// Len returns the number of pods.
+func (p Pods) Len() int { return len(p.slots) }
+
+// At returns the i-th pod.
+func (p Pods) At(i int) PlacedPod { return PlacedPod{c: p.c, slot: p.slots[i]} }
+
+// PlacedPod is a pod on a node, as a view of its slot.
+type PlacedPod struct {
+	c    *columns
+	slot uint32
+}
+
+// Namespace is metadata.namespace. Reads `pods: namespace`.
+func (p PlacedPod) Namespace() ID { return p.c.podNamespace[p.slot] }
+
+// Priority is spec.priority. Reads `pods: priority`.
+func (p PlacedPod) Priority() int32 { return p.c.podPriority[p.slot] }
+
+// Request is what the pod requests of a resource. Reads `pods: requests`.
+func (p PlacedPod) Request(r Resource) int64 { return p.c.podRequests[r][p.slot] }
+
+// Label is the value of a declared label key. Reads `podLabels`.
+func (p PlacedPod) Label(key PodLabel) ID { return p.c.podLabel[key][p.slot] }
+
+// Labels is all labels, in no order. Reads `pods: labels`.
+func (p PlacedPod) Labels() []Pair { return of(p.c.podLabels, p.c.podPairs, p.slot) }
+
+// LabelByKey is the value of any label key. Reads `pods: labels`.
+func (p PlacedPod) LabelByKey(key ID) ID { return find(p.Labels(), key) }
+
+// Annotation is the value of a declared annotation key, what plugins reserved
+// included. Reads `podAnnotations`.
+func (p PlacedPod) Annotation(key PodAnnotation) ID { return p.c.podAnnotation[key][p.slot] }
+
+// Owner is `Kind/name` of the controlling owner; Absent for none. Reads
+// `pods: owner`.
+func (p PlacedPod) Owner() ID { return p.c.podOwner[p.slot] }
+
+// Terminating reports a pod that is being deleted. Reads `pods: flags`.
+func (p PlacedPod) Terminating() bool { return p.c.podFlags[p.slot]&abi.PodTerminating != 0 }
+
+// find returns the value of a key.
+func find(pairs []Pair, key ID) ID {
+	for i := range pairs {
+		if pairs[i].Key == key {
+			return pairs[i].Value
+		}
+	}
+	return Absent
+}

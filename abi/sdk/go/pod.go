@@ -1,0 +1,264 @@
+package berth
+
+import (
+	"strconv"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Pod is the pod to be placed.
+type Pod struct{ v *podView }
+
+// podView is the fields of the pod record as slices. It is made anew in each
+// call.
+type podView struct {
+	core        *core
+	requests    []int64 // by resource
+	annotations []ID    // by key
+	podFields
+}
+
+type podFields struct {
+	name         []byte
+	namespace    []ID
+	priority     []int64
+	labels       []Pair
+	owner        []ID
+	tolerations  []Toleration
+	selector     []Requirement
+	required     []Term
+	hasRequired  bool
+	preferred    []Term
+	requirements []Requirement
+	values       []ID
+	ports        []Port
+	images       []ID
+	nonZero      []int64
+}
+
+// parse reads a pod record.
+func (v *podView) parse(m *memory, address, size uint32) {
+	v.podFields = podFields{}
+	clear(v.requests)
+	clear(v.annotations)
+	if size < abi.PodHeaderSize {
+		return
+	}
+	for _, f := range view[podField](m, address+abi.PodHeaderSize, at[podHeader](m, address).nFields) {
+		from := address + f.offset
+		switch f.id {
+		case abi.PodName:
+			v.name = view[byte](m, from, f.count)
+		case abi.IncomingNamespace:
+			v.namespace = view[ID](m, from, f.count)
+		case abi.IncomingPriority:
+			v.priority = view[int64](m, from, f.count)
+		case abi.IncomingRequests:
+			single(m, from, f, v.requests)
+		case abi.IncomingLabels:
+			v.labels = view[Pair](m, from, f.count)
+		case abi.IncomingAnnotations:
+			single(m, from, f, v.annotations)
+		case abi.IncomingOwner:
+			v.owner = view[ID](m, from, f.count)
+		case abi.PodTolerations:
+			v.tolerations = view[Toleration](m, from, f.count)
+		case abi.PodNodeSelector:
+			v.selector = view[Requirement](m, from, f.count)
+		case abi.PodRequiredTerms:
+			v.required, v.hasRequired = view[Term](m, from, f.count), true
+		case abi.PodPreferredTerms:
+			v.preferred = view[Term](m, from, f.count)
+		case abi.PodRequirements:
+			v.requirements = view[Requirement](m, from, f.count)
+		case abi.PodRequirementIDs:
+			v.values = view[ID](m, from, f.count)
+		case abi.PodHostPorts:
+			v.ports = view[Port](m, from, f.count)
+		case abi.PodImages:
+			v.images = view[ID](m, from, f.count)
+		case abi.IncomingNonZero:
+			v.nonZero = view[int64](m, from, f.count)
+		}
+	}
+}
+
+// single stores a field of one element by its arg.
+func single[T any](m *memory, from uint32, f podField, to []T) {
+	if f.count > 0 && uint64(f.arg) < uint64(len(to)) {
+		to[f.arg] = *at[T](m, from)
+	}
+}
+
+// need panics if the manifest does not declare a field.
+func (v *podView) need(f podRead) {
+	if v.core.reads.pod&f == 0 {
+		undeclared(f)
+	}
+}
+
+// Name is metadata.name. Reads `pod: name`.
+func (p Pod) Name() string {
+	p.v.need(podName)
+	return str(p.v.name)
+}
+
+// Namespace is metadata.namespace. Reads `pod: namespace`.
+func (p Pod) Namespace() ID {
+	p.v.need(podNamespace)
+	return first(p.v.namespace)
+}
+
+// Priority is spec.priority. Reads `pod: priority`.
+func (p Pod) Priority() int64 {
+	p.v.need(podPriority)
+	return first(p.v.priority)
+}
+
+// Request is what the pod requests of a resource, in milli-CPU, bytes or a count.
+// Reads `pod: requests`.
+func (p Pod) Request(r Resource) int64 {
+	p.v.need(podRequests)
+	return p.v.requests[r]
+}
+
+// NonZeroRequested is milli-CPU and bytes requested, where a container without a
+// request counts 100 milli-CPU and 200 MiB. Reads `pod: nonZeroRequested`.
+func (p Pod) NonZeroRequested() (cpu, memory int64) {
+	p.v.need(podNonZero)
+	return p.v.nonZero[0], p.v.nonZero[1]
+}
+
+// Labels is all labels, in no order. Reads `pod: labels`.
+func (p Pod) Labels() []Pair {
+	p.v.need(podLabels)
+	return p.v.labels
+}
+
+// LabelByKey is the value of a label key; Absent if the pod does not have it.
+// Reads `pod: labels`.
+func (p Pod) LabelByKey(key ID) ID { return find(p.Labels(), key) }
+
+// Annotation is the value of a declared annotation key. Reads `pod: annotations`
+// and `podAnnotations`.
+func (p Pod) Annotation(key PodAnnotation) ID {
+	p.v.need(podAnnotations)
+	return p.v.annotations[key]
+}
+
+// Owner is `Kind/name` of the controlling owner; Absent for none. Reads
+// `pod: owner`.
+func (p Pod) Owner() ID {
+	p.v.need(podOwner)
+	return first(p.v.owner)
+}
+
+// Tolerations is spec.tolerations. Reads `pod: tolerations`.
+func (p Pod) Tolerations() []Toleration {
+	p.v.need(podTolerations)
+	return p.v.tolerations
+}
+
+// Tolerates reports whether the pod tolerates a taint. Reads `pod: tolerations`.
+func (p Pod) Tolerates(taint *Taint) bool {
+	tolerations := p.Tolerations()
+	for i := range tolerations {
+		if tolerations[i].Tolerates(taint) {
+			return true
+		}
+	}
+	return false
+}
+
+// NodeSelector is spec.nodeSelector: all must hold. Reads `pod: nodeSelector`.
+func (p Pod) NodeSelector() []Requirement {
+	p.v.need(podSelector)
+	return p.v.selector
+}
+
+// RequiredTerms is the required node affinity: if there is any, one term must
+// hold. Reads `pod: affinity`.
+func (p Pod) RequiredTerms() (terms []Term, any bool) {
+	p.v.need(podAffinity)
+	return p.v.required, p.v.hasRequired
+}
+
+// PreferredTerms is the preferred node affinity. Reads `pod: affinity`.
+func (p Pod) PreferredTerms() []Term {
+	p.v.need(podAffinity)
+	return p.v.preferred
+}
+
+// Requirements is those of a term: all must hold. A term without requirements
+// matches no node, unless it HasFields. Reads `pod: affinity`.
+func (p Pod) Requirements(t Term) []Requirement {
+	if t.count == 0 {
+		return nil
+	}
+	return p.v.requirements[t.first:][:t.count:t.count]
+}
+
+// Values is the values of a requirement. Reads `pod: affinity` or
+// `nodeSelector`.
+func (p Pod) Values(r *Requirement) []ID {
+	if r.count == 0 {
+		return nil
+	}
+	return p.v.values[r.first:][:r.count:r.count]
+}
+
+// Holds reports whether a requirement holds for a value of its label; Absent for
+// a node without the label.
+func (p Pod) Holds(r *Requirement, value ID) bool {
+	if r.Operator == In { // nearly all requirements; this much is inlined
+		return value != Absent && p.v.among(r, value)
+	}
+	return p.v.holds(r, value)
+}
+
+func (v *podView) holds(r *Requirement, value ID) bool {
+	switch r.Operator {
+	case NotIn:
+		return value == Absent || !v.among(r, value)
+	case Exists:
+		return value != Absent
+	case DoesNotExist:
+		return value == Absent
+	case Gt, Lt:
+		n, err := strconv.ParseInt(v.core.columns.text(value), 10, 64)
+		return err == nil && (r.Operator == Gt && n > r.Number || r.Operator == Lt && n < r.Number)
+	}
+	return false
+}
+
+// among reports whether a value is one of the requirement's.
+func (v *podView) among(r *Requirement, value ID) bool {
+	for _, w := range v.values[r.first:][:r.count] {
+		if w == value {
+			return true
+		}
+	}
+	return false
+}
+
+// HostPorts is the host ports that the pod asks for. Reads `pod: hostPorts`.
+func (p Pod) HostPorts() []Port {
+	p.v.need(podPorts)
+	return p.v.ports
+}
+
+// Images is the names of the images of the containers, as nodes report them.
+// Reads `pod: images`.
+func (p Pod) Images() []ID {
+	p.v.need(podImages)
+	return p.v.images
+}
+
+// first returns the element of a field that has one.
+func first[T any](s []T) T {
+	if len(s) == 0 {
+		var zero T
+		return zero
+	}
+	return s[0]
+}

@@ -1,0 +1,164 @@
+package berth
+
+import "github.com/berth-scheduler/berth/abi"
+
+// ID names a string. Equal strings have equal ids, so comparing ids compares
+// strings; ids have no order. Ids are valid during a call only. The text is
+// [Base.Text].
+type ID uint32
+
+// Absent is the id of no string: a label that a node does not have. The empty
+// string has an id of its own.
+const Absent ID = 0
+
+// Handles name a declared column: a key of a list of the manifest. They come
+// from the methods of Base of the same names, when the plugin is made.
+type (
+	// Resource is a resource of the list `resources`.
+	Resource uint32
+	// NodeLabel is a key of the list `nodeLabels`.
+	NodeLabel uint32
+	// NodeAnnotation is a key of the list `nodeAnnotations`.
+	NodeAnnotation uint32
+	// NodeCondition is a type of the list `nodeConditions`.
+	NodeCondition uint32
+	// PodLabel is a key of the list `podLabels`.
+	PodLabel uint32
+	// PodAnnotation is a key of the list `podAnnotations`.
+	PodAnnotation uint32
+)
+
+// Pair is a label: key and value.
+type Pair struct{ Key, Value ID }
+
+// Effect is the effect of a taint.
+type Effect uint32
+
+// The taint effects of the core/v1 API. AnyEffect is of tolerations only.
+const (
+	AnyEffect Effect = iota
+	NoSchedule
+	PreferNoSchedule
+	NoExecute
+)
+
+// Taint is a taint of a node.
+type Taint struct {
+	Key, Value ID
+	Effect     Effect
+}
+
+// Protocol is the protocol of a host port.
+type Protocol uint8
+
+// The protocols of the core/v1 API.
+const (
+	TCP Protocol = iota + 1
+	UDP
+	SCTP
+)
+
+// Port is a host port. The id of `0.0.0.0` is every address of the node.
+type Port struct {
+	IP       ID
+	Port     uint16
+	Protocol Protocol
+	_        uint8
+}
+
+// Image is a container image on a node, with its size in bytes.
+type Image struct {
+	Name ID
+	_    uint32
+	Size int64
+}
+
+// Condition is the status of a node's condition.
+type Condition uint8
+
+// The statuses. ConditionAbsent is a condition that the node does not report.
+const (
+	ConditionAbsent Condition = iota
+	ConditionTrue
+	ConditionFalse
+	ConditionUnknown
+)
+
+// TolerationOperator is how a toleration matches.
+type TolerationOperator uint32
+
+// The operators of tolerations.
+const (
+	TolerationEqual TolerationOperator = iota + 1
+	TolerationExists
+)
+
+// Toleration is a toleration of the pod. Key Absent with TolerationExists is
+// every key; Seconds is −1 if there is no limit.
+type Toleration struct {
+	Key, Value ID
+	Operator   TolerationOperator
+	Effect     Effect
+	Seconds    int64
+}
+
+// Tolerates reports whether the toleration matches a taint.
+func (t *Toleration) Tolerates(taint *Taint) bool {
+	if t.Key != taint.Key && (t.Key != Absent || t.Operator != TolerationExists) {
+		return false // first, since it is most of them
+	}
+	return (t.Operator == TolerationExists || t.Value == taint.Value) && (t.Effect == taint.Effect || t.Effect == AnyEffect)
+}
+
+// Operator is how a requirement on a label matches.
+type Operator uint32
+
+// The operators of core/v1 NodeSelectorRequirement.
+const (
+	In Operator = iota + 1
+	NotIn
+	Exists
+	DoesNotExist
+	Gt
+	Lt
+)
+
+// Requirement is a requirement on a node's label. Its values are [Pod.Values];
+// Number is the operand of Gt and Lt.
+type Requirement struct {
+	Key          ID
+	Operator     Operator
+	first, count uint32
+	Number       int64
+}
+
+// Term is requirements that must all hold. They are [Pod.Requirements]; Weight is
+// of preferred terms.
+type Term struct {
+	first, count uint32
+	Weight       int32
+	flags        uint32
+}
+
+// Unusable reports a term that cannot be evaluated and so matches no node.
+func (t Term) Unusable() bool { return t.flags&1 != 0 }
+
+// HasFields reports a term with requirements on metadata.name, which the host
+// evaluates and the record does not have.
+func (t Term) HasFields() bool { return t.flags&2 != 0 }
+
+// Code is a status code; see package abi for the meanings.
+type Code = abi.Code
+
+// span is where a row's elements are in an arena.
+type span struct{ start, length uint32 }
+
+// of returns the elements of a row.
+func of[T any](spans []span, arena []T, row uint32) []T {
+	s := spans[row]
+	if s.length == 0 {
+		return nil
+	}
+	end := uint64(s.start) + uint64(s.length)
+	return arena[s.start:end:end]
+}

@@ -1,0 +1,180 @@
+package wire
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// PodView is a pod record (ABI-6).
+type PodView struct{ Fields []FieldView }
+
+// FieldView is a field of a pod record.
+type FieldView struct {
+	ID    abi.ColumnID
+	Arg   uint32
+	Count uint32
+	// Data holds Count elements; nil for an id that is not known.
+	Data []byte
+}
+
+// fieldSize is the size of an element of a field; 0 for an id that is not known.
+func fieldSize(id abi.ColumnID) uint32 {
+	switch id {
+	case 128:
+		return 1
+	case 133, 140, 144, 145, 149:
+		return 4
+	case 132, 141, 142, 143, 150:
+		return 8
+	case 146, 147:
+		return 16
+	case 130, 131, 148:
+		return 24
+	}
+	return 0
+}
+
+// DecodePod reads a pod record, which may be followed by other bytes.
+//
+// # Errors
+//
+// All wrap ErrDecode and name the sentence of SPEC.md that does not hold.
+func DecodePod(record []byte) (*PodView, error) {
+	if len(record) < 8 {
+		return nil, decodeError("ABI-6.1", "%d bytes", len(record))
+	}
+	n, size := uint64(get32(record, 0)), uint64(get32(record, 4))
+	if size > uint64(len(record)) || 8+16*n > size {
+		return nil, decodeError("ABI-6.1", "%d fields and a size of %d in %d bytes", n, size, len(record))
+	}
+	p := &PodView{Fields: make([]FieldView, 0, n)}
+	for i := range n {
+		e := record[8+16*i:]
+		f := FieldView{ID: abi.ColumnID(get32(e, 0)), Arg: get32(e, 4), Count: get32(e, 12)}
+		if i > 0 {
+			last := &p.Fields[i-1]
+			if f.ID < last.ID || f.ID == last.ID && f.Arg <= last.Arg {
+				return nil, decodeError("ABI-6.2", "field %d.%d after %d.%d", f.ID, f.Arg, last.ID, last.Arg)
+			}
+		}
+		if size1 := fieldSize(f.ID); size1 > 0 {
+			offset := uint64(get32(e, 8))
+			end := offset + uint64(f.Count)*uint64(size1)
+			if offset%8 != 0 || offset < 8+16*n || end > size {
+				return nil, decodeError("ABI-6.2", "field %d.%d from %d to %d of %d", f.ID, f.Arg, offset, end, size)
+			}
+			f.Data = record[offset:end]
+		}
+		p.Fields = append(p.Fields, f)
+	}
+	return p, nil
+}
+
+// Field returns a field, nil if it is not there.
+func (p *PodView) Field(id abi.ColumnID, arg uint32) *FieldView {
+	for i := range p.Fields {
+		if f := &p.Fields[i]; f.ID == id && f.Arg == arg {
+			return f
+		}
+	}
+	return nil
+}
+
+// Text returns the fields as text by id and arg, with strings of the snapshot.
+// Fields 148 and 149 are not there: they are written out where they are used.
+func (p *PodView) Text(s *Snapshot) (map[string]string, error) {
+	out := make(map[string]string, len(p.Fields))
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		if f.Data == nil && f.Count > 0 || f.ID == 148 || f.ID == 149 {
+			continue
+		}
+		text, err := p.field(s, f)
+		if err != nil {
+			return nil, fmt.Errorf("pod field %d.%d: %w", f.ID, f.Arg, err)
+		}
+		out[fmt.Sprintf("%d.%d", f.ID, f.Arg)] = text
+	}
+	return out, nil
+}
+
+func (p *PodView) field(s *Snapshot, f *FieldView) (string, error) {
+	switch f.ID {
+	case 128:
+		return s.list(f.Data, 12, false)
+	case 132:
+		return s.list(f.Data, 10, false)
+	case 133, 140, 144, 145:
+		return s.list(f.Data, 3, false)
+	case 141, 142, 150:
+		return s.list(f.Data, 6, false)
+	case 143:
+		return s.list(f.Data, 8, false)
+	}
+	var out []string
+	size := fieldSize(f.ID)
+	for data := f.Data; len(data) > 0; data = data[size:] {
+		text, err := p.element(s, f.ID, data[:size])
+		if err != nil {
+			return "", err
+		}
+		out = append(out, text)
+	}
+	return "[" + strings.Join(out, " ") + "]", nil
+}
+
+func (p *PodView) element(s *Snapshot, id abi.ColumnID, e []byte) (string, error) {
+	switch id {
+	case 130:
+		return p.requirement(s, e)
+	case 131:
+		operator, effect := get32(e, 8), get32(e, 12)
+		if operator < 1 || operator > 2 || effect > 3 {
+			return "", decodeError("ABI-6.2", "a toleration of operator %d and effect %d", operator, effect)
+		}
+		return s.join("=", fmt.Sprintf("/%d/%d/%d", operator, effect, int64(get64(e, 16))), get32(e, 0), get32(e, 4))
+	}
+	first, count := uint64(get32(e, 0)), uint64(get32(e, 4))
+	requirements := p.Field(148, 0)
+	if count > 0 && (requirements == nil || first+count > uint64(requirements.Count)) {
+		return "", decodeError("ABI-6.3", "a term refers to requirements %d to %d, which are not there", first, first+count)
+	}
+	var out []string
+	for i := first; i < first+count; i++ {
+		text, err := p.requirement(s, requirements.Data[24*i:])
+		if err != nil {
+			return "", err
+		}
+		out = append(out, text)
+	}
+	return fmt.Sprintf("{%s weight=%d flags=%d}", strings.Join(out, ","), int32(get32(e, 8)), get32(e, 12)), nil
+}
+
+func (p *PodView) requirement(s *Snapshot, e []byte) (string, error) {
+	key, err := s.String(get32(e, 0))
+	if err != nil {
+		return "", err
+	}
+	operators := [...]string{"?", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"}
+	operator := get32(e, 4)
+	if int(operator) >= len(operators) {
+		return "", decodeError("ABI-6.3", "operator %d", operator)
+	}
+	first, count := uint64(get32(e, 8)), uint64(get32(e, 12))
+	ids := p.Field(149, 0)
+	if count > 0 && (ids == nil || first+count > uint64(ids.Count)) {
+		return "", decodeError("ABI-6.3", "a requirement refers to strings %d to %d, which are not there", first, first+count)
+	}
+	var values []string
+	for i := first; i < first+count; i++ {
+		text, err := s.String(get32(ids.Data, int(4*i)))
+		if err != nil {
+			return "", err
+		}
+		values = append(values, text)
+	}
+	return fmt.Sprintf("%s %s (%s) %s", key, operators[operator], strings.Join(values, " "), strconv.FormatInt(int64(get64(e, 16)), 10)), nil
+}

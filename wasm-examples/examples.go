@@ -1,0 +1,88 @@
+// Package wasmexamples lists the example plugins, so that tests and benchmarks of
+// a host can run all of them, as native code and as modules.
+package wasmexamples
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+	"github.com/berth-scheduler/berth/abi/wire"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/wasm-examples/internal/reference"
+	"github.com/berth-scheduler/berth/wasm-examples/noisyneighbour"
+	"github.com/berth-scheduler/berth/wasm-examples/tenantpool"
+	"github.com/berth-scheduler/berth/wasm-examples/zonecost"
+)
+
+// Example is an example plugin.
+type Example struct {
+	// Name is that of the manifest.
+	Name string
+	// Package is the import path of its package main.
+	Package string
+	// Manifest is its manifest.
+	Manifest []byte
+	// New returns the plugin, to run as native code.
+	New func() berth.Plugin
+	// Scenarios is a pattern of its scenario files, relative to this folder; empty
+	// for none. Package berthtest runs them.
+	Scenarios string
+}
+
+const folder = "github.com/berth-scheduler/berth/wasm-examples/"
+
+// All returns the examples.
+func All() []Example {
+	return []Example{
+		{
+			Name: "tenant-pool", Package: folder + "tenantpool/guest", Manifest: tenantpool.Manifest,
+			New: func() berth.Plugin { return tenantpool.New() }, Scenarios: "tenantpool/testdata/*.txt",
+		},
+		{
+			Name: "zone-cost", Package: folder + "zonecost/guest", Manifest: zonecost.Manifest,
+			New: func() berth.Plugin { return zonecost.New() }, Scenarios: "zonecost/testdata/*.txt",
+		},
+		{
+			Name: "noisy-neighbour", Package: folder + "noisyneighbour/guest", Manifest: noisyneighbour.Manifest,
+			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt",
+		},
+	}
+}
+
+// Reference returns the reference workload of benchmarks as plugins: with lists of
+// labels, and with a dense column for each label key.
+func Reference() (csr, dense Example) {
+	csr = Example{
+		Name: "reference-csr", Package: folder + "internal/reference/guestcsr", Manifest: reference.ManifestCSR,
+		New: func() berth.Plugin { return reference.NewCSR() },
+	}
+	dense = Example{
+		Name: "reference-dense", Package: folder + "internal/reference/guestdense", Manifest: reference.ManifestDense,
+		New: func() berth.Plugin { return reference.NewDense() },
+	}
+	return csr, dense
+}
+
+// Build builds the module into dir, with its manifest, and returns the file. It
+// needs the Go toolchain and this repository as the working directory's module.
+func (e Example) Build(dir string) (string, error) {
+	file := filepath.Join(dir, e.Name+".wasm")
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, e.Package)
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", e.Package, err, bytes.TrimSpace(out))
+	}
+	module, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	if module, err = wire.AppendCustomSection(module, abi.ManifestSection, e.Manifest); err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	return file, os.WriteFile(file, module, 0o644)
+}

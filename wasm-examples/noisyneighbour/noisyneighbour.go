@@ -1,0 +1,158 @@
+// Package noisyneighbour is a plugin that limits what pods do to their
+// neighbours: how many pods of one tenant share a node, and how many noisy pods,
+// with how much cpu. Within the limits it spreads them.
+package noisyneighbour
+
+import (
+	_ "embed"
+
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+	"github.com/berth-scheduler/berth/abi/sdk/go/config"
+)
+
+// Manifest is the plugin's manifest.
+//
+//go:embed manifest.json
+var Manifest []byte
+
+// The reasons why a node is refused.
+const (
+	ReasonTenant   = "node(s) had too many pods of the tenant"
+	ReasonNoisy    = "node(s) had too many noisy pods"
+	ReasonNoisyCPU = "node(s) had too much cpu of noisy pods"
+)
+
+// Config is the plugin's configuration. A limit of 0 is none. A tenant is a
+// namespace; a pod is noisy if its label berth.dev/noisy is `true`.
+type Config struct {
+	// PodsPerTenant limits the pods of one namespace on a node.
+	PodsPerTenant int64 `json:"podsPerTenant"`
+	// NoisyPods limits the noisy pods on a node, of all tenants.
+	NoisyPods int64 `json:"noisyPods"`
+	// NoisyMilliCPU limits the sum of their cpu requests.
+	NoisyMilliCPU int64 `json:"noisyMilliCPU"`
+	// Exempt is namespaces that the limits do not apply to, and whose pods do not
+	// count.
+	Exempt []string `json:"exempt"`
+}
+
+// NoisyNeighbour is the plugin.
+type NoisyNeighbour struct {
+	berth.Base
+	noisy                     berth.PodLabel
+	cpu                       berth.Resource
+	noisyKey, yes             berth.Const
+	tenant, tooNoisy, tooMuch berth.Reason
+
+	limits Config
+	exempt []berth.Const
+
+	// Of this call's pod.
+	namespace berth.ID
+	isNoisy   bool
+	request   int64
+}
+
+var (
+	_ berth.Configurer = (*NoisyNeighbour)(nil)
+	_ berth.Preparer   = (*NoisyNeighbour)(nil)
+	_ berth.Filterer   = (*NoisyNeighbour)(nil)
+	_ berth.Scorer     = (*NoisyNeighbour)(nil)
+)
+
+// New returns the plugin.
+func New() *NoisyNeighbour {
+	b := berth.Load(Manifest)
+	return &NoisyNeighbour{
+		Base:     b,
+		noisy:    b.PodLabel("berth.dev/noisy"),
+		cpu:      b.Resource("cpu"),
+		noisyKey: b.Const("berth.dev/noisy"),
+		yes:      b.Const("true"),
+		tenant:   b.Reason(ReasonTenant),
+		tooNoisy: b.Reason(ReasonNoisy),
+		tooMuch:  b.Reason(ReasonNoisyCPU),
+	}
+}
+
+// Configure reads a Config.
+func (p *NoisyNeighbour) Configure(data []byte) error {
+	c, err := config.Parse[Config](data)
+	if err != nil {
+		return err
+	}
+	p.limits, p.exempt = c, nil
+	for _, namespace := range c.Exempt {
+		p.exempt = append(p.exempt, p.Const(namespace))
+	}
+	return nil
+}
+
+func (p *NoisyNeighbour) isExempt(namespace berth.ID) bool {
+	for _, e := range p.exempt {
+		if e.Is(namespace) {
+			return true
+		}
+	}
+	return false
+}
+
+// Prepare looks at the pod.
+func (p *NoisyNeighbour) Prepare(pod berth.Pod) berth.Status {
+	p.namespace = pod.Namespace()
+	if p.isExempt(p.namespace) {
+		return berth.Skip
+	}
+	p.isNoisy = p.yes.Is(pod.LabelByKey(p.noisyKey.ID()))
+	p.request = pod.Request(p.cpu)
+	return berth.Success
+}
+
+// load is what the pods on a node amount to.
+type load struct{ tenantPods, noisyPods, noisyCPU int64 }
+
+func (p *NoisyNeighbour) load(node berth.Node) load {
+	var l load
+	pods := node.Pods()
+	for i := range pods.Len() {
+		pod := pods.At(i)
+		namespace := pod.Namespace()
+		if namespace == p.namespace {
+			l.tenantPods++
+		}
+		if p.yes.Is(pod.Label(p.noisy)) && !p.isExempt(namespace) {
+			l.noisyPods++
+			l.noisyCPU += pod.Request(p.cpu)
+		}
+	}
+	return l
+}
+
+// Filter refuses nodes that the pod would bring over a limit. Preemption can help:
+// the limits are about pods that could go.
+func (p *NoisyNeighbour) Filter(_ berth.Pod, node berth.Node) berth.Status {
+	l := p.load(node)
+	switch {
+	case over(l.tenantPods+1, p.limits.PodsPerTenant):
+		return berth.Unschedulable(p.tenant)
+	case p.isNoisy && over(l.noisyPods+1, p.limits.NoisyPods):
+		return berth.Unschedulable(p.tooNoisy)
+	case p.isNoisy && over(l.noisyCPU+p.request, p.limits.NoisyMilliCPU):
+		return berth.Unschedulable(p.tooMuch)
+	}
+	return berth.Success
+}
+
+func over(n, limit int64) bool { return limit > 0 && n > limit }
+
+// Score is how crowded the node is for this pod: pods of its tenant, each counted
+// as one cpu, and the cpu of noisy pods, twice if it is noisy itself. The manifest
+// asks the host to normalise it with `reverse`: least crowded is best.
+func (p *NoisyNeighbour) Score(_ berth.Pod, node berth.Node) int64 {
+	l := p.load(node)
+	crowd := 1000*l.tenantPods + l.noisyCPU
+	if p.isNoisy {
+		crowd += l.noisyCPU
+	}
+	return crowd
+}
