@@ -82,7 +82,7 @@ const (
 	PodTerminating uint8 = 1 << iota
 )
 
-// Columns of the strings table.
+// StringBytes is the column of the strings table: the bytes of each string.
 const StringBytes ColumnID = 192
 
 // Fields of the incoming pod: those of the pod record, and those that only

@@ -92,7 +92,7 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	defer modules.Close(ctx)
+	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
 	c, err := o.simulation(modules, stderr)
 	if err != nil {
 		return err

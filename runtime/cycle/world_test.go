@@ -86,10 +86,6 @@ func (w *world) node(name string, a fake.Args) error {
 	return nil
 }
 
-func (w *world) schedule(name string) cycle.Decision {
-	return w.decide(w.snapshot(), w.pods[name])
-}
-
 func (w *world) snapshot() *state.Snapshot {
 	s := state.NewSnapshot()
 	s.Rebuild(w.infos)
