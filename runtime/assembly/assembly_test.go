@@ -86,6 +86,8 @@ func (r *recorder) Bind(_ context.Context, b objects.Binding) error {
 
 func (*recorder) Scheduled(*state.Pod, string) {}
 func (*recorder) Failed(scheduler.Failure)     {}
+func (*recorder) Ended(*report.Ending)         {}
+
 func (r *recorder) Attempted(a *report.Attempt, name func(uint32) string) {
 	r.attempts = append(r.attempts, *a.Clone(name))
 }

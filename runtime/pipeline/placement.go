@@ -29,6 +29,8 @@ type Wait struct {
 // at a time: the loop's up to Permit, then the binding cycle's, then the loop's.
 type Binding struct {
 	Placement plugin.Placement
+	// Sequence is that of the attempt.
+	Sequence uint64
 
 	p     *Pipeline
 	meter meter

@@ -115,3 +115,20 @@ func (a *Attempt) Clone(name func(row uint32) string) *Attempt {
 	c.Timings = slices.Clone(a.Timings)
 	return &c
 }
+
+// Ending is how the placement of an attempt ended after its scheduling cycle: the
+// pod was bound, or was not after all, at Permit or later.
+type Ending struct {
+	// Sequence is that of the attempt.
+	Sequence  uint64
+	Namespace string
+	Pod       string
+	Node      string
+	// Code is Success for a pod that was bound, otherwise why it was not, and
+	// Message says so in words.
+	Code    abi.Code
+	Message string
+	// Timings has an entry for each plugin and point that was called since the
+	// node was chosen, Reserve and Permit included.
+	Timings []Timing
+}

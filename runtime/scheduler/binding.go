@@ -90,6 +90,7 @@ func (s *Scheduler) reject(uid types.UID, status *plugin.Status) bool {
 	gone := s.giveUp(w.binding)
 	w.pod.ClearRejectors()
 	status, w.pod.Rejectors, w.pod.Pending = onePlaceRejected(status)
+	s.end(w.binding, status)
 	s.failed(w.pod, status, plugin.PostFilterResult{Override: true})
 	if gone {
 		s.freed(assumed, true)
@@ -141,11 +142,12 @@ func (s *Scheduler) bound(pod *state.QueuedPod, b *pipeline.Binding, asked []pip
 	s.carryOut(asked, status.Success())
 	if status.Success() {
 		s.queue.Delete(assumed.UID)
+		s.end(b, nil)
 		s.deps.Outlet.Scheduled(assumed, assumed.NodeName())
-		s.release(b)
 		return
 	}
 	gone := s.giveUp(b)
+	s.end(b, status)
 	// What the pod held is free for others. A rejected pod itself must not be
 	// woken by its own going (it would never rest); a failed one goes to the
 	// error backoff anyway.

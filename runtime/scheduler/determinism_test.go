@@ -18,6 +18,8 @@ type recorder struct {
 	attempts strings.Builder
 }
 
+func (*recorder) Ended(*report.Ending) {}
+
 func (r *recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
 	c := a.Clone(name)
 	for i := range c.Timings {

@@ -73,7 +73,11 @@ type Failure struct {
 // Observer is shown every attempt. The attempt is the loop's own: an observer
 // that keeps it keeps a Clone, for which name turns rows into node names.
 type Observer interface {
+	// Attempted comes at the end of each scheduling cycle.
 	Attempted(a *report.Attempt, name func(row uint32) string)
+	// Ended comes for each attempt that chose a node and got past Permit or has to
+	// wait there, when it is bound or has failed.
+	Ended(e *report.Ending)
 }
 
 // Scheduler is the loop and all that it owns. Step and Run must not be called
@@ -224,22 +228,18 @@ func (s *Scheduler) post(call func()) {
 	}
 }
 
-// drain makes the calls in the inbox, and those that they post, and reports
-// whether there were any.
+// drain makes the calls in the inbox and reports whether there were any. Those
+// that come meanwhile wait for the next time, so that a stream of events cannot
+// keep pods from being tried.
 func (s *Scheduler) drain() (any bool) {
-	for {
-		s.inbox.mu.Lock()
-		calls := s.inbox.calls
-		s.inbox.calls = nil
-		s.inbox.mu.Unlock()
-		if len(calls) == 0 {
-			return any
-		}
-		any = true
-		for _, call := range calls {
-			call()
-		}
+	s.inbox.mu.Lock()
+	calls := s.inbox.calls
+	s.inbox.calls = nil
+	s.inbox.mu.Unlock()
+	for _, call := range calls {
+		call()
 	}
+	return len(calls) > 0
 }
 
 // seed returns the random number of the current attempt: a splitmix64 step away

@@ -36,10 +36,6 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		b, asked = s.place(ctx, p, &d)
 	}
 	a := d.Attempt
-	if d.Status != nil && a.Message == "" {
-		a.Message = d.Status.Message()
-	}
-	a.Code = d.Status.CodeOf()
 	s.totals.attempt(p.Profile(), a)
 	if s.deps.Observer != nil {
 		s.deps.Observer.Attempted(a, s.snapshot.Name)
@@ -65,6 +61,7 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 	}
 	s.queue.Denominate(uid)
 	b := p.NewBinding(plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State})
+	b.Sequence = s.sequence
 	status := b.Reserve(func(a pipeline.Asked) error {
 		if !a.Patch.Empty() {
 			patched, err := s.cache.Patch(uid, a.Patch)
@@ -85,6 +82,7 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 	}
 	if !status.Success() {
 		s.giveUp(b)
+		d.Attempt.Timings = b.Release(d.Attempt.Timings)
 		s.rejectPlaced(d, status)
 		return nil, asked
 	}
@@ -101,7 +99,7 @@ func (s *Scheduler) rejectPlaced(d *cycle.Decision, status *plugin.Status) {
 	d.Nomination = plugin.PostFilterResult{Override: true}
 	d.Attempt.Node = ""
 	d.Status, d.Rejectors, d.Pending = onePlaceRejected(status)
-	d.Attempt.Message = d.Status.Message()
+	d.Attempt.Code, d.Attempt.Message = d.Status.CodeOf(), d.Status.Message()
 }
 
 // onePlaceRejected words a rejection at Reserve or Permit as kube-scheduler
@@ -132,15 +130,23 @@ func (s *Scheduler) giveUp(b *pipeline.Binding) (gone bool) {
 		}
 	}
 	_, known := s.cache.Get(uid)
-	s.release(b)
 	s.carryOut(asked, false)
 	return !known
 }
 
-func (s *Scheduler) release(b *pipeline.Binding) {
-	profile := b.Pipeline().Profile()
+// end shows how the placement of an attempt ended, and gives its binding back.
+func (s *Scheduler) end(b *pipeline.Binding, status *plugin.Status) {
+	pod, profile := b.Placement.Pod, b.Pipeline().Profile()
+	e := report.Ending{
+		Sequence: b.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Node: pod.NodeName(),
+		Code: status.CodeOf(), Message: status.Message(),
+	}
 	s.scratch = b.Release(s.scratch[:0])
-	s.totals.add(profile, s.scratch)
+	e.Timings = s.scratch
+	s.totals.add(profile, e.Timings)
+	if s.deps.Observer != nil {
+		s.deps.Observer.Ended(&e)
+	}
 }
 
 // fail sends a pod back to the queue after a scheduling cycle.

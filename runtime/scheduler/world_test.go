@@ -163,6 +163,13 @@ func (w *world) Failed(f scheduler.Failure) {
 	w.log.Printf("failed: %s: %s: %s%s", f.Pod.Name, f.Reason, f.Message, nominated)
 }
 
+// Ended implements scheduler.Observer; that a pod is bound is told by the outlet.
+func (w *world) Ended(e *report.Ending) {
+	if e.Code != abi.Success {
+		w.log.Printf("ended %d: %s not on %s: %s: %s", e.Sequence, e.Pod, e.Node, e.Code, e.Message)
+	}
+}
+
 // Attempted implements scheduler.Observer.
 func (w *world) Attempted(a *report.Attempt, _ func(row uint32) string) {
 	result := "to " + a.Node

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/internal/heap"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -224,6 +225,14 @@ func (w *world) wake() bool {
 		w.scheduler.SetPods(pods...)
 	}
 	return len(pods) > 0
+}
+
+// Ended implements scheduler.Observer: an explanation must not show a node that
+// the pod did not get.
+func (w *world) Ended(e *report.Ending) {
+	if a := w.explained; a != nil && a.Sequence == e.Sequence && e.Code != abi.Success {
+		a.Code, a.Node, a.Message = e.Code, "", e.Message
+	}
 }
 
 // Attempted implements scheduler.Observer.

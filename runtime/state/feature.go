@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	declared "k8s.io/component-helpers/nodedeclaredfeatures"
 )
 
 // Feature is a set of things that a pod's spec can ask for and that a plugin
@@ -37,6 +39,9 @@ const (
 	FeatureResourceClaims
 	// FeatureSchedulingGroup is spec.schedulingGroup (KEP-4671).
 	FeatureSchedulingGroup
+	// FeatureDeclaredFeatures is anything that a node must declare that it can do
+	// (KEP-5328).
+	FeatureDeclaredFeatures
 
 	numFeatures = iota
 )
@@ -46,6 +51,7 @@ func featureNames() [numFeatures]string {
 	return [numFeatures]string{
 		"requests", "node-affinity", "host-ports", "scheduling-gates", "topology-spread",
 		"inter-pod-affinity", "volume-claims", "exclusive-volumes", "resource-claims", "scheduling-group",
+		"declared-features",
 	}
 }
 
@@ -106,6 +112,9 @@ func FeaturesOf(pod *v1.Pod) Feature {
 	if spec.SchedulingGroup != nil {
 		f |= FeatureSchedulingGroup
 	}
+	if needsDeclared(pod) {
+		f |= FeatureDeclaredFeatures
+	}
 	for i := range spec.Volumes {
 		v := &spec.Volumes[i]
 		switch {
@@ -116,4 +125,12 @@ func FeaturesOf(pod *v1.Pod) Feature {
 		}
 	}
 	return f
+}
+
+// needsDeclared reports whether a node must declare features to run the pod, as
+// kube-scheduler v1.36 infers it.
+func needsDeclared(pod *v1.Pod) bool {
+	info := &declared.PodInfo{Spec: &pod.Spec, Status: &pod.Status}
+	needed, err := declared.DefaultFramework.InferForPodScheduling(info, version.MajorMinor(1, 36))
+	return err == nil && !needed.IsEmpty()
 }
