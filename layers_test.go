@@ -57,7 +57,7 @@ func design() rules {
 			{pkg: "hostplugins", on: "runtime/plugin",
 				why: "a native plugin has no more power than a sandboxed one",
 				fix: "ask for what you need through runtime/plugin or runtime/plugin/objects"},
-			{pkg: "runtime/wasm", on: "runtime/plugin",
+			{pkg: "runtime/wasm", on: "runtime/plugin runtime/cache",
 				why: "WASM is one way to implement a plugin; nothing else depends on it",
 				fix: "pass it in from runtime/assembly"},
 			{pkg: "runtime/extender", on: "runtime/plugin",
@@ -95,6 +95,10 @@ func design() rules {
 			{pkg: "runtime/debughttp", on: "runtime/assembly",
 				why: "the debug pages are a leaf: they look at a running scheduler",
 				fix: "pass what they show in from cmd"},
+
+			{pkg: "wasm-examples/internal/hosttest", on: "wasm-examples runtime/sim",
+				why: "the examples are run in the real host by tests apart from them, so that they do not depend on a host",
+				fix: "keep tests of examples in the host here, and nothing else"},
 
 			{pkg: "cmd", on: "runtime/sim runtime/kube runtime/debughttp",
 				why: "commands parse flags and print; they stand on everything",

@@ -3,6 +3,7 @@ package wasm
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -12,15 +13,48 @@ import (
 // answers reads what a guest wrote in answer to a call. It trusts nothing.
 type answers struct {
 	s      *shard
-	memory []byte // all of the guest's
 	record []byte // the call record
 	point  abi.Point
 	texts  int // bytes of text so far
 }
 
-func (s *shard) answers(point abi.Point) *answers {
-	l := s.layout
-	return &answers{s: s, memory: s.guest.Memory(), record: s.mem[l.Call : l.Call+abi.CallSize], point: point}
+// answer reads the answers of a call that returned code.
+func (s *shard) answer(r *request, code abi.Code) (out reply, f *Fault) {
+	a := answers{s: s, record: s.mem[s.layout.Call : s.layout.Call+abi.CallSize], point: r.point}
+	if !answerOf(r.point, code) {
+		return out, a.bad("%s returned %d (%s), which is no answer of it", exportOf(r.point), code, code)
+	}
+	if n := a.field(abi.CallReasonCount); n > abi.MaxReasonSets {
+		return out, a.bad("%d reason sets, the limit is %d", n, abi.MaxReasonSets)
+	}
+	out.code = code
+	if code != abi.Success {
+		out.status, f = a.status(code)
+		return out, f
+	}
+	switch r.point {
+	case abi.PreFilter:
+		out.rows, f = a.rowSet()
+	case abi.Filter:
+		f = a.verdicts(len(r.rows), r.at, r.verdicts)
+	case abi.Score, abi.Normalize:
+		f = a.scores(r.scores, r.inRange)
+	}
+	return out, f
+}
+
+// answerOf reports whether a code is an answer of a point for the call as a
+// whole (ABI-5).
+func answerOf(point abi.Point, code abi.Code) bool {
+	switch code {
+	case abi.Success, abi.Error:
+		return true
+	case abi.Skip:
+		return point == abi.PreFilter || point == abi.PreScore
+	case abi.Unschedulable, abi.UnschedulableAndUnresolvable:
+		return point == abi.PreFilter
+	}
+	return false
 }
 
 func (a *answers) bad(format string, args ...any) *Fault {
@@ -31,19 +65,15 @@ func (a *answers) field(offset int) uint32 { return binary.LittleEndian.Uint32(a
 
 // bytes returns guest memory, or a fault.
 func (a *answers) bytes(what string, address, size uint64) ([]byte, *Fault) {
-	if address+size > uint64(len(a.memory)) {
-		return nil, a.bad("%s: %d bytes at %#x are beyond the memory of %d bytes", what, size, address, len(a.memory))
+	if memory := a.s.memory; address+size <= uint64(len(memory)) {
+		return memory[address : address+size], nil
 	}
-	return a.memory[address : address+size], nil
+	return nil, a.bad("%s: %d bytes at %#x are beyond the memory of %d bytes", what, size, address, len(a.s.memory))
 }
 
 // reasonSet returns the texts of a reason set, numbered from 1 (ABI-3.6).
 func (a *answers) reasonSet(n uint32) ([]string, *Fault) {
-	count := a.field(abi.CallReasonCount)
-	switch {
-	case count > abi.MaxReasonSets:
-		return nil, a.bad("%d reason sets, the limit is %d", count, abi.MaxReasonSets)
-	case n > count:
+	if count := a.field(abi.CallReasonCount); n > count {
 		return nil, a.bad("reason set %d is not there: the call returned %d", n, count)
 	}
 	entry, f := a.bytes("reason set", uint64(a.field(abi.CallReasonSets))+8*uint64(n-1), 8)
@@ -61,8 +91,11 @@ func (a *answers) reasonSet(n uint32) ([]string, *Fault) {
 	out := make([]string, length)
 	for i := range out {
 		size := binary.LittleEndian.Uint32(list[8*i+4:])
-		if a.texts += int(size); size > abi.MaxTextSize || a.texts > abi.MaxTextsSize {
-			return nil, a.bad("a reason has %d bytes, all of them %d: the limits are %d and %d", size, a.texts, abi.MaxTextSize, abi.MaxTextsSize)
+		if size > abi.MaxTextSize {
+			return nil, a.bad("a reason has %d bytes, the limit is %d", size, abi.MaxTextSize)
+		}
+		if a.texts += int(size); a.texts > abi.MaxTextsSize {
+			return nil, a.bad("the reasons of the call have more than %d bytes", abi.MaxTextsSize)
 		}
 		text, f := a.bytes("text of a reason", uint64(binary.LittleEndian.Uint32(list[8*i:])), uint64(size))
 		if f != nil {
@@ -76,11 +109,8 @@ func (a *answers) reasonSet(n uint32) ([]string, *Fault) {
 	return out, nil
 }
 
-// status returns the answer of a call as a whole.
+// status returns the answer of a call as a whole that is not Success.
 func (a *answers) status(code abi.Code) (*plugin.Status, *Fault) {
-	if code == abi.Success {
-		return nil, nil
-	}
 	status := &plugin.Status{Code: code}
 	if n := a.field(abi.CallStatusReason); n != 0 {
 		var f *Fault
@@ -93,36 +123,31 @@ func (a *answers) status(code abi.Code) (*plugin.Status, *Fault) {
 
 // verdicts reads filter's answers for n rows into out, beginning at position at.
 func (a *answers) verdicts(n, at int, out *plugin.Verdicts) *Fault {
-	l := a.s.layout
-	codes := a.s.mem[l.Codes : l.Codes+uint32(n)]
-	reasons := a.s.mem[l.Reasons : l.Reasons+2*uint32(n)]
-	var numbers []uint16 // reason set of the guest → reason of out
+	s := a.s
+	codes := s.mem[s.layout.Codes : s.layout.Codes+uint32(n)]
+	reasons := s.mem[s.layout.Reasons : s.layout.Reasons+2*uint32(n)]
+	sets := int(a.field(abi.CallReasonCount))
+	s.numbers = slices.Grow(s.numbers[:0], sets+1)[:sets+1]
+	clear(s.numbers)
 	for i, code := range codes {
 		if code == byte(abi.Success) {
 			continue
 		}
 		if c := abi.Code(code); !c.Rejected() && c != abi.Error {
-			return a.bad("row %d of the call has code %d, which is no answer of Filter", i, code)
+			return a.bad("element %d of the codes is %d (%s), which is no answer of Filter", i, code, c)
 		}
 		set := binary.LittleEndian.Uint16(reasons[2*i:])
-		var reason uint16
-		if set != 0 {
-			if numbers == nil {
-				numbers = make([]uint16, min(a.field(abi.CallReasonCount), abi.MaxReasonSets)+1)
-			}
-			if int(set) >= len(numbers) {
-				return a.bad("row %d of the call has reason set %d, the call returned %d", i, set, a.field(abi.CallReasonCount))
-			}
-			if numbers[set] == 0 {
-				texts, f := a.reasonSet(uint32(set))
-				if f != nil {
-					return f
-				}
-				numbers[set] = out.Reason(texts...)
-			}
-			reason = numbers[set]
+		if int(set) > sets {
+			return a.bad("element %d of the reasons is set %d, the call returned %d", i, set, sets)
 		}
-		out.Reject(at+i, abi.Code(code), reason)
+		if set != 0 && s.numbers[set] == 0 {
+			texts, f := a.reasonSet(uint32(set))
+			if f != nil {
+				return f
+			}
+			s.numbers[set] = out.Reason(texts...)
+		}
+		out.Reject(at+i, abi.Code(code), s.numbers[set])
 	}
 	return nil
 }
@@ -134,7 +159,7 @@ func (a *answers) scores(out []int64, inRange bool) *Fault {
 	for i := range out {
 		v := int64(binary.LittleEndian.Uint64(data[8*i:]))
 		if inRange && (v < abi.MinScore || v > abi.MaxScore) {
-			return a.bad("row %d of the call has score %d, not %d to %d", i, v, abi.MinScore, abi.MaxScore)
+			return a.bad("element %d of the scores is %d, not %d to %d", i, v, abi.MinScore, abi.MaxScore)
 		}
 		out[i] = v
 	}
@@ -143,13 +168,15 @@ func (a *answers) scores(out []int64, inRange bool) *Fault {
 
 // rowSet reads the rows that pre_filter left, as rows of the host; nil for all.
 func (a *answers) rowSet() ([]uint32, *Fault) {
-	if a.field(abi.CallHasRowSet) == 0 {
+	switch has := a.field(abi.CallHasRowSet); {
+	case has == 0:
 		return nil, nil
-	}
-	n := a.field(abi.CallRowSetCount)
-	if a.s.plug.sharded {
+	case has != 1:
+		return nil, a.bad("has_row_set is %d, not 0 or 1", has)
+	case a.s.plug.sharded:
 		return nil, a.bad("pre_filter of a plugin of scope node returned a row set: it sees no rows (ABI-5.3)")
 	}
+	n := a.field(abi.CallRowSetCount)
 	if n > a.s.rows {
 		return nil, a.bad("the row set has %d rows, the table %d", n, a.s.rows)
 	}

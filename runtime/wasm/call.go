@@ -15,74 +15,103 @@ import (
 type request struct {
 	point abi.Point
 	rows  []uint32 // of the host, ascending; nil for a point without rows
-	// scores are the input of normalize; nil otherwise.
+	// verdicts takes filter's answers, from position at on.
+	verdicts *plugin.Verdicts
+	at       int
+	// scores takes score's and normalize's answers, and is normalize's input.
 	scores []int64
+	// inRange tells that scores must be normalised.
+	inRange bool
 	// stateful calls may write state.
 	stateful bool
 }
 
-// call makes one call and lets collect take the answers out of the region while
-// they are valid. The code is the guest's for the call as a whole.
-func (s *shard) call(c *plugin.Cycle, r request, collect func(code abi.Code) *Fault) (abi.Code, *Fault) {
+// reply is what a guest answered for a call as a whole.
+type reply struct {
+	code   abi.Code
+	status *plugin.Status // nil for Success
+	rows   []uint32       // pre_filter's row set
+}
+
+// call makes one call. The caller has entered the cycle.
+func (s *shard) call(c *plugin.Cycle, r *request) (reply, *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.plug
-	if s.guest == nil {
-		// An earlier call was faulted: the host may use a fresh instance for any
-		// call (ABI-2.8).
-		if f := p.asFault(r.point, s.revive(c)); f != nil {
-			return abi.Error, f
+	if s.guest == nil { // an earlier call was faulted
+		if f := s.plug.asFault(r.point, s.revive(c)); f != nil {
+			return reply{}, f
 		}
 	}
-	s.view()
 	lo, hi, err := s.prepare(c, r)
+	for try := 0; errors.Is(err, errNoRoom) && try < maxGrowth; try++ { // overlay rows may need more
+		if err = s.revive(c, r.rows...); err == nil {
+			lo, hi, err = s.prepare(c, r)
+		}
+	}
 	if err != nil {
-		return abi.Error, s.faulted(c, r.point, Output, err.Error())
+		f := s.plug.asFault(r.point, err)
+		s.discard(c)
+		return reply{}, f
+	}
+	out, f := s.run(c, r, lo, hi)
+	if f != nil {
+		s.discard(c) // ABI-2.10
+	}
+	return out, f
+}
+
+// run calls the guest and reads its answers.
+func (s *shard) run(c *plugin.Cycle, r *request, lo, hi uint32) (reply, *Fault) {
+	p := s.plug
+	bad := func(kind Kind, detail string) (reply, *Fault) { return reply{}, p.fault(r.point, kind, detail, s.env) }
+	verify := s.sampled()
+	if verify && p.config.VerifyEvery > 1 && len(s.spares) == 0 {
+		if ok, err := s.restored(c.Snapshot); err != nil {
+			return reply{}, p.asFault(r.point, err)
+		} else if !ok {
+			return bad(WroteSnapshot, "the guest has changed columns, which are the host's, since they were last checked")
+		}
+	}
+	if r.point == abi.PreFilter && p.sharded { // it sees no rows (ABI-5.3)
+		s.layout.SetRows(s.mem, nodesTable, 0)
 	}
 	s.env.state, s.env.writable = p.stateOf(c, r.stateful), r.stateful
-	n := p.calls.Add(1)
-	verify := p.config.VerifyEvery > 0 && n%int64(p.config.VerifyEvery) == 0
+	p.calls.Add(1)
 	var before uint64
 	if verify {
 		before = s.hash()
 	}
 	result, err := s.guest.Call(c.Context, r.point, s.base+s.layout.Call, lo, hi)
+	s.env.state = nil
 	if err != nil {
-		return abi.Error, s.faulted(c, r.point, Trap, err.Error())
+		detail, trace := trapText(err)
+		_, f := bad(Trap, detail)
+		f.Trace = trace
+		return reply{}, f
 	}
-	s.view()
+	if err := s.view(); err != nil {
+		return bad(Trap, err.Error())
+	}
 	if verify && s.hash() != before {
-		return abi.Error, s.faulted(c, r.point, WroteSnapshot, "the guest changed columns, which are the host's")
+		return bad(WroteSnapshot, "the guest changed columns, which are the host's")
+	}
+	if r.point == abi.PreFilter && p.sharded {
+		s.layout.SetRows(s.mem, nodesTable, s.rows)
 	}
 	if result >= abi.NumCodes {
-		return abi.Error, s.faulted(c, r.point, Output, fmt.Sprintf("%s returned %d, which is no status code", exportOf(r.point), result))
+		return bad(Output, fmt.Sprintf("%s returned %d, which is no status code", exportOf(r.point), result))
 	}
-	if f := collect(abi.Code(result)); f != nil {
-		s.discard(c)
-		return abi.Error, f
-	}
-	return abi.Code(result), nil
-}
-
-// revive makes a fresh instance and fills it.
-func (s *shard) revive(c *plugin.Cycle) error {
-	s.plug.mu.Lock()
-	defer s.plug.mu.Unlock()
-	return s.ready(c)
+	return s.answer(r, abi.Code(result))
 }
 
 // prepare writes what the call needs and returns its bounds.
-func (s *shard) prepare(c *plugin.Cycle, r request) (lo, hi uint32, err error) {
-	p, l := s.plug, s.layout
-	seed := c.Seed
-	if p.sharded {
-		seed = 0
+func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) {
+	if err := s.view(); err != nil {
+		return 0, 0, s.plug.fault(r.point, Trap, err.Error(), s.env)
 	}
-	l.SetCycle(s.mem, wire.Cycle{Epoch: p.dict.epoch, Generation: c.Snapshot.Generation, Seed: seed, State: 1})
+	p, l := s.plug, s.layout
 	if s.pod != p.recordNumber {
-		copy(s.mem[l.Pod:l.Pod+l.PodRoom], p.record)
-		s.bytes += uint64(len(p.record))
-		s.pod = p.recordNumber
+		s.writePod()
 	}
 	call := wire.Call{Point: r.point, PodSize: uint32(len(p.record)), N: uint32(len(r.rows))}
 	if n := len(r.rows); n == 1 && int(r.rows[0]) >= c.Snapshot.Capacity() {
@@ -91,10 +120,10 @@ func (s *shard) prepare(c *plugin.Cycle, r request) (lo, hi uint32, err error) {
 		}
 		hi, call.Flags = lo+1, abi.CallOverlayRows
 	} else if n > 0 {
-		if call.N > l.MaxRows {
-			return 0, 0, fmt.Errorf("BUG: %d rows asked of a region of %d", n, l.MaxRows)
-		}
 		lo, hi = s.local(r.rows[0]), s.local(r.rows[n-1])+1
+		if call.N > l.MaxRows || hi > s.rows {
+			panic(fmt.Sprintf("BUG: %d rows up to %d asked of an instance that has %d", n, hi, s.rows))
+		}
 		if hi-lo != uint32(n) {
 			call.RowSet = true
 			for i, row := range r.rows {
@@ -102,43 +131,30 @@ func (s *shard) prepare(c *plugin.Cycle, r request) (lo, hi uint32, err error) {
 			}
 		}
 	}
-	l.SetCall(s.mem, s.base, call, r.scores == nil)
-	for i, score := range r.scores {
-		binary.LittleEndian.PutUint64(s.mem[l.Scores+8*uint32(i):], uint64(score))
+	cycle := wire.Cycle{Epoch: p.dict.epoch, Generation: c.Snapshot.Generation, State: 1}
+	if !p.nodeScoped(r.point) {
+		cycle.Seed = c.Seed
 	}
+	l.SetCycle(s.mem, cycle)
+	l.SetCall(s.mem, s.base, call, r.point != abi.Normalize)
+	if r.point == abi.Normalize {
+		for i, score := range r.scores {
+			binary.LittleEndian.PutUint64(s.mem[l.Scores+8*uint32(i):], uint64(score))
+		}
+	}
+	s.flush()
 	return lo, hi, nil
 }
 
-// hash is over what the guest must not write.
-func (s *shard) hash() uint64 { return maphash.Bytes(s.plug.hashSeed, s.mem[s.layout.ReadOnly:]) }
-
-// faulted drops the instance and returns the fault.
-func (s *shard) faulted(c *plugin.Cycle, point abi.Point, kind Kind, detail string) *Fault {
-	f := s.plug.fault(point, kind, detail, s.env)
-	s.discard(c)
-	return f
-}
-
-// discard closes the instance; the next use makes a new one.
-func (s *shard) discard(c *plugin.Cycle) {
-	if err := s.guest.Close(c.Context); err != nil {
-		s.plug.deps.Log.Warn("instance does not close", "plugin", s.plug.config.Name, "error", err)
-	}
-	s.guest = nil
-}
-
-// asFault makes a fault of an error, which is one already if a guest is to blame.
-func (p *Plugin) asFault(point abi.Point, err error) *Fault {
-	if err == nil {
-		return nil
-	}
-	var f *Fault
-	if errors.As(err, &f) {
-		atPoint := *f
-		atPoint.Point = point
-		return &atPoint
-	}
-	return p.fault(point, Start, err.Error(), nil)
+// hash is over what the guest must not write: all but its answers (ABI-3.4).
+func (s *shard) hash() uint64 {
+	call := s.mem[s.layout.Call : s.layout.Call+abi.CallSize]
+	var h maphash.Hash
+	h.SetSeed(s.plug.hashSeed)
+	_, _ = h.Write(call[:abi.CallGuestStart])
+	_, _ = h.Write(call[abi.CallGuestEnd:])
+	_, _ = h.Write(s.mem[s.layout.ReadOnly:])
+	return h.Sum64()
 }
 
 // stateOf returns the plugin's state of the cycle; nil when nothing was written

@@ -7,28 +7,56 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// begin brings the plugin's instances up to the cycle that a call belongs to, if
-// no earlier call did: dictionary, pod record, rows. Whoever comes first does it
-// for all workers.
-func (p *Plugin) begin(c *plugin.Cycle) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	key := cycleKey{pod: c.Pod, snapshot: c.Snapshot, generation: c.Snapshot.Generation, seed: c.Seed}
-	if key == p.cycle {
-		return p.cycleErr
-	}
-	p.cycle, p.cycleErr, p.faulted = key, nil, false
-	p.cycleErr = p.prepare(c)
-	return p.cycleErr
-}
+// errClosed is the fault of a call after Close.
+var errClosed = errors.New("the plugin is closed")
 
 // maxGrowth is how often a region is made anew for one cycle before the plugin
-// gives up; each time it is half as large again as what was needed so far.
+// gives up. What a try found out is counted in the next one, so two are usual:
+// the strings of a large cluster are known only when its rows are written.
 const maxGrowth = 16
 
+// enter brings the plugin's instances up to the cycle that a call belongs to, if
+// no earlier call did: dictionary, pod record, rows. Whoever comes first does it
+// for all workers. Without a fault, the caller holds p.mu for reading until
+// leave.
+func (p *Plugin) enter(c *plugin.Cycle, point abi.Point) *Fault {
+	key := cycleKey{pod: c.Pod, snapshot: c.Snapshot, generation: c.Snapshot.Generation, seed: c.Seed}
+	for {
+		p.mu.RLock()
+		if p.cycle == key {
+			if p.cycleErr == nil {
+				return nil
+			}
+			err := p.cycleErr
+			p.mu.RUnlock()
+			return p.asFault(point, err)
+		}
+		p.mu.RUnlock()
+		p.begin(c, key)
+	}
+}
+
+func (p *Plugin) leave() { p.mu.RUnlock() }
+
+func (p *Plugin) begin(c *plugin.Cycle, key cycleKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cycle == key {
+		return
+	}
+	p.cycle, p.cycleErr = key, errClosed
+	p.ignored.Store(false)
+	if p.closed {
+		return
+	}
+	if p.cycleErr = p.prepare(c); p.cycleErr != nil {
+		p.drop(c) // nothing that is half written stays
+	}
+}
+
+// prepare has the plugin to itself.
 func (p *Plugin) prepare(c *plugin.Cycle) error {
 	if p.dict.stale() {
 		p.dict.begin()
@@ -54,19 +82,15 @@ func (p *Plugin) prepare(c *plugin.Cycle) error {
 // drop closes all instances.
 func (p *Plugin) drop(c *plugin.Cycle) {
 	for _, s := range p.shards {
-		if s.guest != nil {
-			if err := s.guest.Close(c.Context); err != nil {
-				p.deps.Log.Warn("instance does not close", "plugin", p.config.Name, "error", err)
-			}
-			s.guest = nil
-		}
+		s.discard(c)
 	}
 	p.shards = nil
 }
 
-// fill makes the instances if there are none, and writes what changed.
+// fill makes the instances that are missing, and writes what changed.
 func (p *Plugin) fill(c *plugin.Cycle) error {
 	if p.shards == nil {
+		p.shardCount = p.split(c.Snapshot.Len())
 		p.measure(c.Snapshot)
 		for i := range p.shardCount {
 			p.shards = append(p.shards, &shard{plug: p, index: i})
@@ -83,61 +107,46 @@ func (p *Plugin) fill(c *plugin.Cycle) error {
 	return nil
 }
 
-// measure sets the capacities: what there is now, and half as much again.
-func (p *Plugin) measure(snap *state.Snapshot) {
-	n := uint32(snap.Len())
-	rows := max(64, n+n/2)
-	blocks := int((rows + blockRows - 1) / blockRows)
-	p.shardCount = 1
-	if p.sharded {
-		p.shardCount = max(1, min(p.config.Shards, blocks))
-	}
-	if p.shardCount > 1 {
-		rows = uint32((blocks+p.shardCount-1)/p.shardCount) * blockRows
-	}
-	var need capacities
-	t := &snap.Nodes
-	for row := range n {
-		need.names += roomFor(uint32(len(snap.Name(row))))
-		need.labels += roomFor(uint32(len(t.Labels.Row(row))))
-		need.taints += roomFor(uint32(len(t.TaintSets[t.TaintSet[row]])))
-		need.ports += roomFor(uint32(len(t.Ports.Row(row))))
-		need.images += roomFor(uint32(len(t.Images.Row(row))))
-		need.pods += roomFor(uint32(len(t.Pods.Row(row))))
-	}
-	slots := uint32(snap.Pods.Len())
-	for slot := range slots {
-		need.podLabels += roomFor(uint32(len(snap.Pods.Labels.Row(slot))))
-	}
-	// Strings are known when rows have been written, so room is made for those
-	// there are, and the first full write of a large cluster may ask for more.
-	need.strings, need.stringBytes = uint32(p.dict.Len()), p.dict.bytes()
-	half := func(n, least uint32) uint32 { return n + n/2 + least }
-	p.room = capacities{
-		rows: rows, overlays: 8, slots: half(slots, 256),
-		names: half(need.names, 4096), labels: half(need.labels, 1024), taints: half(need.taints, 256),
-		ports: half(need.ports, 256), images: half(need.images, 256), pods: half(need.pods, 1024),
-		podLabels: half(need.podLabels, 1024), strings: half(need.strings, 1024),
-		stringBytes: half(need.stringBytes, 16384), podRoom: half(uint32(len(p.record)), 4096),
-	}
-}
-
 // ready makes the shard's instance if there is none, and writes what changed.
 func (s *shard) ready(c *plugin.Cycle) error {
 	if s.guest == nil {
 		if err := s.make(c); err != nil {
 			return err
 		}
+	} else if err := s.view(); err != nil {
+		return s.plug.fault(abi.PreFilter, Trap, err.Error(), s.env)
 	}
 	return s.sync(c.Snapshot)
+}
+
+// revive makes a fresh instance within a cycle and fills it: the host may use one
+// for any call (ABI-2.8). Its region is as large as it must be now, with the
+// overlay rows that are named.
+func (s *shard) revive(c *plugin.Cycle, overlays ...uint32) error {
+	p := s.plug
+	p.fillMu.Lock()
+	defer p.fillMu.Unlock()
+	var err error
+	for range maxGrowth {
+		s.discard(c)
+		p.measure(c.Snapshot, overlays...)
+		if err = s.ready(c); !errors.Is(err, errNoRoom) {
+			break
+		}
+	}
+	if err != nil {
+		s.discard(c)
+	}
+	return err
 }
 
 // make makes the shard's instance with an empty region.
 func (s *shard) make(c *plugin.Cycle) error {
 	p := s.plug
-	layout, err := wire.NewLayout(p.projection.spec(&p.room, uint32(s.index)*blockRows))
+	spec := p.projection.spec(&p.room, uint32(s.index)*blockRows)
+	layout, err := wire.NewLayout(spec)
 	if err != nil {
-		return p.fault(abi.PreFilter, NoMemory, err.Error()+": declare fewer columns", nil)
+		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, largest(&spec)), nil)
 	}
 	env := &Env{}
 	guest, err := p.start(c.Context, layout.Size, env)
@@ -145,35 +154,59 @@ func (s *shard) make(c *plugin.Cycle) error {
 		return p.fault(abi.PreFilter, Start, err.Error(), nil)
 	}
 	base, err := guest.Alloc(c.Context, layout.Size)
-	memory := uint64(len(guest.Memory()))
-	switch {
-	case err != nil:
-		err = p.fault(abi.PreFilter, Trap, fmt.Sprintf("%s: %v", abi.ExportAlloc, err), env)
-	case base == 0:
-		err = p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%s has no room for a region of %d bytes; largest columns:%s",
-			abi.ExportAlloc, layout.Size, size(layout)), env)
-	case base%abi.RegionAlign != 0 || uint64(base)+uint64(layout.Size) > memory:
-		err = p.fault(abi.PreFilter, Output, fmt.Sprintf("%s returned %#x for %d bytes aligned to %d in a memory of %d bytes",
-			abi.ExportAlloc, base, layout.Size, abi.RegionAlign, memory), env)
-	}
 	if err != nil {
+		detail, trace := trapText(err)
+		f := p.fault(abi.PreFilter, Trap, abi.ExportAlloc+": "+detail, env)
+		f.Trace = trace
+		err = f
 		return errors.Join(err, guest.Close(c.Context))
 	}
-	fresh := shard{plug: p, index: s.index, guest: guest, env: env, base: base}
+	if f := p.badRegion(base, layout.Size, uint64(len(guest.Memory())), &spec, env); f != nil {
+		return errors.Join(f, guest.Close(c.Context))
+	}
+	fresh := shard{guest: guest, env: env, base: base}
 	fresh.region = region{layout: layout, cols: findColumns(layout), bytes: s.bytes}
-	fresh.view()
+	if err := fresh.view(); err != nil {
+		return errors.Join(p.fault(abi.PreFilter, Trap, err.Error(), env), guest.Close(c.Context))
+	}
 	clear(fresh.mem)
 	layout.WriteDirectories(fresh.mem, base)
 	s.take(&fresh)
 	return nil
 }
 
-// take replaces everything but the mutex.
+// badRegion says what is wrong with the answer of the allocator (ABI-2.4).
+func (p *Plugin) badRegion(base, size uint32, memory uint64, spec *wire.LayoutSpec, env *Env) *Fault {
+	switch {
+	case base == 0:
+		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%s has no room for a region of %d bytes; the largest columns are %s",
+			abi.ExportAlloc, size, largest(spec)), env)
+	case base%abi.RegionAlign != 0:
+		return p.fault(abi.PreFilter, Output, fmt.Sprintf("%s returned %#x, which is not aligned to %d", abi.ExportAlloc, base, abi.RegionAlign), env)
+	case uint64(base)+uint64(size) > memory:
+		return p.fault(abi.PreFilter, Output, fmt.Sprintf("%s returned %#x for %d bytes, beyond the memory of %d bytes",
+			abi.ExportAlloc, base, size, memory), env)
+	}
+	return nil
+}
+
+// take replaces all that belongs to an instance.
 func (s *shard) take(o *shard) {
 	s.guest, s.env, s.base, s.region = o.guest, o.env, o.base, o.region
 	s.names, s.labels, s.taints, s.ports, s.images, s.pods, s.podLabels = arena{}, arena{}, arena{}, arena{}, arena{}, arena{}, arena{}
-	s.objectGeneration, s.podsGeneration, s.slotGeneration = nil, nil, nil
-	s.rows, s.slots, s.strings, s.stringBytes, s.generation, s.pod = 0, 0, 0, 0, 0, 0
+	s.snapshot, s.objectGeneration, s.podsGeneration, s.slotGeneration, s.nodes, s.spares = nil, nil, nil, nil, nil, nil
+	s.rows, s.slots, s.strings, s.stringBytes, s.generation, s.pod, s.podSize = 0, 0, 0, 0, 0, 0, 0
+}
+
+// discard closes the instance; the next use makes a new one.
+func (s *shard) discard(c *plugin.Cycle) {
+	if s.guest == nil {
+		return
+	}
+	if err := s.guest.Close(c.Context); err != nil {
+		s.plug.deps.Log.Warn("instance does not close", "plugin", s.plug.config.Name, "error", err)
+	}
+	s.guest = nil
 }
 
 // fault counts a fault and returns it.
@@ -184,4 +217,23 @@ func (p *Plugin) fault(point abi.Point, kind Kind, detail string, env *Env) *Fau
 		f.Output = env.log.String()
 	}
 	return f
+}
+
+// asFault makes a fault of an error, which is one already if a guest is to blame.
+func (p *Plugin) asFault(point abi.Point, err error) *Fault {
+	var f *Fault
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		atPoint := *f
+		atPoint.Point = point
+		return &atPoint
+	case errors.Is(err, errNoRoom):
+		p.fillMu.Lock()
+		defer p.fillMu.Unlock()
+		spec := p.projection.spec(&p.room, 0)
+		return p.fault(point, NoMemory, fmt.Sprintf("%v after %d tries; the largest columns are %s", err, maxGrowth, largest(&spec)), nil)
+	}
+	return p.fault(point, Start, err.Error(), nil)
 }

@@ -12,7 +12,7 @@ type dictionary struct {
 	epoch uint64
 	live  int // size when the epoch began
 
-	host      *wire.Dict // of the snapshot that hostIDs is for
+	host      *wire.Dict // of the snapshot that translate is for
 	translate []uint32   // id of the host → id of the plugin; 0 for not yet
 }
 
@@ -53,10 +53,10 @@ func (d *dictionary) of(id uint32) uint32 {
 func (d *dictionary) stale() bool { return d.Len() > 2*d.live+4096 }
 
 // bytes returns the length of all strings.
-func (d *dictionary) bytes() uint32 {
-	n := uint32(0)
+func (d *dictionary) bytes() uint64 {
+	n := uint64(0)
 	for id := range uint32(d.Len()) {
-		n += uint32(len(d.String(id)))
+		n += uint64(len(d.String(id)))
 	}
 	return n
 }

@@ -14,7 +14,7 @@ type Env struct {
 }
 
 // Log takes a text of the guest; what is too long is cut.
-func (e *Env) Log(_ int, text string) { e.log.write(text[:min(len(text), abi.MaxLogText)]) }
+func (e *Env) Log(_ int, text string) { e.log.line(text[:min(len(text), abi.MaxLogText)]) }
 
 // StateGet returns the value of a key of the state.
 func (e *Env) StateGet(key string) ([]byte, bool) {
@@ -76,20 +76,21 @@ const tailSize = 4096
 // tail keeps the end of what was written to it.
 type tail struct{ data []byte }
 
-// Write implements io.Writer.
+// Write implements io.Writer for stdout and stderr, which come in pieces.
 func (t *tail) Write(p []byte) (int, error) {
-	t.write(string(p))
-	return len(p), nil
-}
-
-func (t *tail) write(text string) {
-	if len(t.data) > 0 && t.data[len(t.data)-1] != '\n' {
-		t.data = append(t.data, '\n')
-	}
-	t.data = append(t.data, text...)
+	t.data = append(t.data, p[max(0, len(p)-tailSize):]...)
 	if over := len(t.data) - tailSize; over > 0 {
 		t.data = append(t.data[:0], t.data[over:]...)
 	}
+	return len(p), nil
+}
+
+// line adds a text on a line of its own.
+func (t *tail) line(text string) {
+	if len(t.data) > 0 && t.data[len(t.data)-1] != '\n' {
+		t.data = append(t.data, '\n')
+	}
+	_, _ = t.Write([]byte(text))
 }
 
 func (t *tail) String() string { return string(t.data) }

@@ -32,9 +32,12 @@ type Fault struct {
 	Digest string
 	Point  abi.Point
 	Kind   Kind
-	// Detail says what happened, Output is the last that the guest logged.
+	// Detail says what happened in one line, Output is the last that the guest
+	// logged, and Trace the functions of the guest in which it trapped, one a line,
+	// the innermost first.
 	Detail string
 	Output string
+	Trace  string
 }
 
 // Error says who failed where and how.
@@ -48,6 +51,16 @@ func (f *Fault) Error() string {
 		fmt.Fprintf(&b, "; the guest's last output: %q", f.Output)
 	}
 	return b.String()
+}
+
+// trapText splits what wazero says of a trap: what happened in one line, and the
+// functions of the guest in which it did.
+func trapText(err error) (detail, trace string) {
+	detail, trace, _ = strings.Cut(err.Error(), "\nwasm stack trace:\n")
+	trace, _, _ = strings.Cut(trace, "\n\nGo runtime stack trace:")
+	detail = strings.ReplaceAll(strings.TrimSuffix(detail, " (recovered by wazero)"), "wasm error: ", "")
+	detail = strings.ReplaceAll(detail, "\n", " ")
+	return detail, strings.ReplaceAll(trace, "\t", "")
 }
 
 // shortDigest is enough of a digest to recognise it.

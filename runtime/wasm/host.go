@@ -58,7 +58,8 @@ func hostLog(env *Env, m api.Memory, stack []uint64) {
 }
 
 func hostStateGet(env *Env, m api.Memory, stack []uint64) {
-	value, ok := env.StateGet(string(read(abi.HostStateGet, m, stack[0], stack[1])))
+	key := read(abi.HostStateGet, m, stack[0], stack[1])
+	value, ok := env.StateGet(string(key[:min(len(key), abi.MaxStateKeySize+1)]))
 	if !ok {
 		stack[0] = api.EncodeI32(-1)
 		return
@@ -71,8 +72,8 @@ func hostStateGet(env *Env, m api.Memory, stack []uint64) {
 }
 
 func hostStateSet(env *Env, m api.Memory, stack []uint64) {
-	key := string(read(abi.HostStateSet, m, stack[0], stack[1]))
-	if env.StateSet(key, read(abi.HostStateSet, m, stack[2], stack[3])) {
+	key := read(abi.HostStateSet, m, stack[0], stack[1])
+	if env.StateSet(string(key[:min(len(key), abi.MaxStateKeySize+1)]), read(abi.HostStateSet, m, stack[2], stack[3])) {
 		stack[0] = 0
 	} else {
 		stack[0] = api.EncodeI32(-1)

@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -25,13 +27,15 @@ const (
 // RuntimeConfig is how modules are run.
 type RuntimeConfig struct {
 	// CacheDir keeps compiled modules between runs, by the digest of their bytes;
-	// empty keeps them in memory.
+	// empty keeps them in memory. What is in it is run as native code, so nobody
+	// else may write to it.
 	CacheDir string
 	// OwnMemory is what a guest may use besides the region, in bytes; 0 means
 	// DefaultOwnMemory.
 	OwnMemory uint32
 	// Interpreter runs modules without compiling them: slow, for tests.
 	Interpreter bool
+	Log         *slog.Logger // optional
 }
 
 // Runtime compiles modules and shares what was compiled.
@@ -45,14 +49,32 @@ func NewRuntime(config RuntimeConfig) (*Runtime, error) {
 	if config.OwnMemory == 0 {
 		config.OwnMemory = DefaultOwnMemory
 	}
-	r := &Runtime{config: config, cache: wazero.NewCompilationCache()}
-	if config.CacheDir != "" {
-		var err error
-		if r.cache, err = wazero.NewCompilationCacheWithDir(config.CacheDir); err != nil {
-			return nil, fmt.Errorf("cache of compiled modules in %s: %w", config.CacheDir, err)
-		}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
 	}
-	return r, nil
+	if config.CacheDir == "" {
+		return &Runtime{config: config, cache: wazero.NewCompilationCache()}, nil
+	}
+	cache, err := openCache(config.CacheDir)
+	if err != nil {
+		return nil, fmt.Errorf("cache of compiled modules in %s: %w", config.CacheDir, err)
+	}
+	return &Runtime{config: config, cache: cache}, nil
+}
+
+func openCache(dir string) (wazero.CompilationCache, error) {
+	const others fs.FileMode = 0o022 // may write
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode().Perm(); mode&others != 0 {
+		return nil, fmt.Errorf("others may write to it (mode %#o), and what is in it is run as native code: chmod go-w", mode)
+	}
+	return wazero.NewCompilationCacheWithDir(dir)
 }
 
 // Close frees compiled modules. All of their instances must be closed.
@@ -94,6 +116,9 @@ func (r *Runtime) Load(ctx context.Context, module []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkExports(c.module); err != nil {
+		return nil, errors.Join(fmt.Errorf("module %s: %w", shortDigest(m.digest), err), m.Close(ctx))
+	}
 	exported := c.module.ExportedFunctions()
 	for _, point := range points() {
 		_, m.exports[point] = exported[exportOf(point)]
@@ -109,7 +134,8 @@ func (m *Module) pages(region uint32) uint32 {
 	for uint64(room)*pageSize < uint64(region) {
 		room *= 2
 	}
-	return min(own+room, 65536)
+	// One page less than there could be, since the size of 4 GiB is no u32.
+	return min(own+room, 65535)
 }
 
 // compile returns the module in a runtime with a memory limit.
@@ -119,16 +145,33 @@ func (m *Module) compile(ctx context.Context, pages uint32) (*compiled, error) {
 	if c, ok := m.mu.compiled[pages]; ok {
 		return c, nil
 	}
+	c, err := m.compileWith(ctx, pages, m.runtime.cache)
+	if err != nil && m.runtime.config.CacheDir != "" {
+		// Is it the module, or a damaged file of the cache?
+		var again error
+		if c, again = m.compileWith(ctx, pages, wazero.NewCompilationCache()); again == nil {
+			m.runtime.config.Log.Warn("cache of compiled modules is damaged: remove the folder",
+				"dir", m.runtime.config.CacheDir, "module", shortDigest(m.digest), "error", err)
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compile module %s: %w", shortDigest(m.digest), err)
+	}
+	m.mu.compiled[pages] = c
+	return c, nil
+}
+
+func (m *Module) compileWith(ctx context.Context, pages uint32, cache wazero.CompilationCache) (*compiled, error) {
 	config := wazero.NewRuntimeConfig()
 	if m.runtime.config.Interpreter {
 		config = wazero.NewRuntimeConfigInterpreter()
 	}
-	config = config.WithCompilationCache(m.runtime.cache).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
+	config = config.WithCompilationCache(cache).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
 	c := &compiled{runtime: wazero.NewRuntimeWithConfig(ctx, config)}
 	if err := c.prepare(ctx, m.bytes); err != nil {
-		return nil, errors.Join(fmt.Errorf("compile module %s: %w", shortDigest(m.digest), err), c.runtime.Close(ctx))
+		return nil, errors.Join(err, c.runtime.Close(ctx))
 	}
-	m.mu.compiled[pages] = c
 	return c, nil
 }
 
@@ -162,111 +205,3 @@ func (m *Module) Close(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
-
-// New implements Factory: it makes an instance, lets it initialise itself, and
-// checks its version.
-func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error) {
-	c, err := m.compile(ctx, m.pages(region))
-	if err != nil {
-		return nil, err
-	}
-	ctx = context.WithValue(ctx, envKey{}, env)
-	// Names are left out, so that instances of one module do not collide. Clock
-	// and random source are wazero's deterministic defaults (ABI-1.4).
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").
-		WithStdout(&env.log).WithStderr(&env.log)
-	instance, err := c.runtime.InstantiateModule(ctx, c.module, config)
-	if err != nil {
-		return nil, fmt.Errorf("instantiate: %w", err)
-	}
-	g := &instanceGuest{ctx: ctx, module: instance, memory: instance.ExportedMemory(abi.ExportMemory), stack: make([]uint64, 3)}
-	for _, point := range points() {
-		g.points[point] = instance.ExportedFunction(exportOf(point))
-	}
-	g.alloc, g.configure = instance.ExportedFunction(abi.ExportAlloc), instance.ExportedFunction(abi.ExportConfigure)
-	if err := g.checkVersion(instance.ExportedFunction(abi.ExportABI)); err != nil {
-		return nil, errors.Join(err, instance.Close(ctx))
-	}
-	return g, nil
-}
-
-// instanceGuest is a WebAssembly instance. Handles of functions are looked up
-// once: looking one up costs more than calling it.
-type instanceGuest struct {
-	ctx              context.Context // carries the Env to host functions
-	module           api.Module
-	memory           api.Memory
-	alloc, configure api.Function
-	points           [abi.NumPoints]api.Function
-	stack            []uint64
-}
-
-var _ Guest = (*instanceGuest)(nil)
-
-func (g *instanceGuest) checkVersion(version api.Function) error {
-	switch {
-	case version == nil:
-		return fmt.Errorf("the module does not export %s: () -> i32", abi.ExportABI)
-	case g.alloc == nil:
-		return fmt.Errorf("the module does not export %s: (i32, i32) -> i32", abi.ExportAlloc)
-	case g.memory == nil:
-		return fmt.Errorf("the module does not export its memory as %q", abi.ExportMemory)
-	}
-	if err := version.CallWithStack(g.ctx, g.stack); err != nil {
-		return fmt.Errorf("%s: %w", abi.ExportABI, err)
-	}
-	got := uint32(g.stack[0])
-	if got>>16 != abi.Major || got&0xffff > abi.Minor {
-		return fmt.Errorf("the module was built for ABI %d.%d, this host speaks %d.%d: build it with a matching SDK",
-			got>>16, got&0xffff, abi.Major, abi.Minor)
-	}
-	return nil
-}
-
-// Memory implements Guest.
-func (g *instanceGuest) Memory() []byte {
-	view, _ := g.memory.Read(0, g.memory.Size())
-	return view
-}
-
-// Alloc implements Guest.
-func (g *instanceGuest) Alloc(_ context.Context, size uint32) (uint32, error) {
-	g.stack[0], g.stack[1] = uint64(size), abi.RegionAlign
-	if err := g.alloc.CallWithStack(g.ctx, g.stack); err != nil {
-		return 0, err
-	}
-	return uint32(g.stack[0]), nil
-}
-
-// Configure implements Guest. A guest without the function takes no
-// configuration.
-func (g *instanceGuest) Configure(ctx context.Context, config []byte) (bool, error) {
-	if g.configure == nil {
-		return true, nil
-	}
-	address, err := g.Alloc(ctx, uint32(len(config)))
-	if err != nil {
-		return false, err
-	}
-	if address == 0 || !g.memory.Write(address, config) {
-		return false, fmt.Errorf("%s returned %#x for %d bytes of configuration", abi.ExportAlloc, address, len(config))
-	}
-	g.stack[0], g.stack[1] = uint64(address), uint64(len(config))
-	if err := g.configure.CallWithStack(g.ctx, g.stack); err != nil {
-		return false, err
-	}
-	return uint32(g.stack[0]) == 0, nil
-}
-
-// Call implements Guest. This is the one place where a guest's points are
-// called, so metering goes here.
-func (g *instanceGuest) Call(_ context.Context, point abi.Point, call, lo, hi uint32) (uint32, error) {
-	g.stack[0], g.stack[1], g.stack[2] = uint64(call), uint64(lo), uint64(hi)
-	if err := g.points[point].CallWithStack(g.ctx, g.stack); err != nil {
-		return 0, err
-	}
-	return uint32(g.stack[0]), nil
-}
-
-// Close implements Guest.
-func (g *instanceGuest) Close(ctx context.Context) error { return g.module.Close(ctx) }

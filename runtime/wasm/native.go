@@ -49,7 +49,8 @@ type nativeGuest struct{ plugin NativePlugin }
 
 func (g *nativeGuest) Memory() []byte { return g.plugin.Memory() }
 
-func (g *nativeGuest) Alloc(_ context.Context, size uint32) (uint32, error) {
+func (g *nativeGuest) Alloc(_ context.Context, size uint32) (address uint32, err error) {
+	defer recoverTrap(&err)
 	return g.plugin.Alloc(size, abi.RegionAlign), nil
 }
 

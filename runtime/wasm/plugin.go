@@ -31,8 +31,8 @@ type Config struct {
 	// Shards is in how many instances the nodes of a plugin of scope node are
 	// held at most, usually one a worker; 0 means 1.
 	Shards int
-	// VerifyEvery is after how many calls the columns are checked for writes by
-	// the guest: 1 for every call, 0 for never.
+	// VerifyEvery is after how many calls of an instance its columns are checked
+	// for writes by the guest: 1 for every call, 0 for never.
 	VerifyEvery int
 }
 
@@ -50,26 +50,38 @@ type Plugin struct {
 	deps       Deps
 	info       plugin.Info
 	points     []abi.Point
+	declared   [abi.NumPoints]bool
 	projection *projection
 	normalize  string
 	sharded    bool
 
 	calls, faults atomic.Int64
+	written       atomic.Uint64
 	hashSeed      maphash.Seed
 
-	// mu guards what follows, which changes at the first call of a cycle.
-	mu           sync.Mutex
+	// ignored tells that scores of this cycle are void: a call was faulted, and
+	// the policy is to go on without them.
+	ignored atomic.Bool
+
+	// mu guards what follows: it is held for reading during a call, and for
+	// writing to begin a cycle or to close, so that neither happens while a guest
+	// runs. Locks are taken in this order: mu, a shard's mu, fillMu.
+	mu           sync.RWMutex
+	closed       bool
 	cycle        cycleKey
 	cycleErr     error // of preparing it
-	faulted      bool  // a call of this cycle was faulted and ignored
-	dict         dictionary
 	encoder      podEncoder
 	record       []byte // of the cycle's pod
 	recordNumber uint64
-	room         capacities
 	shardCount   int
 	shards       []*shard
-	visible      []uint32 // scratch
+
+	// fillMu guards what follows within a cycle, when an instance is filled anew
+	// or an overlay row is written while others run.
+	fillMu  sync.Mutex
+	dict    dictionary
+	room    capacities
+	visible []uint32 // scratch
 }
 
 // cycleKey tells one cycle from the next.
@@ -104,12 +116,11 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 			return nil, fmt.Errorf("plugin %s: the manifest declares %s, but %s is not exported", c.Name, point, exportOf(point))
 		}
 	}
-	var namespaces []string
-	if len(c.Namespaces) > 0 {
-		namespaces = c.Namespaces
-	}
 	p := &Plugin{config: c, deps: d, points: d.Manifest.Declared(), sharded: d.Manifest.Sharded(), hashSeed: maphash.MakeSeed()}
-	p.projection = newProjection(&d.Manifest.Reads, namespaces)
+	for _, point := range p.points {
+		p.declared[point] = true
+	}
+	p.projection = newProjection(&d.Manifest.Reads, c.Namespaces)
 	if p.normalize = wire.NormalizeNone; d.Manifest.Points.Score != nil && d.Manifest.Points.Score.Normalize != "" {
 		p.normalize = d.Manifest.Points.Score.Normalize
 	}
@@ -144,6 +155,9 @@ func (p *Plugin) start(ctx context.Context, region uint32, env *Env) (Guest, err
 }
 
 func (p *Plugin) startError(err error, env *Env) error {
+	if detail, trace := trapText(err); trace != "" {
+		err = errors.New(detail)
+	}
 	if out := env.log.String(); out != "" {
 		return fmt.Errorf("plugin %s: %w; it said: %s", p.config.Name, err, out)
 	}
@@ -195,16 +209,9 @@ func (p *Plugin) Faults() int64 { return p.faults.Load() }
 // Calls returns how often a guest of this plugin was called.
 func (p *Plugin) Calls() int64 { return p.calls.Load() }
 
-// BytesWritten returns how much was written into guest memory.
-func (p *Plugin) BytesWritten() uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var n uint64
-	for _, s := range p.shards {
-		n += s.bytes
-	}
-	return n
-}
+// BytesWritten returns how much of snapshots and pods was written into guest
+// memory.
+func (p *Plugin) BytesWritten() uint64 { return p.written.Load() }
 
 // policy returns what a fault at a point means.
 func (p *Plugin) policy(point abi.Point) Policy {
@@ -214,10 +221,12 @@ func (p *Plugin) policy(point abi.Point) Policy {
 	return DefaultPolicy(point)
 }
 
-// Close frees the plugin's instances.
+// Close frees the plugin's instances when the calls that run have ended. Later
+// calls are faults.
 func (p *Plugin) Close(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.closed, p.cycle, p.cycleErr = true, cycleKey{}, nil
 	var errs []error
 	for _, s := range p.shards {
 		if s.guest != nil {
@@ -225,5 +234,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 			s.guest = nil
 		}
 	}
+	p.shards = nil
 	return errors.Join(errs...)
 }

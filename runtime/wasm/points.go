@@ -12,50 +12,33 @@ import (
 // applies reports whether the plugin is for a pod at all.
 func (p *Plugin) applies(pod *state.Pod) bool { return p.projection.sees(pod.Namespace) }
 
-// has reports whether the manifest declares a point.
-func (p *Plugin) has(point abi.Point) bool { return p.deps.Manifest.Points.Get(point) != nil }
-
-// first returns the instance for calls that are not split.
-func (p *Plugin) first() *shard { return p.shards[0] }
-
 // PreFilter implements plugin.PreFilter.
 func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Status) {
 	if !p.applies(c.Pod) {
 		return nil, plugin.NewStatus(abi.Skip)
 	}
-	if !p.has(abi.PreFilter) {
+	if !p.declared[abi.PreFilter] {
 		return nil, nil
 	}
-	f := p.asFault(abi.PreFilter, p.begin(c))
-	if f == nil {
-		s := p.first()
-		if p.sharded {
-			s.hideRows()
-			defer s.showRows()
-		}
-		_, f = s.call(c, request{point: abi.PreFilter, stateful: true}, func(code abi.Code) (f *Fault) {
-			a := s.answers(abi.PreFilter)
-			if status, f = a.status(code); f != nil {
-				return f
-			}
-			switch code {
-			case abi.Success, abi.Skip, abi.Unschedulable, abi.UnschedulableAndUnresolvable, abi.Error:
-			default:
-				return a.bad("%s is no answer of PreFilter", code)
-			}
-			rows, f = a.rowSet()
-			return f
-		})
-	}
+	out, f := p.once(c, &request{point: abi.PreFilter, stateful: true})
 	if f != nil {
 		return nil, p.failed(f)
 	}
-	return rows, status
+	return out.rows, out.status
+}
+
+// once makes a call that is not split.
+func (p *Plugin) once(c *plugin.Cycle, r *request) (reply, *Fault) {
+	if f := p.enter(c, r.point); f != nil {
+		return reply{}, f
+	}
+	defer p.leave()
+	return p.shards[0].call(c, r)
 }
 
 // failed returns the status of a fault by policy; nil when it is ignored.
 func (p *Plugin) failed(f *Fault) *plugin.Status {
-	p.deps.Log.Error("plugin fault", "plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail)
+	p.deps.Log.Error("plugin fault", "plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace)
 	if p.policy(f.Point) == Ignore {
 		return nil
 	}
@@ -64,13 +47,10 @@ func (p *Plugin) failed(f *Fault) *plugin.Status {
 
 // Filter implements plugin.Filter.
 func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
-	if !p.applies(c.Pod) {
+	if !p.declared[abi.Filter] || !p.applies(c.Pod) {
 		return
 	}
-	f := p.asFault(abi.Filter, p.begin(c))
-	if f == nil {
-		f = p.filter(c, rows, out)
-	}
+	f := p.filter(c, rows, out)
 	if f == nil {
 		return
 	}
@@ -85,34 +65,25 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 }
 
 func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) *Fault {
-	var rejected []string
-	stateful := p.info.FilterScope == abi.ScopeCluster
-	for at := 0; at < len(rows); {
-		part, s := p.part(c, rows[at:])
-		code, f := s.call(c, request{point: abi.Filter, rows: part, stateful: stateful}, func(code abi.Code) *Fault {
-			a := s.answers(abi.Filter)
-			switch code {
-			case abi.Success:
-				return a.verdicts(len(part), at, out)
-			case abi.Error:
-				status, f := a.status(code)
-				if f == nil {
-					rejected = status.Reasons
-				}
-				return f
-			}
-			return a.bad("%s is no answer of Filter as a whole", code)
-		})
+	if f := p.enter(c, abi.Filter); f != nil {
+		return f
+	}
+	defer p.leave()
+	r := request{point: abi.Filter, verdicts: out, stateful: p.info.FilterScope == abi.ScopeCluster}
+	for r.at < len(rows) {
+		var s *shard
+		r.rows, s = p.part(c, rows[r.at:])
+		answer, f := s.call(c, &r)
 		if f != nil {
 			return f
 		}
-		if code == abi.Error {
-			reason := out.Reason(append([]string{"the plugin failed"}, rejected...)...)
-			for i := range part {
-				out.Reject(at+i, abi.Error, reason)
+		if answer.code == abi.Error {
+			reason := out.Reason(append([]string{"the plugin failed"}, answer.status.Reasons...)...)
+			for i := range r.rows {
+				out.Reject(r.at+i, abi.Error, reason)
 			}
 		}
-		at += len(part)
+		r.at += len(r.rows)
 	}
 	return nil
 }
@@ -121,185 +92,96 @@ func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) *F
 // that holds them: all rows if there is one instance, those of one block if
 // several share the rows, and overlay rows one at a time.
 func (p *Plugin) part(c *plugin.Cycle, rows []uint32) ([]uint32, *shard) {
+	first := uint32(c.Snapshot.Capacity()) // of overlay rows
 	switch {
-	case int(rows[0]) >= c.Snapshot.Capacity():
+	case rows[0] >= first:
 		return rows[:1], p.shards[0]
-	case p.shardCount == 1:
+	case p.shardCount == 1 && rows[len(rows)-1] < first:
 		return rows, p.shards[0]
+	case p.shardCount > 1:
+		first = min(first, (rows[0]/blockRows+1)*blockRows)
 	}
-	block := rows[0] / blockRows
 	n := 1
-	for n < len(rows) && rows[n]/blockRows == block {
+	for n < len(rows) && rows[n] < first {
 		n++
 	}
-	return rows[:n], p.shards[int(block)%p.shardCount]
+	return rows[:n], p.shards[int(rows[0]/blockRows)%p.shardCount]
 }
 
 // PreScore implements plugin.PreScore.
-func (p *Plugin) PreScore(c *plugin.Cycle, rows []uint32) (status *plugin.Status) {
+func (p *Plugin) PreScore(c *plugin.Cycle, rows []uint32) *plugin.Status {
 	if !p.applies(c.Pod) {
 		return plugin.NewStatus(abi.Skip)
 	}
-	if !p.has(abi.PreScore) {
+	if !p.declared[abi.PreScore] {
 		return nil
 	}
-	f := p.asFault(abi.PreScore, p.begin(c))
+	answer, f := p.once(c, &request{point: abi.PreScore, rows: rows, stateful: true})
 	if f == nil {
-		s := p.first()
-		_, f = s.call(c, request{point: abi.PreScore, rows: rows, stateful: true}, func(code abi.Code) (f *Fault) {
-			a := s.answers(abi.PreScore)
-			if code != abi.Success && code != abi.Skip && code != abi.Error {
-				return a.bad("%s is no answer of PreScore", code)
-			}
-			status, f = a.status(code)
-			return f
-		})
+		return answer.status
 	}
-	if f == nil {
+	if status := p.failed(f); status != nil {
 		return status
 	}
-	if status = p.failed(f); status == nil {
-		return plugin.NewStatus(abi.Skip) // ignored: no opinion on any node
-	}
-	return status
+	return plugin.NewStatus(abi.Skip) // ignored: no opinion on any node
 }
 
 // Score implements plugin.Score.
 func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
-	if !p.applies(c.Pod) {
+	if !p.declared[abi.Score] || !p.applies(c.Pod) {
 		return nil
 	}
-	f := p.asFault(abi.Score, p.begin(c))
+	status, f := p.score(c, rows, out)
 	if f == nil {
-		var status *plugin.Status
-		if status, f = p.score(c, rows, out); f == nil {
-			return status
-		}
+		return status
 	}
 	clear(out)
-	p.ignoreScores()
+	p.ignored.Store(true)
 	return p.failed(f)
 }
 
 func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (*plugin.Status, *Fault) {
-	inRange := p.normalize == wire.NormalizeNone && !p.has(abi.Normalize)
-	stateful := p.info.ScoreScope == abi.ScopeCluster
-	for at := 0; at < len(rows); {
-		part, s := p.part(c, rows[at:])
-		var status *plugin.Status
-		_, f := s.call(c, request{point: abi.Score, rows: part, stateful: stateful}, func(code abi.Code) (f *Fault) {
-			a := s.answers(abi.Score)
-			switch code {
-			case abi.Success:
-				return a.scores(out[at:at+len(part)], inRange)
-			case abi.Error:
-				status, f = a.status(code)
-				return f
-			}
-			return a.bad("%s is no answer of Score", code)
-		})
-		if f != nil || !status.Success() {
-			return status, f
+	if f := p.enter(c, abi.Score); f != nil {
+		return nil, f
+	}
+	defer p.leave()
+	r := request{
+		point: abi.Score, stateful: p.info.ScoreScope == abi.ScopeCluster,
+		inRange: p.normalize == wire.NormalizeNone && !p.declared[abi.Normalize],
+	}
+	for at := 0; at < len(rows); at += len(r.rows) {
+		var s *shard
+		r.rows, s = p.part(c, rows[at:])
+		r.scores = out[at : at+len(r.rows)]
+		answer, f := s.call(c, &r)
+		if f != nil || answer.status != nil {
+			return answer.status, f
 		}
-		at += len(part)
 	}
 	return nil, nil
 }
 
-// ignoreScores makes Normalize drop all scores of this cycle: some nodes rated
-// and some not would be an opinion nobody has.
-func (p *Plugin) ignoreScores() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.faulted = true
-}
-
 // Normalize implements plugin.Normalize, with the manifest's normalisation or the
-// guest's.
+// guest's. If a fault of Score was ignored it drops all scores of the cycle: some
+// nodes rated and some not would be an opinion nobody has.
 func (p *Plugin) Normalize(c *plugin.Cycle, rows []uint32, scores []int64) *plugin.Status {
-	p.mu.Lock()
-	faulted := p.faulted
-	p.mu.Unlock()
-	if faulted || !p.applies(c.Pod) {
+	if p.ignored.Load() || !p.declared[abi.Score] || !p.applies(c.Pod) {
 		clear(scores)
 		return nil
 	}
-	if !p.has(abi.Normalize) {
+	if !p.declared[abi.Normalize] {
 		normalize(p.normalize, scores)
 		return nil
 	}
-	s := p.first()
-	var status *plugin.Status
-	_, f := s.call(c, request{point: abi.Normalize, rows: rows, scores: scores, stateful: true}, func(code abi.Code) (f *Fault) {
-		a := s.answers(abi.Normalize)
-		switch code {
-		case abi.Success:
-			return a.scores(scores, true)
-		case abi.Error:
-			status, f = a.status(code)
-			return f
-		}
-		return a.bad("%s is no answer of Normalize", code)
-	})
+	answer, f := p.once(c, &request{point: abi.Normalize, rows: rows, scores: scores, inRange: true, stateful: true})
 	if f == nil {
-		return status
+		return answer.status
 	}
-	if status = p.failed(f); status == nil {
+	status := p.failed(f)
+	if status == nil {
 		clear(scores)
 	}
 	return status
-}
-
-// normalize brings scores into range as declared (ABI-9.5).
-func normalize(how string, scores []int64) {
-	switch how {
-	case wire.NormalizeMax, wire.NormalizeReverse:
-		for i, s := range scores {
-			scores[i] = max(0, s)
-		}
-		plugin.NormalizeMax(scores, how == wire.NormalizeReverse)
-	case wire.NormalizeMinMax:
-		lowest, highest := scores[0], scores[0]
-		for _, s := range scores {
-			lowest, highest = min(lowest, s), max(highest, s)
-		}
-		for i, s := range scores {
-			scores[i] = between(s, lowest, highest)
-		}
-	}
-}
-
-// between maps lowest … highest to 0 … 100 without overflow; 0 if they are equal.
-func between(s, lowest, highest int64) int64 {
-	width := uint64(highest) - uint64(lowest)
-	if width == 0 {
-		return 0
-	}
-	part := uint64(s) - uint64(lowest)
-	if width > 1<<56 {
-		part, width = part>>8, width>>8
-	}
-	return int64(part * uint64(abi.MaxScore) / width)
-}
-
-// hideRows makes the nodes table of a shard look empty, for pre_filter of a
-// plugin whose nodes are split (ABI-5.3).
-func (s *shard) hideRows() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.guest != nil {
-		s.view()
-		s.layout.SetRows(s.mem, nodesTable, 0)
-	}
-}
-
-func (s *shard) showRows() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.guest != nil {
-		s.view()
-		s.layout.SetRows(s.mem, nodesTable, s.rows)
-	}
 }
 
 // AsFault returns the fault in an error chain, if there is one.

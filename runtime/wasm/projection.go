@@ -1,10 +1,9 @@
 package wasm
 
 import (
-	"fmt"
 	"slices"
 
-	"k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
@@ -179,25 +178,4 @@ func findColumns(l *wire.Layout) *columns {
 		podLabel: at(podsTable, abi.PodLabel), podLabels: both(podsTable, abi.PodLabels),
 		strings: both(stringsTable, abi.StringBytes),
 	}
-}
-
-// size returns the bytes of each column for messages, the largest first.
-func size(l *wire.Layout) string {
-	type entry struct {
-		table abi.TableID
-		id    abi.ColumnID
-		bytes uint64
-	}
-	var all []entry
-	for _, t := range l.Tables {
-		for _, c := range t.Columns {
-			all = append(all, entry{t.ID, c.ID, uint64(c.Elements) * uint64(c.Type.Size())})
-		}
-	}
-	slices.SortFunc(all, func(a, b entry) int { return int(int64(b.bytes) - int64(a.bytes)) })
-	out := ""
-	for _, e := range all[:min(3, len(all))] {
-		out += fmt.Sprintf(" table %d column %d: %d bytes;", e.table, e.id, e.bytes)
-	}
-	return out
 }

@@ -12,7 +12,9 @@ import (
 // anew with more room.
 var errNoRoom = errors.New("the region is full")
 
-// arena keeps where the rows of a list column lie.
+// arena keeps where the rows of a list column lie. A list that outgrows its place
+// moves to the end; what it leaves is dead until the region is made anew, which
+// happens when the arena is full.
 type arena struct {
 	spans []wire.Span
 	top   uint32
@@ -26,12 +28,12 @@ func (a *arena) place(row, n, limit uint32) (uint32, error) {
 	}
 	s := &a.spans[row]
 	if n > s.Cap {
-		capacity := roomFor(n)
-		if a.top+capacity > limit || a.top+capacity < a.top {
+		capacity := roomFor(int(n))
+		if uint64(a.top)+capacity > uint64(limit) {
 			return 0, errNoRoom
 		}
-		s.Start, s.Cap = a.top, capacity
-		a.top += capacity
+		s.Start, s.Cap = a.top, uint32(capacity)
+		a.top += uint32(capacity)
 	}
 	s.Len = n
 	return s.Start, nil
@@ -39,11 +41,11 @@ func (a *arena) place(row, n, limit uint32) (uint32, error) {
 
 // roomFor is what a list of n elements takes in an arena: a power of two, so
 // that lists that grow seldom move.
-func roomFor(n uint32) uint32 {
+func roomFor(n int) uint64 {
 	if n == 0 {
 		return 0
 	}
-	return 1 << bits.Len32(n-1)
+	return 1 << bits.Len(uint(n-1))
 }
 
 // region is the host's side of one instance's region: it writes elements where
@@ -51,8 +53,9 @@ func roomFor(n uint32) uint32 {
 type region struct {
 	layout *wire.Layout
 	cols   *columns
-	mem    []byte // of the region; set anew before each use
-	bytes  uint64 // written so far
+	memory []byte // all of the guest's; fetched anew before each use
+	mem    []byte // the region in it
+	bytes  uint64 // written and not yet added to the plugin's sum
 }
 
 func (r *region) u8(c *wire.ColumnLayout, row uint32, v uint8) {
@@ -70,6 +73,13 @@ func (r *region) u64(c *wire.ColumnLayout, row uint32, v uint64) {
 	r.bytes += 8
 }
 
+// setSpan writes where a list is.
+func (r *region) setSpan(c *wire.ColumnLayout, row, start, n uint32) {
+	at := c.Data + 8*row
+	put(r.mem[at:at+8], start, n)
+	r.bytes += 8
+}
+
 // span places a list of n elements of a row and returns the bytes to write them
 // to.
 func (r *region) span(l list, a *arena, row, n uint32) ([]byte, error) {
@@ -77,11 +87,10 @@ func (r *region) span(l list, a *arena, row, n uint32) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.u32(&wire.ColumnLayout{Data: l.spans.Data}, 2*row, start)
-	r.u32(&wire.ColumnLayout{Data: l.spans.Data}, 2*row+1, n)
+	r.setSpan(l.spans, row, start, n)
 	size := uint32(l.arena.Type.Size())
-	r.bytes += uint64(n * size)
+	r.bytes += uint64(n) * uint64(size)
 	r.layout.SetLength(r.mem, l.arena, a.top)
 	at := l.arena.Data + start*size
-	return r.mem[at : at+n*size], nil
+	return r.mem[at : at+n*size : at+n*size], nil
 }

@@ -3,9 +3,8 @@ package wasm
 import (
 	"encoding/binary"
 
-	"k8s.io/api/core/v1"
+	v1 "k8s.io/api/core/v1"
 
-	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -44,7 +43,7 @@ func (s *shard) writeObject(snap *state.Snapshot, row, local uint32) error {
 		s.u8(c.flags, local, t.Flags[row])
 	}
 	for i, column := range c.allocatable {
-		s.u64(column, local, uint64(resourceValue(snap, p.resources[i], row, true)))
+		s.u64(column, local, uint64(s.resource(snap, i, row, true)))
 	}
 	for i, column := range c.label {
 		key := snap.Strings.Lookup(p.nodeLabels[i])
@@ -93,9 +92,9 @@ func (s *shard) writeObject(snap *state.Snapshot, row, local uint32) error {
 
 // writePods writes what comes from the row's pods.
 func (s *shard) writePods(snap *state.Snapshot, row, local uint32) error {
-	t, c, p, d := &snap.Nodes, s.cols, s.plug.projection, &s.plug.dict
+	t, c, d := &snap.Nodes, s.cols, &s.plug.dict
 	for i, column := range c.requested {
-		s.u64(column, local, uint64(resourceValue(snap, p.resources[i], row, false)))
+		s.u64(column, local, uint64(s.resource(snap, i, row, false)))
 	}
 	if len(c.nonZero) > 0 {
 		s.u64(c.nonZero[0], local, uint64(t.NonZeroCPU[row]))
@@ -116,7 +115,7 @@ func (s *shard) writePods(snap *state.Snapshot, row, local uint32) error {
 	}
 	visible := s.plug.visible[:0]
 	for _, slot := range t.Pods.Row(row) {
-		if p.sees(snap.Pods.Pod[slot].Namespace) {
+		if s.plug.projection.sees(snap.Pods.Pod[slot].Namespace) {
 			visible = append(visible, slot)
 			if err := s.fillSlot(snap, slot); err != nil {
 				return err
@@ -144,93 +143,17 @@ func (s *shard) clearRow(local uint32) {
 			s.bytes += uint64(size)
 		}
 	}
-	for _, a := range []*arena{&s.names, &s.labels, &s.taints, &s.ports, &s.images, &s.pods} {
+	for _, a := range [...]*arena{&s.names, &s.labels, &s.taints, &s.ports, &s.images, &s.pods} {
 		if int(local) < len(a.spans) {
-			a.spans[local] = wire.Span{}
+			a.spans[local].Len = 0 // its place is kept for the next node of the row
 		}
 	}
 	if int(local) < len(s.objectGeneration) {
 		s.objectGeneration[local], s.podsGeneration[local] = 0, 0
 	}
-}
-
-// writeSlot brings a slot of the pods table up to date: filled if its pod is on a
-// node of this shard and may be seen, empty otherwise.
-func (s *shard) writeSlot(snap *state.Snapshot, slot uint32) error {
-	if pod := snap.Pods.Pod[slot]; pod != nil && s.plug.projection.sees(pod.Namespace) {
-		if row, ok := snap.Row(pod.NodeName()); ok && s.holds(row) {
-			return s.fillSlot(snap, slot)
-		}
+	if int(local) < len(s.nodes) {
+		s.nodes[local] = ""
 	}
-	if int(slot) < len(s.slotGeneration) && s.slotGeneration[slot] != 0 {
-		s.clearSlot(slot)
-	}
-	return nil
-}
-
-// fillSlot writes a pod if the slot holds another generation.
-func (s *shard) fillSlot(snap *state.Snapshot, slot uint32) error {
-	if slot >= s.layout.Tables[podsTable].Capacity {
-		return errNoRoom
-	}
-	for uint32(len(s.slotGeneration)) <= slot {
-		s.slotGeneration = append(s.slotGeneration, 0)
-	}
-	generation := snap.Pods.Generation(slot)
-	if s.slotGeneration[slot] == generation && generation != 0 {
-		return nil
-	}
-	pod, c, p, d := snap.Pods.Pod[slot], s.cols, s.plug.projection, &s.plug.dict
-	if c.podNamespace != nil {
-		s.u32(c.podNamespace, slot, d.of(snap.Pods.Namespace[slot]))
-	}
-	if c.podPriority != nil {
-		s.u32(c.podPriority, slot, uint32(pod.Priority))
-	}
-	for i, column := range c.podRequests {
-		s.u64(column, slot, uint64(requested(&pod.Requests, p.resources[i])))
-	}
-	for i, column := range c.podAnnotations {
-		s.u32(column, slot, s.optional(pod.Object.Annotations, p.podAnnotations[i]))
-	}
-	for i, column := range c.podLabel {
-		s.u32(column, slot, s.optional(pod.Object.Labels, p.podLabels[i]))
-	}
-	if c.podOwner != nil {
-		s.u32(c.podOwner, slot, s.owner(pod.Object))
-	}
-	if c.podFlags != nil {
-		var flags uint8
-		if pod.Object.DeletionTimestamp != nil {
-			flags |= abi.PodTerminating
-		}
-		s.u8(c.podFlags, slot, flags)
-	}
-	if c.podLabels.spans != nil {
-		if err := s.writePairs(c.podLabels, &s.podLabels, slot, snap.Pods.Labels.Row(slot)); err != nil {
-			return err
-		}
-	}
-	s.slotGeneration[slot] = generation
-	return nil
-}
-
-// clearSlot empties a slot, so that nothing of its pod stays behind.
-func (s *shard) clearSlot(slot uint32) {
-	t := &s.layout.Tables[podsTable]
-	for i := range t.Columns {
-		if c := &t.Columns[i]; c.Capacity == 0 {
-			size := uint32(c.Type.Size())
-			clear(s.mem[c.Data+slot*size : c.Data+(slot+1)*size])
-			s.bytes += uint64(size)
-		}
-	}
-	if l := s.cols.podLabels; l.spans != nil && int(slot) < len(s.podLabels.spans) {
-		span := s.podLabels.spans[slot]
-		clear(s.mem[l.arena.Data+8*span.Start : l.arena.Data+8*(span.Start+span.Cap)])
-		s.podLabels.spans[slot].Len = 0
-	}
-	s.slotGeneration[slot] = 0
 }
 
 // writePairs writes labels, whose ids are the host's.
@@ -253,23 +176,6 @@ func (s *shard) optional(m map[string]string, key string) uint32 {
 	return 0
 }
 
-func (s *shard) owner(pod *v1.Pod) uint32 {
-	if name := ownerOf(pod); name != "" {
-		return s.plug.dict.Intern(name)
-	}
-	return 0
-}
-
-// ownerOf returns "Kind/name" of the controlling owner; empty for none.
-func ownerOf(pod *v1.Pod) string {
-	for i := range pod.OwnerReferences {
-		if r := &pod.OwnerReferences[i]; r.Controller != nil && *r.Controller {
-			return r.Kind + "/" + r.Name
-		}
-	}
-	return ""
-}
-
 func condition(node *v1.Node, kind string) uint8 {
 	for i := range node.Status.Conditions {
 		if c := &node.Status.Conditions[i]; string(c.Type) == kind {
@@ -285,10 +191,17 @@ func condition(node *v1.Node, kind string) uint8 {
 	return 0
 }
 
-// resourceValue returns what a row has or what is requested of a resource.
-func resourceValue(snap *state.Snapshot, name v1.ResourceName, row uint32, allocatable bool) int64 {
-	i := snap.ResourceIndex(name)
-	if i < 0 {
+// findResources looks up where the snapshot has the projection's resources.
+func (s *shard) findResources(snap *state.Snapshot) {
+	s.resources = s.resources[:0]
+	for _, name := range s.plug.projection.resources {
+		s.resources = append(s.resources, snap.ResourceIndex(name))
+	}
+}
+
+// resource returns what a row has or what is requested of the i-th resource.
+func (s *shard) resource(snap *state.Snapshot, i int, row uint32, allocatable bool) int64 {
+	if i = s.resources[i]; i < 0 {
 		return 0
 	}
 	if allocatable {

@@ -1,8 +1,11 @@
 package wasm
 
 import (
+	"fmt"
+	"math"
 	"sync"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -13,8 +16,8 @@ const blockRows = 1024
 
 // shard is one cycle instance and the part of the nodes that it holds: every
 // count-th block of the host's rows. Local rows are its blocks one after the
-// other. The mutex guards all of it; blocks of one shard may come from several
-// workers.
+// other. The mutex guards all of it during a cycle, since blocks of one shard may
+// come from several workers; who begins a cycle has the plugin to itself.
 type shard struct {
 	mu    sync.Mutex
 	plug  *Plugin
@@ -23,16 +26,26 @@ type shard struct {
 	guest Guest // nil after a fault, until the next use
 	env   *Env
 	base  uint32
+	calls int // into this shard, whatever the instance
 	region
 
 	names, labels, taints, ports, images, pods, podLabels arena
 
-	objectGeneration, podsGeneration []uint64 // by local row, as written
+	snapshot                         *state.Snapshot // that generations are of
+	hostStrings                      *wire.Dict      // its dictionary then
+	objectGeneration, podsGeneration []uint64        // by local row, as written
 	slotGeneration                   []uint64
+	nodes                            []string // names by local row; of a sharded plugin with pods
+	resources                        []int    // indices in the snapshot of the projection's resources
+	spares                           []uint32 // slots that only the overlay row has
+	overlaying                       bool     // the overlay row is being written
 	rows, slots, strings             uint32
 	stringBytes                      uint32
 	generation                       uint64 // of the snapshot that the region shows
 	pod                              uint64 // number of the pod record in the region
+	podSize                          uint32 // its size
+
+	numbers []uint16 // scratch: reason set of the guest → reason of the verdicts
 }
 
 // local returns the local row of a host row that the shard holds.
@@ -64,55 +77,68 @@ func (s *shard) count(n uint32) uint32 {
 	return full
 }
 
-// overlay writes an overlay row of the snapshot to the first overlay row of the
-// region and returns it.
-func (s *shard) overlay(snap *state.Snapshot, row uint32) (uint32, error) {
-	s.plug.mu.Lock()
-	defer s.plug.mu.Unlock()
-	local := s.layout.Tables[nodesTable].Capacity
-	if int(local) < len(s.objectGeneration) {
-		s.objectGeneration[local] = 0
+// view fetches the memory's bytes anew: they may have moved. It fails if there
+// are fewer of them than there were.
+func (s *shard) view() error {
+	memory := s.guest.Memory()
+	end := uint64(s.base) + uint64(s.layout.Size)
+	if end > uint64(len(memory)) {
+		return fmt.Errorf("the memory has %d bytes, and the region ends at %d", len(memory), end)
 	}
-	if err := s.writeRow(snap, row, local); err != nil {
-		return 0, err
-	}
-	s.objectGeneration[local] = 0 // never taken for a row that is up to date
-	return local, s.syncStrings()
+	s.memory, s.mem = memory, memory[s.base:end:end]
+	return nil
 }
 
-// view fetches the region's bytes anew: memory may have moved.
-func (s *shard) view() {
-	s.mem = s.guest.Memory()[s.base : s.base+s.layout.Size : s.base+s.layout.Size]
+// flush adds what was written to the plugin's sum.
+func (s *shard) flush() {
+	s.plug.written.Add(s.bytes)
+	s.bytes = 0
 }
 
 // sync writes what has changed since the region was last written.
 func (s *shard) sync(snap *state.Snapshot) error {
-	s.view()
+	defer s.flush()
+	n := s.count(uint32(snap.Len()))
+	if n > s.layout.Tables[nodesTable].Capacity {
+		return errNoRoom
+	}
 	rows, slots, known := snap.Changes(s.generation)
-	if s.generation == snap.Generation {
+	switch {
+	case s.snapshot != snap || s.hostStrings != snap.Strings:
+		// Generations of another snapshot may mean something else, and with other
+		// ids of the host the order of labels and images is another one.
+		s.forget()
+		s.snapshot, s.hostStrings, known = snap, snap.Strings, false
+	case s.generation == snap.Generation:
 		rows, slots, known = nil, nil, true
 	}
-	n := s.count(uint32(snap.Len()))
+	s.findResources(snap)
+	s.clearSpares()
+	moved := false // a pod may have come to or left the shard with its node's row
 	for row := n; row < s.rows; row++ {
 		s.clearRow(row)
+		moved = true
 	}
 	if known {
 		for _, row := range rows {
 			if int(row) < snap.Len() && s.holds(row) {
-				if err := s.writeRow(snap, row, s.local(row)); err != nil {
+				local := s.local(row)
+				moved = s.renamed(snap, row, local) || moved
+				if err := s.writeRow(snap, row, local); err != nil {
 					return err
 				}
 			}
 		}
 	} else {
 		for local := range n {
+			s.renamed(snap, s.host(local), local)
 			if err := s.writeRow(snap, s.host(local), local); err != nil {
 				return err
 			}
 		}
 	}
 	if s.plug.projection.hasPods() {
-		if err := s.syncSlots(snap, slots, known); err != nil {
+		if err := s.syncSlots(snap, slots, known && !(moved && s.plug.shardCount > 1)); err != nil {
 			return err
 		}
 	}
@@ -124,39 +150,27 @@ func (s *shard) sync(snap *state.Snapshot) error {
 	return s.syncStrings()
 }
 
-// syncSlots writes the pods that changed, and those that changed their shard
-// were written with their row.
-func (s *shard) syncSlots(snap *state.Snapshot, slots []uint32, known bool) error {
-	n := uint32(snap.Pods.Len())
-	if n > s.layout.Tables[podsTable].Capacity {
-		return errNoRoom
+// renamed reports whether a local row was another node's until now.
+func (s *shard) renamed(snap *state.Snapshot, row, local uint32) bool {
+	if s.plug.shardCount == 1 || !s.plug.projection.hasPods() {
+		return false
 	}
-	for uint32(len(s.slotGeneration)) < n {
-		s.slotGeneration = append(s.slotGeneration, 0)
+	for uint32(len(s.nodes)) <= local {
+		s.nodes = append(s.nodes, "")
 	}
-	if known {
-		for _, slot := range slots {
-			if err := s.writeSlot(snap, slot); err != nil {
-				return err
-			}
-		}
-	} else {
-		for slot := range n {
-			if err := s.writeSlot(snap, slot); err != nil {
-				return err
-			}
-		}
+	old, name := s.nodes[local], snap.Name(row)
+	s.nodes[local] = name
+	return old != name
+}
+
+// forget makes the next sync write everything, in its place.
+func (s *shard) forget() {
+	clear(s.objectGeneration)
+	clear(s.podsGeneration)
+	for slot := range s.slotGeneration {
+		s.slotGeneration[slot] = math.MaxUint64 // of no pod, and not empty
 	}
-	for slot := n; slot < s.slots; slot++ {
-		if int(slot) < len(s.slotGeneration) {
-			s.clearSlot(slot) // a spare one of an overlay
-		}
-	}
-	if n != s.slots {
-		s.slots = n
-		s.layout.SetRows(s.mem, podsTable, n)
-	}
-	return nil
+	s.snapshot, s.strings, s.stringBytes, s.generation = nil, 0, 0, 0
 }
 
 // syncStrings writes the strings that are new in the dictionary.
@@ -170,14 +184,12 @@ func (s *shard) syncStrings() error {
 	if n > l.spans.Elements {
 		return errNoRoom
 	}
-	spans := wire.ColumnLayout{Data: l.spans.Data}
 	for id := max(1, s.strings); id < n; id++ {
 		text := dict.String(id)
 		if uint64(s.stringBytes)+uint64(len(text)) > uint64(l.arena.Elements) {
 			return errNoRoom
 		}
-		s.u32(&spans, 2*id, s.stringBytes)
-		s.u32(&spans, 2*id+1, uint32(len(text)))
+		s.setSpan(l.spans, id, s.stringBytes, uint32(len(text)))
 		copy(s.mem[l.arena.Data+s.stringBytes:], text)
 		s.bytes += uint64(len(text))
 		s.stringBytes += uint32(len(text))
@@ -186,4 +198,87 @@ func (s *shard) syncStrings() error {
 	s.layout.SetRows(s.mem, stringsTable, n)
 	s.layout.SetLength(s.mem, l.arena, s.stringBytes)
 	return nil
+}
+
+// overlay writes an overlay row of the snapshot to the first overlay row of the
+// region, with the spare slots of its pods, and returns it.
+func (s *shard) overlay(snap *state.Snapshot, row uint32) (uint32, error) {
+	s.plug.fillMu.Lock()
+	defer s.plug.fillMu.Unlock()
+	defer s.flush()
+	s.findResources(snap)
+	s.clearSpares()
+	if n := uint32(snap.Pods.Len()); s.plug.projection.hasPods() && n > s.slots {
+		if n > s.layout.Tables[podsTable].Capacity {
+			return 0, errNoRoom
+		}
+		s.slots = n
+		s.layout.SetRows(s.mem, podsTable, n)
+	}
+	local := s.layout.Tables[nodesTable].Capacity
+	if int(local) < len(s.objectGeneration) {
+		s.objectGeneration[local] = 0
+	}
+	s.overlaying = true
+	err := s.writeRow(snap, row, local)
+	s.overlaying = false
+	if err != nil {
+		return 0, err
+	}
+	s.objectGeneration[local] = 0 // never taken for a row that is up to date
+	return local, s.syncStrings()
+}
+
+// restored writes the whole region anew, in its place, and reports whether it was
+// what it should be. What no span of an arena covers is left out.
+func (s *shard) restored(snap *state.Snapshot) (asItWas bool, err error) {
+	s.plug.fillMu.Lock()
+	defer s.plug.fillMu.Unlock()
+	if err := s.sync(snap); err != nil { // strings that others added
+		return false, err
+	}
+	before := s.hash()
+	s.forget()
+	s.layout.WriteDirectories(s.mem, s.base)
+	s.layout.SetRows(s.mem, nodesTable, s.rows)
+	if s.plug.projection.hasPods() {
+		s.layout.SetRows(s.mem, podsTable, s.slots)
+	}
+	s.writePod()
+	if err := s.sync(snap); err != nil {
+		return false, err
+	}
+	return s.hash() == before, nil
+}
+
+// writePod writes the pod record, and nothing of the one before stays behind it.
+func (s *shard) writePod() {
+	record, room := s.plug.record, s.mem[s.layout.Pod:s.layout.Pod+s.layout.PodRoom]
+	copy(room, record)
+	if size := uint32(len(record)); s.podSize > size {
+		clear(room[size:s.podSize])
+	}
+	s.bytes += uint64(len(record))
+	s.pod, s.podSize = s.plug.recordNumber, uint32(len(record))
+}
+
+// sampled reports whether the columns are to be checked around the call that is
+// about to be made.
+func (s *shard) sampled() bool {
+	s.calls++
+	every := s.plug.config.VerifyEvery
+	return every > 0 && s.calls%every == 0
+}
+
+// nodeScoped reports whether an answer of a point may depend on a row alone.
+func (p *Plugin) nodeScoped(point abi.Point) bool {
+	switch point {
+	case abi.PreFilter:
+		return p.sharded
+	case abi.Filter:
+		return p.info.FilterScope == abi.ScopeNode
+	case abi.Score:
+		return p.info.ScoreScope == abi.ScopeNode
+	}
+	return false
 }

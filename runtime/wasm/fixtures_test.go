@@ -1,0 +1,280 @@
+package wasm_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/runtime/internal/wat"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// fixture is a .wat file of testdata. Lines of its head, ";; KEY: VALUE", say how
+// it is used; the first line says what it is.
+type fixture struct {
+	name, about string
+	points      string
+	host        string
+	reads       string
+	verify      int
+	policies    map[abi.Point]wasm.Policy
+	source      string
+}
+
+// readFixture reads a fixture and puts the parts that it names in their places.
+func readFixture(t testing.TB, path string) *fixture {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{
+		name: strings.TrimSuffix(filepath.Base(path), ".wat"), host: "[]", policies: map[abi.Point]wasm.Policy{},
+		reads: `{"node":["generation"],"pod":["priority"]}`,
+	}
+	parts := readParts(t)
+	for i, line := range strings.Split(string(text), "\n") {
+		if i == 0 {
+			f.about = strings.TrimPrefix(line, ";; ")
+			continue
+		}
+		key, value, _ := strings.Cut(strings.TrimPrefix(line, ";; "), ": ")
+		switch {
+		case strings.HasPrefix(strings.TrimSpace(line), ";;+"):
+			for _, name := range strings.Fields(line)[1:] {
+				if parts[name] == "" {
+					t.Fatalf("%s: no part %q", path, name)
+				}
+				f.source += parts[name]
+			}
+		case f.source == "" && strings.HasPrefix(line, ";; ") && f.points == "" && key != "points":
+			f.about += " " + key
+		case !strings.HasPrefix(line, ";; "):
+			f.source += line + "\n"
+		case key == "points":
+			f.points = value
+		case key == "reads":
+			f.reads = value
+		case key == "host":
+			f.host = value
+		case key == "verify":
+			fmt.Sscan(value, &f.verify)
+		case key == "policy":
+			point, policy, _ := strings.Cut(value, " ")
+			for _, p := range abi.Points() {
+				if p.String() == point {
+					f.policies[p] = map[string]wasm.Policy{"Fail": wasm.Fail, "Ignore": wasm.Ignore}[policy]
+				}
+			}
+		}
+	}
+	return f
+}
+
+func readParts(t testing.TB) map[string]string {
+	text, err := os.ReadFile("testdata/parts.inc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, part := range strings.Split(string(text), ";;= ")[1:] {
+		name, body, _ := strings.Cut(part, "\n")
+		out[name] = body
+	}
+	return out
+}
+
+func (f *fixture) module(t testing.TB) []byte {
+	return wat.Compile(t, f.source, manifestJSON(f.points, f.reads, f.host))
+}
+
+// guest loads a fixture as a factory.
+func guest(t testing.TB, runtime *wasm.Runtime, name string) (*wasm.Module, *wire.Manifest) {
+	t.Helper()
+	f := readFixture(t, filepath.Join("testdata", name+".wat"))
+	m, err := runtime.Load(context.Background(), f.module(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close(context.Background()) })
+	return m, manifest(t, f.points, f.reads, f.host)
+}
+
+func newRuntime(t testing.TB, c wasm.RuntimeConfig) *wasm.Runtime {
+	t.Helper()
+	r, err := wasm.NewRuntime(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// TestFixtures: each broken guest is refused when it is loaded, or is a fault for
+// the pod for which it misbehaves (its priority is 1), and for no other pod and
+// no other plugin. What happens is kept in testdata/fixtures.golden, and is the
+// same whether modules are compiled or interpreted.
+func TestFixtures(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.wat")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, len(files))
+	}
+	var out [2]bytes.Buffer
+	for i, interpreter := range []bool{false, true} {
+		r := newRuntime(t, wasm.RuntimeConfig{Interpreter: interpreter, OwnMemory: 1 << 20})
+		module, man := guest(t, r, "good")
+		other := newPlugin(t, wasm.Config{Name: "other"}, module, man)
+		for _, path := range files {
+			f := readFixture(t, path)
+			fmt.Fprintf(&out[i], "%s: %s\n", f.name, f.about)
+			f.run(t, r, other, &out[i])
+		}
+	}
+	if compiled, interpreted := out[0].String(), out[1].String(); compiled != interpreted {
+		a, b := strings.Split(compiled, "\n"), strings.Split(interpreted, "\n")
+		for i := range min(len(a), len(b)) {
+			if a[i] != b[i] {
+				t.Errorf("compiled and interpreted differ in line %d:\n%s\n%s", i+1, a[i], b[i])
+			}
+		}
+	}
+	golden.Check(t, "testdata/fixtures.golden", out[0].Bytes())
+}
+
+// run writes what becomes of a fixture.
+func (f *fixture) run(t *testing.T, r *wasm.Runtime, other *wasm.Plugin, out *bytes.Buffer) {
+	ctx := context.Background()
+	say := func(format string, args ...any) {
+		fmt.Fprintf(out, "  "+format+"\n", args...)
+	}
+	data := f.module(t)
+	if parsed, err := wire.ReadModule(data); err != nil {
+		say("check: %v", err)
+	} else if err := wire.Check(parsed, manifest(t, f.points, f.reads, f.host), ""); err != nil {
+		say("check: %s", oneLine(err))
+	}
+	module, err := r.Load(ctx, data)
+	if err != nil {
+		say("load: %s", oneLine(err))
+		return
+	}
+	defer module.Close(ctx)
+	watched := &spy{Factory: module}
+	p, err := wasm.New(ctx, wasm.Config{Name: "guest", VerifyEvery: f.verify, Policies: f.policies},
+		wasm.Deps{Factory: watched, Manifest: manifest(t, f.points, f.reads, f.host)})
+	if err != nil {
+		say("new: %s", oneLine(err))
+		return
+	}
+	defer p.Close(ctx)
+	w := newWorld(3)
+	for i, priority := range []int32{0, 1, 0} {
+		c := w.cycle(incoming("default", "pod", priority))
+		said := f.points1(t, p, c, w.rows())
+		if i == 0 || i == 2 && said != f.want() {
+			say("pod %d: %s", i, said)
+		} else if i == 1 {
+			say("bad pod: %s", said)
+		}
+		c = w.again(incoming("default", "another", 0))
+		if verdict := verdicts(filter(other, c, w.rows())); verdict != "Success Unschedulable Success" {
+			t.Errorf("%s: another plugin says %s", f.name, verdict)
+		}
+	}
+	say("faults %d, instances %d", p.Faults(), len(watched.guests)-1)
+}
+
+// want is what a good guest says.
+func (f *fixture) want() string {
+	var out []string
+	if strings.Contains(f.points, "preFilter") {
+		out = append(out, "PreFilter: Success all rows")
+	}
+	if strings.Contains(f.points, "filter") {
+		out = append(out, "Filter: Success Unschedulable Success")
+	}
+	if strings.Contains(f.points, "max") {
+		out = append(out, "Score: Success [0 1 2] normalized [0 50 100]")
+	} else if strings.Contains(f.points, "score") {
+		out = append(out, "Score: Success [0 1 2] normalized [0 1 2]")
+	}
+	return strings.Join(out, "; ")
+}
+
+// points1 calls all points for one pod.
+func (f *fixture) points1(t *testing.T, p *wasm.Plugin, c *plugin.Cycle, rows []uint32) string {
+	var out []string
+	for _, point := range p.Points() {
+		text := point.String() + ": "
+		switch point {
+		case abi.PreFilter:
+			set, status := p.PreFilter(c)
+			text += describe(t, f, point, status)
+			if set == nil {
+				text += " all rows"
+			} else {
+				text += fmt.Sprintf(" rows %v", set)
+			}
+		case abi.Filter:
+			text += verdicts(filter(p, c, rows))
+		case abi.Score:
+			scores := make([]int64, len(rows))
+			text += describe(t, f, point, p.Score(c, rows, scores))
+			text += fmt.Sprint(" ", scores)
+			if status := p.Normalize(c, rows, scores); !status.Success() {
+				text += " " + describe(t, f, point, status)
+			}
+			text += fmt.Sprint(" normalized ", scores)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
+
+func describe(t *testing.T, f *fixture, point abi.Point, status *plugin.Status) string {
+	if fault, ok := wasm.AsFault(status.AsError()); ok {
+		if fault.Plugin != "guest" || fault.Point != point || fault.Kind == "" || fault.Kind == wasm.Trap && !strings.Contains(fault.Trace, "i32") {
+			t.Errorf("%s: the fault names plugin %q, point %s, kind %q, trace %q", f.name, fault.Plugin, fault.Point, fault.Kind, fault.Trace)
+		}
+	}
+	if status.Success() {
+		return "Success"
+	}
+	return fmt.Sprintf("%s %q", status.CodeOf(), scrub(status.Message()))
+}
+
+// verdicts returns codes and reasons as text.
+func verdicts(v *plugin.Verdicts) string {
+	var out []string
+	for i, code := range v.Codes {
+		text := code.String()
+		if texts := v.Texts(i); texts != nil {
+			text += fmt.Sprintf(" %q", scrub(strings.Join(texts, ", ")))
+		}
+		if i > 0 && text == out[len(out)-1] && code == abi.Error {
+			continue
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " ")
+}
+
+var digests = regexp.MustCompile(`sha256:[0-9a-f]+`)
+
+// scrub takes out what changes with every edit of a fixture.
+func scrub(text string) string { return digests.ReplaceAllString(text, "sha256:…") }
+
+func oneLine(err error) string { return strings.ReplaceAll(scrub(err.Error()), "\n", " | ") }

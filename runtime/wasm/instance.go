@@ -1,0 +1,166 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// signature is the type of an exported function: i32s in, one i32 out.
+type signature struct {
+	name     string
+	params   int
+	required bool
+}
+
+// signatures returns the functions of the ABI that a guest can export (ABI-5).
+func signatures() []signature {
+	return []signature{
+		{abi.ExportABI, 0, true}, {abi.ExportAlloc, 2, true}, {abi.ExportConfigure, 2, false},
+		{abi.ExportPreFilter, 1, false}, {abi.ExportFilter, 3, false}, {abi.ExportPreScore, 3, false},
+		{abi.ExportScore, 3, false}, {abi.ExportNormalize, 3, false},
+	}
+}
+
+func (s signature) String() string {
+	return s.name + ": (" + strings.TrimSuffix(strings.Repeat("i32, ", s.params), ", ") + ") -> i32"
+}
+
+// checkExports refuses a module that could not be called, whatever else was
+// checked before.
+func checkExports(m wazero.CompiledModule) error {
+	var errs []error
+	exported := m.ExportedFunctions()
+	i32 := func(t api.ValueType) bool { return t == api.ValueTypeI32 }
+	for _, want := range signatures() {
+		f, ok := exported[want.name]
+		switch {
+		case !ok && want.required:
+			errs = append(errs, fmt.Errorf("the module does not export %s", want))
+		case !ok:
+		case len(f.ParamTypes()) != want.params || len(f.ResultTypes()) != 1 ||
+			!i32(f.ResultTypes()[0]) || slices.ContainsFunc(f.ParamTypes(), func(t api.ValueType) bool { return !i32(t) }):
+			errs = append(errs, fmt.Errorf("the module exports %s: (%s) -> (%s), expected %s",
+				want.name, typeNames(f.ParamTypes()), typeNames(f.ResultTypes()), want))
+		}
+	}
+	if _, ok := m.ExportedMemories()[abi.ExportMemory]; !ok {
+		errs = append(errs, fmt.Errorf("the module does not export its memory as %q", abi.ExportMemory))
+	}
+	return errors.Join(errs...)
+}
+
+func typeNames(types []api.ValueType) string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = api.ValueTypeName(t)
+	}
+	return strings.Join(names, ", ")
+}
+
+// New implements Factory: it makes an instance, lets it initialise itself, and
+// checks its version.
+func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error) {
+	c, err := m.compile(ctx, m.pages(region))
+	if err != nil {
+		return nil, err
+	}
+	ctx = context.WithValue(ctx, envKey{}, env)
+	// Names are left out, so that instances of one module do not collide. Clock
+	// and random source are wazero's deterministic defaults (ABI-1.4).
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").
+		WithStdout(&env.log).WithStderr(&env.log)
+	instance, err := c.runtime.InstantiateModule(ctx, c.module, config)
+	if err != nil {
+		return nil, fmt.Errorf("instantiate: %w", err)
+	}
+	g := &instanceGuest{ctx: ctx, module: instance, memory: instance.ExportedMemory(abi.ExportMemory), stack: make([]uint64, 3)}
+	for _, point := range points() {
+		g.points[point] = instance.ExportedFunction(exportOf(point))
+	}
+	g.alloc, g.configure = instance.ExportedFunction(abi.ExportAlloc), instance.ExportedFunction(abi.ExportConfigure)
+	if err := g.checkVersion(instance.ExportedFunction(abi.ExportABI)); err != nil {
+		return nil, errors.Join(err, instance.Close(ctx))
+	}
+	return g, nil
+}
+
+// instanceGuest is a WebAssembly instance. Handles of functions are looked up
+// once: looking one up costs more than calling it.
+type instanceGuest struct {
+	ctx              context.Context // carries the Env to host functions
+	module           api.Module
+	memory           api.Memory
+	alloc, configure api.Function
+	points           [abi.NumPoints]api.Function
+	stack            []uint64
+}
+
+var _ Guest = (*instanceGuest)(nil)
+
+func (g *instanceGuest) checkVersion(version api.Function) error {
+	if err := version.CallWithStack(g.ctx, g.stack); err != nil {
+		return fmt.Errorf("%s: %w", abi.ExportABI, err)
+	}
+	got := uint32(g.stack[0])
+	if got>>16 != abi.Major || got&0xffff > abi.Minor {
+		return fmt.Errorf("the module was built for ABI %d.%d, this host speaks %d.%d: build it with a matching SDK",
+			got>>16, got&0xffff, abi.Major, abi.Minor)
+	}
+	return nil
+}
+
+// Memory implements Guest.
+func (g *instanceGuest) Memory() []byte {
+	view, _ := g.memory.Read(0, g.memory.Size())
+	return view
+}
+
+// Alloc implements Guest.
+func (g *instanceGuest) Alloc(_ context.Context, size uint32) (uint32, error) {
+	g.stack[0], g.stack[1] = uint64(size), abi.RegionAlign
+	if err := g.alloc.CallWithStack(g.ctx, g.stack); err != nil {
+		return 0, err
+	}
+	return uint32(g.stack[0]), nil
+}
+
+// Configure implements Guest. A guest without the function takes no
+// configuration.
+func (g *instanceGuest) Configure(ctx context.Context, config []byte) (bool, error) {
+	if g.configure == nil {
+		return true, nil
+	}
+	address, err := g.Alloc(ctx, uint32(len(config)))
+	if err != nil {
+		return false, err
+	}
+	if address == 0 || !g.memory.Write(address, config) {
+		return false, fmt.Errorf("%s returned %#x for %d bytes of configuration", abi.ExportAlloc, address, len(config))
+	}
+	g.stack[0], g.stack[1] = uint64(address), uint64(len(config))
+	if err := g.configure.CallWithStack(g.ctx, g.stack); err != nil {
+		return false, err
+	}
+	return uint32(g.stack[0]) == 0, nil
+}
+
+// Call implements Guest. This is the one place where a guest's points are
+// called, so metering goes here.
+func (g *instanceGuest) Call(_ context.Context, point abi.Point, call, lo, hi uint32) (uint32, error) {
+	g.stack[0], g.stack[1], g.stack[2] = uint64(call), uint64(lo), uint64(hi)
+	if err := g.points[point].CallWithStack(g.ctx, g.stack); err != nil {
+		return 0, err
+	}
+	return uint32(g.stack[0]), nil
+}
+
+// Close implements Guest.
+func (g *instanceGuest) Close(ctx context.Context) error { return g.module.Close(ctx) }

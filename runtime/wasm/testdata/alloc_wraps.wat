@@ -1,0 +1,7 @@
+;; The region would end beyond 4 GiB.
+;; points: {"filter": {}}
+(module
+  ;;+ memory abi
+  (func (export "berth_alloc") (param $size i32) (param $align i32) (result i32)
+    (i32.const -64))
+  (func (export "berth_filter") (param i32 i32 i32) (result i32) (i32.const 0)))

@@ -1,0 +1,6 @@
+;; filter returns Skip, which is no answer of it.
+;; points: {"filter": {}}
+(module
+  ;;+ memory abi alloc bad judge filter
+  (func $misbehave (param $call i32) (result i32)
+    (i32.const 5)))

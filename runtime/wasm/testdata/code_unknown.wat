@@ -1,0 +1,6 @@
+;; filter returns a number that is no code.
+;; points: {"filter": {}}
+(module
+  ;;+ memory abi alloc bad judge filter
+  (func $misbehave (param $call i32) (result i32)
+    (i32.const 7)))

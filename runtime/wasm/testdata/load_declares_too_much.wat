@@ -1,0 +1,5 @@
+;; The manifest declares a point that is not exported.
+;; points: {"preFilter": {}, "filter": {}}
+(module
+  ;;+ memory abi alloc
+  (func (export "berth_filter") (param i32 i32 i32) (result i32) (i32.const 0)))

@@ -1,0 +1,6 @@
+;; pre_filter answers Wait.
+;; points: {"preFilter": {}}
+(module
+  ;;+ memory abi alloc bad prefilter
+  (func $misbehave (param $call i32) (result i32)
+    (i32.const 4)))

@@ -1,0 +1,8 @@
+;; 2^32-1 reason sets, used by no row.
+;; points: {"filter": {}}
+(module
+  ;;+ memory abi alloc bad judge filter
+  (func $misbehave (param $call i32) (result i32)
+    (i32.store offset=64 (local.get $call) (i32.const 1024))
+    (i32.store offset=68 (local.get $call) (i32.const -1))
+    (i32.const 0)))

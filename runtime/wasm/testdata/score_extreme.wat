@@ -1,0 +1,7 @@
+;; The largest score of all, to be normalised.
+;; points: {"score": {"normalize": "max"}}
+(module
+  ;;+ memory abi alloc bad score
+  (func $misbehave (param $call i32) (result i32)
+    (i64.store (i32.load offset=32 (local.get $call)) (i64.const 0x7fffffffffffffff))
+    (i32.const 0)))
