@@ -72,10 +72,10 @@ func (s *shard) run(c *plugin.Cycle, r *request, lo, hi uint32) (reply, *Fault) 
 			return bad(WroteSnapshot, "the guest has changed columns, which are the host's, since they were last checked")
 		}
 	}
-	if r.point == abi.PreFilter && p.sharded { // it sees no rows (ABI-5.3)
-		s.layout.SetRows(s.mem, nodesTable, 0)
+	s.env.state, s.env.writable = nil, r.stateful
+	if r.stateful || p.sharded { // elsewhere pre_filter saw rows, which a point of scope node must not (ABI-7.5)
+		s.env.state = p.stateOf(c, r.stateful)
 	}
-	s.env.state, s.env.writable = p.stateOf(c, r.stateful), r.stateful
 	p.calls.Add(1)
 	var before uint64
 	if verify {
@@ -94,9 +94,6 @@ func (s *shard) run(c *plugin.Cycle, r *request, lo, hi uint32) (reply, *Fault) 
 	}
 	if verify && s.hash() != before {
 		return bad(WroteSnapshot, "the guest changed columns, which are the host's")
-	}
-	if r.point == abi.PreFilter && p.sharded {
-		s.layout.SetRows(s.mem, nodesTable, s.rows)
 	}
 	if result >= abi.NumCodes {
 		return bad(Output, fmt.Sprintf("%s returned %d, which is no status code", exportOf(r.point), result))

@@ -95,6 +95,9 @@ func (p *Plugin) fill(c *plugin.Cycle) error {
 		for i := range p.shardCount {
 			p.shards = append(p.shards, &shard{plug: p, index: i})
 		}
+		if p.sharded && p.declared[abi.PreFilter] {
+			p.shards = append(p.shards, &shard{plug: p, index: p.shardCount, aux: true})
+		}
 	}
 	if uint32(len(p.record)) > p.room.podRoom {
 		return errNoRoom
@@ -143,7 +146,11 @@ func (s *shard) revive(c *plugin.Cycle, overlays ...uint32) error {
 // make makes the shard's instance with an empty region.
 func (s *shard) make(c *plugin.Cycle) error {
 	p := s.plug
-	spec := p.projection.spec(&p.room, uint32(s.index)*blockRows)
+	room, first := p.room, uint32(s.index)*blockRows
+	if s.aux {
+		room, first = capacities{rows: 1, strings: room.strings, stringBytes: room.stringBytes, podRoom: room.podRoom}, 0
+	}
+	spec := p.projection.spec(&room, first)
 	layout, err := wire.NewLayout(spec)
 	if err != nil {
 		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, largest(&spec)), nil)

@@ -33,6 +33,9 @@ func (p *Plugin) once(c *plugin.Cycle, r *request) (reply, *Fault) {
 		return reply{}, f
 	}
 	defer p.leave()
+	if r.point == abi.PreFilter && p.sharded { // it sees no rows (ABI-5.3)
+		return p.shards[p.shardCount].call(c, r)
+	}
 	return p.shards[0].call(c, r)
 }
 

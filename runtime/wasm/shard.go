@@ -14,7 +14,7 @@ import (
 // shard holds whole blocks.
 const blockRows = 1024
 
-// shard is one cycle instance and the part of the nodes that it holds: every
+// shard is one instance: a cycle instance and the part of the nodes that it holds: every
 // count-th block of the host's rows. Local rows are its blocks one after the
 // other. The mutex guards all of it during a cycle, since blocks of one shard may
 // come from several workers; who begins a cycle has the plugin to itself.
@@ -22,6 +22,9 @@ type shard struct {
 	mu    sync.Mutex
 	plug  *Plugin
 	index int
+	// aux is an instance that holds no rows: it is for points that look at the pod
+	// alone.
+	aux bool
 
 	guest Guest // nil after a fault, until the next use
 	env   *Env
@@ -55,7 +58,7 @@ func (s *shard) local(row uint32) uint32 {
 
 // holds reports whether the shard holds a host row.
 func (s *shard) holds(row uint32) bool {
-	return int(row/blockRows)%s.plug.shardCount == s.index
+	return !s.aux && int(row/blockRows)%s.plug.shardCount == s.index
 }
 
 // host returns the host row of a local row.
@@ -65,6 +68,9 @@ func (s *shard) host(local uint32) uint32 {
 
 // count returns how many of n host rows the shard holds.
 func (s *shard) count(n uint32) uint32 {
+	if s.aux {
+		return 0
+	}
 	shards := uint32(s.plug.shardCount)
 	full := n / blockRows / shards * blockRows
 	blocks := n / blockRows % shards // whole blocks beyond the full rounds
@@ -137,7 +143,7 @@ func (s *shard) sync(snap *state.Snapshot) error {
 			}
 		}
 	}
-	if s.plug.projection.hasPods() {
+	if s.plug.projection.hasPods() && !s.aux {
 		if err := s.syncSlots(snap, slots, known && !(moved && s.plug.shardCount > 1)); err != nil {
 			return err
 		}
