@@ -76,6 +76,11 @@ func NewLayout(spec LayoutSpec) (*Layout, error) {
 	if len(spec.Tables) == 0 || spec.Tables[0].ID != abi.TableNodes {
 		return nil, fmt.Errorf("wire: the first table of a region must be the nodes")
 	}
+	for _, t := range spec.Tables {
+		if uint64(t.Capacity)+uint64(t.Overlays) > MaxRegion {
+			return nil, fmt.Errorf("wire: table %d would have %d rows and %d overlay rows", t.ID, t.Capacity, t.Overlays)
+		}
+	}
 	nodes := spec.Tables[0]
 	l := &Layout{MaxRows: nodes.Capacity + nodes.Overlays, PodRoom: spec.PodRoom}
 	var at uint64

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"math/bits"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -51,11 +52,22 @@ func NormalizeMax(scores []int64, reverse bool) {
 	}
 	for i, s := range scores {
 		if highest > 0 {
-			s = abi.MaxScore * s / highest
+			s = scaled(s, highest)
 		}
 		if reverse {
 			s = abi.MaxScore - s
 		}
 		scores[i] = s
 	}
+}
+
+// scaled is MaxScore·s/highest, cut off towards zero, without overflow; s is at
+// most highest, which is positive.
+func scaled(s, highest int64) int64 {
+	if s < 0 {
+		return -scaled(-max(s, -highest), highest)
+	}
+	hi, lo := bits.Mul64(uint64(abi.MaxScore), uint64(s))
+	quotient, _ := bits.Div64(hi, lo, uint64(highest))
+	return int64(quotient)
 }
