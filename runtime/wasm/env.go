@@ -1,6 +1,8 @@
 package wasm
 
 import (
+	"strings"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -90,7 +92,7 @@ func (t *tail) line(text string) {
 	if len(t.data) > 0 && t.data[len(t.data)-1] != '\n' {
 		t.data = append(t.data, '\n')
 	}
-	_, _ = t.Write([]byte(text))
+	_, _ = t.Write(append([]byte(text), '\n'))
 }
 
-func (t *tail) String() string { return string(t.data) }
+func (t *tail) String() string { return strings.TrimSuffix(string(t.data), "\n") }

@@ -48,9 +48,22 @@ func (f *Fault) Error() string {
 		fmt.Fprintf(&b, " (module %s)", shortDigest(f.Digest))
 	}
 	if f.Output != "" {
-		fmt.Fprintf(&b, "; the guest's last output: %q", f.Output)
+		fmt.Fprintf(&b, "; the guest's last output: %q", firstLines(f.Output))
 	}
 	return b.String()
+}
+
+// maxQuoted is how much of a guest's output a message quotes, in bytes.
+const maxQuoted = 256
+
+// firstLines cuts a Go guest's stack dump off its output, and what is too long at
+// the front: what was said last is worth most.
+func firstLines(output string) string {
+	output, _, _ = strings.Cut(output, "\n\ngoroutine ")
+	if over := len(output) - maxQuoted; over > 0 {
+		output = "… " + strings.ToValidUTF8(output[over:], "")
+	}
+	return output
 }
 
 // trapText splits what wazero says of a trap: what happened in one line, and the

@@ -199,7 +199,7 @@ func TestTail(t *testing.T) {
 		_, _ = e.log.Write([]byte(piece))
 	}
 	e.Log(1, "three")
-	if got := e.log.String(); got != "one\ntwopanic: x\nthree" {
+	if got := e.log.String(); got != "one\ntwo\npanic: x\nthree" {
 		t.Errorf("got %q", got)
 	}
 	_, _ = e.log.Write(make([]byte, 1<<20))
