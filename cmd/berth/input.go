@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -46,20 +47,20 @@ func (o *inputOptions) check() error {
 }
 
 // load reads the input into a simulation and returns what may not be meant.
-func (o *inputOptions) load(c *sim.Config, seed int64) ([]input.Warning, error) {
+func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]input.Warning, error) {
 	if o.trace != "" {
-		t, err := input.LoadTrace(o.trace, o.nodes, o.pods, input.TraceOptions{
+		t, err := input.LoadTrace(ctx, o.trace, o.nodes, o.pods, input.TraceOptions{
 			Seed: seed, Inflate: o.inflate, Shuffle: o.shuffle, Departures: o.departures,
 		})
-		if err != nil {
+		if err := stopped(ctx, err); err != nil {
 			return nil, unreadable(unreadable(err, "nodes", o.nodes), "pods", o.pods)
 		}
 		c.Nodes, c.Arrivals = t.Nodes, t.Arrivals
 		c.Assembly.Rank = func(node string) uint64 { return t.NodeRank[node] }
 		return nil, nil
 	}
-	objects, err := input.LoadCluster(o.cluster)
-	if err != nil {
+	objects, err := input.LoadCluster(ctx, o.cluster)
+	if err := stopped(ctx, err); err != nil {
 		return nil, err
 	}
 	c.Nodes = objects.Nodes
@@ -69,12 +70,30 @@ func (o *inputOptions) load(c *sim.Config, seed int64) ([]input.Warning, error) 
 		}
 		return ""
 	}
+	var repel int
+	doubts := objects.Warnings
 	for _, pod := range objects.Pods {
-		if pod.Spec.NodeName != "" {
-			c.Bound = append(c.Bound, pod)
-		} else {
+		if pod.Spec.NodeName == "" {
 			c.Arrivals = append(c.Arrivals, input.Arrival{Pod: pod})
+			continue
+		}
+		c.Bound = append(c.Bound, pod)
+		if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
+			if repel++; repel == 1 {
+				source, _ := objects.Source(pod)
+				doubts = append(doubts, input.Warning{Source: source, Path: "spec.affinity.podAntiAffinity",
+					Detail: "pods on nodes that keep others away, as this one, are not heeded: InterPodAffinity is not built yet"})
+			}
 		}
 	}
-	return objects.Warnings, nil
+	return doubts, nil
+}
+
+// stopped makes a failure of an error that comes from the end of the context:
+// nothing is wrong with the input.
+func stopped(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return &failure{fmt.Errorf("stopped while reading the input: %w", context.Cause(ctx))}
+	}
+	return err
 }

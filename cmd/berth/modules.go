@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -26,32 +27,34 @@ type moduleOptions struct {
 
 func (o *moduleOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.plugins, "plugin", nil,
-		"add a plugin module to every profile: `PATH.wasm[?weight=2&config=FILE&namespaces=a,b]`; repeatable")
-	f.StringVar(&o.cache, "module-cache", defaultCache(), "`DIR` that keeps compiled modules; empty for memory only")
+		"add a plugin `MODULE` to every profile: PATH.wasm, or PATH.wasm?weight=2&config=FILE&namespaces=a,b; repeatable")
+	f.StringVar(&o.cache, "module-cache", "", "`DIR` that keeps compiled modules, or none; berth/modules in the user's cache folder if not given")
 	f.BoolVar(&o.verify, "verify-columns", false, "check after every call, not after some, that a module left the snapshot alone")
 }
 
-// defaultCache is in the user's cache folder, if there is one.
-func defaultCache() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "berth", "modules")
-}
+// noCache as the folder keeps compiled modules in memory only.
+const noCache = "none"
 
 // open makes the place for modules.
 func (o *moduleOptions) open() (*assembly.Modules, error) {
 	c := assembly.ModulesConfig{CacheDir: o.cache, VerifyEvery: verifySample}
-	if o.verify {
-		c.VerifyEvery = 1
-	}
-	if o.cache != "" {
+	switch o.cache {
+	case noCache:
+		c.CacheDir = ""
+	case "":
+		// Where there is no home that can be written, modules are compiled each time.
+		if dir, err := os.UserCacheDir(); err == nil {
+			c.CacheDir, c.CacheOptional = filepath.Join(dir, "berth", "modules"), true
+		}
+	default:
 		if err := os.MkdirAll(o.cache, 0o700); err != nil {
 			return nil, fmt.Errorf("--module-cache: %w (name a folder that can be made, or none)", err)
 		}
 	}
-	return assembly.NewModules(c)
+	if o.verify {
+		c.VerifyEvery = 1
+	}
+	return assembly.NewModules(c), nil
 }
 
 // enable loads the modules of --plugin and adds them to all profiles.
@@ -59,7 +62,7 @@ func (o *moduleOptions) enable(modules *assembly.Modules, scheduler *config.Sche
 	var errs []error
 	for _, text := range o.plugins {
 		if err := enable(modules, scheduler, text); err != nil {
-			errs = append(errs, fmt.Errorf("--plugin: %w", err))
+			errs = append(errs, errors.New("--plugin: "+strings.ReplaceAll(err.Error(), "\n", "\n--plugin: ")))
 		}
 	}
 	return errors.Join(errs...)

@@ -76,10 +76,11 @@ func (p *printer) plugins(plugins []sim.PluginUsage) {
 	if len(plugins) == 0 {
 		return
 	}
-	total := 0.0
+	total, faults := 0.0, false
 	profiles := make(map[string]bool)
 	for _, u := range plugins {
 		total += u.Seconds
+		faults = faults || u.Faults != 0
 		profiles[u.Profile] = true
 	}
 	sorted := slices.Clone(plugins)
@@ -88,12 +89,18 @@ func (p *printer) plugins(plugins []sim.PluginUsage) {
 		{head: "PLUGIN"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true},
 		{head: "TIME", numbers: true}, {head: "SHARE", numbers: true},
 	}
+	if faults { // of guests; most of the time there is none
+		columns = slices.Insert(columns, 3, column{head: "FAULTS", numbers: true})
+	}
 	if len(profiles) > 1 {
 		columns = slices.Insert(columns, 0, column{head: "PROFILE", least: 10})
 	}
 	rows := make([]table.Row, 0, len(sorted))
 	for _, u := range sorted {
 		row := table.Row{u.Name, u.Calls, u.Rows, seconds(u.Seconds), percent(u.Seconds, total)}
+		if faults {
+			row = slices.Insert(row, 3, any(u.Faults))
+		}
 		if len(profiles) > 1 {
 			row = slices.Insert(row, 0, any(u.Profile))
 		}

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,9 +15,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/berth-scheduler/berth/runtime/module"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the expected output of scripts instead of comparing with it")
@@ -24,28 +31,77 @@ func TestMain(m *testing.M) {
 
 // TestScript runs testdata/script/*.txtar, whose commands besides testscript's
 // own are those below. $DEMO is the demo's folder, $CLUSTER that of a small cluster.
+// Scripts named modules_… have modules in $MODULES, see compile.
 //
 //	berth ARG …          run berth in a process of its own
 //	status N berth …     the same, with the exit status N
 //	normalise FILE       write what was printed to FILE, without wall-clock times
+//	                     and digests of modules
 //	placements FILE      write the placements of JSON that was printed to FILE
+//	expand FILE          put the values of $VARIABLES into FILE
 func TestScript(t *testing.T) {
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
+	modules, cache := sync.OnceValues(func() (map[string]string, error) { return compile(t) }), t.TempDir()
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *rewrite,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DEMO", filepath.Join(here, "demo"))
 			env.Setenv("CLUSTER", filepath.Join(here, "testdata", "cluster"))
-			return nil
+			env.Setenv("XDG_CACHE_HOME", cache) // compiled modules are shared by all scripts
+			script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+			if !strings.HasPrefix(script, "modules_") {
+				return nil
+			}
+			if testing.Short() || race && script != "modules_faults" {
+				env.T().Skip("runs the Go toolchain, and starts berth often")
+			}
+			vars, err := modules()
+			for name, value := range vars {
+				env.Setenv(name, value)
+			}
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"status": status, "normalise": normalise, "placements": placements,
+			"status": status, "normalise": normalise, "placements": placements, "expand": expand,
 		},
 	})
+}
+
+// compile builds the modules that scripts use, once, and returns their folder and
+// the digest of one as variables. Besides two examples they are unruly, which breaks
+// rules (see testdata/guest), and some that cannot be used.
+func compile(t *testing.T) (map[string]string, error) {
+	dir := t.TempDir()
+	for name, source := range map[string]string{
+		"tenant-pool": "../../wasm-examples/tenantpool/guest", "zone-cost": "../../wasm-examples/zonecost/guest", "unruly": "testdata/guest",
+	} {
+		var stderr bytes.Buffer
+		if code := run(context.Background(), []string{"plugin", "build", source, "-o", filepath.Join(dir, name+".wasm")}, io.Discard, &stderr); code != exitOK {
+			return nil, fmt.Errorf("build %s: %s", source, stderr.String())
+		}
+	}
+	good, err := os.ReadFile(filepath.Join(dir, "tenant-pool.wasm"))
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for name, data := range map[string][]byte{
+		"cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
+	} {
+		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".wasm"), data, 0o600))
+	}
+	return map[string]string{"MODULES": dir, "DIGEST": module.Digest(good)}, errors.Join(errs...)
+}
+
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: expand FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o644))
 }
 
 func status(ts *testscript.TestScript, neg bool, args []string) {
@@ -73,11 +129,13 @@ func normalise(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // normal takes out what the wall clock decides: times and rates, and in the table
-// of plugins the order, the share, and the widths of the columns.
+// of plugins the order, the share, and the widths of the columns; and digests of
+// modules, which depend on the toolchain.
 func normal(out string) string {
 	for pattern, with := range map[string]string{
 		`(?m)^( *"(?:seconds|podsPerSecond)": )[0-9.e+-]+`: "${1}0",
 		`in [0-9.]+ (?:s|ms|µs) \([0-9]+ pods/s\)`:         "in T (N pods/s)",
+		`sha256:[0-9a-f]{12,64}`:                           "sha256:D",
 	} {
 		out = regexp.MustCompile(pattern).ReplaceAllString(out, with)
 	}
@@ -88,9 +146,13 @@ func normal(out string) string {
 		}
 		n := slices.Index(lines[first:], "")
 		table := lines[first : first+n]
+		keep := 3
+		if strings.Contains(line, " FAULTS ") {
+			keep = 4
+		}
 		for i, row := range table {
 			f := strings.Fields(row)
-			table[i] = strings.Join(f[:3], " ")
+			table[i] = strings.Join(f[:keep], " ")
 		}
 		slices.Sort(table[1:])
 	}

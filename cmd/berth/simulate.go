@@ -79,6 +79,9 @@ The exit status is 0, or 1 if the simulation was interrupted or, with
 	return cmd
 }
 
+// maxWorkers is more than there are blocks of nodes in any cluster.
+const maxWorkers = 256
+
 // noFiles refuses arguments, which are files most likely.
 func noFiles(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
@@ -93,7 +96,7 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 		return err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
-	c, err := o.simulation(modules, stderr)
+	c, err := o.simulation(ctx, modules, stderr)
 	if err != nil {
 		return err
 	}
@@ -131,7 +134,7 @@ func (o *simulateOptions) print(w io.Writer, r *sim.Result, explain types.Namesp
 }
 
 // simulation checks the flags and reads all input.
-func (o *simulateOptions) simulation(modules *assembly.Modules, stderr io.Writer) (sim.Config, error) {
+func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modules, stderr io.Writer) (sim.Config, error) {
 	var errs []error
 	fail := func(flag string, err error) {
 		errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
@@ -144,8 +147,8 @@ func (o *simulateOptions) simulation(modules *assembly.Modules, stderr io.Writer
 	if o.output != "text" && o.output != "json" {
 		fail("output", fmt.Errorf("%q is neither text nor json", o.output))
 	}
-	if o.workers < 0 {
-		fail("workers", fmt.Errorf("%d is negative; 0 stands for one a CPU", o.workers))
+	if o.workers < 0 || o.workers > maxWorkers {
+		fail("workers", fmt.Errorf("%d is not 0 to %d; 0 stands for one a CPU", o.workers, maxWorkers))
 	}
 	if o.attempts < 0 {
 		fail("attempts", fmt.Errorf("%d is negative; 0 stands for as many as can help", o.attempts))
@@ -179,7 +182,7 @@ func (o *simulateOptions) simulation(modules *assembly.Modules, stderr io.Writer
 	}
 	a.Scheduler = scheduler
 	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain}
-	doubts, err := o.input.load(&c, o.seed)
+	doubts, err := o.input.load(ctx, &c, o.seed)
 	if err != nil {
 		return sim.Config{}, err
 	}
@@ -241,7 +244,7 @@ func warn(w io.Writer, warnings []config.Warning) {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(w, "warning: kube-scheduler's default plugins that are not built yet are left out, and pods that need them stay pending: %s\n",
+		fmt.Fprintf(w, "warning: kube-scheduler's default plugins that are not built yet are left out (no pod is preempted; pods that need another one stay pending): %s\n",
 			strings.Join(missing, ", "))
 	}
 }

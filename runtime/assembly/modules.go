@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -18,6 +19,8 @@ import (
 type ModulesConfig struct {
 	// CacheDir keeps compiled modules between runs; empty keeps them in memory.
 	CacheDir string
+	// CacheOptional goes on in memory when the folder cannot be used.
+	CacheOptional bool
 	// VerifyEvery is after how many calls of a guest its columns are checked: 1
 	// for every call, 0 for never.
 	VerifyEvery int
@@ -38,12 +41,30 @@ type Module struct {
 }
 
 // NewModules returns a place for modules; Close frees it.
-func NewModules(c ModulesConfig) (*Modules, error) {
-	runtime, err := wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: c.CacheDir})
-	if err != nil {
-		return nil, err
+func NewModules(c ModulesConfig) *Modules {
+	return &Modules{config: c, compiled: make(map[string]*wasm.Module)}
+}
+
+// start makes the runtime when the first module needs it: who uses no modules
+// gets no folder.
+func (m *Modules) start() error {
+	if m.runtime != nil {
+		return nil
 	}
-	return &Modules{config: c, runtime: runtime, compiled: make(map[string]*wasm.Module)}, nil
+	dir := m.config.CacheDir
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil && m.config.CacheOptional {
+			dir = ""
+		} else if err != nil {
+			return fmt.Errorf("cache of compiled modules: %w: name a folder that can be made, or none", err)
+		}
+	}
+	var err error
+	m.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir})
+	if err != nil && m.config.CacheOptional && dir != "" {
+		m.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{})
+	}
+	return err
 }
 
 // Catalog returns Catalog, extended by modules that args name.
@@ -123,7 +144,10 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, log *sl
 	loaded := named.Loaded
 	compiled, ok := m.compiled[loaded.Digest]
 	if !ok {
-		var err error
+		err := m.start()
+		if err != nil {
+			return nil, err
+		}
 		if compiled, err = m.runtime.Load(ctx, loaded.Bytes); err != nil {
 			return nil, fmt.Errorf("%s: %w", loaded.Path, err)
 		}
@@ -152,5 +176,8 @@ func (m *Modules) Close(ctx context.Context) error {
 	for _, c := range m.compiled {
 		errs = append(errs, c.Close(ctx))
 	}
-	return errors.Join(append(errs, m.runtime.Close(ctx))...)
+	if m.runtime != nil {
+		errs = append(errs, m.runtime.Close(ctx))
+	}
+	return errors.Join(errs...)
 }

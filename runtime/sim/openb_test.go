@@ -115,7 +115,7 @@ func writeCSV(t testing.TB, name string, rows [][]string) string {
 // run simulates the trace.
 func (tr *trace) run(t testing.TB, o input.TraceOptions, edit func(c *sim.Config)) *sim.Result {
 	t.Helper()
-	loaded, err := input.LoadTrace("openb", tr.nodesFile, tr.podsFile, o)
+	loaded, err := input.LoadTrace(t.Context(), "openb", tr.nodesFile, tr.podsFile, o)
 	if err != nil {
 		t.Fatal(err)
 	}

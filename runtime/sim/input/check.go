@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -113,37 +111,6 @@ func (c *checker) labelValue(path, value string) {
 	if len(validation.IsValidLabelValue(value)) > 0 {
 		c.bad(path, fmt.Sprintf("%q is not a valid label value", value), "use letters, digits, '-', '_' and '.', at most 63, letters or digits at both ends")
 	}
-}
-
-// quantities refuses negative ones, names that are none, and parts of what can
-// only be counted. Extended resources are those with a domain.
-func (c *checker) quantities(path string, list v1.ResourceList) {
-	var wrong []v1.ResourceName
-	for name, q := range list {
-		if q.Sign() < 0 || len(validation.IsQualifiedName(string(name))) > 0 || !divisible(name) && q.Cmp(*resource.NewQuantity(q.Value(), q.Format)) != 0 {
-			wrong = append(wrong, name)
-		}
-	}
-	slices.Sort(wrong)
-	for _, name := range wrong {
-		q, at := list[name], path+"["+string(name)+"]"
-		switch {
-		case !c.key(at, string(name)):
-		case q.Sign() < 0:
-			c.bad(at, q.String()+" is negative", "write 0 or more")
-		default:
-			c.bad(at, q.String()+" is not a whole number", "write a whole number, for "+string(name)+" cannot be divided")
-		}
-	}
-}
-
-// divisible resources may be asked for in thousandths.
-func divisible(name v1.ResourceName) bool {
-	domain, _, extended := strings.Cut(string(name), "/")
-	if extended && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io") {
-		return false
-	}
-	return name != v1.ResourcePods
 }
 
 // selector checks a label selector; nil is fine.

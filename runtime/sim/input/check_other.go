@@ -39,6 +39,15 @@ func (c *checker) storageClass(s *storagev1.StorageClass) {
 	}
 }
 
+func (c *checker) storageCapacity(s *storagev1.CSIStorageCapacity) {
+	if q := s.Capacity; q != nil && tooLarge(v1.ResourceStorage, *q) {
+		c.tooLarge("capacity", v1.ResourceStorage)
+	}
+	if q := s.MaximumVolumeSize; q != nil && tooLarge(v1.ResourceStorage, *q) {
+		c.tooLarge("maximumVolumeSize", v1.ResourceStorage)
+	}
+}
+
 func (c *checker) volume(p *v1.PersistentVolume) {
 	c.quantities("spec.capacity", p.Spec.Capacity)
 	if a := p.Spec.NodeAffinity; a != nil && a.Required != nil {

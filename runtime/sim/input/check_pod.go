@@ -11,7 +11,7 @@ import (
 func (c *checker) pod(p *v1.Pod) {
 	s := &p.Spec
 	c.oneOf("spec.restartPolicy", string(s.RestartPolicy), "Always", "OnFailure", "Never")
-	c.oneOf("status.phase", string(p.Status.Phase), "Pending", "Running", "Unknown")
+	c.oneOf("status.phase", string(p.Status.Phase), "Pending", "Running", "Succeeded", "Failed", "Unknown")
 	if s.PreemptionPolicy != nil {
 		c.oneOf("spec.preemptionPolicy", string(*s.PreemptionPolicy), "PreemptLowerPriority", "Never")
 	}
@@ -41,6 +41,7 @@ func (c *checker) pod(p *v1.Pod) {
 	for i, gate := range s.SchedulingGates {
 		c.key(fmt.Sprintf("spec.schedulingGates[%d].name", i), gate.Name)
 	}
+	c.sums(p)
 }
 
 // containers checks names only where they are written: a file for a simulation
@@ -88,7 +89,7 @@ func (c *checker) resources(path string, r *v1.ResourceRequirements) {
 	c.quantities(path+".limits", r.Limits)
 	var wrong []v1.ResourceName
 	for name, limit := range r.Limits {
-		if request, ok := r.Requests[name]; ok && request.Cmp(limit) > 0 {
+		if request, ok := r.Requests[name]; ok && !endless(request) && !endless(limit) && request.Cmp(limit) > 0 {
 			wrong = append(wrong, name)
 		}
 	}

@@ -1,6 +1,8 @@
 package input
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -28,14 +30,19 @@ type Warning struct {
 	Path, Detail string
 }
 
-// String is FILE:LINE: PATH: DETAIL.
-func (w Warning) String() string { return w.Source.String() + ": " + w.Path + ": " + w.Detail }
+// String is FILE:LINE: PATH: DETAIL, without PATH if it is empty.
+func (w Warning) String() string {
+	if w.Path == "" {
+		return w.Source.String() + ": " + w.Detail
+	}
+	return w.Source.String() + ": " + w.Path + ": " + w.Detail
+}
 
 // Objects are the objects of cluster files, defaulted and checked, in the order
 // in which they are written.
 type Objects struct {
 	Nodes                  []*v1.Node
-	Pods                   []*v1.Pod // those that have not ended
+	Pods                   []*v1.Pod // those that have not ended and can be scheduled
 	Namespaces             []*v1.Namespace
 	PriorityClasses        []*schedulingv1.PriorityClass // the two built-in ones only if written
 	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
@@ -53,7 +60,11 @@ type Objects struct {
 	// Ended counts the pods of phase Succeeded or Failed. They are left out, as
 	// kube-scheduler's informer leaves them out.
 	Ended int
-	// Warnings are in the order of the objects.
+	// Deleting counts the pods that are being deleted and have no node. They are
+	// left out, for kube-scheduler never schedules them.
+	Deleting int
+	// Warnings are those of all files together, then those of single objects in
+	// their order.
 	Warnings []Warning
 
 	sources map[metav1.Object]Source
@@ -68,20 +79,28 @@ func (o *Objects) Source(obj metav1.Object) (s Source, ok bool) {
 // LoadCluster reads the objects of files and directories. A directory stands for
 // the *.yaml, *.yml and *.json files below it in lexical order. A file holds
 // YAML documents or JSON values; a v1 List or a typed list, as NodeList, stands
-// for its items.
+// for its items. Hidden files and folders of a directory are passed over.
 //
 // Decoding is strict, and objects get what an API server, its admission and the
-// kubelet would give them as far as scheduling depends on it: see prepare.
+// kubelet would give them as far as scheduling depends on it: see prepare. Fields
+// under status that are not known, as those of newer clusters, are warnings.
 //
 // # Errors
 //
-// All mistakes of a run are in one *Errors.
-func LoadCluster(paths []string) (*Objects, error) {
+// All mistakes of a run are in one *Errors; files without any object are one.
+// Soon after the context has ended, the error is its cause.
+func LoadCluster(ctx context.Context, paths []string) (*Objects, error) {
+	if len(paths) == 0 {
+		return nil, errors.New("no files are named (name Kubernetes YAML or JSON files, or folders of them)")
+	}
 	var g gatherer
-	files := readFiles(paths, &g)
-	objs, err := decodeFiles(files, &g)
+	files := readFiles(ctx, paths, &g)
+	objs, err := decodeFiles(ctx, files, &g)
 	if err != nil {
 		return nil, err
+	}
+	if len(objs) == 0 && g.err() == nil {
+		g.add(nothing(paths))
 	}
 	o := assemble(objs, &g)
 	if err := g.err(); err != nil {
@@ -90,10 +109,23 @@ func LoadCluster(paths []string) (*Objects, error) {
 	return o, nil
 }
 
+// nothing is the error of files without an object.
+func nothing(paths []string) *Error {
+	e := &Error{
+		File: paths[0], Detail: "there is no Kubernetes object in it",
+		Fix: "name files with nodes and pods, such as what kubectl get nodes,pods -A -o yaml writes",
+	}
+	if len(paths) > 1 {
+		e.Detail += ", nor in the others"
+	}
+	return e
+}
+
 // assemble does what needs all objects: twins, priorities, default classes.
 func assemble(objs []object, g *gatherer) *Objects {
 	o := &Objects{sources: make(map[metav1.Object]Source, len(objs))}
-	objs = o.dropEnded(objs)
+	objs = o.leaveOut(objs)
+	o.passOver(objs)
 	unique(objs, g)
 	classes := newPriorities(objs, g)
 	storage := defaultStorageClass(objs)
@@ -113,6 +145,9 @@ func assemble(objs []object, g *gatherer) *Objects {
 			}
 		}
 		o.keep(obj)
+	}
+	if len(objs) > 0 && len(o.Nodes)+len(o.Pods)+o.Ended+o.Deleting == 0 {
+		o.warn(objs[0], "", "there is neither a node nor a pod in the files, so there is nothing to simulate")
 	}
 	return o
 }
@@ -136,22 +171,6 @@ func (o *Objects) warn(obj object, path, detail string) {
 		line = obj.place.lineOf(nil, path)
 	}
 	o.Warnings = append(o.Warnings, Warning{Source{obj.place.chunk.file, line}, path, detail})
-}
-
-func (o *Objects) dropEnded(objs []object) []object {
-	kept := objs[:0]
-	for _, obj := range objs {
-		if p, ok := obj.Object.(*v1.Pod); ok && ended(p) {
-			o.Ended++
-			continue
-		}
-		kept = append(kept, obj)
-	}
-	return kept
-}
-
-func ended(p *v1.Pod) bool {
-	return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
 }
 
 // unique refuses a second object of the same kind, namespace and name.

@@ -1,6 +1,8 @@
 package input
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -15,8 +17,9 @@ import (
 // object is a decoded object and where it came from.
 type object struct {
 	runtime.Object
-	meta  *metav1.ObjectMeta
-	place place
+	meta    *metav1.ObjectMeta
+	place   place
+	unknown []string // paths under status that its type does not have
 }
 
 // decoder turns chunks into objects. It has no state; goroutines share it.
@@ -48,17 +51,18 @@ func (r *result) fail(p place, n *yaml.Node, path, detail, fix string) {
 	r.errs = append(r.errs, &Error{File: p.chunk.file, Line: line, Path: path, Detail: detail, Fix: fix})
 }
 
-// chunk decodes one document or list item.
-func (d *decoder) chunk(c *chunk) result {
+// chunk decodes one document or list item. When the context ends, it gives
+// anything.
+func (d *decoder) chunk(ctx context.Context, c *chunk) result {
 	if c.json {
-		if r := d.jsonStream(c); !r.broken || strings.HasSuffix(c.file, ".json") {
+		if r := d.jsonStream(ctx, c); !r.broken || strings.HasSuffix(c.file, ".json") {
 			return r
 		}
 	}
-	return d.yaml(c)
+	return d.yaml(ctx, c)
 }
 
-func (d *decoder) yaml(c *chunk) (r result) {
+func (d *decoder) yaml(ctx context.Context, c *chunk) (r result) {
 	at := place{chunk: c}
 	root, err := parseYAML(c.text)
 	if err != nil {
@@ -78,20 +82,20 @@ func (d *decoder) yaml(c *chunk) (r result) {
 		d.node(at, top.Content[0], c.list, &r)
 		return r
 	}
-	d.document(at, top, &r)
+	d.document(ctx, at, top, &r)
 	return r
 }
 
 // document decodes a document of one object or one list.
-func (d *decoder) document(at place, top *yaml.Node, r *result) {
+func (d *decoder) document(ctx context.Context, at place, top *yaml.Node, r *result) {
 	kind := scalarAt(top, "kind")
 	items := child(top, "items")
-	if !strings.HasSuffix(kind, "List") || items == nil {
+	if !strings.HasSuffix(kind, "List") || items == nil && !listKind(kind) {
 		d.node(at, top, header{}, r)
 		return
 	}
 	list, ok := d.header(at, top, r)
-	if !ok {
+	if !ok || items == nil {
 		return
 	}
 	if items.Kind == yaml.AliasNode {
@@ -100,12 +104,15 @@ func (d *decoder) document(at place, top *yaml.Node, r *result) {
 	switch {
 	case items.Kind == yaml.SequenceNode:
 		for i, item := range items.Content {
+			if ctx.Err() != nil {
+				return
+			}
 			p := at
 			p.steps = []string{"items", strconv.Itoa(i)}
 			d.node(p, item, list, r)
 		}
 	case items.ShortTag() != "!!null":
-		r.fail(at, items, "items", "it is no list", "write the objects below it, each after a dash")
+		r.fail(at, items, "items", "must be a list", "write the objects below it, each after a dash")
 	}
 }
 
@@ -179,12 +186,15 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 		r.errs = append(r.errs, bad)
 		return
 	}
-	if err != nil {
-		r.errs = append(r.errs, d.explain(at, n, *gvk, err)...)
-		return
+	unknown, only := unknownStatus(err)
+	if err != nil && !(only && len(unknown) < maxStrict && !bytes.Contains(text, []byte(`"status.`))) {
+		if errs := d.explain(at, n, *gvk, err, only); len(errs) > 0 {
+			r.errs = append(r.errs, errs...)
+			return
+		}
 	}
 	obj.GetObjectKind().SetGroupVersionKind(*gvk)
-	o := object{Object: obj, meta: metaOf(obj), place: at}
+	o := object{Object: obj, meta: metaOf(obj), place: at, unknown: unknown}
 	r.errs = append(r.errs, prepare(o, n)...)
 	r.objects = append(r.objects, o)
 }
@@ -192,8 +202,9 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 func (r *result) last() *Error { return r.errs[len(r.errs)-1] }
 
 // explain finds every place of the tree that the type does not take. Where it
-// finds none, it passes on what the decoder said, at the object's first line.
-func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, err error) []*Error {
+// finds none, it passes on what the decoder said, at the object's first line,
+// unless that was only of unknown fields under status.
+func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, err error, onlyStatus bool) []*Error {
 	if n == nil {
 		n = at.node()
 	}
@@ -209,7 +220,7 @@ func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, e
 			out = append(out, &Error{File: at.chunk.file, Line: at.line(m.node), Path: m.path, Detail: m.detail, Fix: m.fix})
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 0 && !(onlyStatus && n != nil) {
 		out = []*Error{{File: at.chunk.file, Line: at.first, Detail: cutError(err), Fix: "mend the object"}}
 	}
 	return out

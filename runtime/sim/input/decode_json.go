@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,12 +14,12 @@ import (
 
 // jsonStream decodes the JSON values of a chunk, one after the other; the items
 // of a list one by one, so that a large dump needs no second tree.
-func (d *decoder) jsonStream(c *chunk) (r result) {
+func (d *decoder) jsonStream(ctx context.Context, c *chunk) (r result) {
 	pos := 0
 	for {
 		rest := bytes.TrimLeft(c.text[pos:], " \t\r\n")
 		pos = len(c.text) - len(rest)
-		if len(rest) == 0 {
+		if len(rest) == 0 || ctx.Err() != nil {
 			return r
 		}
 		dec := json.NewDecoder(bytes.NewReader(rest))
@@ -27,7 +28,7 @@ func (d *decoder) jsonStream(c *chunk) (r result) {
 			return jsonSyntax(c, pos, dec, err)
 		}
 		one := chunk{file: c.file, line: c.line + bytes.Count(c.text[:pos], []byte("\n")), text: rest[:len(raw)], json: true}
-		d.jsonValue(&one, &r)
+		d.jsonValue(ctx, &one, &r)
 		pos += int(dec.InputOffset())
 	}
 }
@@ -51,15 +52,15 @@ func jsonSyntax(c *chunk, pos int, dec *json.Decoder, err error) result {
 }
 
 // jsonValue decodes one JSON value: an object, or a list and its items.
-func (d *decoder) jsonValue(c *chunk, r *result) {
+func (d *decoder) jsonValue(ctx context.Context, c *chunk, r *result) {
 	at := place{chunk: c, first: c.line}
 	if len(c.text) == 0 || c.text[0] != '{' {
 		r.fail(at, nil, "", "a document must be an object", "write apiVersion, kind and metadata")
 		return
 	}
-	fields, items, twice, found := jsonList(c)
-	kind := fields["kind"]
-	if !found || !strings.HasSuffix(kind, "List") {
+	fields, items, twice := jsonList(ctx, c)
+	kind, given := fields["kind"], fields["items"]
+	if !strings.HasSuffix(kind, "List") || given == "" && !listKind(kind) {
 		d.object(at, c.text, nil, header{}, r)
 		return
 	}
@@ -75,8 +76,15 @@ func (d *decoder) jsonValue(c *chunk, r *result) {
 		r.fail(at, nil, twice, "the list has this field twice", "keep one of them")
 		return
 	}
+	if given != "" && given != "null" && given != "[" {
+		r.errs = append(r.errs, at.at(nil, "items", "must be a list", "write the objects between [ and ]"))
+		return
+	}
 	list := listHeader(fields["apiVersion"], kind)
 	for i := range items {
+		if ctx.Err() != nil {
+			return
+		}
 		item := &items[i]
 		if len(item.text) == 0 || item.text[0] != '{' {
 			r.fail(place{chunk: item}, nil, fmt.Sprintf("items[%d]", i), "an item of a list must be an object", "write apiVersion, kind and metadata")
@@ -86,40 +94,44 @@ func (d *decoder) jsonValue(c *chunk, r *result) {
 	}
 }
 
-// jsonList takes the fields of an object, which is valid JSON, and its items.
-// Fields that are no text are "". twice is a field that occurs again, and found
-// says whether there are items.
-func jsonList(c *chunk) (fields map[string]string, items []chunk, twice string, found bool) {
-	fields = map[string]string{}
-	if !bytes.Contains(c.text, []byte(`"items"`)) || !bytes.Contains(c.text, []byte(`List"`)) {
-		return fields, nil, twice, false
+// jsonList takes the fields of an object, which is valid JSON, and its items; no
+// fields if it cannot be a list. Fields that are no text are "", but those of
+// items begin as its value does: "[", "null" or else. twice is a field that
+// occurs again.
+func jsonList(ctx context.Context, c *chunk) (fields map[string]string, items []chunk, twice string) {
+	if !bytes.Contains(c.text, []byte(`List"`)) {
+		return nil, nil, ""
 	}
+	fields = map[string]string{}
 	dec := json.NewDecoder(bytes.NewReader(c.text))
 	_, _ = dec.Token() // the opening brace; the text was checked before
-	for dec.More() {
+	for dec.More() && ctx.Err() == nil {
 		key, err := dec.Token()
 		name, ok := key.(string)
 		if err != nil || !ok {
-			return fields, nil, twice, false
+			return nil, nil, ""
 		}
 		if _, again := fields[name]; again {
 			twice = name
 		}
 		if name == "items" && nextByte(c.text, int(dec.InputOffset())) == '[' {
-			found = true
-			items = append(items, jsonItems(c, dec)...)
-			fields[name] = ""
+			items = append(items, jsonItems(ctx, c, dec)...)
+			fields[name] = "["
 			continue
 		}
 		var raw json.RawMessage
 		if dec.Decode(&raw) != nil {
-			return fields, nil, twice, false
+			return nil, nil, ""
+		}
+		if name == "items" {
+			fields[name] = string(raw[:min(len(raw), len("null"))])
+			continue
 		}
 		var text string
 		_ = json.Unmarshal(raw, &text) // "" for what is no text
 		fields[name] = text
 	}
-	return fields, items, twice, found
+	return fields, items, twice
 }
 
 // nextByte is the first byte of the value after a key that ends at pos.
@@ -131,10 +143,10 @@ func nextByte(text []byte, pos int) byte {
 	return rest[0]
 }
 
-func jsonItems(c *chunk, dec *json.Decoder) (items []chunk) {
+func jsonItems(ctx context.Context, c *chunk, dec *json.Decoder) (items []chunk) {
 	_, _ = dec.Token() // the opening bracket
 	line, seen := c.line, 0
-	for dec.More() {
+	for dec.More() && ctx.Err() == nil {
 		var raw json.RawMessage
 		if dec.Decode(&raw) != nil {
 			return items

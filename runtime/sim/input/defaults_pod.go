@@ -62,10 +62,11 @@ func defaultPorts(ports []v1.ContainerPort, hostNetwork bool) {
 }
 
 // defaultPodRequests fills in the requests of a pod that has limits of its own:
-// of what may be overcommitted the sum over its containers, else the limit.
+// of what may be overcommitted the sum over its containers, else the limit. It
+// leaves alone a pod that will be refused because there is no adding it up.
 func defaultPodRequests(p *v1.Pod) {
 	r := p.Spec.Resources
-	if r == nil || len(r.Limits) == 0 {
+	if r == nil || len(r.Limits) == 0 || anyTooLarge(p.Spec.InitContainers) || anyTooLarge(p.Spec.Containers) {
 		return
 	}
 	requests := r.Requests
@@ -83,6 +84,17 @@ func defaultPodRequests(p *v1.Pod) {
 	fill(helper.AggregateContainerRequests(p, helper.PodResourcesOptions{}), false)
 	fill(r.Limits, true)
 	r.Requests = requests
+}
+
+func anyTooLarge(list []v1.Container) bool {
+	for i := range list {
+		for name, q := range list[i].Resources.Requests {
+			if tooLarge(name, q) || endless(q) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mergeMatchLabelKeys writes matchLabelKeys and mismatchLabelKeys out as

@@ -1,7 +1,9 @@
 package input
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,12 +12,13 @@ import (
 )
 
 // readFiles reads each path: a file as it is, whatever its ending, and of a
-// directory the *.yaml, *.yml and *.json files below it in lexical order.
-func readFiles(paths []string, g *gatherer) (out []source) {
+// directory the *.yaml, *.yml and *.json files below it in lexical order. It
+// stops when the context ends.
+func readFiles(ctx context.Context, paths []string, g *gatherer) (out []source) {
 	for _, path := range paths {
 		names := []string{path}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			names, err = listDir(path)
+			names, err = listDir(ctx, path)
 			if err != nil {
 				g.add(&Error{File: path, Detail: err.Error(), Fix: "make the directory readable"})
 				continue
@@ -25,9 +28,16 @@ func readFiles(paths []string, g *gatherer) (out []source) {
 			}
 		}
 		for _, name := range names {
-			data, err := os.ReadFile(name)
+			data, err := readFile(ctx, name)
+			if ctx.Err() != nil {
+				return out
+			}
 			if err != nil {
-				g.add(&Error{File: name, Detail: reason(err), Fix: "name a file or directory that can be read"})
+				fix := "name a file or directory that can be read"
+				if errors.As(err, new(irregular)) {
+					fix = "name a file or folder"
+				}
+				g.add(&Error{File: name, Detail: reason(err), Fix: fix})
 				continue
 			}
 			out = append(out, source{name, data})
@@ -36,12 +46,22 @@ func readFiles(paths []string, g *gatherer) (out []source) {
 	return out
 }
 
-// listDir does not follow links to directories, so that it always ends; links
-// to files are read.
-func listDir(dir string) (names []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// listDir does not follow links to directories below its own, so that it always
+// ends; links to files are read. Hidden files and folders are an editor's or a tool's.
+func listDir(ctx context.Context, dir string) (names []string, err error) {
+	root := dir + string(filepath.Separator) // follows dir itself if it is a link
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if path != root && strings.HasPrefix(d.Name(), ".") {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		if !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path))) {
 			return nil
@@ -53,6 +73,58 @@ func listDir(dir string) (names []string, err error) {
 		return nil
 	})
 	return names, err
+}
+
+// irregular is what is no file, nor a folder: opening or reading it may block
+// for ever.
+type irregular fs.FileMode
+
+func (m irregular) Error() string {
+	what := "no regular file"
+	switch mode := fs.FileMode(m); {
+	case mode.IsDir():
+		what = "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	case mode&fs.ModeDevice != 0:
+		what = "a device"
+	}
+	return "it is " + what + ", not a file"
+}
+
+// readStep is how much is read between two looks at the context.
+const readStep = 4 << 20
+
+// readFile reads a regular file, until the context ends. Errors of the file are
+// *fs.PathError.
+func readFile(ctx context.Context, name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: irregular(info.Mode())}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()       // it was only read
+	data := make([]byte, 0, info.Size()+1) // and the end, so that nothing grows
+	for ctx.Err() == nil {
+		data = slices.Grow(data, 1)
+		n, err := f.Read(data[len(data):min(cap(data), len(data)+readStep)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, context.Cause(ctx)
 }
 
 // reason is the error without the path, which the message already has.

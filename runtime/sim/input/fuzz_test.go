@@ -1,6 +1,7 @@
 package input
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	helper "k8s.io/component-helpers/resource"
 )
 
 // seeds adds every file of the golden cases whose name ends so.
@@ -36,7 +38,7 @@ func seeds(f *testing.F, endings ...string) {
 
 func loadBytes(name string, data []byte) (*Objects, error) {
 	var g gatherer
-	objs, err := decodeFiles([]source{{name, data}}, &g)
+	objs, err := decodeFiles(context.Background(), []source{{name, data}}, &g)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func FuzzCluster(f *testing.F) {
 			seen[key] = true
 		}
 		for _, n := range o.Nodes {
-			noNegative(t, n.Name, n.Status.Allocatable)
+			inRange(t, n.Name, n.Status.Allocatable)
 		}
 		for _, p := range o.Pods {
 			checkPod(t, p)
@@ -107,7 +109,7 @@ func loadUncut(t *testing.T, data []byte) []string {
 	var g gatherer
 	var objs []object
 	for _, c := range splitFile(source{"f.yaml", data}) {
-		r := d.chunk(&c)
+		r := d.chunk(t.Context(), &c)
 		g.add(r.errs...)
 		objs = append(objs, r.objects...)
 	}
@@ -135,11 +137,12 @@ func checkPod(t *testing.T, p *v1.Pod) {
 	if p.Namespace == "" || s.SchedulerName == "" || s.Priority == nil || s.PreemptionPolicy == nil || len(s.Containers) == 0 {
 		t.Fatalf("pod %s is not defaulted: %+v", p.Name, s)
 	}
-	if len(validation.IsDNS1123Subdomain(p.Name)) > 0 || ended(p) {
+	if len(validation.IsDNS1123Subdomain(p.Name)) > 0 || ended(p) || deleting(p) {
 		t.Fatalf("pod %q in phase %s is accepted", p.Name, p.Status.Phase)
 	}
+	inRange(t, p.Name, helper.PodRequests(p, helper.PodResourcesOptions{UseStatusResources: true}))
 	for _, c := range s.Containers {
-		noNegative(t, p.Name, c.Resources.Requests)
+		inRange(t, p.Name, c.Resources.Requests)
 		for name := range c.Resources.Limits {
 			if _, ok := c.Resources.Requests[name]; !ok {
 				t.Fatalf("pod %s has a limit of %s and no request", p.Name, name)
@@ -148,10 +151,13 @@ func checkPod(t *testing.T, p *v1.Pod) {
 	}
 }
 
-func noNegative(t *testing.T, name string, list v1.ResourceList) {
+func inRange(t *testing.T, name string, list v1.ResourceList) {
 	for r, q := range list {
 		if q.Sign() < 0 {
 			t.Fatalf("%s has %s of %s", name, q.String(), r)
+		}
+		if r == v1.ResourceCPU && q.MilliValue() > maxAmount || q.Value() > maxAmount {
+			t.Fatalf("%s has %s of %s, more than is taken", name, q.String(), r)
 		}
 	}
 }
@@ -162,7 +168,7 @@ func FuzzTraceNodes(f *testing.F) {
 	seeds(f, "nodes.csv")
 	f.Add([]byte(someNodes))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		trace, err := buildTrace(source{"n.csv", data}, source{"p.csv", []byte(somePods)}, TraceOptions{Shuffle: true})
+		trace, err := buildTrace(t.Context(), source{"n.csv", data}, source{"p.csv", []byte(somePods)}, TraceOptions{Shuffle: true})
 		if err != nil {
 			return
 		}
@@ -191,7 +197,7 @@ func FuzzTracePods(f *testing.F) {
 	seeds(f, "pods.csv")
 	f.Add([]byte(somePods))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		trace, err := buildTrace(source{"n.csv", []byte(someNodes)}, source{"p.csv", data},
+		trace, err := buildTrace(t.Context(), source{"n.csv", []byte(someNodes)}, source{"p.csv", data},
 			TraceOptions{Shuffle: true, Departures: true, Inflate: 1.2})
 		if err != nil {
 			return

@@ -62,14 +62,14 @@ func run(t *testing.T, comment string) string {
 			paths = strings.Fields(words)
 		}
 		if words, ok := strings.CutPrefix(line, "trace:"); ok {
-			trace, err := LoadTrace("openb", "nodes.csv", "pods.csv", traceOptions(t, words))
+			trace, err := LoadTrace(t.Context(), "openb", "nodes.csv", "pods.csv", traceOptions(t, words))
 			if err != nil {
 				return err.Error() + "\n"
 			}
 			return dumpTrace(t, trace)
 		}
 	}
-	o, err := LoadCluster(paths)
+	o, err := LoadCluster(t.Context(), paths)
 	if err != nil {
 		return err.Error() + "\n"
 	}
@@ -137,6 +137,9 @@ func dump(t *testing.T, o *Objects) string {
 		fmt.Fprintf(&b, "# %s\n%s", src, toYAML(t, obj))
 	}
 	fmt.Fprintf(&b, "# ended: %d\n", o.Ended)
+	if o.Deleting > 0 {
+		fmt.Fprintf(&b, "# deleting: %d\n", o.Deleting)
+	}
 	for _, w := range o.Warnings {
 		fmt.Fprintf(&b, "# warning: %s\n", w)
 	}

@@ -63,6 +63,12 @@ func kindError(gvk schema.GroupVersionKind) *Error {
 	}
 }
 
+// listKind says whether a kind is List, or a list of a kind that is understood.
+func listKind(kind string) bool {
+	item, ok := strings.CutSuffix(kind, "List")
+	return ok && (item == "" || slices.ContainsFunc(understood(), func(known schema.GroupVersionKind) bool { return known.Kind == item }))
+}
+
 // newScheme knows the types of the groups that understood names.
 func newScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()

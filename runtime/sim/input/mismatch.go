@@ -21,7 +21,7 @@ type mismatch struct {
 }
 
 // mismatches walks a tree along the type of obj and returns every field the
-// type does not have and every value it does not take. The decoder stops at the
+// type does not have, except under status, and every value it does not take. The decoder stops at the
 // first, and for quantities does not say where; so this runs after it failed.
 func mismatches(n *yaml.Node, obj any) []mismatch {
 	w := walker{}
@@ -60,6 +60,9 @@ func (w *walker) walk(n *yaml.Node, t reflect.Type, path string, depth int) {
 		fields := jsonFields(t)
 		w.pairs(n, func(key, value *yaml.Node) {
 			ft, ok := fields[key.Value]
+			if !ok && inStatus(path) {
+				return
+			}
 			if !ok {
 				w.add(key, join(path, key.Value), "no such field", unknownFix(key.Value, fields))
 				return

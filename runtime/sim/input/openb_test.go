@@ -41,7 +41,7 @@ func openbDir(t testing.TB) string {
 func loadOpenB(t testing.TB, o TraceOptions) *Trace {
 	t.Helper()
 	dir := openbDir(t)
-	trace, err := LoadTrace("openb", filepath.Join(dir, "openb_node_list_gpu_node.csv"), filepath.Join(dir, "openb_pod_list_default.csv"), o)
+	trace, err := LoadTrace(t.Context(), "openb", filepath.Join(dir, "openb_node_list_gpu_node.csv"), filepath.Join(dir, "openb_pod_list_default.csv"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestOpenBTotals(t *testing.T) {
 // All files of the trace load, with departures, and in the order of time.
 func TestOpenBDepartures(t *testing.T) {
 	dir := openbDir(t)
-	trace, err := LoadTrace("openb", filepath.Join(dir, "openb_node_list_all_node.csv"), filepath.Join(dir, "openb_pod_list_cpu100.csv"),
+	trace, err := LoadTrace(t.Context(), "openb", filepath.Join(dir, "openb_node_list_all_node.csv"), filepath.Join(dir, "openb_pod_list_cpu100.csv"),
 		TraceOptions{Departures: true})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -9,20 +10,26 @@ import (
 )
 
 // decodeFiles decodes all documents, on all processors, into the order in which
-// they are written.
-func decodeFiles(files []source, g *gatherer) ([]object, error) {
+// they are written. Soon after the context has ended, the error is its cause.
+func decodeFiles(ctx context.Context, files []source, g *gatherer) ([]object, error) {
 	d, err := newDecoder()
 	if err != nil {
 		return nil, err
 	}
 	var chunks []chunk
 	for _, f := range files {
+		if ctx.Err() != nil {
+			break
+		}
 		for _, c := range splitFile(f) {
 			chunks = append(chunks, d.cut(c)...)
 		}
 	}
 	results := make([]result, len(chunks))
-	each(len(chunks), func(i int) { results[i] = d.chunk(&chunks[i]) })
+	each(ctx, len(chunks), func(i int) { results[i] = d.chunk(ctx, &chunks[i]) })
+	if err := unlessStopped(ctx, nil); err != nil {
+		return nil, err
+	}
 	var objs []object
 	for i := 0; i < len(results); i++ {
 		if whole := chunks[i].whole; whole != nil {
@@ -32,7 +39,7 @@ func decodeFiles(files []source, g *gatherer) ([]object, error) {
 				broken = broken || results[end].broken
 			}
 			if broken { // cut where it should not have been, or bad YAML: ask for the whole
-				r := d.yaml(whole)
+				r := d.yaml(ctx, whole)
 				g.add(r.errs...)
 				objs = append(objs, r.objects...)
 				i = end - 1
@@ -42,7 +49,7 @@ func decodeFiles(files []source, g *gatherer) ([]object, error) {
 		g.add(results[i].errs...)
 		objs = append(objs, results[i].objects...)
 	}
-	return objs, nil
+	return objs, unlessStopped(ctx, nil)
 }
 
 // cut gives the items of a list that can be cut, else the document itself. A
@@ -76,13 +83,13 @@ func isList(n *yaml.Node) bool {
 	return len(kind) >= len("List") && kind[len(kind)-len("List"):] == "List"
 }
 
-// each calls f for 0 … n−1 on all processors.
-func each(n int, f func(i int)) {
+// each calls f for 0 … n−1 on all processors, until the context ends.
+func each(ctx context.Context, n int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			for i := next.Add(1) - 1; i < int64(n) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				f(int(i))
 			}
 		})

@@ -27,7 +27,7 @@ import (
 // for not-ready and unreachable nodes that admission adds are not added: a
 // file shows all of a pod's tolerations.
 func prepare(o object, n *yaml.Node) []*Error {
-	if p, ok := o.Object.(*v1.Pod); ok && ended(p) {
+	if p, ok := o.Object.(*v1.Pod); ok && (ended(p) || deleting(p)) {
 		return nil
 	}
 	c := &checker{place: o.place, node: n}
@@ -69,6 +69,8 @@ func prepare(o object, n *yaml.Node) []*Error {
 		c.volume(x)
 	case *v1.PersistentVolumeClaim:
 		c.quantities("spec.resources.requests", x.Spec.Resources.Requests)
+	case *storagev1.CSIStorageCapacity:
+		c.storageCapacity(x)
 	}
 	return c.errs
 }

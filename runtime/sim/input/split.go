@@ -51,10 +51,23 @@ type header struct{ apiVersion, kind string }
 // splitFile cuts a file into documents.
 func splitFile(f source) []chunk {
 	text := bytes.TrimPrefix(f.data, []byte("\uFEFF"))
-	if isJSON(text) {
+	if isJSON(text) && !hasMarks(text) {
 		return []chunk{{file: f.file, line: 1, text: text, json: true}}
 	}
 	return splitYAML(f.file, text)
+}
+
+// hasMarks says whether a line begins or ends a document. No line of a JSON value
+// does, for JSON has no line ends within quotes.
+func hasMarks(text []byte) bool {
+	for pos := 0; pos < len(text); {
+		next := lineEnd(text, pos)
+		if line := text[pos:next]; isMark(line, "---") || isMark(line, "...") {
+			return true
+		}
+		pos = next
+	}
+	return false
 }
 
 func isJSON(text []byte) bool {
@@ -63,17 +76,23 @@ func isJSON(text []byte) bool {
 }
 
 // splitYAML cuts at lines that begin with "---" or "...": YAML keeps those for
-// document marks even inside block scalars. The marker line stays with the
+// document marks even inside block scalars. The marker line stays with a YAML
 // document, for it may hold content.
 func splitYAML(file string, text []byte) (out []chunk) {
 	cur := chunk{file: file, line: 1}
 	start, line := 0, 0
 	flush := func(end int) {
 		cur.text = text[start:end]
-		if !blank(cur.text) {
-			cur.json = isJSON(cur.text)
-			out = append(out, cur)
+		if blank(cur.text) {
+			return
 		}
+		first := lineEnd(cur.text, 0)
+		if isMark(cur.text[:first], "---") && blank(cur.text[:first]) && isJSON(cur.text[first:]) {
+			cur.text = cur.text[first:]
+			cur.line++
+		}
+		cur.json = isJSON(cur.text)
+		out = append(out, cur)
 	}
 	for pos := 0; pos < len(text); {
 		line++

@@ -1,8 +1,8 @@
 package input
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -73,23 +73,25 @@ type Trace struct {
 //
 // # Errors
 //
-// Mistakes in the files are an *Errors, with the column as Path.
-func LoadTrace(format, nodesCSV, podsCSV string, o TraceOptions) (*Trace, error) {
+// Mistakes in the files are an *Errors, with the column as Path. Other errors
+// wrap a *fs.PathError if a file cannot be read, or, soon after the context has
+// ended, are its cause.
+func LoadTrace(ctx context.Context, format, nodesCSV, podsCSV string, o TraceOptions) (*Trace, error) {
 	if format != "openb" {
 		return nil, fmt.Errorf("trace format %q is not known (use openb)", format)
 	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	nodes, err := os.ReadFile(nodesCSV)
+	nodes, err := readFile(ctx, nodesCSV)
 	if err != nil {
-		return nil, fmt.Errorf("node list of the trace: %w", err)
+		return nil, unlessStopped(ctx, fmt.Errorf("node list of the trace: %w", err))
 	}
-	pods, err := os.ReadFile(podsCSV)
+	pods, err := readFile(ctx, podsCSV)
 	if err != nil {
-		return nil, fmt.Errorf("pod list of the trace: %w", err)
+		return nil, unlessStopped(ctx, fmt.Errorf("pod list of the trace: %w", err))
 	}
-	return buildTrace(source{nodesCSV, nodes}, source{podsCSV, pods}, o)
+	return buildTrace(ctx, source{nodesCSV, nodes}, source{podsCSV, pods}, o)
 }
 
 // source is the name and content of one input file.
@@ -98,30 +100,41 @@ type source struct {
 	data []byte
 }
 
-func buildTrace(nodesFile, podsFile source, o TraceOptions) (*Trace, error) {
+func buildTrace(ctx context.Context, nodesFile, podsFile source, o TraceOptions) (*Trace, error) {
 	var g gatherer
-	nodes := readTraceNodes(nodesFile, &g)
-	pods := readTracePods(podsFile, o, &g)
-	if err := g.err(); err != nil {
+	nodes := readTraceNodes(ctx, nodesFile, &g)
+	pods := readTracePods(ctx, podsFile, o, &g)
+	if err := unlessStopped(ctx, g.err()); err != nil {
 		return nil, err
 	}
 	r := newTraceRand(o.Seed)
-	pods, err := r.order(pods, clusterMilliGPU(nodes), o)
+	pods, err := r.order(ctx, pods, clusterMilliGPU(nodes), o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", podsFile.file, err)
+		return nil, err
 	}
 	t := &Trace{NodeRank: r.nodeRank(nodes)}
 	for _, n := range nodes {
 		t.Nodes = append(t.Nodes, n.object(o))
 	}
-	t.Arrivals = arrivals(pods, o)
+	t.Arrivals = arrivals(ctx, pods, o)
+	if err := unlessStopped(ctx, nil); err != nil {
+		return nil, err
+	}
 	return t, nil
+}
+
+// unlessStopped is the context's cause if it has ended, else err.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 func (o TraceOptions) check() error {
 	switch {
 	case !(o.Inflate >= 0 && o.Inflate <= maxInflate): // also refuses NaN
-		return fmt.Errorf("inflate is %v: it must be from 0 to %d (1.3 means 130 %% of the cluster's GPUs)", o.Inflate, maxInflate)
+		return fmt.Errorf("--inflate: %v is not from 0 to %d (1.3 means 130 %% of the cluster's GPUs)", o.Inflate, maxInflate)
 	case o.PodSlots < 0:
 		return fmt.Errorf("pod slots is %d: it must not be negative (0 means %d)", o.PodSlots, DefaultPodSlots)
 	}

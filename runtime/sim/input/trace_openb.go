@@ -1,6 +1,7 @@
 package input
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -51,13 +52,13 @@ func clusterMilliGPU(nodes []traceNode) (sum int64) {
 	return sum
 }
 
-func readTraceNodes(f source, g *gatherer) (out []traceNode) {
+func readTraceNodes(ctx context.Context, f source, g *gatherer) (out []traceNode) {
 	t := newTable(f, []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}, g)
 	if t == nil {
 		return nil
 	}
 	lines := map[string]int{}
-	for t.next() {
+	for ctx.Err() == nil && t.next() {
 		n := traceNode{
 			name:     t.name("sn", lines),
 			milliCPU: t.number("cpu_milli", maxMilliCPU),
@@ -72,7 +73,7 @@ func readTraceNodes(f source, g *gatherer) (out []traceNode) {
 	return out
 }
 
-func readTracePods(f source, o TraceOptions, g *gatherer) (out []tracePod) {
+func readTracePods(ctx context.Context, f source, o TraceOptions, g *gatherer) (out []tracePod) {
 	need := []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "qos"}
 	if o.Departures {
 		need = append(need, "creation_time", "deletion_time")
@@ -82,7 +83,7 @@ func readTracePods(f source, o TraceOptions, g *gatherer) (out []tracePod) {
 		return nil
 	}
 	lines := map[string]int{}
-	for t.next() {
+	for ctx.Err() == nil && t.next() {
 		p := tracePod{
 			name:     t.name("name", lines),
 			milliCPU: t.number("cpu_milli", maxMilliCPU),

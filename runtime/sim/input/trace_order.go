@@ -1,6 +1,8 @@
 package input
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand"
@@ -15,6 +17,9 @@ const (
 	maxInflate = 1000
 	maxClones  = 10_000_000
 )
+
+// checkEvery is after how many pods the context is asked again.
+const checkEvery = 1 << 10
 
 // watchDraws is how many Float64 the published simulator draws from its shared
 // stream between inflation and the order of nodes: one in each of ten watch
@@ -35,7 +40,7 @@ func newTraceRand(seed int64) traceRand {
 
 // order returns the arrival list: the pods sorted by name, shuffled if asked,
 // then inflated or cut to o.Inflate times the cluster's milli-GPU.
-func (t traceRand) order(pods []tracePod, clusterMilli int64, o TraceOptions) ([]tracePod, error) {
+func (t traceRand) order(ctx context.Context, pods []tracePod, clusterMilli int64, o TraceOptions) ([]tracePod, error) {
 	sorted := slices.Clone(pods)
 	slices.SortFunc(sorted, func(a, b tracePod) int { return strings.Compare(a.name, b.name) })
 	list := slices.Clone(sorted)
@@ -45,6 +50,9 @@ func (t traceRand) order(pods []tracePod, clusterMilli int64, o TraceOptions) ([
 	if o.Inflate == 0 || o.Inflate == 1 {
 		return list, nil
 	}
+	if clusterMilli == 0 {
+		return nil, errors.New("--inflate: no node has a GPU, so there is no demand for GPUs to reach (leave it at 1)")
+	}
 	target := o.Inflate * float64(clusterMilli)
 	var total int64
 	for _, p := range list {
@@ -53,17 +61,20 @@ func (t traceRand) order(pods []tracePod, clusterMilli int64, o TraceOptions) ([
 	if float64(total) > target {
 		return t.remove(list, total, target), nil
 	}
-	return t.inflate(list, sorted, total, target)
+	return t.inflate(ctx, list, sorted, total, target)
 }
 
 // inflate appends clones of random pods. Candidates come from the sorted list
 // whether or not arrivals were shuffled; the stop test adds gpu_milli of one
 // device, the running total all of them, as the artefact does.
-func (t traceRand) inflate(list, sorted []tracePod, total int64, target float64) ([]tracePod, error) {
+func (t traceRand) inflate(ctx context.Context, list, sorted []tracePod, total int64, target float64) ([]tracePod, error) {
 	if !slices.ContainsFunc(sorted, func(p tracePod) bool { return p.milliGPU() > 0 }) {
-		return nil, errors.New("no pod of the trace asks for a GPU, so its GPU demand cannot be inflated (leave inflate at 1)")
+		return nil, errors.New("--inflate: no pod asks for a GPU, so the demand for GPUs cannot grow (leave it at 1)")
 	}
 	for i := range maxClones {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		p := sorted[t.r.Intn(len(sorted))]
 		if float64(total+p.gpuMilli) > target {
 			return list, nil
@@ -72,7 +83,7 @@ func (t traceRand) inflate(list, sorted []tracePod, total int64, target float64)
 		list = append(list, p)
 		total += p.milliGPU()
 	}
-	return nil, fmt.Errorf("inflate needs more than %d clones (use a smaller value)", maxClones)
+	return nil, fmt.Errorf("--inflate: more than %d clones are needed (use a smaller value)", maxClones)
 }
 
 // remove takes random pods out of the arrival list while its demand is above
@@ -119,8 +130,8 @@ func (t traceRand) nodeRank(nodes []traceNode) map[string]uint64 {
 }
 
 // arrivals turns the ordered pods into objects, and into times under Departures.
-// Clones keep the times of their original.
-func arrivals(pods []tracePod, o TraceOptions) []Arrival {
+// Clones keep the times of their original. When the context ends, so do they.
+func arrivals(ctx context.Context, pods []tracePod, o TraceOptions) []Arrival {
 	out := make([]Arrival, len(pods))
 	var start time.Duration
 	for i, p := range pods {
@@ -129,6 +140,9 @@ func arrivals(pods []tracePod, o TraceOptions) []Arrival {
 		}
 	}
 	for i, p := range pods {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return nil
+		}
 		out[i].Pod = p.object()
 		if !o.Departures {
 			continue
@@ -139,7 +153,7 @@ func arrivals(pods []tracePod, o TraceOptions) []Arrival {
 		}
 	}
 	if o.Departures {
-		slices.SortStableFunc(out, func(a, b Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
+		slices.SortStableFunc(out, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
 	}
 	return out
 }

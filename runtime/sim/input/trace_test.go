@@ -20,7 +20,7 @@ BE,p1,2000,20,2,1000,T4|G2,40,
 
 func someTrace(t *testing.T, o TraceOptions) *Trace {
 	t.Helper()
-	trace, err := buildTrace(source{"nodes.csv", []byte(someNodes)}, source{"pods.csv", []byte(somePods)}, o)
+	trace, err := buildTrace(t.Context(), source{"nodes.csv", []byte(someNodes)}, source{"pods.csv", []byte(somePods)}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,17 +108,17 @@ func TestTraceSameSeedSameTrace(t *testing.T) {
 func TestTraceRefusesOptions(t *testing.T) {
 	nodes, pods := filepath.Join(t.TempDir(), "n"), filepath.Join(t.TempDir(), "p")
 	for name, err := range map[string]error{
-		"format":  second(LoadTrace("swf", nodes, pods, TraceOptions{})),
-		"inflate": second(LoadTrace("openb", nodes, pods, TraceOptions{Inflate: -1})),
-		"slots":   second(LoadTrace("openb", nodes, pods, TraceOptions{PodSlots: -1})),
-		"file":    second(LoadTrace("openb", nodes, pods, TraceOptions{})),
+		"format":  second(LoadTrace(t.Context(), "swf", nodes, pods, TraceOptions{})),
+		"inflate": second(LoadTrace(t.Context(), "openb", nodes, pods, TraceOptions{Inflate: -1})),
+		"slots":   second(LoadTrace(t.Context(), "openb", nodes, pods, TraceOptions{PodSlots: -1})),
+		"file":    second(LoadTrace(t.Context(), "openb", nodes, pods, TraceOptions{})),
 	} {
 		if err == nil {
 			t.Errorf("a bad %s is accepted", name)
 		}
 	}
 	cpuOnly := "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\na,1,1,0,0,,\n"
-	_, err := buildTrace(source{"n.csv", []byte(someNodes)}, source{"p.csv", []byte(cpuOnly)}, TraceOptions{Inflate: 2})
+	_, err := buildTrace(t.Context(), source{"n.csv", []byte(someNodes)}, source{"p.csv", []byte(cpuOnly)}, TraceOptions{Inflate: 2})
 	if err == nil || !strings.Contains(err.Error(), "asks for a GPU") {
 		t.Errorf("inflating a trace without GPU pods gives %v", err)
 	}
@@ -128,7 +128,7 @@ func second[T any](_ T, err error) error { return err }
 
 func TestErrorsAreCutAndCounted(t *testing.T) {
 	rows := "sn,cpu_milli,memory_mib,gpu,model\n" + strings.Repeat("n,x,1,1,\n", 30)
-	_, err := buildTrace(source{"n.csv", []byte(rows)}, source{"p.csv", []byte(somePods)}, TraceOptions{})
+	_, err := buildTrace(t.Context(), source{"n.csv", []byte(rows)}, source{"p.csv", []byte(somePods)}, TraceOptions{})
 	var all *Errors
 	if !errors.As(err, &all) || len(all.List) != MaxErrors || all.Omitted == 0 || !strings.Contains(err.Error(), "more; mend these first") {
 		t.Errorf("got %v", err)

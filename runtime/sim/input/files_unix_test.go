@@ -1,0 +1,67 @@
+//go:build unix
+
+package input
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A folder may be given as a link, and may hold links to files, as a mounted
+// ConfigMap does, but links to folders in it are not followed.
+func TestFolderOfLinks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, err := range []error{
+		os.MkdirAll("real/..data", 0o755),
+		os.WriteFile("real/..data/a.yaml", []byte("{apiVersion: v1, kind: Node, metadata: {name: a}}"), 0o600),
+		os.Symlink("..data/a.yaml", "real/a.yaml"),
+		os.Symlink("..", "real/up"),
+		os.Symlink("real", "link"),
+	} {
+		if err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, path := range []string{"real", "link", "link/"} {
+		o, err := LoadCluster(t.Context(), []string{path})
+		if err != nil || len(o.Nodes) != 1 {
+			t.Fatalf("%s gives %v, %v", path, o, err)
+		}
+		if s, _ := o.Source(o.Nodes[0]); s.File != filepath.Join(path, "a.yaml") {
+			t.Errorf("below %s the node is in %s", path, s.File)
+		}
+	}
+}
+
+// Opening a pipe without a writer would block for ever.
+func TestOnlyRegularFilesAreRead(t *testing.T) {
+	dir := t.TempDir()
+	pipe, socket := filepath.Join(dir, "pipe.yaml"), filepath.Join(dir, "s")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer l.Close()
+	for path, what := range map[string]string{pipe: "a pipe", dir: "a pipe", socket: "a socket", "/dev/null": "a device"} {
+		_, err := LoadCluster(t.Context(), []string{path})
+		if want := "it is " + what + ", not a file (name a file or folder)"; err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s gives %v, want %s", path, err, want)
+		}
+	}
+	for _, path := range []string{pipe, dir} {
+		_, err := LoadTrace(t.Context(), "openb", path, path, TraceOptions{})
+		var p *fs.PathError
+		if !errors.As(err, &p) || p.Path != path || !strings.Contains(err.Error(), "not a file") {
+			t.Errorf("a trace in %s gives %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package input
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// leaveOut drops the pods that no scheduler sees.
+func (o *Objects) leaveOut(objs []object) []object {
+	kept := objs[:0]
+	var first object
+	var names []string
+	for _, obj := range objs {
+		p, ok := obj.Object.(*v1.Pod)
+		switch {
+		case ok && ended(p):
+			o.Ended++
+		case ok && deleting(p):
+			if len(names) == 0 {
+				first = obj
+			}
+			names = append(names, podName(p))
+		default:
+			kept = append(kept, obj)
+		}
+	}
+	if o.Deleting = len(names); o.Deleting > 0 {
+		o.warn(first, "metadata.deletionTimestamp", "pods that are being deleted and have no node are left out: "+few(names))
+	}
+	return kept
+}
+
+func ended(p *v1.Pod) bool {
+	return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
+}
+
+// deleting pods without a node are never scheduled. Those with a node take room
+// on it until they are gone.
+func deleting(p *v1.Pod) bool { return p.DeletionTimestamp != nil && p.Spec.NodeName == "" }
+
+// podName works for pods that have not been defaulted, too.
+func podName(p *v1.Pod) string {
+	if p.Namespace == "" {
+		return metav1.NamespaceDefault + "/" + p.Name
+	}
+	return p.Namespace + "/" + p.Name
+}
+
+// few names the first ones and counts the others.
+func few(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

@@ -1,0 +1,104 @@
+package input
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// maxStrict is how many unknown and doubled fields the strict decoder tells of;
+// there may be more.
+const maxStrict = 100
+
+// unknownStatus are the paths of the fields under status that the decoder did
+// not know; only is false if it had anything else to say. A newer cluster reports
+// more than the types here have, and whoever exported it cannot help that. In
+// the rest of an object such a field is a demand that would not be met.
+func unknownStatus(err error) (paths []string, only bool) {
+	strict, ok := runtime.AsStrictDecodingError(err)
+	if !ok {
+		return nil, false
+	}
+	for _, one := range strict.Errors() {
+		quoted, unknown := strings.CutPrefix(one.Error(), "unknown field ")
+		path, err := strconv.Unquote(quoted)
+		if !unknown || err != nil || !strings.HasPrefix(path, "status.") {
+			return nil, false
+		}
+		paths = append(paths, path)
+	}
+	return paths, true
+}
+
+// inStatus says whether fields below this path are below status.
+func inStatus(path string) bool { return path == "status" || strings.HasPrefix(path, "status.") }
+
+var listIndex = regexp.MustCompile(`\[\d+\]`)
+
+// passOver warns of each unknown field once, at its first place: a cluster has it
+// in all of its nodes or pods.
+func (o *Objects) passOver(objs []object) {
+	type field struct{ kind, path string }
+	type first struct {
+		object
+		path string
+	}
+	var firsts []first
+	at, count := map[field]int{}, []int{}
+	for _, obj := range objs {
+		for _, path := range obj.unknown {
+			f := field{kindOf(obj), listIndex.ReplaceAllString(path, "[]")}
+			i, again := at[f]
+			if !again {
+				i = len(firsts)
+				at[f] = i
+				firsts, count = append(firsts, first{obj, path}), append(count, 0)
+			}
+			count[i]++
+		}
+	}
+	for i, f := range firsts {
+		detail := "no such field is known; it is passed over"
+		if count[i] > 1 {
+			detail += fmt.Sprintf(", here and elsewhere, %d times", count[i])
+		}
+		if fix := fixOf(f.Object, f.path); strings.HasPrefix(fix, "did you mean") {
+			detail += " (" + fix + ")"
+		}
+		o.warn(f.object, f.path, detail)
+	}
+}
+
+// fixOf is what to do about an unknown field.
+func fixOf(obj any, path string) string {
+	steps := splitPath(path)
+	t := reflect.TypeOf(obj)
+	for _, step := range steps[:len(steps)-1] {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch t.Kind() {
+		case reflect.Struct:
+			next, ok := jsonFields(t)[step]
+			if !ok {
+				return ""
+			}
+			t = next
+		case reflect.Slice, reflect.Map:
+			t = t.Elem()
+		default:
+			return ""
+		}
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return ""
+	}
+	return unknownFix(steps[len(steps)-1], jsonFields(t))
+}

@@ -1,0 +1,245 @@
+//go:build !wasip1
+
+package hosttest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins/reference"
+	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
+)
+
+// pass is the reference workload through a plugin of this host: a cycle for each
+// pod, and in it Filter over all rows in the pieces that a pipeline would cut.
+type pass struct {
+	plugin   *wasm.Plugin
+	cache    *cache.Cache
+	snapshot *state.Snapshot
+	pods     []*state.Pod
+	pieces   [][]uint32
+	cycle    plugin.Cycle
+	state    state.CycleState
+	verdicts plugin.Verdicts
+	nodes    []string
+	placed   bool // what next placed is there
+	steps    int
+
+	codes   []abi.Code
+	reasons [][]string
+}
+
+var _ reference.Pass = (*pass)(nil)
+
+func newPass(t testing.TB, w reference.Workload, e *wasmexamples.Example, f wasm.Factory, verify int) *pass {
+	t.Helper()
+	p := &pass{cache: cache.New(cache.Config{}), snapshot: state.NewSnapshot()}
+	for _, n := range w.Nodes {
+		p.cache.AddNode(state.NewNode(n))
+		p.nodes = append(p.nodes, n.Name)
+	}
+	for _, pod := range w.Placed {
+		if _, err := p.cache.AddPod(state.NewPod(pod)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pod := range w.Pods {
+		p.pods = append(p.pods, state.NewPod(pod))
+	}
+	p.cache.UpdateSnapshot(p.snapshot)
+	for row, n := range w.Nodes {
+		if p.snapshot.Name(uint32(row)) != n.Name {
+			t.Fatalf("row %d is %s, want the order of the workload", row, p.snapshot.Name(uint32(row)))
+		}
+		if row%pipeline.BlockRows == 0 {
+			p.pieces = append(p.pieces, nil)
+		}
+		last := &p.pieces[len(p.pieces)-1]
+		*last = append(*last, uint32(row))
+	}
+	var err error
+	if p.plugin, err = newPlugin(t, e, f, wasm.Config{Shards: 1, VerifyEvery: verify}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.plugin.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// run filters all nodes for a pod, and shows each piece to look.
+func (p *pass) run(pod int, look func(rows []uint32)) {
+	p.state.Reset()
+	p.steps++
+	p.cycle = plugin.Cycle{Context: context.Background(), Snapshot: p.snapshot, Pod: p.pods[pod], State: &p.state, Seed: uint64(p.steps)}
+	for _, rows := range p.pieces {
+		p.verdicts.Reset(len(rows))
+		p.plugin.Filter(&p.cycle, rows, &p.verdicts)
+		if look != nil {
+			look(rows)
+		}
+	}
+}
+
+// Filter implements reference.Pass, to compare with the baselines.
+func (p *pass) Filter(pod int) reference.Statuses {
+	p.codes, p.reasons = p.codes[:0], p.reasons[:0]
+	p.run(pod, func(rows []uint32) {
+		for i := range rows {
+			p.codes = append(p.codes, p.verdicts.Codes[i])
+			p.reasons = append(p.reasons, slices.Clone(p.verdicts.Texts(i)))
+		}
+	})
+	return reference.Statuses{Codes: p.codes, Reasons: p.reasons}
+}
+
+// next changes one row, as a pod that was placed does: it places a small pod, or
+// takes it back.
+func (p *pass) next(t testing.TB) {
+	if p.placed {
+		p.cache.RemovePod("next")
+		p.placed = false
+	} else {
+		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "reference", Name: "next", UID: "next"}}
+		pod.Spec.NodeName = p.nodes[p.steps*7919%len(p.nodes)]
+		pod.Spec.Containers = []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
+			v1.ResourceCPU: *resource.NewMilliQuantity(1, resource.DecimalSI),
+		}}}}
+		if _, err := p.cache.AddPod(state.NewPod(pod)); err != nil {
+			t.Fatal(err)
+		}
+		p.placed = true
+	}
+	p.cache.UpdateSnapshot(p.snapshot)
+}
+
+type guest struct {
+	name    string
+	example wasmexamples.Example
+	make    func(testing.TB, *wasmexamples.Example) wasm.Factory
+}
+
+func guests() []guest {
+	csr, dense := wasmexamples.Reference()
+	return []guest{{"go-csr", csr, module}, {"go-dense", dense, module}, {"native-csr", csr, native}, {"native-dense", dense, native}}
+}
+
+// TestReferenceWorkload: the guests and the baseline do the same work.
+func TestReferenceWorkload(t *testing.T) {
+	for _, nodes := range []int{100, 2500} {
+		if race && nodes > 1000 {
+			continue
+		}
+		w := reference.Generate(nodes, reference.Seed)
+		for _, g := range guests() {
+			p := newPass(t, w, &g.example, g.make(t, &g.example), 1)
+			if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
+				t.Errorf("%s, %d nodes: %v", g.name, nodes, err)
+			}
+			for range 5 { // and after changes of single rows
+				p.next(t)
+				p.Filter(0)
+			}
+			p.next(t)
+			if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
+				t.Errorf("%s, %d nodes, after changes: %v", g.name, nodes, err)
+			}
+			if n := p.plugin.Faults(); n != 0 {
+				t.Errorf("%s: %d faults", g.name, n)
+			}
+		}
+	}
+}
+
+// written returns how many bytes a pod costs, over all pods in turn, without those
+// of the check that writes the whole snapshot anew once in a while.
+func (g *guest) written(b *testing.B, w reference.Workload, placed bool) float64 {
+	p := newPass(b, w, &g.example, g.make(b, &g.example), 0)
+	const turns = 4 * reference.Pods
+	var before uint64
+	for i := range 2 * turns { // the first turns bring new strings
+		if i == turns {
+			before = p.plugin.BytesWritten()
+		}
+		if placed {
+			p.next(b)
+		}
+		p.run(i%reference.Pods, nil)
+	}
+	return float64(p.plugin.BytesWritten()-before) / turns
+}
+
+// BenchmarkOnePod tries one of 64 pods on all nodes, one after the other. With
+// placed=1 a row changes between pods, and the update of the host's snapshot, which
+// the baselines do not have, is counted too.
+func BenchmarkOnePod(b *testing.B) {
+	sizes := []int{100, 1000, 5000, 15000}
+	for _, g := range guests() {
+		b.Run("guest="+g.name, func(b *testing.B) {
+			for _, nodes := range sizes {
+				b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { g.bench(b, reference.Generate(nodes, reference.Seed)) })
+			}
+		})
+	}
+	for name, base := range map[string]func(reference.Workload) (reference.Pass, error){
+		"columns":     func(w reference.Workload) (reference.Pass, error) { return reference.NewColumns(w) },
+		"objects":     func(w reference.Workload) (reference.Pass, error) { return reference.NewObjects(w), nil },
+		"handwritten": func(w reference.Workload) (reference.Pass, error) { return reference.NewHandwritten(w), nil },
+	} {
+		for _, nodes := range sizes {
+			b.Run(fmt.Sprintf("guest=%s/nodes=%d", name, nodes), func(b *testing.B) {
+				pass, err := base(reference.Generate(nodes, reference.Seed))
+				if err != nil {
+					b.Fatal(err)
+				}
+				i := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					pass.Filter(i % reference.Pods)
+					i++
+				}
+			})
+		}
+	}
+}
+
+// bench compares a guest with the baseline, and measures it.
+func (g *guest) bench(b *testing.B, w reference.Workload) {
+	p := newPass(b, w, &g.example, g.make(b, &g.example), verifyRare)
+	if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
+		b.Fatalf("guest and baseline decide differently: %v", err)
+	}
+	for _, placed := range []bool{false, true} {
+		b.Run(map[bool]string{false: "placed=0", true: "placed=1"}[placed], func(b *testing.B) {
+			p.run(0, nil)
+			calls, i := p.plugin.Calls(), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				if placed {
+					p.next(b)
+				}
+				p.run(i%reference.Pods, nil)
+				i++
+			}
+			b.ReportMetric(float64(p.plugin.Calls()-calls)/float64(i), "guest-calls/pod")
+			b.ReportMetric(g.written(b, w, placed), "B-written/pod")
+		})
+	}
+	if n := p.plugin.Faults(); n != 0 {
+		b.Errorf("%d faults", n)
+	}
+}

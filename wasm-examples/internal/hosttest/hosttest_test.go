@@ -1,0 +1,136 @@
+//go:build !wasip1
+
+// Package hosttest runs the example plugins in the real host: as native code, as
+// modules, on a trace, and in benchmarks. It is apart from the examples, which
+// show what an author outside of this repository can do, and has tests only.
+package hosttest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
+
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+)
+
+// built is what all tests of the package share: modules, each built and compiled
+// once, when it is first needed.
+var built struct {
+	dir     string
+	runtime *wasm.Runtime
+
+	mu      sync.Mutex
+	files   map[string]string
+	modules map[string]*wasm.Module
+}
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	var err error
+	if built.dir, err = os.MkdirTemp("", "hosttest"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	defer os.RemoveAll(built.dir)
+	if built.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: cacheDir()}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	built.files, built.modules = make(map[string]string), make(map[string]*wasm.Module)
+	status := m.Run()
+	for _, module := range built.modules {
+		if err := module.Close(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+	}
+	if err := built.runtime.Close(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	return status
+}
+
+// cacheDir keeps compiled modules for all runtimes.
+func cacheDir() string { return filepath.Join(built.dir, "compiled") }
+
+// file returns the file of an example's module.
+func file(t testing.TB, e *wasmexamples.Example) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds modules")
+	}
+	built.mu.Lock()
+	defer built.mu.Unlock()
+	if path, ok := built.files[e.Name]; ok {
+		return path
+	}
+	path, err := e.Build(built.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built.files[e.Name] = path
+	return path
+}
+
+// module returns an example's module as a factory.
+func module(t testing.TB, e *wasmexamples.Example) wasm.Factory {
+	t.Helper()
+	path := file(t, e)
+	built.mu.Lock()
+	defer built.mu.Unlock()
+	if m, ok := built.modules[e.Name]; ok {
+		return m
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := built.runtime.Load(context.Background(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built.modules[e.Name] = m
+	return m
+}
+
+// native returns the example as a factory of native code: the module's twin.
+func native(_ testing.TB, e *wasmexamples.Example) wasm.Factory {
+	return wasm.NewNativeFactory(func(env *wasm.Env) wasm.NativePlugin { return berth.NewNative(e.New(), env) })
+}
+
+func manifest(t testing.TB, e *wasmexamples.Example) *wire.Manifest {
+	t.Helper()
+	m, err := wire.DecodeManifest(e.Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// newPlugin makes a plugin; whoever asks closes it.
+func newPlugin(t testing.TB, e *wasmexamples.Example, f wasm.Factory, c wasm.Config) (*wasm.Plugin, error) {
+	t.Helper()
+	c.Name = e.Name
+	return wasm.New(context.Background(), c, wasm.Deps{Factory: f, Manifest: manifest(t, e)})
+}
+
+// example returns the example of a name.
+func example(t testing.TB, name string) *wasmexamples.Example {
+	t.Helper()
+	for _, e := range wasmexamples.All() {
+		if e.Name == name {
+			return &e
+		}
+	}
+	t.Fatalf("there is no example %s", name)
+	return nil
+}
