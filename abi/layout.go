@@ -171,5 +171,8 @@ const (
 	MaxLogText       = 4096
 	MaxManifestSize  = 65536
 	MaxConfigSize    = 1048576
+	MaxTables        = 16
+	MaxTableElements = 1 << 20
+	MaxReads         = 256
 	StatusReasonNone = 0
 )

@@ -196,6 +196,9 @@ func (v manifestValidator) form(path string, list []string, rule string, ok func
 }
 
 func (v manifestValidator) once(path string, list []string, rule string) {
+	if len(list) > abi.MaxReads {
+		v.add(path, strconv.Itoa(len(list))+" names, at most "+strconv.Itoa(abi.MaxReads)+" are allowed", "read less", "ABI-10")
+	}
 	first := make(map[string]int, len(list))
 	for i, name := range list {
 		if at, again := first[name]; again {

@@ -68,6 +68,7 @@ func ReadManifest(m *Module, name string) (*Manifest, error) {
 func Check(m *Module, man *Manifest, name string) error {
 	c := &checker{m: m, man: man, name: name}
 	c.memory()
+	c.tables()
 	c.exports()
 	c.imports()
 	slices.SortStableFunc(c.errs, func(a, b *CheckError) int {
@@ -106,6 +107,21 @@ func (c *checker) memory() {
 		c.add("export", abi.ExportMemory, "the memory is not exported", "export it under this name (wasm-ld does, unless told otherwise)", rule)
 	case e.Kind != KindMemory:
 		c.add("export", abi.ExportMemory, "expected a memory, found a "+e.Kind.String(), "export the memory under this name", rule)
+	}
+}
+
+// tables bounds what tables take of the host's memory before a guest runs
+// (ABI-10).
+func (c *checker) tables() {
+	const rule = "ABI-10"
+	if n := len(c.m.Tables); n > abi.MaxTables {
+		c.add("table", "", strconv.Itoa(n)+" tables are defined, at most "+strconv.Itoa(abi.MaxTables)+" are allowed", "", rule)
+	}
+	for i := range c.m.Tables {
+		if n := c.m.Tables[i].Limits.Min; n > abi.MaxTableElements {
+			c.add("table", strconv.Itoa(i), strconv.FormatUint(uint64(n), 10)+" elements at start, at most "+strconv.Itoa(abi.MaxTableElements)+" are allowed",
+				"make the table smaller", rule)
+		}
 	}
 }
 

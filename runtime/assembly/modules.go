@@ -118,6 +118,9 @@ func (m *Module) points() []string {
 // A profile has a plugin of the same name.
 func (m *Module) Enable(s *config.Scheduler) error {
 	name := m.Loaded.Name
+	if m.Reference.Weight > 0 && m.Loaded.Manifest.Points.Score == nil {
+		return fmt.Errorf("%s: weight: the module has no score to weigh; leave it out", m.Loaded.Path)
+	}
 	for i := range s.Profiles {
 		p := &s.Profiles[i]
 		for point, refs := range p.Points {

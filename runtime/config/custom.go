@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -58,11 +59,13 @@ func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.Plugi
 	return cat, custom
 }
 
-// isCustom reports whether args are of the kind that brings a plugin along.
+// isCustom reports whether args are meant to bring a plugin along: by their kind
+// or by the group of their version, so that a mistake in either is told as such.
 func isCustom(cat Catalog, raw []byte) bool {
 	var header struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	return json.Unmarshal(raw, &header) == nil && header.APIVersion == cat.CustomVersion && header.Kind == cat.CustomKind
+	group, _, _ := strings.Cut(cat.CustomVersion, "/")
+	return json.Unmarshal(raw, &header) == nil && (header.Kind == cat.CustomKind || strings.HasPrefix(header.APIVersion, group+"/"))
 }

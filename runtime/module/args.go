@@ -182,6 +182,9 @@ func (d *argsDecoder) namespaces(into *[]string) func(any, string) {
 		if len(*into) < len(list) {
 			return
 		}
+		if len(list) == 0 {
+			d.add(path, "the list is empty", "name namespaces, or leave it out for all")
+		}
 		if bad := checkNamespaces(*into); bad != nil {
 			d.add(path+bad.path, bad.detail, bad.fix)
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -104,7 +106,7 @@ func (a *answers) reasonSet(n uint32) ([]string, *Fault) {
 		if !utf8.Valid(text) {
 			return nil, a.bad("the text of a reason is not UTF-8: %q", text)
 		}
-		out[i] = string(text)
+		out[i] = printable(string(text))
 	}
 	return out, nil
 }
@@ -192,4 +194,15 @@ func (a *answers) rowSet() ([]uint32, *Fault) {
 		}
 	}
 	return out, nil
+}
+
+// printable replaces what a terminal or a log would not take as text: reasons
+// come from strangers and are shown to people.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }

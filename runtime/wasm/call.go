@@ -77,6 +77,7 @@ func (s *shard) run(c *plugin.Cycle, r *request, lo, hi uint32) (reply, *Fault) 
 		s.env.state = p.stateOf(c, r.stateful)
 	}
 	p.calls.Add(1)
+	s.env.log.data = s.env.log.data[:0] // what it said of other pods is not for this one
 	var before uint64
 	if verify {
 		before = s.hash()

@@ -53,20 +53,19 @@ func read(function string, m api.Memory, address, length uint64) []byte {
 }
 
 func hostLog(env *Env, m api.Memory, stack []uint64) {
-	length := min(uint32(stack[2]), abi.MaxLogText)
-	env.Log(int(int32(stack[0])), string(read(abi.HostLog, m, stack[1], uint64(length))))
+	text := read(abi.HostLog, m, stack[1], stack[2])
+	env.Log(int(int32(stack[0])), string(text[:min(len(text), abi.MaxLogText)]))
 }
 
 func hostStateGet(env *Env, m api.Memory, stack []uint64) {
-	key := read(abi.HostStateGet, m, stack[0], stack[1])
+	key, buffer := read(abi.HostStateGet, m, stack[0], stack[1]), read(abi.HostStateGet, m, stack[2], stack[3])
 	value, ok := env.StateGet(string(key[:min(len(key), abi.MaxStateKeySize+1)]))
 	if !ok {
 		stack[0] = api.EncodeI32(-1)
 		return
 	}
-	buffer, capacity := stack[2], uint32(stack[3])
-	if uint64(len(value)) <= uint64(capacity) {
-		copy(read(abi.HostStateGet, m, buffer, uint64(len(value))), value)
+	if len(value) <= len(buffer) {
+		copy(buffer, value)
 	}
 	stack[0] = api.EncodeI32(int32(len(value)))
 }

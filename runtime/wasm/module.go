@@ -74,6 +74,9 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 	if mode := info.Mode().Perm(); mode&others != 0 {
 		return nil, fmt.Errorf("others may write to it (mode %#o), and what is in it is run as native code: chmod go-w", mode)
 	}
+	if !ours(info) {
+		return nil, errors.New("it belongs to another user, and what is in it is run as native code: use a folder of your own")
+	}
 	return wazero.NewCompilationCacheWithDir(dir)
 }
 

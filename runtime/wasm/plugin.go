@@ -178,6 +178,9 @@ func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 		}
 		info.Enforces |= f
 	}
+	if len(c.Namespaces) > 0 || c.policy(abi.Filter) == Ignore || m.Points.Filter == nil {
+		info.Enforces = 0 // it would speak for pods that it does not see, or lets through
+	}
 	for _, e := range m.Events {
 		event := state.ClusterEvent{Resource: state.EventResource(e.Resource)}
 		for _, name := range e.Actions {
@@ -214,8 +217,10 @@ func (p *Plugin) Calls() int64 { return p.calls.Load() }
 func (p *Plugin) BytesWritten() uint64 { return p.written.Load() }
 
 // policy returns what a fault at a point means.
-func (p *Plugin) policy(point abi.Point) Policy {
-	if policy, ok := p.config.Policies[point]; ok {
+func (p *Plugin) policy(point abi.Point) Policy { return p.config.policy(point) }
+
+func (c *Config) policy(point abi.Point) Policy {
+	if policy, ok := c.Policies[point]; ok {
 		return policy
 	}
 	return DefaultPolicy(point)

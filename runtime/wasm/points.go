@@ -22,7 +22,10 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Statu
 	}
 	out, f := p.once(c, &request{point: abi.PreFilter, stateful: true})
 	if f != nil {
-		return nil, p.failed(f)
+		if status := p.failed(f); status != nil {
+			return nil, status
+		}
+		return nil, plugin.NewStatus(abi.Skip) // ignored: its filter would judge without what this call prepares
 	}
 	return out.rows, out.status
 }
