@@ -1,6 +1,10 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/runtime/internal/nearest"
+)
 
 // Catalog tells which plugins exist. It is a parameter, so that this package
 // knows no plugin.
@@ -45,7 +49,7 @@ func (c Catalog) unknownFix(name string) string {
 	if fix, ok := removedPlugins()[name]; ok {
 		return fix
 	}
-	if near, ok := closest(name, slices.Concat(c.Known, c.Upstream)); ok {
+	if near, ok := nearest.Of(name, slices.Concat(c.Known, c.Upstream)); ok {
 		return "did you mean " + quote(near) + "?"
 	}
 	return "remove it, or use a plugin that is built: " + list(c.Known)

@@ -83,18 +83,6 @@ func TestLinesOfFanOut(t *testing.T) {
 	}
 }
 
-func TestClosest(t *testing.T) {
-	among := []string{"NodeName", "NodePorts", "Spare", "seed", "A"}
-	for name, want := range map[string]string{
-		"nodename": "NodeName", "NodeNames": "NodeName", "NodePort": "NodePorts", "sede": "seed",
-		"Foo": "", "a": "A", "": "", "Q": "", "completely": "",
-	} {
-		if got, ok := closest(name, among); got != want || ok != (want != "") {
-			t.Errorf("closest(%q) = %q, %v, want %q", name, got, ok, want)
-		}
-	}
-}
-
 // TestCheckOneQueueArgs builds profiles by hand, since no built queueSort plugin
 // takes args yet.
 func TestCheckOneQueueArgs(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-scheduler/berth/runtime/internal/nearest"
 )
 
 // readSettingsFile loads the file into v and returns the line of each key, and
@@ -96,7 +98,7 @@ func settingsMapping(file string, data []byte) (*yaml.Node, error) {
 
 // keyFix names the nearest key, or all.
 func keyFix(key string, names []string) string {
-	if near, ok := closest(key, names); ok {
+	if near, ok := nearest.Of(key, names); ok {
 		return "did you mean " + quote(near) + "?"
 	}
 	return "the keys are the flags: " + list(names)

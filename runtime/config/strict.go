@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berth-scheduler/berth/runtime/internal/nearest"
 )
 
 // decodeTree stores the JSON tree in into, a pointer to a struct. Unknown fields
@@ -158,7 +160,7 @@ func jsonFields(t reflect.Type, into map[string]reflect.Type) {
 
 func fieldFix(name string, known map[string]reflect.Type) string {
 	names := slices.Collect(maps.Keys(known))
-	if near, ok := closest(name, names); ok {
+	if near, ok := nearest.Of(name, names); ok {
 		return "did you mean " + quote(near) + "?"
 	}
 	return "the fields here are " + list(names)

@@ -105,7 +105,7 @@ func (d *argsDecoder) object(value any, path string, fields map[string]func(any,
 		if store, known := fields[name]; known {
 			store(m[name], join(path, name))
 		} else {
-			d.add(join(path, name), "unknown field", nearest(name, keys(fields)))
+			d.add(join(path, name), "unknown field", didYouMean(name, keys(fields)))
 		}
 	}
 	for _, name := range required {

@@ -59,7 +59,7 @@ func ParseReference(text string) (Reference, error) {
 		value, err := url.PathUnescape(raw)
 		switch {
 		case !slices.Contains(referenceKeys(), key):
-			p.add(key, "unknown key", nearest(key, referenceKeys()))
+			p.add(key, "unknown key", didYouMean(key, referenceKeys()))
 		case seen[key]:
 			p.add(key, "the key is there twice", "keep one")
 		case !ok || raw == "":

@@ -184,7 +184,7 @@ func explainObject(s map[string]any, v map[string]any) []problem {
 				return err == nil && re.MatchString(name)
 			})
 			if !known && !matches {
-				out = append(out, problem{path: relative(name), detail: "unknown field", fix: nearest(name, keys(properties))})
+				out = append(out, problem{path: relative(name), detail: "unknown field", fix: didYouMean(name, keys(properties))})
 			}
 		}
 	}

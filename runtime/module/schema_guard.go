@@ -121,7 +121,7 @@ func (g *guard) walkKey(pointer, key string, value any) error {
 	case "":
 		if !strings.HasPrefix(key, "x-") && key != "$ref" {
 			remark := "manifest: config: " + fieldPath(pointer) + key + ": the keyword is unknown and does nothing"
-			if near := nearest(key, keys(g.kinds)); near != "" {
+			if near := didYouMean(key, keys(g.kinds)); near != "" {
 				remark += "; " + near
 			}
 			g.remarks = append(g.remarks, remark)

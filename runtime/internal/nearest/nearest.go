@@ -1,30 +1,25 @@
-package module
+// Package nearest finds the name that was probably meant.
+package nearest
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 )
 
-// nearest returns "did you mean …?", or the list unless it is long.
-func nearest(name string, among []string) string {
+// Of returns the member of among that differs least from name, if it is near
+// enough to be what was meant: two letters wrong, in long names a third, in short
+// ones half. Case does not count. Of equals the first in alphabetical order wins.
+func Of(name string, among []string) (string, bool) {
 	best, least := "", max(len(name)/3, min(2, len(name)/2))+1
-	for _, candidate := range among {
+	for _, candidate := range slices.Sorted(slices.Values(among)) {
 		if len(name) > 2*len(candidate)+2 || len(candidate) > 2*len(name)+2 {
-			continue
+			continue // too far, and long names of strangers cost time
 		}
 		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < least {
 			best, least = candidate, d
 		}
 	}
-	switch {
-	case best != "":
-		return "did you mean " + strconv.Quote(best) + "?"
-	case len(among) == 0:
-		return "remove it: no field is known here"
-	case len(among) > 20:
-		return ""
-	}
-	return "known are " + strings.Join(among, ", ")
+	return best, best != ""
 }
 
 // distance is the Levenshtein distance in bytes.

@@ -1,0 +1,17 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func quote(s string) string { return strconv.Quote(s) }
+
+// list names all members in order, or "none".
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
+}

@@ -1,0 +1,22 @@
+package module
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/berth-scheduler/berth/runtime/internal/nearest"
+)
+
+// didYouMean returns "did you mean …?", or the list unless it is long.
+func didYouMean(name string, among []string) string {
+	best, ok := nearest.Of(name, among)
+	switch {
+	case ok:
+		return "did you mean " + strconv.Quote(best) + "?"
+	case len(among) == 0:
+		return "remove it: no field is known here"
+	case len(among) > 20:
+		return ""
+	}
+	return "known are " + strings.Join(among, ", ")
+}
