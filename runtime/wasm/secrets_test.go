@@ -98,20 +98,27 @@ func TestNotDeclared(t *testing.T) {
 			Pod: []string{"namespace", "priority", "requests", "annotations", "nonZeroRequested"}, PodAnnotations: []string{"gpu"}, Resources: []string{"cpu"},
 		}, nil, 0, []string{"podgpu"}},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
+	trap := false
+	trapping := native(func(*tiny, string, uint32, uint32, uint32) int32 {
+		if trap {
+			trap = false
+			panic("trap")
+		}
+		return 0
+	}, abi.ExportFilter)
+	module, _ := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "good") // it never traps
+	for i := range 2 * len(cases) {
+		c, kind, factory := cases[i/2], "native", wasm.Factory(trapping)
+		if i%2 == 1 {
+			kind, factory = "module", module
+		}
+		t.Run(c.name+"/"+kind, func(t *testing.T) {
 			base := 3
 			if c.shards > 0 {
 				base = 1100
 			}
-			trap := false
-			watched := &spy{Factory: native(func(*tiny, string, uint32, uint32, uint32) int32 {
-				if trap {
-					trap = false
-					panic("trap")
-				}
-				return 0
-			}, abi.ExportFilter)}
+			trap = false
+			watched := &spy{Factory: factory}
 			point := &wire.ManifestPoint{Scope: map[bool]string{true: "node", false: "cluster"}[c.shards > 0]}
 			p := newPlugin(t, wasm.Config{Namespaces: c.namespaces, Shards: c.shards, VerifyEvery: 2}, watched,
 				&wire.Manifest{Points: wire.ManifestPoints{Filter: point}, Reads: c.reads})
