@@ -51,6 +51,12 @@ The manifest is manifest.json in the folder, or else in the one above.`,
 }
 
 func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	switch info, err := os.Stat(o.dir); {
+	case err != nil:
+		return fmt.Errorf("%w (name the folder of a plugin)", err)
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file: name the folder of a plugin, or look into a module with berth plugin inspect", o.dir)
+	}
 	file, manifest, err := o.readManifest()
 	if err != nil {
 		return err
@@ -139,13 +145,28 @@ func (o *buildOptions) compile(ctx context.Context) ([]byte, error) {
 		if ctx.Err() != nil {
 			return nil, &failure{fmt.Errorf("stopped: %w", context.Cause(ctx))}
 		}
-		return nil, fmt.Errorf("go build in %s: %w\n%s", dir, err, strings.TrimSpace(output.String()))
+		said := strings.TrimSpace(output.String())
+		return nil, fmt.Errorf("go build in %s: %w\n%s%s", dir, err, said, buildHint(said))
 	}
 	code, err := os.ReadFile(target)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the Go toolchain made no module: the package must be main", dir)
 	}
 	return code, nil
+}
+
+// buildHint says what to do about what the Go toolchain said, where its words are
+// about Go and not about plugins.
+func buildHint(said string) string {
+	switch {
+	case strings.Contains(said, "go.mod file not found"):
+		return "\nmake a module of the folder: go mod init example.com/NAME, go mod edit -replace github.com/berth-scheduler/berth=CHECKOUT, go mod tidy"
+	case strings.Contains(said, "no Go files"):
+		return "\nthe folder, or its subfolder guest, must hold the plugin's package main"
+	case strings.Contains(said, "requires exactly one main package"):
+		return "\nthe package must be main: put func main() {} beside the exports, or name the folder of the package that has it"
+	}
+	return ""
 }
 
 // replaceFile writes a file so that it is there whole or not at all.

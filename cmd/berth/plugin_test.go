@@ -117,7 +117,7 @@ func TestPluginErrors(t *testing.T) {
 		{[]string{"inspect", "plugin.go", "-o", "yaml"}, `--output: "yaml" is neither text nor json`},
 		{[]string{"inspect", "plugin.go"}, `plugin.go: module: offset 0x0: this is no WebAssembly module: it does not begin with "\0asm"; name a file that a compiler made for wasm32`},
 		{[]string{"build"}, `no folder: write berth plugin build DIR`},
-		{[]string{"build", "testdata/none"}, `testdata/none: no manifest.json: write one (abi/SPEC.md, section 9), or name it with --manifest`},
+		{[]string{"build", "testdata/none"}, `stat testdata/none: no such file or directory (name the folder of a plugin)`},
 		{[]string{"build", ".", "--manifest", "none.json"}, `open none.json: no such file or directory (name a file that can be read with --manifest)`},
 	}
 	for _, c := range cases {

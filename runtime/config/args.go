@@ -99,6 +99,11 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 			out[name] = Args{Typed: k.decode(r, path, nil)}
 		}
 	}
+	for name, a := range custom {
+		if _, enabled := out[name]; !enabled && a.Typed != nil {
+			r.warn(field.NewPath(a.Path), "the module is loaded and "+quote(name)+" is enabled at no point of this profile, so it does nothing; enable it, as under multiPoint")
+		}
+	}
 	return out
 }
 
