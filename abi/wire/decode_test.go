@@ -328,7 +328,7 @@ func TestDecodeRefuses(t *testing.T) {
 // FuzzDecodeRegion: no bytes make the reader panic or read beyond the memory.
 func FuzzDecodeRegion(f *testing.F) {
 	for _, e := range []*example{filterExample(f), allExample(f)} {
-		f.Add([]byte(e.region()), e.base, e.layout.Call)
+		f.Add(e.region(), e.base, e.layout.Call)
 	}
 	f.Fuzz(func(t *testing.T, region []byte, base, call uint32) {
 		if len(region) > 8192 {

@@ -118,7 +118,7 @@ func (c *checker) tables() {
 		c.add("table", "", strconv.Itoa(n)+" tables are defined, at most "+strconv.Itoa(abi.MaxTables)+" are allowed", "", rule)
 	}
 	for i := range c.m.Tables {
-		if n := c.m.Tables[i].Limits.Min; n > abi.MaxTableElements {
+		if n := c.m.Tables[i].Min; n > abi.MaxTableElements {
 			c.add("table", strconv.Itoa(i), strconv.FormatUint(uint64(n), 10)+" elements at start, at most "+strconv.Itoa(abi.MaxTableElements)+" are allowed",
 				"make the table smaller", rule)
 		}

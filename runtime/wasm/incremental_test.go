@@ -265,7 +265,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"update pod": func(t *rapid.T) {
 			if old := m.some(t); old != nil {
 				p := m.drawPod(t)
-				p.ObjectMeta.Namespace, p.Name, p.UID = old.Namespace, old.Name, old.UID
+				p.Namespace, p.Name, p.UID = old.Namespace, old.Name, old.UID
 				if rapid.Bool().Draw(t, "in place") {
 					p.Spec.NodeName = old.Spec.NodeName
 				}

@@ -144,7 +144,7 @@ func (s *shard) sync(snap *state.Snapshot) error {
 		}
 	}
 	if s.plug.projection.hasPods() && !s.aux {
-		if err := s.syncSlots(snap, slots, known && !(moved && s.plug.shardCount > 1)); err != nil {
+		if err := s.syncSlots(snap, slots, known && (!moved || s.plug.shardCount == 1)); err != nil {
 			return err
 		}
 	}

@@ -187,7 +187,7 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 		return
 	}
 	unknown, only := unknownStatus(err)
-	if err != nil && !(only && len(unknown) < maxStrict && !bytes.Contains(text, []byte(`"status.`))) {
+	if err != nil && (!only || len(unknown) >= maxStrict || bytes.Contains(text, []byte(`"status.`))) {
 		if errs := d.explain(at, n, *gvk, err, only); len(errs) > 0 {
 			r.errs = append(r.errs, errs...)
 			return
@@ -220,7 +220,7 @@ func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, e
 			out = append(out, &Error{File: at.chunk.file, Line: at.line(m.node), Path: m.path, Detail: m.detail, Fix: m.fix})
 		}
 	}
-	if len(out) == 0 && !(onlyStatus && n != nil) {
+	if len(out) == 0 && (!onlyStatus || n == nil) {
 		out = []*Error{{File: at.chunk.file, Line: at.first, Detail: cutError(err), Fix: "mend the object"}}
 	}
 	return out
