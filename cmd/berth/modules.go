@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,13 +25,27 @@ type moduleOptions struct {
 	plugins []string
 	cache   string
 	verify  bool
+	log     string
 }
 
 func (o *moduleOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.plugins, "plugin", nil,
 		"add a plugin `MODULE` to every profile: PATH.wasm, or PATH.wasm?weight=2&config=FILE&namespaces=a,b; repeatable")
 	f.StringVar(&o.cache, "module-cache", "", "`DIR` that keeps compiled modules, or none; berth/modules in the user's cache folder if not given")
+	f.StringVar(&o.log, "log-level", "none", "print what modules log from this `LEVEL` on: debug, info, warn, error, or none")
 	f.BoolVar(&o.verify, "verify-columns", false, "check after every call, not after some, that a module left the snapshot alone")
+}
+
+// logger returns where plugins and the scheduler log to; nil for nowhere.
+func (o *moduleOptions) logger(w io.Writer) (*slog.Logger, error) {
+	if o.log == "none" {
+		return nil, nil
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.log)); err != nil {
+		return nil, fmt.Errorf("--log-level: %q is not debug, info, warn, error or none", o.log)
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
 }
 
 // noCache as the folder keeps compiled modules in memory only.

@@ -160,6 +160,10 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 		}
 		a.AllowUnenforced |= f
 	}
+	log, err := o.modules.logger(stderr)
+	if err != nil {
+		errs = append(errs, err)
+	}
 	explain, err := parseExplain(o.explain)
 	if err != nil {
 		fail("explain", err)
@@ -181,7 +185,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 		return sim.Config{}, fmt.Errorf("%s: extenders: HTTP extenders are not built yet; remove them", o.config)
 	}
 	a.Scheduler = scheduler
-	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain}
+	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain, Log: log}
 	doubts, err := o.input.load(ctx, &c, o.seed)
 	if err != nil {
 		return sim.Config{}, err

@@ -6,6 +6,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -33,6 +34,8 @@ type Config struct {
 	// Attempts is how often each pod is tried before it is given up; 0 means as
 	// long as a try can help.
 	Attempts int
+	// Log (optional) takes what plugins and the scheduler have to say.
+	Log *slog.Logger
 	// Explain is a pod whose last try is kept in full; the zero value for none.
 	Explain types.NamespacedName
 	// Where (optional) tells where a pod is written, for errors.
@@ -62,7 +65,7 @@ func New(config Config) (*Sim, error) {
 	var err error
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
 		Clock: s.clock, Binder: s.world, Outlet: s.world, Observer: s.world,
-		Spawn: func(run func()) { run() },
+		Spawn: func(run func()) { run() }, Log: config.Log,
 	})
 	if err != nil {
 		return nil, err

@@ -13,10 +13,18 @@ type Env struct {
 	log      tail
 	state    *guestState // nil when the call has none
 	writable bool
+	// heard (optional) passes on what the guest logs.
+	heard func(level int, text string)
 }
 
 // Log takes a text of the guest; what is too long is cut.
-func (e *Env) Log(_ int, text string) { e.log.line(text[:min(len(text), abi.MaxLogText)]) }
+func (e *Env) Log(level int, text string) {
+	text = text[:min(len(text), abi.MaxLogText)]
+	e.log.line(text)
+	if e.heard != nil {
+		e.heard(level, text)
+	}
+}
 
 // StateGet returns the value of a key of the state.
 func (e *Env) StateGet(key string) ([]byte, bool) {

@@ -140,6 +140,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 
 // start makes a guest and hands it the configuration.
 func (p *Plugin) start(ctx context.Context, region uint32, env *Env) (Guest, error) {
+	env.heard = p.heard
 	guest, err := p.deps.Factory.New(ctx, region, env)
 	if err != nil {
 		return nil, p.startError(err, env)
@@ -152,6 +153,12 @@ func (p *Plugin) start(ctx context.Context, region uint32, env *Env) (Guest, err
 		return nil, errors.Join(p.startError(err, env), guest.Close(ctx))
 	}
 	return guest, nil
+}
+
+// heard passes on what a guest logs, under its name (ABI-7.1). The levels are
+// debug, info, warning and error; others count as the nearest.
+func (p *Plugin) heard(level int, text string) {
+	p.deps.Log.Log(context.Background(), slog.LevelDebug+4*slog.Level(min(max(level, 0), 3)), printable(text), "plugin", p.config.Name)
 }
 
 func (p *Plugin) startError(err error, env *Env) error {

@@ -1,0 +1,41 @@
+package wasm_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// TestLog: what a guest logs is passed on under its name and level, as text.
+func TestLog(t *testing.T) {
+	var out bytes.Buffer
+	guest := native(func(g *tiny, _ string, _, _, _ uint32) int32 {
+		g.env.Log(0, "too low")
+		g.env.Log(1, "one\x1b[31m")
+		g.env.Log(9, "worst")
+		return 0
+	}, abi.ExportFilter)
+	p, err := wasm.New(context.Background(), wasm.Config{Name: "p"}, wasm.Deps{
+		Factory: guest, Manifest: &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}}},
+		Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelInfo})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(1)
+	filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
+	for _, want := range []string{"level=INFO msg=\"one\ufffd[31m\" plugin=p", "level=ERROR msg=worst plugin=p"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("log is %q, want %q in it", out.String(), want)
+		}
+	}
+	if strings.Contains(out.String(), "too low") {
+		t.Errorf("log is %q", out.String())
+	}
+}
