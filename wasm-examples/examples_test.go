@@ -20,9 +20,6 @@ func examples() []wasmexamples.Example {
 // TestModules builds every module and holds it against its manifest: exports,
 // imports, sizes.
 func TestModules(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds modules")
-	}
 	dir := t.TempDir()
 	for _, e := range examples() {
 		file, err := e.Build(dir)
@@ -60,9 +57,6 @@ func TestModules(t *testing.T) {
 
 // TestBuildsAreReproducible: the same source gives the same bytes.
 func TestBuildsAreReproducible(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds modules")
-	}
 	var builds [2][]byte
 	for i := range builds {
 		file, err := wasmexamples.All()[0].Build(t.TempDir())

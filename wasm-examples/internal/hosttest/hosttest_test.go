@@ -65,9 +65,6 @@ func cacheDir() string { return filepath.Join(built.dir, "compiled") }
 // file returns the file of an example's module.
 func file(t testing.TB, e *wasmexamples.Example) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds modules")
-	}
 	built.mu.Lock()
 	defer built.mu.Unlock()
 	if path, ok := built.files[e.Name]; ok {
