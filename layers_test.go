@@ -5,7 +5,9 @@ package berth_test
 
 import (
 	"os"
+	"regexp"
 	"testing"
+	"testing/fstest"
 )
 
 const module = "github.com/berth-scheduler/berth"
@@ -139,6 +141,27 @@ func design() rules {
 
 func TestLayers(t *testing.T) {
 	for _, problem := range design().check(repository(t)) {
+		t.Error(problem)
+	}
+}
+
+// TestTutorialIsInALayer: who follows the README's tutorial in a checkout still
+// has passing tests.
+func TestTutorialIsInALayer(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := regexp.MustCompile(`(?m)^bin/berth plugin build (\S+) `).FindSubmatch(readme)
+	code := regexp.MustCompile("(?ms)^```go\n(.*?)^```").FindSubmatch(readme)
+	if built == nil || code == nil {
+		t.Fatal("README.md has no tutorial: a ```go block and a line `bin/berth plugin build FOLDER -o FILE`")
+	}
+	files, err := goFiles(fstest.MapFS{string(built[1]) + "/main.go": {Data: code[1]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range design().check(files) {
 		t.Error(problem)
 	}
 }
