@@ -81,7 +81,7 @@ func changes(t tester, c *cache.Cache, s *state.Snapshot) map[string]func() {
 		"node": func() {
 			for range objects {
 				turn++
-				c.UpdateNode(objects[turn%2])
+				c.AddNode(objects[turn%2])
 				c.UpdateSnapshot(s)
 			}
 		},

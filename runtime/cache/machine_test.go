@@ -64,11 +64,7 @@ func added(p modelPod) bool   { return !p.assumed }
 
 func (m *machine) putNode(t *rapid.T) {
 	spec := m.drawNode(t)
-	if _, known := m.model.nodes[spec.Name]; known {
-		m.cache.UpdateNode(spec.node())
-	} else {
-		m.cache.AddNode(spec.node())
-	}
+	m.cache.AddNode(spec.node())
 	m.model.nodes[spec.Name] = spec.object()
 }
 

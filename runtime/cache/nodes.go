@@ -23,9 +23,6 @@ func (c *Cache) AddNode(object *state.Node) {
 	c.dirty.add(uint32(n.row))
 }
 
-// UpdateNode replaces a node's object, or adds the node if it is not known.
-func (c *Cache) UpdateNode(object *state.Node) { c.AddNode(object) }
-
 // RemoveNode removes a node and returns its object; false if there is none. Pods
 // that are left on it stay known, on a ghost, until they are removed.
 func (c *Cache) RemoveNode(name string) (*state.Node, bool) {

@@ -64,38 +64,24 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 	}
 }
 
-// Requeue says what to do with a parked pod when an event happens.
-type Requeue uint8
-
-// The answers to an event.
-const (
-	// Leave means that the event does not help the pod.
-	Leave Requeue = iota
-	// AfterBackoff means that the pod is to be tried when its backoff is over.
-	AfterBackoff
-	// Immediately means that the pod is to be tried without backoff: a plugin
-	// that said Pending now sees progress.
-	Immediately
-)
-
 // Hint says whether an event makes a parked pod worth another try. Only the
 // plugins that rejected it are asked (KEP-4247). A hint that fails means yes. No
 // event moves a gated pod but those that its gating plugin registered.
-func (p *Pipeline) Hint(event state.ClusterEvent, object state.Object, pod *state.QueuedPod) Requeue {
+func (p *Pipeline) Hint(event state.ClusterEvent, object state.Object, pod *state.QueuedPod) state.Requeue {
 	if pod.GatedBy != "" && !p.registered(pod.GatedBy, event) {
-		return Leave
+		return state.Leave
 	}
 	for _, name := range pod.Pending {
 		if p.worth(name, event, object, pod.Pod) {
-			return Immediately
+			return state.Immediately
 		}
 	}
 	for _, name := range pod.Rejectors {
 		if !slices.Contains(pod.Pending, name) && p.worth(name, event, object, pod.Pod) {
-			return AfterBackoff
+			return state.AfterBackoff
 		}
 	}
-	return Leave
+	return state.Leave
 }
 
 // registered reports whether a plugin registered an event; a plugin that is gone

@@ -19,7 +19,7 @@ func crowd(tb testing.TB, n int) (*queue.Queue, *clock.Step, *int) {
 		Clock: c,
 		Less:  byPriority,
 		Gate:  func([]*state.QueuedPod, []queue.GateResult) {},
-		Hint: func(_ state.ClusterEvent, _ state.Object, pods []*state.QueuedPod, _ []queue.Requeue) {
+		Hint: func(_ state.ClusterEvent, _ state.Object, pods []*state.QueuedPod, _ []state.Requeue) {
 			*hints++
 			if len(pods) != n {
 				tb.Fatalf("asked about %d pods, want %d", len(pods), n)

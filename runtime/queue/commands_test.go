@@ -147,7 +147,7 @@ func (w *world) giveBack(a args, how func(*state.QueuedPod) bool) error {
 }
 
 func hint(w *world, a args) error {
-	answers := map[string]queue.Requeue{"leave": queue.Leave, "queue": queue.AfterBackoff, "now": queue.Immediately}
+	answers := map[string]state.Requeue{"leave": state.Leave, "queue": state.AfterBackoff, "now": state.Immediately}
 	answer, ok := answers[a.names[2]]
 	if !ok {
 		return fmt.Errorf("no answer %q", a.names[2])

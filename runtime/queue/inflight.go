@@ -67,16 +67,16 @@ func (q *Queue) pruneEvents() {
 func (q *Queue) InFlightEvents() int { return len(q.events.entries) }
 
 // replay returns what the events since the pod's Pop mean for it.
-func (q *Queue) replay(it *item) Requeue {
-	best := Leave
+func (q *Queue) replay(it *item) state.Requeue {
+	best := state.Leave
 	for _, e := range q.events.entries[it.since-q.events.base:] {
 		b := q.begin()
-		b.add(it, Leave)
+		b.add(it, state.Leave)
 		q.ask(b, e.event, e.object)
 		best = max(best, b.answers[0])
 		q.end(b)
 		// Only a Pending plugin can say Immediately.
-		if best == Immediately || best == AfterBackoff && len(it.pod.Pending) == 0 {
+		if best == state.Immediately || best == state.AfterBackoff && len(it.pod.Pending) == 0 {
 			break
 		}
 	}

@@ -33,7 +33,7 @@ type machine struct {
 	out   map[types.UID]*state.QueuedPod
 	bind  map[types.UID]bool
 	gates map[types.UID]string
-	hints []queue.Requeue // drawn answers
+	hints []state.Requeue // drawn answers
 	hint  int
 	n     int
 	wrong string // a transition that is not allowed
@@ -44,7 +44,7 @@ func newMachine(t *rapid.T) *machine {
 		t: t, clock: clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, rapid.IntRange(0, 999_999_999).Draw(t, "start"), time.UTC)),
 		known: map[types.UID]*state.Pod{}, out: map[types.UID]*state.QueuedPod{},
 		bind: map[types.UID]bool{}, gates: map[types.UID]string{},
-		hints: rapid.SliceOfN(rapid.SampledFrom([]queue.Requeue{queue.Leave, queue.Leave, queue.AfterBackoff, queue.Immediately}), 7, 7).Draw(t, "hints"),
+		hints: rapid.SliceOfN(rapid.SampledFrom([]state.Requeue{state.Leave, state.Leave, state.AfterBackoff, state.Immediately}), 7, 7).Draw(t, "hints"),
 	}
 	config := queue.DefaultConfig()
 	config.MaxBackoff = rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Second, 20 * time.Minute}).Draw(t, "max backoff")
@@ -55,7 +55,7 @@ func newMachine(t *rapid.T) *machine {
 				out[i].Plugin = m.gates[p.Pod.UID]
 			}
 		},
-		Hint: func(e state.ClusterEvent, _ state.Object, pods []*state.QueuedPod, out []queue.Requeue) {
+		Hint: func(e state.ClusterEvent, _ state.Object, pods []*state.QueuedPod, out []state.Requeue) {
 			for i, p := range pods {
 				if len(p.Rejectors)+len(p.Pending) == 0 {
 					m.wrong = fmt.Sprintf("hints asked about %s, which nobody rejected", p.Pod.Name)

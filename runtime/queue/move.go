@@ -22,7 +22,7 @@ func (q *Queue) Move(event state.ClusterEvent, object state.Object, precheck fun
 	for _, l := range [...]*list{&q.parked, &q.gated} {
 		for it := l.first; it != nil; it = it.next {
 			if precheck == nil || precheck(it.latest) {
-				b.add(it, Leave)
+				b.add(it, state.Leave)
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func (q *Queue) Activate(uids []types.UID) {
 		switch it.place {
 		case Unschedulable, Gated:
 			if !slices.Contains(b.items, it) {
-				b.add(it, Immediately)
+				b.add(it, state.Immediately)
 			}
 		case Backoff, ErrorBackoff:
 			q.put(it, Active, event)
@@ -66,7 +66,7 @@ func (q *Queue) Activate(uids []types.UID) {
 func (q *Queue) Regate() {
 	b := q.begin()
 	for it := q.gated.first; it != nil; it = it.next {
-		b.add(it, AfterBackoff)
+		b.add(it, state.AfterBackoff)
 	}
 	q.requeue(b, reason("Regate"))
 	q.end(b)
@@ -76,11 +76,11 @@ func (q *Queue) Regate() {
 // space for asking about them. There is one a queue, used by begin to end.
 type batch struct {
 	items   []*item
-	answers []Requeue
+	answers []state.Requeue
 
 	pods  []*state.QueuedPod
 	at    []int // where pods[i] is in items
-	hints []Requeue
+	hints []state.Requeue
 	gates []GateResult
 }
 
@@ -93,7 +93,7 @@ func (q *Queue) end(b *batch) {
 	b.reset()
 }
 
-func (b *batch) add(it *item, answer Requeue) {
+func (b *batch) add(it *item, answer state.Requeue) {
 	b.items = append(b.items, it)
 	b.answers = append(b.answers, answer)
 }
@@ -117,14 +117,14 @@ func (q *Queue) ask(b *batch, event state.ClusterEvent, object state.Object) {
 		p := &it.pod
 		switch {
 		case len(p.Rejectors) == 0 && len(p.Pending) == 0:
-			b.answers[i] = AfterBackoff
+			b.answers[i] = state.AfterBackoff
 		case event.WildCard() && !concerns(object, it):
-			b.answers[i] = Leave
+			b.answers[i] = state.Leave
 		case event.WildCard() && p.GatedBy == "":
-			b.answers[i] = AfterBackoff
+			b.answers[i] = state.AfterBackoff
 		default:
 			b.push(i)
-			b.hints = append(b.hints, Leave)
+			b.hints = append(b.hints, state.Leave)
 		}
 	}
 	if len(b.pods) > 0 {
@@ -148,7 +148,7 @@ func concerns(object state.Object, it *item) bool {
 // requeue moves the pods of a batch to where their answers say, or to Gated.
 func (q *Queue) requeue(b *batch, event state.ClusterEvent) {
 	for i, answer := range b.answers {
-		if answer != Leave {
+		if answer != state.Leave {
 			b.push(i)
 			b.gates = append(b.gates, GateResult{})
 		}
@@ -171,7 +171,7 @@ func (q *Queue) requeue(b *batch, event state.ClusterEvent) {
 	for _, at := range b.at[:admitted] {
 		it := b.items[at]
 		switch {
-		case b.answers[at] != AfterBackoff || !backsOff(&it.pod, now):
+		case b.answers[at] != state.AfterBackoff || !backsOff(&it.pod, now):
 			q.put(it, Active, event)
 		case it.failed:
 			q.put(it, ErrorBackoff, event)

@@ -24,7 +24,7 @@ func (q *Queue) enter(pods []*state.Pod, event state.ClusterEvent) {
 		if it, ok := q.pods[p.UID]; !ok {
 			it = &item{pod: state.QueuedPod{Pod: p, Timestamp: now}, latest: p}
 			q.pods[p.UID] = it
-			b.add(it, Immediately)
+			b.add(it, state.Immediately)
 		} else if it.place == Nowhere { // twice among pods
 			it.set(p)
 		}
@@ -90,7 +90,7 @@ func (q *Queue) update(it *item, old, pod *state.Pod) {
 		q.nominator.update(old, pod)
 		for _, event := range pod.Changes(old) {
 			b := q.begin()
-			b.add(it, Leave)
+			b.add(it, state.Leave)
 			q.ask(b, event, state.Object{OldPod: old, NewPod: pod})
 			q.requeue(b, event)
 			q.end(b)

@@ -61,7 +61,7 @@ func (q *Queue) AddUnschedulable(p *state.QueuedPod) bool {
 	}
 	p.Unschedulable++
 	p.Errors = 0
-	answer := AfterBackoff
+	answer := state.AfterBackoff
 	if it.place == InFlight {
 		answer = q.replay(it)
 	}
@@ -79,7 +79,7 @@ func (q *Queue) AddFailed(p *state.QueuedPod) bool {
 		return false
 	}
 	p.Errors++
-	q.giveBack(it, true, AfterBackoff)
+	q.giveBack(it, true, state.AfterBackoff)
 	return true
 }
 
@@ -93,7 +93,7 @@ func (q *Queue) comeBack(p *state.QueuedPod) (*item, bool) {
 	return it, true
 }
 
-func (q *Queue) giveBack(it *item, failed bool, answer Requeue) {
+func (q *Queue) giveBack(it *item, failed bool, answer state.Requeue) {
 	p := &it.pod
 	it.failed = failed
 	p.Timestamp = q.deps.Clock.Now()
@@ -101,7 +101,7 @@ func (q *Queue) giveBack(it *item, failed bool, answer Requeue) {
 	p.Flushed = false
 	p.GatedBy, p.GateReason = "", ""
 	event := reason("ScheduleAttemptFailure")
-	if answer == Leave {
+	if answer == state.Leave {
 		q.put(it, Unschedulable, event)
 		return
 	}

@@ -155,7 +155,7 @@ type Deps struct {
 	// with GatedBy set the answer must be Leave unless that plugin registered the
 	// event, or object.NewPod is the pod itself; only gated pods are asked about
 	// wildcards. GatedBy is among Rejectors.
-	Hint func(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []Requeue)
+	Hint func(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue)
 	// Observe (optional) hears of every change of place.
 	Observe func(Transition)
 }
@@ -165,20 +165,6 @@ type GateResult struct {
 	Plugin string // the plugin that gates the pod; empty if none does
 	Reason string
 }
-
-// Requeue is what an event means for a pod.
-type Requeue uint8
-
-const (
-	// Leave means that the event cannot help.
-	Leave Requeue = iota
-	// AfterBackoff means that a plugin in Rejectors answered Queue, or failed to
-	// answer.
-	AfterBackoff
-	// Immediately means that a plugin in Pending did: what the pod waited for has
-	// come, so it is not held back.
-	Immediately
-)
 
 // Transition is a pod's change of place.
 type Transition struct {

@@ -17,7 +17,7 @@ func TestConfigIsValidated(t *testing.T) {
 	deps := queue.Deps{
 		Clock: clock.Real{}, Less: byPriority,
 		Gate: func([]*state.QueuedPod, []queue.GateResult) {},
-		Hint: func(state.ClusterEvent, state.Object, []*state.QueuedPod, []queue.Requeue) {},
+		Hint: func(state.ClusterEvent, state.Object, []*state.QueuedPod, []state.Requeue) {},
 	}
 	for _, c := range []struct {
 		name string
@@ -155,7 +155,7 @@ func TestKeys(t *testing.T) {
 				}
 			}
 		},
-		Hint: func(state.ClusterEvent, state.Object, []*state.QueuedPod, []queue.Requeue) {},
+		Hint: func(state.ClusterEvent, state.Object, []*state.QueuedPod, []state.Requeue) {},
 		Key: func(pods []*state.QueuedPod) {
 			for _, p := range pods {
 				asked = append(asked, p.Pod.Name)
@@ -219,7 +219,7 @@ func TestManyEventsInFlight(t *testing.T) {
 	}
 	w.Add(newPod("e", nil))
 	p, _ := w.Pop()
-	w.hints["e AssignedPod/Add"] = queue.AfterBackoff
+	w.hints["e AssignedPod/Add"] = state.AfterBackoff
 	w.Move(state.EventAssignedPodAdd(), state.Object{}, nil)
 	p.Rejectors = []string{"Fit"}
 	w.AddUnschedulable(p)

@@ -35,11 +35,11 @@ func (q *Queue) flushLeftover(due time.Time) (moved int) {
 	b := q.begin()
 	// Pods are parked in the order of their timestamps, gated ones are not.
 	for it := q.parked.first; it != nil && q.leftover(it, due); it = it.next {
-		b.add(it, Leave)
+		b.add(it, state.Leave)
 	}
 	for it := q.gated.first; it != nil; it = it.next {
 		if q.leftover(it, due) {
-			b.add(it, Leave)
+			b.add(it, state.Leave)
 		}
 	}
 	if len(b.items) > 0 {

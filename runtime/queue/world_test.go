@@ -23,7 +23,7 @@ type world struct {
 	clock  *clock.Step
 	start  time.Time
 	gates  map[string]queue.GateResult
-	hints  map[string]queue.Requeue // by "pod event"
+	hints  map[string]state.Requeue // by "pod event"
 	deaf   map[string]bool          // events that no plugin registered
 	less   func(a, b *state.QueuedPod) bool
 	log    strings.Builder
@@ -36,7 +36,7 @@ func newWorld(t testing.TB, config queue.Config) *world {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := &world{
 		clock: clock.NewStep(start), start: start, less: byPriority,
-		gates: map[string]queue.GateResult{}, hints: map[string]queue.Requeue{}, deaf: map[string]bool{},
+		gates: map[string]queue.GateResult{}, hints: map[string]state.Requeue{}, deaf: map[string]bool{},
 		out: map[string]*state.QueuedPod{}, latest: map[string]*state.Pod{},
 	}
 	q, err := queue.New(config, queue.Deps{
@@ -51,7 +51,7 @@ func newWorld(t testing.TB, config queue.Config) *world {
 			}
 		},
 		Wants: func(e state.ClusterEvent) bool { return !w.deaf[eventName(e)] },
-		Hint: func(e state.ClusterEvent, _ state.Object, pods []*state.QueuedPod, out []queue.Requeue) {
+		Hint: func(e state.ClusterEvent, _ state.Object, pods []*state.QueuedPod, out []state.Requeue) {
 			fmt.Fprintf(&w.log, "  hints asked about %s for%s\n", eventName(e), names(pods, func(p *state.QueuedPod) string {
 				return strings.Join(append(slices.Clone(p.Rejectors), p.Pending...), ",")
 			}))

@@ -41,12 +41,11 @@ func (s *Scheduler) RejectWaiting(uid types.UID, by, reason string) {
 
 func (s *Scheduler) setNode(node *state.Node) {
 	old := s.node(node.Name)
+	s.cache.AddNode(node)
 	if old == nil {
-		s.cache.AddNode(node)
 		s.queue.Move(state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}, state.Object{NewNode: node}, nil)
 		return
 	}
-	s.cache.UpdateNode(node)
 	for _, event := range node.Changes(old) {
 		s.queue.Move(event, state.Object{OldNode: old, NewNode: node}, nil)
 	}
@@ -235,14 +234,9 @@ func pick(pods []*state.QueuedPod, profile string) (batch []*state.QueuedPod, at
 }
 
 // hint asks the plugins that rejected each pod whether an event helps.
-func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []queue.Requeue) {
+func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) {
 	for i, pod := range pods {
-		switch s.pipelines[pod.Pod.Profile].Hint(event, object, pod) {
-		case pipeline.AfterBackoff:
-			out[i] = queue.AfterBackoff
-		case pipeline.Immediately:
-			out[i] = queue.Immediately
-		}
+		out[i] = s.pipelines[pod.Pod.Profile].Hint(event, object, pod)
 	}
 }
 

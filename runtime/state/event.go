@@ -147,3 +147,18 @@ const (
 	// Queue moves the pod to the active or the backoff queue.
 	Queue
 )
+
+// Requeue is what an event means for a parked pod.
+type Requeue uint8
+
+// The meanings of an event.
+const (
+	// Leave means that the event cannot help the pod.
+	Leave Requeue = iota
+	// AfterBackoff means that a plugin that rejected the pod answered Queue, or
+	// failed to answer: the pod is to be tried when its backoff is over.
+	AfterBackoff
+	// Immediately means that a plugin that said Pending did: what the pod waited
+	// for has come, so it is not held back.
+	Immediately
+)
