@@ -312,7 +312,10 @@ func TestDecodeRefuses(t *testing.T) {
 		{"string id", "ABI-4.6", func(e *example) uint32 { return e.layout.Tables[0].Columns[0].Data }, 4},
 		{"call row set", "ABI-3.1", func(e *example) uint32 { return e.layout.Call + 16 }, 65534},
 		{"call codes", "ABI-3.1", func(e *example) uint32 { return e.layout.Call + 24 }, 65534},
-		{"call zero", "ABI-3.1", func(e *example) uint32 { return e.layout.Call + 44 }, 1},
+		{"call zero", "ABI-3.1", func(e *example) uint32 { return e.layout.Call + 60 }, 1},
+		{"event", "ABI-3.10", func(e *example) uint32 { return e.layout.Call + 44 }, 1},
+		{"directives", "ABI-10", func(e *example) uint32 { return e.layout.Call + 92 }, 257},
+		{"directive", "ABI-13.2", func(e *example) uint32 { return e.layout.Call + 92 }, 1},
 		{"reason sets", "ABI-10", func(e *example) uint32 { return e.layout.Call + 68 }, 1025},
 		{"reason set address", "ABI-3.6", func(e *example) uint32 { return e.layout.Call + 64 }, 65530},
 	} {

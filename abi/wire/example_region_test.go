@@ -94,7 +94,7 @@ func filterExample(t testing.TB) *example {
 	record := b.Bytes()
 	copy(e.region()[e.layout.Pod:], record)
 	e.layout.SetCycle(e.region(), wire.Cycle{Epoch: 1, Generation: 7, State: 1})
-	e.layout.SetCall(e.region(), e.base, wire.Call{Point: abi.Filter, PodSize: uint32(len(record)), N: 3}, true)
+	e.layout.SetCall(e.region(), e.base, wire.Call{Point: abi.Filter, PodSize: uint32(len(record)), N: 3})
 
 	// The guest's answers; its own memory begins at 0x400.
 	call := e.base + e.layout.Call
@@ -156,7 +156,7 @@ func allExample(t testing.TB) *example {
 	e.layout.SetRows(e.region(), 2, 3)
 	e.layout.SetCycle(e.region(), wire.Cycle{Epoch: 2, Generation: 1 << 40, Seed: 0xdeadbeefcafe, State: 1})
 	copy(e.region()[e.layout.RowSet:], le32(0, 3))
-	e.layout.SetCall(e.region(), e.base, wire.Call{Point: abi.Score, RowSet: true, N: 2, Flags: abi.CallOverlayRows}, true)
+	e.layout.SetCall(e.region(), e.base, wire.Call{Point: abi.Score, RowSet: true, N: 2, Flags: abi.CallOverlayRows})
 	copy(e.region()[e.layout.Scores:], append(le64(-1), le64(100)...))
 	return e
 }

@@ -134,7 +134,7 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 		cycle.Seed = c.Seed
 	}
 	l.SetCycle(s.mem, cycle)
-	l.SetCall(s.mem, s.base, call, r.point != abi.Normalize)
+	l.SetCall(s.mem, s.base, call)
 	if r.point == abi.Normalize {
 		for i, score := range r.scores {
 			binary.LittleEndian.PutUint64(s.mem[l.Scores+8*uint32(i):], uint64(score))
