@@ -106,6 +106,8 @@ type Decision struct {
 	Rejectors, Pending []string
 	// Nomination is what PostFilter decided.
 	Nomination plugin.PostFilterResult
+	// Asked is what PostFilter plugins want done with waiting pods.
+	Asked []pipeline.Asked
 	// State is the plugins' state, which lives on in the binding cycle.
 	State *state.CycleState
 	// Attempt is the record of the cycle.

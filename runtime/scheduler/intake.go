@@ -235,8 +235,13 @@ func pick(pods []*state.QueuedPod, profile string) (batch []*state.QueuedPod, at
 
 // hint asks the plugins that rejected each pod whether an event helps.
 func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) {
-	for i, pod := range pods {
-		out[i] = s.pipelines[pod.Pod.Profile].Hint(event, object, pod)
+	for profile, p := range s.byProfile(pods) {
+		batch, at := pick(pods, profile)
+		answers := make([]state.Requeue, len(batch))
+		p.Hint(event, object, batch, answers)
+		for j, i := range at {
+			out[i] = answers[j]
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -145,20 +146,34 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		if s.pipelines[p.Profile()] != nil {
 			return nil, fmt.Errorf("scheduler: two profiles are named %q", p.Profile())
 		}
-		if p.QueueSort() != first.QueueSort() {
-			return nil, fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike",
-				first.Profile(), p.Profile(), first.QueueSort(), p.QueueSort())
+		if err := sameOrder(first, p); err != nil {
+			return nil, err
 		}
 		s.pipelines[p.Profile()] = p
 	}
 	var err error
-	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: first.Less, Gate: s.gate, Hint: s.hint, Wants: s.wants,
-	})
+	q := queue.Deps{Clock: deps.Clock, Less: first.Less, Gate: s.gate, Hint: s.hint, Wants: s.wants}
+	if first.Keyed() {
+		q.Key = first.Keys
+	}
+	s.queue, err = queue.New(config.Queue, q)
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// sameOrder refuses profiles that do not sort the queue alike.
+func sameOrder(a, b *pipeline.Pipeline) error {
+	first, second := a.QueueSort(), b.QueueSort()
+	if x, y := first.Info().Name, second.Info().Name; x != y {
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike", a.Profile(), b.Profile(), x, y)
+	}
+	if keyer, ok := first.(plugin.QueueKeyer); ok && !keyer.SameOrder(second) {
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by different modules or configurations of %s; all must sort it alike",
+			a.Profile(), b.Profile(), first.Info().Name)
+	}
+	return nil
 }
 
 // Run takes in events and tries pods until the context ends; then it waits for
