@@ -37,23 +37,19 @@ func newNamespaceTable(generation uint64) NamespaceTable {
 // Len returns the number of rows, empty ones included.
 func (t *NamespaceTable) Len() int { return len(t.Namespace) }
 
-// update writes rows that hold another generation and returns the number of
-// bytes written.
+// update writes rows that have changed and returns the number of bytes written.
 func (t *NamespaceTable) update(infos []NamespaceInfo, strings *wire.Dict, generation uint64) (bytes int) {
 	for i := range infos {
 		info := &infos[i]
 		switch {
 		case info.Namespace != nil:
 			t.ensure(int(info.Row) + 1)
-			if t.Generation[info.Row] == info.Generation {
-				continue
-			}
 			t.forget(info.Row)
 			bytes += t.write(info, strings)
 		case int(info.Row) < t.Len() && t.Namespace[info.Row] != nil:
 			t.forget(info.Row)
 			bytes += t.clear(info.Row)
-		default:
+		default: // came and went between two updates
 			continue
 		}
 		t.note(info.Row, generation)

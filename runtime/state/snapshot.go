@@ -86,8 +86,8 @@ func (s *Snapshot) ResourceIndex(name v1.ResourceName) int {
 
 // Update writes what changed since the last update. infos are the nodes by row;
 // dirty are the rows that may differ; freed are slots that lost their pod;
-// namespaces are those that may differ. Rows are compared by generation, so a row
-// that is named without need costs little.
+// namespaces are the rows of namespaces that differ. Rows of nodes are compared by
+// generation, so one that is named without need costs little.
 //
 // It reports whether the dictionary, the resource columns or the taint sets have
 // outgrown what is live, in which case the caller calls Rebuild.
