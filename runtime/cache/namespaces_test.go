@@ -132,7 +132,7 @@ func TestNamespaceRowsAreStable(t *testing.T) {
 // TestNamespacesAndEpochs: labels that come and go turn the epoch over, and what
 // is live does not, though there are more namespaces than anything else.
 func TestNamespacesAndEpochs(t *testing.T) {
-	const count = 10_000
+	const count = 5_000
 	c, s := cache.New(cache.Config{}), state.NewSnapshot()
 	c.AddNode(nodeSpec{Name: "a"}.node())
 	put := func(i, version int) {
