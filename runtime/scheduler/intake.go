@@ -17,6 +17,21 @@ func (s *Scheduler) SetNode(node *state.Node) { s.post(func() { s.setNode(node) 
 // DeleteNode tells of a node that is gone.
 func (s *Scheduler) DeleteNode(name string) { s.post(func() { s.deleteNode(name) }) }
 
+// SetNamespace tells of a namespace that is new or has changed. The next try
+// sees it. No pod is moved for it, nor for one that is gone: kube-scheduler v1.36
+// has no cluster event for namespaces (k8s.io/kube-scheduler/framework,
+// EventResource), so no plugin could ask for it. A pod that was rejected for the
+// labels of a namespace waits for another event or for the flush of leftovers.
+func (s *Scheduler) SetNamespace(namespace *state.Namespace) {
+	s.post(func() { s.cache.AddNamespace(namespace) })
+}
+
+// DeleteNamespace tells of a namespace that is gone. Its pods stay until they
+// are deleted.
+func (s *Scheduler) DeleteNamespace(name string) {
+	s.post(func() { s.cache.RemoveNamespace(name) })
+}
+
 // SetPods tells of pods that are new or have changed, bound or not. New unbound
 // pods pass the gates in one call.
 func (s *Scheduler) SetPods(pods ...*state.Pod) { s.post(func() { s.setPods(pods) }) }

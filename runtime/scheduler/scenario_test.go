@@ -72,6 +72,12 @@ func (w *world) commands() map[string]fake.Command {
 			return err
 		}),
 		"unnode": each(func(name string, _ fake.Args) error { w.get().DeleteNode(name); return nil }),
+		"namespace": each(func(name string, a fake.Args) error { // NAME… [label=]
+			w.get().SetNamespace(fake.Namespace(name, a))
+			return nil
+		}),
+		"unnamespace": each(func(name string, _ fake.Args) error { w.get().DeleteNamespace(name); return nil }),
+		"namespaces":  func(fake.Args) error { w.namespaces(); return nil }, // that the last try saw
 		"pod": func(a fake.Args) error { // NAME… and what fake.Pod takes: all at once
 			var pods []*state.Pod
 			for _, name := range a.Names {

@@ -208,6 +208,15 @@ func (w *world) state() {
 	w.log.Printf("  %d waiting, %d binding", p.Waiting, p.Binding)
 }
 
+func (w *world) namespaces() {
+	t := &w.get().Snapshot().Namespaces
+	for row, ns := range t.Namespace {
+		if ns != nil {
+			w.log.Printf("  row %d: %s %v", row, ns.Name, ns.Labels)
+		}
+	}
+}
+
 func (w *world) details(p *state.QueuedPod) string {
 	var b strings.Builder
 	if !p.BackoffUntil.IsZero() {
