@@ -108,10 +108,10 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 		return 0, 0, s.plug.fault(r.point, Trap, err.Error(), s.env)
 	}
 	p, l := s.plug, s.layout
-	if s.pod != p.recordNumber {
+	if s.pod != s.src.recordNumber {
 		s.writePod()
 	}
-	call := wire.Call{Point: r.point, PodSize: uint32(len(p.record)), N: uint32(len(r.rows))}
+	call := wire.Call{Point: r.point, PodSize: uint32(len(s.src.record)), N: uint32(len(r.rows))}
 	if n := len(r.rows); n == 1 && int(r.rows[0]) >= c.Snapshot.Capacity() {
 		if lo, err = s.overlay(c.Snapshot, r.rows[0]); err != nil {
 			return 0, 0, err
@@ -129,7 +129,7 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 			}
 		}
 	}
-	cycle := wire.Cycle{Epoch: p.dict.epoch, Generation: c.Snapshot.Generation, State: 1}
+	cycle := wire.Cycle{Epoch: s.src.dict.epoch, Generation: c.Snapshot.Generation, State: 1}
 	if !p.nodeScoped(r.point) {
 		cycle.Seed = c.Seed
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // errClosed is the fault of a call after Close.
@@ -34,13 +35,13 @@ func (p *Plugin) enter(c *plugin.Cycle, point abi.Point) *Fault {
 			return p.asFault(point, err)
 		}
 		p.mu.RUnlock()
-		p.begin(c, key)
+		p.beginCycle(c, key)
 	}
 }
 
 func (p *Plugin) leave() { p.mu.RUnlock() }
 
-func (p *Plugin) begin(c *plugin.Cycle, key cycleKey) {
+func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cycle == key {
@@ -63,7 +64,7 @@ func (p *Plugin) prepare(c *plugin.Cycle) error {
 		p.drop(c)
 	}
 	p.dict.follow(c.Snapshot.Strings)
-	p.record = p.encoder.encode(c.Pod)
+	p.record = p.encoder.encode(c.Pod, namespaceOf(c.Snapshot, c.Pod.Namespace))
 	p.recordNumber++
 	err := p.fill(c)
 	for range maxGrowth {
@@ -79,6 +80,14 @@ func (p *Plugin) prepare(c *plugin.Cycle) error {
 	return err
 }
 
+// namespaceOf returns a namespace of a snapshot; nil if its object is not known.
+func namespaceOf(snap *state.Snapshot, name string) *state.Namespace {
+	if row, ok := snap.NamespaceRow(name); ok {
+		return snap.Namespaces.Namespace[row]
+	}
+	return nil
+}
+
 // drop closes all instances.
 func (p *Plugin) drop(c *plugin.Cycle) {
 	for _, s := range p.shards {
@@ -91,12 +100,12 @@ func (p *Plugin) drop(c *plugin.Cycle) {
 func (p *Plugin) fill(c *plugin.Cycle) error {
 	if p.shards == nil {
 		p.shardCount = p.split(c.Snapshot.Len())
-		p.measure(c.Snapshot)
+		p.measure(p.projection, c.Snapshot)
 		for i := range p.shardCount {
-			p.shards = append(p.shards, &shard{plug: p, index: i})
+			p.shards = append(p.shards, &shard{plug: p, src: &p.source, index: i})
 		}
 		if p.sharded && p.declared[abi.PreFilter] {
-			p.shards = append(p.shards, &shard{plug: p, index: p.shardCount, aux: true})
+			p.shards = append(p.shards, &shard{plug: p, src: &p.source, index: p.shardCount, rowless: true})
 		}
 	}
 	if uint32(len(p.record)) > p.room.podRoom {
@@ -126,13 +135,12 @@ func (s *shard) ready(c *plugin.Cycle) error {
 // for any call (ABI-2.8). Its region is as large as it must be now, with the
 // overlay rows that are named.
 func (s *shard) revive(c *plugin.Cycle, overlays ...uint32) error {
-	p := s.plug
-	p.fillMu.Lock()
-	defer p.fillMu.Unlock()
+	s.src.mu.Lock()
+	defer s.src.mu.Unlock()
 	var err error
 	for range maxGrowth {
 		s.discard(c)
-		p.measure(c.Snapshot, overlays...)
+		s.src.measure(s.plug.projection, c.Snapshot, overlays...)
 		if err = s.ready(c); !errors.Is(err, errNoRoom) {
 			break
 		}
@@ -146,9 +154,9 @@ func (s *shard) revive(c *plugin.Cycle, overlays ...uint32) error {
 // make makes the shard's instance with an empty region.
 func (s *shard) make(c *plugin.Cycle) error {
 	p := s.plug
-	room, first := p.room, uint32(s.index)*blockRows
-	if s.aux {
-		room, first = capacities{rows: 1, strings: room.strings, stringBytes: room.stringBytes, podRoom: room.podRoom}, 0
+	room, first := s.src.room, uint32(s.index)*blockRows
+	if s.rowless {
+		room, first = capacities{rows: 1, namespaces: 1, strings: room.strings, stringBytes: room.stringBytes, podRoom: room.podRoom}, 0
 	}
 	spec := p.projection.spec(&room, first)
 	layout, err := wire.NewLayout(spec)
@@ -172,7 +180,7 @@ func (s *shard) make(c *plugin.Cycle) error {
 		return errors.Join(f, guest.Close(c.Context))
 	}
 	fresh := shard{guest: guest, env: env, base: base}
-	fresh.region = region{layout: layout, cols: findColumns(layout), bytes: s.bytes}
+	fresh.region = region{layout: layout, cols: findColumns(layout, p.projection.namespacesTable()), bytes: s.bytes}
 	if err := fresh.view(); err != nil {
 		return errors.Join(p.fault(abi.PreFilter, Trap, err.Error(), env), guest.Close(c.Context))
 	}
@@ -200,8 +208,9 @@ func (p *Plugin) badRegion(base, size uint32, memory uint64, spec *wire.LayoutSp
 // take replaces all that belongs to an instance.
 func (s *shard) take(o *shard) {
 	s.guest, s.env, s.base, s.region = o.guest, o.env, o.base, o.region
-	s.names, s.labels, s.taints, s.ports, s.images, s.pods, s.podLabels = arena{}, arena{}, arena{}, arena{}, arena{}, arena{}, arena{}
+	s.arenas = arenas{}
 	s.snapshot, s.objectGeneration, s.podsGeneration, s.slotGeneration, s.nodes, s.spares = nil, nil, nil, nil, nil, nil
+	s.namespaceGeneration = nil
 	s.rows, s.slots, s.strings, s.stringBytes, s.generation, s.pod, s.podSize = 0, 0, 0, 0, 0, 0, 0
 }
 
@@ -237,8 +246,8 @@ func (p *Plugin) asFault(point abi.Point, err error) *Fault {
 		atPoint.Point = point
 		return &atPoint
 	case errors.Is(err, errNoRoom):
-		p.fillMu.Lock()
-		defer p.fillMu.Unlock()
+		p.source.mu.Lock()
+		defer p.source.mu.Unlock()
 		spec := p.projection.spec(&p.room, 0)
 		return p.fault(point, NoMemory, fmt.Sprintf("%v after %d tries; the largest columns are %s", err, maxGrowth, largest(&spec)), nil)
 	}

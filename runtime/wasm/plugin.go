@@ -63,25 +63,20 @@ type Plugin struct {
 	// the policy is to go on without them.
 	ignored atomic.Bool
 
-	// mu guards what follows: it is held for reading during a call, and for
-	// writing to begin a cycle or to close, so that neither happens while a guest
-	// runs. Locks are taken in this order: mu, a shard's mu, fillMu.
-	mu           sync.RWMutex
-	closed       bool
-	cycle        cycleKey
-	cycleErr     error // of preparing it
-	encoder      podEncoder
-	record       []byte // of the cycle's pod
-	recordNumber uint64
-	shardCount   int
-	shards       []*shard
+	// aux has the instances of the points outside of cycles.
+	aux auxPool
 
-	// fillMu guards what follows within a cycle, when an instance is filled anew
-	// or an overlay row is written while others run.
-	fillMu  sync.Mutex
-	dict    dictionary
-	room    capacities
-	visible []uint32 // scratch
+	// mu guards what follows: it is held for reading during a call of a cycle
+	// instance, and for writing to begin a cycle or to close, so that neither
+	// happens while a guest runs. Locks are taken in this order: mu, a shard's mu,
+	// the source's mu.
+	mu       sync.RWMutex
+	closed   bool
+	cycle    cycleKey
+	cycleErr error // of preparing it
+	shards   []*shard
+	// source is that of the shards.
+	source
 }
 
 // cycleKey tells one cycle from the next.
@@ -124,8 +119,8 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if p.normalize = wire.NormalizeNone; d.Manifest.Points.Score != nil && d.Manifest.Points.Score.Normalize != "" {
 		p.normalize = d.Manifest.Points.Score.Normalize
 	}
-	p.dict.begin()
-	p.encoder = podEncoder{p: p.projection, dict: &p.dict}
+	p.begin(p.projection)
+	p.aux.init()
 	var err error
 	if p.info, err = infoOf(&c, &d); err != nil {
 		return nil, err

@@ -1,0 +1,5 @@
+package wasm
+
+type auxPool struct{}
+
+func (a *auxPool) init() {}
