@@ -101,7 +101,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 	var pipelines []*pipeline.Pipeline
 	for i := range c.Scheduler.Profiles {
 		profile := &c.Scheduler.Profiles[i]
-		p, err := a.newPipeline(&c, profile, registry, d.Log)
+		p, err := a.newPipeline(&c, &d, profile, registry)
 		if err != nil {
 			a.Close()
 			return nil, err
@@ -135,7 +135,7 @@ func (a *Assembly) Close() {
 }
 
 // newPlugin makes a plugin by its args: of a module, or of the registry.
-func (a *Assembly) newPlugin(c *Config, name string, args any, registry plugin.Registry, log *slog.Logger) (plugin.Plugin, error) {
+func (a *Assembly) newPlugin(c *Config, d *Deps, name string, args any, registry plugin.Registry) (plugin.Plugin, error) {
 	named, ok := args.(*Module)
 	if !ok {
 		return registry.New(name, args)
@@ -143,7 +143,11 @@ func (a *Assembly) newPlugin(c *Config, name string, args any, registry plugin.R
 	if c.Modules == nil {
 		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
 	}
-	p, err := c.Modules.plugin(context.Background(), named, c.Workers, log)
+	p, err := c.Modules.plugin(context.Background(), named, c.Workers, &moduleDeps{
+		binder: d.Binder, log: d.Log,
+		// Plugins are made before the scheduler, and ask when it runs.
+		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +158,7 @@ func (a *Assembly) newPlugin(c *Config, name string, args any, registry plugin.R
 }
 
 // newPipeline makes the plugins of a profile, each once, and their pipeline.
-func (a *Assembly) newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, log *slog.Logger) (*pipeline.Pipeline, error) {
+func (a *Assembly) newPipeline(c *Config, d *Deps, profile *config.Profile, registry plugin.Registry) (*pipeline.Pipeline, error) {
 	made := make(map[string]plugin.Plugin)
 	points := make(map[abi.Point][]pipeline.Entry)
 	known := 0
@@ -167,7 +171,7 @@ func (a *Assembly) newPipeline(c *Config, profile *config.Profile, registry plug
 			p, ok := made[ref.Name]
 			if !ok {
 				var err error
-				if p, err = a.newPlugin(c, ref.Name, profile.Args[ref.Name].Typed, registry, log); err != nil {
+				if p, err = a.newPlugin(c, d, ref.Name, profile.Args[ref.Name].Typed, registry); err != nil {
 					return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
 				}
 				made[ref.Name] = p

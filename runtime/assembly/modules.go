@@ -12,6 +12,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
@@ -104,14 +106,18 @@ func (m *Modules) Load(ref module.Reference) (*Module, error) {
 func (m *Module) points() []string {
 	var out []string
 	for _, point := range m.Loaded.Manifest.Declared() {
-		if point != abi.Normalize {
+		switch point { // they belong to others
+		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
+		default:
 			out = append(out, configName(point))
 		}
 	}
 	return out
 }
 
-// Enable adds the module to every profile, at the end of each of its points.
+// Enable adds the module to every profile, at the end of each of its points; at
+// bind it comes first, as the default binder leaves no pod to others, and it
+// replaces the plugin that sorts the queue.
 //
 // # Errors
 //
@@ -132,7 +138,15 @@ func (m *Module) Enable(s *config.Scheduler) error {
 			}
 		}
 		for _, point := range m.points() {
-			p.Points[point] = append(p.Points[point], config.PluginRef{Name: name, Weight: max(1, m.Reference.Weight)})
+			ref := config.PluginRef{Name: name, Weight: max(1, m.Reference.Weight)}
+			switch point {
+			case configName(abi.QueueSort):
+				p.Points[point] = []config.PluginRef{ref}
+			case configName(abi.Bind):
+				p.Points[point] = append([]config.PluginRef{ref}, p.Points[point]...)
+			default:
+				p.Points[point] = append(p.Points[point], ref)
+			}
 		}
 		if p.Args == nil {
 			p.Args = make(map[string]config.Args)
@@ -142,8 +156,15 @@ func (m *Module) Enable(s *config.Scheduler) error {
 	return nil
 }
 
+// moduleDeps is what plugins of modules are connected to.
+type moduleDeps struct {
+	binder    objects.Binder
+	namespace func(name string) *state.Namespace
+	log       *slog.Logger
+}
+
 // plugin makes the plugin of a module for one profile.
-func (m *Modules) plugin(ctx context.Context, named *Module, shards int, log *slog.Logger) (plugin.Plugin, error) {
+func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *moduleDeps) (plugin.Plugin, error) {
 	loaded := named.Loaded
 	compiled, ok := m.compiled[loaded.Digest]
 	if !ok {
@@ -165,8 +186,8 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, log *sl
 	}
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
-		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery,
-	}, wasm.Deps{Factory: compiled, Manifest: loaded.Manifest, Log: log})
+		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
+	}, wasm.Deps{Factory: compiled, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Log: d.log})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", loaded.Path, err)
 	}

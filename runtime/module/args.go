@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // The type of the args of a WASM plugin in KubeSchedulerConfiguration.
@@ -22,6 +24,9 @@ const (
 //	config: {pools: {…}}      # checked against the module's schema by Load
 //	namespaces: [team-a]      # whose pods it applies to; none means all
 //	failurePolicy: Fail       # or by point: {filter: Fail, score: Ignore}
+//	grants:                   # what it may do beyond answering; nothing if left out
+//	  annotations: [example.com/]
+//	  waiting: true
 type WasmPluginArgs struct {
 	Module ArgsModule
 	// Config is the configuration as canonical JSON, {} if none was given.
@@ -29,6 +34,8 @@ type WasmPluginArgs struct {
 	// Namespaces are sorted.
 	Namespaces    []string
 	FailurePolicy FailurePolicies
+	// Grants is the directives that the plugin may use (ABI-13).
+	Grants wire.ManifestDirectives
 }
 
 // ArgsModule is the module field of WasmPluginArgs.
@@ -43,7 +50,7 @@ type ArgsModule struct {
 func (a *WasmPluginArgs) Reference(name string) Reference {
 	return Reference{
 		Path: a.Module.Path, Digest: a.Module.Digest, Name: name, Config: a.Config,
-		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy,
+		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy, Grants: a.Grants,
 	}
 }
 
@@ -81,6 +88,7 @@ func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 		"config":        d.config(&a.Config),
 		"namespaces":    d.namespaces(&a.Namespaces),
 		"failurePolicy": d.policy(&a.FailurePolicy),
+		"grants":        d.grants(&a.Grants),
 	}, "apiVersion", "kind", "module")
 	if len(d.errs) > 0 {
 		return nil, errors.Join(d.errs...)

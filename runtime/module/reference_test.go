@@ -17,10 +17,10 @@ func TestParseReference(t *testing.T) {
 		want module.Reference
 		err  string
 	}{
-		{text: "a/b.wasm", want: module.Reference{Path: "a/b.wasm"}},
-		{text: "b.wasm?", want: module.Reference{Path: "b.wasm"}},
+		{text: "a/b.wasm", want: module.Reference{Path: "a/b.wasm", GrantAll: true}},
+		{text: "b.wasm?", want: module.Reference{Path: "b.wasm", GrantAll: true}},
 		{text: "what?/b.wasm?weight=2&config=c%26.yaml&namespaces=b,a&failurePolicy=Ignore&name=My.plugin&digest=" + digest, want: module.Reference{
-			Path: "what?/b.wasm", Weight: 2, ConfigFile: "c&.yaml", Namespaces: []string{"a", "b"}, Name: "My.plugin", Digest: digest,
+			Path: "what?/b.wasm", GrantAll: true, Weight: 2, ConfigFile: "c&.yaml", Namespaces: []string{"a", "b"}, Name: "My.plugin", Digest: digest,
 			FailurePolicy: module.FailurePolicies{All: module.Ignore},
 		}},
 		{text: "", err: `reference "": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},

@@ -167,8 +167,10 @@ type Placement struct {
 	Node *state.Node
 	// Info is the node with its pods as they were in the cycle that chose it,
 	// without Pod; nil unless a plugin of the profile wants it.
-	Info  *state.NodeInfo
-	State *state.CycleState
+	Info *state.NodeInfo
+	// Namespace is the pod's; nil if its object is not known.
+	Namespace *state.Namespace
+	State     *state.CycleState
 	// Patch is what plugins wrote on the pod so far; it travels in the binding.
 	Patch state.Patch
 }

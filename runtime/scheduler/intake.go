@@ -39,6 +39,13 @@ func (s *Scheduler) SetPods(pods ...*state.Pod) { s.post(func() { s.setPods(pods
 // DeletePod tells of a pod that is gone.
 func (s *Scheduler) DeletePod(uid types.UID) { s.post(func() { s.deletePod(uid) }) }
 
+// Namespace returns a namespace; nil if its object is not known. It is for
+// plugins that the loop calls.
+func (s *Scheduler) Namespace(name string) *state.Namespace {
+	namespace, _ := s.cache.Namespace(name)
+	return namespace
+}
+
 // Event tells of a change of another kind of object.
 func (s *Scheduler) Event(event state.ClusterEvent, object state.Object) {
 	s.post(func() { s.queue.Move(event, object, nil) })

@@ -62,6 +62,9 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 	}
 	s.queue.Denominate(uid)
 	placement := plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State}
+	if row, ok := s.snapshot.NamespaceRow(assumed.Namespace); ok {
+		placement.Namespace = s.snapshot.Namespaces.Namespace[row]
+	}
 	if p.WantsNodeInfo() {
 		placement.Info = s.nodeInfo(d.Node.Name, uid)
 	}

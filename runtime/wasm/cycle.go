@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -53,7 +54,7 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey) {
 		return
 	}
 	if p.cycleErr = p.prepare(c); p.cycleErr != nil {
-		p.drop(c) // nothing that is half written stays
+		p.drop(c.Context) // nothing that is half written stays
 	}
 }
 
@@ -61,7 +62,7 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey) {
 func (p *Plugin) prepare(c *plugin.Cycle) error {
 	if p.dict.stale() {
 		p.dict.begin()
-		p.drop(c)
+		p.drop(c.Context)
 	}
 	p.dict.follow(c.Snapshot.Strings)
 	p.record = p.encoder.encode(c.Pod, namespaceOf(c.Snapshot, c.Pod.Namespace))
@@ -71,7 +72,7 @@ func (p *Plugin) prepare(c *plugin.Cycle) error {
 		if !errors.Is(err, errNoRoom) {
 			break
 		}
-		p.drop(c)
+		p.drop(c.Context)
 		err = p.fill(c)
 	}
 	if err == nil && p.dict.live == 0 {
@@ -89,9 +90,9 @@ func namespaceOf(snap *state.Snapshot, name string) *state.Namespace {
 }
 
 // drop closes all instances.
-func (p *Plugin) drop(c *plugin.Cycle) {
+func (p *Plugin) drop(ctx context.Context) {
 	for _, s := range p.shards {
-		s.discard(c)
+		s.discard(ctx)
 	}
 	p.shards = nil
 }
@@ -112,7 +113,7 @@ func (p *Plugin) fill(c *plugin.Cycle) error {
 		return errNoRoom
 	}
 	for _, s := range p.shards {
-		if err := s.ready(c); err != nil {
+		if err := s.ready(c.Context, c.Snapshot); err != nil {
 			return err
 		}
 	}
@@ -120,39 +121,39 @@ func (p *Plugin) fill(c *plugin.Cycle) error {
 }
 
 // ready makes the shard's instance if there is none, and writes what changed.
-func (s *shard) ready(c *plugin.Cycle) error {
+func (s *shard) ready(ctx context.Context, snap *state.Snapshot) error {
 	if s.guest == nil {
-		if err := s.make(c); err != nil {
+		if err := s.make(ctx); err != nil {
 			return err
 		}
 	} else if err := s.view(); err != nil {
 		return s.plug.fault(abi.PreFilter, Trap, err.Error(), s.env)
 	}
-	return s.sync(c.Snapshot)
+	return s.sync(snap)
 }
 
 // revive makes a fresh instance within a cycle and fills it: the host may use one
 // for any call (ABI-2.8). Its region is as large as it must be now, with the
 // overlay rows that are named.
-func (s *shard) revive(c *plugin.Cycle, overlays ...uint32) error {
+func (s *shard) revive(ctx context.Context, snap *state.Snapshot, overlays ...uint32) error {
 	s.src.mu.Lock()
 	defer s.src.mu.Unlock()
 	var err error
 	for range maxGrowth {
-		s.discard(c)
-		s.src.measure(s.plug.projection, c.Snapshot, overlays...)
-		if err = s.ready(c); !errors.Is(err, errNoRoom) {
+		s.discard(ctx)
+		s.src.measure(s.plug.projection, snap, overlays...)
+		if err = s.ready(ctx, snap); !errors.Is(err, errNoRoom) {
 			break
 		}
 	}
 	if err != nil {
-		s.discard(c)
+		s.discard(ctx)
 	}
 	return err
 }
 
 // make makes the shard's instance with an empty region.
-func (s *shard) make(c *plugin.Cycle) error {
+func (s *shard) make(ctx context.Context) error {
 	p := s.plug
 	room, first := s.src.room, uint32(s.index)*blockRows
 	if s.rowless {
@@ -163,26 +164,26 @@ func (s *shard) make(c *plugin.Cycle) error {
 	if err != nil {
 		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, largest(&spec)), nil)
 	}
-	env := &Env{}
-	guest, err := p.start(c.Context, layout.Size, env)
+	env := &Env{published: p.published, hidden: p.deps.Manifest.CycleLocal, node: s.nodeAt}
+	guest, err := p.start(ctx, layout.Size, env)
 	if err != nil {
 		return p.fault(abi.PreFilter, Start, err.Error(), nil)
 	}
-	base, err := guest.Alloc(c.Context, layout.Size)
+	base, err := guest.Alloc(ctx, layout.Size)
 	if err != nil {
 		detail, trace := trapText(err)
 		f := p.fault(abi.PreFilter, Trap, abi.ExportAlloc+": "+detail, env)
 		f.Trace = trace
 		err = f
-		return errors.Join(err, guest.Close(c.Context))
+		return errors.Join(err, guest.Close(ctx))
 	}
 	if f := p.badRegion(base, layout.Size, uint64(len(guest.Memory())), &spec, env); f != nil {
-		return errors.Join(f, guest.Close(c.Context))
+		return errors.Join(f, guest.Close(ctx))
 	}
 	fresh := shard{guest: guest, env: env, base: base}
 	fresh.region = region{layout: layout, cols: findColumns(layout, p.projection.namespacesTable()), bytes: s.bytes}
 	if err := fresh.view(); err != nil {
-		return errors.Join(p.fault(abi.PreFilter, Trap, err.Error(), env), guest.Close(c.Context))
+		return errors.Join(p.fault(abi.PreFilter, Trap, err.Error(), env), guest.Close(ctx))
 	}
 	clear(fresh.mem)
 	layout.WriteDirectories(fresh.mem, base)
@@ -210,16 +211,16 @@ func (s *shard) take(o *shard) {
 	s.guest, s.env, s.base, s.region = o.guest, o.env, o.base, o.region
 	s.arenas = arenas{}
 	s.snapshot, s.objectGeneration, s.podsGeneration, s.slotGeneration, s.nodes, s.spares = nil, nil, nil, nil, nil, nil
-	s.namespaceGeneration = nil
+	s.namespaceGeneration, s.overlaid = nil, 0
 	s.rows, s.slots, s.strings, s.stringBytes, s.generation, s.pod, s.podSize = 0, 0, 0, 0, 0, 0, 0
 }
 
 // discard closes the instance; the next use makes a new one.
-func (s *shard) discard(c *plugin.Cycle) {
+func (s *shard) discard(ctx context.Context) {
 	if s.guest == nil {
 		return
 	}
-	if err := s.guest.Close(c.Context); err != nil {
+	if err := s.guest.Close(ctx); err != nil {
 		s.plug.deps.Log.Warn("instance does not close", "plugin", s.plug.config.Name, "error", err)
 	}
 	s.guest = nil

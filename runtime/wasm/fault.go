@@ -18,6 +18,8 @@ const (
 	// Output is an answer that breaks the ABI: an unknown code, an address out of
 	// bounds, a score out of range, too much text.
 	Output Kind = "bad-output"
+	// Denied is a directive that the plugin was not granted.
+	Denied Kind = "denied"
 	// WroteSnapshot is a write into columns, which are the host's (ABI-2.9).
 	WroteSnapshot Kind = "wrote-snapshot"
 	// NoMemory is an allocator that has no room for the region.

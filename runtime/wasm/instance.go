@@ -11,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // signature is the type of an exported function: i32s in, one i32 out.
@@ -22,11 +23,12 @@ type signature struct {
 
 // signatures returns the functions of the ABI that a guest can export (ABI-5).
 func signatures() []signature {
-	return []signature{
-		{abi.ExportABI, 0, true}, {abi.ExportAlloc, 2, true}, {abi.ExportConfigure, 2, false},
-		{abi.ExportPreFilter, 1, false}, {abi.ExportFilter, 3, false}, {abi.ExportPreScore, 3, false},
-		{abi.ExportScore, 3, false}, {abi.ExportNormalize, 3, false},
+	out := []signature{{abi.ExportABI, 0, true}, {abi.ExportAlloc, 2, true}, {abi.ExportConfigure, 2, false}}
+	for _, point := range points() {
+		name, typ := wire.ExportOf(point)
+		out = append(out, signature{name, len(typ.Params), false})
 	}
+	return out
 }
 
 func (s signature) String() string {

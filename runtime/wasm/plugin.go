@@ -13,6 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -26,6 +27,9 @@ type Config struct {
 	// Namespaces are those whose pods the plugin is for; none means all. It sees
 	// no pods of others, and has no opinion about them.
 	Namespaces []string
+	// Grants is the directives that the plugin may use, which must cover those that
+	// the manifest declares.
+	Grants wire.ManifestDirectives
 	// Policies is what a fault means, for points that differ from DefaultPolicy.
 	Policies map[abi.Point]Policy
 	// Shards is in how many instances the nodes of a plugin of scope node are
@@ -40,7 +44,13 @@ type Config struct {
 type Deps struct {
 	Factory  Factory
 	Manifest *wire.Manifest
-	Log      *slog.Logger // optional
+	// Binder carries out the directive bind; required by a manifest that has it.
+	Binder objects.Binder
+	// Namespace (optional) returns a namespace by name for the points at which no
+	// pod has a node yet, nil if it is not known. It is called on the scheduler's
+	// loop.
+	Namespace func(name string) *state.Namespace
+	Log       *slog.Logger // optional
 }
 
 // Plugin is a module in a profile: it has the shape of a native plugin. Its
@@ -54,6 +64,9 @@ type Plugin struct {
 	projection *projection
 	normalize  string
 	sharded    bool
+	published  []publishedKey
+	batch      uint32 // pods that a call can be about
+	readsNode  bool   // at points after the node is chosen
 
 	calls, faults atomic.Int64
 	written       atomic.Uint64
@@ -106,20 +119,24 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if len(c.Config) == 0 {
 		c.Config = []byte("{}")
 	}
-	for _, point := range d.Manifest.Declared() {
-		if !d.Factory.Exports(point) {
-			return nil, fmt.Errorf("plugin %s: the manifest declares %s, but %s is not exported", c.Name, point, exportOf(point))
-		}
+	if err := check(&c, &d); err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", c.Name, err)
 	}
 	p := &Plugin{config: c, deps: d, points: d.Manifest.Declared(), sharded: d.Manifest.Sharded(), hashSeed: maphash.MakeSeed()}
 	for _, point := range p.points {
 		p.declared[point] = true
 	}
 	p.projection = newProjection(&d.Manifest.Reads, c.Namespaces)
+	p.batch = batchOf(d.Manifest)
+	p.readsNode = readsPlaced(d.Manifest)
 	if p.normalize = wire.NormalizeNone; d.Manifest.Points.Score != nil && d.Manifest.Points.Score.Normalize != "" {
 		p.normalize = d.Manifest.Points.Score.Normalize
 	}
+	p.published = publishedKeys(d.Manifest.Reads.Published)
 	p.begin(p.projection)
+	if p.declared[abi.AddPod] {
+		p.otherRoom = 4096
+	}
 	p.aux.init()
 	var err error
 	if p.info, err = infoOf(&c, &d); err != nil {
@@ -131,6 +148,52 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 		return nil, err
 	}
 	return p, guest.Close(ctx)
+}
+
+// check refuses what could not work.
+func check(c *Config, d *Deps) error {
+	m := d.Manifest
+	for _, point := range m.Declared() {
+		if !d.Factory.Exports(point) {
+			return fmt.Errorf("the manifest declares %s, but %s is not exported", point, exportOf(point))
+		}
+	}
+	if missing := m.Directives.Missing(&c.Grants); !missing.Empty() {
+		return fmt.Errorf("the module needs directives that it is not granted: %s", missing.JSON())
+	}
+	switch {
+	case m.Points.Bind != nil && d.Binder == nil:
+		return errors.New("wasm: a module with bind needs a Binder")
+	case m.Points.QueueSort != nil && len(c.Namespaces) > 0:
+		return errors.New("the module sorts the queue, which it cannot for some namespaces only; attach it to all (ABI-5.11)")
+	}
+	return nil
+}
+
+// batchOf returns how many pods a call of a module can be about.
+func batchOf(m *wire.Manifest) uint32 {
+	if m.Points.PreEnqueue != nil || m.Points.QueueSort != nil || m.Points.Hint != nil {
+		return abi.MaxBatch
+	}
+	return 0
+}
+
+// readsPlaced reports whether a module reads the chosen node, with its pods.
+func readsPlaced(m *wire.Manifest) bool {
+	for _, point := range []abi.Point{abi.Reserve, abi.Unreserve, abi.Permit, abi.PreBind, abi.Bind, abi.PostBind} {
+		if m.Points.Get(point) != nil {
+			return len(m.Reads.Node) > 0
+		}
+	}
+	return false
+}
+
+// namespace returns a namespace outside of cycles; nil if it is not known.
+func (p *Plugin) namespace(name string) *state.Namespace {
+	if p.deps.Namespace == nil || !p.projection.pod["namespaceLabels"] {
+		return nil
+	}
+	return p.deps.Namespace(name)
 }
 
 // start makes a guest and hands it the configuration.
@@ -170,7 +233,7 @@ func (p *Plugin) startError(err error, env *Env) error {
 func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 	m := d.Manifest
 	info := plugin.Info{
-		Name: c.Name, Digest: d.Factory.Digest(),
+		Name: c.Name, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)),
 		FilterScope: m.Scope(abi.Filter), ScoreScope: m.Scope(abi.Score),
 	}
 	for _, name := range m.Enforces {
@@ -205,7 +268,13 @@ func (p *Plugin) Info() *plugin.Info { return &p.info }
 
 // Points returns the points of a profile at which the plugin can stand.
 func (p *Plugin) Points() []abi.Point {
-	return slices.DeleteFunc(slices.Clone(p.points), func(point abi.Point) bool { return point == abi.Normalize })
+	return slices.DeleteFunc(slices.Clone(p.points), func(point abi.Point) bool {
+		switch point { // they belong to others
+		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
+			return true
+		}
+		return false
+	})
 }
 
 // Faults returns how often a guest of this plugin failed.
@@ -242,5 +311,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 		}
 	}
 	p.shards = nil
+	errs = append(errs, p.aux.close(ctx))
 	return errors.Join(errs...)
 }

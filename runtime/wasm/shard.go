@@ -44,6 +44,7 @@ type shard struct {
 	resources                        []int    // indices in the snapshot of the projection's resources
 	spares                           []uint32 // slots that only the overlay row has
 	overlaying                       bool     // the overlay row is being written
+	overlaid                         uint32   // row of the snapshot that the overlay row shows; 0 for none
 	rows, slots, strings             uint32
 	stringBytes                      uint32
 	generation                       uint64 // of the snapshot that the region shows
@@ -244,7 +245,7 @@ func (s *shard) overlay(snap *state.Snapshot, row uint32) (uint32, error) {
 	if int(local) < len(s.objectGeneration) {
 		s.objectGeneration[local] = 0
 	}
-	s.overlaying = true
+	s.overlaying, s.overlaid = true, row
 	err := s.writeRow(snap, row, local)
 	s.overlaying = false
 	if err != nil {

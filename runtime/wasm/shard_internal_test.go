@@ -215,7 +215,7 @@ func TestTooLarge(t *testing.T) {
 	} {
 		p := &Plugin{config: Config{Name: "big"}, source: source{shardCount: 1, room: room}}
 		p.projection = newProjection(&wire.ManifestReads{Node: []string{"labels", "images"}}, nil)
-		err := (&shard{plug: p, src: &p.source}).make(nil)
+		err := (&shard{plug: p, src: &p.source}).make(t.Context())
 		f, ok := AsFault(err)
 		if !ok || f.Kind != NoMemory || !strings.Contains(f.Detail, "declare fewer columns; the largest are node: ") {
 			t.Errorf("got %v", err)

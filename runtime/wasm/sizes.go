@@ -68,6 +68,9 @@ func (s *source) measure(p *projection, snap *state.Snapshot, overlays ...uint32
 	// there are, and the first full write of a large cluster may ask for more.
 	most.strings, most.stringBytes = half(uint64(s.dict.Len()), 1024), half(s.dict.bytes(), 16384)
 	most.podRoom = half(uint64(len(s.record)), 4096)
+	if s.otherRoom > 0 {
+		most.batch, most.records = 1, s.otherRoom
+	}
 	s.room = most
 }
 

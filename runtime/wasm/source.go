@@ -10,7 +10,9 @@ type source struct {
 	encoder      podEncoder
 	record       []byte // of the pod to be placed
 	recordNumber uint64
-	shardCount   int // how many instances share the rows
+	other        podEncoder // of another pod that a call is about
+	otherRoom    uint32     // room for its record in bytes
+	shardCount   int        // how many instances share the rows
 
 	// mu guards what follows within a cycle, when an instance is filled anew or an
 	// overlay row is written while others run.
@@ -23,4 +25,5 @@ type source struct {
 func (s *source) begin(p *projection) {
 	s.dict.begin()
 	s.encoder = podEncoder{p: p, dict: &s.dict}
+	s.other = podEncoder{p: p, dict: &s.dict}
 }
