@@ -2,12 +2,11 @@ package berth
 
 import "github.com/berth-scheduler/berth/abi"
 
-// EventKind is the resource of a cluster event, EventAction the set of its
-// changes; see package abi, which has them all.
-type (
-	EventKind   = abi.EventKind
-	EventAction = abi.EventAction
-)
+// EventKind is the resource of a cluster event; package abi has them all.
+type EventKind = abi.EventKind
+
+// EventAction is a set of changes; package abi has them all.
+type EventAction = abi.EventAction
 
 // HintResult is the answer of Hint, in the words of
 // k8s.io/kube-scheduler/framework.

@@ -25,7 +25,7 @@ func (s Snapshot) Nodes() Nodes {
 // Namespaces returns the namespaces that have an object and that the plugin may
 // see; none in the points before pre_filter and from reserve on. Reads
 // `namespaces`.
-func (s Snapshot) Namespaces() Namespaces { return Namespaces{s.c} }
+func (s Snapshot) Namespaces() Namespaces { return Namespaces(s) }
 
 // Nodes is a list of nodes.
 type Nodes struct {
