@@ -12,6 +12,14 @@ func (c *core) stateGet(key string) ([]byte, bool) { return c.native.host.StateG
 
 func (c *core) stateSet(key string, value []byte) bool { return c.native.host.StateSet(key, value) }
 
+func (c *core) publishedGet(index uint32) ([]byte, bool) {
+	return c.native.objects().PublishedGet(index)
+}
+
+func (c *core) podObject(index uint32) ([]byte, bool) { return c.native.objects().PodObject(index) }
+
+func (c *core) nodeObject(row uint32) ([]byte, bool) { return c.native.objects().NodeObject(row) }
+
 // alloc returns room in the linear memory that is the plugin's own; kept keeps
 // it.
 func (c *core) alloc(size uint32) (address uint32, kept []byte) { return c.native.Alloc(size, 8), nil }
