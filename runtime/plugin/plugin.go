@@ -170,7 +170,9 @@ type Placement struct {
 	Info *state.NodeInfo
 	// Namespace is the pod's; nil if its object is not known.
 	Namespace *state.Namespace
-	State     *state.CycleState
+	// Seed is that of the cycle which chose the node.
+	Seed  uint64
+	State *state.CycleState
 	// Patch is what plugins wrote on the pod so far; it travels in the binding.
 	Patch state.Patch
 }

@@ -61,7 +61,7 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 		return nil, nil
 	}
 	s.queue.Denominate(uid)
-	placement := plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State}
+	placement := plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State, Seed: s.seed()}
 	if row, ok := s.snapshot.NamespaceRow(assumed.Namespace); ok {
 		placement.Namespace = s.snapshot.Namespaces.Namespace[row]
 	}

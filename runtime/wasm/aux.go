@@ -129,7 +129,11 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 	if a.own.dict.live == 0 {
 		a.own.dict.live = a.own.dict.Len()
 	}
-	a.layout.SetCycle(a.mem, wire.Cycle{Epoch: a.own.dict.epoch, Generation: a.snap.Generation, State: 1})
+	cycle := wire.Cycle{Epoch: a.own.dict.epoch, Generation: a.snap.Generation, State: 1}
+	if c.placement != nil {
+		cycle.Seed = c.placement.Seed
+	}
+	a.layout.SetCycle(a.mem, cycle)
 	a.layout.SetCall(a.mem, a.base, call)
 	a.flush()
 	return r, nil

@@ -74,6 +74,9 @@ func (s *shard) call(c *plugin.Cycle, r *request) (reply, *Fault) {
 		s.discard(c.Context)
 		return reply{}, f
 	}
+	if r.pods == nil {
+		r.pods = s.plug.pods[:]
+	}
 	r.state = c.State
 	if !r.stateful && !s.plug.sharded { // pre_filter saw rows, which a point of scope node must not (ABI-7.5)
 		r.state = nil
@@ -176,7 +179,7 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 
 // writeOther writes the pod that add_pod and remove_pod are about.
 func (s *shard) writeOther(r *request, call *wire.Call) error {
-	if len(r.pods) == 0 {
+	if r.point != abi.AddPod && r.point != abi.RemovePod {
 		return nil
 	}
 	s.src.mu.Lock()

@@ -64,6 +64,7 @@ func (p *Plugin) prepare(c *plugin.Cycle) error {
 		p.dict.begin()
 		p.drop(c.Context)
 	}
+	p.pods[0] = c.Pod
 	p.dict.follow(c.Snapshot.Strings)
 	p.record = p.encoder.encode(c.Pod, namespaceOf(c.Snapshot, c.Pod.Namespace))
 	p.recordNumber++

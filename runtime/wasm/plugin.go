@@ -88,6 +88,7 @@ type Plugin struct {
 	cycle    cycleKey
 	cycleErr error // of preparing it
 	shards   []*shard
+	pods     [1]*state.Pod // the cycle's
 	// source is that of the shards.
 	source
 }
