@@ -144,7 +144,8 @@ func (a *Assembly) newPlugin(c *Config, d *Deps, name string, args any, registry
 		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
 	}
 	p, err := c.Modules.plugin(context.Background(), named, c.Workers, &moduleDeps{
-		binder: d.Binder, log: d.Log,
+		binder: d.Binder, clock: d.Clock, log: d.Log,
+		recovered: func(plugin string) { a.Scheduler.ReleasePlugin(plugin) },
 		// Plugins are made before the scheduler, and ask when it runs.
 		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
 	})

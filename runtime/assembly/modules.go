@@ -10,6 +10,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -160,6 +161,8 @@ func (m *Module) Enable(s *config.Scheduler) error {
 type moduleDeps struct {
 	binder    objects.Binder
 	namespace func(name string) *state.Namespace
+	recovered func(plugin string)
+	clock     clock.Clock
 	log       *slog.Logger
 }
 
@@ -187,7 +190,8 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
-	}, wasm.Deps{Factory: compiled, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Log: d.log})
+	}, wasm.Deps{Factory: compiled, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Log: d.log,
+		Recovered: func() { d.recovered(loaded.Name) }})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", loaded.Path, err)
 	}

@@ -229,6 +229,15 @@ type Bind interface {
 	Bind(p *Placement) (Directives, *Status)
 }
 
+// Breaker is a plugin that is left alone for a while when it keeps failing.
+type Breaker interface {
+	Plugin
+	// Settle is called at the end of each scheduling cycle.
+	Settle()
+	// RetryAt returns when the plugin is tried again; false if it is not left alone.
+	RetryAt() (time.Time, bool)
+}
+
 // NodeReader is a plugin that reads Placement.Info.
 type NodeReader interface{ ReadsNodeInfo() bool }
 

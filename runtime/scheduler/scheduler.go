@@ -107,6 +107,8 @@ type Scheduler struct {
 	binding  map[types.UID]*pipeline.Binding // binding cycles that run
 	totals   totals
 	scratch  []report.Timing
+	// retried is by plugin the time of its breaker at which its pods were released.
+	retried map[string]time.Time
 
 	inbox struct {
 		mu    sync.Mutex
@@ -138,6 +140,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		cache:     cache.New(config.Cache),
 		snapshot:  state.NewSnapshot(),
 		binding:   make(map[types.UID]*pipeline.Binding),
+		retried:   make(map[string]time.Time),
 		totals:    newTotals(),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
@@ -196,6 +199,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 func (s *Scheduler) Step(ctx context.Context) bool {
 	s.drain()
 	s.expire()
+	s.retryPlugins()
 	s.queue.Tick()
 	pod, ok := s.queue.Pop()
 	if !ok {
@@ -211,6 +215,11 @@ func (s *Scheduler) NextDeadline() (time.Time, bool) {
 	at, ok := s.queue.NextDeadline()
 	for _, w := range s.waiting {
 		if t := w.first().deadline; !ok || t.Before(at) {
+			at, ok = t, true
+		}
+	}
+	for _, t := range s.retries() {
+		if !ok || t.Before(at) {
 			at, ok = t, true
 		}
 	}

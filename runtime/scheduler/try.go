@@ -31,6 +31,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
 		Nominations: s.queue.Nominations(), Seed: s.seed(), Sequence: s.sequence,
 	})
+	p.Settle()
 	var b *pipeline.Binding
 	var asked []pipeline.Asked
 	if d.Node != nil {

@@ -226,7 +226,11 @@ func (a *aux) show(c *auxCall) {
 
 // auxCall makes a call in an instance of its own. binding tells that it comes
 // from a binding cycle.
-func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (reply, *Fault) {
+func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out reply, f *Fault) {
+	if !p.breaker.allow() {
+		return reply{}, p.breaker.fault(p, c.point)
+	}
+	defer func() { p.breaker.done(c.point, f) }()
 	if binding {
 		p.aux.binding <- struct{}{}
 		defer func() { <-p.aux.binding }()

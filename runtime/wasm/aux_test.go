@@ -114,7 +114,7 @@ func auxPlugin(t testing.TB, point func(g *tiny, export string, call, lo, hi uin
 	if d.Binder == nil {
 		d.Binder = &binder{}
 	}
-	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: all(), VerifyEvery: 1}, d)
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: all(), VerifyEvery: 1, Breaker: wasm.BreakerConfig{Faults: -1}}, d)
 	if err != nil {
 		t.Fatal(err)
 	}

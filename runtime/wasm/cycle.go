@@ -48,9 +48,14 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey) {
 	if p.cycle == key {
 		return
 	}
+	p.settle()
 	p.cycle, p.cycleErr = key, errClosed
 	p.ignored.Store(false)
 	if p.closed {
+		return
+	}
+	if !p.breaker.allow() {
+		p.cycleErr = p.breaker.fault(p, abi.PreFilter)
 		return
 	}
 	if p.cycleErr = p.prepare(c); p.cycleErr != nil {

@@ -20,6 +20,8 @@ const (
 	Output Kind = "bad-output"
 	// Denied is a directive that the plugin was not granted.
 	Denied Kind = "denied"
+	// BreakerOpen is a call that was not made, since the plugin failed too often.
+	BreakerOpen Kind = "breaker-open"
 	// WroteSnapshot is a write into columns, which are the host's (ABI-2.9).
 	WroteSnapshot Kind = "wrote-snapshot"
 	// NoMemory is an allocator that has no room for the region.

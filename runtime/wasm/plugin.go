@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -35,6 +36,8 @@ type Config struct {
 	// Shards is in how many instances the nodes of a plugin of scope node are
 	// held at most, usually one a worker; 0 means 1.
 	Shards int
+	// Breaker is when the plugin is left alone because it fails.
+	Breaker BreakerConfig
 	// VerifyEvery is after how many calls of an instance its columns are checked
 	// for writes by the guest: 1 for every call, 0 for never.
 	VerifyEvery int
@@ -50,6 +53,11 @@ type Deps struct {
 	// pod has a node yet, nil if it is not known. It is called on the scheduler's
 	// loop.
 	Namespace func(name string) *state.Namespace
+	// Clock (optional) is the breaker's time; nil means the machine's.
+	Clock clock.Clock
+	// Recovered (optional) hears that the plugin works again after its breaker was
+	// open. It is called from anywhere and must not wait.
+	Recovered func()
 	Log       *slog.Logger // optional
 }
 
@@ -76,6 +84,8 @@ type Plugin struct {
 	// the policy is to go on without them.
 	ignored atomic.Bool
 
+	breaker breaker
+	tally   tally
 	// aux has the instances of the points outside of cycles.
 	aux auxPool
 
@@ -114,6 +124,10 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if d.Factory == nil || d.Manifest == nil {
 		return nil, errors.New("wasm: Factory and Manifest are required")
 	}
+	if d.Clock == nil {
+		d.Clock = clock.Real{}
+	}
+	c.Breaker.setDefaults()
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
@@ -133,6 +147,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if p.normalize = wire.NormalizeNone; d.Manifest.Points.Score != nil && d.Manifest.Points.Score.Normalize != "" {
 		p.normalize = d.Manifest.Points.Score.Normalize
 	}
+	p.breaker = breaker{config: c.Breaker, now: d.Clock.Now, closed: d.Recovered}
 	p.published = publishedKeys(d.Manifest.Reads.Published)
 	p.begin(p.projection)
 	if p.declared[abi.AddPod] {
