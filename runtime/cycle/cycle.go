@@ -117,6 +117,9 @@ type Decision struct {
 // errNoNodes is the rejection of a pod while the cluster has no node.
 var errNoNodes = errors.New("no nodes available to schedule pods")
 
+// Forget drops what is kept for a pipeline that is not used any more.
+func (c *Cycle) Forget(p *pipeline.Pipeline) { delete(c.runs, p) }
+
 // Schedule decides where the pod goes.
 func (c *Cycle) Schedule(in Input) Decision {
 	watch := clock.Start()

@@ -147,7 +147,7 @@ func (b *builder) add(p plugin.Plugin) int {
 		i = len(b.p.infos)
 		b.p.index[info.Name] = i
 		if f, ok := p.(faulter); ok {
-			b.p.failing = append(b.p.failing, failing{plugin: f, index: i})
+			b.p.failing = append(b.p.failing, failing{plugin: f, index: i, counted: f.Faults()})
 		}
 		if breaker, ok := p.(plugin.Breaker); ok {
 			b.p.breakers = append(b.p.breakers, breaker)

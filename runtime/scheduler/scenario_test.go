@@ -55,6 +55,7 @@ func (w *world) commands() map[string]fake.Command {
 	return map[string]fake.Command{
 		"profile": func(a fake.Args) error { w.profile(a.Name(0), a); return nil }, // NAME [allow=FEATURE]
 		"plugin":  func(a fake.Args) error { w.declare(a.Name(0), a); return nil }, // NAME and what fake.Declare takes
+		"swap":    func(a fake.Args) error { return w.swap(a.Name(0), a) },         // NAME and what fake.Declare takes; nothing removes it
 		"set": func(a fake.Args) error { // PLUGIN KEY=VALUE…: other answers from now on
 			w.get()
 			for _, key := range a.Keys {

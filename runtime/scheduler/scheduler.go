@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -96,7 +97,9 @@ type Observer interface {
 type Scheduler struct {
 	config    Config
 	deps      Deps
+	profiles  []string // never changes
 	pipelines map[string]*pipeline.Pipeline
+	retired   []retired // the oldest first
 	queue     *queue.Queue
 	cache     *cache.Cache
 	cycle     *cycle.Cycle
@@ -153,18 +156,24 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 			return nil, err
 		}
 		s.pipelines[p.Profile()] = p
+		s.profiles = append(s.profiles, p.Profile())
 	}
+	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
-	q := queue.Deps{Clock: deps.Clock, Less: first.Less, Gate: s.gate, Hint: s.hint, Wants: s.wants}
-	if first.Keyed() {
-		q.Key = first.Keys
-	}
-	s.queue, err = queue.New(config.Queue, q)
+	s.queue, err = queue.New(config.Queue, queue.Deps{
+		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants,
+	})
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
+
+// less and keys order the queue by the plugin that all profiles share, which may
+// be replaced.
+func (s *Scheduler) less(a, b *state.QueuedPod) bool { return s.deps.Pipelines[0].Less(a, b) }
+
+func (s *Scheduler) keys(pods []*state.QueuedPod) { s.deps.Pipelines[0].Keys(pods) }
 
 // sameOrder refuses profiles that do not sort the queue alike.
 func sameOrder(a, b *pipeline.Pipeline) error {
@@ -200,6 +209,9 @@ func (s *Scheduler) Step(ctx context.Context) bool {
 	s.drain()
 	s.expire()
 	s.retryPlugins()
+	if len(s.retired) > 0 {
+		s.drainRetired()
+	}
 	s.queue.Tick()
 	pod, ok := s.queue.Pop()
 	if !ok {
