@@ -5,15 +5,12 @@ package assembly
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"runtime"
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
@@ -69,8 +66,18 @@ type Assembly struct {
 	// Profiles is the names of the profiles in configured order.
 	Profiles []string
 
+	config  Config
+	deps    Deps
 	workers *pipeline.Workers
-	closers []func(context.Context) error
+
+	// mu guards what follows. It is held while plugins are made, so that there is
+	// one Reload at a time; the loop never takes it.
+	mu struct {
+		sync.Mutex
+		built []*built // of the profiles
+	}
+	// closing guards the plugins that are still in use, by their pipelines.
+	closing references
 }
 
 // Default returns a new copy of what an absent configuration file means.
@@ -95,19 +102,16 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Assembly{workers: workers}
-	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder})
-	maps.Copy(registry, c.Plugins)
+	a := &Assembly{config: c, deps: d, workers: workers}
+	a.mu.built, err = a.build(context.Background(), c.Scheduler, nil)
+	if err != nil {
+		a.workers.Close()
+		return nil, err
+	}
 	var pipelines []*pipeline.Pipeline
-	for i := range c.Scheduler.Profiles {
-		profile := &c.Scheduler.Profiles[i]
-		p, err := a.newPipeline(&c, &d, profile, registry)
-		if err != nil {
-			a.Close()
-			return nil, err
-		}
-		pipelines = append(pipelines, p)
-		a.Profiles = append(a.Profiles, profile.SchedulerName)
+	for _, b := range a.mu.built {
+		pipelines = append(pipelines, b.pipeline)
+		a.Profiles = append(a.Profiles, b.pipeline.Profile())
 	}
 	queues := queue.DefaultConfig()
 	queues.InitialBackoff, queues.MaxBackoff = c.Scheduler.PodInitialBackoff, c.Scheduler.PodMaxBackoff
@@ -129,68 +133,9 @@ func New(c Config, d Deps) (*Assembly, error) {
 // Close stops what runs beside the scheduler, which must have stopped.
 func (a *Assembly) Close() {
 	a.workers.Close()
-	for _, closer := range a.closers {
-		_ = closer(context.Background()) // nothing is left to be done about it
-	}
-}
-
-// newPlugin makes a plugin by its args: of a module, or of the registry.
-func (a *Assembly) newPlugin(c *Config, d *Deps, name string, args any, registry plugin.Registry) (plugin.Plugin, error) {
-	named, ok := args.(*Module)
-	if !ok {
-		return registry.New(name, args)
-	}
-	if c.Modules == nil {
-		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
-	}
-	p, err := c.Modules.plugin(context.Background(), named, c.Workers, &moduleDeps{
-		binder: d.Binder, clock: d.Clock, log: d.Log,
-		recovered: func(plugin string) { a.Scheduler.ReleasePlugin(plugin) },
-		// Plugins are made before the scheduler, and ask when it runs.
-		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	if closer, ok := p.(interface{ Close(context.Context) error }); ok {
-		a.closers = append(a.closers, closer.Close)
-	}
-	return p, nil
-}
-
-// newPipeline makes the plugins of a profile, each once, and their pipeline.
-func (a *Assembly) newPipeline(c *Config, d *Deps, profile *config.Profile, registry plugin.Registry) (*pipeline.Pipeline, error) {
-	made := make(map[string]plugin.Plugin)
-	points := make(map[abi.Point][]pipeline.Entry)
-	known := 0
-	for _, point := range abi.Points() {
-		refs, ok := profile.Points[configName(point)]
-		if ok {
-			known++
-		}
-		for _, ref := range refs {
-			p, ok := made[ref.Name]
-			if !ok {
-				var err error
-				if p, err = a.newPlugin(c, d, ref.Name, profile.Args[ref.Name].Typed, registry); err != nil {
-					return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
-				}
-				made[ref.Name] = p
-			}
-			points[point] = append(points[point], pipeline.Entry{Plugin: p, Weight: int64(ref.Weight)})
-		}
-	}
-	if known != len(profile.Points) {
-		return nil, fmt.Errorf("BUG: profile %q has a point that is none among %q", profile.SchedulerName, slices.Sorted(maps.Keys(profile.Points)))
-	}
-	percentage := profile.PercentageOfNodesToScore
-	if percentage == nil {
-		percentage = c.Scheduler.PercentageOfNodesToScore
-	}
-	return pipeline.New(pipeline.Config{
-		Profile: profile.SchedulerName, Points: points,
-		AllowUnenforced: c.AllowUnenforced, Percentage: percentage,
-	}, pipeline.Deps{Workers: a.workers})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closing.closeAll()
 }
 
 // configName is a point's name in a configuration file, which begins with a

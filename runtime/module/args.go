@@ -1,6 +1,7 @@
 package module
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -158,6 +159,18 @@ func (d *argsDecoder) module(into *ArgsModule) func(any, string) {
 				into.Digest = s
 			},
 		}, "path")
+	}
+}
+
+func (d *argsDecoder) weight(into *int32) func(any, string) {
+	return func(value any, path string) {
+		n, ok := value.(json.Number)
+		w, err := strconv.ParseInt(n.String(), 10, 32)
+		if !ok || err != nil || w < 1 {
+			d.add(path, show(value)+" is no weight", "write a whole number from 1")
+			return
+		}
+		*into = int32(w)
 	}
 }
 
