@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -108,17 +107,20 @@ func placedPod(name, node string, priority int32) *state.Pod {
 // change, trials do not see each other, the snapshot stays as it is, and pods
 // nominated to the node count.
 func TestTrials(t *testing.T) {
-	c := cache.New(cache.Config{})
+	var infos []*state.NodeInfo
 	for i := range 20 {
-		c.AddNode(state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}}))
-		for j := range 2 {
-			if _, err := c.AddPod(placedPod(fmt.Sprint("p", i, j), fmt.Sprint("n", i), 0)); err != nil {
-				t.Fatal(err)
-			}
+		name := fmt.Sprint("n", i)
+		info := &state.NodeInfo{
+			Name: name, Node: state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}),
+			ObjectGeneration: uint64(i + 1), PodsGeneration: uint64(i + 1),
 		}
+		for j := range 2 {
+			info.AddPod(state.PlacedPod{Pod: placedPod(fmt.Sprint("p", i, j), name, 0), Slot: uint32(2*i + j), Generation: 1})
+		}
+		infos = append(infos, info)
 	}
 	snap := state.NewSnapshot()
-	c.UpdateSnapshot(snap)
+	snap.Rebuild(infos)
 	runs := 0
 	judge := func(c *plugin.Cycle, d *plugin.Diagnosis) {
 		runs++
