@@ -231,6 +231,7 @@ func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out rep
 		return reply{}, p.breaker.fault(p, c.point)
 	}
 	defer func() { p.breaker.done(c.point, f) }()
+	defer p.guard(c.point, &f)
 	if binding {
 		p.aux.binding <- struct{}{}
 		defer func() { <-p.aux.binding }()
@@ -239,6 +240,14 @@ func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out rep
 	if err != nil {
 		return reply{}, p.asFault(c.point, err)
 	}
-	defer p.aux.give(ctx, a)
-	return a.call(ctx, c)
+	sound := false
+	defer func() {
+		if !sound { // the host failed while it served this instance
+			a.discard(ctx)
+		}
+		p.aux.give(ctx, a)
+	}()
+	out, f = a.call(ctx, c)
+	sound = true
+	return out, f
 }

@@ -55,9 +55,15 @@ type reply struct {
 }
 
 // call makes one call. The caller has entered the cycle.
-func (s *shard) call(c *plugin.Cycle, r *request) (reply, *Fault) {
+func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer func() {
+		if f != nil && f.Kind == Bug {
+			s.discard(c.Context)
+		}
+	}()
+	defer s.plug.guard(r.point, &f)
 	if s.guest == nil { // an earlier call was faulted
 		if f := s.plug.asFault(r.point, s.revive(c.Context, c.Snapshot)); f != nil {
 			return reply{}, f
@@ -109,6 +115,9 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	}
 	result, err := s.guest.Call(ctx, r.point, s.base+s.layout.Call, lo, hi)
 	s.env.end()
+	if b := s.env.panicked; b != nil {
+		return reply{}, p.bug(r.point, b.value, b.stack)
+	}
 	if err != nil {
 		detail, trace := trapText(err)
 		_, f := bad(Trap, detail)

@@ -58,9 +58,21 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey) {
 		p.cycleErr = p.breaker.fault(p, abi.PreFilter)
 		return
 	}
-	if p.cycleErr = p.prepare(c); p.cycleErr != nil {
+	if p.cycleErr = p.guarded(c); p.cycleErr != nil {
 		p.drop(c.Context) // nothing that is half written stays
 	}
+}
+
+// guarded is prepare without panics.
+func (p *Plugin) guarded(c *plugin.Cycle) (err error) {
+	var f *Fault
+	defer func() {
+		if f != nil {
+			err = f
+		}
+	}()
+	defer p.guard(abi.PreFilter, &f)
+	return p.prepare(c)
 }
 
 // prepare has the plugin to itself.

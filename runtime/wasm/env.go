@@ -25,6 +25,8 @@ type Env struct {
 	pods    []*state.Pod
 	node    func(row uint32) *state.Node
 	encoded encodedObject
+	// panicked is what a host function failed with, which is the host's mistake.
+	panicked *hostPanic
 	// heard (optional) passes on what the guest logs.
 	heard func(level int, text string)
 }

@@ -18,6 +18,8 @@ const (
 	// Output is an answer that breaks the ABI: an unknown code, an address out of
 	// bounds, a score out of range, too much text.
 	Output Kind = "bad-output"
+	// Bug is a mistake of the host, which is logged with its place.
+	Bug Kind = "BUG"
 	// Denied is a directive that the plugin was not granted.
 	Denied Kind = "denied"
 	// BreakerOpen is a call that was not made, since the plugin failed too often.

@@ -3,6 +3,7 @@ package wasm
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -28,11 +29,22 @@ func hostModule(ctx context.Context, r wazero.Runtime) error {
 	return err
 }
 
-// hostFunc adapts a function on Env and memory. A panic in it is a trap of the
-// guest, which is how bad addresses are reported (ABI-7.6).
+// hostFunc adapts a function on Env and memory. A panic with badAddress is a trap
+// of the guest (ABI-7.6), any other one a mistake of the host.
 func hostFunc(f func(env *Env, m api.Memory, stack []uint64)) api.GoModuleFunction {
 	return api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
-		f(ctx.Value(envKey{}).(*Env), mod.Memory(), stack)
+		env := ctx.Value(envKey{}).(*Env)
+		defer func() {
+			switch r := recover().(type) {
+			case nil:
+			case badAddress:
+				panic(r)
+			default:
+				env.panicked = &hostPanic{value: r, stack: debug.Stack()}
+				panic(fmt.Errorf("the host failed: %v", r))
+			}
+		}()
+		f(env, mod.Memory(), stack)
 	})
 }
 

@@ -36,6 +36,9 @@ type Config struct {
 	// Shards is in how many instances the nodes of a plugin of scope node are
 	// held at most, usually one a worker; 0 means 1.
 	Shards int
+	// CrashOnBug lets a mistake of the host end the process, as tests want it,
+	// instead of becoming a fault.
+	CrashOnBug bool
 	// Breaker is when the plugin is left alone because it fails.
 	Breaker BreakerConfig
 	// VerifyEvery is after how many calls of an instance its columns are checked
