@@ -16,9 +16,10 @@ type frame struct {
 	params, results int
 	// live: the beginning of the frame can be reached.
 	live bool
-	// start is the weight on the path to the beginning, join the most on a path to the
-	// label from inside, none if there is none.
-	start, join int
+	// start is the path to the beginning; join stands for all paths to the label from
+	// inside, if joined.
+	start, join path
+	joined      bool
 	// sets counts assignments of locals inside, of which each may be a move where
 	// control flow meets.
 	sets int
@@ -28,8 +29,24 @@ type frame struct {
 	costs  [3]int
 }
 
-// none is frame.join without a path.
-const none = -1
+// path is what was executed on the way to a place: the weight since the last
+// check, and the weight that was not charged yet. Where paths meet, either is the
+// most of any of them.
+type path struct{ weight, unpaid int }
+
+func (p path) with(q path) path {
+	return path{weight: max(p.weight, q.weight), unpaid: max(p.unpaid, q.unpaid)}
+}
+
+// plus returns the path after something of a weight.
+func (p path) plus(weight int) path {
+	return path{weight: p.weight + weight, unpaid: p.unpaid + weight}
+}
+
+// joins adds a path to the label of f.
+func (f *frame) joins(p path) {
+	f.join, f.joined = f.join.with(p), true
+}
 
 // body rewrites one function.
 type body struct {
@@ -45,10 +62,11 @@ type body struct {
 	frames []frame
 	level  int // labels that are open in the new code
 
-	// weight is the most on a path from the last check to here, height that of the
-	// operand stack; neither means anything where the code is dead.
-	weight, height, highest int
-	dead                    bool
+	// path is that to here, height that of the operand stack; neither means anything
+	// where the code is dead.
+	path            path
+	height, highest int
+	dead            bool
 
 	loops, checks, calls, merges, targets int
 }
@@ -88,7 +106,7 @@ func (b *body) try() bool {
 	b.readLocals()
 	b.copied = b.start
 	b.flush(b.in.pos)
-	b.weight = min(b.locals/4, mergeLimit)
+	b.path = path{}.plus(min(b.locals/movesPerWeight, mergeLimit))
 	b.enter()
 	b.push(frame{op: opCall, results: len(b.function.Results)})
 	for len(b.frames) > 0 {
@@ -176,7 +194,7 @@ func (b *body) give(at, n int) {
 
 // push opens a frame, whose label has been written.
 func (b *body) push(f frame) {
-	f.live, f.base, f.start, f.join = !b.dead, b.height-f.params, b.weight, none
+	f.live, f.base, f.start = !b.dead, b.height-f.params, b.path
 	if b.dead {
 		f.base = b.height
 	}
@@ -215,7 +233,10 @@ func (b *body) branch(at int, f *frame) {
 	if b.height-n < b.floor() {
 		b.in.malformed(at, "a branch takes %d operands, %d are there", n, b.height-b.floor())
 	}
-	f.join = max(f.join, b.weight+n/2)
+	if f.op == opLoop {
+		b.settle(at)
+	}
+	f.joins(b.path.plus(n / movesPerWeight))
 }
 
 // end closes the innermost frame, whose end was read but not written.
@@ -226,10 +247,10 @@ func (b *body) end(at int) bool {
 			b.in.malformed(at, "%d operands are there at the end of a block, %d are expected", b.height-f.base, f.results)
 		}
 		if f.op != opLoop {
-			f.join = max(f.join, b.weight)
+			f.joins(b.path)
 		}
 	}
-	moves := min(f.sets, b.locals, mergeLimit*4) / 4
+	moves := min(f.sets, b.locals, mergeLimit) / movesPerWeight
 	switch f.op {
 	case opLoop:
 		b.closeLoop(&f, moves)
@@ -238,17 +259,15 @@ func (b *body) end(at int) bool {
 			b.in.malformed(at, "an if without an else has %d parameters and %d results", f.params, f.results)
 		}
 		if f.live {
-			f.join = max(f.join, f.start)
+			f.joins(f.start)
 		}
 	case opCall:
-		if !b.leave(f.join) {
+		if !b.leave(&f) {
 			return false
 		}
 	}
-	if f.op != opLoop && f.join != none {
-		b.dead, b.weight = false, f.join+moves
-	} else if f.op != opLoop {
-		b.dead = true
+	if f.op != opLoop {
+		b.dead, b.path = !f.joined, f.join.plus(moves)
 	}
 	b.frames = b.frames[:len(b.frames)-1]
 	if b.level = f.level; f.nested {
@@ -266,8 +285,13 @@ func (b *body) end(at int) bool {
 	return true
 }
 
-// mergeLimit bounds the weight of moves where control flow meets.
-const mergeLimit = 1024
+const (
+	// movesPerWeight is how many values are moved in the time of a simple
+	// instruction.
+	movesPerWeight = 4
+	// mergeLimit bounds how many values are taken to move where control flow meets.
+	mergeLimit = 4096
+)
 
 // newBody prepares for the functions of a module.
 func newBody(r *rewriter) *body { return &body{r: r, frames: slices.Grow([]frame(nil), 64)} }

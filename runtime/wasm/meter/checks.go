@@ -24,12 +24,21 @@ func (b *body) spend(at, weight int) {
 	if b.dead {
 		return
 	}
-	if b.weight+weight > block && b.weight >= grain {
+	if b.path.weight+weight > block && b.path.weight >= grain {
 		b.flush(at)
-		b.check(units(b.weight))
-		b.weight = 0
+		b.check(max(units(b.path.unpaid), 1))
+		b.path = path{unpaid: b.path.unpaid % grain}
 	}
-	b.weight += weight
+	b.path = b.path.plus(weight)
+}
+
+// settle charges for the path to here, without a check.
+func (b *body) settle(at int) {
+	if cost := units(b.path.unpaid); cost > 0 {
+		b.flush(at)
+		b.take(cost)
+		b.path.unpaid %= grain
+	}
 }
 
 // check writes the charge of cost units:
@@ -132,12 +141,12 @@ func (b *body) enterFrame(charged bool) {
 	b.out.op(opEnd)
 }
 
-// leave writes what stands behind the body: the frame is given back, and what a
-// path from the last check to here costs is charged. weight may be none.
-func (b *body) leave(weight int) bool {
+// leave writes what stands behind the body: the frame is given back, and the path
+// to here is charged for.
+func (b *body) leave(f *frame) bool {
 	cost := 0
-	if weight != none {
-		cost = units(weight)
+	if f.joined {
+		cost = units(f.join.unpaid)
 	}
 	if cost > 0 && !b.exits() {
 		b.shape.exit = true
@@ -233,19 +242,20 @@ func (b *body) otherwise(at int) {
 		if b.height != f.base+f.results {
 			b.in.malformed(at, "%d operands are there before else, %d are expected", b.height-f.base, f.results)
 		}
-		f.join = max(f.join, b.weight)
+		f.joins(b.path)
 	}
 	f.op = opElse
 	if b.dead = !f.live; !b.dead {
-		b.weight, b.height = f.start, f.base+f.params
+		b.path, b.height = f.start, f.base+f.params
 	}
 }
 
 // nestedLabels are the labels that loop writes besides that of the loop itself.
 const nestedLabels = 3
 
-// loop opens a loop. The path to it is charged for, and each iteration, the first
-// included, with what a path back to the label costs. A loop without parameters,
+// loop opens a loop. Paths to it, from before and from inside, are charged for
+// where they end; each iteration, the first included, is charged with a unit, and
+// with what is left over of a path from inside. A loop without parameters,
 // as nearly all are, is written so that the way to the host is not inside of the
 // innermost loop, since compilers find better code for that:
 //
@@ -266,11 +276,8 @@ const nestedLabels = 3
 //	end
 func (b *body) loop(at int, f *frame, blockType []byte) {
 	b.loops++
-	if cost := units(b.weight); cost > 0 {
-		b.flush(at)
-		b.take(cost)
-	}
-	b.weight = 0
+	b.settle(at)
+	b.path = path{}
 	if f.params > 0 {
 		b.flush(b.in.pos)
 		f.costs = b.check(1)
@@ -297,8 +304,8 @@ func (b *body) closeLoop(f *frame, moves int) {
 		return
 	}
 	cost := 1
-	if f.join != none {
-		cost = min(1+units(f.join+moves), maxCost)
+	if f.joined {
+		cost = min(1+units(f.join.unpaid+moves), maxCost)
 	}
 	if f.nested {
 		b.flush(b.in.pos)

@@ -61,7 +61,7 @@ func (s Status) String() string {
 
 // Defaults of Config.
 const (
-	DefaultSlice            = 1024
+	DefaultSlice            = 4096
 	DefaultMaxDepth         = 10_000
 	DefaultMemoryMaxPages   = 1024   // 64 MiB
 	DefaultTableMaxElements = 65_536 // 512 KiB of references
@@ -81,6 +81,9 @@ const (
 // Config is how a module is rewritten. Zero values stand for the defaults.
 type Config struct {
 	Limits Limits
+	// Fuel is what a new instance has, in units. With 0 nothing runs before the host
+	// has set FuelExport.
+	Fuel int64
 	// Slice is the fuel between two yields, in units.
 	Slice uint32
 	// MaxDepth is how many frames there can be at a time. A function whose parameters,

@@ -37,6 +37,7 @@ type rewriter struct {
 	imported int      // functions that the module imports
 	shift    int      // function imports that are added behind them
 	typeOf   []uint32 // the type of each function
+	declared []bool   // functions that ref.func in a body may name
 	data     []int    // the size of each data segment in bytes
 	elements []int    // the number of elements of each element segment
 	mutable  int      // mutable globals, with those that are added
@@ -76,6 +77,12 @@ func (r *rewriter) read() {
 		r.typeOf = append(r.typeOf, module.Imports[i].Type)
 	}
 	r.typeOf = append(r.typeOf, module.Functions...)
+	r.declared = make([]bool, len(r.typeOf))
+	for _, e := range module.Exports {
+		if e.Kind == wire.KindFunc {
+			r.declared[e.Index] = true
+		}
+	}
 	r.types = newTypeTable(module.Types)
 	r.setMaxima()
 	r.readGlobals()

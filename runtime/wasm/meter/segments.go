@@ -62,7 +62,7 @@ func (r *rewriter) readElements() {
 			if expressions {
 				out = r.constant(in, out)
 			} else {
-				out = appendU32(out, uint32(r.newFunction(in.index("function", len(r.typeOf)))))
+				out = r.reference(in, out)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func (r *rewriter) readData() {
 		switch flags {
 		case 0, 2:
 			if flags == 2 {
-				in.zero()
+				in.index("memory", len(r.module.Memories))
 			}
 			in.exists("memory", len(r.module.Memories))
 			r.constant(in, nil)
@@ -136,8 +136,7 @@ func (r *rewriter) constant(in *reader, out []byte) []byte {
 		case opRefNull:
 			in.heapType()
 		case opRefFunc:
-			f := in.index("function", len(r.typeOf))
-			out = appendU32(append(out, op), uint32(r.newFunction(f)))
+			out = r.reference(in, append(out, op))
 			continue
 		case opSIMD:
 			if second := in.byte(); second != 12 { // v128.const
@@ -151,6 +150,14 @@ func (r *rewriter) constant(in *reader, out []byte) []byte {
 		}
 		out = append(out, in.data[at:in.pos]...)
 	}
+}
+
+// reference copies the index of a function, renumbered. It may be referred to in
+// bodies then.
+func (r *rewriter) reference(in *reader, out []byte) []byte {
+	f := in.index("function", len(r.typeOf))
+	r.declared[f] = true
+	return appendU32(out, uint32(r.newFunction(f)))
 }
 
 // heapType reads what ref.null is null of.

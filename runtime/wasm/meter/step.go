@@ -138,7 +138,7 @@ func (b *body) call(at int, op byte) bool {
 	if b.dead {
 		return true
 	}
-	b.weight += (len(t.Params) + len(t.Results)) / 2
+	b.path = b.path.plus((len(t.Params) + len(t.Results)) / 2)
 	b.calls++
 	if !b.shape.calls && b.r.config.Omit&PartDepth == 0 {
 		b.shape.calls = true
@@ -186,6 +186,9 @@ func (b *body) control(at int, op byte) {
 		b.in.heapType()
 	case opRefFunc:
 		f := b.in.index("function", len(b.r.typeOf))
+		if !b.r.declared[f] { // checked here since an export that is added could declare it
+			b.in.malformed(at, "ref.func of function %d, which no export, global or element segment names", f)
+		}
 		if n := b.r.newFunction(f); n != f {
 			b.replace(at)
 			b.out.indexed(op, n)

@@ -210,7 +210,7 @@ func (w *writer) globals() []byte {
 		out = appendSigned(append(out, byte(t), mutable, op), v)
 		out = append(out, opEnd)
 	}
-	add(wire.ValI64, opI64Const, 0)                          // fuel
+	add(wire.ValI64, opI64Const, w.r.config.Fuel)            // fuel
 	add(wire.ValI32, opI32Const, 0)                          // slice
 	add(wire.ValI32, opI32Const, int64(w.r.config.MaxDepth)) // depth
 	add(wire.ValI32, opI32Const, 0)                          // status
