@@ -122,12 +122,13 @@ func (b *breaker) record(point abi.Point, f *Fault) (recovered bool) {
 func (b *breaker) fault(p *Plugin, point abi.Point) *Fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	detail := "the plugin is not called"
+	detail, output := "the plugin is not called", ""
 	if b.mu.last != nil {
+		output = b.mu.last.Output
 		detail = fmt.Sprintf("the plugin is not called until %s, after %s at %s: %s",
 			b.mu.until.UTC().Format(time.RFC3339), b.mu.last.Kind, b.mu.last.Point, b.mu.last.Detail)
 	}
-	return &Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: BreakerOpen, Detail: detail}
+	return &Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: BreakerOpen, Detail: detail, Output: output}
 }
 
 // retryAt returns when the next probe may be made; false if none is due.

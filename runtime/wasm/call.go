@@ -113,14 +113,21 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	if verify {
 		before = s.hash()
 	}
+	s.env.next = p.config.Limits.grant(r.n())
 	result, err := s.guest.Call(ctx, r.point, s.base+s.layout.Call, lo, hi)
 	s.env.end()
+	p.fuel.Add(s.env.used)
 	if b := s.env.panicked; b != nil {
 		return reply{}, p.bug(r.point, b.value, b.stack)
 	}
 	if err != nil {
 		detail, trace := trapText(err)
-		_, f := bad(Trap, detail)
+		kind := Trap
+		var m *metered
+		if errors.As(err, &m) {
+			kind = m.kind()
+		}
+		_, f := bad(kind, detail)
 		f.Trace = trace
 		return reply{}, f
 	}

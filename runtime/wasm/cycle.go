@@ -182,7 +182,7 @@ func (s *shard) make(ctx context.Context) error {
 	if err != nil {
 		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, largest(&spec)), nil)
 	}
-	env := &Env{published: p.published, hidden: p.deps.Manifest.CycleLocal, node: s.nodeAt}
+	env := &Env{allowance: allowance{limits: p.config.Limits}, published: p.published, hidden: p.deps.Manifest.CycleLocal, node: s.nodeAt}
 	guest, err := p.start(ctx, layout.Size, env)
 	if err != nil {
 		return p.fault(abi.PreFilter, Start, err.Error(), nil)

@@ -11,6 +11,8 @@ import (
 // Env is what host functions of one instance work on: its log, and the state of
 // the call that runs.
 type Env struct {
+	allowance
+	next     int64 // fuel of the call that is about to be made
 	log      tail
 	state    *guestState // nil when the call has none
 	writable bool

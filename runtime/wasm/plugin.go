@@ -39,6 +39,8 @@ type Config struct {
 	// CrashOnBug lets a mistake of the host end the process, as tests want it,
 	// instead of becoming a fault.
 	CrashOnBug bool
+	// Limits are what the guest may use.
+	Limits Limits
 	// Breaker is when the plugin is left alone because it fails.
 	Breaker BreakerConfig
 	// VerifyEvery is after how many calls of an instance its columns are checked
@@ -80,6 +82,7 @@ type Plugin struct {
 	readsNode  bool   // at points after the node is chosen
 
 	calls, faults atomic.Int64
+	fuel          atomic.Int64 // used
 	written       atomic.Uint64
 	hashSeed      maphash.Seed
 
@@ -131,6 +134,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 		d.Clock = clock.Real{}
 	}
 	c.Breaker.setDefaults()
+	c.Limits = c.Limits.WithDefaults()
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
@@ -161,7 +165,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if p.info, err = infoOf(&c, &d); err != nil {
 		return nil, err
 	}
-	env := &Env{}
+	env := &Env{allowance: allowance{limits: c.Limits}}
 	guest, err := p.start(ctx, 0, env)
 	if err != nil {
 		return nil, err
@@ -301,6 +305,10 @@ func (p *Plugin) Faults() int64 { return p.faults.Load() }
 
 // Calls returns how often a guest of this plugin was called.
 func (p *Plugin) Calls() int64 { return p.calls.Load() }
+
+// Fuel returns how much the guests of this plugin have used, in units of package
+// meter.
+func (p *Plugin) Fuel() int64 { return p.fuel.Load() }
 
 // BytesWritten returns how much of snapshots and pods was written into guest
 // memory.
