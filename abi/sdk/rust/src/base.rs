@@ -9,7 +9,7 @@ use crate::constants::{Const, Constants};
 use crate::manifest::{undeclared, Manifest};
 use crate::memory::{Memory, Room, Scratch};
 use crate::node::Node;
-use crate::pod::PodView;
+use crate::pod::{PodView, Which};
 use crate::reasons::Reasons;
 use crate::records::{CallRecord, Directive};
 use crate::snapshot::{Nodes, Snapshot};
@@ -161,7 +161,7 @@ impl Base {
         self.call = self.memory.at(call);
         let record = self.record();
         self.columns.refresh(&self.memory, record.header);
-        self.pods[0].parse(&self.memory, record.pod, record.pod_size);
+        self.pods[0].parse(&self.memory, record.pod, record.pod_size, Some(0));
         self.constants.resolve(&self.columns);
         let answers = self.answers.get_mut();
         answers.scratch.clear();
@@ -169,6 +169,14 @@ impl Base {
         answers.directives.truncate(0);
         answers.texts = 0;
         answers.in_call = true;
+    }
+
+    /// Makes the views of a call about a pod besides the one to be placed: the one entry of the pod
+    /// list (ABI-5.13).
+    pub(crate) fn begin_with(&mut self, call: u32) {
+        self.begin(call);
+        self.listed(0, Which::Other);
+        self.pods[Which::Asked as usize].index = None;
     }
 
     /// A copy of the call record.

@@ -40,10 +40,10 @@ impl Base {
         self.direct(ANNOTATE, key, value)
     }
 
-    /// Writes a label of the pod, as annotate does.
+    /// Writes a label of the pod, as annotate does; false for a value that no label has.
     pub fn label(&self, key: &str, value: &str) -> bool {
         self.want(self.manifest.prefix("labels", key), "labels", key);
-        self.direct(LABEL, key, value)
+        is_label_value(value) && self.direct(LABEL, key, value)
     }
 
     /// Nominates a node for the pod, by its name; the empty one takes the nomination back. At
@@ -54,7 +54,7 @@ impl Base {
     }
 
     /// Binds the pod to the chosen node. At bind, whose SUCCESS needs it. Declared as `bind`.
-    pub fn bind(&self) -> bool {
+    pub fn bind_pod(&self) -> bool {
         self.declared("bind");
         self.direct(BIND, "", "")
     }
@@ -127,5 +127,32 @@ impl Base {
         };
         answers.directives.push(&self.memory, directive);
         true
+    }
+}
+
+/// Reports whether a text is a value of a label: empty, or at most 63 letters, digits, dashes, dots
+/// and underscores, a letter or digit at both ends.
+fn is_label_value(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = |b: &u8| b.is_ascii_alphanumeric();
+    bytes.len() <= 63
+        && bytes.iter().all(|b| ends(b) || b"-_.".contains(b))
+        && bytes.first().map_or(true, ends)
+        && bytes.last().map_or(true, ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_label_value;
+
+    #[test]
+    fn label_values() {
+        let (longest, longer) = ("x".repeat(63), "x".repeat(64));
+        for good in ["", "a", "A-b_c.9", &longest] {
+            assert!(is_label_value(good), "{}", good);
+        }
+        for bad in [&longer, "-a", "a-", "a b", "é", ".", "a/b"] {
+            assert!(!is_label_value(bad), "{}", bad);
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::base::Base;
 use crate::node::Node;
+use crate::pod::Pod;
 use crate::types::Published;
 
 /// How important a text of a log is.
@@ -109,11 +110,12 @@ impl Base {
         })
     }
 
-    /// The whole Pod as Kubernetes protobuf (k8s.io/api/core/v1, without the envelope and
-    /// without managedFields): index is a position in the pods of a call about many, 0
-    /// elsewhere. It is for what no field has: each call costs an encoding. It needs
-    /// `pod_object` in the list `host`.
-    pub fn pod_object(&self, index: u32) -> Option<&[u8]> {
+    /// The whole Pod as Kubernetes protobuf (k8s.io/api/core/v1, without the envelope and without
+    /// managedFields). It is for what no field has: each call costs the host an encoding. None for
+    /// a pod that is not the call's own: a pod of an event, and in add_pod and remove_pod the pod
+    /// to be placed. It needs `pod_object` in the list `host`.
+    pub fn pod_object(&self, pod: Pod<'_>) -> Option<&[u8]> {
+        let index = pod.view.index?;
         #[cfg(target_arch = "wasm32")]
         return self.fetch(|at, room| unsafe { imports::pod_object(index, at, room) });
         #[cfg(not(target_arch = "wasm32"))]

@@ -110,7 +110,7 @@ mod vectors;
 pub use base::Base;
 pub use constants::Const;
 pub use error::Error;
-pub use event::{Actions, Event, EventResource};
+pub use event::{Event, EventAction, EventKind, HintResult};
 #[cfg(not(target_arch = "wasm32"))]
 pub use host::Host;
 pub use host::Level;
@@ -118,12 +118,11 @@ pub use manifest::Manifest;
 pub use node::{Node, PlacedPod, Pods};
 pub use plugin::{
     AddPod, Bind, Configure, Filter, Hint, Normalize, Permit, Plugin, PostBind, PostFilter,
-    PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, RemovePod, Reserve, Rows, Score,
-    Unreserve,
+    PreBind, PreEnqueue, PreFilter, PreScore, QueueKey, Reserve, Rows, Score, Unreserve,
 };
 pub use pod::Pod;
 pub use queue::{Key, Queued};
-pub use snapshot::{Namespace, Namespaces, Nodes, Snapshot};
+pub use snapshot::{Judged, Namespace, Namespaces, Nodes, Snapshot};
 pub use status::{Reason, Status};
 pub use types::{
     Code, Condition, Effect, Id, Image, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel,

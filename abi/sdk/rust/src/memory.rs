@@ -23,8 +23,8 @@ plain! {
     crate::types::Term crate::types::Condition crate::types::Span crate::abi::Code
     crate::records::CallRecord crate::records::Header crate::records::TableEntry
     crate::records::ColumnEntry crate::records::PodHeader crate::records::PodField
-    crate::records::EventRecord crate::records::PodEntry crate::records::QueueEntry
-    crate::records::KeyRecord crate::records::Text crate::records::Directive
+    crate::records::EventRecord crate::records::PodEntry crate::records::Text
+    crate::queue::Queued crate::queue::Key crate::records::Directive
     crate::constants::Constant
 }
 unsafe impl<T> Plain for View<T> {}

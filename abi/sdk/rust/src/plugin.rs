@@ -3,15 +3,14 @@
 
 use core::time::Duration;
 
-use crate::abi::Code;
 use crate::base::Base;
 use crate::error::Error;
-use crate::event::Event;
+use crate::event::{Event, HintResult};
 use crate::memory::Room;
 use crate::node::Node;
 use crate::pod::Pod;
 use crate::queue::{Key, Queued};
-use crate::snapshot::Nodes;
+use crate::snapshot::{Judged, Nodes};
 use crate::status::Status;
 
 /// A plugin.
@@ -52,18 +51,18 @@ pub trait PreEnqueue: Plugin {
 }
 
 /// The point QueueSort: `queue_key`.
-pub trait QueueSort: Plugin {
-    /// Writes the pod's key, by which the queue is ordered. It must depend on the record, the
-    /// queue entry and the configuration alone (ABI-5.10).
-    fn queue_key(&mut self, base: &Base, pod: Pod<'_>, queued: Queued, key: &mut Key<'_>)
-        -> Status;
+pub trait QueueKey: Plugin {
+    /// Appends the pod's place in the queue to an empty key. It must depend on the pod, on queued
+    /// and on the configuration alone. Pods of equal keys are in the order of their times
+    /// (ABI-5.10).
+    fn queue_key(&mut self, base: &Base, pod: Pod<'_>, queued: Queued, key: &mut Key);
 }
 
 /// The point QueueingHint: `hint`.
 pub trait Hint: Plugin {
-    /// Tells whether an event makes another try of a pod worth while, which this plugin
-    /// rejected: SUCCESS, or SKIP to leave it parked (ABI-5.12).
-    fn hint(&mut self, base: &Base, event: Event<'_>, pod: Pod<'_>) -> Status;
+    /// Says whether an event that the manifest lists makes another try worth while for a pod that
+    /// the plugin rejected (ABI-5.12).
+    fn hint(&mut self, base: &Base, event: Event<'_>, pod: Pod<'_>) -> HintResult;
 }
 
 /// The point PreFilter: `pre_filter`.
@@ -80,16 +79,15 @@ pub trait PreFilter: Plugin {
     ) -> Status;
 }
 
-/// The point PreFilterExtensionAddPod: `add_pod`. A plugin has it and RemovePod, or none.
+/// The points PreFilterExtensionAddPod and RemovePod: `add_pod` and `remove_pod`. They bring up to
+/// date what pre_filter put into the state, when the host wants to know what would be with
+/// another pod on a node, or without one. The node's columns show it already; state is a copy for
+/// this node (ABI-5.13). A plugin whose filter reads columns only needs neither.
 pub trait AddPod: Plugin {
-    /// Brings the state of this what-if up to date: added is now on the node, whose columns show
-    /// it already (ABI-5.13).
+    /// A pod was added to the node: SUCCESS or ERROR.
     fn add_pod(&mut self, base: &Base, pod: Pod<'_>, added: Pod<'_>, node: Node<'_>) -> Status;
-}
 
-/// The point PreFilterExtensionRemovePod: `remove_pod`.
-pub trait RemovePod: Plugin {
-    /// Brings the state of this what-if up to date: removed is no longer on the node.
+    /// A pod was removed from it.
     fn remove_pod(&mut self, base: &Base, pod: Pod<'_>, removed: Pod<'_>, node: Node<'_>)
         -> Status;
 }
@@ -102,16 +100,10 @@ pub trait Filter: Plugin {
 
 /// The point PostFilter: `post_filter`.
 pub trait PostFilter: Plugin {
-    /// No node fits. verdicts has the code of each node, SUCCESS for one that was not judged.
-    /// SUCCESS with [`Base::nominate`] nominates a node and ends the point, as does
-    /// UNSCHEDULABLE_AND_UNRESOLVABLE; UNSCHEDULABLE lets other plugins try (ABI-5.14).
-    fn post_filter(
-        &mut self,
-        base: &Base,
-        pod: Pod<'_>,
-        nodes: Nodes<'_>,
-        verdicts: &[Code],
-    ) -> Status;
+    /// No node fits; nodes has what the filters of all plugins said of each. SUCCESS with
+    /// [`Base::nominate`] promises the pod a node, and like UNSCHEDULABLE_AND_UNRESOLVABLE keeps
+    /// other plugins from trying; UNSCHEDULABLE lets them (ABI-5.14).
+    fn post_filter(&mut self, base: &Base, pod: Pod<'_>, nodes: Judged<'_>) -> Status;
 }
 
 /// The point PreScore: `pre_score`.
@@ -155,10 +147,10 @@ pub trait Unreserve: Plugin {
 
 /// The point Permit: `permit`.
 pub trait Permit: Plugin {
-    /// SUCCESS lets the pod be bound, WAIT holds it back until [`Base::allow`] in a call for
-    /// another pod, for the time returned: whole milliseconds, at most 15 minutes. When time is
-    /// up the pod is rejected (ABI-5.18). With another status the time means nothing.
-    fn permit(&mut self, base: &Base, pod: Pod<'_>, node: Node<'_>) -> (Status, Duration);
+    /// SUCCESS, or WAIT to hold the pod back until [`Base::allow`] names it in a call for another
+    /// pod, at most as long as the time says (rounded up to milliseconds) and at most 15 minutes;
+    /// then the pod is rejected (ABI-5.18). With another status the time means nothing.
+    fn permit(&mut self, base: &Base, pod: Pod<'_>, node: Node<'_>) -> (Duration, Status);
 }
 
 /// The point PreBind: `pre_bind`.
@@ -169,7 +161,7 @@ pub trait PreBind: Plugin {
 
 /// The point Bind: `bind`.
 pub trait Bind: Plugin {
-    /// SKIP leaves the pod to the next plugin; SUCCESS wants [`Base::bind`] (ABI-5.19).
+    /// SKIP leaves the pod to the next plugin; SUCCESS wants [`Base::bind_pod`] (ABI-5.19).
     fn bind(&mut self, base: &Base, pod: Pod<'_>, node: Node<'_>) -> Status;
 }
 

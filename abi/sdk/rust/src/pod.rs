@@ -20,6 +20,8 @@ pub struct Pod<'c> {
 /// The fields of a pod record as slices. It is made anew in each call.
 pub(crate) struct PodView {
     declared: u32,
+    /// The pod's place for pod_object; None for one that is not the call's own.
+    pub index: Option<u32>,
     requests: Room<i64>,
     annotations: Room<Id>,
     fields: Fields,
@@ -74,6 +76,7 @@ impl PodView {
     pub fn new(memory: &Memory, manifest: &Manifest) -> PodView {
         let mut view = PodView {
             declared: manifest.pod(),
+            index: None,
             requests: Room::new(),
             annotations: Room::new(),
             fields: Fields::EMPTY,
@@ -85,7 +88,8 @@ impl PodView {
     }
 
     /// Reads a pod record.
-    pub fn parse(&mut self, m: &Memory, address: u32, size: u32) {
+    pub fn parse(&mut self, m: &Memory, address: u32, size: u32, index: Option<u32>) {
+        self.index = index;
         self.fields = Fields::EMPTY;
         self.requests.slice_mut().fill(0);
         self.annotations.slice_mut().fill(Id::ABSENT);
@@ -173,6 +177,12 @@ impl<'c> Pod<'c> {
         self.fields(reads::NAMESPACE_LABELS)
             .namespace_labels
             .slice()
+    }
+
+    /// The value of a label key of the pod's namespace; ABSENT if it does not have it. Reads
+    /// `pod: namespaceLabels`.
+    pub fn namespace_label_by_key(self, key: Id) -> Id {
+        find(self.namespace_labels(), key)
     }
 
     /// spec.priority. Reads `pod: priority`.

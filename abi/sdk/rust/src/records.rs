@@ -110,21 +110,6 @@ pub(crate) struct EventRecord {
     zero: [u32; 4],
 }
 
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct QueueEntry {
-    pub time: i64,
-    pub attempts: u32,
-    zero: u32,
-}
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct KeyRecord {
-    pub length: u32,
-    pub bytes: [u8; crate::abi::limit::QUEUE_KEY],
-}
-
 /// An address and a length: a text, or a reason set's texts.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -153,6 +138,7 @@ const _: () = assert!(core::mem::size_of::<Id>() == 4);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::{Key, Queued};
     use crate::types::{Image, Pair, Port, Requirement, Span, Taint, Term, Toleration};
     use core::mem::size_of;
 
@@ -169,8 +155,8 @@ mod tests {
         for (name, got, want) in [
             ("call record, ABI-3.1", size_of::<CallRecord>(), 128),
             ("event record, ABI-3.10", size_of::<EventRecord>(), 64),
-            ("queue entry, ABI-3.11", size_of::<QueueEntry>(), 16),
-            ("key, ABI-3.11", size_of::<KeyRecord>(), 68),
+            ("queue entry, ABI-3.11", size_of::<Queued>(), 16),
+            ("key, ABI-3.11", size_of::<Key>(), 68),
             ("header, ABI-4.1", size_of::<Header>(), 64),
             ("table entry, ABI-4.2", size_of::<TableEntry>(), 32),
             ("column entry, ABI-4.3", size_of::<ColumnEntry>(), 24),
@@ -213,8 +199,7 @@ mod tests {
             ("event.old_node", offset!(EventRecord, old_node), 24),
             ("event.namespace", offset!(EventRecord, namespace), 32),
             ("event.name", offset!(EventRecord, name), 40),
-            ("queue.attempts", offset!(QueueEntry, attempts), 8),
-            ("key.bytes", offset!(KeyRecord, bytes), 4),
+            ("queue.attempts", offset!(Queued, attempts), 8),
             ("directive.first", offset!(Directive, first), 8),
             ("directive.second", offset!(Directive, second), 16),
             ("port.protocol", offset!(Port, protocol), 6),

@@ -11,9 +11,10 @@ use crate::memory::View;
 use crate::node::Node;
 use crate::plugin::{
     AddPod, Bind, Configure, Filter, Normalize, Permit, Plugin, PostBind, PostFilter, PreBind,
-    PreFilter, PreScore, RemovePod, Reserve, Rows, Score, Unreserve,
+    PreFilter, PreScore, Reserve, Rows, Score, Unreserve,
 };
 use crate::pod::{Pod, Which};
+use crate::snapshot::Judged;
 use crate::status::{Reason, Status};
 
 /// berth_configure.
@@ -136,12 +137,13 @@ pub fn post_filter<P: PostFilter>(i: &mut Instance<P>, call: u32, lo: u32, _: u3
     i.base.begin(call);
     let base = &i.base;
     let nodes = base.nodes(lo);
-    let verdicts = base.memory.view::<Code>(base.record().codes, nodes.n);
+    let codes = base.memory.view::<Code>(base.record().codes, nodes.n);
     let pod = base.pod(Which::Asked);
-    base.finish(
-        i.plugin.post_filter(base, pod, nodes, verdicts.slice()),
-        false,
-    )
+    let judged = Judged {
+        nodes,
+        codes: codes.slice(),
+    };
+    base.finish(i.plugin.post_filter(base, pod, judged), false)
 }
 
 /// berth_pre_score.
@@ -189,55 +191,50 @@ pub fn normalize<P: Normalize>(i: &mut Instance<P>, call: u32, lo: u32, _: u32) 
     base.finish(i.plugin.normalize(base, pod, base.nodes(lo), scores), false)
 }
 
-/// Calls a point about the pod and one node, row 0 or an overlay row.
+/// Calls a point about the pod and one node: row 0, or an overlay row.
 fn one<P: Plugin>(
     i: &mut Instance<P>,
-    call: u32,
     row: u32,
     ask: impl FnOnce(&mut P, &Base, Pod<'_>, Node<'_>) -> Status,
 ) -> i32 {
-    i.base.begin(call);
     let base = &i.base;
     let status = ask(&mut i.plugin, base, base.pod(Which::Asked), base.node(row));
     base.finish(status, false)
 }
 
-/// Reads the one entry of the pod list (ABI-5.13), which begin has not.
-fn other<P: Plugin>(i: &mut Instance<P>, call: u32) {
-    i.base.call = i.base.memory.at(call);
-    i.base.listed(0, Which::Other);
-}
-
 /// berth_add_pod.
 pub fn add_pod<P: AddPod>(i: &mut Instance<P>, call: u32, lo: u32, _: u32) -> i32 {
-    other(i, call);
-    one(i, call, lo, |p, base, pod, node| {
+    i.base.begin_with(call);
+    one(i, lo, |p, base, pod, node| {
         p.add_pod(base, pod, base.pod(Which::Other), node)
     })
 }
 
 /// berth_remove_pod.
-pub fn remove_pod<P: RemovePod>(i: &mut Instance<P>, call: u32, lo: u32, _: u32) -> i32 {
-    other(i, call);
-    one(i, call, lo, |p, base, pod, node| {
+pub fn remove_pod<P: AddPod>(i: &mut Instance<P>, call: u32, lo: u32, _: u32) -> i32 {
+    i.base.begin_with(call);
+    one(i, lo, |p, base, pod, node| {
         p.remove_pod(base, pod, base.pod(Which::Other), node)
     })
 }
 
 /// berth_reserve.
 pub fn reserve<P: Reserve>(i: &mut Instance<P>, call: u32, _: u32, _: u32) -> i32 {
-    one(i, call, 0, P::reserve)
+    i.base.begin(call);
+    one(i, 0, P::reserve)
 }
 
 /// berth_unreserve.
 pub fn unreserve<P: Unreserve>(i: &mut Instance<P>, call: u32, _: u32, _: u32) -> i32 {
-    one(i, call, 0, P::unreserve)
+    i.base.begin(call);
+    one(i, 0, P::unreserve)
 }
 
 /// berth_permit.
 pub fn permit<P: Permit>(i: &mut Instance<P>, call: u32, _: u32, _: u32) -> i32 {
-    one(i, call, 0, |p, base, pod, node| {
-        let (status, wait) = p.permit(base, pod, node);
+    i.base.begin(call);
+    one(i, 0, |p, base, pod, node| {
+        let (wait, status) = p.permit(base, pod, node);
         if status.code() == Code::WAIT {
             base.answer(|record| record.wait = milliseconds(wait));
         }
@@ -256,15 +253,18 @@ fn milliseconds(wait: Duration) -> u64 {
 
 /// berth_pre_bind.
 pub fn pre_bind<P: PreBind>(i: &mut Instance<P>, call: u32, _: u32, _: u32) -> i32 {
-    one(i, call, 0, P::pre_bind)
+    i.base.begin(call);
+    one(i, 0, P::pre_bind)
 }
 
 /// berth_bind.
 pub fn bind<P: Bind>(i: &mut Instance<P>, call: u32, _: u32, _: u32) -> i32 {
-    one(i, call, 0, P::bind)
+    i.base.begin(call);
+    one(i, 0, P::bind)
 }
 
 /// berth_post_bind.
 pub fn post_bind<P: PostBind>(i: &mut Instance<P>, call: u32, _: u32, _: u32) -> i32 {
-    one(i, call, 0, P::post_bind)
+    i.base.begin(call);
+    one(i, 0, P::post_bind)
 }

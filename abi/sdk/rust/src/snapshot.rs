@@ -3,7 +3,7 @@
 use crate::abi::table;
 use crate::columns::{cell, keyed, Columns};
 use crate::node::Node;
-use crate::types::{find, Id, NamespaceLabel, Pair};
+use crate::types::{find, Code, Id, NamespaceLabel, Pair};
 
 /// The cluster as of this call.
 #[derive(Clone, Copy)]
@@ -89,7 +89,27 @@ impl<'c> Nodes<'c> {
     }
 }
 
-/// The namespaces, in no order.
+/// The nodes of post_filter and what filters said of them.
+#[derive(Clone, Copy)]
+pub struct Judged<'c> {
+    /// The nodes.
+    pub nodes: Nodes<'c>,
+    pub(crate) codes: &'c [Code],
+}
+
+impl<'c> Judged<'c> {
+    /// The verdict of the i-th node: why it is out, or SUCCESS for a node that no filter judged.
+    pub fn code(self, i: usize) -> Code {
+        self.codes[i]
+    }
+
+    /// All nodes and verdicts.
+    pub fn iter(self) -> impl Iterator<Item = (Node<'c>, Code)> {
+        self.nodes.iter().zip(self.codes.iter().copied())
+    }
+}
+
+/// The namespaces, in no order. Rows may be empty.
 #[derive(Clone, Copy)]
 pub struct Namespaces<'c> {
     columns: &'c Columns,
@@ -97,7 +117,7 @@ pub struct Namespaces<'c> {
 }
 
 impl<'c> Namespaces<'c> {
-    /// The number of rows, some of which may have no namespace.
+    /// The number of rows, the empty ones included.
     pub fn len(self) -> usize {
         self.n as usize
     }
@@ -107,29 +127,26 @@ impl<'c> Namespaces<'c> {
         self.n == 0
     }
 
-    /// The i-th namespace; None for a row that is empty (ABI-4.14).
-    pub fn at(self, i: usize) -> Option<Namespace<'c>> {
+    /// The i-th row. It is empty if its name is ABSENT (ABI-4.14).
+    pub fn at(self, i: usize) -> Namespace<'c> {
         if i >= self.n as usize {
             panic!("berth: no such namespace");
         }
-        let namespace = Namespace {
+        Namespace {
             columns: self.columns,
             row: i as u32,
-        };
-        if namespace.name() == Id::ABSENT {
-            return None;
         }
-        Some(namespace)
     }
 
-    /// All of them.
+    /// All rows that are not empty. Reads `namespaces: name`.
     pub fn iter(self) -> impl Iterator<Item = Namespace<'c>> {
-        (0..self.n as usize).filter_map(move |i| self.at(i))
+        let all = (0..self.n as usize).map(move |i| self.at(i));
+        all.filter(|namespace| namespace.name() != Id::ABSENT)
     }
 
-    /// The namespace of a name, such as a pod's; None if it has no object. It searches: keep
-    /// what you find for the call.
-    pub fn named(self, name: Id) -> Option<Namespace<'c>> {
+    /// The namespace of a name, such as that of a pod; None if it has no object. It looks at all
+    /// rows. Reads `namespaces: name`.
+    pub fn find(self, name: Id) -> Option<Namespace<'c>> {
         self.iter().find(|namespace| namespace.name() == name)
     }
 }

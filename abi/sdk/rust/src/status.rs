@@ -48,7 +48,7 @@ impl Status {
         Status::of(Code::ERROR, reason)
     }
 
-    const fn of(code: Code, reason: Reason) -> Status {
+    pub(crate) const fn of(code: Code, reason: Reason) -> Status {
         Status(code.0 as u32 | (reason.0 as u32) << 8)
     }
 

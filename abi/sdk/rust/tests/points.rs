@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use berth::testing::{self, Directive, Happened, Native, Outcome, Trial};
 use berth::{
-    Actions, AddPod, Base, Bind, Code, Configure, Const, Error, Event, EventResource, Filter, Hint,
-    Key, Level, Node, NodeLabel, Nodes, Normalize, Permit, Plugin, Pod, PodAnnotation, PostBind,
-    PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, Published, QueueSort, Queued, Reason,
-    RemovePod, Reserve, Rows, Score, Status, Unreserve,
+    AddPod, Base, Bind, Code, Configure, Const, Error, Event, EventAction, EventKind, Filter, Hint,
+    HintResult, Judged, Key, Level, Node, NodeLabel, Nodes, Normalize, Permit, Plugin, Pod,
+    PodAnnotation, PostBind, PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, Published,
+    QueueKey, Queued, Reason, Reserve, Rows, Score, Status, Unreserve,
 };
 
 struct Points {
@@ -50,41 +50,37 @@ impl PreEnqueue for Points {
     }
 }
 
-impl QueueSort for Points {
-    fn queue_key(
-        &mut self,
-        base: &Base,
-        pod: Pod<'_>,
-        queued: Queued,
-        key: &mut Key<'_>,
-    ) -> Status {
-        key.descending(pod.priority());
-        key.ascending(queued.time);
-        key.push(&queued.attempts.to_be_bytes());
-        key.push(base.text(pod.namespace()).as_bytes());
-        Status::SUCCESS
+impl QueueKey for Points {
+    fn queue_key(&mut self, base: &Base, pod: Pod<'_>, queued: Queued, key: &mut Key) {
+        key.append_i64_descending(pod.priority());
+        key.append_i64(queued.time);
+        key.append_bytes(&queued.attempts.to_be_bytes());
+        key.append_text(base.text(pod.namespace()));
+        key.append_bytes(pod.name().as_bytes());
     }
 }
 
 impl Hint for Points {
-    fn hint(&mut self, base: &Base, event: Event<'_>, pod: Pod<'_>) -> Status {
-        let worth = match event.resource {
-            EventResource::NODE if event.actions.any(Actions::UPDATE_NODE_LABEL) => {
+    fn hint(&mut self, base: &Base, event: Event<'_>, pod: Pod<'_>) -> HintResult {
+        assert!(event
+            .old_pod()
+            .map_or(true, |old| base.pod_object(old).is_none()));
+        let worth = match event.resource() {
+            EventKind::NODE if event.is(EventKind::NODE, EventAction::UPDATE_NODE_LABEL) => {
                 let zone = |node: Option<Node<'_>>| node.map(|node| node.label(self.zone));
-                zone(event.old_node) != zone(event.new_node) && event.new_node.is_some()
+                zone(event.old_node()) != zone(event.new_node()) && event.new_node().is_some()
             }
-            EventResource::PLACED_POD => {
-                let gone = event.new_pod.is_none();
-                gone && event
-                    .old_pod
-                    .map_or(false, |old| old.namespace() == pod.namespace())
+            EventKind::PLACED_POD => {
+                let gone = event.new_pod().is_none() && event.actions() == EventAction::DELETE;
+                let same = |old: Pod<'_>| old.namespace() == pod.namespace();
+                gone && event.old_pod().map_or(false, same)
             }
-            _ => event.namespace == base.text(pod.namespace()) && event.name == "claim",
+            _ => event.namespace() == base.text(pod.namespace()) && event.name() == "claim",
         };
         if worth {
-            Status::SUCCESS
+            HintResult::Queue
         } else {
-            Status::SKIP
+            HintResult::QueueSkip
         }
     }
 }
@@ -127,13 +123,12 @@ impl PreFilter for Points {
 }
 
 impl AddPod for Points {
-    fn add_pod(&mut self, base: &Base, _: Pod<'_>, added: Pod<'_>, _: Node<'_>) -> Status {
+    fn add_pod(&mut self, base: &Base, pod: Pod<'_>, added: Pod<'_>, _: Node<'_>) -> Status {
+        assert!(base.pod_object(pod).is_none() && base.pod_object(added).is_some());
         count(base, sum(base).unwrap_or(0) as usize + added.name().len());
         Status::SUCCESS
     }
-}
 
-impl RemovePod for Points {
     fn remove_pod(&mut self, base: &Base, _: Pod<'_>, removed: Pod<'_>, node: Node<'_>) -> Status {
         if node.name() == "n" {
             return Status::error(base.reason(&["not from n"]));
@@ -165,19 +160,14 @@ impl Filter for Points {
 }
 
 impl PostFilter for Points {
-    fn post_filter(
-        &mut self,
-        base: &Base,
-        pod: Pod<'_>,
-        nodes: Nodes<'_>,
-        verdicts: &[Code],
-    ) -> Status {
+    fn post_filter(&mut self, base: &Base, pod: Pod<'_>, nodes: Judged<'_>) -> Status {
         if pod.name() == "take back" {
             base.nominate("");
             return Status::SUCCESS;
         }
-        for (node, verdict) in nodes.iter().zip(verdicts) {
-            if *verdict == Code::UNSCHEDULABLE {
+        for (i, (node, verdict)) in nodes.iter().enumerate() {
+            assert_eq!(nodes.code(i), verdict);
+            if verdict == Code::UNSCHEDULABLE {
                 base.nominate(node.name());
                 base.reject("u-9", "it was in the way");
                 return Status::SUCCESS;
@@ -249,15 +239,15 @@ impl Unreserve for Points {
 }
 
 impl Permit for Points {
-    fn permit(&mut self, base: &Base, pod: Pod<'_>, _: Node<'_>) -> (Status, Duration) {
+    fn permit(&mut self, base: &Base, pod: Pod<'_>, _: Node<'_>) -> (Duration, Status) {
         match pod.name() {
-            "first" => (Status::WAIT, Duration::from_micros(1_500_001)),
+            "first" => (Duration::from_micros(1_500_001), Status::WAIT),
             "last" => {
                 base.allow("u-1");
                 base.allow("u-2");
-                (Status::SUCCESS, Duration::ZERO)
+                (Duration::ZERO, Status::SUCCESS)
             }
-            _ => (Status::pending(self.nope), Duration::from_secs(9)),
+            _ => (Duration::from_secs(9), Status::pending(self.nope)),
         }
     }
 }
@@ -275,16 +265,16 @@ impl Bind for Points {
         if pod.name() == "skip" {
             return Status::SKIP;
         }
-        base.bind();
+        base.bind_pod();
         Status::SUCCESS
     }
 }
 
 impl PostBind for Points {
-    fn post_bind(&mut self, base: &Base, _: Pod<'_>, node: Node<'_>) -> Status {
+    fn post_bind(&mut self, base: &Base, pod: Pod<'_>, node: Node<'_>) -> Status {
         let published = base.published_get(self.other).unwrap_or(b"nothing");
-        let pod = base.pod_object(0).unwrap_or(&[]).len();
-        let absent = base.pod_object(9).is_none() && base.node_object(node).is_none();
+        let pod = base.pod_object(pod).unwrap_or(&[]).len();
+        let absent = base.node_object(node).is_none();
         let text = format!("{} {} {}", String::from_utf8_lossy(published), pod, absent);
         base.log(Level::Warning, &text);
         Status::SUCCESS
@@ -439,19 +429,19 @@ fn queue_keys() {
     ] {
         let mut pod = pod(namespace, "p");
         pod.priority = priority;
-        all.push((pod, Queued { time, attempts }));
+        all.push((pod, Queued::new(time, attempts)));
     }
     let keys = trial().queue_keys(&all);
     assert!(keys.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", keys);
-    assert_eq!(keys[5][16..], [0, 0, 0, 2, b'a', b'a']);
+    assert_eq!(keys[5][16..], [0, 0, 0, 2, b'a', b'a', 0, 1, b'p']);
 }
 
 #[test]
 fn hint() {
     let pods = [pod("team-a", "x"), pod("team-b", "y")];
     let relabelled = Happened {
-        resource: EventResource::NODE.0,
-        actions: Actions::UPDATE_NODE_LABEL.0,
+        resource: EventKind::NODE.0,
+        actions: EventAction::UPDATE_NODE_LABEL.0,
         nodes: [Some(node("n", Some("a"))), Some(node("n", Some("b")))],
         ..Happened::default()
     };
@@ -460,18 +450,18 @@ fn hint() {
         ..relabelled.clone()
     };
     let gone = Happened {
-        resource: EventResource::PLACED_POD.0,
-        actions: Actions::DELETE.0,
+        resource: EventKind::PLACED_POD.0,
+        actions: EventAction::DELETE.0,
         pods: [Some(pod("team-b", "old")), None],
         ..Happened::default()
     };
     let added = Happened {
         nodes: [None, Some(node("n", Some("b")))],
-        actions: (Actions::ADD | Actions::UPDATE_NODE_LABEL).0,
+        actions: (EventAction::ADD | EventAction::UPDATE_NODE_LABEL).0,
         ..relabelled.clone()
     };
     let claim = Happened {
-        resource: EventResource::RESOURCE_CLAIM.0,
+        resource: EventKind::RESOURCE_CLAIM.0,
         namespace: "team-a".into(),
         name: "claim".into(),
         ..Happened::default()

@@ -220,6 +220,10 @@ impl Reader {
                 pod.requirements(t),
             );
         }
+        assert_eq!(
+            base.text(pod.namespace_label_by_key(self.team_key.id(base))),
+            "a"
+        );
         let (images, gates) = (ids(base, pod.images()), ids(base, pod.scheduling_gates()));
         writeln!(
             s,
@@ -234,9 +238,11 @@ impl Reader {
 
     fn namespaces(&self, base: &Base) -> String {
         let all = base.snapshot().namespaces();
-        let empty = (0..all.len()).filter(|i| all.at(*i).is_none()).count();
+        let empty = (0..all.len())
+            .filter(|i| all.at(*i).name() == Id::ABSENT)
+            .count();
         let one = |n: berth::Namespace<'_>| {
-            assert!(all.named(n.name()).is_some());
+            assert!(all.find(n.name()).is_some());
             assert_eq!(n.label_by_key(self.team_key.id(base)), n.label(self.team));
             format!(
                 "{} {} {}",

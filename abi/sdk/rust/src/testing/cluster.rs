@@ -147,9 +147,9 @@ pub struct Namespace {
 /// A cluster event, for hint.
 #[derive(Clone, Default)]
 pub struct Happened {
-    /// As EventResource.
+    /// As EventKind.
     pub resource: u32,
-    /// As Actions.
+    /// As EventAction.
     pub actions: u32,
     /// The pod before and after.
     pub pods: [Option<Pod>; 2],
