@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
 // Config is what a scheduler is made of.
@@ -76,6 +77,7 @@ type Assembly struct {
 		sync.Mutex
 		built []*built // of the profiles
 	}
+	buckets map[string]*wasm.Bucket // by profile and namespaces; under mu as well
 	// closing guards the plugins that are still in use, by their pipelines.
 	closing references
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
@@ -14,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
 // built is a profile's plugins and their pipeline.
@@ -86,7 +88,7 @@ func (a *Assembly) buildProfile(
 			made, ok := b.plugins[ref.Name]
 			if !ok {
 				var err error
-				if made, err = a.newPlugin(ctx, ref.Name, profile.Args[ref.Name].Typed, registry, old); err != nil {
+				if made, err = a.newPlugin(ctx, profile.SchedulerName, ref.Name, profile.Args[ref.Name].Typed, registry, old); err != nil {
 					return fail(err)
 				}
 				b.plugins[ref.Name] = made
@@ -128,7 +130,7 @@ func (b *built) unchanged(o *built) bool {
 
 // newPlugin makes a plugin by its args: of a module, or of the registry. One that
 // is there already is used again.
-func (a *Assembly) newPlugin(ctx context.Context, name string, args any, registry plugin.Registry, old *built) (*madePlugin, error) {
+func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any, registry plugin.Registry, old *built) (*madePlugin, error) {
 	if old != nil {
 		if made, ok := old.plugins[name]; ok && made.same(args) {
 			return made, nil
@@ -143,11 +145,26 @@ func (a *Assembly) newPlugin(ctx context.Context, name string, args any, registr
 		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
 	}
 	return a.config.Modules.plugin(ctx, named, a.config.Workers, &moduleDeps{
-		binder: a.deps.Binder, clock: a.deps.Clock, log: a.deps.Log,
+		binder: a.deps.Binder, clock: a.deps.Clock, log: a.deps.Log, bucket: a.bucket(profile, named),
 		// Plugins are made before the scheduler, and ask when it runs.
 		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
 		recovered: func(plugin string) { a.Scheduler.ReleasePlugin(plugin) },
 	})
+}
+
+// bucket returns the bucket of fuel of a tenant, which is the namespaces that a
+// plugin is attached to in a profile.
+func (a *Assembly) bucket(profile string, m *Module) *wasm.Bucket {
+	key := profile + "/" + strings.Join(m.Reference.Namespaces, ",")
+	if a.buckets == nil {
+		a.buckets = make(map[string]*wasm.Bucket)
+	}
+	b, ok := a.buckets[key]
+	if !ok {
+		b = wasm.NewBucket()
+		a.buckets[key] = b
+	}
+	return b
 }
 
 // errProfiles says that profiles cannot come and go while the scheduler runs.

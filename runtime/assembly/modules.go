@@ -185,6 +185,7 @@ type moduleDeps struct {
 	binder    objects.Binder
 	namespace func(name string) *state.Namespace
 	recovered func(plugin string)
+	bucket    *wasm.Bucket
 	clock     clock.Clock
 	log       *slog.Logger
 }
@@ -206,7 +207,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
-	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Log: d.log,
+	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Recovered: func() { d.recovered(loaded.Name) }})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", loaded.Path, err), m.give(ctx, loaded.Digest))

@@ -62,7 +62,11 @@ type clusterEvent struct {
 // call makes the call, about as many pods at once as there is room for.
 func (a *aux) call(ctx context.Context, c *auxCall) (reply, *Fault) {
 	var out reply
+	var used int64
 	for {
+		if used >= a.plug.config.Limits.FuelPerCycle { // about one event, or the pods of one moment
+			return out, a.plug.spent(c.point)
+		}
 		r, err := a.prepare(ctx, c)
 		for try := 0; errors.Is(err, errNoRoom) && try < maxGrowth; try++ {
 			a.discard(ctx)
@@ -78,6 +82,7 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *Fault) {
 			a.discard(ctx) // ABI-2.10
 			return out, f
 		}
+		used += r.fuel
 		if out.code != abi.Success || c.at+r.batch >= len(c.pods) {
 			return out, nil
 		}

@@ -31,6 +31,7 @@ type request struct {
 	pods  []*state.Pod
 	batch int
 	keys  [][]byte // takes queue_key's answers
+	fuel  int64    // that the call has used
 
 	// state is that of the pod's cycle, nil for none.
 	state *state.CycleState
@@ -64,6 +65,10 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 		}
 	}()
 	defer s.plug.guard(r.point, &f)
+	if !s.plug.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity()) {
+		return reply{}, s.plug.spent(r.point)
+	}
+	defer func() { s.plug.ration.used(r.fuel) }()
 	if s.guest == nil { // an earlier call was faulted
 		if f := s.plug.asFault(r.point, s.revive(c.Context, c.Snapshot)); f != nil {
 			return reply{}, f
@@ -117,6 +122,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	result, err := s.guest.Call(ctx, r.point, s.base+s.layout.Call, lo, hi)
 	s.env.end()
 	p.fuel.Add(s.env.used)
+	r.fuel = s.env.used
 	if b := s.env.panicked; b != nil {
 		return reply{}, p.bug(r.point, b.value, b.stack)
 	}

@@ -58,6 +58,7 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey) {
 		p.cycleErr = p.breaker.fault(p, abi.PreFilter)
 		return
 	}
+	p.ration.begin(key, p.config.Limits.FuelPerCycle)
 	if p.cycleErr = p.guarded(c); p.cycleErr != nil {
 		p.drop(c.Context) // nothing that is half written stays
 	}

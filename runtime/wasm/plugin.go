@@ -52,6 +52,9 @@ type Config struct {
 type Deps struct {
 	Factory  Factory
 	Manifest *wire.Manifest
+	// Bucket (optional) is the fuel that the plugin shares with others of its tenant;
+	// nil for one of its own.
+	Bucket *Bucket
 	// Binder carries out the directive bind; required by a manifest that has it.
 	Binder objects.Binder
 	// Namespace (optional) returns a namespace by name for the points at which no
@@ -92,6 +95,7 @@ type Plugin struct {
 
 	breaker breaker
 	tally   tally
+	ration  ration
 	// aux has the instances of the points outside of cycles.
 	aux auxPool
 
@@ -153,6 +157,9 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	p.readsNode = readsPlaced(d.Manifest)
 	if p.normalize = wire.NormalizeNone; d.Manifest.Points.Score != nil && d.Manifest.Points.Score.Normalize != "" {
 		p.normalize = d.Manifest.Points.Score.Normalize
+	}
+	if p.ration.bucket = d.Bucket; d.Bucket == nil {
+		p.ration.bucket = NewBucket()
 	}
 	p.breaker = breaker{config: c.Breaker, now: d.Clock.Now, closed: d.Recovered}
 	p.published = publishedKeys(d.Manifest.Reads.Published)
