@@ -68,7 +68,7 @@ func (m *Module) same(o *Module) bool {
 	a, b := m.Loaded, o.Loaded
 	return a.Name == b.Name && a.Digest == b.Digest && bytes.Equal(a.Config, b.Config) && reflect.DeepEqual(a.Grants, b.Grants) &&
 		slices.Equal(m.Reference.Namespaces, o.Reference.Namespaces) &&
-		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy)
+		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy) && m.Reference.Limits == o.Reference.Limits
 }
 
 // start makes the runtime when the first module needs it: who uses no modules
@@ -207,6 +207,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
+		Limits: limitsOf(&named.Reference.Limits),
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Recovered: func() { d.recovered(loaded.Name) }})
 	if err != nil {
@@ -215,6 +216,14 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 	return &madePlugin{plugin: p, args: named, close: func(ctx context.Context) error {
 		return errors.Join(p.Close(ctx), m.give(ctx, loaded.Digest))
 	}}, nil
+}
+
+// limitsOf translates what a user wrote.
+func limitsOf(l *module.Limits) wasm.Limits {
+	return wasm.Limits{
+		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart,
+		Deadline: l.Deadline, OwnMemory: l.Memory, Depth: l.Depth, TableElements: l.TableElements,
+	}
 }
 
 // take returns a compiled module for one more plugin.

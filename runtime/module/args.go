@@ -28,6 +28,7 @@ const (
 //	grants:                   # what it may do beyond answering; nothing if left out
 //	  annotations: [example.com/]
 //	  waiting: true
+//	limits: {fuelPerRow: 5000, deadline: 2s, memory: 64Mi}   # the defaults if left out
 type WasmPluginArgs struct {
 	Module ArgsModule
 	// Config is the configuration as canonical JSON, {} if none was given.
@@ -37,6 +38,7 @@ type WasmPluginArgs struct {
 	FailurePolicy FailurePolicies
 	// Grants is the directives that the plugin may use (ABI-13).
 	Grants wire.ManifestDirectives
+	Limits Limits
 }
 
 // ArgsModule is the module field of WasmPluginArgs.
@@ -51,7 +53,7 @@ type ArgsModule struct {
 func (a *WasmPluginArgs) Reference(name string) Reference {
 	return Reference{
 		Path: a.Module.Path, Digest: a.Module.Digest, Name: name, Config: a.Config,
-		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy, Grants: a.Grants,
+		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy, Grants: a.Grants, Limits: a.Limits,
 	}
 }
 
@@ -90,6 +92,7 @@ func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 		"namespaces":    d.namespaces(&a.Namespaces),
 		"failurePolicy": d.policy(&a.FailurePolicy),
 		"grants":        d.grants(&a.Grants),
+		"limits":        d.limits(&a.Limits),
 	}, "apiVersion", "kind", "module")
 	if len(d.errs) > 0 {
 		return nil, errors.Join(d.errs...)

@@ -26,6 +26,7 @@ type Entry struct {
 //	namespaces: [team-a]
 //	failurePolicy: Fail
 //	grants: {annotations: [example.com/]}
+//	limits: {fuelPerRow: 5000}
 //
 // Hidden files and folders are left out, so that a module can be written under
 // another name and then moved into its place.
@@ -94,6 +95,7 @@ func (e *Entry) decode(file string, raw []byte) error {
 		"namespaces":    d.namespaces(&r.Namespaces),
 		"failurePolicy": d.policy(&r.FailurePolicy),
 		"grants":        d.grants(&r.Grants),
+		"limits":        d.limits(&r.Limits),
 	})
 	for _, err := range d.errs {
 		var at *Error

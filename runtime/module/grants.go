@@ -33,15 +33,11 @@ func (d *argsDecoder) grants(into *wire.ManifestDirectives) func(any, string) {
 		}
 	}
 	return func(value any, path string) {
-		before := len(d.errs)
 		d.object(value, path, map[string]func(any, string){
 			"annotations": list(&into.Annotations), "labels": list(&into.Labels),
 			"nominate": flag(&into.Nominate), "bind": flag(&into.Bind),
 			"waiting": flag(&into.Waiting), "activate": flag(&into.Activate),
 		})
-		if len(d.errs) > before {
-			return
-		}
 		for _, err := range flatten(into.Validate(path)) {
 			var e *wire.ManifestError
 			if errors.As(err, &e) {

@@ -32,6 +32,7 @@ type Reference struct {
 	// its manifest declares.
 	Grants   wire.ManifestDirectives
 	GrantAll bool
+	Limits   Limits
 }
 
 // ParseReference reads a reference from a command line:

@@ -3,8 +3,8 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
