@@ -19,7 +19,7 @@ func TestReadFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"b.wasm": "", "a.wasm": "", "c.wasm": "", "d.wasm": "", "e.wasm": "", ".hidden.wasm": "", "note.txt": "", ".wasm": "",
-		"a.yaml": "name: first\nweight: 3\nconfig: {x: 1.0}\nnamespaces: [yy, x]\nfailurePolicy: {filter: Ignore}\ngrants: {nominate: true}\nlimits: {depth: 9}\n",
+		"a.yaml": "name: first\nweight: 3\nconfig: {x: 1}\nnamespaces: [yy, x]\nfailurePolicy: {filter: Ignore}\ngrants: {nominate: true}\nlimits: {depth: 9}\n",
 		"c.yaml": "wieght: 3\nname: -a\nconfig: []\n",
 		"d.yaml": "a: b: c",
 		"e.yaml": "",
@@ -39,7 +39,7 @@ func TestReadFolder(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	want := []module.Entry{
 		{Path: at("a.wasm"), Reference: module.Reference{
-			Path: at("a.wasm"), Name: "first", Weight: 3, Config: []byte(`{"x":1.0}`), Namespaces: []string{"x", "yy"},
+			Path: at("a.wasm"), Name: "first", Weight: 3, Config: []byte(`{"x":1}`), Namespaces: []string{"x", "yy"},
 			FailurePolicy: module.FailurePolicies{Points: map[string]module.FailurePolicy{"filter": module.Ignore}},
 			Grants:        wire.ManifestDirectives{Nominate: true}, Limits: module.Limits{Depth: 9},
 		}},
