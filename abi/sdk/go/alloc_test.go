@@ -54,3 +54,30 @@ func (p brief) Hint(event berth.Event, _ berth.Pod) berth.HintResult {
 	}
 	return berth.QueueSkip
 }
+
+// BenchmarkPods is what a full call about pods costs natively, writing it included.
+func BenchmarkPods(b *testing.B) {
+	p := newCalls()
+	r := newRegion(b, p, nil)
+	for range abi.MaxBatch {
+		r.pods, r.queue = append(r.pods, r.record("web", "go")), append(r.queue, wire.QueueEntry{Time: 1})
+	}
+	r.event = &wire.EventView{Resource: abi.EventNode, Actions: abi.ActionAdd, NewNode: 1, OldNode: abi.EventNoNode}
+	for name, serve := range map[string]func(call uint32) int32{
+		"pre_enqueue": func(call uint32) int32 { return berth.ServePreEnqueue(p, call, 0, abi.MaxBatch) },
+		"queue_key":   func(call uint32) int32 { return berth.ServeQueueKey(brief{p}, call, 0, abi.MaxBatch) },
+		"hint":        func(call uint32) int32 { return berth.ServeHint(brief{p}, call, 0, abi.MaxBatch) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				// Keys are appended to, so the host zeroes them before each call.
+				r.write(wire.Call{N: abi.MaxBatch})
+				if serve(r.base+r.layout.Call) != 0 {
+					b.Fatal("it failed")
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/abi.MaxBatch, "ns/pod")
+		})
+	}
+}

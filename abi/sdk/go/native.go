@@ -11,6 +11,7 @@ import (
 type Host interface {
 	Log(level int, text string)
 	StateGet(key string) ([]byte, bool)
+	// StateSet copies the value, which is the plugin's.
 	StateSet(key string, value []byte) bool
 }
 

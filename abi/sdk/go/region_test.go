@@ -33,7 +33,7 @@ func newRegion(t testing.TB, p berth.Plugin, host berth.Host) *region {
 			{ID: abi.TableNodes, Capacity: 2, Overlays: 1, Columns: append(span(abi.NodeName, abi.TypeBytes, 64), wire.ColumnSpec{ID: abi.NodeLabel, Type: abi.TypeU32})},
 			{ID: abi.TableStrings, Capacity: 64, Columns: span(abi.StringBytes, abi.TypeBytes, 4096)},
 		},
-		PodRoom: 1024, Batch: 8, RecordRoom: 8192, Keys: true,
+		PodRoom: 1024, Batch: abi.MaxBatch, RecordRoom: 256 << 10, Keys: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package berthtest
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,26 +134,28 @@ func (t *Trial) remove(words []string) ([]string, error) {
 	return nil, nil
 }
 
-// about reads a pod that a line is about: in full, or a pending one by its name.
+// about reads a pod that a line is about: in full, or by its name if it is pending.
 func (t *Trial) about(words []string, others ...string) (Pod, map[string]string, error) {
 	p, rest, err := pod(words, others...)
 	if err != nil {
 		return p, nil, err
 	}
-	for i := range t.Pending {
-		if t.Pending[i].id() == p.id() {
-			return t.Pending[i].Pod, rest, nil
+	if reflect.DeepEqual(p, Pod{Namespace: p.Namespace, Name: p.Name}) {
+		for i := range t.Pending {
+			if t.Pending[i].id() == p.id() {
+				return t.Pending[i].Pod, rest, nil
+			}
 		}
 	}
 	return p, rest, nil
 }
 
 func (t *Trial) tryLine(words []string) ([]string, error) {
-	p, rest, err := t.about(words, "without")
+	p, rest, err := t.about(words, "without", "rejected")
 	if err != nil {
 		return nil, err
 	}
-	verdicts, after := t.tried(&p, list(rest["without"]))
+	verdicts, after := t.tried(&p, list(rest["without"]), list(rest["rejected"]))
 	lines := []string{}
 	for _, v := range verdicts {
 		lines = append(lines, v.String())
@@ -177,14 +180,14 @@ func (t *Trial) orderLine([]string) ([]string, error) {
 }
 
 func (t *Trial) scheduleLine(words []string) ([]string, error) {
-	p, rest, err := t.about(words, "on", "fails")
+	p, rest, err := t.about(words, "on", "rejected", "fails")
 	if err != nil {
 		return nil, err
 	}
 	if fails := rest["fails"]; fails != "" && !slices.Contains([]string{"reserve", "permit", "pre_bind", "bind"}, fails) {
 		return nil, fmt.Errorf("a pod cannot be rejected at %s", fails)
 	}
-	return t.Schedule(p, Schedule{On: rest["on"], Fails: rest["fails"]}), nil
+	return t.Schedule(p, Schedule{On: rest["on"], Rejected: list(rest["rejected"]), Fails: rest["fails"]}), nil
 }
 
 func (t *Trial) timeOutLine(words []string) ([]string, error) {

@@ -11,7 +11,7 @@ import (
 // these on them, too. It fails the test if ways that must agree do not.
 func (t *Trial) Place(pod Pod) []Verdict {
 	t.tb.Helper()
-	verdicts, _ := t.tried(&pod, nil)
+	verdicts, _ := t.tried(&pod, nil, nil)
 	return verdicts
 }
 
@@ -19,15 +19,15 @@ func (t *Trial) Place(pod Pod) []Verdict {
 // without pods, given as `namespace/name`.
 func (t *Trial) PlaceWithout(pod Pod, without ...string) []Verdict {
 	t.tb.Helper()
-	verdicts, _ := t.tried(&pod, without)
+	verdicts, _ := t.tried(&pod, without, nil)
 	return verdicts
 }
 
 // tried returns the verdicts and what post_filter answered, if it was called.
-func (t *Trial) tried(pod *Pod, without []string) (verdicts []Verdict, after []string) {
+func (t *Trial) tried(pod *Pod, without, rejected []string) (verdicts []Verdict, after []string) {
 	t.tb.Helper()
-	w := t.whatIf(pod, without)
-	first := true
+	w := t.whatIf(pod, without, rejected)
+	var first *attempt
 	t.each(func(s *session) []string {
 		a := s.try(pod, w)
 		lines := []string{}
@@ -38,16 +38,16 @@ func (t *Trial) tried(pod *Pod, without []string) (verdicts []Verdict, after []s
 		if got, called := a.postFilter(); called {
 			more = got.lines("")
 		}
-		if first {
-			first, verdicts, after = false, a.verdicts, more
+		if first == nil {
+			first, after = a, more
 		}
 		return append(lines, more...)
 	})
-	if len(w.rows) == 0 {
-		t.checkOverlays(pod, verdicts)
+	if len(w.rows)+len(rejected) == 0 {
+		t.checkOverlays(pod, first.filtered)
 		t.checkChanges(pod)
 	}
-	return verdicts, after
+	return first.verdicts, after
 }
 
 // checkOverlays filters overlay rows that repeat nodes: they are as good as rows

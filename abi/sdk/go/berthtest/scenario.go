@@ -39,7 +39,8 @@ import (
 //
 //	try default/web …                  what filters and scores say of each node, and
 //	                                   post_filter if none is left; without=default/a,…
-//	                                   judges as if these pods were gone
+//	                                   judges as if these pods were gone, rejected=a,…
+//	                                   has other plugins rule out these nodes
 //	pre_enqueue                        what it says of each pending pod
 //	queue_key                          the pending pods in the order of their keys
 //	hint Node UpdateNodeLabel          for which pending pods it is worth another try.
@@ -48,8 +49,8 @@ import (
 //	                                   first line: hint PersistentVolume Add - disk-1
 //	schedule default/web …             all points in order; afterwards the cluster is as
 //	                                   the host would have it. on=a chooses a node,
-//	                                   fails=pre_bind has another plugin reject the pod
-//	                                   there.
+//	                                   rejected is as above, and fails=pre_bind has
+//	                                   another plugin reject the pod at that point.
 //	timeout default/web                rejects a pod that waited at permit
 //
 // Fields of a node are labels, annotations, allocatable, conditions, images
@@ -57,7 +58,7 @@ import (
 // annotations, requests, nodeSelector, priority, owner, node, uid, terminating,
 // schedulingGates, hostPorts (port/protocol,…), images (name,…) and tolerations
 // (key:value:effect,…; an empty value is operator Exists). Spaces and commas stand
-// between double quotes: annotations="example.com/taken:0,1".
+// between double quotes: annotations=example.com/taken:"0,1".
 func Scenarios(t *testing.T, pattern string, manifest []byte, guest Factory) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

@@ -14,6 +14,8 @@ type Schedule struct {
 	// On is the node to choose, of those that passed; empty is the one with the best
 	// score, the first of equals.
 	On string
+	// Rejected is nodes that other plugins' filters rule out as Unschedulable.
+	Rejected []string
 	// Fails is a point, such as pre_bind, at which another plugin rejects the pod.
 	Fails string
 }
@@ -115,7 +117,7 @@ func (w *world) schedule(pod Pod, how Schedule) {
 		w.Pending = slices.Delete(w.Pending, i, i+1)
 	}
 	entry.Attempts++
-	a := w.try(&pod, w.whatIf(&pod, nil))
+	a := w.try(&pod, w.whatIf(&pod, nil, how.Rejected))
 	best := -1
 	for i, v := range a.verdicts {
 		w.show = append(w.show, v.String())

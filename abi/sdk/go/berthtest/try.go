@@ -15,6 +15,7 @@ type attempt struct {
 	state     state
 	published state
 	verdicts  []Verdict // by node
+	filtered  []Verdict // as they were before scoring
 	skip      bool      // pre_filter left out filter
 	image     *image    // of the cycle instance
 }
@@ -25,7 +26,13 @@ func (s *session) try(pod *Pod, w *what) *attempt {
 	s.tb.Helper()
 	a := s.attempt(pod, w)
 	a.preFilter()
+	for i := range a.verdicts {
+		if v := &a.verdicts[i]; v.Code == abi.Success && slices.Contains(w.rejected, v.Node) {
+			v.Code, v.Reasons = abi.Unschedulable, []string{"by another plugin"}
+		}
+	}
 	a.filter(w)
+	a.filtered = slices.Clone(a.verdicts)
 	a.score()
 	return a
 }
@@ -237,11 +244,12 @@ func (a *attempt) scoreAt(i int) int64 {
 	return int64(binary.LittleEndian.Uint64(a.last.img.data[a.last.img.scores+8*uint32(i):]))
 }
 
-// postFilter calls post_filter with all nodes and their verdicts, if none is left
-// (ABI-5.14).
+// postFilter calls post_filter with all nodes and their verdicts, if filters left
+// none, and none of them failed (ABI-5.14).
 func (a *attempt) postFilter() (answer, bool) {
 	a.tb.Helper()
-	if !a.manifest.exports(abi.PostFilter) || len(a.standing()) > 0 || len(a.about.nodes) == 0 {
+	if !a.manifest.exports(abi.PostFilter) || len(a.about.nodes) == 0 ||
+		slices.ContainsFunc(a.filtered, func(v Verdict) bool { return v.Code == abi.Success || v.Code == abi.Error }) {
 		return answer{}, false
 	}
 	var got answer

@@ -10,7 +10,10 @@ import (
 // what is what would be: pods that were promised nodes are there, and pods that
 // preemption could remove are not. Nodes for which that makes a difference are
 // judged on overlay rows.
-type what struct{ rows []whatNode }
+type what struct {
+	rows     []whatNode
+	rejected []string // nodes, by other plugins
+}
 
 type whatNode struct {
 	node           int
@@ -30,9 +33,9 @@ func (w *what) overlays() (rows []*rowNode, pods []Pod) {
 }
 
 // whatIf returns what is promised to others, as seen by a pod, and what would be
-// without some pods.
-func (t *Trial) whatIf(pod *Pod, without []string) *what {
-	w := &what{}
+// without some pods, where other plugins reject some nodes.
+func (t *Trial) whatIf(pod *Pod, without, rejected []string) *what {
+	w := &what{rejected: rejected}
 	for i := range t.Nodes {
 		var added, removed []*Pod
 		for j := range t.Nominated {
