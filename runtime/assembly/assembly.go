@@ -29,7 +29,7 @@ type Config struct {
 	// Scheduler is the profiles; nil means Default().
 	Scheduler *config.Scheduler
 	// Plugins (optional) can be named in profiles besides the native ones, and
-	// instead of those of the same name.
+	// instead of those of the same name, modules included.
 	Plugins plugin.Registry
 	// Modules (optional) makes the plugins whose args are a *Module.
 	Modules *Modules

@@ -137,7 +137,7 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 		}
 	}
 	named, ok := args.(*Module)
-	if !ok {
+	if _, instead := a.config.Plugins[name]; !ok || instead {
 		p, err := registry.New(name, args)
 		return &madePlugin{plugin: p, args: args}, err
 	}

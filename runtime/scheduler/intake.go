@@ -1,10 +1,15 @@
 package scheduler
 
 import (
+	"context"
+	"log/slog"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
@@ -140,8 +145,14 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	}
 	s.queue.Move(state.EventAssignedPodAdd(), state.Object{NewPod: pod}, nil)
 	if change.Confirmed && (len(change.Differences) > 0 || change.MovedFrom != "") {
-		s.totals.reconciled++
-		s.deps.Log.Warn("pod was bound otherwise than assumed", "pod", pod.Key(), "node", pod.NodeName(),
+		// What others and PreBind plugins wrote on the pod is no surprise; a lost
+		// reservation or another node is.
+		level := slog.LevelDebug
+		if change.MovedFrom != "" || slices.ContainsFunc(change.Differences, func(d cache.Difference) bool { return d.Patched }) {
+			s.totals.reconciled++
+			level = slog.LevelWarn
+		}
+		s.deps.Log.Log(context.Background(), level, "pod was bound otherwise than assumed", "pod", pod.Key(), "node", pod.NodeName(),
 			"assumedNode", change.MovedFrom, "differences", change.Differences)
 		s.podChanged(change.Previous, pod)
 	}
