@@ -101,6 +101,7 @@ type cluster struct {
 	assembly *assembly.Assembly
 	ref      source.Reference
 	others   plugin.Registry
+	binder   objects.Binder // nil for the cluster itself
 
 	pods    map[types.UID]*state.Pod
 	ranks   map[string]uint64
@@ -155,7 +156,10 @@ func (c *cluster) get() *scheduler.Scheduler {
 		}
 		config.Plugins[loaded.Loaded.Name] = c.native
 	}
-	deps := assembly.Deps{Clock: c.clock, Binder: c, Outlet: c, Spawn: c.spawn, Log: slog.New(handler{c.log})}
+	if c.binder == nil {
+		c.binder = c
+	}
+	deps := assembly.Deps{Clock: c.clock, Binder: c.binder, Outlet: c, Spawn: c.spawn, Log: slog.New(handler{c.log})}
 	if c.assembly, err = assembly.New(config, deps); err != nil {
 		c.t.Fatal(err)
 	}
@@ -173,7 +177,7 @@ func (c *cluster) native(any) (plugin.Plugin, error) {
 	m := manifest(c.t, &c.example)
 	return wasm.New(context.Background(),
 		wasm.Config{Name: c.example.Name, Config: c.ref.Config, Grants: m.Directives, VerifyEvery: 1, Shards: 2, CrashOnBug: true},
-		wasm.Deps{Factory: native(c.t, &c.example), Manifest: m, Binder: c, Clock: c.clock, Log: slog.New(handler{c.log})})
+		wasm.Deps{Factory: native(c.t, &c.example), Manifest: m, Binder: c.binder, Clock: c.clock, Log: slog.New(handler{c.log})})
 }
 
 // handler prints what plugins log.
