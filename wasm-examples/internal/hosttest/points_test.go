@@ -101,6 +101,7 @@ type cluster struct {
 	assembly *assembly.Assembly
 	ref      source.Reference
 	others   plugin.Registry
+	plugin   *wasm.Plugin   // of native code
 	binder   objects.Binder // nil for the cluster itself
 
 	pods    map[types.UID]*state.Pod
@@ -175,9 +176,11 @@ func (c *cluster) get() *scheduler.Scheduler {
 // native makes the plugin of native code.
 func (c *cluster) native(any) (plugin.Plugin, error) {
 	m := manifest(c.t, &c.example)
-	return wasm.New(context.Background(),
+	p, err := wasm.New(context.Background(),
 		wasm.Config{Name: c.example.Name, Config: c.ref.Config, Grants: m.Directives, VerifyEvery: 1, Shards: 2, CrashOnBug: true},
 		wasm.Deps{Factory: native(c.t, &c.example), Manifest: m, Binder: c.binder, Clock: c.clock, Log: slog.New(handler{c.log})})
+	c.plugin = p
+	return p, err
 }
 
 // handler prints what plugins log.
