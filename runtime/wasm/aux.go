@@ -193,9 +193,10 @@ func (a *aux) show(c *auxCall) {
 	switch {
 	case c.placement != nil:
 		info := c.placement.Info
-		if info == nil {
+		switch info {
+		case nil:
 			info = &state.NodeInfo{Name: c.placement.Node.Name, Node: c.placement.Node}
-		} else if info == a.shown {
+		case a.shown:
 			return
 		}
 		nodes, a.shown = append(nodes, info), c.placement.Info

@@ -191,8 +191,8 @@ func (h handler) WithAttrs([]slog.Attr) slog.Handler           { return h }
 func (h handler) WithGroup(string) slog.Handler                { return h }
 
 func (h handler) Handle(_ context.Context, r slog.Record) error {
-	switch {
-	case r.Message == "plugin fault":
+	switch r.Message {
+	case "plugin fault":
 		var kind, point string
 		r.Attrs(func(a slog.Attr) bool {
 			switch a.Key {
