@@ -108,9 +108,9 @@ func (s *search) rejectAll(status *plugin.Status) {
 // noFit gives PostFilter its chance and words the message.
 func (s *search) noFit() {
 	if s.in.Pipeline.PostFilters() {
-		result, asked, status := s.run.PostFilter()
-		s.d.Nomination, s.d.Asked = result, asked
-		s.attempt.PostFilter = status.Message()
+		out := s.run.PostFilter(nil)
+		s.d.Nomination, s.d.NominatedBy, s.d.Asked = out.Result, out.By, out.Asked
+		s.attempt.PostFilter = out.Status.Message()
 	} else {
 		s.d.Nomination = plugin.PostFilterResult{Override: true}
 	}
