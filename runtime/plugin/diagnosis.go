@@ -54,8 +54,8 @@ type Candidate struct {
 // PreemptionExtender is whoever else has a say in where to preempt: HTTP
 // extenders with a preemptVerb.
 type PreemptionExtender interface {
-	// ProcessPreemption returns the candidates that stand, in order, with the
-	// victims that they then have.
+	// ProcessPreemption returns the candidates that stand, with the victims that
+	// they then have, at least one each.
 	ProcessPreemption(c *Cycle, candidates []Candidate) ([]Candidate, error)
 }
 
