@@ -41,10 +41,14 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if s.deps.Observer != nil {
 		s.deps.Observer.Attempted(a, s.snapshot.Name)
 	}
+	preemption := s.beginPreemption(ctx, p, &d)
 	if d.Status != nil {
 		s.fail(&d)
 	}
 	s.carryOut(p, append(d.Asked, asked...), d.Status == nil)
+	if preemption != nil {
+		s.startPreemption(p, preemption, d.Nomination.Preemption.Denominate)
+	}
 	if b != nil {
 		s.bind(b)
 	}
