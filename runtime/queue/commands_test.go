@@ -34,6 +34,7 @@ func commands() map[string]command {
 		"activate":      activate,      // POD…
 		"gate":          gate,          // POD plugin= [reason=]: what the gates will answer
 		"ungate":        ungate,        // POD…
+		"let-go":        letGo,         // POD PLUGIN
 		"regate":        func(w *world, _ args) error { w.Regate(); return nil },
 		"advance":       advance,     // DURATION
 		"tick":          tick,        //
@@ -192,6 +193,11 @@ func ungate(w *world, a args) error {
 	for _, name := range a.names {
 		delete(w.gates, name)
 	}
+	return nil
+}
+
+func letGo(w *world, a args) error {
+	w.Ungate(types.UID(a.names[0]), a.names[1])
 	return nil
 }
 
