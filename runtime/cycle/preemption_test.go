@@ -88,10 +88,10 @@ func drawCrowd(t *rapid.T) *crowd {
 	c := &crowd{seed: rapid.Uint64().Draw(t, "seed")}
 	for i := range small("nodes", 1, 4) {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}}
-		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: cores(small("cpu", 2, 8)), v1.ResourcePods: cores(small("room", 2, 6))}
+		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: cores(small("cpu", 3, 8)), v1.ResourcePods: cores(small("room", 3, 6))}
 		c.nodes = append(c.nodes, n)
-		for j := range small("pods", 0, 5) {
-			p := drawMember(t, fmt.Sprintf("n%d-%d", i, j), 1)
+		for j := range small("pods", 2, 5) {
+			p := drawMember(t, fmt.Sprintf("n%d-%d", i, j), 1, 3)
 			p.Spec.NodeName = n.Name
 			if small("ending", 0, 15) == 0 {
 				p.DeletionTimestamp = &metav1.Time{}
@@ -100,7 +100,7 @@ func drawCrowd(t *rapid.T) *crowd {
 			c.pods = append(c.pods, p)
 		}
 		for j := range max(0, small("nominated", -3, 2)) {
-			p := drawMember(t, fmt.Sprintf("nominated%d-%d", i, j), 1)
+			p := drawMember(t, fmt.Sprintf("nominated%d-%d", i, j), 1, 3)
 			p.Status.NominatedNodeName = n.Name
 			c.nominated = append(c.nominated, p)
 		}
@@ -111,13 +111,14 @@ func drawCrowd(t *rapid.T) *crowd {
 		for range small("terms", 0, 2) {
 			b.Spec.Selector.MatchLabels[rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key")] = "x"
 		}
-		b.Status.DisruptionsAllowed = int32(small("allowed", 0, 2))
+		b.Status.DisruptionsAllowed = int32(small("allowed", 0, 1))
 		if name := rapid.SampledFrom([]string{"", "n0-0", "n0-1"}).Draw(t, "disrupted"); name != "" {
 			b.Status.DisruptedPods = map[string]metav1.Time{name: {}}
 		}
 		c.budgets = append(c.budgets, b)
 	}
-	c.pod = drawMember(t, "p", 2)
+	c.pod = drawMember(t, "p", 2, 6)
+	*c.pod.Spec.Priority += int32(small("importance", 0, 2))
 	if small("never", 0, 15) == 0 {
 		c.pod.Spec.PreemptionPolicy = new(v1.PreemptNever)
 	}
@@ -129,11 +130,11 @@ func drawCrowd(t *rapid.T) *crowd {
 
 func cores(n int) resource.Quantity { return *resource.NewQuantity(int64(n), resource.DecimalSI) }
 
-func drawMember(t *rapid.T, name string, least int) *v1.Pod {
+func drawMember(t *rapid.T, name string, least, most int) *v1.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{}}}
-	p.Spec.Priority = new(int32(rapid.IntRange(-1, 3).Draw(t, "priority")))
+	p.Spec.Priority = new(rapid.SampledFrom([]int32{math.MinInt32, -1, 0, 1, 2}).Draw(t, "priority"))
 	p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-		v1.ResourceCPU: cores(rapid.IntRange(least, 4).Draw(t, "request")),
+		v1.ResourceCPU: cores(rapid.IntRange(least, most).Draw(t, "request")),
 	}}}}
 	for _, key := range []string{"a", "b"} {
 		if rapid.Bool().Draw(t, "label") {
