@@ -64,6 +64,34 @@ func TestPreemption(t *testing.T) {
 	})
 }
 
+// TestPreemptionStopsLooking: of candidates with violations no more are kept than
+// asked for, while the search for one without goes on. So with one asked for, the
+// first node is taken, even if it is the worse one.
+func TestPreemptionStopsLooking(t *testing.T) {
+	taken := map[string]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		c := &crowd{seed: rapid.Uint64().Draw(t, "seed")}
+		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}}
+		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "x"}}
+		c.budgets = append(c.budgets, b)
+		for i := range 2 {
+			n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i)}}
+			n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: cores(2), v1.ResourcePods: cores(9)}
+			c.nodes = append(c.nodes, n)
+			p := drawMember(t, "on-"+n.Name, 2, 2)
+			p.Spec.NodeName, p.Spec.Priority, p.Labels = n.Name, new(int32(i)), map[string]string{"a": "x"}
+			c.pods = append(c.pods, p)
+		}
+		c.pod = drawMember(t, "p", 1, 1)
+		c.pod.Spec.Priority = new(int32(5))
+		c.args.MinCandidateNodesPercentage, c.args.MinCandidateNodesAbsolute = new(int32(0)), new(int32(1))
+		taken[c.decide(t).Nomination.NominatedNode] = true
+	})
+	if !taken["n0"] || !taken["n1"] {
+		t.Errorf("only %v are ever taken", taken)
+	}
+}
+
 // outcome is a node and the pods that have to leave it, in order.
 type outcome struct {
 	node    string

@@ -193,16 +193,13 @@ func (s *Scheduler) heldBack(pod *state.Pod) (queue.GateResult, bool) {
 	return queue.GateResult{}, false
 }
 
-// denominate withdraws the promise of a node, so that the pod looks for another
-// one at once, and not only when it finds the node taken.
+// denominate withdraws the promise of a node. When the watch tells of it, the pod
+// is woken to look for another one, and with it those that kept away for its sake.
 func (s *Scheduler) denominate(uid types.UID) {
-	pod, _ := s.queue.Get(uid)
-	if pod == nil {
-		return
+	if pod, _ := s.queue.Get(uid); pod != nil {
+		s.queue.Denominate(uid)
+		s.deps.Outlet.Denominated(pod.Pod)
 	}
-	s.queue.Denominate(uid)
-	s.deps.Outlet.Denominated(pod.Pod)
-	s.unnominated(pod.Pod)
 }
 
 // noEvictor stands in where pods cannot be deleted.
