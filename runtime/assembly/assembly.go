@@ -57,6 +57,8 @@ type Config struct {
 type Deps struct {
 	Clock    clock.Clock
 	Binder   objects.Binder
+	Evictor  objects.Evictor              // optional, see scheduler.Deps
+	Budgets  objects.PodDisruptionBudgets // optional, see hostplugins.Deps
 	Outlet   scheduler.Outlet
 	Observer scheduler.Observer // optional
 	Log      *slog.Logger       // optional
@@ -96,7 +98,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		return nil, err
 	}
 	a := &Assembly{workers: workers}
-	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder})
+	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder, Budgets: d.Budgets})
 	maps.Copy(registry, c.Plugins)
 	var pipelines []*pipeline.Pipeline
 	for i := range c.Scheduler.Profiles {
@@ -117,7 +119,9 @@ func New(c Config, d Deps) (*Assembly, error) {
 			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates},
 			Cache: cache.Config{Rank: c.Rank},
 		},
-		scheduler.Deps{Clock: d.Clock, Pipelines: pipelines, Outlet: d.Outlet, Observer: d.Observer, Log: d.Log, Spawn: d.Spawn},
+		scheduler.Deps{
+			Clock: d.Clock, Pipelines: pipelines, Outlet: d.Outlet, Evictor: d.Evictor, Observer: d.Observer, Log: d.Log, Spawn: d.Spawn,
+		},
 	)
 	if err != nil {
 		a.Close()
