@@ -15,7 +15,6 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
-	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -110,11 +109,7 @@ func (p *DefaultPreemption) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (pl
 		if err := s.err(); err != nil {
 			return failed(err)
 		}
-		n := c.Snapshot.Len()
-		if rest := n - s.judged; rest > 0 {
-			s.counts[ReasonNoHelp] += rest
-		}
-		result, status := unschedulable(report.NoFit(n, "", s.counts, ""))
+		result, status := unschedulable(s.noCandidate())
 		result.Override = true
 		return result, status
 	}

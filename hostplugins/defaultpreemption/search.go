@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -20,11 +21,12 @@ type search struct {
 
 	budgets *budgets       // once they are needed
 	failed  error          // to list them
-	judged  int            // nodes that are no candidates
-	counts  map[string]int // reasons for that
+	spared  int            // nodes without pods of lower priority
+	judged  int            // nodes that are no candidates for another reason
+	counts  map[string]int // these reasons
 	errs    []error        // among them
 
-	lower []*state.Pod // scratch
+	lower []*state.Pod // of the node that is tried
 }
 
 // err returns all failures as one error.
@@ -36,11 +38,15 @@ func (s *search) err() error { return utilerrors.NewAggregate(s.errs) }
 func (s *search) candidates(rows []uint32, offset, enough int) []plugin.Candidate {
 	var sound, violating []plugin.Candidate
 	for i := range rows {
+		candidate := plugin.Candidate{Row: rows[(offset+i)%len(rows)]}
+		if s.findLower(candidate.Row); len(s.lower) == 0 {
+			s.spared++
+			continue
+		}
 		if err := s.c.Context.Err(); err != nil {
 			s.errs = append(s.errs, err)
 			break
 		}
-		candidate := plugin.Candidate{Row: rows[(offset+i)%len(rows)]}
 		status := s.try(&candidate)
 		switch {
 		case !status.Success():
@@ -58,6 +64,18 @@ func (s *search) candidates(rows []uint32, offset, enough int) []plugin.Candidat
 	return append(sound, violating...)
 }
 
+// noCandidate says why there is none, in the form of a message about nodes. Those
+// that were not tried are nodes where no preemption helps.
+func (s *search) noCandidate() string {
+	n := s.c.Snapshot.Len()
+	for reason, nodes := range map[string]int{ReasonNoVictims: s.spared, ReasonNoHelp: n - s.judged - s.spared} {
+		if nodes > 0 {
+			s.counts[reason] += nodes
+		}
+	}
+	return report.NoFit(n, "", s.counts, "")
+}
+
 // note counts why a node is no candidate.
 func (s *search) note(status *plugin.Status) {
 	s.judged++
@@ -69,27 +87,28 @@ func (s *search) note(status *plugin.Status) {
 	}
 }
 
+// findLower finds the pods of lower priority on a node.
+func (s *search) findLower(row uint32) {
+	t := &s.c.Snapshot.Pods
+	s.lower = s.lower[:0]
+	for _, slot := range s.c.Snapshot.Nodes.Pods.Row(row) {
+		if t.Priority[slot] < s.c.Pod.Priority {
+			s.lower = append(s.lower, t.Pod[slot])
+		}
+	}
+}
+
 // try finds the pods that must leave a node: all of lower priority go, and if
 // that lets the pod in, as many as possible come back. Those whose eviction would
 // violate a budget have the first chance, and among them and the others the more
 // important ones.
 func (s *search) try(candidate *plugin.Candidate) *plugin.Status {
-	lower := s.lower[:0]
-	for _, slot := range s.c.Snapshot.Nodes.Pods.Row(candidate.Row) {
-		if s.c.Snapshot.Pods.Priority[slot] < s.c.Pod.Priority {
-			lower = append(lower, s.c.Snapshot.Pods.Pod[slot])
-		}
-	}
-	s.lower = lower
-	if len(lower) == 0 {
-		return plugin.NewStatus(abi.UnschedulableAndUnresolvable, ReasonNoVictims)
-	}
 	if err := s.needBudgets(); err != nil {
 		return plugin.Fail(err)
 	}
 	trial := s.d.WhatIf.Trial(candidate.Row)
 	defer trial.Close()
-	for _, pod := range lower {
+	for _, pod := range s.lower {
 		if status := trial.Remove(pod); !status.Success() {
 			return plugin.Fail(status.AsError())
 		}
@@ -97,8 +116,8 @@ func (s *search) try(candidate *plugin.Candidate) *plugin.Status {
 	if status := trial.Judge(); !status.Success() {
 		return status
 	}
-	slices.SortStableFunc(lower, byImportance)
-	violating, sound := s.budgets.split(lower)
+	slices.SortStableFunc(s.lower, byImportance)
+	violating, sound := s.budgets.split(s.lower)
 	for _, pod := range violating {
 		if status := s.reprieve(trial, pod, candidate); !status.Success() {
 			return status

@@ -29,6 +29,7 @@ type Run struct {
 	standing              []uint32
 	feasible              []uint32
 	nominated             []nominated
+	trials                []*trial         // that are closed
 	starts                []int            // of blocks among the rows to score
 	answers               []*plugin.Status // of blocks
 }

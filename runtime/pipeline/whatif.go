@@ -23,12 +23,14 @@ func (w *whatIf) Trial(row uint32) plugin.Trial {
 	return w.run.trial(&w.run.Cycle, row, row)
 }
 
-// trial is an overlay row with a copy of the plugins' state.
+// trial is an overlay row with a copy of the plugins' state. After Close it serves
+// for another row.
 type trial struct {
 	run   *Run
 	cycle plugin.Cycle
 	base  uint32 // the row of the snapshot that is tried
 	row   uint32
+	only  [1]uint32 // row, as a list
 	taken []taken
 }
 
@@ -40,7 +42,13 @@ type taken struct {
 
 // trial tries a row, which is base or an overlay of it.
 func (r *Run) trial(c *plugin.Cycle, base, row uint32) *trial {
-	t := &trial{run: r, cycle: *c, base: base, row: c.Snapshot.Overlay(row)}
+	var t *trial
+	if n := len(r.trials); n > 0 {
+		t, r.trials = r.trials[n-1], r.trials[:n-1]
+	} else {
+		t = &trial{run: r}
+	}
+	t.cycle, t.base, t.row = *c, base, c.Snapshot.Overlay(row)
 	t.cycle.State = c.State.Clone()
 	r.Outcome.resize(len(c.Snapshot.Nodes.Node))
 	return t
@@ -50,7 +58,12 @@ func (r *Run) trial(c *plugin.Cycle, base, row uint32) *trial {
 func (t *trial) Row() uint32 { return t.row }
 
 // Close implements plugin.Trial.
-func (t *trial) Close() { t.cycle.Snapshot.Release(t.row) }
+func (t *trial) Close() {
+	t.cycle.Snapshot.Release(t.row)
+	clear(t.taken)
+	t.cycle, t.taken = plugin.Cycle{}, t.taken[:0]
+	t.run.trials = append(t.run.trials, t)
+}
 
 // Remove implements plugin.Trial. A pod that is not on the node changes nothing.
 func (t *trial) Remove(pod *state.Pod) *plugin.Status {
@@ -125,9 +138,9 @@ func (r *Run) nominatedTo(row uint32) []*state.Pod {
 func (t *trial) judge() *plugin.Status {
 	o := &t.run.Outcome
 	o.forget(t.row)
-	rows := []uint32{t.row}
-	t.run.chain(&t.cycle, rows)
-	if status := t.run.firstError(rows); status != nil {
+	t.only = [1]uint32{t.row}
+	t.run.chain(&t.cycle, t.only[:])
+	if status := t.run.firstError(t.only[:]); status != nil {
 		return status
 	}
 	if o.Codes[t.row] == abi.Success {
