@@ -4,7 +4,6 @@ package assembly
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -17,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -51,6 +51,8 @@ type Config struct {
 	// AllowUnenforced is features that pods may ask for although no enabled
 	// plugin enforces them.
 	AllowUnenforced state.Feature
+	// IgnoreBindVerbs leaves binding to the Bind plugins, whatever extenders say.
+	IgnoreBindVerbs bool
 }
 
 // Deps is what the scheduler is connected to.
@@ -59,6 +61,7 @@ type Deps struct {
 	Binder   objects.Binder
 	Evictor  objects.Evictor              // optional, see scheduler.Deps
 	Budgets  objects.PodDisruptionBudgets // optional, see hostplugins.Deps
+	Patcher  objects.Patcher              // optional, see extender.Deps
 	Outlet   scheduler.Outlet
 	Observer scheduler.Observer // optional
 	Log      *slog.Logger       // optional
@@ -71,8 +74,9 @@ type Assembly struct {
 	// Profiles is the names of the profiles in configured order.
 	Profiles []string
 
-	workers *pipeline.Workers
-	closers []func(context.Context) error
+	workers   *pipeline.Workers
+	extenders *extender.Extenders
+	closers   []func(context.Context) error
 }
 
 // Default returns a new copy of what an absent configuration file means.
@@ -83,9 +87,9 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if c.Scheduler == nil {
 		c.Scheduler = Default()
 	}
-	if len(c.Scheduler.Extenders) > 0 {
-		// Left out, they would let pods onto nodes that they refuse.
-		return nil, errors.New("extenders: HTTP extenders are not built yet; remove them from the configuration")
+	extenders, err := newExtenders(&c, d)
+	if err != nil {
+		return nil, err
 	}
 	if c.Workers == 0 {
 		c.Workers = min(runtime.GOMAXPROCS(0), int(c.Scheduler.Parallelism))
@@ -97,13 +101,13 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Assembly{workers: workers}
+	a := &Assembly{workers: workers, extenders: extenders}
 	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder, Budgets: d.Budgets})
 	maps.Copy(registry, c.Plugins)
 	var pipelines []*pipeline.Pipeline
 	for i := range c.Scheduler.Profiles {
 		profile := &c.Scheduler.Profiles[i]
-		p, err := a.newPipeline(&c, profile, registry, d.Log)
+		p, err := a.newPipeline(&c, profile, registry, extenders, d.Log)
 		if err != nil {
 			a.Close()
 			return nil, err
@@ -120,7 +124,8 @@ func New(c Config, d Deps) (*Assembly, error) {
 			Cache: cache.Config{Rank: c.Rank},
 		},
 		scheduler.Deps{
-			Clock: d.Clock, Pipelines: pipelines, Outlet: d.Outlet, Evictor: d.Evictor, Observer: d.Observer, Log: d.Log, Spawn: d.Spawn,
+			Clock: d.Clock, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
+			Observer: d.Observer, Log: d.Log, Spawn: d.Spawn,
 		},
 	)
 	if err != nil {
@@ -133,6 +138,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 // Close stops what runs beside the scheduler, which must have stopped.
 func (a *Assembly) Close() {
 	a.workers.Close()
+	a.extenders.Close()
 	for _, closer := range a.closers {
 		_ = closer(context.Background()) // nothing is left to be done about it
 	}
@@ -158,9 +164,14 @@ func (a *Assembly) newPlugin(c *Config, name string, args any, registry plugin.R
 }
 
 // newPipeline makes the plugins of a profile, each once, and their pipeline.
-func (a *Assembly) newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, log *slog.Logger) (*pipeline.Pipeline, error) {
+func (a *Assembly) newPipeline(
+	c *Config, profile *config.Profile, registry plugin.Registry, extenders *extender.Extenders, log *slog.Logger,
+) (*pipeline.Pipeline, error) {
 	made := make(map[string]plugin.Plugin)
 	points := make(map[abi.Point][]pipeline.Entry)
+	if extenders != nil {
+		points[abi.Bind] = append(points[abi.Bind], pipeline.Entry{Plugin: extenders.Binder()})
+	}
 	known := 0
 	for _, point := range abi.Points() {
 		refs, ok := profile.Points[configName(point)]
@@ -171,7 +182,8 @@ func (a *Assembly) newPipeline(c *Config, profile *config.Profile, registry plug
 			p, ok := made[ref.Name]
 			if !ok {
 				var err error
-				if p, err = a.newPlugin(c, ref.Name, profile.Args[ref.Name].Typed, registry, log); err != nil {
+				args := leaveToExtenders(profile.Args[ref.Name].Typed, c.Scheduler.Extenders)
+				if p, err = a.newPlugin(c, ref.Name, args, registry, log); err != nil {
 					return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
 				}
 				made[ref.Name] = p

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -87,6 +88,9 @@ type Input struct {
 	Pod         *state.QueuedPod
 	Pipeline    *pipeline.Pipeline
 	Nominations state.Nominations
+	// Extenders (optional) are asked after the plugins. The pipeline then has their
+	// Binder.
+	Extenders *extender.Extenders
 	// Seed is this decision's own random number.
 	Seed uint64
 	// Sequence numbers decisions from 1.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -39,6 +40,9 @@ type Deps struct {
 	Clock clock.Clock
 	// Pipelines is one for each profile. All order the queue alike.
 	Pipelines []*pipeline.Pipeline
+	// Extenders (optional) are asked in every cycle. The pipelines then have their
+	// Binder.
+	Extenders *extender.Extenders
 	// Outlet is told what the API is to be told.
 	Outlet Outlet
 	// Evictor (optional) deletes the victims of preemptions; without it that fails.

@@ -29,7 +29,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	s.sequence++
 	d := s.cycle.Schedule(cycle.Input{
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
-		Nominations: s.queue.Nominations(), Seed: s.seed(), Sequence: s.sequence,
+		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence,
 	})
 	var b *pipeline.Binding
 	var asked []pipeline.Asked

@@ -66,6 +66,8 @@ func New(config Config) (*Sim, error) {
 	if err := checkArrivals(&config); err != nil {
 		return nil, err
 	}
+	// An extender that binds would bind a pod of a real cluster.
+	config.Assembly.IgnoreBindVerbs = true
 	// Any fixed time will do: durations count, the date does not.
 	s := &Sim{config: config, clock: clock.NewStep(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))}
 	s.world = newWorld(&s.config, s.clock)
