@@ -248,7 +248,7 @@ func warn(w io.Writer, warnings []config.Warning) {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(w, "warning: kube-scheduler's default plugins that are not built yet are left out (no pod is preempted; pods that need another one stay pending): %s\n",
+		fmt.Fprintf(w, "warning: kube-scheduler's default plugins that are not built yet are left out (pods that need one of them stay pending): %s\n",
 			strings.Join(missing, ", "))
 	}
 }
