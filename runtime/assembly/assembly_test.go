@@ -232,7 +232,7 @@ profiles:
 		scheduler *config.Scheduler
 		want      string
 	}{
-		{parse(t, "extenders: [{urlPrefix: \"http://x\", filterVerb: f}]\n"), "extenders: HTTP extenders are not built yet"},
+		{parse(t, "extenders: [{urlPrefix: \"http://x\", filterVerb: f, tlsConfig: {caFile: none}}]\n"), "extenders[0]: tlsConfig: open none"},
 		{sorted, `profile "b": needs at least one Bind plugin`},
 		{unknown, `profile "default-scheduler": plugin "Nowhere" is not registered`},
 		{nowhere, `BUG: profile "default-scheduler" has a point`},
