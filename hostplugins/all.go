@@ -10,13 +10,18 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/defaultbinder"
 	"github.com/berth-scheduler/berth/hostplugins/imagelocality"
 	"github.com/berth-scheduler/berth/hostplugins/nodeaffinity"
+	"github.com/berth-scheduler/berth/hostplugins/nodedeclaredfeatures"
 	"github.com/berth-scheduler/berth/hostplugins/nodename"
 	"github.com/berth-scheduler/berth/hostplugins/nodeports"
 	"github.com/berth-scheduler/berth/hostplugins/noderesources"
 	"github.com/berth-scheduler/berth/hostplugins/nodeunschedulable"
+	"github.com/berth-scheduler/berth/hostplugins/nodevolumelimits"
 	"github.com/berth-scheduler/berth/hostplugins/prioritysort"
 	"github.com/berth-scheduler/berth/hostplugins/schedulinggates"
 	"github.com/berth-scheduler/berth/hostplugins/tainttoleration"
+	"github.com/berth-scheduler/berth/hostplugins/volumebinding"
+	"github.com/berth-scheduler/berth/hostplugins/volumerestrictions"
+	"github.com/berth-scheduler/berth/hostplugins/volumezone"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
@@ -25,11 +30,15 @@ import (
 type Deps struct {
 	// Binder is for DefaultBinder. Without it that plugin cannot be made.
 	Binder objects.Binder
+	// Storage is for the plugins of volumes. The zero value is a cluster without
+	// objects of storage.
+	Storage Storage
 }
 
 // All returns the registry. Arguments are pointers to the types of
 // k8s.io/kube-scheduler/config/v1, with defaults applied or not, or nil.
 func All(deps Deps) plugin.Registry {
+	storage := deps.Storage.orEmpty()
 	return plugin.Registry{
 		schedulinggates.Name:   noArgs(schedulinggates.New),
 		prioritysort.Name:      noArgs(prioritysort.New),
@@ -38,6 +47,13 @@ func All(deps Deps) plugin.Registry {
 		tainttoleration.Name:   noArgs(tainttoleration.New),
 		nodeports.Name:         noArgs(nodeports.New),
 		imagelocality.Name:     noArgs(imagelocality.New),
+
+		nodedeclaredfeatures.Name: noArgs(nodedeclaredfeatures.New),
+		volumerestrictions.Name:   noArgs(storage.restrictions),
+		volumezone.Name:           noArgs(storage.zone),
+		nodevolumelimits.Name:     noArgs(storage.limits),
+		volumebinding.Name:        storage.binding(),
+
 		nodeaffinity.Name: func(args any) (plugin.Plugin, error) {
 			return withArgs[configv1.NodeAffinityArgs](args, nodeaffinity.New)
 		},

@@ -1,6 +1,8 @@
 package nodevolumelimits
 
 import (
+	"math"
+
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -10,7 +12,7 @@ import (
 )
 
 // noLimit stands in the column of limits for a node that has none.
-const noLimit = -1
+const noLimit = math.MinInt32
 
 // attached is what is attached to the nodes, kept from cycle to cycle: rows are
 // read again when their node or pods have changed, or an object of storage that

@@ -12,6 +12,9 @@ import (
 // Key tells claims apart.
 type Key struct{ Namespace, Name string }
 
+// String returns "namespace/name".
+func (k Key) String() string { return k.Namespace + "/" + k.Name }
+
 // Of returns the name of the claim that a volume of a pod uses; ok is false for a
 // volume that uses none. The claim of an ephemeral volume is made for the pod
 // (KEP-1698) and has a name that follows from the pod's.

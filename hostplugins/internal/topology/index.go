@@ -171,15 +171,22 @@ func (q *Query[T]) First(row uint32, leftOut []*Item[T]) *Item[T] {
 
 // keep returns the items of a list that are of use.
 func (q *Query[T]) keep(l *list[T]) []*Item[T] {
-	kept, known := q.kept[l]
-	if !known {
-		for _, item := range l.items {
-			if q.use(item.Value) {
-				kept = append(kept, item)
-			}
-		}
-		q.kept[l] = kept
+	if kept, known := q.kept[l]; known {
+		return kept
 	}
+	kept := l.items // in most cases all
+	for i, item := range l.items {
+		if !q.use(item.Value) {
+			kept = slices.Clone(l.items[:i])
+			for _, item := range l.items[i+1:] {
+				if q.use(item.Value) {
+					kept = append(kept, item)
+				}
+			}
+			break
+		}
+	}
+	q.kept[l] = kept
 	return kept
 }
 

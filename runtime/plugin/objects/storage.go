@@ -56,6 +56,7 @@ type CSIDrivers interface {
 
 // StorageCapacities is how much storage is left where (KEP-1472).
 type StorageCapacities interface {
+	Capacity(namespace, name string) *storagev1.CSIStorageCapacity
 	// CapacitiesOf returns the capacities for a storage class in the order of
 	// their namespaces and names.
 	CapacitiesOf(class string) []*storagev1.CSIStorageCapacity

@@ -115,6 +115,11 @@ func (s *Store) CSINode(node string) *storagev1.CSINode { return get(s, &s.nodes
 // CSIDriver implements objects.CSIDrivers.
 func (s *Store) CSIDriver(name string) *storagev1.CSIDriver { return get(s, &s.drivers, "", name) }
 
+// Capacity implements objects.StorageCapacities.
+func (s *Store) Capacity(namespace, name string) *storagev1.CSIStorageCapacity {
+	return get(s, &s.capacities, namespace, name)
+}
+
 // CapacitiesOf implements objects.StorageCapacities.
 func (s *Store) CapacitiesOf(class string) []*storagev1.CSIStorageCapacity {
 	return list(s, &s.capacities, class)
