@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 )
 
 // volumeGen draws clusters of few names, so that much collides. Unlike gen it
@@ -402,12 +404,13 @@ func (g volumeGen) volumeWorld(most int) *volumeWorld {
 }
 
 // claimsFor draws the claims of the pod's ephemeral volumes.
-func (g volumeGen) claimsFor(w *volumeWorld, pod *v1.Pod) {
+func (g volumeGen) claimsFor(w *volumeWorld, pod *v1.Pod) (out []storage.Change) {
 	for i := range pod.Spec.Volumes {
 		if v := &pod.Spec.Volumes[i]; v.Ephemeral != nil && g.chance("claim was made", 90) {
-			w.put(g.claim(pod.Namespace, pod.Name+"-"+v.Name, volumesDrawn, pod))
+			out = append(out, w.put(g.claim(pod.Namespace, pod.Name+"-"+v.Name, volumesDrawn, pod)))
 		}
 	}
+	return out
 }
 
 // incoming draws a pod to be placed.

@@ -27,59 +27,6 @@ func (w *volumeWorld) brute(name string, pod *v1.Pod) said {
 	return w.bruteBinding(pod)
 }
 
-// change draws something that happens in the cluster.
-func (g volumeGen) change(w *volumeWorld) {
-	switch g.pick("change", "volume", "claim", "claim", "class", "csi node", "driver", "capacity", "attachment", "pod", "pod", "node", "gone") {
-	case "volume":
-		w.put(g.volume(g.number("which", volumesDrawn)))
-	case "claim":
-		w.put(g.claim(g.pick("namespace", "ns", "other"), fmt.Sprintf("c%d", g.number("which", 4)), volumesDrawn, nil))
-	case "class":
-		w.put(g.storageClass(g.pick("which", "local", "csi", "plain")))
-	case "csi node":
-		w.put(g.csiNode(fmt.Sprintf("n%d", g.number("which", 5))))
-	case "driver":
-		w.put(g.csiDriver("csi.example.com"))
-	case "capacity":
-		w.put(g.storageCapacity(g.number("which", 6)))
-	case "attachment":
-		w.put(g.attachment(g.number("which", 4), len(w.nodes), volumesDrawn))
-	case "pod":
-		pod := g.volumePod(fmt.Sprintf("old%d", g.number("which", 12)), fmt.Sprintf("n%d", g.number("on", len(w.nodes)-1)))
-		w.placed = replaced(w.placed, pod)
-		g.claimsFor(w, pod)
-	case "node":
-		n := w.nodes[g.number("which", len(w.nodes)-1)].DeepCopy()
-		n.Labels[v1.LabelTopologyZone] = g.pick("zone", "z1", "z2")
-		w.nodes = replaced(w.nodes, n)
-	case "gone":
-		g.removal(w)
-	}
-}
-
-func (g volumeGen) removal(w *volumeWorld) {
-	switch what := g.pick("what", "volume", "claim", "class", "csi node", "driver", "capacity", "attachment", "pod", "node"); {
-	case what == "volume" && len(w.volumes) > 0:
-		w.take(w.volumes[g.number("which", len(w.volumes)-1)])
-	case what == "claim" && len(w.claims) > 0:
-		w.take(w.claims[g.number("which", len(w.claims)-1)])
-	case what == "class" && len(w.classes) > 0:
-		w.take(w.classes[g.number("which", len(w.classes)-1)])
-	case what == "csi node" && len(w.csiNodes) > 0:
-		w.take(w.csiNodes[g.number("which", len(w.csiNodes)-1)])
-	case what == "driver" && len(w.drivers) > 0:
-		w.take(w.drivers[g.number("which", len(w.drivers)-1)])
-	case what == "capacity" && len(w.capacities) > 0:
-		w.take(w.capacities[g.number("which", len(w.capacities)-1)])
-	case what == "attachment" && len(w.attached) > 0:
-		w.take(w.attached[g.number("which", len(w.attached)-1)])
-	case what == "pod" && len(w.placed) > 0:
-		w.placed = slices.Delete(slices.Clone(w.placed), 0, 1)
-	case what == "node" && len(w.nodes) > 1:
-		w.nodes = slices.Delete(slices.Clone(w.nodes), 0, 1)
-	}
-}
-
 // straight is the shape that brute scores are about.
 func straight() *configv1.VolumeBindingArgs {
 	return &configv1.VolumeBindingArgs{Shape: []configv1.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}}
@@ -108,7 +55,7 @@ func TestVolumesOracle(t *testing.T) {
 				}
 			}
 			for range g.number("changes", 4) {
-				g.change(w)
+				g.happen(w)
 			}
 		}
 	})
