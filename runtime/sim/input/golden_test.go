@@ -115,6 +115,7 @@ func (o *Objects) all() (out []metav1.Object) {
 	out = appendAll(out, o.CSINodes)
 	out = appendAll(out, o.CSIStorageCapacities)
 	out = appendAll(out, o.CSIDrivers)
+	out = appendAll(out, o.VolumeAttachments)
 	out = appendAll(out, o.ReplicationControllers)
 	out = appendAll(out, o.ReplicaSets)
 	return appendAll(out, o.StatefulSets)
