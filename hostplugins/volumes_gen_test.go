@@ -419,3 +419,52 @@ func (g volumeGen) incoming(w *volumeWorld, name string) *v1.Pod {
 	g.claimsFor(w, pod)
 	return pod
 }
+
+// world draws either kind of cluster.
+func (g volumeGen) world(nodes int) *volumeWorld {
+	if g.chance("binding", 50) {
+		return g.bindingWorld(nodes)
+	}
+	return g.volumeWorld(nodes)
+}
+
+// bindingWorld draws a cluster in which nothing is wrong: claims that wait, free
+// volumes that suit most of them, and a driver that counts its capacity. What pods
+// are rejected for is what is left.
+func (g volumeGen) bindingWorld(nodes int) *volumeWorld {
+	w := &volumeWorld{}
+	for i := range 2 + g.number("nodes", nodes-2) {
+		n := g.volumeNode(i)
+		n.Labels[v1.LabelTopologyZone] = g.pick("zone", "z1", "z2")
+		w.nodes = append(w.nodes, n)
+	}
+	counts := true
+	w.put(&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"}, Spec: storagev1.CSIDriverSpec{StorageCapacity: &counts}})
+	wait := storagev1.VolumeBindingWaitForFirstConsumer
+	w.put(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: &wait})
+	w.put(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "csi"}, Provisioner: "csi.example.com", VolumeBindingMode: &wait})
+	sizes := func(label string) v1.ResourceList {
+		return v1.ResourceList{v1.ResourceStorage: resource.MustParse(g.pick(label, "1Gi", "1Gi", "2Gi", "3Gi"))}
+	}
+	for i := range 2 + g.number("volumes", volumesDrawn-2) {
+		pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("v%d", i)}}
+		pv.Spec.StorageClassName, pv.Spec.Capacity, pv.Status.Phase = g.pick("class", "local", "local", "csi"), sizes("capacity"), v1.VolumeAvailable
+		if g.chance("reached from some", 70) {
+			pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{g.volumeTerm()}}}
+		}
+		w.put(pv)
+	}
+	for i := range 5 {
+		class := g.pick("class", "local", "local", "csi")
+		c := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("c%d", i), UID: types.UID(fmt.Sprintf("c%d", i))}}
+		c.Spec.StorageClassName, c.Spec.Resources.Requests = &class, sizes("request")
+		w.put(c)
+	}
+	for i := range g.number("capacities", 4) {
+		k := &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: "csi", Name: fmt.Sprintf("k%d", i)}, StorageClassName: "csi"}
+		size := resource.MustParse(g.pick("left", "1Gi", "4Gi", "10Gi"))
+		k.Capacity, k.NodeTopology = &size, &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelHostname: fmt.Sprintf("n%d", g.number("left on", len(w.nodes)-1))}}
+		w.put(k)
+	}
+	return w
+}

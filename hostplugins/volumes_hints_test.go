@@ -44,7 +44,7 @@ func asked(p plugin.Plugin, pod *state.Pod, change storage.Change) (registered, 
 func TestVolumesHints(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
-		w := g.volumeWorld(4)
+		w := g.world(4)
 		plugins := w.plugins(t, nil)
 		pod := g.incoming(w, "new")
 		before := map[string]map[string]bool{}

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // brute returns what a plugin has to say of a pod.
@@ -38,12 +38,12 @@ func straight() *configv1.VolumeBindingArgs {
 func TestVolumesOracle(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
-		w := g.volumeWorld(5)
+		w := g.world(5)
 		plugins := w.plugins(t, straight())
-		cluster := newCluster()
+		cluster := trial.NewCluster()
 		for step := range 4 {
 			pod := g.incoming(w, fmt.Sprintf("new%d", step))
-			s := cluster.snapshot(w)
+			s := cluster.Snapshot(w.nodes, w.placed)
 			for _, name := range volumePlugins() {
 				c := cycleOf(s, pod)
 				got, want := ask(plugins[name], c), w.brute(name, pod)
@@ -78,57 +78,3 @@ func checkScores(rt *rapid.T, w *volumeWorld, p plugin.Plugin, c *plugin.Cycle, 
 }
 
 func (w *volumeWorld) nodeOf(name string) *v1.Node { return named(w.nodes, "", name) }
-
-// cluster keeps a snapshot of the nodes and pods of a world up to date, changed
-// rows only.
-type cluster struct {
-	s          *state.Snapshot
-	generation uint64
-	slots      uint32
-	rows       []*state.NodeInfo
-}
-
-func newCluster() *cluster { return &cluster{s: state.NewSnapshot()} }
-
-func (c *cluster) next() uint64 { c.generation++; return c.generation }
-
-// snapshot updates the snapshot. Rows are the nodes in order.
-func (c *cluster) snapshot(w *volumeWorld) *state.Snapshot {
-	rows := make([]*state.NodeInfo, len(w.nodes))
-	var dirty, freed []uint32
-	free := func(info *state.NodeInfo) {
-		for _, p := range info.Pods {
-			freed = append(freed, p.Slot)
-		}
-	}
-	for _, old := range c.rows {
-		if named(w.nodes, "", old.Name) == nil {
-			free(old)
-		}
-	}
-	for row, n := range w.nodes {
-		at := slices.IndexFunc(c.rows, func(old *state.NodeInfo) bool { return old.Name == n.Name })
-		info := &state.NodeInfo{Name: n.Name, Node: state.NewNode(n), ObjectGeneration: c.next(), PodsGeneration: c.next()}
-		if at >= 0 && c.rows[at].Node.Object == n {
-			info.ObjectGeneration = c.rows[at].ObjectGeneration
-		}
-		pods := w.on(n.Name)
-		if at >= 0 && slices.EqualFunc(c.rows[at].Pods, pods, func(a state.PlacedPod, b *v1.Pod) bool { return a.Pod.Object == b }) {
-			info.Pods, info.PodsGeneration = c.rows[at].Pods, c.rows[at].PodsGeneration
-		} else {
-			if at >= 0 {
-				free(c.rows[at])
-			}
-			for _, p := range pods {
-				info.AddPod(state.PlacedPod{Pod: state.NewPod(p), Slot: c.slots, Generation: c.next()})
-				c.slots++
-			}
-		}
-		if rows[row] = info; at != row || c.rows[at].ObjectGeneration != info.ObjectGeneration || c.rows[at].PodsGeneration != info.PodsGeneration {
-			dirty = append(dirty, uint32(row))
-		}
-	}
-	c.rows = rows
-	c.s.Update(rows, dirty, freed)
-	return c.s
-}

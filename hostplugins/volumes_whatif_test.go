@@ -16,7 +16,7 @@ import (
 func TestVolumesWhatIf(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
-		w := g.volumeWorld(3)
+		w := g.world(3)
 		plugins := w.plugins(t, nil)
 		pod := g.incoming(w, "new")
 		at := g.number("node", len(w.nodes)-1)

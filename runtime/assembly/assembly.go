@@ -57,6 +57,7 @@ type Config struct {
 type Deps struct {
 	Clock    clock.Clock
 	Binder   objects.Binder
+	Storage  hostplugins.Storage // optional: without it there are no volumes
 	Outlet   scheduler.Outlet
 	Observer scheduler.Observer // optional
 	Log      *slog.Logger       // optional
@@ -96,7 +97,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		return nil, err
 	}
 	a := &Assembly{workers: workers}
-	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder})
+	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder, Storage: d.Storage})
 	maps.Copy(registry, c.Plugins)
 	var pipelines []*pipeline.Pipeline
 	for i := range c.Scheduler.Profiles {

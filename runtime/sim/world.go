@@ -27,6 +27,7 @@ type world struct {
 	clock     *clock.Step
 	start     time.Time
 	scheduler *scheduler.Scheduler
+	volumes   *volumes
 
 	pods      []*simPod // in the order of arrival
 	byUID     map[types.UID]*simPod
@@ -63,12 +64,14 @@ var (
 )
 
 func newWorld(config *Config, c *clock.Step) *world {
-	return &world{
+	w := &world{
 		config: config, clock: c, start: c.Now(), byUID: make(map[types.UID]*simPod), usage: newUsage(config.Nodes),
 		leaving: heap.New(
 			func(p *simPod) types.UID { return p.pod.UID },
 			func(a, b *simPod) bool { return a.until.Before(b.until) }),
 	}
+	w.volumes = newVolumes(w, config.Nodes)
+	return w
 }
 
 // now is the time since the start.
@@ -78,6 +81,7 @@ func (w *world) now() time.Duration { return w.clock.Now().Sub(w.start) }
 func (w *world) bindInitial(object *v1.Pod) {
 	pod := state.NewPod(object)
 	w.usage.add(pod)
+	w.volumes.appears(object)
 	w.scheduler.SetPods(pod)
 }
 
@@ -90,6 +94,7 @@ func (w *world) admit(a input.Arrival) *state.Pod {
 	}
 	w.pods = append(w.pods, p)
 	w.byUID[p.pod.UID] = p
+	w.volumes.appears(a.Pod)
 	w.changes++
 	return p.pod
 }
@@ -113,6 +118,7 @@ func (w *world) depart() {
 		}
 		w.leaving.Pop()
 		p.left = true
+		w.volumes.disappears(p.pod.Object)
 		if p.givenUp {
 			continue
 		}

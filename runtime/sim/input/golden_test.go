@@ -121,13 +121,6 @@ func (o *Objects) all() (out []metav1.Object) {
 	return appendAll(out, o.StatefulSets)
 }
 
-func appendAll[T metav1.Object](out []metav1.Object, list []T) []metav1.Object {
-	for _, x := range list {
-		out = append(out, x)
-	}
-	return out
-}
-
 func dump(t *testing.T, o *Objects) string {
 	var b bytes.Buffer
 	for _, obj := range o.all() {

@@ -102,7 +102,7 @@ func (s *Store) write(object metav1.Object, gone bool) (Change, bool) {
 		return write(s, &s.capacities, x, gone)
 	case *storagev1.VolumeAttachment:
 		// Changes are told by node, so an old one that changes nodes counts too.
-		if old, ok := s.attachments.all[nameOf(x)]; ok && old.Spec.NodeName != x.Spec.NodeName {
+		if old, ok := s.attachments.all[nameOf(x)]; ok && !gone && old.Spec.NodeName != x.Spec.NodeName {
 			s.journal.add(s.attachments.key(old))
 		}
 		return write(s, &s.attachments, x, gone)
