@@ -64,6 +64,7 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]i
 		return nil, err
 	}
 	c.Namespaces, c.Nodes, c.PodDisruptionBudgets = objects.Namespaces, objects.Nodes, objects.PodDisruptionBudgets
+	c.Storage = objects.Storage()
 	c.Where = func(pod *v1.Pod) string {
 		if source, ok := objects.Source(pod); ok {
 			return source.String()

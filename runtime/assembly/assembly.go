@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
@@ -60,6 +61,7 @@ type Deps struct {
 	Evictor  objects.Evictor              // optional, see scheduler.Deps
 	Budgets  objects.PodDisruptionBudgets // optional, see hostplugins.Deps
 	Patcher  objects.Patcher              // optional, see extender.Deps
+	Storage  hostplugins.Storage          // optional: without it there are no volumes
 	Outlet   scheduler.Outlet
 	Observer scheduler.Observer // optional
 	Log      *slog.Logger       // optional

@@ -27,6 +27,7 @@ func argsKinds() map[string]argsKind {
 		"NodeResourcesBalancedAllocation": kindOfArgs("NodeResourcesBalancedAllocationArgs", defaultBalanced, checkBalanced),
 		"NodeAffinity":                    kindOfArgs("NodeAffinityArgs", nil, checkAffinity),
 		"DefaultPreemption":               kindOfArgs("DefaultPreemptionArgs", defaultPreemption, checkPreemption),
+		"VolumeBinding":                   kindOfArgs("VolumeBindingArgs", defaultVolumes, checkVolumes),
 	}
 }
 

@@ -74,3 +74,17 @@ func smallCatalog() config.Catalog {
 		Points: func(plugin string) []string { return points[plugin] },
 	}
 }
+
+// volumesCatalog is the test catalog with VolumeBinding.
+func volumesCatalog() config.Catalog {
+	cat := testCatalog()
+	cat.Known = append(cat.Known, "VolumeBinding")
+	others := cat.Points
+	cat.Points = func(plugin string) []string {
+		if plugin == "VolumeBinding" {
+			return []string{"preFilter", "filter", "preScore", "score", "reserve", "preBind"}
+		}
+		return others(plugin)
+	}
+	return cat
+}
