@@ -83,7 +83,7 @@ func TestExtenderBinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := &binder{recorder: &recorder{}, fail: test.fail, pods: map[types.UID]*state.Pod{}}
 			b.Server = httptest.NewServer(b)
-			defer b.Server.Close()
+			defer b.Close()
 			c := Config{IgnoreBindVerbs: !test.keep, Scheduler: parse(t, fmt.Sprintf(`
 extenders:
 - {urlPrefix: %q, bindVerb: bind, managedResources: [{name: example.com/gpu, ignoredByScheduler: true}]%s}
