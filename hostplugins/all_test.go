@@ -141,14 +141,14 @@ func TestDefaultBinder(t *testing.T) {
 		Context: context.Background(), Pod: decoded((&podText{Name: "p"}).object()), Node: state.NewNode((&nodeText{Name: "n"}).object()),
 		Patch: state.Patch{Annotations: map[string]string{"gpu": "0"}},
 	}
-	if status := made.(plugin.Bind).Bind(placement); !status.Success() {
+	if _, status := made.(plugin.Bind).Bind(placement); !status.Success() {
 		t.Error(status)
 	}
 	if len(b.got) != 1 || b.got[0].Pod != placement.Pod || b.got[0].Node != "n" || b.got[0].Patch.Annotations["gpu"] != "0" {
 		t.Errorf("got %+v", b.got)
 	}
 	b.err = errors.New("conflict")
-	if status := made.(plugin.Bind).Bind(placement); !status.Is(abi.Error) || !errors.Is(status.AsError(), b.err) {
+	if _, status := made.(plugin.Bind).Bind(placement); !status.Is(abi.Error) || !errors.Is(status.AsError(), b.err) {
 		t.Errorf("got %v", status)
 	}
 }

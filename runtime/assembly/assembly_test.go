@@ -74,6 +74,7 @@ func TestCatalogHasEveryPluginOnce(t *testing.T) {
 // recorder keeps what the scheduler says.
 type recorder struct {
 	scheduler *Assembly
+	clock     *clock.Step
 	bound     []string
 	attempts  []report.Attempt
 }
@@ -94,9 +95,9 @@ func (r *recorder) Attempted(a *report.Attempt, name func(uint32) string) {
 
 func start(t *testing.T, c Config) *recorder {
 	t.Helper()
-	r := &recorder{}
+	r := &recorder{clock: clock.NewStep(time.Unix(0, 0))}
 	a, err := New(c, Deps{
-		Clock: clock.NewStep(time.Unix(0, 0)), Binder: r, Outlet: r, Observer: r, Spawn: func(run func()) { run() },
+		Clock: r.clock, Binder: r, Outlet: r, Observer: r, Spawn: func(run func()) { run() },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -106,6 +106,8 @@ type Decision struct {
 	Rejectors, Pending []string
 	// Nomination is what PostFilter decided.
 	Nomination plugin.PostFilterResult
+	// Asked is what PostFilter plugins want done with waiting pods.
+	Asked []pipeline.Asked
 	// State is the plugins' state, which lives on in the binding cycle.
 	State *state.CycleState
 	// Attempt is the record of the cycle.
@@ -114,6 +116,9 @@ type Decision struct {
 
 // errNoNodes is the rejection of a pod while the cluster has no node.
 var errNoNodes = errors.New("no nodes available to schedule pods")
+
+// Forget drops what is kept for a pipeline that is not used any more.
+func (c *Cycle) Forget(p *pipeline.Pipeline) { delete(c.runs, p) }
 
 // Schedule decides where the pod goes.
 func (c *Cycle) Schedule(in Input) Decision {

@@ -108,8 +108,8 @@ func (s *search) rejectAll(status *plugin.Status) {
 // noFit gives PostFilter its chance and words the message.
 func (s *search) noFit() {
 	if s.in.Pipeline.PostFilters() {
-		result, status := s.run.PostFilter()
-		s.d.Nomination = result
+		result, asked, status := s.run.PostFilter()
+		s.d.Nomination, s.d.Asked = result, asked
 		s.attempt.PostFilter = status.Message()
 	} else {
 		s.d.Nomination = plugin.PostFilterResult{Override: true}

@@ -139,7 +139,9 @@ func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
 		}
 		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
 	}
-	if status := b.bind(); !status.Success() {
+	bound, status := b.bind()
+	asked = append(asked, bound...)
+	if !status.Success() {
 		return asked, status
 	}
 	for _, s := range b.p.postBind {
@@ -173,20 +175,20 @@ func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
 }
 
 // bind asks the Bind plugins in order until one does not skip.
-func (b *Binding) bind() *plugin.Status {
+func (b *Binding) bind() ([]Asked, *plugin.Status) {
 	for _, s := range b.p.bind {
 		watch := clock.Start()
-		answer := s.plugin.Bind(&b.Placement)
+		d, answer := s.plugin.Bind(&b.Placement)
 		b.meter.add(s.index, abi.Bind, 0, watch)
 		switch {
 		case answer.Is(abi.Skip):
 			continue
 		case answer.Success():
-			return nil
+			return []Asked{{Plugin: s.info.Name, Directives: d}}, nil
 		case answer.Rejected():
-			return answer.By(s.info.Name)
+			return nil, answer.By(s.info.Name)
 		}
-		return failed("Bind", s.info.Name, answer)
+		return nil, failed("Bind", s.info.Name, answer)
 	}
-	return plugin.Fail(fmt.Errorf("every Bind plugin of profile %q skipped the pod", b.p.config.Profile))
+	return nil, plugin.Fail(fmt.Errorf("every Bind plugin of profile %q skipped the pod", b.p.config.Profile))
 }

@@ -62,6 +62,30 @@ func (q *Queue) Activate(uids []types.UID) {
 	q.end(b)
 }
 
+// Release tries again the pods that a plugin rejected or gates: it has changed,
+// is gone, or works again. Those in flight are tried again too, if they come back.
+func (q *Queue) Release(plugin string) {
+	event := state.EventPluginChange()
+	b := q.begin()
+	for it := q.parked.first; it != nil; it = it.next {
+		if rejectedBy(&it.pod, plugin) {
+			b.add(it, state.AfterBackoff)
+		}
+	}
+	for it := q.gated.first; it != nil; it = it.next {
+		if it.pod.GatedBy == plugin {
+			b.add(it, state.AfterBackoff)
+		}
+	}
+	q.requeue(b, event)
+	q.record(event, state.Object{New: state.PluginName(plugin)})
+	q.end(b)
+}
+
+func rejectedBy(p *state.QueuedPod, plugin string) bool {
+	return slices.Contains(p.Rejectors, plugin) || slices.Contains(p.Pending, plugin)
+}
+
 // Regate asks the gates about all gated pods, after the gates themselves changed.
 func (q *Queue) Regate() {
 	b := q.begin()
@@ -137,10 +161,13 @@ func (q *Queue) ask(b *batch, event state.ClusterEvent, object state.Object) {
 }
 
 // concerns reports whether a wildcard event is for the pod: its new object is the
-// pod, or it has none and is for all.
+// pod, or a plugin that rejected it, or it has none and is for all.
 func concerns(object state.Object, it *item) bool {
 	if object.NewPod != nil {
 		return object.NewPod.UID == it.latest.UID
+	}
+	if name, ok := object.New.(state.PluginName); ok {
+		return rejectedBy(&it.pod, string(name))
 	}
 	return object.NewNode == nil && object.New == nil
 }

@@ -32,7 +32,11 @@ type slowBinder struct {
 
 func (b *slowBinder) Info() *plugin.Info { return &b.info }
 
-func (b *slowBinder) Bind(p *plugin.Placement) *plugin.Status {
+func (b *slowBinder) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
+	return plugin.Directives{}, b.bind(p)
+}
+
+func (b *slowBinder) bind(p *plugin.Placement) *plugin.Status {
 	time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,8 +180,8 @@ type blockingBinder struct {
 
 func (b *blockingBinder) Info() *plugin.Info { return &b.info }
 
-func (b *blockingBinder) Bind(*plugin.Placement) *plugin.Status {
+func (b *blockingBinder) Bind(*plugin.Placement) (plugin.Directives, *plugin.Status) {
 	close(b.begun)
 	<-b.finish
-	return nil
+	return plugin.Directives{}, nil
 }

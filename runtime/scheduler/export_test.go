@@ -9,6 +9,9 @@ import (
 // Cached yields the pods of the cache and whether they are assumed.
 func (s *Scheduler) Cached() iter.Seq2[*state.Pod, bool] { return s.cache.Pods() }
 
+// Snapshot returns what the last try saw.
+func (s *Scheduler) Snapshot() *state.Snapshot { return s.snapshot }
+
 // Nominations returns the nominated pods.
 func (s *Scheduler) Nominations() state.Nominations { return s.queue.Nominations() }
 

@@ -73,7 +73,11 @@ func (a *actor) PreBind(p *plugin.Placement) (plugin.Directives, *plugin.Status)
 }
 
 // Bind makes the binding durable; with the mode bind-lies it says that it failed.
-func (a *actor) Bind(p *plugin.Placement) *plugin.Status {
+func (a *actor) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
+	return plugin.Directives{}, a.bind(p)
+}
+
+func (a *actor) bind(p *plugin.Placement) *plugin.Status {
 	if status := a.answer(p, "bind"); status != nil {
 		return status
 	}

@@ -55,6 +55,7 @@ func (w *world) commands() map[string]fake.Command {
 	return map[string]fake.Command{
 		"profile": func(a fake.Args) error { w.profile(a.Name(0), a); return nil }, // NAME [allow=FEATURE]
 		"plugin":  func(a fake.Args) error { w.declare(a.Name(0), a); return nil }, // NAME and what fake.Declare takes
+		"swap":    func(a fake.Args) error { return w.swap(a.Name(0), a) },         // NAME and what fake.Declare takes; nothing removes it
 		"set": func(a fake.Args) error { // PLUGIN KEY=VALUE…: other answers from now on
 			w.get()
 			for _, key := range a.Keys {
@@ -72,6 +73,12 @@ func (w *world) commands() map[string]fake.Command {
 			return err
 		}),
 		"unnode": each(func(name string, _ fake.Args) error { w.get().DeleteNode(name); return nil }),
+		"namespace": each(func(name string, a fake.Args) error { // NAME… [label=]
+			w.get().SetNamespace(fake.Namespace(name, a))
+			return nil
+		}),
+		"unnamespace": each(func(name string, _ fake.Args) error { w.get().DeleteNamespace(name); return nil }),
+		"namespaces":  func(fake.Args) error { w.namespaces(); return nil }, // that the last try saw
 		"pod": func(a fake.Args) error { // NAME… and what fake.Pod takes: all at once
 			var pods []*state.Pod
 			for _, name := range a.Names {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -95,7 +97,9 @@ type Observer interface {
 type Scheduler struct {
 	config    Config
 	deps      Deps
+	profiles  []string // never changes
 	pipelines map[string]*pipeline.Pipeline
+	retired   []retired // the oldest first
 	queue     *queue.Queue
 	cache     *cache.Cache
 	cycle     *cycle.Cycle
@@ -106,6 +110,8 @@ type Scheduler struct {
 	binding  map[types.UID]*pipeline.Binding // binding cycles that run
 	totals   totals
 	scratch  []report.Timing
+	// retried is by plugin the time of its breaker at which its pods were released.
+	retried map[string]time.Time
 
 	inbox struct {
 		mu    sync.Mutex
@@ -137,6 +143,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		cache:     cache.New(config.Cache),
 		snapshot:  state.NewSnapshot(),
 		binding:   make(map[types.UID]*pipeline.Binding),
+		retried:   make(map[string]time.Time),
 		totals:    newTotals(),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
@@ -145,20 +152,40 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		if s.pipelines[p.Profile()] != nil {
 			return nil, fmt.Errorf("scheduler: two profiles are named %q", p.Profile())
 		}
-		if p.QueueSort() != first.QueueSort() {
-			return nil, fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike",
-				first.Profile(), p.Profile(), first.QueueSort(), p.QueueSort())
+		if err := sameOrder(first, p); err != nil {
+			return nil, err
 		}
 		s.pipelines[p.Profile()] = p
+		s.profiles = append(s.profiles, p.Profile())
 	}
+	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: first.Less, Gate: s.gate, Hint: s.hint, Wants: s.wants,
+		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// less and keys order the queue by the plugin that all profiles share, which may
+// be replaced.
+func (s *Scheduler) less(a, b *state.QueuedPod) bool { return s.deps.Pipelines[0].Less(a, b) }
+
+func (s *Scheduler) keys(pods []*state.QueuedPod) { s.deps.Pipelines[0].Keys(pods) }
+
+// sameOrder refuses profiles that do not sort the queue alike.
+func sameOrder(a, b *pipeline.Pipeline) error {
+	first, second := a.QueueSort(), b.QueueSort()
+	if x, y := first.Info().Name, second.Info().Name; x != y {
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike", a.Profile(), b.Profile(), x, y)
+	}
+	if keyer, ok := first.(plugin.QueueKeyer); ok && !keyer.SameOrder(second) {
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by different modules or configurations of %s; all must sort it alike",
+			a.Profile(), b.Profile(), first.Info().Name)
+	}
+	return nil
 }
 
 // Run takes in events and tries pods until the context ends; then it waits for
@@ -181,6 +208,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 func (s *Scheduler) Step(ctx context.Context) bool {
 	s.drain()
 	s.expire()
+	s.retryPlugins()
+	if len(s.retired) > 0 {
+		s.drainRetired()
+	}
 	s.queue.Tick()
 	pod, ok := s.queue.Pop()
 	if !ok {
@@ -196,6 +227,11 @@ func (s *Scheduler) NextDeadline() (time.Time, bool) {
 	at, ok := s.queue.NextDeadline()
 	for _, w := range s.waiting {
 		if t := w.first().deadline; !ok || t.Before(at) {
+			at, ok = t, true
+		}
+	}
+	for _, t := range s.retries() {
+		if !ok || t.Before(at) {
 			at, ok = t, true
 		}
 	}

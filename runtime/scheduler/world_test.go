@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ type world struct {
 	clock     *clock.Step
 	start     time.Time
 	scheduler *scheduler.Scheduler // nil until it is needed
+	swaps     int
 	workers   int
 	seed      uint64
 
@@ -93,12 +95,24 @@ func (w *world) get() *scheduler.Scheduler {
 	if w.scheduler != nil {
 		return w.scheduler
 	}
+	deps := scheduler.Deps{Clock: w.clock, Outlet: w.outlet, Observer: w.observer, Spawn: w.spawn, Pipelines: w.pipelines()}
+	var err error
+	w.scheduler, err = scheduler.New(scheduler.Config{
+		Seed: w.seed, Queue: queue.DefaultConfig(), Cycle: cycle.Config{TieBreak: w.tie},
+	}, deps)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.scheduler
+}
+
+// pipelines makes the pipelines of the profiles.
+func (w *world) pipelines() (out []*pipeline.Pipeline) {
 	workers, err := pipeline.NewWorkers(w.workers)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(workers.Close)
-	deps := scheduler.Deps{Clock: w.clock, Outlet: w.outlet, Observer: w.observer, Spawn: w.spawn}
 	for _, c := range w.profiles {
 		if len(c.Points[abi.Bind]) == 0 {
 			b, err := fake.Declare("Bind", fake.Parse("bind="), fake.Deps{Log: w.log, Bind: w.bind})
@@ -112,15 +126,27 @@ func (w *world) get() *scheduler.Scheduler {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		deps.Pipelines = append(deps.Pipelines, p)
+		out = append(out, p)
 	}
-	w.scheduler, err = scheduler.New(scheduler.Config{
-		Seed: w.seed, Queue: queue.DefaultConfig(), Cycle: cycle.Config{TieBreak: w.tie},
-	}, deps)
-	if err != nil {
-		w.t.Fatal(err)
+	return out
+}
+
+// swap replaces a plugin of the last profile, adds it, or without options removes
+// it.
+func (w *world) swap(name string, a fake.Args) error {
+	c := w.profiles[len(w.profiles)-1]
+	next := *c
+	next.Points = map[abi.Point][]pipeline.Entry{}
+	for point, entries := range c.Points {
+		next.Points[point] = slices.DeleteFunc(slices.Clone(entries), func(e pipeline.Entry) bool { return e.Plugin.Info().Name == name })
 	}
-	return w.scheduler
+	w.profiles[len(w.profiles)-1] = &next
+	if len(a.Keys) > 0 {
+		w.declare(name, a)
+	}
+	w.swaps++
+	n := w.swaps
+	return w.scheduler.Swap(w.pipelines(), []string{name}, func() { w.log.Printf("swap %d: drained", n) })
 }
 
 // set tells of pods and remembers them.
@@ -206,6 +232,15 @@ func (w *world) state() {
 	}
 	p := s.Pending()
 	w.log.Printf("  %d waiting, %d binding", p.Waiting, p.Binding)
+}
+
+func (w *world) namespaces() {
+	t := &w.get().Snapshot().Namespaces
+	for row, ns := range t.Namespace {
+		if ns != nil {
+			w.log.Printf("  row %d: %s %v", row, ns.Name, ns.Labels)
+		}
+	}
 }
 
 func (w *world) details(p *state.QueuedPod) string {

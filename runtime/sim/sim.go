@@ -26,7 +26,10 @@ const restAfter = 10
 // Config is what is simulated.
 type Config struct {
 	Assembly assembly.Config
-	Nodes    []*v1.Node
+	// Namespaces is the namespaces whose labels are known. A pod's need not be
+	// among them: it then has none.
+	Namespaces []*v1.Namespace
+	Nodes      []*v1.Node
 	// Bound is the pods that are on nodes from the start.
 	Bound []*v1.Pod
 	// Arrivals is the pods to be scheduled, in order of At.
@@ -83,6 +86,9 @@ func New(config Config) (*Sim, error) {
 func (s *Sim) Run(ctx context.Context) (*Result, error) {
 	defer s.assembly.Close()
 	watch := clock.Start()
+	for _, namespace := range s.config.Namespaces {
+		s.assembly.Scheduler.SetNamespace(state.NewNamespace(namespace))
+	}
 	for _, node := range s.config.Nodes {
 		s.assembly.Scheduler.SetNode(state.NewNode(node))
 	}

@@ -212,6 +212,32 @@ func TestBoundPods(t *testing.T) {
 	}
 }
 
+// Plugins see the labels of namespaces from the first try on, and none of a
+// namespace that is not written.
+func TestNamespaces(t *testing.T) {
+	var seen []string
+	look := func(c *plugin.Cycle, _ uint32) *plugin.Status {
+		s := c.Snapshot
+		text := c.Pod.Name + ":"
+		if row, ok := s.NamespaceRow(c.Pod.Namespace); ok {
+			for _, p := range s.Namespaces.Labels.Row(row) {
+				text += fmt.Sprintf(" %s=%s", s.Strings.String(p.Key), s.Strings.String(p.Value))
+			}
+		}
+		seen = append(seen, text)
+		return nil
+	}
+	elsewhere := pod("q", 1)
+	elsewhere.Namespace = "elsewhere"
+	mustRun(t, sim.Config{
+		Namespaces: []*v1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, {ObjectMeta: metav1.ObjectMeta{Name: "ns", Labels: map[string]string{"team": "a"}}}},
+		Nodes:      []*v1.Node{node("a", 4)}, Assembly: with("filter", &custom{filter: look}), Arrivals: arrivals(pod("p", 1), elsewhere),
+	})
+	if !slices.Equal(seen, []string{"p: team=a", "q:"}) {
+		t.Errorf("the plugin saw %q", seen)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	other := func(name, scheduler string) *v1.Pod {
 		p := pod(name, 1)

@@ -213,12 +213,12 @@ func (p *Plugin) PreBind(pl *plugin.Placement) (plugin.Directives, *plugin.Statu
 }
 
 // Bind implements plugin.Bind: an answer of its own, or what the binder says.
-func (p *Plugin) Bind(pl *plugin.Placement) *plugin.Status {
+func (p *Plugin) Bind(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	p.log.Printf("  %s.bind %s to %s%s", p.info.Name, pl.Pod.Name, pl.Node.Name, annotations(pl.Pod))
 	if status := p.status("bind", pl.Pod.Name); !status.Success() || p.bind == nil {
-		return status
+		return p.directives("bind"), status
 	}
-	return plugin.Fail(p.bind(pl))
+	return p.directives("bind"), plugin.Fail(p.bind(pl))
 }
 
 // PostBind implements plugin.PostBind.

@@ -84,3 +84,12 @@ func Node(name string, a Args) (*state.Node, error) {
 	}
 	return state.NewNode(n), nil
 }
+
+// Namespace makes a namespace. The option is label=VALUE.
+func Namespace(name string, a Args) *state.Namespace {
+	n := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if a.Has("label") {
+		n.Labels = map[string]string{"l": a.Options["label"]}
+	}
+	return state.NewNamespace(n)
+}
