@@ -212,6 +212,9 @@ func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 	if (pl.man.Scope(r.point) == abi.ScopeNode || pl.man.Sharded() && r.point == abi.PreFilter) && !pl.h.wrong("gives the seed to scope node") {
 		cycle.Seed = 0
 	}
+	if r.point <= abi.Hint && !pl.h.wrong("there is a seed without a cycle") {
+		cycle.Seed = 0
+	}
 	if err := i.image.Write(mem, i.base, content, cycle); err != nil {
 		return nil, wire.Call{}, err
 	}
@@ -389,11 +392,14 @@ func (c *cycle) read(pl *plugin, r *request, i *instance, call wire.Call, result
 	if out.Reasons, err = reasons(got.StatusReason); err != nil {
 		return nil, err
 	}
-	if out.Code == abi.Success || out.Code == abi.Wait && r.point == abi.Permit || pl.h.wrong("directives count whatever the result") {
+	roomless := r.point == abi.PostFilter && out.Code.Rejected() && !pl.h.wrong("post_filter that makes no room asks for nothing")
+	if out.Code == abi.Success || out.Code == abi.Wait && r.point == abi.Permit || roomless || pl.h.wrong("directives count whatever the result") {
 		if err := pl.directives(r.point, got.Directives); err != nil {
 			return nil, err
 		}
-		out.Directives = got.Directives
+		out.Directives = slices.DeleteFunc(got.Directives, func(d wire.Directive) bool {
+			return roomless && d.Kind == abi.Nominate && !pl.h.wrong("nominates without room")
+		})
 		if pl.h.wrong("the first patch of a key counts") {
 			slices.Reverse(out.Directives)
 		}

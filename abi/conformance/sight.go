@@ -165,8 +165,9 @@ func (s *sight) header(call *wire.CallView, snapshot *wire.Snapshot) {
 		s.wrong("ABI-4.1", "the header is of version %d.%d", snapshot.Major, snapshot.Minor)
 	}
 	point := abi.Point(call.Point)
-	if blind := s.man.Scope(point) == abi.ScopeNode || s.man.Sharded() && point == abi.PreFilter; blind && snapshot.Seed != 0 {
-		s.wrong("ABI-4.1", "the seed is %#x in a call of scope node", snapshot.Seed)
+	blind := s.man.Scope(point) == abi.ScopeNode || s.man.Sharded() && point == abi.PreFilter || point <= abi.Hint
+	if blind && snapshot.Seed != 0 {
+		s.wrong("ABI-4.1", "the seed is %#x in a call of scope node, or without a cycle", snapshot.Seed)
 	}
 }
 

@@ -41,7 +41,7 @@ func New(c Config) *Generator {
 	g.namespaces = append(append(g.namespaces, c.Namespaces...), "default", "team-a", "team-b", "no-object")
 	g.labels = []string{"", "a", "true", "gpu", "zone-1", "0", "17", "1-a", strings.Repeat("x", 63)}
 	g.values = []string{
-		"größe", `{"a":[1,2]}`, "0.5", "1e3", "9223372036854775807", "-9223372036854775808", "99999999999999999999", " ", strings.Repeat("long ", 200),
+		"1", "2", "3", "größe", `{"a":[1,2]}`, "0.5", "1e3", "9223372036854775807", "-9223372036854775808", "99999999999999999999", " ", strings.Repeat("long ", 200),
 	}
 	for _, hint := range c.Hints {
 		// Hints come often enough to meet each other.

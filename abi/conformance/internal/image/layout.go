@@ -10,8 +10,9 @@ import (
 
 // Rooms collects how much must fit into a region, and how it is laid out.
 type Rooms struct {
-	// Spare is added to each capacity.
-	Spare uint32
+	// Spare is added to each capacity, and Gaps to those of tables that have empty rows
+	// in some numberings.
+	Spare, Gaps uint32
 	// Unknown adds tables, columns and types that no version has (ABI-4.5), and a
 	// newer minor version.
 	Unknown bool
@@ -104,6 +105,9 @@ func (r *Rooms) Layout() (*Image, error) {
 	spec := wire.LayoutSpec{PodRoom: uint32(r.pod) + r.Spare, Batch: r.Batch, RecordRoom: uint32(r.batch) + 1024, Keys: r.Keys}
 	for _, room := range r.tables {
 		t := wire.TableSpec{ID: room.id, Capacity: room.rows + r.Spare}
+		if room.id == abi.TablePods || room.id == abi.TableNamespaces {
+			t.Capacity += r.Gaps
+		}
 		if room.id == abi.TableNodes {
 			t.Overlays = r.Overlays
 		}

@@ -30,11 +30,11 @@ func count(n int) []int {
 	return out
 }
 
-// spread is a permutation of 0 … n−1 with gaps of −1.
+// spread is a permutation of 0 … n−1 with gaps of −1, n+1 of them at most.
 func spread(random *rand.Rand, n int) []int {
 	var out []int
 	for _, i := range random.Perm(n) {
-		for random.IntN(3) == 0 {
+		if random.IntN(3) == 0 {
 			out = append(out, -1)
 		}
 		out = append(out, i)

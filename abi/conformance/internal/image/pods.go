@@ -64,10 +64,8 @@ func (e *Encoder) slots(c *cluster.Cluster, n *Numbering, w *writer, value func(
 func (e *Encoder) namespaces(c *cluster.Cluster, n *Numbering) *Table {
 	b := tableOf(abi.TableNamespaces, uint32(len(n.Namespaces)), 0)
 	r := e.Reads
-	var name, labels *writer
-	if r.HasNamespace("name") {
-		name = b.add(abi.NamespaceName, 0, abi.TypeU32)
-	}
+	var labels *writer
+	name := b.add(abi.NamespaceName, 0, abi.TypeU32) // declared or not (ABI-4.14)
 	if r.HasNamespace("labels") {
 		labels = b.list(abi.NamespaceLabels, abi.TypePair)
 	}

@@ -159,3 +159,6 @@ func (i *Instance) call(index uint32, args []uint64) []uint64 {
 
 // Grow grows the memory as no host may.
 func (i *Instance) Grow(pages uint32) { i.grow(pages) }
+
+// Structure is the module as wire reads it.
+func (i *Instance) Structure() *wire.Module { return i.m.wire }

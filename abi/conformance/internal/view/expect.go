@@ -117,7 +117,7 @@ func ExpectPlaced(r *Reads, p *cluster.Pod) Cells {
 
 func expectNamespace(r *Reads, n *cluster.Namespace) Cells {
 	out := Cells{}
-	out.when(r.HasNamespace("name"), abi.NamespaceName, 0, func() string { return quote(n.Metadata.Name) })
+	out[Key(abi.NamespaceName, 0)] = quote(n.Metadata.Name) // declared or not (ABI-4.14)
 	out.when(r.HasNamespace("labels"), abi.NamespaceLabels, 0, func() string { return pairs(n.Metadata.Labels) })
 	out.keyed(abi.NamespaceLabel, r.NamespaceLabels, n.Metadata.Labels)
 	return out
