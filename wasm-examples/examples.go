@@ -75,7 +75,7 @@ func All() []Example {
 func EveryPoint() Example {
 	return Example{
 		Name: "everypoint", Package: folder + "internal/everypoint/guest", Manifest: everypoint.Manifest,
-		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true,
+		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true, Rust: "internal/everypoint/rust",
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 // rustExamples returns the examples that exist in Rust, too.
 func rustExamples() []wasmexamples.Example {
 	csr, dense := wasmexamples.Reference()
-	all := append(wasmexamples.All(), csr, dense)
+	all := append(wasmexamples.All(), wasmexamples.EveryPoint(), csr, dense)
 	return slices.DeleteFunc(all, func(e wasmexamples.Example) bool { return e.Rust == "" })
 }
 
@@ -103,8 +103,8 @@ func rustRefusals() map[string]string {
 // Go twins are held against, in all ways of making the calls.
 func TestRustTwins(t *testing.T) {
 	for _, e := range rustExamples() {
-		if e.Scenarios == "" {
-			continue
+		if e.Scenarios == "" || e.Placing {
+			continue // TestPoints runs these
 		}
 		t.Run(e.Name, func(t *testing.T) {
 			factory := rustModule(t, &e)
@@ -137,7 +137,7 @@ func TestRustDecidesAsGo(t *testing.T) {
 		"noisy-neighbour": `{"podsPerTenant": 3, "noisyPods": 2, "noisyMilliCPU": 2500, "exempt": ["ns-4"]}`,
 	}
 	for _, e := range rustExamples() {
-		if e.Scenarios == "" {
+		if configs[e.Name] == "" {
 			continue
 		}
 		t.Run(e.Name, func(t *testing.T) {

@@ -30,6 +30,7 @@
 
 mod bytes;
 mod cluster;
+mod directives;
 mod host;
 mod image;
 mod manifest;
@@ -47,8 +48,9 @@ pub use cluster::{
     Happened, Labels, Namespace, Node, Numbers, Pod, Port, Preferred, Requirement, Taint,
     Toleration,
 };
+pub use directives::Directive;
 pub use host::TestHost;
 pub use native::Native;
-pub use points::{Directive, Outcome};
+pub use points::Outcome;
 pub use scenario::Scenarios;
 pub use trial::{Trial, Verdict};
