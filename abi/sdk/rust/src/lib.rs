@@ -80,7 +80,7 @@ mod directives;
 mod error;
 mod event;
 mod export;
-#[cfg(test)]
+#[cfg(all(test, feature = "testing"))]
 mod fixtures;
 #[doc(hidden)]
 pub mod guest;
@@ -104,7 +104,7 @@ mod status;
 #[cfg(all(feature = "testing", not(target_arch = "wasm32")))]
 pub mod testing;
 mod types;
-#[cfg(test)]
+#[cfg(all(test, feature = "testing"))]
 mod vectors;
 
 pub use base::Base;

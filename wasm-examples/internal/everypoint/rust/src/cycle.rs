@@ -134,7 +134,7 @@ impl Normalize for EveryPoint {
     /// Brings scores to 0 … 100, reversed or not.
     fn normalize(&mut self, base: &Base, pod: Pod<'_>, _: Nodes<'_>, scores: &mut [i64]) -> Status {
         let value = text(base, pod, self.at.normalize);
-        let reverse = value.trim_matches(|c| c == ' ' || c == ';') == "reverse";
+        let reverse = value.trim_matches([' ', ';'].as_ref()) == "reverse";
         let highest = scores.iter().copied().max().unwrap_or(0);
         let status = match reverse {
             true => Status::SUCCESS,

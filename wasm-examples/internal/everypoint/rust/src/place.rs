@@ -37,7 +37,7 @@ impl Permit for EveryPoint {
 
 /// A number and a unit; zero if it is none.
 fn duration(text: &str) -> Duration {
-    let digits = text.trim_end_matches(|c| c == 'm' || c == 's');
+    let digits = text.trim_end_matches(['m', 's']);
     let n = match unsigned(digits) {
         Some(n) if n < 1 << 31 => u64::from(n),
         _ => return Duration::ZERO,

@@ -36,7 +36,7 @@ impl Hint for EveryPoint {
 }
 
 /// The name of what an event is about.
-fn object<'c>(event: Event<'c>) -> &'c str {
+fn object(event: Event<'_>) -> &str {
     let node = event.new_node().or_else(|| event.old_node());
     let pod = event.new_pod().or_else(|| event.old_pod());
     match (node, pod) {
