@@ -91,6 +91,8 @@ pub mod json;
 mod manifest;
 mod memory;
 mod node;
+#[cfg(any(test, all(feature = "alloc", target_arch = "wasm32")))]
+mod pieces;
 mod plugin;
 mod pod;
 mod queue;

@@ -76,6 +76,12 @@ impl Memory {
         }
     }
 
+    /// The end of what is taken.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn used(&self) -> u32 {
+        self.used.get()
+    }
+
     fn size(&self) -> u64 {
         u64::from(self.size)
     }

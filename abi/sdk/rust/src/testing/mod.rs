@@ -53,4 +53,5 @@ pub use host::TestHost;
 pub use native::Native;
 pub use points::Outcome;
 pub use scenario::Scenarios;
+pub use session::Caller;
 pub use trial::{Trial, Verdict};

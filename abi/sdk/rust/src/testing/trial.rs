@@ -12,7 +12,7 @@ use super::host::TestHost;
 use super::image::Numbering;
 use super::manifest::Reads;
 use super::native::Native;
-use super::session::{Session, Ways};
+use super::session::{Caller, Session, Ways};
 use crate::abi::Point;
 use crate::guest::Exported;
 use crate::types::Code;
@@ -201,6 +201,11 @@ impl<P: Exported> Trial<P> {
             ..Ways::default()
         };
         self.place_so(pod, self.in_order(), once)
+    }
+
+    /// One call for all nodes that can be made again and again.
+    pub fn caller(&self, pod: &Pod) -> Caller<'_, P> {
+        Caller::new(self, pod)
     }
 
     fn place_so(&self, pod: &Pod, numbering: Numbering, ways: Ways) -> Vec<Verdict> {
