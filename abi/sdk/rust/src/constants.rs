@@ -2,7 +2,8 @@
 
 use crate::base::Base;
 use crate::columns::Columns;
-use crate::memory::{keep, Memory, Room, View};
+use crate::memory::{Memory, View};
+use crate::room::{keep, Room};
 use crate::types::Id;
 
 /// A constant string, whose id is at hand. It is made with the plugin or in configure, by

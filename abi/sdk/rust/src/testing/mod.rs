@@ -29,6 +29,7 @@
 //! from abi/SPEC.md alone, with numbers of its own, so that one tests the other.
 
 mod bytes;
+mod caller;
 mod cluster;
 mod directives;
 mod host;
@@ -44,6 +45,7 @@ mod snapshot;
 mod tables;
 mod trial;
 
+pub use caller::Caller;
 pub use cluster::{
     Happened, Labels, Namespace, Node, Numbers, Pod, Port, Preferred, Requirement, Taint,
     Toleration,
@@ -53,5 +55,4 @@ pub use host::TestHost;
 pub use native::Native;
 pub use points::Outcome;
 pub use scenario::Scenarios;
-pub use session::Caller;
 pub use trial::{Trial, Verdict};

@@ -7,12 +7,13 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 use super::bytes::Order;
+use super::caller::Caller;
 use super::cluster::{Namespace, Node, Pod};
 use super::host::TestHost;
 use super::image::Numbering;
 use super::manifest::Reads;
 use super::native::Native;
-use super::session::{Caller, Session, Ways};
+use super::session::{Session, Ways};
 use crate::abi::Point;
 use crate::guest::Exported;
 use crate::types::Code;
