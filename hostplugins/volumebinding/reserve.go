@@ -73,16 +73,19 @@ func (b *VolumeBinding) reserve(r *reservation, p *plan, node string) error {
 			provide = append(provide, u)
 			continue
 		}
-		pv, changed, err := volume.GetBindVolumeToClaim(p.volumes[n-1], u.claim)
+		pv, promise, err := volume.GetBindVolumeToClaim(p.volumes[n-1], u.claim)
 		if err != nil {
 			return err
 		}
-		if changed {
+		// What is only promised to the claim, for another of its pods, may end with
+		// that pod.
+		promise = promise || p.volumes[n-1] != b.deps.Storage.Volumes.Volume(pv.Name)
+		if promise {
 			if err := b.deps.Ledger.promiseVolume(pv); err != nil {
 				return err
 			}
 		}
-		r.bindings = append(r.bindings, binding{pv: pv, claim: u.claim, promised: changed})
+		r.bindings = append(r.bindings, binding{pv: pv, claim: u.claim, promised: promise})
 	}
 	for _, u := range provide {
 		claim := u.claim.DeepCopy()
