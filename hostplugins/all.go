@@ -9,11 +9,13 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins/defaultbinder"
 	"github.com/berth-scheduler/berth/hostplugins/imagelocality"
+	"github.com/berth-scheduler/berth/hostplugins/interpodaffinity"
 	"github.com/berth-scheduler/berth/hostplugins/nodeaffinity"
 	"github.com/berth-scheduler/berth/hostplugins/nodename"
 	"github.com/berth-scheduler/berth/hostplugins/nodeports"
 	"github.com/berth-scheduler/berth/hostplugins/noderesources"
 	"github.com/berth-scheduler/berth/hostplugins/nodeunschedulable"
+	"github.com/berth-scheduler/berth/hostplugins/podtopologyspread"
 	"github.com/berth-scheduler/berth/hostplugins/prioritysort"
 	"github.com/berth-scheduler/berth/hostplugins/schedulinggates"
 	"github.com/berth-scheduler/berth/hostplugins/tainttoleration"
@@ -25,6 +27,10 @@ import (
 type Deps struct {
 	// Binder is for DefaultBinder. Without it that plugin cannot be made.
 	Binder objects.Binder
+	// Services and Controllers are for the default constraints of
+	// PodTopologySpread. Where one is nil there are no such objects.
+	Services    objects.Services
+	Controllers objects.Controllers
 }
 
 // All returns the registry. Arguments are pointers to the types of
@@ -46,6 +52,14 @@ func All(deps Deps) plugin.Registry {
 		},
 		noderesources.BalancedName: func(args any) (plugin.Plugin, error) {
 			return withArgs[configv1.NodeResourcesBalancedAllocationArgs](args, noderesources.NewBalanced)
+		},
+		podtopologyspread.Name: func(args any) (plugin.Plugin, error) {
+			return withArgs(args, func(args *configv1.PodTopologySpreadArgs) (*podtopologyspread.PodTopologySpread, error) {
+				return podtopologyspread.New(args, podtopologyspread.Deps{Services: deps.Services, Controllers: deps.Controllers})
+			})
+		},
+		interpodaffinity.Name: func(args any) (plugin.Plugin, error) {
+			return withArgs[configv1.InterPodAffinityArgs](args, interpodaffinity.New)
 		},
 		defaultbinder.Name: func(args any) (plugin.Plugin, error) {
 			if args != nil {

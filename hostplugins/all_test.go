@@ -48,12 +48,14 @@ func TestRegistry(t *testing.T) {
 	}
 	const want = `DefaultBinder [Bind] filter node score node
 ImageLocality [Score] filter node score cluster
+InterPodAffinity [PreFilter Filter PreScore Score] filter cluster score cluster
 NodeAffinity [PreFilter Filter PreScore Score] filter node score node
 NodeName [Filter] filter node score node
 NodePorts [PreFilter Filter] filter node score node
 NodeResourcesBalancedAllocation [PreScore Score] filter node score node
 NodeResourcesFit [PreFilter Filter PreScore Score] filter node score node
 NodeUnschedulable [Filter] filter node score node
+PodTopologySpread [PreFilter Filter PreScore Score] filter cluster score cluster
 PrioritySort [QueueSort] filter node score node
 SchedulingGates [PreEnqueue] filter node score node
 TaintToleration [Filter PreScore Score] filter node score node
@@ -61,7 +63,8 @@ TaintToleration [Filter PreScore Score] filter node score node
 	if got := table.String(); got != want {
 		t.Errorf("got\n%s", got)
 	}
-	if all := state.FeatureRequests | state.FeatureNodeAffinity | state.FeatureHostPorts | state.FeatureSchedulingGates; enforced != all {
+	if all := state.FeatureRequests | state.FeatureNodeAffinity | state.FeatureHostPorts | state.FeatureSchedulingGates |
+		state.FeatureTopologySpread | state.FeatureInterPodAffinity; enforced != all {
 		t.Errorf("enforced is %v, want %v", enforced, all)
 	}
 }
