@@ -55,12 +55,14 @@ type Config struct {
 
 // Deps is what the scheduler is connected to.
 type Deps struct {
-	Clock    clock.Clock
-	Binder   objects.Binder
-	Outlet   scheduler.Outlet
-	Observer scheduler.Observer // optional
-	Log      *slog.Logger       // optional
-	Spawn    func(run func())   // optional, see scheduler.Deps
+	Clock       clock.Clock
+	Binder      objects.Binder
+	Services    objects.Services    // optional: nil if there are none
+	Controllers objects.Controllers // optional: nil if there are none
+	Outlet      scheduler.Outlet
+	Observer    scheduler.Observer // optional
+	Log         *slog.Logger       // optional
+	Spawn       func(run func())   // optional, see scheduler.Deps
 }
 
 // Assembly is a scheduler and what must be closed with it.
@@ -96,7 +98,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		return nil, err
 	}
 	a := &Assembly{workers: workers}
-	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder})
+	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder, Services: d.Services, Controllers: d.Controllers})
 	maps.Copy(registry, c.Plugins)
 	var pipelines []*pipeline.Pipeline
 	for i := range c.Scheduler.Profiles {

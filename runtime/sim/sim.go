@@ -30,6 +30,8 @@ type Config struct {
 	// among them: it then has none.
 	Namespaces []*v1.Namespace
 	Nodes      []*v1.Node
+	// Owners is what default spread constraints go by.
+	Owners Owners
 	// Bound is the pods that are on nodes from the start.
 	Bound []*v1.Pod
 	// Arrivals is the pods to be scheduled, in order of At.
@@ -66,8 +68,9 @@ func New(config Config) (*Sim, error) {
 	s := &Sim{config: config, clock: clock.NewStep(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))}
 	s.world = newWorld(&s.config, s.clock)
 	var err error
+	owners := newOwners(&config.Owners)
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
-		Clock: s.clock, Binder: s.world, Outlet: s.world, Observer: s.world,
+		Clock: s.clock, Binder: s.world, Services: owners, Controllers: owners, Outlet: s.world, Observer: s.world,
 		Spawn: func(run func()) { run() }, Log: config.Log,
 	})
 	if err != nil {
