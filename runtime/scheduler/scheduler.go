@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -104,9 +105,11 @@ type Scheduler struct {
 
 	sequence uint64 // attempts so far
 	waiting  []*waiting
-	binding  map[types.UID]*pipeline.Binding // binding cycles that run
-	totals   totals
-	scratch  []report.Timing
+	// waitingView is waiting as WaitingPods shows it to any goroutine.
+	waitingView atomic.Pointer[[]plugin.WaitingPod]
+	binding     map[types.UID]*pipeline.Binding // binding cycles that run
+	totals      totals
+	scratch     []report.Timing
 
 	inbox struct {
 		mu    sync.Mutex
