@@ -115,7 +115,7 @@ func (w *world) commands() map[string]fake.Command {
 			return nil
 		},
 		"activate": each(func(name string, _ fake.Args) error { w.get().Activate(types.UID(name)); return nil }),
-		"hold": func(fake.Args) error { w.held = true; return nil }, // bindings from now on wait for release
+		"hold":     func(fake.Args) error { w.held = true; return nil }, // bindings from now on wait for release
 		"release": func(fake.Args) error { // carry out what was held
 			for _, run := range w.spawned {
 				run()
