@@ -24,6 +24,10 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	if !status.IsSuccess() || result.AllNodes() {
 		return nil, statusOf(status)
 	}
+	if len(result.NodeNames) == 0 {
+		// kube-scheduler's runtime stops here, with these words.
+		return []uint32{}, plugin.NewStatus(abi.UnschedulableAndUnresolvable, "node(s) didn't satisfy plugin "+p.info.Name)
+	}
 	rows := make([]uint32, 0, len(result.NodeNames))
 	for name := range result.NodeNames {
 		if row, ok := c.Snapshot.Row(name); ok {

@@ -19,6 +19,8 @@ type search struct {
 	input   plugin.Cycle
 	// nominated tells that the pod's nominated node was taken.
 	nominated bool
+	// unordered tells that rows were looked at out of their order.
+	unordered bool
 }
 
 // place goes from PreFilter to the choice of a node, or to PostFilter.
@@ -82,12 +84,27 @@ func (s *search) feasible(subset []uint32) (rows []uint32, ok bool) {
 		start = s.cycle.start % len(rows)
 	}
 	feasible, looked, status := s.run.Filter(rows, start, want)
+	s.keepNominated(subset)
 	s.cycle.start = (s.cycle.start + looked) % s.in.Snapshot.Len()
 	if !status.Success() {
 		s.fail(status)
 		return nil, false
 	}
 	return feasible, true
+}
+
+// keepNominated lets the verdict on the nominated node count although PreFilter
+// left the node out: it was looked at before.
+func (s *search) keepNominated(subset []uint32) {
+	row, known := s.in.Snapshot.Row(s.input.Pod.NominatedNode())
+	if !known || subset == nil {
+		return
+	}
+	o := &s.run.Outcome
+	if _, in := slices.BinarySearch(subset, row); !in && o.Number(row) != 0 {
+		o.Evaluated = append(o.Evaluated, row)
+		s.unordered = true
+	}
 }
 
 // rejectAll ends the cycle with one answer for all nodes.
@@ -192,7 +209,7 @@ func (s *search) group(groups []group) {
 			g.next++
 		}
 	}
-	if e := o.Evaluated; len(e) > 0 && e[0] > e[len(e)-1] { // the search went round the end
+	if e := o.Evaluated; s.unordered || len(e) > 0 && e[0] > e[len(e)-1] { // the search went round the end
 		for i := range a.Rejections {
 			slices.Sort(a.Rejections[i].Rows)
 		}
@@ -207,6 +224,9 @@ func (s *search) recordLeftOut(subset []uint32, narrowedBy []string) {
 	for row := range uint32(s.in.Snapshot.Len()) {
 		if len(subset) > 0 && subset[0] == row {
 			subset = subset[1:]
+			continue
+		}
+		if o.Number(row) != 0 { // the nominated node, see keepNominated
 			continue
 		}
 		o.Codes[row] = abi.UnschedulableAndUnresolvable
