@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/klog/v2"
 
 	"github.com/berth-scheduler/berth/test/internal/compare"
 	"github.com/berth-scheduler/berth/test/internal/oracle"
@@ -37,7 +40,7 @@ func run(ctx context.Context, args []string) error {
 	only := flags.String("only", "", "subjects, separated by commas; all if empty")
 	least := flags.Int("least", 0, "answers about (pod, node) pairs that each plugin must be compared in")
 	found := flags.String("found", "found", "folder for cases that differ, made small")
-	kept := flags.String("kept", "testdata/scenarios", "folder of scenario files that are run first")
+	kept := flags.String("kept", "testdata", "folder of files of cases that are run first")
 	page := flags.String("differences", "../docs/differences.md", "page that lists differences")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -52,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 	if err := compare.CheckListed(string(text)); err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(*kept, "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(*kept, "*", "*.yaml"))
 	if err != nil {
 		return err
 	}
@@ -61,6 +64,8 @@ func run(ctx context.Context, args []string) error {
 		names := strings.Split(*only, ",")
 		subjects = slices.DeleteFunc(subjects, func(s oracle.Subject) bool { return !slices.Contains(names, s.Name) })
 	}
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard) // kube-scheduler's failures are results here
 	began := time.Now()
 	results := oracle.Run(ctx, oracle.Config{
 		Seed: *seed, Count: *count, Budget: *budget, Workers: runtime.GOMAXPROCS(0), Found: *found, Kept: files,
@@ -68,7 +73,7 @@ func run(ctx context.Context, args []string) error {
 	if err := oracle.Report(os.Stdout, results); err != nil {
 		return err
 	}
-	fmt.Printf("seed %d, %d kept scenarios, %v\n", *seed, len(files), time.Since(began).Round(time.Second))
+	fmt.Printf("seed %d, %d kept cases, %v\n", *seed, len(files), time.Since(began).Round(time.Second))
 	return verdict(results, *least)
 }
 

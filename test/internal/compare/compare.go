@@ -30,6 +30,8 @@ type Difference struct {
 	Ours, Theirs string
 	// Pod is the pod that was asked about; nil for none.
 	Pod *v1.Pod
+	// Step is the number of the step.
+	Step int
 	// Case is the number of the case; -1 for one from a file.
 	Case int
 	// Listed is the difference of docs/differences.md that this is one of.
@@ -113,11 +115,11 @@ func (r *run) differ(what, ours, theirs string) {
 	if r.node != "" {
 		where += ", node " + r.node
 	}
-	d := Difference{Plugin: r.name, What: what, Where: where, Ours: ours, Theirs: theirs}
+	d := Difference{Plugin: r.name, What: what, Where: where, Ours: ours, Theirs: theirs, Step: r.step}
 	if r.pod != nil {
 		d.Pod = r.pod.Object
 	}
-	r.counts.note(&d)
+	r.counts.Note(&d)
 	r.differences = append(r.differences, d)
 }
 

@@ -25,6 +25,8 @@ type Counts struct {
 	Decisions, Placed, Preemptions int
 	// Steps are those of other comparisons: operations of the queue, configurations.
 	Steps int
+	// Refused is configurations that both refused.
+	Refused int
 	// Different is answers that differ, Listed those of them that are listed.
 	Different, Listed int
 
@@ -33,8 +35,8 @@ type Counts struct {
 	values  map[int64]int // normalised scores
 }
 
-// see notes a verdict.
-func (n *Counts) see(code abi.Code, reasons []string) {
+// See notes a verdict.
+func (n *Counts) See(code abi.Code, reasons []string) {
 	n.codes[code]++
 	if n.reasons == nil {
 		n.reasons = make(map[string]int)
@@ -77,7 +79,7 @@ func (n *Counts) Add(o *Counts) {
 		{&n.NodeSets, o.NodeSets}, {&n.PreScores, o.PreScores}, {&n.Skips, o.Skips}, {&n.Verdicts, o.Verdicts}, {&n.WhatIfs, o.WhatIfs},
 		{&n.Scores, o.Scores}, {&n.Normalized, o.Normalized}, {&n.Placements, o.Placements}, {&n.HintsQueue, o.HintsQueue},
 		{&n.HintsSkip, o.HintsSkip}, {&n.NodeInfos, o.NodeInfos}, {&n.Decisions, o.Decisions}, {&n.Placed, o.Placed},
-		{&n.Preemptions, o.Preemptions}, {&n.Steps, o.Steps}, {&n.Different, o.Different}, {&n.Listed, o.Listed},
+		{&n.Preemptions, o.Preemptions}, {&n.Steps, o.Steps}, {&n.Refused, o.Refused}, {&n.Different, o.Different}, {&n.Listed, o.Listed},
 	} {
 		*f.to += f.from
 	}

@@ -64,7 +64,7 @@ func (r *run) preFilter(a, b *plugin.Cycle) (rows []uint32, skip, ok bool) {
 	case abi.Success:
 	default:
 		r.counts.Rejected++
-		r.counts.see(y.CodeOf(), y.AllReasons())
+		r.counts.See(y.CodeOf(), y.AllReasons())
 		return nil, false, false
 	}
 	if (set == nil) != (wantSet == nil) || !slices.Equal(set, wantSet) {
@@ -104,7 +104,7 @@ func (r *run) filter(a, b *plugin.Cycle, rows []uint32) (feasible []uint32) {
 	for i, row := range rows {
 		r.node = r.world.Snapshot.Name(row)
 		r.counts.Verdicts++
-		r.counts.see(y.Codes[i], y.Texts(i))
+		r.counts.See(y.Codes[i], y.Texts(i))
 		r.status("Filter", verdict(&x, i), verdict(&y, i))
 		if y.Codes[i] == abi.Success {
 			feasible = append(feasible, row)
@@ -137,7 +137,7 @@ func (r *run) whatIf(a, b *plugin.Cycle, w *scenario.WhatIf) {
 	r.world.Snapshot.DropOverlays()
 	r.counts.WhatIfs++
 	if r.status("AddPod or RemovePod", xs, ys) && ys.Success() {
-		r.counts.see(y.CodeOf(), y.AllReasons())
+		r.counts.See(y.CodeOf(), y.AllReasons())
 		r.status("Filter of a changed node", x, y)
 	}
 }

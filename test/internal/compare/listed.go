@@ -18,8 +18,15 @@ func AllListed() []Listed {
 		{
 			Name: "scores of pods with pod-level resources", Reference: "kubernetes/kubernetes/pull/141387",
 			is: func(d *Difference) bool {
-				return d.Plugin == "NodeResourcesFit" && (d.What == "Score" || d.What == "NormalizeScore") && d.Pod.Spec.Resources != nil
+				fit := d.Plugin == "NodeResourcesFit" && (d.What == "Score" || d.What == "NormalizeScore") || d.What == "score of NodeResourcesFit"
+				return fit && d.Pod.Spec.Resources != nil
 			},
+		},
+		{
+			// Its cache counts the nodes that have an image when it copies a node into its
+			// snapshot, which it does when that node changes.
+			Name: "number of nodes that have an image", Reference: "kubernetes/kubernetes/issues/116673",
+			is: func(d *Difference) bool { return d.What == "score of ImageLocality" && d.Step > 0 },
 		},
 		{
 			Name: "extended resources by dynamic resources", Reference: "kubernetes/enhancements/issues/5004",
@@ -41,8 +48,8 @@ func CheckListed(page string) error {
 	return nil
 }
 
-// note counts a difference, and finds the listed one that it is.
-func (n *Counts) note(d *Difference) {
+// Note counts a difference, and finds the listed one that it is.
+func (n *Counts) Note(d *Difference) {
 	n.Different++
 	for _, l := range AllListed() {
 		if l.is(d) {

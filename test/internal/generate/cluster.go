@@ -45,13 +45,55 @@ func (c *cluster) begin() scenario.Objects {
 	}
 	c.storage.begin(g, c.names(), &o)
 	for range g.upTo(2 * nodes) {
-		c.pods = append(c.pods, g.placedPod(pick(g, c.names()...)))
+		c.place()
 	}
 	o.Nodes, o.Pods = c.nodes, c.pods
 	if g.has(Spread) {
 		g.owners(&o)
 	}
 	return o
+}
+
+// place draws a pod on a node, and notes it. No two pods of a node have the same
+// host port: that is what schedulers are for, and kube-scheduler's sums do not
+// allow for it.
+func (c *cluster) place() *v1.Pod {
+	p := c.g.placedPod(pick(c.g, c.names()...))
+	used := make(map[v1.ContainerPort]bool)
+	for _, other := range c.pods {
+		if other.Spec.NodeName == p.Spec.NodeName {
+			eachPort(other, func(port *v1.ContainerPort) { used[key(port)] = true })
+		}
+	}
+	eachPort(p, func(port *v1.ContainerPort) {
+		if used[key(port)] {
+			port.HostPort = 0
+		}
+	})
+	c.pods = append(c.pods, p)
+	return p
+}
+
+func eachPort(p *v1.Pod, call func(port *v1.ContainerPort)) {
+	for _, list := range [][]v1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i := range list {
+			for j := range list[i].Ports {
+				call(&list[i].Ports[j])
+			}
+		}
+	}
+}
+
+// key is the part of a port that two pods cannot share.
+func key(p *v1.ContainerPort) v1.ContainerPort {
+	protocol, ip := p.Protocol, p.HostIP
+	if protocol == "" {
+		protocol = v1.ProtocolTCP
+	}
+	if ip == "" {
+		ip = "0.0.0.0"
+	}
+	return v1.ContainerPort{HostPort: p.HostPort, Protocol: protocol, HostIP: ip}
 }
 
 // change draws what is different in the next step.
@@ -70,9 +112,7 @@ func (c *cluster) change(step *scenario.Step) {
 			step.Set.Nodes = append(slices.DeleteFunc(step.Set.Nodes, func(o *v1.Node) bool { return o.Name == n.Name }), n)
 			c.nodes = slices.Concat(c.nodes[:i:i], []*v1.Node{n}, c.nodes[i+1:])
 		case 2, 3:
-			p := g.placedPod(pick(g, c.names()...))
-			c.pods = append(c.pods, p)
-			step.Set.Pods = append(step.Set.Pods, p)
+			step.Set.Pods = append(step.Set.Pods, c.place())
 		case 4:
 			if len(c.pods) > 0 {
 				i := g.IntN(len(c.pods))

@@ -10,7 +10,10 @@ import (
 
 // config draws a configuration with args of the plugin; nil for none.
 func (g *Generator) config() json.RawMessage {
-	args := g.args()
+	if g.plugin == "" {
+		return g.profile()
+	}
+	args := g.Args()
 	if args == nil {
 		return nil
 	}
@@ -27,8 +30,8 @@ func (g *Generator) config() json.RawMessage {
 	return data
 }
 
-// args draws args as a file has them; nil for none.
-func (g *Generator) args() map[string]any {
+// Args draws args of the plugin as a file has them; nil for none.
+func (g *Generator) Args() map[string]any {
 	if g.chance(0.3) {
 		return nil
 	}

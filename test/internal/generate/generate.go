@@ -149,7 +149,11 @@ func (g *Generator) Scenario() *scenario.Scenario {
 			c.change(&step)
 		}
 		for range 2 + g.upTo(4) {
-			step.Ask = append(step.Ask, c.query())
+			if g.plugin == "" {
+				step.Ask = append(step.Ask, c.decision())
+			} else {
+				step.Ask = append(step.Ask, c.query())
+			}
 		}
 		s.Steps = append(s.Steps, step)
 	}

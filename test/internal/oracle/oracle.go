@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/berth-scheduler/berth/test/internal/compare"
 	"github.com/berth-scheduler/berth/test/internal/generate"
 	"github.com/berth-scheduler/berth/test/internal/native"
@@ -36,7 +38,8 @@ type Config struct {
 	// Found is the folder into which a case that differs is written, made small;
 	// empty for none.
 	Found string
-	// Kept is scenario files that are run first.
+	// Kept is files of cases that are run first, each in a folder by the name of its
+	// subject.
 	Kept []string
 }
 
@@ -46,10 +49,11 @@ type Subject struct {
 	Name string
 	// Case runs the n-th case and counts what it compared.
 	Case func(n int, counts *compare.Counts) ([]compare.Difference, error)
-	// Scenario (optional) draws the n-th case, and Run runs one, so that what differs
-	// can be made small and kept.
-	Scenario func(n int) *scenario.Scenario
-	Run      func(s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error)
+	// Tree is the n-th case as maps, lists and scalars, of which Keep stays as it is
+	// when it is made small, and Replay runs one.
+	Tree   func(n int) (map[string]any, error)
+	Keep   []string
+	Replay func(file []byte, counts *compare.Counts) ([]compare.Difference, error)
 }
 
 // Result is what came of a subject.
@@ -72,18 +76,32 @@ func Plugins() []string {
 
 // OfPlugin returns the subject of a plugin.
 func OfPlugin(seed uint64, name string, o compare.Options) Subject {
-	draw := func(n int) *scenario.Scenario { return generate.New(seed, name, n).Scenario() }
-	run := func(s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
-		full := o
-		full.Full = true
-		return compare.Scenario(s, full, counts)
-	}
+	full := o
+	full.Full = true
+	return ofScenarios(seed, name, name, nil, func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
+		if n%8 == 0 || n < 0 {
+			return compare.Scenario(s, full, counts)
+		}
+		return compare.Scenario(s, o, counts)
+	})
+}
+
+// ofScenarios is a subject whose cases are scenarios; run gets a negative number
+// for one from a file.
+func ofScenarios(seed uint64, name, plugin string, keep []string,
+	run func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error),
+) Subject {
+	draw := func(n int) *scenario.Scenario { return generate.New(seed, plugin, n).Scenario() }
 	return Subject{
-		Name: name, Scenario: draw, Run: run,
-		Case: func(n int, counts *compare.Counts) ([]compare.Difference, error) {
-			with := o
-			with.Full = n%8 == 0
-			return compare.Scenario(draw(n), with, counts)
+		Name: name, Keep: keep,
+		Case: func(n int, counts *compare.Counts) ([]compare.Difference, error) { return run(n, draw(n), counts) },
+		Tree: func(n int) (map[string]any, error) { return draw(n).Tree() },
+		Replay: func(file []byte, counts *compare.Counts) ([]compare.Difference, error) {
+			s, err := scenario.Parse(file)
+			if err != nil {
+				return nil, err
+			}
+			return run(-1, s, counts)
 		},
 	}
 }
@@ -182,20 +200,20 @@ func count(all []compare.Difference, is func(compare.Difference) bool) int {
 	return n
 }
 
-// kept runs the scenario files that were kept.
+// kept runs the files that were kept, which lie in folders by subject.
 func (r *runner) kept(byName map[string]int) {
 	for _, path := range r.config.Kept {
-		s, err := scenario.Load(path)
-		if err != nil {
-			r.results[0].Errors = append(r.results[0].Errors, err)
-			continue
-		}
-		i, ok := byName[s.Plugin]
-		if !ok || r.subjects[i].Run == nil {
-			continue
+		name := filepath.Base(filepath.Dir(path))
+		i, ok := byName[name]
+		if !ok {
+			continue // not among those that are run
 		}
 		var counts compare.Counts
-		differences, err := r.subjects[i].Run(s, &counts)
+		var differences []compare.Difference
+		data, err := os.ReadFile(path)
+		if err == nil {
+			differences, err = r.subjects[i].Replay(data, &counts)
+		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", path, err)
 		}
@@ -203,48 +221,63 @@ func (r *runner) kept(byName map[string]int) {
 	}
 }
 
-// shrinkTries is how often a case is run to make it small.
-const shrinkTries = 3000
+// shrinkTries is how often a case is run to make it small, and mostFiles how many
+// are for a subject.
+const (
+	shrinkTries = 3000
+	mostFiles   = 3
+)
 
 // keep makes the cases that differ small and writes them into files.
 func (r *runner) keep(result *Result, s Subject) {
-	if r.config.Found == "" || s.Scenario == nil {
-		return
-	}
 	for i := range result.Differences {
 		d := &result.Differences[i]
-		if d.Case < 0 || i >= 3 {
+		if r.config.Found == "" || d.Case < 0 || i >= mostFiles {
 			continue
 		}
-		small := Shrink(s, s.Scenario(d.Case), d.What, shrinkTries)
-		name := fmt.Sprintf("%s-%d-%d-%d.yaml", s.Name, r.config.Seed, d.Case, i)
-		path := filepath.Join(r.config.Found, name)
-		if err := os.MkdirAll(r.config.Found, 0o755); err != nil {
+		data, err := Small(s, d.Case, d.What, shrinkTries)
+		folder := filepath.Join(r.config.Found, s.Name)
+		path := filepath.Join(folder, fmt.Sprintf("seed%d-case%d-%d.yaml", r.config.Seed, d.Case, i))
+		if err == nil {
+			err = os.MkdirAll(folder, 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(path, data, 0o644)
+		}
+		if err != nil {
 			result.Errors = append(result.Errors, err)
 			return
-		}
-		if err := small.Save(path); err != nil {
-			result.Errors = append(result.Errors, err)
-			continue
 		}
 		result.Files = append(result.Files, path)
 	}
 }
 
-// Shrink makes a case small that differs in what, and notes how it differs.
-func Shrink(s Subject, c *scenario.Scenario, what string, tries int) *scenario.Scenario {
-	find := func(c *scenario.Scenario) []compare.Difference {
-		var counts compare.Counts
-		differences, err := s.Run(c, &counts)
+// Small makes a case that differs in what small, notes how it differs, and
+// returns it as a file.
+func Small(s Subject, n int, what string, tries int) ([]byte, error) {
+	tree, err := s.Tree(n)
+	if err != nil {
+		return nil, err
+	}
+	find := func(tree map[string]any) []string {
+		data, err := yaml.Marshal(tree)
 		if err != nil {
 			return nil
 		}
-		return slices.DeleteFunc(differences, func(d compare.Difference) bool { return d.What != what || d.Listed != nil })
+		var counts compare.Counts
+		differences, err := s.Replay(data, &counts)
+		if err != nil {
+			return nil
+		}
+		var out []string
+		for _, d := range differences {
+			if d.What == what && d.Listed == nil {
+				out = append(out, d.String())
+			}
+		}
+		return out
 	}
-	small := shrink.Scenario(c, func(c *scenario.Scenario) bool { return len(find(c)) > 0 }, tries)
-	small.Found = nil
-	for _, d := range find(small) {
-		small.Found = append(small.Found, d.String())
-	}
-	return small
+	shrink.Tree(tree, append(s.Keep, "plugin", "subject"), func(tree map[string]any) bool { return len(find(tree)) > 0 }, tries)
+	tree["found"] = find(tree)
+	return yaml.Marshal(tree)
 }

@@ -59,7 +59,7 @@ func other(n *compare.Counts) string {
 		what string
 	}{
 		{n.Gates, "gates"}, {n.Orders, "orders"}, {n.Rejected, "rejected at PreFilter"}, {n.NodeSets, "node sets"}, {n.Placements, "placements"},
-		{n.NodeInfos, "NodeInfos"}, {n.Decisions, "decisions"}, {n.Placed, "placed"}, {n.Preemptions, "preemptions"}, {n.Steps, "steps"},
+		{n.NodeInfos, "NodeInfos"}, {n.Decisions, "decisions"}, {n.Placed, "placed"}, {n.Preemptions, "preemptions"}, {n.Steps, "steps"}, {n.Refused, "refused by both"},
 	} {
 		if c.n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", c.n, c.what))

@@ -6,8 +6,6 @@ package scenario
 
 import (
 	"encoding/json"
-	"fmt"
-	"os"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -75,35 +73,10 @@ type Event struct {
 	New      Objects `json:"new,omitempty"`
 }
 
-// Load reads a scenario file.
-func Load(path string) (*Scenario, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read scenario: %w", err)
-	}
+// Parse reads a scenario file.
+func Parse(data []byte) (*Scenario, error) {
 	s := &Scenario{}
-	if err := yaml.UnmarshalStrict(data, s); err != nil {
-		return nil, fmt.Errorf("scenario %s: %w", path, err)
-	}
-	return s, nil
-}
-
-// Save writes a scenario file.
-func (s *Scenario) Save(path string) error {
-	data, err := s.YAML()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, data, 0o644)
-}
-
-// YAML returns the scenario as a file has it.
-func (s *Scenario) YAML() ([]byte, error) {
-	tree, err := s.Tree()
-	if err != nil {
-		return nil, err
-	}
-	return yaml.Marshal(tree)
+	return s, yaml.UnmarshalStrict(data, s)
 }
 
 // Tree returns the scenario as maps, lists and scalars, without the fields that

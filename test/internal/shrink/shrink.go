@@ -1,36 +1,34 @@
-// Package shrink makes a scenario smaller while it still shows what it was found
-// for, by leaving out steps, objects and fields, whatever they mean.
+// Package shrink makes a case smaller while it still shows what it was found for,
+// by leaving out steps, objects and fields, whatever they mean.
 package shrink
 
 import (
 	"maps"
 	"slices"
-
-	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
 
-// Scenario returns a smaller scenario for which shows holds, as it does for s.
-// It tries at most so many.
-func Scenario(s *scenario.Scenario, shows func(*scenario.Scenario) bool, tries int) *scenario.Scenario {
-	root, err := s.Tree()
-	if err != nil {
-		return s
-	}
-	w := &work{root: root, shows: shows, left: tries, best: s}
+// Tree leaves parts out of a tree of maps, lists and scalars while shows holds
+// for what is left, as it does for all of it. keep names fields of the root that
+// stay as they are. It tries at most so many.
+func Tree(root map[string]any, keep []string, shows func(root map[string]any) bool, tries int) {
+	w := &work{root: root, shows: shows, left: tries}
 	for {
 		before := w.kept
-		w.visit(root, func(any) {})
+		for _, key := range slices.Sorted(maps.Keys(root)) {
+			if !slices.Contains(keep, key) {
+				w.part(root, key)
+			}
+		}
 		if w.kept == before || w.left <= 0 {
-			return w.best
+			return
 		}
 	}
 }
 
 type work struct {
 	root       map[string]any
-	shows      func(*scenario.Scenario) bool
+	shows      func(map[string]any) bool
 	left, kept int
-	best       *scenario.Scenario
 }
 
 // try reports whether the tree as it is still shows the difference.
@@ -39,12 +37,10 @@ func (w *work) try() bool {
 		return false
 	}
 	w.left--
-	s, err := scenario.FromTree(w.root)
-	if err != nil || !w.shows(s) {
+	if !w.shows(w.root) {
 		return false
 	}
 	w.kept++
-	w.best = s
 	return true
 }
 
@@ -54,17 +50,25 @@ func (w *work) visit(value any, put func(any)) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			child := v[key]
-			delete(v, key)
-			if w.try() {
-				continue
-			}
-			v[key] = child
-			w.visit(child, func(now any) { v[key] = now })
+			w.part(v, key)
 		}
 	case []any:
 		w.list(v, put)
 	}
+}
+
+// part leaves out a field, or parts of it.
+func (w *work) part(of map[string]any, key string) {
+	child, ok := of[key]
+	if !ok {
+		return
+	}
+	delete(of, key)
+	if w.try() {
+		return
+	}
+	of[key] = child
+	w.visit(child, func(now any) { of[key] = now })
 }
 
 // list leaves out halves, quarters … single elements.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/berth-scheduler/berth/test/internal/generate"
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 	"github.com/berth-scheduler/berth/test/internal/shrink"
@@ -28,15 +30,25 @@ func TestShrink(t *testing.T) {
 		if !shows(s) {
 			continue
 		}
-		got, err := shrink.Scenario(s, shows, 5000).YAML()
+		inTree := func(tree map[string]any) bool {
+			s, err := scenario.FromTree(tree)
+			return err == nil && shows(s)
+		}
+		tree, err := s.Tree()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lines := strings.Count(string(got), "\n"); lines > 12 || !strings.Contains(string(got), "n2") {
+		shrink.Tree(tree, []string{"plugin"}, inTree, 5000)
+		got, err := yaml.Marshal(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(got), "\n"); lines > 12 || !strings.Contains(string(got), "n2") || !strings.Contains(string(got), "plugin: TaintToleration") {
 			t.Errorf("case %d: %d lines are left:\n%s", n, lines, got)
 		}
+		tree, _ = s.Tree()
 		tried = 0
-		if shrink.Scenario(s, shows, 10); tried > 10 {
+		if shrink.Tree(tree, nil, inTree, 10); tried > 10 {
 			t.Errorf("%d tries, 10 were allowed", tried)
 		}
 	}

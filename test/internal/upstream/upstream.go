@@ -40,6 +40,20 @@ func Names() map[string]bool {
 	return names
 }
 
+// Defaults returns the names of the plugins of kube-scheduler's default profile,
+// in its order.
+func Defaults() []string {
+	var names []string
+	c, err := Load(nil)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: kube-scheduler refuses its own defaults: %v", err))
+	}
+	for _, p := range c.Profiles[0].Plugins.MultiPoint.Enabled {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 // Load reads a configuration as kube-scheduler does: decoded strictly, with
 // defaults, and validated. Empty data is no file.
 func Load(data []byte) (*config.KubeSchedulerConfiguration, error) {
