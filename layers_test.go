@@ -119,6 +119,8 @@ func design() rules {
 				why: "flags, files and environment meet in one place"},
 			{path: "github.com/google/jsonschema-go", by: "runtime/module",
 				why: "schemas of strangers are guarded in one place before they are compiled"},
+			{path: "github.com/fsnotify/fsnotify", by: "runtime/module",
+				why: "folders are watched in one place"},
 			{path: "oras.land/oras-go", by: "runtime/module",
 				why: "registries are spoken to in one place"},
 			{path: module + "/runtime/config", by: "runtime/assembly cmd",

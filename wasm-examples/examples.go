@@ -13,6 +13,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/wasm-examples/devices"
+	"github.com/berth-scheduler/berth/wasm-examples/gang"
+	"github.com/berth-scheduler/berth/wasm-examples/internal/everypoint"
 	"github.com/berth-scheduler/berth/wasm-examples/internal/reference"
 	"github.com/berth-scheduler/berth/wasm-examples/noisyneighbour"
 	"github.com/berth-scheduler/berth/wasm-examples/tenantpool"
@@ -32,6 +35,9 @@ type Example struct {
 	// Scenarios is a pattern of its scenario files, relative to this folder; empty
 	// for none. Package berthtest runs them.
 	Scenarios string
+	// Placing tells that scenarios have more than node, pod and try: they need a host
+	// with the points before pre_filter and after normalize.
+	Placing bool
 }
 
 const folder = "github.com/berth-scheduler/berth/wasm-examples/"
@@ -51,6 +57,22 @@ func All() []Example {
 			Name: "noisy-neighbour", Package: folder + "noisyneighbour/guest", Manifest: noisyneighbour.Manifest,
 			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt",
 		},
+		{
+			Name: "devices", Package: folder + "devices/guest", Manifest: devices.Manifest,
+			New: func() berth.Plugin { return devices.New() }, Scenarios: "devices/testdata/*.txt", Placing: true,
+		},
+		{
+			Name: "gang", Package: folder + "gang/guest", Manifest: gang.Manifest,
+			New: func() berth.Plugin { return gang.New() }, Scenarios: "gang/testdata/*.txt", Placing: true,
+		},
+	}
+}
+
+// EveryPoint returns the plugin that does at every point what annotations say.
+func EveryPoint() Example {
+	return Example{
+		Name: "everypoint", Package: folder + "internal/everypoint/guest", Manifest: everypoint.Manifest,
+		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true,
 	}
 }
 

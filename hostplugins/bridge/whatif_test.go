@@ -39,6 +39,7 @@ type oneTrial struct {
 }
 
 func (t *oneTrial) Row() uint32 { return t.row }
+func (t *oneTrial) Close()      { t.c.Snapshot.Release(t.row) }
 
 func (t *oneTrial) Remove(p *state.Pod) *plugin.Status {
 	if !t.c.Snapshot.RemovePod(t.row, p.UID) {

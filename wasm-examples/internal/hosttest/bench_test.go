@@ -226,7 +226,7 @@ func (g *guest) bench(b *testing.B, w reference.Workload) {
 	for _, placed := range []bool{false, true} {
 		b.Run(map[bool]string{false: "placed=0", true: "placed=1"}[placed], func(b *testing.B) {
 			p.run(0, nil)
-			calls, i := p.plugin.Calls(), 0
+			calls, fuel, i := p.plugin.Calls(), p.plugin.Fuel(), 0
 			b.ReportAllocs()
 			for b.Loop() {
 				if placed {
@@ -237,6 +237,7 @@ func (g *guest) bench(b *testing.B, w reference.Workload) {
 			}
 			b.ReportMetric(float64(p.plugin.Calls()-calls)/float64(i), "guest-calls/pod")
 			b.ReportMetric(g.written(b, w, placed), "B-written/pod")
+			b.ReportMetric(float64(p.plugin.Fuel()-fuel)/float64(i), "fuel/pod")
 		})
 	}
 	if n := p.plugin.Faults(); n != 0 {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 
@@ -116,9 +117,14 @@ func manifest(t testing.TB, e *wasmexamples.Example) *wire.Manifest {
 // newPlugin makes a plugin; whoever asks closes it.
 func newPlugin(t testing.TB, e *wasmexamples.Example, f wasm.Factory, c wasm.Config) (*wasm.Plugin, error) {
 	t.Helper()
-	c.Name = e.Name
-	return wasm.New(context.Background(), c, wasm.Deps{Factory: f, Manifest: manifest(t, e)})
+	c.Name, c.CrashOnBug = e.Name, true
+	return wasm.New(context.Background(), c, wasm.Deps{Factory: f, Manifest: manifest(t, e), Binder: noBinder{}})
 }
+
+// noBinder is for plugins that are not asked to bind.
+type noBinder struct{}
+
+func (noBinder) Bind(context.Context, objects.Binding) error { panic("a plugin is asked to bind") }
 
 // example returns the example of a name.
 func example(t testing.TB, name string) *wasmexamples.Example {
