@@ -238,9 +238,21 @@ func (s *search) recordLeftOut(subset []uint32, narrowedBy []string) {
 	if len(rows) > 0 {
 		s.attempt.Rejections = append(s.attempt.Rejections, report.Rejection{
 			Plugin: slices.Min(narrowedBy), Code: abi.UnschedulableAndUnresolvable,
-			Reasons: []string{pipeline.LeftOut(narrowedBy)}, Rows: rows,
+			Reasons: []string{pipeline.LeftOut(s.named(narrowedBy))}, Rows: rows,
 		})
 	}
+}
+
+// named is the plugins that the text about nodes names which PreFilter left out.
+// As in kube-scheduler the one that rejected the nominated node is among them,
+// since that was looked at before.
+func (s *search) named(narrowedBy []string) []string {
+	row, known := s.in.Snapshot.Row(s.input.Pod.NominatedNode())
+	if !known || s.run.Outcome.Number(row) == 0 {
+		return narrowedBy
+	}
+	by, _ := s.run.Outcome.Group(row)
+	return sortedSet(append(slices.Clone(narrowedBy), s.in.Pipeline.Plugins()[by].Name))
 }
 
 func sortedSet(names []string) []string {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
 	"github.com/berth-scheduler/berth/test/internal/compare"
@@ -41,6 +41,7 @@ func run(ctx context.Context, args []string) error {
 	least := flags.Int("least", 0, "answers about (pod, node) pairs that each plugin must be compared in")
 	found := flags.String("found", "found", "folder for cases that differ, made small")
 	kept := flags.String("kept", "testdata", "folder of files of cases that are run first")
+	reasons := flags.Bool("reasons", false, "report how often each reason was met")
 	page := flags.String("differences", "../docs/differences.md", "page that lists differences")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -64,13 +65,12 @@ func run(ctx context.Context, args []string) error {
 		names := strings.Split(*only, ",")
 		subjects = slices.DeleteFunc(subjects, func(s oracle.Subject) bool { return !slices.Contains(names, s.Name) })
 	}
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard) // kube-scheduler's failures are results here
+	klog.SetLogger(logr.Discard()) // kube-scheduler's failures are results here
 	began := time.Now()
 	results := oracle.Run(ctx, oracle.Config{
 		Seed: *seed, Count: *count, Budget: *budget, Workers: runtime.GOMAXPROCS(0), Found: *found, Kept: files,
 	}, subjects)
-	if err := oracle.Report(os.Stdout, results); err != nil {
+	if err := oracle.Report(os.Stdout, results, *reasons); err != nil {
 		return err
 	}
 	fmt.Printf("seed %d, %d kept cases, %v\n", *seed, len(files), time.Since(began).Round(time.Second))

@@ -23,6 +23,9 @@ type Counts struct {
 	// Decisions is whole decisions, of which Placed found a node; Preemptions are
 	// those of the others for which PostFilter was compared.
 	Decisions, Placed, Preemptions int
+	// Candidates are nodes for which victims were compared, Victims these, and
+	// Violating the candidates that violate budgets.
+	Candidates, Victims, Violating int
 	// Steps are those of other comparisons: operations of the queue, configurations.
 	Steps int
 	// Refused is configurations that both refused.
@@ -43,6 +46,15 @@ func (n *Counts) See(code abi.Code, reasons []string) {
 	}
 	for _, reason := range reasons {
 		n.reasons[reason]++
+	}
+}
+
+// Candidate notes a candidate of preemption.
+func (n *Counts) Candidate(victims int, violations int64) {
+	n.Candidates++
+	n.Victims += victims
+	if violations > 0 {
+		n.Violating++
 	}
 }
 
@@ -79,7 +91,8 @@ func (n *Counts) Add(o *Counts) {
 		{&n.NodeSets, o.NodeSets}, {&n.PreScores, o.PreScores}, {&n.Skips, o.Skips}, {&n.Verdicts, o.Verdicts}, {&n.WhatIfs, o.WhatIfs},
 		{&n.Scores, o.Scores}, {&n.Normalized, o.Normalized}, {&n.Placements, o.Placements}, {&n.HintsQueue, o.HintsQueue},
 		{&n.HintsSkip, o.HintsSkip}, {&n.NodeInfos, o.NodeInfos}, {&n.Decisions, o.Decisions}, {&n.Placed, o.Placed},
-		{&n.Preemptions, o.Preemptions}, {&n.Steps, o.Steps}, {&n.Refused, o.Refused}, {&n.Different, o.Different}, {&n.Listed, o.Listed},
+		{&n.Preemptions, o.Preemptions}, {&n.Candidates, o.Candidates}, {&n.Victims, o.Victims},
+		{&n.Violating, o.Violating}, {&n.Steps, o.Steps}, {&n.Refused, o.Refused}, {&n.Different, o.Different}, {&n.Listed, o.Listed},
 	} {
 		*f.to += f.from
 	}

@@ -10,8 +10,10 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/test/internal/compare"
@@ -19,8 +21,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
 
-// Name is the name of this comparison among the others.
-const Name = "Decisions"
+// name is what differences are filed under.
+const name = "Decisions"
 
 // Decision is what came of one pod.
 type Decision struct {
@@ -39,6 +41,8 @@ type Decision struct {
 	// weighted scores by plugin; empty if there was one node only.
 	Totals map[string]int64
 	Scores map[string]map[string]int64
+
+	preemption *preemption // of ours that fits nowhere
 }
 
 // Verdict is why a node does not fit.
@@ -108,6 +112,7 @@ type run struct {
 	ours        *ours
 	theirs      *theirs
 	counts      *compare.Counts
+	placed      int
 	step        int
 	pod         *v1.Pod
 	differences []compare.Difference
@@ -127,7 +132,7 @@ func (r *run) differ(what, ours, theirs string) bool {
 	if r.pod != nil {
 		where += ", pod " + r.pod.Namespace + "/" + r.pod.Name
 	}
-	d := compare.Difference{Plugin: Name, What: what, Where: where, Ours: ours, Theirs: theirs, Pod: r.pod, Step: r.step}
+	d := compare.Difference{Plugin: name, What: what, Where: where, Ours: ours, Theirs: theirs, Pod: r.pod, Step: r.step}
 	r.counts.Note(&d)
 	r.differences = append(r.differences, d)
 	return d.Listed != nil
@@ -149,6 +154,10 @@ func (r *run) decide(q *scenario.Query) error {
 	}
 	placed := q.Pod.DeepCopy()
 	placed.Spec.NodeName = a.Node
+	// Two pods that have not started come in any order as victims.
+	r.placed++
+	at := metav1.NewTime(time.Date(2026, 1, 1, 5, 0, r.placed, 0, time.UTC))
+	placed.Status.StartTime = &at
 	return r.apply(&scenario.Step{Set: scenario.Objects{Pods: []*v1.Pod{placed}}})
 }
 
@@ -170,6 +179,9 @@ func (r *run) compare(a, b *Decision) {
 		r.same("message", a.Message, b.Message)
 		r.same("rejectors", fmt.Sprint(a.Rejectors), fmt.Sprint(b.Rejectors))
 		r.same("pending", fmt.Sprint(a.Pending), fmt.Sprint(b.Pending))
+		if a.preemption != nil && r.theirs.preemption != nil {
+			r.preemption(a.preemption, r.theirs.preemption)
+		}
 		return
 	}
 	if b.Any != nil {

@@ -25,6 +25,7 @@ type ours struct {
 	pipeline *pipeline.Pipeline
 	cycle    *cycle.Cycle
 	sequence uint64
+	watched  *watched // nil if the profile does not preempt
 }
 
 func newOurs(w *world.World, configuration []byte) (*ours, error) {
@@ -40,16 +41,18 @@ func newOurs(w *world.World, configuration []byte) (*ours, error) {
 	registry := hostplugins.All(native.Deps(w, native.Bindings{}))
 	made := make(map[string]plugin.Plugin)
 	points := make(map[abi.Point][]pipeline.Entry)
+	var watch *watched
 	for _, point := range abi.Points() {
-		if point == abi.PostFilter {
-			continue // preemption is compared by itself
-		}
 		for _, ref := range profile.Points[configName(point)] {
 			p, ok := made[ref.Name]
 			if !ok {
 				if p, err = registry.New(ref.Name, profile.Args[ref.Name].Typed); err != nil {
 					workers.Close()
 					return nil, err
+				}
+				if ref.Name == preempts {
+					watch = &watched{of: p.(plugin.PostFilter)}
+					p = watch
 				}
 				made[ref.Name] = p
 			}
@@ -65,7 +68,7 @@ func newOurs(w *world.World, configuration []byte) (*ours, error) {
 		workers.Close()
 		return nil, err
 	}
-	return &ours{world: w, workers: workers, pipeline: p, cycle: cycle.New(cycle.Config{Candidates: 1 << 16})}, nil
+	return &ours{world: w, workers: workers, pipeline: p, cycle: cycle.New(cycle.Config{Candidates: 1 << 16}), watched: watch}, nil
 }
 
 func (o *ours) close() { o.workers.Close() }
@@ -77,9 +80,13 @@ func configName(point abi.Point) string {
 
 func (o *ours) decide(q *scenario.Query) Decision {
 	o.sequence++
+	if o.watched != nil {
+		o.watched.candidates = nil
+	}
+	nominated := newNominations(q.Nominated)
 	d := o.cycle.Schedule(cycle.Input{
 		Context: context.Background(), Snapshot: o.world.Snapshot, Pod: &state.QueuedPod{Pod: state.NewPod(q.Pod)},
-		Pipeline: o.pipeline, Nominations: newNominations(q.Nominated), Seed: o.sequence, Sequence: o.sequence,
+		Pipeline: o.pipeline, Nominations: nominated, Seed: o.sequence, Sequence: o.sequence,
 	})
 	out := Decision{Rejectors: d.Rejectors, Pending: d.Pending, Verdicts: make(map[string]Verdict)}
 	if d.Node != nil {
@@ -89,6 +96,7 @@ func (o *ours) decide(q *scenario.Query) Decision {
 		return out
 	} else {
 		out.Message = d.Status.Message()
+		out.preemption = o.preemption(&d.Nomination, nominated)
 	}
 	a := d.Attempt.Clone(o.world.Snapshot.Name)
 	for i := range a.Rejections {
@@ -117,6 +125,20 @@ func (o *ours) decide(q *scenario.Query) Decision {
 		panic(fmt.Sprintf("BUG: %d candidates of %d feasible nodes", len(a.Candidates), a.Feasible))
 	}
 	return out
+}
+
+func (o *ours) preemption(n *plugin.PostFilterResult, nominated *nominations) *preemption {
+	p := &preemption{nomination: nomination(n.Override, n.NominatedNode), chosen: podKeys(n.Preemption.Victims)}
+	if o.watched != nil {
+		p.candidates = o.watched.candidates
+	}
+	for _, pod := range nominated.pods[n.NominatedNode] {
+		if slices.Contains(n.Preemption.Denominate, pod.UID) {
+			p.void = append(p.void, pod.Key())
+		}
+	}
+	slices.Sort(p.void)
+	return p
 }
 
 // nominations is pods with a promise, by node.

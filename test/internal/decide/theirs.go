@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	internal "k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -33,8 +34,11 @@ type theirs struct {
 	nodes     map[string]*v1.Node
 	pods      map[string]*v1.Pod
 
-	pod     *v1.Pod
-	outcome Decision
+	preemptionArgs runtime.Object // nil if the profile does not preempt
+
+	pod        *v1.Pod
+	outcome    Decision
+	preemption *theirPreemption
 }
 
 func newTheirs(ctx context.Context, w *world.World, configuration []byte) (*theirs, error) {
@@ -50,6 +54,9 @@ func newTheirs(ctx context.Context, w *world.World, configuration []byte) (*thei
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(t.scheduler.Profiles[c.Profiles[0].SchedulerName].ListPlugins().PostFilter.Enabled, func(p config.Plugin) bool { return p.Name == preempts }) {
+		t.preemptionArgs = upstream.Args(c, preempts)
+	}
 	schedule := t.scheduler.SchedulePod
 	t.scheduler.NextPod = func(klog.Logger) (*internal.QueuedPodInfo, error) {
 		info, err := internal.NewPodInfo(t.pod)
@@ -59,10 +66,14 @@ func newTheirs(ctx context.Context, w *world.World, configuration []byte) (*thei
 	}
 	t.scheduler.SchedulePod = func(ctx context.Context, f internal.Framework, cs framework.CycleState, pod *internal.QueuedPodInfo) (scheduler.ScheduleResult, error) {
 		result, err := schedule(ctx, f, cs, pod)
-		t.take(ctx, f, result, err)
-		return result, errDecided // before anything is bound, or preempted
+		t.take(ctx, f, cs, result, err)
+		if err == nil {
+			err = errDecided // before anything is bound
+		}
+		return result, err
 	}
-	t.scheduler.FailureHandler = func(context.Context, internal.Framework, *internal.QueuedPodInfo, *framework.Status, *framework.NominatingInfo, time.Time) {
+	t.scheduler.FailureHandler = func(_ context.Context, _ internal.Framework, _ *internal.QueuedPodInfo, s *framework.Status, n *framework.NominatingInfo, _ time.Time) {
+		t.failed(s, n)
 	}
 	return t, nil
 }
@@ -123,8 +134,11 @@ func (t *theirs) decide(q *scenario.Query) Decision {
 	for _, pod := range q.Nominated {
 		t.nominate(pod)
 	}
-	t.pod, t.outcome = q.Pod, Decision{Failed: errors.New("the engine did not try the pod")}
+	t.pod, t.outcome, t.preemption = q.Pod, Decision{Failed: errors.New("the engine did not try the pod")}, nil
+	store := t.world.Informers.Core().V1().Pods().Informer().GetIndexer()
+	_ = store.Add(q.Pod) // preemption looks there for its latest version
 	t.scheduler.ScheduleOne(t.ctx)
+	_ = store.Delete(q.Pod)
 	for _, pod := range q.Nominated {
 		t.scheduler.SchedulingQueue.Delete(pod)
 		_ = t.world.Informers.Core().V1().Pods().Informer().GetIndexer().Delete(pod)
@@ -141,7 +155,7 @@ func (t *theirs) nominate(pod *v1.Pod) {
 
 // take notes the outcome of the engine's search, and asks the framework for what
 // it does not tell: the verdicts on all nodes, and all scores.
-func (t *theirs) take(ctx context.Context, f internal.Framework, result scheduler.ScheduleResult, err error) {
+func (t *theirs) take(ctx context.Context, f internal.Framework, cs framework.CycleState, result scheduler.ScheduleResult, err error) {
 	d := Decision{Node: result.SuggestedHost, Verdicts: make(map[string]Verdict)}
 	defer func() { t.outcome = d }()
 	var fit *internal.FitError
@@ -158,6 +172,28 @@ func (t *theirs) take(ctx context.Context, f internal.Framework, result schedule
 	}
 	if err := t.explain(ctx, f, &d, fit); err != nil {
 		d.Failed = err
+	}
+	if fit == nil || t.preemptionArgs == nil {
+		return
+	}
+	if t.preemption, err = t.preempt(ctx, f, cs, fit); err != nil {
+		d.Failed = err
+	}
+}
+
+// failed notes what the engine makes of a pod that fits nowhere: PostFilter has
+// its part in the message.
+func (t *theirs) failed(s *framework.Status, n *framework.NominatingInfo) {
+	if t.outcome.Node != "" || t.outcome.Failed != nil {
+		return
+	}
+	t.outcome.Message = s.AsError().Error()
+	if t.preemption == nil {
+		t.preemption = &theirPreemption{}
+	}
+	t.preemption.nomination = keep
+	if n != nil {
+		t.preemption.nomination = nomination(n.NominatingMode == framework.ModeOverride, n.NominatedNodeName)
 	}
 }
 
@@ -183,6 +219,10 @@ func (t *theirs) explain(ctx context.Context, f internal.Framework, d *Decision,
 	if nominated != "" && d.Node == nominated {
 		d.Verdicts = nil // only that node was looked at
 		return nil
+	}
+	if n, err := f.SnapshotSharedLister().NodeInfos().Get(nominated); err == nil && !set.AllNodes() {
+		// Looked at first, it puts who rejects it among those that left nodes out.
+		by.Insert(f.RunFilterPluginsWithNominatedPods(ctx, cs, t.pod, n).Plugin())
 	}
 	var feasible []framework.NodeInfo
 	for _, n := range nodes {

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/test/internal/scenario"
@@ -44,8 +45,15 @@ func (c *cluster) begin() scenario.Objects {
 		c.nodes = append(c.nodes, g.node())
 	}
 	c.storage.begin(g, c.names(), &o)
-	for range g.upTo(2 * nodes) {
+	pods := g.upTo(2 * nodes)
+	if g.preempt {
+		pods = 3*nodes + g.upTo(5*nodes)
+	}
+	for range pods {
 		c.place()
+	}
+	if g.has(Priorities) {
+		c.budgets(&o)
 	}
 	o.Nodes, o.Pods = c.nodes, c.pods
 	if g.has(Spread) {
@@ -70,6 +78,7 @@ func (c *cluster) place() *v1.Pod {
 			port.HostPort = 0
 		}
 	})
+	c.started(p)
 	c.pods = append(c.pods, p)
 	return p
 }
@@ -139,6 +148,9 @@ func (c *cluster) change(step *scenario.Step) {
 				step.Set.Namespaces = []*v1.Namespace{g.namespace(g.IntN(numNamespaces))}
 			}
 		}
+	}
+	if g.has(Priorities) {
+		step.Set.PodDisruptionBudgets = []*policyv1.PodDisruptionBudget{c.budget()}
 	}
 	if g.has(Volumes) {
 		c.storage.change(g, c.names(), step)

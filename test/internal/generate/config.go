@@ -49,9 +49,13 @@ func (g *Generator) Args() map[string]any {
 	case "VolumeBinding":
 		return map[string]any{"bindTimeoutSeconds": 1 + g.upTo(600)}
 	case "DefaultPreemption":
-		return map[string]any{"minCandidateNodesPercentage": g.upTo(100), "minCandidateNodesAbsolute": 1 + g.upTo(100)}
+		return g.preemptionArgs()
 	}
 	return nil
+}
+
+func (g *Generator) preemptionArgs() map[string]any {
+	return map[string]any{"minCandidateNodesPercentage": pick(g, g.upTo(100), 100), "minCandidateNodesAbsolute": pick(g, 1, 1+g.upTo(9), 100)}
 }
 
 func (g *Generator) weights(least, most int) []any {

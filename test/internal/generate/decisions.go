@@ -17,6 +17,9 @@ func (c *cluster) decision() scenario.Query {
 	g := c.g
 	q := scenario.Query{Pod: g.pod(c.names()), Place: g.chance(0.7)}
 	q.Pod.Spec.SchedulingGates = nil
+	if g.preempt {
+		c.preemptor(q.Pod)
+	}
 	if g.chance(0.12) {
 		q.Pod.Status.NominatedNodeName = pick(g, append([]string{"nobody"}, c.names()...)...)
 	}
@@ -57,8 +60,15 @@ func (g *Generator) profile() json.RawMessage {
 		plugins["score"] = score
 	}
 	profile := map[string]any{"schedulerName": v1.DefaultSchedulerName, "plugins": plugins}
+	var args []any
 	if g.chance(0.3) {
-		profile["pluginConfig"] = []any{map[string]any{"name": "NodeResourcesFit", "args": g.fitArgs()}}
+		args = append(args, map[string]any{"name": "NodeResourcesFit", "args": g.fitArgs()})
+	}
+	if g.chance(0.3) {
+		args = append(args, map[string]any{"name": "DefaultPreemption", "args": g.preemptionArgs()})
+	}
+	if args != nil {
+		profile["pluginConfig"] = args
 	}
 	data, err := json.Marshal(map[string]any{
 		"apiVersion": configv1.SchemeGroupVersion.String(), "kind": "KubeSchedulerConfiguration",

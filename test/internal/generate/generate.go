@@ -40,6 +40,13 @@ const (
 	numAspects
 )
 
+// Whole decisions, of pods drawn from everything, and of pods that fit nowhere
+// unless others leave.
+const (
+	Decisions  = "Decisions"
+	Preemption = "Preemption"
+)
+
 // often and seldom are the chances of an aspect that a plugin looks at, and of
 // any other.
 const (
@@ -47,8 +54,8 @@ const (
 	seldom = 0.04
 )
 
-// aspects says what plugins look at.
-func aspects(plugin string) []Aspect {
+// aspects says what plugins, and Preemption, look at.
+func aspects(subject string) []Aspect {
 	return map[string][]Aspect{
 		"SchedulingGates":                 {Gates},
 		"PrioritySort":                    {Priorities},
@@ -69,34 +76,44 @@ func aspects(plugin string) []Aspect {
 		"VolumeBinding":                   {Volumes},
 		"NodeDeclaredFeatures":            {Features, Shapes},
 		"DefaultPreemption":               {Resources, Priorities},
-	}[plugin]
+		Preemption:                        {Resources, Priorities},
+	}[subject]
 }
 
 // Generator draws objects. Equal seeds draw equal scenarios.
 type Generator struct {
 	*rand.Rand
 	chances [numAspects]float64
-	plugin  string
+	plugin  string // empty for whole decisions
+	// preempt tells that pods are to fit nowhere.
+	preempt bool
 	pods    int // so far, for names
 	nodes   int
 }
 
-// New returns a generator of the n-th case of a plugin. An empty plugin draws
-// for whole decisions.
-func New(seed uint64, plugin string, n int) *Generator {
+// New returns a generator of the n-th case of a plugin, of Decisions or of
+// Preemption.
+func New(seed uint64, subject string, n int) *Generator {
 	h := seed
-	for _, c := range plugin {
+	for _, c := range subject {
 		h = (h ^ uint64(c)) * 0x100000001b3
 	}
-	g := &Generator{Rand: rand.New(rand.NewPCG(h, uint64(n))), plugin: plugin}
+	g := &Generator{Rand: rand.New(rand.NewPCG(h, uint64(n))), plugin: subject}
+	if subject == Decisions || subject == Preemption {
+		g.plugin, g.preempt = "", subject == Preemption
+	}
 	for a := range g.chances {
 		g.chances[a] = seldom
 	}
-	for _, a := range aspects(plugin) {
+	for _, a := range aspects(subject) {
 		g.chances[a] = often
 	}
-	if plugin == "" {
-		for range 2 + g.IntN(4) {
+	if g.plugin == "" {
+		most := 5
+		if g.preempt {
+			most = 2
+		}
+		for range most - g.IntN(3) {
 			g.chances[g.IntN(int(numAspects))] = 0.1 + 0.6*g.Float64()
 		}
 	}

@@ -80,6 +80,9 @@ func (g *Generator) allocatable() v1.ResourceList {
 	if !g.has(Resources) {
 		return list
 	}
+	if g.preempt {
+		return g.crowded()
+	}
 	list[v1.ResourceCPU] = *milli(int64(g.upTo(16)) * 250)
 	list[v1.ResourceMemory] = *bytes(int64(g.upTo(16)) * 256 << 20)
 	list[v1.ResourcePods] = *count(int64(g.upTo(8)))

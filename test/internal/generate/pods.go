@@ -29,7 +29,7 @@ func (g *Generator) pod(nodes []string) *v1.Pod {
 		}
 	}
 	if g.has(Priorities) {
-		n := pick(g, int32(-5), 0, 0, 10, 100)
+		n := pick(g, int32(-5), 0, 0, 1, 10, 100)
 		p.Spec.Priority = &n
 	}
 	if g.has(NodeNames) {
@@ -59,11 +59,8 @@ func (g *Generator) placedPod(node string) *v1.Pod {
 	p := g.pod([]string{node})
 	p.Spec.NodeName, p.Spec.SchedulingGates = node, nil
 	p.Status.Phase = v1.PodRunning
-	start := metav1.NewTime(time.Date(2026, 1, 1, 1, 0, g.IntN(5), 0, time.UTC))
-	p.Status.StartTime = &start
 	if g.chance(0.06) {
-		at, grace := metav1.NewTime(time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)), int64(30)
-		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &grace
+		g.ending(p)
 	}
 	if g.has(Shapes) && g.chance(0.3) {
 		g.resized(p)

@@ -2,10 +2,16 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -20,8 +26,20 @@ func Names() []string { return hostplugins.All(Deps(nil, Bindings{})).Names() }
 
 // Deps is what plugins get of a world: its stores, through the interfaces of
 // runtime/plugin/objects. A plugin that needs more finds it here.
-func Deps(_ *world.World, binder objects.Binder) hostplugins.Deps {
-	return hostplugins.Deps{Binder: binder}
+func Deps(w *world.World, binder objects.Binder) hostplugins.Deps {
+	return hostplugins.Deps{Binder: binder, Budgets: budgets{w}}
+}
+
+// budgets lists the PodDisruptionBudgets of a world.
+type budgets struct{ world *world.World }
+
+// List implements objects.PodDisruptionBudgets.
+func (b budgets) List() ([]*policyv1.PodDisruptionBudget, error) {
+	list, err := b.world.Informers.Policy().V1().PodDisruptionBudgets().Lister().List(labels.Everything())
+	slices.SortFunc(list, func(x, y *policyv1.PodDisruptionBudget) int {
+		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
+	})
+	return list, err
 }
 
 // Load reads a configuration as Berth does. Empty data is no file.

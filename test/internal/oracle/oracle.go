@@ -78,7 +78,7 @@ func Plugins() []string {
 func OfPlugin(seed uint64, name string, o compare.Options) Subject {
 	full := o
 	full.Full = true
-	return ofScenarios(seed, name, name, nil, func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
+	return ofScenarios(seed, name, nil, func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
 		if n%8 == 0 || n < 0 {
 			return compare.Scenario(s, full, counts)
 		}
@@ -88,10 +88,10 @@ func OfPlugin(seed uint64, name string, o compare.Options) Subject {
 
 // ofScenarios is a subject whose cases are scenarios; run gets a negative number
 // for one from a file.
-func ofScenarios(seed uint64, name, plugin string, keep []string,
+func ofScenarios(seed uint64, name string, keep []string,
 	run func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error),
 ) Subject {
-	draw := func(n int) *scenario.Scenario { return generate.New(seed, plugin, n).Scenario() }
+	draw := func(n int) *scenario.Scenario { return generate.New(seed, name, n).Scenario() }
 	return Subject{
 		Name: name, Keep: keep,
 		Case: func(n int, counts *compare.Counts) ([]compare.Difference, error) { return run(n, draw(n), counts) },

@@ -10,8 +10,9 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/compare"
 )
 
-// Report writes what was compared and what differed.
-func Report(w io.Writer, results []*Result) error {
+// Report writes what was compared and what differed; with reasons also how often
+// each reason of a verdict was met.
+func Report(w io.Writer, results []*Result, reasons bool) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tab, "subject\tcases\tverdicts\tfit\tU\tUAU\twhat-if\tskip\tscores\tvalues\thints Q/S\tother\tdiffer\tlisted")
 	for _, r := range results {
@@ -24,6 +25,12 @@ func Report(w io.Writer, results []*Result) error {
 		return err
 	}
 	for _, r := range results {
+		if texts, times := r.Counts.Reasons(); reasons && len(texts) > 0 {
+			_, _ = fmt.Fprintf(w, "\n%s:\n", r.Name)
+			for _, text := range texts {
+				_, _ = fmt.Fprintf(w, "%9d %s\n", times[text], text)
+			}
+		}
 		for _, d := range r.Differences {
 			_, _ = fmt.Fprintf(w, "\ncase %d: %s\n", d.Case, d)
 		}
@@ -59,7 +66,8 @@ func other(n *compare.Counts) string {
 		what string
 	}{
 		{n.Gates, "gates"}, {n.Orders, "orders"}, {n.Rejected, "rejected at PreFilter"}, {n.NodeSets, "node sets"}, {n.Placements, "placements"},
-		{n.NodeInfos, "NodeInfos"}, {n.Decisions, "decisions"}, {n.Placed, "placed"}, {n.Preemptions, "preemptions"}, {n.Steps, "steps"}, {n.Refused, "refused by both"},
+		{n.NodeInfos, "NodeInfos"}, {n.Decisions, "decisions"}, {n.Placed, "placed"}, {n.Preemptions, "preemptions"}, {n.Candidates, "candidates"}, {n.Victims, "victims"},
+		{n.Violating, "against budgets"}, {n.Steps, "steps"}, {n.Refused, "refused by both"},
 	} {
 		if c.n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", c.n, c.what))

@@ -4,6 +4,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/compare"
 	"github.com/berth-scheduler/berth/test/internal/configs"
 	"github.com/berth-scheduler/berth/test/internal/decide"
+	"github.com/berth-scheduler/berth/test/internal/generate"
 	"github.com/berth-scheduler/berth/test/internal/queues"
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
@@ -14,13 +15,13 @@ func Subjects(seed uint64) []Subject {
 	for _, name := range Plugins() {
 		out = append(out, OfPlugin(seed, name, compare.Options{}))
 	}
-	return append(out, decisions(seed), queue(seed), configuration(seed))
+	return append(out, decisions(seed, generate.Decisions), decisions(seed, generate.Preemption), queue(seed), configuration(seed))
 }
 
-// decisions is the subject of whole decisions. Their configuration stays when they
+// decisions is a subject of whole decisions. Their configuration stays when they
 // are made small: without it other plugins decide.
-func decisions(seed uint64) Subject {
-	return ofScenarios(seed, decide.Name, "", []string{"config"}, func(_ int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
+func decisions(seed uint64, name string) Subject {
+	return ofScenarios(seed, name, []string{"config"}, func(_ int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
 		return decide.Scenario(s, counts)
 	})
 }
