@@ -20,8 +20,7 @@ type frame struct {
 	// inside, if joined.
 	start, join path
 	joined      bool
-	// sets counts assignments of locals inside, of which each may be a move where
-	// control flow meets.
+	// sets is how many assignments of locals were before it.
 	sets int
 	// nested: a loop that is written as checks.go says; costs are the places of its
 	// cost in the code.
@@ -68,7 +67,10 @@ type body struct {
 	height, highest int
 	dead            bool
 
-	loops, checks, calls, merges, targets int
+	// What was found: loops, checks, calls, the labels of br_table; places where
+	// control flow splits or meets; assignments of locals; and locals that may have to
+	// be moved where control flow meets.
+	loops, checks, calls, targets, blocks, sets, moves int
 }
 
 // shape is what has to be known of a function before its first byte is written. It
@@ -101,7 +103,7 @@ func (b *body) rewrite(in reader, function wire.FuncType, out code) code {
 // try rewrites the function, and returns false if it turned out to be of another
 // shape, which is then that of the next try.
 func (b *body) try() bool {
-	b.loops, b.checks, b.calls, b.merges, b.targets = 0, 0, 0, 0, 0
+	b.loops, b.checks, b.calls, b.targets, b.blocks, b.sets, b.moves = 0, 0, 0, 0, 0, 0, 0
 	b.frames, b.level, b.height, b.highest, b.dead = b.frames[:0], 0, 0, 0, false
 	b.readLocals()
 	b.copied = b.start
@@ -194,7 +196,7 @@ func (b *body) give(at, n int) {
 
 // push opens a frame, whose label has been written.
 func (b *body) push(f frame) {
-	f.live, f.base, f.start = !b.dead, b.height-f.params, b.path
+	f.live, f.base, f.start, f.sets = !b.dead, b.height-f.params, b.path, b.sets
 	if b.dead {
 		f.base = b.height
 	}
@@ -236,7 +238,25 @@ func (b *body) branch(at int, f *frame) {
 	if f.op == opLoop {
 		b.settle(at)
 	}
+	b.meet(at, f)
 	f.joins(b.path.plus(n / movesPerWeight))
+}
+
+// meet counts a path that meets others at the label of f: locals that were assigned
+// inside of the frame may have to be moved. It returns how many.
+func (b *body) meet(at int, f *frame) int {
+	moves := min(b.sets-f.sets, b.locals)
+	b.moves += moves
+	b.in.limit(at, b.moves, b.r.config.Limits.Moves, "locals assigned between the blocks of the function")
+	return moves
+}
+
+// splits counts n places where control flow splits or meets.
+func (b *body) splits(at, n int) {
+	limits := &b.r.config.Limits
+	b.blocks += n
+	b.in.limit(at, b.blocks, limits.Blocks, "blocks and branches in the function")
+	b.in.limit(at, b.blocks*b.locals, limits.Merges, "locals times blocks and branches in the function")
 }
 
 // end closes the innermost frame, whose end was read but not written.
@@ -250,7 +270,7 @@ func (b *body) end(at int) bool {
 			f.joins(b.path)
 		}
 	}
-	moves := min(f.sets, b.locals, mergeLimit) / movesPerWeight
+	moves := min(b.meet(at, &f), mergeLimit) / movesPerWeight
 	switch f.op {
 	case opLoop:
 		b.closeLoop(&f, moves)
@@ -278,9 +298,6 @@ func (b *body) end(at int) bool {
 		b.give(at, f.results)
 	} else {
 		b.height = f.base + f.params // as it was before; nothing looks at it
-	}
-	if len(b.frames) > 0 {
-		b.top().sets += f.sets
 	}
 	return true
 }

@@ -48,6 +48,7 @@ func (b *body) settle(at int) {
 //
 // It does not touch operands, so it can stand before any instruction.
 func (b *body) check(cost int) (costs [3]int) {
+	b.splits(b.in.pos, 1)
 	b.checks++
 	b.calls++
 	costs[0] = b.tooLittle(cost)
@@ -199,8 +200,7 @@ func (b *body) block(at int, op byte) {
 	}
 	limits := &b.r.config.Limits
 	b.in.limit(at, len(b.frames), limits.Nesting, "blocks in one another")
-	b.merges++
-	b.in.limit(at, b.merges*b.locals, limits.Merges, "locals times blocks in the function")
+	b.splits(at, 1)
 	start := b.in.pos
 	t := b.blockType()
 	b.pop(at, len(t.Params))
@@ -291,6 +291,7 @@ func (b *body) loop(at int, f *frame, blockType []byte) {
 	open(opLoop, blockType...)
 	b.level += nestedLabels
 	f.nested = true
+	b.splits(at, nestedLabels+1)
 	b.checks++
 	f.costs[0] = b.tooLittle(1)
 	b.out.indexed(opBrIf, 1)

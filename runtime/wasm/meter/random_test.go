@@ -25,7 +25,10 @@ func FuzzPrograms(f *testing.F) {
 }
 
 func checkProgram(rt *rapid.T) meter.Status {
-	p := generate(rt)
+	return checkProgram2(rt, generate(rt))
+}
+
+func checkProgram2(rt *rapid.T, p program) meter.Status {
 	c := meter.Config{
 		Slice:            uint32(rapid.IntRange(1, 100).Draw(rt, "slice")),
 		MaxDepth:         uint32(rapid.SampledFrom([]int{20, 200}).Draw(rt, "depth")),

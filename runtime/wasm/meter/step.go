@@ -22,7 +22,7 @@ func (b *body) step() bool {
 	case i.imm != immSpecial:
 		b.immediate(i.imm)
 		if op == opLocalSet || op == opLocalTee {
-			b.top().sets++
+			b.sets++
 		} else if op == opTableSet {
 			b.r.info.ChangesTables = true
 		}
@@ -158,6 +158,7 @@ func (b *body) control(at int, op byte) {
 		b.otherwise(at)
 	case opBr, opBrIf:
 		if op == opBrIf {
+			b.splits(at, 1)
 			b.pop(at, 1)
 		}
 		f, depth := b.label()
@@ -210,6 +211,7 @@ func (b *body) table(at int) {
 	n := b.in.count("labels of br_table", limits.Targets)
 	b.targets += n
 	b.in.limit(at, b.targets, limits.AllTargets, "labels of br_table in the function")
+	b.splits(at, 1)
 	begin, moved := b.in.pos, false
 	for range n + 1 {
 		f, depth := b.label()
