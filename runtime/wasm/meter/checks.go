@@ -203,9 +203,10 @@ func (b *body) block(at int, op byte) {
 	b.splits(at, 1)
 	start := b.in.pos
 	t := b.blockType()
-	b.pop(at, len(t.Params))
-	b.give(at, len(t.Params))
-	f := frame{op: op, params: len(t.Params), results: len(t.Results)}
+	if !b.dead {
+		b.need(at, len(t.Params))
+	}
+	f := frame{op: op, params: t.Params, results: t.Results}
 	if op == opLoop && !b.dead {
 		b.loop(at, &f, b.in.data[start:b.in.pos])
 	}
@@ -239,15 +240,13 @@ func (b *body) otherwise(at int) {
 		b.in.malformed(at, "an else without an if")
 	}
 	if !b.dead {
-		if b.height != f.base+f.results {
-			b.in.malformed(at, "%d operands are there before else, %d are expected", b.height-f.base, f.results)
-		}
+		b.expect(at, f)
 		f.joins(b.path)
 	}
 	f.op = opElse
-	if b.dead = !f.live; !b.dead {
-		b.path, b.height = f.start, f.base+f.params
-	}
+	b.dead, b.path = !f.live, f.start
+	b.operands = b.operands[:f.base]
+	b.give(at, f.params...)
 }
 
 // nestedLabels are the labels that loop writes besides that of the loop itself.
@@ -278,7 +277,7 @@ func (b *body) loop(at int, f *frame, blockType []byte) {
 	b.loops++
 	b.settle(at)
 	b.path = path{}
-	if f.params > 0 {
+	if len(f.params) > 0 {
 		b.flush(b.in.pos)
 		f.costs = b.check(1)
 		return

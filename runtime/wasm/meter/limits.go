@@ -48,7 +48,7 @@ func DefaultLimits() Limits {
 		Module: 32 << 20, Body: 1 << 20, Customs: 16 << 20,
 		Types: 10_000, Imports: 1_000, Exports: 10_000, Functions: 100_000, Globals: 4_096, Tables: 16,
 		Elements: 10_000, Datas: 100_000, References: 1_000_000,
-		Values: 255, Locals: 2_048, AllLocals: 2_000_000, Operands: 4_096, Nesting: 8_192, Blocks: 8_192,
+		Values: 255, Locals: 1_024, AllLocals: 2_000_000, Operands: 4_096, Nesting: 8_192, Blocks: 8_192,
 		Merges: 1 << 20, Moves: 1 << 18, Targets: 16_384, AllTargets: 65_536, Reloads: 1 << 20,
 	}
 }

@@ -2,10 +2,8 @@ package meter_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 
-	"github.com/tetratelabs/wazero"
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
@@ -25,10 +23,7 @@ func FuzzPrograms(f *testing.F) {
 }
 
 func checkProgram(rt *rapid.T) meter.Status {
-	return checkProgram2(rt, generate(rt))
-}
-
-func checkProgram2(rt *rapid.T, p program) meter.Status {
+	p := generate(rt)
 	c := meter.Config{
 		Slice:            uint32(rapid.IntRange(1, 100).Draw(rt, "slice")),
 		MaxDepth:         uint32(rapid.SampledFrom([]int{20, 200}).Draw(rt, "depth")),
@@ -36,18 +31,19 @@ func checkProgram2(rt *rapid.T, p program) meter.Status {
 	}
 	fuel := rapid.SampledFrom([]int64{100, 5_000, 100_000}).Draw(rt, "fuel")
 	first := runProgram(rt, compiler, p, &c, fuel)
-	same := func(what string, e engine, config *meter.Config) {
-		if err := first.differs(runProgram(rt, e, p, config, fuel), config != nil); err != nil {
+	same := func(what string, other *outcome, fuel bool) {
+		if err := first.differs(other, fuel); err != nil {
 			rt.Fatalf("%s: %v", what, err)
 		}
 	}
-	same("interpreted", interpreter, &c)
-	other := c
-	other.Slice = 4_096
-	same("with large slices", compiler, &other)
+	same("interpreted", runProgram(rt, interpreter, p, &c, fuel), true)
+	large := c
+	large.Slice = 4_096
+	same("with large slices", runProgram(rt, compiler, p, &large, fuel), true)
 	if first.Status == meter.Running {
-		same("original, compiled", compiler, nil)
-		same("original, interpreted", interpreter, nil)
+		// wazero's interpreter is the reference: its compiler can be wrong about selects
+		// of floats, which are rewritten for that reason.
+		same("original", runProgram(rt, interpreter, p, nil, fuel), false)
 	}
 	return first.Status
 }
@@ -70,6 +66,3 @@ func runProgram(rt *rapid.T, e engine, p program, c *meter.Config, fuel int64) *
 	}
 	return out
 }
-
-var _ = strings.Cut
-var _ = wazero.NewRuntime
