@@ -145,9 +145,10 @@ func (b *body) enterFrame(charged bool) {
 // leave writes what stands behind the body: the frame is given back, and the path
 // to here is charged for.
 func (b *body) leave(f *frame) bool {
+	// What is not checked here adds up when many frames return one after the other.
 	cost := 0
-	if f.joined {
-		cost = units(f.join.unpaid)
+	if f.joined && f.join.weight >= grain {
+		cost = max(units(f.join.unpaid), 1)
 	}
 	if cost > 0 && !b.exits() {
 		b.shape.exit = true

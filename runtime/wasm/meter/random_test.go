@@ -45,7 +45,28 @@ func checkProgram(rt *rapid.T) meter.Status {
 		// of floats, which are rewritten for that reason.
 		same("original", runProgram(rt, interpreter, p, nil, fuel), false)
 	}
+	checkWork(rt, p, c, fuel)
 	return first.Status
+}
+
+// checkWork holds the work that a program counts itself against its fuel, and
+// against the fuel between two yields, of which there is one at every check if
+// slices are as small as they can be.
+func checkWork(rt *rapid.T, p program, c meter.Config, fuel int64) {
+	c.Slice = 1
+	out := runProgram(rt, interpreter, p, &c, fuel)
+	if len(out.Globals) == 0 {
+		return // it ended in its start function
+	}
+	work := workStep * out.Globals[len(out.Globals)-1]
+	if spent := uint64(fuel - out.Left); work > unitWork*(spent+1) {
+		rt.Fatalf("%d instructions for %d units", work, spent)
+	}
+	// Each frame may be left without a check if its last path was short.
+	const mostWork, frameWork = 2 * 256, 32
+	if most := uint64(mostWork + frameWork*c.MaxDepth); workStep*out.Stretch > most {
+		rt.Fatalf("%d instructions without a check, want at most %d", workStep*out.Stretch, most)
+	}
 }
 
 // runProgram runs a program in a host of its own; with c rewritten.
