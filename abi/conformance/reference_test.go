@@ -20,7 +20,10 @@ import (
 // regard to cost. mistake names the one thing that it does wrong.
 type reference struct{ mistake string }
 
-var _ conformance.Scheduler = (*reference)(nil)
+var (
+	_ conformance.Host      = (*reference)(nil)
+	_ conformance.Scheduler = (*reference)(nil)
+)
 
 func (h *reference) wrong(mistake string) bool { return h.mistake == mistake }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance/internal/view"
 )
 
-// Run plays all cases against a host, each as a test of its own named
-// FAMILY/CASE; go test -run picks some of them. A Host that is a Scheduler too is
-// also run as a whole.
+// Run plays all cases about calls against a host, each as a test of its own named
+// FAMILY/CASE; go test -run picks some of them. RunScheduler plays those about
+// consequences.
 func Run(t *testing.T, h Host) {
 	t.Helper()
 	run(testingT{t}, h)
@@ -60,7 +60,6 @@ func run(t tester, h Host) {
 			}
 		})
 	}
-	lib.runWorlds(t, h)
 }
 
 // bystander is the plugin that must go on when another one fails.

@@ -1,12 +1,17 @@
+// Package hosttest runs the conformance kit against Berth's scheduler as a whole, and
+// against the example plugins, apart from the kit, so that the kit depends on
+// neither. What package wasm alone does is held against it in runtime/wasm/tck.
 package hosttest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,6 +26,17 @@ import (
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
+
+// TestScheduler: what guests answer leads to what SPEC.md says.
+func TestScheduler(t *testing.T) { conformance.RunScheduler(t, &host{dir: t.TempDir()}) }
+
+// host implements conformance.Scheduler.
+type host struct {
+	dir   string // of modules
+	files int
+}
+
+var _ conformance.Scheduler = (*host)(nil)
 
 // world implements conformance.World: a scheduler, and the API server that it works
 // on.
@@ -95,7 +111,7 @@ func (w *world) Apply(_ context.Context, c conformance.Change) error {
 	case c.Node != nil && c.Delete:
 		s.DeleteNode(c.Node.Metadata.Name)
 	case c.Node != nil:
-		s.SetNode(nodeOf(c.Node))
+		s.SetNode(state.NewNode(object[v1.Node](c.Node)))
 	case c.Namespace != nil && c.Delete:
 		s.DeleteNamespace(c.Namespace.Metadata.Name)
 	case c.Namespace != nil:
@@ -188,4 +204,47 @@ func (w *world) Failed(f scheduler.Failure) {
 	w.version++
 	status.Status.NominatedNodeName, status.ResourceVersion = f.Nominated, fmt.Sprint(w.version)
 	w.set(state.NewPod(status))
+}
+
+// object makes an API object of one of the kit's, which has the same JSON.
+func object[K any](from any) *K {
+	text, err := json.Marshal(from)
+	if err != nil {
+		panic(err)
+	}
+	out := new(K)
+	if err := json.Unmarshal(text, out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// ear hears what plugins log.
+type ear struct {
+	log func(plugin string, level int, text string)
+}
+
+var _ slog.Handler = (*ear)(nil)
+
+// Enabled implements slog.Handler.
+func (e *ear) Enabled(context.Context, slog.Level) bool { return true }
+
+// WithAttrs implements slog.Handler.
+func (e *ear) WithAttrs([]slog.Attr) slog.Handler { return e }
+
+// WithGroup implements slog.Handler.
+func (e *ear) WithGroup(string) slog.Handler { return e }
+
+// Handle implements slog.Handler. What a guest logs has its plugin's name, and
+// nothing else.
+func (e *ear) Handle(_ context.Context, r slog.Record) error {
+	attrs := map[string]string{}
+	r.Attrs(func(a slog.Attr) bool {
+		attrs[a.Key] = a.Value.String()
+		return true
+	})
+	if attrs["plugin"] != "" && len(attrs) == 1 {
+		e.log(attrs["plugin"], int(r.Level-slog.LevelDebug)/4, r.Message)
+	}
+	return nil
 }
