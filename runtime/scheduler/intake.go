@@ -66,6 +66,19 @@ func (s *Scheduler) RejectWaiting(uid types.UID, by, reason string) {
 	s.post(func() { s.reject(uid, plugin.NewStatus(abi.Unschedulable, reason).By(by)) })
 }
 
+// WaitingPods returns the pods that wait at Permit, those first that came first.
+// It may be called from anywhere; what it returns is for reading.
+func (s *Scheduler) WaitingPods() []plugin.WaitingPod {
+	if view := s.waitingView.Load(); view != nil {
+		return *view
+	}
+	return nil
+}
+
+// Activate moves parked pods to the active queue. Pods that are not known, or not
+// parked, are left as they are.
+func (s *Scheduler) Activate(uids ...types.UID) { s.post(func() { s.queue.Activate(uids) }) }
+
 func (s *Scheduler) setNode(node *state.Node) {
 	old := s.node(node.Name)
 	s.cache.AddNode(node)
@@ -229,7 +242,8 @@ func (s *Scheduler) unnominated(pod *state.Pod) {
 		func(p *state.Pod) bool { return p.Priority <= pod.Priority })
 }
 
-// gate asks the PreEnqueue plugins of each pod's profile.
+// gate asks the PreEnqueue plugins of each pod's profile, and holds back pods that
+// preempt others.
 func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 	for profile, p := range s.byProfile(pods) {
 		batch, at := pick(pods, profile)
@@ -237,6 +251,11 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 		p.PreEnqueue(batch, gates)
 		for j, i := range at {
 			out[i] = queue.GateResult{Plugin: gates[j].Plugin, Reason: gates[j].Reason}
+		}
+	}
+	for i, pod := range pods {
+		if held, ok := s.heldBack(pod.Pod); ok && out[i].Plugin == "" {
+			out[i] = held
 		}
 	}
 }
