@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
 
@@ -112,4 +113,12 @@ func (w *world) namespaceLabels() map[string]map[string]string {
 		out[ns.Name] = ns.Labels
 	}
 	return out
+}
+
+// set takes over the namespaces of a cluster that changes.
+func (w *world) set(from *trial.World) {
+	w.Namespaces = nil
+	for name, labels := range from.NamespaceLabels() {
+		w.Namespaces = append(w.Namespaces, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
+	}
 }

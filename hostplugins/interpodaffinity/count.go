@@ -47,8 +47,10 @@ func (p *InterPodAffinity) count(terms []state.PodTerm, topologyKey string) *tal
 			namespaces = nil // any, for their labels may change
 		}
 	}
-	return p.index.Count(key, p.index.Everywhere(p.index.Topology(topologyKey)), namespaces,
-		func(g *tally.Group) bool { return p.selects(terms, g.Namespace, g.Labels) })
+	return p.index.Count(key, p.index.Everywhere(p.index.Topology(topologyKey)), tally.About{
+		Namespaces: namespaces, Selector: terms[0].Selector,
+		Match: func(g *tally.Group) bool { return p.selects(terms, g.Namespace, g.Labels) },
+	})
 }
 
 func appendText(dst []byte, s string) []byte {

@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
-
 	"github.com/berth-scheduler/berth/hostplugins/internal/tally"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -33,12 +30,10 @@ type placedTerm struct {
 	buckets []bucket
 }
 
-// bucket is where terms are looked up for a pod: by its namespace, or any for
-// terms that select namespaces by label, and by one of its labels, or none for
-// terms that ask for no certain value of one.
+// bucket is where terms are looked up for a pod.
 type bucket struct {
-	repels, anyNamespace  bool
-	namespace, key, value string
+	tally.Bucket
+	repels bool
 }
 
 // placedTerms is the different terms of all placed pods. Without buckets each pod
@@ -126,27 +121,15 @@ func (p *InterPodAffinity) placedTerm(r role, term *state.PodTerm) *placedTerm {
 // bucketsOf returns where a term is to be found: of all its buckets, a pod that the
 // term matches looks into exactly one.
 func bucketsOf(r role, term *state.PodTerm) []bucket {
-	b := bucket{repels: r == repels}
-	requirements, _ := term.Selector.Requirements()
-	for i := range requirements {
-		switch q := &requirements[i]; q.Operator() {
-		case selection.In, selection.Equals, selection.DoubleEquals:
-			if values := q.ValuesUnsorted(); len(values) == 1 {
-				b.key, b.value = q.Key(), values[0]
-			}
-		}
-		if b.key != "" {
-			break
-		}
+	in := func(namespace string) bucket {
+		return bucket{Bucket: tally.Bucket{Namespace: namespace}.With(term.Selector), repels: r == repels}
 	}
 	if selectsNamespaces(term) {
-		b.anyNamespace = true
-		return []bucket{b}
+		return []bucket{in("")}
 	}
 	out := make([]bucket, len(term.Namespaces))
 	for i, namespace := range term.Namespaces {
-		out[i] = b
-		out[i].namespace = namespace
+		out[i] = in(namespace)
 	}
 	return out
 }
@@ -164,19 +147,11 @@ func (t *placedTerms) about(pod *state.Pod, namespaceLabels map[string]string, r
 	if len(t.buckets) == 0 {
 		return
 	}
-	look := func(b bucket) {
-		for _, term := range t.buckets[b] {
-			if (b.anyNamespace && term.Matches(pod.Namespace, namespaceLabels, pod.Object.Labels)) ||
-				(!b.anyNamespace && term.Selector.Matches(labels.Set(pod.Object.Labels))) {
+	tally.Buckets(pod.Namespace, pod.Object.Labels, func(b tally.Bucket) {
+		for _, term := range t.buckets[bucket{Bucket: b, repels: repelling}] {
+			if term.Matches(pod.Namespace, namespaceLabels, pod.Object.Labels) {
 				yield(term)
 			}
 		}
-	}
-	for _, b := range [...]bucket{{repels: repelling, namespace: pod.Namespace}, {repels: repelling, anyNamespace: true}} {
-		look(b)
-		for key, value := range pod.Object.Labels {
-			b.key, b.value = key, value
-			look(b)
-		}
-	}
+	})
 }

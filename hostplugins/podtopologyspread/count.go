@@ -46,7 +46,7 @@ func (p *PodTopologySpread) count(pod *state.Pod, c *state.SpreadConstraint, key
 		heap := n
 		eligible = &heap
 	}
-	return p.index.Count(key, p.index.Scope(string(key[scope:]), topology, eligible, absent), []string{pod.Namespace}, selects(pod, c))
+	return p.index.Count(key, p.index.Scope(string(key[scope:]), topology, eligible, absent), about(pod, c))
 }
 
 // onNodes returns the number of pods that a constraint selects on each node,
@@ -57,19 +57,16 @@ func (p *PodTopologySpread) onNodes(pod *state.Pod, c *state.SpreadConstraint) *
 	if found := p.index.Find(key); found != nil {
 		return found
 	}
-	return p.index.Count(key, p.index.Nodes(), []string{pod.Namespace}, selects(pod, c))
+	return p.index.Count(key, p.index.Nodes(), about(pod, c))
 }
 
-// selects returns whether a constraint counts a group. An empty selector counts no
-// pods, and pods that are being deleted do not count (kubernetes issue 87621).
-func selects(pod *state.Pod, c *state.SpreadConstraint) func(*tally.Group) bool {
-	namespace, selector := pod.Namespace, c.Selector
-	if selector.Empty() {
-		return func(*tally.Group) bool { return false }
-	}
-	return func(g *tally.Group) bool {
-		return !g.Terminating && g.Namespace == namespace && selector.Matches(g.Labels)
-	}
+// about is which pods a constraint counts. An empty selector counts none, and pods
+// that are being deleted do not count (kubernetes issue 87621).
+func about(pod *state.Pod, c *state.SpreadConstraint) tally.About {
+	selector := c.Selector
+	return tally.About{Namespaces: []string{pod.Namespace}, Selector: selector, Match: func(g *tally.Group) bool {
+		return !g.Terminating && !selector.Empty() && selector.Matches(g.Labels)
+	}}
 }
 
 // byHostname reports whether a constraint is over single nodes by their usual

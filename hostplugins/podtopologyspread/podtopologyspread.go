@@ -48,7 +48,8 @@ type PodTopologySpread struct {
 	defaults struct{ hard, soft []state.SpreadConstraint }
 	system   bool // defaults are kube-scheduler's own
 	index    *tally.Index
-	key      []byte // scratch
+	key      []byte   // scratch
+	rated    []uint32 // scratch
 }
 
 var (

@@ -17,10 +17,11 @@ const preScoreKey = "PreScore"
 // preference is one soft constraint of the pod.
 type preference struct {
 	topology *tally.Topology
-	byNode   bool    // counts are by row, not by domain
-	counts   []int32 // beyond the end there are none
-	empty    uint32  // domain that is taken together with Absent; 0 for none
-	skew     float64 // maxSkew - 1
+	of       []uint32 // domains by row
+	byNode   bool     // counts are by row, not by domain
+	counts   []int32  // beyond the end there are none
+	empty    uint32   // domain that is taken together with Absent; 0 for none
+	skew     float64  // maxSkew - 1
 	weight   float64
 }
 
@@ -71,6 +72,7 @@ func (p *PodTopologySpread) soft(c *plugin.Cycle, rows []uint32) (*soft, error) 
 		from := &constraints[i]
 		to := &out.preferences[i]
 		*to = preference{topology: p.index.Topology(from.TopologyKey), skew: float64(from.MaxSkew - 1)}
+		to.of = to.topology.Rows()
 		if to.byNode = byHostname(from); to.byNode {
 			to.counts = p.onNodes(c.Pod, from).Dense()
 			continue
@@ -80,39 +82,36 @@ func (p *PodTopologySpread) soft(c *plugin.Cycle, rows []uint32) (*soft, error) 
 			to.empty = to.topology.DomainOf(c.Snapshot, "")
 		}
 	}
-	out.weigh(c.Snapshot, rows)
+	p.rated = out.weigh(c.Snapshot, rows, p.rated[:0])
 	return out, nil
 }
 
 // weigh sets the weights, which grow with the number of domains that the feasible
 // rows are in, lest pods in few large domains count for less than those in many
-// small ones.
-func (s *soft) weigh(snapshot *state.Snapshot, rows []uint32) {
-	rated := 0
+// small ones. rated is scratch, and is returned grown.
+func (s *soft) weigh(snapshot *state.Snapshot, rows, rated []uint32) []uint32 {
 	for _, row := range rows {
-		if s.rates(snapshot, row) {
-			rated++
+		if !s.all || s.hasLabels(snapshot, row) {
+			rated = append(rated, row)
 		}
 	}
 	for i := range s.preferences {
 		p := &s.preferences[i]
-		domains := rated
+		domains := len(rated)
 		if !p.byNode {
-			domains = s.domains(p, snapshot, rows)
+			domains = p.domains(snapshot, rated)
 		}
 		p.weight = math.Log(float64(domains + 2))
 	}
+	return rated
 }
 
-// domains counts the domains of the rated rows. Rows without the label are one,
-// together with those whose label is empty.
-func (s *soft) domains(p *preference, snapshot *state.Snapshot, rows []uint32) (n int) {
+// domains counts the domains of rows. Those without the label are one, together
+// with those whose label is empty.
+func (p *preference) domains(snapshot *state.Snapshot, rows []uint32) (n int) {
 	seen := make([]uint64, p.topology.Domains()/64+1)
 	for _, row := range rows {
-		if !s.rates(snapshot, row) {
-			continue
-		}
-		domain := p.topology.Domain(snapshot, row)
+		domain := p.domain(snapshot, row)
 		if domain == tally.Absent {
 			domain = p.empty
 		}
@@ -124,16 +123,22 @@ func (s *soft) domains(p *preference, snapshot *state.Snapshot, rows []uint32) (
 	return n
 }
 
-// rates reports whether a row is rated.
-func (s *soft) rates(snapshot *state.Snapshot, row uint32) bool {
-	if s.all {
-		for i := range s.preferences {
-			if s.preferences[i].topology.Domain(snapshot, row) == tally.Absent {
-				return false
-			}
+// hasLabels reports whether a row has the labels of all constraints.
+func (s *soft) hasLabels(snapshot *state.Snapshot, row uint32) bool {
+	for i := range s.preferences {
+		if s.preferences[i].domain(snapshot, row) == tally.Absent {
+			return false
 		}
 	}
 	return true
+}
+
+// domain returns the domain of a row, which is an overlay in tests only.
+func (p *preference) domain(snapshot *state.Snapshot, row uint32) uint32 {
+	if int(row) < len(p.of) {
+		return p.of[row]
+	}
+	return p.topology.Domain(snapshot, row)
 }
 
 // Score adds up the weighted numbers of pods in the row's domains: less is better
@@ -150,19 +155,21 @@ func (p *PodTopologySpread) Score(c *plugin.Cycle, rows []uint32, out []int64) *
 		}
 	}
 	for i, row := range rows {
-		if s.rates(c.Snapshot, row) {
-			out[i] = s.rate(c.Snapshot, row)
-		}
+		out[i] = s.rate(c.Snapshot, row)
 	}
 	return nil
 }
 
+// rate adds up one row; 0 for one that is not rated.
 func (s *soft) rate(snapshot *state.Snapshot, row uint32) int64 {
 	var score float64
 	for i := range s.preferences {
 		p := &s.preferences[i]
-		domain := p.topology.Domain(snapshot, row)
+		domain := p.domain(snapshot, row)
 		if domain == tally.Absent {
+			if s.all {
+				return 0
+			}
 			continue
 		}
 		var n int64
@@ -190,20 +197,23 @@ func (p *PodTopologySpread) Normalize(c *plugin.Cycle, rows []uint32, scores []i
 	if !ok {
 		return nil // rated without PreScore
 	}
+	const unrated = -1 // as in kube-scheduler, also for a score that is just this
 	var least, most int64 = math.MaxInt64, 0
 	for i, row := range rows {
-		if s.rates(c.Snapshot, row) {
-			least, most = min(least, scores[i]), max(most, scores[i])
+		if s.all && !s.hasLabels(c.Snapshot, row) {
+			scores[i] = unrated
+			continue
 		}
+		least, most = min(least, scores[i]), max(most, scores[i])
 	}
-	for i, row := range rows {
+	for i, score := range scores {
 		switch {
-		case !s.rates(c.Snapshot, row):
+		case score == unrated:
 			scores[i] = abi.MinScore
 		case most == 0:
 			scores[i] = abi.MaxScore
 		default:
-			scores[i] = abi.MaxScore * (most + least - scores[i]) / most
+			scores[i] = abi.MaxScore * (most + least - score) / most
 		}
 	}
 	return nil

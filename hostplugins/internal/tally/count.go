@@ -1,14 +1,17 @@
 package tally
 
-import "slices"
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
 
 // Count is how many pods there are in each domain of a scope.
 type Count struct {
-	scope      *Scope
-	namespaces []string // nil for any
-	match      func(*Group) bool
-	key        string
-	used       uint64 // Index.uses at the last time
+	scope *Scope
+	about About
+	key   string
+	used  uint64 // Index.uses at the last time
 
 	// A count that few domains have anything of is a map, others an array.
 	sparse  map[uint32]int32
@@ -17,12 +20,9 @@ type Count struct {
 	total   int64
 }
 
-// Sizes from which on an array serves better than a map: topologies of at most
-// fewDomains, and counts in more than one domain of denseShare.
-const (
-	fewDomains = 64
-	denseShare = 8
-)
+// denseShare: a count that has pods in more than one domain of so many is better
+// off as an array than as a map.
+const denseShare = 8
 
 // Find returns the count of a key, nil if there is none.
 func (x *Index) Find(key []byte) *Count {
@@ -33,24 +33,35 @@ func (x *Index) Find(key []byte) *Count {
 	return c
 }
 
-// Count makes the count of a key that Find does not know: that of the pods of
-// groups that match, nil for any namespace. The key must tell apart all that
-// differs in anything. A match that looks at the labels of namespaces, and it
-// alone, must be about any namespace.
-func (x *Index) Count(key []byte, scope *Scope, namespaces []string, match func(*Group) bool) *Count {
+// About is which pods a count is of.
+type About struct {
+	// Namespaces is those of the pods, each once; nil for any.
+	Namespaces []string
+	// Selector is one that all of the pods match.
+	Selector labels.Selector
+	// Match decides for a group of these namespaces that Selector matches, or may
+	// match. If it looks at the labels of namespaces, Namespaces must be nil.
+	Match func(*Group) bool
+}
+
+// Count makes the count of a key that Find does not know. The key must tell apart
+// all that differs in anything.
+func (x *Index) Count(key []byte, scope *Scope, about About) *Count {
 	x.evict()
 	c := x.newCount(scope)
-	c.key, c.namespaces, c.match = string(key), namespaces, match
+	c.key, c.about = string(key), about
 	x.counts[c.key] = c
-	if namespaces == nil {
+	for b := range c.buckets {
+		x.buckets[b] = append(x.buckets[b], c)
+	}
+	if about.Namespaces == nil {
 		x.wide = append(x.wide, c)
 		for _, g := range x.groups {
 			x.enlist(g, c)
 		}
 		return c
 	}
-	for _, namespace := range namespaces {
-		x.narrow[namespace] = append(x.narrow[namespace], c)
+	for _, namespace := range about.Namespaces {
 		for _, g := range x.members[namespace] {
 			x.enlist(g, c)
 		}
@@ -58,10 +69,23 @@ func (x *Index) Count(key []byte, scope *Scope, namespaces []string, match func(
 	return c
 }
 
+// buckets calls yield with the buckets that the count belongs into.
+func (c *Count) buckets(yield func(Bucket) bool) {
+	if c.about.Namespaces == nil {
+		yield(Bucket{}.With(c.about.Selector))
+		return
+	}
+	for _, namespace := range c.about.Namespaces {
+		if !yield(Bucket{Namespace: namespace}.With(c.about.Selector)) {
+			return
+		}
+	}
+}
+
 // enlist makes a group one of a count's, if it is, with all of its pods.
 func (x *Index) enlist(g *Group, c *Count) {
 	x.work.Matches++
-	if c.match(g) {
+	if c.about.Match(g) {
 		g.counts = append(g.counts, c)
 		x.addGroup(c, g, 1)
 	}
@@ -80,7 +104,7 @@ func (x *Index) newCount(scope *Scope) *Count {
 	c := &Count{scope: scope, used: x.uses}
 	scope.counts++
 	x.made++
-	if n := scope.topology.size(); n <= fewDomains {
+	if n := scope.topology.size(); n <= x.config.FewDomains {
 		c.dense = make([]int32, n+1)
 	} else {
 		c.sparse = make(map[uint32]int32)

@@ -5,15 +5,12 @@ import (
 	"slices"
 )
 
-// What an index may hold before it forgets what was not used for longest, in
-// numbers of four bytes, and how often it looks.
-const (
-	maxCells   = 8 << 20
-	evictEvery = 64
-)
+// evictEvery is after how many new counts, scopes and topologies the index looks
+// whether it holds too much.
+const evictEvery = 64
 
-// cells is about what the count holds.
-func (c *Count) cells() int { return 32 + cap(c.dense) + 6*len(c.sparse) }
+// cells is about what the count holds, besides itself and its key.
+func (c *Count) cells() int { return 256 + cap(c.dense) + 6*len(c.sparse) }
 
 func (s *Scope) cells() int { return 32 + cap(s.at) + cap(s.rows) }
 
@@ -22,7 +19,7 @@ func (t *Topology) cells() int { return 32 + cap(t.of) + 6*len(t.domains) }
 // evict forgets counts and scopes when there are too many. What cycles have taken
 // stays as it is, and is made anew when it is asked for again.
 func (x *Index) evict() {
-	if x.made < evictEvery {
+	if x.made < min(evictEvery, x.config.MaxCells) {
 		return
 	}
 	x.made = 0
@@ -38,7 +35,7 @@ func (x *Index) evict() {
 		counts = append(counts, c)
 		cells += c.cells()
 	}
-	if cells <= maxCells {
+	if cells <= x.config.MaxCells {
 		return
 	}
 	slices.SortFunc(counts, func(a, b *Count) int {
@@ -46,7 +43,7 @@ func (x *Index) evict() {
 	})
 	gone := make(map[*Count]bool)
 	for _, c := range counts {
-		if cells <= maxCells/2 || c.used == x.uses {
+		if cells <= x.config.MaxCells/2 || c.used == x.uses {
 			break
 		}
 		gone[c] = true
@@ -61,9 +58,9 @@ func (x *Index) evict() {
 		g.counts = slices.DeleteFunc(g.counts, isGone)
 	}
 	x.wide = slices.DeleteFunc(x.wide, isGone)
-	for namespace, list := range x.narrow {
-		if x.narrow[namespace] = slices.DeleteFunc(list, isGone); len(x.narrow[namespace]) == 0 {
-			delete(x.narrow, namespace)
+	for b, list := range x.buckets {
+		if x.buckets[b] = slices.DeleteFunc(list, isGone); len(x.buckets[b]) == 0 {
+			delete(x.buckets, b)
 		}
 	}
 	inUse := make(map[*Topology]bool)

@@ -24,6 +24,13 @@ type Config struct {
 	// everything. All are optional.
 	Joined, Left func(*Group)
 	Reset        func()
+	// MaxCells is about how many numbers of four bytes counts and scopes may take
+	// together before those are forgotten that were not used for longest; 0 means
+	// 8 Mi.
+	MaxCells int
+	// FewDomains is how many domains a topology may have for counts to be arrays
+	// from the start; 0 means 64.
+	FewDomains int
 }
 
 // Work counts what an index has done, so that tests can hold the cost of an update
@@ -62,9 +69,9 @@ type Index struct {
 	byRow      *Topology
 	scopes     map[string]*Scope
 	counts     map[string]*Count
-	narrow     map[string][]*Count // counts of one namespace
-	wide       []*Count            // counts of others
-	made       int                 // counts and scopes since the last eviction
+	buckets    map[Bucket][]*Count
+	wide       []*Count // counts of several namespaces
+	made       int      // counts, scopes and topologies since the last look at evict
 }
 
 // row is what the index knows of a row.
@@ -87,6 +94,12 @@ const noSlot = ^uint32(0)
 
 // New returns an index of nothing.
 func New(config Config) *Index {
+	if config.MaxCells == 0 {
+		config.MaxCells = 8 << 20
+	}
+	if config.FewDomains == 0 {
+		config.FewDomains = 64
+	}
 	x := &Index{config: config}
 	x.clear()
 	return x
@@ -99,7 +112,7 @@ func (x *Index) clear() {
 		config: x.config, work: x.work, uses: x.uses,
 		groups: make(map[string]*Group), members: make(map[string][]*Group),
 		topologies: make(map[string]*Topology), scopes: make(map[string]*Scope),
-		counts: make(map[string]*Count), narrow: make(map[string][]*Count),
+		counts: make(map[string]*Count), buckets: make(map[Bucket][]*Count),
 	}
 	if x.config.Reset != nil {
 		x.config.Reset()

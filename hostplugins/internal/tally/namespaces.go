@@ -58,7 +58,7 @@ func (x *Index) reconsider(namespace string) {
 		for _, c := range x.wide {
 			x.work.Matches++
 			at := slices.Index(g.counts, c)
-			switch is := c.match(g); {
+			switch is := c.about.Match(g); {
 			case is && at < 0:
 				g.counts = append(g.counts, c)
 				x.addGroup(c, g, 1)

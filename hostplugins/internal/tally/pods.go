@@ -136,12 +136,11 @@ func (x *Index) groupOf(at uint32) *Group {
 	}
 	x.groups[g.key] = g
 	x.members[g.Namespace] = append(x.members[g.Namespace], g)
-	for _, c := range x.narrow[g.Namespace] {
-		x.enrol(g, c)
-	}
-	for _, c := range x.wide {
-		x.enrol(g, c)
-	}
+	Buckets(g.Namespace, g.Labels, func(b Bucket) {
+		for _, c := range x.buckets[b] {
+			x.enrol(g, c)
+		}
+	})
 	if x.config.Joined != nil {
 		x.config.Joined(g)
 	}
@@ -151,7 +150,7 @@ func (x *Index) groupOf(at uint32) *Group {
 // enrol makes a group that has no pods yet one of a count's, if it is.
 func (x *Index) enrol(g *Group, c *Count) {
 	x.work.Matches++
-	if c.match(g) {
+	if c.about.Match(g) {
 		g.counts = append(g.counts, c)
 	}
 }
