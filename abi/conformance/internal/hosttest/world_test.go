@@ -196,14 +196,23 @@ func (w *world) Failed(f scheduler.Failure) {
 		return
 	}
 	p.outcome.Message = f.Message
-	if !f.Override || p.outcome.Nominated == f.Nominated {
-		return
+	if f.Override && p.outcome.Nominated != f.Nominated {
+		w.nominate(f.Pod, f.Nominated)
 	}
-	p.outcome.Nominated = f.Nominated
-	status := f.Pod.Object.DeepCopy()
+}
+
+// Denominated implements scheduler.Outlet.
+func (w *world) Denominated(pod *state.Pod) { w.nominate(pod, "") }
+
+// Preempted implements scheduler.Outlet.
+func (w *world) Preempted(scheduler.Preempted) {}
+
+// nominate writes status.nominatedNodeName.
+func (w *world) nominate(pod *state.Pod, node string) {
+	status := pod.Object.DeepCopy()
 	w.version++
-	status.Status.NominatedNodeName, status.ResourceVersion = f.Nominated, fmt.Sprint(w.version)
-	w.set(state.NewPod(status))
+	status.Status.NominatedNodeName, status.ResourceVersion = node, fmt.Sprint(w.version)
+	w.set(state.NewPod(status)).outcome.Nominated = node
 }
 
 // object makes an API object of one of the kit's, which has the same JSON.
