@@ -233,7 +233,7 @@ func TestOracle(t *testing.T) {
 			pods = append(pods, g.pod(i, len(nodes), false))
 		}
 		if g.chance("mind", 30) {
-			g.mind(nodes, slices.Concat(placed, pods)...)
+			fair{rt}.mind(nodes, slices.Concat(placed, pods)...)
 		}
 		if err := p.difference(t, nodes, placed, pods...); err != nil {
 			rt.Fatal(err)
