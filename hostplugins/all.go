@@ -8,6 +8,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/hostplugins/defaultbinder"
+	"github.com/berth-scheduler/berth/hostplugins/defaultpreemption"
 	"github.com/berth-scheduler/berth/hostplugins/imagelocality"
 	"github.com/berth-scheduler/berth/hostplugins/nodeaffinity"
 	"github.com/berth-scheduler/berth/hostplugins/nodedeclaredfeatures"
@@ -30,6 +31,9 @@ import (
 type Deps struct {
 	// Binder is for DefaultBinder. Without it that plugin cannot be made.
 	Binder objects.Binder
+	// Budgets (optional) is for DefaultPreemption. Without it no eviction violates
+	// a budget.
+	Budgets objects.PodDisruptionBudgets
 	// Storage is for the plugins of volumes. The zero value is a cluster without
 	// objects of storage.
 	Storage Storage
@@ -62,6 +66,11 @@ func All(deps Deps) plugin.Registry {
 		},
 		noderesources.BalancedName: func(args any) (plugin.Plugin, error) {
 			return withArgs[configv1.NodeResourcesBalancedAllocationArgs](args, noderesources.NewBalanced)
+		},
+		defaultpreemption.Name: func(args any) (plugin.Plugin, error) {
+			return withArgs(args, func(a *configv1.DefaultPreemptionArgs) (*defaultpreemption.DefaultPreemption, error) {
+				return defaultpreemption.New(a, deps.Budgets)
+			})
 		},
 		defaultbinder.Name: func(args any) (plugin.Plugin, error) {
 			if args != nil {

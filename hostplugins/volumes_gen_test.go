@@ -25,7 +25,9 @@ func (g volumeGen) number(label string, most int) int {
 
 func (g volumeGen) chance(label string, percent int) bool { return g.number(label, 99) < percent }
 
-func (g volumeGen) pick(label string, from ...string) string { return from[g.number(label, len(from)-1)] }
+func (g volumeGen) pick(label string, from ...string) string {
+	return from[g.number(label, len(from)-1)]
+}
 
 func (g volumeGen) volumeNode(i int) *v1.Node {
 	name := fmt.Sprintf("n%d", i)

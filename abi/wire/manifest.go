@@ -146,6 +146,15 @@ func (p *ManifestPoints) Get(point abi.Point) *ManifestPoint {
 	return nil
 }
 
+// Set declares a point; a point that manifests do not have is ignored.
+func (p *ManifestPoints) Set(point abi.Point, value *ManifestPoint) {
+	for _, n := range p.all() {
+		if n.point == point {
+			*n.value = value
+		}
+	}
+}
+
 // Declared returns the declared points in the order of a pod's path.
 func (m *Manifest) Declared() []abi.Point {
 	var out []abi.Point

@@ -28,12 +28,14 @@ func newPluginBuild() *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{
 		Use:   "build DIR",
-		Short: "Build a plugin written in Go",
-		Long: `Build compiles the main package of a folder, or that of its subfolder guest, to
-WebAssembly with the Go toolchain, adds the manifest and checks the result. The
-same sources give the same bytes, whichever folder they are in.
+		Short: "Build a plugin written in Go or Rust",
+		Long: `Build compiles a plugin to WebAssembly, adds the manifest and checks the result.
+A folder with a Cargo.toml is built with cargo; of any other one, the main package
+or that of the subfolder guest is built with the Go toolchain. The same sources give
+the same bytes, whichever folder they are in.
 
-The manifest is manifest.json in the folder, or else in the one above.`,
+The manifest is manifest.json in the folder, or else in the one above. A crate has
+it already, and it must be the same.`,
 		Example: `  berth plugin build ./tenantpool
   berth plugin build ./tenantpool -o plugins/tenant-pool.wasm`,
 		Args:    oneArgument("folder", "DIR"),
@@ -61,7 +63,7 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
-	code, err := o.compile(ctx)
+	code, err := o.compile(ctx, file, manifest)
 	if err != nil {
 		return err
 	}
@@ -119,8 +121,22 @@ func eachLine(before string, err error) error {
 	return errors.New(before + strings.ReplaceAll(err.Error(), "\n", "\n"+before))
 }
 
-// compile returns the module that the Go toolchain makes of the folder.
-func (o *buildOptions) compile(ctx context.Context) ([]byte, error) {
+// compile returns the module that a toolchain makes of the folder, without a
+// manifest.
+func (o *buildOptions) compile(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
+	temp, err := os.MkdirTemp("", "berth-build-")
+	if err != nil {
+		return nil, &failure{err}
+	}
+	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
+	if _, err := os.Stat(filepath.Join(o.dir, "Cargo.toml")); err == nil {
+		return o.compileRust(ctx, temp, file, manifest)
+	}
+	return o.compileGo(ctx, temp)
+}
+
+// compileGo returns the module that the Go toolchain makes of the folder.
+func (o *buildOptions) compileGo(ctx context.Context, temp string) ([]byte, error) {
 	compiler, err := exec.LookPath("go")
 	if err != nil {
 		return nil, &failure{fmt.Errorf("the Go toolchain is not installed: go is not in $PATH (%w); see https://go.dev/dl", err)}
@@ -129,11 +145,6 @@ func (o *buildOptions) compile(ctx context.Context) ([]byte, error) {
 	if info, err := os.Stat(filepath.Join(dir, "guest")); err == nil && info.IsDir() {
 		dir = filepath.Join(dir, "guest")
 	}
-	temp, err := os.MkdirTemp("", "berth-build-")
-	if err != nil {
-		return nil, &failure{err}
-	}
-	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
 	target := filepath.Join(temp, "plugin.wasm")
 	cmd := exec.CommandContext(ctx, compiler, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", target, ".")
 	cmd.Dir = dir

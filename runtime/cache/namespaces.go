@@ -47,6 +47,15 @@ func (c *Cache) RemoveNamespace(name string) (*state.Namespace, bool) {
 	return object, true
 }
 
+// Namespace returns a namespace.
+func (c *Cache) Namespace(name string) (*state.Namespace, bool) {
+	row, ok := c.namespaces.rows[name]
+	if !ok {
+		return nil, false
+	}
+	return c.namespaces.infos[row].Namespace, true
+}
+
 // Namespaces yields the namespaces in the order of rows. The cache must not
 // change meanwhile.
 func (c *Cache) Namespaces() iter.Seq[state.NamespaceInfo] {

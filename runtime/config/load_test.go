@@ -19,8 +19,8 @@ import (
 
 // TestParse runs the archives of testdata/parse: every NAME.yaml in them is
 // parsed, and NAME.want holds the result as text, or the errors. Archives whose
-// name begins with small use the small catalog, and those that begin with volumes
-// the one in which VolumeBinding is built.
+// name begins with small use the small catalog, in those with preemption
+// DefaultPreemption is built, in those with volumes VolumeBinding.
 func TestParse(t *testing.T) {
 	paths, err := filepath.Glob("testdata/parse/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -38,6 +38,9 @@ func TestParse(t *testing.T) {
 				cat = smallCatalog()
 			case strings.HasPrefix(name, "volumes"):
 				cat = volumesCatalog()
+			}
+			if strings.HasPrefix(filepath.Base(path), "preemption") {
+				cat = built(cat, "DefaultPreemption", "postFilter")
 			}
 			out := &txtar.Archive{Comment: in.Comment}
 			for _, f := range in.Files {

@@ -57,6 +57,7 @@ type Pipeline struct {
 	free     []*Binding
 	meter    meter // of points outside cycles and bindings
 	failing  []failing
+	breakers []plugin.Breaker
 	hinters  []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
 	// wantsInfo tells that a plugin reads Placement.Info.
 	wantsInfo bool
@@ -146,7 +147,10 @@ func (b *builder) add(p plugin.Plugin) int {
 		i = len(b.p.infos)
 		b.p.index[info.Name] = i
 		if f, ok := p.(faulter); ok {
-			b.p.failing = append(b.p.failing, failing{plugin: f, index: i})
+			b.p.failing = append(b.p.failing, failing{plugin: f, index: i, counted: f.Faults()})
+		}
+		if breaker, ok := p.(plugin.Breaker); ok {
+			b.p.breakers = append(b.p.breakers, breaker)
 		}
 		hinter, _ := p.(plugin.Hinter)
 		b.p.hinters = append(b.p.hinters, hinter)
@@ -230,6 +234,16 @@ func (p *Pipeline) Keys(pods []*state.QueuedPod) {
 	keyer.Keys(pods)
 	p.meter.add(p.index[keyer.Info().Name], abi.QueueSort, 0, watch)
 }
+
+// Settle ends a scheduling cycle.
+func (p *Pipeline) Settle() {
+	for _, b := range p.breakers {
+		b.Settle()
+	}
+}
+
+// Breakers returns the plugins that can be left alone.
+func (p *Pipeline) Breakers() []plugin.Breaker { return p.breakers }
 
 // WantsNodeInfo reports whether a plugin reads Placement.Info.
 func (p *Pipeline) WantsNodeInfo() bool { return p.wantsInfo }

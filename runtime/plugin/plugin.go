@@ -167,7 +167,11 @@ type Placement struct {
 	Node *state.Node
 	// Info is the node with its pods as they were in the cycle that chose it,
 	// without Pod; nil unless a plugin of the profile wants it.
-	Info  *state.NodeInfo
+	Info *state.NodeInfo
+	// Namespace is the pod's; nil if its object is not known.
+	Namespace *state.Namespace
+	// Seed is that of the cycle which chose the node.
+	Seed  uint64
 	State *state.CycleState
 	// Patch is what plugins wrote on the pod so far; it travels in the binding.
 	Patch state.Patch
@@ -223,6 +227,15 @@ type PreBind interface {
 type Bind interface {
 	Plugin
 	Bind(p *Placement) (Directives, *Status)
+}
+
+// Breaker is a plugin that is left alone for a while when it keeps failing.
+type Breaker interface {
+	Plugin
+	// Settle is called at the end of each scheduling cycle.
+	Settle()
+	// RetryAt returns when the plugin is tried again; false if it is not left alone.
+	RetryAt() (time.Time, bool)
 }
 
 // NodeReader is a plugin that reads Placement.Info.

@@ -1,10 +1,15 @@
 package scheduler
 
 import (
+	"context"
+	"log/slog"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
@@ -38,6 +43,13 @@ func (s *Scheduler) SetPods(pods ...*state.Pod) { s.post(func() { s.setPods(pods
 
 // DeletePod tells of a pod that is gone.
 func (s *Scheduler) DeletePod(uid types.UID) { s.post(func() { s.deletePod(uid) }) }
+
+// Namespace returns a namespace; nil if its object is not known. It is for
+// plugins that the loop calls.
+func (s *Scheduler) Namespace(name string) *state.Namespace {
+	namespace, _ := s.cache.Namespace(name)
+	return namespace
+}
 
 // Event tells of a change of another kind of object.
 func (s *Scheduler) Event(event state.ClusterEvent, object state.Object) {
@@ -133,8 +145,14 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	}
 	s.queue.Move(state.EventAssignedPodAdd(), state.Object{NewPod: pod}, nil)
 	if change.Confirmed && (len(change.Differences) > 0 || change.MovedFrom != "") {
-		s.totals.reconciled++
-		s.deps.Log.Warn("pod was bound otherwise than assumed", "pod", pod.Key(), "node", pod.NodeName(),
+		// What others and PreBind plugins wrote on the pod is no surprise; a lost
+		// reservation or another node is.
+		level := slog.LevelDebug
+		if change.MovedFrom != "" || slices.ContainsFunc(change.Differences, func(d cache.Difference) bool { return d.Patched }) {
+			s.totals.reconciled++
+			level = slog.LevelWarn
+		}
+		s.deps.Log.Log(context.Background(), level, "pod was bound otherwise than assumed", "pod", pod.Key(), "node", pod.NodeName(),
 			"assumedNode", change.MovedFrom, "differences", change.Differences)
 		s.podChanged(change.Previous, pod)
 	}
@@ -211,7 +229,8 @@ func (s *Scheduler) unnominated(pod *state.Pod) {
 		func(p *state.Pod) bool { return p.Priority <= pod.Priority })
 }
 
-// gate asks the PreEnqueue plugins of each pod's profile.
+// gate asks the PreEnqueue plugins of each pod's profile, and holds back pods that
+// preempt others.
 func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 	for profile, p := range s.byProfile(pods) {
 		batch, at := pick(pods, profile)
@@ -219,6 +238,11 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 		p.PreEnqueue(batch, gates)
 		for j, i := range at {
 			out[i] = queue.GateResult{Plugin: gates[j].Plugin, Reason: gates[j].Reason}
+		}
+	}
+	for i, pod := range pods {
+		if held, ok := s.heldBack(pod.Pod); ok && out[i].Plugin == "" {
+			out[i] = held
 		}
 	}
 }

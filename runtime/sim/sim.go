@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -38,6 +39,9 @@ type Config struct {
 	Bound []*v1.Pod
 	// Arrivals is the pods to be scheduled, in order of At.
 	Arrivals []input.Arrival
+	// PodDisruptionBudgets is heeded by preemption. Their status is computed, from
+	// what is on the nodes.
+	PodDisruptionBudgets []*policyv1.PodDisruptionBudget
 	// Attempts is how often each pod is tried before it is given up; 0 means as
 	// long as a try can help.
 	Attempts int
@@ -66,6 +70,8 @@ func New(config Config) (*Sim, error) {
 	if err := checkArrivals(&config); err != nil {
 		return nil, err
 	}
+	// An extender that binds would bind a pod of a real cluster.
+	config.Assembly.IgnoreBindVerbs = true
 	// Any fixed time will do: durations count, the date does not.
 	s := &Sim{config: config, clock: clock.NewStep(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))}
 	s.world = newWorld(&s.config, s.clock)
@@ -74,7 +80,8 @@ func New(config Config) (*Sim, error) {
 		return nil, err
 	}
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
-		Clock: s.clock, Binder: s.world, Storage: s.world.volumes.plugins(), Outlet: s.world, Observer: s.world,
+		Clock: s.clock, Binder: s.world, Evictor: s.world, Budgets: s.world, Storage: s.world.volumes.plugins(),
+		Outlet: s.world, Observer: s.world,
 		Spawn: func(run func()) { run() }, Log: config.Log,
 	})
 	if err != nil {

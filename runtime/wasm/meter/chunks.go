@@ -1,0 +1,242 @@
+package meter
+
+import "github.com/berth-scheduler/berth/abi/wire"
+
+// helper returns the code of a helper.
+func (r *rewriter) helper(h helper) function {
+	tableSize := func(table int) []byte { return appendU32([]byte{opMisc, miscTableSize}, uint32(table)) }
+	memory := extent{size: []byte{opMemorySize, 0}, shift: 16}
+	misc := func(second byte, immediates ...int) []byte {
+		out := []byte{opMisc, second}
+		for _, i := range immediates {
+			out = appendU32(out, uint32(i))
+		}
+		return out
+	}
+	inMemory := steps{step: chunkBytes, unit: unitBytes}
+	inTable := steps{step: chunkBytes / referenceBytes, unit: unitBytes / referenceBytes}
+	switch h.kind {
+	case helpMemoryGrow:
+		return r.grow("memory.grow", nil, memory.size, r.module.Memories[0].Max, 1, pageUnits, []byte{opMemoryGrow, 0})
+	case helpTableGrow:
+		table := r.module.Tables[h.a]
+		return r.grow("table.grow", []wire.ValType{table.Elem}, tableSize(h.a), table.Max, unitBytes/referenceBytes, 1, misc(miscTableGrow, h.a))
+	case helpMemoryFill:
+		s := inMemory
+		s.name, s.op, s.to = "memory.fill", misc(miscMemoryFill, 0), memory
+		return r.chunks(s, wire.ValI32)
+	case helpMemoryCopy:
+		s := inMemory
+		s.name, s.op, s.to, s.from = "memory.copy", misc(miscMemoryCopy, 0, 0), memory, memory
+		return r.chunks(s, wire.ValI32)
+	case helpMemoryInit:
+		s := inMemory
+		s.name, s.op, s.to, s.segment = "memory.init", misc(miscMemoryInit, h.a, 0), memory, true
+		return r.chunks(s, wire.ValI32)
+	case helpTableFill:
+		s := inTable
+		s.name, s.op, s.to = "table.fill", misc(miscTableFill, h.a), extent{size: tableSize(h.a)}
+		return r.chunks(s, r.module.Tables[h.a].Elem)
+	case helpTableCopy:
+		s := inTable
+		s.name, s.op = "table.copy", misc(miscTableCopy, h.a, h.b)
+		s.to, s.from = extent{size: tableSize(h.a)}, extent{size: tableSize(h.b)}
+		return r.chunks(s, wire.ValI32)
+	default: // helpTableInit
+		s := inTable
+		s.name, s.op, s.to, s.segment = "table.init", misc(miscTableInit, h.a, h.b), extent{size: tableSize(h.b)}, true
+		return r.chunks(s, wire.ValI32)
+	}
+}
+
+// grow returns a helper for memory.grow or table.grow. What cannot succeed costs
+// nothing and gives -1, the rest is charged per unit of growth: units for each
+// started number of per.
+func (r *rewriter) grow(name string, value []wire.ValType, size []byte, most uint32, per, units int, op []byte) function {
+	f := function{name: name, t: signature(append(value, wire.ValI32), i32(1)), locals: i32(1)}
+	c := &f.code
+	by := len(value)
+	cost := by + 1
+	c.indexed(opLocalGet, by)
+	c.i32(int32(most))
+	c.op(size...)
+	c.op(opI32Sub, opI32GtU, opIf, empty)
+	c.i32(-1)
+	c.op(opReturn, opEnd)
+	c.indexed(opLocalGet, by)
+	c.i32(int32(per))
+	c.op(opI32DivU)
+	c.i32(int32(units))
+	c.op(opI32Mul)
+	c.i32(1)
+	c.op(opI32Add)
+	c.indexed(opLocalSet, cost)
+	r.charge(c, cost)
+	for i := range cost {
+		c.indexed(opLocalGet, i)
+	}
+	c.op(op...)
+	return f
+}
+
+// extent is the size of a memory or table: an instruction that gives it, in units
+// of 1 << shift. Without one there is nothing to check.
+type extent struct {
+	size  []byte
+	shift int
+}
+
+// steps is a bulk instruction that is done in steps. It takes a destination, a
+// second operand, which is a source if from or segment is set, and a length.
+type steps struct {
+	name       string
+	op         []byte
+	to, from   extent
+	segment    bool // the source is a segment, whose size no instruction tells
+	step, unit int
+}
+
+// The locals of a helper made by chunks.
+const (
+	chunkTo = iota
+	chunkFrom
+	chunkLength
+	chunkCost
+)
+
+// chunks returns a helper for a bulk instruction.
+//
+// The semantics are those of the whole instruction: if it is out of bounds it
+// traps before it wrote anything, and overlapping ranges are copied as if the
+// source were read first. To trap, the instruction itself is done as it was.
+func (r *rewriter) chunks(s steps, second wire.ValType) function {
+	f := function{name: s.name, t: signature([]wire.ValType{wire.ValI32, second, wire.ValI32}, nil), locals: i32(1)}
+	c := &f.code
+	c.indexed(opLocalGet, chunkLength)
+	c.i32(int32(s.step))
+	c.op(opI32GtU, opIf, empty)
+	r.bounds(c, s)
+	if s.from.size == nil {
+		r.forwards(c, s)
+	} else {
+		c.indexed(opLocalGet, chunkTo)
+		c.indexed(opLocalGet, chunkFrom)
+		c.op(opI32GtU, opIf, empty)
+		r.backwards(c, s)
+		c.op(opElse)
+		r.forwards(c, s)
+		c.op(opEnd)
+	}
+	c.op(opEnd)
+	c.indexed(opLocalGet, chunkLength)
+	c.i32(int32(s.unit))
+	c.op(opI32DivU)
+	c.i32(1)
+	c.op(opI32Add)
+	c.indexed(opLocalSet, chunkCost)
+	r.charge(c, chunkCost)
+	whole(c, s)
+	return f
+}
+
+// whole writes the instruction with all that is left.
+func whole(c *code, s steps) {
+	for _, local := range []int{chunkTo, chunkFrom, chunkLength} {
+		c.indexed(opLocalGet, local)
+	}
+	c.op(s.op...)
+}
+
+// bounds writes what traps if a range is out of bounds.
+func (r *rewriter) bounds(c *code, s steps) {
+	end := func(local int) { // its end, as an i64
+		c.indexed(opLocalGet, local)
+		c.op(opI64ExtendI32U)
+		c.indexed(opLocalGet, chunkLength)
+		c.op(opI64ExtendI32U, opI64Add)
+	}
+	trap := func() {
+		c.op(opI64GtU, opIf, empty)
+		whole(c, s)
+		c.op(opUnreachable, opEnd)
+	}
+	for local, e := range []extent{chunkTo: s.to, chunkFrom: s.from} {
+		if e.size == nil {
+			continue
+		}
+		end(local)
+		c.op(e.size...)
+		c.op(opI64ExtendI32U)
+		c.i64(int64(e.shift))
+		c.op(opI64Shl)
+		trap()
+	}
+	if s.segment {
+		// Of a segment, which may have been dropped, only the instruction itself knows
+		// the size: with length 0 it traps if the source is beyond the end.
+		end(chunkFrom)
+		c.i64(1<<32 - 1)
+		trap()
+		c.i32(0)
+		c.indexed(opLocalGet, chunkFrom)
+		c.indexed(opLocalGet, chunkLength)
+		c.op(opI32Add)
+		c.i32(0)
+		c.op(s.op...)
+	}
+}
+
+// step writes the charge for one step.
+func (r *rewriter) step(c *code, s steps) {
+	c.i32(int32(1 + s.step/s.unit))
+	c.indexed(opLocalSet, chunkCost)
+	r.charge(c, chunkCost)
+}
+
+// move writes local = local op step.
+func move(c *code, s steps, local int, op byte) {
+	c.indexed(opLocalGet, local)
+	c.i32(int32(s.step))
+	c.op(op)
+	c.indexed(opLocalSet, local)
+}
+
+// again writes the end of a loop that goes on as long as more than a step is left.
+func again(c *code, s steps) {
+	c.indexed(opLocalGet, chunkLength)
+	c.i32(int32(s.step))
+	c.op(opI32GtU)
+	c.indexed(opBrIf, 0)
+	c.op(opEnd)
+}
+
+// forwards writes a loop over steps from the beginning, which leaves the end.
+func (r *rewriter) forwards(c *code, s steps) {
+	c.op(opLoop, empty)
+	r.step(c, s)
+	c.indexed(opLocalGet, chunkTo)
+	c.indexed(opLocalGet, chunkFrom)
+	c.i32(int32(s.step))
+	c.op(s.op...)
+	move(c, s, chunkTo, opI32Add)
+	if s.from.size != nil || s.segment {
+		move(c, s, chunkFrom, opI32Add)
+	}
+	move(c, s, chunkLength, opI32Sub)
+	again(c, s)
+}
+
+// backwards writes a loop over steps from the end, which leaves the beginning.
+func (r *rewriter) backwards(c *code, s steps) {
+	c.op(opLoop, empty)
+	r.step(c, s)
+	move(c, s, chunkLength, opI32Sub)
+	for _, local := range []int{chunkTo, chunkFrom} {
+		c.indexed(opLocalGet, local)
+		c.indexed(opLocalGet, chunkLength)
+		c.op(opI32Add)
+	}
+	c.i32(int32(s.step))
+	c.op(s.op...)
+	again(c, s)
+}

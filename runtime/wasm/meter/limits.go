@@ -1,0 +1,105 @@
+package meter
+
+import "github.com/berth-scheduler/berth/abi/wire"
+
+// Limits bound the structure of a module, and with it the time and memory that
+// reading, rewriting and compiling take. Zero values stand for the defaults of
+// DefaultLimits.
+type Limits struct {
+	// Module is the size of the module, Body that of a function's code and Customs
+	// that of all custom sections, in bytes.
+	Module, Body, Customs int
+	// Types, Imports, Exports, Functions, Globals, Tables, Elements and Datas are how
+	// many there may be of each; Elements and Datas count segments, Functions those
+	// that the module defines.
+	Types, Imports, Exports, Functions, Globals, Tables, Elements, Datas int
+	// References is how many elements all element segments may have.
+	References int
+	// Values is how many parameters, and how many results, a type may have.
+	Values int
+	// Locals is how many locals a function may have, parameters included, and
+	// AllLocals how many all functions.
+	Locals, AllLocals int
+	// Operands is how high the operand stack of a function may get, in values.
+	Operands int
+	// Nesting is how deep blocks may be nested.
+	Nesting int
+	// Merges is, for each function, its locals times the places where control flow
+	// meets (blocks, loops, ifs): a compiler may need a value for each.
+	Merges int
+	// Targets is how many labels a br_table may have, and AllTargets those of all
+	// br_table of a function.
+	Targets, AllTargets int
+	// Reloads is, for each function, its calls times the mutable globals: a compiler
+	// may read each of them again after a call.
+	Reloads int
+}
+
+// DefaultLimits returns limits that leave what compilers make of C, Rust,
+// AssemblyScript and Go some room, and with which compiling a hostile module
+// takes seconds and not minutes.
+func DefaultLimits() Limits {
+	return Limits{
+		Module: 32 << 20, Body: 1 << 20, Customs: 16 << 20,
+		Types: 10_000, Imports: 1_000, Exports: 10_000, Functions: 100_000, Globals: 4_096, Tables: 16,
+		Elements: 10_000, Datas: 100_000, References: 1_000_000,
+		Values: 255, Locals: 4_096, AllLocals: 2_000_000, Operands: 4_096,
+		Nesting: 8_192, Merges: 4 << 20, Targets: 16_384, AllTargets: 65_536, Reloads: 1 << 20,
+	}
+}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits()
+	for _, f := range []struct {
+		v *int
+		d int
+	}{
+		{&l.Module, d.Module}, {&l.Body, d.Body}, {&l.Customs, d.Customs},
+		{&l.Types, d.Types}, {&l.Imports, d.Imports}, {&l.Exports, d.Exports}, {&l.Functions, d.Functions},
+		{&l.Globals, d.Globals}, {&l.Tables, d.Tables}, {&l.Elements, d.Elements}, {&l.Datas, d.Datas},
+		{&l.References, d.References}, {&l.Values, d.Values}, {&l.Locals, d.Locals}, {&l.AllLocals, d.AllLocals},
+		{&l.Operands, d.Operands}, {&l.Nesting, d.Nesting}, {&l.Merges, d.Merges}, {&l.Targets, d.Targets},
+		{&l.AllTargets, d.AllTargets}, {&l.Reloads, d.Reloads},
+	} {
+		if *f.v == 0 {
+			*f.v = f.d
+		}
+	}
+	return l
+}
+
+// checkStructure holds the counts of a module against the limits.
+func (r *rewriter) checkStructure() {
+	l, m := &r.config.Limits, r.module
+	at := r.sectionReader(sectionType)
+	at.limit(at.pos, len(m.Types), l.Types, "types")
+	for i := range m.Types {
+		at.limit(at.pos, len(m.Types[i].Params), l.Values, "parameters in a type")
+		at.limit(at.pos, len(m.Types[i].Results), l.Values, "results in a type")
+	}
+	for _, c := range []struct {
+		section   byte
+		got, most int
+		what      string
+	}{
+		{sectionImport, len(m.Imports), l.Imports, "imports"},
+		{sectionFunction, len(m.Functions), l.Functions, "functions"},
+		{sectionTable, len(m.Tables), l.Tables, "tables"},
+		{sectionMemory, len(m.Memories), 1, "memories"},
+		{sectionGlobal, len(m.Globals), l.Globals, "globals"},
+		{sectionExport, len(m.Exports), l.Exports, "exports"},
+		{sectionElement, m.Elements, l.Elements, "element segments"},
+		{sectionData, m.Data, l.Datas, "data segments"},
+	} {
+		at := r.sectionReader(c.section)
+		at.limit(at.pos, c.got, c.most, c.what)
+	}
+	customs := 0
+	for i := range m.Sections {
+		if s := &m.Sections[i]; s.ID == sectionCustom {
+			customs += s.Size
+			at := reader{section: wire.SectionName(s.ID), function: noFunction}
+			at.limit(s.Offset, customs, l.Customs, "bytes of custom sections")
+		}
+	}
+}
