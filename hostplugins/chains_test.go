@@ -22,7 +22,7 @@ type profile struct {
 
 // filterNames and scoreWeights are kube-scheduler's defaults.
 func filterNames() []string {
-	return []string{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"}
+	return []string{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "NodeDeclaredFeatures"}
 }
 
 func scoreNames() []string {
@@ -95,7 +95,7 @@ func (p *profile) objects(t testing.TB) *trial.Objects {
 	}
 	o := &trial.Objects{Filters: []pernode.Filter{
 		&pernode.NodeUnschedulable{}, &pernode.NodeName{}, &pernode.TaintToleration{},
-		&pernode.NodeAffinity{Added: required}, &pernode.NodePorts{}, &pernode.Fit{Args: p.Fit},
+		&pernode.NodeAffinity{Added: required}, &pernode.NodePorts{}, &pernode.Fit{Args: p.Fit}, &pernode.Declared{},
 	}}
 	balanced := configv1.ScoringStrategy{Resources: p.Balanced.Resources}
 	for i, s := range []pernode.Score{
