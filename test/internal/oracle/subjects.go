@@ -24,7 +24,7 @@ func Subjects(seed uint64) []Subject {
 // are made small: without it other plugins decide.
 func decisions(seed uint64, name string) Subject {
 	return ofScenarios(seed, name, []string{"config"}, func(_ int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
-		return decide.Scenario(s, counts)
+		return decide.Scenario(s, nil, counts)
 	})
 }
 
