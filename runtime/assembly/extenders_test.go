@@ -83,15 +83,16 @@ func TestExtenderBinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := &binder{recorder: &recorder{}, fail: test.fail, pods: map[types.UID]*state.Pod{}}
 			b.Server = httptest.NewServer(b)
-			defer b.Server.Close()
+			defer b.Close()
 			c := Config{IgnoreBindVerbs: !test.keep, Scheduler: parse(t, fmt.Sprintf(`
 extenders:
 - {urlPrefix: %q, bindVerb: bind, managedResources: [{name: example.com/gpu, ignoredByScheduler: true}]%s}
 profiles:
 - pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: [example.com/mine]}}]
 `, b.URL, test.ignorable))}
-			c.Scheduler.Profiles[0].Points["reserve"] = append(c.Scheduler.Profiles[0].Points["reserve"], c.Scheduler.Profiles[0].Points["bind"][0])
-			c.Scheduler.Profiles[0].Points["reserve"][0].Name = "Labeller"
+			ref := c.Scheduler.Profiles[0].Points["bind"][0]
+			ref.Name = "Labeller"
+			c.Scheduler.Profiles[0].Points["reserve"] = append(c.Scheduler.Profiles[0].Points["reserve"], ref)
 			c.Plugins = plugin.Registry{"Labeller": func(any) (plugin.Plugin, error) { return &labeller{plugin.Info{Name: "Labeller"}}, nil }}
 			a, err := New(c, Deps{
 				Clock: clock.NewStep(time.Unix(0, 0)), Binder: b.recorder, Patcher: b, Outlet: b.recorder, Observer: b.recorder, Spawn: func(run func()) { run() },

@@ -27,6 +27,9 @@ func argsKinds() map[string]argsKind {
 		"NodeResourcesBalancedAllocation": kindOfArgs("NodeResourcesBalancedAllocationArgs", defaultBalanced, checkBalanced),
 		"NodeAffinity":                    kindOfArgs("NodeAffinityArgs", nil, checkAffinity),
 		"DefaultPreemption":               kindOfArgs("DefaultPreemptionArgs", defaultPreemption, checkPreemption),
+		"VolumeBinding":                   kindOfArgs("VolumeBindingArgs", defaultVolumes, checkVolumes),
+		"PodTopologySpread":               kindOfArgs("PodTopologySpreadArgs", defaultSpread, checkSpread),
+		"InterPodAffinity":                kindOfArgs("InterPodAffinityArgs", defaultPodAffinity, checkPodAffinity),
 	}
 }
 

@@ -77,12 +77,10 @@ func (c *client) post(ctx context.Context, url string, body []byte, result any) 
 	if err != nil {
 		return err
 	}
+	defer func() { _ = response.Body.Close() }()
 	most := int64(answerTimes*len(body) + answerRoom)
 	answer := http.MaxBytesReader(nil, response.Body, most)
-	defer func() {
-		_, _ = io.CopyN(io.Discard, answer, drained) // what comes after the answer says nothing
-		_ = answer.Close()
-	}()
+	defer func() { _, _ = io.CopyN(io.Discard, answer, drained) }() // what comes after the answer says nothing
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("HTTP status %s, want 200", response.Status)
 	}

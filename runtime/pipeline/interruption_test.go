@@ -66,7 +66,7 @@ func TestInterruption(t *testing.T) {
 					if !b.Interruption().Interrupt(cause) {
 						t.Error("PreBind cannot be interrupted")
 					}
-					if got := context.Cause(placement.Context); got != why {
+					if got := context.Cause(placement.Context); !errors.Is(got, why) {
 						t.Errorf("the context of PreBind ends with %v", got)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // MaxPermitWait is the longest that a pod may wait at Permit.
@@ -176,12 +177,19 @@ func (b *Binding) runPreBind(skip []bool) (asked []Asked, status *plugin.Status)
 		if !answer.Success() {
 			return asked, failed("PreBind", s.info.Name, answer)
 		}
-		if !d.Patch.Empty() {
-			b.Placement.Patch = b.Placement.Patch.Merge(d.Patch)
-		}
+		b.patched(d.Patch)
 		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
 	}
 	return asked, nil
+}
+
+// patched shows the points that follow the pod as a patch makes it.
+func (b *Binding) patched(p state.Patch) {
+	if p.Empty() {
+		return
+	}
+	b.Placement.Patch = b.Placement.Patch.Merge(p)
+	b.Placement.Pod = b.Placement.Pod.On(b.Placement.Node.Name, p)
 }
 
 // preFlight asks the PreBind plugins which of them have something to do.
@@ -215,6 +223,7 @@ func (b *Binding) bind() ([]Asked, *plugin.Status) {
 		case answer.Is(abi.Skip):
 			continue
 		case answer.Success():
+			b.patched(d.Patch)
 			return []Asked{{Plugin: s.info.Name, Directives: d}}, nil
 		case answer.Rejected():
 			return nil, answer.By(s.info.Name)

@@ -27,6 +27,7 @@ type world struct {
 	clock     *clock.Step
 	start     time.Time
 	scheduler *scheduler.Scheduler
+	volumes   *volumes
 
 	pods      []*simPod // in the order of arrival
 	byUID     map[types.UID]*simPod
@@ -71,13 +72,15 @@ var (
 )
 
 func newWorld(config *Config, c *clock.Step) *world {
-	return &world{
+	w := &world{
 		config: config, clock: c, start: c.Now(), byUID: make(map[types.UID]*simPod), usage: newUsage(config.Nodes),
 		budgets: newBudgets(config.PodDisruptionBudgets),
 		leaving: heap.New(
 			func(p *simPod) types.UID { return p.pod.UID },
 			func(a, b *simPod) bool { return a.until.Before(b.until) }),
 	}
+	w.volumes = newVolumes(w, config.Nodes)
+	return w
 }
 
 // now is the time since the start.
@@ -89,6 +92,7 @@ func (w *world) bindInitial(object *v1.Pod) {
 	w.byUID[p.pod.UID] = p
 	w.budgets.admit(p)
 	w.usage.add(p.pod)
+	w.volumes.appears(object)
 	w.scheduler.SetPods(p.pod)
 }
 
@@ -102,6 +106,7 @@ func (w *world) admit(a input.Arrival) *state.Pod {
 	w.pods = append(w.pods, p)
 	w.byUID[p.pod.UID] = p
 	w.budgets.admit(p)
+	w.volumes.appears(a.Pod)
 	w.changes++
 	return p.pod
 }
@@ -125,6 +130,7 @@ func (w *world) depart() {
 		}
 		w.leaving.Pop()
 		p.left = true
+		w.volumes.disappears(p.pod.Object)
 		if p.givenUp {
 			continue
 		}

@@ -82,10 +82,15 @@ func file(t testing.TB, e *wasmexamples.Example) string {
 // module returns an example's module as a factory.
 func module(t testing.TB, e *wasmexamples.Example) wasm.Factory {
 	t.Helper()
-	path := file(t, e)
+	return load(t, e.Name, file(t, e))
+}
+
+// load returns the module in a file, under a name, as a factory.
+func load(t testing.TB, name, path string) wasm.Factory {
+	t.Helper()
 	built.mu.Lock()
 	defer built.mu.Unlock()
-	if m, ok := built.modules[e.Name]; ok {
+	if m, ok := built.modules[name]; ok {
 		return m
 	}
 	data, err := os.ReadFile(path)
@@ -96,7 +101,7 @@ func module(t testing.TB, e *wasmexamples.Example) wasm.Factory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built.modules[e.Name] = m
+	built.modules[name] = m
 	return m
 }
 

@@ -46,7 +46,7 @@ type twin struct {
 
 // twins are the native plugin, which comes first, and its modules.
 func twins() []twin {
-	return []twin{{name: "native"}, {name: "go", file: file}}
+	return []twin{{name: "native"}, {name: "go", file: file}, {name: "rust", file: rustFile}}
 }
 
 // TestPoints: at every point a guest's answer changes what the scheduler does, in
@@ -197,8 +197,8 @@ func (h handler) WithAttrs([]slog.Attr) slog.Handler           { return h }
 func (h handler) WithGroup(string) slog.Handler                { return h }
 
 func (h handler) Handle(_ context.Context, r slog.Record) error {
-	switch r.Message {
-	case "plugin fault":
+	switch {
+	case r.Message == "plugin fault":
 		var kind, point string
 		r.Attrs(func(a slog.Attr) bool {
 			switch a.Key {
@@ -210,6 +210,8 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 			return true
 		})
 		h.log.Printf("fault at %s: %s", point, kind)
+	case strings.HasPrefix(r.Message, "panicked at "):
+		// A module in Rust logs why it traps; Go's runtime writes it to stderr.
 	default:
 		h.log.Printf("log: %s", r.Message)
 	}
