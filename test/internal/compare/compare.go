@@ -194,7 +194,7 @@ func (r *run) ask(q *scenario.Query) {
 
 func (r *run) preEnqueue() {
 	ours, ok := r.ours.(plugin.PreEnqueue)
-	if !ok || !slices.Contains(r.theirs.Points(), abi.PreEnqueue) {
+	if !ok || !slices.Contains(plugin.Points(r.ours), abi.PreEnqueue) || !slices.Contains(r.theirs.Points(), abi.PreEnqueue) {
 		return
 	}
 	var a, b [1]*plugin.Status

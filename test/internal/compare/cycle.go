@@ -17,11 +17,12 @@ func (r *run) cycle(q *scenario.Query) {
 	if !ok {
 		return
 	}
-	feasible := rows
+	fits := rows
 	if !skip {
-		feasible = r.filter(a, b, rows)
+		fits = r.filter(a, b, rows)
 		r.whatIf(a, b, q.WhatIf)
 	}
+	feasible := fits
 	if q.Feasible != nil {
 		feasible = feasible[:0:0]
 		for _, name := range q.Feasible {
@@ -33,7 +34,9 @@ func (r *run) cycle(q *scenario.Query) {
 	}
 	if len(feasible) > 0 {
 		r.score(a, b, feasible)
-		r.placement(a, b, feasible[0])
+	}
+	if len(fits) > 0 {
+		r.placement(a, b, fits[0])
 	}
 }
 

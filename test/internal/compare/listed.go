@@ -34,6 +34,12 @@ func AllListed() []Listed {
 				return d.Plugin == "NodeResourcesFit" && strings.HasPrefix(d.What, "registers resource.k8s.io/DeviceClass/")
 			},
 		},
+		{
+			Name: "preemptors that are held back", Reference: "kubernetes/enhancements/issues/4832",
+			is: func(d *Difference) bool {
+				return d.Plugin == "DefaultPreemption" && d.What == "extension points" && d.Theirs == "PreEnqueue "+d.Ours
+			},
+		},
 	}
 }
 
