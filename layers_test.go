@@ -102,7 +102,11 @@ func design() rules {
 				why: "the examples are run in the real host by tests apart from them, so that they do not depend on a host",
 				fix: "keep tests of examples in the host here, and nothing else"},
 
-			{pkg: "cmd", on: "runtime/sim runtime/kube runtime/debughttp",
+			{pkg: "runtime/wasm/tck", on: "runtime/wasm runtime/module abi/conformance",
+				why: "the host is held against the conformance kit by tests apart from it, so that it does not depend on the kit",
+				fix: "keep what plays the kit's cases here, and nothing else"},
+
+			{pkg: "cmd", on: "runtime/sim runtime/kube runtime/debughttp abi/conformance abi/sdk",
 				why: "commands parse flags and print; they stand on everything",
 				fix: "use the public packages of runtime"},
 			{pkg: ".", on: "cmd abi/conformance wasm-examples",

@@ -47,21 +47,29 @@ func TestRegistry(t *testing.T) {
 		fmt.Fprintf(&table, "%s %v filter %v score %v\n", name, plugin.Points(p), info.FilterScope, info.ScoreScope)
 	}
 	const want = `DefaultBinder [Bind] filter node score node
+DefaultPreemption [PostFilter] filter node score node
 ImageLocality [Score] filter node score cluster
 NodeAffinity [PreFilter Filter PreScore Score] filter node score node
+NodeDeclaredFeatures [PreFilter Filter] filter node score node
 NodeName [Filter] filter node score node
 NodePorts [PreFilter Filter] filter node score node
 NodeResourcesBalancedAllocation [PreScore Score] filter node score node
 NodeResourcesFit [PreFilter Filter PreScore Score] filter node score node
 NodeUnschedulable [Filter] filter node score node
+NodeVolumeLimits [PreFilter Filter] filter cluster score node
 PrioritySort [QueueSort] filter node score node
 SchedulingGates [PreEnqueue] filter node score node
 TaintToleration [Filter PreScore Score] filter node score node
+VolumeBinding [PreFilter Filter PreScore Score Reserve PreBind] filter cluster score cluster
+VolumeRestrictions [PreFilter Filter] filter cluster score node
+VolumeZone [PreFilter Filter] filter cluster score node
 `
 	if got := table.String(); got != want {
 		t.Errorf("got\n%s", got)
 	}
-	if all := state.FeatureRequests | state.FeatureNodeAffinity | state.FeatureHostPorts | state.FeatureSchedulingGates; enforced != all {
+	all := state.FeatureRequests | state.FeatureNodeAffinity | state.FeatureHostPorts | state.FeatureSchedulingGates |
+		state.FeatureVolumeClaims | state.FeatureExclusiveVolumes | state.FeatureDeclaredFeatures
+	if enforced != all {
 		t.Errorf("enforced is %v, want %v", enforced, all)
 	}
 }
@@ -89,6 +97,10 @@ func TestArgs(t *testing.T) {
 		{"NodeResourcesFit", "has no shape", ratio()},
 		{"NodeResourcesFit", "do not ascend", ratio(configv1.UtilizationShapePoint{Utilization: 5}, configv1.UtilizationShapePoint{Utilization: 5})},
 		{"NodeResourcesBalancedAllocation", "below 0", &configv1.NodeResourcesBalancedAllocationArgs{Resources: []configv1.ResourceSpec{{Name: "cpu", Weight: -1}}}},
+		{"DefaultPreemption", "wants args of type *v1.DefaultPreemptionArgs, got int", 1},
+		{"DefaultPreemption", "minCandidateNodesPercentage 101 is not 0 to 100", &configv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: new(int32(101))}},
+		{"DefaultPreemption", "minCandidateNodesAbsolute -1 is below 0", &configv1.DefaultPreemptionArgs{MinCandidateNodesAbsolute: new(int32(-1))}},
+		{"DefaultPreemption", "are both 0", &configv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: new(int32(0)), MinCandidateNodesAbsolute: new(int32(0))}},
 	} {
 		if p, err := hostplugins.All(hostplugins.Deps{}).New(test.name, test.args); err == nil || !strings.Contains(err.Error(), test.want) || p != nil {
 			t.Errorf("%s: got %v, %v; want an error with %q", test.name, p, err, test.want)

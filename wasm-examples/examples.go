@@ -38,6 +38,9 @@ type Example struct {
 	// Placing tells that scenarios have more than node, pod and try: they need a host
 	// with the points before pre_filter and after normalize.
 	Placing bool
+	// Rust is the folder of its twin in Rust, relative to this folder; empty if there
+	// is none. Package abi/sdk/rust/cargo builds it.
+	Rust string
 }
 
 const folder = "github.com/berth-scheduler/berth/wasm-examples/"
@@ -47,7 +50,7 @@ func All() []Example {
 	return []Example{
 		{
 			Name: "tenant-pool", Package: folder + "tenantpool/guest", Manifest: tenantpool.Manifest,
-			New: func() berth.Plugin { return tenantpool.New() }, Scenarios: "tenantpool/testdata/*.txt",
+			New: func() berth.Plugin { return tenantpool.New() }, Scenarios: "tenantpool/testdata/*.txt", Rust: "tenantpool/rust",
 		},
 		{
 			Name: "zone-cost", Package: folder + "zonecost/guest", Manifest: zonecost.Manifest,
@@ -55,7 +58,7 @@ func All() []Example {
 		},
 		{
 			Name: "noisy-neighbour", Package: folder + "noisyneighbour/guest", Manifest: noisyneighbour.Manifest,
-			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt",
+			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt", Rust: "noisyneighbour/rust",
 		},
 		{
 			Name: "devices", Package: folder + "devices/guest", Manifest: devices.Manifest,
@@ -72,7 +75,7 @@ func All() []Example {
 func EveryPoint() Example {
 	return Example{
 		Name: "everypoint", Package: folder + "internal/everypoint/guest", Manifest: everypoint.Manifest,
-		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true,
+		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true, Rust: "internal/everypoint/rust",
 	}
 }
 
@@ -81,11 +84,11 @@ func EveryPoint() Example {
 func Reference() (csr, dense Example) {
 	csr = Example{
 		Name: "reference-csr", Package: folder + "internal/reference/guestcsr", Manifest: reference.ManifestCSR,
-		New: func() berth.Plugin { return reference.NewCSR() },
+		New: func() berth.Plugin { return reference.NewCSR() }, Rust: "internal/reference/rust/csr",
 	}
 	dense = Example{
 		Name: "reference-dense", Package: folder + "internal/reference/guestdense", Manifest: reference.ManifestDense,
-		New: func() berth.Plugin { return reference.NewDense() },
+		New: func() berth.Plugin { return reference.NewDense() }, Rust: "internal/reference/rust/dense",
 	}
 	return csr, dense
 }

@@ -63,7 +63,8 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]i
 	if err := stopped(ctx, err); err != nil {
 		return nil, err
 	}
-	c.Namespaces, c.Nodes = objects.Namespaces, objects.Nodes
+	c.Namespaces, c.Nodes, c.PodDisruptionBudgets = objects.Namespaces, objects.Nodes, objects.PodDisruptionBudgets
+	c.Storage = objects.Storage()
 	c.Where = func(pod *v1.Pod) string {
 		if source, ok := objects.Source(pod); ok {
 			return source.String()

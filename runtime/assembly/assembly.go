@@ -4,16 +4,17 @@ package assembly
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -49,12 +50,18 @@ type Config struct {
 	// AllowUnenforced is features that pods may ask for although no enabled
 	// plugin enforces them.
 	AllowUnenforced state.Feature
+	// IgnoreBindVerbs leaves binding to the Bind plugins, whatever extenders say.
+	IgnoreBindVerbs bool
 }
 
 // Deps is what the scheduler is connected to.
 type Deps struct {
 	Clock    clock.Clock
 	Binder   objects.Binder
+	Evictor  objects.Evictor              // optional, see scheduler.Deps
+	Budgets  objects.PodDisruptionBudgets // optional, see hostplugins.Deps
+	Patcher  objects.Patcher              // optional, see extender.Deps
+	Storage  hostplugins.Storage          // optional: without it there are no volumes
 	Outlet   scheduler.Outlet
 	Observer scheduler.Observer // optional
 	Log      *slog.Logger       // optional
@@ -79,7 +86,8 @@ type Assembly struct {
 	}
 	buckets map[string]*wasm.Bucket // by profile and namespaces; under mu as well
 	// closing guards the plugins that are still in use, by their pipelines.
-	closing references
+	closing   references
+	extenders *extender.Extenders
 }
 
 // Default returns a new copy of what an absent configuration file means.
@@ -90,9 +98,9 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if c.Scheduler == nil {
 		c.Scheduler = Default()
 	}
-	if len(c.Scheduler.Extenders) > 0 {
-		// Left out, they would let pods onto nodes that they refuse.
-		return nil, errors.New("extenders: HTTP extenders are not built yet; remove them from the configuration")
+	extenders, err := newExtenders(&c, d)
+	if err != nil {
+		return nil, err
 	}
 	if c.Workers == 0 {
 		c.Workers = min(runtime.GOMAXPROCS(0), int(c.Scheduler.Parallelism))
@@ -104,7 +112,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Assembly{config: c, deps: d, workers: workers}
+	a := &Assembly{config: c, deps: d, workers: workers, extenders: extenders}
 	a.mu.built, err = a.build(context.Background(), c.Scheduler, nil)
 	if err != nil {
 		a.workers.Close()
@@ -123,7 +131,10 @@ func New(c Config, d Deps) (*Assembly, error) {
 			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates},
 			Cache: cache.Config{Rank: c.Rank},
 		},
-		scheduler.Deps{Clock: d.Clock, Pipelines: pipelines, Outlet: d.Outlet, Observer: d.Observer, Log: d.Log, Spawn: d.Spawn},
+		scheduler.Deps{
+			Clock: d.Clock, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
+			Observer: d.Observer, Log: d.Log, Spawn: d.Spawn,
+		},
 	)
 	if err != nil {
 		a.Close()
@@ -135,6 +146,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 // Close stops what runs beside the scheduler, which must have stopped.
 func (a *Assembly) Close() {
 	a.workers.Close()
+	a.extenders.Close()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closing.closeAll()

@@ -46,7 +46,7 @@ func (m *madePlugin) same(args any) bool {
 // build makes the pipelines of a configuration, with the plugins of old ones
 // where they are the same. If it fails, what it made is closed.
 func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built) ([]*built, error) {
-	registry := hostplugins.All(hostplugins.Deps{Binder: a.deps.Binder})
+	registry := hostplugins.All(hostplugins.Deps{Binder: a.deps.Binder, Budgets: a.deps.Budgets, Storage: a.deps.Storage})
 	maps.Copy(registry, a.config.Plugins)
 	var out []*built
 	for i := range s.Profiles {
@@ -78,6 +78,9 @@ func (a *Assembly) buildProfile(
 		return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
 	}
 	points := make(map[abi.Point][]pipeline.Entry)
+	if a.extenders != nil {
+		points[abi.Bind] = append(points[abi.Bind], pipeline.Entry{Plugin: a.extenders.Binder()})
+	}
 	known := 0
 	for _, point := range abi.Points() {
 		refs, ok := profile.Points[configName(point)]
@@ -88,7 +91,7 @@ func (a *Assembly) buildProfile(
 			made, ok := b.plugins[ref.Name]
 			if !ok {
 				var err error
-				if made, err = a.newPlugin(ctx, profile.SchedulerName, ref.Name, profile.Args[ref.Name].Typed, registry, old); err != nil {
+				if made, err = a.newPlugin(ctx, profile.SchedulerName, ref.Name, leaveToExtenders(profile.Args[ref.Name].Typed, s.Extenders), registry, old); err != nil {
 					return fail(err)
 				}
 				b.plugins[ref.Name] = made

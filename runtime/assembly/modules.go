@@ -145,7 +145,7 @@ func (m *Module) points() []string {
 //
 // # Errors
 //
-// A profile has a plugin of the same name.
+// A profile has a plugin of the same name, or another module sorts the queue.
 func (m *Module) Enable(s *config.Scheduler) error {
 	name := m.Loaded.Name
 	if m.Reference.Weight > 0 && m.Loaded.Manifest.Points.Score == nil {
@@ -165,6 +165,11 @@ func (m *Module) Enable(s *config.Scheduler) error {
 			ref := config.PluginRef{Name: name, Weight: max(1, m.Reference.Weight)}
 			switch point {
 			case configName(abi.QueueSort):
+				for _, other := range p.Points[point] {
+					if sorts, ok := p.Args[other.Name].Typed.(*Module); ok {
+						return fmt.Errorf("%s: %s sorts the queue already, and there is one queue: leave one of the two out", m.Loaded.Path, sorts.Loaded.Path)
+					}
+				}
 				p.Points[point] = []config.PluginRef{ref}
 			case configName(abi.Bind):
 				p.Points[point] = append([]config.PluginRef{ref}, p.Points[point]...)

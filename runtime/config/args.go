@@ -26,6 +26,8 @@ func argsKinds() map[string]argsKind {
 		"NodeResourcesFit":                kindOfArgs("NodeResourcesFitArgs", defaultFit, checkFit),
 		"NodeResourcesBalancedAllocation": kindOfArgs("NodeResourcesBalancedAllocationArgs", defaultBalanced, checkBalanced),
 		"NodeAffinity":                    kindOfArgs("NodeAffinityArgs", nil, checkAffinity),
+		"DefaultPreemption":               kindOfArgs("DefaultPreemptionArgs", defaultPreemption, checkPreemption),
+		"VolumeBinding":                   kindOfArgs("VolumeBindingArgs", defaultVolumes, checkVolumes),
 	}
 }
 

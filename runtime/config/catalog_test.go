@@ -41,6 +41,19 @@ func testCatalog() config.Catalog {
 	return cat
 }
 
+// built returns a catalog in which one more plugin is built.
+func built(cat config.Catalog, name string, points ...string) config.Catalog {
+	others := cat.Points
+	cat.Known = append(cat.Known, name)
+	cat.Points = func(plugin string) []string {
+		if plugin == name {
+			return points
+		}
+		return others(plugin)
+	}
+	return cat
+}
+
 // smallCatalog has two plugins that score and little else, so that cases about
 // order and weight stay short.
 func smallCatalog() config.Catalog {
@@ -60,4 +73,18 @@ func smallCatalog() config.Catalog {
 			{Name: "Later", Weight: 7}, {Name: "Bind"}},
 		Points: func(plugin string) []string { return points[plugin] },
 	}
+}
+
+// volumesCatalog is the test catalog with VolumeBinding.
+func volumesCatalog() config.Catalog {
+	cat := testCatalog()
+	cat.Known = append(cat.Known, "VolumeBinding")
+	others := cat.Points
+	cat.Points = func(plugin string) []string {
+		if plugin == "VolumeBinding" {
+			return []string{"preFilter", "filter", "preScore", "score", "reserve", "preBind"}
+		}
+		return others(plugin)
+	}
+	return cat
 }

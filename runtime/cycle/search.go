@@ -63,7 +63,7 @@ func (s *search) feasible(subset []uint32) (rows []uint32, ok bool) {
 	if node := s.input.Pod.NominatedNode(); node != "" {
 		if row, known := s.in.Snapshot.Row(node); known {
 			feasible, _, status := s.run.Filter([]uint32{row}, 0, 1)
-			if status.Success() && len(feasible) > 0 {
+			if status.Success() && len(feasible) > 0 && s.extendersLet(feasible) {
 				s.nominated = true
 				return feasible, true
 			}
@@ -74,7 +74,7 @@ func (s *search) feasible(subset []uint32) (rows []uint32, ok bool) {
 		rows = s.run.Rows(s.in.Snapshot.Len())
 	}
 	want := feasibleToFind(s.in.Pipeline.Percentage(), len(rows))
-	if !s.in.Pipeline.Scores() {
+	if !s.in.Pipeline.Scores() && !s.in.Extenders.Prioritizes() && !s.in.Extenders.Filters() {
 		want = 1
 	}
 	start := 0
@@ -83,6 +83,9 @@ func (s *search) feasible(subset []uint32) (rows []uint32, ok bool) {
 	}
 	feasible, looked, status := s.run.Filter(rows, start, want)
 	s.cycle.start = (s.cycle.start + looked) % s.in.Snapshot.Len()
+	if status.Success() {
+		feasible, status = s.extendersFilter(feasible)
+	}
 	if !status.Success() {
 		s.fail(status)
 		return nil, false
@@ -108,9 +111,9 @@ func (s *search) rejectAll(status *plugin.Status) {
 // noFit gives PostFilter its chance and words the message.
 func (s *search) noFit() {
 	if s.in.Pipeline.PostFilters() {
-		result, asked, status := s.run.PostFilter()
-		s.d.Nomination, s.d.Asked = result, asked
-		s.attempt.PostFilter = status.Message()
+		out := s.run.PostFilter(s.preemptionExtender())
+		s.d.Nomination, s.d.NominatedBy, s.d.Asked = out.Result, out.By, out.Asked
+		s.attempt.PostFilter = out.Status.Message()
 	} else {
 		s.d.Nomination = plugin.PostFilterResult{Override: true}
 	}

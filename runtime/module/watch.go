@@ -35,7 +35,11 @@ func Watch(ctx context.Context, dir string, settle time.Duration) (<-chan struct
 }
 
 func watch(ctx context.Context, w *fsnotify.Watcher, settle time.Duration, changed chan<- struct{}) {
-	var quiet <-chan time.Time // set while changes have not been told
+	// Set while changes have not been told. No decision depends on it: what is done
+	// about a change is an input of the scheduler's loop.
+	quiet := time.NewTimer(settle)
+	quiet.Stop()
+	defer quiet.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -44,14 +48,13 @@ func watch(ctx context.Context, w *fsnotify.Watcher, settle time.Duration, chang
 			if !ok {
 				return
 			}
-			quiet = time.After(settle)
+			quiet.Reset(settle)
 		case _, ok := <-w.Errors: // some events may be lost: look again
 			if !ok {
 				return
 			}
-			quiet = time.After(settle)
-		case <-quiet:
-			quiet = nil
+			quiet.Reset(settle)
+		case <-quiet.C:
 			select {
 			case changed <- struct{}{}:
 			default: // the last one was not looked at yet

@@ -64,7 +64,7 @@ func (r *Run) filterNominated(rows []uint32) *plugin.Status {
 		if _, ok := slices.BinarySearch(rows, n.row); !ok {
 			continue
 		}
-		t := trial{run: r, cycle: r.Cycle, row: n.overlay}
+		t := trial{run: r, cycle: r.Cycle, base: n.row, row: n.overlay}
 		t.cycle.State = r.Cycle.State.Clone()
 		for _, pod := range n.pods {
 			if status := t.told(pod); !status.Success() {

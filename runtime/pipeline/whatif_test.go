@@ -186,7 +186,7 @@ func TestTrials(t *testing.T) {
 		if feasible, _, status := run.Filter(rows, 0, len(rows)); len(feasible) > 0 || !status.Success() {
 			t.Fatalf("%v fit, %v", feasible, status.AllReasons())
 		}
-		if _, _, status := run.PostFilter(); !status.Is(abi.Unschedulable) {
+		if status := run.PostFilter(nil).Status; !status.Is(abi.Unschedulable) {
 			t.Fatal(status.Message())
 		}
 		run.Begin(plugin.Cycle{Context: context.Background(), Snapshot: snap, Pod: placedPod("next", "", 0), State: &state.CycleState{}})

@@ -35,6 +35,7 @@ func commands() map[string]command {
 		"release":       func(w *world, a args) error { w.Release(a.names[0]); return nil }, // PLUGIN
 		"gate":          gate,                                                               // POD plugin= [reason=]: what the gates will answer
 		"ungate":        ungate,                                                             // POD…
+		"let-go":        letGo,                                                              // POD PLUGIN
 		"regate":        func(w *world, _ args) error { w.Regate(); return nil },
 		"advance":       advance,     // DURATION
 		"tick":          tick,        //
@@ -193,6 +194,11 @@ func ungate(w *world, a args) error {
 	for _, name := range a.names {
 		delete(w.gates, name)
 	}
+	return nil
+}
+
+func letGo(w *world, a args) error {
+	w.Ungate(types.UID(a.names[0]), a.names[1])
 	return nil
 }
 

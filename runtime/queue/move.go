@@ -96,6 +96,21 @@ func (q *Queue) Regate() {
 	q.end(b)
 }
 
+// Ungate parks a pod that a gate has let go, without trying it: what it waits for
+// now are events that help those who rejected it. It does nothing unless that gate
+// holds the pod. A gate that knows of an event for its pods needs no Ungate.
+func (q *Queue) Ungate(uid types.UID, gate string) {
+	it, ok := q.pods[uid]
+	if !ok || it.place != Gated || it.pod.GatedBy != gate {
+		return
+	}
+	p := &it.pod
+	p.GatedBy, p.GateReason = "", ""
+	p.Rejectors = slices.DeleteFunc(slices.Clone(p.Rejectors), func(name string) bool { return name == gate })
+	p.Timestamp = q.deps.Clock.Now() // parked pods are in the order of timestamps
+	q.put(it, Unschedulable, reason("Ungate"))
+}
+
 // batch is pods to move, with what the event means for each, and the scratch
 // space for asking about them. There is one a queue, used by begin to end.
 type batch struct {

@@ -73,6 +73,10 @@ func (o *outletCount) Scheduled(pod *state.Pod, _ string) {
 
 func (o *outletCount) Failed(scheduler.Failure) { o.failed++ }
 
+func (o *outletCount) Preempted(scheduler.Preempted) {}
+
+func (o *outletCount) Denominated(*state.Pod) {}
+
 // TestRun has the loop, binding cycles, the watch and the clock run side by side;
 // the race detector looks on.
 func TestRun(t *testing.T) {
@@ -130,7 +134,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s was scheduled %d times", uid, n)
 		}
 	}
-	if _, binding, _, _ := s.CheckIdle(); binding != 0 {
+	if _, binding, _, _, _ := s.CheckIdle(); binding != 0 {
 		t.Errorf("%d binding cycles run after Run has returned", binding)
 	}
 	used := map[string]int{}

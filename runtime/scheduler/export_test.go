@@ -16,8 +16,8 @@ func (s *Scheduler) Snapshot() *state.Snapshot { return s.snapshot }
 func (s *Scheduler) Nominations() state.Nominations { return s.queue.Nominations() }
 
 // CheckIdle returns what is left over in a scheduler that has nothing to do.
-func (s *Scheduler) CheckIdle() (waiting, binding, calls, events int) {
+func (s *Scheduler) CheckIdle() (waiting, binding, evicting, calls, events int) {
 	s.inbox.mu.Lock()
 	defer s.inbox.mu.Unlock()
-	return len(s.waiting), len(s.binding), len(s.inbox.calls), s.queue.InFlightEvents()
+	return len(s.waiting), len(s.binding), s.evicting, len(s.inbox.calls), s.queue.InFlightEvents()
 }

@@ -229,7 +229,8 @@ func (s *Scheduler) unnominated(pod *state.Pod) {
 		func(p *state.Pod) bool { return p.Priority <= pod.Priority })
 }
 
-// gate asks the PreEnqueue plugins of each pod's profile.
+// gate asks the PreEnqueue plugins of each pod's profile, and holds back pods that
+// preempt others.
 func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 	for profile, p := range s.byProfile(pods) {
 		batch, at := pick(pods, profile)
@@ -237,6 +238,11 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 		p.PreEnqueue(batch, gates)
 		for j, i := range at {
 			out[i] = queue.GateResult{Plugin: gates[j].Plugin, Reason: gates[j].Reason}
+		}
+	}
+	for i, pod := range pods {
+		if held, ok := s.heldBack(pod.Pod); ok && out[i].Plugin == "" {
+			out[i] = held
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/internal/golden"
@@ -53,9 +55,10 @@ func (w *world) commands() map[string]fake.Command {
 		}
 	}
 	return map[string]fake.Command{
-		"profile": func(a fake.Args) error { w.profile(a.Name(0), a); return nil }, // NAME [allow=FEATURE]
-		"plugin":  func(a fake.Args) error { w.declare(a.Name(0), a); return nil }, // NAME and what fake.Declare takes
-		"swap":    func(a fake.Args) error { return w.swap(a.Name(0), a) },         // NAME and what fake.Declare takes; nothing removes it
+		"profile": func(a fake.Args) error { w.profile(a.Name(0), a); return nil },      // NAME [allow=FEATURE]
+		"plugin":  func(a fake.Args) error { w.declare(a.Name(0), a); return nil },      // NAME and what fake.Declare takes
+		"swap":    func(a fake.Args) error { return w.swap(a.Name(0), a) },              // NAME and what fake.Declare takes; nothing removes it
+		"native":  each(func(name string, _ fake.Args) error { return w.native(name) }), // NAME… of plugins that are compiled in
 		"set": func(a fake.Args) error { // PLUGIN KEY=VALUE…: other answers from now on
 			w.get()
 			for _, key := range a.Keys {
@@ -91,10 +94,16 @@ func (w *world) commands() map[string]fake.Command {
 			w.set(pods...)
 			return nil
 		},
-		"delete": each(func(name string, _ fake.Args) error {
-			delete(w.pods, types.UID(name))
-			w.get().DeletePod(types.UID(name))
-			return nil
+		"delete": each(func(name string, _ fake.Args) error { w.gone(types.UID(name)); return nil }),
+		"linger": func(fake.Args) error { w.lingers = true; return nil },                                       // evicted pods go when they are deleted
+		"refuse": each(func(name string, _ fake.Args) error { w.refused[types.UID(name)] = true; return nil }), // the next eviction fails
+		"budget": each(func(name string, a fake.Args) error { // NAME label= allowed=
+			allowed, err := strconv.Atoi(a.Options["allowed"])
+			b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+			b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"l": a.Options["label"]}}
+			b.Status.DisruptionsAllowed = int32(allowed)
+			w.budgets = append(w.budgets, b)
+			return err
 		}),
 		"event": func(a fake.Args) error { // RESOURCE/ACTION
 			event, ok := fake.ParseEvent(a.Name(0))

@@ -16,9 +16,11 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -39,14 +41,19 @@ type Deps struct {
 	Clock clock.Clock
 	// Pipelines is one for each profile. All order the queue alike.
 	Pipelines []*pipeline.Pipeline
+	// Extenders (optional) are asked in every cycle. The pipelines then have their
+	// Binder.
+	Extenders *extender.Extenders
 	// Outlet is told what the API is to be told.
 	Outlet Outlet
+	// Evictor (optional) deletes the victims of preemptions; without it that fails.
+	Evictor objects.Evictor
 	// Observer (optional) is shown every attempt.
 	Observer Observer
 	// Log (optional) takes what an operator should know.
 	Log *slog.Logger
-	// Spawn runs a binding cycle beside the loop; nil starts a goroutine. A
-	// simulation may run it at once.
+	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a
+	// goroutine. A simulation may run it at once.
 	Spawn func(run func())
 }
 
@@ -57,6 +64,10 @@ type Outlet interface {
 	Scheduled(pod *state.Pod, node string)
 	// Failed hears of a try that did not end with a binding.
 	Failed(f Failure)
+	// Preempted hears of a pod that had to make room for another.
+	Preempted(p Preempted)
+	// Denominated hears of a pod whose status.nominatedNodeName is void.
+	Denominated(pod *state.Pod)
 }
 
 // Failure is a try that did not end with a binding.
@@ -113,6 +124,9 @@ type Scheduler struct {
 	// retried is by plugin the time of its breaker at which its pods were released.
 	retried map[string]time.Time
 
+	preempting map[types.UID]*preemption // by preemptor
+	evicting   int                       // evictions that run
+
 	inbox struct {
 		mu    sync.Mutex
 		calls []func()
@@ -136,6 +150,9 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
+	if deps.Evictor == nil {
+		deps.Evictor = noEvictor{}
+	}
 	s := &Scheduler{
 		config: config, deps: deps,
 		pipelines: make(map[string]*pipeline.Pipeline),
@@ -145,6 +162,8 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		binding:   make(map[types.UID]*pipeline.Binding),
 		retried:   make(map[string]time.Time),
 		totals:    newTotals(),
+
+		preempting: make(map[types.UID]*preemption),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
 	first := deps.Pipelines[0]
@@ -189,14 +208,14 @@ func sameOrder(a, b *pipeline.Pipeline) error {
 }
 
 // Run takes in events and tries pods until the context ends; then it waits for
-// the binding cycles that still run.
+// the binding cycles and evictions that still run.
 func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if !s.Step(ctx) {
 			s.sleep(ctx)
 		}
 	}
-	for len(s.binding) > 0 {
+	for len(s.binding)+s.evicting > 0 {
 		<-s.inbox.wake
 		s.drain()
 	}

@@ -26,12 +26,14 @@ type Pending struct {
 	Queue queue.Counts
 	// Waiting and Binding are pods at Permit and in binding cycles.
 	Waiting, Binding int
+	// Preempting is pods whose victims are being evicted.
+	Preempting int
 }
 
 // Pending returns how many pods are where. Like Totals and Queued it must not be
 // called while Run or Step runs.
 func (s *Scheduler) Pending() Pending {
-	return Pending{Queue: s.queue.Pending(), Waiting: len(s.waiting), Binding: len(s.binding)}
+	return Pending{Queue: s.queue.Pending(), Waiting: len(s.waiting), Binding: len(s.binding), Preempting: len(s.preempting)}
 }
 
 // Queued yields the pods of the queue, place by place.

@@ -29,7 +29,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	s.sequence++
 	d := s.cycle.Schedule(cycle.Input{
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
-		Nominations: s.queue.Nominations(), Seed: s.seed(), Sequence: s.sequence,
+		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence,
 	})
 	p.Settle()
 	var b *pipeline.Binding
@@ -42,10 +42,14 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if s.deps.Observer != nil {
 		s.deps.Observer.Attempted(a, s.snapshot.Name)
 	}
+	preemption := s.beginPreemption(ctx, p, &d)
 	if d.Status != nil {
 		s.fail(&d)
 	}
 	s.carryOut(p, append(d.Asked, asked...), d.Status == nil)
+	if preemption != nil {
+		s.startPreemption(p, preemption, d.Nomination.Preemption.Denominate)
+	}
 	if b != nil {
 		s.bind(b)
 	}

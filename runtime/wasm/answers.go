@@ -32,7 +32,7 @@ func (s *shard) answer(r *request, code abi.Code) (out reply, f *Fault) {
 	}
 	out.code = code
 	if code != abi.Success {
-		if out.status, f = a.status(code); f != nil || code != abi.Wait {
+		if out.status, f = a.status(code); f != nil || !asks(r.point, code) {
 			return out, f
 		}
 		out.wait = binary.LittleEndian.Uint64(a.record[abi.CallWait:])
@@ -75,6 +75,12 @@ func answerOf(point abi.Point, code abi.Code) bool {
 		return decides(point)
 	}
 	return false
+}
+
+// asks reports whether directives count with a code other than Success
+// (ABI-13.3).
+func asks(point abi.Point, code abi.Code) bool {
+	return code == abi.Wait || point == abi.PostFilter && code.Rejected()
 }
 
 // decides reports whether a point can still turn a pod away that has a node.

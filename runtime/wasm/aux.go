@@ -25,11 +25,21 @@ type aux struct {
 	other   podEncoder        // of pods of the list
 }
 
-// recordRoom is the room for the records of a batch at first, in bytes.
-const recordRoom = 128 << 10
+// The room for the records of a batch: at first, and from which on a batch is
+// rather cut, in bytes.
+const (
+	recordRoom  = 128 << 10
+	mostRecords = 2 << 20
+)
+
+// enlarge sets the room for records, of later instances too.
+func (a *aux) enlarge(bytes uint32) {
+	a.records = bytes
+	a.plug.records.Store(bytes)
+}
 
 func newAux(p *Plugin) *aux {
-	a := &aux{snap: state.NewSnapshot(), records: recordRoom}
+	a := &aux{snap: state.NewSnapshot(), records: max(recordRoom, p.records.Load())}
 	a.plug, a.src = p, &a.own
 	a.own.shardCount = 1
 	a.own.begin(p.projection)
@@ -150,17 +160,17 @@ func (a *aux) writeBatch(c *auxCall, r *request, call *wire.Call) error {
 	call.Pods, call.Event, call.Keys = true, c.event != nil, c.point == abi.QueueSort
 	if c.event != nil {
 		if err := a.writeEvent(c.event, &b); err != nil {
-			a.records *= 2
+			a.enlarge(2 * a.records)
 			return errNoRoom
 		}
 	}
 	for i, pod := range c.pods[c.at:] {
 		record := a.other.encode(pod, a.plug.namespace(pod.Namespace))
 		if err := b.Add(record); err != nil {
-			if i > 0 {
+			if i > 0 && (i == abi.MaxBatch || a.records >= mostRecords) {
 				break // the others are asked about in the next call
 			}
-			a.records = max(2*a.records, 2*uint32(len(record)))
+			a.enlarge(max(2*a.records, 2*uint32(len(record))))
 			return errNoRoom
 		}
 		if call.Keys {
@@ -183,9 +193,10 @@ func (a *aux) show(c *auxCall) {
 	switch {
 	case c.placement != nil:
 		info := c.placement.Info
-		if info == nil {
+		switch info {
+		case nil:
 			info = &state.NodeInfo{Name: c.placement.Node.Name, Node: c.placement.Node}
-		} else if info == a.shown {
+		case a.shown:
 			return
 		}
 		nodes, a.shown = append(nodes, info), c.placement.Info

@@ -128,12 +128,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	}
 	if err != nil {
 		detail, trace := trapText(err)
-		kind := Trap
-		var m *metered
-		if errors.As(err, &m) {
-			kind = m.kind()
-		}
-		_, f := bad(kind, detail)
+		_, f := bad(trapKind(err), detail)
 		f.Trace = trace
 		return reply{}, f
 	}

@@ -191,7 +191,7 @@ func (s *shard) make(ctx context.Context) error {
 	base, err := guest.Alloc(ctx, layout.Size)
 	if err != nil {
 		detail, trace := trapText(err)
-		f := p.fault(abi.PreFilter, Trap, abi.ExportAlloc+": "+detail, env)
+		f := p.fault(abi.PreFilter, trapKind(err), abi.ExportAlloc+": "+detail, env)
 		f.Trace = trace
 		err = f
 		return errors.Join(err, guest.Close(ctx))

@@ -12,7 +12,9 @@ import (
 // the call that runs.
 type Env struct {
 	allowance
-	next     int64 // fuel of the call that is about to be made
+	next int64 // fuel of the call that is about to be made
+	// serve (optional) takes the place of all that follows but the log.
+	serve    Functions
 	log      tail
 	state    *guestState // nil when the call has none
 	writable bool
@@ -31,6 +33,14 @@ type Env struct {
 	panicked *hostPanic
 	// heard (optional) passes on what the guest logs.
 	heard func(level int, text string)
+}
+
+// functions are what the guest's calls come to.
+func (e *Env) functions() Functions {
+	if e.serve != nil {
+		return e.serve
+	}
+	return e
 }
 
 // Log takes a text of the guest; what is too long is cut.

@@ -84,7 +84,7 @@ func trapText(err error) (detail, trace string) {
 	var m *metered
 	if errors.As(err, &m) {
 		_, trace = trapText(m.trap)
-		return m.Error(), trace
+		return err.Error(), trace
 	}
 	detail, trace, _ = strings.Cut(err.Error(), "\nwasm stack trace:\n")
 	trace, _, _ = strings.Cut(trace, "\n\nGo runtime stack trace:")

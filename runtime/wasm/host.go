@@ -69,12 +69,12 @@ func read(function string, m api.Memory, address, length uint64) []byte {
 
 func hostLog(env *Env, m api.Memory, stack []uint64) {
 	text := read(abi.HostLog, m, stack[1], stack[2])
-	env.Log(int(int32(stack[0])), string(text[:min(len(text), abi.MaxLogText)]))
+	env.functions().Log(int(int32(stack[0])), string(text[:min(len(text), abi.MaxLogText)]))
 }
 
 func hostStateGet(env *Env, m api.Memory, stack []uint64) {
 	key, buffer := read(abi.HostStateGet, m, stack[0], stack[1]), read(abi.HostStateGet, m, stack[2], stack[3])
-	value, ok := env.StateGet(string(key[:min(len(key), abi.MaxStateKeySize+1)]))
+	value, ok := env.functions().StateGet(string(key[:min(len(key), abi.MaxStateKeySize+1)]))
 	stack[0] = give(buffer, value, ok)
 }
 
@@ -92,25 +92,25 @@ func give(buffer, value []byte, ok bool) uint64 {
 
 func hostPublishedGet(env *Env, m api.Memory, stack []uint64) {
 	buffer := read(abi.HostPublishedGet, m, stack[1], stack[2])
-	value, ok := env.PublishedGet(uint32(stack[0]))
+	value, ok := env.functions().PublishedGet(uint32(stack[0]))
 	stack[0] = give(buffer, value, ok)
 }
 
 func hostPodObject(env *Env, m api.Memory, stack []uint64) {
 	buffer := read(abi.HostPodObject, m, stack[1], stack[2])
-	value, ok := env.PodObject(uint32(stack[0]))
+	value, ok := env.functions().PodObject(uint32(stack[0]))
 	stack[0] = give(buffer, value, ok)
 }
 
 func hostNodeObject(env *Env, m api.Memory, stack []uint64) {
 	buffer := read(abi.HostNodeObject, m, stack[1], stack[2])
-	value, ok := env.NodeObject(uint32(stack[0]))
+	value, ok := env.functions().NodeObject(uint32(stack[0]))
 	stack[0] = give(buffer, value, ok)
 }
 
 func hostStateSet(env *Env, m api.Memory, stack []uint64) {
 	key := read(abi.HostStateSet, m, stack[0], stack[1])
-	if env.StateSet(string(key[:min(len(key), abi.MaxStateKeySize+1)]), read(abi.HostStateSet, m, stack[2], stack[3])) {
+	if env.functions().StateSet(string(key[:min(len(key), abi.MaxStateKeySize+1)]), read(abi.HostStateSet, m, stack[2], stack[3])) {
 		stack[0] = 0
 	} else {
 		stack[0] = api.EncodeI32(-1)

@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -106,6 +107,15 @@ func (m *metered) Error() string {
 
 // Unwrap returns the trap.
 func (m *metered) Unwrap() error { return m.trap }
+
+// trapKind returns what kind of fault an error of a call is.
+func trapKind(err error) Kind {
+	var m *metered
+	if errors.As(err, &m) {
+		return m.kind()
+	}
+	return Trap
+}
 
 // kind returns what kind of fault an error of a call is.
 func (m *metered) kind() Kind {

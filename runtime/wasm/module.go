@@ -89,6 +89,8 @@ type Module struct {
 	bytes   []byte
 	digest  string
 	exports map[abi.Point]bool
+	// configures tells that there is berth_configure.
+	configures bool
 
 	mu struct {
 		sync.Mutex
@@ -132,6 +134,7 @@ func (r *Runtime) Load(ctx context.Context, module []byte) (*Module, error) {
 	for _, point := range points() {
 		_, m.exports[point] = exported[exportOf(point)]
 	}
+	_, m.configures = exported[abi.ExportConfigure]
 	return m, nil
 }
 

@@ -59,7 +59,7 @@ func (s *shard) writeNamespace(snap *state.Snapshot, row uint32) error {
 		s.u32(column, row, s.optional(ns.Labels, s.plug.projection.namespaceLabels[i]))
 	}
 	if c.namespaceLabels.spans != nil {
-		if err := s.writePairs(c.namespaceLabels, &s.arenas.namespaceLabels, row, t.Labels.Row(row)); err != nil {
+		if err := s.writePairs(c.namespaceLabels, &s.namespaceArena, row, t.Labels.Row(row)); err != nil {
 			return err
 		}
 	}
@@ -77,5 +77,5 @@ func (s *shard) clearNamespace(row uint32) {
 			s.bytes += uint64(size)
 		}
 	}
-	s.wipe(s.cols.namespaceLabels, &s.arenas.namespaceLabels, row, 8)
+	s.wipe(s.cols.namespaceLabels, &s.namespaceArena, row, 8)
 }

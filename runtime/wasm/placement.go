@@ -82,7 +82,7 @@ func (p *Plugin) Bind(pl *plugin.Placement) (plugin.Directives, *plugin.Status) 
 	if err != nil {
 		return plugin.Directives{}, plugin.Fail(err)
 	}
-	return plugin.Directives{Allow: d.Allow, Reject: d.Reject, Activate: d.Activate}, nil
+	return d, nil
 }
 
 // PostBind implements plugin.PostBind.

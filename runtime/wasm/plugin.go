@@ -81,8 +81,9 @@ type Plugin struct {
 	normalize  string
 	sharded    bool
 	published  []publishedKey
-	batch      uint32 // pods that a call can be about
-	readsNode  bool   // at points after the node is chosen
+	records    atomic.Uint32 // room for the records of a batch
+	batch      uint32        // pods that a call can be about
+	readsNode  bool          // at points after the node is chosen
 
 	calls, faults atomic.Int64
 	fuel          atomic.Int64 // used

@@ -51,7 +51,7 @@ func (p *Plugin) failed(f *Fault) *plugin.Status {
 	if f.Kind == BreakerOpen { // the faults that opened it were told
 		level = slog.LevelDebug
 	}
-	p.deps.Log.Log(context.Background(), level, "plugin fault", "plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace)
+	p.deps.Log.Log(context.Background(), level, "plugin fault", "plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace, "fault", f)
 	if p.policy(f.Point) == Ignore {
 		return nil
 	}

@@ -58,7 +58,7 @@ type shard struct {
 type arenas struct {
 	names, labels, taints, ports, images, pods arena
 	podLabels, podUIDs, podNames               arena
-	namespaceLabels                            arena
+	namespaceArena                             arena
 }
 
 // local returns the local row of a host row that the shard holds.

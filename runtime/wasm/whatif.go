@@ -57,7 +57,7 @@ func (p *Plugin) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostFi
 	asked := asDirectives(answer.directives)
 	result.Allow, result.Reject = asked.Allow, asked.Reject
 	for i := range answer.directives {
-		if answer.directives[i].Kind == abi.Nominate {
+		if answer.directives[i].Kind == abi.Nominate && answer.code == abi.Success {
 			result.Override, result.NominatedNode = true, answer.directives[i].First
 		}
 	}

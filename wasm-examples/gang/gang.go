@@ -179,12 +179,10 @@ func (p *Gang) Permit(pod berth.Pod, _ berth.Node) (time.Duration, berth.Status)
 }
 
 // PostFilter sends the waiting members back, since a member that fits nowhere keeps
-// all of them from being bound, and what they hold may be what it lacks. If none
-// has a place, other plugins may try to make room.
+// all of them from being bound, and what they hold may be what it lacks. Other
+// plugins may try to make room besides.
 func (p *Gang) PostFilter(berth.Pod, berth.Judged) berth.Status {
-	if p.rejectAll(ReasonNoFit) {
-		return berth.Success
-	}
+	p.rejectAll(ReasonNoFit)
 	return berth.Unschedulable(0)
 }
 
@@ -203,17 +201,15 @@ func (p *Gang) Unreserve(berth.Pod, berth.Node) berth.Status {
 	return berth.Success
 }
 
-// rejectAll rejects the members, and reports whether there are any.
-func (p *Gang) rejectAll(reason string) (any bool) {
+// rejectAll rejects the members.
+func (p *Gang) rejectAll(reason string) {
 	members, ok := p.members()
 	if !ok {
-		return false
+		return
 	}
 	for uid := range members.uids {
 		if !p.Reject(uid, reason) {
-			break
+			return
 		}
-		any = true
 	}
-	return any
 }

@@ -155,8 +155,27 @@ func (p *Plugin) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostFi
 	var result plugin.PostFilterResult
 	if a, ok := p.at("nominate", c.Pod.Name); ok {
 		result = plugin.PostFilterResult{Override: true, NominatedNode: a.text}
+		result.Preemption = p.preemption(c)
 	}
 	return result, p.status("postfilter", c.Pod.Name)
+}
+
+// preemption returns the victims and void nominations that are declared.
+func (p *Plugin) preemption(c *plugin.Cycle) (out plugin.Preemption) {
+	victims, _ := p.at("victims", c.Pod.Name)
+	for _, name := range strings.Split(victims.text, "|") {
+		for _, pod := range c.Snapshot.Pods.Pod {
+			if pod != nil && pod.Name == name {
+				out.Victims = append(out.Victims, pod)
+			}
+		}
+	}
+	if void, ok := p.at("denominate", c.Pod.Name); ok {
+		for _, name := range strings.Split(void.text, "|") {
+			out.Denominate = append(out.Denominate, types.UID(name))
+		}
+	}
+	return out
 }
 
 // PreScore implements plugin.PreScore.

@@ -23,7 +23,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	source "github.com/berth-scheduler/berth/runtime/module"
@@ -47,7 +46,7 @@ type twin struct {
 
 // twins are the native plugin, which comes first, and its modules.
 func twins() []twin {
-	return []twin{{name: "native"}, {name: "go", file: file}}
+	return []twin{{name: "native"}, {name: "go", file: file}, {name: "rust", file: rustFile}}
 }
 
 // TestPoints: at every point a guest's answer changes what the scheduler does, in
@@ -100,7 +99,9 @@ type cluster struct {
 	example  wasmexamples.Example
 	assembly *assembly.Assembly
 	ref      source.Reference
-	others   plugin.Registry
+	plugin   *wasm.Plugin   // of native code
+	without  []string       // of the default profile's plugins
+	binder   objects.Binder // nil for the cluster itself
 
 	pods    map[types.UID]*state.Pod
 	ranks   map[string]uint64
@@ -142,20 +143,30 @@ func (c *cluster) get() *scheduler.Scheduler {
 		c.t.Fatal(err)
 	}
 	s := assembly.Default()
+	for point, refs := range s.Profiles[0].Points {
+		for i := len(refs) - 1; i >= 0; i-- {
+			if slices.Contains(c.without, refs[i].Name) {
+				refs = slices.Delete(refs, i, i+1)
+			}
+		}
+		if s.Profiles[0].Points[point] = refs; len(refs) == 0 {
+			delete(s.Profiles[0].Points, point)
+		}
+	}
 	if err := loaded.Enable(s); err != nil {
 		c.t.Fatal(err)
 	}
 	config := assembly.Config{
-		Scheduler: s, Modules: modules, Seed: 1, TieBreak: cycle.First, Workers: 2, Plugins: maps.Clone(c.others),
+		Scheduler: s, Modules: modules, Seed: 1, TieBreak: cycle.First, Workers: 2,
 		Rank: func(node string) uint64 { return c.ranks[node] },
 	}
 	if c.twin.file == nil {
-		if config.Plugins == nil {
-			config.Plugins = plugin.Registry{}
-		}
-		config.Plugins[loaded.Loaded.Name] = c.native
+		config.Plugins = plugin.Registry{loaded.Loaded.Name: c.native}
 	}
-	deps := assembly.Deps{Clock: c.clock, Binder: c, Outlet: c, Spawn: c.spawn, Log: slog.New(handler{c.log})}
+	if c.binder == nil {
+		c.binder = c
+	}
+	deps := assembly.Deps{Clock: c.clock, Binder: c.binder, Outlet: c, Evictor: c, Spawn: c.spawn, Log: slog.New(handler{c.log})}
 	if c.assembly, err = assembly.New(config, deps); err != nil {
 		c.t.Fatal(err)
 	}
@@ -171,9 +182,11 @@ func (c *cluster) get() *scheduler.Scheduler {
 // native makes the plugin of native code.
 func (c *cluster) native(any) (plugin.Plugin, error) {
 	m := manifest(c.t, &c.example)
-	return wasm.New(context.Background(),
+	p, err := wasm.New(context.Background(),
 		wasm.Config{Name: c.example.Name, Config: c.ref.Config, Grants: m.Directives, VerifyEvery: 1, Shards: 2, CrashOnBug: true},
-		wasm.Deps{Factory: native(c.t, &c.example), Manifest: m, Binder: c, Clock: c.clock, Log: slog.New(handler{c.log})})
+		wasm.Deps{Factory: native(c.t, &c.example), Manifest: m, Binder: c.binder, Clock: c.clock, Log: slog.New(handler{c.log})})
+	c.plugin = p
+	return p, err
 }
 
 // handler prints what plugins log.
@@ -184,8 +197,8 @@ func (h handler) WithAttrs([]slog.Attr) slog.Handler           { return h }
 func (h handler) WithGroup(string) slog.Handler                { return h }
 
 func (h handler) Handle(_ context.Context, r slog.Record) error {
-	switch {
-	case r.Message == "plugin fault":
+	switch r.Message {
+	case "plugin fault":
 		var kind, point string
 		r.Attrs(func(a slog.Attr) bool {
 			switch a.Key {
@@ -197,6 +210,8 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 			return true
 		})
 		h.log.Printf("fault at %s: %s", point, kind)
+	case strings.HasPrefix(r.Message, "panicked at "):
+		// A module in Rust logs why it traps; Go's runtime writes it to stderr.
 	default:
 		h.log.Printf("log: %s", r.Message)
 	}
@@ -257,6 +272,21 @@ func (c *cluster) Failed(f scheduler.Failure) {
 	}
 }
 
+// Preempted implements scheduler.Outlet.
+func (c *cluster) Preempted(p scheduler.Preempted) {
+	c.log.Printf("preempted: %s for %s", p.Victim.Name, p.Preemptor.Name)
+}
+
+// Denominated implements scheduler.Outlet.
+func (c *cluster) Denominated(pod *state.Pod) { c.log.Printf("denominated: %s", pod.Name) }
+
+// Evict implements objects.Evictor: the pod is gone at once.
+func (c *cluster) Evict(_ context.Context, e objects.Eviction) error {
+	delete(c.pods, e.Victim.UID)
+	c.get().DeletePod(e.Victim.UID)
+	return nil
+}
+
 // prefix begins the annotations of everypoint.
 const prefix = "everypoint.berth.dev/"
 
@@ -313,7 +343,8 @@ func (c *cluster) commands() map[string]fake.Command {
 			c.example = *example(c.t, a.Name(0))
 			return nil
 		},
-		"config": func(a fake.Args) error { c.ref.Config = []byte(a.Name(0)); return nil },
+		"without": func(a fake.Args) error { c.without = a.Names; return nil }, // plugins of the default profile
+		"config":  func(a fake.Args) error { c.ref.Config = []byte(a.Name(0)); return nil },
 		"node": each(func(name string, a fake.Args) error { // NAME… [cpu=] and annotations; the first is preferred
 			cpu := "1000"
 			if a.Has("cpu") {
@@ -365,9 +396,6 @@ func (c *cluster) commands() map[string]fake.Command {
 			}
 			return nil
 		},
-		"evictor": func(fake.Args) error { // PostFilter takes pods of lower priority away
-			return errors.New("not here")
-		},
 		"advance": func(a fake.Args) error {
 			d, err := time.ParseDuration(a.Name(0))
 			c.clock.now = c.clock.now.Add(d)
@@ -417,5 +445,4 @@ func TestOnePointEach(t *testing.T) {
 			t.Errorf("no scenario begins with # %s", point)
 		}
 	}
-	_ = abi.NumPoints
 }

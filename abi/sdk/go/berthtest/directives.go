@@ -73,7 +73,7 @@ func (s *session) answered(point abi.Point, code abi.Code) answer {
 		ms := binary.LittleEndian.Uint64(s.last.img.data[s.last.img.call+96:])
 		a.wait = min(time.Duration(min(ms, 1<<40))*time.Millisecond, 15*time.Minute) // (ABI-5.18)
 	}
-	if code != abi.Success && code != abi.Wait {
+	if code != abi.Success && code != abi.Wait && (point != abi.PostFilter || !code.Rejected()) {
 		return a
 	}
 	directives, fault := s.directives(s.answer(88), s.answer(92))

@@ -39,16 +39,23 @@ type Toolchain struct {
 //
 // ErrNoToolchain, wrapped with what was looked at and how to install it.
 func Find(ctx context.Context) (*Toolchain, error) {
-	candidates := []Toolchain{
-		{Cargo: os.Getenv("CARGO"), Rustc: os.Getenv("RUSTC")},
-		{Cargo: "cargo", Rustc: "rustc"},
-		{Cargo: "/usr/bin/cargo", Rustc: "/usr/bin/rustc"},
+	path, distribution := Toolchain{Cargo: "cargo", Rustc: "rustc"}, Toolchain{Cargo: "/usr/bin/cargo", Rustc: "/usr/bin/rustc"}
+	named := Toolchain{Cargo: os.Getenv("CARGO"), Rustc: os.Getenv("RUSTC")}
+	if named == (Toolchain{}) {
+		return FindIn(ctx, path, distribution)
 	}
+	return FindIn(ctx, named, path, distribution)
+}
+
+// FindIn returns the first of some toolchains that has the target. A name without a
+// folder is looked up in $PATH, and an empty one is cargo or rustc.
+//
+// # Errors
+//
+// As of Find.
+func FindIn(ctx context.Context, candidates ...Toolchain) (*Toolchain, error) {
 	var seen []string
 	for _, c := range candidates {
-		if c.Cargo == "" && c.Rustc == "" {
-			continue
-		}
 		t, err := c.resolve()
 		if err == nil {
 			err = t.hasTarget(ctx)
@@ -66,7 +73,7 @@ func Find(ctx context.Context) (*Toolchain, error) {
 	return nil, fmt.Errorf("%w: %s; install one: %s", ErrNoToolchain, strings.Join(seen, "; "), Install)
 }
 
-// resolve returns the toolchain with paths. A name that is empty is that of $PATH.
+// resolve returns the toolchain with paths.
 func (t Toolchain) resolve() (*Toolchain, error) {
 	for _, tool := range []struct {
 		path *string
@@ -162,7 +169,7 @@ type crate struct {
 	Manifest      string `json:"manifest_path"`
 }
 
-// flags are rustc's: panics name files as crate-version/src/…, not by the folders of
+// flags are rustc's: panics name files of other crates as crate-version/src/…, not by the folders of
 // this machine, and 128 KiB of stack are enough for a plugin.
 func (t *Toolchain) flags(ctx context.Context, dir string) ([]string, error) {
 	cmd := t.Command(ctx, dir, "metadata", "--format-version=1", "--filter-platform", Target)
@@ -172,7 +179,10 @@ func (t *Toolchain) flags(ctx context.Context, dir string) ([]string, error) {
 	if err != nil {
 		return nil, t.failed(ctx, cmd, err, stderr.String())
 	}
-	var meta struct{ Packages []crate }
+	var meta struct {
+		Packages []crate
+		Root     string `json:"workspace_root"`
+	}
 	if err := json.Unmarshal(out, &meta); err != nil {
 		return nil, fmt.Errorf("cargo metadata in %s: %w", dir, err)
 	}
@@ -180,6 +190,9 @@ func (t *Toolchain) flags(ctx context.Context, dir string) ([]string, error) {
 	// Of two that match, rustc takes the last: folders come before those in them.
 	slices.SortFunc(meta.Packages, func(a, b crate) int { return strings.Compare(a.Manifest, b.Manifest) })
 	for _, p := range meta.Packages {
+		if strings.HasPrefix(p.Manifest, meta.Root+string(filepath.Separator)) {
+			continue // relative to the workspace already; and other crates need not be built again for it
+		}
 		flags = append(flags, "--remap-path-prefix="+filepath.Dir(p.Manifest)+"="+p.Name+"-"+p.Version)
 	}
 	return flags, nil

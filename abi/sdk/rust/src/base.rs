@@ -7,11 +7,13 @@ use crate::abi::limit;
 use crate::columns::Columns;
 use crate::constants::{Const, Constants};
 use crate::manifest::{undeclared, Manifest};
-use crate::memory::{Memory, Room, Scratch};
+use crate::memory::Memory;
 use crate::node::Node;
-use crate::pod::{PodView, Which};
+use crate::pod::Which;
+use crate::pod_view::PodView;
 use crate::reasons::Reasons;
 use crate::records::{CallRecord, Directive};
+use crate::room::{Room, Scratch};
 use crate::snapshot::{Nodes, Snapshot};
 use crate::status::{Reason, Status};
 use crate::types::{

@@ -2,8 +2,9 @@
 
 use crate::abi::{self, column, element, table};
 use crate::manifest::{undeclared, Manifest};
-use crate::memory::{Memory, Plain, Room, View};
+use crate::memory::{Memory, Plain, View};
 use crate::records::{ColumnEntry, Header, TableEntry};
+use crate::room::Room;
 use crate::types::{Condition, Id, Image, Pair, Port, Span, Taint};
 
 /// Columns by declared key, the key's index first.

@@ -2,7 +2,8 @@
 
 use crate::base::Base;
 use crate::columns::Columns;
-use crate::memory::{keep, Memory, Room, View};
+use crate::memory::{Memory, View};
+use crate::room::{keep, Room};
 use crate::types::Id;
 
 /// A constant string, whose id is at hand. It is made with the plugin or in configure, by
@@ -151,7 +152,7 @@ impl Constants {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "testing"))]
 mod tests {
     use std::rc::Rc;
     use std::string::String;
@@ -238,13 +239,11 @@ mod tests {
     fn many() {
         let mut native = Native::<Nothing>::new(Rc::new(TestHost::default()));
         let texts: Vec<String> = (0..3000).map(|i| std::format!("tenant-{}", i)).collect();
-        let all: Vec<Const> = texts
-            .iter()
-            .map(|text| native.base().constant(text))
-            .collect();
+        let base = native.base();
+        let all = texts.iter().map(|text| base.constant(text));
+        let want: Vec<(Const, u32)> = all.zip((1..3001).rev()).collect();
         let strings: Vec<&str> = texts.iter().rev().map(String::as_str).collect();
         resolve(&mut native, 1, &strings);
-        let want: Vec<(Const, u32)> = all.into_iter().zip((1..3001).rev()).collect();
         check(&mut native, "in reverse", &want);
     }
 }

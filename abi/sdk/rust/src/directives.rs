@@ -1,10 +1,16 @@
 //! Directives: what a plugin asks the host to do (SPEC.md, section 13).
 //!
-//! They count if the result of the call is SUCCESS, or WAIT for permit (ABI-13.3). What the host
-//! would answer with a fault panics here, with a text that says what is wrong; what a limit
-//! forbids returns false.
+//! The host does it after the call, if the call answers SUCCESS, or WAIT from permit. The manifest
+//! lists what a plugin asks for in `directives`, and the user grants it. Asking for anything else,
+//! or at a point that does not have the directive, is a fault of the plugin, and nothing of the
+//! call is carried out (ABI-13.2). The host may discard directives: a plugin may be run to see what
+//! it would do.
+//!
+//! These methods return false, and ask for nothing, where the host would not take it: more than 256
+//! directives or 65,536 bytes of their texts in a call, or a value of a label that is none. A
+//! plugin that cannot do without answers an error then.
 
-use crate::abi::{limit, Point};
+use crate::abi::limit;
 use crate::base::Base;
 use crate::records::{Directive, Text};
 
@@ -16,92 +22,50 @@ const ALLOW: u32 = 5;
 const REJECT: u32 = 6;
 const ACTIVATE: u32 = 7;
 
-/// Reports whether a directive is for a point.
-fn is_for(kind: u32, point: Point) -> bool {
-    let node_is_chosen = point.0 >= Point::RESERVE.0;
-    match kind {
-        ANNOTATE | LABEL => {
-            matches!(point, Point::RESERVE | Point::PRE_BIND | Point::BIND)
-        }
-        NOMINATE => point == Point::POST_FILTER,
-        BIND => point == Point::BIND,
-        ACTIVATE => node_is_chosen,
-        _ => node_is_chosen || point == Point::POST_FILTER,
-    }
-}
-
 impl Base {
     /// Writes an annotation of the pod, of a prefix that the manifest declares; a later one of
     /// the same key counts. At reserve, pre_bind and bind. Patches of reserve are visible to the
     /// next cycle at once, and are written in the API together with the binding, or not at all
     /// (ABI-5.16).
     pub fn annotate(&self, key: &str, value: &str) -> bool {
-        self.want(self.manifest.prefix("annotations", key), "annotations", key);
         self.direct(ANNOTATE, key, value)
     }
 
     /// Writes a label of the pod, as annotate does; false for a value that no label has.
     pub fn label(&self, key: &str, value: &str) -> bool {
-        self.want(self.manifest.prefix("labels", key), "labels", key);
         is_label_value(value) && self.direct(LABEL, key, value)
     }
 
     /// Nominates a node for the pod, by its name; the empty one takes the nomination back. At
     /// post_filter. Declared as `nominate`.
     pub fn nominate(&self, node: &str) -> bool {
-        self.declared("nominate");
         self.direct(NOMINATE, node, "")
     }
 
     /// Binds the pod to the chosen node. At bind, whose SUCCESS needs it. Declared as `bind`.
     pub fn bind_pod(&self) -> bool {
-        self.declared("bind");
         self.direct(BIND, "", "")
     }
 
     /// Ends the wait that this plugin asked for, of the pod with this UID. At the points from
     /// reserve on, and at post_filter. Declared as `waiting`.
     pub fn allow(&self, uid: &str) -> bool {
-        self.declared("waiting");
         self.direct(ALLOW, uid, "")
     }
 
     /// Sends a waiting pod back to the queue, with a reason that people read. At the points from
     /// reserve on, and at post_filter. Declared as `waiting`.
     pub fn reject(&self, uid: &str, reason: &str) -> bool {
-        self.declared("waiting");
         self.direct(REJECT, uid, reason)
     }
 
     /// Moves a parked pod, by its UID, to the front of the queue's work if the call's own pod is
     /// placed. At the points from reserve on. Declared as `activate`.
     pub fn activate(&self, uid: &str) -> bool {
-        self.declared("activate");
         self.direct(ACTIVATE, uid, "")
     }
 
-    fn declared(&self, name: &str) {
-        self.want(self.manifest.directive(name), name, "it");
-    }
-
-    fn want(&self, is: bool, name: &str, what: &str) {
-        if !is {
-            panic!(
-                "berth: manifest.json: directives.{} does not have {}",
-                name, what
-            );
-        }
-    }
-
     fn direct(&self, kind: u32, first: &str, second: &str) -> bool {
-        let point = Point(self.record().point);
-        if !is_for(kind, point) {
-            panic!(
-                "berth: directive {} is not for {} (ABI-13.1)",
-                kind,
-                point.name()
-            );
-        }
         let answers = &mut *self.answers.borrow_mut();
         let size = first.len() + second.len();
         if answers.directives.len() == limit::DIRECTIVES

@@ -23,6 +23,12 @@ impl Error {
         self
     }
 
+    /// The text with a number behind it. Formatting with core::fmt would be 3 KB of code.
+    pub(crate) fn number(self, n: usize) -> Error {
+        let to = if n >= 10 { self.number(n / 10) } else { self };
+        to.and(&"0123456789"[n % 10..n % 10 + 1])
+    }
+
     /// The text.
     pub fn text(&self) -> &str {
         self.text.as_str()

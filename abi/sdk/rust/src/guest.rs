@@ -3,8 +3,9 @@
 use crate::abi::Point;
 use crate::base::Base;
 use crate::manifest::Manifest;
-use crate::memory::{Memory, Room};
+use crate::memory::Memory;
 use crate::plugin::Plugin;
+use crate::room::Room;
 
 /// An instance of a plugin: it serves one call at a time.
 pub struct Instance<P> {

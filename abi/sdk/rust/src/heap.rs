@@ -1,9 +1,7 @@
 //! Memory of a module: one end that only moves up, by `memory.grow`.
 //!
 //! What the host asks for with `berth_alloc`, and what the SDK keeps, is taken from it for
-//! good. With the features `alloc` and `runtime` it is the global allocator too, which gives
-//! pieces back to lists by size: a power of two each. So a plugin that formats a text in each
-//! call does not grow, and there is nothing to search, which keeps a call's cost its own.
+//! good. With the feature `alloc` it is the global allocator too, which uses pieces again.
 
 use core::cell::UnsafeCell;
 
@@ -66,47 +64,27 @@ mod global {
     use core::alloc::{GlobalAlloc, Layout};
     use core::cell::UnsafeCell;
 
-    /// The smallest piece, and the largest that is a power of two.
-    const LEAST: usize = 16;
-    const CLASSES: usize = 32;
+    use crate::pieces::Pieces;
 
-    /// Lists of free pieces; a piece's first bytes are the address of the next.
-    struct Pieces(UnsafeCell<[usize; CLASSES]>);
+    struct Global(UnsafeCell<Pieces>);
 
-    unsafe impl Sync for Pieces {}
+    unsafe impl Sync for Global {}
 
     #[global_allocator]
-    static PIECES: Pieces = Pieces(UnsafeCell::new([0; CLASSES]));
+    static GLOBAL: Global = Global(UnsafeCell::new(Pieces::new()));
 
-    fn size(layout: Layout) -> usize {
-        layout
-            .size()
-            .max(layout.align())
-            .max(LEAST)
-            .next_power_of_two()
-    }
-
-    unsafe impl GlobalAlloc for Pieces {
+    unsafe impl GlobalAlloc for Global {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            let size = size(layout);
-            let free = &mut (*self.0.get())[size.trailing_zeros() as usize];
-            if *free == 0 {
-                return super::alloc(size, layout.align().max(8));
-            }
-            let piece = *free as *mut usize;
-            *free = piece.read();
-            piece.cast()
+            (*self.0.get()).alloc(layout, super::alloc)
         }
 
         unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-            let free = &mut (*self.0.get())[size(layout).trailing_zeros() as usize];
-            at.cast::<usize>().write(*free);
-            *free = at as usize;
+            (*self.0.get()).dealloc(at, layout);
         }
 
         unsafe fn realloc(&self, at: *mut u8, layout: Layout, new: usize) -> *mut u8 {
             let wanted = Layout::from_size_align_unchecked(new, layout.align());
-            if size(wanted) == size(layout) {
+            if Pieces::fits(layout, wanted) {
                 return at;
             }
             let to = self.alloc(wanted);

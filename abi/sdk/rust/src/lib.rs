@@ -80,7 +80,7 @@ mod directives;
 mod error;
 mod event;
 mod export;
-#[cfg(test)]
+#[cfg(all(test, feature = "testing"))]
 mod fixtures;
 #[doc(hidden)]
 pub mod guest;
@@ -91,11 +91,15 @@ pub mod json;
 mod manifest;
 mod memory;
 mod node;
+#[cfg(any(test, all(feature = "alloc", target_arch = "wasm32")))]
+mod pieces;
 mod plugin;
 mod pod;
+mod pod_view;
 mod queue;
 mod reasons;
 mod records;
+mod room;
 mod scan;
 mod serve_pods;
 mod serve_rows;
@@ -104,7 +108,7 @@ mod status;
 #[cfg(all(feature = "testing", not(target_arch = "wasm32")))]
 pub mod testing;
 mod types;
-#[cfg(test)]
+#[cfg(all(test, feature = "testing"))]
 mod vectors;
 
 pub use base::Base;

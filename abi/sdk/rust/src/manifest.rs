@@ -70,39 +70,6 @@ impl Manifest {
         }
     }
 
-    /// Reports whether `directives` has a name that is true or a list (ABI-9.11).
-    pub(crate) fn directive(&self, name: &str) -> bool {
-        match self.directives(name) {
-            NONE => false,
-            at => self.text[at] == b't',
-        }
-    }
-
-    /// Reports whether a key begins with a prefix of the list `directives` has under a name.
-    pub(crate) fn prefix(&self, name: &str, key: &str) -> bool {
-        let list = self.directives(name);
-        if list == NONE {
-            return false;
-        }
-        let mut at = scan::first(self.text, list);
-        while at != NONE {
-            if (0..=key.len())
-                .any(|n| key.is_char_boundary(n) && scan::is(self.text, at, &key[..n]))
-            {
-                return true;
-            }
-            at = scan::next(self.text, scan::skip(self.text, at));
-        }
-        false
-    }
-
-    fn directives(&self, name: &str) -> usize {
-        match scan::member(self.text, 0, "directives") {
-            NONE => NONE,
-            directives => scan::member(self.text, directives, name),
-        }
-    }
-
     /// The fields of the pod record that are declared, as bits of PodReads.
     pub(crate) fn pod(&self) -> u32 {
         let mut bits = 0;
@@ -174,8 +141,7 @@ mod tests {
 
     const TEXT: &str = r#" {"name":"x\"y\\","points":{"filter":{"scope":"node"},"n":[1,-2.5e+3,true,null,[],{}]},
         "reads":{"nodeLabels":["a\/b","\u00e9\ud83d\ude00", "plain"],"pod":["labels","namespace"],"resources":[]},
-        "host":["log"],
-        "directives":{"annotations":["example.com/","a.b\u002fgpu-"],"nominate":true,"bind":false}} "#;
+        "host":["log"]} "#;
     const M: Manifest = Manifest::new(TEXT);
     // The same when compiling.
     const _: () = assert!(M.host("log") && M.point(Point::FILTER) && !M.point(Point::SCORE));
@@ -198,13 +164,6 @@ mod tests {
             (3, 0, 0)
         );
         assert_eq!(M.pod(), 1 << reads::LABELS | 1 << reads::NAMESPACE);
-    }
-
-    #[test]
-    fn directives() {
-        assert!(M.directive("nominate") && !M.directive("bind") && !M.directive("waiting"));
-        assert!(M.prefix("annotations", "example.com/x") && M.prefix("annotations", "a.b/gpu-0"));
-        assert!(!M.prefix("annotations", "example.co") && !M.prefix("labels", "example.com/x"));
     }
 
     #[test]

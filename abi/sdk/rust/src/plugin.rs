@@ -6,10 +6,10 @@ use core::time::Duration;
 use crate::base::Base;
 use crate::error::Error;
 use crate::event::{Event, HintResult};
-use crate::memory::Room;
 use crate::node::Node;
 use crate::pod::Pod;
 use crate::queue::{Key, Queued};
+use crate::room::Room;
 use crate::snapshot::{Judged, Nodes};
 use crate::status::Status;
 

@@ -2,8 +2,9 @@
 //! that it is no fault (ABI-3.8).
 
 use crate::abi::limit;
-use crate::memory::{keep, Memory, Room, Scratch};
+use crate::memory::Memory;
 use crate::records::Text;
+use crate::room::{keep, Room, Scratch};
 use crate::status::Reason;
 
 /// The reason sets of a plugin, where the host reads them.

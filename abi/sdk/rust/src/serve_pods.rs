@@ -2,6 +2,7 @@
 
 use crate::abi::limit;
 use crate::base::Base;
+use crate::error::Error;
 use crate::guest::Instance;
 use crate::plugin::{Hint, PreEnqueue, QueueKey};
 use crate::pod::Which;
@@ -47,13 +48,20 @@ pub fn queue_key<P: QueueKey>(i: &mut Instance<P>, call: u32, _: u32, _: u32) ->
         let base = &i.base;
         i.plugin
             .queue_key(base, base.pod(Which::Asked), queue.slice()[k], &mut keys[k]);
-        if keys[k].length() > limit::QUEUE_KEY {
+        let length = keys[k].length();
+        if length > limit::QUEUE_KEY {
             keys.fill(Key::EMPTY);
-            let reason = base.reason(&["a queue key has more than 64 bytes"]);
-            return base.finish(Status::error(reason), false);
+            return base.finish(Status::error(too_long(base, length)), false);
         }
     }
     i.base.finish(Status::SUCCESS, false)
+}
+
+/// Why a key is none.
+#[cold]
+fn too_long(base: &Base, length: usize) -> Reason {
+    let text = Error::from("the queue key has ").number(length);
+    base.reason(&[text.and(" bytes, at most 64 are allowed").text()])
 }
 
 /// berth_hint. Only codes are answered: a hint has no reasons (ABI-3.1).

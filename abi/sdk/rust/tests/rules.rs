@@ -185,9 +185,6 @@ impl Filter for Wrong {
             "pod field" => {
                 pod.namespace();
             }
-            "annotate at filter" => {
-                base.annotate("example.com/a", "b");
-            }
             _ => {}
         }
         Status::SUCCESS
@@ -224,10 +221,6 @@ fn mistakes() {
         ("node field", "reads.node does not list taints"),
         ("pod field", "reads.pod does not list namespace"),
         (
-            "annotate at filter",
-            "directive 1 is not for filter (ABI-13.1)",
-        ),
-        (
             "rows backwards",
             "rows must be added in the order of Nodes, each once",
         ),
@@ -244,11 +237,17 @@ fn mistakes() {
     for (name, want) in [
         (
             "annotate",
-            "directives.annotations does not have other.com/a",
+            "Annotate(\"other.com/a\", \"b\") is not declared in the manifest's directives (ABI-13.2)",
         ),
-        ("label", "directives.labels does not have example.com/a"),
-        ("allow", "directives.waiting does not have it"),
-        ("bind", "directive 4 is not for reserve (ABI-13.1)"),
+        (
+            "label",
+            "Label(\"example.com/a\", \"b\") is not declared in the manifest's directives (ABI-13.2)",
+        ),
+        (
+            "allow",
+            "Allow(\"u\") is not declared in the manifest's directives (ABI-13.2)",
+        ),
+        ("bind", "Bind is none of reserve (ABI-13.2)"),
     ] {
         let reserve = || trial.on_node(berth::abi::Point::RESERVE, &pod(name), &trial.nodes[0]);
         let said = panic_of(reserve);
@@ -261,7 +260,7 @@ fn mistakes() {
     }
     let said = panic_of(|| trial.queue_keys(&[(pod("p"), Queued::new(0, 0))]));
     assert!(said.map_or(false, |said| said
-        .contains("a queue key has more than 64 bytes")));
+        .contains("the queue key has 68 bytes, at most 64 are allowed")));
 }
 
 /// Breaks a rule, which the pod's name says.

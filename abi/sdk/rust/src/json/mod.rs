@@ -50,7 +50,7 @@ impl<'j> Value<'j> {
                 text,
                 at: scan::space(text, 0),
             }),
-            Err(line) => Err(number(Error::from("line "), line).and(": this is not JSON")),
+            Err(line) => Err(Error::from("line ").number(line).and(": this is not JSON")),
         }
     }
 
@@ -95,7 +95,7 @@ impl<'j> Value<'j> {
             let end = scan::skip(self.text, value);
             if value <= to && to < end || at == to {
                 let path = if open == b'[' {
-                    number(path.and("["), i).and("]")
+                    path.and("[").number(i).and("]")
                 } else {
                     let dot = if path.text().is_empty() { "" } else { "." };
                     let key = Value {
@@ -303,10 +303,4 @@ impl core::fmt::Debug for Value<'_> {
         let text = &self.text[self.at..scan::skip(self.text, self.at)];
         f.write_str(core::str::from_utf8(text).unwrap_or(""))
     }
-}
-
-/// Adds a number.
-fn number(to: Error, n: usize) -> Error {
-    let to = if n >= 10 { number(to, n / 10) } else { to };
-    to.and(&"0123456789"[n % 10..n % 10 + 1])
 }

@@ -164,10 +164,9 @@ impl Image {
 
     /// The pod list and the queue entries.
     fn list(&mut self, records: &[Vec<u8>], queue: &[Queued]) {
-        let offsets: Vec<usize> = records.iter().map(|record| self.put(record)).collect();
         self.pods = self.zeroes(8 * records.len());
-        for (i, (offset, record)) in offsets.into_iter().zip(records).enumerate() {
-            let entry = self.pods + 8 * i;
+        for (i, record) in records.iter().enumerate() {
+            let (entry, offset) = (self.pods + 8 * i, self.put(record));
             self.refer(entry, offset);
             self.data.set_u32(entry + 4, record.len() as u32);
         }

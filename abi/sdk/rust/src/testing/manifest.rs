@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::string::String;
 use std::vec::Vec;
 
+use super::directives::Declared;
 use crate::abi::Point;
 use crate::json::Value;
 use crate::{Error, Manifest};
@@ -11,9 +12,33 @@ use crate::{Error, Manifest};
 /// A manifest's lists of reads by name, and what it says of scoring.
 pub(crate) struct Reads {
     lists: BTreeMap<String, Vec<String>>,
+    pub directives: Declared,
     pub normalize: String,
     /// Whether all points are of scope node, so that rows can be split over instances.
     pub sharded: bool,
+}
+
+/// The manifest's `directives`.
+fn declared(manifest: Value<'_>) -> Result<Declared, Error> {
+    let mut d = Declared::default();
+    let directives = match manifest.get("directives")? {
+        Some(directives) => directives,
+        None => return Ok(d),
+    };
+    for (list, key) in [
+        (&mut d.annotations, "annotations"),
+        (&mut d.labels, "labels"),
+    ] {
+        for prefix in directives.list(key)? {
+            list.push(prefix.string()?);
+        }
+    }
+    for name in ["nominate", "bind", "waiting", "activate"] {
+        if directives.get(name)?.map_or(Ok(false), Value::bool)? {
+            d.others.push(name.into());
+        }
+    }
+    Ok(d)
 }
 
 impl Reads {
@@ -42,6 +67,7 @@ impl Reads {
         };
         Ok(Reads {
             lists,
+            directives: declared(value)?,
             normalize: normalize.map_or(Ok(String::new()), Value::string)?,
             sharded: node("filter")?
                 && node("score")?

@@ -29,7 +29,9 @@
 //! from abi/SPEC.md alone, with numbers of its own, so that one tests the other.
 
 mod bytes;
+mod caller;
 mod cluster;
+mod directives;
 mod host;
 mod image;
 mod manifest;
@@ -43,12 +45,14 @@ mod snapshot;
 mod tables;
 mod trial;
 
+pub use caller::Caller;
 pub use cluster::{
     Happened, Labels, Namespace, Node, Numbers, Pod, Port, Preferred, Requirement, Taint,
     Toleration,
 };
+pub use directives::Directive;
 pub use host::TestHost;
 pub use native::Native;
-pub use points::{Directive, Outcome};
+pub use points::Outcome;
 pub use scenario::Scenarios;
 pub use trial::{Trial, Verdict};

@@ -86,6 +86,11 @@ impl<P: Exported> Native<P> {
             .alloc(size as usize, align as usize)
     }
 
+    /// How many bytes of the memory are taken.
+    pub fn used(&self) -> u32 {
+        self.instance.base.memory.used()
+    }
+
     /// berth_configure; 0 if the plugin does not export it.
     pub fn configure(&mut self, address: u32, length: u32) -> i32 {
         match P::CONFIGURE {

@@ -6,6 +6,7 @@ use std::vec::Vec;
 
 use super::bytes::{read_u32, read_u64, Bytes};
 use super::cluster::{Happened, Node, Pod};
+use super::directives::Directive;
 use super::image::{About, Numbering};
 use super::session::{Session, Ways};
 use super::trial::Trial;
@@ -13,19 +14,6 @@ use crate::abi::Point;
 use crate::guest::Exported;
 use crate::types::Code;
 use crate::Queued;
-
-/// A directive, as the host reads it (ABI-13.1).
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub enum Directive {
-    Annotate(String, String),
-    Label(String, String),
-    Nominate(String),
-    Bind,
-    Allow(String),
-    Reject(String, String),
-    Activate(String),
-}
 
 /// What a call answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,25 +37,18 @@ impl<P: Exported> Session<'_, P> {
             code,
             reasons: self.reason_set(self.answer(84)),
             directives: (0..n)
-                .map(|i| self.directive(self.answer(88) + 24 * i))
+                .map(|i| self.directive(point, self.answer(88) + 24 * i))
                 .collect(),
             wait: Duration::from_millis(wait),
         }
     }
 
-    fn directive(&self, at: u32) -> Directive {
+    fn directive(&self, point: Point, at: u32) -> Directive {
         let memory = self.guest.as_ref().expect("there was a call").memory();
         let (first, second) = (self.text(at + 8), self.text(at + 16));
-        match read_u32(memory, at as usize) {
-            1 => Directive::Annotate(first, second),
-            2 => Directive::Label(first, second),
-            3 => Directive::Nominate(first),
-            4 => Directive::Bind,
-            5 => Directive::Allow(first),
-            6 => Directive::Reject(first, second),
-            7 => Directive::Activate(first),
-            kind => panic!("there is no directive {}", kind),
-        }
+        let directive = Directive::of(read_u32(memory, at as usize), first, second);
+        directive.check(point, self.reads());
+        directive
     }
 }
 

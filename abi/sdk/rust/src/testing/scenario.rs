@@ -70,13 +70,13 @@ impl Scenarios {
         let rewrite = std::env::var_os("BERTHTEST_REWRITE").map_or(false, |v| v == "1");
         let wrong: Vec<String> = files
             .iter()
-            .filter_map(|path| self.file::<P>(path, rewrite))
+            .flat_map(|path| self.file::<P>(path, rewrite))
             .collect();
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     }
 
     /// Runs one file and returns what is wrong with it.
-    fn file<P: Exported>(&self, path: &Path, rewrite: bool) -> Option<String> {
+    fn file<P: Exported>(&self, path: &Path, rewrite: bool) -> Vec<String> {
         let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {}", path.display(), e));
         let mut file = File {
             lines: text.lines().collect(),
@@ -84,7 +84,7 @@ impl Scenarios {
             out: String::new(),
             trial: Trial::<P>::new("{}"),
         };
-        let mut wrong = String::new();
+        let mut wrong = Vec::new();
         while file.at < file.lines.len() {
             let line = file.next();
             if line.trim().is_empty() || line.starts_with('#') {
@@ -99,25 +99,22 @@ impl Scenarios {
                 None => continue,
             };
             let want = file.expected();
-            file.out += &std::format!("----\n{}\n", got.join("\n"));
+            file.out += "----\n";
+            got.iter().for_each(|line| file.print(line));
             let same = match refusal && !self.refusals {
                 true => got != ["accepted"] && want != ["accepted"],
                 false => got == want,
             };
             if !same && !rewrite {
-                wrong += &std::format!(
-                    "{}:{}: got\n{}\nwant\n{}\n",
-                    path.display(),
-                    at,
-                    got.join("\n"),
-                    want.join("\n")
-                );
+                let (got, want) = (got.join("\n"), want.join("\n"));
+                let at = std::format!("{}:{}", path.display(), at);
+                wrong.push(std::format!("{}: got\n{}\nwant\n{}\n", at, got, want));
             }
         }
         if rewrite && self.refusals {
             fs::write(path, file.out).unwrap_or_else(|e| panic!("{}: {}", path.display(), e));
         }
-        Some(wrong).filter(|wrong| !wrong.is_empty())
+        wrong
     }
 }
 
@@ -131,12 +128,16 @@ struct File<'t, P> {
 }
 
 impl<'t, P: Exported> File<'t, P> {
+    fn print(&mut self, line: &str) {
+        self.out += line;
+        self.out += "\n";
+    }
+
     /// Takes a line over.
     fn next(&mut self) -> &'t str {
         let line = self.lines[self.at];
         self.at += 1;
-        self.out += line;
-        self.out += "\n";
+        self.print(line);
         line
     }
 

@@ -6,6 +6,7 @@ use std::vec::Vec;
 use super::bytes::{read_u32, read_u64, Bytes};
 use super::cluster::Pod;
 use super::image::{About, Image, Numbering};
+use super::manifest::Reads;
 use super::native::Native;
 use super::normalize::normalize;
 use super::trial::{Trial, Verdict};
@@ -135,6 +136,10 @@ impl<'t, P: Exported> Session<'t, P> {
         );
         image.data[..kept.start].copy_from_slice(&after[..kept.start]); // the answers
         Code(code as u8)
+    }
+
+    pub fn reads(&self) -> &Reads {
+        &self.trial.reads
     }
 
     /// A number of the call record.

@@ -7,6 +7,7 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 use super::bytes::Order;
+use super::caller::Caller;
 use super::cluster::{Namespace, Node, Pod};
 use super::host::TestHost;
 use super::image::Numbering;
@@ -201,6 +202,11 @@ impl<P: Exported> Trial<P> {
             ..Ways::default()
         };
         self.place_so(pod, self.in_order(), once)
+    }
+
+    /// One call for all nodes that can be made again and again.
+    pub fn caller(&self, pod: &Pod) -> Caller<'_, P> {
+        Caller::new(self, pod)
     }
 
     fn place_so(&self, pod: &Pod, numbering: Numbering, ways: Ways) -> Vec<Verdict> {

@@ -18,6 +18,7 @@ use crate::{
 
 std::thread_local! {
     /// The text of the vector's want.call.
+    #[allow(clippy::declare_interior_mutable_const)] // what the macro makes of it
     pub(super) static CALL: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
