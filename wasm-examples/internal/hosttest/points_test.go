@@ -197,8 +197,8 @@ func (h handler) WithAttrs([]slog.Attr) slog.Handler           { return h }
 func (h handler) WithGroup(string) slog.Handler                { return h }
 
 func (h handler) Handle(_ context.Context, r slog.Record) error {
-	switch r.Message {
-	case "plugin fault":
+	switch {
+	case r.Message == "plugin fault":
 		var kind, point string
 		r.Attrs(func(a slog.Attr) bool {
 			switch a.Key {
