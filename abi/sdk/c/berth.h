@@ -698,7 +698,7 @@ BERTH__FN void *berth__keep_zero(uint32_t n, uint32_t size) {
 /// Returns texts one after the other, as one text that is there until the call returns.
 #define berth_concat(...) berth__concat(BERTH__TEXTS(__VA_ARGS__))
 
-BERTH__FN BerthText berth__concat(const BerthText *texts, uint32_t n) {
+BERTH__COLD BerthText berth__concat(const BerthText *texts, uint32_t n) {
   uint32_t size = 0;
   for (uint32_t i = 0; i < n; i++) size += texts[i].n;
   char *at = berth_scratch(size), *end = at;
@@ -710,7 +710,7 @@ BERTH__FN BerthText berth__concat(const BerthText *texts, uint32_t n) {
 }
 
 /// Returns a number as a decimal text that is there until the call returns.
-BERTH__FN BerthText berth_decimal(int64_t number) {
+BERTH__COLD BerthText berth_decimal(int64_t number) {
   char *end = (char *)berth_scratch(24) + 24, *at = end;
   uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
   do {
@@ -722,7 +722,7 @@ BERTH__FN BerthText berth_decimal(int64_t number) {
 }
 
 // Reads a whole decimal number of 64 bits with an optional sign, as strconv.ParseInt does.
-BERTH__FN bool berth__parse_i64(BerthText text, int64_t *number) {
+BERTH__COLD bool berth__parse_i64(BerthText text, int64_t *number) {
   bool negative = text.n > 0 && text.at[0] == '-';
   uint32_t i = negative || (text.n > 0 && text.at[0] == '+');
   if (i == text.n) return false;
@@ -742,14 +742,14 @@ BERTH__FN bool berth__parse_i64(BerthText text, int64_t *number) {
 /// Returns a copy of a text that is there for good.
 #define berth_keep_text(text) berth__keep_text(BERTH_TEXT(text))
 
-BERTH__FN BerthText berth__keep_text(BerthText text) {
+BERTH__COLD BerthText berth__keep_text(BerthText text) {
   char *at = berth_keep(text.n);
   berth__copy(at, text.at, text.n);
   return (BerthText){at, text.n};
 }
 
 // Returns a text with question marks instead of bytes that are not UTF-8.
-BERTH__FN BerthText berth__utf8(BerthText text) {
+BERTH__COLD BerthText berth__utf8(BerthText text) {
   if (berth__is_utf8(text)) return text;
   char *at = berth_scratch(text.n);
   berth__copy(at, text.at, text.n);
@@ -900,13 +900,13 @@ BERTH__FN const char *berth__space(const char *s) {
 }
 
 // Returns the end of a string.
-BERTH__FN const char *berth__skip_string(const char *s) {
+BERTH__COLD const char *berth__skip_string(const char *s) {
   for (s++; *s != '"'; s++) s += *s == '\\';
   return s + 1;
 }
 
 // Returns the end of a value.
-BERTH__FN const char *berth__skip(const char *s) {
+BERTH__COLD const char *berth__skip(const char *s) {
   uint32_t depth = 0;
   for (;;) {
     char c = *s;
@@ -929,23 +929,23 @@ BERTH__FN const char *berth__skip(const char *s) {
 }
 
 // Returns the first element of a list, or the first key of an object; NULL if it is empty.
-BERTH__FN const char *berth__first(const char *s) {
+BERTH__COLD const char *berth__first(const char *s) {
   s = berth__space(s + 1);
   return *s == ']' || *s == '}' ? NULL : s;
 }
 
 // Returns what follows the end of an element or of a member's value; NULL if it was the last.
-BERTH__FN const char *berth__next(const char *s) {
+BERTH__COLD const char *berth__next(const char *s) {
   s = berth__space(s);
   return *s == ',' ? berth__space(s + 1) : NULL;
 }
 
 // Returns the value of a key.
-BERTH__FN const char *berth__value(const char *key) {
+BERTH__COLD const char *berth__value(const char *key) {
   return berth__space(berth__space(berth__skip_string(key)) + 1);
 }
 
-BERTH__FN uint32_t berth__hex(const char *s) {
+BERTH__COLD uint32_t berth__hex(const char *s) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < 4; i++) {
     uint32_t c = (uint8_t)s[i];
@@ -956,7 +956,7 @@ BERTH__FN uint32_t berth__hex(const char *s) {
 
 // Reads a byte or an escape of a string and returns what is behind it. A half of a surrogate pair
 // becomes U+FFFD.
-BERTH__FN const char *berth__unescape(const char *s, char utf8[4], uint32_t *n) {
+BERTH__COLD const char *berth__unescape(const char *s, char utf8[4], uint32_t *n) {
   uint32_t c = (uint8_t)*s++;
   *n = 1;
   utf8[0] = (char)c;
@@ -983,7 +983,7 @@ BERTH__FN const char *berth__unescape(const char *s, char utf8[4], uint32_t *n) 
 }
 
 // Reports whether a string has a text.
-BERTH__FN bool berth__string_is(const char *s, BerthText text) {
+BERTH__COLD bool berth__string_is(const char *s, BerthText text) {
   uint32_t done = 0;
   for (s++; *s != '"';) {
     char utf8[4];
@@ -997,7 +997,7 @@ BERTH__FN bool berth__string_is(const char *s, BerthText text) {
 }
 
 // Returns the value of a key of an object, the last of equal ones; NULL if it does not have it.
-BERTH__FN const char *berth__member(const char *object, BerthText key) {
+BERTH__COLD const char *berth__member(const char *object, BerthText key) {
   const char *found = NULL;
   for (const char *s = berth__first(object); s != NULL;) {
     const char *value = berth__value(s);
@@ -1020,7 +1020,7 @@ struct berth__check {
 // The next byte; 0, which is nowhere in JSON, at the end.
 BERTH__FN char berth__byte(const struct berth__check *c) { return c->s < c->end ? *c->s : 0; }
 
-BERTH__FN char berth__peek(struct berth__check *c) {
+BERTH__COLD char berth__peek(struct berth__check *c) {
   while (c->s < c->end && (*c->s == ' ' || *c->s == '\n' || *c->s == '\r' || *c->s == '\t')) c->s++;
   return berth__byte(c);
 }
@@ -1031,13 +1031,13 @@ BERTH__FN bool berth__take(struct berth__check *c, char b) {
   return true;
 }
 
-BERTH__FN bool berth__check_word(struct berth__check *c, BerthText word) {
+BERTH__COLD bool berth__check_word(struct berth__check *c, BerthText word) {
   if ((size_t)(c->end - c->s) < word.n || !berth__equals((BerthText){c->s, word.n}, word)) return false;
   c->s += word.n;
   return true;
 }
 
-BERTH__FN bool berth__check_string(struct berth__check *c) {
+BERTH__COLD bool berth__check_string(struct berth__check *c) {
   if (!berth__take(c, '"')) return false;
   for (;;) {
     char b = berth__byte(c);
@@ -1055,13 +1055,13 @@ BERTH__FN bool berth__check_string(struct berth__check *c) {
   }
 }
 
-BERTH__FN bool berth__check_digits(struct berth__check *c) {
+BERTH__COLD bool berth__check_digits(struct berth__check *c) {
   const char *from = c->s;
   while (berth__byte(c) >= '0' && berth__byte(c) <= '9') c->s++;
   return c->s > from;
 }
 
-BERTH__FN bool berth__check_number(struct berth__check *c) {
+BERTH__COLD bool berth__check_number(struct berth__check *c) {
   if (berth__byte(c) == '-') c->s++;
   const char *from = c->s;
   if (!berth__check_digits(c) || (*from == '0' && c->s > from + 1)) return false;
@@ -1131,7 +1131,7 @@ typedef struct {
 } BerthJson;
 
 // Checks a text that has a byte behind it which is nowhere in JSON, and returns its value.
-BERTH__FN BerthJson berth__json_value(BerthJsonText *in, BerthText text) {
+BERTH__COLD BerthJson berth__json_value(BerthJsonText *in, BerthText text) {
   *in = (BerthJsonText){text, {"", 0}};
   uint32_t line;
   if (berth__json_check(text, &line)) return (BerthJson){in, berth__space(text.at), NULL};
@@ -1143,7 +1143,7 @@ BERTH__FN BerthJson berth__json_value(BerthJsonText *in, BerthText text) {
 /// it is. A text that is not JSON is the first mistake, and its value is absent.
 #define berth_json_parse(in, text) berth__json_parse(in, BERTH_TEXT(text))
 
-BERTH__FN BerthJson berth__json_parse(BerthJsonText *in, BerthText text) {
+BERTH__COLD BerthJson berth__json_parse(BerthJsonText *in, BerthText text) {
   char *copy = berth_scratch(text.n + 1);
   berth__copy(copy, text.at, text.n);
   copy[text.n] = 0;
@@ -1154,12 +1154,12 @@ BERTH__FN BerthJson berth__json_parse(BerthJsonText *in, BerthText text) {
 BERTH__FN bool berth_json_failed(BerthJson v) { return v.in->error.n > 0; }
 
 /// Reports whether a value is there.
-BERTH__FN bool berth_json_is_there(BerthJson v) { return v.at != NULL && *v.at != 'n' && !berth_json_failed(v); }
+BERTH__COLD bool berth_json_is_there(BerthJson v) { return v.at != NULL && *v.at != 'n' && !berth_json_failed(v); }
 
 BERTH__FN BerthJson berth__json_absent(BerthJson v) { return (BerthJson){v.in, NULL, NULL}; }
 
 // Returns a string, decoded, until the call returns.
-BERTH__FN BerthText berth__json_string(const char *s) {
+BERTH__COLD BerthText berth__json_string(const char *s) {
   char *at = berth_scratch((uint32_t)(berth__skip_string(s) - s)), *end = at; // decoded it is shorter
   for (s++; *s != '"';) {
     char utf8[4];
@@ -1199,7 +1199,7 @@ BERTH__COLD void berth__json_error(BerthJson v, BerthText text) {
   v.in->error = berth_concat(path.n == 0 ? BERTH_TEXT("the configuration") : path, ": ", text);
 }
 
-BERTH__FN const char *berth__json_kind(char first) {
+BERTH__COLD const char *berth__json_kind(char first) {
   switch (first) {
   case '{': return "an object";
   case '[': return "a list";
@@ -1211,7 +1211,7 @@ BERTH__FN const char *berth__json_kind(char first) {
 }
 
 // Reports whether a value is there and begins with one of some bytes.
-BERTH__FN bool berth__json_expect(BerthJson v, const char *firsts) {
+BERTH__COLD bool berth__json_expect(BerthJson v, const char *firsts) {
   if (!berth_json_is_there(v)) return false;
   for (const char *first = firsts; *first != 0; first++) {
     if (*v.at == *first) return true;
@@ -1223,7 +1223,7 @@ BERTH__FN bool berth__json_expect(BerthJson v, const char *firsts) {
 /// The value of a key of an object, the last of equal ones; absent if the object does not have it.
 #define berth_json_get(object, key) berth__json_get(object, BERTH_TEXT(key))
 
-BERTH__FN BerthJson berth__json_get(BerthJson object, BerthText key) {
+BERTH__COLD BerthJson berth__json_get(BerthJson object, BerthText key) {
   if (!berth__json_expect(object, "{")) return berth__json_absent(object);
   const char *at = berth__member(object.at, key);
   return (BerthJson){object.in, at != NULL && *at == 'n' ? NULL : at, NULL};
@@ -1232,7 +1232,7 @@ BERTH__FN BerthJson berth__json_get(BerthJson object, BerthText key) {
 /// The value of a key of an object, which must be there.
 #define berth_json_need(object, key) berth__json_need(object, BERTH_TEXT(key))
 
-BERTH__FN BerthJson berth__json_need(BerthJson object, BerthText key) {
+BERTH__COLD BerthJson berth__json_need(BerthJson object, BerthText key) {
   BerthJson v = berth__json_get(object, key);
   if (!berth_json_is_there(v)) berth__json_error(object, berth_concat("the field ", key, " is missing"));
   return v;
@@ -1249,13 +1249,13 @@ BERTH__COLD BerthText berth__json_known(const char *before, const BerthText *tex
 }
 
 // Returns which of some texts a string is; n if it is none.
-BERTH__FN uint32_t berth__json_which(const char *string, const BerthText *texts, uint32_t n) {
+BERTH__COLD uint32_t berth__json_which(const char *string, const BerthText *texts, uint32_t n) {
   uint32_t i = 0;
   while (i < n && !berth__string_is(string, texts[i])) i++;
   return i;
 }
 
-BERTH__FN void berth__json_only(BerthJson object, const BerthText *keys, uint32_t n) {
+BERTH__COLD void berth__json_only(BerthJson object, const BerthText *keys, uint32_t n) {
   if (!berth__json_expect(object, "{")) return;
   for (const char *key = berth__first(object.at); key != NULL; key = berth__next(berth__skip(berth__value(key)))) {
     if (berth__json_which(key, keys, n) == n) {
@@ -1269,20 +1269,20 @@ BERTH__FN void berth__json_only(BerthJson object, const BerthText *keys, uint32_
 
 // Values of JSON: elements of lists and objects, strings, numbers.
 
-BERTH__FN BerthJson berth__json_item(BerthJson of, const char *s) {
+BERTH__COLD BerthJson berth__json_item(BerthJson of, const char *s) {
   if (s == NULL || berth_json_failed(of)) return berth__json_absent(of);
   if (of.key == NULL) return (BerthJson){of.in, s, NULL};
   return (BerthJson){of.in, berth__value(s), s};
 }
 
 /// The first element of a list; absent if there is none.
-BERTH__FN BerthJson berth_json_elements(BerthJson list) {
+BERTH__COLD BerthJson berth_json_elements(BerthJson list) {
   list.key = NULL;
   return berth__json_item(list, berth__json_expect(list, "[") ? berth__first(list.at) : NULL);
 }
 
 /// The first value of an object, which has a key; absent if there is none.
-BERTH__FN BerthJson berth_json_fields(BerthJson object) {
+BERTH__COLD BerthJson berth_json_fields(BerthJson object) {
   object.key = object.at;
   return berth__json_item(object, berth__json_expect(object, "{") ? berth__first(object.at) : NULL);
 }
@@ -1300,26 +1300,26 @@ BERTH__FN BerthJson berth_json_next(BerthJson item) { return berth__json_item(it
   for (BerthJson item = berth_json_fields(object); item.at != NULL; item = berth_json_next(item))
 
 /// The key of a value that berth_json_fields returned, for good.
-BERTH__FN BerthText berth_json_key(BerthJson field) { return berth__keep_text(berth__json_string(field.key)); }
+BERTH__COLD BerthText berth_json_key(BerthJson field) { return berth__keep_text(berth__json_string(field.key)); }
 
 /// A string, for good; otherwise if it is absent.
 #define berth_json_text(v, otherwise) berth__json_text(v, BERTH_TEXT(otherwise))
 
-BERTH__FN BerthText berth__json_text(BerthJson v, BerthText otherwise) {
+BERTH__COLD BerthText berth__json_text(BerthJson v, BerthText otherwise) {
   return berth__json_expect(v, "\"") ? berth__keep_text(berth__json_string(v.at)) : otherwise;
 }
 
 /// Reports whether a value is a string with a text.
 #define berth_json_is(v, text) berth__json_is(v, BERTH_TEXT(text))
 
-BERTH__FN bool berth__json_is(BerthJson v, BerthText text) {
+BERTH__COLD bool berth__json_is(BerthJson v, BerthText text) {
   return berth_json_is_there(v) && *v.at == '"' && berth__string_is(v.at, text);
 }
 
 /// Which of a few texts a string is, from 0 on; otherwise if it is absent.
 #define berth_json_one_of(v, otherwise, ...) berth__json_one_of(v, otherwise, BERTH__TEXTS(__VA_ARGS__))
 
-BERTH__FN uint32_t berth__json_one_of(BerthJson v, uint32_t otherwise, const BerthText *texts, uint32_t n) {
+BERTH__COLD uint32_t berth__json_one_of(BerthJson v, uint32_t otherwise, const BerthText *texts, uint32_t n) {
   if (!berth_json_is_there(v)) return otherwise;
   uint32_t which = *v.at == '"' ? berth__json_which(v.at, texts, n) : n;
   if (which < n) return which;
@@ -1328,16 +1328,16 @@ BERTH__FN uint32_t berth__json_one_of(BerthJson v, uint32_t otherwise, const Ber
 }
 
 /// A value that is true or false; otherwise if it is absent.
-BERTH__FN bool berth_json_bool(BerthJson v, bool otherwise) { return berth__json_expect(v, "tf") ? *v.at == 't' : otherwise; }
+BERTH__COLD bool berth_json_bool(BerthJson v, bool otherwise) { return berth__json_expect(v, "tf") ? *v.at == 't' : otherwise; }
 
 // The text of a number; empty if it is absent.
-BERTH__FN BerthText berth__json_digits(BerthJson v) {
+BERTH__COLD BerthText berth__json_digits(BerthJson v) {
   if (!berth__json_expect(v, "0123456789-")) return (BerthText){"", 0};
   return (BerthText){v.at, (uint32_t)(berth__skip(v.at) - v.at)};
 }
 
 /// A whole number of 64 bits; otherwise if it is absent.
-BERTH__FN int64_t berth_json_i64(BerthJson v, int64_t otherwise) {
+BERTH__COLD int64_t berth_json_i64(BerthJson v, int64_t otherwise) {
   BerthText digits = berth__json_digits(v);
   int64_t number = otherwise;
   if (digits.n > 0 && !berth__parse_i64(digits, &number)) {
@@ -1348,7 +1348,7 @@ BERTH__FN int64_t berth_json_i64(BerthJson v, int64_t otherwise) {
 }
 
 /// A number; otherwise if it is absent. It is the nearest that a double can hold, ties to even.
-BERTH__FN double berth_json_f64(BerthJson v, double otherwise) {
+BERTH__COLD double berth_json_f64(BerthJson v, double otherwise) {
   BerthText digits = berth__json_digits(v);
   double number = otherwise;
   if (digits.n > 0 && !berth__parse_f64(digits, &number)) {
@@ -1432,7 +1432,7 @@ struct berth__declared {
 extern struct berth__declared berth__declared;
 
 // Returns the elements of a list of `reads`.
-BERTH__FN BerthJson berth__reads(const char *list) {
+BERTH__COLD BerthJson berth__reads(const char *list) {
   return berth_json_elements(berth_json_get(berth_json_get(berth__declared.manifest, "reads"), list));
 }
 
@@ -2361,7 +2361,7 @@ typedef enum { BERTH_DEBUG, BERTH_INFO, BERTH_WARNING, BERTH_FAILURE } BerthLeve
 /// Writes to the plugin's log. It needs `log` in the manifest's list `host`.
 #define berth_log(level, text) berth__log(level, BERTH_TEXT(text))
 
-BERTH__FN void berth__log(BerthLevel level, BerthText text) { berth__host_log((int32_t)level, text.at, text.n); }
+BERTH__COLD void berth__log(BerthLevel level, BerthText text) { berth__host_log((int32_t)level, text.at, text.n); }
 
 // Copies what a host function gives: get is its call, with to and capacity as its last arguments.
 // If there is not enough room it is asked again.
@@ -2383,7 +2383,7 @@ BERTH__FN void berth__log(BerthLevel level, BerthText text) { berth__host_log((i
 /// before pre_filter. It is there until the call returns. It needs `state_get` in the list `host`.
 #define berth_state_get(key, value) berth__state_get(BERTH_TEXT(key), value)
 
-BERTH__FN bool berth__state_get(BerthText key, BerthBytes *value) {
+BERTH__COLD bool berth__state_get(BerthText key, BerthBytes *value) {
   BERTH__FETCH(value, berth__host_state_get(key.at, key.n, to, capacity))
 }
 
@@ -2392,14 +2392,14 @@ BERTH__FN bool berth__state_get(BerthText key, BerthBytes *value) {
 /// needs `state_set` in the list `host`.
 #define berth_state_set(key, value) berth__state_set(BERTH_TEXT(key), value)
 
-BERTH__FN bool berth__state_set(BerthText key, BerthBytes value) {
+BERTH__COLD bool berth__state_set(BerthText key, BerthBytes value) {
   return berth__host_state_set(key.at, key.n, value.at, value.n) == 0;
 }
 
 /// Gets the value that another plugin published in this pod's cycle; false if there is none, as in
 /// calls of scope node. It is there until the call returns. It needs `published_get` in the list
 /// `host`.
-BERTH__FN bool berth_published_get(BerthPublished key, BerthBytes *value) {
+BERTH__COLD bool berth_published_get(BerthPublished key, BerthBytes *value) {
   if (key.number == 0) berth__undeclared("published", BERTH_TEXT("the key"));
   BERTH__FETCH(value, berth__host_published_get(key.number - 1, to, capacity))
 }
@@ -2408,13 +2408,13 @@ BERTH__FN bool berth_published_get(BerthPublished key, BerthBytes *value) {
 /// managedFields). It is for what no field has: each call costs the host an encoding. It is false
 /// for a pod that is not the call's own: a pod of an event, and in add_pod and remove_pod the pod to
 /// be placed. The bytes are there until the call returns. It needs `pod_object` in the list `host`.
-BERTH__FN bool berth_pod_object(BerthPod pod, BerthBytes *object) {
+BERTH__COLD bool berth_pod_object(BerthPod pod, BerthBytes *object) {
   if (pod->index < 0) return false;
   BERTH__FETCH(object, berth__host_pod_object((uint32_t)pod->index, to, capacity))
 }
 
 /// Gets the whole Node, as berth_pod_object does the Pod. It needs `node_object` in the list `host`.
-BERTH__FN bool berth_node_object(BerthNode node, BerthBytes *object) {
+BERTH__COLD bool berth_node_object(BerthNode node, BerthBytes *object) {
   BERTH__FETCH(object, berth__host_node_object(node.row, to, capacity))
 }
 
@@ -2430,7 +2430,7 @@ BERTH__FN bool berth_node_object(BerthNode node, BerthBytes *object) {
 // directives or 65,536 bytes of their texts in a call, a text that is not UTF-8, a value of a label
 // that is none. A plugin that cannot do without answers with an error then.
 
-BERTH__FN struct berth__text berth__scratch_text(BerthText text) {
+BERTH__COLD struct berth__text berth__scratch_text(BerthText text) {
   if (text.n == 0) return (struct berth__text){0, 0};
   char *at = berth_scratch(text.n);
   berth__copy(at, text.at, text.n);
@@ -2449,7 +2449,7 @@ BERTH__COLD bool berth__direct(uint32_t kind, BerthText first, BerthText second)
 
 // Reports whether a text is a value of a label: empty, or at most 63 letters, digits, dashes, dots
 // and underscores, a letter or digit at both ends.
-BERTH__FN bool berth__is_label_value(BerthText text) {
+BERTH__COLD bool berth__is_label_value(BerthText text) {
   if (text.n > 63) return false;
   for (uint32_t i = 0; i < text.n; i++) {
     char b = text.at[i];
@@ -2467,7 +2467,7 @@ BERTH__FN bool berth__is_label_value(BerthText text) {
 /// Writes a label of the pod, as berth_annotate does.
 #define berth_label(key, value) berth__label(BERTH_TEXT(key), BERTH_TEXT(value))
 
-BERTH__FN bool berth__label(BerthText key, BerthText value) { return berth__is_label_value(value) && berth__direct(2, key, value); }
+BERTH__COLD bool berth__label(BerthText key, BerthText value) { return berth__is_label_value(value) && berth__direct(2, key, value); }
 
 /// Promises the pod a node, at post_filter; an empty name takes the promise back.
 #define berth_nominate(node) berth__direct(3, BERTH_TEXT(node), BERTH_TEXT(""))
@@ -2513,42 +2513,42 @@ typedef struct {
 _Static_assert(sizeof(BerthQueued) == 16 && sizeof(BerthKey) == 68, "ABI-3.11");
 
 /// How many bytes still fit.
-BERTH__FN uint32_t berth_key_room(const BerthKey *key) {
+BERTH__COLD uint32_t berth_key_room(const BerthKey *key) {
   return key->length < BERTH__MAX_QUEUE_KEY ? BERTH__MAX_QUEUE_KEY - key->length : 0;
 }
 
-BERTH__FN void berth__key_put(BerthKey *key, uint8_t b, uint8_t mask) {
+BERTH__COLD void berth__key_put(BerthKey *key, uint8_t b, uint8_t mask) {
   if (key->length < BERTH__MAX_QUEUE_KEY) key->bytes[key->length] = b ^ mask;
   key->length++;
 }
 
 /// Appends 8 bytes: a smaller number comes first.
-BERTH__FN void berth_key_append_u64(BerthKey *key, uint64_t v) {
+BERTH__COLD void berth_key_append_u64(BerthKey *key, uint64_t v) {
   for (int shift = 56; shift >= 0; shift -= 8) berth__key_put(key, (uint8_t)(v >> shift), 0);
 }
 
 /// Appends 8 bytes: a larger number comes first.
-BERTH__FN void berth_key_append_u64_descending(BerthKey *key, uint64_t v) { berth_key_append_u64(key, ~v); }
+BERTH__COLD void berth_key_append_u64_descending(BerthKey *key, uint64_t v) { berth_key_append_u64(key, ~v); }
 
 /// Appends 8 bytes: a smaller number comes first, negative ones before 0.
-BERTH__FN void berth_key_append_i64(BerthKey *key, int64_t v) { berth_key_append_u64(key, (uint64_t)v ^ (uint64_t)1 << 63); }
+BERTH__COLD void berth_key_append_i64(BerthKey *key, int64_t v) { berth_key_append_u64(key, (uint64_t)v ^ (uint64_t)1 << 63); }
 
 /// Appends 8 bytes: a larger number comes first.
-BERTH__FN void berth_key_append_i64_descending(BerthKey *key, int64_t v) { berth_key_append_i64(key, ~v); }
+BERTH__COLD void berth_key_append_i64_descending(BerthKey *key, int64_t v) { berth_key_append_i64(key, ~v); }
 
-BERTH__FN void berth__key_append(BerthKey *key, BerthBytes bytes, uint8_t mask) {
+BERTH__COLD void berth__key_append(BerthKey *key, BerthBytes bytes, uint8_t mask) {
   for (uint32_t i = 0; i < bytes.n; i++) berth__key_put(key, bytes.at[i], mask);
 }
 
 /// Appends bytes as they are: a part of a fixed length, or the last one.
-BERTH__FN void berth_key_append_bytes(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0); }
+BERTH__COLD void berth_key_append_bytes(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0); }
 
 /// Appends bytes turned around: a larger one comes first.
-BERTH__FN void berth_key_append_bytes_descending(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0xFF); }
+BERTH__COLD void berth_key_append_bytes_descending(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0xFF); }
 
 // The end of a text is 0 1 and a zero byte in it 0 255, so that the end is less than anything that
 // goes on.
-BERTH__FN void berth__key_append_text(BerthKey *key, BerthText text, uint8_t mask) {
+BERTH__COLD void berth__key_append_text(BerthKey *key, BerthText text, uint8_t mask) {
   for (uint32_t i = 0; i < text.n; i++) {
     berth__key_put(key, (uint8_t)text.at[i], mask);
     if (text.at[i] == 0) berth__key_put(key, 0xFF, mask);

@@ -17,7 +17,7 @@ typedef enum { BERTH_DEBUG, BERTH_INFO, BERTH_WARNING, BERTH_FAILURE } BerthLeve
 /// Writes to the plugin's log. It needs `log` in the manifest's list `host`.
 #define berth_log(level, text) berth__log(level, BERTH_TEXT(text))
 
-BERTH__FN void berth__log(BerthLevel level, BerthText text) { berth__host_log((int32_t)level, text.at, text.n); }
+BERTH__COLD void berth__log(BerthLevel level, BerthText text) { berth__host_log((int32_t)level, text.at, text.n); }
 
 // Copies what a host function gives: get is its call, with to and capacity as its last arguments.
 // If there is not enough room it is asked again.
@@ -39,7 +39,7 @@ BERTH__FN void berth__log(BerthLevel level, BerthText text) { berth__host_log((i
 /// before pre_filter. It is there until the call returns. It needs `state_get` in the list `host`.
 #define berth_state_get(key, value) berth__state_get(BERTH_TEXT(key), value)
 
-BERTH__FN bool berth__state_get(BerthText key, BerthBytes *value) {
+BERTH__COLD bool berth__state_get(BerthText key, BerthBytes *value) {
   BERTH__FETCH(value, berth__host_state_get(key.at, key.n, to, capacity))
 }
 
@@ -48,14 +48,14 @@ BERTH__FN bool berth__state_get(BerthText key, BerthBytes *value) {
 /// needs `state_set` in the list `host`.
 #define berth_state_set(key, value) berth__state_set(BERTH_TEXT(key), value)
 
-BERTH__FN bool berth__state_set(BerthText key, BerthBytes value) {
+BERTH__COLD bool berth__state_set(BerthText key, BerthBytes value) {
   return berth__host_state_set(key.at, key.n, value.at, value.n) == 0;
 }
 
 /// Gets the value that another plugin published in this pod's cycle; false if there is none, as in
 /// calls of scope node. It is there until the call returns. It needs `published_get` in the list
 /// `host`.
-BERTH__FN bool berth_published_get(BerthPublished key, BerthBytes *value) {
+BERTH__COLD bool berth_published_get(BerthPublished key, BerthBytes *value) {
   if (key.number == 0) berth__undeclared("published", BERTH_TEXT("the key"));
   BERTH__FETCH(value, berth__host_published_get(key.number - 1, to, capacity))
 }
@@ -64,13 +64,13 @@ BERTH__FN bool berth_published_get(BerthPublished key, BerthBytes *value) {
 /// managedFields). It is for what no field has: each call costs the host an encoding. It is false
 /// for a pod that is not the call's own: a pod of an event, and in add_pod and remove_pod the pod to
 /// be placed. The bytes are there until the call returns. It needs `pod_object` in the list `host`.
-BERTH__FN bool berth_pod_object(BerthPod pod, BerthBytes *object) {
+BERTH__COLD bool berth_pod_object(BerthPod pod, BerthBytes *object) {
   if (pod->index < 0) return false;
   BERTH__FETCH(object, berth__host_pod_object((uint32_t)pod->index, to, capacity))
 }
 
 /// Gets the whole Node, as berth_pod_object does the Pod. It needs `node_object` in the list `host`.
-BERTH__FN bool berth_node_object(BerthNode node, BerthBytes *object) {
+BERTH__COLD bool berth_node_object(BerthNode node, BerthBytes *object) {
   BERTH__FETCH(object, berth__host_node_object(node.row, to, capacity))
 }
 
@@ -86,7 +86,7 @@ BERTH__FN bool berth_node_object(BerthNode node, BerthBytes *object) {
 // directives or 65,536 bytes of their texts in a call, a text that is not UTF-8, a value of a label
 // that is none. A plugin that cannot do without answers with an error then.
 
-BERTH__FN struct berth__text berth__scratch_text(BerthText text) {
+BERTH__COLD struct berth__text berth__scratch_text(BerthText text) {
   if (text.n == 0) return (struct berth__text){0, 0};
   char *at = berth_scratch(text.n);
   berth__copy(at, text.at, text.n);
@@ -105,7 +105,7 @@ BERTH__COLD bool berth__direct(uint32_t kind, BerthText first, BerthText second)
 
 // Reports whether a text is a value of a label: empty, or at most 63 letters, digits, dashes, dots
 // and underscores, a letter or digit at both ends.
-BERTH__FN bool berth__is_label_value(BerthText text) {
+BERTH__COLD bool berth__is_label_value(BerthText text) {
   if (text.n > 63) return false;
   for (uint32_t i = 0; i < text.n; i++) {
     char b = text.at[i];
@@ -123,7 +123,7 @@ BERTH__FN bool berth__is_label_value(BerthText text) {
 /// Writes a label of the pod, as berth_annotate does.
 #define berth_label(key, value) berth__label(BERTH_TEXT(key), BERTH_TEXT(value))
 
-BERTH__FN bool berth__label(BerthText key, BerthText value) { return berth__is_label_value(value) && berth__direct(2, key, value); }
+BERTH__COLD bool berth__label(BerthText key, BerthText value) { return berth__is_label_value(value) && berth__direct(2, key, value); }
 
 /// Promises the pod a node, at post_filter; an empty name takes the promise back.
 #define berth_nominate(node) berth__direct(3, BERTH_TEXT(node), BERTH_TEXT(""))

@@ -9,7 +9,7 @@ struct berth__check {
 // The next byte; 0, which is nowhere in JSON, at the end.
 BERTH__FN char berth__byte(const struct berth__check *c) { return c->s < c->end ? *c->s : 0; }
 
-BERTH__FN char berth__peek(struct berth__check *c) {
+BERTH__COLD char berth__peek(struct berth__check *c) {
   while (c->s < c->end && (*c->s == ' ' || *c->s == '\n' || *c->s == '\r' || *c->s == '\t')) c->s++;
   return berth__byte(c);
 }
@@ -20,13 +20,13 @@ BERTH__FN bool berth__take(struct berth__check *c, char b) {
   return true;
 }
 
-BERTH__FN bool berth__check_word(struct berth__check *c, BerthText word) {
+BERTH__COLD bool berth__check_word(struct berth__check *c, BerthText word) {
   if ((size_t)(c->end - c->s) < word.n || !berth__equals((BerthText){c->s, word.n}, word)) return false;
   c->s += word.n;
   return true;
 }
 
-BERTH__FN bool berth__check_string(struct berth__check *c) {
+BERTH__COLD bool berth__check_string(struct berth__check *c) {
   if (!berth__take(c, '"')) return false;
   for (;;) {
     char b = berth__byte(c);
@@ -44,13 +44,13 @@ BERTH__FN bool berth__check_string(struct berth__check *c) {
   }
 }
 
-BERTH__FN bool berth__check_digits(struct berth__check *c) {
+BERTH__COLD bool berth__check_digits(struct berth__check *c) {
   const char *from = c->s;
   while (berth__byte(c) >= '0' && berth__byte(c) <= '9') c->s++;
   return c->s > from;
 }
 
-BERTH__FN bool berth__check_number(struct berth__check *c) {
+BERTH__COLD bool berth__check_number(struct berth__check *c) {
   if (berth__byte(c) == '-') c->s++;
   const char *from = c->s;
   if (!berth__check_digits(c) || (*from == '0' && c->s > from + 1)) return false;

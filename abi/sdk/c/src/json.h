@@ -18,7 +18,7 @@ typedef struct {
 } BerthJson;
 
 // Checks a text that has a byte behind it which is nowhere in JSON, and returns its value.
-BERTH__FN BerthJson berth__json_value(BerthJsonText *in, BerthText text) {
+BERTH__COLD BerthJson berth__json_value(BerthJsonText *in, BerthText text) {
   *in = (BerthJsonText){text, {"", 0}};
   uint32_t line;
   if (berth__json_check(text, &line)) return (BerthJson){in, berth__space(text.at), NULL};
@@ -30,7 +30,7 @@ BERTH__FN BerthJson berth__json_value(BerthJsonText *in, BerthText text) {
 /// it is. A text that is not JSON is the first mistake, and its value is absent.
 #define berth_json_parse(in, text) berth__json_parse(in, BERTH_TEXT(text))
 
-BERTH__FN BerthJson berth__json_parse(BerthJsonText *in, BerthText text) {
+BERTH__COLD BerthJson berth__json_parse(BerthJsonText *in, BerthText text) {
   char *copy = berth_scratch(text.n + 1);
   berth__copy(copy, text.at, text.n);
   copy[text.n] = 0;
@@ -41,12 +41,12 @@ BERTH__FN BerthJson berth__json_parse(BerthJsonText *in, BerthText text) {
 BERTH__FN bool berth_json_failed(BerthJson v) { return v.in->error.n > 0; }
 
 /// Reports whether a value is there.
-BERTH__FN bool berth_json_is_there(BerthJson v) { return v.at != NULL && *v.at != 'n' && !berth_json_failed(v); }
+BERTH__COLD bool berth_json_is_there(BerthJson v) { return v.at != NULL && *v.at != 'n' && !berth_json_failed(v); }
 
 BERTH__FN BerthJson berth__json_absent(BerthJson v) { return (BerthJson){v.in, NULL, NULL}; }
 
 // Returns a string, decoded, until the call returns.
-BERTH__FN BerthText berth__json_string(const char *s) {
+BERTH__COLD BerthText berth__json_string(const char *s) {
   char *at = berth_scratch((uint32_t)(berth__skip_string(s) - s)), *end = at; // decoded it is shorter
   for (s++; *s != '"';) {
     char utf8[4];
@@ -86,7 +86,7 @@ BERTH__COLD void berth__json_error(BerthJson v, BerthText text) {
   v.in->error = berth_concat(path.n == 0 ? BERTH_TEXT("the configuration") : path, ": ", text);
 }
 
-BERTH__FN const char *berth__json_kind(char first) {
+BERTH__COLD const char *berth__json_kind(char first) {
   switch (first) {
   case '{': return "an object";
   case '[': return "a list";
@@ -98,7 +98,7 @@ BERTH__FN const char *berth__json_kind(char first) {
 }
 
 // Reports whether a value is there and begins with one of some bytes.
-BERTH__FN bool berth__json_expect(BerthJson v, const char *firsts) {
+BERTH__COLD bool berth__json_expect(BerthJson v, const char *firsts) {
   if (!berth_json_is_there(v)) return false;
   for (const char *first = firsts; *first != 0; first++) {
     if (*v.at == *first) return true;
@@ -110,7 +110,7 @@ BERTH__FN bool berth__json_expect(BerthJson v, const char *firsts) {
 /// The value of a key of an object, the last of equal ones; absent if the object does not have it.
 #define berth_json_get(object, key) berth__json_get(object, BERTH_TEXT(key))
 
-BERTH__FN BerthJson berth__json_get(BerthJson object, BerthText key) {
+BERTH__COLD BerthJson berth__json_get(BerthJson object, BerthText key) {
   if (!berth__json_expect(object, "{")) return berth__json_absent(object);
   const char *at = berth__member(object.at, key);
   return (BerthJson){object.in, at != NULL && *at == 'n' ? NULL : at, NULL};
@@ -119,7 +119,7 @@ BERTH__FN BerthJson berth__json_get(BerthJson object, BerthText key) {
 /// The value of a key of an object, which must be there.
 #define berth_json_need(object, key) berth__json_need(object, BERTH_TEXT(key))
 
-BERTH__FN BerthJson berth__json_need(BerthJson object, BerthText key) {
+BERTH__COLD BerthJson berth__json_need(BerthJson object, BerthText key) {
   BerthJson v = berth__json_get(object, key);
   if (!berth_json_is_there(v)) berth__json_error(object, berth_concat("the field ", key, " is missing"));
   return v;
@@ -136,13 +136,13 @@ BERTH__COLD BerthText berth__json_known(const char *before, const BerthText *tex
 }
 
 // Returns which of some texts a string is; n if it is none.
-BERTH__FN uint32_t berth__json_which(const char *string, const BerthText *texts, uint32_t n) {
+BERTH__COLD uint32_t berth__json_which(const char *string, const BerthText *texts, uint32_t n) {
   uint32_t i = 0;
   while (i < n && !berth__string_is(string, texts[i])) i++;
   return i;
 }
 
-BERTH__FN void berth__json_only(BerthJson object, const BerthText *keys, uint32_t n) {
+BERTH__COLD void berth__json_only(BerthJson object, const BerthText *keys, uint32_t n) {
   if (!berth__json_expect(object, "{")) return;
   for (const char *key = berth__first(object.at); key != NULL; key = berth__next(berth__skip(berth__value(key)))) {
     if (berth__json_which(key, keys, n) == n) {

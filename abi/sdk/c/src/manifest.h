@@ -70,7 +70,7 @@ struct berth__declared {
 extern struct berth__declared berth__declared;
 
 // Returns the elements of a list of `reads`.
-BERTH__FN BerthJson berth__reads(const char *list) {
+BERTH__COLD BerthJson berth__reads(const char *list) {
   return berth_json_elements(berth_json_get(berth_json_get(berth__declared.manifest, "reads"), list));
 }
 

@@ -22,42 +22,42 @@ typedef struct {
 _Static_assert(sizeof(BerthQueued) == 16 && sizeof(BerthKey) == 68, "ABI-3.11");
 
 /// How many bytes still fit.
-BERTH__FN uint32_t berth_key_room(const BerthKey *key) {
+BERTH__COLD uint32_t berth_key_room(const BerthKey *key) {
   return key->length < BERTH__MAX_QUEUE_KEY ? BERTH__MAX_QUEUE_KEY - key->length : 0;
 }
 
-BERTH__FN void berth__key_put(BerthKey *key, uint8_t b, uint8_t mask) {
+BERTH__COLD void berth__key_put(BerthKey *key, uint8_t b, uint8_t mask) {
   if (key->length < BERTH__MAX_QUEUE_KEY) key->bytes[key->length] = b ^ mask;
   key->length++;
 }
 
 /// Appends 8 bytes: a smaller number comes first.
-BERTH__FN void berth_key_append_u64(BerthKey *key, uint64_t v) {
+BERTH__COLD void berth_key_append_u64(BerthKey *key, uint64_t v) {
   for (int shift = 56; shift >= 0; shift -= 8) berth__key_put(key, (uint8_t)(v >> shift), 0);
 }
 
 /// Appends 8 bytes: a larger number comes first.
-BERTH__FN void berth_key_append_u64_descending(BerthKey *key, uint64_t v) { berth_key_append_u64(key, ~v); }
+BERTH__COLD void berth_key_append_u64_descending(BerthKey *key, uint64_t v) { berth_key_append_u64(key, ~v); }
 
 /// Appends 8 bytes: a smaller number comes first, negative ones before 0.
-BERTH__FN void berth_key_append_i64(BerthKey *key, int64_t v) { berth_key_append_u64(key, (uint64_t)v ^ (uint64_t)1 << 63); }
+BERTH__COLD void berth_key_append_i64(BerthKey *key, int64_t v) { berth_key_append_u64(key, (uint64_t)v ^ (uint64_t)1 << 63); }
 
 /// Appends 8 bytes: a larger number comes first.
-BERTH__FN void berth_key_append_i64_descending(BerthKey *key, int64_t v) { berth_key_append_i64(key, ~v); }
+BERTH__COLD void berth_key_append_i64_descending(BerthKey *key, int64_t v) { berth_key_append_i64(key, ~v); }
 
-BERTH__FN void berth__key_append(BerthKey *key, BerthBytes bytes, uint8_t mask) {
+BERTH__COLD void berth__key_append(BerthKey *key, BerthBytes bytes, uint8_t mask) {
   for (uint32_t i = 0; i < bytes.n; i++) berth__key_put(key, bytes.at[i], mask);
 }
 
 /// Appends bytes as they are: a part of a fixed length, or the last one.
-BERTH__FN void berth_key_append_bytes(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0); }
+BERTH__COLD void berth_key_append_bytes(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0); }
 
 /// Appends bytes turned around: a larger one comes first.
-BERTH__FN void berth_key_append_bytes_descending(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0xFF); }
+BERTH__COLD void berth_key_append_bytes_descending(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0xFF); }
 
 // The end of a text is 0 1 and a zero byte in it 0 255, so that the end is less than anything that
 // goes on.
-BERTH__FN void berth__key_append_text(BerthKey *key, BerthText text, uint8_t mask) {
+BERTH__COLD void berth__key_append_text(BerthKey *key, BerthText text, uint8_t mask) {
   for (uint32_t i = 0; i < text.n; i++) {
     berth__key_put(key, (uint8_t)text.at[i], mask);
     if (text.at[i] == 0) berth__key_put(key, 0xFF, mask);

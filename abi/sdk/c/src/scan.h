@@ -9,13 +9,13 @@ BERTH__FN const char *berth__space(const char *s) {
 }
 
 // Returns the end of a string.
-BERTH__FN const char *berth__skip_string(const char *s) {
+BERTH__COLD const char *berth__skip_string(const char *s) {
   for (s++; *s != '"'; s++) s += *s == '\\';
   return s + 1;
 }
 
 // Returns the end of a value.
-BERTH__FN const char *berth__skip(const char *s) {
+BERTH__COLD const char *berth__skip(const char *s) {
   uint32_t depth = 0;
   for (;;) {
     char c = *s;
@@ -38,23 +38,23 @@ BERTH__FN const char *berth__skip(const char *s) {
 }
 
 // Returns the first element of a list, or the first key of an object; NULL if it is empty.
-BERTH__FN const char *berth__first(const char *s) {
+BERTH__COLD const char *berth__first(const char *s) {
   s = berth__space(s + 1);
   return *s == ']' || *s == '}' ? NULL : s;
 }
 
 // Returns what follows the end of an element or of a member's value; NULL if it was the last.
-BERTH__FN const char *berth__next(const char *s) {
+BERTH__COLD const char *berth__next(const char *s) {
   s = berth__space(s);
   return *s == ',' ? berth__space(s + 1) : NULL;
 }
 
 // Returns the value of a key.
-BERTH__FN const char *berth__value(const char *key) {
+BERTH__COLD const char *berth__value(const char *key) {
   return berth__space(berth__space(berth__skip_string(key)) + 1);
 }
 
-BERTH__FN uint32_t berth__hex(const char *s) {
+BERTH__COLD uint32_t berth__hex(const char *s) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < 4; i++) {
     uint32_t c = (uint8_t)s[i];
@@ -65,7 +65,7 @@ BERTH__FN uint32_t berth__hex(const char *s) {
 
 // Reads a byte or an escape of a string and returns what is behind it. A half of a surrogate pair
 // becomes U+FFFD.
-BERTH__FN const char *berth__unescape(const char *s, char utf8[4], uint32_t *n) {
+BERTH__COLD const char *berth__unescape(const char *s, char utf8[4], uint32_t *n) {
   uint32_t c = (uint8_t)*s++;
   *n = 1;
   utf8[0] = (char)c;
@@ -92,7 +92,7 @@ BERTH__FN const char *berth__unescape(const char *s, char utf8[4], uint32_t *n) 
 }
 
 // Reports whether a string has a text.
-BERTH__FN bool berth__string_is(const char *s, BerthText text) {
+BERTH__COLD bool berth__string_is(const char *s, BerthText text) {
   uint32_t done = 0;
   for (s++; *s != '"';) {
     char utf8[4];
@@ -106,7 +106,7 @@ BERTH__FN bool berth__string_is(const char *s, BerthText text) {
 }
 
 // Returns the value of a key of an object, the last of equal ones; NULL if it does not have it.
-BERTH__FN const char *berth__member(const char *object, BerthText key) {
+BERTH__COLD const char *berth__member(const char *object, BerthText key) {
   const char *found = NULL;
   for (const char *s = berth__first(object); s != NULL;) {
     const char *value = berth__value(s);

@@ -3,7 +3,7 @@
 /// Returns texts one after the other, as one text that is there until the call returns.
 #define berth_concat(...) berth__concat(BERTH__TEXTS(__VA_ARGS__))
 
-BERTH__FN BerthText berth__concat(const BerthText *texts, uint32_t n) {
+BERTH__COLD BerthText berth__concat(const BerthText *texts, uint32_t n) {
   uint32_t size = 0;
   for (uint32_t i = 0; i < n; i++) size += texts[i].n;
   char *at = berth_scratch(size), *end = at;
@@ -15,7 +15,7 @@ BERTH__FN BerthText berth__concat(const BerthText *texts, uint32_t n) {
 }
 
 /// Returns a number as a decimal text that is there until the call returns.
-BERTH__FN BerthText berth_decimal(int64_t number) {
+BERTH__COLD BerthText berth_decimal(int64_t number) {
   char *end = (char *)berth_scratch(24) + 24, *at = end;
   uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
   do {
@@ -27,7 +27,7 @@ BERTH__FN BerthText berth_decimal(int64_t number) {
 }
 
 // Reads a whole decimal number of 64 bits with an optional sign, as strconv.ParseInt does.
-BERTH__FN bool berth__parse_i64(BerthText text, int64_t *number) {
+BERTH__COLD bool berth__parse_i64(BerthText text, int64_t *number) {
   bool negative = text.n > 0 && text.at[0] == '-';
   uint32_t i = negative || (text.n > 0 && text.at[0] == '+');
   if (i == text.n) return false;
@@ -47,14 +47,14 @@ BERTH__FN bool berth__parse_i64(BerthText text, int64_t *number) {
 /// Returns a copy of a text that is there for good.
 #define berth_keep_text(text) berth__keep_text(BERTH_TEXT(text))
 
-BERTH__FN BerthText berth__keep_text(BerthText text) {
+BERTH__COLD BerthText berth__keep_text(BerthText text) {
   char *at = berth_keep(text.n);
   berth__copy(at, text.at, text.n);
   return (BerthText){at, text.n};
 }
 
 // Returns a text with question marks instead of bytes that are not UTF-8.
-BERTH__FN BerthText berth__utf8(BerthText text) {
+BERTH__COLD BerthText berth__utf8(BerthText text) {
   if (berth__is_utf8(text)) return text;
   char *at = berth_scratch(text.n);
   berth__copy(at, text.at, text.n);

@@ -1,4 +1,4 @@
-// Calls of the points of rules_main.c.
+// Calls of the points of rules_test.c.
 
 // A region with a call record for n rows, and a snapshot with n nodes that have no columns.
 static struct {

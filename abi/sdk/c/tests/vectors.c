@@ -1,7 +1,7 @@
 // Reads the vectors that all SDKs pass (abi/vectors), and gives the answers that they have. It is a
 // plugin whose configuration is `{"regions": …, "pods": …}`: to configure it is to run the test. So
-// it runs in any host, and natively with vectors_main.c. Its first 64 KiB of memory are the vectors':
-// as a module it is linked with --global-base=65536.
+// it runs in any host, and natively with vectors_test.c. Its first 64 KiB of memory are the vectors':
+// a module has its stack of 128 KiB there, of which it needs less than the upper half.
 
 #include "../berth.h"
 
