@@ -102,6 +102,10 @@ func design() rules {
 				why: "the examples are run in the real host by tests apart from them, so that they do not depend on a host",
 				fix: "keep tests of examples in the host here, and nothing else"},
 
+			{pkg: "abi/conformance/internal/hosttest", on: "abi/conformance wasm-examples runtime/sim",
+				why: "the kit is run against the host and the examples by tests apart from it, so that it depends on neither",
+				fix: "keep tests of host and examples with the kit here, and nothing else"},
+
 			{pkg: "runtime/wasm/tck", on: "runtime/wasm runtime/module abi/conformance",
 				why: "the host is held against the conformance kit by tests apart from it, so that it does not depend on the kit",
 				fix: "keep what plays the kit's cases here, and nothing else"},

@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/defaultbinder"
 	"github.com/berth-scheduler/berth/hostplugins/defaultpreemption"
 	"github.com/berth-scheduler/berth/hostplugins/imagelocality"
+	"github.com/berth-scheduler/berth/hostplugins/interpodaffinity"
 	"github.com/berth-scheduler/berth/hostplugins/nodeaffinity"
 	"github.com/berth-scheduler/berth/hostplugins/nodedeclaredfeatures"
 	"github.com/berth-scheduler/berth/hostplugins/nodename"
@@ -17,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/noderesources"
 	"github.com/berth-scheduler/berth/hostplugins/nodeunschedulable"
 	"github.com/berth-scheduler/berth/hostplugins/nodevolumelimits"
+	"github.com/berth-scheduler/berth/hostplugins/podtopologyspread"
 	"github.com/berth-scheduler/berth/hostplugins/prioritysort"
 	"github.com/berth-scheduler/berth/hostplugins/schedulinggates"
 	"github.com/berth-scheduler/berth/hostplugins/tainttoleration"
@@ -37,6 +39,10 @@ type Deps struct {
 	// Storage is for the plugins of volumes. The zero value is a cluster without
 	// objects of storage.
 	Storage Storage
+	// Services and Controllers are for the default constraints of
+	// PodTopologySpread. Where one is nil there are no such objects.
+	Services    objects.Services
+	Controllers objects.Controllers
 }
 
 // All returns the registry. Arguments are pointers to the types of
@@ -71,6 +77,14 @@ func All(deps Deps) plugin.Registry {
 			return withArgs(args, func(a *configv1.DefaultPreemptionArgs) (*defaultpreemption.DefaultPreemption, error) {
 				return defaultpreemption.New(a, deps.Budgets)
 			})
+		},
+		podtopologyspread.Name: func(args any) (plugin.Plugin, error) {
+			return withArgs(args, func(args *configv1.PodTopologySpreadArgs) (*podtopologyspread.PodTopologySpread, error) {
+				return podtopologyspread.New(args, podtopologyspread.Deps{Services: deps.Services, Controllers: deps.Controllers})
+			})
+		},
+		interpodaffinity.Name: func(args any) (plugin.Plugin, error) {
+			return withArgs[configv1.InterPodAffinityArgs](args, interpodaffinity.New)
 		},
 		defaultbinder.Name: func(args any) (plugin.Plugin, error) {
 			if args != nil {

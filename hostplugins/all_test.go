@@ -49,6 +49,7 @@ func TestRegistry(t *testing.T) {
 	const want = `DefaultBinder [Bind] filter node score node
 DefaultPreemption [PostFilter] filter node score node
 ImageLocality [Score] filter node score cluster
+InterPodAffinity [PreFilter Filter PreScore Score] filter cluster score cluster
 NodeAffinity [PreFilter Filter PreScore Score] filter node score node
 NodeDeclaredFeatures [PreFilter Filter] filter node score node
 NodeName [Filter] filter node score node
@@ -57,6 +58,7 @@ NodeResourcesBalancedAllocation [PreScore Score] filter node score node
 NodeResourcesFit [PreFilter Filter PreScore Score] filter node score node
 NodeUnschedulable [Filter] filter node score node
 NodeVolumeLimits [PreFilter Filter] filter cluster score node
+PodTopologySpread [PreFilter Filter PreScore Score] filter cluster score cluster
 PrioritySort [QueueSort] filter node score node
 SchedulingGates [PreEnqueue] filter node score node
 TaintToleration [Filter PreScore Score] filter node score node
@@ -68,7 +70,8 @@ VolumeZone [PreFilter Filter] filter cluster score node
 		t.Errorf("got\n%s", got)
 	}
 	all := state.FeatureRequests | state.FeatureNodeAffinity | state.FeatureHostPorts | state.FeatureSchedulingGates |
-		state.FeatureVolumeClaims | state.FeatureExclusiveVolumes | state.FeatureDeclaredFeatures
+		state.FeatureVolumeClaims | state.FeatureExclusiveVolumes | state.FeatureDeclaredFeatures |
+		state.FeatureTopologySpread | state.FeatureInterPodAffinity
 	if enforced != all {
 		t.Errorf("enforced is %v, want %v", enforced, all)
 	}

@@ -2,6 +2,7 @@ package hostplugins_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -249,6 +250,9 @@ func TestOracle(t *testing.T) {
 		}
 		for i := range 4 {
 			pods = append(pods, g.pod(i, len(nodes), false))
+		}
+		if g.chance("mind", 30) {
+			fair{rt}.mind(nodes, slices.Concat(placed, pods)...)
 		}
 		if err := p.difference(t, nodes, placed, pods...); err != nil {
 			rt.Fatal(err)

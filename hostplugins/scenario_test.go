@@ -1,6 +1,7 @@
 package hostplugins_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,8 +52,12 @@ func (n *nodeText) object() *v1.Node {
 
 // podText is a pod in short: one container, and Spec for the rest. Node places it.
 type podText struct {
+	Namespace string             `json:"namespace"` // ns unless it says otherwise
 	Name      string             `json:"name"`
 	UID       string             `json:"uid"`
+	Labels    map[string]string  `json:"labels"`
+	Owner     string             `json:"owner"` // KIND/NAME of its controller
+	Deleting  bool               `json:"deleting"`
 	Node      string             `json:"node"`
 	Nominated string             `json:"nominated"`
 	Requests  v1.ResourceList    `json:"requests"`
@@ -68,7 +73,11 @@ func (p *podText) object() *v1.Pod {
 	if p.UID == "" {
 		p.UID = p.Name
 	}
-	o := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: p.Name, UID: types.UID(p.UID)}, Spec: p.Spec}
+	o := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: cmp.Or(p.Namespace, "ns"), Name: p.Name, UID: types.UID(p.UID), Labels: p.Labels}, Spec: p.Spec}
+	o.OwnerReferences = owner(p.Owner)
+	if p.Deleting {
+		o.DeletionTimestamp = &metav1.Time{}
+	}
 	o.Status.NominatedNodeName = p.Nominated
 	if p.Node != "" {
 		o.Spec.NodeName = p.Node
@@ -103,6 +112,7 @@ func TestScenarios(t *testing.T) {
 		var s scenario
 		decode(t, section("plugins"), &s)
 		s.withDefaults()
+		decode(t, section("world"), &s.world)
 		var nodeTexts []nodeText
 		decode(t, section("nodes"), &nodeTexts)
 		var podTexts []podText
@@ -124,7 +134,7 @@ func TestScenarios(t *testing.T) {
 		columns.Scores = slices.DeleteFunc(columns.Scores, func(w trial.Weighted) bool { return !slices.Contains(s.Plugins, w.Plugin.Info().Name) })
 		objects.Filters = slices.DeleteFunc(objects.Filters, func(f pernode.Filter) bool { return !slices.Contains(s.Plugins, f.Name()) })
 		objects.Scores = slices.DeleteFunc(objects.Scores, func(w trial.WeightedPerNode) bool { return !slices.Contains(s.Plugins, w.Score.Name()) })
-		snapshot, cluster := trial.Snapshot(nodes, placed), pernode.Cluster(nodes, placed)
+		snapshot, cluster := trial.Snapshot(nodes, placed, s.world.Namespaces...), pernode.Cluster(nodes, placed)
 
 		var out strings.Builder
 		for _, pod := range pending {
@@ -187,6 +197,7 @@ func TestHints(t *testing.T) {
 		var p profile
 		decode(t, section("profile"), &p)
 		p.withDefaults()
+		decode(t, section("world"), &p.world)
 		var events []eventText
 		decode(t, section("events"), &events)
 		var out strings.Builder

@@ -101,16 +101,6 @@ func without[T metav1.Object](list []T, object T) []T {
 
 func replaced[T metav1.Object](list []T, object T) []T { return append(without(list, object), object) }
 
-// named returns the object of a name; nil if there is none.
-func named[T metav1.Object](list []T, namespace, name string) (none T) {
-	for _, o := range list {
-		if o.GetNamespace() == namespace && o.GetName() == name {
-			return o
-		}
-	}
-	return none
-}
-
 // UpdateVolume implements objects.VolumeWriter. The volume becomes the claim's, and
 // the claim the volume's, at once.
 func (w *volumeWorld) UpdateVolume(_ context.Context, pv *v1.PersistentVolume) (*v1.PersistentVolume, error) {

@@ -89,3 +89,26 @@ func (lib *library) batch(c *Call, doc *stepDoc) error {
 	}
 	return nil
 }
+
+// patched notes what the host carries out on the pod.
+func (s *played) patched(directives []wire.Directive) {
+	for _, d := range directives {
+		m := &s.pod.Metadata
+		switch d.Kind {
+		case abi.Annotate:
+			m.Annotations = with(m.Annotations, d.First, d.Second)
+		case abi.Label:
+			m.Labels = with(m.Labels, d.First, d.Second)
+		}
+	}
+}
+
+func with(m map[string]string, key, value string) map[string]string {
+	out := map[string]string{key: value}
+	for k, v := range m {
+		if k != key {
+			out[k] = v
+		}
+	}
+	return out
+}

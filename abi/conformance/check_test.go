@@ -121,7 +121,7 @@ func (i *nativeInstance) Close(context.Context) error {
 func check(t *testing.T, name, mistake string) *conformance.Report {
 	t.Helper()
 	text, man := manifests(t, name)
-	o := conformance.Options{Seed: 5, Cycles: 16}
+	o := conformance.Options{Seed: 5, Cycles: 16, Published: map[string][]byte{"plan/bonus": []byte("3")}}
 	live := 0
 	guest := native{wrongly: wrongly{mistake}, live: &live, make: func() berth.Plugin { return newEverything(text, mistake) }}
 	if name == "pools" {
@@ -152,6 +152,9 @@ func TestCheckPassesGoodGuests(t *testing.T) {
 		}
 		for _, d := range report.Duties {
 			looked[d.Name] = looked[d.Name] || d.Verdict == conformance.Passed && d.Times > 0
+		}
+		if report.Answers["preScore"]["Error"] > 0 {
+			t.Errorf("%s: what others publish is not there", name)
 		}
 		for point, answers := range report.Answers {
 			if len(answers) < 2 && !slices.Contains([]string{"addPod", "removePod", "preFilter", "unreserve", "postBind", "preBind", "reserve"}, point) {

@@ -77,6 +77,9 @@ func (k *checker) drive(w way, all []*scene) (*drive, error) {
 		most = max(most, len(s.cluster.Pods), len(s.cluster.Namespaces))
 	}
 	rooms.Spare, rooms.Gaps = w.spare, uint32(most+shift+2)
+	if asked := &k.man.Directives; len(asked.Annotations)+len(asked.Labels) > 0 {
+		rooms.Patches = abi.MaxDirectiveText
+	}
 	var err error
 	d.im, err = rooms.Layout()
 	return d, err
@@ -289,53 +292,4 @@ func (d *drive) serve(f *functions, a *ask, c *cluster.Cluster, numbering *image
 		}
 		return &c.Nodes[numbering.Nodes[row]]
 	}
-}
-
-// write writes header, tables, records and the call record.
-func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numbering, dict *wire.Dict) (lo, hi uint32, call wire.Call, err error) {
-	e := &image.Encoder{Reads: d.k.reads, Dict: dict}
-	content := e.Content(c, numbering)
-	var record []byte
-	if a.point > abi.Hint {
-		record = e.Record(d.s.cluster, &d.pod, a.node, d.w.unknown)
-	}
-	var records [][]byte
-	for i := range a.pods {
-		records = append(records, e.Record(d.s.cluster, &a.pods[i], "", d.w.unknown))
-	}
-	event := d.event(e, a, numbering)
-	content.Seal(dict)
-	mem := s.bytes()
-	if node(d.k.man) {
-		d.generation += d.random.Uint64N(64)
-	}
-	cycle := wire.Cycle{Epoch: d.epoch, Generation: d.generation, Seed: d.s.seed, State: 1}
-	if blind := d.k.man.Scope(a.point) == abi.ScopeNode || d.k.man.Sharded() && a.point == abi.PreFilter; blind || a.point <= abi.Hint {
-		cycle.Seed = 0
-	}
-	if err := d.im.Write(mem, s.base, content, cycle); err != nil {
-		return 0, 0, call, err
-	}
-	copy(mem[d.im.Pod:d.im.Pod+d.im.PodRoom], record)
-	call = wire.Call{Point: a.point, PodSize: uint32(len(record)), N: uint32(len(a.rows))}
-	batch := d.im.NewBatch(mem, s.base)
-	for i, record := range records {
-		if err := batch.Add(record); err != nil {
-			return 0, 0, call, err
-		}
-		if a.point == abi.QueueSort {
-			batch.Queue(d.s.queue[i])
-		}
-		call.Pods = true
-	}
-	if a.point == abi.Hint {
-		call.Event = true
-		if err := batch.Event(event); err != nil {
-			return 0, 0, call, err
-		}
-	}
-	lo, hi = d.bounds(mem, a, &call)
-	d.im.SetCall(mem, s.base, call)
-	d.inputs(mem, a)
-	return lo, hi, call, nil
 }

@@ -139,13 +139,14 @@ func (p *pools) Score(pod berth.Pod, node berth.Node) int64 {
 type everything struct {
 	berth.Base
 	wrongly
-	device berth.PodAnnotation
-	full   berth.Reason
+	device       berth.PodAnnotation
+	bonus, other berth.Published
+	full         berth.Reason
 }
 
 func newEverything(manifest []byte, mistake string) *everything {
 	b := berth.Load(manifest)
-	return &everything{Base: b, wrongly: wrongly{mistake}, device: b.PodAnnotation("example.com/device"), full: b.Reason("the zone is full")}
+	return &everything{Base: b, wrongly: wrongly{mistake}, device: b.PodAnnotation("example.com/device"), bonus: b.Published("plan/bonus"), other: b.Published("other/key"), full: b.Reason("the zone is full")}
 }
 
 // PreEnqueue holds pods with gates back.
@@ -294,7 +295,12 @@ func (p *everything) PostFilter(_ berth.Pod, nodes berth.Judged) berth.Status {
 
 // PreScore leaves scores out for pods without a priority.
 func (p *everything) PreScore(pod berth.Pod, _ berth.Nodes) berth.Status {
-	if pod.Priority() == 0 {
+	bonus, ok := p.PublishedGet(p.bonus)
+	_, other := p.PublishedGet(p.other)
+	switch {
+	case !ok || string(bonus) != "3" || other:
+		return berth.Error(0)
+	case pod.Priority() == 0:
 		return berth.Skip
 	}
 	return berth.Success

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance"
@@ -21,7 +20,10 @@ import (
 // regard to cost. mistake names the one thing that it does wrong.
 type reference struct{ mistake string }
 
-var _ conformance.Scheduler = (*reference)(nil)
+var (
+	_ conformance.Host      = (*reference)(nil)
+	_ conformance.Scheduler = (*reference)(nil)
+)
 
 func (h *reference) wrong(mistake string) bool { return h.mistake == mistake }
 
@@ -411,38 +413,6 @@ func (c *cycle) whatIf(pl *plugin, call *conformance.Call) (*conformance.Answer,
 	return step(abi.Filter, nil)
 }
 
-// normalized is ABI-9.5.
-func normalized(h *reference, kind string, scores []int64) []int64 {
-	out := slices.Clone(scores)
-	if len(out) == 0 {
-		return out
-	}
-	low, high := slices.Min(scores), max(0, slices.Max(scores))
-	if kind == wire.NormalizeMinMax {
-		high = slices.Max(scores)
-	}
-	for i, s := range scores {
-		switch kind {
-		case wire.NormalizeMax, wire.NormalizeReverse:
-			out[i] = 0
-			if high > 0 {
-				out[i] = max(0, s) * 100 / high
-			}
-			if kind == wire.NormalizeReverse && !h.wrong("reverse does not turn around") {
-				out[i] = 100 - out[i]
-			}
-		case wire.NormalizeMinMax:
-			if out[i] = 0; h.wrong("equal scores are all the highest") {
-				out[i] = 100
-			}
-			if high > low {
-				out[i] = (s - low) * 100 / (high - low)
-			}
-		}
-	}
-	return out
-}
-
 // request is one call of a guest.
 type request struct {
 	call     *conformance.Call
@@ -454,49 +424,4 @@ type request struct {
 	overlays []image.Overlay
 	pods     []cluster.Pod
 	state    *state
-}
-
-// environment is what host functions work on in a call.
-type environment struct {
-	c      *cycle
-	pl     *plugin
-	r      *request
-	output bytes.Buffer
-}
-
-func (e *environment) writable() bool {
-	return e.r != nil && e.r.state != nil && (e.pl.man.Scope(e.r.point) == abi.ScopeCluster || e.pl.h.wrong("filter of scope node writes state"))
-}
-
-// readable is the state that the call may read (ABI-5.20, ABI-7.5).
-func (e *environment) readable() *state {
-	if e.r == nil || e.r.state == nil || !e.pl.man.Sharded() && e.pl.man.Scope(e.r.point) == abi.ScopeNode {
-		return nil
-	}
-	return e.r.state
-}
-
-func (e *environment) get(key string) ([]byte, bool) {
-	s := e.readable()
-	if s == nil {
-		return nil, false
-	}
-	if e.r.aux && slices.Contains(e.pl.man.CycleLocal, key) && !e.pl.h.wrong("aux calls see cycle-local keys") {
-		return nil, false
-	}
-	value, ok := s.values[key]
-	return value, ok
-}
-
-func (e *environment) published(index uint32) ([]byte, bool) {
-	if e.r == nil || int(index) >= len(e.pl.man.Reads.Published) || e.pl.man.Scope(e.r.point) == abi.ScopeNode && !e.pl.h.wrong("filter of scope node reads published keys") {
-		return nil, false
-	}
-	name, key, _ := strings.Cut(e.pl.man.Reads.Published[index], "/")
-	other := e.c.p.plugin(name)
-	if other == nil || !slices.Contains(other.man.Publishes, key) && !e.pl.h.wrong("every key is published") || e.c.states[name] == nil {
-		return nil, false
-	}
-	value, ok := e.c.states[name].values[key]
-	return value, ok
 }

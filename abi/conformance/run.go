@@ -11,12 +11,11 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/view"
-	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Run plays all cases against a host, each as a test of its own named
-// FAMILY/CASE; go test -run picks some of them. A Host that is a Scheduler too is
-// also run as a whole.
+// Run plays all cases about calls against a host, each as a test of its own named
+// FAMILY/CASE; go test -run picks some of them. RunScheduler plays those about
+// consequences.
 func Run(t *testing.T, h Host) {
 	t.Helper()
 	run(testingT{t}, h)
@@ -61,7 +60,6 @@ func run(t tester, h Host) {
 			}
 		})
 	}
-	lib.runWorlds(t, h)
 }
 
 // bystander is the plugin that must go on when another one fails.
@@ -272,29 +270,6 @@ func (p *player) plugin(name string) *built {
 	}
 	p.t.Fatalf("the case has no plugin %q", name)
 	return nil
-}
-
-// patched notes what the host carries out on the pod.
-func (s *played) patched(directives []wire.Directive) {
-	for _, d := range directives {
-		m := &s.pod.Metadata
-		switch d.Kind {
-		case abi.Annotate:
-			m.Annotations = with(m.Annotations, d.First, d.Second)
-		case abi.Label:
-			m.Labels = with(m.Labels, d.First, d.Second)
-		}
-	}
-}
-
-func with(m map[string]string, key, value string) map[string]string {
-	out := map[string]string{key: value}
-	for k, v := range m {
-		if k != key {
-			out[k] = v
-		}
-	}
-	return out
 }
 
 // sight returns what the guest must see in the call.

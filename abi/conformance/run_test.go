@@ -78,12 +78,14 @@ func (r *recorder) Run(name string, f func(t conformance.Tester)) {
 	}
 }
 
-func record(t *testing.T, h conformance.Host) *results { return recordOnly(t, h, "") }
+func record(t *testing.T, h *reference) *results { return recordOnly(t, h, "") }
 
-func recordOnly(t *testing.T, h conformance.Host, only string) *results {
+func recordOnly(t *testing.T, h *reference, only string) *results {
 	t.Helper()
 	out := &results{}
-	conformance.RunOn(&recorder{ctx: t.Context(), results: out, only: only}, h)
+	r := &recorder{ctx: t.Context(), results: out, only: only}
+	conformance.RunOn(r, h)
+	conformance.RunSchedulerOn(r, h)
 	return out
 }
 

@@ -7,15 +7,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 )
 
-// Scheduler is a Host that can be run as a whole, with a queue, a cache and time of
-// its own. What the sentences of section 5 say about consequences shows there only.
+// Scheduler is a host as a whole, with a queue, a cache and time of its own. What
+// the sentences of section 5 say about consequences shows there only.
 type Scheduler interface {
-	Host
 	// Start starts a scheduler with one profile that has these plugins beside what the
 	// host needs to place pods by name and to bind them. An error refuses them.
 	Start(ctx context.Context, plugins []Plugin) (World, error)
@@ -97,15 +97,21 @@ type podWant struct {
 	Message     string            `json:"message,omitempty"`
 }
 
-func (lib *library) runWorlds(t tester, h Host) {
+// RunScheduler plays the cases about consequences, each as a test of its own.
+func RunScheduler(t *testing.T, s Scheduler) {
 	t.Helper()
+	runScheduler(testingT{t}, s)
+}
+
+func runScheduler(t tester, s Scheduler) {
+	t.Helper()
+	lib, err := readLibrary()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range lib.worlds {
 		f := &lib.worlds[i]
 		t.Run(f.Family, func(t tester) {
-			s, ok := h.(Scheduler)
-			if !ok {
-				t.Skip("the host is no conformance.Scheduler, so the consequences of answers are not tested")
-			}
 			for j := range f.Cases {
 				t.Run(f.Cases[j].Name, func(t tester) { lib.playWorld(t, s, &f.Cases[j]) })
 			}

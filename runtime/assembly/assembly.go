@@ -56,16 +56,18 @@ type Config struct {
 
 // Deps is what the scheduler is connected to.
 type Deps struct {
-	Clock    clock.Clock
-	Binder   objects.Binder
-	Evictor  objects.Evictor              // optional, see scheduler.Deps
-	Budgets  objects.PodDisruptionBudgets // optional, see hostplugins.Deps
-	Patcher  objects.Patcher              // optional, see extender.Deps
-	Storage  hostplugins.Storage          // optional: without it there are no volumes
-	Outlet   scheduler.Outlet
-	Observer scheduler.Observer // optional
-	Log      *slog.Logger       // optional
-	Spawn    func(run func())   // optional, see scheduler.Deps
+	Clock       clock.Clock
+	Binder      objects.Binder
+	Evictor     objects.Evictor              // optional, see scheduler.Deps
+	Budgets     objects.PodDisruptionBudgets // optional, see hostplugins.Deps
+	Patcher     objects.Patcher              // optional, see extender.Deps
+	Storage     hostplugins.Storage          // optional: without it there are no volumes
+	Services    objects.Services
+	Controllers objects.Controllers
+	Outlet      scheduler.Outlet
+	Observer    scheduler.Observer // optional
+	Log         *slog.Logger       // optional
+	Spawn       func(run func())   // optional, see scheduler.Deps
 }
 
 // Assembly is a scheduler and what must be closed with it.

@@ -46,7 +46,10 @@ func (m *madePlugin) same(args any) bool {
 // build makes the pipelines of a configuration, with the plugins of old ones
 // where they are the same. If it fails, what it made is closed.
 func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built) ([]*built, error) {
-	registry := hostplugins.All(hostplugins.Deps{Binder: a.deps.Binder, Budgets: a.deps.Budgets, Storage: a.deps.Storage})
+	registry := hostplugins.All(hostplugins.Deps{
+		Binder: a.deps.Binder, Budgets: a.deps.Budgets, Storage: a.deps.Storage,
+		Services: a.deps.Services, Controllers: a.deps.Controllers,
+	})
 	maps.Copy(registry, a.config.Plugins)
 	var out []*built
 	for i := range s.Profiles {

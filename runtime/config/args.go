@@ -28,6 +28,8 @@ func argsKinds() map[string]argsKind {
 		"NodeAffinity":                    kindOfArgs("NodeAffinityArgs", nil, checkAffinity),
 		"DefaultPreemption":               kindOfArgs("DefaultPreemptionArgs", defaultPreemption, checkPreemption),
 		"VolumeBinding":                   kindOfArgs("VolumeBindingArgs", defaultVolumes, checkVolumes),
+		"PodTopologySpread":               kindOfArgs("PodTopologySpreadArgs", defaultSpread, checkSpread),
+		"InterPodAffinity":                kindOfArgs("InterPodAffinityArgs", defaultPodAffinity, checkPodAffinity),
 	}
 }
 

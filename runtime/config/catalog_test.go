@@ -88,3 +88,16 @@ func volumesCatalog() config.Catalog {
 	}
 	return cat
 }
+
+// podsCatalog has the two plugins that look at pods on nodes, and little else.
+func podsCatalog() config.Catalog {
+	full := []string{"preFilter", "filter", "preScore", "score"}
+	points := map[string][]string{"Sort": {"queueSort"}, "PodTopologySpread": full, "InterPodAffinity": full, "Bind": {"bind"}}
+	return config.Catalog{
+		Known: []string{"Sort", "PodTopologySpread", "InterPodAffinity", "Bind"},
+		Default: []config.PluginWeight{
+			{Name: "Sort"}, {Name: "PodTopologySpread", Weight: 2}, {Name: "InterPodAffinity", Weight: 2}, {Name: "Bind"},
+		},
+		Points: func(plugin string) []string { return points[plugin] },
+	}
+}

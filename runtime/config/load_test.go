@@ -19,7 +19,7 @@ import (
 
 // TestParse runs the archives of testdata/parse: every NAME.yaml in them is
 // parsed, and NAME.want holds the result as text, or the errors. Archives whose
-// name begins with small use the small catalog, in those with preemption
+// name begins with small or pods use the catalogs of that name, in those with preemption
 // DefaultPreemption is built, in those with volumes VolumeBinding.
 func TestParse(t *testing.T) {
 	paths, err := filepath.Glob("testdata/parse/*.txtar")
@@ -38,6 +38,8 @@ func TestParse(t *testing.T) {
 				cat = smallCatalog()
 			case strings.HasPrefix(name, "volumes"):
 				cat = volumesCatalog()
+			case strings.HasPrefix(name, "pods"):
+				cat = podsCatalog()
 			}
 			if strings.HasPrefix(filepath.Base(path), "preemption") {
 				cat = built(cat, "DefaultPreemption", "postFilter")

@@ -11,13 +11,17 @@ import (
 
 // Hint sets out[i] to what an event means for the parked pod pods[i]. Only the
 // plugins that rejected a pod are asked (KEP-4247), each once about all of its
-// pods that are still open. A hint that fails means yes. No event moves a gated
-// pod but those that its gating plugin registered.
+// pods that are still open. A hint that fails means yes, and so does an event
+// that is for all, without being asked. No event moves a gated pod but those that
+// its gating plugin registered, and updates of the pod itself.
 func (p *Pipeline) Hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) {
 	h := hints{p: p, event: event, object: object, pods: pods, out: out, open: make([]bool, len(pods))}
 	for i, pod := range pods {
 		out[i] = state.Leave
-		h.open[i] = pod.GatedBy == "" || p.registered(pod.GatedBy, event)
+		h.open[i] = pod.GatedBy == "" || p.registered(pod.GatedBy, event) || h.own(pod)
+		if h.open[i] && event.WildCard() {
+			h.say(i, state.AfterBackoff)
+		}
 	}
 	h.ask(state.Immediately, func(pod *state.QueuedPod, name string) bool { return slices.Contains(pod.Pending, name) })
 	h.ask(state.AfterBackoff, func(pod *state.QueuedPod, name string) bool {
@@ -89,10 +93,15 @@ func (h *hints) say(i int, answer state.Requeue) { h.out[i], h.open[i] = answer,
 // event, since it holds nobody back.
 func (h *hints) unasked(pod *state.QueuedPod, name string) bool {
 	if name == Enforcement {
-		return h.event.Resource == state.UnscheduledPodResource && h.object.NewPod != nil && h.object.NewPod.UID == pod.Pod.UID
+		return h.own(pod)
 	}
 	_, known := h.p.index[name]
 	return !known
+}
+
+// own reports whether the event is an update of the pod itself.
+func (h *hints) own(pod *state.QueuedPod) bool {
+	return h.event.Resource == state.UnscheduledPodResource && h.object.NewPod != nil && h.object.NewPod.UID == pod.Pod.UID
 }
 
 // worth asks a plugin's hints about one pod.

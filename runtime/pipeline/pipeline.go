@@ -6,6 +6,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -172,7 +173,7 @@ func stages[T plugin.Plugin](b *builder, point abi.Point) []stage[T] {
 		info := entry.Plugin.Info()
 		typed, ok := entry.Plugin.(T)
 		switch {
-		case !ok:
+		case !ok || !slices.Contains(plugin.Points(entry.Plugin), point):
 			b.fail("plugin %q does not implement %s", info.Name, point)
 			continue
 		case seen[info.Name]:

@@ -246,3 +246,10 @@ type PostBind interface {
 	Plugin
 	PostBind(p *Placement) Directives
 }
+
+// WaitingPod is a pod that waits at Permit, as code outside of the loop sees it.
+type WaitingPod struct {
+	Pod *state.Pod
+	// Plugins are those that did not allow it yet.
+	Plugins []string
+}

@@ -46,6 +46,19 @@ func (s *Scheduler) wait(pod *state.QueuedPod, b *pipeline.Binding, waits []pipe
 		w.plugins = append(w.plugins, waitingFor{plugin: p.Plugin, timeout: p.Timeout, deadline: now.Add(p.Timeout)})
 	}
 	s.waiting = append(s.waiting, w)
+	s.publishWaiting()
+}
+
+// publishWaiting lets code outside of the loop see who waits.
+func (s *Scheduler) publishWaiting() {
+	view := make([]plugin.WaitingPod, len(s.waiting))
+	for i, w := range s.waiting {
+		view[i].Pod = w.binding.Placement.Pod
+		for j := range w.plugins {
+			view[i].Plugins = append(view[i].Plugins, w.plugins[j].plugin)
+		}
+	}
+	s.waitingView.Store(&view)
 }
 
 // carryOut does what plugins asked for beside their answers. Pods are activated
@@ -86,10 +99,13 @@ func (s *Scheduler) allow(uid types.UID, by string) {
 	}
 	w := s.waiting[i]
 	w.plugins = slices.DeleteFunc(w.plugins, func(p waitingFor) bool { return p.plugin == by })
-	if len(w.plugins) == 0 {
-		s.waiting = slices.Delete(s.waiting, i, i+1)
-		s.bind(w.binding)
+	if len(w.plugins) > 0 {
+		s.publishWaiting()
+		return
 	}
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.publishWaiting()
+	s.bind(w.binding)
 }
 
 // reject sends a waiting pod back to the queue.
@@ -100,6 +116,7 @@ func (s *Scheduler) reject(uid types.UID, status *plugin.Status) bool {
 	}
 	w := s.waiting[i]
 	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.publishWaiting()
 	assumed := w.binding.Placement.Pod
 	gone := s.giveUp(w.binding)
 	w.pod.ClearRejectors()

@@ -66,6 +66,19 @@ func (s *Scheduler) RejectWaiting(uid types.UID, by, reason string) {
 	s.post(func() { s.reject(uid, plugin.NewStatus(abi.Unschedulable, reason).By(by)) })
 }
 
+// WaitingPods returns the pods that wait at Permit, those first that came first.
+// It may be called from anywhere; what it returns is for reading.
+func (s *Scheduler) WaitingPods() []plugin.WaitingPod {
+	if view := s.waitingView.Load(); view != nil {
+		return *view
+	}
+	return nil
+}
+
+// Activate moves parked pods to the active queue. Pods that are not known, or not
+// parked, are left as they are.
+func (s *Scheduler) Activate(uids ...types.UID) { s.post(func() { s.queue.Activate(uids) }) }
+
 func (s *Scheduler) setNode(node *state.Node) {
 	old := s.node(node.Name)
 	s.cache.AddNode(node)

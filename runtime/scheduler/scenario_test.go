@@ -118,7 +118,14 @@ func (w *world) commands() map[string]fake.Command {
 			w.get().RejectWaiting(types.UID(a.Name(0)), a.Name(1), a.Name(2))
 			return nil
 		},
-		"hold": func(fake.Args) error { w.held = true; return nil }, // bindings from now on wait for release
+		"waiting": func(fake.Args) error { // as code outside of the loop sees it
+			for _, p := range w.get().WaitingPods() {
+				w.log.Printf("  %s waits on %s for %v", p.Pod.Name, p.Pod.NodeName(), p.Plugins)
+			}
+			return nil
+		},
+		"activate": each(func(name string, _ fake.Args) error { w.get().Activate(types.UID(name)); return nil }),
+		"hold":     func(fake.Args) error { w.held = true; return nil }, // bindings from now on wait for release
 		"release": func(fake.Args) error { // carry out what was held
 			for _, run := range w.spawned {
 				run()

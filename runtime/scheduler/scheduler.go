@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -118,9 +119,11 @@ type Scheduler struct {
 
 	sequence uint64 // attempts so far
 	waiting  []*waiting
-	binding  map[types.UID]*pipeline.Binding // binding cycles that run
-	totals   totals
-	scratch  []report.Timing
+	// waitingView is waiting as WaitingPods shows it to any goroutine.
+	waitingView atomic.Pointer[[]plugin.WaitingPod]
+	binding     map[types.UID]*pipeline.Binding // binding cycles that run
+	totals      totals
+	scratch     []report.Timing
 	// retried is by plugin the time of its breaker at which its pods were released.
 	retried map[string]time.Time
 

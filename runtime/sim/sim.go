@@ -35,6 +35,8 @@ type Config struct {
 	// Storage is the objects of storage: claims, volumes, classes, CSINodes,
 	// CSIDrivers, capacities and attachments. What becomes of them is with volumes.
 	Storage []metav1.Object
+	// Owners is what default spread constraints go by.
+	Owners Owners
 	// Bound is the pods that are on nodes from the start.
 	Bound []*v1.Pod
 	// Arrivals is the pods to be scheduled, in order of At.
@@ -79,8 +81,9 @@ func New(config Config) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
+	owners := newOwners(&config.Owners)
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
-		Clock: s.clock, Binder: s.world, Evictor: s.world, Budgets: s.world, Storage: s.world.volumes.plugins(),
+		Clock: s.clock, Binder: s.world, Evictor: s.world, Budgets: s.world, Storage: s.world.volumes.plugins(), Services: owners, Controllers: owners,
 		Outlet: s.world, Observer: s.world,
 		Spawn: func(run func()) { run() }, Log: config.Log,
 	})

@@ -13,15 +13,14 @@ type frame struct {
 	level int
 	// base is the height of the operand stack below the parameters.
 	base            int
-	params, results int
+	params, results []wire.ValType
 	// live: the beginning of the frame can be reached.
 	live bool
 	// start is the path to the beginning; join stands for all paths to the label from
 	// inside, if joined.
 	start, join path
 	joined      bool
-	// sets counts assignments of locals inside, of which each may be a move where
-	// control flow meets.
+	// sets is how many assignments of locals were before it.
 	sets int
 	// nested: a loop that is written as checks.go says; costs are the places of its
 	// cost in the code.
@@ -53,8 +52,9 @@ type body struct {
 	r        *rewriter
 	in       reader
 	function wire.FuncType
-	start    int // of the code, after the size
-	locals   int // parameters included
+	start    int            // of the code, after the size
+	locals   []wire.ValType // parameters included
+	groups   int            // of locals in the module that was given
 	shape    shape
 
 	out    code
@@ -62,13 +62,17 @@ type body struct {
 	frames []frame
 	level  int // labels that are open in the new code
 
-	// path is that to here, height that of the operand stack; neither means anything
-	// where the code is dead.
-	path            path
-	height, highest int
-	dead            bool
+	// path is that to here, operands are the types on the operand stack; neither means
+	// anything where the code is dead. highest is the most that there were.
+	path     path
+	operands []wire.ValType
+	highest  int
+	dead     bool
 
-	loops, checks, calls, merges, targets int
+	// What was found: loops, checks, calls, the labels of br_table; places where
+	// control flow splits or meets; assignments of locals; and locals that may have to
+	// be moved where control flow meets.
+	loops, checks, calls, targets, blocks, sets, moves int
 }
 
 // shape is what has to be known of a function before its first byte is written. It
@@ -77,6 +81,8 @@ type shape struct {
 	calls bool // it calls, so it counts as a frame
 	exit  bool // there is code at its end
 	slots int  // locals and operands
+	// choices are the types for which a select is written anew (select.go).
+	choices [3]bool
 }
 
 // frameWeight is what the function counts for in the depth.
@@ -101,14 +107,13 @@ func (b *body) rewrite(in reader, function wire.FuncType, out code) code {
 // try rewrites the function, and returns false if it turned out to be of another
 // shape, which is then that of the next try.
 func (b *body) try() bool {
-	b.loops, b.checks, b.calls, b.merges, b.targets = 0, 0, 0, 0, 0
-	b.frames, b.level, b.height, b.highest, b.dead = b.frames[:0], 0, 0, 0, false
+	b.loops, b.checks, b.calls, b.targets, b.blocks, b.sets, b.moves = 0, 0, 0, 0, 0, 0, 0
+	b.frames, b.level, b.operands, b.highest, b.dead = b.frames[:0], 0, b.operands[:0], 0, false
 	b.readLocals()
-	b.copied = b.start
-	b.flush(b.in.pos)
-	b.path = path{}.plus(min(b.locals/movesPerWeight, mergeLimit))
+	b.writeLocals()
+	b.path = path{}.plus(min(len(b.locals)/movesPerWeight, mergeLimit))
 	b.enter()
-	b.push(frame{op: opCall, results: len(b.function.Results)})
+	b.push(frame{op: opCall, results: b.function.Results})
 	for len(b.frames) > 0 {
 		if !b.step() {
 			return false
@@ -117,24 +122,27 @@ func (b *body) try() bool {
 	if n := b.in.left(); n > 0 {
 		b.in.malformed(b.in.pos, "%d bytes are left over at the end of the function", n)
 	}
-	if slots := b.locals + b.highest; b.shape.calls && slots/frameSlots != b.shape.slots/frameSlots {
+	if slots := len(b.locals) + b.highest; b.shape.calls && slots/frameSlots != b.shape.slots/frameSlots {
 		b.shape.slots = slots
 		return false
 	}
 	return true
 }
 
-// readLocals reads how many locals there are.
+// readLocals reads the types of the locals.
 func (b *body) readLocals() {
 	limits := &b.r.config.Limits
-	b.locals = len(b.function.Params)
-	groups := b.in.count("groups of locals", limits.Locals)
-	for range groups {
+	b.locals = append(b.locals[:0], b.function.Params...)
+	b.groups = b.in.count("groups of locals", limits.Locals)
+	b.copied = b.in.pos
+	for range b.groups {
 		at := b.in.pos
-		n := b.in.u32()
-		b.in.limit(at, b.locals+int(n), limits.Locals, "locals")
-		b.locals += int(n)
-		b.in.valueType()
+		n := int(b.in.u32())
+		b.in.limit(at, len(b.locals)+n, limits.Locals, "locals")
+		t := b.in.valueType()
+		for range n {
+			b.locals = append(b.locals, t)
+		}
 	}
 }
 
@@ -160,138 +168,6 @@ func (b *body) replace(at int) {
 	b.flush(at)
 	b.copied = b.in.pos
 }
-
-func (b *body) top() *frame { return &b.frames[len(b.frames)-1] }
-
-// pop takes n operands, which must be there.
-func (b *body) pop(at, n int) {
-	if b.dead {
-		return
-	}
-	if b.height-n < b.floor() {
-		b.in.malformed(at, "an instruction takes %d operands, %d are there", n, b.height-b.floor())
-	}
-	b.height -= n
-}
-
-func (b *body) floor() int {
-	if len(b.frames) == 0 {
-		return 0
-	}
-	return b.top().base
-}
-
-func (b *body) give(at, n int) {
-	if b.dead {
-		return
-	}
-	b.height += n
-	if b.height > b.highest {
-		b.highest = b.height
-		b.in.limit(at, b.height, b.r.config.Limits.Operands, "operands on the stack")
-	}
-}
-
-// push opens a frame, whose label has been written.
-func (b *body) push(f frame) {
-	f.live, f.base, f.start = !b.dead, b.height-f.params, b.path
-	if b.dead {
-		f.base = b.height
-	}
-	f.level = b.level
-	b.level++
-	b.frames = append(b.frames, f)
-}
-
-// label reads a label: the frame that a branch goes to, and its number.
-func (b *body) label() (f *frame, depth int) {
-	at := b.in.pos
-	n := b.in.u32()
-	if uint64(n) >= uint64(len(b.frames)) {
-		b.in.malformed(at, "label %d does not exist: %d are open", n, len(b.frames))
-	}
-	return &b.frames[len(b.frames)-1-int(n)], int(n)
-}
-
-// labelOf returns the number of a frame's label in the new code.
-func (b *body) labelOf(f *frame) int { return b.level - 1 - f.level }
-
-// arity is how many operands a branch takes to the frame.
-func (f *frame) arity() int {
-	if f.op == opLoop {
-		return f.params
-	}
-	return f.results
-}
-
-// branch is a path to the label of f.
-func (b *body) branch(at int, f *frame) {
-	n := f.arity()
-	if b.dead {
-		return
-	}
-	if b.height-n < b.floor() {
-		b.in.malformed(at, "a branch takes %d operands, %d are there", n, b.height-b.floor())
-	}
-	if f.op == opLoop {
-		b.settle(at)
-	}
-	f.joins(b.path.plus(n / movesPerWeight))
-}
-
-// end closes the innermost frame, whose end was read but not written.
-func (b *body) end(at int) bool {
-	f := *b.top()
-	if !b.dead {
-		if b.height != f.base+f.results {
-			b.in.malformed(at, "%d operands are there at the end of a block, %d are expected", b.height-f.base, f.results)
-		}
-		if f.op != opLoop {
-			f.joins(b.path)
-		}
-	}
-	moves := min(f.sets, b.locals, mergeLimit) / movesPerWeight
-	switch f.op {
-	case opLoop:
-		b.closeLoop(&f, moves)
-	case opIf:
-		if f.params != f.results {
-			b.in.malformed(at, "an if without an else has %d parameters and %d results", f.params, f.results)
-		}
-		if f.live {
-			f.joins(f.start)
-		}
-	case opCall:
-		if !b.leave(&f) {
-			return false
-		}
-	}
-	if f.op != opLoop {
-		b.dead, b.path = !f.joined, f.join.plus(moves)
-	}
-	b.frames = b.frames[:len(b.frames)-1]
-	if b.level = f.level; f.nested {
-		b.level -= nestedLabels
-	}
-	if b.dead = b.dead || !f.live; !b.dead {
-		b.height = f.base
-		b.give(at, f.results)
-	} else {
-		b.height = f.base + f.params // as it was before; nothing looks at it
-	}
-	if len(b.frames) > 0 {
-		b.top().sets += f.sets
-	}
-	return true
-}
-
-const (
-	// movesPerWeight is how many values are moved in the time of a simple
-	// instruction.
-	movesPerWeight = 4
-	// mergeLimit bounds how many values are taken to move where control flow meets.
-	mergeLimit = 4096
-)
 
 // newBody prepares for the functions of a module.
 func newBody(r *rewriter) *body { return &body{r: r, frames: slices.Grow([]frame(nil), 64)} }

@@ -48,6 +48,7 @@ func (b *body) settle(at int) {
 //
 // It does not touch operands, so it can stand before any instruction.
 func (b *body) check(cost int) (costs [3]int) {
+	b.splits(b.in.pos, 1)
 	b.checks++
 	b.calls++
 	costs[0] = b.tooLittle(cost)
@@ -144,9 +145,10 @@ func (b *body) enterFrame(charged bool) {
 // leave writes what stands behind the body: the frame is given back, and the path
 // to here is charged for.
 func (b *body) leave(f *frame) bool {
+	// What is not checked here adds up when many frames return one after the other.
 	cost := 0
-	if f.joined {
-		cost = units(f.join.unpaid)
+	if f.joined && f.join.weight >= grain {
+		cost = max(units(f.join.unpaid), 1)
 	}
 	if cost > 0 && !b.exits() {
 		b.shape.exit = true
@@ -199,13 +201,13 @@ func (b *body) block(at int, op byte) {
 	}
 	limits := &b.r.config.Limits
 	b.in.limit(at, len(b.frames), limits.Nesting, "blocks in one another")
-	b.merges++
-	b.in.limit(at, b.merges*b.locals, limits.Merges, "locals times blocks in the function")
+	b.splits(at, 1)
 	start := b.in.pos
 	t := b.blockType()
-	b.pop(at, len(t.Params))
-	b.give(at, len(t.Params))
-	f := frame{op: op, params: len(t.Params), results: len(t.Results)}
+	if !b.dead {
+		b.need(at, len(t.Params))
+	}
+	f := frame{op: op, params: t.Params, results: t.Results}
 	if op == opLoop && !b.dead {
 		b.loop(at, &f, b.in.data[start:b.in.pos])
 	}
@@ -239,15 +241,13 @@ func (b *body) otherwise(at int) {
 		b.in.malformed(at, "an else without an if")
 	}
 	if !b.dead {
-		if b.height != f.base+f.results {
-			b.in.malformed(at, "%d operands are there before else, %d are expected", b.height-f.base, f.results)
-		}
+		b.expect(at, f)
 		f.joins(b.path)
 	}
 	f.op = opElse
-	if b.dead = !f.live; !b.dead {
-		b.path, b.height = f.start, f.base+f.params
-	}
+	b.dead, b.path = !f.live, f.start
+	b.operands = b.operands[:f.base]
+	b.give(at, f.params...)
 }
 
 // nestedLabels are the labels that loop writes besides that of the loop itself.
@@ -278,7 +278,7 @@ func (b *body) loop(at int, f *frame, blockType []byte) {
 	b.loops++
 	b.settle(at)
 	b.path = path{}
-	if f.params > 0 {
+	if len(f.params) > 0 {
 		b.flush(b.in.pos)
 		f.costs = b.check(1)
 		return
@@ -291,6 +291,7 @@ func (b *body) loop(at int, f *frame, blockType []byte) {
 	open(opLoop, blockType...)
 	b.level += nestedLabels
 	f.nested = true
+	b.splits(at, nestedLabels+1)
 	b.checks++
 	f.costs[0] = b.tooLittle(1)
 	b.out.indexed(opBrIf, 1)

@@ -2,6 +2,7 @@ package meter_test
 
 // statement generates something that leaves the operand stack as it was.
 func (g *gen) statement() {
+	g.count()
 	g.budget--
 	if g.budget < 0 {
 		g.opN(0x01)
@@ -11,7 +12,7 @@ func (g *gen) statement() {
 	case 0, 1, 2:
 		g.assign()
 	case 3:
-		t := g.int("global", 0, len(g.mod.globals)-1)
+		t := g.int("global", 0, workGlobal-1)
 		g.value(g.mod.globals[t])
 		g.opN(0x24, t)
 	case 4, 5:
@@ -55,13 +56,24 @@ func (g *gen) statement() {
 	}
 }
 
+// workGlobal counts the work that a program does, in steps of workStep instructions.
+const (
+	workGlobal = 6
+	workStep   = 4
+)
+
+// count counts itself.
+func (g *gen) count() {
+	g.opN(0x23, workGlobal)
+	g.i64(1)
+	g.op(0x7c) // i64.add
+	g.opN(0x24, workGlobal)
+}
+
 // straight generates enough instructions for a check in the middle.
 func (g *gen) straight() {
 	for range g.int("repeat", 10, 200) {
-		g.opN(0x20, g.spare[tI64])
-		g.i64(7)
-		g.op(0x7c) // i64.add
-		g.opN(0x21, g.spare[tI64])
+		g.count()
 	}
 }
 

@@ -64,7 +64,7 @@ func generate(t *rapid.T) program {
 	}
 	g.mod.memory = &[2]int{g.int("min pages", 0, 2), g.int("max pages", 2, 4)}
 	g.mod.tables = []table{{tFuncref, 4 + g.int("table", 0, 4), 10_000}, {tExternref, g.int("table", 0, 9_000), 10_000}, {tFuncref, 3, 12}}
-	g.mod.globals = []byte{tI32, tI64, tF32, tF64, tV128, tI32}
+	g.mod.globals = []byte{tI32, tI64, tF32, tF64, tV128, tI32, workGlobal: tI64}
 	g.segments()
 	for i := fnFirst; i < len(g.sigs); i++ {
 		g.function(i)

@@ -24,9 +24,14 @@ type Limits struct {
 	Operands int
 	// Nesting is how deep blocks may be nested.
 	Nesting int
-	// Merges is, for each function, its locals times the places where control flow
-	// meets (blocks, loops, ifs): a compiler may need a value for each.
-	Merges int
+	// Blocks is, for each function as rewritten, how many places there may be where
+	// control flow splits or meets: blocks, loops, ifs, branches, checks. Compilers
+	// take time in proportion to its square.
+	Blocks int
+	// Merges is, for each function, Blocks times its locals, and Moves how many locals
+	// may have been assigned on all paths that meet others: compilers may need a value
+	// for each.
+	Merges, Moves int
 	// Targets is how many labels a br_table may have, and AllTargets those of all
 	// br_table of a function.
 	Targets, AllTargets int
@@ -43,8 +48,8 @@ func DefaultLimits() Limits {
 		Module: 32 << 20, Body: 1 << 20, Customs: 16 << 20,
 		Types: 10_000, Imports: 1_000, Exports: 10_000, Functions: 100_000, Globals: 4_096, Tables: 16,
 		Elements: 10_000, Datas: 100_000, References: 1_000_000,
-		Values: 255, Locals: 4_096, AllLocals: 2_000_000, Operands: 4_096,
-		Nesting: 8_192, Merges: 4 << 20, Targets: 16_384, AllTargets: 65_536, Reloads: 1 << 20,
+		Values: 255, Locals: 1_024, AllLocals: 2_000_000, Operands: 4_096, Nesting: 8_192, Blocks: 8_192,
+		Merges: 1 << 20, Moves: 1 << 18, Targets: 16_384, AllTargets: 65_536, Reloads: 1 << 20,
 	}
 }
 
@@ -58,7 +63,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.Types, d.Types}, {&l.Imports, d.Imports}, {&l.Exports, d.Exports}, {&l.Functions, d.Functions},
 		{&l.Globals, d.Globals}, {&l.Tables, d.Tables}, {&l.Elements, d.Elements}, {&l.Datas, d.Datas},
 		{&l.References, d.References}, {&l.Values, d.Values}, {&l.Locals, d.Locals}, {&l.AllLocals, d.AllLocals},
-		{&l.Operands, d.Operands}, {&l.Nesting, d.Nesting}, {&l.Merges, d.Merges}, {&l.Targets, d.Targets},
+		{&l.Operands, d.Operands}, {&l.Nesting, d.Nesting}, {&l.Blocks, d.Blocks}, {&l.Merges, d.Merges}, {&l.Moves, d.Moves}, {&l.Targets, d.Targets},
 		{&l.AllTargets, d.AllTargets}, {&l.Reloads, d.Reloads},
 	} {
 		if *f.v == 0 {

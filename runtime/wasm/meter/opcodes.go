@@ -1,5 +1,7 @@
 package meter
 
+import "github.com/berth-scheduler/berth/abi/wire"
+
 // Opcodes that the rewriter treats on their own.
 const (
 	opUnreachable  = 0x00
@@ -15,12 +17,14 @@ const (
 	opCall         = 0x10
 	opCallIndirect = 0x11
 	opDrop         = 0x1a
+	opSelect       = 0x1b
 	opSelectTyped  = 0x1c
 	opLocalGet     = 0x20
 	opLocalSet     = 0x21
 	opLocalTee     = 0x22
 	opGlobalGet    = 0x23
 	opGlobalSet    = 0x24
+	opTableGet     = 0x25
 	opTableSet     = 0x26
 	opMemorySize   = 0x3f
 	opMemoryGrow   = 0x40
@@ -29,6 +33,7 @@ const (
 	opF32Const     = 0x43
 	opF64Const     = 0x44
 	opRefNull      = 0xd0
+	opRefIsNull    = 0xd1
 	opRefFunc      = 0xd2
 	opMisc         = 0xfc
 	opSIMD         = 0xfd
@@ -100,12 +105,17 @@ const (
 	weightHost   = 64 // leaves machine code for the host
 )
 
-// instruction is what the rewriter has to know about an opcode.
+// instruction is what the rewriter has to know about an opcode: how many operands
+// it takes, and of what type its result is, noResult if there is none or it is
+// found where the instruction is treated.
 type instruction struct {
-	imm          immediate
-	pops, pushes int8
-	weight       uint8
+	imm    immediate
+	pops   int8
+	result wire.ValType
+	weight uint8
 }
+
+const noResult wire.ValType = 0
 
 // instructions are those with a single byte, and those behind opMisc and opSIMD.
 type instructions struct {
@@ -144,51 +154,72 @@ func (t *instructions) control() {
 	t.plain[opCall] = instruction{imm: immSpecial, weight: weightCall}
 	t.plain[opCallIndirect] = instruction{imm: immSpecial, weight: weightCall + 2*weightAccess}
 	t.plain[opDrop] = instruction{imm: immNone, pops: 1, weight: weightSimple}
-	t.plain[0x1b] = instruction{imm: immNone, pops: 3, pushes: 1, weight: weightSimple} // select
-	t.plain[opSelectTyped] = instruction{imm: immSpecial, pops: 3, pushes: 1, weight: weightSimple}
-	t.plain[opLocalGet] = instruction{imm: immLocal, pushes: 1, weight: weightSimple}
+	for _, op := range []int{opSelect, opSelectTyped, opRefNull} {
+		t.plain[op] = special
+	}
+	t.plain[opLocalGet] = instruction{imm: immLocal, weight: weightSimple}
 	t.plain[opLocalSet] = instruction{imm: immLocal, pops: 1, weight: weightSimple}
-	t.plain[opLocalTee] = instruction{imm: immLocal, pops: 1, pushes: 1, weight: weightSimple}
-	t.plain[opGlobalGet] = instruction{imm: immGlobal, pushes: 1, weight: weightSimple}
+	t.plain[opLocalTee] = instruction{imm: immLocal, pops: 1, weight: weightSimple}
+	t.plain[opGlobalGet] = instruction{imm: immGlobal, weight: weightSimple}
 	t.plain[opGlobalSet] = instruction{imm: immGlobal, pops: 1, weight: weightSimple}
-	t.plain[0x25] = instruction{imm: immTable, pops: 1, pushes: 1, weight: weightAccess} // table.get
+	t.plain[opTableGet] = instruction{imm: immTable, pops: 1, weight: weightAccess}
 	t.plain[opTableSet] = instruction{imm: immTable, pops: 2, weight: weightAccess}
-	t.plain[opRefNull] = instruction{imm: immSpecial, pushes: 1, weight: weightSimple}
-	t.plain[0xd1] = instruction{imm: immNone, pops: 1, pushes: 1, weight: weightSimple} // ref.is_null
-	t.plain[opRefFunc] = instruction{imm: immSpecial, pushes: 1, weight: weightHost}
+	t.plain[opRefIsNull] = instruction{imm: immNone, pops: 1, result: wire.ValI32, weight: weightSimple}
+	t.plain[opRefFunc] = instruction{imm: immSpecial, result: wire.ValFuncref, weight: weightHost}
 }
 
 func (t *instructions) memory() {
-	load := instruction{imm: immMemarg, pops: 1, pushes: 1, weight: weightAccess}
-	store := instruction{imm: immMemarg, pops: 2, weight: weightAccess}
-	set(t.plain[:], 0x28, 0x35, load)
-	set(t.plain[:], 0x36, 0x3e, store)
-	t.plain[opMemorySize] = instruction{imm: immSpecial, pushes: 1, weight: weightSimple}
-	t.plain[opMemoryGrow] = instruction{imm: immSpecial, pops: 1, pushes: 1, weight: weightCall}
+	load := func(from, to int, result wire.ValType) {
+		set(t.plain[:], from, to, instruction{imm: immMemarg, pops: 1, result: result, weight: weightAccess})
+	}
+	load(0x28, 0x28, wire.ValI32)
+	load(0x29, 0x29, wire.ValI64)
+	load(0x2a, 0x2a, wire.ValF32)
+	load(0x2b, 0x2b, wire.ValF64)
+	load(0x2c, 0x2f, wire.ValI32)
+	load(0x30, 0x35, wire.ValI64)
+	set(t.plain[:], 0x36, 0x3e, instruction{imm: immMemarg, pops: 2, weight: weightAccess}) // stores
+	t.plain[opMemorySize] = instruction{imm: immSpecial, result: wire.ValI32, weight: weightSimple}
+	t.plain[opMemoryGrow] = instruction{imm: immSpecial, pops: 1, result: wire.ValI32, weight: weightCall}
 }
 
 func (t *instructions) numeric() {
-	set1 := func(op int, imm immediate) { t.plain[op] = instruction{imm: imm, pushes: 1, weight: weightSimple} }
-	set1(opI32Const, immI32)
-	set1(opI64Const, immI64)
-	set1(opF32Const, imm4)
-	set1(opF64Const, imm8)
-	unary := instruction{imm: immNone, pops: 1, pushes: 1, weight: weightSimple}
-	binary := instruction{imm: immNone, pops: 2, pushes: 1, weight: weightSimple}
 	p := t.plain[:]
-	set(p, 0x45, 0x45, unary)  // i32.eqz
-	set(p, 0x46, 0x4f, binary) // i32 comparisons
-	set(p, 0x50, 0x50, unary)  // i64.eqz
-	set(p, 0x51, 0x66, binary) // comparisons
-	set(p, 0x67, 0x69, unary)  // i32.clz, ctz, popcnt
-	set(p, 0x6a, 0x78, binary)
-	set(p, 0x79, 0x7b, unary) // i64.clz, ctz, popcnt
-	set(p, 0x7c, 0x8a, binary)
-	set(p, 0x8b, 0x91, unary) // f32.abs … sqrt
-	set(p, 0x92, 0x98, binary)
-	set(p, 0x99, 0x9f, unary) // f64.abs … sqrt
-	set(p, 0xa0, 0xa6, binary)
-	set(p, 0xa7, 0xc4, unary) // conversions, sign extension
+	constant := func(op int, imm immediate, result wire.ValType) {
+		p[op] = instruction{imm: imm, result: result, weight: weightSimple}
+	}
+	constant(opI32Const, immI32, wire.ValI32)
+	constant(opI64Const, immI64, wire.ValI64)
+	constant(opF32Const, imm4, wire.ValF32)
+	constant(opF64Const, imm8, wire.ValF64)
+	unary := func(from, to int, result wire.ValType) {
+		set(p, from, to, instruction{imm: immNone, pops: 1, result: result, weight: weightSimple})
+	}
+	binary := func(from, to int, result wire.ValType) {
+		set(p, from, to, instruction{imm: immNone, pops: 2, result: result, weight: weightSimple})
+	}
+	unary(0x45, 0x45, wire.ValI32)  // i32.eqz
+	binary(0x46, 0x4f, wire.ValI32) // comparisons of i32
+	unary(0x50, 0x50, wire.ValI32)  // i64.eqz
+	binary(0x51, 0x66, wire.ValI32) // comparisons of i64, f32, f64
+	unary(0x67, 0x69, wire.ValI32)  // clz, ctz, popcnt
+	binary(0x6a, 0x78, wire.ValI32)
+	unary(0x79, 0x7b, wire.ValI64) // clz, ctz, popcnt
+	binary(0x7c, 0x8a, wire.ValI64)
+	unary(0x8b, 0x91, wire.ValF32) // abs … sqrt
+	binary(0x92, 0x98, wire.ValF32)
+	unary(0x99, 0x9f, wire.ValF64) // abs … sqrt
+	binary(0xa0, 0xa6, wire.ValF64)
+	unary(0xa7, 0xab, wire.ValI32) // conversions from here on
+	unary(0xac, 0xb1, wire.ValI64)
+	unary(0xb2, 0xb6, wire.ValF32)
+	unary(0xb7, 0xbb, wire.ValF64)
+	unary(0xbc, 0xbc, wire.ValI32)
+	unary(0xbd, 0xbd, wire.ValI64)
+	unary(0xbe, 0xbe, wire.ValF32)
+	unary(0xbf, 0xbf, wire.ValF64)
+	unary(0xc0, 0xc1, wire.ValI32)
+	unary(0xc2, 0xc4, wire.ValI64)
 	// i32 and i64 division and remainder; f32 and f64 square root and division.
 	for _, op := range []int{0x6d, 0x6e, 0x6f, 0x70, 0x7f, 0x80, 0x81, 0x82, 0x91, 0x95, 0x9f, 0xa3} {
 		p[op].weight = weightSlow
@@ -203,35 +234,39 @@ func (t *instructions) numeric() {
 }
 
 func (t *instructions) miscellaneous() {
-	set(t.misc[:], 0, 7, instruction{imm: immNone, pops: 1, pushes: 1, weight: 4 * weightSimple}) // saturating conversion
+	saturating := instruction{imm: immNone, pops: 1, result: wire.ValI32, weight: 4 * weightSimple}
+	set(t.misc[:], 0, 3, saturating)
+	saturating.result = wire.ValI64
+	set(t.misc[:], 4, 7, saturating)
 	bulk := instruction{imm: immSpecial, pops: 3, weight: weightCall}
 	for _, op := range []int{miscMemoryInit, miscMemoryCopy, miscMemoryFill, miscTableInit, miscTableCopy, miscTableFill} {
 		t.misc[op] = bulk
 	}
 	t.misc[miscDataDrop] = instruction{imm: immSpecial, weight: weightAccess}
 	t.misc[miscElemDrop] = instruction{imm: immSpecial, weight: weightAccess}
-	t.misc[miscTableGrow] = instruction{imm: immSpecial, pops: 2, pushes: 1, weight: weightCall}
-	t.misc[miscTableSize] = instruction{imm: immTable, pushes: 1, weight: weightAccess}
+	t.misc[miscTableGrow] = instruction{imm: immSpecial, pops: 2, result: wire.ValI32, weight: weightCall}
+	t.misc[miscTableSize] = instruction{imm: immTable, result: wire.ValI32, weight: weightAccess}
 }
 
 // vectorShapes has a letter for each SIMD opcode in the order of the
 // specification (WebAssembly 2.0, 5.4.9): u, b and t take one, two and three
-// operands and give one; U and B are those of them that are slow; l and s load and
-// store, L and S one lane; c is a constant, h a shuffle, x extracts and r replaces
-// a lane; - is no instruction.
-const vectorShapes = "llllllllllls" + "chb" + "uuuuuu" + "xxrxxrxrxrxrxr" + // 0: memory, constants, splats, lanes
+// operands and give a vector; U and B are those of them that are slow, V and W very
+// slow; i takes a vector and gives an i32; l and s load and store, L and S one lane;
+// c is a constant, h a shuffle; x, y, z and w extract a lane as i32, i64, f32 and
+// f64, r replaces one; - is no instruction.
+const vectorShapes = "llllllllllls" + "chb" + "uuuuuu" + "xxrxxrxryrzrwr" + // 0: memory, constants, splats, lanes
 	"bbbbbbbbbb" + "bbbbbbbbbb" + "bbbbbbbbbb" + "bbbbbb" + "bbbbbb" + // 35: comparisons
-	"ubbbbtu" + "LLLLSSSS" + "llUU" + // 77: bitwise, single lanes, zero loads, conversions
-	"uuUuubbUUUU" + "BBBbbbbbb" + "UU" + "bbbb" + "U" + "b" + "uuuu" + // 96: i8x16
-	"uubuubbuuuu" + "bbbbbbbbb" + "U" + "bbbbb" + "-" + "b" + "bbbb" + // 128: i16x8
-	"uu-uu--uuuu" + "bbbb--b---bbbbb" + "b-bbbb" + // 160: i32x4
-	"uu-uu--uuuu" + "bBbb--b---B" + "bbbbbb" + "bbbb" + // 192: i64x2
+	"ubbbbti" + "LLLLSSSS" + "llUU" + // 77: bitwise, single lanes, zero loads, conversions
+	"uuUiibbUUUU" + "BBBbbbbbb" + "UU" + "bbbb" + "U" + "b" + "uuuu" + // 96: i8x16
+	"uubiibbuuuu" + "bbbbbbbbb" + "U" + "bbbbb" + "-" + "b" + "bbbb" + // 128: i16x8
+	"uu-ii--uuuu" + "bbbb--b---bbbbb" + "b-bbbb" + // 160: i32x4
+	"uu-ii--uuuu" + "bBbb--b---B" + "bbbbbb" + "bbbb" + // 192: i64x2
 	"uu-Vbb" + "bWBBBB" + "uu-Vbb" + "bWBBBB" + // 224: f32x4, f64x2
 	"UUUUUUUU" // 248: conversions
 
 func (t *instructions) vector() {
 	for op := range len(vectorShapes) {
-		i := instruction{imm: immNone, pops: 1, pushes: 1, weight: 2 * weightSimple}
+		i := instruction{imm: immNone, pops: 1, result: wire.ValV128, weight: 2 * weightSimple}
 		switch shape := vectorShapes[op]; shape {
 		case 'u':
 		case 'U':
@@ -246,20 +281,23 @@ func (t *instructions) vector() {
 			i.pops, i.weight = 2, 2*weightSlow
 		case 't':
 			i.pops = 3
+		case 'i':
+			i.result = wire.ValI32
 		case 'l':
 			i.imm, i.weight = immMemarg, weightAccess
 		case 's':
-			i.imm, i.pops, i.pushes, i.weight = immMemarg, 2, 0, weightAccess
+			i.imm, i.pops, i.result, i.weight = immMemarg, 2, noResult, weightAccess
 		case 'L':
 			i.imm, i.pops, i.weight = immMemargLane, 2, weightAccess
 		case 'S':
-			i.imm, i.pops, i.pushes, i.weight = immMemargLane, 2, 0, weightAccess
+			i.imm, i.pops, i.result, i.weight = immMemargLane, 2, noResult, weightAccess
 		case 'c':
 			i.imm, i.pops = imm16, 0
 		case 'h':
 			i.imm, i.pops, i.weight = immShuffle, 2, 8*weightSimple
-		case 'x':
+		case 'x', 'y', 'z', 'w':
 			i.imm = immLane
+			i.result = map[byte]wire.ValType{'x': wire.ValI32, 'y': wire.ValI64, 'z': wire.ValF32, 'w': wire.ValF64}[shape]
 		case 'r':
 			i.imm, i.pops = immLane, 2
 		default:

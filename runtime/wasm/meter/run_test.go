@@ -32,6 +32,8 @@ type host struct {
 	runtime wazero.Runtime
 	log     []uint64     // arguments of env.log
 	yields  atomic.Int64 // calls of the yield function
+	work    uint64       // of a generated program, when it yielded last
+	stretch uint64       // the most work between two yields
 	stop    atomic.Bool  // what the yield function says
 }
 
@@ -52,26 +54,30 @@ func newHost(t testing.TB, e engine) *host {
 	}
 	wasi_snapshot_preview1.MustInstantiate(ctx, h.runtime)
 	i32 := []api.ValueType{api.ValueTypeI32}
-	yield := func(_ context.Context, stack []uint64) {
+	yield := func(_ context.Context, m api.Module, stack []uint64) {
 		h.yields.Add(1)
+		if work := m.ExportedGlobal(fmt.Sprint("g", workGlobal)); work != nil {
+			h.stretch = max(h.stretch, work.Get()-h.work)
+			h.work = work.Get()
+		}
 		stack[0] = 0
 		if h.stop.Load() {
 			stack[0] = 1
 		}
 	}
-	record := func(_ context.Context, stack []uint64) {
+	record := func(_ context.Context, _ api.Module, stack []uint64) {
 		h.log = append(h.log, uint64(uint32(stack[0])))
 		stack[0] = uint64(uint32(stack[0]) ^ 0x5a5a)
 	}
 	for name, f := range map[string]struct {
 		function string
-		call     api.GoFunc
+		call     api.GoModuleFunc
 		params   []api.ValueType
 	}{
 		meter.ImportModule: {meter.YieldImport, yield, nil},
 		"env":              {"log", record, i32},
 	} {
-		_, err := h.runtime.NewHostModuleBuilder(name).NewFunctionBuilder().WithGoFunction(f.call, f.params, i32).
+		_, err := h.runtime.NewHostModuleBuilder(name).NewFunctionBuilder().WithGoModuleFunction(f.call, f.params, i32).
 			Export(f.function).Instantiate(ctx)
 		if err != nil {
 			panic(err)
@@ -182,6 +188,8 @@ type outcome struct {
 	// Of a rewritten module only:
 	Left   int64
 	Status meter.Status
+	// Stretch is the most work between two yields; of a generated program only.
+	Stretch uint64
 }
 
 // run makes an instance and calls it until it traps.
@@ -221,15 +229,19 @@ func (h *host) run(module []byte, info *meter.Info, fuel int64, calls []call) (*
 		view, _ := m.Read(0, m.Size())
 		out.Memory = bytes.Clone(view)
 	}
-	for i := 0; ; i++ {
+	for i := range 8 {
 		global := g.ExportedGlobal(fmt.Sprint("g", i))
 		if global == nil {
-			break
+			continue
 		}
 		out.Globals = append(out.Globals, narrow(global.Type(), global.Get()))
 	}
 	if info != nil {
 		out.Left, out.Status = g.left(), g.status()
+		if len(out.Globals) > 0 {
+			h.stretch = max(h.stretch, out.Globals[len(out.Globals)-1]-h.work)
+		}
+		out.Stretch = h.stretch
 	}
 	return out, nil
 }

@@ -161,11 +161,13 @@ func (r *rewriter) reference(in *reader, out []byte) []byte {
 }
 
 // heapType reads what ref.null is null of.
-func (r *reader) heapType() {
+func (r *reader) heapType() wire.ValType {
 	at := r.pos
-	if t := wire.ValType(r.byte()); t != wire.ValFuncref && t != wire.ValExternref {
+	t := wire.ValType(r.byte())
+	if t != wire.ValFuncref && t != wire.ValExternref {
 		r.fail(at, "compile for WebAssembly 2.0 without garbage collection (ABI-1.1)", "ref.null of unknown type %#x", byte(t))
 	}
+	return t
 }
 
 // end fails if bytes are left over.

@@ -17,29 +17,45 @@ func (b *body) step() bool {
 	}
 	b.spend(at, int(i.weight))
 	b.pop(at, int(i.pops))
-	again := false
+	fits := true
 	switch {
 	case i.imm != immSpecial:
-		b.immediate(i.imm)
-		if op == opLocalSet || op == opLocalTee {
-			b.top().sets++
-		} else if op == opTableSet {
-			b.r.info.ChangesTables = true
-		}
+		b.plain(at, op, i.imm)
 	case op == opMisc:
 		b.bulk(at, second)
 	case op == opCall || op == opCallIndirect:
-		again = !b.call(at, op)
+		fits = b.call(at, op)
+	case op == opSelect || op == opSelectTyped:
+		fits = b.choice(at, op)
 	case op == opEnd:
-		if again = !b.end(at); len(b.frames) == 0 {
+		if fits = b.end(at); len(b.frames) == 0 {
 			b.flush(b.in.pos)
-			return !again
 		}
 	default:
 		b.control(at, op)
 	}
-	b.give(at, int(i.pushes))
-	return !again
+	if i.result != noResult {
+		b.give(at, i.result)
+	}
+	return fits
+}
+
+// plain reads the immediates of an instruction that is copied.
+func (b *body) plain(at int, op byte, imm immediate) {
+	n := b.immediate(imm)
+	switch op {
+	case opLocalGet, opLocalTee:
+		b.give(at, b.locals[n])
+	case opGlobalGet:
+		b.give(at, b.r.module.Globals[n].Type)
+	case opTableGet:
+		b.give(at, b.r.module.Tables[n].Elem)
+	case opTableSet:
+		b.r.info.ChangesTables = true
+	}
+	if op == opLocalSet || op == opLocalTee {
+		b.sets++
+	}
 }
 
 // prefixed reads the opcode behind a prefix. It must have its shortest form:
@@ -72,16 +88,16 @@ func (b *body) unknown(at int, op byte, second uint32) {
 	b.in.fail(at, fix, "unknown instruction %#x%s", op, proposal)
 }
 
-// immediate reads what follows an opcode, to copy it.
-func (b *body) immediate(imm immediate) {
+// immediate reads what follows an opcode, to copy it; an index is returned.
+func (b *body) immediate(imm immediate) int {
 	in := &b.in
 	switch imm {
 	case immLocal:
-		in.index("local", b.locals)
+		return in.index("local", len(b.locals))
 	case immGlobal:
-		in.index("global", len(b.r.module.Globals))
+		return in.index("global", len(b.r.module.Globals))
 	case immTable:
-		in.index("table", len(b.r.module.Tables))
+		return in.index("table", len(b.r.module.Tables))
 	case immI32:
 		in.signed(32)
 	case immI64:
@@ -100,6 +116,7 @@ func (b *body) immediate(imm immediate) {
 		b.memarg()
 		in.skip(1)
 	}
+	return 0
 }
 
 // memarg reads alignment and offset.
@@ -134,7 +151,7 @@ func (b *body) call(at int, op byte) bool {
 		b.pop(at, 1)
 	}
 	b.pop(at, len(t.Params))
-	b.give(at, len(t.Results))
+	b.give(at, t.Results...)
 	if b.dead {
 		return true
 	}
@@ -158,6 +175,7 @@ func (b *body) control(at int, op byte) {
 		b.otherwise(at)
 	case opBr, opBrIf:
 		if op == opBrIf {
+			b.splits(at, 1)
 			b.pop(at, 1)
 		}
 		f, depth := b.label()
@@ -177,13 +195,8 @@ func (b *body) control(at int, op byte) {
 			b.out.indexed(opBr, b.labelOf(f))
 		}
 		b.dead = true
-	case opSelectTyped:
-		if n := b.in.byte(); n != 1 {
-			b.in.malformed(at, "select has %d types instead of one", n)
-		}
-		b.in.valueType()
 	case opRefNull:
-		b.in.heapType()
+		b.give(at, b.in.heapType())
 	case opRefFunc:
 		f := b.in.index("function", len(b.r.typeOf))
 		if !b.r.declared[f] { // checked here since an export that is added could declare it
@@ -203,6 +216,18 @@ func (b *body) control(at int, op byte) {
 	}
 }
 
+// choice rewrites select.
+func (b *body) choice(at int, op byte) bool {
+	if op == opSelectTyped {
+		if n := b.in.byte(); n != 1 {
+			b.in.malformed(at, "select has %d types instead of one", n)
+		}
+		b.in.valueType()
+	}
+	b.pop(at, 1)
+	return b.choose(at)
+}
+
 // table rewrites br_table.
 func (b *body) table(at int) {
 	b.pop(at, 1)
@@ -210,6 +235,7 @@ func (b *body) table(at int) {
 	n := b.in.count("labels of br_table", limits.Targets)
 	b.targets += n
 	b.in.limit(at, b.targets, limits.AllTargets, "labels of br_table in the function")
+	b.splits(at, 1)
 	begin, moved := b.in.pos, false
 	for range n + 1 {
 		f, depth := b.label()

@@ -52,7 +52,7 @@ func (r *rewriter) account(b *body, at int) {
 	r.info.Checks += b.checks
 	limits := &r.config.Limits
 	b.in.limit(at, b.calls*r.mutable, limits.Reloads, "calls times mutable globals in the function")
-	r.locals += b.locals
+	r.locals += len(b.locals)
 	b.in.limit(at, r.locals, limits.AllLocals, "locals in all functions")
 }
 

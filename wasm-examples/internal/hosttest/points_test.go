@@ -46,7 +46,7 @@ type twin struct {
 
 // twins are the native plugin, which comes first, and its modules.
 func twins() []twin {
-	return []twin{{name: "native"}, {name: "go", file: file}, {name: "rust", file: rustFile}}
+	return []twin{{name: "native"}, {name: "go", file: file}, {name: "rust", file: rustFile}, {name: "c", file: inC().file}}
 }
 
 // TestPoints: at every point a guest's answer changes what the scheduler does, in
@@ -197,8 +197,8 @@ func (h handler) WithAttrs([]slog.Attr) slog.Handler           { return h }
 func (h handler) WithGroup(string) slog.Handler                { return h }
 
 func (h handler) Handle(_ context.Context, r slog.Record) error {
-	switch r.Message {
-	case "plugin fault":
+	switch {
+	case r.Message == "plugin fault":
 		var kind, point string
 		r.Attrs(func(a slog.Attr) bool {
 			switch a.Key {

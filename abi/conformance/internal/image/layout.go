@@ -13,6 +13,9 @@ type Rooms struct {
 	// Spare is added to each capacity, and Gaps to those of tables that have empty rows
 	// in some numberings.
 	Spare, Gaps uint32
+	// Patches is how many bytes of text guests may write on pods, which the table of
+	// strings must take besides.
+	Patches uint32
 	// Unknown adds tables, columns and types that no version has (ABI-4.5), and a
 	// newer minor version.
 	Unknown bool
@@ -102,7 +105,7 @@ type Image struct {
 
 // Layout places everything.
 func (r *Rooms) Layout() (*Image, error) {
-	spec := wire.LayoutSpec{PodRoom: uint32(r.pod) + r.Spare, Batch: r.Batch, RecordRoom: uint32(r.batch) + 1024, Keys: r.Keys}
+	spec := wire.LayoutSpec{PodRoom: uint32(r.pod) + r.Spare + 8*abi.MaxDirectives, Batch: r.Batch, RecordRoom: uint32(r.batch) + 1024, Keys: r.Keys}
 	for _, room := range r.tables {
 		t := wire.TableSpec{ID: room.id, Capacity: room.rows + r.Spare}
 		if room.id == abi.TablePods || room.id == abi.TableNamespaces {
@@ -114,10 +117,16 @@ func (r *Rooms) Layout() (*Image, error) {
 		if r.Unknown {
 			t.Columns = append(t.Columns, wire.ColumnSpec{ID: unknownColumn, Arg: 3, Type: abi.TypeU32}, wire.ColumnSpec{ID: unknownTypeColumn, Type: abi.TypeI64})
 		}
+		if room.id == abi.TableStrings && r.Patches > 0 {
+			t.Capacity += 2 * abi.MaxDirectives
+		}
 		for _, c := range room.columns {
 			column := wire.ColumnSpec{ID: c.ID, Arg: c.Arg, Type: c.Type}
 			if c.Arena {
 				column.Capacity = max(1, c.elements+r.Spare)
+			}
+			if c.ID == abi.StringBytes+abi.ArenaOf {
+				column.Capacity += r.Patches
 			}
 			t.Columns = append(t.Columns, column)
 		}

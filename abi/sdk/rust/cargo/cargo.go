@@ -104,12 +104,13 @@ func (t *Toolchain) hasTarget(ctx context.Context) error {
 	return nil
 }
 
-// Command returns a command that runs cargo in a folder, with this toolchain's
-// rustc.
+// Command returns a command that runs cargo in a folder, with the tools of this
+// toolchain.
 func (t *Toolchain) Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.Cargo, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "RUSTC="+t.Rustc)
+	path := filepath.Dir(t.Cargo) + string(filepath.ListSeparator) + os.Getenv("PATH") // of rustdoc, rustfmt, clippy
+	cmd.Env = append(os.Environ(), "RUSTC="+t.Rustc, "PATH="+path)
 	return cmd
 }
 
@@ -126,7 +127,10 @@ func (t *Toolchain) Build(ctx context.Context, dir, target string) ([]byte, erro
 		return nil, err
 	}
 	cmd := t.Command(ctx, dir, "build", "--release", "--lib", "--target", Target, "--message-format=json-render-diagnostics")
-	cmd.Env = append(cmd.Env, "CARGO_TARGET_DIR="+target, "CARGO_ENCODED_RUSTFLAGS="+strings.Join(flags, "\x1f"))
+	cmd.Env = append(cmd.Env, "CARGO_TARGET_DIR="+target, "CARGO_ENCODED_RUSTFLAGS="+strings.Join(flags, "\x1f"),
+		// What makes a module small, without a section in each Cargo.toml.
+		"CARGO_PROFILE_RELEASE_LTO=true", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1",
+		"CARGO_PROFILE_RELEASE_PANIC=abort", "CARGO_PROFILE_RELEASE_STRIP=true")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -99,6 +99,10 @@ func TestBuild(t *testing.T) {
 	if string(first) != string(second) {
 		t.Error("two builds differ")
 	}
+	const most = 64 << 10
+	if len(first) > most {
+		t.Errorf("a function has %d bytes, more than %d", len(first), most)
+	}
 	if text := string(first); !strings.HasPrefix(text, "\x00asm") || !strings.Contains(text, "src/lib.rs") || strings.Contains(text, os.TempDir()) {
 		t.Error("this is no module, or it tells the folder that it was built in")
 	}

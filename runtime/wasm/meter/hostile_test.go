@@ -1,0 +1,211 @@
+package meter_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/runtime/internal/wat"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+)
+
+// hostileConfig has less depth than the default, since wazero's interpreter has a
+// ceiling of 2,000 frames of its own.
+func hostileConfig() meter.Config { return meter.Config{MemoryMaxPages: 64, MaxDepth: 1_500} }
+
+// TestHostile: each module of testdata/hostile is stopped, at the same place on both
+// engines; what it came to is kept in testdata/hostile.golden. A line ";; fuel: N"
+// gives it another amount than 10,000 units.
+func TestHostile(t *testing.T) {
+	files, err := filepath.Glob("testdata/hostile/*.wat")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, len(files))
+	}
+	var out [2]bytes.Buffer
+	for i, e := range engines() {
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			about, rest, _ := strings.Cut(strings.TrimPrefix(string(text), ";; "), "\n")
+			fuel := int64(10_000)
+			if line, ok := strings.CutPrefix(rest, ";; fuel: "); ok {
+				fmt.Sscan(line, &fuel)
+			}
+			fmt.Fprintf(&out[i], "%s: %s\n", strings.TrimSuffix(filepath.Base(file), ".wat"), about)
+			stopped(t, e, wat.Compile(t, file, ""), fuel, &out[i])
+		}
+	}
+	if out[0].String() != out[1].String() {
+		t.Errorf("engines differ:\n%s\n%s", &out[0], &out[1])
+	}
+	golden.Check(t, "testdata/hostile.golden", out[0].Bytes())
+}
+
+// stopped runs a module and writes what became of it.
+func stopped(t *testing.T, e engine, module []byte, fuel int64, out *bytes.Buffer) {
+	rewritten, info := rewrite(t, module, hostileConfig())
+	g, err := newHost(t, e).guest(rewritten, info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close(context.Background())
+	g.grant(fuel)
+	function := "run"
+	if info.Start {
+		function = meter.StartExport
+	}
+	f := g.ExportedFunction(function)
+	results, trap := g.call(function, make([]uint64, len(f.Definition().ParamTypes()))...)
+	fmt.Fprintf(out, "  %s %s%v: %d of %d units and %d of %d frames left", g.status(), trap, results, g.left(), fuel, g.depth(), info.MaxDepth)
+	if m := g.ExportedMemory("memory"); m != nil {
+		view, _ := m.Read(0, m.Size())
+		fmt.Fprintf(out, "; %d pages of memory, %d bytes not zero", m.Size()>>16, len(view)-bytes.Count(view, []byte{0}))
+	}
+	if n := g.ExportedGlobal("g0"); n != nil {
+		fmt.Fprintf(out, "; g0 = %d", int32(n.Get()))
+	}
+	fmt.Fprintln(out)
+}
+
+// TestGiants: however much code there is without a loop or call, the work that is
+// done is bounded by the fuel. Work is counted by the module itself, in a global.
+func TestGiants(t *testing.T) {
+	const fuel = 100
+	count := func(a *asm) { // 4 instructions
+		a.opN(0x23, 0)
+		a.i64(1)
+		a.op(0x7c)
+		a.opN(0x24, 0)
+	}
+	const pieces = 30_000
+	bodies := map[string]func(a *asm){
+		"a giant block": func(a *asm) {
+			for range pieces {
+				count(a)
+			}
+		},
+		"a giant loop body": func(a *asm) {
+			a.op(0x03, empty)
+			for range pieces {
+				count(a)
+			}
+			a.opN(0x0c, 0)
+			a.op(0x0b)
+		},
+		"blocks that are left early": func(a *asm) {
+			for range pieces / 10 {
+				a.op(0x02, empty)
+				for range 10 {
+					count(a)
+				}
+				a.opN(0x0c, 0)
+				for range 200 { // dead
+					a.op(0x01)
+				}
+				a.op(0x0b)
+			}
+		},
+		"branches back that are not taken": func(a *asm) {
+			a.op(0x03, empty)
+			for range pieces / 10 {
+				for range 10 {
+					count(a)
+				}
+				a.i32(0)
+				a.opN(0x0d, 0)
+			}
+			a.op(0x0b)
+		},
+		"ifs in one another": func(a *asm) {
+			for range 3 {
+				for range 1000 {
+					count(a)
+					a.i32(1)
+					a.op(0x04, empty)
+				}
+				for range 1000 {
+					a.op(0x0b)
+				}
+			}
+		},
+		"a giant br_table": func(a *asm) {
+			a.op(0x03, empty)
+			for range 1500 {
+				a.op(0x02, empty)
+			}
+			a.i32(1499)
+			a.opN(0x0e, 1499)
+			for i := range 1500 {
+				a.u32(i)
+			}
+			for range 1500 {
+				a.op(0x0b)
+				count(a)
+			}
+			a.opN(0x0c, 0)
+			a.op(0x0b)
+		},
+	}
+	for _, name := range sortedKeys(bodies) {
+		t.Run(name, func(t *testing.T) {
+			a := &asm{}
+			bodies[name](a)
+			m := &mod{globals: []byte{tI64}, funcs: []fn{{body: a.b}}, exports: map[string]int{"run": 0}}
+			rewritten, info := rewrite(t, m.bytes(), meter.Config{})
+			for _, e := range engines() {
+				g, err := newHost(t, e).guest(rewritten, info)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.grant(fuel)
+				_, trap := g.call("run")
+				if g.status() != meter.OutOfFuel {
+					t.Errorf("%s: %s %s, want out of fuel", e, g.status(), trap)
+				}
+				if work := 4 * g.ExportedGlobal("g0").Get(); work > fuel*unitWork || work < fuel/4 {
+					t.Errorf("%s: %d instructions for %d units", e, work, fuel)
+				}
+			}
+		})
+	}
+}
+
+// unitWork is the most work, in simple instructions, that a unit of fuel may
+// stand for in the tests: the grain, of which as much again may be left over at a
+// loop or call.
+const unitWork = 3 * 32
+
+// TestCallTree: a tree of calls of depth 64, without a loop, is stopped.
+func TestCallTree(t *testing.T) {
+	m := &mod{exports: map[string]int{"run": 0}}
+	const depth = 64
+	for i := range depth {
+		a := &asm{}
+		if i < depth-1 {
+			a.opN(0x10, i+1)
+			a.opN(0x10, i+1)
+		}
+		m.funcs = append(m.funcs, fn{body: a.b})
+	}
+	rewritten, info := rewrite(t, m.bytes(), meter.Config{})
+	for _, e := range engines() {
+		g, err := newHost(t, e).guest(rewritten, info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.grant(1_000_000)
+		if _, trap := g.call("run"); g.status() != meter.OutOfFuel || g.left() > 0 {
+			t.Errorf("%s: %s %s with %d left", e, g.status(), trap, g.left())
+		}
+		if used := int(info.MaxDepth) - int(g.depth()); used > depth {
+			t.Errorf("%s: %d frames, want at most %d", e, used, depth)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+;; One fill of all of memory.
+(module (memory (export "memory") 64)
+  (func (export "run") (memory.fill (i32.const 0) (i32.const 0xff) (i32.const 0x400000))))

@@ -1,0 +1,3 @@
+;; A start function that never ends.
+(module (func $spin (loop $again (br $again))) (start $spin)
+  (func (export "run")))
