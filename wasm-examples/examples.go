@@ -41,6 +41,8 @@ type Example struct {
 	// Rust is the folder of its twin in Rust, relative to this folder; empty if there
 	// is none. Package abi/sdk/rust/cargo builds it.
 	Rust string
+	// C is likewise the folder of its twin in C. Package abi/sdk/c/clang builds it.
+	C string
 }
 
 const folder = "github.com/berth-scheduler/berth/wasm-examples/"
@@ -50,7 +52,7 @@ func All() []Example {
 	return []Example{
 		{
 			Name: "tenant-pool", Package: folder + "tenantpool/guest", Manifest: tenantpool.Manifest,
-			New: func() berth.Plugin { return tenantpool.New() }, Scenarios: "tenantpool/testdata/*.txt", Rust: "tenantpool/rust",
+			New: func() berth.Plugin { return tenantpool.New() }, Scenarios: "tenantpool/testdata/*.txt", Rust: "tenantpool/rust", C: "tenantpool/c",
 		},
 		{
 			Name: "zone-cost", Package: folder + "zonecost/guest", Manifest: zonecost.Manifest,
@@ -58,7 +60,7 @@ func All() []Example {
 		},
 		{
 			Name: "noisy-neighbour", Package: folder + "noisyneighbour/guest", Manifest: noisyneighbour.Manifest,
-			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt", Rust: "noisyneighbour/rust",
+			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt", Rust: "noisyneighbour/rust", C: "noisyneighbour/c",
 		},
 		{
 			Name: "devices", Package: folder + "devices/guest", Manifest: devices.Manifest,
@@ -75,7 +77,7 @@ func All() []Example {
 func EveryPoint() Example {
 	return Example{
 		Name: "everypoint", Package: folder + "internal/everypoint/guest", Manifest: everypoint.Manifest,
-		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true, Rust: "internal/everypoint/rust",
+		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true, Rust: "internal/everypoint/rust", C: "internal/everypoint/c",
 	}
 }
 
@@ -84,11 +86,11 @@ func EveryPoint() Example {
 func Reference() (csr, dense Example) {
 	csr = Example{
 		Name: "reference-csr", Package: folder + "internal/reference/guestcsr", Manifest: reference.ManifestCSR,
-		New: func() berth.Plugin { return reference.NewCSR() }, Rust: "internal/reference/rust/csr",
+		New: func() berth.Plugin { return reference.NewCSR() }, Rust: "internal/reference/rust/csr", C: "internal/reference/c/csr",
 	}
 	dense = Example{
 		Name: "reference-dense", Package: folder + "internal/reference/guestdense", Manifest: reference.ManifestDense,
-		New: func() berth.Plugin { return reference.NewDense() }, Rust: "internal/reference/rust/dense",
+		New: func() berth.Plugin { return reference.NewDense() }, Rust: "internal/reference/rust/dense", C: "internal/reference/c/dense",
 	}
 	return csr, dense
 }

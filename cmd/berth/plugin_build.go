@@ -28,14 +28,14 @@ func newPluginBuild() *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{
 		Use:   "build DIR",
-		Short: "Build a plugin written in Go or Rust",
+		Short: "Build a plugin written in Go, Rust or C",
 		Long: `Build compiles a plugin to WebAssembly, adds the manifest and checks the result.
-A folder with a Cargo.toml is built with cargo; of any other one, the main package
-or that of the subfolder guest is built with the Go toolchain. The same sources give
-the same bytes, whichever folder they are in.
+A folder with a Cargo.toml is built with cargo, one with C files with clang; of any
+other one, the main package or that of the subfolder guest is built with the Go
+toolchain. The same sources give the same bytes, whichever folder they are in.
 
-The manifest is manifest.json in the folder, or else in the one above. A crate has
-it already, and it must be the same.`,
+The manifest is manifest.json in the folder, or else in the one above. What cargo and
+clang make has it already, and it must be the same.`,
 		Example: `  berth plugin build ./tenantpool
   berth plugin build ./tenantpool -o plugins/tenant-pool.wasm`,
 		Args:    oneArgument("folder", "DIR"),
@@ -132,7 +132,30 @@ func (o *buildOptions) compile(ctx context.Context, file string, manifest *wire.
 	if _, err := os.Stat(filepath.Join(o.dir, "Cargo.toml")); err == nil {
 		return o.compileRust(ctx, temp, file, manifest)
 	}
+	if o.isC() {
+		return o.compileC(ctx, file, manifest)
+	}
 	return o.compileGo(ctx, temp)
+}
+
+// withoutManifest returns a module without the manifest that its toolchain put into it,
+// which must be the given one; otherwise it fails with a text.
+func (o *buildOptions) withoutManifest(code []byte, manifest *wire.Manifest, otherwise string) ([]byte, error) {
+	m, err := wire.ReadModule(code)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the toolchain made no module: %w", o.dir, err)
+	}
+	for _, section := range m.Custom(abi.ManifestSection) {
+		carried, err := wire.DecodeManifest(section)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the manifest in the module: %w", o.dir, err)
+		}
+		if !bytes.Equal(wire.EncodeManifest(carried), wire.EncodeManifest(manifest)) {
+			return nil, fmt.Errorf("%s: %s", o.dir, otherwise)
+		}
+	}
+	code, _, err = wire.RemoveCustomSection(code, abi.ManifestSection)
+	return code, err
 }
 
 // compileGo returns the module that the Go toolchain makes of the folder.

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 
-	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
@@ -29,19 +27,5 @@ func (o *buildOptions) compileRust(ctx context.Context, temp, file string, manif
 		}
 		return nil, err
 	}
-	m, err := wire.ReadModule(code)
-	if err != nil {
-		return nil, fmt.Errorf("%s: cargo made no module: %w", o.dir, err)
-	}
-	for _, section := range m.Custom(abi.ManifestSection) {
-		carried, err := wire.DecodeManifest(section)
-		if err != nil {
-			return nil, fmt.Errorf("%s: the manifest in the module: %w", o.dir, err)
-		}
-		if !bytes.Equal(wire.EncodeManifest(carried), wire.EncodeManifest(manifest)) {
-			return nil, fmt.Errorf("%s: the crate carries another manifest than %s: its MANIFEST must be include_str! of this file", o.dir, file)
-		}
-	}
-	code, _, err = wire.RemoveCustomSection(code, abi.ManifestSection)
-	return code, err
+	return o.withoutManifest(code, manifest, fmt.Sprintf("the crate carries another manifest than %s: its MANIFEST must be include_str! of this file", file))
 }

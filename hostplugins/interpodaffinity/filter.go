@@ -185,15 +185,8 @@ func (p *InterPodAffinity) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 	for k, list := range [...][]domains{antiAffinity: r.anti, existing: r.existing} {
 		for j := range list {
 			d := &list[j]
-			of := d.topology.Rows()
 			for i, row := range rows {
-				domain := uint32(tally.Absent)
-				if int(row) < len(of) {
-					domain = of[row]
-				} else {
-					domain = d.topology.Domain(c.Snapshot, row)
-				}
-				if d.has(domain) && out.Codes[i] == abi.Success {
+				if d.has(d.topology.Domain(c.Snapshot, row)) && out.Codes[i] == abi.Success {
 					reject(i, kind(k))
 				}
 			}

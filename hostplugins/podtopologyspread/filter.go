@@ -159,7 +159,6 @@ func (p *PodTopologySpread) Filter(c *plugin.Cycle, rows []uint32, out *plugin.V
 	var noLabel, skewed uint16
 	for j := range h.checks {
 		k := &h.checks[j]
-		of := k.topology.Rows()
 		var t *trial
 		if h.trials != nil && len(h.trials[j].domains) > 0 {
 			t = &h.trials[j]
@@ -168,12 +167,7 @@ func (p *PodTopologySpread) Filter(c *plugin.Cycle, rows []uint32, out *plugin.V
 			if out.Codes[i] != abi.Success {
 				continue
 			}
-			domain := uint32(tally.Absent)
-			if int(row) < len(of) {
-				domain = of[row]
-			} else {
-				domain = k.topology.Domain(c.Snapshot, row)
-			}
+			domain := k.topology.Domain(c.Snapshot, row)
 			switch {
 			case domain == tally.Absent:
 				if noLabel == 0 {

@@ -80,9 +80,10 @@ func New(args *configv1.PodTopologySpreadArgs, deps Deps) (*PodTopologySpread, e
 		return nil, fmt.Errorf("defaultingType %q is not known; give System or List", args.DefaultingType)
 	}
 	for _, c := range state.CompileSpread(defaults, nil) {
-		if c.When == v1.DoNotSchedule {
+		switch c.When {
+		case v1.DoNotSchedule:
 			p.defaults.hard = append(p.defaults.hard, c)
-		} else if c.When == v1.ScheduleAnyway {
+		case v1.ScheduleAnyway:
 			p.defaults.soft = append(p.defaults.soft, c)
 		}
 	}

@@ -18,9 +18,9 @@ type mount struct {
 	monitors []string // of an RBD image: the same disk has one in common
 }
 
-// mounts appends the disks of a pod that may clash with those of others. An AWS
+// mounts returns the disks of a pod that may clash with those of others. An AWS
 // disk never has two users, even if both only read.
-func mounts(dst []mount, pod *v1.Pod) []mount {
+func mounts(pod *v1.Pod) (dst []mount) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		if s := v.GCEPersistentDisk; s != nil {
@@ -52,7 +52,7 @@ func clashAny(want []mount, pod *state.Pod) bool {
 	if pod.Features&state.FeatureExclusiveVolumes == 0 {
 		return false
 	}
-	for _, m := range mounts(nil, pod.Object) {
+	for _, m := range mounts(pod.Object) {
 		for i := range want {
 			if want[i].disk == m.disk && want[i].clashes(&m) {
 				return true

@@ -137,6 +137,7 @@ func guests() []guest {
 	csr, dense := wasmexamples.Reference()
 	return []guest{
 		{"go-csr", csr, module}, {"go-dense", dense, module}, {"rust-csr", csr, rustModule}, {"rust-dense", dense, rustModule},
+		{"c-csr", csr, inC().module}, {"c-dense", dense, inC().module},
 		{"native-csr", csr, native}, {"native-dense", dense, native},
 	}
 }
