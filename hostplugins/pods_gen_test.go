@@ -154,7 +154,7 @@ func (g fair) minding(i int) *v1.Pod {
 		if p.Spec.Affinity == nil {
 			p.Spec.Affinity = &v1.Affinity{}
 		}
-		p.Spec.Affinity.NodeAffinity = gen{g.T}.nodeAffinity(false)
+		p.Spec.Affinity.NodeAffinity = gen(g).nodeAffinity(false)
 		p.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
 	}
 	if g.chance("tolerates", 25) {

@@ -2,7 +2,11 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kube-scheduler/framework"
 )
 
 // Listed is a difference that docs/differences.md lists. The page must have its
@@ -40,7 +44,57 @@ func AllListed() []Listed {
 				return d.Plugin == "DefaultPreemption" && d.What == "extension points" && d.Theirs == "PreEnqueue "+d.Ours
 			},
 		},
+		{
+			// Unlike its own PreFilter, AddPod and RemovePod take a claim of that name in any
+			// namespace for the pod's.
+			Name: "claims of one name in two namespaces", Reference: "kubernetes/kubernetes/pull/114051",
+			is: func(d *Difference) bool {
+				return d.Plugin == "VolumeRestrictions" && d.What == "Filter of a changed node code" && d.otherNamespaces()
+			},
+		},
+		{
+			Name: "disks that a pod of another namespace used", Reference: "kubernetes/kubernetes/pull/125279",
+			is: func(d *Difference) bool {
+				return d.Plugin == "VolumeRestrictions" && d.What == "hint for AssignedPod/Delete" && d.wakes() &&
+					d.Event.Old.Pods[0].Namespace != d.Pod.Namespace
+			},
+		},
+		{
+			Name: "a limit of a CSI driver that is lifted", Reference: "kubernetes/enhancements/issues/4876",
+			is: func(d *Difference) bool {
+				return d.Plugin == "NodeVolumeLimits" && d.What == "hint for storage.k8s.io/CSINode/Update" && d.wakes()
+			},
+		},
+		{
+			Name: "claims of ephemeral volumes when one is detached", Reference: "kubernetes/kubernetes/pull/129557",
+			is: func(d *Difference) bool {
+				return d.Plugin == "NodeVolumeLimits" && d.What == "hint for storage.k8s.io/VolumeAttachment/Delete" && d.wakes() &&
+					slices.ContainsFunc(d.Pod.Spec.Volumes, func(v v1.Volume) bool { return v.Ephemeral != nil })
+			},
+		},
+		{
+			Name: "capacities of a CSI driver that cease to count", Reference: "kubernetes/kubernetes/pull/125171",
+			is: func(d *Difference) bool {
+				return d.Plugin == "VolumeBinding" && d.What == "hint for storage.k8s.io/CSIDriver/Update" && d.wakes()
+			},
+		},
 	}
+}
+
+// wakes reports whether ours wakes a pod that kube-scheduler leaves parked.
+func (d *Difference) wakes() bool {
+	return d.Ours == framework.Queue.String() && d.Theirs == framework.QueueSkip.String()
+}
+
+// otherNamespaces reports whether pods of other namespaces came to a hypothetical
+// node or left it.
+func (d *Difference) otherNamespaces() bool {
+	for _, ref := range d.WhatIf.Remove {
+		if _, namespace, _ := ref.Split(); namespace != d.Pod.Namespace {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.WhatIf.Add, func(p *v1.Pod) bool { return p.Namespace != d.Pod.Namespace })
 }
 
 // CheckListed returns what is wrong with the page of differences: a reference

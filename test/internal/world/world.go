@@ -38,7 +38,7 @@ func New() *World {
 	return &World{
 		Cache: cache.New(cache.Config{}), Snapshot: state.NewSnapshot(),
 		Informers: informers.NewSharedInformerFactory(nil, 0), Storage: storage.New(),
-		nodes:     make(map[string]*v1.Node), pods: make(map[scenario.Ref]*state.Pod),
+		nodes: make(map[string]*v1.Node), pods: make(map[scenario.Ref]*state.Pod),
 	}
 }
 
