@@ -127,7 +127,13 @@ type Ending struct {
 	Sequence  uint64
 	Namespace string
 	Pod       string
+	Profile   string
 	Node      string
+	// Try counts the tries of this pod from 1.
+	Try int
+	// Duration is the time from popping the pod to the end, waiting at Permit
+	// included, and SinceFirst that since the pod was first ready to be tried.
+	Duration, SinceFirst time.Duration
 	// Code is Success for a pod that was bound, otherwise why it was not, and
 	// Message says so in words.
 	Code    abi.Code

@@ -51,6 +51,9 @@ type Deps struct {
 	Evictor objects.Evictor
 	// Observer (optional) is shown every attempt.
 	Observer Observer
+	// Moved (optional) hears on the loop of every pod that changes its place in the
+	// queue.
+	Moved func(queue.Transition)
 	// Log (optional) takes what an operator should know.
 	Log *slog.Logger
 	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a
@@ -184,7 +187,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants,
+		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants, Observe: deps.Moved,
 	})
 	if err != nil {
 		return nil, err
