@@ -22,6 +22,7 @@ type runOptions struct {
 	connection  connectionOptions
 	leader      leaderOptions
 	modules     moduleOptions
+	serve       serveOptions
 	pluginDir   string
 	seed        int64
 	drain       time.Duration
@@ -54,6 +55,7 @@ one at once. The exit status is 0 after an interrupt, 1 when the lease was lost,
 	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
 	o.connection.flags(f)
 	o.leader.flags(f)
+	o.serve.flags(f)
 	o.modules.flags(f)
 	f.Lookup("log-level").DefValue = "info"
 	_ = f.Set("log-level", "info")
@@ -75,6 +77,9 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	if err := o.serve.check(); err != nil {
+		return err
+	}
 	klog.SetSlogLogger(log.With("by", "client-go"))
 	modules, err := o.modules.open()
 	if err != nil {
@@ -94,6 +99,8 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	warn(stderr, warnings)
+	w := newWatched()
+	kube.ObserveClients(w.metrics)
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master}
 	clients, err := connection.Connect(scheduler.LeaderElection)
 	if err != nil {
@@ -102,16 +109,16 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	if o.seed == 0 {
 		o.seed = rand.Int64()
 	}
-	return o.schedule(ctx, scheduler, modules, clients, log)
+	return o.schedule(ctx, scheduler, modules, clients, w, log)
 }
 
 // schedule connects the scheduler to the cluster and runs it.
-func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules *assembly.Modules, clients *kube.Clients, log *slog.Logger) error {
+func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules *assembly.Modules, clients *kube.Clients, w *watched, log *slog.Logger) error {
 	var profiles []string
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles}, kube.Deps{Client: clients.Main, Events: clients.Events, Log: log})
+	cluster, err := kube.New(kube.Config{Profiles: profiles}, kube.Deps{Client: clients.Main, Events: clients.Events, Observer: w.metrics, Log: log})
 	if err != nil {
 		return err
 	}
@@ -125,7 +132,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),
-			Log: log,
+			Observer: both{w}, Moved: w.moved, Log: log,
 		})
 	if err != nil {
 		return err
@@ -140,6 +147,12 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
+	w.running.Store(&running{assembly: a, cluster: cluster})
+	closeServers, err := o.serve.serve(ctx, w, s, election, clients, log)
+	if err != nil {
+		return err
+	}
+	defer closeServers()
 	log.Info("berth starts", "version", version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", election.Identity())
 	err = cluster.Run(ctx, kube.RunConfig{
 		DelayCacheUntilActive: s.DelayCacheUntilActive,

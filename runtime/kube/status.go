@@ -194,3 +194,6 @@ func (w *statusWriter) close(ctx context.Context) {
 		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the status of pods was not written before the end", slog.Int("pods", n))
 	}
 }
+
+// PendingWrites returns how many pods have a status that was not written yet.
+func (c *Cluster) PendingWrites() int { return c.status.pending() }
