@@ -20,7 +20,9 @@ const (
 )
 
 // OpenPaths are answered to everyone, as kube-scheduler does by default.
-func OpenPaths() []string { return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*"} }
+func OpenPaths() []string {
+	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*"}
+}
 
 // Check is one of the things that must be well.
 type Check struct {

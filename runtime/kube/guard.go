@@ -100,4 +100,3 @@ func verbOf(method string) string {
 	}
 	return "post"
 }
-

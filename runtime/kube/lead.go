@@ -87,7 +87,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 		RenewDeadline:   e.config.RenewDeadline.Duration,
 		RetryPeriod:     e.config.RetryPeriod.Duration,
 		WatchDog:        e.watchdog,
-		Name:            "berth",
+		Name:            e.config.ResourceName, // the name in metrics
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
