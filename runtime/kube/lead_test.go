@@ -85,6 +85,10 @@ func TestLead(t *testing.T) {
 // TestLeaseLost: who cannot renew the lease stops.
 func TestLeaseLost(t *testing.T) {
 	cluster, client := connect(t)
+	var down atomic.Bool
+	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return down.Load(), nil, apierrors.NewServiceUnavailable("gone")
+	})
 	began := make(chan struct{})
 	ended := make(chan error, 1)
 	e := elect(t, client, cluster)
@@ -96,9 +100,7 @@ func TestLeaseLost(t *testing.T) {
 		})
 	}()
 	<-began
-	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewServiceUnavailable("gone")
-	})
+	down.Store(true)
 	select {
 	case err := <-ended:
 		if !errors.Is(err, kube.ErrLeaseLost) {

@@ -42,11 +42,11 @@ func (e *ear) SetPods(pods ...*state.Pod) {
 		e.hear("pod " + p.Key() + " " + string(p.UID) + " on " + p.NodeName())
 	}
 }
-func (e *ear) DeletePod(uid types.UID)              { e.hear("pod gone " + string(uid)) }
-func (e *ear) SetNode(n *state.Node)                { e.hear("node " + n.Name) }
-func (e *ear) DeleteNode(name string)               { e.hear("node gone " + name) }
-func (e *ear) SetNamespace(n *state.Namespace)      { e.hear("namespace " + n.Name) }
-func (e *ear) DeleteNamespace(name string)          { e.hear("namespace gone " + name) }
+func (e *ear) DeletePod(uid types.UID)         { e.hear("pod gone " + string(uid)) }
+func (e *ear) SetNode(n *state.Node)           { e.hear("node " + n.Name) }
+func (e *ear) DeleteNode(name string)          { e.hear("node gone " + name) }
+func (e *ear) SetNamespace(n *state.Namespace) { e.hear("namespace " + n.Name) }
+func (e *ear) DeleteNamespace(name string)     { e.hear("namespace gone " + name) }
 
 func (e *ear) Apply(change func() (state.ClusterEvent, state.Object, bool)) {
 	var event state.ClusterEvent
