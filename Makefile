@@ -92,6 +92,11 @@ laws: ## test the laws of the repository: layers, package comments, file sizes, 
 sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host (needs Rust: abi/sdk/rust/README.md)
 	.ci/sdk-rust
 
+.PHONY: sdk-c
+sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
+	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
+	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuild(C|WithoutClang)$$|^TestC|^(TestPoints|TestReferenceWorkload)$$/^c'
+
 mod: ## check go.mod and the downloaded modules
 	go mod tidy -diff
 	go mod verify

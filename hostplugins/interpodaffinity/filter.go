@@ -76,6 +76,8 @@ func (p *InterPodAffinity) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status)
 
 // required returns what Filter checks, nil for nothing.
 func (p *InterPodAffinity) required(c *plugin.Cycle) *required {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.index.Update(c.Snapshot)
 	var k checks
 	k.namespaceLabels, _ = p.index.NamespaceLabels(c.Pod.Namespace)

@@ -81,6 +81,8 @@ func (p *PodTopologySpread) hard(c *plugin.Cycle) (*hard, error) {
 	if len(constraints) == 0 {
 		return nil, nil
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.index.Update(c.Snapshot)
 	h := &hard{checks: make([]check, len(constraints))}
 	for i := range constraints {

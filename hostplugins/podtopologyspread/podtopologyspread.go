@@ -10,6 +10,7 @@ package podtopologyspread
 
 import (
 	"fmt"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -47,9 +48,11 @@ type PodTopologySpread struct {
 	// defaults has constraints without selectors.
 	defaults struct{ hard, soft []state.SpreadConstraint }
 	system   bool // defaults are kube-scheduler's own
-	index    *tally.Index
-	key      []byte   // scratch
-	rated    []uint32 // scratch
+	// mu is for Filter, which counts if PreFilter has not, in several goroutines.
+	mu    sync.Mutex
+	index *tally.Index
+	key   []byte   // scratch
+	rated []uint32 // scratch
 }
 
 var (

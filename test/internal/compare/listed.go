@@ -78,6 +78,12 @@ func AllListed() []Listed {
 				return d.Plugin == "VolumeBinding" && d.What == "hint for storage.k8s.io/CSIDriver/Update" && d.wakes()
 			},
 		},
+		{
+			Name: "volumes that were assumed for a pod that is gone", Reference: "kubernetes/kubernetes/pull/122534",
+			is: func(d *Difference) bool {
+				return d.Plugin == "VolumeBinding" && (d.What == "registers AssignedPod/Delete" || d.What == "hint for AssignedPod/Delete" && d.wakes())
+			},
+		},
 	}
 }
 

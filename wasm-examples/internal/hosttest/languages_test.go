@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -213,3 +214,74 @@ func (l *language) testVectors(t *testing.T, dir string) {
 		t.Errorf("with another text for %s: %v", known, err)
 	}
 }
+
+// testTutorial does what the tutorial of an SDK says, with its texts: the blocks of a
+// README.md, from the top of the repository, that are of a language become files.
+// What the plugin decides is the same in all tutorials.
+func (l *language) testTutorial(t *testing.T, readme string, files []string, prepare func(dir string)) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(readme)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?ms)^```(?:c|json|ts|text)\n(.*?)^```").FindAllSubmatch(text, -1)
+	dir := t.TempDir()
+	for i, file := range files {
+		if i == len(blocks) {
+			t.Fatalf("%s has %d blocks in a language, there must be one for %s", readme, i, file)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, blocks[i][1], 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prepare(dir)
+	declared, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "plugin.wasm")
+	if err := os.WriteFile(path, l.build(t, dir), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := wasmexamples.Example{Name: "maintenance", Manifest: declared}
+	factory := load(t, "tutorial-in-"+l.name, path)
+	r := reader{name: "tutorial", lines: strings.Split(tutorial, "\n")}
+	if err := r.read(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.all {
+		if s.refusal != nil {
+			refused(t, &e, s, factory)
+			continue
+		}
+		for _, w := range ways() {
+			if w.filler == 0 {
+				s.run(t, &e, factory, w)
+			}
+		}
+	}
+}
+
+// tutorial is the scenario of the Go SDK's tutorial.
+const tutorial = `config {"exempt": ["kube-system"]}
+
+node a labels=example.com/maintenance:soon
+node b
+
+try default/web
+----
+a UnschedulableAndUnresolvable: node(s) had maintenance soon
+b Success 0
+
+try kube-system/agent
+----
+a Success 0
+b Success 0
+
+config {"exempt": [1]}
+----
+configuration refused: exempt[0]: expected a string, found a number
+`

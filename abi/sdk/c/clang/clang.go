@@ -139,8 +139,11 @@ func (t *Toolchain) Build(ctx context.Context, dir string, more ...string) ([]by
 	}, more, []string{"-o", module}, files)
 	cmd := exec.CommandContext(ctx, t.Clang, args...)
 	cmd.Dir = dir
-	// Paths of these variables would come before those of the flags.
-	cmd.Env = append(os.Environ(), "CPATH=", "C_INCLUDE_PATH=", "CCC_OVERRIDE_OPTIONS=")
+	// These variables change what the flags say.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains([]string{"CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS"}, name)
+	})
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {

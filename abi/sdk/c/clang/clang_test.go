@@ -107,7 +107,7 @@ func TestBuild(t *testing.T) {
 		"no plugin": {map[string]string{"plugin.c": "#include \"berth.h\"\n__attribute__((export_name(\"f\"))) void *f(void) { return berth_keep(1); }\n", "berth.h": ""},
 			"one of the files needs BERTH_PLUGIN"},
 		"a library":      {map[string]string{"plugin.c": plugin + "int puts(const char *);\nBERTH_SCORE(score)", "berth.h": "", "manifest.json": "{}"}, "score"},
-		"does not build": {map[string]string{"plugin.c": "int f(void) { return x; }"}, "clang in "},
+		"does not build": {map[string]string{"plugin.c": "int f(void) { return x; }"}, "use of undeclared identifier 'x'"},
 		"no C":           {nil, "there are no C files"},
 	} {
 		if _, err := toolchain.Build(context.Background(), folder(t, c.files)); err == nil || !strings.Contains(err.Error(), c.want) {
