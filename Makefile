@@ -11,6 +11,11 @@ COUNT     ?= 6
 BENCH     ?= .
 BASE      ?= bench.base.out
 FUZZTIME  ?= 10s
+SEED      ?= 1
+CASES     ?=
+BUDGET    ?= 150s
+VERDICTS  ?= 100000
+ONLY      ?=
 EXPLAIN   ?= team-batch/monolith-0
 
 # Tools run at pinned versions and are no part of go.mod.
@@ -78,13 +83,16 @@ generate: ## rewrite generated files
 
 fmt: ## format the Go files
 	$(GOLANGCI) fmt
+	cd test && $(GOLANGCI) fmt
 
 lint: ## run the linters and the format check
 	$(GOLANGCI) run
+	cd test && $(GOLANGCI) run
 
 vet: ## go vet, for the host and for guest packages
 	go vet ./...
 	GOOS=wasip1 GOARCH=wasm go vet ./abi/sdk/go/... ./wasm-examples/...
+	cd test && go vet ./...
 
 laws: ## test the laws of the repository: layers, package comments, file sizes, links, Kubernetes version
 	go test .
@@ -100,6 +108,13 @@ sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs c
 mod: ## check go.mod and the downloaded modules
 	go mod tidy -diff
 	go mod verify
+	cd test && go mod tidy -diff
+	cd test && go mod verify
+
+.PHONY: oracle
+oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time, or CASES=n of each; ONLY=subject,…): docs/oracle.md
+	cd test && go build -o ../bin/oracle ./cmd/oracle
+	cd test && ../bin/oracle -seed $(SEED) $(if $(ONLY),-only '$(ONLY)') $(if $(CASES),-count $(CASES),-budget $(BUDGET) -least $(VERDICTS))
 
 check: ## everything but the tests that a change must pass; ends on a clean git diff
 	@git=$$(git rev-parse --is-inside-work-tree 2>/dev/null || true); \

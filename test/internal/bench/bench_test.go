@@ -3,13 +3,13 @@ package bench_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/test/internal/bench"
 	"github.com/berth-scheduler/berth/test/internal/native"
 	"github.com/berth-scheduler/berth/test/internal/oracle"
@@ -29,19 +29,12 @@ func cluster(tb testing.TB, nodes int) *world.World {
 }
 
 // perNode returns the plugins that look at nodes.
-func perNode(tb testing.TB) []string {
-	tb.Helper()
+func perNode() []string {
 	var out []string
 	for _, name := range oracle.Plugins() {
-		p, err := native.New(world.New(), name, nil, native.Bindings{})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		for _, point := range plugin.Points(p) {
-			if point == abi.Filter || point == abi.Score {
-				out = append(out, name)
-				break
-			}
+		points := native.Points(name)
+		if slices.Contains(points, abi.Filter) || slices.Contains(points, abi.Score) {
+			out = append(out, name)
 		}
 	}
 	return out
@@ -52,7 +45,7 @@ func BenchmarkPlugin(b *testing.B) {
 	klog.SetLogger(logr.Discard())
 	for _, nodes := range []int{1000, 5000} {
 		w := cluster(b, nodes)
-		for _, plugin := range perNode(b) {
+		for _, plugin := range perNode() {
 			pods := bench.Pods(plugin)
 			name := fmt.Sprintf("plugin=%s/nodes=%d", plugin, nodes)
 			b.Run(name+"/impl=berth", func(b *testing.B) {
@@ -99,7 +92,7 @@ func TestSameWork(t *testing.T) {
 	klog.SetLogger(logr.Discard())
 	const nodes = 200
 	w := cluster(t, nodes)
-	for _, name := range perNode(t) {
+	for _, name := range perNode() {
 		pods := bench.Pods(name)
 		ours, err := bench.NewOurs(w, name, pods)
 		if err != nil {

@@ -53,6 +53,12 @@ func AllListed() []Listed {
 			},
 		},
 		{
+			// Its NodeInfo is a set of ports, from which the first of two pods that leaves
+			// takes what both hold.
+			Name: "a host port that two pods of a node hold", Reference: "kubernetes/kubernetes/issues/42523",
+			is: func(d *Difference) bool { return d.SharedPort && hasHostPort(d.Pod) },
+		},
+		{
 			Name: "disks that a pod of another namespace used", Reference: "kubernetes/kubernetes/pull/125279",
 			is: func(d *Difference) bool {
 				return d.Plugin == "VolumeRestrictions" && d.What == "hint for AssignedPod/Delete" && d.wakes() &&
@@ -90,6 +96,12 @@ func AllListed() []Listed {
 // wakes reports whether ours wakes a pod that kube-scheduler leaves parked.
 func (d *Difference) wakes() bool {
 	return d.Ours == framework.Queue.String() && d.Theirs == framework.QueueSkip.String()
+}
+
+func hasHostPort(pod *v1.Pod) bool {
+	return pod != nil && slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c v1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return p.HostPort > 0 })
+	})
 }
 
 // otherNamespaces reports whether pods of other namespaces came to a hypothetical

@@ -115,6 +115,7 @@ type run struct {
 	theirs      *theirs
 	counts      *compare.Counts
 	placed      int
+	sharedPort  bool // see compare.Difference
 	step        int
 	pod         *v1.Pod
 	differences []compare.Difference
@@ -125,7 +126,31 @@ func (r *run) apply(step *scenario.Step) error {
 	if err := r.world.Apply(step); err != nil {
 		return err
 	}
+	r.sharedPort = r.sharedPort || sharesPort(r.world)
 	return r.theirs.follow()
+}
+
+// sharesPort reports whether two pods have the same host port on a node.
+func sharesPort(w *world.World) bool {
+	type use struct {
+		node, ip string
+		protocol v1.Protocol
+		port     int32
+	}
+	used := make(map[use]string)
+	_, pods := w.Objects()
+	for _, pod := range pods {
+		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			for _, p := range c.Ports {
+				u := use{pod.Spec.NodeName, cmp.Or(p.HostIP, "0.0.0.0"), cmp.Or(p.Protocol, v1.ProtocolTCP), p.HostPort}
+				if owner, ok := used[u]; ok && owner != string(pod.UID) && p.HostPort > 0 {
+					return true
+				}
+				used[u] = string(pod.UID)
+			}
+		}
+	}
+	return false
 }
 
 // differ notes a difference and reports whether it is a listed one.
@@ -134,7 +159,7 @@ func (r *run) differ(what, ours, theirs string) bool {
 	if r.pod != nil {
 		where += ", pod " + r.pod.Namespace + "/" + r.pod.Name
 	}
-	d := compare.Difference{Plugin: name, What: what, Where: where, Ours: ours, Theirs: theirs, Pod: r.pod, Step: r.step}
+	d := compare.Difference{Plugin: name, What: what, Where: where, Ours: ours, Theirs: theirs, Pod: r.pod, Step: r.step, SharedPort: r.sharedPort}
 	r.counts.Note(&d)
 	r.differences = append(r.differences, d)
 	return d.Listed != nil

@@ -92,12 +92,13 @@ func (o *ours) decide(q *scenario.Query) Decision {
 		Pipeline: o.pipeline, Nominations: nominated, Seed: o.sequence, Sequence: o.sequence,
 	})
 	out := Decision{Rejectors: d.Rejectors, Pending: d.Pending, Verdicts: make(map[string]Verdict)}
-	if d.Node != nil {
+	switch {
+	case d.Node != nil:
 		out.Node = d.Node.Name
-	} else if !d.Status.Rejected() {
+	case !d.Status.Rejected():
 		out.Failed = d.Status.AsError()
 		return out
-	} else {
+	default:
 		out.Message = d.Status.Message()
 		out.preemption = o.preemption(&d.Nomination, nominated)
 	}

@@ -123,6 +123,12 @@ func New(seed uint64, subject string, n int) *Generator {
 // has reports whether an object has an aspect.
 func (g *Generator) has(a Aspect) bool { return g.Float64() < g.chances[a] }
 
+// hasRather is has with a second chance.
+func (g *Generator) hasRather(a Aspect) bool {
+	miss := 1 - g.chances[a]
+	return g.chance(1 - miss*miss)
+}
+
 // chance reports true with a probability.
 func (g *Generator) chance(p float64) bool { return g.Float64() < p }
 

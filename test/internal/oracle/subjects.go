@@ -17,7 +17,10 @@ func Subjects(seed uint64) []Subject {
 	for _, name := range Plugins() {
 		out = append(out, OfPlugin(seed, name, compare.Options{}))
 	}
-	return append(out, decisions(seed, generate.Decisions), decisions(seed, generate.Preemption), queue(seed), configuration(seed))
+	decide, preempt := decisions(seed, generate.Decisions), decisions(seed, generate.Preemption)
+	decide.Answers = func(n *compare.Counts) int { return n.Verdicts }
+	preempt.Answers = func(n *compare.Counts) int { return n.Trials }
+	return append(out, decide, preempt, queue(seed), configuration(seed))
 }
 
 // decisions is a subject of whole decisions. Their configuration stays when they
