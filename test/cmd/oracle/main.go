@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -65,6 +66,7 @@ func run(ctx context.Context, args []string) error {
 		names := strings.Split(*only, ",")
 		subjects = slices.DeleteFunc(subjects, func(s oracle.Subject) bool { return !slices.Contains(names, s.Name) })
 	}
+	debug.SetGCPercent(400)        // what cases leave behind is most of the work otherwise
 	klog.SetLogger(logr.Discard()) // kube-scheduler's failures are results here
 	began := time.Now()
 	results := oracle.Run(ctx, oracle.Config{

@@ -218,7 +218,7 @@ func (r *runner) take() (subject, n int, ok bool) {
 
 // fair is how many cases each subject is given before those that want more answers
 // are preferred.
-const fair = 256
+const fair = 1024
 
 // wants reports whether a subject is among those that are run while some want more
 // answers: it wants more, or has not had its fair share.
