@@ -116,6 +116,10 @@ oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time
 	cd test && go build -o ../bin/oracle ./cmd/oracle
 	cd test && ../bin/oracle -seed $(SEED) $(if $(ONLY),-only '$(ONLY)') $(if $(CASES),-count $(CASES),-budget $(BUDGET) -least $(VERDICTS))
 
+.PHONY: oracle-test
+oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
+	cd test && go test ./internal/...
+
 check: ## everything but the tests that a change must pass; ends on a clean git diff
 	@git=$$(git rev-parse --is-inside-work-tree 2>/dev/null || true); \
 	untracked() { [ -z "$$git" ] || git ls-files --others --exclude-standard; }; \
