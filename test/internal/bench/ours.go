@@ -78,16 +78,16 @@ func (o *Ours) Run(i int) (Outcome, error) {
 	if p, ok := o.plugin.(plugin.Filter); ok && !skip {
 		o.verdicts.Reset(len(rows))
 		p.Filter(c, rows, &o.verdicts)
-		fits, out.Feasible = o.fits[:0], 0
+		if !scores {
+			return Outcome{Feasible: accepted(o.verdicts.Codes[:len(rows)])}, nil
+		}
+		fits = o.fits[:0]
 		for j, code := range o.verdicts.Codes[:len(rows)] {
-			if code != abi.Success {
-				continue
-			}
-			if out.Feasible++; scores {
+			if code == abi.Success {
 				fits = append(fits, rows[j])
 			}
 		}
-		o.fits = fits
+		o.fits, out.Feasible = fits, len(fits)
 	}
 	if p, ok := o.plugin.(plugin.PreScore); ok {
 		if status := p.PreScore(c, fits); status.Is(abi.Skip) {
@@ -116,4 +116,14 @@ func (o *Ours) Run(i int) (Outcome, error) {
 		out.Total += value
 	}
 	return out, nil
+}
+
+// accepted counts the rows that fit.
+func accepted(codes []abi.Code) (n int) {
+	for _, code := range codes {
+		if code == abi.Success {
+			n++
+		}
+	}
+	return n
 }
