@@ -120,6 +120,14 @@ oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time
 oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
 	cd test && go test ./internal/...
 
+.PHONY: oracle-mutants
+oracle-mutants: ## put one mistake after the other into the plugins and the engine, and see that the oracle finds it (ONLY=subject,…)
+	cd test && go run ./cmd/mutants $(if $(ONLY),-only '$(ONLY)')
+
+.PHONY: oracle-bench
+oracle-bench: ## measure plugins beside those of kube-scheduler in one process, COUNT times, into bench.oracle.out (BENCH=pattern)
+	cd test && go test -run '^$$' -bench '$(BENCH)' -benchtime 200ms -count $(COUNT) ./internal/bench | tee ../bench.oracle.out
+
 check: ## everything but the tests that a change must pass; ends on a clean git diff
 	@git=$$(git rev-parse --is-inside-work-tree 2>/dev/null || true); \
 	untracked() { [ -z "$$git" ] || git ls-files --others --exclude-standard; }; \
@@ -131,4 +139,4 @@ check: ## everything but the tests that a change must pass; ends on a clean git 
 	if [ -n "$$new" ]; then printf 'check: files were made that git does not know:\n%s\n' "$$new" >&2; exit 1; fi
 
 clean: ## remove what the other targets made
-	rm -rf bin dist bench.out
+	rm -rf bin dist bench.out bench.oracle.out
