@@ -37,6 +37,8 @@ type Difference struct {
 	// SharedPort tells that two pods had the same host port on a node, in this step or
 	// before.
 	SharedPort bool
+	// Hosted tells that both sides had kube-scheduler's plugins.
+	Hosted bool
 	// Step is the number of the step.
 	Step int
 	// Case is the number of the case; -1 for one from a file.

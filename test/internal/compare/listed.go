@@ -23,7 +23,7 @@ func AllListed() []Listed {
 			Name: "scores of pods with pod-level resources", Reference: "kubernetes/kubernetes/pull/141387",
 			is: func(d *Difference) bool {
 				fit := d.Plugin == "NodeResourcesFit" && (d.What == "Score" || d.What == "NormalizeScore") || d.What == "score of NodeResourcesFit"
-				return fit && d.Pod.Spec.Resources != nil
+				return fit && d.Pod.Spec.Resources != nil && !d.Hosted
 			},
 		},
 		{

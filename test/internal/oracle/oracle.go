@@ -111,7 +111,7 @@ func answers(plugin string) func(n *compare.Counts) int {
 func OfPlugin(seed uint64, name string, o compare.Options) Subject {
 	full := o
 	full.Full = true
-	subject := ofScenarios(seed, name, nil, func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
+	subject := ofScenarios(name, nil, drawn(seed, name), func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
 		if n%8 == 0 || n < 0 {
 			return compare.Scenario(s, full, counts)
 		}
@@ -121,12 +121,16 @@ func OfPlugin(seed uint64, name string, o compare.Options) Subject {
 	return subject
 }
 
+// drawn draws the n-th scenario for a plugin or for whole decisions.
+func drawn(seed uint64, name string) func(n int) *scenario.Scenario {
+	return func(n int) *scenario.Scenario { return generate.New(seed, name, n).Scenario() }
+}
+
 // ofScenarios is a subject whose cases are scenarios; run gets a negative number
 // for one from a file.
-func ofScenarios(seed uint64, name string, keep []string,
+func ofScenarios(name string, keep []string, draw func(n int) *scenario.Scenario,
 	run func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error),
 ) Subject {
-	draw := func(n int) *scenario.Scenario { return generate.New(seed, name, n).Scenario() }
 	return Subject{
 		Name: name, Keep: keep,
 		Case: func(n int, counts *compare.Counts) ([]compare.Difference, error) { return run(n, draw(n), counts) },
