@@ -11,6 +11,11 @@ COUNT     ?= 6
 BENCH     ?= .
 BASE      ?= bench.base.out
 FUZZTIME  ?= 10s
+SEED      ?= 1
+CASES     ?=
+BUDGET    ?= 150s
+VERDICTS  ?= 100000
+ONLY      ?=
 EXPLAIN   ?= team-batch/monolith-0
 
 # Tools run at pinned versions and are no part of go.mod.
@@ -78,13 +83,16 @@ generate: ## rewrite generated files
 
 fmt: ## format the Go files
 	$(GOLANGCI) fmt
+	cd test && $(GOLANGCI) fmt
 
 lint: ## run the linters and the format check
 	$(GOLANGCI) run
+	cd test && $(GOLANGCI) run
 
 vet: ## go vet, for the host and for guest packages
 	go vet ./...
 	GOOS=wasip1 GOARCH=wasm go vet ./abi/sdk/go/... ./wasm-examples/...
+	cd test && go vet ./...
 
 laws: ## test the laws of the repository: layers, package comments, file sizes, links, Kubernetes version
 	go test .
@@ -100,6 +108,25 @@ sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs c
 mod: ## check go.mod and the downloaded modules
 	go mod tidy -diff
 	go mod verify
+	cd test && go mod tidy -diff
+	cd test && go mod verify
+
+.PHONY: oracle
+oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time, or CASES=n of each; ONLY=subject,…): docs/oracle.md
+	cd test && go build -o ../bin/oracle ./cmd/oracle
+	cd test && ../bin/oracle -seed $(SEED) $(if $(ONLY),-only '$(ONLY)') $(if $(CASES),-count $(CASES),-budget $(BUDGET) -least $(VERDICTS))
+
+.PHONY: oracle-test
+oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
+	cd test && go test ./internal/...
+
+.PHONY: oracle-mutants
+oracle-mutants: ## put one mistake after the other into the plugins and the engine, and see that the oracle finds it (ONLY=subject,…)
+	cd test && go run ./cmd/mutants $(if $(ONLY),-only '$(ONLY)')
+
+.PHONY: oracle-bench
+oracle-bench: ## measure plugins beside those of kube-scheduler in one process, COUNT times, into bench.oracle.out (BENCH=pattern)
+	cd test && go test -run '^$$' -bench '$(BENCH)' -benchtime 200ms -count $(COUNT) ./internal/bench | tee ../bench.oracle.out
 
 check: ## everything but the tests that a change must pass; ends on a clean git diff
 	@git=$$(git rev-parse --is-inside-work-tree 2>/dev/null || true); \
@@ -112,4 +139,4 @@ check: ## everything but the tests that a change must pass; ends on a clean git 
 	if [ -n "$$new" ]; then printf 'check: files were made that git does not know:\n%s\n' "$$new" >&2; exit 1; fi
 
 clean: ## remove what the other targets made
-	rm -rf bin dist bench.out
+	rm -rf bin dist bench.out bench.oracle.out
