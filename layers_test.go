@@ -102,7 +102,15 @@ func design() rules {
 				why: "the examples are run in the real host by tests apart from them, so that they do not depend on a host",
 				fix: "keep tests of examples in the host here, and nothing else"},
 
-			{pkg: "cmd", on: "runtime/sim runtime/kube runtime/debughttp",
+			{pkg: "abi/conformance/internal/hosttest", on: "abi/conformance wasm-examples runtime/sim",
+				why: "the kit is run against the host and the examples by tests apart from it, so that it depends on neither",
+				fix: "keep tests of host and examples with the kit here, and nothing else"},
+
+			{pkg: "runtime/wasm/tck", on: "runtime/wasm runtime/module abi/conformance",
+				why: "the host is held against the conformance kit by tests apart from it, so that it does not depend on the kit",
+				fix: "keep what plays the kit's cases here, and nothing else"},
+
+			{pkg: "cmd", on: "runtime/sim runtime/kube runtime/debughttp abi/conformance abi/sdk",
 				why: "commands parse flags and print; they stand on everything",
 				fix: "use the public packages of runtime"},
 			{pkg: ".", on: "cmd abi/conformance wasm-examples",
@@ -119,6 +127,8 @@ func design() rules {
 				why: "flags, files and environment meet in one place"},
 			{path: "github.com/google/jsonschema-go", by: "runtime/module",
 				why: "schemas of strangers are guarded in one place before they are compiled"},
+			{path: "github.com/fsnotify/fsnotify", by: "runtime/module",
+				why: "folders are watched in one place"},
 			{path: "oras.land/oras-go", by: "runtime/module",
 				why: "registries are spoken to in one place"},
 			{path: module + "/runtime/config", by: "runtime/assembly cmd",

@@ -54,6 +54,8 @@ const (
 	NodeGenerations ColumnID = 13
 	// NodeLabel is metadata.labels, a dense column for each declared key.
 	NodeLabel ColumnID = 14
+	// NodeZone is the value of the zone label, or of its older name.
+	NodeZone ColumnID = 16
 )
 
 // Bits of the NodeFlags column.
@@ -74,12 +76,24 @@ const (
 	// PodLabel is metadata.labels, a dense column for each declared key.
 	PodLabel ColumnID = 70
 	PodFlags ColumnID = 71
+	// PodUID and PlacedPodName are bytes: they are never interned.
+	PodUID        ColumnID = 73
+	PlacedPodName ColumnID = 74
 )
 
 // Bits of the PodFlags column.
 const (
 	// PodTerminating is a pod that is being deleted.
 	PodTerminating uint8 = 1 << iota
+)
+
+// Columns of the namespaces table: one element a row.
+const (
+	NamespaceName ColumnID = 224
+	// NamespaceLabels is metadata.labels, as lists of (key, value).
+	NamespaceLabels ColumnID = 225
+	// NamespaceLabel is metadata.labels, a dense column for each declared key.
+	NamespaceLabel ColumnID = 226
 )
 
 // StringBytes is the column of the strings table: the bytes of each string.
@@ -112,4 +126,7 @@ const (
 	PodRequirements     ColumnID = 148
 	PodRequirementIDs   ColumnID = 149
 	IncomingNonZero     ColumnID = 150
+	// IncomingNamespaceLabels is the labels of the pod's namespace.
+	IncomingNamespaceLabels ColumnID = 151
+	IncomingUID             ColumnID = 152
 )

@@ -10,15 +10,27 @@ const (
 
 // Names of exports and of the manifest's custom section.
 const (
-	ExportMemory    = "memory"
-	ExportABI       = "berth_abi"
-	ExportAlloc     = "berth_alloc"
-	ExportConfigure = "berth_configure"
-	ExportPreFilter = "berth_pre_filter"
-	ExportFilter    = "berth_filter"
-	ExportPreScore  = "berth_pre_score"
-	ExportScore     = "berth_score"
-	ExportNormalize = "berth_normalize"
+	ExportMemory     = "memory"
+	ExportABI        = "berth_abi"
+	ExportAlloc      = "berth_alloc"
+	ExportConfigure  = "berth_configure"
+	ExportPreEnqueue = "berth_pre_enqueue"
+	ExportQueueKey   = "berth_queue_key"
+	ExportHint       = "berth_hint"
+	ExportPreFilter  = "berth_pre_filter"
+	ExportAddPod     = "berth_add_pod"
+	ExportRemovePod  = "berth_remove_pod"
+	ExportFilter     = "berth_filter"
+	ExportPostFilter = "berth_post_filter"
+	ExportPreScore   = "berth_pre_score"
+	ExportScore      = "berth_score"
+	ExportNormalize  = "berth_normalize"
+	ExportReserve    = "berth_reserve"
+	ExportUnreserve  = "berth_unreserve"
+	ExportPermit     = "berth_permit"
+	ExportPreBind    = "berth_pre_bind"
+	ExportBind       = "berth_bind"
+	ExportPostBind   = "berth_post_bind"
 	// ExportPrefix begins the names of all functions of the ABI.
 	ExportPrefix = "berth_"
 
@@ -32,9 +44,12 @@ const (
 
 // Host functions.
 const (
-	HostLog      = "log"
-	HostStateGet = "state_get"
-	HostStateSet = "state_set"
+	HostLog          = "log"
+	HostStateGet     = "state_get"
+	HostStateSet     = "state_set"
+	HostPublishedGet = "published_get"
+	HostPodObject    = "pod_object"
+	HostNodeObject   = "node_object"
 )
 
 // RegionAlign is the alignment of the region in bytes.
@@ -94,19 +109,54 @@ const (
 	CallReasons      = 28
 	CallScores       = 32
 	CallFlags        = 36
+	CallPods         = 40
+	CallEvent        = 44
+	CallQueue        = 48
+	CallKeys         = 52
 	CallReasonSets   = 64
 	CallReasonCount  = 68
 	CallRowSet       = 72
 	CallRowSetCount  = 76
 	CallHasRowSet    = 80
 	CallStatusReason = 84
+	CallDirectives   = 88
+	CallDirectiveN   = 92
+	CallWait         = 96
 	// CallGuestStart and CallGuestEnd bound what the guest may write.
 	CallGuestStart = 64
-	CallGuestEnd   = 88
+	CallGuestEnd   = 104
 )
 
 // CallOverlayRows is the flag of a call whose rows are overlay rows.
 const CallOverlayRows uint32 = 1
+
+// Entries of the lists that points about many pods have (SPEC.md, 3.1 and 3.11),
+// and a directive (SPEC.md, 13.1): sizes in bytes.
+const (
+	PodEntrySize   = 8
+	QueueEntrySize = 16
+	KeySize        = 68
+	DirectiveSize  = 24
+)
+
+// The event record (SPEC.md, 3.10).
+const (
+	EventSize          = 64
+	EventResource      = 0
+	EventActions       = 4
+	EventOldPod        = 8
+	EventOldPodSize    = 12
+	EventNewPod        = 16
+	EventNewPodSize    = 20
+	EventOldNode       = 24
+	EventNewNode       = 28
+	EventNamespace     = 32
+	EventNamespaceSize = 36
+	EventName          = 40
+	EventNameSize      = 44
+	// EventNoNode is the row of a node that an event does not have.
+	EventNoNode uint32 = 0xffffffff
+)
 
 // The pod record (SPEC.md, 6.1).
 const (
@@ -174,5 +224,9 @@ const (
 	MaxTables        = 16
 	MaxTableElements = 1 << 20
 	MaxReads         = 256
+	MaxBatch         = 1024
+	MaxQueueKey      = 64
+	MaxDirectives    = 256
+	MaxDirectiveText = 65536
 	StatusReasonNone = 0
 )

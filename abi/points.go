@@ -38,6 +38,16 @@ func Points() []Point {
 	return all
 }
 
+// Aux reports whether the point is called in an aux instance, which holds no
+// tables but what the call is about (SPEC.md, 2.11).
+func (p Point) Aux() bool {
+	switch p {
+	case PreEnqueue, QueueSort, Hint, Reserve, Unreserve, Permit, PreBindPreFlight, PreBind, Bind, PostBind:
+		return true
+	}
+	return false
+}
+
 // String returns the name that configuration, reports and metrics use, which is
 // kube-scheduler's where it has the point.
 func (p Point) String() string {

@@ -8,15 +8,23 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/hostplugins/defaultbinder"
+	"github.com/berth-scheduler/berth/hostplugins/defaultpreemption"
 	"github.com/berth-scheduler/berth/hostplugins/imagelocality"
+	"github.com/berth-scheduler/berth/hostplugins/interpodaffinity"
 	"github.com/berth-scheduler/berth/hostplugins/nodeaffinity"
+	"github.com/berth-scheduler/berth/hostplugins/nodedeclaredfeatures"
 	"github.com/berth-scheduler/berth/hostplugins/nodename"
 	"github.com/berth-scheduler/berth/hostplugins/nodeports"
 	"github.com/berth-scheduler/berth/hostplugins/noderesources"
 	"github.com/berth-scheduler/berth/hostplugins/nodeunschedulable"
+	"github.com/berth-scheduler/berth/hostplugins/nodevolumelimits"
+	"github.com/berth-scheduler/berth/hostplugins/podtopologyspread"
 	"github.com/berth-scheduler/berth/hostplugins/prioritysort"
 	"github.com/berth-scheduler/berth/hostplugins/schedulinggates"
 	"github.com/berth-scheduler/berth/hostplugins/tainttoleration"
+	"github.com/berth-scheduler/berth/hostplugins/volumebinding"
+	"github.com/berth-scheduler/berth/hostplugins/volumerestrictions"
+	"github.com/berth-scheduler/berth/hostplugins/volumezone"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
@@ -25,11 +33,22 @@ import (
 type Deps struct {
 	// Binder is for DefaultBinder. Without it that plugin cannot be made.
 	Binder objects.Binder
+	// Budgets (optional) is for DefaultPreemption. Without it no eviction violates
+	// a budget.
+	Budgets objects.PodDisruptionBudgets
+	// Storage is for the plugins of volumes. The zero value is a cluster without
+	// objects of storage.
+	Storage Storage
+	// Services and Controllers are for the default constraints of
+	// PodTopologySpread. Where one is nil there are no such objects.
+	Services    objects.Services
+	Controllers objects.Controllers
 }
 
 // All returns the registry. Arguments are pointers to the types of
 // k8s.io/kube-scheduler/config/v1, with defaults applied or not, or nil.
 func All(deps Deps) plugin.Registry {
+	storage := deps.Storage.orEmpty()
 	return plugin.Registry{
 		schedulinggates.Name:   noArgs(schedulinggates.New),
 		prioritysort.Name:      noArgs(prioritysort.New),
@@ -38,6 +57,13 @@ func All(deps Deps) plugin.Registry {
 		tainttoleration.Name:   noArgs(tainttoleration.New),
 		nodeports.Name:         noArgs(nodeports.New),
 		imagelocality.Name:     noArgs(imagelocality.New),
+
+		nodedeclaredfeatures.Name: noArgs(nodedeclaredfeatures.New),
+		volumerestrictions.Name:   noArgs(storage.restrictions),
+		volumezone.Name:           noArgs(storage.zone),
+		nodevolumelimits.Name:     noArgs(storage.limits),
+		volumebinding.Name:        storage.binding(),
+
 		nodeaffinity.Name: func(args any) (plugin.Plugin, error) {
 			return withArgs[configv1.NodeAffinityArgs](args, nodeaffinity.New)
 		},
@@ -46,6 +72,19 @@ func All(deps Deps) plugin.Registry {
 		},
 		noderesources.BalancedName: func(args any) (plugin.Plugin, error) {
 			return withArgs[configv1.NodeResourcesBalancedAllocationArgs](args, noderesources.NewBalanced)
+		},
+		defaultpreemption.Name: func(args any) (plugin.Plugin, error) {
+			return withArgs(args, func(a *configv1.DefaultPreemptionArgs) (*defaultpreemption.DefaultPreemption, error) {
+				return defaultpreemption.New(a, deps.Budgets)
+			})
+		},
+		podtopologyspread.Name: func(args any) (plugin.Plugin, error) {
+			return withArgs(args, func(args *configv1.PodTopologySpreadArgs) (*podtopologyspread.PodTopologySpread, error) {
+				return podtopologyspread.New(args, podtopologyspread.Deps{Services: deps.Services, Controllers: deps.Controllers})
+			})
+		},
+		interpodaffinity.Name: func(args any) (plugin.Plugin, error) {
+			return withArgs[configv1.InterPodAffinityArgs](args, interpodaffinity.New)
 		},
 		defaultbinder.Name: func(args any) (plugin.Plugin, error) {
 			if args != nil {

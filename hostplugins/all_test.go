@@ -47,21 +47,32 @@ func TestRegistry(t *testing.T) {
 		fmt.Fprintf(&table, "%s %v filter %v score %v\n", name, plugin.Points(p), info.FilterScope, info.ScoreScope)
 	}
 	const want = `DefaultBinder [Bind] filter node score node
+DefaultPreemption [PostFilter] filter node score node
 ImageLocality [Score] filter node score cluster
+InterPodAffinity [PreFilter Filter PreScore Score] filter cluster score cluster
 NodeAffinity [PreFilter Filter PreScore Score] filter node score node
+NodeDeclaredFeatures [PreFilter Filter] filter node score node
 NodeName [Filter] filter node score node
 NodePorts [PreFilter Filter] filter node score node
 NodeResourcesBalancedAllocation [PreScore Score] filter node score node
 NodeResourcesFit [PreFilter Filter PreScore Score] filter node score node
 NodeUnschedulable [Filter] filter node score node
+NodeVolumeLimits [PreFilter Filter] filter cluster score node
+PodTopologySpread [PreFilter Filter PreScore Score] filter cluster score cluster
 PrioritySort [QueueSort] filter node score node
 SchedulingGates [PreEnqueue] filter node score node
 TaintToleration [Filter PreScore Score] filter node score node
+VolumeBinding [PreFilter Filter PreScore Score Reserve PreBind] filter cluster score cluster
+VolumeRestrictions [PreFilter Filter] filter cluster score node
+VolumeZone [PreFilter Filter] filter cluster score node
 `
 	if got := table.String(); got != want {
 		t.Errorf("got\n%s", got)
 	}
-	if all := state.FeatureRequests | state.FeatureNodeAffinity | state.FeatureHostPorts | state.FeatureSchedulingGates; enforced != all {
+	all := state.FeatureRequests | state.FeatureNodeAffinity | state.FeatureHostPorts | state.FeatureSchedulingGates |
+		state.FeatureVolumeClaims | state.FeatureExclusiveVolumes | state.FeatureDeclaredFeatures |
+		state.FeatureTopologySpread | state.FeatureInterPodAffinity
+	if enforced != all {
 		t.Errorf("enforced is %v, want %v", enforced, all)
 	}
 }
@@ -89,6 +100,14 @@ func TestArgs(t *testing.T) {
 		{"NodeResourcesFit", "has no shape", ratio()},
 		{"NodeResourcesFit", "do not ascend", ratio(configv1.UtilizationShapePoint{Utilization: 5}, configv1.UtilizationShapePoint{Utilization: 5})},
 		{"NodeResourcesBalancedAllocation", "below 0", &configv1.NodeResourcesBalancedAllocationArgs{Resources: []configv1.ResourceSpec{{Name: "cpu", Weight: -1}}}},
+		{"DefaultPreemption", "wants args of type *v1.DefaultPreemptionArgs, got int", 1},
+		{"DefaultPreemption", "minCandidateNodesPercentage 101 is not 0 to 100", &configv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: new(int32(101))}},
+		{"DefaultPreemption", "minCandidateNodesAbsolute -1 is below 0", &configv1.DefaultPreemptionArgs{MinCandidateNodesAbsolute: new(int32(-1))}},
+		{"VolumeBinding", "wants args of type *v1.VolumeBindingArgs, got int", 1},
+		{"VolumeBinding", "bindTimeoutSeconds is -1, which is below 0", &configv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(-1))}},
+		{"VolumeBinding", "do not ascend", &configv1.VolumeBindingArgs{Shape: []configv1.UtilizationShapePoint{{Utilization: 5}, {Utilization: 5}}}},
+		{"VolumeZone", "takes no args", 1},
+		{"DefaultPreemption", "are both 0", &configv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: new(int32(0)), MinCandidateNodesAbsolute: new(int32(0))}},
 	} {
 		if p, err := hostplugins.All(hostplugins.Deps{}).New(test.name, test.args); err == nil || !strings.Contains(err.Error(), test.want) || p != nil {
 			t.Errorf("%s: got %v, %v; want an error with %q", test.name, p, err, test.want)
@@ -141,14 +160,14 @@ func TestDefaultBinder(t *testing.T) {
 		Context: context.Background(), Pod: decoded((&podText{Name: "p"}).object()), Node: state.NewNode((&nodeText{Name: "n"}).object()),
 		Patch: state.Patch{Annotations: map[string]string{"gpu": "0"}},
 	}
-	if status := made.(plugin.Bind).Bind(placement); !status.Success() {
+	if _, status := made.(plugin.Bind).Bind(placement); !status.Success() {
 		t.Error(status)
 	}
 	if len(b.got) != 1 || b.got[0].Pod != placement.Pod || b.got[0].Node != "n" || b.got[0].Patch.Annotations["gpu"] != "0" {
 		t.Errorf("got %+v", b.got)
 	}
 	b.err = errors.New("conflict")
-	if status := made.(plugin.Bind).Bind(placement); !status.Is(abi.Error) || !errors.Is(status.AsError(), b.err) {
+	if _, status := made.(plugin.Bind).Bind(placement); !status.Is(abi.Error) || !errors.Is(status.AsError(), b.err) {
 		t.Errorf("got %v", status)
 	}
 }

@@ -18,18 +18,25 @@ type profile struct {
 	Fit      configv1.NodeResourcesFitArgs                `json:"fit"`
 	Balanced configv1.NodeResourcesBalancedAllocationArgs `json:"balanced"`
 	Affinity configv1.NodeAffinityArgs                    `json:"affinity"`
+	Spread   configv1.PodTopologySpreadArgs               `json:"spread"`
+	Pods     configv1.InterPodAffinityArgs                `json:"podAffinity"`
+
+	world world
 }
 
 // filterNames and scoreWeights are kube-scheduler's defaults.
 func filterNames() []string {
-	return []string{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"}
+	return []string{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures"}
 }
 
 func scoreNames() []string {
-	return []string{"TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
+	return []string{
+		"TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity",
+		"NodeResourcesBalancedAllocation", "ImageLocality",
+	}
 }
 
-func scoreWeights() []int64 { return []int64{3, 2, 1, 1, 1} }
+func scoreWeights() []int64 { return []int64{3, 2, 1, 2, 2, 1, 1} }
 
 // withDefaults fills in what the configuration would.
 func (p *profile) withDefaults() {
@@ -49,8 +56,11 @@ func (p *profile) withDefaults() {
 // plugin makes a plugin with the profile's arguments.
 func (p *profile) plugin(t testing.TB, name string) plugin.Plugin {
 	t.Helper()
-	args := map[string]any{"NodeResourcesFit": &p.Fit, "NodeResourcesBalancedAllocation": &p.Balanced, "NodeAffinity": &p.Affinity}
-	made, err := hostplugins.All(hostplugins.Deps{}).New(name, args[name])
+	args := map[string]any{
+		"NodeResourcesFit": &p.Fit, "NodeResourcesBalancedAllocation": &p.Balanced, "NodeAffinity": &p.Affinity,
+		"PodTopologySpread": &p.Spread, "InterPodAffinity": &p.Pods,
+	}
+	made, err := hostplugins.All(hostplugins.Deps{Services: &p.world, Controllers: &p.world}).New(name, args[name])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +103,26 @@ func (p *profile) objects(t testing.TB) *trial.Objects {
 			}
 		}
 	}
+	spread := pernode.Spread{Defaults: p.Spread.DefaultConstraints, Selector: p.world.selector}
+	if spread.System = p.Spread.DefaultingType != configv1.ListDefaulting; spread.System {
+		spread.Defaults = []v1.TopologySpreadConstraint{
+			{MaxSkew: 3, TopologyKey: "kubernetes.io/hostname", WhenUnsatisfiable: v1.ScheduleAnyway},
+			{MaxSkew: 5, TopologyKey: "topology.kubernetes.io/zone", WhenUnsatisfiable: v1.ScheduleAnyway},
+		}
+	}
+	affinity := pernode.PodAffinity{Namespaces: p.world.namespaceLabels(), HardWeight: 1, IgnorePreferred: p.Pods.IgnorePreferredTermsOfExistingPods}
+	if w := p.Pods.HardPodAffinityWeight; w != nil {
+		affinity.HardWeight = *w
+	}
 	o := &trial.Objects{Filters: []pernode.Filter{
 		&pernode.NodeUnschedulable{}, &pernode.NodeName{}, &pernode.TaintToleration{},
 		&pernode.NodeAffinity{Added: required}, &pernode.NodePorts{}, &pernode.Fit{Args: p.Fit},
+		&spread, &affinity, &pernode.Declared{},
 	}}
 	balanced := configv1.ScoringStrategy{Resources: p.Balanced.Resources}
 	for i, s := range []pernode.Score{
 		&pernode.Taints{}, &pernode.Affinity{Added: preferred}, &pernode.Resources{Strategy: *p.Fit.ScoringStrategy},
+		&pernode.SpreadScore{Spread: spread}, &pernode.PodAffinityScore{PodAffinity: affinity},
 		&pernode.Resources{Balanced: true, Strategy: balanced}, &pernode.Images{},
 	} {
 		o.Scores = append(o.Scores, trial.WeightedPerNode{Score: s, Weight: scoreWeights()[i]})
@@ -111,7 +134,7 @@ func (p *profile) objects(t testing.TB) *trial.Objects {
 func (p *profile) difference(t testing.TB, nodes []*v1.Node, placed []*v1.Pod, pods ...*v1.Pod) error {
 	t.Helper()
 	columns, objects := p.columns(t), p.objects(t)
-	snapshot, cluster := trial.Snapshot(nodes, placed), pernode.Cluster(nodes, placed)
+	snapshot, cluster := trial.Snapshot(nodes, placed, p.world.Namespaces...), pernode.Cluster(nodes, placed)
 	a, b := trial.Result{KeepRaw: true}, trial.Result{KeepRaw: true}
 	for _, pod := range pods {
 		columns.Run(snapshot, decoded(pod), &a)

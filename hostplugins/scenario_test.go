@@ -1,6 +1,7 @@
 package hostplugins_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type nodeText struct {
 	Taints      []v1.Taint          `json:"taints"`
 	Cordoned    bool                `json:"cordoned"`
 	Images      []v1.ContainerImage `json:"images"`
+	Declared    []string            `json:"declared"`
 }
 
 func (n *nodeText) object() *v1.Node {
@@ -44,14 +46,18 @@ func (n *nodeText) object() *v1.Node {
 	return &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels},
 		Spec:       v1.NodeSpec{Taints: n.Taints, Unschedulable: n.Cordoned},
-		Status:     v1.NodeStatus{Allocatable: n.Allocatable, Images: n.Images},
+		Status:     v1.NodeStatus{Allocatable: n.Allocatable, Images: n.Images, DeclaredFeatures: n.Declared},
 	}
 }
 
 // podText is a pod in short: one container, and Spec for the rest. Node places it.
 type podText struct {
+	Namespace string             `json:"namespace"` // ns unless it says otherwise
 	Name      string             `json:"name"`
 	UID       string             `json:"uid"`
+	Labels    map[string]string  `json:"labels"`
+	Owner     string             `json:"owner"` // KIND/NAME of its controller
+	Deleting  bool               `json:"deleting"`
 	Node      string             `json:"node"`
 	Nominated string             `json:"nominated"`
 	Requests  v1.ResourceList    `json:"requests"`
@@ -67,7 +73,11 @@ func (p *podText) object() *v1.Pod {
 	if p.UID == "" {
 		p.UID = p.Name
 	}
-	o := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: p.Name, UID: types.UID(p.UID)}, Spec: p.Spec}
+	o := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: cmp.Or(p.Namespace, "ns"), Name: p.Name, UID: types.UID(p.UID), Labels: p.Labels}, Spec: p.Spec}
+	o.OwnerReferences = owner(p.Owner)
+	if p.Deleting {
+		o.DeletionTimestamp = &metav1.Time{}
+	}
 	o.Status.NominatedNodeName = p.Nominated
 	if p.Node != "" {
 		o.Spec.NodeName = p.Node
@@ -102,6 +112,7 @@ func TestScenarios(t *testing.T) {
 		var s scenario
 		decode(t, section("plugins"), &s)
 		s.withDefaults()
+		decode(t, section("world"), &s.world)
 		var nodeTexts []nodeText
 		decode(t, section("nodes"), &nodeTexts)
 		var podTexts []podText
@@ -123,7 +134,7 @@ func TestScenarios(t *testing.T) {
 		columns.Scores = slices.DeleteFunc(columns.Scores, func(w trial.Weighted) bool { return !slices.Contains(s.Plugins, w.Plugin.Info().Name) })
 		objects.Filters = slices.DeleteFunc(objects.Filters, func(f pernode.Filter) bool { return !slices.Contains(s.Plugins, f.Name()) })
 		objects.Scores = slices.DeleteFunc(objects.Scores, func(w trial.WeightedPerNode) bool { return !slices.Contains(s.Plugins, w.Score.Name()) })
-		snapshot, cluster := trial.Snapshot(nodes, placed), pernode.Cluster(nodes, placed)
+		snapshot, cluster := trial.Snapshot(nodes, placed, s.world.Namespaces...), pernode.Cluster(nodes, placed)
 
 		var out strings.Builder
 		for _, pod := range pending {
@@ -186,6 +197,7 @@ func TestHints(t *testing.T) {
 		var p profile
 		decode(t, section("profile"), &p)
 		p.withDefaults()
+		decode(t, section("world"), &p.world)
 		var events []eventText
 		decode(t, section("events"), &events)
 		var out strings.Builder

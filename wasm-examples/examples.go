@@ -13,6 +13,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/wasm-examples/devices"
+	"github.com/berth-scheduler/berth/wasm-examples/gang"
+	"github.com/berth-scheduler/berth/wasm-examples/internal/everypoint"
 	"github.com/berth-scheduler/berth/wasm-examples/internal/reference"
 	"github.com/berth-scheduler/berth/wasm-examples/noisyneighbour"
 	"github.com/berth-scheduler/berth/wasm-examples/tenantpool"
@@ -32,6 +35,14 @@ type Example struct {
 	// Scenarios is a pattern of its scenario files, relative to this folder; empty
 	// for none. Package berthtest runs them.
 	Scenarios string
+	// Placing tells that scenarios have more than node, pod and try: they need a host
+	// with the points before pre_filter and after normalize.
+	Placing bool
+	// Rust is the folder of its twin in Rust, relative to this folder; empty if there
+	// is none. Package abi/sdk/rust/cargo builds it.
+	Rust string
+	// C is likewise the folder of its twin in C. Package abi/sdk/c/clang builds it.
+	C string
 }
 
 const folder = "github.com/berth-scheduler/berth/wasm-examples/"
@@ -41,7 +52,7 @@ func All() []Example {
 	return []Example{
 		{
 			Name: "tenant-pool", Package: folder + "tenantpool/guest", Manifest: tenantpool.Manifest,
-			New: func() berth.Plugin { return tenantpool.New() }, Scenarios: "tenantpool/testdata/*.txt",
+			New: func() berth.Plugin { return tenantpool.New() }, Scenarios: "tenantpool/testdata/*.txt", Rust: "tenantpool/rust", C: "tenantpool/c",
 		},
 		{
 			Name: "zone-cost", Package: folder + "zonecost/guest", Manifest: zonecost.Manifest,
@@ -49,8 +60,24 @@ func All() []Example {
 		},
 		{
 			Name: "noisy-neighbour", Package: folder + "noisyneighbour/guest", Manifest: noisyneighbour.Manifest,
-			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt",
+			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt", Rust: "noisyneighbour/rust", C: "noisyneighbour/c",
 		},
+		{
+			Name: "devices", Package: folder + "devices/guest", Manifest: devices.Manifest,
+			New: func() berth.Plugin { return devices.New() }, Scenarios: "devices/testdata/*.txt", Placing: true,
+		},
+		{
+			Name: "gang", Package: folder + "gang/guest", Manifest: gang.Manifest,
+			New: func() berth.Plugin { return gang.New() }, Scenarios: "gang/testdata/*.txt", Placing: true,
+		},
+	}
+}
+
+// EveryPoint returns the plugin that does at every point what annotations say.
+func EveryPoint() Example {
+	return Example{
+		Name: "everypoint", Package: folder + "internal/everypoint/guest", Manifest: everypoint.Manifest,
+		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true, Rust: "internal/everypoint/rust", C: "internal/everypoint/c",
 	}
 }
 
@@ -59,11 +86,11 @@ func All() []Example {
 func Reference() (csr, dense Example) {
 	csr = Example{
 		Name: "reference-csr", Package: folder + "internal/reference/guestcsr", Manifest: reference.ManifestCSR,
-		New: func() berth.Plugin { return reference.NewCSR() },
+		New: func() berth.Plugin { return reference.NewCSR() }, Rust: "internal/reference/rust/csr", C: "internal/reference/c/csr",
 	}
 	dense = Example{
 		Name: "reference-dense", Package: folder + "internal/reference/guestdense", Manifest: reference.ManifestDense,
-		New: func() berth.Plugin { return reference.NewDense() },
+		New: func() berth.Plugin { return reference.NewDense() }, Rust: "internal/reference/rust/dense", C: "internal/reference/c/dense",
 	}
 	return csr, dense
 }

@@ -11,10 +11,10 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// examples returns the examples and the reference workload.
+// examples returns the examples, the reference workload and the plugin for tests.
 func examples() []wasmexamples.Example {
 	csr, dense := wasmexamples.Reference()
-	return append(wasmexamples.All(), csr, dense)
+	return append(wasmexamples.All(), csr, dense, wasmexamples.EveryPoint())
 }
 
 // TestModules builds every module and holds it against its manifest: exports,

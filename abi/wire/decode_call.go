@@ -24,6 +24,17 @@ type CallView struct {
 	RowSet       []uint32
 	HasRowSet    bool
 	StatusReason uint32
+	// Pods is the records of the pod list; nil if the call has none.
+	Pods [][]byte
+	// Event is the event; nil if the call has none.
+	Event *EventView
+	// Queue has an entry a pod, and Keys its answer; nil if the call has none.
+	Queue []QueueEntry
+	Keys  [][]byte
+	// Directives are what the guest asks for, Wait is permit's answer in
+	// milliseconds.
+	Directives []Directive
+	Wait       uint64
 }
 
 // DecodeCall reads the call record at an address, and the answers in it.
@@ -36,7 +47,7 @@ func DecodeCall(m Memory, address uint32) (*CallView, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, zero := range [][]byte{r[40:64], r[88:128]} {
+	for _, zero := range [][]byte{r[56:64], r[104:128]} {
 		for i, b := range zero {
 			if b != 0 {
 				return nil, decodeError("ABI-3.1", "byte %d of what is zero is %d", i, b)
@@ -45,7 +56,7 @@ func DecodeCall(m Memory, address uint32) (*CallView, error) {
 	}
 	c := &CallView{
 		Header: get32(r, 0), Pod: get32(r, 4), PodSize: get32(r, 8), Point: get32(r, 12), N: get32(r, 20), Flags: get32(r, 36),
-		HasRowSet: get32(r, 80) == 1, StatusReason: get32(r, 84),
+		HasRowSet: get32(r, 80) == 1, StatusReason: get32(r, 84), Wait: get64(r, 96),
 	}
 	if rows := get32(r, 16); rows != 0 {
 		if c.Rows, err = m.rows(uint64(rows), uint64(c.N)); err != nil {
@@ -58,6 +69,12 @@ func DecodeCall(m Memory, address uint32) (*CallView, error) {
 		}
 	}
 	if err := c.answers(m, r); err != nil {
+		return nil, err
+	}
+	if err := c.pods(m, r); err != nil {
+		return nil, err
+	}
+	if c.Directives, err = DecodeDirectives(m, get32(r, 88), get32(r, 92)); err != nil {
 		return nil, err
 	}
 	return c, c.reasonSets(m, uint64(get32(r, 64)), uint64(get32(r, 68)))

@@ -23,11 +23,11 @@ type FieldView struct {
 // fieldSize is the size of an element of a field; 0 for an id that is not known.
 func fieldSize(id abi.ColumnID) uint32 {
 	switch id {
-	case 128:
+	case 128, 129, 152:
 		return 1
-	case 133, 140, 144, 145, 149:
+	case 133, 134, 140, 144, 145, 149:
 		return 4
-	case 132, 141, 142, 143, 150:
+	case 132, 141, 142, 143, 150, 151:
 		return 8
 	case 146, 147:
 		return 16
@@ -103,15 +103,15 @@ func (p *PodView) Text(s *Snapshot) (map[string]string, error) {
 
 func (p *PodView) field(s *Snapshot, f *FieldView) (string, error) {
 	switch f.ID {
-	case 128:
+	case 128, 129, 152:
 		return s.list(f.Data, 12, false)
 	case 132:
 		return s.list(f.Data, 10, false)
-	case 133, 140, 144, 145:
+	case 133, 134, 140, 144, 145:
 		return s.list(f.Data, 3, false)
 	case 141, 142, 150:
 		return s.list(f.Data, 6, false)
-	case 143:
+	case 143, 151:
 		return s.list(f.Data, 8, false)
 	}
 	var out []string

@@ -94,7 +94,7 @@ func filterExample(t testing.TB) *example {
 	record := b.Bytes()
 	copy(e.region()[e.layout.Pod:], record)
 	e.layout.SetCycle(e.region(), wire.Cycle{Epoch: 1, Generation: 7, State: 1})
-	e.layout.SetCall(e.region(), e.base, wire.Call{Point: abi.Filter, PodSize: uint32(len(record)), N: 3}, true)
+	e.layout.SetCall(e.region(), e.base, wire.Call{Point: abi.Filter, PodSize: uint32(len(record)), N: 3})
 
 	// The guest's answers; its own memory begins at 0x400.
 	call := e.base + e.layout.Call
@@ -124,23 +124,20 @@ func podExample() []byte {
 
 // allExample has a column of every type, a row set, an overlay row and pods.
 func allExample(t testing.TB) *example {
-	span := func(id abi.ColumnID, kind abi.Type, capacity uint32) []wire.ColumnSpec {
-		return []wire.ColumnSpec{{ID: id, Type: abi.TypeSpan}, {ID: id + abi.ArenaOf, Type: kind, Capacity: capacity}}
-	}
 	var nodes []wire.ColumnSpec
-	nodes = append(nodes, span(abi.NodeName, abi.TypeBytes, 16)...)
+	nodes = append(nodes, spans(abi.NodeName, abi.TypeBytes, 16)...)
 	nodes = append(nodes, wire.ColumnSpec{ID: abi.NodeFlags, Type: abi.TypeU8},
 		wire.ColumnSpec{ID: abi.NodeAllocatable, Type: abi.TypeI64}, wire.ColumnSpec{ID: abi.NodeAllocatable, Arg: 1, Type: abi.TypeI64})
-	nodes = append(nodes, span(abi.NodeLabels, abi.TypePair, 4)...)
-	nodes = append(nodes, span(abi.NodeTaints, abi.TypeTaint, 2)...)
-	nodes = append(nodes, span(abi.NodePorts, abi.TypePort, 2)...)
-	nodes = append(nodes, span(abi.NodeImages, abi.TypeImage, 2)...)
-	nodes = append(nodes, span(abi.NodePods, abi.TypeU32, 4)...)
+	nodes = append(nodes, spans(abi.NodeLabels, abi.TypePair, 4)...)
+	nodes = append(nodes, spans(abi.NodeTaints, abi.TypeTaint, 2)...)
+	nodes = append(nodes, spans(abi.NodePorts, abi.TypePort, 2)...)
+	nodes = append(nodes, spans(abi.NodeImages, abi.TypeImage, 2)...)
+	nodes = append(nodes, spans(abi.NodePods, abi.TypeU32, 4)...)
 	nodes = append(nodes, wire.ColumnSpec{ID: abi.NodeGenerations, Type: abi.TypeU64})
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{
 			{ID: abi.TableNodes, Capacity: 3, Overlays: 1, Base: 1024, Columns: nodes},
-			{ID: abi.TableStrings, Capacity: 16, Columns: span(abi.StringBytes, abi.TypeBytes, 64)},
+			{ID: abi.TableStrings, Capacity: 16, Columns: spans(abi.StringBytes, abi.TypeBytes, 64)},
 			{ID: abi.TablePods, Capacity: 4, Columns: []wire.ColumnSpec{{ID: abi.PodNamespace, Type: abi.TypeU32}, {ID: abi.PodPriority, Type: abi.TypeI32}}},
 		},
 		PodRoom: 64,
@@ -156,7 +153,7 @@ func allExample(t testing.TB) *example {
 	e.layout.SetRows(e.region(), 2, 3)
 	e.layout.SetCycle(e.region(), wire.Cycle{Epoch: 2, Generation: 1 << 40, Seed: 0xdeadbeefcafe, State: 1})
 	copy(e.region()[e.layout.RowSet:], le32(0, 3))
-	e.layout.SetCall(e.region(), e.base, wire.Call{Point: abi.Score, RowSet: true, N: 2, Flags: abi.CallOverlayRows}, true)
+	e.layout.SetCall(e.region(), e.base, wire.Call{Point: abi.Score, RowSet: true, N: 2, Flags: abi.CallOverlayRows})
 	copy(e.region()[e.layout.Scores:], append(le64(-1), le64(100)...))
 	return e
 }

@@ -32,6 +32,12 @@ type LayoutSpec struct {
 	Tables []TableSpec
 	// PodRoom is the size of the largest pod record in bytes.
 	PodRoom uint32
+	// Batch is the most pods that a call can be about besides the one to be placed,
+	// 0 for none, and RecordRoom the room for their records and for an event's names
+	// in bytes.
+	Batch, RecordRoom uint32
+	// Keys tells that a call can ask for keys of the queue.
+	Keys bool
 }
 
 // Layout is where everything is in a region. Offsets are from the start of the
@@ -45,10 +51,14 @@ type Layout struct {
 
 	Call, Codes, Reasons, Scores uint32
 	RowSet, Pod, Header          uint32
-	// MaxRows is the most rows that one call can ask, PodRoom the room for the
-	// pod record in bytes.
-	MaxRows, PodRoom uint32
-	Tables           []TableLayout
+	// Keys, PodList, Queue, Event and Records are of calls about many pods; they
+	// have no room where the spec asks for none.
+	Keys, PodList, Queue, Event, Records uint32
+	// MaxRows is the most rows or pods that one call can ask, PodRoom the room for
+	// the pod record in bytes.
+	MaxRows, PodRoom  uint32
+	Batch, RecordRoom uint32
+	Tables            []TableLayout
 }
 
 // TableLayout is where a table is.
@@ -82,7 +92,14 @@ func NewLayout(spec LayoutSpec) (*Layout, error) {
 		}
 	}
 	nodes := spec.Tables[0]
-	l := &Layout{MaxRows: nodes.Capacity + nodes.Overlays, PodRoom: spec.PodRoom}
+	l := &Layout{
+		MaxRows: max(nodes.Capacity+nodes.Overlays, spec.Batch), PodRoom: spec.PodRoom,
+		Batch: spec.Batch, RecordRoom: spec.RecordRoom,
+	}
+	batch, keys := uint64(spec.Batch), uint64(0)
+	if spec.Keys {
+		keys = batch
+	}
 	var at uint64
 	take := func(size uint64) uint32 {
 		offset := at
@@ -92,8 +109,11 @@ func NewLayout(spec LayoutSpec) (*Layout, error) {
 	rows := uint64(l.MaxRows)
 	l.Call = take(abi.CallSize)
 	l.Codes, l.Reasons, l.Scores = take(rows), take(2*rows), take(8*rows)
+	l.Keys = take(abi.KeySize * keys)
 	l.ReadOnly = uint32(min(at, MaxRegion))
 	l.RowSet, l.Pod, l.Header = take(4*rows), take(uint64(spec.PodRoom)), take(abi.HeaderSize)
+	l.PodList, l.Queue = take(abi.PodEntrySize*batch), take(abi.QueueEntrySize*keys)
+	l.Event, l.Records = take(abi.EventSize*min(batch, 1)), take(uint64(spec.RecordRoom))
 	directory := take(uint64(abi.TableSize * len(spec.Tables)))
 	for i, t := range spec.Tables {
 		columns := take(uint64(abi.ColumnSize * len(t.Columns)))
@@ -188,22 +208,29 @@ func (l *Layout) SetCycle(mem []byte, c Cycle) {
 // Call is one call of a point function: what the host writes into the call
 // record.
 type Call struct {
-	Point   abi.Point
+	Point abi.Point
+	// PodSize is the size of the pod record; 0 if the call has none.
 	PodSize uint32
 	// RowSet tells that the rows are those of the row set, N of them.
 	RowSet bool
 	N      uint32
 	Flags  uint32
+	// Pods, Event and Keys tell that the call has a pod list, an event, and queue
+	// entries with room for keys.
+	Pods, Event, Keys bool
 }
 
 // SetCall writes the call record of a region that begins at address base, and
-// zeroes what the guest answers; scores only if asked.
-func (l *Layout) SetCall(mem []byte, base uint32, c Call, zeroScores bool) {
+// zeroes what the guest answers, but for what is its input: the scores of
+// normalize, the codes of post_filter.
+func (l *Layout) SetCall(mem []byte, base uint32, c Call) {
 	r := mem[l.Call : l.Call+abi.CallSize]
 	clear(r)
 	put32(r, abi.CallHeader, base+l.Header)
-	put32(r, abi.CallPod, base+l.Pod)
-	put32(r, abi.CallPodSize, c.PodSize)
+	if c.PodSize > 0 {
+		put32(r, abi.CallPod, base+l.Pod)
+		put32(r, abi.CallPodSize, c.PodSize)
+	}
 	put32(r, abi.CallPoint, uint32(c.Point))
 	if c.RowSet {
 		put32(r, abi.CallRows, base+l.RowSet)
@@ -213,9 +240,22 @@ func (l *Layout) SetCall(mem []byte, base uint32, c Call, zeroScores bool) {
 	put32(r, abi.CallReasons, base+l.Reasons)
 	put32(r, abi.CallScores, base+l.Scores)
 	put32(r, abi.CallFlags, c.Flags)
-	clear(mem[l.Codes : l.Codes+c.N])
+	if c.Pods {
+		put32(r, abi.CallPods, base+l.PodList)
+	}
+	if c.Event {
+		put32(r, abi.CallEvent, base+l.Event)
+	}
+	if c.Keys {
+		put32(r, abi.CallQueue, base+l.Queue)
+		put32(r, abi.CallKeys, base+l.Keys)
+		clear(mem[l.Keys : l.Keys+abi.KeySize*c.N])
+	}
+	if c.Point != abi.PostFilter {
+		clear(mem[l.Codes : l.Codes+c.N])
+	}
 	clear(mem[l.Reasons : l.Reasons+2*c.N])
-	if zeroScores {
+	if c.Point != abi.Normalize {
 		clear(mem[l.Scores : l.Scores+8*c.N])
 	}
 }

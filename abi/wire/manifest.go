@@ -30,6 +30,11 @@ type Manifest struct {
 	Events []ManifestEvent
 	// Enforces is features of a pod's spec, in the host's names (ABI-9.9).
 	Enforces []string
+	// Publishes is keys of the plugin's state that others may read, CycleLocal keys
+	// that may hold ids and are gone after normalize (ABI-9.10).
+	Publishes, CycleLocal []string
+	// Directives is what the module asks of the host (ABI-9.11).
+	Directives ManifestDirectives
 	// Config is the JSON Schema of the configuration as compact JSON; empty if
 	// only {} is accepted (ABI-9.8).
 	Config []byte
@@ -47,13 +52,30 @@ type ManifestPoint struct {
 }
 
 // ManifestPoints has a value for each declared point.
-type ManifestPoints struct{ PreFilter, Filter, PreScore, Score, Normalize *ManifestPoint }
+type ManifestPoints struct {
+	PreEnqueue, QueueSort, Hint                         *ManifestPoint
+	PreFilter, AddPod, RemovePod, Filter, PostFilter    *ManifestPoint
+	PreScore, Score, Normalize                          *ManifestPoint
+	Reserve, Unreserve, Permit, PreBind, Bind, PostBind *ManifestPoint
+}
 
 // ManifestReads has names of SPEC.md, sections 4 and 6, and label and annotation
 // keys, condition types and resources. The index in its list is the arg of a
 // column (ABI-4.9).
 type ManifestReads struct {
 	Node, NodeLabels, NodeAnnotations, NodeConditions, Resources, Pods, PodLabels, PodAnnotations, Pod []string
+	Namespaces, NamespaceLabels                                                                        []string
+	// Published is keys that other plugins publish, as "plugin/key".
+	Published []string
+}
+
+// ManifestDirectives is the directives that a module uses, or that a user grants
+// it (ABI-9.11).
+type ManifestDirectives struct {
+	// Annotations and Labels are prefixes of keys.
+	Annotations, Labels []string
+	// Waiting is allow and reject.
+	Nominate, Bind, Waiting, Activate bool
 }
 
 // ManifestEvent is a kind of cluster event, in the names of
@@ -80,11 +102,23 @@ type namedPoint struct {
 // all returns the points in the order of a pod's path.
 func (p *ManifestPoints) all() []namedPoint {
 	return []namedPoint{
+		{"preEnqueue", abi.PreEnqueue, &p.PreEnqueue},
+		{"queueSort", abi.QueueSort, &p.QueueSort},
+		{"hint", abi.Hint, &p.Hint},
 		{"preFilter", abi.PreFilter, &p.PreFilter},
+		{"addPod", abi.AddPod, &p.AddPod},
+		{"removePod", abi.RemovePod, &p.RemovePod},
 		{"filter", abi.Filter, &p.Filter},
+		{"postFilter", abi.PostFilter, &p.PostFilter},
 		{"preScore", abi.PreScore, &p.PreScore},
 		{"score", abi.Score, &p.Score},
 		{"normalize", abi.Normalize, &p.Normalize},
+		{"reserve", abi.Reserve, &p.Reserve},
+		{"unreserve", abi.Unreserve, &p.Unreserve},
+		{"permit", abi.Permit, &p.Permit},
+		{"preBind", abi.PreBind, &p.PreBind},
+		{"bind", abi.Bind, &p.Bind},
+		{"postBind", abi.PostBind, &p.PostBind},
 	}
 }
 
@@ -98,6 +132,7 @@ func (r *ManifestReads) lists() []readList {
 		{"node", &r.Node}, {"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations},
 		{"nodeConditions", &r.NodeConditions}, {"resources", &r.Resources}, {"pods", &r.Pods},
 		{"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations}, {"pod", &r.Pod},
+		{"namespaces", &r.Namespaces}, {"namespaceLabels", &r.NamespaceLabels}, {"published", &r.Published},
 	}
 }
 
@@ -109,6 +144,15 @@ func (p *ManifestPoints) Get(point abi.Point) *ManifestPoint {
 		}
 	}
 	return nil
+}
+
+// Set declares a point; a point that manifests do not have is ignored.
+func (p *ManifestPoints) Set(point abi.Point, value *ManifestPoint) {
+	for _, n := range p.all() {
+		if n.point == point {
+			*n.value = value
+		}
+	}
 }
 
 // Declared returns the declared points in the order of a pod's path.
@@ -136,7 +180,7 @@ func (m *Manifest) Scope(point abi.Point) abi.Scope {
 // that an instance may hold a part of the nodes (ABI-5.3).
 func (m *Manifest) Sharded() bool {
 	for _, p := range m.Declared() {
-		if p != abi.PreFilter && m.Scope(p) != abi.ScopeNode {
+		if p != abi.PreFilter && !p.Aux() && m.Scope(p) != abi.ScopeNode {
 			return false
 		}
 	}

@@ -112,6 +112,9 @@ func (d manifestDecoder) manifest(n *jsonNode, m *Manifest) {
 		{"host", d.list(&m.Host)},
 		{"events", d.events(&m.Events)},
 		{"enforces", d.list(&m.Enforces)},
+		{"publishes", d.list(&m.Publishes)},
+		{"cycleLocal", d.list(&m.CycleLocal)},
+		{"directives", d.directives(&m.Directives)},
 		{"config", func(n *jsonNode, path string) {
 			if d.is(n, jsonObject, path) {
 				m.Config = appendJSON(nil, n)
@@ -148,6 +151,24 @@ func (d manifestDecoder) reads(into *ManifestReads) func(*jsonNode, string) {
 			fields = append(fields, field{l.name, d.list(l.value)})
 		}
 		d.object(n, path, fields)
+	}
+}
+
+func (d manifestDecoder) flag(into *bool) func(*jsonNode, string) {
+	return func(n *jsonNode, path string) {
+		if d.is(n, jsonBool, path) {
+			*into = n.text == "true"
+		}
+	}
+}
+
+func (d manifestDecoder) directives(into *ManifestDirectives) func(*jsonNode, string) {
+	return func(n *jsonNode, path string) {
+		d.object(n, path, []field{
+			{"annotations", d.list(&into.Annotations)}, {"labels", d.list(&into.Labels)},
+			{"nominate", d.flag(&into.Nominate)}, {"bind", d.flag(&into.Bind)},
+			{"waiting", d.flag(&into.Waiting)}, {"activate", d.flag(&into.Activate)},
+		})
 	}
 }
 

@@ -8,20 +8,23 @@ import "strings"
 // readsNode are the names of ABI-4, table 1, in `reads.node`.
 func readsNode() []string {
 	return []string{
-		"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "generation",
+		"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "generation", "zone",
 	}
 }
 
 // readsPods are the names of ABI-4, table 2, in `reads.pods`.
 func readsPods() []string {
-	return []string{"namespace", "priority", "requests", "labels", "owner", "flags"}
+	return []string{"namespace", "priority", "requests", "labels", "owner", "flags", "uid", "name"}
 }
+
+// readsNamespaces are the names of ABI-4, table 4, in `reads.namespaces`.
+func readsNamespaces() []string { return []string{"name", "labels"} }
 
 // readsPod are the names of ABI-6, in `reads.pod`.
 func readsPod() []string {
 	return []string{
 		"name", "hostPorts", "tolerations", "images", "namespace", "priority", "requests", "labels", "annotations", "owner",
-		"nodeSelector", "affinity", "nonZeroRequested",
+		"nodeSelector", "affinity", "nonZeroRequested", "namespaceLabels", "uid", "nodeName", "schedulingGates",
 	}
 }
 

@@ -27,6 +27,8 @@ func (m *Manifest) Validate() error {
 	v.names("host", m.Host, "ABI-9.6", hostFunctionNames())
 	v.events(m.Events)
 	v.form("enforces", m.Enforces, "ABI-9.9", isLabel, "write a feature in lower case, such as host-ports")
+	v.state(m)
+	v.directives("directives", &m.Directives)
 	return errs.err()
 }
 
@@ -77,7 +79,7 @@ func (v manifestValidator) abi(version string) {
 func (v manifestValidator) points(m *Manifest) {
 	p := &m.Points
 	if len(m.Declared()) == 0 {
-		v.add("points", "no extension point is declared", "add at least one of preFilter, filter and score", "ABI-9.3")
+		v.add("points", "no extension point is declared", "add at least one, such as filter or score", "ABI-9.3")
 	}
 	for _, n := range p.all() {
 		if *n.value == nil {
@@ -88,6 +90,7 @@ func (v manifestValidator) points(m *Manifest) {
 			v.add(path+".scope", quoted(scope)+" is no scope", `write "node" or "cluster"`, "ABI-9.3")
 		}
 	}
+	v.companions(m)
 	if p.Score == nil {
 		for _, n := range p.all() {
 			if (n.point == abi.PreScore || n.point == abi.Normalize) && *n.value != nil {
@@ -108,13 +111,57 @@ func (v manifestValidator) points(m *Manifest) {
 	}
 }
 
+// companions checks points that need others.
+func (v manifestValidator) companions(m *Manifest) {
+	p := &m.Points
+	if p.Unreserve != nil && p.Reserve == nil {
+		v.add("points.unreserve", "there is no point reserve that it belongs to", "add reserve, or remove unreserve", "ABI-9.3")
+	}
+	switch {
+	case p.AddPod == nil && p.RemovePod == nil:
+	case p.AddPod == nil || p.RemovePod == nil:
+		missing, there := "addPod", "removePod"
+		if p.RemovePod == nil {
+			missing, there = there, missing
+		}
+		v.add("points."+there, "there is no point "+missing+", and one is no use without the other", "add "+missing, "ABI-5.13")
+	case p.PreFilter == nil:
+		v.add("points.addPod", "there is no point preFilter, whose state it could bring up to date", "add preFilter, or remove addPod and removePod", "ABI-5.13")
+	case p.Filter != nil && p.Filter.Scope == "node":
+		v.add("points.filter.scope", `a filter with addPod is of scope "cluster"`, `write "cluster", or remove addPod and removePod`, "ABI-5.13")
+	}
+	if p.Bind != nil && !m.Directives.Bind {
+		v.add("directives.bind", "it is missing, and the point bind can do nothing without it", `add "bind": true`, "ABI-5.19")
+	}
+}
+
+// state checks keys of state that have a meaning for others.
+func (v manifestValidator) state(m *Manifest) {
+	const rule = "ABI-9.10"
+	ok := func(key string) bool { return len(key) <= abi.MaxStateKeySize && bounded(key, "-_./", true) }
+	fix := "use at most 128 letters, digits, dashes, dots, underscores and slashes, a letter or digit at both ends"
+	v.form("publishes", m.Publishes, rule, ok, fix)
+	v.form("cycleLocal", m.CycleLocal, rule, ok, fix)
+	for i, key := range m.CycleLocal {
+		if slices.Contains(m.Publishes, key) {
+			v.add(index("cycleLocal", i), quoted(key)+" is published, and others must not see ids", "remove it from one of the two", rule)
+		}
+	}
+	v.form("reads.published", m.Reads.Published, "ABI-9.4", func(s string) bool {
+		name, key, has := strings.Cut(s, "/")
+		return has && bounded(name, "-_.", true) && ok(key)
+	}, "write the name of a plugin in the profile, a slash and its key, such as gpu-plan/devices")
+}
+
 func (v manifestValidator) reads(r *ManifestReads) {
 	const rule = "ABI-9.4"
 	v.names("reads.node", r.Node, rule, readsNode())
 	v.names("reads.pods", r.Pods, rule, readsPods())
 	v.names("reads.pod", r.Pod, rule, readsPod())
+	v.names("reads.namespaces", r.Namespaces, rule, readsNamespaces())
 	keys := []readList{
 		{"nodeLabels", &r.NodeLabels}, {"nodeAnnotations", &r.NodeAnnotations}, {"podLabels", &r.PodLabels}, {"podAnnotations", &r.PodAnnotations},
+		{"namespaceLabels", &r.NamespaceLabels},
 	}
 	for _, k := range keys {
 		v.form("reads."+k.name, *k.value, rule, isQualified, "write a key as in metadata, such as example.com/pool")

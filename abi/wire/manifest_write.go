@@ -88,6 +88,22 @@ func (w *manifestWriter) object(name string, fields func()) {
 	w.out = append(w.out, '}')
 }
 
+func (w *manifestWriter) flag(name string, value bool) {
+	if value {
+		w.key(name)
+		w.out = append(w.out, "true"...)
+	}
+}
+
+func (w *manifestWriter) directives(d *ManifestDirectives) {
+	w.list("annotations", d.Annotations)
+	w.list("labels", d.Labels)
+	w.flag("nominate", d.Nominate)
+	w.flag("bind", d.Bind)
+	w.flag("waiting", d.Waiting)
+	w.flag("activate", d.Activate)
+}
+
 // EncodeManifest writes the manifest as compact JSON, always the same for equal
 // manifests: fields in the order of SPEC.md, section 9, empty ones left out.
 func EncodeManifest(m *Manifest) []byte {
@@ -128,6 +144,11 @@ func EncodeManifest(m *Manifest) []byte {
 		w.out = append(w.out, ']')
 	}
 	w.list("enforces", m.Enforces)
+	w.list("publishes", m.Publishes)
+	w.list("cycleLocal", m.CycleLocal)
+	if !m.Directives.Empty() {
+		w.object("directives", func() { w.directives(&m.Directives) })
+	}
 	if len(m.Config) > 0 {
 		w.key("config")
 		w.out = append(w.out, strings.TrimSpace(string(m.Config))...)

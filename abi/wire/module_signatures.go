@@ -30,11 +30,23 @@ type namedFunc struct {
 // pointExports are the exports of extension points (ABI-5).
 func pointExports() []namedFunc {
 	return []namedFunc{
+		{abi.ExportPreEnqueue, abi.PreEnqueue, signature("iii", "i")},
+		{abi.ExportQueueKey, abi.QueueSort, signature("iii", "i")},
+		{abi.ExportHint, abi.Hint, signature("iii", "i")},
 		{abi.ExportPreFilter, abi.PreFilter, signature("i", "i")},
+		{abi.ExportAddPod, abi.AddPod, signature("iii", "i")},
+		{abi.ExportRemovePod, abi.RemovePod, signature("iii", "i")},
 		{abi.ExportFilter, abi.Filter, signature("iii", "i")},
+		{abi.ExportPostFilter, abi.PostFilter, signature("iii", "i")},
 		{abi.ExportPreScore, abi.PreScore, signature("iii", "i")},
 		{abi.ExportScore, abi.Score, signature("iii", "i")},
 		{abi.ExportNormalize, abi.Normalize, signature("iii", "i")},
+		{abi.ExportReserve, abi.Reserve, signature("i", "i")},
+		{abi.ExportUnreserve, abi.Unreserve, signature("i", "i")},
+		{abi.ExportPermit, abi.Permit, signature("i", "i")},
+		{abi.ExportPreBind, abi.PreBind, signature("i", "i")},
+		{abi.ExportBind, abi.Bind, signature("i", "i")},
+		{abi.ExportPostBind, abi.PostBind, signature("i", "i")},
 	}
 }
 
@@ -78,6 +90,9 @@ func hostFunctions() []namedFunc {
 		{name: abi.HostLog, typ: signature("iii", "")},
 		{name: abi.HostStateGet, typ: signature("iiii", "i")},
 		{name: abi.HostStateSet, typ: signature("iiii", "i")},
+		{name: abi.HostPublishedGet, typ: signature("iii", "i")},
+		{name: abi.HostPodObject, typ: signature("iii", "i")},
+		{name: abi.HostNodeObject, typ: signature("iii", "i")},
 	}
 }
 

@@ -37,7 +37,9 @@ func warnManifest(man *Manifest, warn func(bool, string)) {
 	warn(man.Publisher == "", "the manifest names no publisher")
 	warn(man.License == "", "the manifest names no license")
 	warn(man.Description == "", "the manifest has no description")
-	rejects := man.Points.PreFilter != nil || man.Points.Filter != nil
+	rejects := man.Points.PreFilter != nil || man.Points.Filter != nil || man.Points.PreEnqueue != nil ||
+		man.Points.Reserve != nil || man.Points.Permit != nil
+	warnDirectives(man, warn)
 	warn(rejects && len(man.Events) == 0, "no events are declared: any event in the cluster tries a rejected pod again")
 	for _, e := range man.Events {
 		warn(e.Resource == "*", `the event resource "*" tries a rejected pod again after changes of any object`)
@@ -46,13 +48,31 @@ func warnManifest(man *Manifest, warn func(bool, string)) {
 		`filter is of scope "cluster": all nodes are in one instance and no verdict is reused; declare "node" if a row's verdict depends on that row only`)
 }
 
+// warnDirectives tells of directives that no declared point can use.
+func warnDirectives(man *Manifest, warn func(bool, string)) {
+	d := &man.Directives
+	for _, use := range []struct {
+		name     string
+		declared bool
+		kind     abi.DirectiveKind
+	}{
+		{"annotations", len(d.Annotations) > 0, abi.Annotate}, {"labels", len(d.Labels) > 0, abi.Label},
+		{"nominate", d.Nominate, abi.Nominate}, {"waiting", d.Waiting, abi.Allow}, {"activate", d.Activate, abi.Activate},
+	} {
+		usable := slices.ContainsFunc(man.Declared(), use.kind.At)
+		warn(use.declared && !usable, "directives."+use.name+" is declared, and no declared point can use it: users grant what is not needed")
+	}
+}
+
 func warnReads(r *ManifestReads, warn func(bool, string)) {
 	warn(len(r.Resources) > 0 && needsResources(r) == "", "resources are listed, but neither allocatable, requested nor requests is read")
 	lists := len(r.Pods) > 0 || len(r.PodLabels) > 0 || len(r.PodAnnotations) > 0 && !slices.Contains(r.Pod, "annotations")
 	warn(lists && !slices.Contains(r.Node, "pods"), "columns of pods are read, but not node: pods, which says where they are")
 	warn(slices.Contains(r.Node, "pods") && len(r.Pods)+len(r.PodLabels)+len(r.PodAnnotations) == 0,
 		"node: pods is read, but no column of pods; for their number read node: requested of the resource pods")
-	warn(slices.Contains(r.Pod, "name"), "pod: name is read: no two pods share their verdicts")
+	for _, unique := range []string{"name", "uid"} {
+		warn(slices.Contains(r.Pod, unique), "pod: "+unique+" is read: no two pods share their verdicts")
+	}
 }
 
 // inertImports returns the functions of files and sockets that are imported.

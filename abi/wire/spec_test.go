@@ -136,6 +136,67 @@ func TestPodExample(t *testing.T) {
 	golden(t, "12", "example-pod.txt", d.String())
 }
 
+// TestReserveExample: section 14 of SPEC.md shows what the code writes.
+func TestReserveExample(t *testing.T) {
+	e := reserveExample(t)
+	l := e.layout
+	d := &dump{memory: e.memory}
+	address := func(offset uint32) uint32 { return e.base + offset }
+
+	d.title("The call record (3.1)")
+	at := d.u32s(address(l.Call), "header", "pod", "pod_size: 30 bytes", "point: 11, Reserve", "rows: 0", "n_rows: 0, the call is about no rows",
+		"codes, reasons and scores have no elements", "", "", "flags")
+	at = d.u32s(at, "pods: 0, the call is about the pod that has a record", "event: 0", "queue: 0", "keys: 0")
+	d.line(at, 8, "zero, up to offset 63")
+	at = d.line(address(l.Call+abi.CallGuestStart), 24, "reason_sets … status_reason: zero")
+	at = d.u32s(at, "directives, written by the guest", "n_directives, written by the guest")
+	d.line(at, 8, "wait: zero, as is the rest up to offset 127")
+
+	d.title("The header (4.1)")
+	at = d.u32s(address(l.Header), "magic: BRTH", "major: 1, minor: 0")
+	at = d.line(at, 8, "epoch: 1, of this instance")
+	at = d.line(at, 8, "generation: 9")
+	at = d.line(at, 8, "seed")
+	d.u32s(at, "state: what pre_filter wrote is there", "n_tables: 3", "tables", "layout")
+
+	d.title("The table directory (4.2)")
+	at = address(l.Tables[0].Entry)
+	for _, table := range [][8]string{
+		{"id: 1, nodes", "n_rows: 1, the chosen node (5.15)", "row_capacity", "row_base", "overlay_capacity", "n_columns: 2", "address of its columns", "zero"},
+		{"id: 3, strings", "n_rows: 2", "row_capacity", "row_base", "overlay_capacity", "n_columns: 2", "address of its columns", "zero"},
+		{"id: 2, pods", "n_rows: 1", "row_capacity", "row_base", "overlay_capacity", "n_columns: 1", "address of its columns", "zero"},
+	} {
+		at = d.u32s(at, table[:]...)
+	}
+
+	d.title("The column directory of the nodes (4.3)")
+	d.u32s(address(l.Tables[0].Columns[0].Entry), "id: 12, pods", "arg: 0", "type: 7, span", "address", "capacity", "length: n_rows",
+		"id: 12 + 256, its arena (4.8)", "arg: 0", "type: 3, u32", "address", "capacity", "length")
+	d.title("The pods of row 0: a span, and one slot")
+	d.line(address(l.Tables[0].Columns[0].Data), 8, "1 element from 0 on")
+	d.u32s(address(l.Tables[0].Columns[1].Data), "slot 0 of table 2", "not in use")
+
+	d.title("The column directory of the pods")
+	d.u32s(address(l.Tables[2].Columns[0].Entry), "id: 68, podAnnotations", "arg: 0, the first key in the manifest", "type: 3, u32", "address", "capacity", "length: n_rows")
+	d.title("The column: value ids of the annotation, one a slot")
+	d.u32s(address(l.Tables[2].Columns[0].Data), "slot 0: id 1", "not in use")
+
+	d.title("The strings: spans, then bytes (their column directory is as in section 11)")
+	d.line(address(l.Tables[1].Columns[0].Data), 8, "id 0: absent")
+	d.line(address(l.Tables[1].Columns[0].Data)+8, 8, "id 1: 1 byte from 0 on")
+	d.line(address(l.Tables[1].Columns[1].Data), 1, `"0"`)
+
+	d.title("The pod record (6.1)")
+	at = d.u32s(address(l.Pod), "n_fields: 1", "size: 30", "id: 129, nodeName", "arg: 0", "offset", "count: 6")
+	d.line(at, 6, `"node-7"`)
+
+	d.title("The directive, in the guest's own memory (13.1)")
+	at = d.u32s(0x400, "kind: 1, annotate", "zero", "first text, the key: address", "15 bytes", "second text, the value: address", "1 byte")
+	at = d.line(at, 15, `"example.com/gpu"`)
+	d.line(at, 1, `"1"`)
+	golden(t, "14", "example-reserve.txt", d.String())
+}
+
 // golden compares a dump with its file, and wants it in a section of SPEC.md as
 // soon as there is one.
 func golden(t *testing.T, section, name, text string) {

@@ -31,8 +31,14 @@ func (p *printer) explain(pod types.NamespacedName, e *sim.Explanation) {
 	case e.Node != "":
 		p.text("%s %s %s, placed at try %d by profile %s: %d of %s feasible, %d looked at.",
 			pod, is("is on", "was on"), e.Node, e.FailedTries+1, a.Profile, a.Feasible, count(a.Nodes, "node"), a.Evaluated)
+		if e.EvictedFor != "" {
+			p.text("It had to leave for %s.", e.EvictedFor)
+		}
 	default:
 		p.text("%s %s after %s by profile %s:\n%s", pod, is("is pending", "was pending when it left,"), count(e.FailedTries, "try"), a.Profile, e.Message)
+		if len(a.Victims) > 0 {
+			p.text("It is to go to %s when these have left: %s.", a.Nominated, some(a.Victims, ", "))
+		}
 	}
 	p.printf("\n")
 	p.rejections(e.Attempt.Rejections)

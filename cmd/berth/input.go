@@ -63,30 +63,26 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]i
 	if err := stopped(ctx, err); err != nil {
 		return nil, err
 	}
-	c.Nodes = objects.Nodes
+	c.Namespaces, c.Nodes, c.PodDisruptionBudgets = objects.Namespaces, objects.Nodes, objects.PodDisruptionBudgets
+	c.Storage = objects.Storage()
+	c.Owners = sim.Owners{
+		Services: objects.Services, ReplicationControllers: objects.ReplicationControllers,
+		ReplicaSets: objects.ReplicaSets, StatefulSets: objects.StatefulSets,
+	}
 	c.Where = func(pod *v1.Pod) string {
 		if source, ok := objects.Source(pod); ok {
 			return source.String()
 		}
 		return ""
 	}
-	var repel int
-	doubts := objects.Warnings
 	for _, pod := range objects.Pods {
 		if pod.Spec.NodeName == "" {
 			c.Arrivals = append(c.Arrivals, input.Arrival{Pod: pod})
 			continue
 		}
 		c.Bound = append(c.Bound, pod)
-		if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil && len(a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution) > 0 {
-			if repel++; repel == 1 {
-				source, _ := objects.Source(pod)
-				doubts = append(doubts, input.Warning{Source: source, Path: "spec.affinity.podAntiAffinity",
-					Detail: "pods on nodes that keep others away, as this one, are not heeded: InterPodAffinity is not built yet"})
-			}
-		}
 	}
-	return doubts, nil
+	return objects.Warnings, nil
 }
 
 // stopped makes a failure of an error that comes from the end of the context:

@@ -75,8 +75,18 @@ func groupPending(pods []sim.Pending) []*group {
 // reasons is what a message says apart from numbers of nodes, and whatever the
 // order, which depends on the numbers: "0/5 nodes are available: 2 Insufficient
 // cpu, 3 node(s) were unschedulable." says the same as "0/9 nodes are available:
-// 4 node(s) were unschedulable, 5 Insufficient cpu."
+// 4 node(s) were unschedulable, 5 Insufficient cpu." What preemption says is a
+// second message of that form.
 func reasons(message string) string {
+	filters, preemption, ok := strings.Cut(message, " preemption: ")
+	out := uncounted(filters)
+	if ok {
+		out += " preemption: " + uncounted(preemption)
+	}
+	return out
+}
+
+func uncounted(message string) string {
 	all := strings.Split(strings.TrimSuffix(message, "."), ", ")
 	head, first, ok := strings.Cut(all[0], ": ")
 	if ok {

@@ -16,7 +16,7 @@ manifest, which says what a plugin reads and at which points it is asked.`,
 		Args: knownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginInspect(), newPluginBuild())
+	cmd.AddCommand(newPluginInspect(), newPluginBuild(), newPluginConformance())
 	return cmd
 }
 

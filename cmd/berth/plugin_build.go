@@ -28,12 +28,14 @@ func newPluginBuild() *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{
 		Use:   "build DIR",
-		Short: "Build a plugin written in Go",
-		Long: `Build compiles the main package of a folder, or that of its subfolder guest, to
-WebAssembly with the Go toolchain, adds the manifest and checks the result. The
-same sources give the same bytes, whichever folder they are in.
+		Short: "Build a plugin written in Go, Rust or C",
+		Long: `Build compiles a plugin to WebAssembly, adds the manifest and checks the result.
+A folder with a Cargo.toml is built with cargo, one with C files with clang; of any
+other one, the main package or that of the subfolder guest is built with the Go
+toolchain. The same sources give the same bytes, whichever folder they are in.
 
-The manifest is manifest.json in the folder, or else in the one above.`,
+The manifest is manifest.json in the folder, or else in the one above. What cargo and
+clang make has it already, and it must be the same.`,
 		Example: `  berth plugin build ./tenantpool
   berth plugin build ./tenantpool -o plugins/tenant-pool.wasm`,
 		Args:    oneArgument("folder", "DIR"),
@@ -61,7 +63,7 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
-	code, err := o.compile(ctx)
+	code, err := o.compile(ctx, file, manifest)
 	if err != nil {
 		return err
 	}
@@ -119,8 +121,45 @@ func eachLine(before string, err error) error {
 	return errors.New(before + strings.ReplaceAll(err.Error(), "\n", "\n"+before))
 }
 
-// compile returns the module that the Go toolchain makes of the folder.
-func (o *buildOptions) compile(ctx context.Context) ([]byte, error) {
+// compile returns the module that a toolchain makes of the folder, without a
+// manifest.
+func (o *buildOptions) compile(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
+	temp, err := os.MkdirTemp("", "berth-build-")
+	if err != nil {
+		return nil, &failure{err}
+	}
+	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
+	if _, err := os.Stat(filepath.Join(o.dir, "Cargo.toml")); err == nil {
+		return o.compileRust(ctx, temp, file, manifest)
+	}
+	if o.isC() {
+		return o.compileC(ctx, file, manifest)
+	}
+	return o.compileGo(ctx, temp)
+}
+
+// withoutManifest returns a module without the manifest that its toolchain put into it,
+// which must be the given one; otherwise it fails with a text.
+func (o *buildOptions) withoutManifest(code []byte, manifest *wire.Manifest, otherwise string) ([]byte, error) {
+	m, err := wire.ReadModule(code)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the toolchain made no module: %w", o.dir, err)
+	}
+	for _, section := range m.Custom(abi.ManifestSection) {
+		carried, err := wire.DecodeManifest(section)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the manifest in the module: %w", o.dir, err)
+		}
+		if !bytes.Equal(wire.EncodeManifest(carried), wire.EncodeManifest(manifest)) {
+			return nil, fmt.Errorf("%s: %s", o.dir, otherwise)
+		}
+	}
+	code, _, err = wire.RemoveCustomSection(code, abi.ManifestSection)
+	return code, err
+}
+
+// compileGo returns the module that the Go toolchain makes of the folder.
+func (o *buildOptions) compileGo(ctx context.Context, temp string) ([]byte, error) {
 	compiler, err := exec.LookPath("go")
 	if err != nil {
 		return nil, &failure{fmt.Errorf("the Go toolchain is not installed: go is not in $PATH (%w); see https://go.dev/dl", err)}
@@ -129,11 +168,6 @@ func (o *buildOptions) compile(ctx context.Context) ([]byte, error) {
 	if info, err := os.Stat(filepath.Join(dir, "guest")); err == nil && info.IsDir() {
 		dir = filepath.Join(dir, "guest")
 	}
-	temp, err := os.MkdirTemp("", "berth-build-")
-	if err != nil {
-		return nil, &failure{err}
-	}
-	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
 	target := filepath.Join(temp, "plugin.wasm")
 	cmd := exec.CommandContext(ctx, compiler, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", target, ".")
 	cmd.Dir = dir

@@ -47,6 +47,7 @@ func (p *printer) inspection(i *inspection) {
 	p.points(i.Points)
 	p.reads(i.Reads)
 	p.events(m.Events)
+	p.directives(m)
 	p.configFields(m.Config)
 	p.imports(i)
 	p.sections(i.Sections)
@@ -84,6 +85,27 @@ func (p *printer) events(events []wire.ManifestEvent) {
 		rows = append(rows, table.Row{e.Resource, strings.Join(e.Actions, ", ")})
 	}
 	p.table([]column{{head: "RETRIES AFTER"}, {head: "ACTIONS", least: 20}}, rows)
+}
+
+// directives prints what the module does besides answering.
+func (p *printer) directives(m *wire.Manifest) {
+	d := &m.Directives
+	var rows []table.Row
+	add := func(ok bool, name, what string) {
+		if ok {
+			rows = append(rows, table.Row{name, what})
+		}
+	}
+	add(len(d.Annotations) > 0, "annotations", "writes annotations of pods: "+strings.Join(d.Annotations, "…, ")+"…")
+	add(len(d.Labels) > 0, "labels", "writes labels of pods: "+strings.Join(d.Labels, "…, ")+"…")
+	add(d.Nominate, "nominate", "nominates nodes for pods that fit nowhere")
+	add(d.Bind, "bind", "binds pods itself")
+	add(d.Waiting, "waiting", "allows and rejects pods that wait")
+	add(d.Activate, "activate", "has parked pods tried again")
+	add(len(m.Publishes) > 0, "publishes", "keys of its state for others: "+strings.Join(m.Publishes, ", "))
+	if len(rows) > 0 {
+		p.table([]column{{head: "ASKS FOR"}, {head: "WHAT", least: 20}}, rows)
+	}
 }
 
 // configFields prints the fields of the configuration that the schema names.

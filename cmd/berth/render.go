@@ -43,6 +43,7 @@ func render(w io.Writer, width int, r *sim.Result, explain types.NamespacedName)
 	p.printf("\n")
 	p.usage(r.Usage)
 	p.pending(r.Unschedulable)
+	p.evicted(r.Evicted)
 	p.plugins(r.Plugins)
 	if r.Explanation != nil {
 		p.explain(explain, r.Explanation)

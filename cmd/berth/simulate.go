@@ -43,6 +43,9 @@ queue, cache and cycles as on a real cluster, and prints where they went, what
 stayed pending and why, and what each plugin did. Time is virtual: backoffs and
 departures take none. The same input and seed give the same placements.
 
+HTTP extenders of the configuration are asked for real, but for bindVerb; the
+placements then depend on their answers too.
+
 An interrupt ends the simulation and prints what was done until then.
 
 The exit status is 0, or 1 if the simulation was interrupted or, with
@@ -181,9 +184,6 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if err := o.modules.enable(modules, scheduler); err != nil {
 		return sim.Config{}, err
 	}
-	if len(scheduler.Extenders) > 0 {
-		return sim.Config{}, fmt.Errorf("%s: extenders: HTTP extenders are not built yet; remove them", o.config)
-	}
 	a.Scheduler = scheduler
 	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain, Log: log}
 	doubts, err := o.input.load(ctx, &c, o.seed)
@@ -194,6 +194,11 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 		return sim.Config{}, err
 	}
 	warn(stderr, warnings)
+	for i := range scheduler.Extenders {
+		if scheduler.Extenders[i].BindVerb != "" {
+			fmt.Fprintf(stderr, "warning: %s: extenders[%d].bindVerb: it is not called, for a simulation binds nothing in a real cluster\n", o.config, i)
+		}
+	}
 	for _, doubt := range doubts {
 		fmt.Fprintf(stderr, "warning: %s\n", doubt)
 	}
@@ -248,7 +253,7 @@ func warn(w io.Writer, warnings []config.Warning) {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(w, "warning: kube-scheduler's default plugins that are not built yet are left out (no pod is preempted; pods that need another one stay pending): %s\n",
+		fmt.Fprintf(w, "warning: kube-scheduler's default plugins that are not built yet are left out (pods that need one of them stay pending): %s\n",
 			strings.Join(missing, ", "))
 	}
 }

@@ -32,6 +32,6 @@ func New(binder objects.Binder) (*DefaultBinder, error) {
 func (b *DefaultBinder) Info() *plugin.Info { return &b.info }
 
 // Bind binds the pod to its node, with what plugins wrote on it. It never skips.
-func (b *DefaultBinder) Bind(p *plugin.Placement) *plugin.Status {
-	return plugin.Fail(b.binder.Bind(p.Context, objects.Binding{Pod: p.Pod, Node: p.Node.Name, Patch: p.Patch}))
+func (b *DefaultBinder) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
+	return plugin.Directives{}, plugin.Fail(b.binder.Bind(p.Context, objects.Binding{Pod: p.Pod, Node: p.Node.Name, Patch: p.Patch}))
 }

@@ -15,6 +15,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins/internal/shape"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -41,7 +42,7 @@ type Fit struct {
 	ignoredGroups []string // what stands before the slash of extended resources
 	strategy      configv1.ScoringStrategyType
 	scored        []scored
-	shape         shape
+	shape         shape.Shape
 	reasons       fixedReasons
 }
 
@@ -87,7 +88,7 @@ func NewFit(args *configv1.NodeResourcesFitArgs) (*Fit, error) {
 		if strategy.RequestedToCapacityRatio == nil {
 			return nil, fmt.Errorf("scoring strategy %s has no shape", strategy.Type)
 		}
-		if f.shape, err = newShape(strategy.RequestedToCapacityRatio.Shape); err != nil {
+		if f.shape, err = shape.New(strategy.RequestedToCapacityRatio.Shape); err != nil {
 			return nil, err
 		}
 	default:

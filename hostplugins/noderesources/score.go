@@ -1,7 +1,6 @@
 package noderesources
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -11,6 +10,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins/internal/shape"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -149,7 +149,7 @@ func (f *Fit) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status 
 	case configv1.MostAllocated:
 		average(list, rows, out, used)
 	default:
-		f.shape.average(list, rows, out)
+		byShape(f.shape, list, rows, out)
 	}
 	return nil
 }
@@ -187,45 +187,8 @@ func used(requested, capacity int64) int64 {
 	return min(requested, capacity) * abi.MaxScore / capacity
 }
 
-// shape maps utilization (percent) to a score (0 … 100), linearly between its
-// points.
-type shape []shapePoint
-
-type shapePoint struct{ utilization, score int64 }
-
-// maxShapeScore is the highest score of a point in the args.
-const maxShapeScore = 10
-
-func newShape(points []configv1.UtilizationShapePoint) (shape, error) {
-	if len(points) == 0 {
-		return nil, errors.New("the shape has no points")
-	}
-	out := make(shape, 0, len(points))
-	for i, p := range points {
-		if i > 0 && points[i-1].Utilization >= p.Utilization {
-			return nil, fmt.Errorf("the shape's utilizations %d and %d do not ascend", points[i-1].Utilization, p.Utilization)
-		}
-		out = append(out, shapePoint{utilization: int64(p.Utilization), score: int64(p.Score) * (abi.MaxScore / maxShapeScore)})
-	}
-	return out, nil
-}
-
-func (s shape) at(utilization int64) int64 {
-	for i, p := range s {
-		if utilization > p.utilization {
-			continue
-		}
-		if i == 0 {
-			return p.score
-		}
-		before := s[i-1]
-		return before.score + (p.score-before.score)*(utilization-before.utilization)/(p.utilization-before.utilization)
-	}
-	return s[len(s)-1].score
-}
-
-// average is like the other, but leaves out resources that rate 0, and rounds.
-func (s shape) average(list []usage, rows []uint32, out []int64) {
+// byShape is like average, but leaves out resources that rate 0, and rounds.
+func byShape(s shape.Shape, list []usage, rows []uint32, out []int64) {
 	for i, row := range rows {
 		var sum, weights int64
 		for j := range list {
@@ -234,11 +197,7 @@ func (s shape) average(list []usage, rows []uint32, out []int64) {
 			if capacity == 0 {
 				continue
 			}
-			utilization := int64(100)
-			if requested := u.allocated[row] + u.amount; requested <= capacity {
-				utilization = requested * 100 / capacity
-			}
-			if rating := s.at(utilization); rating > 0 {
+			if rating := s.Of(u.allocated[row]+u.amount, capacity); rating > 0 {
 				sum += u.weight * rating
 				weights += u.weight
 			}

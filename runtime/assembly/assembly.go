@@ -4,19 +4,17 @@ package assembly
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"runtime"
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -24,6 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
 // Config is what a scheduler is made of.
@@ -31,7 +30,7 @@ type Config struct {
 	// Scheduler is the profiles; nil means Default().
 	Scheduler *config.Scheduler
 	// Plugins (optional) can be named in profiles besides the native ones, and
-	// instead of those of the same name.
+	// instead of those of the same name, modules included.
 	Plugins plugin.Registry
 	// Modules (optional) makes the plugins whose args are a *Module.
 	Modules *Modules
@@ -51,16 +50,24 @@ type Config struct {
 	// AllowUnenforced is features that pods may ask for although no enabled
 	// plugin enforces them.
 	AllowUnenforced state.Feature
+	// IgnoreBindVerbs leaves binding to the Bind plugins, whatever extenders say.
+	IgnoreBindVerbs bool
 }
 
 // Deps is what the scheduler is connected to.
 type Deps struct {
-	Clock    clock.Clock
-	Binder   objects.Binder
-	Outlet   scheduler.Outlet
-	Observer scheduler.Observer // optional
-	Log      *slog.Logger       // optional
-	Spawn    func(run func())   // optional, see scheduler.Deps
+	Clock       clock.Clock
+	Binder      objects.Binder
+	Evictor     objects.Evictor              // optional, see scheduler.Deps
+	Budgets     objects.PodDisruptionBudgets // optional, see hostplugins.Deps
+	Patcher     objects.Patcher              // optional, see extender.Deps
+	Storage     hostplugins.Storage          // optional: without it there are no volumes
+	Services    objects.Services
+	Controllers objects.Controllers
+	Outlet      scheduler.Outlet
+	Observer    scheduler.Observer // optional
+	Log         *slog.Logger       // optional
+	Spawn       func(run func())   // optional, see scheduler.Deps
 }
 
 // Assembly is a scheduler and what must be closed with it.
@@ -69,8 +76,20 @@ type Assembly struct {
 	// Profiles is the names of the profiles in configured order.
 	Profiles []string
 
+	config  Config
+	deps    Deps
 	workers *pipeline.Workers
-	closers []func(context.Context) error
+
+	// mu guards what follows. It is held while plugins are made, so that there is
+	// one Reload at a time; the loop never takes it.
+	mu struct {
+		sync.Mutex
+		built []*built // of the profiles
+	}
+	buckets map[string]*wasm.Bucket // by profile and namespaces; under mu as well
+	// closing guards the plugins that are still in use, by their pipelines.
+	closing   references
+	extenders *extender.Extenders
 }
 
 // Default returns a new copy of what an absent configuration file means.
@@ -81,9 +100,9 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if c.Scheduler == nil {
 		c.Scheduler = Default()
 	}
-	if len(c.Scheduler.Extenders) > 0 {
-		// Left out, they would let pods onto nodes that they refuse.
-		return nil, errors.New("extenders: HTTP extenders are not built yet; remove them from the configuration")
+	extenders, err := newExtenders(&c, d)
+	if err != nil {
+		return nil, err
 	}
 	if c.Workers == 0 {
 		c.Workers = min(runtime.GOMAXPROCS(0), int(c.Scheduler.Parallelism))
@@ -95,19 +114,16 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Assembly{workers: workers}
-	registry := hostplugins.All(hostplugins.Deps{Binder: d.Binder})
-	maps.Copy(registry, c.Plugins)
+	a := &Assembly{config: c, deps: d, workers: workers, extenders: extenders}
+	a.mu.built, err = a.build(context.Background(), c.Scheduler, nil)
+	if err != nil {
+		a.workers.Close()
+		return nil, err
+	}
 	var pipelines []*pipeline.Pipeline
-	for i := range c.Scheduler.Profiles {
-		profile := &c.Scheduler.Profiles[i]
-		p, err := a.newPipeline(&c, profile, registry, d.Log)
-		if err != nil {
-			a.Close()
-			return nil, err
-		}
-		pipelines = append(pipelines, p)
-		a.Profiles = append(a.Profiles, profile.SchedulerName)
+	for _, b := range a.mu.built {
+		pipelines = append(pipelines, b.pipeline)
+		a.Profiles = append(a.Profiles, b.pipeline.Profile())
 	}
 	queues := queue.DefaultConfig()
 	queues.InitialBackoff, queues.MaxBackoff = c.Scheduler.PodInitialBackoff, c.Scheduler.PodMaxBackoff
@@ -117,7 +133,10 @@ func New(c Config, d Deps) (*Assembly, error) {
 			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates},
 			Cache: cache.Config{Rank: c.Rank},
 		},
-		scheduler.Deps{Clock: d.Clock, Pipelines: pipelines, Outlet: d.Outlet, Observer: d.Observer, Log: d.Log, Spawn: d.Spawn},
+		scheduler.Deps{
+			Clock: d.Clock, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
+			Observer: d.Observer, Log: d.Log, Spawn: d.Spawn,
+		},
 	)
 	if err != nil {
 		a.Close()
@@ -129,63 +148,10 @@ func New(c Config, d Deps) (*Assembly, error) {
 // Close stops what runs beside the scheduler, which must have stopped.
 func (a *Assembly) Close() {
 	a.workers.Close()
-	for _, closer := range a.closers {
-		_ = closer(context.Background()) // nothing is left to be done about it
-	}
-}
-
-// newPlugin makes a plugin by its args: of a module, or of the registry.
-func (a *Assembly) newPlugin(c *Config, name string, args any, registry plugin.Registry, log *slog.Logger) (plugin.Plugin, error) {
-	named, ok := args.(*Module)
-	if !ok {
-		return registry.New(name, args)
-	}
-	if c.Modules == nil {
-		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
-	}
-	p, err := c.Modules.plugin(context.Background(), named, c.Workers, log)
-	if err != nil {
-		return nil, err
-	}
-	if closer, ok := p.(interface{ Close(context.Context) error }); ok {
-		a.closers = append(a.closers, closer.Close)
-	}
-	return p, nil
-}
-
-// newPipeline makes the plugins of a profile, each once, and their pipeline.
-func (a *Assembly) newPipeline(c *Config, profile *config.Profile, registry plugin.Registry, log *slog.Logger) (*pipeline.Pipeline, error) {
-	made := make(map[string]plugin.Plugin)
-	points := make(map[abi.Point][]pipeline.Entry)
-	known := 0
-	for _, point := range abi.Points() {
-		refs, ok := profile.Points[configName(point)]
-		if ok {
-			known++
-		}
-		for _, ref := range refs {
-			p, ok := made[ref.Name]
-			if !ok {
-				var err error
-				if p, err = a.newPlugin(c, ref.Name, profile.Args[ref.Name].Typed, registry, log); err != nil {
-					return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
-				}
-				made[ref.Name] = p
-			}
-			points[point] = append(points[point], pipeline.Entry{Plugin: p, Weight: int64(ref.Weight)})
-		}
-	}
-	if known != len(profile.Points) {
-		return nil, fmt.Errorf("BUG: profile %q has a point that is none among %q", profile.SchedulerName, slices.Sorted(maps.Keys(profile.Points)))
-	}
-	percentage := profile.PercentageOfNodesToScore
-	if percentage == nil {
-		percentage = c.Scheduler.PercentageOfNodesToScore
-	}
-	return pipeline.New(pipeline.Config{
-		Profile: profile.SchedulerName, Points: points,
-		AllowUnenforced: c.AllowUnenforced, Percentage: percentage,
-	}, pipeline.Deps{Workers: a.workers})
+	a.extenders.Close()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closing.closeAll()
 }
 
 // configName is a point's name in a configuration file, which begins with a

@@ -60,7 +60,7 @@ func TestCatalogHasEveryPluginOnce(t *testing.T) {
 		"SchedulingGates": "preEnqueue", "PrioritySort": "queueSort", "NodeUnschedulable": "filter", "NodeName": "filter",
 		"TaintToleration": "filter preScore score", "NodeAffinity": "preFilter filter preScore score", "NodePorts": "preFilter filter",
 		"NodeResourcesFit": "preFilter filter preScore score", "NodeResourcesBalancedAllocation": "preScore score",
-		"ImageLocality": "score", "DefaultBinder": "bind",
+		"ImageLocality": "score", "DefaultBinder": "bind", "DefaultPreemption": "postFilter",
 	}
 	for name, want := range points {
 		for _, point := range strings.Fields(want) {
@@ -74,6 +74,7 @@ func TestCatalogHasEveryPluginOnce(t *testing.T) {
 // recorder keeps what the scheduler says.
 type recorder struct {
 	scheduler *Assembly
+	clock     *clock.Step
 	bound     []string
 	attempts  []report.Attempt
 }
@@ -84,9 +85,11 @@ func (r *recorder) Bind(_ context.Context, b objects.Binding) error {
 	return nil
 }
 
-func (*recorder) Scheduled(*state.Pod, string) {}
-func (*recorder) Failed(scheduler.Failure)     {}
-func (*recorder) Ended(*report.Ending)         {}
+func (*recorder) Scheduled(*state.Pod, string)  {}
+func (*recorder) Failed(scheduler.Failure)      {}
+func (*recorder) Preempted(scheduler.Preempted) {}
+func (*recorder) Denominated(*state.Pod)        {}
+func (*recorder) Ended(*report.Ending)          {}
 
 func (r *recorder) Attempted(a *report.Attempt, name func(uint32) string) {
 	r.attempts = append(r.attempts, *a.Clone(name))
@@ -94,9 +97,9 @@ func (r *recorder) Attempted(a *report.Attempt, name func(uint32) string) {
 
 func start(t *testing.T, c Config) *recorder {
 	t.Helper()
-	r := &recorder{}
+	r := &recorder{clock: clock.NewStep(time.Unix(0, 0))}
 	a, err := New(c, Deps{
-		Clock: clock.NewStep(time.Unix(0, 0)), Binder: r, Outlet: r, Observer: r, Spawn: func(run func()) { run() },
+		Clock: r.clock, Binder: r, Outlet: r, Observer: r, Spawn: func(run func()) { run() },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +232,7 @@ profiles:
 		scheduler *config.Scheduler
 		want      string
 	}{
-		{parse(t, "extenders: [{urlPrefix: \"http://x\", filterVerb: f}]\n"), "extenders: HTTP extenders are not built yet"},
+		{parse(t, "extenders: [{urlPrefix: \"http://x\", filterVerb: f, tlsConfig: {caFile: none}}]\n"), "extenders[0]: tlsConfig: open none"},
 		{sorted, `profile "b": needs at least one Bind plugin`},
 		{unknown, `profile "default-scheduler": plugin "Nowhere" is not registered`},
 		{nowhere, `BUG: profile "default-scheduler" has a point`},

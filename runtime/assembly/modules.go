@@ -1,17 +1,23 @@
 package assembly
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
@@ -29,9 +35,19 @@ type ModulesConfig struct {
 // Modules loads and compiles the modules that a configuration names, each once
 // by its digest.
 type Modules struct {
-	config   ModulesConfig
-	runtime  *wasm.Runtime
-	compiled map[string]*wasm.Module // by digest
+	config ModulesConfig
+	// mu guards what follows.
+	mu struct {
+		sync.Mutex
+		runtime  *wasm.Runtime
+		compiled map[string]*compiled // by digest
+	}
+}
+
+// compiled is a module and the number of plugins that use it.
+type compiled struct {
+	module *wasm.Module
+	users  int
 }
 
 // Module is a module as a plugin of a profile.
@@ -42,13 +58,23 @@ type Module struct {
 
 // NewModules returns a place for modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	return &Modules{config: c, compiled: make(map[string]*wasm.Module)}
+	m := &Modules{config: c}
+	m.mu.compiled = make(map[string]*compiled)
+	return m
+}
+
+// same reports whether two modules make the same plugin.
+func (m *Module) same(o *Module) bool {
+	a, b := m.Loaded, o.Loaded
+	return a.Name == b.Name && a.Digest == b.Digest && bytes.Equal(a.Config, b.Config) && reflect.DeepEqual(a.Grants, b.Grants) &&
+		slices.Equal(m.Reference.Namespaces, o.Reference.Namespaces) &&
+		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy) && m.Reference.Limits == o.Reference.Limits
 }
 
 // start makes the runtime when the first module needs it: who uses no modules
 // gets no folder.
 func (m *Modules) start() error {
-	if m.runtime != nil {
+	if m.mu.runtime != nil {
 		return nil
 	}
 	dir := m.config.CacheDir
@@ -60,9 +86,9 @@ func (m *Modules) start() error {
 		}
 	}
 	var err error
-	m.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir})
+	m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir})
 	if err != nil && m.config.CacheOptional && dir != "" {
-		m.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{})
+		m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{})
 	}
 	return err
 }
@@ -104,18 +130,22 @@ func (m *Modules) Load(ref module.Reference) (*Module, error) {
 func (m *Module) points() []string {
 	var out []string
 	for _, point := range m.Loaded.Manifest.Declared() {
-		if point != abi.Normalize {
+		switch point { // they belong to others
+		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
+		default:
 			out = append(out, configName(point))
 		}
 	}
 	return out
 }
 
-// Enable adds the module to every profile, at the end of each of its points.
+// Enable adds the module to every profile, at the end of each of its points; at
+// bind it comes first, as the default binder leaves no pod to others, and it
+// replaces the plugin that sorts the queue.
 //
 // # Errors
 //
-// A profile has a plugin of the same name.
+// A profile has a plugin of the same name, or another module sorts the queue.
 func (m *Module) Enable(s *config.Scheduler) error {
 	name := m.Loaded.Name
 	if m.Reference.Weight > 0 && m.Loaded.Manifest.Points.Score == nil {
@@ -132,7 +162,20 @@ func (m *Module) Enable(s *config.Scheduler) error {
 			}
 		}
 		for _, point := range m.points() {
-			p.Points[point] = append(p.Points[point], config.PluginRef{Name: name, Weight: max(1, m.Reference.Weight)})
+			ref := config.PluginRef{Name: name, Weight: max(1, m.Reference.Weight)}
+			switch point {
+			case configName(abi.QueueSort):
+				for _, other := range p.Points[point] {
+					if sorts, ok := p.Args[other.Name].Typed.(*Module); ok {
+						return fmt.Errorf("%s: %s sorts the queue already, and there is one queue: leave one of the two out", m.Loaded.Path, sorts.Loaded.Path)
+					}
+				}
+				p.Points[point] = []config.PluginRef{ref}
+			case configName(abi.Bind):
+				p.Points[point] = append([]config.PluginRef{ref}, p.Points[point]...)
+			default:
+				p.Points[point] = append(p.Points[point], ref)
+			}
 		}
 		if p.Args == nil {
 			p.Args = make(map[string]config.Args)
@@ -142,19 +185,22 @@ func (m *Module) Enable(s *config.Scheduler) error {
 	return nil
 }
 
+// moduleDeps is what plugins of modules are connected to.
+type moduleDeps struct {
+	binder    objects.Binder
+	namespace func(name string) *state.Namespace
+	recovered func(plugin string)
+	bucket    *wasm.Bucket
+	clock     clock.Clock
+	log       *slog.Logger
+}
+
 // plugin makes the plugin of a module for one profile.
-func (m *Modules) plugin(ctx context.Context, named *Module, shards int, log *slog.Logger) (plugin.Plugin, error) {
+func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *moduleDeps) (*madePlugin, error) {
 	loaded := named.Loaded
-	compiled, ok := m.compiled[loaded.Digest]
-	if !ok {
-		err := m.start()
-		if err != nil {
-			return nil, err
-		}
-		if compiled, err = m.runtime.Load(ctx, loaded.Bytes); err != nil {
-			return nil, fmt.Errorf("%s: %w", loaded.Path, err)
-		}
-		m.compiled[loaded.Digest] = compiled
+	code, err := m.take(ctx, loaded)
+	if err != nil {
+		return nil, err
 	}
 	policies := make(map[abi.Point]wasm.Policy)
 	for _, point := range loaded.Manifest.Declared() {
@@ -165,22 +211,72 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, log *sl
 	}
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
-		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery,
-	}, wasm.Deps{Factory: compiled, Manifest: loaded.Manifest, Log: log})
+		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
+		Limits: limitsOf(&named.Reference.Limits),
+	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
+		Recovered: func() { d.recovered(loaded.Name) }})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", loaded.Path, err)
+		return nil, errors.Join(fmt.Errorf("%s: %w", loaded.Path, err), m.give(ctx, loaded.Digest))
 	}
-	return p, nil
+	return &madePlugin{plugin: p, args: named, close: func(ctx context.Context) error {
+		return errors.Join(p.Close(ctx), m.give(ctx, loaded.Digest))
+	}}, nil
+}
+
+// limitsOf translates what a user wrote.
+func limitsOf(l *module.Limits) wasm.Limits {
+	return wasm.Limits{
+		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart,
+		Deadline: l.Deadline, OwnMemory: l.Memory, Depth: l.Depth, TableElements: l.TableElements,
+	}
+}
+
+// take returns a compiled module for one more plugin.
+func (m *Modules) take(ctx context.Context, loaded *module.Loaded) (*wasm.Module, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	code, ok := m.mu.compiled[loaded.Digest]
+	if !ok {
+		err := m.start()
+		if err != nil {
+			return nil, err
+		}
+		code = &compiled{}
+		if code.module, err = m.mu.runtime.Load(ctx, loaded.Bytes); err != nil {
+			return nil, fmt.Errorf("%s: %w", loaded.Path, err)
+		}
+		m.mu.compiled[loaded.Digest] = code
+	}
+	code.users++
+	return code.module, nil
+}
+
+// give takes a module back; without users it is freed.
+func (m *Modules) give(ctx context.Context, digest string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	code, ok := m.mu.compiled[digest]
+	if !ok {
+		return nil
+	}
+	if code.users--; code.users > 0 {
+		return nil
+	}
+	delete(m.mu.compiled, digest)
+	return code.module.Close(ctx)
 }
 
 // Close frees compiled modules. Their plugins must be closed.
 func (m *Modules) Close(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var errs []error
-	for _, c := range m.compiled {
-		errs = append(errs, c.Close(ctx))
+	for _, c := range m.mu.compiled {
+		errs = append(errs, c.module.Close(ctx))
 	}
-	if m.runtime != nil {
-		errs = append(errs, m.runtime.Close(ctx))
+	clear(m.mu.compiled)
+	if m.mu.runtime != nil {
+		errs = append(errs, m.mu.runtime.Close(ctx))
 	}
 	return errors.Join(errs...)
 }

@@ -199,8 +199,10 @@ func TestProfilesShareModules(t *testing.T) {
 		}
 	}
 	r := start(t, Config{Scheduler: s, Modules: modules})
-	if len(modules.compiled) != 1 || len(r.scheduler.closers) != 4 {
-		t.Errorf("%d modules compiled for %d plugins, want 1 for 4", len(modules.compiled), len(r.scheduler.closers))
+	for digest, code := range modules.mu.compiled {
+		if len(modules.mu.compiled) != 1 || code.users != 4 {
+			t.Errorf("%d modules compiled, %s for %d plugins, want 1 for 4", len(modules.mu.compiled), digest, code.users)
+		}
 	}
 	for pod, got := range outcomes(t, r, "ns") {
 		if got != "placed" {

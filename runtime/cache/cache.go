@@ -1,6 +1,6 @@
-// Package cache keeps what the scheduler knows of nodes and of the pods on
-// them, the placements that the API server has not confirmed yet included, and
-// writes it into snapshots, changed rows only. It knows no plugins.
+// Package cache keeps what the scheduler knows of nodes, of the pods on them, the
+// placements that the API server has not confirmed yet included, and of
+// namespaces, and writes it into snapshots, changed rows only. It knows no plugins.
 package cache
 
 import (
@@ -32,7 +32,7 @@ type Config struct {
 	Rank func(nodeName string) uint64
 }
 
-// Cache is the nodes and the placed pods of the cluster.
+// Cache is the nodes, the placed pods and the namespaces of the cluster.
 //
 // # Pods
 //
@@ -61,10 +61,15 @@ type Config struct {
 // have no slots, and it goes with its last pod or becomes a row when the node
 // comes (pods and nodes arrive by separate watches, in any order).
 //
+// # Namespaces
+//
+// A namespace has a row from its coming to its going; the row is then another
+// one's. Pods and namespaces do not wait for each other.
+//
 // # Generations
 //
 // One counter gives a number to each change of a node's object, of a node's
-// pods, and of a pod. A number is never given twice, so equal generations mean
+// pods, of a pod, and of a namespace. A number is never given twice, so equal generations mean
 // equal content whatever row or slot the content had in between.
 //
 // # Owner
@@ -84,6 +89,8 @@ type Cache struct {
 	assumed int // pods that are assumed
 	slots   slots
 
+	namespaces namespaces
+
 	// What has changed since snapshot was updated last.
 	dirty marks // rows
 	freed marks // slots
@@ -102,7 +109,10 @@ type placed struct {
 
 // New returns an empty cache.
 func New(config Config) *Cache {
-	c := &Cache{rank: config.Rank, nodes: make(map[string]*node), pods: make(map[types.UID]placed)}
+	c := &Cache{
+		rank: config.Rank, nodes: make(map[string]*node), pods: make(map[types.UID]placed),
+		namespaces: namespaces{rows: make(map[string]uint32)},
+	}
 	if c.rank == nil {
 		c.rank = func(string) uint64 { return 0 }
 	}
@@ -120,10 +130,11 @@ func (c *Cache) next() uint64 {
 // mostly dead, is written anew in a new epoch.
 func (c *Cache) UpdateSnapshot(s *state.Snapshot) {
 	known := s == c.snapshot && s.Generation == c.snapshotGeneration && !c.renumber()
-	if !known || s.Update(c.infos, c.dirty.list, c.freed.list) {
-		s.Rebuild(c.infos)
+	if !known || s.Update(c.infos, c.dirty.list, c.freed.list, c.namespaces.changed()...) {
+		s.Rebuild(c.infos, c.namespaces.infos...)
 	}
 	c.dirty.reset()
 	c.freed.reset()
+	c.namespaces.dirty.reset()
 	c.snapshot, c.snapshotGeneration = s, s.Generation
 }

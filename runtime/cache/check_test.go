@@ -48,9 +48,9 @@ func infos(c *cache.Cache) []*state.NodeInfo {
 }
 
 // full returns a snapshot that was written in one go.
-func full(infos []*state.NodeInfo) *state.Snapshot {
+func full(infos []*state.NodeInfo, namespaces ...state.NamespaceInfo) *state.Snapshot {
 	s := state.NewSnapshot()
-	s.Rebuild(infos)
+	s.Rebuild(infos, namespaces...)
 	return s
 }
 
@@ -58,7 +58,7 @@ func full(infos []*state.NodeInfo) *state.Snapshot {
 // a snapshot written in full, and holds together.
 func requireEqual(t tester, c *cache.Cache, s *state.Snapshot) {
 	t.Helper()
-	rebuilt := full(infos(c))
+	rebuilt := full(infos(c), slices.Collect(c.Namespaces())...)
 	if got, want := dump(t, s), dump(t, rebuilt); got != want {
 		t.Fatalf("incremental and full snapshots differ\nincremental:\n%s\nfull:\n%s", got, want)
 	}
@@ -67,7 +67,7 @@ func requireEqual(t tester, c *cache.Cache, s *state.Snapshot) {
 }
 
 // requireConsistent fails if the index does not lead to rows and back, if two
-// rows share a slot, or if a slot that no row has is not empty.
+// rows share a slot, or if a slot or row that nothing has is not empty.
 func requireConsistent(t tester, s *state.Snapshot) {
 	t.Helper()
 	held := map[uint32]bool{}
@@ -91,6 +91,16 @@ func requireConsistent(t tester, s *state.Snapshot) {
 			p.Memory[slot] == 0 && len(p.Labels.Row(slot)) == 0
 		if empty == held[slot] {
 			t.Fatalf("slot %d: held by a row: %v, empty: %v", slot, held[slot], empty)
+		}
+	}
+	for row, ns := range s.Namespaces.Namespace {
+		n := &s.Namespaces
+		if ns == nil {
+			if n.Name[row] != 0 || n.Generation[row] != 0 || len(n.Labels.Row(uint32(row))) != 0 {
+				t.Fatalf("row %d belongs to no namespace and is not empty", row)
+			}
+		} else if got, ok := s.NamespaceRow(ns.Name); !ok || int(got) != row {
+			t.Fatalf("namespace %s is in row %d, but the index says %d, %v", ns.Name, row, got, ok)
 		}
 	}
 	for row := s.Len(); row < len(s.Nodes.Node); row++ {
@@ -138,5 +148,8 @@ func (g *generations) check(t tester, c *cache.Cache) {
 		slices.Sort(held)
 		see(info.ObjectGeneration, fmt.Sprintf("object %p of %s", info.Node, info.Name))
 		see(info.PodsGeneration, fmt.Sprintf("pods of %s: %v", info.Name, held))
+	}
+	for info := range c.Namespaces() {
+		see(info.Generation, fmt.Sprintf("object %p of namespace %s", info.Namespace, info.Namespace.Name))
 	}
 }

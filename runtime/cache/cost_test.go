@@ -4,18 +4,21 @@ import (
 	"fmt"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // cluster returns a cache and an updated snapshot with nodes like those of the
-// race in docs: labels, a zone, images. The first 1,000 have ten pods each, the
-// others one, to keep tests short.
+// race in docs: labels, a zone, images; and with as many namespaces. The first
+// 1,000 nodes have ten pods each, the others one, to keep tests short.
 func cluster(t tester, nodes int) (*cache.Cache, *state.Snapshot) {
 	t.Helper()
 	c, s := cache.New(cache.Config{Rank: rank}), state.NewSnapshot()
 	for i := range nodes {
 		c.AddNode(raceNode(i).node())
+		c.AddNamespace(raceNamespace(i, "a"))
 		pods := 10
 		if i >= 1000 {
 			pods = 1
@@ -47,6 +50,11 @@ func raceNode(i int) nodeSpec {
 	}
 }
 
+func raceNamespace(i int, team string) *state.Namespace {
+	name := fmt.Sprint("namespace-", i)
+	return namespaceOf(name, map[string]string{v1.LabelMetadataName: name, "team": team})
+}
+
 func racePod(node, i int) podSpec {
 	return podSpec{
 		Name: fmt.Sprintf("pod-%d-%d", node, i), UID: fmt.Sprintf("uid-%d-%d", node, i), Node: nodeName(node),
@@ -55,7 +63,7 @@ func racePod(node, i int) podSpec {
 	}
 }
 
-// changes are what happens to one node between two cycles, each in a form that
+// changes are what happens to one node or namespace between two cycles, each in a form that
 // can be repeated for ever.
 func changes(t tester, c *cache.Cache, s *state.Snapshot) map[string]func() {
 	const on = 7
@@ -66,6 +74,7 @@ func changes(t tester, c *cache.Cache, s *state.Snapshot) map[string]func() {
 	cordoned.Labels["pool"] = "pool-1"
 	cordoned.Taints = []string{"pool-1"}
 	objects := []*state.Node{bare.node(), cordoned.node()}
+	namespaces := []*state.Namespace{raceNamespace(on, "a"), raceNamespace(on, "b")}
 	turn := 0
 	return map[string]func(){
 		"pod": func() {
@@ -85,10 +94,22 @@ func changes(t tester, c *cache.Cache, s *state.Snapshot) map[string]func() {
 				c.UpdateSnapshot(s)
 			}
 		},
+		"namespace": func() {
+			for _, ns := range namespaces {
+				c.AddNamespace(ns)
+				c.UpdateSnapshot(s)
+			}
+		},
+		"namespace goes": func() {
+			c.RemoveNamespace(namespaces[0].Name)
+			c.UpdateSnapshot(s)
+			c.AddNamespace(namespaces[0])
+			c.UpdateSnapshot(s)
+		},
 	}
 }
 
-// TestCostFollowsChange: one changed node costs the same in a small and in a
+// TestCostFollowsChange: one changed node or namespace costs the same in a small and in a
 // large cluster, and allocates nothing once strings and buffers are there.
 func TestCostFollowsChange(t *testing.T) {
 	written := map[string]uint64{}
@@ -113,6 +134,10 @@ func TestCostFollowsChange(t *testing.T) {
 			if s.Epoch != epoch {
 				t.Errorf("%s: the epoch turned over", name)
 			}
+		}
+		before := s.BytesWritten
+		if allocs := testing.AllocsPerRun(100, func() { c.UpdateSnapshot(s) }); allocs != 0 || s.BytesWritten != before {
+			t.Errorf("updates without a change wrote %d bytes, with %v allocations", s.BytesWritten-before, allocs)
 		}
 		requireEqual(t, c, s)
 	}
@@ -142,7 +167,7 @@ func BenchmarkSnapshotUpdate(b *testing.B) {
 	for _, nodes := range []int{100, 1_000, 15_000} {
 		c, s := cluster(b, nodes)
 		all := changes(b, c, s)
-		for _, name := range []string{"pod", "node"} {
+		for _, name := range []string{"pod", "node", "namespace"} {
 			b.Run(fmt.Sprintf("nodes=%d/change=%s", nodes, name), func(b *testing.B) {
 				all[name]()
 				before := s.BytesWritten

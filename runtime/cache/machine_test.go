@@ -12,10 +12,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestRandomOperations: whatever happens to nodes and pods, in whatever order,
-// a snapshot that is updated incrementally shows what a snapshot written in full
-// shows, and what a model over API objects says; no assumed pod is lost; no
-// generation is used twice.
+// TestRandomOperations: whatever happens to nodes, pods and namespaces, in
+// whatever order, a snapshot that is updated incrementally shows what a snapshot
+// written in full shows, and what a model over API objects says; no assumed pod
+// is lost; no generation is used twice.
 func TestRandomOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{cache: cache.New(cache.Config{Rank: rank}), model: newModel(), snapshot: state.NewSnapshot()}
@@ -24,6 +24,8 @@ func TestRandomOperations(t *testing.T) {
 			"node":        m.putNode,
 			"node again":  m.putNode,
 			"remove node": m.removeNode,
+			"namespace":   m.putNamespace,
+			"no more":     m.removeNamespace,
 			"bound pod":   m.addPod,
 			"assume":      m.assume,
 			"assume more": m.assume,
@@ -48,6 +50,7 @@ type machine struct {
 	snapshot    *state.Snapshot
 	generations generations
 	pods        int // pods ever made
+	reader      namespaceReader
 }
 
 // pick draws one of the pods that keep reports true for, or skips the action.
@@ -202,6 +205,7 @@ func (m *machine) removePod(t *rapid.T) {
 func (m *machine) check(t *rapid.T) {
 	want := cache.Counts{
 		Nodes: len(m.model.nodes), Ghosts: m.model.ghosts(), Pods: len(m.model.pods), Assumed: len(m.model.uids(assumed)),
+		Namespaces: len(m.model.namespaces),
 	}
 	if got := m.cache.Counts(); got != want {
 		t.Fatalf("counts are %+v, want %+v", got, want)
@@ -225,6 +229,7 @@ func (m *machine) check(t *rapid.T) {
 func (m *machine) takeSnapshot(t *rapid.T) {
 	m.cache.UpdateSnapshot(m.snapshot)
 	requireEqual(t, m.cache, m.snapshot)
+	m.checkNamespaces(t)
 	if m.snapshot.Len() != len(m.model.nodes) {
 		t.Fatalf("%d rows for %d nodes", m.snapshot.Len(), len(m.model.nodes))
 	}

@@ -15,6 +15,8 @@ import (
 type model struct {
 	nodes map[string]*v1.Node
 	pods  map[types.UID]modelPod
+
+	namespaces map[string]*v1.Namespace
 }
 
 type modelPod struct {
@@ -23,7 +25,7 @@ type modelPod struct {
 }
 
 func newModel() *model {
-	return &model{nodes: map[string]*v1.Node{}, pods: map[types.UID]modelPod{}}
+	return &model{nodes: map[string]*v1.Node{}, pods: map[types.UID]modelPod{}, namespaces: map[string]*v1.Namespace{}}
 }
 
 // uids returns the pods that keep reports true for, sorted.

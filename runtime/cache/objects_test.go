@@ -90,3 +90,8 @@ func quantities(cpu, memory, pods int64, gpuName string, gpu int64) v1.ResourceL
 	}
 	return list
 }
+
+// namespaceOf returns a namespace, compiled.
+func namespaceOf(name string, labels map[string]string) *state.Namespace {
+	return state.NewNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
+}

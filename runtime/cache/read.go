@@ -15,11 +15,16 @@ type Counts struct {
 	Nodes, Ghosts int
 	// Pods is all pods, Assumed those of them that are not confirmed.
 	Pods, Assumed int
+	// Namespaces is the namespaces with an object.
+	Namespaces int
 }
 
 // Counts returns how much the cache holds.
 func (c *Cache) Counts() Counts {
-	return Counts{Nodes: len(c.rows), Ghosts: len(c.nodes) - len(c.rows), Pods: len(c.pods), Assumed: c.assumed}
+	return Counts{
+		Nodes: len(c.rows), Ghosts: len(c.nodes) - len(c.rows), Pods: len(c.pods), Assumed: c.assumed,
+		Namespaces: len(c.namespaces.rows),
+	}
 }
 
 // IsAssumed reports whether the pod is assumed.

@@ -9,8 +9,9 @@ import (
 // noSlot is the slot of a pod on a ghost.
 const noSlot = math.MaxUint32
 
-// slots hands out slots of the pods table. The slot that was freed last is taken
-// first, so the table is no larger than the largest number of pods there was.
+// slots hands out slots of the pods table, or rows of the namespaces table. The
+// one that was freed last is taken first, so a table is no larger than the
+// largest number of pods or namespaces there was.
 type slots struct {
 	free []uint32
 	used uint32 // slots that were ever taken are 0 … used-1

@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"maps"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -9,8 +10,9 @@ import (
 )
 
 // whatIf adds pods to overlays and removes others, and holds each overlay
-// against the row of a snapshot in which the same really happened. Half of the
-// time the overlays are left for the next update to drop.
+// against the row of a snapshot in which the same really happened. Overlays are
+// released in any order, which leaves the others as they are. Half of the time
+// what is left is for the next update to drop.
 func (m *machine) whatIf(t *rapid.T) {
 	m.cache.UpdateSnapshot(m.snapshot)
 	s := m.snapshot
@@ -18,6 +20,8 @@ func (m *machine) whatIf(t *rapid.T) {
 		t.Skip("no nodes")
 	}
 	before := dump(t, s)
+	slots := s.Pods.Len()
+	open := map[uint32]string{}
 	for range rapid.IntRange(1, 20).Draw(t, "overlays") {
 		row := uint32(rapid.IntRange(0, s.Len()-1).Draw(t, "row"))
 		overlay := s.Overlay(row)
@@ -35,12 +39,17 @@ func (m *machine) whatIf(t *rapid.T) {
 				continue
 			}
 			real.RemovePod(p.Pod.UID)
-			if !s.RemovePod(overlay, p.Pod.UID) || s.RemovePod(overlay, p.Pod.UID) {
+			slot, ok := s.TakePod(overlay, p.Pod.UID)
+			if !ok || s.RemovePod(overlay, p.Pod.UID) {
 				t.Fatalf("pod %s cannot be removed once and only once", p.Pod.UID)
 			}
-			if rapid.Bool().Draw(t, "reprieve") {
+			switch rapid.IntRange(0, 2).Draw(t, "reprieve") {
+			case 1:
 				real.AddPod(p)
 				s.AddPod(overlay, p.Pod)
+			case 2:
+				real.AddPod(p)
+				s.PutBack(overlay, slot)
 			}
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "add") {
@@ -55,6 +64,21 @@ func (m *machine) whatIf(t *rapid.T) {
 		}
 		if got, want := rowText(t, s, overlay), rowText(t, full(all), row); got != want {
 			t.Fatalf("overlay and real row differ\noverlay:\n%s\nreal:\n%s", got, want)
+		}
+		open[overlay] = rowText(t, s, overlay)
+		for _, o := range slices.Sorted(maps.Keys(open)) {
+			if rapid.Bool().Draw(t, "release") {
+				s.Release(o)
+				delete(open, o)
+			}
+		}
+		for o, want := range open {
+			if got := rowText(t, s, o); got != want {
+				t.Fatalf("a release changed overlay %d\nbefore:\n%s\nafter:\n%s", o, want, got)
+			}
+		}
+		if len(open) == 0 && s.Pods.Len() != slots {
+			t.Fatalf("without overlays there are %d slots, want %d", s.Pods.Len(), slots)
 		}
 	}
 	if dump(t, s) != before {

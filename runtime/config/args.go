@@ -26,6 +26,10 @@ func argsKinds() map[string]argsKind {
 		"NodeResourcesFit":                kindOfArgs("NodeResourcesFitArgs", defaultFit, checkFit),
 		"NodeResourcesBalancedAllocation": kindOfArgs("NodeResourcesBalancedAllocationArgs", defaultBalanced, checkBalanced),
 		"NodeAffinity":                    kindOfArgs("NodeAffinityArgs", nil, checkAffinity),
+		"DefaultPreemption":               kindOfArgs("DefaultPreemptionArgs", defaultPreemption, checkPreemption),
+		"VolumeBinding":                   kindOfArgs("VolumeBindingArgs", defaultVolumes, checkVolumes),
+		"PodTopologySpread":               kindOfArgs("PodTopologySpreadArgs", defaultSpread, checkSpread),
+		"InterPodAffinity":                kindOfArgs("InterPodAffinityArgs", defaultPodAffinity, checkPodAffinity),
 	}
 }
 

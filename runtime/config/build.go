@@ -40,11 +40,7 @@ func build(r *report, in *configv1.KubeSchedulerConfiguration, cat Catalog) (*Sc
 		r.add(field.NewPath("parallelism"), fmt.Sprintf("%d is not above 0", out.Parallelism),
 			fmt.Sprintf("leave it out for the default, %d", defaultParallelism))
 	}
-	extenders := field.NewPath("extenders")
-	checkExtenders(r, extenders, in.Extenders)
-	if len(in.Extenders) > 0 {
-		r.warn(extenders, "HTTP extenders are not built yet: they are not called, and their managedResources count like any other resource")
-	}
+	checkExtenders(r, field.NewPath("extenders"), in.Extenders)
 	if err := r.err(); err != nil {
 		return nil, nil, err
 	}

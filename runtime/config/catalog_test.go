@@ -41,6 +41,19 @@ func testCatalog() config.Catalog {
 	return cat
 }
 
+// built returns a catalog in which one more plugin is built.
+func built(cat config.Catalog, name string, points ...string) config.Catalog {
+	others := cat.Points
+	cat.Known = append(cat.Known, name)
+	cat.Points = func(plugin string) []string {
+		if plugin == name {
+			return points
+		}
+		return others(plugin)
+	}
+	return cat
+}
+
 // smallCatalog has two plugins that score and little else, so that cases about
 // order and weight stay short.
 func smallCatalog() config.Catalog {
@@ -58,6 +71,33 @@ func smallCatalog() config.Catalog {
 		Upstream: []string{"Later"},
 		Default: []config.PluginWeight{{Name: "Sort"}, {Name: "A", Weight: 5}, {Name: "B", Weight: 6},
 			{Name: "Later", Weight: 7}, {Name: "Bind"}},
+		Points: func(plugin string) []string { return points[plugin] },
+	}
+}
+
+// volumesCatalog is the test catalog with VolumeBinding.
+func volumesCatalog() config.Catalog {
+	cat := testCatalog()
+	cat.Known = append(cat.Known, "VolumeBinding")
+	others := cat.Points
+	cat.Points = func(plugin string) []string {
+		if plugin == "VolumeBinding" {
+			return []string{"preFilter", "filter", "preScore", "score", "reserve", "preBind"}
+		}
+		return others(plugin)
+	}
+	return cat
+}
+
+// podsCatalog has the two plugins that look at pods on nodes, and little else.
+func podsCatalog() config.Catalog {
+	full := []string{"preFilter", "filter", "preScore", "score"}
+	points := map[string][]string{"Sort": {"queueSort"}, "PodTopologySpread": full, "InterPodAffinity": full, "Bind": {"bind"}}
+	return config.Catalog{
+		Known: []string{"Sort", "PodTopologySpread", "InterPodAffinity", "Bind"},
+		Default: []config.PluginWeight{
+			{Name: "Sort"}, {Name: "PodTopologySpread", Weight: 2}, {Name: "InterPodAffinity", Weight: 2}, {Name: "Bind"},
+		},
 		Points: func(plugin string) []string { return points[plugin] },
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,11 +13,14 @@ import (
 
 // checkExtenders holds extenders to kube-scheduler's rules: a weight where there
 // is a prioritize verb, at most one that binds, and no managed resource twice.
+// Beyond these, one that is ever called needs a URL, and no negative timeout, which
+// would be none.
 func checkExtenders(r *report, path *field.Path, extenders []configv1.Extender) {
 	binder := -1
 	managed := map[string]string{}
 	for i, e := range extenders {
 		at := path.Index(i)
+		checkConnection(r, at, &e)
 		if e.PrioritizeVerb != "" && e.Weight <= 0 {
 			r.add(at.Child("weight"), fmt.Sprintf("the weight of an extender with prioritizeVerb is %d", e.Weight), "give a positive weight")
 		}
@@ -36,6 +40,25 @@ func checkExtenders(r *report, path *field.Path, extenders []configv1.Extender) 
 				managed[resource.Name] = text(name)
 			}
 		}
+	}
+}
+
+func checkConnection(r *report, path *field.Path, e *configv1.Extender) {
+	if e.FilterVerb != "" || e.PreemptVerb != "" || e.PrioritizeVerb != "" || e.BindVerb != "" {
+		u, err := url.Parse(e.URLPrefix)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			r.add(path.Child("urlPrefix"), fmt.Sprintf("%q is not the URL of a service", e.URLPrefix), "give one such as https://host:port/path")
+		}
+	}
+	if t := e.HTTPTimeout.Duration; t < 0 {
+		r.add(path.Child("httpTimeout"), fmt.Sprintf("%v is negative", t), "leave it out for the default, 5s")
+	}
+	tls := e.TLSConfig
+	switch hasCA := tls != nil && (tls.CAFile != "" || len(tls.CAData) > 0); {
+	case hasCA && tls.Insecure:
+		r.add(path.Child("tlsConfig", "insecure"), "it does not go with a CA", "leave one of them out")
+	case e.EnableHTTPS && !hasCA:
+		r.warn(path.Child("enableHTTPS"), "without a CA in tlsConfig the certificate of the extender is not verified")
 	}
 }
 

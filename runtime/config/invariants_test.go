@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -72,7 +73,7 @@ func promises(s *config.Scheduler, warnings []config.Warning, cat config.Catalog
 	}
 	warned := map[string]bool{}
 	for _, w := range warnings {
-		if w.Plugin == "" && w.Path == "extenders" && len(s.Extenders) > 0 {
+		if w.Plugin == "" && strings.HasPrefix(w.Path, "extenders[") && len(s.Extenders) > 0 {
 			continue
 		}
 		if warned[w.Plugin] || slices.Contains(cat.Known, w.Plugin) || !slices.Contains(cat.Upstream, w.Plugin) || w.ByDefault != (w.Path == "") {

@@ -19,7 +19,8 @@ import (
 
 // TestParse runs the archives of testdata/parse: every NAME.yaml in them is
 // parsed, and NAME.want holds the result as text, or the errors. Archives whose
-// name begins with small use the small catalog.
+// name begins with small or pods use the catalogs of that name, in those with preemption
+// DefaultPreemption is built, in those with volumes VolumeBinding.
 func TestParse(t *testing.T) {
 	paths, err := filepath.Glob("testdata/parse/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -32,8 +33,16 @@ func TestParse(t *testing.T) {
 				t.Fatal(err)
 			}
 			cat := testCatalog()
-			if strings.HasPrefix(filepath.Base(path), "small") {
+			switch name := filepath.Base(path); {
+			case strings.HasPrefix(name, "small"):
 				cat = smallCatalog()
+			case strings.HasPrefix(name, "volumes"):
+				cat = volumesCatalog()
+			case strings.HasPrefix(name, "pods"):
+				cat = podsCatalog()
+			}
+			if strings.HasPrefix(filepath.Base(path), "preemption") {
+				cat = built(cat, "DefaultPreemption", "postFilter")
 			}
 			out := &txtar.Archive{Comment: in.Comment}
 			for _, f := range in.Files {

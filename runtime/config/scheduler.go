@@ -19,11 +19,10 @@ type Scheduler struct {
 	PodInitialBackoff, PodMaxBackoff time.Duration
 	// Parallelism is the number of workers, > 0.
 	Parallelism int32
-	// Extenders are as in the file, checked but not defaulted. Nobody calls them
-	// yet, which a warning says. Who does must also do what kube-scheduler does
-	// then: the managed resources with ignoredByScheduler take the place of
-	// ignoredResources in the args of NodeResourcesFit (buildExtenders in its
-	// scheduler.go).
+	// Extenders are as in the file, checked but not defaulted. Who calls them must
+	// also do what kube-scheduler does then: the managed resources with
+	// ignoredByScheduler take the place of ignoredResources in the args of
+	// NodeResourcesFit (buildExtenders in its scheduler.go).
 	Extenders []configv1.Extender
 
 	// LeaderElection and ClientConnection have kube-scheduler's defaults.

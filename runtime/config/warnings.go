@@ -8,7 +8,7 @@ import (
 )
 
 // Warning is something accepted that has less effect than its author may think:
-// a plugin of kube-scheduler that is not built, or extenders.
+// a plugin of kube-scheduler that is not built, or https that verifies nobody.
 type Warning struct {
 	File string
 	Line int // 0 if not known

@@ -22,6 +22,7 @@ func (s *search) choose(rows []uint32) {
 		s.fail(status)
 		return
 	}
+	s.extendersScore(rows)
 	best := s.best(rows)
 	s.d.Node = s.in.Snapshot.Nodes.Node[rows[best]]
 	s.candidates(rows, best)

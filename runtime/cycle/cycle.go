@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -87,6 +88,9 @@ type Input struct {
 	Pod         *state.QueuedPod
 	Pipeline    *pipeline.Pipeline
 	Nominations state.Nominations
+	// Extenders (optional) are asked after the plugins. The pipeline then has their
+	// Binder.
+	Extenders *extender.Extenders
 	// Seed is this decision's own random number.
 	Seed uint64
 	// Sequence numbers decisions from 1.
@@ -104,8 +108,12 @@ type Decision struct {
 	// Pending is those that did so with that code. Both are empty when there is
 	// a node, after an Error, and when the cluster has no node.
 	Rejectors, Pending []string
-	// Nomination is what PostFilter decided.
-	Nomination plugin.PostFilterResult
+	// Nomination is what PostFilter decided, with the preemption that is to make
+	// room for the pod, and NominatedBy the plugin that did.
+	Nomination  plugin.PostFilterResult
+	NominatedBy string
+	// Asked is what PostFilter plugins want done with waiting pods.
+	Asked []pipeline.Asked
 	// State is the plugins' state, which lives on in the binding cycle.
 	State *state.CycleState
 	// Attempt is the record of the cycle.
@@ -114,6 +122,9 @@ type Decision struct {
 
 // errNoNodes is the rejection of a pod while the cluster has no node.
 var errNoNodes = errors.New("no nodes available to schedule pods")
+
+// Forget drops what is kept for a pipeline that is not used any more.
+func (c *Cycle) Forget(p *pipeline.Pipeline) { delete(c.runs, p) }
 
 // Schedule decides where the pod goes.
 func (c *Cycle) Schedule(in Input) Decision {
@@ -129,6 +140,7 @@ func (c *Cycle) Schedule(in Input) Decision {
 		Sequence: in.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: in.Pipeline.Profile(),
 		Try: in.Pod.Attempts, Nodes: in.Snapshot.Len(),
 		Rejections: c.attempt.Rejections[:0], Candidates: c.attempt.Candidates[:0], Timings: c.attempt.Timings[:0],
+		Victims: c.attempt.Victims[:0],
 	}
 	d.Attempt = &c.attempt
 	s := search{
@@ -141,6 +153,9 @@ func (c *Cycle) Schedule(in Input) Decision {
 	s.place()
 	c.attempt.Code = d.Status.CodeOf()
 	c.attempt.Nominated = d.Nomination.NominatedNode
+	for _, victim := range d.Nomination.Preemption.Victims {
+		c.attempt.Victims = append(c.attempt.Victims, victim.Key())
+	}
 	if d.Node != nil {
 		c.attempt.Node = d.Node.Name
 	} else if c.attempt.Message == "" {

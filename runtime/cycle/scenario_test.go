@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -91,6 +93,17 @@ func (w *world) commands() map[string]fake.Command {
 			}
 			return nil
 		},
+		"extender": func(a fake.Args) error { w.services.add(w, a); return nil }, // and what service.ServeHTTP takes
+		"native": func(a fake.Args) error { // NAME… of plugins that are compiled in
+			for _, name := range a.Names {
+				p, err := hostplugins.All(hostplugins.Deps{}).New(name, nil)
+				if err != nil {
+					return err
+				}
+				w.add(p, 0, plugin.Points(p)...)
+			}
+			return nil
+		},
 		"nominate": func(a fake.Args) error { // POD NODE
 			n := &w.nominations
 			if n.pods == nil {
@@ -109,7 +122,7 @@ func (w *world) commands() map[string]fake.Command {
 				}
 				s := w.snapshot()
 				d := w.decide(s, w.pods[name])
-				w.log.Printf("%s", strings.TrimSuffix(describe(d, s.Name), "\n"))
+				w.log.Printf("%s", w.services.hideURLs(strings.TrimSuffix(describe(d, s.Name), "\n")))
 				if a.Has("work") {
 					w.log.Printf("%s", strings.TrimSuffix(work(d.Attempt.Timings), "\n"))
 				}

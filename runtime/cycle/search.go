@@ -19,6 +19,8 @@ type search struct {
 	input   plugin.Cycle
 	// nominated tells that the pod's nominated node was taken.
 	nominated bool
+	// unordered tells that rows were looked at out of their order.
+	unordered bool
 }
 
 // place goes from PreFilter to the choice of a node, or to PostFilter.
@@ -63,7 +65,7 @@ func (s *search) feasible(subset []uint32) (rows []uint32, ok bool) {
 	if node := s.input.Pod.NominatedNode(); node != "" {
 		if row, known := s.in.Snapshot.Row(node); known {
 			feasible, _, status := s.run.Filter([]uint32{row}, 0, 1)
-			if status.Success() && len(feasible) > 0 {
+			if status.Success() && len(feasible) > 0 && s.extendersLet(feasible) {
 				s.nominated = true
 				return feasible, true
 			}
@@ -74,7 +76,7 @@ func (s *search) feasible(subset []uint32) (rows []uint32, ok bool) {
 		rows = s.run.Rows(s.in.Snapshot.Len())
 	}
 	want := feasibleToFind(s.in.Pipeline.Percentage(), len(rows))
-	if !s.in.Pipeline.Scores() {
+	if !s.in.Pipeline.Scores() && !s.in.Extenders.Prioritizes() && !s.in.Extenders.Filters() {
 		want = 1
 	}
 	start := 0
@@ -82,12 +84,30 @@ func (s *search) feasible(subset []uint32) (rows []uint32, ok bool) {
 		start = s.cycle.start % len(rows)
 	}
 	feasible, looked, status := s.run.Filter(rows, start, want)
+	s.keepNominated(subset)
 	s.cycle.start = (s.cycle.start + looked) % s.in.Snapshot.Len()
+	if status.Success() {
+		feasible, status = s.extendersFilter(feasible)
+	}
 	if !status.Success() {
 		s.fail(status)
 		return nil, false
 	}
 	return feasible, true
+}
+
+// keepNominated lets the verdict on the nominated node count although PreFilter
+// left the node out: it was looked at before.
+func (s *search) keepNominated(subset []uint32) {
+	row, known := s.in.Snapshot.Row(s.input.Pod.NominatedNode())
+	if !known || subset == nil {
+		return
+	}
+	o := &s.run.Outcome
+	if _, in := slices.BinarySearch(subset, row); !in && o.Number(row) != 0 {
+		o.Evaluated = append(o.Evaluated, row)
+		s.unordered = true
+	}
 }
 
 // rejectAll ends the cycle with one answer for all nodes.
@@ -108,9 +128,9 @@ func (s *search) rejectAll(status *plugin.Status) {
 // noFit gives PostFilter its chance and words the message.
 func (s *search) noFit() {
 	if s.in.Pipeline.PostFilters() {
-		result, status := s.run.PostFilter()
-		s.d.Nomination = result
-		s.attempt.PostFilter = status.Message()
+		out := s.run.PostFilter(s.preemptionExtender())
+		s.d.Nomination, s.d.NominatedBy, s.d.Asked = out.Result, out.By, out.Asked
+		s.attempt.PostFilter = out.Status.Message()
 	} else {
 		s.d.Nomination = plugin.PostFilterResult{Override: true}
 	}
@@ -192,7 +212,7 @@ func (s *search) group(groups []group) {
 			g.next++
 		}
 	}
-	if e := o.Evaluated; len(e) > 0 && e[0] > e[len(e)-1] { // the search went round the end
+	if e := o.Evaluated; s.unordered || len(e) > 0 && e[0] > e[len(e)-1] { // the search went round the end
 		for i := range a.Rejections {
 			slices.Sort(a.Rejections[i].Rows)
 		}
@@ -209,15 +229,30 @@ func (s *search) recordLeftOut(subset []uint32, narrowedBy []string) {
 			subset = subset[1:]
 			continue
 		}
+		if o.Number(row) != 0 { // the nominated node, see keepNominated
+			continue
+		}
 		o.Codes[row] = abi.UnschedulableAndUnresolvable
 		rows = append(rows, row)
 	}
 	if len(rows) > 0 {
 		s.attempt.Rejections = append(s.attempt.Rejections, report.Rejection{
 			Plugin: slices.Min(narrowedBy), Code: abi.UnschedulableAndUnresolvable,
-			Reasons: []string{pipeline.LeftOut(narrowedBy)}, Rows: rows,
+			Reasons: []string{pipeline.LeftOut(s.named(narrowedBy))}, Rows: rows,
 		})
 	}
+}
+
+// named is the plugins that the text about nodes names which PreFilter left out.
+// As in kube-scheduler the one that rejected the nominated node is among them,
+// since that was looked at before.
+func (s *search) named(narrowedBy []string) []string {
+	row, known := s.in.Snapshot.Row(s.input.Pod.NominatedNode())
+	if !known || s.run.Outcome.Number(row) == 0 {
+		return narrowedBy
+	}
+	by, _ := s.run.Outcome.Group(row)
+	return sortedSet(append(slices.Clone(narrowedBy), s.in.Pipeline.Plugins()[by].Name))
 }
 
 func sortedSet(names []string) []string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -26,6 +27,8 @@ type world struct {
 	profile  pipeline.Config
 	workers  int
 	pipeline *pipeline.Pipeline // nil until it is needed
+	services services
+	extender *extender.Extenders
 
 	infos       []*state.NodeInfo
 	pods        map[string]*state.Pod
@@ -100,6 +103,7 @@ func (w *world) decide(s *state.Snapshot, pod *state.Pod) cycle.Decision {
 			w.t.Fatal(err)
 		}
 		w.t.Cleanup(workers.Close)
+		w.extend()
 		if w.pipeline, err = pipeline.New(w.profile, pipeline.Deps{Workers: workers}); err != nil {
 			w.t.Fatal(err)
 		}
@@ -110,7 +114,7 @@ func (w *world) decide(s *state.Snapshot, pod *state.Pod) cycle.Decision {
 	w.sequence++
 	return w.cycle.Schedule(cycle.Input{
 		Context: context.Background(), Snapshot: s, Pod: &state.QueuedPod{Pod: pod, Attempts: 1},
-		Pipeline: w.pipeline, Nominations: &w.nominations, Seed: w.seed, Sequence: w.sequence,
+		Pipeline: w.pipeline, Nominations: &w.nominations, Extenders: w.extender, Seed: w.seed, Sequence: w.sequence,
 	})
 }
 
@@ -132,6 +136,9 @@ func describe(d cycle.Decision, name func(row uint32) string) string {
 	}
 	if d.Nomination.Override {
 		fmt.Fprintf(&b, "  nominated: %q\n", d.Nomination.NominatedNode)
+	}
+	if len(a.Victims) > 0 {
+		fmt.Fprintf(&b, "  victims: %s\n", strings.Join(a.Victims, " "))
 	}
 	if a.PreFilter != "" || a.PostFilter != "" {
 		fmt.Fprintf(&b, "  prefilter %q, postfilter %q\n", a.PreFilter, a.PostFilter)

@@ -1,9 +1,12 @@
 package module
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
+
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // The type of the args of a WASM plugin in KubeSchedulerConfiguration.
@@ -22,6 +25,10 @@ const (
 //	config: {pools: {…}}      # checked against the module's schema by Load
 //	namespaces: [team-a]      # whose pods it applies to; none means all
 //	failurePolicy: Fail       # or by point: {filter: Fail, score: Ignore}
+//	grants:                   # what it may do beyond answering; nothing if left out
+//	  annotations: [example.com/]
+//	  waiting: true
+//	limits: {fuelPerRow: 5000, deadline: 2s, memory: 64Mi}   # the defaults if left out
 type WasmPluginArgs struct {
 	Module ArgsModule
 	// Config is the configuration as canonical JSON, {} if none was given.
@@ -29,6 +36,9 @@ type WasmPluginArgs struct {
 	// Namespaces are sorted.
 	Namespaces    []string
 	FailurePolicy FailurePolicies
+	// Grants is the directives that the plugin may use (ABI-13).
+	Grants wire.ManifestDirectives
+	Limits Limits
 }
 
 // ArgsModule is the module field of WasmPluginArgs.
@@ -43,7 +53,7 @@ type ArgsModule struct {
 func (a *WasmPluginArgs) Reference(name string) Reference {
 	return Reference{
 		Path: a.Module.Path, Digest: a.Module.Digest, Name: name, Config: a.Config,
-		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy,
+		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy, Grants: a.Grants, Limits: a.Limits,
 	}
 }
 
@@ -81,6 +91,8 @@ func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 		"config":        d.config(&a.Config),
 		"namespaces":    d.namespaces(&a.Namespaces),
 		"failurePolicy": d.policy(&a.FailurePolicy),
+		"grants":        d.grants(&a.Grants),
+		"limits":        d.limits(&a.Limits),
 	}, "apiVersion", "kind", "module")
 	if len(d.errs) > 0 {
 		return nil, errors.Join(d.errs...)
@@ -150,6 +162,18 @@ func (d *argsDecoder) module(into *ArgsModule) func(any, string) {
 				into.Digest = s
 			},
 		}, "path")
+	}
+}
+
+func (d *argsDecoder) weight(into *int32) func(any, string) {
+	return func(value any, path string) {
+		n, ok := value.(json.Number)
+		w, err := strconv.ParseInt(n.String(), 10, 32)
+		if !ok || err != nil || w < 1 {
+			d.add(path, show(value)+" is no weight", "write a whole number from 1")
+			return
+		}
+		*into = int32(w)
 	}
 }
 

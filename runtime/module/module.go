@@ -33,6 +33,8 @@ type Loaded struct {
 	// Config is the configuration as canonical JSON, {} if none was given. Read
 	// leaves it nil.
 	Config []byte
+	// Grants is the directives that the plugin may use.
+	Grants wire.ManifestDirectives
 
 	schema *schema
 }
@@ -96,8 +98,10 @@ func Load(ref Reference) (*Loaded, error) {
 	if ref.Name != "" {
 		l.Name = ref.Name
 	}
-	if l.Config, err = l.config(ref); err != nil {
-		return nil, err
+	var denied error
+	l.Grants, denied = l.granted(ref)
+	if l.Config, err = l.config(ref); err != nil || denied != nil {
+		return nil, errors.Join(err, denied)
 	}
 	return l, nil
 }

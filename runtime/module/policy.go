@@ -25,8 +25,8 @@ type FailurePolicies struct {
 	Points map[string]FailurePolicy
 }
 
-// For returns the policy of a point: what is given, or the default, which is Fail
-// for preFilter and filter and Ignore for scoring.
+// For returns the policy of a point: what is given, or the default, which is
+// Ignore for scoring and for what comes too late to fail, and Fail for all else.
 func (p FailurePolicies) For(point abi.Point) FailurePolicy {
 	if policy, ok := p.Points[wire.PointName(point)]; ok {
 		return policy
@@ -34,10 +34,10 @@ func (p FailurePolicies) For(point abi.Point) FailurePolicy {
 	switch {
 	case p.All != "":
 		return p.All
-	case point == abi.PreFilter, point == abi.Filter:
-		return Fail
+	case point == abi.PreScore, point == abi.Score, point == abi.Normalize, point == abi.Unreserve, point == abi.PostBind:
+		return Ignore
 	}
-	return Ignore
+	return Fail
 }
 
 // policyPoints are the points that a policy can be given for.

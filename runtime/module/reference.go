@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // Reference names a module and how it is used.
@@ -26,6 +28,11 @@ type Reference struct {
 	Namespaces []string
 	// FailurePolicy of the plugin's points.
 	FailurePolicy FailurePolicies
+	// Grants is the directives that the plugin may use. GrantAll gives it all that
+	// its manifest declares.
+	Grants   wire.ManifestDirectives
+	GrantAll bool
+	Limits   Limits
 }
 
 // ParseReference reads a reference from a command line:
@@ -33,7 +40,8 @@ type Reference struct {
 //	PATH.wasm[?key=value&…]
 //
 // with the keys config (a file), digest, failurePolicy (Fail or Ignore), name,
-// namespaces (separated by commas) and weight. In values, %XX is a byte.
+// namespaces (separated by commas) and weight. In values, %XX is a byte. The
+// plugin is granted what it declares: a command line is of who runs it.
 //
 // # Errors
 //
@@ -45,7 +53,7 @@ func ParseReference(text string) (Reference, error) {
 	} else {
 		path = text
 	}
-	p := referenceParser{text: text, ref: Reference{Path: path}}
+	p := referenceParser{text: text, ref: Reference{Path: path, GrantAll: true}}
 	if base := path[strings.LastIndexAny(path, `/\`)+1:]; !strings.HasSuffix(base, ".wasm") || base == ".wasm" {
 		p.add("", "it names no .wasm file", "write PATH.wasm, or PATH.wasm?weight=2&config=FILE")
 		return Reference{}, errors.Join(p.errs...)

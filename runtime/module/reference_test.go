@@ -3,10 +3,12 @@ package module_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
@@ -17,10 +19,10 @@ func TestParseReference(t *testing.T) {
 		want module.Reference
 		err  string
 	}{
-		{text: "a/b.wasm", want: module.Reference{Path: "a/b.wasm"}},
-		{text: "b.wasm?", want: module.Reference{Path: "b.wasm"}},
+		{text: "a/b.wasm", want: module.Reference{Path: "a/b.wasm", GrantAll: true}},
+		{text: "b.wasm?", want: module.Reference{Path: "b.wasm", GrantAll: true}},
 		{text: "what?/b.wasm?weight=2&config=c%26.yaml&namespaces=b,a&failurePolicy=Ignore&name=My.plugin&digest=" + digest, want: module.Reference{
-			Path: "what?/b.wasm", Weight: 2, ConfigFile: "c&.yaml", Namespaces: []string{"a", "b"}, Name: "My.plugin", Digest: digest,
+			Path: "what?/b.wasm", GrantAll: true, Weight: 2, ConfigFile: "c&.yaml", Namespaces: []string{"a", "b"}, Name: "My.plugin", Digest: digest,
 			FailurePolicy: module.FailurePolicies{All: module.Ignore},
 		}},
 		{text: "", err: `reference "": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
@@ -61,6 +63,25 @@ func TestDecodeArgs(t *testing.T) {
 				Module: module.ArgsModule{Path: "a.wasm"}, Config: []byte(`{"a":{},"b":[1.0]}`), Namespaces: []string{"x", "y"},
 				FailurePolicy: module.FailurePolicies{Points: map[string]module.FailurePolicy{"filter": module.Ignore}},
 			}},
+		{text: `{` + head + `"module":{"path":"a.wasm"},"grants":{"annotations":["example.com/"],"waiting":true},` +
+			`"limits":{"fuelPerCall":7,"fuelPerRow":8,"fuelPerCycle":9,"fuelStart":10,"deadline":"1500ms","memory":"32Mi","depth":11,"tableElements":12}}`,
+			want: &module.WasmPluginArgs{
+				Module: module.ArgsModule{Path: "a.wasm"}, Config: []byte(`{}`),
+				Grants: wire.ManifestDirectives{Annotations: []string{"example.com/"}, Waiting: true},
+				Limits: module.Limits{
+					FuelPerCall: 7, FuelPerRow: 8, FuelPerCycle: 9, FuelStart: 10, Deadline: 1500 * time.Millisecond, Memory: 32 << 20, Depth: 11, TableElements: 12,
+				},
+			}},
+		{text: `{` + head + `"module":{"path":"a.wasm"},"grants":{"annotations":["k8s.io/x","a b"],"bind":"yes","fly":true},` +
+			`"limits":{"fuelPerCall":0,"fuel":1,"deadline":"soon","memory":"9Gi","depth":"deep"}}`, err: `p.args.grants.bind: expected true or false, found "yes"
+p.args.grants.fly: unknown field; known are activate, annotations, bind, labels, nominate, waiting
+p.args.grants.annotations[0]: "k8s.io/x" is of Kubernetes itself; use a domain of your own
+p.args.grants.annotations[1]: "a b" is not well formed; write the beginning of keys with their domain, such as example.com/ or example.com/gpu-
+p.args.limits.deadline: "soon" is no duration of at least 1ms; write 500ms or 2s
+p.args.limits.depth: "deep" is no limit; write a whole number from 1 to 1000000
+p.args.limits.fuel: unknown field; known are deadline, depth, fuelPerCall, fuelPerCycle, fuelPerRow, fuelStart, memory, tableElements
+p.args.limits.fuelPerCall: 0 is no limit; write a whole number from 1 to 1125899906842624
+p.args.limits.memory: "9Gi" is no size from 64Ki to 3Gi; write 64Mi`},
 		{text: `[]`, err: `p.args: expected an object, found a list`},
 		{text: `{`, err: `p.args: no JSON: the text ends too early`},
 		{text: `{"kind":"A","kind":"A"}`, err: `p.args.kind: the field is there twice; keep one`},
@@ -102,6 +123,7 @@ func TestPolicies(t *testing.T) {
 	var none module.FailurePolicies
 	for point, want := range map[abi.Point]module.FailurePolicy{
 		abi.PreFilter: module.Fail, abi.Filter: module.Fail, abi.PreScore: module.Ignore, abi.Score: module.Ignore, abi.Normalize: module.Ignore,
+		abi.PreEnqueue: module.Fail, abi.Reserve: module.Fail, abi.Unreserve: module.Ignore, abi.Permit: module.Fail, abi.Bind: module.Fail, abi.PostBind: module.Ignore,
 	} {
 		if got := none.For(point); got != want {
 			t.Errorf("%v: got %s, want %s", point, got, want)

@@ -8,7 +8,6 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // Filter runs the filter chain over rows, which are ascending, and returns the
@@ -65,32 +64,15 @@ func (r *Run) filterNominated(rows []uint32) *plugin.Status {
 		if _, ok := slices.BinarySearch(rows, n.row); !ok {
 			continue
 		}
-		c := r.Cycle
-		c.State = r.Cycle.State.Clone()
-		if status := r.addPods(&c, n.overlay, n.pods); !status.Success() {
-			return status
+		t := trial{run: r, cycle: r.Cycle, base: n.row, row: n.overlay}
+		t.cycle.State = r.Cycle.State.Clone()
+		for _, pod := range n.pods {
+			if status := t.told(pod); !status.Success() {
+				return status
+			}
 		}
-		row := []uint32{n.overlay}
-		r.chain(&c, row)
+		r.chain(&t.cycle, []uint32{n.overlay})
 		r.Outcome.copyRow(n.row, n.overlay)
-	}
-	return nil
-}
-
-// addPods tells the plugins that pods were added to an overlay row.
-func (r *Run) addPods(c *plugin.Cycle, overlay uint32, pods []*state.Pod) *plugin.Status {
-	for _, pod := range pods {
-		for _, s := range r.p.extensions {
-			if r.skipFilter[s.index] {
-				continue
-			}
-			watch := clock.Start()
-			status := s.plugin.AddPod(c, overlay, pod)
-			r.meter.add(s.index, abi.AddPod, 1, watch)
-			if !status.Success() {
-				return failed(abi.AddPod.String(), s.info.Name, status)
-			}
-		}
 	}
 	return nil
 }

@@ -26,6 +26,16 @@ func (o *Outcome) reset(rows int) {
 	o.Evaluated = o.Evaluated[:0]
 }
 
+// resize makes room for overlay rows that came in the middle of a cycle.
+func (o *Outcome) resize(rows int) {
+	for len(o.Codes) < rows {
+		o.Codes, o.numbers = append(o.Codes, abi.Success), append(o.numbers, 0)
+	}
+}
+
+// forget makes a row one that was not judged.
+func (o *Outcome) forget(row uint32) { o.Codes[row], o.numbers[row] = abi.Success, 0 }
+
 // copyRow gives row to the verdict of row from.
 func (o *Outcome) copyRow(to, from uint32) {
 	o.Codes[to], o.numbers[to] = o.Codes[from], o.numbers[from]

@@ -6,8 +6,10 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -56,6 +58,10 @@ type Pipeline struct {
 	free     []*Binding
 	meter    meter // of points outside cycles and bindings
 	failing  []failing
+	breakers []plugin.Breaker
+	hinters  []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
+	// wantsInfo tells that a plugin reads Placement.Info.
+	wantsInfo bool
 
 	preEnqueue []stage[plugin.PreEnqueue]
 	queueSort  plugin.QueueSort
@@ -142,7 +148,15 @@ func (b *builder) add(p plugin.Plugin) int {
 		i = len(b.p.infos)
 		b.p.index[info.Name] = i
 		if f, ok := p.(faulter); ok {
-			b.p.failing = append(b.p.failing, failing{plugin: f, index: i})
+			b.p.failing = append(b.p.failing, failing{plugin: f, index: i, counted: f.Faults()})
+		}
+		if breaker, ok := p.(plugin.Breaker); ok {
+			b.p.breakers = append(b.p.breakers, breaker)
+		}
+		hinter, _ := p.(plugin.Hinter)
+		b.p.hinters = append(b.p.hinters, hinter)
+		if reader, ok := p.(plugin.NodeReader); ok && reader.ReadsNodeInfo() {
+			b.p.wantsInfo = true
 		}
 		b.p.infos = append(b.p.infos, info)
 		b.p.enforced |= info.Enforces
@@ -159,7 +173,7 @@ func stages[T plugin.Plugin](b *builder, point abi.Point) []stage[T] {
 		info := entry.Plugin.Info()
 		typed, ok := entry.Plugin.(T)
 		switch {
-		case !ok:
+		case !ok || !slices.Contains(plugin.Points(entry.Plugin), point):
 			b.fail("plugin %q does not implement %s", info.Name, point)
 			continue
 		case seen[info.Name]:
@@ -202,8 +216,47 @@ func (p *Pipeline) Wants(event state.ClusterEvent) bool {
 // Less orders the queue.
 func (p *Pipeline) Less(a, b *state.QueuedPod) bool { return p.queueSort.Less(a, b) }
 
-// QueueSort returns the name of the plugin that orders the queue.
-func (p *Pipeline) QueueSort() string { return p.queueSort.Info().Name }
+// QueueSort returns the plugin that orders the queue.
+func (p *Pipeline) QueueSort() plugin.QueueSort { return p.queueSort }
+
+// Keyed reports whether the queue is ordered by keys, which Keys computes.
+func (p *Pipeline) Keyed() bool {
+	_, ok := p.queueSort.(plugin.QueueKeyer)
+	return ok
+}
+
+// Keys computes the keys of pods, of whatever profile.
+func (p *Pipeline) Keys(pods []*state.QueuedPod) {
+	keyer, ok := p.queueSort.(plugin.QueueKeyer)
+	if !ok {
+		return
+	}
+	watch := clock.Start()
+	keyer.Keys(pods)
+	p.meter.add(p.index[keyer.Info().Name], abi.QueueSort, 0, watch)
+}
+
+// Settle ends a scheduling cycle.
+func (p *Pipeline) Settle() {
+	for _, b := range p.breakers {
+		b.Settle()
+	}
+}
+
+// Breakers returns the plugins that can be left alone.
+func (p *Pipeline) Breakers() []plugin.Breaker { return p.breakers }
+
+// WantsNodeInfo reports whether a plugin reads Placement.Info.
+func (p *Pipeline) WantsNodeInfo() bool { return p.wantsInfo }
+
+// Plugin returns what is known of a plugin of the profile; nil if there is none
+// of that name.
+func (p *Pipeline) Plugin(name string) *plugin.Info {
+	if i, ok := p.index[name]; ok {
+		return p.infos[i]
+	}
+	return nil
+}
 
 // Unenforced returns what a pod asks for that no plugin of the profile enforces
 // and that was not explicitly allowed.

@@ -106,7 +106,9 @@ func (w *world) commands() map[string]fake.Command {
 				}
 			}
 			answers := []string{"leave", "after backoff", "immediately"}
-			w.log.Printf("%s, wanted %v", answers[w.get().Hint(event, object, q)], w.get().Wants(event))
+			out := make([]state.Requeue, 1)
+			w.get().Hint(event, object, []*state.QueuedPod{q}, out)
+			w.log.Printf("%s, wanted %v", answers[out[0]], w.get().Wants(event))
 			return nil
 		},
 		"gate": func(a fake.Args) error { // POD… [held=PLUGIN, of the first]
@@ -243,9 +245,9 @@ func TestInfo(t *testing.T) {
 	for _, info := range p.Plugins() {
 		names = append(names, info.Name)
 	}
-	if !slices.Equal(names, []string{"A", "B"}) || p.Profile() != "default" || p.QueueSort() != "A" ||
+	if !slices.Equal(names, []string{"A", "B"}) || p.Profile() != "default" || p.QueueSort().Info().Name != "A" ||
 		!p.Scores() || !p.PostFilters() || *p.Percentage() != 30 {
-		t.Errorf("plugins %v, profile %q, sort %q, scores %v, post-filters %v", names, p.Profile(), p.QueueSort(), p.Scores(), p.PostFilters())
+		t.Errorf("plugins %v, profile %q, sort %q, scores %v, post-filters %v", names, p.Profile(), p.QueueSort().Info().Name, p.Scores(), p.PostFilters())
 	}
 	pod := &state.Pod{Features: state.FeatureRequests | state.FeatureTopologySpread | state.FeatureVolumeClaims}
 	if f := p.Unenforced(pod); f != state.FeatureVolumeClaims {

@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // MaxPermitWait is the longest that a pod may wait at Permit.
@@ -32,33 +34,42 @@ type Binding struct {
 	// Sequence is that of the attempt.
 	Sequence uint64
 
-	p     *Pipeline
-	meter meter
+	p            *Pipeline
+	meter        meter
+	interruption *Interruption // nil without PreBind plugins
 }
 
 // NewBinding returns a binding for a placement. It and Release are for the loop's
 // goroutine only.
 func (p *Pipeline) NewBinding(placement plugin.Placement) *Binding {
+	var b *Binding
 	if n := len(p.free); n > 0 {
-		b := p.free[n-1]
-		p.free = p.free[:n-1]
-		b.Placement = placement
-		return b
+		b, p.free = p.free[n-1], p.free[:n-1]
+	} else {
+		b = &Binding{p: p, meter: newMeter(len(p.infos))}
 	}
-	return &Binding{Placement: placement, p: p, meter: newMeter(len(p.infos))}
+	b.Placement = placement
+	if len(p.preBind) > 0 {
+		b.interruption = &Interruption{}
+	}
+	return b
 }
 
 // Release gives a binding that has ended back for reuse, and returns what was
 // measured.
 func (b *Binding) Release(timings []report.Timing) []report.Timing {
 	timings = b.p.timings(&b.meter, timings)
-	b.Placement = plugin.Placement{}
+	b.Placement, b.interruption = plugin.Placement{}, nil
 	b.p.free = append(b.p.free, b)
 	return timings
 }
 
 // Pipeline returns the profile's pipeline.
 func (b *Binding) Pipeline() *Pipeline { return b.p }
+
+// Interruption returns what can end the binding cycle during PreBind; nil if that
+// has no plugins.
+func (b *Binding) Interruption() *Interruption { return b.interruption }
 
 // Reserve runs the Reserve plugins in order. asked is called after each with
 // what it asks for, so that its patch is visible to the next one. After a
@@ -117,10 +128,42 @@ func (b *Binding) Permit() (waits []Wait, asked []Asked, status *plugin.Status) 
 // Bind runs PreBindPreFlight, PreBind, Bind and PostBind. It may run beside the
 // loop and touches nothing but the placement.
 func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
-	skip, status := b.preFlight()
+	asked, status = b.preBind()
 	if !status.Success() {
+		return asked, status
+	}
+	bound, status := b.bind()
+	asked = append(asked, bound...)
+	if !status.Success() {
+		return asked, status
+	}
+	for _, s := range b.p.postBind {
+		watch := clock.Start()
+		d := s.plugin.PostBind(&b.Placement)
+		b.meter.add(s.index, abi.PostBind, 0, watch)
+		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
+	}
+	return asked, nil
+}
+
+// preBind runs PreBindPreFlight and PreBind. From the first plugin that has
+// something to do to the end of the last one the pod can be interrupted.
+func (b *Binding) preBind() (asked []Asked, status *plugin.Status) {
+	skip, status := b.preFlight()
+	if !status.Success() || !slices.Contains(skip, false) {
 		return nil, status
 	}
+	ctx := b.Placement.Context
+	b.Placement.Context = b.interruption.begin(ctx)
+	asked, status = b.runPreBind(skip)
+	b.Placement.Context = ctx
+	if cause := b.interruption.end(); cause != nil {
+		return asked, plugin.Fail(cause)
+	}
+	return asked, status
+}
+
+func (b *Binding) runPreBind(skip []bool) (asked []Asked, status *plugin.Status) {
 	for i, s := range b.p.preBind {
 		if skip[i] {
 			continue
@@ -134,21 +177,19 @@ func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
 		if !answer.Success() {
 			return asked, failed("PreBind", s.info.Name, answer)
 		}
-		if !d.Patch.Empty() {
-			b.Placement.Patch = b.Placement.Patch.Merge(d.Patch)
-		}
-		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
-	}
-	if status := b.bind(); !status.Success() {
-		return asked, status
-	}
-	for _, s := range b.p.postBind {
-		watch := clock.Start()
-		d := s.plugin.PostBind(&b.Placement)
-		b.meter.add(s.index, abi.PostBind, 0, watch)
+		b.patched(d.Patch)
 		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
 	}
 	return asked, nil
+}
+
+// patched shows the points that follow the pod as a patch makes it.
+func (b *Binding) patched(p state.Patch) {
+	if p.Empty() {
+		return
+	}
+	b.Placement.Patch = b.Placement.Patch.Merge(p)
+	b.Placement.Pod = b.Placement.Pod.On(b.Placement.Node.Name, p)
 }
 
 // preFlight asks the PreBind plugins which of them have something to do.
@@ -173,20 +214,21 @@ func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
 }
 
 // bind asks the Bind plugins in order until one does not skip.
-func (b *Binding) bind() *plugin.Status {
+func (b *Binding) bind() ([]Asked, *plugin.Status) {
 	for _, s := range b.p.bind {
 		watch := clock.Start()
-		answer := s.plugin.Bind(&b.Placement)
+		d, answer := s.plugin.Bind(&b.Placement)
 		b.meter.add(s.index, abi.Bind, 0, watch)
 		switch {
 		case answer.Is(abi.Skip):
 			continue
 		case answer.Success():
-			return nil
+			b.patched(d.Patch)
+			return []Asked{{Plugin: s.info.Name, Directives: d}}, nil
 		case answer.Rejected():
-			return answer.By(s.info.Name)
+			return nil, answer.By(s.info.Name)
 		}
-		return failed("Bind", s.info.Name, answer)
+		return nil, failed("Bind", s.info.Name, answer)
 	}
-	return plugin.Fail(fmt.Errorf("every Bind plugin of profile %q skipped the pod", b.p.config.Profile))
+	return nil, plugin.Fail(fmt.Errorf("every Bind plugin of profile %q skipped the pod", b.p.config.Profile))
 }

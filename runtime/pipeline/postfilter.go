@@ -1,37 +1,75 @@
 package pipeline
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
+// PostFiltered is the outcome of the PostFilter plugins.
+type PostFiltered struct {
+	// Result is that of the plugin By: the one that ended the chain, or the last
+	// one that had something to say about the nomination. Its Preemption is empty
+	// unless the status is Success.
+	Result plugin.PostFilterResult
+	By     string
+	// Asked is what plugins want done with waiting pods.
+	Asked []Asked
+	// Status has the reasons of all plugins; nil for success.
+	Status *plugin.Status
+}
+
 // PostFilter runs the PostFilter plugins. Success and
 // UnschedulableAndUnresolvable end the chain; otherwise the last nomination that
-// means something counts, and the reasons of all plugins are given.
-func (r *Run) PostFilter() (plugin.PostFilterResult, *plugin.Status) {
-	d := &plugin.Diagnosis{Codes: r.Outcome.Codes[:r.Cycle.Snapshot.Len()]}
-	var result plugin.PostFilterResult
-	var rejected *plugin.Status
+// means something counts, and the reasons of all plugins are given. extenders may
+// be nil. What is counted as rows of a call is its trials.
+func (r *Run) PostFilter(extenders plugin.PreemptionExtender) PostFiltered {
+	// Trials are judged in rows of their own, after those that plugins read.
+	w := &whatIf{run: r}
+	d := &plugin.Diagnosis{Codes: slices.Clone(r.Outcome.Codes[:r.Cycle.Snapshot.Len()]), WhatIf: w, Extenders: extenders}
+	var out PostFiltered
 	for _, s := range r.p.postFilter {
-		watch := clock.Start()
-		nomination, answer := s.plugin.PostFilter(&r.Cycle, d)
-		r.meter.add(s.index, abi.PostFilter, 0, watch)
+		before, watch := w.trials, clock.Start()
+		result, answer := s.plugin.PostFilter(&r.Cycle, d)
+		r.meter.add(s.index, abi.PostFilter, w.trials-before, watch)
+		if len(result.Allow) > 0 || len(result.Reject) > 0 {
+			out.Asked = append(out.Asked, Asked{Plugin: s.info.Name, Directives: plugin.Directives{Allow: result.Allow, Reject: result.Reject}})
+		}
+		if !answer.Success() {
+			result.Preemption = plugin.Preemption{}
+		}
 		switch {
-		case answer.Success():
-			return nomination, nil
-		case answer.Is(abi.UnschedulableAndUnresolvable):
-			return nomination, answer.By(s.info.Name)
+		case answer.Success(), answer.Is(abi.UnschedulableAndUnresolvable):
+			out.Result, out.By, out.Status = result, s.info.Name, nil
+			if !answer.Success() {
+				out.Status = answer.By(s.info.Name)
+			}
+			return out
 		case !answer.Rejected():
-			return plugin.PostFilterResult{}, failed("PostFilter", s.info.Name, answer)
+			out.Result, out.By = plugin.PostFilterResult{}, ""
+			out.Status = broken(answer).By(s.info.Name)
+			return out
 		}
-		if nomination.Override {
-			result = nomination
+		if result.Override {
+			out.Result, out.By = result, s.info.Name
 		}
-		if rejected == nil {
-			rejected = &plugin.Status{Code: abi.Unschedulable, Plugin: s.info.Name}
+		if out.Status == nil {
+			out.Status = &plugin.Status{Code: abi.Unschedulable, Plugin: s.info.Name}
 		}
-		rejected.Reasons = append(rejected.Reasons, answer.Reasons...)
+		out.Status.Reasons = append(out.Status.Reasons, answer.Reasons...)
 	}
-	return result, rejected
+	return out
+}
+
+// broken turns an answer that is no verdict into an Error. kube-scheduler adds no
+// words to it here, and the text ends in a message that people know.
+func broken(answer *plugin.Status) *plugin.Status {
+	err := answer.AsError()
+	if err == nil {
+		err = fmt.Errorf("unexpected status %s", answer.CodeOf())
+	}
+	return plugin.Fail(err)
 }

@@ -43,7 +43,9 @@ func (r *Run) PreFilter() (rows []uint32, narrowedBy []string, status *plugin.St
 		} else {
 			rows, narrowed = subset, true
 		}
-		if len(rows) == 0 {
+		// Nodes that one plugin alone wants and that are not there fit no pod, but are
+		// no reason to stop: kube-scheduler looks for them by name, and later.
+		if len(rows) == 0 && len(narrowedBy) > 1 {
 			status := plugin.NewStatus(abi.UnschedulableAndUnresolvable, noCommonNode(narrowedBy))
 			return rows, narrowedBy, status.By(slices.Min(narrowedBy))
 		}
@@ -52,9 +54,6 @@ func (r *Run) PreFilter() (rows []uint32, narrowedBy []string, status *plugin.St
 }
 
 func noCommonNode(plugins []string) string {
-	if len(plugins) == 1 {
-		return "node(s) didn't satisfy plugin " + plugins[0]
-	}
 	return fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s] simultaneously", joinSorted(plugins))
 }
 

@@ -29,6 +29,7 @@ type Run struct {
 	standing              []uint32
 	feasible              []uint32
 	nominated             []nominated
+	trials                []*trial         // that are closed
 	starts                []int            // of blocks among the rows to score
 	answers               []*plugin.Status // of blocks
 }
@@ -73,8 +74,15 @@ func (r *Run) Begin(c plugin.Cycle) {
 	clear(r.skipScore)
 	r.Scores.reset()
 	r.nominate()
+	if len(r.p.postFilter) > 0 {
+		c.Snapshot.ReserveOverlays(trialRows)
+	}
 	r.Outcome.reset(len(c.Snapshot.Nodes.Node))
 }
+
+// trialRows is how many overlay rows a trial needs: its own, and one with
+// nominated pods. They are made ready before plugins look at columns.
+const trialRows = 2
 
 // nominate makes an overlay row for each node with nominated pods of equal or
 // higher priority: the pod must leave them their place.

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,8 @@ type Info struct {
 	Name string
 	// Digest names the module's bytes; empty for a native plugin.
 	Digest string
+	// Namespaces are those whose pods the plugin may act on, sorted; nil for all.
+	Namespaces []string
 	// Reads is the columns and pod fields that the plugin's answers depend on.
 	Reads []abi.ColumnID
 	// FilterScope and ScoreScope say what an answer for a row depends on.
@@ -35,6 +38,24 @@ type Event struct {
 	// Hint is asked only about pods that this plugin rejected. An error means
 	// Queue.
 	Hint func(pod *state.Pod, object state.Object) (state.Hint, error)
+}
+
+// May reports whether the plugin may act on pods of a namespace.
+func (i *Info) May(namespace string) bool {
+	if i.Namespaces == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(i.Namespaces, namespace)
+	return ok
+}
+
+// Hinter is a plugin that judges an event for many pods at once, instead of the
+// hints of its Events.
+type Hinter interface {
+	Plugin
+	// Hint sets out[i] for pods[i], all rejected by this plugin; out starts as
+	// Queue. The event is one that Info().Events covers.
+	Hint(event state.ClusterEvent, object state.Object, pods []*state.Pod, out []state.Hint)
 }
 
 // Plugin is what all plugins have in common.
@@ -70,6 +91,17 @@ type QueueSort interface {
 	// Less reports whether a is to be tried before b. It must be a strict weak
 	// order and must not depend on the time of the call.
 	Less(a, b *state.QueuedPod) bool
+}
+
+// QueueKeyer is a QueueSort that compares keys which it computes beforehand, for
+// many pods at once.
+type QueueKeyer interface {
+	QueueSort
+	// Keys sets SortKey of each pod. It is called when a pod enters the queue, and
+	// when a pod in it changes. A pod whose key cannot be computed keeps its own.
+	Keys(pods []*state.QueuedPod)
+	// SameOrder reports whether another profile's plugin gives the same keys.
+	SameOrder(o QueueSort) bool
 }
 
 // PreFilter looks at the pod once before nodes are filtered.
@@ -131,8 +163,15 @@ type Normalize interface {
 type Placement struct {
 	Context context.Context
 	// Pod is assumed on the node, with the patches of earlier plugins.
-	Pod   *state.Pod
-	Node  *state.Node
+	Pod  *state.Pod
+	Node *state.Node
+	// Info is the node with its pods as they were in the cycle that chose it,
+	// without Pod; nil unless a plugin of the profile wants it.
+	Info *state.NodeInfo
+	// Namespace is the pod's; nil if its object is not known.
+	Namespace *state.Namespace
+	// Seed is that of the cycle which chose the node.
+	Seed  uint64
 	State *state.CycleState
 	// Patch is what plugins wrote on the pod so far; it travels in the binding.
 	Patch state.Patch
@@ -142,7 +181,8 @@ type Placement struct {
 // and carries them out.
 type Directives struct {
 	// Patch is written on the pod, by Reserve at once in the cache, and in the
-	// API with the binding; by PreBind in the API only. Other points have none.
+	// API with the binding; by PreBind in the API only. Other points have none: a
+	// Bind that writes on the pod does so itself.
 	Patch state.Patch
 	// Allow and Reject name waiting pods by UID.
 	Allow  []types.UID
@@ -186,11 +226,30 @@ type PreBind interface {
 // Bind binds the pod. The first plugin that does not Skip has bound it or failed.
 type Bind interface {
 	Plugin
-	Bind(p *Placement) *Status
+	Bind(p *Placement) (Directives, *Status)
 }
+
+// Breaker is a plugin that is left alone for a while when it keeps failing.
+type Breaker interface {
+	Plugin
+	// Settle is called at the end of each scheduling cycle.
+	Settle()
+	// RetryAt returns when the plugin is tried again; false if it is not left alone.
+	RetryAt() (time.Time, bool)
+}
+
+// NodeReader is a plugin that reads Placement.Info.
+type NodeReader interface{ ReadsNodeInfo() bool }
 
 // PostBind hears of a binding that was made.
 type PostBind interface {
 	Plugin
 	PostBind(p *Placement) Directives
+}
+
+// WaitingPod is a pod that waits at Permit, as code outside of the loop sees it.
+type WaitingPod struct {
+	Pod *state.Pod
+	// Plugins are those that did not allow it yet.
+	Plugins []string
 }

@@ -21,19 +21,21 @@ type command = func(w *world, a args) error
 // the log shows what the queue asked and told while it ran.
 func commands() map[string]command {
 	return map[string]command{
-		"add":           add,           // POD… [priority= nominated= label= cpu= gates=]
-		"update":        update,        // POD… and the same options
-		"delete":        remove,        // POD…
-		"pop":           pop,           //
-		"done":          done,          // POD
-		"unschedulable": unschedulable, // POD [rejectors=A,B] [pending=C]
-		"fail":          fail,          // POD [rejectors=A]
-		"hint":          hint,          // POD EVENT leave|queue|now: what the hints will answer
-		"deaf":          deaf,          // EVENT: no plugin registered it
-		"event":         event,         // EVENT [only=PODS]
-		"activate":      activate,      // POD…
-		"gate":          gate,          // POD plugin= [reason=]: what the gates will answer
-		"ungate":        ungate,        // POD…
+		"add":           add,                                                                // POD… [priority= nominated= label= cpu= gates=]
+		"update":        update,                                                             // POD… and the same options
+		"delete":        remove,                                                             // POD…
+		"pop":           pop,                                                                //
+		"done":          done,                                                               // POD
+		"unschedulable": unschedulable,                                                      // POD [rejectors=A,B] [pending=C]
+		"fail":          fail,                                                               // POD [rejectors=A]
+		"hint":          hint,                                                               // POD EVENT leave|queue|now: what the hints will answer
+		"deaf":          deaf,                                                               // EVENT: no plugin registered it
+		"event":         event,                                                              // EVENT [only=PODS]
+		"activate":      activate,                                                           // POD…
+		"release":       func(w *world, a args) error { w.Release(a.names[0]); return nil }, // PLUGIN
+		"gate":          gate,                                                               // POD plugin= [reason=]: what the gates will answer
+		"ungate":        ungate,                                                             // POD…
+		"let-go":        letGo,                                                              // POD PLUGIN
 		"regate":        func(w *world, _ args) error { w.Regate(); return nil },
 		"advance":       advance,     // DURATION
 		"tick":          tick,        //
@@ -192,6 +194,11 @@ func ungate(w *world, a args) error {
 	for _, name := range a.names {
 		delete(w.gates, name)
 	}
+	return nil
+}
+
+func letGo(w *world, a args) error {
+	w.Ungate(types.UID(a.names[0]), a.names[1])
 	return nil
 }
 

@@ -25,6 +25,8 @@ func (m *machine) observe(x queue.Transition) {
 		ok = x.From == queue.InFlight && x.To == queue.Binding
 	case "BackoffComplete":
 		ok = (x.From == queue.Backoff || x.From == queue.ErrorBackoff) && x.To == queue.Active && over
+	case "Ungate":
+		ok = x.From == queue.Gated && x.To == queue.Unschedulable
 	case "ForceActivate":
 		ok = x.From != queue.InFlight && x.From != queue.Binding && (x.To == queue.Active || x.To == queue.Gated)
 	default:

@@ -62,6 +62,30 @@ func (q *Queue) Activate(uids []types.UID) {
 	q.end(b)
 }
 
+// Release tries again the pods that a plugin rejected or gates: it has changed,
+// is gone, or works again. Those in flight are tried again too, if they come back.
+func (q *Queue) Release(plugin string) {
+	event := state.EventPluginChange()
+	b := q.begin()
+	for it := q.parked.first; it != nil; it = it.next {
+		if rejectedBy(&it.pod, plugin) {
+			b.add(it, state.AfterBackoff)
+		}
+	}
+	for it := q.gated.first; it != nil; it = it.next {
+		if it.pod.GatedBy == plugin {
+			b.add(it, state.AfterBackoff)
+		}
+	}
+	q.requeue(b, event)
+	q.record(event, state.Object{New: state.PluginName(plugin)})
+	q.end(b)
+}
+
+func rejectedBy(p *state.QueuedPod, plugin string) bool {
+	return slices.Contains(p.Rejectors, plugin) || slices.Contains(p.Pending, plugin)
+}
+
 // Regate asks the gates about all gated pods, after the gates themselves changed.
 func (q *Queue) Regate() {
 	b := q.begin()
@@ -70,6 +94,21 @@ func (q *Queue) Regate() {
 	}
 	q.requeue(b, reason("Regate"))
 	q.end(b)
+}
+
+// Ungate parks a pod that a gate has let go, without trying it: what it waits for
+// now are events that help those who rejected it. It does nothing unless that gate
+// holds the pod. A gate that knows of an event for its pods needs no Ungate.
+func (q *Queue) Ungate(uid types.UID, gate string) {
+	it, ok := q.pods[uid]
+	if !ok || it.place != Gated || it.pod.GatedBy != gate {
+		return
+	}
+	p := &it.pod
+	p.GatedBy, p.GateReason = "", ""
+	p.Rejectors = slices.DeleteFunc(slices.Clone(p.Rejectors), func(name string) bool { return name == gate })
+	p.Timestamp = q.deps.Clock.Now() // parked pods are in the order of timestamps
+	q.put(it, Unschedulable, reason("Ungate"))
 }
 
 // batch is pods to move, with what the event means for each, and the scratch
@@ -137,10 +176,13 @@ func (q *Queue) ask(b *batch, event state.ClusterEvent, object state.Object) {
 }
 
 // concerns reports whether a wildcard event is for the pod: its new object is the
-// pod, or it has none and is for all.
+// pod, or a plugin that rejected it, or it has none and is for all.
 func concerns(object state.Object, it *item) bool {
 	if object.NewPod != nil {
 		return object.NewPod.UID == it.latest.UID
+	}
+	if name, ok := object.New.(state.PluginName); ok {
+		return rejectedBy(&it.pod, string(name))
 	}
 	return object.NewNode == nil && object.New == nil
 }

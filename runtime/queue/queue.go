@@ -85,6 +85,7 @@ func (c Config) validate() error {
 //
 //	on the way into Active or a backoff, if a gate holds the pod ─▶ Gated
 //	Gated ── Move, Update, Activate, Regate ─▶ as from Unschedulable
+//	Gated ── Ungate ─▶ Unschedulable
 //
 // and Delete removes it from any of them. Of all places Pop looks at Active, then
 // at Backoff, never at ErrorBackoff: pods there wait because something else is
@@ -172,7 +173,8 @@ type Transition struct {
 	Pod      *state.QueuedPod
 	From, To Place
 	// Event is the reason. Reasons that are no cluster events have a label only:
-	// Pop, PopFromBackoffQ, Done, ScheduleAttemptFailure, BackoffComplete, Regate.
+	// Pop, PopFromBackoffQ, Done, ScheduleAttemptFailure, BackoffComplete, Regate,
+	// Ungate.
 	Event state.ClusterEvent
 }
 

@@ -36,6 +36,9 @@ type Attempt struct {
 	PostFilter string `json:"postFilter,omitempty"`
 	// Nominated is the node that PostFilter nominated.
 	Nominated string `json:"nominated,omitempty"`
+	// Victims are the pods, NAMESPACE/NAME, that have to leave that node for this
+	// one, the most important first.
+	Victims []string `json:"victims,omitempty"`
 	// Rejections are the verdicts against nodes, grouped.
 	Rejections []Rejection `json:"rejections,omitempty"`
 	// Candidates are the best nodes by total score, the chosen one first.
@@ -108,6 +111,7 @@ func (a *Attempt) Clone(name func(row uint32) string) *Attempt {
 		}
 		slices.Sort(r.Nodes)
 	}
+	c.Victims = slices.Clone(a.Victims)
 	c.Candidates = slices.Clone(a.Candidates)
 	for i := range c.Candidates {
 		c.Candidates[i].Scores = slices.Clone(c.Candidates[i].Scores)

@@ -32,7 +32,11 @@ type slowBinder struct {
 
 func (b *slowBinder) Info() *plugin.Info { return &b.info }
 
-func (b *slowBinder) Bind(p *plugin.Placement) *plugin.Status {
+func (b *slowBinder) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
+	return plugin.Directives{}, b.bind(p)
+}
+
+func (b *slowBinder) bind(p *plugin.Placement) *plugin.Status {
 	time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,6 +72,10 @@ func (o *outletCount) Scheduled(pod *state.Pod, _ string) {
 }
 
 func (o *outletCount) Failed(scheduler.Failure) { o.failed++ }
+
+func (o *outletCount) Preempted(scheduler.Preempted) {}
+
+func (o *outletCount) Denominated(*state.Pod) {}
 
 // TestRun has the loop, binding cycles, the watch and the clock run side by side;
 // the race detector looks on.
@@ -126,7 +134,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s was scheduled %d times", uid, n)
 		}
 	}
-	if _, binding, _, _ := s.CheckIdle(); binding != 0 {
+	if _, binding, _, _, _ := s.CheckIdle(); binding != 0 {
 		t.Errorf("%d binding cycles run after Run has returned", binding)
 	}
 	used := map[string]int{}
@@ -176,8 +184,8 @@ type blockingBinder struct {
 
 func (b *blockingBinder) Info() *plugin.Info { return &b.info }
 
-func (b *blockingBinder) Bind(*plugin.Placement) *plugin.Status {
+func (b *blockingBinder) Bind(*plugin.Placement) (plugin.Directives, *plugin.Status) {
 	close(b.begun)
 	<-b.finish
-	return nil
+	return plugin.Directives{}, nil
 }

@@ -46,22 +46,49 @@ func (s *Scheduler) wait(pod *state.QueuedPod, b *pipeline.Binding, waits []pipe
 		w.plugins = append(w.plugins, waitingFor{plugin: p.Plugin, timeout: p.Timeout, deadline: now.Add(p.Timeout)})
 	}
 	s.waiting = append(s.waiting, w)
+	s.publishWaiting()
+}
+
+// publishWaiting lets code outside of the loop see who waits.
+func (s *Scheduler) publishWaiting() {
+	view := make([]plugin.WaitingPod, len(s.waiting))
+	for i, w := range s.waiting {
+		view[i].Pod = w.binding.Placement.Pod
+		for j := range w.plugins {
+			view[i].Plugins = append(view[i].Plugins, w.plugins[j].plugin)
+		}
+	}
+	s.waitingView.Store(&view)
 }
 
 // carryOut does what plugins asked for beside their answers. Pods are activated
 // only after a success: what a failed try wanted to follow it does not.
-func (s *Scheduler) carryOut(all []pipeline.Asked, success bool) {
-	for _, asked := range all {
+//
+// A plugin that is for some namespaces only acts on pods of these.
+func (s *Scheduler) carryOut(p *pipeline.Pipeline, all []pipeline.Asked, success bool) {
+	for i := range all {
+		asked := &all[i]
+		info := p.Plugin(asked.Plugin)
 		for _, uid := range asked.Allow {
-			s.allow(uid, asked.Plugin)
+			if s.may(info, uid) {
+				s.allow(uid, asked.Plugin)
+			}
 		}
 		for _, r := range asked.Reject {
-			s.reject(r.UID, plugin.NewStatus(abi.Unschedulable, r.Reason).By(asked.Plugin))
+			if s.may(info, r.UID) {
+				s.reject(r.UID, plugin.NewStatus(abi.Unschedulable, r.Reason).By(asked.Plugin))
+			}
 		}
 		if success && len(asked.Activate) > 0 {
-			s.queue.Activate(asked.Activate)
+			s.queue.Activate(slices.DeleteFunc(slices.Clone(asked.Activate), func(uid types.UID) bool { return !s.may(info, uid) }))
 		}
 	}
+}
+
+// may reports whether a plugin may act on a pod that the queue knows.
+func (s *Scheduler) may(info *plugin.Info, uid types.UID) bool {
+	pod, _ := s.queue.Get(uid)
+	return pod != nil && (info == nil || info.May(pod.Pod.Namespace))
 }
 
 // allow ends one plugin's wait; with the last one the binding cycle begins.
@@ -72,10 +99,13 @@ func (s *Scheduler) allow(uid types.UID, by string) {
 	}
 	w := s.waiting[i]
 	w.plugins = slices.DeleteFunc(w.plugins, func(p waitingFor) bool { return p.plugin == by })
-	if len(w.plugins) == 0 {
-		s.waiting = slices.Delete(s.waiting, i, i+1)
-		s.bind(w.binding)
+	if len(w.plugins) > 0 {
+		s.publishWaiting()
+		return
 	}
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.publishWaiting()
+	s.bind(w.binding)
 }
 
 // reject sends a waiting pod back to the queue.
@@ -86,6 +116,7 @@ func (s *Scheduler) reject(uid types.UID, status *plugin.Status) bool {
 	}
 	w := s.waiting[i]
 	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.publishWaiting()
 	assumed := w.binding.Placement.Pod
 	gone := s.giveUp(w.binding)
 	w.pod.ClearRejectors()
@@ -139,7 +170,7 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 func (s *Scheduler) bound(pod *state.QueuedPod, b *pipeline.Binding, asked []pipeline.Asked, status *plugin.Status) {
 	assumed := b.Placement.Pod
 	delete(s.binding, assumed.UID)
-	s.carryOut(asked, status.Success())
+	s.carryOut(b.Pipeline(), asked, status.Success())
 	if status.Success() {
 		s.queue.Delete(assumed.UID)
 		s.end(b, nil)

@@ -9,12 +9,15 @@ import (
 // Cached yields the pods of the cache and whether they are assumed.
 func (s *Scheduler) Cached() iter.Seq2[*state.Pod, bool] { return s.cache.Pods() }
 
+// Snapshot returns what the last try saw.
+func (s *Scheduler) Snapshot() *state.Snapshot { return s.snapshot }
+
 // Nominations returns the nominated pods.
 func (s *Scheduler) Nominations() state.Nominations { return s.queue.Nominations() }
 
 // CheckIdle returns what is left over in a scheduler that has nothing to do.
-func (s *Scheduler) CheckIdle() (waiting, binding, calls, events int) {
+func (s *Scheduler) CheckIdle() (waiting, binding, evicting, calls, events int) {
 	s.inbox.mu.Lock()
 	defer s.inbox.mu.Unlock()
-	return len(s.waiting), len(s.binding), len(s.inbox.calls), s.queue.InFlightEvents()
+	return len(s.waiting), len(s.binding), s.evicting, len(s.inbox.calls), s.queue.InFlightEvents()
 }

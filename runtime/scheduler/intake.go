@@ -1,10 +1,15 @@
 package scheduler
 
 import (
+	"context"
+	"log/slog"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
@@ -17,12 +22,34 @@ func (s *Scheduler) SetNode(node *state.Node) { s.post(func() { s.setNode(node) 
 // DeleteNode tells of a node that is gone.
 func (s *Scheduler) DeleteNode(name string) { s.post(func() { s.deleteNode(name) }) }
 
+// SetNamespace tells of a namespace that is new or has changed. The next try
+// sees it. No pod is moved for it, nor for one that is gone: kube-scheduler v1.36
+// has no cluster event for namespaces (k8s.io/kube-scheduler/framework,
+// EventResource), so no plugin could ask for it. A pod that was rejected for the
+// labels of a namespace waits for another event or for the flush of leftovers.
+func (s *Scheduler) SetNamespace(namespace *state.Namespace) {
+	s.post(func() { s.cache.AddNamespace(namespace) })
+}
+
+// DeleteNamespace tells of a namespace that is gone. Its pods stay until they
+// are deleted.
+func (s *Scheduler) DeleteNamespace(name string) {
+	s.post(func() { s.cache.RemoveNamespace(name) })
+}
+
 // SetPods tells of pods that are new or have changed, bound or not. New unbound
 // pods pass the gates in one call.
 func (s *Scheduler) SetPods(pods ...*state.Pod) { s.post(func() { s.setPods(pods) }) }
 
 // DeletePod tells of a pod that is gone.
 func (s *Scheduler) DeletePod(uid types.UID) { s.post(func() { s.deletePod(uid) }) }
+
+// Namespace returns a namespace; nil if its object is not known. It is for
+// plugins that the loop calls.
+func (s *Scheduler) Namespace(name string) *state.Namespace {
+	namespace, _ := s.cache.Namespace(name)
+	return namespace
+}
 
 // Event tells of a change of another kind of object.
 func (s *Scheduler) Event(event state.ClusterEvent, object state.Object) {
@@ -38,6 +65,19 @@ func (s *Scheduler) AllowWaiting(uid types.UID, plugin string) {
 func (s *Scheduler) RejectWaiting(uid types.UID, by, reason string) {
 	s.post(func() { s.reject(uid, plugin.NewStatus(abi.Unschedulable, reason).By(by)) })
 }
+
+// WaitingPods returns the pods that wait at Permit, those first that came first.
+// It may be called from anywhere; what it returns is for reading.
+func (s *Scheduler) WaitingPods() []plugin.WaitingPod {
+	if view := s.waitingView.Load(); view != nil {
+		return *view
+	}
+	return nil
+}
+
+// Activate moves parked pods to the active queue. Pods that are not known, or not
+// parked, are left as they are.
+func (s *Scheduler) Activate(uids ...types.UID) { s.post(func() { s.queue.Activate(uids) }) }
 
 func (s *Scheduler) setNode(node *state.Node) {
 	old := s.node(node.Name)
@@ -118,8 +158,14 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	}
 	s.queue.Move(state.EventAssignedPodAdd(), state.Object{NewPod: pod}, nil)
 	if change.Confirmed && (len(change.Differences) > 0 || change.MovedFrom != "") {
-		s.totals.reconciled++
-		s.deps.Log.Warn("pod was bound otherwise than assumed", "pod", pod.Key(), "node", pod.NodeName(),
+		// What others and PreBind plugins wrote on the pod is no surprise; a lost
+		// reservation or another node is.
+		level := slog.LevelDebug
+		if change.MovedFrom != "" || slices.ContainsFunc(change.Differences, func(d cache.Difference) bool { return d.Patched }) {
+			s.totals.reconciled++
+			level = slog.LevelWarn
+		}
+		s.deps.Log.Log(context.Background(), level, "pod was bound otherwise than assumed", "pod", pod.Key(), "node", pod.NodeName(),
 			"assumedNode", change.MovedFrom, "differences", change.Differences)
 		s.podChanged(change.Previous, pod)
 	}
@@ -196,7 +242,8 @@ func (s *Scheduler) unnominated(pod *state.Pod) {
 		func(p *state.Pod) bool { return p.Priority <= pod.Priority })
 }
 
-// gate asks the PreEnqueue plugins of each pod's profile.
+// gate asks the PreEnqueue plugins of each pod's profile, and holds back pods that
+// preempt others.
 func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 	for profile, p := range s.byProfile(pods) {
 		batch, at := pick(pods, profile)
@@ -204,6 +251,11 @@ func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 		p.PreEnqueue(batch, gates)
 		for j, i := range at {
 			out[i] = queue.GateResult{Plugin: gates[j].Plugin, Reason: gates[j].Reason}
+		}
+	}
+	for i, pod := range pods {
+		if held, ok := s.heldBack(pod.Pod); ok && out[i].Plugin == "" {
+			out[i] = held
 		}
 	}
 }
@@ -235,8 +287,13 @@ func pick(pods []*state.QueuedPod, profile string) (batch []*state.QueuedPod, at
 
 // hint asks the plugins that rejected each pod whether an event helps.
 func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) {
-	for i, pod := range pods {
-		out[i] = s.pipelines[pod.Pod.Profile].Hint(event, object, pod)
+	for profile, p := range s.byProfile(pods) {
+		batch, at := pick(pods, profile)
+		answers := make([]state.Requeue, len(batch))
+		p.Hint(event, object, batch, answers)
+		for j, i := range at {
+			out[i] = answers[j]
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -28,6 +29,9 @@ func modes() []string {
 		"prebind-reject", "prebind-error", "bind-reject", "bind-error", "bind-lies",
 	}
 }
+
+// evictions is what can become of a pod that is to be evicted.
+func evictions() []string { return []string{"goes", "goes", "lingers", "refuses", "went"} }
 
 // actor is a plugin that treats each pod by its mode.
 type actor struct {
@@ -73,7 +77,11 @@ func (a *actor) PreBind(p *plugin.Placement) (plugin.Directives, *plugin.Status)
 }
 
 // Bind makes the binding durable; with the mode bind-lies it says that it failed.
-func (a *actor) Bind(p *plugin.Placement) *plugin.Status {
+func (a *actor) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
+	return plugin.Directives{}, a.bind(p)
+}
+
+func (a *actor) bind(p *plugin.Placement) *plugin.Status {
 	if status := a.answer(p, "bind"); status != nil {
 		return status
 	}
@@ -115,6 +123,7 @@ type machine struct {
 	waits       map[types.UID]time.Time
 	reserved    map[types.UID]bool
 	outside     map[types.UID]bool // bound without the scheduler's knowing
+	evictions   map[types.UID]string
 	scheduled   map[types.UID]bool
 	unconfirmed []types.UID
 	crowded     bool // somebody else binds too
@@ -125,7 +134,8 @@ func newMachine(t *rapid.T, tb testing.TB) *machine {
 	m := &machine{
 		t: t, world: newWorld(tb, nil), modes: map[types.UID]string{}, waits: map[types.UID]time.Time{},
 		reserved: map[types.UID]bool{}, outside: map[types.UID]bool{}, scheduled: map[types.UID]bool{},
-		crowded: rapid.Bool().Draw(t, "crowded"),
+		evictions: map[types.UID]string{},
+		crowded:   rapid.Bool().Draw(t, "crowded"),
 	}
 	w := m.world
 	w.held = true
@@ -135,7 +145,10 @@ func newMachine(t *rapid.T, tb testing.TB) *machine {
 	for _, point := range []abi.Point{abi.Reserve, abi.Permit, abi.PreBind, abi.Bind} {
 		w.profiles[0].Points[point] = []pipeline.Entry{{Plugin: a}}
 	}
-	w.outlet = m
+	if err := w.native("DefaultPreemption"); err != nil {
+		t.Fatal(err)
+	}
+	w.outlet, w.evictor = m, m
 	for i := range 3 {
 		m.setNode(i)
 	}
@@ -151,7 +164,50 @@ func (m *machine) Scheduled(pod *state.Pod, _ string) {
 }
 
 // Failed implements scheduler.Outlet.
-func (m *machine) Failed(scheduler.Failure) {}
+func (m *machine) Failed(f scheduler.Failure) {
+	if f.Override {
+		m.nominate(f.Pod.UID, f.Nominated)
+	}
+}
+
+func (m *machine) nominate(uid types.UID, node string) {
+	if p := m.world.pods[uid]; p != nil && unbound(p) && p.NominatedNode() != node {
+		m.world.nominate(p, node)
+	}
+}
+
+// Preempted implements scheduler.Outlet.
+func (m *machine) Preempted(p scheduler.Preempted) {
+	if p.Victim.Priority >= p.Preemptor.Priority {
+		m.t.Fatalf("%s of priority %d makes room for %s of %d", p.Victim.Name, p.Victim.Priority, p.Preemptor.Name, p.Preemptor.Priority)
+	}
+}
+
+// Denominated implements scheduler.Outlet.
+func (m *machine) Denominated(pod *state.Pod) { m.nominate(pod.UID, "") }
+
+// Evict implements objects.Evictor.
+func (m *machine) Evict(_ context.Context, e objects.Eviction) error {
+	uid := e.Victim.UID
+	known := m.world.pods[uid]
+	switch mode := m.evictions[uid]; {
+	case mode == "refuses":
+		return errors.New("forbidden")
+	case known == nil:
+		return nil
+	case mode == "lingers" && !unbound(known):
+		m.world.set(m.change(known, "deleting=yes on="+known.NodeName()))
+		return nil
+	}
+	m.forget(uid)
+	return nil
+}
+
+// forget makes a pod disappear.
+func (m *machine) forget(uid types.UID) {
+	m.unconfirmed = slices.DeleteFunc(m.unconfirmed, func(other types.UID) bool { return other == uid })
+	m.world.gone(uid)
+}
 
 func (m *machine) setNode(i int) {
 	node, _ := fake.Node(fmt.Sprintf("n%d", i), fake.Parse("cpu=1000"))
@@ -194,6 +250,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				p, _ := fake.Pod(name, fake.Parse(fmt.Sprintf("cpu=%d priority=%d",
 					rapid.SampledFrom([]int{0, 100, 300, 600, 1100}).Draw(t, "cpu"), rapid.IntRange(0, 2).Draw(t, "priority"))))
 				m.modes[p.UID] = rapid.SampledFrom(modes()).Draw(t, "mode")
+				m.evictions[p.UID] = rapid.SampledFrom(evictions()).Draw(t, "eviction")
 				pods = append(pods, p)
 			}
 			m.world.set(pods...)
@@ -205,10 +262,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		},
 		"deleting": func(*rapid.T) { m.world.set(m.change(m.pick(unbound), "deleting=yes")) },
 		"delete": func(*rapid.T) {
-			p := m.pick(func(*state.Pod) bool { return true })
-			delete(m.world.pods, p.UID)
-			m.unconfirmed = slices.DeleteFunc(m.unconfirmed, func(uid types.UID) bool { return uid == p.UID })
-			s.DeletePod(p.UID)
+			m.forget(m.pick(func(*state.Pod) bool { return true }).UID)
 		},
 		"end": func(*rapid.T) {
 			p := m.pick(func(p *state.Pod) bool { return !unbound(p) && !slices.Contains(m.unconfirmed, p.UID) })
@@ -312,9 +366,10 @@ func (m *machine) check() {
 			m.t.Fatalf("%s is in the cache, but deleted", uid)
 		}
 	}
-	waiting, binding, calls, _ := s.CheckIdle()
-	if p := s.Pending().Queue; p.InFlight != waiting || p.Binding > binding || calls != 0 || binding != len(m.world.spawned) {
-		m.t.Fatalf("%d waiting, %d binding, %d held, %d calls; the queue has %+v", waiting, binding, len(m.world.spawned), calls, p)
+	waiting, binding, evicting, calls, _ := s.CheckIdle()
+	if p := s.Pending().Queue; p.InFlight != waiting || p.Binding > binding || calls != 0 || binding+evicting != len(m.world.spawned) {
+		m.t.Fatalf("%d waiting, %d binding, %d evicting, %d held, %d calls; the queue has %+v",
+			waiting, binding, evicting, len(m.world.spawned), calls, p)
 	}
 }
 
@@ -322,7 +377,7 @@ func (m *machine) check() {
 func (m *machine) settle() {
 	w := m.world
 	for uid := range m.modes {
-		m.modes[uid] = "ok"
+		m.modes[uid], m.evictions[uid] = "ok", "goes"
 	}
 	w.held = false
 	m.setNode(0) // without any node pods back off for ever
@@ -344,9 +399,9 @@ func (m *machine) settle() {
 			w.clock.Set(at)
 		}
 	}
-	waiting, binding, calls, events := w.get().CheckIdle()
-	if p := w.get().Pending(); p.Queue.Active+p.Queue.Backoff+p.Queue.ErrorBackoff+waiting+binding+calls+events != 0 {
-		m.t.Fatalf("no rest: %+v, %d waiting, %d binding, %d calls, %d events", p, waiting, binding, calls, events)
+	waiting, binding, evicting, calls, events := w.get().CheckIdle()
+	if p := w.get().Pending(); p.Queue.Active+p.Queue.Backoff+p.Queue.ErrorBackoff+p.Queue.Gated+p.Preempting+waiting+binding+evicting+calls+events != 0 {
+		m.t.Fatalf("no rest: %+v, %d waiting, %d binding, %d evicting, %d calls, %d events", p, waiting, binding, evicting, calls, events)
 	}
 	for p, assumed := range w.get().Cached() {
 		if assumed {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/internal/golden"
@@ -53,8 +55,10 @@ func (w *world) commands() map[string]fake.Command {
 		}
 	}
 	return map[string]fake.Command{
-		"profile": func(a fake.Args) error { w.profile(a.Name(0), a); return nil }, // NAME [allow=FEATURE]
-		"plugin":  func(a fake.Args) error { w.declare(a.Name(0), a); return nil }, // NAME and what fake.Declare takes
+		"profile": func(a fake.Args) error { w.profile(a.Name(0), a); return nil },      // NAME [allow=FEATURE]
+		"plugin":  func(a fake.Args) error { w.declare(a.Name(0), a); return nil },      // NAME and what fake.Declare takes
+		"swap":    func(a fake.Args) error { return w.swap(a.Name(0), a) },              // NAME and what fake.Declare takes; nothing removes it
+		"native":  each(func(name string, _ fake.Args) error { return w.native(name) }), // NAME… of plugins that are compiled in
 		"set": func(a fake.Args) error { // PLUGIN KEY=VALUE…: other answers from now on
 			w.get()
 			for _, key := range a.Keys {
@@ -72,6 +76,12 @@ func (w *world) commands() map[string]fake.Command {
 			return err
 		}),
 		"unnode": each(func(name string, _ fake.Args) error { w.get().DeleteNode(name); return nil }),
+		"namespace": each(func(name string, a fake.Args) error { // NAME… [label=]
+			w.get().SetNamespace(fake.Namespace(name, a))
+			return nil
+		}),
+		"unnamespace": each(func(name string, _ fake.Args) error { w.get().DeleteNamespace(name); return nil }),
+		"namespaces":  func(fake.Args) error { w.namespaces(); return nil }, // that the last try saw
 		"pod": func(a fake.Args) error { // NAME… and what fake.Pod takes: all at once
 			var pods []*state.Pod
 			for _, name := range a.Names {
@@ -84,10 +94,16 @@ func (w *world) commands() map[string]fake.Command {
 			w.set(pods...)
 			return nil
 		},
-		"delete": each(func(name string, _ fake.Args) error {
-			delete(w.pods, types.UID(name))
-			w.get().DeletePod(types.UID(name))
-			return nil
+		"delete": each(func(name string, _ fake.Args) error { w.gone(types.UID(name)); return nil }),
+		"linger": func(fake.Args) error { w.lingers = true; return nil },                                       // evicted pods go when they are deleted
+		"refuse": each(func(name string, _ fake.Args) error { w.refused[types.UID(name)] = true; return nil }), // the next eviction fails
+		"budget": each(func(name string, a fake.Args) error { // NAME label= allowed=
+			allowed, err := strconv.Atoi(a.Options["allowed"])
+			b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
+			b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"l": a.Options["label"]}}
+			b.Status.DisruptionsAllowed = int32(allowed)
+			w.budgets = append(w.budgets, b)
+			return err
 		}),
 		"event": func(a fake.Args) error { // RESOURCE/ACTION
 			event, ok := fake.ParseEvent(a.Name(0))
@@ -102,7 +118,14 @@ func (w *world) commands() map[string]fake.Command {
 			w.get().RejectWaiting(types.UID(a.Name(0)), a.Name(1), a.Name(2))
 			return nil
 		},
-		"hold": func(fake.Args) error { w.held = true; return nil }, // bindings from now on wait for release
+		"waiting": func(fake.Args) error { // as code outside of the loop sees it
+			for _, p := range w.get().WaitingPods() {
+				w.log.Printf("  %s waits on %s for %v", p.Pod.Name, p.Pod.NodeName(), p.Plugins)
+			}
+			return nil
+		},
+		"activate": each(func(name string, _ fake.Args) error { w.get().Activate(types.UID(name)); return nil }),
+		"hold":     func(fake.Args) error { w.held = true; return nil }, // bindings from now on wait for release
 		"release": func(fake.Args) error { // carry out what was held
 			for _, run := range w.spawned {
 				run()

@@ -8,15 +8,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -37,14 +42,19 @@ type Deps struct {
 	Clock clock.Clock
 	// Pipelines is one for each profile. All order the queue alike.
 	Pipelines []*pipeline.Pipeline
+	// Extenders (optional) are asked in every cycle. The pipelines then have their
+	// Binder.
+	Extenders *extender.Extenders
 	// Outlet is told what the API is to be told.
 	Outlet Outlet
+	// Evictor (optional) deletes the victims of preemptions; without it that fails.
+	Evictor objects.Evictor
 	// Observer (optional) is shown every attempt.
 	Observer Observer
 	// Log (optional) takes what an operator should know.
 	Log *slog.Logger
-	// Spawn runs a binding cycle beside the loop; nil starts a goroutine. A
-	// simulation may run it at once.
+	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a
+	// goroutine. A simulation may run it at once.
 	Spawn func(run func())
 }
 
@@ -55,6 +65,10 @@ type Outlet interface {
 	Scheduled(pod *state.Pod, node string)
 	// Failed hears of a try that did not end with a binding.
 	Failed(f Failure)
+	// Preempted hears of a pod that had to make room for another.
+	Preempted(p Preempted)
+	// Denominated hears of a pod whose status.nominatedNodeName is void.
+	Denominated(pod *state.Pod)
 }
 
 // Failure is a try that did not end with a binding.
@@ -95,7 +109,9 @@ type Observer interface {
 type Scheduler struct {
 	config    Config
 	deps      Deps
+	profiles  []string // never changes
 	pipelines map[string]*pipeline.Pipeline
+	retired   []retired // the oldest first
 	queue     *queue.Queue
 	cache     *cache.Cache
 	cycle     *cycle.Cycle
@@ -103,9 +119,16 @@ type Scheduler struct {
 
 	sequence uint64 // attempts so far
 	waiting  []*waiting
-	binding  map[types.UID]*pipeline.Binding // binding cycles that run
-	totals   totals
-	scratch  []report.Timing
+	// waitingView is waiting as WaitingPods shows it to any goroutine.
+	waitingView atomic.Pointer[[]plugin.WaitingPod]
+	binding     map[types.UID]*pipeline.Binding // binding cycles that run
+	totals      totals
+	scratch     []report.Timing
+	// retried is by plugin the time of its breaker at which its pods were released.
+	retried map[string]time.Time
+
+	preempting map[types.UID]*preemption // by preemptor
+	evicting   int                       // evictions that run
 
 	inbox struct {
 		mu    sync.Mutex
@@ -130,6 +153,9 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
+	if deps.Evictor == nil {
+		deps.Evictor = noEvictor{}
+	}
 	s := &Scheduler{
 		config: config, deps: deps,
 		pipelines: make(map[string]*pipeline.Pipeline),
@@ -137,7 +163,10 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		cache:     cache.New(config.Cache),
 		snapshot:  state.NewSnapshot(),
 		binding:   make(map[types.UID]*pipeline.Binding),
+		retried:   make(map[string]time.Time),
 		totals:    newTotals(),
+
+		preempting: make(map[types.UID]*preemption),
 	}
 	s.inbox.wake = make(chan struct{}, 1)
 	first := deps.Pipelines[0]
@@ -145,15 +174,16 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		if s.pipelines[p.Profile()] != nil {
 			return nil, fmt.Errorf("scheduler: two profiles are named %q", p.Profile())
 		}
-		if p.QueueSort() != first.QueueSort() {
-			return nil, fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike",
-				first.Profile(), p.Profile(), first.QueueSort(), p.QueueSort())
+		if err := sameOrder(first, p); err != nil {
+			return nil, err
 		}
 		s.pipelines[p.Profile()] = p
+		s.profiles = append(s.profiles, p.Profile())
 	}
+	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: first.Less, Gate: s.gate, Hint: s.hint, Wants: s.wants,
+		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants,
 	})
 	if err != nil {
 		return nil, err
@@ -161,15 +191,34 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	return s, nil
 }
 
+// less and keys order the queue by the plugin that all profiles share, which may
+// be replaced.
+func (s *Scheduler) less(a, b *state.QueuedPod) bool { return s.deps.Pipelines[0].Less(a, b) }
+
+func (s *Scheduler) keys(pods []*state.QueuedPod) { s.deps.Pipelines[0].Keys(pods) }
+
+// sameOrder refuses profiles that do not sort the queue alike.
+func sameOrder(a, b *pipeline.Pipeline) error {
+	first, second := a.QueueSort(), b.QueueSort()
+	if x, y := first.Info().Name, second.Info().Name; x != y {
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike", a.Profile(), b.Profile(), x, y)
+	}
+	if keyer, ok := first.(plugin.QueueKeyer); ok && !keyer.SameOrder(second) {
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by different modules or configurations of %s; all must sort it alike",
+			a.Profile(), b.Profile(), first.Info().Name)
+	}
+	return nil
+}
+
 // Run takes in events and tries pods until the context ends; then it waits for
-// the binding cycles that still run.
+// the binding cycles and evictions that still run.
 func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if !s.Step(ctx) {
 			s.sleep(ctx)
 		}
 	}
-	for len(s.binding) > 0 {
+	for len(s.binding)+s.evicting > 0 {
 		<-s.inbox.wake
 		s.drain()
 	}
@@ -181,6 +230,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 func (s *Scheduler) Step(ctx context.Context) bool {
 	s.drain()
 	s.expire()
+	s.retryPlugins()
+	if len(s.retired) > 0 {
+		s.drainRetired()
+	}
 	s.queue.Tick()
 	pod, ok := s.queue.Pop()
 	if !ok {
@@ -196,6 +249,11 @@ func (s *Scheduler) NextDeadline() (time.Time, bool) {
 	at, ok := s.queue.NextDeadline()
 	for _, w := range s.waiting {
 		if t := w.first().deadline; !ok || t.Before(at) {
+			at, ok = t, true
+		}
+	}
+	for _, t := range s.retries() {
+		if !ok || t.Before(at) {
 			at, ok = t, true
 		}
 	}

@@ -26,12 +26,14 @@ type Pending struct {
 	Queue queue.Counts
 	// Waiting and Binding are pods at Permit and in binding cycles.
 	Waiting, Binding int
+	// Preempting is pods whose victims are being evicted.
+	Preempting int
 }
 
 // Pending returns how many pods are where. Like Totals and Queued it must not be
 // called while Run or Step runs.
 func (s *Scheduler) Pending() Pending {
-	return Pending{Queue: s.queue.Pending(), Waiting: len(s.waiting), Binding: len(s.binding)}
+	return Pending{Queue: s.queue.Pending(), Waiting: len(s.waiting), Binding: len(s.binding), Preempting: len(s.preempting)}
 }
 
 // Queued yields the pods of the queue, place by place.
@@ -50,8 +52,8 @@ type totals struct {
 }
 
 type totalKey struct {
-	profile, plugin string
-	point           abi.Point
+	profile, plugin, digest string
+	point                   abi.Point
 }
 
 func newTotals() totals { return totals{plugins: make(map[totalKey]*report.Timing)} }
@@ -63,7 +65,7 @@ func (t *totals) attempt(profile string, a *report.Attempt) {
 
 func (t *totals) add(profile string, timings []report.Timing) {
 	for _, timing := range timings {
-		key := totalKey{profile: profile, plugin: timing.Plugin, point: timing.Point}
+		key := totalKey{profile: profile, plugin: timing.Plugin, digest: timing.Digest, point: timing.Point}
 		sum, ok := t.plugins[key]
 		if !ok {
 			sum = &report.Timing{Plugin: timing.Plugin, Digest: timing.Digest, Point: timing.Point}
@@ -85,7 +87,7 @@ func (s *Scheduler) Totals() Totals {
 		out.Plugins = append(out.Plugins, PluginTotal{Profile: key.profile, Timing: *sum})
 	}
 	slices.SortFunc(out.Plugins, func(a, b PluginTotal) int {
-		return cmp.Or(cmp.Compare(a.Profile, b.Profile), cmp.Compare(a.Plugin, b.Plugin), cmp.Compare(a.Point, b.Point))
+		return cmp.Or(cmp.Compare(a.Profile, b.Profile), cmp.Compare(a.Plugin, b.Plugin), cmp.Compare(a.Point, b.Point), cmp.Compare(a.Digest, b.Digest))
 	})
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cycle"
@@ -28,8 +29,9 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	s.sequence++
 	d := s.cycle.Schedule(cycle.Input{
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
-		Nominations: s.queue.Nominations(), Seed: s.seed(), Sequence: s.sequence,
+		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence,
 	})
+	p.Settle()
 	var b *pipeline.Binding
 	var asked []pipeline.Asked
 	if d.Node != nil {
@@ -40,10 +42,14 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if s.deps.Observer != nil {
 		s.deps.Observer.Attempted(a, s.snapshot.Name)
 	}
+	preemption := s.beginPreemption(ctx, p, &d)
 	if d.Status != nil {
 		s.fail(&d)
 	}
-	s.carryOut(asked, d.Status == nil)
+	s.carryOut(p, append(d.Asked, asked...), d.Status == nil)
+	if preemption != nil {
+		s.startPreemption(p, preemption, d.Nomination.Preemption.Denominate)
+	}
 	if b != nil {
 		s.bind(b)
 	}
@@ -60,7 +66,14 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 		return nil, nil
 	}
 	s.queue.Denominate(uid)
-	b := p.NewBinding(plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State})
+	placement := plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State, Seed: s.seed()}
+	if row, ok := s.snapshot.NamespaceRow(assumed.Namespace); ok {
+		placement.Namespace = s.snapshot.Namespaces.Namespace[row]
+	}
+	if p.WantsNodeInfo() {
+		placement.Info = s.nodeInfo(d.Node.Name, uid)
+	}
+	b := p.NewBinding(placement)
 	b.Sequence = s.sequence
 	status := b.Reserve(func(a pipeline.Asked) error {
 		if !a.Patch.Empty() {
@@ -91,6 +104,18 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 		b = nil
 	}
 	return b, asked
+}
+
+// nodeInfo returns a copy of what the cache knows of a node, without a pod that is
+// assumed on it: binding cycles read it while the cache goes on.
+func (s *Scheduler) nodeInfo(name string, without types.UID) *state.NodeInfo {
+	info, ok := s.cache.Node(name)
+	if !ok {
+		return nil
+	}
+	out := info.Clone()
+	out.RemovePod(without)
+	return out
 }
 
 // rejectPlaced records that Assume, Reserve or Permit turned the pod away from
@@ -130,7 +155,7 @@ func (s *Scheduler) giveUp(b *pipeline.Binding) (gone bool) {
 		}
 	}
 	_, known := s.cache.Get(uid)
-	s.carryOut(asked, false)
+	s.carryOut(b.Pipeline(), asked, false)
 	return !known
 }
 

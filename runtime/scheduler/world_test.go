@@ -2,19 +2,25 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -29,6 +35,7 @@ type world struct {
 	clock     *clock.Step
 	start     time.Time
 	scheduler *scheduler.Scheduler // nil until it is needed
+	swaps     int
 	workers   int
 	seed      uint64
 
@@ -38,10 +45,15 @@ type world struct {
 	pods     map[types.UID]*state.Pod // as the API server has them
 	held     bool                     // bindings wait for release
 	spawned  []func()
-	deaf     bool // bindings are not confirmed by the watch
+	deaf     bool               // bindings are not confirmed by the watch
+	writes   bool               // nominations get into the status of pods
+	lingers  bool               // who is evicted goes later
+	refused  map[types.UID]bool // whose next eviction fails
+	budgets  []*policyv1.PodDisruptionBudget
 	spawn    func(run func())
 	outlet   scheduler.Outlet
 	observer scheduler.Observer
+	evictor  objects.Evictor
 	tie      cycle.TieBreak
 }
 
@@ -49,7 +61,7 @@ func newWorld(t testing.TB, log *fake.Log) *world {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := &world{
 		t: t, log: log, clock: clock.NewStep(start), start: start, workers: 1, seed: 1,
-		plugins: map[string]*fake.Plugin{}, pods: map[types.UID]*state.Pod{},
+		plugins: map[string]*fake.Plugin{}, pods: map[types.UID]*state.Pod{}, refused: map[types.UID]bool{},
 	}
 	w.spawn = func(run func()) {
 		if w.held {
@@ -58,7 +70,7 @@ func newWorld(t testing.TB, log *fake.Log) *world {
 		}
 		run()
 	}
-	w.outlet, w.observer, w.tie = w, w, cycle.First
+	w.outlet, w.observer, w.evictor, w.tie = w, w, w, cycle.First
 	w.profile("default", fake.Args{})
 	return w
 }
@@ -87,18 +99,46 @@ func (w *world) declare(name string, a fake.Args) {
 	}
 }
 
+// native adds a plugin that is compiled in, at all of its points.
+func (w *world) native(name string) error {
+	p, err := hostplugins.All(hostplugins.Deps{Budgets: w}).New(name, nil)
+	if err != nil {
+		return err
+	}
+	w.writes = true
+	c := w.profiles[len(w.profiles)-1]
+	for _, point := range plugin.Points(p) {
+		c.Points[point] = append(c.Points[point], pipeline.Entry{Plugin: p})
+	}
+	return nil
+}
+
 // get returns the scheduler, making it when it is first asked for.
 func (w *world) get() *scheduler.Scheduler {
 	w.t.Helper()
 	if w.scheduler != nil {
 		return w.scheduler
 	}
+	deps := scheduler.Deps{
+		Clock: w.clock, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Spawn: w.spawn, Pipelines: w.pipelines(),
+	}
+	var err error
+	w.scheduler, err = scheduler.New(scheduler.Config{
+		Seed: w.seed, Queue: queue.DefaultConfig(), Cycle: cycle.Config{TieBreak: w.tie},
+	}, deps)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.scheduler
+}
+
+// pipelines makes the pipelines of the profiles.
+func (w *world) pipelines() (out []*pipeline.Pipeline) {
 	workers, err := pipeline.NewWorkers(w.workers)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(workers.Close)
-	deps := scheduler.Deps{Clock: w.clock, Outlet: w.outlet, Observer: w.observer, Spawn: w.spawn}
 	for _, c := range w.profiles {
 		if len(c.Points[abi.Bind]) == 0 {
 			b, err := fake.Declare("Bind", fake.Parse("bind="), fake.Deps{Log: w.log, Bind: w.bind})
@@ -112,15 +152,27 @@ func (w *world) get() *scheduler.Scheduler {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		deps.Pipelines = append(deps.Pipelines, p)
+		out = append(out, p)
 	}
-	w.scheduler, err = scheduler.New(scheduler.Config{
-		Seed: w.seed, Queue: queue.DefaultConfig(), Cycle: cycle.Config{TieBreak: w.tie},
-	}, deps)
-	if err != nil {
-		w.t.Fatal(err)
+	return out
+}
+
+// swap replaces a plugin of the last profile, adds it, or without options removes
+// it.
+func (w *world) swap(name string, a fake.Args) error {
+	c := w.profiles[len(w.profiles)-1]
+	next := *c
+	next.Points = map[abi.Point][]pipeline.Entry{}
+	for point, entries := range c.Points {
+		next.Points[point] = slices.DeleteFunc(slices.Clone(entries), func(e pipeline.Entry) bool { return e.Plugin.Info().Name == name })
 	}
-	return w.scheduler
+	w.profiles[len(w.profiles)-1] = &next
+	if len(a.Keys) > 0 {
+		w.declare(name, a)
+	}
+	w.swaps++
+	n := w.swaps
+	return w.scheduler.Swap(w.pipelines(), []string{name}, func() { w.log.Printf("swap %d: drained", n) })
 }
 
 // set tells of pods and remembers them.
@@ -161,6 +213,60 @@ func (w *world) Failed(f scheduler.Failure) {
 		nominated = fmt.Sprintf(", nominated %q", f.Nominated)
 	}
 	w.log.Printf("failed: %s: %s: %s%s", f.Pod.Name, f.Reason, f.Message, nominated)
+	if known := w.pods[f.Pod.UID]; w.writes && f.Override && known != nil && known.NominatedNode() != f.Nominated {
+		w.nominate(known, f.Nominated)
+	}
+}
+
+// nominate writes status.nominatedNodeName, and the watch tells of it.
+func (w *world) nominate(pod *state.Pod, node string) {
+	object := pod.Object.DeepCopy()
+	object.Status.NominatedNodeName = node
+	w.set(state.NewPod(object))
+}
+
+// Evict implements objects.Evictor.
+func (w *world) Evict(_ context.Context, e objects.Eviction) error {
+	w.log.Printf("  evict %s: %s", e.Victim.Name, e.Condition.Message)
+	uid := e.Victim.UID
+	known := w.pods[uid]
+	switch {
+	case w.refused[uid]:
+		delete(w.refused, uid)
+		return errors.New("forbidden")
+	case known == nil:
+		return nil
+	case !w.lingers:
+		w.gone(uid)
+		return nil
+	}
+	object := known.Object.DeepCopy()
+	object.DeletionTimestamp = &metav1.Time{Time: w.clock.Now()}
+	object.Status.Conditions = append(object.Status.Conditions, e.Condition)
+	w.set(state.NewPod(object))
+	return nil
+}
+
+// gone tells that a pod is not there any more.
+func (w *world) gone(uid types.UID) {
+	delete(w.pods, uid)
+	w.get().DeletePod(uid)
+}
+
+// List implements objects.PodDisruptionBudgets.
+func (w *world) List() ([]*policyv1.PodDisruptionBudget, error) { return w.budgets, nil }
+
+// Preempted implements scheduler.Outlet.
+func (w *world) Preempted(p scheduler.Preempted) {
+	w.log.Printf("preempted: %s: %s", p.Victim.Name, p.Message)
+}
+
+// Denominated implements scheduler.Outlet: the watch tells of it too.
+func (w *world) Denominated(pod *state.Pod) {
+	w.log.Printf("denominated: %s", pod.Name)
+	if known := w.pods[pod.UID]; known != nil && known.NominatedNode() != "" {
+		w.nominate(known, "")
+	}
 }
 
 // Ended implements scheduler.Observer; that a pod is bound is told by the outlet.
@@ -183,8 +289,12 @@ func (w *world) Attempted(a *report.Attempt, _ func(row uint32) string) {
 
 // run steps until there is nothing to do.
 func (w *world) run() {
-	for w.get().Step(context.Background()) {
+	for range 100_000 {
+		if !w.get().Step(context.Background()) {
+			return
+		}
 	}
+	w.t.Fatal("there is always something to do")
 }
 
 // state prints where pods are, and what the snapshots to come will show.
@@ -205,7 +315,20 @@ func (w *world) state() {
 		w.log.Printf("  cache: %s %s on %s%s", pod.Name, kind, pod.NodeName(), annotations)
 	}
 	p := s.Pending()
-	w.log.Printf("  %d waiting, %d binding", p.Waiting, p.Binding)
+	preempting := ""
+	if p.Preempting > 0 {
+		preempting = fmt.Sprintf(", %d preempting", p.Preempting)
+	}
+	w.log.Printf("  %d waiting, %d binding%s", p.Waiting, p.Binding, preempting)
+}
+
+func (w *world) namespaces() {
+	t := &w.get().Snapshot().Namespaces
+	for row, ns := range t.Namespace {
+		if ns != nil {
+			w.log.Printf("  row %d: %s %v", row, ns.Name, ns.Labels)
+		}
+	}
 }
 
 func (w *world) details(p *state.QueuedPod) string {

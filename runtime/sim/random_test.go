@@ -29,7 +29,10 @@ import (
 //   - at no time does a node hold more than it has, two pods on one host port,
 //     or a pod that its taints or the pod's affinity keep away;
 //   - at no time does a pod wait that would fit a node as it is, unless a gate
-//     or a feature that nothing enforces holds it.
+//     or a feature that nothing enforces holds it, or the node is being cleared for
+//     another pod;
+//   - pods are evicted for more important ones only, and are gone when their grace
+//     period is over.
 func TestRandomClusters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCluster(t)
@@ -63,6 +66,7 @@ type stay struct {
 	node                string
 	message             string
 	told                bool
+	evicted             time.Duration // never if it was not; goes is then a grace period later
 }
 
 const never = time.Duration(1 << 62)
@@ -70,10 +74,12 @@ const never = time.Duration(1 << 62)
 func newLedger(t *rapid.T, c sim.Config, r *sim.Result) *ledger {
 	l := &ledger{nodes: c.Nodes, byKey: make(map[string]*stay)}
 	for _, pod := range c.Bound {
-		l.stays = append(l.stays, &stay{pod: pod, goes: never, node: pod.Spec.NodeName, told: true})
+		s := &stay{pod: pod, goes: never, node: pod.Spec.NodeName, told: true, evicted: never}
+		l.stays = append(l.stays, s)
+		l.byKey[pod.Namespace+"/"+pod.Name] = s
 	}
 	for _, a := range c.Arrivals {
-		s := &stay{pod: a.Pod, comes: a.At, placed: never, goes: a.Until}
+		s := &stay{pod: a.Pod, comes: a.At, placed: never, goes: a.Until, evicted: never}
 		if a.Until == 0 {
 			s.goes = never
 		}
@@ -102,15 +108,37 @@ func newLedger(t *rapid.T, c sim.Config, r *sim.Result) *ledger {
 			s.message = p.Message
 		}
 	}
+	for _, e := range r.Evicted {
+		l.evict(t, e, tell)
+	}
 	for _, s := range l.stays {
 		if !s.told {
 			t.Fatalf("nothing is told of pod %s", s.pod.Name)
 		}
 	}
-	if s := r.Summary; s.Pods != len(c.Arrivals) || s.Scheduled != len(r.Placements) || s.Unschedulable != len(r.Unschedulable) {
+	if s := r.Summary; s.Pods != len(c.Arrivals) || s.Evicted != len(r.Evicted) || s.Scheduled != len(r.Placements) || s.Unschedulable != len(r.Unschedulable) {
 		t.Fatalf("the summary is %+v", s)
 	}
 	return l
+}
+
+// evict takes down that a pod had to leave.
+func (l *ledger) evict(t *rapid.T, e sim.Eviction, tell func(namespace, name string) *stay) {
+	s, other := l.byKey[e.Namespace+"/"+e.Pod], l.byKey[e.For]
+	switch {
+	case s == nil || other == nil || s.evicted != never:
+		t.Fatalf("eviction %+v is of no pod, for none, or the second", e)
+	case *s.pod.Spec.Priority >= *other.pod.Spec.Priority:
+		t.Fatalf("pod %s of priority %d was evicted for %s of %d", e.Pod, *s.pod.Spec.Priority, e.For, *other.pod.Spec.Priority)
+	}
+	if !s.told {
+		tell(e.Namespace, e.Pod)
+		s.node, s.placed = e.Node, e.PlacedAt
+	}
+	if e.At < s.placed || e.At >= s.goes || s.node != e.Node {
+		t.Fatalf("eviction %+v of a pod that is on %q from %v to %v", e, s.node, s.placed, s.goes)
+	}
+	s.evicted, s.goes = e.At, min(s.goes, e.At+v1.DefaultTerminationGracePeriodSeconds*time.Second)
 }
 
 func (l *ledger) check(t *rapid.T) {
@@ -126,8 +154,10 @@ func (l *ledger) check(t *rapid.T) {
 	for _, now := range slices.Compact(times) {
 		for _, node := range l.nodes {
 			var here []*v1.Pod
+			clearing := false
 			for _, s := range l.stays {
 				if s.node == node.Name && s.placed <= now && now < s.goes {
+					clearing = clearing || s.evicted <= now
 					// Pods that were there from the start were not asked whether they fit.
 					if why := misfit(node, here, s.pod); why != "" && s.comes|s.placed != 0 {
 						t.Fatalf("at %v pod %s is on %s: %s", now, s.pod.Name, node.Name, why)
@@ -136,7 +166,7 @@ func (l *ledger) check(t *rapid.T) {
 				}
 			}
 			for _, s := range l.stays {
-				if s.comes > now || now >= min(s.placed, s.goes) || held(s) {
+				if s.comes > now || now >= min(s.placed, s.goes) || held(s) || clearing {
 					continue
 				}
 				if misfit(node, here, s.pod) == "" {

@@ -12,6 +12,7 @@ type Result struct {
 	Summary       Summary       `json:"summary"`
 	Placements    []Placement   `json:"placements"`
 	Unschedulable []Pending     `json:"unschedulable"`
+	Evicted       []Eviction    `json:"evicted"`
 	Plugins       []PluginUsage `json:"plugins"`
 
 	// Usage is the utilisation of the cluster.
@@ -24,15 +25,18 @@ type Result struct {
 type Summary struct {
 	Nodes int `json:"nodes"`
 	// Pods is the number of pods that were to be scheduled.
-	Pods          int     `json:"pods"`
-	Scheduled     int     `json:"scheduled"`
-	Unschedulable int     `json:"unschedulable"`
+	Pods          int `json:"pods"`
+	Scheduled     int `json:"scheduled"`
+	Unschedulable int `json:"unschedulable"`
+	// Evicted is the pods that had to make room for others, those that were on nodes
+	// from the start included. They do not count as scheduled.
+	Evicted       int     `json:"evicted"`
 	Attempts      uint64  `json:"attempts"`
 	Seconds       float64 `json:"seconds"` // of wall-clock time
 	PodsPerSecond float64 `json:"podsPerSecond"`
 }
 
-// Placement is a pod that was placed, even if it has left since.
+// Placement is a pod that was placed and not evicted, even if it has left since.
 type Placement struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
@@ -40,6 +44,20 @@ type Placement struct {
 
 	// At is when, from the start of the simulation.
 	At time.Duration `json:"-"`
+}
+
+// Eviction is a pod that had to leave its node for another one.
+type Eviction struct {
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	Node      string `json:"node"`
+	// For is that other pod, NAMESPACE/NAME.
+	For string `json:"for"`
+
+	// PlacedAt is when it was placed, and At when its eviction was asked for, from
+	// the start of the simulation. It has left when its grace period was over.
+	PlacedAt time.Duration `json:"-"`
+	At       time.Duration `json:"-"`
 }
 
 // Pending is a pod that was not placed, and why.
@@ -66,6 +84,8 @@ type Explanation struct {
 	Node string `json:"node,omitempty"`
 	// Left says that it is not in the cluster any more.
 	Left bool `json:"left,omitempty"`
+	// EvictedFor is the pod, NAMESPACE/NAME, for which it had to leave its node.
+	EvictedFor string `json:"evictedFor,omitempty"`
 	// Message is why it was not placed.
 	Message string `json:"message,omitempty"`
 	// FailedTries is how often it was tried in vain.
@@ -78,11 +98,15 @@ type Explanation struct {
 func (s *Sim) result(took time.Duration, stopped bool) *Result {
 	w, totals := s.world, s.assembly.Scheduler.Totals()
 	r := &Result{
-		Placements: []Placement{}, Unschedulable: []Pending{}, Plugins: pluginUsage(totals.Plugins), Usage: w.usage.list(),
+		Placements: []Placement{}, Unschedulable: []Pending{}, Evicted: []Eviction{}, Plugins: pluginUsage(totals.Plugins), Usage: w.usage.list(),
 	}
 	w.tellGated()
+	for _, p := range w.evicted {
+		r.Evicted = append(r.Evicted, Eviction{p.pod.Namespace, p.pod.Name, p.node, p.evictedBy.Key(), p.at, p.evictedAt})
+	}
 	for _, p := range w.pods {
 		switch {
+		case p.evictedBy != nil:
 		case p.node != "":
 			r.Placements = append(r.Placements, Placement{p.pod.Namespace, p.pod.Name, p.node, p.at})
 		case p.message == "" && stopped:
@@ -96,6 +120,9 @@ func (s *Sim) result(took time.Duration, stopped bool) *Result {
 			if p.node != "" {
 				r.Explanation.Message = ""
 			}
+			if p.evictedBy != nil {
+				r.Explanation.EvictedFor = p.evictedBy.Key()
+			}
 		}
 	}
 	for _, a := range s.config.Arrivals[s.next:] {
@@ -103,7 +130,7 @@ func (s *Sim) result(took time.Duration, stopped bool) *Result {
 	}
 	r.Summary = Summary{
 		Nodes: len(s.config.Nodes), Pods: len(s.config.Arrivals),
-		Scheduled: len(r.Placements), Unschedulable: len(r.Unschedulable),
+		Scheduled: len(r.Placements), Unschedulable: len(r.Unschedulable), Evicted: len(r.Evicted),
 		Attempts: totals.Attempts, Seconds: took.Seconds(),
 	}
 	if took > 0 {

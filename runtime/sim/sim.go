@@ -10,6 +10,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -26,11 +28,22 @@ const restAfter = 10
 // Config is what is simulated.
 type Config struct {
 	Assembly assembly.Config
-	Nodes    []*v1.Node
+	// Namespaces is the namespaces whose labels are known. A pod's need not be
+	// among them: it then has none.
+	Namespaces []*v1.Namespace
+	Nodes      []*v1.Node
+	// Storage is the objects of storage: claims, volumes, classes, CSINodes,
+	// CSIDrivers, capacities and attachments. What becomes of them is with volumes.
+	Storage []metav1.Object
+	// Owners is what default spread constraints go by.
+	Owners Owners
 	// Bound is the pods that are on nodes from the start.
 	Bound []*v1.Pod
 	// Arrivals is the pods to be scheduled, in order of At.
 	Arrivals []input.Arrival
+	// PodDisruptionBudgets is heeded by preemption. Their status is computed, from
+	// what is on the nodes.
+	PodDisruptionBudgets []*policyv1.PodDisruptionBudget
 	// Attempts is how often each pod is tried before it is given up; 0 means as
 	// long as a try can help.
 	Attempts int
@@ -59,18 +72,25 @@ func New(config Config) (*Sim, error) {
 	if err := checkArrivals(&config); err != nil {
 		return nil, err
 	}
+	// An extender that binds would bind a pod of a real cluster.
+	config.Assembly.IgnoreBindVerbs = true
 	// Any fixed time will do: durations count, the date does not.
 	s := &Sim{config: config, clock: clock.NewStep(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))}
 	s.world = newWorld(&s.config, s.clock)
-	var err error
+	err := s.world.volumes.setUp(config.Storage)
+	if err != nil {
+		return nil, err
+	}
+	owners := newOwners(&config.Owners)
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
-		Clock: s.clock, Binder: s.world, Outlet: s.world, Observer: s.world,
+		Clock: s.clock, Binder: s.world, Evictor: s.world, Budgets: s.world, Storage: s.world.volumes.plugins(), Services: owners, Controllers: owners,
+		Outlet: s.world, Observer: s.world,
 		Spawn: func(run func()) { run() }, Log: config.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.world.scheduler = s.assembly.Scheduler
+	s.world.scheduler, s.world.volumes.tell = s.assembly.Scheduler, s.assembly.Scheduler
 	if err := checkProfiles(&config, s.assembly.Profiles); err != nil {
 		s.assembly.Close()
 		return nil, err
@@ -83,6 +103,9 @@ func New(config Config) (*Sim, error) {
 func (s *Sim) Run(ctx context.Context) (*Result, error) {
 	defer s.assembly.Close()
 	watch := clock.Start()
+	for _, namespace := range s.config.Namespaces {
+		s.assembly.Scheduler.SetNamespace(state.NewNamespace(namespace))
+	}
 	for _, node := range s.config.Nodes {
 		s.assembly.Scheduler.SetNode(state.NewNode(node))
 	}

@@ -125,7 +125,7 @@ func TestLeavesUnplaced(t *testing.T) {
 		Explain: types.NamespacedName{Namespace: "ns", Name: "held"},
 	})
 	want(t, r,
-		"big: 0/1 nodes are available: 1 Insufficient cpu.",
+		"big: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
 		"held: waiting for scheduling gates: [quota]",
 		"held-on: waiting for scheduling gates: [quota]")
 	if e := r.Explanation; e == nil || e.Attempt != nil || !e.Left || e.Message == "" {
@@ -206,9 +206,35 @@ func TestBoundPods(t *testing.T) {
 	ghost, here := pod("ghost", 3), pod("here", 3)
 	ghost.Spec.NodeName, here.Spec.NodeName = "gone", "a"
 	r := mustRun(t, sim.Config{Nodes: []*v1.Node{node("a", 4), node("b", 4)}, Bound: []*v1.Pod{ghost, here}, Arrivals: arrivals(pod("p", 3), pod("q", 3))})
-	want(t, r, "p on b at 0s", "q: 0/2 nodes are available: 2 Insufficient cpu.")
+	want(t, r, "p on b at 0s", "q: 0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.")
 	if r.Summary.Nodes != 2 || r.Summary.Pods != 2 || r.Usage[0].Requested != 6000 {
 		t.Errorf("got %+v, %+v", r.Summary, r.Usage)
+	}
+}
+
+// Plugins see the labels of namespaces from the first try on, and none of a
+// namespace that is not written.
+func TestNamespaces(t *testing.T) {
+	var seen []string
+	look := func(c *plugin.Cycle, _ uint32) *plugin.Status {
+		s := c.Snapshot
+		text := c.Pod.Name + ":"
+		if row, ok := s.NamespaceRow(c.Pod.Namespace); ok {
+			for _, p := range s.Namespaces.Labels.Row(row) {
+				text += fmt.Sprintf(" %s=%s", s.Strings.String(p.Key), s.Strings.String(p.Value))
+			}
+		}
+		seen = append(seen, text)
+		return nil
+	}
+	elsewhere := pod("q", 1)
+	elsewhere.Namespace = "elsewhere"
+	mustRun(t, sim.Config{
+		Namespaces: []*v1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, {ObjectMeta: metav1.ObjectMeta{Name: "ns", Labels: map[string]string{"team": "a"}}}},
+		Nodes:      []*v1.Node{node("a", 4)}, Assembly: with("filter", &custom{filter: look}), Arrivals: arrivals(pod("p", 1), elsewhere),
+	})
+	if !slices.Equal(seen, []string{"p: team=a", "q:"}) {
+		t.Errorf("the plugin saw %q", seen)
 	}
 }
 

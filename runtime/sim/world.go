@@ -27,6 +27,7 @@ type world struct {
 	clock     *clock.Step
 	start     time.Time
 	scheduler *scheduler.Scheduler
+	volumes   *volumes
 
 	pods      []*simPod // in the order of arrival
 	byUID     map[types.UID]*simPod
@@ -35,6 +36,8 @@ type world struct {
 	answered  int                            // see Config.Progress
 	changes   int                            // of the cluster: a try after one may end otherwise
 	usage     *usage
+	budgets   *budgets
+	evicted   []*simPod // in the order of their evictions
 	explained *report.Attempt
 }
 
@@ -46,29 +49,38 @@ type simPod struct {
 	at       time.Duration // when, from the start
 	answered bool          // it counts in world.answered
 	left     bool          // its time is over
+	initial  bool          // it was on its node from the start
 	givenUp  bool          // it has had Config.Attempts tries
 	message  string        // of the last failed try
 	tries    int
 	futile   int // failed tries since the cluster last changed
 	seen     int // world.changes at the last failed try
+
+	evictedBy *state.Pod // for whom it has to leave; nil if it has not
+	evictedAt time.Duration
 }
 
 // gone reports that the scheduler does not hear of the pod any more.
 func (p *simPod) gone() bool { return p.left || p.givenUp }
 
 var (
-	_ objects.Binder     = (*world)(nil)
-	_ scheduler.Outlet   = (*world)(nil)
-	_ scheduler.Observer = (*world)(nil)
+	_ objects.Binder               = (*world)(nil)
+	_ objects.Evictor              = (*world)(nil)
+	_ objects.PodDisruptionBudgets = (*world)(nil)
+	_ scheduler.Outlet             = (*world)(nil)
+	_ scheduler.Observer           = (*world)(nil)
 )
 
 func newWorld(config *Config, c *clock.Step) *world {
-	return &world{
+	w := &world{
 		config: config, clock: c, start: c.Now(), byUID: make(map[types.UID]*simPod), usage: newUsage(config.Nodes),
+		budgets: newBudgets(config.PodDisruptionBudgets),
 		leaving: heap.New(
 			func(p *simPod) types.UID { return p.pod.UID },
 			func(a, b *simPod) bool { return a.until.Before(b.until) }),
 	}
+	w.volumes = newVolumes(w, config.Nodes)
+	return w
 }
 
 // now is the time since the start.
@@ -76,9 +88,12 @@ func (w *world) now() time.Duration { return w.clock.Now().Sub(w.start) }
 
 // bindInitial puts a pod on its node before anything is scheduled.
 func (w *world) bindInitial(object *v1.Pod) {
-	pod := state.NewPod(object)
-	w.usage.add(pod)
-	w.scheduler.SetPods(pod)
+	p := &simPod{pod: state.NewPod(object), node: object.Spec.NodeName, initial: true}
+	w.byUID[p.pod.UID] = p
+	w.budgets.admit(p)
+	w.usage.add(p.pod)
+	w.volumes.appears(object)
+	w.scheduler.SetPods(p.pod)
 }
 
 // admit takes in a pod that arrives.
@@ -90,6 +105,8 @@ func (w *world) admit(a input.Arrival) *state.Pod {
 	}
 	w.pods = append(w.pods, p)
 	w.byUID[p.pod.UID] = p
+	w.budgets.admit(p)
+	w.volumes.appears(a.Pod)
 	w.changes++
 	return p.pod
 }
@@ -113,6 +130,7 @@ func (w *world) depart() {
 		}
 		w.leaving.Pop()
 		p.left = true
+		w.volumes.disappears(p.pod.Object)
 		if p.givenUp {
 			continue
 		}
@@ -167,7 +185,7 @@ func (w *world) Scheduled(*state.Pod, string) {}
 
 // answer counts a pod once.
 func (w *world) answer(p *simPod) {
-	if p.answered {
+	if p.answered || p.initial {
 		return
 	}
 	p.answered = true
@@ -202,9 +220,7 @@ func (w *world) Failed(f scheduler.Failure) {
 		w.scheduler.DeletePod(p.pod.UID)
 	}
 	if f.Override && f.Nominated != p.pod.NominatedNode() {
-		object := p.pod.Object.DeepCopy()
-		object.Status.NominatedNodeName = f.Nominated
-		p.pod = state.NewPod(object)
+		w.change(p, func(object *v1.Pod) { object.Status.NominatedNodeName = f.Nominated })
 		if p.futile < restAfter {
 			w.scheduler.SetPods(p.pod)
 		}

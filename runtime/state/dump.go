@@ -9,19 +9,40 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Dump writes every row with its strings decoded, so that snapshots of different
-// epochs, and incremental and full ones, can be compared as text. Resources
-// that a row has nothing of are left out, and lists are sorted.
+// Dump writes every row of nodes and of namespaces with its strings decoded, so
+// that snapshots of different epochs, and incremental and full ones, can be
+// compared as text. Resources that a row has nothing of are left out, and lists
+// are sorted.
 func (s *Snapshot) Dump(w io.Writer) error {
 	for row := range uint32(s.Len()) {
 		if err := s.DumpRow(w, row); err != nil {
 			return err
 		}
 	}
+	for row, ns := range s.Namespaces.Namespace {
+		if ns == nil {
+			continue
+		}
+		_, err := fmt.Fprintf(w, "namespace %d %s labels %q\n", row, s.Strings.String(s.Namespaces.Name[row]),
+			s.texts(s.Namespaces.Labels.Row(uint32(row))))
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// DumpRow writes one row, which may be an overlay.
+// texts returns pairs as KEY=VALUE, sorted.
+func (s *Snapshot) texts(pairs []wire.Pair) []string {
+	var out []string
+	for _, p := range pairs {
+		out = append(out, s.Strings.String(p.Key)+"="+s.Strings.String(p.Value))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// DumpRow writes one row of the nodes table, which may be an overlay.
 func (s *Snapshot) DumpRow(w io.Writer, row uint32) error {
 	t := &s.Nodes
 	var b strings.Builder
@@ -78,11 +99,7 @@ func (s *Snapshot) DumpRow(w io.Writer, row uint32) error {
 }
 
 func (t *PodTable) describe(slot uint32, s *Snapshot) string {
-	var labels []string
-	for _, p := range t.Labels.Row(slot) {
-		labels = append(labels, s.Strings.String(p.Key)+"="+s.Strings.String(p.Value))
-	}
-	slices.Sort(labels)
+	labels := s.texts(t.Labels.Row(slot))
 	text := fmt.Sprintf("%s/%s priority %d cpu %d memory %d labels %v", s.Strings.String(t.Namespace[slot]),
 		t.Pod[slot].Name, t.Priority[slot], t.MilliCPU[slot], t.Memory[slot], labels)
 	if annotations := t.Pod[slot].Object.Annotations; len(annotations) > 0 {

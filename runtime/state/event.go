@@ -118,6 +118,15 @@ func EventForceActivate() ClusterEvent {
 	return ClusterEvent{Resource: WildCardResource, Action: AllActions, Label: "ForceActivate"}
 }
 
+// PluginName is the object of EventPluginChange.
+type PluginName string
+
+// EventPluginChange is a plugin that has changed, is gone, or works again. Its
+// object's New is the PluginName; it concerns the pods that the plugin rejected.
+func EventPluginChange() ClusterEvent {
+	return ClusterEvent{Resource: WildCardResource, Action: AllActions, Label: "PluginChange"}
+}
+
 // EventAssignedPodDelete is a pod gone from a node, or an assumed one forgotten.
 func EventAssignedPodDelete() ClusterEvent {
 	return ClusterEvent{Resource: AssignedPodResource, Action: Delete}

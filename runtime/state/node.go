@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	declared "k8s.io/component-helpers/nodedeclaredfeatures"
 
 	"github.com/berth-scheduler/berth/abi/wire"
 )
@@ -26,11 +27,15 @@ type Node struct {
 	Allocatable Resources
 	// Images has an entry for each name of each image, sorted by name.
 	Images []NodeImage
+	// Declared is status.declaredFeatures, as far as the features are known
+	// (KEP-5328).
+	Declared declared.FeatureSet
 }
 
 // NewNode compiles a node.
 func NewNode(object *v1.Node) *Node {
 	n := &Node{Object: object, Name: object.Name, Allocatable: NewResources(object.Status.Allocatable)}
+	n.Declared = declared.DefaultFramework.TryMap(object.Status.DeclaredFeatures)
 	for i := range object.Status.Images {
 		image := &object.Status.Images[i]
 		for _, name := range image.Names {

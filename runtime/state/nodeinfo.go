@@ -37,6 +37,15 @@ type NodeInfo struct {
 	withPorts int // pods that have host ports
 }
 
+// Clone returns a copy that is no longer the cache's. Pods and nodes are
+// immutable, so they are shared.
+func (n *NodeInfo) Clone() *NodeInfo {
+	c := *n
+	c.Pods = slices.Clone(n.Pods)
+	c.Requested.Scalars = slices.Clone(n.Requested.Scalars)
+	return &c
+}
+
 // AddPod adds a pod that is not yet on the node.
 func (n *NodeInfo) AddPod(p PlacedPod) {
 	n.Pods = append(n.Pods, p)

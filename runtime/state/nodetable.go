@@ -62,12 +62,13 @@ type NodeTable struct {
 	// every node's.
 	ObjectGeneration, PodsGeneration []uint64
 
-	n, capacity    int
-	overlays, used int // overlay rows that fit, and that are in use
-	resourceIndex  map[v1.ResourceName]int
-	taintIndex     map[string]uint32
-	strings        *wire.Dict
-	scratch        scratch
+	n, capacity   int
+	overlays      int    // overlay rows that fit
+	used          []bool // those in use, from the first on: released before a later one was
+	resourceIndex map[v1.ResourceName]int
+	taintIndex    map[string]uint32
+	strings       *wire.Dict
+	scratch       scratch
 }
 
 type scratch struct {

@@ -7,17 +7,17 @@ import (
 )
 
 // Overlay adds an overlay row: a copy of a row that AddPod and RemovePod may
-// change. It is gone with the next DropOverlays or update.
+// change. It is gone with Release, or with the next DropOverlays or update.
 //
-// Columns may move when the first overlays of a snapshot are made, so views of
-// columns taken before are stale after it.
+// Columns may move when there is no room for another overlay, so views of columns
+// taken before are stale after it, unless room was reserved.
 func (s *Snapshot) Overlay(row uint32) uint32 {
 	t := &s.Nodes
-	if t.used == t.overlays {
-		s.growOverlays()
+	if len(t.used) == t.overlays {
+		s.growOverlays(1)
 	}
-	o := uint32(t.capacity + t.used)
-	t.used++
+	o := uint32(t.capacity + len(t.used))
+	t.used = append(t.used, false)
 	t.Node[o], t.Rank[o], t.Flags[o] = t.Node[row], t.Rank[row], t.Flags[row]
 	for i := range t.Resources {
 		r := &t.Resources[i]
@@ -33,17 +33,52 @@ func (s *Snapshot) Overlay(row uint32) uint32 {
 	return o
 }
 
-// growOverlays makes room for more overlay rows. Existing ones keep their index.
-func (s *Snapshot) growOverlays() {
+// ReserveOverlays makes room for n more overlay rows, so that columns do not move
+// when they are made.
+func (s *Snapshot) ReserveOverlays(n int) {
+	if t := &s.Nodes; t.overlays-len(t.used) < n {
+		s.growOverlays(n)
+	}
+}
+
+// growOverlays makes room for n more overlay rows at least. Existing ones keep
+// their index.
+func (s *Snapshot) growOverlays(n int) {
 	t := &s.Nodes
-	t.grow(t.capacity, max(8, 2*t.overlays))
+	t.grow(t.capacity, max(8, len(t.used)+n, 2*t.overlays))
+}
+
+// Release gives an overlay row back, with the slots of pods that were added to
+// it. It is used again when the rows that were made after it are released too, so
+// a caller that tries thousands of nodes one after the other needs one row.
+func (s *Snapshot) Release(row uint32) {
+	t := &s.Nodes
+	t.used[int(row)-t.capacity] = true
+	for last := len(t.used) - 1; last >= 0 && t.used[last]; last-- {
+		t.clearOverlay(uint32(t.capacity + last))
+		t.used = t.used[:last]
+	}
+	s.Pods.dropSpares(uint32(t.capacity + len(t.used)))
 }
 
 // AddPod adds a pod to an overlay row. The row is no longer that of any
 // generation: its PodsGeneration is 0.
 func (s *Snapshot) AddPod(overlay uint32, pod *Pod) {
+	s.PutBack(overlay, s.Pods.spare(overlay, pod, s.Strings))
+}
+
+// RemovePod removes a pod from an overlay row and reports whether it was there.
+// As after AddPod, the row is of no generation.
+func (s *Snapshot) RemovePod(overlay uint32, uid types.UID) bool {
+	_, ok := s.TakePod(overlay, uid)
+	return ok
+}
+
+// PutBack adds the pod of a slot that TakePod removed from the same overlay row. It
+// costs less than AddPod, which gives the pod another slot.
+func (s *Snapshot) PutBack(overlay, slot uint32) {
 	t := &s.Nodes
-	slot := s.Pods.spare(pod, s.Strings)
+	pod := s.Pods.Pod[slot]
 	t.Pods.Append(overlay, slot)
 	for _, p := range t.appendPorts(nil, pod) {
 		t.Ports.Append(overlay, p)
@@ -51,16 +86,17 @@ func (s *Snapshot) AddPod(overlay uint32, pod *Pod) {
 	t.account(overlay, pod, 1)
 }
 
-// RemovePod removes a pod from an overlay row and reports whether it was there.
-// As after AddPod, the row is of no generation.
-func (s *Snapshot) RemovePod(overlay uint32, uid types.UID) bool {
+// TakePod removes a pod from an overlay row as RemovePod does, and returns its
+// slot for PutBack.
+func (s *Snapshot) TakePod(overlay uint32, uid types.UID) (slot uint32, ok bool) {
 	t := &s.Nodes
-	slots := slices.Clone(t.Pods.Row(overlay))
+	slots := t.Pods.Row(overlay)
 	i := slices.IndexFunc(slots, func(slot uint32) bool { return s.Pods.Pod[slot].UID == uid })
 	if i < 0 {
-		return false
+		return 0, false
 	}
-	pod := s.Pods.Pod[slots[i]]
+	slot = slots[i]
+	pod := s.Pods.Pod[slot]
 	slots = slices.Delete(slots, i, i+1)
 	t.Pods.Set(overlay, slots)
 	if len(pod.HostPorts) > 0 {
@@ -72,7 +108,7 @@ func (s *Snapshot) RemovePod(overlay uint32, uid types.UID) bool {
 		t.Ports.Set(overlay, ports)
 	}
 	t.account(overlay, pod, -1)
-	return true
+	return slot, true
 }
 
 // DropOverlays removes all overlay rows and the pods that only they hold.
@@ -81,8 +117,8 @@ func (s *Snapshot) DropOverlays() {
 	for i := range t.used {
 		t.clearOverlay(uint32(t.capacity + i))
 	}
-	t.used = 0
-	s.Pods.dropSpares()
+	t.used = t.used[:0]
+	s.Pods.dropSpares(0)
 }
 
 // account adds a pod to the sums of an overlay row, or subtracts it.

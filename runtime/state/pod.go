@@ -61,6 +61,10 @@ type Pod struct {
 	Required []Term
 	// Preferred is the terms of preferred node affinity.
 	Preferred []Term
+	// Spread is spec.topologySpreadConstraints.
+	Spread []SpreadConstraint
+	// Affinity is the terms of pod affinity and anti-affinity; nil without.
+	Affinity *PodAffinity
 	// Tolerations is spec.tolerations.
 	Tolerations []v1.Toleration
 	// HostPorts is what the pod's containers and sidecars bind on the node.
@@ -86,6 +90,8 @@ func NewPod(object *v1.Pod) *Pod {
 		HostPorts:   hostPorts(object),
 		Images:      images(object),
 		Features:    FeaturesOf(object),
+		Spread:      CompileSpread(object.Spec.TopologySpreadConstraints, object.Labels),
+		Affinity:    compilePodAffinity(object),
 	}
 	p.Requests, p.NonZeroCPU, p.NonZeroMemory = requests(object)
 	if r := &p.Requests; r.MilliCPU != 0 || r.Memory != 0 || r.EphemeralStorage != 0 || len(r.Scalars) > 0 {
@@ -122,6 +128,9 @@ func (p *Pod) On(node string, patch Patch) *Pod {
 	object.Spec.NodeName = node
 	patch.Apply(&object)
 	c.Object = &object
+	if len(patch.Labels) > 0 { // which matchLabelKeys may name
+		c.Spread = CompileSpread(object.Spec.TopologySpreadConstraints, object.Labels)
+	}
 	return &c
 }
 

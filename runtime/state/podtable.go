@@ -22,6 +22,7 @@ type PodTable struct {
 	generation []uint64
 	changed    []uint32 // slots that the last update wrote or emptied
 	base       int      // slots that the cache knows; spare ones for overlays follow
+	spares     []uint32 // the overlay row that each spare slot was added for
 	scratch    pairScratch
 }
 
@@ -86,21 +87,28 @@ func (t *PodTable) clear(slot uint32) (bytes int) {
 	return podBytes
 }
 
-// spare adds a slot for a pod that only overlays hold.
-func (t *PodTable) spare(pod *Pod, strings *wire.Dict) uint32 {
+// spare adds a slot for a pod that only an overlay row, and copies of it, hold.
+func (t *PodTable) spare(overlay uint32, pod *Pod, strings *wire.Dict) uint32 {
 	slot := len(t.Pod)
+	t.spares = append(t.spares, overlay)
 	t.ensure(slot + 1)
 	t.fill(uint32(slot), pod, strings)
 	return uint32(slot)
 }
 
-// dropSpares removes the slots that overlays added.
-func (t *PodTable) dropSpares() {
-	if len(t.Pod) == t.base {
+// dropSpares removes the slots at the end that were added for overlay rows from
+// the given one on.
+func (t *PodTable) dropSpares(row uint32) {
+	n := len(t.Pod)
+	for last := len(t.spares) - 1; last >= 0 && t.spares[last] >= row; last-- {
+		t.spares = t.spares[:last]
+		n--
+	}
+	if n == len(t.Pod) {
 		return
 	}
-	t.Labels.Resize(t.base)
-	clear(t.Pod[t.base:])
-	t.Pod, t.Namespace, t.Priority = t.Pod[:t.base], t.Namespace[:t.base], t.Priority[:t.base]
-	t.MilliCPU, t.Memory, t.generation = t.MilliCPU[:t.base], t.Memory[:t.base], t.generation[:t.base]
+	t.Labels.Resize(n)
+	clear(t.Pod[n:])
+	t.Pod, t.Namespace, t.Priority = t.Pod[:n], t.Namespace[:n], t.Priority[:n]
+	t.MilliCPU, t.Memory, t.generation = t.MilliCPU[:n], t.Memory[:n], t.generation[:n]
 }

@@ -28,6 +28,8 @@ type QueuedPod struct {
 	GatedBy string
 	// GateReason is what that plugin said.
 	GateReason string
+	// SortKey is what a plugin that sorts by keys computed; nil for none.
+	SortKey []byte
 	// Flushed tells that the pod came back by timeout and not by an event.
 	Flushed bool
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // Snapshot is the cluster as one scheduling cycle sees it: a nodes table of one
-// row a node, and a pods table of one slot a placed pod. The cache updates it
-// between cycles, writing changed rows only; during a cycle nothing changes but
-// overlay rows.
+// row a node, a pods table of one slot a placed pod, and a namespaces table of
+// one row a namespace. The cache updates it between cycles, writing changed rows
+// only; during a cycle nothing changes but overlay rows.
 //
 // Rows 0 … Len()-1 are nodes. Rows from Capacity() up are overlays: hypothetical
 // nodes that what-if calls address by explicit index and that no filter or score
@@ -22,6 +22,7 @@ type Snapshot struct {
 	Strings           *wire.Dict
 	Nodes             NodeTable
 	Pods              PodTable
+	Namespaces        NamespaceTable
 
 	// BytesWritten counts what updates wrote into columns, so that tests can
 	// hold the cost of an update against the size of the change.
@@ -55,6 +56,7 @@ func (s *Snapshot) beginEpoch() {
 	s.index = make(map[string]uint32)
 	s.Nodes = newNodeTable(s.Strings)
 	s.Pods = newPodTable()
+	s.Namespaces = newNamespaceTable(s.Generation)
 }
 
 // Len returns the number of nodes, which are rows 0 … Len()-1.
@@ -83,12 +85,13 @@ func (s *Snapshot) ResourceIndex(name v1.ResourceName) int {
 }
 
 // Update writes what changed since the last update. infos are the nodes by row;
-// dirty are the rows that may differ; freed are slots that lost their pod. Rows
-// are compared by generation, so a row that is named without need costs little.
+// dirty are the rows that may differ; freed are slots that lost their pod;
+// namespaces are the rows of namespaces that differ. Rows of nodes are compared by
+// generation, so one that is named without need costs little.
 //
 // It reports whether the dictionary, the resource columns or the taint sets have
 // outgrown what is live, in which case the caller calls Rebuild.
-func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32) (stale bool) {
+func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32, namespaces ...NamespaceInfo) (stale bool) {
 	s.Generation++
 	s.DropOverlays()
 	s.fresh = false
@@ -103,6 +106,7 @@ func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32) (stale bool)
 		}
 	}
 	s.Nodes.Labels.promote(s.Nodes.n)
+	s.BytesWritten += uint64(s.Namespaces.update(namespaces, s.Strings, s.Generation))
 	return s.stale()
 }
 
@@ -124,8 +128,9 @@ func (s *Snapshot) stale() bool {
 		now.taintSets > 2*s.began.taintSets+1024
 }
 
-// Rebuild writes everything anew in a new epoch with a new dictionary.
-func (s *Snapshot) Rebuild(infos []*NodeInfo) {
+// Rebuild writes everything anew in a new epoch with a new dictionary. infos are
+// the nodes by row, namespaces all that there are.
+func (s *Snapshot) Rebuild(infos []*NodeInfo, namespaces ...NamespaceInfo) {
 	s.Generation++
 	s.beginEpoch()
 	s.resize(len(infos))
@@ -133,6 +138,7 @@ func (s *Snapshot) Rebuild(infos []*NodeInfo) {
 		s.writeRow(uint32(row), info)
 	}
 	s.Nodes.Labels.promote(s.Nodes.n)
+	s.BytesWritten += uint64(s.Namespaces.update(namespaces, s.Strings, s.Generation))
 	s.began = s.sizes()
 	s.fresh = true
 }

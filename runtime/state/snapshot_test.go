@@ -123,3 +123,29 @@ func TestOverlayLeavesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestOverlaysAreReused: trying one node after the other takes one overlay row,
+// one slot a pod added, and moves no column that was reserved before.
+func TestOverlaysAreReused(t *testing.T) {
+	s := state.NewSnapshot()
+	s.Rebuild(nodesWith(40, func(int) (map[string]string, []v1.Taint) { return map[string]string{"zone": "a"}, nil }))
+	s.ReserveOverlays(2)
+	first, cpu := uint32(s.Capacity()), &s.Nodes.Resources[state.CPU].Requested[0]
+	pod := state.NewPod(&v1.Pod{})
+	for row := range uint32(40) {
+		outer := s.Overlay(row)
+		inner := s.Overlay(outer)
+		s.AddPod(inner, pod)
+		if outer != first || inner != first+1 || s.Pods.Len() != 1 {
+			t.Fatalf("row %d: overlays %d and %d, %d slots; want %d and %d, 1", row, outer, inner, s.Pods.Len(), first, first+1)
+		}
+		s.Release(outer) // its place is free with that of inner
+		s.Release(inner)
+	}
+	if cpu != &s.Nodes.Resources[state.CPU].Requested[0] {
+		t.Error("columns have moved")
+	}
+	if s.Pods.Len() != 0 {
+		t.Errorf("%d slots are left", s.Pods.Len())
+	}
+}

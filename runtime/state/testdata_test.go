@@ -70,10 +70,45 @@ func describe(p *state.Pod) string {
 	for _, term := range slices.Concat(p.Required, p.Preferred) {
 		fmt.Fprintf(&b, "term weight %d labels %v fields %v error %v\n", term.Weight, requirements(term.Labels), requirements(term.Fields), term.Err)
 	}
+	describePods(&b, p)
 	for _, toleration := range p.Tolerations {
 		fmt.Fprintf(&b, "toleration %s %s %s\n", toleration.Key, toleration.Operator, toleration.Effect)
 	}
 	return b.String()
+}
+
+// describePods writes what a pod wants of other pods.
+func describePods(b *strings.Builder, p *state.Pod) {
+	for _, c := range p.Spread {
+		fmt.Fprintf(b, "spread by %s skew %d domains %d %s affinity %v taints %v select %s error %v\n",
+			c.TopologyKey, c.MaxSkew, c.MinDomains, c.When, c.HonorAffinity, c.HonorTaints, selects(c.Selector), c.Err)
+	}
+	if p.Affinity == nil {
+		return
+	}
+	terms := func(kind string, list state.PodTerms) {
+		for _, t := range list.List {
+			fmt.Fprintf(b, "%s by %s select %s namespaces %q select %s every %v weight %d\n",
+				kind, t.TopologyKey, selects(t.Selector), t.Namespaces, selects(t.NamespaceSelector), t.EveryNamespace, t.Weight)
+		}
+		if list.Any && list.List == nil {
+			fmt.Fprintf(b, "%s error %v\n", kind, list.Err)
+		}
+	}
+	terms("affinity", p.Affinity.Required)
+	terms("anti-affinity", p.Affinity.RequiredAnti)
+	terms("preferred affinity", p.Affinity.Preferred)
+	terms("preferred anti-affinity", p.Affinity.PreferredAnti)
+	if err := p.Affinity.Err(); err != nil {
+		fmt.Fprintf(b, "affinity error %v\n", err)
+	}
+}
+
+func selects(s state.PodSelector) string {
+	if _, selectable := s.Requirements(); !selectable {
+		return "nothing"
+	}
+	return fmt.Sprintf("%q", s.String())
 }
 
 func TestNewNode(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -31,16 +32,29 @@ func (s *shard) answer(r *request, code abi.Code) (out reply, f *Fault) {
 	}
 	out.code = code
 	if code != abi.Success {
-		out.status, f = a.status(code)
-		return out, f
+		if out.status, f = a.status(code); f != nil || !asks(r.point, code) {
+			return out, f
+		}
+		out.wait = binary.LittleEndian.Uint64(a.record[abi.CallWait:])
+	}
+	if out.directives, f = a.directives(); f != nil {
+		return reply{}, f
 	}
 	switch r.point {
 	case abi.PreFilter:
 		out.rows, f = a.rowSet()
-	case abi.Filter:
-		f = a.verdicts(len(r.rows), r.at, r.verdicts)
+	case abi.Filter, abi.PreEnqueue, abi.Hint:
+		f = a.verdicts(r.n(), r.at, r.verdicts)
 	case abi.Score, abi.Normalize:
 		f = a.scores(r.scores, r.inRange)
+	case abi.QueueSort:
+		f = a.keys(r.keys)
+	case abi.Bind:
+		if !bindsPod(out.directives) {
+			f = a.bad("%s returned Success without a directive bind, so nobody has bound the pod (ABI-5.19)", exportOf(r.point))
+		}
+	case abi.PostFilter:
+		f = a.nominated(out.directives)
 	}
 	return out, f
 }
@@ -52,15 +66,34 @@ func answerOf(point abi.Point, code abi.Code) bool {
 	case abi.Success, abi.Error:
 		return true
 	case abi.Skip:
-		return point == abi.PreFilter || point == abi.PreScore
+		return point == abi.PreFilter || point == abi.PreScore || point == abi.Bind
+	case abi.Wait:
+		return point == abi.Permit
 	case abi.Unschedulable, abi.UnschedulableAndUnresolvable:
-		return point == abi.PreFilter
+		return point == abi.PreFilter || point == abi.PostFilter || decides(point)
+	case abi.Pending:
+		return decides(point)
 	}
 	return false
 }
 
+// asks reports whether directives count with a code other than Success
+// (ABI-13.3).
+func asks(point abi.Point, code abi.Code) bool {
+	return code == abi.Wait || point == abi.PostFilter && code.Rejected()
+}
+
+// decides reports whether a point can still turn a pod away that has a node.
+func decides(point abi.Point) bool {
+	return point == abi.Reserve || point == abi.Permit || point == abi.PreBind || point == abi.Bind
+}
+
 func (a *answers) bad(format string, args ...any) *Fault {
 	return a.s.plug.fault(a.point, Output, fmt.Sprintf(format, args...), a.s.env)
+}
+
+func (a *answers) denied(format string, args ...any) *Fault {
+	return a.s.plug.fault(a.point, Denied, fmt.Sprintf(format, args...), a.s.env)
 }
 
 func (a *answers) field(offset int) uint32 { return binary.LittleEndian.Uint32(a.record[offset:]) }
@@ -135,8 +168,8 @@ func (a *answers) verdicts(n, at int, out *plugin.Verdicts) *Fault {
 		if code == byte(abi.Success) {
 			continue
 		}
-		if c := abi.Code(code); !c.Rejected() && c != abi.Error {
-			return a.bad("element %d of the codes is %d (%s), which is no answer of Filter", i, code, c)
+		if c := abi.Code(code); !elementOf(a.point, c) {
+			return a.bad("element %d of the codes is %d (%s), which is no answer of %s", i, code, c, a.point)
 		}
 		set := binary.LittleEndian.Uint16(reasons[2*i:])
 		if int(set) > sets {
@@ -150,6 +183,41 @@ func (a *answers) verdicts(n, at int, out *plugin.Verdicts) *Fault {
 			s.numbers[set] = out.Reason(texts...)
 		}
 		out.Reject(at+i, abi.Code(code), s.numbers[set])
+	}
+	return nil
+}
+
+// elementOf reports whether a code other than Success is an answer of a point for
+// one row or pod.
+func elementOf(point abi.Point, code abi.Code) bool {
+	if point == abi.Hint {
+		return code == abi.Skip || code == abi.Error
+	}
+	return code.Rejected() || code == abi.Error
+}
+
+// keys reads queue_key's answers.
+func (a *answers) keys(out [][]byte) *Fault {
+	data := a.s.mem[a.s.layout.Keys:]
+	for i := range out {
+		key := data[abi.KeySize*i : abi.KeySize*(i+1)]
+		n := binary.LittleEndian.Uint32(key)
+		if n > abi.MaxQueueKey {
+			return a.bad("key %d has %d bytes, the limit is %d (ABI-5.10)", i, n, abi.MaxQueueKey)
+		}
+		out[i] = append([]byte{}, key[4:4+n]...) // not nil: an empty key is one
+	}
+	return nil
+}
+
+// nominated checks that the node of a nomination is there.
+func (a *answers) nominated(list []wire.Directive) *Fault {
+	for i := range list {
+		if d := &list[i]; d.Kind == abi.Nominate && d.First != "" {
+			if _, ok := a.s.snapshot.Row(d.First); !ok {
+				return a.bad("the nominated node %q is not there", printable(d.First))
+			}
+		}
 	}
 	return nil
 }

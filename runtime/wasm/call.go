@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // request is one call of a guest's point.
@@ -24,6 +26,23 @@ type request struct {
 	inRange bool
 	// stateful calls may write state.
 	stateful bool
+	// pods are those of the pod list, or else the one to be placed; batch is their
+	// number for points about many pods, and 0 for others.
+	pods  []*state.Pod
+	batch int
+	keys  [][]byte // takes queue_key's answers
+	fuel  int64    // that the call has used
+
+	// state is that of the pod's cycle, nil for none.
+	state *state.CycleState
+}
+
+// n is how many answers there are.
+func (r *request) n() int {
+	if r.batch > 0 {
+		return r.batch
+	}
+	return len(r.rows)
 }
 
 // reply is what a guest answered for a call as a whole.
@@ -31,62 +50,85 @@ type reply struct {
 	code   abi.Code
 	status *plugin.Status // nil for Success
 	rows   []uint32       // pre_filter's row set
+	// directives are checked against the grants.
+	directives []wire.Directive
+	wait       uint64 // milliseconds
 }
 
 // call makes one call. The caller has entered the cycle.
-func (s *shard) call(c *plugin.Cycle, r *request) (reply, *Fault) {
+func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer func() {
+		if f != nil && f.Kind == Bug {
+			s.discard(c.Context)
+		}
+	}()
+	defer s.plug.guard(r.point, &f)
+	if !s.plug.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity()) {
+		return reply{}, s.plug.spent(r.point)
+	}
+	defer func() { s.plug.ration.used(r.fuel) }()
 	if s.guest == nil { // an earlier call was faulted
-		if f := s.plug.asFault(r.point, s.revive(c)); f != nil {
+		if f := s.plug.asFault(r.point, s.revive(c.Context, c.Snapshot)); f != nil {
 			return reply{}, f
 		}
 	}
 	lo, hi, err := s.prepare(c, r)
 	for try := 0; errors.Is(err, errNoRoom) && try < maxGrowth; try++ { // overlay rows may need more
-		if err = s.revive(c, r.rows...); err == nil {
+		if err = s.revive(c.Context, c.Snapshot, r.rows...); err == nil {
 			lo, hi, err = s.prepare(c, r)
 		}
 	}
 	if err != nil {
 		f := s.plug.asFault(r.point, err)
-		s.discard(c)
+		s.discard(c.Context)
 		return reply{}, f
 	}
-	out, f := s.run(c, r, lo, hi)
+	if r.pods == nil {
+		r.pods = s.plug.pods[:]
+	}
+	r.state = c.State
+	if !r.stateful && !s.plug.sharded { // pre_filter saw rows, which a point of scope node must not (ABI-7.5)
+		r.state = nil
+	}
+	out, f := s.run(c.Context, c.Snapshot, r, lo, hi)
 	if f != nil {
-		s.discard(c) // ABI-2.10
+		s.discard(c.Context) // ABI-2.10
 	}
 	return out, f
 }
 
 // run calls the guest and reads its answers.
-func (s *shard) run(c *plugin.Cycle, r *request, lo, hi uint32) (reply, *Fault) {
+func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, hi uint32) (reply, *Fault) {
 	p := s.plug
 	bad := func(kind Kind, detail string) (reply, *Fault) { return reply{}, p.fault(r.point, kind, detail, s.env) }
 	verify := s.sampled()
 	if verify && p.config.VerifyEvery > 1 && len(s.spares) == 0 {
-		if ok, err := s.restored(c.Snapshot); err != nil {
+		if ok, err := s.restored(snap); err != nil {
 			return reply{}, p.asFault(r.point, err)
 		} else if !ok {
 			return bad(WroteSnapshot, "the guest has changed columns, which are the host's, since they were last checked")
 		}
 	}
-	s.env.state, s.env.writable = nil, r.stateful
-	if r.stateful || p.sharded { // elsewhere pre_filter saw rows, which a point of scope node must not (ABI-7.5)
-		s.env.state = p.stateOf(c, r.stateful)
-	}
+	s.env.begin(p, r)
 	p.calls.Add(1)
 	s.env.log.data = s.env.log.data[:0] // what it said of other pods is not for this one
 	var before uint64
 	if verify {
 		before = s.hash()
 	}
-	result, err := s.guest.Call(c.Context, r.point, s.base+s.layout.Call, lo, hi)
-	s.env.state = nil
+	s.env.next = p.config.Limits.grant(r.n())
+	result, err := s.guest.Call(ctx, r.point, s.base+s.layout.Call, lo, hi)
+	s.env.end()
+	p.fuel.Add(s.env.used)
+	r.fuel = s.env.used
+	if b := s.env.panicked; b != nil {
+		return reply{}, p.bug(r.point, b.value, b.stack)
+	}
 	if err != nil {
 		detail, trace := trapText(err)
-		_, f := bad(Trap, detail)
+		_, f := bad(trapKind(err), detail)
 		f.Trace = trace
 		return reply{}, f
 	}
@@ -108,10 +150,13 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 		return 0, 0, s.plug.fault(r.point, Trap, err.Error(), s.env)
 	}
 	p, l := s.plug, s.layout
-	if s.pod != p.recordNumber {
+	if s.pod != s.src.recordNumber {
 		s.writePod()
 	}
-	call := wire.Call{Point: r.point, PodSize: uint32(len(p.record)), N: uint32(len(r.rows))}
+	call := wire.Call{Point: r.point, PodSize: uint32(len(s.src.record)), N: uint32(len(r.rows))}
+	if err := s.writeOther(r, &call); err != nil {
+		return 0, 0, err
+	}
 	if n := len(r.rows); n == 1 && int(r.rows[0]) >= c.Snapshot.Capacity() {
 		if lo, err = s.overlay(c.Snapshot, r.rows[0]); err != nil {
 			return 0, 0, err
@@ -129,12 +174,17 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 			}
 		}
 	}
-	cycle := wire.Cycle{Epoch: p.dict.epoch, Generation: c.Snapshot.Generation, State: 1}
+	cycle := wire.Cycle{Epoch: s.src.dict.epoch, Generation: c.Snapshot.Generation, State: 1}
 	if !p.nodeScoped(r.point) {
 		cycle.Seed = c.Seed
 	}
 	l.SetCycle(s.mem, cycle)
-	l.SetCall(s.mem, s.base, call, r.point != abi.Normalize)
+	l.SetCall(s.mem, s.base, call)
+	if r.point == abi.PostFilter {
+		for i, code := range r.verdicts.Codes {
+			s.mem[l.Codes+uint32(i)] = byte(code)
+		}
+	}
 	if r.point == abi.Normalize {
 		for i, score := range r.scores {
 			binary.LittleEndian.PutUint64(s.mem[l.Scores+8*uint32(i):], uint64(score))
@@ -142,6 +192,25 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 	}
 	s.flush()
 	return lo, hi, nil
+}
+
+// writeOther writes the pod that add_pod and remove_pod are about.
+func (s *shard) writeOther(r *request, call *wire.Call) error {
+	if r.point != abi.AddPod && r.point != abi.RemovePod {
+		return nil
+	}
+	s.src.mu.Lock()
+	defer s.src.mu.Unlock()
+	pod := r.pods[0]
+	record := s.src.other.encode(pod, namespaceOf(s.snapshot, pod.Namespace))
+	b := s.layout.NewBatch(s.mem, s.base)
+	if err := b.Add(record); err != nil {
+		s.src.otherRoom = 2 * uint32(len(record))
+		return errNoRoom
+	}
+	s.bytes += uint64(len(record)) + abi.PodEntrySize
+	call.Pods = true
+	return s.syncStrings()
 }
 
 // hash is over what the guest must not write: all but its answers (ABI-3.4).
@@ -155,17 +224,17 @@ func (s *shard) hash() uint64 {
 	return h.Sum64()
 }
 
-// stateOf returns the plugin's state of the cycle; nil when nothing was written
-// and nothing may be.
-func (p *Plugin) stateOf(c *plugin.Cycle, create bool) *guestState {
-	if v := c.State.Read(p.config.Name, stateKey); v != nil {
+// stateOf returns the plugin's state of a pod's cycle; nil when nothing was
+// written and nothing may be.
+func (p *Plugin) stateOf(c *state.CycleState, create bool) *guestState {
+	if v := c.Read(p.config.Name, stateKey); v != nil {
 		return v.(*guestState)
 	}
 	if !create {
 		return nil
 	}
-	v := &guestState{}
-	c.State.Write(p.config.Name, stateKey, v)
+	v := &guestState{public: p.deps.Manifest.Publishes}
+	c.Write(p.config.Name, stateKey, v)
 	return v
 }
 

@@ -1,12 +1,14 @@
 package wasm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // errClosed is the fault of a call after Close.
@@ -34,43 +36,62 @@ func (p *Plugin) enter(c *plugin.Cycle, point abi.Point) *Fault {
 			return p.asFault(point, err)
 		}
 		p.mu.RUnlock()
-		p.begin(c, key)
+		p.beginCycle(c, key)
 	}
 }
 
 func (p *Plugin) leave() { p.mu.RUnlock() }
 
-func (p *Plugin) begin(c *plugin.Cycle, key cycleKey) {
+func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cycle == key {
 		return
 	}
+	p.settle()
 	p.cycle, p.cycleErr = key, errClosed
 	p.ignored.Store(false)
 	if p.closed {
 		return
 	}
-	if p.cycleErr = p.prepare(c); p.cycleErr != nil {
-		p.drop(c) // nothing that is half written stays
+	if !p.breaker.allow() {
+		p.cycleErr = p.breaker.fault(p, abi.PreFilter)
+		return
 	}
+	p.ration.begin(key, p.config.Limits.FuelPerCycle)
+	if p.cycleErr = p.guarded(c); p.cycleErr != nil {
+		p.drop(c.Context) // nothing that is half written stays
+	}
+}
+
+// guarded is prepare without panics.
+func (p *Plugin) guarded(c *plugin.Cycle) (err error) {
+	var f *Fault
+	defer func() {
+		if f != nil {
+			err = f
+		}
+	}()
+	defer p.guard(abi.PreFilter, &f)
+	return p.prepare(c)
 }
 
 // prepare has the plugin to itself.
 func (p *Plugin) prepare(c *plugin.Cycle) error {
 	if p.dict.stale() {
 		p.dict.begin()
-		p.drop(c)
+		p.drop(c.Context)
 	}
+	p.pods[0] = c.Pod
 	p.dict.follow(c.Snapshot.Strings)
-	p.record = p.encoder.encode(c.Pod)
+	p.record = p.encoder.encode(c.Pod, namespaceOf(c.Snapshot, c.Pod.Namespace))
 	p.recordNumber++
 	err := p.fill(c)
 	for range maxGrowth {
 		if !errors.Is(err, errNoRoom) {
 			break
 		}
-		p.drop(c)
+		p.drop(c.Context)
 		err = p.fill(c)
 	}
 	if err == nil && p.dict.live == 0 {
@@ -79,10 +100,18 @@ func (p *Plugin) prepare(c *plugin.Cycle) error {
 	return err
 }
 
+// namespaceOf returns a namespace of a snapshot; nil if its object is not known.
+func namespaceOf(snap *state.Snapshot, name string) *state.Namespace {
+	if row, ok := snap.NamespaceRow(name); ok {
+		return snap.Namespaces.Namespace[row]
+	}
+	return nil
+}
+
 // drop closes all instances.
-func (p *Plugin) drop(c *plugin.Cycle) {
+func (p *Plugin) drop(ctx context.Context) {
 	for _, s := range p.shards {
-		s.discard(c)
+		s.discard(ctx)
 	}
 	p.shards = nil
 }
@@ -91,19 +120,19 @@ func (p *Plugin) drop(c *plugin.Cycle) {
 func (p *Plugin) fill(c *plugin.Cycle) error {
 	if p.shards == nil {
 		p.shardCount = p.split(c.Snapshot.Len())
-		p.measure(c.Snapshot)
+		p.measure(p.projection, c.Snapshot)
 		for i := range p.shardCount {
-			p.shards = append(p.shards, &shard{plug: p, index: i})
+			p.shards = append(p.shards, &shard{plug: p, src: &p.source, index: i})
 		}
 		if p.sharded && p.declared[abi.PreFilter] {
-			p.shards = append(p.shards, &shard{plug: p, index: p.shardCount, aux: true})
+			p.shards = append(p.shards, &shard{plug: p, src: &p.source, index: p.shardCount, rowless: true})
 		}
 	}
 	if uint32(len(p.record)) > p.room.podRoom {
 		return errNoRoom
 	}
 	for _, s := range p.shards {
-		if err := s.ready(c); err != nil {
+		if err := s.ready(c.Context, c.Snapshot); err != nil {
 			return err
 		}
 	}
@@ -111,70 +140,69 @@ func (p *Plugin) fill(c *plugin.Cycle) error {
 }
 
 // ready makes the shard's instance if there is none, and writes what changed.
-func (s *shard) ready(c *plugin.Cycle) error {
+func (s *shard) ready(ctx context.Context, snap *state.Snapshot) error {
 	if s.guest == nil {
-		if err := s.make(c); err != nil {
+		if err := s.make(ctx); err != nil {
 			return err
 		}
 	} else if err := s.view(); err != nil {
 		return s.plug.fault(abi.PreFilter, Trap, err.Error(), s.env)
 	}
-	return s.sync(c.Snapshot)
+	return s.sync(snap)
 }
 
 // revive makes a fresh instance within a cycle and fills it: the host may use one
 // for any call (ABI-2.8). Its region is as large as it must be now, with the
 // overlay rows that are named.
-func (s *shard) revive(c *plugin.Cycle, overlays ...uint32) error {
-	p := s.plug
-	p.fillMu.Lock()
-	defer p.fillMu.Unlock()
+func (s *shard) revive(ctx context.Context, snap *state.Snapshot, overlays ...uint32) error {
+	s.src.mu.Lock()
+	defer s.src.mu.Unlock()
 	var err error
 	for range maxGrowth {
-		s.discard(c)
-		p.measure(c.Snapshot, overlays...)
-		if err = s.ready(c); !errors.Is(err, errNoRoom) {
+		s.discard(ctx)
+		s.src.measure(s.plug.projection, snap, overlays...)
+		if err = s.ready(ctx, snap); !errors.Is(err, errNoRoom) {
 			break
 		}
 	}
 	if err != nil {
-		s.discard(c)
+		s.discard(ctx)
 	}
 	return err
 }
 
 // make makes the shard's instance with an empty region.
-func (s *shard) make(c *plugin.Cycle) error {
+func (s *shard) make(ctx context.Context) error {
 	p := s.plug
-	room, first := p.room, uint32(s.index)*blockRows
-	if s.aux {
-		room, first = capacities{rows: 1, strings: room.strings, stringBytes: room.stringBytes, podRoom: room.podRoom}, 0
+	room, first := s.src.room, uint32(s.index)*blockRows
+	if s.rowless {
+		room, first = capacities{rows: 1, namespaces: 1, strings: room.strings, stringBytes: room.stringBytes, podRoom: room.podRoom}, 0
 	}
 	spec := p.projection.spec(&room, first)
 	layout, err := wire.NewLayout(spec)
 	if err != nil {
 		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, largest(&spec)), nil)
 	}
-	env := &Env{}
-	guest, err := p.start(c.Context, layout.Size, env)
+	env := &Env{allowance: allowance{limits: p.config.Limits}, published: p.published, hidden: p.deps.Manifest.CycleLocal, node: s.nodeAt}
+	guest, err := p.start(ctx, layout.Size, env)
 	if err != nil {
 		return p.fault(abi.PreFilter, Start, err.Error(), nil)
 	}
-	base, err := guest.Alloc(c.Context, layout.Size)
+	base, err := guest.Alloc(ctx, layout.Size)
 	if err != nil {
 		detail, trace := trapText(err)
-		f := p.fault(abi.PreFilter, Trap, abi.ExportAlloc+": "+detail, env)
+		f := p.fault(abi.PreFilter, trapKind(err), abi.ExportAlloc+": "+detail, env)
 		f.Trace = trace
 		err = f
-		return errors.Join(err, guest.Close(c.Context))
+		return errors.Join(err, guest.Close(ctx))
 	}
 	if f := p.badRegion(base, layout.Size, uint64(len(guest.Memory())), &spec, env); f != nil {
-		return errors.Join(f, guest.Close(c.Context))
+		return errors.Join(f, guest.Close(ctx))
 	}
 	fresh := shard{guest: guest, env: env, base: base}
-	fresh.region = region{layout: layout, cols: findColumns(layout), bytes: s.bytes}
+	fresh.region = region{layout: layout, cols: findColumns(layout, p.projection.namespacesTable()), bytes: s.bytes}
 	if err := fresh.view(); err != nil {
-		return errors.Join(p.fault(abi.PreFilter, Trap, err.Error(), env), guest.Close(c.Context))
+		return errors.Join(p.fault(abi.PreFilter, Trap, err.Error(), env), guest.Close(ctx))
 	}
 	clear(fresh.mem)
 	layout.WriteDirectories(fresh.mem, base)
@@ -200,17 +228,18 @@ func (p *Plugin) badRegion(base, size uint32, memory uint64, spec *wire.LayoutSp
 // take replaces all that belongs to an instance.
 func (s *shard) take(o *shard) {
 	s.guest, s.env, s.base, s.region = o.guest, o.env, o.base, o.region
-	s.names, s.labels, s.taints, s.ports, s.images, s.pods, s.podLabels = arena{}, arena{}, arena{}, arena{}, arena{}, arena{}, arena{}
+	s.arenas = arenas{}
 	s.snapshot, s.objectGeneration, s.podsGeneration, s.slotGeneration, s.nodes, s.spares = nil, nil, nil, nil, nil, nil
+	s.namespaceGeneration, s.overlaid = nil, 0
 	s.rows, s.slots, s.strings, s.stringBytes, s.generation, s.pod, s.podSize = 0, 0, 0, 0, 0, 0, 0
 }
 
 // discard closes the instance; the next use makes a new one.
-func (s *shard) discard(c *plugin.Cycle) {
+func (s *shard) discard(ctx context.Context) {
 	if s.guest == nil {
 		return
 	}
-	if err := s.guest.Close(c.Context); err != nil {
+	if err := s.guest.Close(ctx); err != nil {
 		s.plug.deps.Log.Warn("instance does not close", "plugin", s.plug.config.Name, "error", err)
 	}
 	s.guest = nil
@@ -237,8 +266,8 @@ func (p *Plugin) asFault(point abi.Point, err error) *Fault {
 		atPoint.Point = point
 		return &atPoint
 	case errors.Is(err, errNoRoom):
-		p.fillMu.Lock()
-		defer p.fillMu.Unlock()
+		p.source.mu.Lock()
+		defer p.source.mu.Unlock()
 		spec := p.projection.spec(&p.room, 0)
 		return p.fault(point, NoMemory, fmt.Sprintf("%v after %d tries; the largest columns are %s", err, maxGrowth, largest(&spec)), nil)
 	}

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -10,11 +11,36 @@ import (
 // Env is what host functions of one instance work on: its log, and the state of
 // the call that runs.
 type Env struct {
+	allowance
+	next int64 // fuel of the call that is about to be made
+	// serve (optional) takes the place of all that follows but the log.
+	serve    Functions
 	log      tail
 	state    *guestState // nil when the call has none
 	writable bool
+	// cycle has what others published; nil when the call may not read it.
+	cycle     *state.CycleState
+	published []publishedKey
+	// hidden are keys of the state that hold ids; concealed tells that this call is
+	// made where those mean nothing (ABI-7.10).
+	hidden    []string
+	concealed bool
+	// pods are those of the call, node returns the node of a row of the instance.
+	pods    []*state.Pod
+	node    func(row uint32) *state.Node
+	encoded encodedObject
+	// panicked is what a host function failed with, which is the host's mistake.
+	panicked *hostPanic
 	// heard (optional) passes on what the guest logs.
 	heard func(level int, text string)
+}
+
+// functions are what the guest's calls come to.
+func (e *Env) functions() Functions {
+	if e.serve != nil {
+		return e.serve
+	}
+	return e
 }
 
 // Log takes a text of the guest; what is too long is cut.
@@ -28,7 +54,7 @@ func (e *Env) Log(level int, text string) {
 
 // StateGet returns the value of a key of the state.
 func (e *Env) StateGet(key string) ([]byte, bool) {
-	if e.state == nil {
+	if e.state == nil || e.conceals(key) {
 		return nil, false
 	}
 	value, ok := e.state.values[key]
@@ -37,16 +63,35 @@ func (e *Env) StateGet(key string) ([]byte, bool) {
 
 // StateSet sets the value of a key, and reports whether it may.
 func (e *Env) StateSet(key string, value []byte) bool {
-	if e.state == nil || !e.writable {
+	if e.state == nil || !e.writable || e.conceals(key) {
 		return false
 	}
 	return e.state.set(key, value)
 }
 
+func (e *Env) conceals(key string) bool { return e.concealed && slices.Contains(e.hidden, key) }
+
+// begin sets what a call may see.
+func (e *Env) begin(p *Plugin, r *request) {
+	e.state, e.cycle, e.writable, e.pods = nil, nil, r.stateful, r.pods
+	e.concealed = r.point.Aux()
+	if r.state == nil {
+		return
+	}
+	e.state = p.stateOf(r.state, r.stateful)
+	if !p.nodeScoped(r.point) {
+		e.cycle = r.state
+	}
+}
+
+// end takes it back, so that nothing is kept alive.
+func (e *Env) end() { e.state, e.cycle, e.pods, e.encoded = nil, nil, nil, encodedObject{} }
+
 // guestState is a plugin's bytes in a CycleState (ABI-7.4).
 type guestState struct {
 	values map[string][]byte
 	size   int
+	public []string // keys that others may read
 }
 
 var _ state.Value = (*guestState)(nil)
@@ -54,7 +99,7 @@ var _ state.Value = (*guestState)(nil)
 // Clone implements state.Value. Values are never changed in place, so they are
 // shared.
 func (s *guestState) Clone() state.Value {
-	c := &guestState{values: make(map[string][]byte, len(s.values)), size: s.size}
+	c := &guestState{values: make(map[string][]byte, len(s.values)), size: s.size, public: s.public}
 	for k, v := range s.values {
 		c.values[k] = v
 	}

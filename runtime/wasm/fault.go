@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,9 +16,20 @@ const (
 	// Trap is a WebAssembly trap: unreachable, out of bounds, a division by zero,
 	// or a call of wasi's proc_exit.
 	Trap Kind = "trap"
+	// OutOfFuel is a call that used all of its fuel, StackOverflow one that nested too
+	// deep, and Deadline one that took too long by the clock.
+	OutOfFuel     Kind = "out-of-fuel"
+	StackOverflow Kind = "stack-overflow"
+	Deadline      Kind = "deadline"
 	// Output is an answer that breaks the ABI: an unknown code, an address out of
 	// bounds, a score out of range, too much text.
 	Output Kind = "bad-output"
+	// Bug is a mistake of the host, which is logged with its place.
+	Bug Kind = "BUG"
+	// Denied is a directive that the plugin was not granted.
+	Denied Kind = "denied"
+	// BreakerOpen is a call that was not made, since the plugin failed too often.
+	BreakerOpen Kind = "breaker-open"
 	// WroteSnapshot is a write into columns, which are the host's (ABI-2.9).
 	WroteSnapshot Kind = "wrote-snapshot"
 	// NoMemory is an allocator that has no room for the region.
@@ -69,6 +81,11 @@ func firstLines(output string) string {
 // trapText splits what wazero says of a trap: what happened in one line, and the
 // functions of the guest in which it did.
 func trapText(err error) (detail, trace string) {
+	var m *metered
+	if errors.As(err, &m) {
+		_, trace = trapText(m.trap)
+		return err.Error(), trace
+	}
 	detail, trace, _ = strings.Cut(err.Error(), "\nwasm stack trace:\n")
 	trace, _, _ = strings.Cut(trace, "\n\nGo runtime stack trace:")
 	detail = strings.ReplaceAll(strings.TrimSuffix(detail, " (recovered by wazero)"), "wasm error: ", "")

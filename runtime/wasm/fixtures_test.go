@@ -134,7 +134,7 @@ func TestFixtures(t *testing.T) {
 	}
 	var out [2]bytes.Buffer
 	for i, interpreter := range []bool{false, true} {
-		r := newRuntime(t, wasm.RuntimeConfig{Interpreter: interpreter, OwnMemory: 1 << 20})
+		r := newRuntime(t, wasm.RuntimeConfig{Interpreter: interpreter})
 		module, man := guest(t, r, "good")
 		other := newPlugin(t, wasm.Config{Name: "other"}, module, man)
 		for _, path := range files {
@@ -173,7 +173,7 @@ func (f *fixture) run(t *testing.T, r *wasm.Runtime, other *wasm.Plugin, out *by
 	}
 	defer module.Close(ctx)
 	watched := &spy{Factory: module}
-	p, err := wasm.New(ctx, wasm.Config{Name: "guest", VerifyEvery: f.verify, Policies: f.policies},
+	p, err := wasm.New(ctx, wasm.Config{Name: "guest", VerifyEvery: f.verify, Policies: f.policies, Limits: wasm.Limits{OwnMemory: 1 << 20, Depth: 500, FuelBase: 100_000, FuelPerRow: 10_000, FuelStart: 1_000_000}},
 		wasm.Deps{Factory: watched, Manifest: manifest(t, f.points, f.reads, f.host)})
 	if err != nil {
 		say("new: %s", oneLine(err))

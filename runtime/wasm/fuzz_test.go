@@ -99,7 +99,7 @@ func FuzzModule(f *testing.F) {
 		f.Add(fixture.module(f))
 	}
 	man := manifest(f, `{"filter":{}}`, `{"pod":["priority"],"node":["generation"]}`, "[]")
-	r := newRuntime(f, wasm.RuntimeConfig{OwnMemory: 2 << 20, Interpreter: true})
+	r := newRuntime(f, wasm.RuntimeConfig{Interpreter: true})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 4096 {
 			return

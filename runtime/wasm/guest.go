@@ -2,8 +2,10 @@ package wasm
 
 import (
 	"context"
+	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // Guest is one instance of a plugin's code with a linear memory: a WebAssembly
@@ -34,25 +36,14 @@ type Factory interface {
 	Digest() string
 }
 
-// exportOf returns the name of a point's function; empty for a point that
-// version 1.0 does not have.
+// exportOf returns the name of a point's function; empty for a point that guests
+// do not have.
 func exportOf(point abi.Point) string {
-	switch point {
-	case abi.PreFilter:
-		return abi.ExportPreFilter
-	case abi.Filter:
-		return abi.ExportFilter
-	case abi.PreScore:
-		return abi.ExportPreScore
-	case abi.Score:
-		return abi.ExportScore
-	case abi.Normalize:
-		return abi.ExportNormalize
-	}
-	return ""
+	name, _ := wire.ExportOf(point)
+	return name
 }
 
 // points returns the points that a guest can have.
 func points() []abi.Point {
-	return []abi.Point{abi.PreFilter, abi.Filter, abi.PreScore, abi.Score, abi.Normalize}
+	return slices.DeleteFunc(abi.Points(), func(point abi.Point) bool { return exportOf(point) == "" })
 }

@@ -3,6 +3,7 @@ package wasm
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -21,15 +22,29 @@ func hostModule(ctx context.Context, r wazero.Runtime) error {
 	b.NewFunctionBuilder().WithGoModuleFunction(hostFunc(hostLog), []api.ValueType{i32, i32, i32}, nil).Export(abi.HostLog)
 	b.NewFunctionBuilder().WithGoModuleFunction(hostFunc(hostStateGet), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export(abi.HostStateGet)
 	b.NewFunctionBuilder().WithGoModuleFunction(hostFunc(hostStateSet), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export(abi.HostStateSet)
+	b.NewFunctionBuilder().WithGoModuleFunction(hostFunc(hostPublishedGet), []api.ValueType{i32, i32, i32}, []api.ValueType{i32}).Export(abi.HostPublishedGet)
+	b.NewFunctionBuilder().WithGoModuleFunction(hostFunc(hostPodObject), []api.ValueType{i32, i32, i32}, []api.ValueType{i32}).Export(abi.HostPodObject)
+	b.NewFunctionBuilder().WithGoModuleFunction(hostFunc(hostNodeObject), []api.ValueType{i32, i32, i32}, []api.ValueType{i32}).Export(abi.HostNodeObject)
 	_, err := b.Instantiate(ctx)
 	return err
 }
 
-// hostFunc adapts a function on Env and memory. A panic in it is a trap of the
-// guest, which is how bad addresses are reported (ABI-7.6).
+// hostFunc adapts a function on Env and memory. A panic with badAddress is a trap
+// of the guest (ABI-7.6), any other one a mistake of the host.
 func hostFunc(f func(env *Env, m api.Memory, stack []uint64)) api.GoModuleFunction {
 	return api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
-		f(ctx.Value(envKey{}).(*Env), mod.Memory(), stack)
+		env := ctx.Value(envKey{}).(*Env)
+		defer func() {
+			switch r := recover().(type) {
+			case nil:
+			case badAddress:
+				panic(r)
+			default:
+				env.panicked = &hostPanic{value: r, stack: debug.Stack()}
+				panic(fmt.Errorf("the host failed: %v", r))
+			}
+		}()
+		f(env, mod.Memory(), stack)
 	})
 }
 
@@ -54,25 +69,48 @@ func read(function string, m api.Memory, address, length uint64) []byte {
 
 func hostLog(env *Env, m api.Memory, stack []uint64) {
 	text := read(abi.HostLog, m, stack[1], stack[2])
-	env.Log(int(int32(stack[0])), string(text[:min(len(text), abi.MaxLogText)]))
+	env.functions().Log(int(int32(stack[0])), string(text[:min(len(text), abi.MaxLogText)]))
 }
 
 func hostStateGet(env *Env, m api.Memory, stack []uint64) {
 	key, buffer := read(abi.HostStateGet, m, stack[0], stack[1]), read(abi.HostStateGet, m, stack[2], stack[3])
-	value, ok := env.StateGet(string(key[:min(len(key), abi.MaxStateKeySize+1)]))
+	value, ok := env.functions().StateGet(string(key[:min(len(key), abi.MaxStateKeySize+1)]))
+	stack[0] = give(buffer, value, ok)
+}
+
+// give copies a value to a guest's buffer if it fits, and returns its length, −1
+// if there is none.
+func give(buffer, value []byte, ok bool) uint64 {
 	if !ok {
-		stack[0] = api.EncodeI32(-1)
-		return
+		return api.EncodeI32(-1)
 	}
 	if len(value) <= len(buffer) {
 		copy(buffer, value)
 	}
-	stack[0] = api.EncodeI32(int32(len(value)))
+	return api.EncodeI32(int32(len(value)))
+}
+
+func hostPublishedGet(env *Env, m api.Memory, stack []uint64) {
+	buffer := read(abi.HostPublishedGet, m, stack[1], stack[2])
+	value, ok := env.functions().PublishedGet(uint32(stack[0]))
+	stack[0] = give(buffer, value, ok)
+}
+
+func hostPodObject(env *Env, m api.Memory, stack []uint64) {
+	buffer := read(abi.HostPodObject, m, stack[1], stack[2])
+	value, ok := env.functions().PodObject(uint32(stack[0]))
+	stack[0] = give(buffer, value, ok)
+}
+
+func hostNodeObject(env *Env, m api.Memory, stack []uint64) {
+	buffer := read(abi.HostNodeObject, m, stack[1], stack[2])
+	value, ok := env.functions().NodeObject(uint32(stack[0]))
+	stack[0] = give(buffer, value, ok)
 }
 
 func hostStateSet(env *Env, m api.Memory, stack []uint64) {
 	key := read(abi.HostStateSet, m, stack[0], stack[1])
-	if env.StateSet(string(key[:min(len(key), abi.MaxStateKeySize+1)]), read(abi.HostStateSet, m, stack[2], stack[3])) {
+	if env.functions().StateSet(string(key[:min(len(key), abi.MaxStateKeySize+1)]), read(abi.HostStateSet, m, stack[2], stack[3])) {
 		stack[0] = 0
 	} else {
 		stack[0] = api.EncodeI32(-1)

@@ -41,10 +41,11 @@ type machine struct {
 // everything is all that can be read.
 func everything() wire.ManifestReads {
 	return wire.ManifestReads{
-		Node:       []string{"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "generation"},
+		Node:       []string{"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "generation", "zone"},
 		NodeLabels: []string{"zone", "pool"}, NodeAnnotations: []string{"note"}, NodeConditions: []string{"Ready"},
-		Resources: []string{"cpu", "memory", "pods", "nvidia.com/gpu"}, Pods: []string{"namespace", "priority", "requests", "labels", "owner", "flags"},
-		PodLabels: []string{"app"}, PodAnnotations: []string{"gpu-index"}, Pod: []string{"name", "namespace", "labels"},
+		Resources: []string{"cpu", "memory", "pods", "nvidia.com/gpu"}, Pods: []string{"namespace", "priority", "requests", "labels", "owner", "flags", "uid", "name"},
+		PodLabels: []string{"app"}, PodAnnotations: []string{"gpu-index"}, Pod: []string{"name", "namespace", "labels", "namespaceLabels", "uid"},
+		Namespaces: []string{"name", "labels"}, NamespaceLabels: []string{"team"},
 	}
 }
 
@@ -176,7 +177,7 @@ func drawMap(t *rapid.T, what string, keys ...string) map[string]string {
 
 func (m *machine) drawNode(t *rapid.T) {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: m.drawName(t), Labels: drawMap(t, "labels", "zone", "pool", "other", "rare"), Annotations: drawMap(t, "annotations", "note", "secret"),
+		Name: m.drawName(t), Labels: drawMap(t, "labels", "zone", "pool", "other", "rare", v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone), Annotations: drawMap(t, "annotations", "note", "secret"),
 	}}
 	n.Spec.Unschedulable = rapid.Bool().Draw(t, "unschedulable")
 	for range rapid.IntRange(0, 3).Draw(t, "taints") {
@@ -337,6 +338,25 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				}
 				m.filter(t, m.plugin, c) // the same cycle, with a new instance
 				m.mirror.check(t, m.world, m.spy.alive())
+			}
+		},
+		"namespaces": func(t *rapid.T) {
+			for range rapid.IntRange(1, 3).Draw(t, "namespaces") {
+				name := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "name")
+				if rapid.IntRange(0, 3).Draw(t, "gone") == 0 {
+					cache.RemoveNamespace(name)
+					continue
+				}
+				cache.AddNamespace(state.NewNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: drawMap(t, "labels", "team", "x", "y")}}))
+			}
+		},
+		"many namespaces": func(t *rapid.T) { // the regions grow
+			for i := range 60 {
+				cache.AddNamespace(state.NewNamespace(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("ns", i), Labels: map[string]string{"team": fmt.Sprint(i)}}}))
+			}
+			m.check(t)
+			for i := range 60 {
+				cache.RemoveNamespace(fmt.Sprint("ns", i))
 			}
 		},
 		"idle":    func(*rapid.T) { m.world.cache.UpdateSnapshot(m.world.snap) }, // a cycle of another plugin

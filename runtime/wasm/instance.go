@@ -11,6 +11,9 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
 // signature is the type of an exported function: i32s in, one i32 out.
@@ -22,11 +25,12 @@ type signature struct {
 
 // signatures returns the functions of the ABI that a guest can export (ABI-5).
 func signatures() []signature {
-	return []signature{
-		{abi.ExportABI, 0, true}, {abi.ExportAlloc, 2, true}, {abi.ExportConfigure, 2, false},
-		{abi.ExportPreFilter, 1, false}, {abi.ExportFilter, 3, false}, {abi.ExportPreScore, 3, false},
-		{abi.ExportScore, 3, false}, {abi.ExportNormalize, 3, false},
+	out := []signature{{abi.ExportABI, 0, true}, {abi.ExportAlloc, 2, true}, {abi.ExportConfigure, 2, false}}
+	for _, point := range points() {
+		name, typ := wire.ExportOf(point)
+		out = append(out, signature{name, len(typ.Params), false})
 	}
+	return out
 }
 
 func (s signature) String() string {
@@ -68,20 +72,26 @@ func typeNames(types []api.ValueType) string {
 // New implements Factory: it makes an instance, lets it initialise itself, and
 // checks its version.
 func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error) {
-	c, err := m.compile(ctx, m.pages(region))
+	env.limits = env.limits.WithDefaults()
+	c, err := m.compile(ctx, formOf(&env.limits, region))
 	if err != nil {
 		return nil, err
 	}
 	ctx = context.WithValue(ctx, envKey{}, env)
 	// Names are left out, so that instances of one module do not collide. Clock
 	// and random source are wazero's deterministic defaults (ABI-1.4).
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").
-		WithStdout(&env.log).WithStderr(&env.log)
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithStdout(&env.log).WithStderr(&env.log)
 	instance, err := c.runtime.InstantiateModule(ctx, c.module, config)
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", err)
 	}
-	g := &instanceGuest{ctx: ctx, module: instance, memory: instance.ExportedMemory(abi.ExportMemory), stack: make([]uint64, 3)}
+	g := &instanceGuest{ctx: ctx, env: env, module: instance, memory: instance.ExportedMemory(abi.ExportMemory), stack: make([]uint64, 3)}
+	if g.gauges, err = newGauges(instance, c.info); err != nil {
+		return nil, errors.Join(err, instance.Close(ctx))
+	}
+	if err := g.begin(); err != nil {
+		return nil, errors.Join(fmt.Errorf("instantiate: %w", err), instance.Close(ctx))
+	}
 	for _, point := range points() {
 		g.points[point] = instance.ExportedFunction(exportOf(point))
 	}
@@ -96,6 +106,8 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 // once: looking one up costs more than calling it.
 type instanceGuest struct {
 	ctx              context.Context // carries the Env to host functions
+	env              *Env
+	gauges           *gauges // nil if the module is not metered
 	module           api.Module
 	memory           api.Memory
 	alloc, configure api.Function
@@ -105,8 +117,42 @@ type instanceGuest struct {
 
 var _ Guest = (*instanceGuest)(nil)
 
+// begin runs what a module runs before anything else.
+func (g *instanceGuest) begin() error {
+	for _, name := range []string{meter.StartExport, "_initialize"} {
+		f := g.module.ExportedFunction(name)
+		if f == nil {
+			continue
+		}
+		if err := g.run(f, g.env.limits.FuelStart); err != nil {
+			return fmt.Errorf("%s: %w", strings.TrimPrefix(name, meter.Prefix), err)
+		}
+	}
+	return nil
+}
+
+// run calls a function with the stack, within an allowance of fuel.
+func (g *instanceGuest) run(f api.Function, grant int64) error {
+	a := &g.env.allowance
+	a.grant, a.used, a.yields = grant, 0, 0
+	a.stop.Store(false)
+	a.watch = clock.Start()
+	if g.gauges == nil {
+		return f.CallWithStack(g.ctx, g.stack)
+	}
+	g.gauges.fill(grant)
+	err := f.CallWithStack(g.ctx, g.stack)
+	a.used = grant - g.gauges.left()
+	if err != nil {
+		if status := meter.Status(g.gauges.status.Get()); status != meter.Running {
+			return &metered{status: status, limits: &a.limits, grant: grant, trap: err}
+		}
+	}
+	return err
+}
+
 func (g *instanceGuest) checkVersion(version api.Function) error {
-	if err := version.CallWithStack(g.ctx, g.stack); err != nil {
+	if err := g.run(version, g.env.limits.FuelStart); err != nil {
 		return fmt.Errorf("%s: %w", abi.ExportABI, err)
 	}
 	got := uint32(g.stack[0])
@@ -126,7 +172,7 @@ func (g *instanceGuest) Memory() []byte {
 // Alloc implements Guest.
 func (g *instanceGuest) Alloc(_ context.Context, size uint32) (uint32, error) {
 	g.stack[0], g.stack[1] = uint64(size), abi.RegionAlign
-	if err := g.alloc.CallWithStack(g.ctx, g.stack); err != nil {
+	if err := g.run(g.alloc, g.env.limits.FuelStart); err != nil {
 		return 0, err
 	}
 	return uint32(g.stack[0]), nil
@@ -146,17 +192,16 @@ func (g *instanceGuest) Configure(ctx context.Context, config []byte) (bool, err
 		return false, fmt.Errorf("%s returned %#x for %d bytes of configuration", abi.ExportAlloc, address, len(config))
 	}
 	g.stack[0], g.stack[1] = uint64(address), uint64(len(config))
-	if err := g.configure.CallWithStack(g.ctx, g.stack); err != nil {
+	if err := g.run(g.configure, g.env.limits.FuelStart); err != nil {
 		return false, err
 	}
 	return uint32(g.stack[0]) == 0, nil
 }
 
-// Call implements Guest. This is the one place where a guest's points are
-// called, so metering goes here.
+// Call implements Guest, with the fuel that the Env grants.
 func (g *instanceGuest) Call(_ context.Context, point abi.Point, call, lo, hi uint32) (uint32, error) {
 	g.stack[0], g.stack[1], g.stack[2] = uint64(call), uint64(lo), uint64(hi)
-	if err := g.points[point].CallWithStack(g.ctx, g.stack); err != nil {
+	if err := g.run(g.points[point], g.env.next); err != nil {
 		return 0, err
 	}
 	return uint32(g.stack[0]), nil

@@ -94,6 +94,11 @@ func (m *mirror) node(node *state.Node, on []*state.Pod) map[string]string {
 		}
 	}
 	scalar("ports", abi.NodePorts, list(ports))
+	zone := lookup(object.Labels, v1.LabelTopologyZone)
+	if zone == "-" {
+		zone = lookup(object.Labels, v1.LabelFailureDomainBetaZone)
+	}
+	scalar("zone", abi.NodeZone, zone)
 	for i, name := range m.reads.Resources {
 		var sum int64
 		for _, pod := range on {
@@ -163,6 +168,8 @@ func (m *mirror) pod(pod *state.Pod) map[string]string {
 		flags = "1"
 	}
 	scalar("flags", abi.PodFlags, flags)
+	scalar("uid", abi.PodUID, text(string(pod.UID)))
+	scalar("name", abi.PlacedPodName, text(pod.Name))
 	if slices.Contains(m.reads.Pods, "requests") {
 		for i, name := range m.reads.Resources {
 			out[fmt.Sprintf("66.%d", i)] = fmt.Sprint(amount(&pod.Requests, name))
@@ -271,6 +278,7 @@ func (m *mirror) check(t failer, w *world, guests []*spied) {
 	seen := map[string]bool{}
 	for _, g := range guests {
 		_, s := g.decode(t)
+		m.checkNamespaces(t, w, s)
 		nodes := s.Table(abi.TableNodes)
 		for row := range nodes.Rows {
 			got := decoded(t, s, row)
@@ -300,5 +308,43 @@ func (m *mirror) check(t failer, w *world, guests []*spied) {
 	}
 	if len(seen) != w.snap.Len() {
 		t.Fatalf("guests have %d nodes of %d", len(seen), w.snap.Len())
+	}
+}
+
+// checkNamespaces compares the namespaces table of a guest with the cluster.
+func (m *mirror) checkNamespaces(t failer, w *world, s *wire.Snapshot) {
+	t.Helper()
+	if len(m.reads.Namespaces)+len(m.reads.NamespaceLabels) == 0 {
+		return
+	}
+	want := map[string]string{}
+	for info := range w.cache.Namespaces() {
+		ns := info.Namespace
+		if !m.sees(ns.Name) {
+			continue
+		}
+		cells := map[string]string{"224.0": text(ns.Name)}
+		if slices.Contains(m.reads.Namespaces, "labels") {
+			cells["225.0"] = pairs(ns.Labels)
+		}
+		for i, key := range m.reads.NamespaceLabels {
+			cells[fmt.Sprintf("226.%d", i)] = lookup(ns.Labels, key)
+		}
+		want[text(ns.Name)] = flat(cells)
+	}
+	got := map[string]string{}
+	for row := range s.Table(abi.TableNamespaces).Rows {
+		cells, err := s.Row(abi.TableNamespaces, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := cells["224.0"]; name != "-" {
+			got[name] = flat(cells)
+		} else if rest := flat(cells); strings.ContainsAny(rest, `"`) {
+			t.Fatalf("an empty row of the namespaces has %s", rest)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Fatalf("namespaces\n got %v\nwant %v", got, want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
 // Sizes of guest memory in bytes.
@@ -30,9 +31,11 @@ type RuntimeConfig struct {
 	// empty keeps them in memory. What is in it is run as native code, so nobody
 	// else may write to it.
 	CacheDir string
-	// OwnMemory is what a guest may use besides the region, in bytes; 0 means
-	// DefaultOwnMemory.
-	OwnMemory uint32
+	// Structure bounds what modules may be made of.
+	Structure meter.Limits
+	// Unmetered runs modules as they are, without fuel, depth and yields, to measure
+	// what these cost. Nothing stops such a guest.
+	Unmetered bool
 	// Interpreter runs modules without compiling them: slow, for tests.
 	Interpreter bool
 	Log         *slog.Logger // optional
@@ -46,9 +49,6 @@ type Runtime struct {
 
 // NewRuntime returns a runtime; Close frees what it compiled.
 func NewRuntime(config RuntimeConfig) (*Runtime, error) {
-	if config.OwnMemory == 0 {
-		config.OwnMemory = DefaultOwnMemory
-	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
@@ -89,18 +89,25 @@ type Module struct {
 	bytes   []byte
 	digest  string
 	exports map[abi.Point]bool
+	// configures tells that there is berth_configure.
+	configures bool
 
 	mu struct {
 		sync.Mutex
-		// compiled is by memory limit in pages: wazero limits memory by runtime.
-		compiled map[uint32]*compiled
+		// compiled is by what is written into the code, or is of a runtime.
+		compiled map[form]*compiled
 	}
 }
+
+// form is what a module is compiled with: its memory limit in pages, and the
+// limits of package meter that are part of the code.
+type form struct{ pages, depth, tables uint32 }
 
 // compiled is a module in a wazero runtime of its own.
 type compiled struct {
 	runtime wazero.Runtime
 	module  wazero.CompiledModule
+	info    *meter.Info // nil if it is not metered
 }
 
 var _ Factory = (*Module)(nil)
@@ -114,8 +121,9 @@ func Digest(module []byte) string {
 // Load compiles a module whose structure was checked. The bytes are kept.
 func (r *Runtime) Load(ctx context.Context, module []byte) (*Module, error) {
 	m := &Module{runtime: r, bytes: module, digest: Digest(module), exports: make(map[abi.Point]bool)}
-	m.mu.compiled = make(map[uint32]*compiled)
-	c, err := m.compile(ctx, m.pages(0))
+	m.mu.compiled = make(map[form]*compiled)
+	limits := Limits{}.WithDefaults()
+	c, err := m.compile(ctx, formOf(&limits, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -126,33 +134,38 @@ func (r *Runtime) Load(ctx context.Context, module []byte) (*Module, error) {
 	for _, point := range points() {
 		_, m.exports[point] = exported[exportOf(point)]
 	}
+	_, m.configures = exported[abi.ExportConfigure]
 	return m, nil
 }
 
-// pages returns the memory limit for a region: its size rounded up to a power of
-// two, so that growing seldom needs another runtime.
-func (m *Module) pages(region uint32) uint32 {
-	own := (m.runtime.config.OwnMemory + pageSize - 1) / pageSize
+// formOf returns the form for a region: its size is rounded up to a power of two,
+// so that growing seldom needs another one.
+func formOf(l *Limits, region uint32) form {
+	own := (l.OwnMemory + pageSize - 1) / pageSize
 	room := uint32(16) // 1 MiB
 	for uint64(room)*pageSize < uint64(region) {
 		room *= 2
 	}
 	// One page less than there could be, since the size of 4 GiB is no u32.
-	return min(own+room, 65535)
+	return form{pages: min(own+room, 65535), depth: l.Depth, tables: l.TableElements}
 }
 
-// compile returns the module in a runtime with a memory limit.
-func (m *Module) compile(ctx context.Context, pages uint32) (*compiled, error) {
+// compile returns the module in a form.
+func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c, ok := m.mu.compiled[pages]; ok {
+	if c, ok := m.mu.compiled[f]; ok {
 		return c, nil
 	}
-	c, err := m.compileWith(ctx, pages, m.runtime.cache)
+	code, info, err := m.rewritten(f)
+	if err != nil {
+		return nil, fmt.Errorf("module %s: %w", shortDigest(m.digest), err)
+	}
+	c, err := m.compileWith(ctx, code, f, m.runtime.cache)
 	if err != nil && m.runtime.config.CacheDir != "" {
 		// Is it the module, or a damaged file of the cache?
 		var again error
-		if c, again = m.compileWith(ctx, pages, wazero.NewCompilationCache()); again == nil {
+		if c, again = m.compileWith(ctx, code, f, wazero.NewCompilationCache()); again == nil {
 			m.runtime.config.Log.Warn("cache of compiled modules is damaged: remove the folder",
 				"dir", m.runtime.config.CacheDir, "module", shortDigest(m.digest), "error", err)
 			err = nil
@@ -161,18 +174,29 @@ func (m *Module) compile(ctx context.Context, pages uint32) (*compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile module %s: %w", shortDigest(m.digest), err)
 	}
-	m.mu.compiled[pages] = c
+	c.info = info
+	m.mu.compiled[f] = c
 	return c, nil
 }
 
-func (m *Module) compileWith(ctx context.Context, pages uint32, cache wazero.CompilationCache) (*compiled, error) {
+// rewritten returns the code that is run in place of the module's.
+func (m *Module) rewritten(f form) ([]byte, *meter.Info, error) {
+	if m.runtime.config.Unmetered {
+		return m.bytes, nil, nil
+	}
+	return meter.Rewrite(m.bytes, meter.Config{
+		Limits: m.runtime.config.Structure, MaxDepth: f.depth, MemoryMaxPages: f.pages, TableMaxElements: f.tables,
+	})
+}
+
+func (m *Module) compileWith(ctx context.Context, code []byte, f form, cache wazero.CompilationCache) (*compiled, error) {
 	config := wazero.NewRuntimeConfig()
 	if m.runtime.config.Interpreter {
 		config = wazero.NewRuntimeConfigInterpreter()
 	}
-	config = config.WithCompilationCache(cache).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
+	config = config.WithCompilationCache(cache).WithMemoryLimitPages(f.pages).WithDebugInfoEnabled(false)
 	c := &compiled{runtime: wazero.NewRuntimeWithConfig(ctx, config)}
-	if err := c.prepare(ctx, m.bytes); err != nil {
+	if err := c.prepare(ctx, code); err != nil {
 		return nil, errors.Join(err, c.runtime.Close(ctx))
 	}
 	return c, nil
@@ -184,6 +208,9 @@ func (c *compiled) prepare(ctx context.Context, module []byte) error {
 		return err
 	}
 	if err := hostModule(ctx, c.runtime); err != nil {
+		return err
+	}
+	if err := meterModule(ctx, c.runtime); err != nil {
 		return err
 	}
 	var err error
@@ -202,9 +229,9 @@ func (m *Module) Close(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var errs []error
-	for pages, c := range m.mu.compiled {
+	for f, c := range m.mu.compiled {
 		errs = append(errs, c.runtime.Close(ctx))
-		delete(m.mu.compiled, pages)
+		delete(m.mu.compiled, f)
 	}
 	return errors.Join(errs...)
 }

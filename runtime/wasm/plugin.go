@@ -12,7 +12,9 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -26,11 +28,21 @@ type Config struct {
 	// Namespaces are those whose pods the plugin is for; none means all. It sees
 	// no pods of others, and has no opinion about them.
 	Namespaces []string
+	// Grants is the directives that the plugin may use, which must cover those that
+	// the manifest declares.
+	Grants wire.ManifestDirectives
 	// Policies is what a fault means, for points that differ from DefaultPolicy.
 	Policies map[abi.Point]Policy
 	// Shards is in how many instances the nodes of a plugin of scope node are
 	// held at most, usually one a worker; 0 means 1.
 	Shards int
+	// CrashOnBug lets a mistake of the host end the process, as tests want it,
+	// instead of becoming a fault.
+	CrashOnBug bool
+	// Limits are what the guest may use.
+	Limits Limits
+	// Breaker is when the plugin is left alone because it fails.
+	Breaker BreakerConfig
 	// VerifyEvery is after how many calls of an instance its columns are checked
 	// for writes by the guest: 1 for every call, 0 for never.
 	VerifyEvery int
@@ -40,7 +52,21 @@ type Config struct {
 type Deps struct {
 	Factory  Factory
 	Manifest *wire.Manifest
-	Log      *slog.Logger // optional
+	// Bucket (optional) is the fuel that the plugin shares with others of its tenant;
+	// nil for one of its own.
+	Bucket *Bucket
+	// Binder carries out the directive bind; required by a manifest that has it.
+	Binder objects.Binder
+	// Namespace (optional) returns a namespace by name for the points at which no
+	// pod has a node yet, nil if it is not known. It is called on the scheduler's
+	// loop.
+	Namespace func(name string) *state.Namespace
+	// Clock (optional) is the breaker's time; nil means the machine's.
+	Clock clock.Clock
+	// Recovered (optional) hears that the plugin works again after its breaker was
+	// open. It is called from anywhere and must not wait.
+	Recovered func()
+	Log       *slog.Logger // optional
 }
 
 // Plugin is a module in a profile: it has the shape of a native plugin. Its
@@ -54,8 +80,13 @@ type Plugin struct {
 	projection *projection
 	normalize  string
 	sharded    bool
+	published  []publishedKey
+	records    atomic.Uint32 // room for the records of a batch
+	batch      uint32        // pods that a call can be about
+	readsNode  bool          // at points after the node is chosen
 
 	calls, faults atomic.Int64
+	fuel          atomic.Int64 // used
 	written       atomic.Uint64
 	hashSeed      maphash.Seed
 
@@ -63,25 +94,24 @@ type Plugin struct {
 	// the policy is to go on without them.
 	ignored atomic.Bool
 
-	// mu guards what follows: it is held for reading during a call, and for
-	// writing to begin a cycle or to close, so that neither happens while a guest
-	// runs. Locks are taken in this order: mu, a shard's mu, fillMu.
-	mu           sync.RWMutex
-	closed       bool
-	cycle        cycleKey
-	cycleErr     error // of preparing it
-	encoder      podEncoder
-	record       []byte // of the cycle's pod
-	recordNumber uint64
-	shardCount   int
-	shards       []*shard
+	breaker breaker
+	tally   tally
+	ration  ration
+	// aux has the instances of the points outside of cycles.
+	aux auxPool
 
-	// fillMu guards what follows within a cycle, when an instance is filled anew
-	// or an overlay row is written while others run.
-	fillMu  sync.Mutex
-	dict    dictionary
-	room    capacities
-	visible []uint32 // scratch
+	// mu guards what follows: it is held for reading during a call of a cycle
+	// instance, and for writing to begin a cycle or to close, so that neither
+	// happens while a guest runs. Locks are taken in this order: mu, a shard's mu,
+	// the source's mu.
+	mu       sync.RWMutex
+	closed   bool
+	cycle    cycleKey
+	cycleErr error // of preparing it
+	shards   []*shard
+	pods     [1]*state.Pod // the cycle's
+	// source is that of the shards.
+	source
 }
 
 // cycleKey tells one cycle from the next.
@@ -105,37 +135,96 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if d.Factory == nil || d.Manifest == nil {
 		return nil, errors.New("wasm: Factory and Manifest are required")
 	}
+	if d.Clock == nil {
+		d.Clock = clock.Real{}
+	}
+	c.Breaker.setDefaults()
+	c.Limits = c.Limits.WithDefaults()
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
 	if len(c.Config) == 0 {
 		c.Config = []byte("{}")
 	}
-	for _, point := range d.Manifest.Declared() {
-		if !d.Factory.Exports(point) {
-			return nil, fmt.Errorf("plugin %s: the manifest declares %s, but %s is not exported", c.Name, point, exportOf(point))
-		}
+	if err := check(&c, &d); err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", c.Name, err)
 	}
 	p := &Plugin{config: c, deps: d, points: d.Manifest.Declared(), sharded: d.Manifest.Sharded(), hashSeed: maphash.MakeSeed()}
 	for _, point := range p.points {
 		p.declared[point] = true
 	}
 	p.projection = newProjection(&d.Manifest.Reads, c.Namespaces)
+	p.batch = batchOf(d.Manifest)
+	p.readsNode = readsPlaced(d.Manifest)
 	if p.normalize = wire.NormalizeNone; d.Manifest.Points.Score != nil && d.Manifest.Points.Score.Normalize != "" {
 		p.normalize = d.Manifest.Points.Score.Normalize
 	}
-	p.dict.begin()
-	p.encoder = podEncoder{p: p.projection, dict: &p.dict}
+	if p.ration.bucket = d.Bucket; d.Bucket == nil {
+		p.ration.bucket = NewBucket()
+	}
+	p.breaker = breaker{config: c.Breaker, now: d.Clock.Now, closed: d.Recovered}
+	p.published = publishedKeys(d.Manifest.Reads.Published)
+	p.begin(p.projection)
+	if p.declared[abi.AddPod] {
+		p.otherRoom = 4096
+	}
+	p.aux.init()
 	var err error
 	if p.info, err = infoOf(&c, &d); err != nil {
 		return nil, err
 	}
-	env := &Env{}
+	env := &Env{allowance: allowance{limits: c.Limits}}
 	guest, err := p.start(ctx, 0, env)
 	if err != nil {
 		return nil, err
 	}
 	return p, guest.Close(ctx)
+}
+
+// check refuses what could not work.
+func check(c *Config, d *Deps) error {
+	m := d.Manifest
+	for _, point := range m.Declared() {
+		if !d.Factory.Exports(point) {
+			return fmt.Errorf("the manifest declares %s, but %s is not exported", point, exportOf(point))
+		}
+	}
+	if missing := m.Directives.Missing(&c.Grants); !missing.Empty() {
+		return fmt.Errorf("the module needs directives that it is not granted: %s", missing.JSON())
+	}
+	switch {
+	case m.Points.Bind != nil && d.Binder == nil:
+		return errors.New("wasm: a module with bind needs a Binder")
+	case m.Points.QueueSort != nil && len(c.Namespaces) > 0:
+		return errors.New("the module sorts the queue, which it cannot for some namespaces only; attach it to all (ABI-5.11)")
+	}
+	return nil
+}
+
+// batchOf returns how many pods a call of a module can be about.
+func batchOf(m *wire.Manifest) uint32 {
+	if m.Points.PreEnqueue != nil || m.Points.QueueSort != nil || m.Points.Hint != nil {
+		return abi.MaxBatch
+	}
+	return 0
+}
+
+// readsPlaced reports whether a module reads the chosen node, with its pods.
+func readsPlaced(m *wire.Manifest) bool {
+	for _, point := range []abi.Point{abi.Reserve, abi.Unreserve, abi.Permit, abi.PreBind, abi.Bind, abi.PostBind} {
+		if m.Points.Get(point) != nil {
+			return len(m.Reads.Node) > 0
+		}
+	}
+	return false
+}
+
+// namespace returns a namespace outside of cycles; nil if it is not known.
+func (p *Plugin) namespace(name string) *state.Namespace {
+	if p.deps.Namespace == nil || !p.projection.pod["namespaceLabels"] {
+		return nil
+	}
+	return p.deps.Namespace(name)
 }
 
 // start makes a guest and hands it the configuration.
@@ -175,7 +264,7 @@ func (p *Plugin) startError(err error, env *Env) error {
 func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 	m := d.Manifest
 	info := plugin.Info{
-		Name: c.Name, Digest: d.Factory.Digest(),
+		Name: c.Name, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)),
 		FilterScope: m.Scope(abi.Filter), ScoreScope: m.Scope(abi.Score),
 	}
 	for _, name := range m.Enforces {
@@ -210,7 +299,13 @@ func (p *Plugin) Info() *plugin.Info { return &p.info }
 
 // Points returns the points of a profile at which the plugin can stand.
 func (p *Plugin) Points() []abi.Point {
-	return slices.DeleteFunc(slices.Clone(p.points), func(point abi.Point) bool { return point == abi.Normalize })
+	return slices.DeleteFunc(slices.Clone(p.points), func(point abi.Point) bool {
+		switch point { // they belong to others
+		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
+			return true
+		}
+		return false
+	})
 }
 
 // Faults returns how often a guest of this plugin failed.
@@ -218,6 +313,10 @@ func (p *Plugin) Faults() int64 { return p.faults.Load() }
 
 // Calls returns how often a guest of this plugin was called.
 func (p *Plugin) Calls() int64 { return p.calls.Load() }
+
+// Fuel returns how much the guests of this plugin have used, in units of package
+// meter.
+func (p *Plugin) Fuel() int64 { return p.fuel.Load() }
 
 // BytesWritten returns how much of snapshots and pods was written into guest
 // memory.
@@ -247,5 +346,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 		}
 	}
 	p.shards = nil
+	errs = append(errs, p.aux.close(ctx))
 	return errors.Join(errs...)
 }

@@ -19,14 +19,19 @@ type podEncoder struct {
 	record       []byte
 }
 
-// encode returns the record, valid until the next call.
-func (e *podEncoder) encode(pod *state.Pod) []byte {
+// encode returns the record, valid until the next call. namespace is the pod's,
+// nil if its object is not known.
+func (e *podEncoder) encode(pod *state.Pod, namespace *state.Namespace) []byte {
 	b, reads := &e.b, e.p.pod
 	b.Reset()
 	e.ids, e.requirements = e.ids[:0], e.requirements[:0]
 	if reads["name"] {
 		b.Field(abi.PodName, 0)
 		b.Text(pod.Name)
+	}
+	if reads["nodeName"] {
+		b.Field(abi.PodNodeName, 0)
+		b.Text(pod.NodeName())
 	}
 	if reads["nodeSelector"] {
 		b.Field(abi.PodNodeSelector, 0)
@@ -52,12 +57,28 @@ func (e *podEncoder) encode(pod *state.Pod) []byte {
 			b.ID(e.dict.Intern(image))
 		}
 	}
+	if reads["schedulingGates"] {
+		b.Field(abi.PodSchedulingGates, 0)
+		for i := range pod.Object.Spec.SchedulingGates {
+			b.ID(e.dict.Intern(pod.Object.Spec.SchedulingGates[i].Name))
+		}
+	}
 	e.metadata(pod)
 	e.affinity(pod)
 	if reads["nonZeroRequested"] {
 		b.Field(abi.IncomingNonZero, 0)
 		b.I64(pod.NonZeroCPU)
 		b.I64(pod.NonZeroMemory)
+	}
+	if reads["namespaceLabels"] {
+		b.Field(abi.IncomingNamespaceLabels, 0)
+		if namespace != nil {
+			e.pairs(namespace.Labels)
+		}
+	}
+	if reads["uid"] {
+		b.Field(abi.IncomingUID, 0)
+		b.Text(string(pod.UID))
 	}
 	e.record = b.Bytes()
 	return e.record
@@ -82,9 +103,7 @@ func (e *podEncoder) metadata(pod *state.Pod) {
 	}
 	if reads["labels"] {
 		b.Field(abi.IncomingLabels, 0)
-		for _, key := range state.SortedKeys(pod.Object.Labels) {
-			b.Pair(wire.Pair{Key: e.dict.Intern(key), Value: e.dict.Intern(pod.Object.Labels[key])})
-		}
+		e.pairs(pod.Object.Labels)
 	}
 	if reads["annotations"] {
 		for i, key := range e.p.podAnnotations {
@@ -103,6 +122,12 @@ func (e *podEncoder) metadata(pod *state.Pod) {
 		} else {
 			b.ID(0)
 		}
+	}
+}
+
+func (e *podEncoder) pairs(labels map[string]string) {
+	for _, key := range state.SortedKeys(labels) {
+		e.b.Pair(wire.Pair{Key: e.dict.Intern(key), Value: e.dict.Intern(labels[key])})
 	}
 }
 

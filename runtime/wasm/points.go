@@ -1,7 +1,9 @@
 package wasm
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
@@ -31,7 +33,8 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Statu
 }
 
 // once makes a call that is not split.
-func (p *Plugin) once(c *plugin.Cycle, r *request) (reply, *Fault) {
+func (p *Plugin) once(c *plugin.Cycle, r *request) (out reply, f *Fault) {
+	defer func() { p.tally.add(r.point, f) }()
 	if f := p.enter(c, r.point); f != nil {
 		return reply{}, f
 	}
@@ -44,7 +47,11 @@ func (p *Plugin) once(c *plugin.Cycle, r *request) (reply, *Fault) {
 
 // failed returns the status of a fault by policy; nil when it is ignored.
 func (p *Plugin) failed(f *Fault) *plugin.Status {
-	p.deps.Log.Error("plugin fault", "plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace)
+	level := slog.LevelError
+	if f.Kind == BreakerOpen { // the faults that opened it were told
+		level = slog.LevelDebug
+	}
+	p.deps.Log.Log(context.Background(), level, "plugin fault", "plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace, "fault", f)
 	if p.policy(f.Point) == Ignore {
 		return nil
 	}
@@ -70,7 +77,8 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	}
 }
 
-func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) *Fault {
+func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) (f *Fault) {
+	defer func() { p.tally.add(abi.Filter, f) }()
 	if f := p.enter(c, abi.Filter); f != nil {
 		return f
 	}
@@ -146,7 +154,8 @@ func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Stat
 	return p.failed(f)
 }
 
-func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (*plugin.Status, *Fault) {
+func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.Status, f *Fault) {
+	defer func() { p.tally.add(abi.Score, f) }()
 	if f := p.enter(c, abi.Score); f != nil {
 		return nil, f
 	}

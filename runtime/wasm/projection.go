@@ -12,13 +12,14 @@ import (
 // projection says which part of a snapshot a plugin sees: the columns that its
 // manifest declares, and nothing else. It is fixed for a plugin.
 type projection struct {
-	node, pods, pod map[string]bool
-	resources       []v1.ResourceName
-	nodeLabels      []string
-	nodeAnnotations []string
-	nodeConditions  []string
-	podLabels       []string
-	podAnnotations  []string
+	node, pods, pod, namespace map[string]bool
+	resources                  []v1.ResourceName
+	nodeLabels                 []string
+	nodeAnnotations            []string
+	nodeConditions             []string
+	podLabels                  []string
+	podAnnotations             []string
+	namespaceLabels            []string
 	// namespaces are those whose pods the plugin may see, sorted; nil for all.
 	namespaces []string
 }
@@ -28,6 +29,7 @@ func newProjection(reads *wire.ManifestReads, namespaces []string) *projection {
 		node: setOf(reads.Node), pods: setOf(reads.Pods), pod: setOf(reads.Pod),
 		nodeLabels: reads.NodeLabels, nodeAnnotations: reads.NodeAnnotations, nodeConditions: reads.NodeConditions,
 		podLabels: reads.PodLabels, podAnnotations: reads.PodAnnotations,
+		namespace: setOf(reads.Namespaces), namespaceLabels: reads.NamespaceLabels,
 		namespaces: slices.Sorted(slices.Values(namespaces)),
 	}
 	for _, name := range reads.Resources {
@@ -56,6 +58,17 @@ func (p *projection) sees(namespace string) bool {
 // hasPods reports whether the plugin sees pods on nodes at all.
 func (p *projection) hasPods() bool { return p.node["pods"] }
 
+// hasNamespaces reports whether the plugin sees the namespaces table.
+func (p *projection) hasNamespaces() bool { return len(p.namespace)+len(p.namespaceLabels) > 0 }
+
+// namespacesTable is the index of the namespaces table in the layout.
+func (p *projection) namespacesTable() int {
+	if p.hasPods() {
+		return podsTable + 1
+	}
+	return podsTable
+}
+
 // capacities are the sizes for which a region is made, in rows and elements.
 type capacities struct {
 	rows, overlays, slots   uint32
@@ -64,9 +77,14 @@ type capacities struct {
 	images, pods, podLabels uint32
 	strings, stringBytes    uint32
 	podRoom                 uint32 // bytes of a pod record
+	podUIDs, podNames       uint32 // bytes
+	namespaces              uint32 // rows
+	namespaceLabels         uint32
+	batch, records          uint32 // pods of a call, and bytes of their records
+	keys                    bool
 }
 
-// Indices of tables in the layout.
+// Indices of tables in the layout; the namespaces table comes last.
 const (
 	nodesTable = iota
 	stringsTable
@@ -108,6 +126,7 @@ func (p *projection) spec(c *capacities, base uint32) wire.LayoutSpec {
 	list(&nodes, p.hasPods(), abi.NodePods, abi.TypeU32, c.pods)
 	scalar(&nodes, p.node["generation"], abi.NodeGenerations, abi.TypeU64)
 	each(&nodes, true, len(p.nodeLabels), abi.NodeLabel, abi.TypeU32)
+	scalar(&nodes, p.node["zone"], abi.NodeZone, abi.TypeU32)
 
 	strings := wire.TableSpec{ID: abi.TableStrings, Capacity: c.strings}
 	list(&strings, true, abi.StringBytes, abi.TypeBytes, c.stringBytes)
@@ -123,21 +142,34 @@ func (p *projection) spec(c *capacities, base uint32) wire.LayoutSpec {
 		scalar(&pods, p.pods["owner"], abi.PodOwner, abi.TypeU32)
 		each(&pods, true, len(p.podLabels), abi.PodLabel, abi.TypeU32)
 		scalar(&pods, p.pods["flags"], abi.PodFlags, abi.TypeU8)
+		list(&pods, p.pods["uid"], abi.PodUID, abi.TypeBytes, c.podUIDs)
+		list(&pods, p.pods["name"], abi.PlacedPodName, abi.TypeBytes, c.podNames)
 		tables = append(tables, pods)
 	}
-	return wire.LayoutSpec{Tables: tables, PodRoom: c.podRoom}
+	if p.hasNamespaces() {
+		namespaces := wire.TableSpec{ID: abi.TableNamespaces, Capacity: c.namespaces}
+		scalar(&namespaces, true, abi.NamespaceName, abi.TypeU32)
+		list(&namespaces, p.namespace["labels"], abi.NamespaceLabels, abi.TypePair, c.namespaceLabels)
+		each(&namespaces, true, len(p.namespaceLabels), abi.NamespaceLabel, abi.TypeU32)
+		tables = append(tables, namespaces)
+	}
+	return wire.LayoutSpec{Tables: tables, PodRoom: c.podRoom, Batch: c.batch, RecordRoom: c.records, Keys: c.keys}
 }
 
 // columns are the places of a layout's columns, nil where one is not declared.
 type columns struct {
 	name, labels, taints, ports, images, pods list
-	flags, generation                         *wire.ColumnLayout
+	flags, generation, zone                   *wire.ColumnLayout
 	allocatable, requested, nonZero           []*wire.ColumnLayout // by resource
 	annotations, conditions, label            []*wire.ColumnLayout // by key
 
 	podNamespace, podPriority, podOwner, podFlags *wire.ColumnLayout
 	podRequests, podAnnotations, podLabel         []*wire.ColumnLayout
-	podLabels                                     list
+	podLabels, podUID, podName                    list
+
+	namespaceName   *wire.ColumnLayout
+	namespaceLabel  []*wire.ColumnLayout // by key
+	namespaceLabels list
 
 	strings list
 }
@@ -145,7 +177,7 @@ type columns struct {
 // list is a column of spans and its arena.
 type list struct{ spans, arena *wire.ColumnLayout }
 
-func findColumns(l *wire.Layout) *columns {
+func findColumns(l *wire.Layout, namespacesTable int) *columns {
 	at := func(table int, id abi.ColumnID) (out []*wire.ColumnLayout) {
 		if table >= len(l.Tables) {
 			return nil
@@ -168,7 +200,7 @@ func findColumns(l *wire.Layout) *columns {
 		name: both(nodesTable, abi.NodeName), labels: both(nodesTable, abi.NodeLabels),
 		taints: both(nodesTable, abi.NodeTaints), ports: both(nodesTable, abi.NodePorts),
 		images: both(nodesTable, abi.NodeImages), pods: both(nodesTable, abi.NodePods),
-		flags: one(nodesTable, abi.NodeFlags), generation: one(nodesTable, abi.NodeGenerations),
+		flags: one(nodesTable, abi.NodeFlags), generation: one(nodesTable, abi.NodeGenerations), zone: one(nodesTable, abi.NodeZone),
 		allocatable: at(nodesTable, abi.NodeAllocatable), requested: at(nodesTable, abi.NodeRequested),
 		nonZero: at(nodesTable, abi.NodeNonZeroRequested), annotations: at(nodesTable, abi.NodeAnnotations),
 		conditions: at(nodesTable, abi.NodeConditions), label: at(nodesTable, abi.NodeLabel),
@@ -176,6 +208,9 @@ func findColumns(l *wire.Layout) *columns {
 		podOwner: one(podsTable, abi.PodOwner), podFlags: one(podsTable, abi.PodFlags),
 		podRequests: at(podsTable, abi.PodRequests), podAnnotations: at(podsTable, abi.PodAnnotations),
 		podLabel: at(podsTable, abi.PodLabel), podLabels: both(podsTable, abi.PodLabels),
-		strings: both(stringsTable, abi.StringBytes),
+		podUID: both(podsTable, abi.PodUID), podName: both(podsTable, abi.PlacedPodName),
+		namespaceName: one(namespacesTable, abi.NamespaceName), namespaceLabel: at(namespacesTable, abi.NamespaceLabel),
+		namespaceLabels: both(namespacesTable, abi.NamespaceLabels),
+		strings:         both(stringsTable, abi.StringBytes),
 	}
 }

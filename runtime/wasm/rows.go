@@ -37,7 +37,7 @@ func (s *shard) writeRow(snap *state.Snapshot, row, local uint32) error {
 
 // writeObject writes what comes from the node object.
 func (s *shard) writeObject(snap *state.Snapshot, row, local uint32) error {
-	t, c, p, d := &snap.Nodes, s.cols, s.plug.projection, &s.plug.dict
+	t, c, p, d := &snap.Nodes, s.cols, s.plug.projection, &s.src.dict
 	node := t.Node[row]
 	if c.flags != nil {
 		s.u8(c.flags, local, t.Flags[row])
@@ -55,12 +55,11 @@ func (s *shard) writeObject(snap *state.Snapshot, row, local uint32) error {
 	for i, column := range c.conditions {
 		s.u8(column, local, condition(node.Object, p.nodeConditions[i]))
 	}
-	if c.name.spans != nil {
-		out, err := s.span(c.name, &s.names, local, uint32(len(node.Name)))
-		if err != nil {
-			return err
-		}
-		copy(out, node.Name)
+	if c.zone != nil {
+		s.u32(c.zone, local, d.of(zone(snap, row)))
+	}
+	if err := s.writeText(c.name, &s.names, local, node.Name); err != nil {
+		return err
 	}
 	if c.labels.spans != nil {
 		if err := s.writePairs(c.labels, &s.labels, local, t.Labels.Row(row)); err != nil {
@@ -90,9 +89,32 @@ func (s *shard) writeObject(snap *state.Snapshot, row, local uint32) error {
 	return nil
 }
 
+// zone returns the host's id of a node's zone.
+func zone(snap *state.Snapshot, row uint32) uint32 {
+	for _, key := range []string{v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone} {
+		if id := snap.Nodes.Labels.Key(snap.Strings.Lookup(key)).At(row); id != 0 {
+			return id
+		}
+	}
+	return 0
+}
+
+// writeText writes bytes, if their column is declared.
+func (s *shard) writeText(l list, a *arena, row uint32, text string) error {
+	if l.spans == nil {
+		return nil
+	}
+	out, err := s.span(l, a, row, uint32(len(text)))
+	if err != nil {
+		return err
+	}
+	copy(out, text)
+	return nil
+}
+
 // writePods writes what comes from the row's pods.
 func (s *shard) writePods(snap *state.Snapshot, row, local uint32) error {
-	t, c, d := &snap.Nodes, s.cols, &s.plug.dict
+	t, c, d := &snap.Nodes, s.cols, &s.src.dict
 	for i, column := range c.requested {
 		s.u64(column, local, uint64(s.resource(snap, i, row, false)))
 	}
@@ -113,7 +135,7 @@ func (s *shard) writePods(snap *state.Snapshot, row, local uint32) error {
 	if c.pods.spans == nil {
 		return nil
 	}
-	visible := s.plug.visible[:0]
+	visible := s.src.visible[:0]
 	for _, slot := range t.Pods.Row(row) {
 		if s.plug.projection.sees(snap.Pods.Pod[slot].Namespace) {
 			visible = append(visible, slot)
@@ -122,7 +144,7 @@ func (s *shard) writePods(snap *state.Snapshot, row, local uint32) error {
 			}
 		}
 	}
-	s.plug.visible = visible
+	s.src.visible = visible
 	out, err := s.span(c.pods, &s.pods, local, uint32(len(visible)))
 	if err != nil {
 		return err
@@ -163,7 +185,7 @@ func (s *shard) writePairs(l list, a *arena, row uint32, pairs []wire.Pair) erro
 		return err
 	}
 	for i, pair := range pairs {
-		put(out[8*i:], s.plug.dict.of(pair.Key), s.plug.dict.of(pair.Value))
+		put(out[8*i:], s.src.dict.of(pair.Key), s.src.dict.of(pair.Value))
 	}
 	return nil
 }
@@ -171,7 +193,7 @@ func (s *shard) writePairs(l list, a *arena, row uint32, pairs []wire.Pair) erro
 // optional returns the id of a map's value, 0 for a key that is not there.
 func (s *shard) optional(m map[string]string, key string) uint32 {
 	if value, ok := m[key]; ok {
-		return s.plug.dict.Intern(value)
+		return s.src.dict.Intern(value)
 	}
 	return 0
 }

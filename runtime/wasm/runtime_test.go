@@ -135,10 +135,10 @@ func TestSameBytesTwice(t *testing.T) {
 // TestMemoryLimit: a guest that takes all of its memory has none for its region;
 // others have theirs.
 func TestMemoryLimit(t *testing.T) {
-	r := newRuntime(t, wasm.RuntimeConfig{OwnMemory: 4 << 20})
+	r := newRuntime(t, wasm.RuntimeConfig{})
 	module, man := guest(t, r, "guests/hungry")
 	watched := &spy{Factory: module}
-	p := newPlugin(t, wasm.Config{}, watched, man)
+	p := newPlugin(t, wasm.Config{Limits: wasm.Limits{OwnMemory: 4 << 20}}, watched, man)
 	good, man := guest(t, r, "good")
 	other := newPlugin(t, wasm.Config{Name: "other"}, good, man)
 	w := newWorld(3)

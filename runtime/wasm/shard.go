@@ -21,10 +21,11 @@ const blockRows = 1024
 type shard struct {
 	mu    sync.Mutex
 	plug  *Plugin
+	src   *source
 	index int
-	// aux is an instance that holds no rows: it is for points that look at the pod
-	// alone.
-	aux bool
+	// rowless is a cycle instance that holds no rows: it is for a pre_filter that
+	// looks at the pod alone (ABI-5.3).
+	rowless bool
 
 	guest Guest // nil after a fault, until the next use
 	env   *Env
@@ -32,16 +33,18 @@ type shard struct {
 	calls int // into this shard, whatever the instance
 	region
 
-	names, labels, taints, ports, images, pods, podLabels arena
+	arenas
 
 	snapshot                         *state.Snapshot // that generations are of
 	hostStrings                      *wire.Dict      // its dictionary then
 	objectGeneration, podsGeneration []uint64        // by local row, as written
 	slotGeneration                   []uint64
+	namespaceGeneration              []uint64
 	nodes                            []string // names by local row; of a sharded plugin with pods
 	resources                        []int    // indices in the snapshot of the projection's resources
 	spares                           []uint32 // slots that only the overlay row has
 	overlaying                       bool     // the overlay row is being written
+	overlaid                         uint32   // row of the snapshot that the overlay row shows; 0 for none
 	rows, slots, strings             uint32
 	stringBytes                      uint32
 	generation                       uint64 // of the snapshot that the region shows
@@ -51,27 +54,34 @@ type shard struct {
 	numbers []uint16 // scratch: reason set of the guest → reason of the verdicts
 }
 
+// arenas are where the lists of an instance lie.
+type arenas struct {
+	names, labels, taints, ports, images, pods arena
+	podLabels, podUIDs, podNames               arena
+	namespaceArena                             arena
+}
+
 // local returns the local row of a host row that the shard holds.
 func (s *shard) local(row uint32) uint32 {
-	return row/blockRows/uint32(s.plug.shardCount)*blockRows + row%blockRows
+	return row/blockRows/uint32(s.src.shardCount)*blockRows + row%blockRows
 }
 
 // holds reports whether the shard holds a host row.
 func (s *shard) holds(row uint32) bool {
-	return !s.aux && int(row/blockRows)%s.plug.shardCount == s.index
+	return !s.rowless && int(row/blockRows)%s.src.shardCount == s.index
 }
 
 // host returns the host row of a local row.
 func (s *shard) host(local uint32) uint32 {
-	return (local/blockRows*uint32(s.plug.shardCount)+uint32(s.index))*blockRows + local%blockRows
+	return (local/blockRows*uint32(s.src.shardCount)+uint32(s.index))*blockRows + local%blockRows
 }
 
 // count returns how many of n host rows the shard holds.
 func (s *shard) count(n uint32) uint32 {
-	if s.aux {
+	if s.rowless {
 		return 0
 	}
-	shards := uint32(s.plug.shardCount)
+	shards := uint32(s.src.shardCount)
 	full := n / blockRows / shards * blockRows
 	blocks := n / blockRows % shards // whole blocks beyond the full rounds
 	switch {
@@ -108,13 +118,15 @@ func (s *shard) sync(snap *state.Snapshot) error {
 	if n > s.layout.Tables[nodesTable].Capacity {
 		return errNoRoom
 	}
-	rows, slots, known := snap.Changes(s.generation)
+	since := s.generation
+	rows, slots, known := snap.Changes(since)
+	whole := since == 0
 	switch {
 	case s.snapshot != snap || s.hostStrings != snap.Strings:
 		// Generations of another snapshot may mean something else, and with other
 		// ids of the host the order of labels and images is another one.
 		s.forget()
-		s.snapshot, s.hostStrings, known = snap, snap.Strings, false
+		s.snapshot, s.hostStrings, known, whole = snap, snap.Strings, false, true
 	case s.generation == snap.Generation:
 		rows, slots, known = nil, nil, true
 	}
@@ -143,8 +155,8 @@ func (s *shard) sync(snap *state.Snapshot) error {
 			}
 		}
 	}
-	if s.plug.projection.hasPods() && !s.aux {
-		if err := s.syncSlots(snap, slots, known && (!moved || s.plug.shardCount == 1)); err != nil {
+	if s.plug.projection.hasPods() && !s.rowless {
+		if err := s.syncSlots(snap, slots, known && (!moved || s.src.shardCount == 1)); err != nil {
 			return err
 		}
 	}
@@ -152,13 +164,18 @@ func (s *shard) sync(snap *state.Snapshot) error {
 		s.rows = n
 		s.layout.SetRows(s.mem, nodesTable, n)
 	}
+	if s.plug.projection.hasNamespaces() && !s.rowless {
+		if err := s.syncNamespaces(snap, since, whole); err != nil {
+			return err
+		}
+	}
 	s.generation = snap.Generation
 	return s.syncStrings()
 }
 
 // renamed reports whether a local row was another node's until now.
 func (s *shard) renamed(snap *state.Snapshot, row, local uint32) bool {
-	if s.plug.shardCount == 1 || !s.plug.projection.hasPods() {
+	if s.src.shardCount == 1 || !s.plug.projection.hasPods() {
 		return false
 	}
 	for uint32(len(s.nodes)) <= local {
@@ -176,12 +193,15 @@ func (s *shard) forget() {
 	for slot := range s.slotGeneration {
 		s.slotGeneration[slot] = math.MaxUint64 // of no pod, and not empty
 	}
+	for row := range s.namespaceGeneration {
+		s.namespaceGeneration[row] = math.MaxUint64
+	}
 	s.snapshot, s.strings, s.stringBytes, s.generation = nil, 0, 0, 0
 }
 
 // syncStrings writes the strings that are new in the dictionary.
 func (s *shard) syncStrings() error {
-	dict := s.plug.dict.Dict
+	dict := s.src.dict.Dict
 	n := uint32(dict.Len())
 	if n == s.strings {
 		return nil
@@ -209,8 +229,8 @@ func (s *shard) syncStrings() error {
 // overlay writes an overlay row of the snapshot to the first overlay row of the
 // region, with the spare slots of its pods, and returns it.
 func (s *shard) overlay(snap *state.Snapshot, row uint32) (uint32, error) {
-	s.plug.fillMu.Lock()
-	defer s.plug.fillMu.Unlock()
+	s.src.mu.Lock()
+	defer s.src.mu.Unlock()
 	defer s.flush()
 	s.findResources(snap)
 	s.clearSpares()
@@ -225,7 +245,7 @@ func (s *shard) overlay(snap *state.Snapshot, row uint32) (uint32, error) {
 	if int(local) < len(s.objectGeneration) {
 		s.objectGeneration[local] = 0
 	}
-	s.overlaying = true
+	s.overlaying, s.overlaid = true, row
 	err := s.writeRow(snap, row, local)
 	s.overlaying = false
 	if err != nil {
@@ -238,8 +258,8 @@ func (s *shard) overlay(snap *state.Snapshot, row uint32) (uint32, error) {
 // restored writes the whole region anew, in its place, and reports whether it was
 // what it should be. What no span of an arena covers is left out.
 func (s *shard) restored(snap *state.Snapshot) (asItWas bool, err error) {
-	s.plug.fillMu.Lock()
-	defer s.plug.fillMu.Unlock()
+	s.src.mu.Lock()
+	defer s.src.mu.Unlock()
 	if err := s.sync(snap); err != nil { // strings that others added
 		return false, err
 	}
@@ -250,6 +270,9 @@ func (s *shard) restored(snap *state.Snapshot) (asItWas bool, err error) {
 	if s.plug.projection.hasPods() {
 		s.layout.SetRows(s.mem, podsTable, s.slots)
 	}
+	if s.plug.projection.hasNamespaces() {
+		s.layout.SetRows(s.mem, s.plug.projection.namespacesTable(), uint32(len(s.namespaceGeneration)))
+	}
 	s.writePod()
 	if err := s.sync(snap); err != nil {
 		return false, err
@@ -259,13 +282,13 @@ func (s *shard) restored(snap *state.Snapshot) (asItWas bool, err error) {
 
 // writePod writes the pod record, and nothing of the one before stays behind it.
 func (s *shard) writePod() {
-	record, room := s.plug.record, s.mem[s.layout.Pod:s.layout.Pod+s.layout.PodRoom]
+	record, room := s.src.record, s.mem[s.layout.Pod:s.layout.Pod+s.layout.PodRoom]
 	copy(room, record)
 	if size := uint32(len(record)); s.podSize > size {
 		clear(room[size:s.podSize])
 	}
 	s.bytes += uint64(len(record))
-	s.pod, s.podSize = s.plug.recordNumber, uint32(len(record))
+	s.pod, s.podSize = s.src.recordNumber, uint32(len(record))
 }
 
 // sampled reports whether the columns are to be checked around the call that is

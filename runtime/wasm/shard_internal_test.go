@@ -15,13 +15,13 @@ import (
 // and count what they hold.
 func TestShardRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &Plugin{shardCount: rapid.IntRange(1, 9).Draw(t, "shards")}
+		p := &Plugin{source: source{shardCount: rapid.IntRange(1, 9).Draw(t, "shards")}}
 		n := uint32(rapid.OneOf(rapid.IntRange(0, 20*blockRows), rapid.Map(rapid.IntRange(0, 20), func(i int) int {
 			return max(0, i*blockRows+i%3-1)
 		})).Draw(t, "rows"))
 		held := uint32(0)
 		for index := range p.shardCount {
-			s := &shard{plug: p, index: index}
+			s := &shard{plug: p, src: &p.source, index: index}
 			count := s.count(n)
 			held += count
 			last := -1
@@ -49,7 +49,7 @@ func TestRoomForRows(t *testing.T) {
 		n := rapid.IntRange(0, 100000).Draw(t, "rows")
 		p := &Plugin{sharded: rapid.Bool().Draw(t, "sharded"), config: Config{Shards: rapid.IntRange(0, 16).Draw(t, "shards")}}
 		p.shardCount = p.split(n)
-		if got, want := p.rowsEach(n), (&shard{plug: p}).count(uint32(n+n/2)); got < want {
+		if got, want := p.rowsEach(n), (&shard{plug: p, src: &p.source}).count(uint32(n+n/2)); got < want {
 			t.Fatalf("%d shards of %d rows have room for %d, not %d", p.shardCount, n, got, want)
 		}
 	})
@@ -213,9 +213,9 @@ func TestTooLarge(t *testing.T) {
 	for _, room := range []capacities{
 		{rows: math.MaxUint32 / 2, overlays: 8, labels: 1}, {rows: 64, labels: math.MaxUint32 / 2}, {rows: 64, labels: 460 << 20, images: 8 << 20},
 	} {
-		p := &Plugin{config: Config{Name: "big"}, shardCount: 1, room: room}
+		p := &Plugin{config: Config{Name: "big"}, source: source{shardCount: 1, room: room}}
 		p.projection = newProjection(&wire.ManifestReads{Node: []string{"labels", "images"}}, nil)
-		err := (&shard{plug: p}).make(nil)
+		err := (&shard{plug: p, src: &p.source}).make(t.Context())
 		f, ok := AsFault(err)
 		if !ok || f.Kind != NoMemory || !strings.Contains(f.Detail, "declare fewer columns; the largest are node: ") {
 			t.Errorf("got %v", err)

@@ -30,21 +30,21 @@ func (p *Plugin) split(n int) int {
 func blocks(n int) int { return (int(half(uint64(n), 0)) + blockRows - 1) / blockRows }
 
 // rowsEach returns how many rows an instance has room for, if there are n.
-func (p *Plugin) rowsEach(n int) uint32 {
-	if p.shardCount == 1 {
+func (s *source) rowsEach(n int) uint32 {
+	if s.shardCount == 1 {
 		return max(64, half(uint64(n), 0))
 	}
-	return uint32((blocks(n)+p.shardCount-1)/p.shardCount) * blockRows
+	return uint32((blocks(n)+s.shardCount-1)/s.shardCount) * blockRows
 }
 
 // measure sets the capacities of regions made from now on: what the fullest
 // instance needs now, with the overlay rows that are named, and half as much
 // again.
-func (p *Plugin) measure(snap *state.Snapshot, overlays ...uint32) {
+func (s *source) measure(p *projection, snap *state.Snapshot, overlays ...uint32) {
 	most := capacities{}
-	all := make([]needs, p.shardCount)
+	all := make([]needs, s.shardCount)
 	for row := range uint32(snap.Len()) {
-		all[int(row/blockRows)%p.shardCount].add(snap, row)
+		all[int(row/blockRows)%s.shardCount].add(snap, row)
 	}
 	for _, row := range overlays {
 		all[0].add(snap, row)
@@ -54,17 +54,31 @@ func (p *Plugin) measure(snap *state.Snapshot, overlays ...uint32) {
 		most.taints, most.ports = max(most.taints, half(n.taints, 256)), max(most.ports, half(n.ports, 256))
 		most.images, most.pods = max(most.images, half(n.images, 256)), max(most.pods, half(n.pods, 1024))
 		most.podLabels = max(most.podLabels, half(n.podLabels, 1024))
+		most.podUIDs, most.podNames = max(most.podUIDs, half(n.podUIDs, 4096)), max(most.podNames, half(n.podNames, 4096))
 	}
-	most.rows, most.overlays, most.slots = p.rowsEach(snap.Len()), 8, half(uint64(snap.Pods.Len()), 256)
+	if p.hasNamespaces() {
+		labels := uint64(0)
+		for row := range uint32(snap.Namespaces.Len()) {
+			labels += roomFor(len(snap.Namespaces.Labels.Row(row)))
+		}
+		most.namespaces, most.namespaceLabels = half(uint64(snap.Namespaces.Len()), 16), half(labels, 64)
+	}
+	most.rows, most.overlays, most.slots = s.rowsEach(snap.Len()), 8, half(uint64(snap.Pods.Len()), 256)
 	// Strings are known when rows have been written, so room is made for those
 	// there are, and the first full write of a large cluster may ask for more.
-	most.strings, most.stringBytes = half(uint64(p.dict.Len()), 1024), half(p.dict.bytes(), 16384)
-	most.podRoom = half(uint64(len(p.record)), 4096)
-	p.room = most
+	most.strings, most.stringBytes = half(uint64(s.dict.Len()), 1024), half(s.dict.bytes(), 16384)
+	most.podRoom = half(uint64(len(s.record)), 4096)
+	if s.otherRoom > 0 {
+		most.batch, most.records = 1, s.otherRoom
+	}
+	s.room = most
 }
 
 // needs is how many elements the lists of an instance take.
-type needs struct{ names, labels, taints, ports, images, pods, podLabels uint64 }
+type needs struct {
+	names, labels, taints, ports, images, pods uint64
+	podLabels, podUIDs, podNames               uint64
+}
 
 func (n *needs) add(snap *state.Snapshot, row uint32) {
 	t := &snap.Nodes
@@ -76,6 +90,8 @@ func (n *needs) add(snap *state.Snapshot, row uint32) {
 	n.pods += roomFor(len(t.Pods.Row(row)))
 	for _, slot := range t.Pods.Row(row) {
 		n.podLabels += roomFor(len(snap.Pods.Labels.Row(slot)))
+		n.podUIDs += roomFor(len(snap.Pods.Pod[slot].UID))
+		n.podNames += roomFor(len(snap.Pods.Pod[slot].Name))
 	}
 }
 
@@ -161,6 +177,18 @@ func columnName(table abi.TableID, id abi.ColumnID) string {
 		return "podLabels"
 	case abi.PodFlags:
 		return "pods: flags"
+	case abi.PodUID:
+		return "pods: uid"
+	case abi.PlacedPodName:
+		return "pods: name"
+	case abi.NodeZone:
+		return "node: zone"
+	case abi.NamespaceName:
+		return "namespaces: name"
+	case abi.NamespaceLabels:
+		return "namespaces: labels"
+	case abi.NamespaceLabel:
+		return "namespaceLabels"
 	}
 	return fmt.Sprintf("column %d", id)
 }

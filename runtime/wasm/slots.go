@@ -73,7 +73,7 @@ func (s *shard) fillSlot(snap *state.Snapshot, slot uint32) error {
 	if s.overlaying {
 		s.spares = append(s.spares, slot)
 	}
-	pod, c, p, d := snap.Pods.Pod[slot], s.cols, s.plug.projection, &s.plug.dict
+	pod, c, p, d := snap.Pods.Pod[slot], s.cols, s.plug.projection, &s.src.dict
 	if c.podNamespace != nil {
 		s.u32(c.podNamespace, slot, d.of(snap.Pods.Namespace[slot]))
 	}
@@ -104,6 +104,12 @@ func (s *shard) fillSlot(snap *state.Snapshot, slot uint32) error {
 			return err
 		}
 	}
+	if err := s.writeText(c.podUID, &s.podUIDs, slot, string(pod.UID)); err != nil {
+		return err
+	}
+	if err := s.writeText(c.podName, &s.podNames, slot, pod.Name); err != nil {
+		return err
+	}
 	s.slotGeneration[slot] = generation
 	return nil
 }
@@ -118,14 +124,22 @@ func (s *shard) clearSlot(slot uint32) {
 			s.bytes += uint64(size)
 		}
 	}
-	if l := s.cols.podLabels; l.spans != nil && int(slot) < len(s.podLabels.spans) {
-		span := s.podLabels.spans[slot]
-		clear(s.mem[l.arena.Data+8*span.Start : l.arena.Data+8*(span.Start+span.Cap)])
-		s.podLabels.spans[slot].Len = 0
-	}
+	s.wipe(s.cols.podLabels, &s.podLabels, slot, 8)
+	s.wipe(s.cols.podUID, &s.podUIDs, slot, 1)
+	s.wipe(s.cols.podName, &s.podNames, slot, 1)
 	if int(slot) < len(s.slotGeneration) {
 		s.slotGeneration[slot] = 0
 	}
+}
+
+// wipe empties the place that a row has in an arena, which it keeps.
+func (s *shard) wipe(l list, a *arena, row, size uint32) {
+	if l.spans == nil || int(row) >= len(a.spans) {
+		return
+	}
+	span := a.spans[row]
+	clear(s.mem[l.arena.Data+size*span.Start : l.arena.Data+size*(span.Start+span.Cap)])
+	a.spans[row].Len = 0
 }
 
 // clearSpares empties the slots that an overlay row had.
@@ -138,7 +152,7 @@ func (s *shard) clearSpares() {
 
 func (s *shard) owner(pod *v1.Pod) uint32 {
 	if name := ownerOf(pod); name != "" {
-		return s.plug.dict.Intern(name)
+		return s.src.dict.Intern(name)
 	}
 	return 0
 }

@@ -114,6 +114,7 @@ func newPlugin(t testing.TB, c wasm.Config, f wasm.Factory, m *wire.Manifest) *w
 	if c.Name == "" {
 		c.Name = "guest"
 	}
+	c.CrashOnBug = true
 	p, err := wasm.New(context.Background(), c, wasm.Deps{Factory: f, Manifest: m})
 	if err != nil {
 		t.Fatal(err)

@@ -15,11 +15,14 @@ type core struct {
 	callAt  uint32
 	call    *callRecord // at callAt; stale when the memory moved
 	columns columns
-	pod     podView
+	pod     podView // the pod to be placed, or the one of the pod list that is asked about
+	added   podView // add_pod's and remove_pod's
+	event   eventView
 	consts  constants
 	reasons reasons
+	asked   directives
 	answer  buffer // pre_filter's row set
-	state   []byte // what StateGet returned in this call
+	copies  []byte // what host functions returned in this call
 }
 
 // Load reads the plugin's manifest, which resolves handles. It panics if the
@@ -33,9 +36,9 @@ func Load(manifest []byte) Base {
 	c := &core{reads: r, mem: memory{limit: wholeMemory}}
 	c.columns.core = c
 	c.columns.size(&c.reads)
-	c.pod.core = c
-	c.pod.requests = make([]int64, len(r.lists[listResources]))
-	c.pod.annotations = make([]ID, len(r.lists[listPodAnnotations]))
+	for _, v := range []*podView{&c.pod, &c.added, &c.event.oldPod, &c.event.newPod} {
+		v.prepare(c)
+	}
 	return Base{c: c}
 }
 
@@ -77,6 +80,15 @@ func (b Base) PodAnnotation(key string) PodAnnotation {
 	return PodAnnotation(b.handle(listPodAnnotations, key))
 }
 
+// NamespaceLabel returns the handle of a label key of namespaces.
+func (b Base) NamespaceLabel(key string) NamespaceLabel {
+	return NamespaceLabel(b.handle(listNamespaceLabels, key))
+}
+
+// Published returns the handle of a key that another plugin publishes, as
+// `plugin/key`.
+func (b Base) Published(name string) Published { return Published(b.handle(listPublished, name)) }
+
 // Const returns a constant string, whose id is at hand in every call. Constants
 // are made with the plugin or in Configure.
 func (b Base) Const(text string) Const { return b.c.consts.add(text) }
@@ -96,30 +108,6 @@ func (b Base) Text(id ID) string { return b.c.columns.text(id) }
 
 // Snapshot returns the snapshot of this call.
 func (b Base) Snapshot() Snapshot { return Snapshot{&b.c.columns} }
-
-// Level is how important a text of a log is.
-type Level int32
-
-// The levels.
-const (
-	Debug Level = iota
-	Info
-	Warning
-	Failure
-)
-
-// Log writes to the plugin's log. It needs `log` in the manifest's list `host`.
-func (b Base) Log(level Level, text string) { b.c.log(level, text) }
-
-// StateGet returns the value of a key of the plugin's state of this pod's cycle.
-// It is valid until the call returns. It needs `state_get` in the list `host`.
-func (b Base) StateGet(key string) (value []byte, ok bool) { return b.c.stateGet(key) }
-
-// StateSet sets the value of a key, and reports whether the limits allow it.
-// State outlives instances and must hold no ids and no row numbers. In a plugin
-// of scope node only PreFilter may set state. It needs `state_set` in the list
-// `host`.
-func (b Base) StateSet(key string, value []byte) bool { return b.c.stateSet(key, value) }
 
 // str returns bytes as a string without copying them.
 func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -4,6 +4,7 @@
 //
 //	Filter(pod berth.Pod, node berth.Node) berth.Status
 //	Score(pod berth.Pod, node berth.Node) int64
+//	Reserve(pod berth.Pod, node berth.Node) berth.Status
 //
 // The same code runs in three places: as a WebAssembly module, built with the
 // standard Go toolchain and the packages below export; natively in the author's
@@ -17,4 +18,19 @@
 //
 // What a plugin reads is listed in its manifest. Reading what the manifest does
 // not list panics, which the host reports as a fault of the plugin.
+//
+// # Directives
+//
+// What a plugin wants done it asks for by methods of Base, such as
+// [Base.Annotate] and [Base.Allow]. The host does it after the call, if the call
+// answers Success, or Wait from Permit. The manifest lists what a plugin asks for
+// in `directives`, and the user grants it. Asking for anything else, or at a point
+// that does not have the directive, is a fault of the plugin, and nothing of the
+// call is carried out. The host may discard directives: a plugin may be run to see
+// what it would do.
+//
+// These methods report false, and ask for nothing, where the host would not take
+// it: more than 256 directives or 65,536 bytes of their texts in a call, a text
+// that is not UTF-8, a value of a label that is none. A plugin that cannot do
+// without answers Error then.
 package berth

@@ -16,28 +16,82 @@ func hostStateGet(key unsafe.Pointer, n uint32, buffer unsafe.Pointer, capacity 
 //go:wasmimport berth state_set
 func hostStateSet(key unsafe.Pointer, n uint32, value unsafe.Pointer, m uint32) int32
 
+//go:wasmimport berth published_get
+func hostPublishedGet(index uint32, buffer unsafe.Pointer, capacity uint32) int32
+
+//go:wasmimport berth pod_object
+func hostPodObject(index uint32, buffer unsafe.Pointer, capacity uint32) int32
+
+//go:wasmimport berth node_object
+func hostNodeObject(row uint32, buffer unsafe.Pointer, capacity uint32) int32
+
 func (c *core) log(level Level, text string) {
 	hostLog(int32(level), unsafe.Pointer(unsafe.StringData(text)), uint32(len(text)))
 }
 
 func (c *core) stateGet(key string) ([]byte, bool) {
 	for {
-		free := c.state[len(c.state):cap(c.state)]
-		n := hostStateGet(unsafe.Pointer(unsafe.StringData(key)), uint32(len(key)), unsafe.Pointer(unsafe.SliceData(free)), uint32(len(free)))
-		switch {
-		case n < 0:
-			return nil, false
-		case int(n) <= len(free):
-			c.state = c.state[:len(c.state)+int(n)]
-			return free[:n:n], true
+		free, size := c.free()
+		n := hostStateGet(unsafe.Pointer(unsafe.StringData(key)), uint32(len(key)), free, size)
+		if value, done := c.took(n); done {
+			return value, n >= 0
 		}
-		// What was returned before in this call stays in the old array.
-		c.state = make([]byte, 0, max(2*int(n), 4096))
 	}
 }
 
 func (c *core) stateSet(key string, value []byte) bool {
 	return hostStateSet(unsafe.Pointer(unsafe.StringData(key)), uint32(len(key)), unsafe.Pointer(unsafe.SliceData(value)), uint32(len(value))) == 0
+}
+
+func (c *core) publishedGet(index uint32) ([]byte, bool) {
+	for {
+		free, size := c.free()
+		n := hostPublishedGet(index, free, size)
+		if value, done := c.took(n); done {
+			return value, n >= 0
+		}
+	}
+}
+
+func (c *core) podObject(index uint32) ([]byte, bool) {
+	for {
+		free, size := c.free()
+		n := hostPodObject(index, free, size)
+		if value, done := c.took(n); done {
+			return value, n >= 0
+		}
+	}
+}
+
+func (c *core) nodeObject(row uint32) ([]byte, bool) {
+	for {
+		free, size := c.free()
+		n := hostNodeObject(row, free, size)
+		if value, done := c.took(n); done {
+			return value, n >= 0
+		}
+	}
+}
+
+// free returns the room that a host function may copy a result to.
+func (c *core) free() (at unsafe.Pointer, size uint32) {
+	free := c.copies[len(c.copies):cap(c.copies)]
+	return unsafe.Pointer(unsafe.SliceData(free)), uint32(len(free))
+}
+
+// took returns the result of a host function, of n bytes, or makes room for it
+// and is not done. What it returned before in this call stays in the old array.
+func (c *core) took(n int32) (value []byte, done bool) {
+	from := len(c.copies)
+	switch {
+	case n < 0:
+		return nil, true
+	case from+int(n) <= cap(c.copies):
+		c.copies = c.copies[:from+int(n)]
+		return c.copies[from : from+int(n) : from+int(n)], true
+	}
+	c.copies = make([]byte, 0, max(2*int(n), 4096))
+	return nil, false
 }
 
 // alloc returns room in the linear memory that is the plugin's own; kept keeps

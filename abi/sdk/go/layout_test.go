@@ -17,6 +17,8 @@ func TestLayout(t *testing.T) {
 		col   columnEntry
 		pod   podHeader
 		field podField
+		event eventRecord
+		asked directive
 	)
 	for _, c := range []struct {
 		name      string
@@ -33,12 +35,33 @@ func TestLayout(t *testing.T) {
 		{"call.reasons", unsafe.Offsetof(call.reasons), abi.CallReasons},
 		{"call.scores", unsafe.Offsetof(call.scores), abi.CallScores},
 		{"call.flags", unsafe.Offsetof(call.flags), abi.CallFlags},
+		{"call.pods", unsafe.Offsetof(call.pods), abi.CallPods},
+		{"call.event", unsafe.Offsetof(call.event), abi.CallEvent},
+		{"call.queue", unsafe.Offsetof(call.queue), abi.CallQueue},
+		{"call.keys", unsafe.Offsetof(call.keys), abi.CallKeys},
 		{"call.reasonSets", unsafe.Offsetof(call.reasonSets), abi.CallReasonSets},
 		{"call.nReasonSets", unsafe.Offsetof(call.nReasonSets), abi.CallReasonCount},
 		{"call.rowSet", unsafe.Offsetof(call.rowSet), abi.CallRowSet},
 		{"call.nRowSet", unsafe.Offsetof(call.nRowSet), abi.CallRowSetCount},
 		{"call.hasRowSet", unsafe.Offsetof(call.hasRowSet), abi.CallHasRowSet},
 		{"call.statusReason", unsafe.Offsetof(call.statusReason), abi.CallStatusReason},
+		{"call.directives", unsafe.Offsetof(call.directives), abi.CallDirectives},
+		{"call.nDirectives", unsafe.Offsetof(call.nDirectives), abi.CallDirectiveN},
+		{"call.wait", unsafe.Offsetof(call.wait), abi.CallWait},
+		{"podEntry", unsafe.Sizeof(podEntry{}), abi.PodEntrySize},
+		{"queued", unsafe.Sizeof(Queued{}), abi.QueueEntrySize},
+		{"key", unsafe.Sizeof(Key{}), abi.KeySize},
+		{"event", unsafe.Sizeof(event), abi.EventSize},
+		{"event.actions", unsafe.Offsetof(event.actions), abi.EventActions},
+		{"event.oldPod", unsafe.Offsetof(event.oldPod), abi.EventOldPod},
+		{"event.newPod", unsafe.Offsetof(event.newPod), abi.EventNewPod},
+		{"event.oldNode", unsafe.Offsetof(event.oldNode), abi.EventOldNode},
+		{"event.newNode", unsafe.Offsetof(event.newNode), abi.EventNewNode},
+		{"event.namespace", unsafe.Offsetof(event.namespace), abi.EventNamespace},
+		{"event.name", unsafe.Offsetof(event.eventName), abi.EventName},
+		{"directive", unsafe.Sizeof(asked), abi.DirectiveSize},
+		{"directive.first", unsafe.Offsetof(asked.first), 8},
+		{"directive.second", unsafe.Offsetof(asked.second), 16},
 		{"header", unsafe.Sizeof(h), abi.HeaderSize},
 		{"header.major", unsafe.Offsetof(h.major), abi.HeaderMajor},
 		{"header.minor", unsafe.Offsetof(h.minor), abi.HeaderMinor},

@@ -17,10 +17,12 @@ const (
 	listNodeConditions
 	listPodLabels
 	listPodAnnotations
+	listNamespaceLabels
+	listPublished
 	numLists
 )
 
-var listNames = [numLists]string{"resources", "nodeLabels", "nodeAnnotations", "nodeConditions", "podLabels", "podAnnotations"} //nolint:gochecknoglobals // a table that is not written
+var listNames = [numLists]string{"resources", "nodeLabels", "nodeAnnotations", "nodeConditions", "podLabels", "podAnnotations", "namespaceLabels", "published"} //nolint:gochecknoglobals // a table that is not written
 
 // podRead is a set of fields of the pod record.
 type podRead uint32
@@ -39,10 +41,14 @@ const (
 	podAffinity
 	podPorts
 	podImages
+	podNamespaceLabels
+	podUID
+	podNodeName
+	podGates
 )
 
 // podReadNames are in the order of the bits.
-var podReadNames = [...]string{"name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations", "nodeSelector", "affinity", "hostPorts", "images"} //nolint:gochecknoglobals // a table that is not written
+var podReadNames = [...]string{"name", "namespace", "priority", "requests", "nonZeroRequested", "labels", "annotations", "owner", "tolerations", "nodeSelector", "affinity", "hostPorts", "images", "namespaceLabels", "uid", "nodeName", "schedulingGates"} //nolint:gochecknoglobals // a table that is not written
 
 func undeclared(f podRead) {
 	for i, name := range podReadNames {

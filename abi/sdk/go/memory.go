@@ -54,18 +54,30 @@ func (b *buffer) grow(c *core, size uint32) {
 	}
 }
 
-// Structures of SPEC.md, sections 3, 4 and 6. layout_test.go holds them against
+// Structures of SPEC.md, sections 3, 4, 6 and 13. layout_test.go holds them against
 // package abi.
 type (
 	callRecord struct {
 		header, pod, podSize, point   uint32
 		rows, nRows                   uint32
 		codes, reasons, scores, flags uint32
-		_                             [6]uint32
+		pods, event, queue, keys      uint32
+		_                             [2]uint32
 		reasonSets, nReasonSets       uint32
 		rowSet, nRowSet, hasRowSet    uint32
 		statusReason                  uint32
-		_                             [10]uint32
+		directives, nDirectives       uint32
+		wait                          uint64
+		_                             [6]uint32
+	}
+	podEntry    struct{ address, size uint32 }
+	eventRecord struct {
+		resource             abi.EventKind
+		actions              abi.EventAction
+		oldPod, newPod       podEntry
+		oldNode, newNode     uint32
+		namespace, eventName text
+		_                    [4]uint32
 	}
 	header struct {
 		magic                          uint32
@@ -92,4 +104,9 @@ type (
 	}
 	reasonSet struct{ texts, n uint32 }
 	text      struct{ address, length uint32 }
+	directive struct {
+		kind          abi.DirectiveKind
+		_             uint32
+		first, second text
+	}
 )

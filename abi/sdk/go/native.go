@@ -6,11 +6,27 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Host is the host functions of one instance.
+// Host is the host functions that every host of native plugins has. One that also
+// serves plugins which read keys of others and whole objects is an ObjectHost.
 type Host interface {
 	Log(level int, text string)
 	StateGet(key string) ([]byte, bool)
+	// StateSet copies the value, which is the plugin's.
 	StateSet(key string, value []byte) bool
+}
+
+// ObjectHost is the host functions of which a call costs the host something. A
+// plugin that uses one in a host that lacks them panics with the name of this
+// interface.
+type ObjectHost interface {
+	// PublishedGet is published_get: index is that of the manifest's list
+	// reads.published.
+	PublishedGet(index uint32) ([]byte, bool)
+	// PodObject is pod_object: index is a position in the call's pod list, 0 for its
+	// pod if it has no list.
+	PodObject(index uint32) ([]byte, bool)
+	// NodeObject is node_object.
+	NodeObject(row uint32) ([]byte, bool)
 }
 
 // Native runs a plugin as native code behind the ABI of a module: over a slice as
@@ -35,6 +51,15 @@ func NewNative(plugin Plugin, host Host) *Native {
 	n.core.native = n
 	n.grow(nativeSlack)
 	return n
+}
+
+// objects returns the host as one that has objects.
+func (n *Native) objects() ObjectHost {
+	h, ok := n.host.(ObjectHost)
+	if !ok {
+		panic("berth: the host does not implement berth.ObjectHost, which PublishedGet, PodObject and NodeObject need")
+	}
+	return h
 }
 
 // grow makes the memory at least size bytes.
@@ -72,24 +97,3 @@ func (n *Native) Configure(address, length uint32) int32 {
 	}
 	return 0
 }
-
-// Call calls a point by the name of its export. It panics if the plugin does not
-// have it, as a host checks Exports first.
-func (n *Native) Call(export string, call, lo, hi uint32) int32 {
-	switch export {
-	case abi.ExportPreFilter:
-		return ServePreFilter(n.plugin.(PreFilterer), call)
-	case abi.ExportFilter:
-		return ServeFilter(n.plugin.(Filterer), call, lo, hi)
-	case abi.ExportPreScore:
-		return ServePreScore(n.plugin.(PreScorer), call, lo, hi)
-	case abi.ExportScore:
-		return ServeScore(n.plugin.(Scorer), call, lo, hi)
-	case abi.ExportNormalize:
-		return ServeNormalize(n.plugin.(Normalizer), call, lo, hi)
-	}
-	panic("berth: no function " + export)
-}
-
-// Exports returns the names of the functions that a module of this plugin has.
-func (n *Native) Exports() []string { return Implements(n.plugin) }

@@ -62,6 +62,10 @@ func (n Node) Condition(typ NodeCondition) Condition { return n.c.condition[typ]
 // Pods is the pods on the node that the plugin may see. Reads `node: pods`.
 func (n Node) Pods() Pods { return Pods{c: n.c, slots: of(n.c.podsOn, n.c.slots, n.row)} }
 
+// Zone is the value of the label topology.kubernetes.io/zone, or else of its older
+// name; Absent if the node has neither. Reads `node: zone`.
+func (n Node) Zone() ID { return n.c.zone[n.row] }
+
 // Generation is the row's generation. Reads `node: generation`.
 func (n Node) Generation() uint64 { return n.c.generation[n.row] }
 
@@ -82,6 +86,12 @@ type PlacedPod struct {
 	c    *columns
 	slot uint32
 }
+
+// Name is metadata.name. Reads `pods: name`.
+func (p PlacedPod) Name() string { return str(of(p.c.podName, p.c.podNameBytes, p.slot)) }
+
+// UID is metadata.uid. Reads `pods: uid`.
+func (p PlacedPod) UID() string { return str(of(p.c.podUID, p.c.uidBytes, p.slot)) }
 
 // Namespace is metadata.namespace. Reads `pods: namespace`.
 func (p PlacedPod) Namespace() ID { return p.c.podNamespace[p.slot] }

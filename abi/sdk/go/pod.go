@@ -1,101 +1,10 @@
 package berth
 
-import (
-	"strconv"
+import "strconv"
 
-	"github.com/berth-scheduler/berth/abi"
-)
-
-// Pod is the pod to be placed.
+// Pod is the pod to be placed, or another one that a call is about, as a view of
+// its record. It is valid until the method that got it returns.
 type Pod struct{ v *podView }
-
-// podView is the fields of the pod record as slices. It is made anew in each
-// call.
-type podView struct {
-	core        *core
-	requests    []int64 // by resource
-	annotations []ID    // by key
-	podFields
-}
-
-type podFields struct {
-	name         []byte
-	namespace    []ID
-	priority     []int64
-	labels       []Pair
-	owner        []ID
-	tolerations  []Toleration
-	selector     []Requirement
-	required     []Term
-	hasRequired  bool
-	preferred    []Term
-	requirements []Requirement
-	values       []ID
-	ports        []Port
-	images       []ID
-	nonZero      []int64
-}
-
-// parse reads a pod record.
-func (v *podView) parse(m *memory, address, size uint32) {
-	v.podFields = podFields{}
-	clear(v.requests)
-	clear(v.annotations)
-	if size < abi.PodHeaderSize {
-		return
-	}
-	for _, f := range view[podField](m, address+abi.PodHeaderSize, at[podHeader](m, address).nFields) {
-		from := address + f.offset
-		switch f.id {
-		case abi.PodName:
-			v.name = view[byte](m, from, f.count)
-		case abi.IncomingNamespace:
-			v.namespace = view[ID](m, from, f.count)
-		case abi.IncomingPriority:
-			v.priority = view[int64](m, from, f.count)
-		case abi.IncomingRequests:
-			single(m, from, f, v.requests)
-		case abi.IncomingLabels:
-			v.labels = view[Pair](m, from, f.count)
-		case abi.IncomingAnnotations:
-			single(m, from, f, v.annotations)
-		case abi.IncomingOwner:
-			v.owner = view[ID](m, from, f.count)
-		case abi.PodTolerations:
-			v.tolerations = view[Toleration](m, from, f.count)
-		case abi.PodNodeSelector:
-			v.selector = view[Requirement](m, from, f.count)
-		case abi.PodRequiredTerms:
-			v.required, v.hasRequired = view[Term](m, from, f.count), true
-		case abi.PodPreferredTerms:
-			v.preferred = view[Term](m, from, f.count)
-		case abi.PodRequirements:
-			v.requirements = view[Requirement](m, from, f.count)
-		case abi.PodRequirementIDs:
-			v.values = view[ID](m, from, f.count)
-		case abi.PodHostPorts:
-			v.ports = view[Port](m, from, f.count)
-		case abi.PodImages:
-			v.images = view[ID](m, from, f.count)
-		case abi.IncomingNonZero:
-			v.nonZero = view[int64](m, from, f.count)
-		}
-	}
-}
-
-// single stores a field of one element by its arg.
-func single[T any](m *memory, from uint32, f podField, to []T) {
-	if f.count > 0 && uint64(f.arg) < uint64(len(to)) {
-		to[f.arg] = *at[T](m, from)
-	}
-}
-
-// need panics if the manifest does not declare a field.
-func (v *podView) need(f podRead) {
-	if v.core.reads.pod&f == 0 {
-		undeclared(f)
-	}
-}
 
 // Name is metadata.name. Reads `pod: name`.
 func (p Pod) Name() string {
@@ -103,10 +12,41 @@ func (p Pod) Name() string {
 	return str(p.v.name)
 }
 
+// UID is metadata.uid. Reads `pod: uid`.
+func (p Pod) UID() string {
+	p.v.need(podUID)
+	return str(p.v.uid)
+}
+
 // Namespace is metadata.namespace. Reads `pod: namespace`.
 func (p Pod) Namespace() ID {
 	p.v.need(podNamespace)
 	return first(p.v.namespace)
+}
+
+// NamespaceLabels is all labels of the pod's namespace, in no order. Reads
+// `pod: namespaceLabels`.
+func (p Pod) NamespaceLabels() []Pair {
+	p.v.need(podNamespaceLabels)
+	return p.v.namespaced
+}
+
+// NamespaceLabelByKey is the value of a label key of the pod's namespace; Absent
+// if it does not have it. Reads `pod: namespaceLabels`.
+func (p Pod) NamespaceLabelByKey(key ID) ID { return find(p.NamespaceLabels(), key) }
+
+// NodeName is spec.nodeName; from Reserve on that of the chosen node. Reads
+// `pod: nodeName`.
+func (p Pod) NodeName() string {
+	p.v.need(podNodeName)
+	return str(p.v.nodeName)
+}
+
+// SchedulingGates is the names of spec.schedulingGates. Reads
+// `pod: schedulingGates`.
+func (p Pod) SchedulingGates() []ID {
+	p.v.need(podGates)
+	return p.v.gates
 }
 
 // Priority is spec.priority. Reads `pod: priority`.
@@ -252,13 +192,4 @@ func (p Pod) HostPorts() []Port {
 func (p Pod) Images() []ID {
 	p.v.need(podImages)
 	return p.v.images
-}
-
-// first returns the element of a field that has one.
-func first[T any](s []T) T {
-	if len(s) == 0 {
-		var zero T
-		return zero
-	}
-	return s[0]
 }

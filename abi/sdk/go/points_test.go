@@ -212,9 +212,11 @@ func TestMistakesPanic(t *testing.T) {
 		return []byte(`{"name":"x","version":"1.0.0","abi":"1.0","points":{"filter":{"scope":"node"}},"reads":{` + reads + `}}`)
 	}
 	for want, f := range map[string]func(){
-		"reads.nodeLabels does not list zone": func() { berth.Load(manifest(`"nodeLabels":["rack"]`)).NodeLabel("zone") },
-		"reads.resources does not list gpu":   func() { berth.Load(manifest(``)).Resource("gpu") },
-		"line 2":                              func() { berth.Load([]byte("{\n\"reads\":1}")) },
+		"reads.nodeLabels does not list zone":      func() { berth.Load(manifest(`"nodeLabels":["rack"]`)).NodeLabel("zone") },
+		"reads.resources does not list gpu":        func() { berth.Load(manifest(``)).Resource("gpu") },
+		"reads.namespaceLabels does not list team": func() { berth.Load(manifest(`"namespaceLabels":["tier"]`)).NamespaceLabel("team") },
+		"reads.published does not list a/c":        func() { berth.Load(manifest(`"published":["a/b"]`)).Published("a/c") },
+		"line 2":                                   func() { berth.Load([]byte("{\n\"reads\":1}")) },
 		"reads.pod does not list namespace": func() {
 			berthtest.New(t, manifest(``), berthtest.Native(func() *greedy { return &greedy{berth.Load(manifest(``))} }), "").Caller([]berthtest.Pod{{}})(0)
 		},

@@ -1,8 +1,6 @@
 package berth
 
-import (
-	"github.com/berth-scheduler/berth/abi"
-)
+import "github.com/berth-scheduler/berth/abi"
 
 // The functions below are the batched exports of a plugin. Packages export/… and
 // Native call them; plugins do not.
@@ -11,10 +9,11 @@ import (
 func (c *core) begin(call uint32) {
 	c.callAt, c.call = call, at[callRecord](&c.mem, call)
 	c.columns.refresh(c.call.header)
-	c.pod.parse(&c.mem, c.call.pod, c.call.podSize)
+	c.pod.parse(&c.mem, c.call.pod, c.call.podSize, 0)
 	c.consts.resolve(&c.columns)
 	c.reasons.begin()
-	c.state = c.state[:0]
+	c.asked.begin()
+	c.copies = c.copies[:0]
 }
 
 // record returns the call record, for writing: natively the memory moves when an
@@ -28,6 +27,7 @@ func (c *core) finish(s Status) int32 {
 		c.record().statusReason = uint32(s.Reason())
 	}
 	c.reasons.publish(c)
+	c.asked.publish(c)
 	return int32(s.Code())
 }
 
@@ -143,28 +143,4 @@ func prepare(p Plugin, pod Pod) Status {
 		return q.Prepare(pod)
 	}
 	return Success
-}
-
-// Implements returns the names of the exports that a plugin has methods for, in
-// the order of a pod's path.
-func Implements(p Plugin) []string {
-	names := []string{abi.ExportABI, abi.ExportAlloc}
-	add := func(ok bool, name string) {
-		if ok {
-			names = append(names, name)
-		}
-	}
-	_, ok := p.(Configurer)
-	add(ok, abi.ExportConfigure)
-	_, ok = p.(PreFilterer)
-	add(ok, abi.ExportPreFilter)
-	_, ok = p.(Filterer)
-	add(ok, abi.ExportFilter)
-	_, ok = p.(PreScorer)
-	add(ok, abi.ExportPreScore)
-	_, ok = p.(Scorer)
-	add(ok, abi.ExportScore)
-	_, ok = p.(Normalizer)
-	add(ok, abi.ExportNormalize)
-	return names
 }

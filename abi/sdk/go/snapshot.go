@@ -1,7 +1,5 @@
 package berth
 
-import "github.com/berth-scheduler/berth/abi"
-
 // Snapshot is the cluster as of this call.
 type Snapshot struct{ c *columns }
 
@@ -24,6 +22,11 @@ func (s Snapshot) Nodes() Nodes {
 	return Nodes{c: s.c, n: n}
 }
 
+// Namespaces returns the namespaces that have an object and that the plugin may
+// see; none in the points before pre_filter and from reserve on. Reads
+// `namespaces`.
+func (s Snapshot) Namespaces() Namespaces { return Namespaces(s) }
+
 // Nodes is a list of nodes.
 type Nodes struct {
 	c     *columns
@@ -43,193 +46,4 @@ func (n Nodes) At(i int) Node {
 		panic("berth: no such node")
 	}
 	return Node{c: n.c, row: n.lo + uint32(i)}
-}
-
-// columns is the columns of a snapshot as slices. They cover the whole capacity,
-// overlay rows included, so they change with the layout only.
-type columns struct {
-	core                 *core
-	header               *header
-	layout               uint32 // of the slices
-	nodes, pods, strings *tableEntry
-
-	plainColumns
-	// Columns by declared key.
-	allocable, requested, podRequests [][]int64
-	nonZero                           [2][]int64
-	annotation, label                 [][]ID
-	condition                         [][]Condition
-	podAnnotation, podLabel           [][]ID
-}
-
-// plainColumns is the columns that no key has. Spans and their arena are
-// neighbours.
-type plainColumns struct {
-	name         []span
-	nameBytes    []byte
-	flags        []uint8
-	labels       []span
-	labelPairs   []Pair
-	taints       []span
-	taintList    []Taint
-	ports        []span
-	portList     []Port
-	images       []span
-	imageList    []Image
-	podsOn       []span
-	slots        []uint32
-	generation   []uint64
-	podNamespace []ID
-	podPriority  []int32
-	podLabels    []span
-	podPairs     []Pair
-	podOwner     []ID
-	podFlags     []uint8
-	texts        []span
-	textBytes    []byte
-}
-
-// size makes room for the columns of declared keys.
-func (c *columns) size(r *reads) {
-	resources := len(r.lists[listResources])
-	c.allocable, c.requested, c.podRequests = make([][]int64, resources), make([][]int64, resources), make([][]int64, resources)
-	c.annotation = make([][]ID, len(r.lists[listNodeAnnotations]))
-	c.condition = make([][]Condition, len(r.lists[listNodeConditions]))
-	c.label = make([][]ID, len(r.lists[listNodeLabels]))
-	c.podAnnotation = make([][]ID, len(r.lists[listPodAnnotations]))
-	c.podLabel = make([][]ID, len(r.lists[listPodLabels]))
-}
-
-// refresh makes the slices anew if the layout is another one.
-func (c *columns) refresh(address uint32) {
-	m := &c.core.mem
-	h := at[header](m, address)
-	if c.header == h && c.layout == h.layout {
-		return
-	}
-	if h.magic != abi.Magic || h.major != abi.Major {
-		panic("berth: the host's snapshot is of another ABI")
-	}
-	c.header, c.layout = h, h.layout
-	c.forget()
-	tables := view[tableEntry](m, h.tables, h.nTables)
-	for i := range tables {
-		t := &tables[i]
-		switch t.id {
-		case abi.TableNodes:
-			c.nodes = t
-		case abi.TablePods:
-			c.pods = t
-		case abi.TableStrings:
-			c.strings = t
-		default:
-			continue
-		}
-		for _, e := range view[columnEntry](m, t.columns, t.nColumns) {
-			c.set(m, &e)
-		}
-	}
-}
-
-// forget drops all slices.
-func (c *columns) forget() {
-	c.nodes, c.pods, c.strings = nil, nil, nil
-	c.plainColumns = plainColumns{}
-	clear(c.allocable)
-	clear(c.requested)
-	clear(c.podRequests)
-	clear(c.nonZero[:])
-	clear(c.annotation)
-	clear(c.label)
-	clear(c.condition)
-	clear(c.podAnnotation)
-	clear(c.podLabel)
-}
-
-// set makes one column's slice. Unknown columns and types are skipped.
-func (c *columns) set(m *memory, e *columnEntry) {
-	switch e.id {
-	case abi.NodeName:
-		column(m, e, abi.TypeSpan, &c.name)
-	case abi.NodeName + abi.ArenaOf:
-		column(m, e, abi.TypeBytes, &c.nameBytes)
-	case abi.NodeFlags:
-		column(m, e, abi.TypeU8, &c.flags)
-	case abi.NodeAllocatable:
-		keyed(m, e, abi.TypeI64, c.allocable)
-	case abi.NodeRequested:
-		keyed(m, e, abi.TypeI64, c.requested)
-	case abi.NodeNonZeroRequested:
-		keyed(m, e, abi.TypeI64, c.nonZero[:])
-	case abi.NodeLabels:
-		column(m, e, abi.TypeSpan, &c.labels)
-	case abi.NodeLabels + abi.ArenaOf:
-		column(m, e, abi.TypePair, &c.labelPairs)
-	case abi.NodeAnnotations:
-		keyed(m, e, abi.TypeU32, c.annotation)
-	case abi.NodeTaints:
-		column(m, e, abi.TypeSpan, &c.taints)
-	case abi.NodeTaints + abi.ArenaOf:
-		column(m, e, abi.TypeTaint, &c.taintList)
-	case abi.NodePorts:
-		column(m, e, abi.TypeSpan, &c.ports)
-	case abi.NodePorts + abi.ArenaOf:
-		column(m, e, abi.TypePort, &c.portList)
-	case abi.NodeImages:
-		column(m, e, abi.TypeSpan, &c.images)
-	case abi.NodeImages + abi.ArenaOf:
-		column(m, e, abi.TypeImage, &c.imageList)
-	case abi.NodeConditions:
-		keyed(m, e, abi.TypeU8, c.condition)
-	case abi.NodePods:
-		column(m, e, abi.TypeSpan, &c.podsOn)
-	case abi.NodePods + abi.ArenaOf:
-		column(m, e, abi.TypeU32, &c.slots)
-	case abi.NodeGenerations:
-		column(m, e, abi.TypeU64, &c.generation)
-	case abi.NodeLabel:
-		keyed(m, e, abi.TypeU32, c.label)
-	case abi.PodNamespace:
-		column(m, e, abi.TypeU32, &c.podNamespace)
-	case abi.PodPriority:
-		column(m, e, abi.TypeI32, &c.podPriority)
-	case abi.PodRequests:
-		keyed(m, e, abi.TypeI64, c.podRequests)
-	case abi.PodLabels:
-		column(m, e, abi.TypeSpan, &c.podLabels)
-	case abi.PodLabels + abi.ArenaOf:
-		column(m, e, abi.TypePair, &c.podPairs)
-	case abi.PodAnnotations:
-		keyed(m, e, abi.TypeU32, c.podAnnotation)
-	case abi.PodOwner:
-		column(m, e, abi.TypeU32, &c.podOwner)
-	case abi.PodLabel:
-		keyed(m, e, abi.TypeU32, c.podLabel)
-	case abi.PodFlags:
-		column(m, e, abi.TypeU8, &c.podFlags)
-	case abi.StringBytes:
-		column(m, e, abi.TypeSpan, &c.texts)
-	case abi.StringBytes + abi.ArenaOf:
-		column(m, e, abi.TypeBytes, &c.textBytes)
-	}
-}
-
-func column[T any](m *memory, e *columnEntry, typ abi.Type, to *[]T) {
-	if e.typ == typ {
-		*to = view[T](m, e.address, e.capacity)
-	}
-}
-
-func keyed[T any](m *memory, e *columnEntry, typ abi.Type, to [][]T) {
-	if e.typ == typ && uint64(e.arg) < uint64(len(to)) {
-		to[e.arg] = view[T](m, e.address, e.capacity)
-	}
-}
-
-// text returns the string of an id.
-func (c *columns) text(id ID) string {
-	if id == Absent {
-		return ""
-	}
-	return str(of(c.texts, c.textBytes, uint32(id)))
 }

@@ -10,8 +10,10 @@ const (
 	// Success means that the plugin has no objection.
 	Success = Status(abi.Success)
 	// Skip is an answer of PreFilter, PreScore and Prepare: nothing to do here for
-	// this pod.
+	// this pod; and of Bind: let the next plugin bind it.
 	Skip = Status(abi.Skip)
+	// Wait is an answer of Permit: bind the pod when the plugin allows it.
+	Wait = Status(abi.Wait)
 )
 
 // Reason is a reason that people read, made by [Base.Reason]. The zero value is

@@ -26,6 +26,10 @@ type (
 	PodLabel uint32
 	// PodAnnotation is a key of the list `podAnnotations`.
 	PodAnnotation uint32
+	// NamespaceLabel is a key of the list `namespaceLabels`.
+	NamespaceLabel uint32
+	// Published is an entry of the list `published`, as `plugin/key`.
+	Published uint32
 )
 
 // Pair is a label: key and value.

@@ -24,6 +24,8 @@ type reader struct {
 	app                    berth.PodLabel
 	gpu                    berth.PodAnnotation
 	appKey, zoneKey, nokey berth.Const
+	team                   berth.NamespaceLabel
+	teamKey                berth.Const
 }
 
 var _ berth.Filterer = (*reader)(nil)
@@ -35,6 +37,7 @@ func newReader() *reader {
 		ready: b.NodeCondition("Ready"), disk: b.NodeCondition("DiskPressure"),
 		cpu: b.Resource("cpu"), memory: b.Resource("memory"), pods: b.Resource("pods"),
 		app: b.PodLabel("app"), gpu: b.PodAnnotation("gpu"),
+		team: b.NamespaceLabel("team"), teamKey: b.Const("team"),
 		appKey: b.Const("app"), zoneKey: b.Const("zone"), nokey: b.Const("no such key"),
 	}
 }
@@ -68,7 +71,7 @@ func (p *reader) node(n berth.Node) string {
 	line("nonzero", cpu, memory)
 	line("labels", p.pairs(n.Labels()), "zone", p.Text(n.Label(p.zone)), "rack", n.Label(p.rack) == berth.Absent,
 		n.LabelByKey(p.zoneKey.ID()) == n.Label(p.zone), n.LabelByKey(p.nokey.ID()))
-	line("note", p.Text(n.Annotation(p.note)), "ready", n.Condition(p.ready), "disk", n.Condition(p.disk))
+	line("region", p.Text(n.Zone()), "note", p.Text(n.Annotation(p.note)), "ready", n.Condition(p.ready), "disk", n.Condition(p.disk))
 	var taints, images, pods []string
 	for _, t := range n.Taints() {
 		taints = append(taints, fmt.Sprint(p.Text(t.Key), "=", p.Text(t.Value), ":", t.Effect))
@@ -90,7 +93,7 @@ func (p *reader) node(n berth.Node) string {
 }
 
 func (p *reader) placed(pod berth.PlacedPod) string {
-	return fmt.Sprint("pod in ", p.Text(pod.Namespace()), " priority ", pod.Priority(), " cpu ", pod.Request(p.cpu),
+	return fmt.Sprint("pod ", pod.Name(), " ", pod.UID(), " in ", p.Text(pod.Namespace()), " priority ", pod.Priority(), " cpu ", pod.Request(p.cpu),
 		" labels ", p.pairs(pod.Labels()), " app ", p.Text(pod.Label(p.app)), " ", pod.LabelByKey(p.appKey.ID()) == pod.Label(p.app),
 		" gpu ", p.Text(pod.Annotation(p.gpu)), " owner ", p.Text(pod.Owner()), " ", pod.Terminating())
 }
@@ -101,6 +104,24 @@ func (p *reader) pod(pod berth.Pod) string {
 	cpu, memory := pod.NonZeroRequested()
 	line(p.Text(pod.Namespace()), pod.Name(), "priority", pod.Priority(), "cpu", pod.Request(p.cpu), "memory", pod.Request(p.memory), "nonzero", cpu, memory)
 	line("labels", p.pairs(pod.Labels()), "app", p.Text(pod.LabelByKey(p.appKey.ID())), "gpu", p.Text(pod.Annotation(p.gpu)), "owner", p.Text(pod.Owner()))
+	var gates, namespaces []string
+	for _, gate := range pod.SchedulingGates() {
+		gates = append(gates, p.Text(gate))
+	}
+	all := p.Snapshot().Namespaces()
+	for i := range all.Len() {
+		n := all.At(i)
+		if n.Name() == berth.Absent {
+			continue // an empty row
+		}
+		found, ok := all.Find(n.Name())
+		namespaces = append(namespaces, fmt.Sprint(p.Text(n.Name()), " ", p.pairs(n.Labels()), " ", p.Text(n.Label(p.team)), " ",
+			n.LabelByKey(p.teamKey.ID()) == n.Label(p.team), ok && found == n))
+	}
+	slices.Sort(namespaces)
+	_, known := all.Find(p.nokey.ID())
+	line(pod.UID(), "on", pod.NodeName(), "gates", gates, "of", p.pairs(pod.NamespaceLabels()), p.Text(pod.NamespaceLabelByKey(p.teamKey.ID())))
+	line(strings.Join(namespaces, ", "), known)
 	for _, t := range pod.Tolerations() {
 		line("tolerates", p.Text(t.Key), t.Operator, p.Text(t.Value), t.Effect, t.Seconds)
 	}
@@ -135,6 +156,8 @@ func (p *reader) requirements(b *strings.Builder, what string, pod berth.Pod, al
 
 const wantPod = `team-a web priority 5 cpu 250 memory 0 nonzero 250 7
 labels app=web app web gpu  owner ReplicaSet/web
+team-a/web on n9 gates [hold wait] of env=,team=a a
+team-a env=,team=a a true true, team-z   true true false
 tolerates dedicated 1 ml 1 -1
 tolerates  2  0 30
 selector: zone 1 a,0
@@ -148,17 +171,17 @@ ports [0.0.0.0:8080/1] images [img:1 img:2]
 const wantNodes = `n1 true true
 cpu 1500 of 4000 pods 2 of 110
 nonzero 1500 256
-labels empty=,zone=a zone a rack true true 0
-note hello ready 1 disk 2
+labels empty=,topology.kubernetes.io/zone=a,zone=a zone a rack true true 0
+region a note hello ready 1 disk 2
 taints [=:3 dedicated=ml:1] ports [10.0.0.1:533/2 0.0.0.0:80/3] images [img:1 100 img:2 200]
-pod in team-a priority -7 cpu 1000 labels app=web,tier= app web true gpu 3 owner ReplicaSet/web true
-pod in team-b priority 0 cpu 500 labels  app  true gpu  owner  false
+pod p1 team-a/p1 in team-a priority -7 cpu 1000 labels app=web,tier= app web true gpu 3 owner ReplicaSet/web true
+pod p2 u-2 in team-b priority 0 cpu 500 labels  app  true gpu  owner  false
 
 n2 false true
 cpu 0 of 0 pods 0 of 0
 nonzero 0 0
 labels  zone  rack true true 0
-note  ready 0 disk 0
+region  note  ready 0 disk 0
 taints [] ports [] images []
 `
 
@@ -169,22 +192,24 @@ func TestViews(t *testing.T) {
 	trial.Nodes = []berthtest.Node{
 		{
 			Name: "n1", Unschedulable: true, Allocatable: map[string]int64{"cpu": 4000, "pods": 110},
-			Labels: map[string]string{"zone": "a", "empty": ""}, Annotations: map[string]string{"note": "hello", "secret": "x"},
+			Labels: map[string]string{"zone": "a", "topology.kubernetes.io/zone": "a", "empty": ""}, Annotations: map[string]string{"note": "hello", "secret": "x"},
 			Taints:     []berthtest.Taint{{Key: "dedicated", Value: "ml", Effect: "NoSchedule"}, {Effect: "NoExecute"}},
 			Conditions: map[string]string{"Ready": "True", "DiskPressure": "False"},
 			Images:     map[string]int64{"img:1": 100, "img:2": 200},
 			Pods: []berthtest.Pod{
 				{
-					Namespace: "team-a", Labels: map[string]string{"app": "web", "tier": ""}, Annotations: map[string]string{"gpu": "3"},
+					Namespace: "team-a", Name: "p1", Labels: map[string]string{"app": "web", "tier": ""}, Annotations: map[string]string{"gpu": "3"},
 					Priority: -7, Owner: "ReplicaSet/web", Requests: map[string]int64{"cpu": 1000, "memory": 256}, Terminating: true,
 					HostPorts: []berthtest.Port{{IP: "10.0.0.1", Port: 533, Protocol: "UDP"}},
 				},
-				{Namespace: "team-b", Requests: map[string]int64{"cpu": 500}, HostPorts: []berthtest.Port{{Port: 80, Protocol: "SCTP"}}},
+				{Namespace: "team-b", Name: "p2", UID: "u-2", Requests: map[string]int64{"cpu": 500}, HostPorts: []berthtest.Port{{Port: 80, Protocol: "SCTP"}}},
 			},
 		},
 		{Name: "n2"},
 	}
+	trial.Namespaces = []berthtest.Namespace{{Name: "team-a", Labels: map[string]string{"team": "a", "env": ""}}, {Name: "team-z"}}
 	verdicts := trial.Place(berthtest.Pod{
+		NodeName: "n9", SchedulingGates: []string{"hold", "wait"},
 		Namespace: "team-a", Name: "web", Priority: 5, Owner: "ReplicaSet/web", Labels: map[string]string{"app": "web"},
 		Requests: map[string]int64{"cpu": 250}, NonZero: [2]int64{0, 7}, HostPorts: []berthtest.Port{{Port: 8080}}, Images: []string{"img:1", "img:2"},
 		Tolerations:  []berthtest.Toleration{{Key: "dedicated", Value: "ml", Effect: "NoSchedule"}, {Operator: "Exists", Seconds: &seconds}},

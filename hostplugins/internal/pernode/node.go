@@ -37,6 +37,7 @@ type Node struct {
 	NonZeroCPU, NonZero int64 // milli-CPU and bytes, with defaults
 	Ports               framework.HostPortInfo
 	Images              map[string]*Image
+	Placed              []*v1.Pod
 	nodes               int // in the cluster
 }
 
@@ -80,6 +81,7 @@ func Cluster(objects []*v1.Node, placed []*v1.Pod) []*Node {
 
 func (n *Node) add(pod *v1.Pod) {
 	n.Pods++
+	n.Placed = append(n.Placed, pod)
 	list := podRequests(pod, nil)
 	r := amounts(list)
 	n.Requested.MilliCPU += r.MilliCPU

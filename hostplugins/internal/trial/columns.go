@@ -53,7 +53,7 @@ func (t *Columns) prepare(i int, p plugin.PreFilter, r *Result) bool {
 		r.Skipped[i] = true
 	case !status.Success():
 		for row := range r.Code {
-			r.reject(uint32(row), i, status.Code, status.Reasons)
+			r.reject(uint32(row), i, status.Code, status.AllReasons())
 		}
 		return false
 	case rows != nil:
@@ -116,7 +116,7 @@ func (t *Columns) score(r *Result) {
 
 // Snapshot makes a snapshot of nodes and the pods that are placed on them
 // (spec.nodeName). Rows are in the order of nodes.
-func Snapshot(nodes []*v1.Node, placed []*v1.Pod) *state.Snapshot {
+func Snapshot(nodes []*v1.Node, placed []*v1.Pod, namespaces ...*v1.Namespace) *state.Snapshot {
 	infos := make([]*state.NodeInfo, len(nodes))
 	byName := make(map[string]*state.NodeInfo, len(nodes))
 	generation := uint64(0)
@@ -134,6 +134,10 @@ func Snapshot(nodes []*v1.Node, placed []*v1.Pod) *state.Snapshot {
 		}
 	}
 	s := state.NewSnapshot()
-	s.Rebuild(infos)
+	var known []state.NamespaceInfo
+	for i, namespace := range namespaces {
+		known = append(known, state.NamespaceInfo{Namespace: state.NewNamespace(namespace), Row: uint32(i), Generation: next()})
+	}
+	s.Rebuild(infos, known...)
 	return s
 }

@@ -23,6 +23,9 @@ type Objects struct {
 func (t *Objects) Run(nodes []*pernode.Node, pod *v1.Pod, r *Result) {
 	r.reset(len(nodes), len(t.Filters), len(t.Scores))
 	for i, f := range t.Filters {
+		if c, ok := f.(pernode.Clusterwide); ok {
+			c.See(nodes, nil)
+		}
 		names, code, reason := f.Prepare(pod)
 		switch {
 		case code == abi.Skip:
@@ -72,6 +75,13 @@ func (t *Objects) score(nodes []*pernode.Node, pod *v1.Pod, r *Result) {
 	r.Total = sized(r.Total, len(r.Feasible))
 	for i, w := range t.Scores {
 		s := r.score(i)
+		if c, ok := w.Score.(pernode.Clusterwide); ok {
+			feasible := make([]*pernode.Node, len(r.Feasible))
+			for j, row := range r.Feasible {
+				feasible[j] = nodes[row]
+			}
+			c.See(nodes, feasible)
+		}
 		if code := w.Score.Prepare(pod); code != abi.Success {
 			s.skip(code)
 			continue

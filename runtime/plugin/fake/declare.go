@@ -33,6 +33,8 @@ func points() map[string]abi.Point {
 // Declare makes a plugin. The keys are those of points and
 //
 //	nominate=NODE   PostFilter's nomination; empty for none, not given for no opinion
+//	victims=POD|POD PostFilter's victims on the node it nominates, those that are there
+//	denominate=POD|POD  the pods that lose their nomination
 //	preflight=CODE  PreBind's preflight
 //	normalize=max|reverse|CODE
 //	addpod=CODE     the plugin has PreFilterExtensions; added=CODE rejects what they saw

@@ -155,8 +155,27 @@ func (p *Plugin) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostFi
 	var result plugin.PostFilterResult
 	if a, ok := p.at("nominate", c.Pod.Name); ok {
 		result = plugin.PostFilterResult{Override: true, NominatedNode: a.text}
+		result.Preemption = p.preemption(c)
 	}
 	return result, p.status("postfilter", c.Pod.Name)
+}
+
+// preemption returns the victims and void nominations that are declared.
+func (p *Plugin) preemption(c *plugin.Cycle) (out plugin.Preemption) {
+	victims, _ := p.at("victims", c.Pod.Name)
+	for _, name := range strings.Split(victims.text, "|") {
+		for _, pod := range c.Snapshot.Pods.Pod {
+			if pod != nil && pod.Name == name {
+				out.Victims = append(out.Victims, pod)
+			}
+		}
+	}
+	if void, ok := p.at("denominate", c.Pod.Name); ok {
+		for _, name := range strings.Split(void.text, "|") {
+			out.Denominate = append(out.Denominate, types.UID(name))
+		}
+	}
+	return out
 }
 
 // PreScore implements plugin.PreScore.
@@ -213,12 +232,12 @@ func (p *Plugin) PreBind(pl *plugin.Placement) (plugin.Directives, *plugin.Statu
 }
 
 // Bind implements plugin.Bind: an answer of its own, or what the binder says.
-func (p *Plugin) Bind(pl *plugin.Placement) *plugin.Status {
+func (p *Plugin) Bind(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	p.log.Printf("  %s.bind %s to %s%s", p.info.Name, pl.Pod.Name, pl.Node.Name, annotations(pl.Pod))
 	if status := p.status("bind", pl.Pod.Name); !status.Success() || p.bind == nil {
-		return status
+		return p.directives("bind"), status
 	}
-	return plugin.Fail(p.bind(pl))
+	return p.directives("bind"), plugin.Fail(p.bind(pl))
 }
 
 // PostBind implements plugin.PostBind.

@@ -3,6 +3,7 @@ package fake
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -16,7 +17,7 @@ import (
 //
 //	priority=N cpu=MILLI on=NODE nominated=NODE profile=NAME label=VALUE
 //	gates=NAME,… uses=spread|claims version=TEXT phase=Succeeded deleting=yes
-//	annotation=KEY:VALUE
+//	annotation=KEY:VALUE policy=Never started=SECONDS
 func Pod(name string, a Args) (*state.Pod, error) {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name), ResourceVersion: a.Options["version"]}}
 	p.Spec.SchedulerName = "default"
@@ -62,6 +63,15 @@ func Pod(name string, a Args) (*state.Pod, error) {
 			p.Status.Phase = v1.PodPhase(value)
 		case "deleting":
 			p.DeletionTimestamp = &metav1.Time{}
+		case "policy":
+			policy := v1.PreemptionPolicy(value)
+			p.Spec.PreemptionPolicy = &policy
+		case "started":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			p.Status.StartTime = &metav1.Time{Time: time.Unix(n, 0)}
 		}
 	}
 	return state.NewPod(p), nil
@@ -83,4 +93,13 @@ func Node(name string, a Args) (*state.Node, error) {
 		n.Labels = map[string]string{"l": a.Options["label"]}
 	}
 	return state.NewNode(n), nil
+}
+
+// Namespace makes a namespace. The option is label=VALUE.
+func Namespace(name string, a Args) *state.Namespace {
+	n := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if a.Has("label") {
+		n.Labels = map[string]string{"l": a.Options["label"]}
+	}
+	return state.NewNamespace(n)
 }

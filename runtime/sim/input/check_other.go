@@ -5,7 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 )
 
 func (c *checker) nodeObject(n *v1.Node) {
@@ -27,31 +26,6 @@ func (c *checker) nodeObject(n *v1.Node) {
 			c.bad(at, fmt.Sprintf("spec.taints[%d] has the same key and effect", j), "remove one of them")
 		}
 		seen[taint{t.Key, t.Effect}] = i
-	}
-}
-
-func (c *checker) storageClass(s *storagev1.StorageClass) {
-	c.oneOf("volumeBindingMode", string(*s.VolumeBindingMode), "Immediate", "WaitForFirstConsumer")
-	for i, t := range s.AllowedTopologies {
-		for j, r := range t.MatchLabelExpressions {
-			c.key(fmt.Sprintf("allowedTopologies[%d].matchLabelExpressions[%d].key", i, j), r.Key)
-		}
-	}
-}
-
-func (c *checker) storageCapacity(s *storagev1.CSIStorageCapacity) {
-	if q := s.Capacity; q != nil && tooLarge(v1.ResourceStorage, *q) {
-		c.tooLarge("capacity", v1.ResourceStorage)
-	}
-	if q := s.MaximumVolumeSize; q != nil && tooLarge(v1.ResourceStorage, *q) {
-		c.tooLarge("maximumVolumeSize", v1.ResourceStorage)
-	}
-}
-
-func (c *checker) volume(p *v1.PersistentVolume) {
-	c.quantities("spec.capacity", p.Spec.Capacity)
-	if a := p.Spec.NodeAffinity; a != nil && a.Required != nil {
-		c.nodeSelector("spec.nodeAffinity.required", a.Required)
 	}
 }
 

@@ -53,6 +53,7 @@ type Objects struct {
 	CSINodes               []*storagev1.CSINode
 	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
 	CSIDrivers             []*storagev1.CSIDriver
+	VolumeAttachments      []*storagev1.VolumeAttachment
 	ReplicationControllers []*v1.ReplicationController
 	ReplicaSets            []*appsv1.ReplicaSet
 	StatefulSets           []*appsv1.StatefulSet
@@ -128,20 +129,24 @@ func assemble(objs []object, g *gatherer) *Objects {
 	o.passOver(objs)
 	unique(objs, g)
 	classes := newPriorities(objs, g)
-	storage := defaultStorageClass(objs)
+	var storage []*storagev1.StorageClass
 	nodes := map[string]bool{}
 	for _, obj := range objs {
-		if n, ok := obj.Object.(*v1.Node); ok {
-			nodes[n.Name] = true
+		switch x := obj.Object.(type) {
+		case *v1.Node:
+			nodes[x.Name] = true
+		case *storagev1.StorageClass:
+			storage = append(storage, x)
 		}
 	}
+	class := DefaultStorageClass(storage)
 	for _, obj := range objs {
 		switch x := obj.Object.(type) {
 		case *v1.Pod:
 			o.admit(obj, x, classes, nodes, g)
 		case *v1.PersistentVolumeClaim:
-			if x.Spec.StorageClassName == nil && storage != "" {
-				x.Spec.StorageClassName = &storage
+			if x.Spec.StorageClassName == nil && class != "" {
+				x.Spec.StorageClassName = &class
 			}
 		}
 		o.keep(obj)
@@ -224,6 +229,8 @@ func (o *Objects) keep(obj object) {
 		o.CSIStorageCapacities = append(o.CSIStorageCapacities, x)
 	case *storagev1.CSIDriver:
 		o.CSIDrivers = append(o.CSIDrivers, x)
+	case *storagev1.VolumeAttachment:
+		o.VolumeAttachments = append(o.VolumeAttachments, x)
 	case *v1.ReplicationController:
 		o.ReplicationControllers = append(o.ReplicationControllers, x)
 	case *appsv1.ReplicaSet:

@@ -115,16 +115,10 @@ func (o *Objects) all() (out []metav1.Object) {
 	out = appendAll(out, o.CSINodes)
 	out = appendAll(out, o.CSIStorageCapacities)
 	out = appendAll(out, o.CSIDrivers)
+	out = appendAll(out, o.VolumeAttachments)
 	out = appendAll(out, o.ReplicationControllers)
 	out = appendAll(out, o.ReplicaSets)
 	return appendAll(out, o.StatefulSets)
-}
-
-func appendAll[T metav1.Object](out []metav1.Object, list []T) []metav1.Object {
-	for _, x := range list {
-		out = append(out, x)
-	}
-	return out
 }
 
 func dump(t *testing.T, o *Objects) string {

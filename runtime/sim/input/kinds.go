@@ -25,7 +25,7 @@ func understood() []schema.GroupVersionKind {
 		kinds(v1.SchemeGroupVersion, "Node", "Pod", "Namespace", "Service", "PersistentVolume", "PersistentVolumeClaim", "ReplicationController"),
 		kinds(schedulingv1.SchemeGroupVersion, "PriorityClass"),
 		kinds(policyv1.SchemeGroupVersion, "PodDisruptionBudget"),
-		kinds(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver"),
+		kinds(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver", "VolumeAttachment"),
 		kinds(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet"),
 	)
 }

@@ -68,9 +68,13 @@ func prepare(o object, n *yaml.Node) []*Error {
 	case *v1.PersistentVolume:
 		c.volume(x)
 	case *v1.PersistentVolumeClaim:
-		c.quantities("spec.resources.requests", x.Spec.Resources.Requests)
+		c.claim(x)
 	case *storagev1.CSIStorageCapacity:
 		c.storageCapacity(x)
+	case *storagev1.CSINode:
+		c.csiNode(x)
+	case *storagev1.VolumeAttachment:
+		c.attachment(x)
 	}
 	return c.errs
 }
@@ -79,7 +83,7 @@ func prepare(o object, n *yaml.Node) []*Error {
 // namespace.
 func namespaced(kind string) bool {
 	switch kind {
-	case "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver":
+	case "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment":
 		return false
 	}
 	return true
@@ -131,13 +135,12 @@ func defaultStorage(s *storagev1.StorageClass) {
 	}
 }
 
-// defaultStorageClass is the class of claims that name none: the newest of the
+// DefaultStorageClass is the class of claims that name none: the newest of the
 // classes marked as default, then the first by name; "" without one.
-func defaultStorageClass(objs []object) string {
+func DefaultStorageClass(classes []*storagev1.StorageClass) string {
 	var best *storagev1.StorageClass
-	for _, o := range objs {
-		s, ok := o.Object.(*storagev1.StorageClass)
-		if !ok || s.Annotations["storageclass.kubernetes.io/is-default-class"] != "true" &&
+	for _, s := range classes {
+		if s.Annotations["storageclass.kubernetes.io/is-default-class"] != "true" &&
 			s.Annotations["storageclass.beta.kubernetes.io/is-default-class"] != "true" {
 			continue
 		}

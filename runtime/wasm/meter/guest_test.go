@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
@@ -86,6 +87,7 @@ func TestGoGuestIsStopped(t *testing.T) {
 			yields := h.yields.Load()
 			go func() { // a deadline
 				for h.yields.Load() < yields+10 {
+					runtime.Gosched()
 				}
 				h.stop.Store(true)
 			}()

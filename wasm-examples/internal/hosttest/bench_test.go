@@ -135,7 +135,11 @@ type guest struct {
 
 func guests() []guest {
 	csr, dense := wasmexamples.Reference()
-	return []guest{{"go-csr", csr, module}, {"go-dense", dense, module}, {"native-csr", csr, native}, {"native-dense", dense, native}}
+	return []guest{
+		{"go-csr", csr, module}, {"go-dense", dense, module}, {"rust-csr", csr, rustModule}, {"rust-dense", dense, rustModule},
+		{"c-csr", csr, inC().module}, {"c-dense", dense, inC().module},
+		{"native-csr", csr, native}, {"native-dense", dense, native},
+	}
 }
 
 // TestReferenceWorkload: the guests and the baseline do the same work.
@@ -146,21 +150,23 @@ func TestReferenceWorkload(t *testing.T) {
 		}
 		w := reference.Generate(nodes, reference.Seed)
 		for _, g := range guests() {
-			p := newPass(t, w, &g.example, g.make(t, &g.example), 1)
-			if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
-				t.Errorf("%s, %d nodes: %v", g.name, nodes, err)
-			}
-			for range 5 { // and after changes of single rows
+			t.Run(fmt.Sprintf("%s/nodes=%d", g.name, nodes), func(t *testing.T) {
+				p := newPass(t, w, &g.example, g.make(t, &g.example), 1)
+				if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
+					t.Error(err)
+				}
+				for range 5 { // and after changes of single rows
+					p.next(t)
+					p.Filter(0)
+				}
 				p.next(t)
-				p.Filter(0)
-			}
-			p.next(t)
-			if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
-				t.Errorf("%s, %d nodes, after changes: %v", g.name, nodes, err)
-			}
-			if n := p.plugin.Faults(); n != 0 {
-				t.Errorf("%s: %d faults", g.name, n)
-			}
+				if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
+					t.Errorf("after changes: %v", err)
+				}
+				if n := p.plugin.Faults(); n != 0 {
+					t.Errorf("%d faults", n)
+				}
+			})
 		}
 	}
 }
@@ -190,6 +196,7 @@ func BenchmarkOnePod(b *testing.B) {
 	sizes := []int{100, 1000, 5000, 15000}
 	for _, g := range guests() {
 		b.Run("guest="+g.name, func(b *testing.B) {
+			g.make(b, &g.example) // or skip it
 			for _, nodes := range sizes {
 				b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { g.bench(b, reference.Generate(nodes, reference.Seed)) })
 			}
@@ -226,7 +233,7 @@ func (g *guest) bench(b *testing.B, w reference.Workload) {
 	for _, placed := range []bool{false, true} {
 		b.Run(map[bool]string{false: "placed=0", true: "placed=1"}[placed], func(b *testing.B) {
 			p.run(0, nil)
-			calls, i := p.plugin.Calls(), 0
+			calls, fuel, i := p.plugin.Calls(), p.plugin.Fuel(), 0
 			b.ReportAllocs()
 			for b.Loop() {
 				if placed {
@@ -237,6 +244,7 @@ func (g *guest) bench(b *testing.B, w reference.Workload) {
 			}
 			b.ReportMetric(float64(p.plugin.Calls()-calls)/float64(i), "guest-calls/pod")
 			b.ReportMetric(g.written(b, w, placed), "B-written/pod")
+			b.ReportMetric(float64(p.plugin.Fuel()-fuel)/float64(i), "fuel/pod")
 		})
 	}
 	if n := p.plugin.Faults(); n != 0 {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 
@@ -81,10 +82,15 @@ func file(t testing.TB, e *wasmexamples.Example) string {
 // module returns an example's module as a factory.
 func module(t testing.TB, e *wasmexamples.Example) wasm.Factory {
 	t.Helper()
-	path := file(t, e)
+	return load(t, e.Name, file(t, e))
+}
+
+// load returns the module in a file, under a name, as a factory.
+func load(t testing.TB, name, path string) wasm.Factory {
+	t.Helper()
 	built.mu.Lock()
 	defer built.mu.Unlock()
-	if m, ok := built.modules[e.Name]; ok {
+	if m, ok := built.modules[name]; ok {
 		return m
 	}
 	data, err := os.ReadFile(path)
@@ -95,7 +101,7 @@ func module(t testing.TB, e *wasmexamples.Example) wasm.Factory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built.modules[e.Name] = m
+	built.modules[name] = m
 	return m
 }
 
@@ -116,9 +122,14 @@ func manifest(t testing.TB, e *wasmexamples.Example) *wire.Manifest {
 // newPlugin makes a plugin; whoever asks closes it.
 func newPlugin(t testing.TB, e *wasmexamples.Example, f wasm.Factory, c wasm.Config) (*wasm.Plugin, error) {
 	t.Helper()
-	c.Name = e.Name
-	return wasm.New(context.Background(), c, wasm.Deps{Factory: f, Manifest: manifest(t, e)})
+	c.Name, c.CrashOnBug = e.Name, true
+	return wasm.New(context.Background(), c, wasm.Deps{Factory: f, Manifest: manifest(t, e), Binder: noBinder{}})
 }
+
+// noBinder is for plugins that are not asked to bind.
+type noBinder struct{}
+
+func (noBinder) Bind(context.Context, objects.Binding) error { panic("a plugin is asked to bind") }
 
 // example returns the example of a name.
 func example(t testing.TB, name string) *wasmexamples.Example {

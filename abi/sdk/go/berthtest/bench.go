@@ -36,21 +36,22 @@ func (t *Trial) Caller(pods []Pod) func(pod int) []byte {
 	}
 	var records [][]byte
 	var longest []byte
-	img := newImageOf(t.manifest, t.Nodes, numbering{order: perm(len(t.Nodes), nil), seed: t.seed()}, func(img *image) []byte {
-		for _, p := range pods {
-			records = append(records, img.record(t.manifest, p))
+	c := &content{nodes: t.Nodes, namespaces: t.Namespaces}
+	img := newImageOf(t.manifest, c, numbering{order: perm(len(t.Nodes), nil), seed: t.seed()}, func(img *image) []byte {
+		for i := range pods {
+			records = append(records, img.record(t.manifest, c, &pods[i]))
 		}
 		longest = slices.MaxFunc(records, func(a, b []byte) int { return len(a) - len(b) })
 		return longest
 	})
 	img.moveTo(g.Alloc(uint32(len(img.data)), 64))
-	img.setCall(uint32(point), 0, img.rows, nil, false, nil)
+	img.setCall(uint32(point), &asked{hi: img.rows})
 	copy(g.Memory()[img.base:], img.data)
 	return func(pod int) []byte {
 		mem := g.Memory()[img.base:]
 		copy(mem[img.pod:], records[pod])
 		binary.LittleEndian.PutUint32(mem[img.call+8:], uint32(len(records[pod])))
-		clear(mem[img.call+64 : img.rowSet])
+		clear(mem[img.call+64 : img.readFrom])
 		if code := g.Call(export, img.base+img.call, 0, img.rows); code != 0 {
 			t.tb.Fatalf("%s returned %v", export, abi.Code(code))
 		}

@@ -1,5 +1,12 @@
 package berthtest
 
+import (
+	"maps"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
 // Node is a node and the pods on it. What the host computes from pods, such as
 // requested resources and ports in use, is computed here too.
 type Node struct {
@@ -14,14 +21,25 @@ type Node struct {
 	// Images has sizes in bytes by name.
 	Images map[string]int64
 	Pods   []Pod
+	// Object is what node_object returns: Kubernetes protobuf. Nil is one with the
+	// metadata that is above.
+	Object []byte
 }
 
 // Taint is a taint; the effect is NoSchedule, PreferNoSchedule or NoExecute.
 type Taint struct{ Key, Value, Effect string }
 
+// Namespace is a namespace that has an object.
+type Namespace struct {
+	Name   string
+	Labels map[string]string
+}
+
 // Pod is a pod, on a node or to be placed.
 type Pod struct {
-	Namespace, Name     string
+	Namespace, Name string
+	// UID is metadata.uid; empty is `namespace/name`.
+	UID                 string
 	Labels, Annotations map[string]string
 	Priority            int32
 	// Owner is `Kind/name`.
@@ -32,11 +50,16 @@ type Pod struct {
 	NonZero     [2]int64
 	HostPorts   []Port
 	Terminating bool
+	// Object is what pod_object returns: Kubernetes protobuf. Nil is one with the
+	// metadata and the node's name that are here.
+	Object []byte
 
-	// The following count for the pod to be placed only.
-	Images       []string
-	Tolerations  []Toleration
-	NodeSelector map[string]string
+	// The following count for the pod that a call is about only.
+	NodeName        string
+	SchedulingGates []string
+	Images          []string
+	Tolerations     []Toleration
+	NodeSelector    map[string]string
 	// Required is terms of which one must hold; nil is no required affinity.
 	Required  [][]Requirement
 	Preferred []Preferred
@@ -66,4 +89,69 @@ type Requirement struct {
 type Preferred struct {
 	Weight       int32
 	Requirements []Requirement
+}
+
+// Pending is a pod that is to be placed, and how it stands in the queue.
+type Pending struct {
+	Pod
+	// Queued is in nanoseconds since 1970.
+	Queued   int64
+	Attempts uint32
+}
+
+// Nominated is a pod that was promised a node: others of no higher priority must
+// fit beside it.
+type Nominated struct {
+	Pod
+	Node string
+}
+
+// Event is a cluster event. It has objects of one kind, of which an added one is
+// new and a deleted one old.
+type Event struct {
+	// Resource is as in a manifest's events, such as `Pod` or
+	// `storage.k8s.io/CSINode`.
+	Resource         string
+	Actions          abi.EventAction
+	OldPod, NewPod   *Pod
+	OldNode, NewNode *Node
+	// Namespace and Name are of an object of another kind.
+	Namespace, Name string
+}
+
+// id is how a pod is called in what a trial shows.
+func (p *Pod) id() string { return p.Namespace + "/" + p.Name }
+
+func (p *Pod) uid() string {
+	if p.UID != "" {
+		return p.UID
+	}
+	return p.id()
+}
+
+// patched returns the pod with more labels and annotations.
+func (p Pod) patched(labels, annotations map[string]string) Pod {
+	p.Labels, p.Annotations = merged(p.Labels, labels), merged(p.Annotations, annotations)
+	return p
+}
+
+func merged(a, b map[string]string) map[string]string {
+	if len(b) == 0 {
+		return a
+	}
+	m := maps.Clone(a)
+	if m == nil {
+		m = map[string]string{}
+	}
+	maps.Copy(m, b)
+	return m
+}
+
+// cloneNodes copies nodes so far that pods can come and go.
+func cloneNodes(nodes []Node) []Node {
+	nodes = slices.Clone(nodes)
+	for i := range nodes {
+		nodes[i].Pods = slices.Clone(nodes[i].Pods)
+	}
+	return nodes
 }

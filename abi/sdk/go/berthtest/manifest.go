@@ -25,6 +25,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return &Manifest{Manifest: m, Reads: map[string][]string{
 		"node": r.Node, "nodeLabels": r.NodeLabels, "nodeAnnotations": r.NodeAnnotations, "nodeConditions": r.NodeConditions,
 		"resources": r.Resources, "pods": r.Pods, "podLabels": r.PodLabels, "podAnnotations": r.PodAnnotations, "pod": r.Pod,
+		"namespaces": r.Namespaces, "namespaceLabels": r.NamespaceLabels, "published": r.Published,
 	}}, nil
 }
 

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// record writes the pod record (ABI-6.1).
-func (img *image) record(m *Manifest, p Pod) []byte {
+// record writes a pod record (ABI-6.1).
+func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
 	d := &img.dict
 	type field struct {
 		id, arg, count uint32
@@ -20,6 +20,28 @@ func (img *image) record(m *Manifest, p Pod) []byte {
 	one := func(id, arg uint32, data []byte) { add(id, arg, 1, data) }
 	if m.has("pod", "name") {
 		add(128, 0, uint32(len(p.Name)), []byte(p.Name))
+	}
+	if m.has("pod", "uid") {
+		add(152, 0, uint32(len(p.uid())), []byte(p.uid()))
+	}
+	if m.has("pod", "nodeName") {
+		add(129, 0, uint32(len(p.NodeName)), []byte(p.NodeName))
+	}
+	if m.has("pod", "schedulingGates") {
+		var b []byte
+		for _, name := range p.SchedulingGates {
+			b = u32(b, d.id(name))
+		}
+		add(134, 0, uint32(len(p.SchedulingGates)), b)
+	}
+	if m.has("pod", "namespaceLabels") {
+		var labels map[string]string
+		for i := range c.namespaces {
+			if c.namespaces[i].Name == p.Namespace {
+				labels = c.namespaces[i].Labels
+			}
+		}
+		add(151, 0, uint32(len(labels)), pairs(d, labels, img.rand))
 	}
 	if m.has("pod", "hostPorts") {
 		add(132, 0, uint32(len(p.HostPorts)), ports(nil, d, p.HostPorts))
@@ -46,7 +68,7 @@ func (img *image) record(m *Manifest, p Pod) []byte {
 		}
 	}
 	if m.has("pod", "labels") {
-		add(143, 0, uint32(len(p.Labels)), pairs(d, p.Labels, nil))
+		add(143, 0, uint32(len(p.Labels)), pairs(d, p.Labels, img.rand))
 	}
 	if m.has("pod", "annotations") {
 		for i, key := range m.Reads["podAnnotations"] {
@@ -54,10 +76,10 @@ func (img *image) record(m *Manifest, p Pod) []byte {
 		}
 	}
 	if m.has("pod", "owner") {
-		one(145, 0, u32(nil, owner(d, &p)))
+		one(145, 0, u32(nil, owner(d, p)))
 	}
 	if m.has("pod", "nonZeroRequested") {
-		v := nonZero(&p)
+		v := nonZero(p)
 		add(150, 0, 2, i64(i64(nil, v[0]), v[1]))
 	}
 	s := selectors{dict: d}

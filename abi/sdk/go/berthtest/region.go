@@ -1,24 +1,21 @@
 package berthtest
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // lay puts everything into one region, at offsets from its start, and notes where
 // addresses are, for moveTo.
-func (img *image) lay(nodes, pods table, record []byte, seed uint64) {
-	put := func(b []byte) uint32 {
-		for len(img.data)%64 != 0 {
-			img.data = append(img.data, 0)
-		}
-		at := uint32(len(img.data))
-		img.data = append(img.data, b...)
-		return at
-	}
-	room := img.capacity + overlays
-	img.call = put(make([]byte, callSize))
-	img.codes, img.reasons, img.scores = put(make([]byte, room)), put(make([]byte, 2*room)), put(make([]byte, 8*room))
-	img.rowSet = put(make([]byte, 4*room))
-	img.readFrom = put(nil)
-	img.pod, img.podSize = put(record), uint32(len(record))
+func (img *image) lay(m *Manifest, c *content, tables []table, record []byte) {
+	room := max(img.capacity+uint32(len(c.overlay)), uint32(len(c.list)))
+	img.call = img.put(make([]byte, callSize))
+	img.codes, img.reasons, img.scores = img.put(make([]byte, room)), img.put(make([]byte, 2*room)), img.put(make([]byte, 8*room))
+	img.keys = img.put(make([]byte, 68*len(c.queued)))
+	img.readFrom = img.put(nil)
+	img.rowSet = img.put(make([]byte, 4*room))
+	img.pod, img.podSize = img.put(record), uint32(len(record))
+	img.about(m, c)
 
 	var spans, bytes []byte
 	for _, text := range img.dict.texts {
@@ -26,74 +23,181 @@ func (img *image) lay(nodes, pods table, record []byte, seed uint64) {
 		bytes = append(bytes, text...)
 	}
 	n := uint32(len(img.dict.texts))
-	strings := table{id: 3, rows: n, capacity: n, columns: []column{
+	texts := table{id: 3, rows: n, capacity: n, columns: []column{
 		{id: 192, typ: typeSpan, data: spans, rows: true, length: n},
 		{id: 192 + 256, typ: typeBytes, data: bytes, length: uint32(len(bytes))},
 	}}
 	unknown := table{id: 999, rows: 1, capacity: 1, columns: []column{{id: 9, typ: 99, data: []byte{1}, rows: true, length: 1}}}
-	var directory []byte
-	for _, t := range []table{unknown, strings, nodes, pods} {
-		var columns []byte
-		for _, c := range t.columns {
-			capacity := t.capacity + t.overlays
-			if !c.rows {
-				capacity = uint32(len(c.data)) / elementSize[c.typ]
-			}
-			columns = u32(columns, c.id, c.arg, c.typ, put(c.data), capacity, c.length)
-		}
-		directory = u32(directory, t.id, t.rows, t.capacity, 0, t.overlays, uint32(len(t.columns)), put(columns), 0)
+	tables = append([]table{unknown, texts}, tables...)
+	var directory, at []byte
+	for i := range tables {
+		t := &tables[i]
+		directory = u32(directory, t.id, t.rows, t.capacity, 0, t.overlays, uint32(len(t.columns)), 0, 0)
+		at = u32(at, img.columns(t))
 	}
-	tables := put(directory)
-	img.rowsAt = tables + 2*32 + 4
+	where := img.put(directory)
+	for i := range uint32(len(tables)) {
+		img.point(where+32*i+24, binary.LittleEndian.Uint32(at[4*i:]))
+	}
 	header := u32(nil, 0x48545242, 1)
-	for _, v := range []uint64{7, 11, seed} { // epoch, generation, seed
+	for _, v := range []uint64{7 + img.turn, 11, img.seed} { // epoch, generation, seed
 		header = binary.LittleEndian.AppendUint64(header, v)
 	}
-	header = u32(header, 1, 4, tables, 1, 0, 0, 0, 0)
-	img.header = put(header)
+	header = u32(header, 1, uint32(len(tables)), 0, 1+uint32(img.turn), 0, 0, 0, 0)
+	img.header = img.put(header)
+	img.point(img.header+40, where)
 	img.readEnd = uint32(len(img.data))
 }
 
-// moveTo adds the region's address to all addresses in it.
+// columns writes the columns of a table and their directory.
+func (img *image) columns(t *table) uint32 {
+	var directory, at []byte
+	for _, c := range t.columns {
+		capacity := t.capacity + t.overlays
+		if !c.rows {
+			capacity = uint32(len(c.data)) / elementSize[c.typ]
+		}
+		at = u32(at, img.put(c.data))
+		directory = u32(directory, c.id, c.arg, c.typ, 0, capacity, c.length)
+	}
+	where := img.put(directory)
+	for i := range uint32(len(t.columns)) {
+		img.point(where+24*i+12, binary.LittleEndian.Uint32(at[4*i:]))
+	}
+	return where
+}
+
+// about writes the pod list, the event and the queue entries (ABI-3.10, 3.11).
+func (img *image) about(m *Manifest, c *content) {
+	if len(c.list) > 0 {
+		var entries []byte
+		var at []uint32
+		for i := range c.list {
+			record := img.record(m, c, &c.list[i])
+			at = append(at, img.put(record))
+			entries = u32(entries, 0, uint32(len(record)))
+		}
+		img.podList = img.put(entries)
+		for i, address := range at {
+			img.point(img.podList+8*uint32(i), address)
+		}
+	}
+	if c.queued != nil {
+		var entries []byte
+		for _, q := range c.queued {
+			entries = u32(i64(entries, q.Time), q.Attempts, 0)
+		}
+		img.queue = img.put(entries)
+	}
+	if e := c.event; e != nil {
+		img.event = img.put(make([]byte, 64))
+		part := func(offset uint32, data []byte) {
+			at := img.put(data)
+			img.point(img.event+offset, at)
+			binary.LittleEndian.PutUint32(img.data[img.event+offset+4:], uint32(len(data)))
+		}
+		head := u32(nil, e.kind(), uint32(e.Actions))
+		copy(img.data[img.event:], head)
+		if e.OldPod != nil {
+			part(8, img.record(m, c, e.OldPod))
+		}
+		if e.NewPod != nil {
+			part(16, img.record(m, c, e.NewPod))
+		}
+		rows := []byte(strings.Repeat("\xff", 8))
+		next := uint32(0)
+		for i, node := range []*Node{e.OldNode, e.NewNode} {
+			if node != nil {
+				binary.LittleEndian.PutUint32(rows[4*i:], next)
+				next++
+			}
+		}
+		copy(img.data[img.event+24:], rows)
+		if e.Namespace != "" {
+			part(32, []byte(e.Namespace))
+		}
+		if e.Name != "" {
+			part(40, []byte(e.Name))
+		}
+	}
+}
+
+// put appends bytes at a multiple of 64 and returns where they are.
+func (img *image) put(b []byte) uint32 {
+	for len(img.data)%64 != 0 {
+		img.data = append(img.data, 0)
+	}
+	at := uint32(len(img.data))
+	img.data = append(img.data, b...)
+	return at
+}
+
+// point writes an address.
+func (img *image) point(at, address uint32) {
+	binary.LittleEndian.PutUint32(img.data[at:], address)
+	img.addresses = append(img.addresses, at)
+}
+
+// moveTo makes the region begin at an address.
 func (img *image) moveTo(base uint32) {
-	add := func(at uint32) {
-		if v := binary.LittleEndian.Uint32(img.data[at:]); v != 0 {
-			binary.LittleEndian.PutUint32(img.data[at:], v+base-img.base)
-		}
+	for _, at := range img.addresses {
+		binary.LittleEndian.PutUint32(img.data[at:], binary.LittleEndian.Uint32(img.data[at:])+base-img.base)
 	}
-	tables := binary.LittleEndian.Uint32(img.data[img.header+40:]) - img.base
-	for t := range uint32(4) {
-		entry := tables + 32*t
-		columns := binary.LittleEndian.Uint32(img.data[entry+24:]) - img.base
-		for c := range binary.LittleEndian.Uint32(img.data[entry+20:]) {
-			add(columns + 24*c + 12)
-		}
-		add(entry + 24)
-	}
-	add(img.header + 40)
 	img.base = base
 }
 
-// setCall writes the call record (ABI-3.1). rows is nil for lo … hi−1.
-func (img *image) setCall(point uint32, lo, hi uint32, rows []uint32, overlay bool, scores []int64) {
-	clear(img.data[img.call : img.call+callSize])
-	n := hi - lo
-	record := u32(nil, img.base+img.header, img.base+img.pod, img.podSize, point, 0)
-	if rows != nil {
-		n = uint32(len(rows))
+// asked is what a call asks about.
+type asked struct {
+	lo, hi  uint32
+	rows    []uint32 // nil: lo … hi−1
+	overlay bool
+	pods    int     // the list, from the n-th pod on, counted from 1; 0 for none
+	codes   []uint8 // post_filter's input
+	scores  []int64 // normalize's
+}
+
+// setCall writes the call record (ABI-3.1).
+func (img *image) setCall(point uint32, a *asked) {
+	clear(img.data[img.call:img.readFrom])
+	at := func(offset uint32) uint32 {
+		if offset == 0 {
+			return 0
+		}
+		return img.base + offset
+	}
+	pod := at(img.pod)
+	if img.podSize == 0 {
+		pod = 0
+	}
+	record := u32(nil, img.base+img.header, pod, img.podSize, point, 0)
+	n := a.hi - a.lo
+	if a.rows != nil {
+		n = uint32(len(a.rows))
 		binary.LittleEndian.PutUint32(record[16:], img.base+img.rowSet)
-		for i, row := range rows {
+		for i, row := range a.rows {
 			binary.LittleEndian.PutUint32(img.data[img.rowSet+4*uint32(i):], row)
 		}
 	}
 	flags := uint32(0)
-	if overlay {
+	if a.overlay {
 		flags = 1
 	}
-	record = u32(record, n, img.base+img.codes, img.base+img.reasons, img.base+img.scores, flags)
+	list := uint32(0)
+	if a.pods > 0 {
+		list = img.base + img.podList + 8*uint32(a.pods-1)
+	}
+	record = u32(record, n, img.base+img.codes, img.base+img.reasons, img.base+img.scores, flags, list, at(img.event), at(img.queue))
+	if img.queue != 0 {
+		record = u32(record, at(img.keys))
+	}
 	copy(img.data[img.call:], record)
-	clear(img.data[img.codes:img.rowSet])
-	for i, s := range scores {
+	copy(img.data[img.codes:], a.codes)
+	for i, s := range a.scores {
 		binary.LittleEndian.PutUint64(img.data[img.scores+8*uint32(i):], uint64(s))
 	}
+}
+
+// answer returns a u32 that the guest wrote into the call record.
+func (img *image) answer(offset uint32) uint32 {
+	return binary.LittleEndian.Uint32(img.data[img.call+offset:])
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -22,14 +21,44 @@ import (
 //
 // A config line, which may go on over indented lines, begins with an empty
 // cluster. The lines after `----`, up to an empty line, are what is expected of a
-// try, or of a configuration that is refused. With BERTHTEST_REWRITE=1 in the
-// environment they are written instead.
+// line that shows something, or of a configuration that is refused. With
+// BERTHTEST_REWRITE=1 in the environment they are written instead.
+//
+// What there is:
+//
+//	namespace team-a labels=…
+//	node a …
+//	pod default/web node=a …           a pod on a node
+//	pending default/job queued=12 attempts=1 …
+//	                                   a pod to be placed; queued is in seconds since 1970
+//	nominated default/vip node=a …     a pod that was promised a node
+//	published other/plan=text          what another plugin publishes
+//	delete default/web                 takes a pod away
+//
+// What shows something; pods are given in full, or by name if they are pending:
+//
+//	try default/web …                  what filters and scores say of each node, and
+//	                                   post_filter if none is left; without=default/a,…
+//	                                   judges as if these pods were gone, rejected=a,…
+//	                                   has other plugins rule out these nodes
+//	pre_enqueue                        what it says of each pending pod
+//	queue_key                          the pending pods in the order of their keys
+//	hint Node UpdateNodeLabel          for which pending pods it is worth another try.
+//	  old a labels=…                   Two indented lines say what there was and is: a
+//	  new a labels=…                   node or a pod; other kinds have their name in the
+//	                                   first line: hint PersistentVolume Add - disk-1
+//	schedule default/web …             all points in order; afterwards the cluster is as
+//	                                   the host would have it. on=a chooses a node,
+//	                                   rejected is as above, and fails=pre_bind has
+//	                                   another plugin reject the pod at that point.
+//	timeout default/web                rejects a pod that waited at permit
 //
 // Fields of a node are labels, annotations, allocatable, conditions, images
 // (key:value,…), taints (key:value:effect,…) and unschedulable; of a pod labels,
-// annotations, requests, nodeSelector, priority, owner, node, terminating,
-// hostPorts (port/protocol,…), images (name,…) and tolerations
-// (key:value:effect,…; an empty value is operator Exists).
+// annotations, requests, nodeSelector, priority, owner, node, uid, terminating,
+// schedulingGates, hostPorts (port/protocol,…), images (name,…) and tolerations
+// (key:value:effect,…; an empty value is operator Exists). Spaces and commas stand
+// between double quotes: annotations=example.com/taken:"0,1".
 func Scenarios(t *testing.T, pattern string, manifest []byte, guest Factory) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -62,7 +91,7 @@ func scenario(t *testing.T, name string, manifest []byte, guest Factory) {
 	f.trial = New(t, manifest, guest, "")
 	for f.at < len(f.lines) {
 		line := f.next()
-		words := strings.Fields(line)
+		words := Words(line)
 		if len(words) == 0 || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -99,35 +128,34 @@ func (f *file) follows(prefix string) bool {
 func (f *file) run(command string, words []string, line string) ([]string, error) {
 	switch command {
 	case "config":
-		config := strings.TrimPrefix(line, command)
-		for f.follows(" ") {
-			config += f.next()
-		}
-		f.trial = New(f.t, f.manifest, f.guest, strings.TrimSpace(config))
-		if !f.follows("----") {
-			return nil, nil
-		}
-		why, refused := f.trial.Refused()
-		if !refused {
-			return []string{"accepted"}, nil
-		}
-		return []string{why}, nil
-	case "node":
-		return nil, f.trial.addNode(words)
-	case "pod":
-		return nil, f.trial.addPod(words)
-	case "try":
-		pod, _, err := parsePod(words)
+		return f.config(strings.TrimPrefix(line, command)), nil
+	case "hint":
+		e, err := f.event(words)
 		if err != nil {
 			return nil, err
 		}
-		got := []string{}
-		for _, v := range f.trial.Place(pod) {
-			got = append(got, v.String())
-		}
-		return got, nil
+		return f.trial.hinted(e), nil
+	}
+	if steps, ok := commands()[command]; ok {
+		return steps(f.trial, words)
 	}
 	return nil, fmt.Errorf("unknown command %s", command)
+}
+
+// config begins with an empty cluster.
+func (f *file) config(config string) []string {
+	for f.follows(" ") {
+		config += f.next()
+	}
+	f.trial = New(f.t, f.manifest, f.guest, strings.TrimSpace(config))
+	if !f.follows("----") {
+		return nil
+	}
+	why, refused := f.trial.Refused()
+	if !refused {
+		return []string{"accepted"}
+	}
+	return []string{why}
 }
 
 // expect holds what a line showed against what the file has after it.
@@ -145,141 +173,3 @@ func (f *file) expect(at int, got []string) {
 }
 
 func rewrite() bool { return os.Getenv("BERTHTEST_REWRITE") == "1" }
-
-func (t *Trial) addNode(words []string) error {
-	if len(words) == 0 {
-		return fmt.Errorf("a node needs a name")
-	}
-	n := Node{Name: words[0]}
-	for _, word := range words[1:] {
-		field, value, _ := strings.Cut(word, "=")
-		var err error
-		switch field {
-		case "labels":
-			n.Labels = keyValues(value)
-		case "annotations":
-			n.Annotations = keyValues(value)
-		case "conditions":
-			n.Conditions = keyValues(value)
-		case "allocatable":
-			n.Allocatable, err = numbers(value)
-		case "images":
-			n.Images, err = numbers(value)
-		case "unschedulable":
-			n.Unschedulable = true
-		case "taints":
-			for _, e := range list(value) {
-				parts := append(strings.Split(e, ":"), "", "")
-				n.Taints = append(n.Taints, Taint{Key: parts[0], Value: parts[1], Effect: parts[2]})
-			}
-		default:
-			err = fmt.Errorf("a node has no field %s", field)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	t.Nodes = append(t.Nodes, n)
-	return nil
-}
-
-func (t *Trial) addPod(words []string) error {
-	pod, node, err := parsePod(words)
-	if err != nil {
-		return err
-	}
-	for i := range t.Nodes {
-		if t.Nodes[i].Name == node {
-			t.Nodes[i].Pods = append(t.Nodes[i].Pods, pod)
-			return nil
-		}
-	}
-	return fmt.Errorf("pod %s/%s is on node %q, which is not there", pod.Namespace, pod.Name, node)
-}
-
-func parsePod(words []string) (p Pod, node string, err error) {
-	if len(words) == 0 || !strings.Contains(words[0], "/") {
-		return p, "", fmt.Errorf("a pod needs namespace/name")
-	}
-	p.Namespace, p.Name, _ = strings.Cut(words[0], "/")
-	for _, word := range words[1:] {
-		field, value, _ := strings.Cut(word, "=")
-		switch field {
-		case "node":
-			node = value
-		case "labels":
-			p.Labels = keyValues(value)
-		case "annotations":
-			p.Annotations = keyValues(value)
-		case "nodeSelector":
-			p.NodeSelector = keyValues(value)
-		case "requests":
-			p.Requests, err = numbers(value)
-		case "priority":
-			var n int64
-			n, err = strconv.ParseInt(value, 10, 32)
-			p.Priority = int32(n)
-		case "owner":
-			p.Owner = value
-		case "terminating":
-			p.Terminating = true
-		case "images":
-			p.Images = list(value)
-		case "hostPorts":
-			for _, e := range list(value) {
-				number, protocol, _ := strings.Cut(e, "/")
-				var n uint64
-				n, err = strconv.ParseUint(number, 10, 16)
-				p.HostPorts = append(p.HostPorts, Port{Port: uint16(n), Protocol: protocol})
-			}
-		case "tolerations":
-			for _, e := range list(value) {
-				parts := append(strings.Split(e, ":"), "", "")
-				tol := Toleration{Key: parts[0], Operator: "Equal", Value: parts[1], Effect: parts[2]}
-				if tol.Value == "" {
-					tol.Operator = "Exists"
-				}
-				p.Tolerations = append(p.Tolerations, tol)
-			}
-		default:
-			err = fmt.Errorf("a pod has no field %s", field)
-		}
-		if err != nil {
-			return p, "", err
-		}
-	}
-	return p, node, nil
-}
-
-func list(value string) []string {
-	if value == "" {
-		return nil
-	}
-	return strings.Split(value, ",")
-}
-
-func keyValues(value string) map[string]string {
-	m := map[string]string{}
-	for _, e := range list(value) {
-		k, v, _ := strings.Cut(e, ":")
-		m[k] = v
-	}
-	return m
-}
-
-// numbers reads key:number; the number is after the last colon.
-func numbers(value string) (map[string]int64, error) {
-	m := map[string]int64{}
-	for _, e := range list(value) {
-		i := strings.LastIndexByte(e, ':')
-		if i < 0 {
-			return nil, fmt.Errorf("%s: want key:number", e)
-		}
-		n, err := strconv.ParseInt(e[i+1:], 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		m[e[:i]] = n
-	}
-	return m, nil
-}

@@ -16,13 +16,15 @@ type Guest interface {
 	Memory() []byte
 	Alloc(size, align uint32) uint32
 	Configure(address, length uint32) int32
+	// Call calls a point by the name of its export. Points whose function has no lo
+	// and hi get 0.
 	Call(export string, call, lo, hi uint32) int32
 	Exports() []string
 }
 
 var _ Guest = (*berth.Native)(nil)
 
-// Factory makes instances of a plugin.
+// Factory makes instances of a plugin. The host is a berth.ObjectHost.
 type Factory func(host berth.Host) Guest
 
 // Native makes instances of a plugin as native code; plugin is its constructor.
@@ -30,16 +32,28 @@ func Native[P berth.Plugin](plugin func() P) Factory {
 	return func(host berth.Host) Guest { return berth.NewNative(plugin(), host) }
 }
 
-// Trial tries to place pods on nodes with one plugin.
+// Trial is a cluster and one plugin.
 type Trial struct {
-	// Nodes is the cluster.
-	Nodes []Node
+	// Nodes is the cluster, and Namespaces the namespaces that have an object.
+	Nodes      []Node
+	Namespaces []Namespace
+	// Pending is the pods that are to be placed, which PreEnqueue, Order and Hint
+	// ask about.
+	Pending []Pending
+	// Nominated is the pods that were promised a node.
+	Nominated []Nominated
+	// Published is what other plugins publish, by `plugin/key`.
+	Published map[string]string
+	// Publishers is other plugins, by their names in the profile: their PreFilter
+	// runs before this plugin's, and what it publishes is read by it.
+	Publishers map[string]*Trial
 
 	tb       testing.TB
 	manifest *Manifest
 	guest    Factory
 	config   string
 	host     *host
+	waiting  []*placement
 }
 
 // New returns a trial of a plugin. An empty config is `{}`.
@@ -52,7 +66,7 @@ func New(tb testing.TB, manifest []byte, guest Factory, config string) *Trial {
 	if config == "" {
 		config = "{}"
 	}
-	t := &Trial{tb: tb, manifest: m, guest: guest, config: config, host: &host{}}
+	t := &Trial{tb: tb, manifest: m, guest: guest, config: config, host: &host{tb: tb, manifest: m}}
 	t.checkExports()
 	return t
 }
@@ -60,19 +74,17 @@ func New(tb testing.TB, manifest []byte, guest Factory, config string) *Trial {
 // checkExports holds the manifest's points against the plugin's methods (ABI-9.3).
 func (t *Trial) checkExports() {
 	t.tb.Helper()
-	exports := t.guest(t.host).Exports()
-	for point, export := range map[abi.Point]string{
-		abi.PreFilter: abi.ExportPreFilter, abi.Filter: abi.ExportFilter, abi.PreScore: abi.ExportPreScore,
-		abi.Score: abi.ExportScore, abi.Normalize: abi.ExportNormalize,
-	} {
-		if has, declared := slices.Contains(exports, export), t.manifest.exports(point); has != declared {
+	has := t.guest(t.host).Exports()
+	for point, export := range exports() {
+		if has, declared := slices.Contains(has, export), t.manifest.exports(point); has != declared {
 			t.tb.Fatalf("the manifest declares %v: %v; the plugin has its method: %v", point, declared, has)
 		}
 	}
 }
 
-// Verdict is what a plugin says of one node.
+// Verdict is what a plugin says of one node, or of one pod.
 type Verdict struct {
+	// Node is the node's name, or a pod's as `namespace/name`.
 	Node    string
 	Code    abi.Code
 	Reasons []string
@@ -82,13 +94,18 @@ type Verdict struct {
 
 // String is like `node Unschedulable: reason, reason` or `node Success 100`.
 func (v Verdict) String() string {
-	if v.Code != abi.Success {
-		if len(v.Reasons) == 0 {
-			return fmt.Sprintf("%s %v", v.Node, v.Code)
-		}
-		return fmt.Sprintf("%s %v: %s", v.Node, v.Code, strings.Join(v.Reasons, ", "))
+	if v.Code == abi.Success {
+		return fmt.Sprintf("%s %d", v.short(), v.Score)
 	}
-	return fmt.Sprintf("%s %v %d", v.Node, v.Code, v.Score)
+	return v.short()
+}
+
+// short is String without the score.
+func (v Verdict) short() string {
+	if len(v.Reasons) == 0 {
+		return fmt.Sprintf("%s %v", v.Node, v.Code)
+	}
+	return fmt.Sprintf("%s %v: %s", v.Node, v.Code, strings.Join(v.Reasons, ", "))
 }
 
 // Refused tries the configuration alone, and returns what the plugin logged if it
@@ -115,30 +132,6 @@ func (t *Trial) instance() (Guest, error) {
 	return g, nil
 }
 
-// Place tries to place a pod and returns a verdict for each node, in the order of
-// Nodes. It fails the test if ways that must agree do not.
-func (t *Trial) Place(pod Pod) []Verdict {
-	t.tb.Helper()
-	inOrder := numbering{order: perm(len(t.Nodes), nil), seed: t.seed()}
-	want := t.try(pod, inOrder, once)
-	t.same("a fresh instance for every call", want, t.try(pod, inOrder, once|fresh))
-	t.same("calls on a list of rows", want, t.try(pod, inOrder, once|listed))
-	for seed := range uint64(3) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		other := numbering{order: r.Perm(len(t.Nodes)), rand: r, seed: t.seed()}
-		t.same("rows, ids and slots numbered otherwise", want, t.try(pod, other, once))
-		if t.manifest.Sharded() {
-			other.rand = rand.New(rand.NewPCG(seed, 2))
-			t.same("rows split over calls", want, t.try(pod, other, 0))
-			t.same("rows split over calls, each in a fresh instance", want, t.try(pod, other, fresh))
-		}
-	}
-	if t.manifest.Scope(abi.Filter) == abi.ScopeNode {
-		t.overlays(pod, inOrder, want)
-	}
-	return want
-}
-
 // seed is the header's: 0 where the plugin must not use it (ABI-4.1).
 func (t *Trial) seed() uint64 {
 	if t.manifest.Sharded() {
@@ -147,11 +140,42 @@ func (t *Trial) seed() uint64 {
 	return 42
 }
 
-func (t *Trial) same(how string, want, got []Verdict) {
+// each calls f in ways that must not differ, and fails the test if what f shows
+// does. It returns what the first way shows: all calls in one instance, one call
+// for all nodes. The points from reserve on, and those about many pods, get new
+// ids and slots for each call in any way.
+func (t *Trial) each(f func(s *session) []string) []string {
 	t.tb.Helper()
-	for i := range want {
-		if want[i].String() != got[i].String() {
-			t.tb.Errorf("%s: one call in one instance gives %q, with %s it gives %q", t.manifest.Name, want[i], how, got[i])
+	want := f(&session{Trial: t, ways: once})
+	compare := func(how string, s *session) {
+		t.tb.Helper()
+		s.Trial = t
+		got := f(s)
+		if len(want) != len(got) {
+			t.tb.Errorf("%s: one call in one instance gives\n%s\nwith %s it gives\n%s", t.manifest.Name, strings.Join(want, "\n"), how, strings.Join(got, "\n"))
+			return
+		}
+		for i := range want {
+			if want[i] != got[i] {
+				t.tb.Errorf("%s: one call in one instance gives %q, with %s it gives %q", t.manifest.Name, want[i], how, got[i])
+			}
 		}
 	}
+	compare("a fresh instance for every call", &session{ways: once | fresh})
+	compare("calls on a list of rows", &session{ways: once | listed})
+	for seed := range uint64(3) {
+		r := random(seed)
+		order := r.Perm(len(t.Nodes))
+		compare("rows, ids and slots numbered otherwise", &session{ways: once, order: order, rand: r})
+		if len(t.manifest.CycleLocal) == 0 {
+			compare("rows, ids and slots numbered anew for every call", &session{ways: once | renumber, rand: random(seed + 10)})
+		}
+		if t.manifest.Sharded() {
+			compare("rows split over calls", &session{order: order, rand: random(seed + 20)})
+			compare("rows split over calls, each in a fresh instance", &session{ways: fresh, order: order, rand: random(seed + 30)})
+		}
+	}
+	return want
 }
+
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }

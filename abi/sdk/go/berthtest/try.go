@@ -1,287 +1,285 @@
 package berthtest
 
 import (
-	"bytes"
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// ways are ways to make the same calls.
-type ways int
-
-const (
-	once   ways = 1 << iota // all rows in one call
-	fresh                   // an instance for each call
-	listed                  // rows as a list
-)
-
-// session is one try to place a pod.
-type session struct {
-	*Trial
-	ways     ways
-	img      *image
-	guest    Guest
-	verdicts []Verdict // by row
+// attempt is one try to find a node for a pod, in one session.
+type attempt struct {
+	*session
+	about     content
+	state     state
+	published state
+	verdicts  []Verdict // by node
+	filtered  []Verdict // as they were before scoring
+	skip      bool      // pre_filter left out filter
+	image     *image    // of the cycle instance
 }
 
-func (t *Trial) try(pod Pod, n numbering, how ways) []Verdict {
-	t.tb.Helper()
-	s := &session{Trial: t, ways: how, img: newImage(t.manifest, t.Nodes, pod, n)}
-	s.verdicts = make([]Verdict, len(t.Nodes))
-	for row, i := range n.order {
-		s.verdicts[row].Node = t.Nodes[i].Name
-	}
-	t.host.state = map[string][]byte{}
-	s.filter(s.preFilter())
-	s.score()
-	byNode := make([]Verdict, len(t.Nodes))
-	for row, i := range n.order {
-		byNode[i] = s.verdicts[row]
-	}
-	return byNode
-}
-
-// call calls one point and checks what must hold after any call.
-func (s *session) call(export string, point, lo, hi uint32, rows []uint32, overlay bool, scores []int64) abi.Code {
+// try takes a pod through the points from pre_filter to normalize, or to
+// post_filter if no node is left.
+func (s *session) try(pod *Pod, w *what) *attempt {
 	s.tb.Helper()
-	if s.guest == nil || s.ways&fresh != 0 {
-		g, err := s.instance()
-		if err != nil {
-			s.tb.Fatal(err)
-		}
-		s.guest = g
-		s.img.moveTo(g.Alloc(uint32(len(s.img.data)), 64))
-		if s.img.base%64 != 0 || s.img.base == 0 {
-			s.tb.Fatalf("berth_alloc returned %#x, want a multiple of 64", s.img.base)
+	a := s.attempt(pod, w)
+	a.preFilter()
+	for i := range a.verdicts {
+		if v := &a.verdicts[i]; v.Code == abi.Success && slices.Contains(w.rejected, v.Node) {
+			v.Code, v.Reasons = abi.Unschedulable, []string{"by another plugin"}
 		}
 	}
-	s.img.setCall(point, lo, hi, rows, overlay, scores)
-	img := s.img
-	copy(s.guest.Memory()[img.base:], img.data)
-	s.host.writable = !s.manifest.Sharded() || export == abi.ExportPreFilter
-	code := abi.Code(s.guest.Call(export, img.base+img.call, lo, hi))
-	after := s.guest.Memory()[img.base:][:len(img.data)]
-	if !bytes.Equal(after[img.readFrom:img.readEnd], img.data[img.readFrom:img.readEnd]) || !bytes.Equal(after[:64], img.data[:64]) {
-		s.tb.Fatalf("%s wrote into the snapshot or the pod", export)
-	}
-	copy(img.data, after[:img.readFrom]) // the answers
-	return code
+	a.filter(w)
+	a.filtered = slices.Clone(a.verdicts)
+	a.score()
+	return a
 }
 
-func (s *session) answer(offset uint32) uint32 {
-	return binary.LittleEndian.Uint32(s.img.data[s.img.call+offset:])
+// attempt begins a try.
+func (s *session) attempt(pod *Pod, w *what) *attempt {
+	a := &attempt{session: s, state: state{}, about: content{nodes: s.Nodes, namespaces: s.Namespaces, pod: pod}}
+	a.about.overlay, a.about.list = w.overlays()
+	for i := range s.Nodes {
+		a.verdicts = append(a.verdicts, Verdict{Node: s.Nodes[i].Name})
+	}
+	a.published = s.publish(pod)
+	return a
 }
 
-// reasonSet returns the texts of a reason set of the last call (ABI-3.6).
-func (s *session) reasonSet(n uint32) []string {
-	s.tb.Helper()
-	if n == 0 {
-		return nil
+// now returns the image for the next call of the cycle instance.
+func (a *attempt) now() *image {
+	if a.image == nil || a.ways&renumber != 0 {
+		a.image = newImage(a.manifest, &a.about, a.numbers(len(a.about.nodes), false))
 	}
-	mem := s.guest.Memory()
-	if n > s.answer(68) {
-		s.tb.Fatalf("reason set %d of %d", n, s.answer(68))
-	}
-	set := mem[s.answer(64)+8*(n-1):]
-	var texts []string
-	for i := range binary.LittleEndian.Uint32(set[4:]) {
-		text := mem[binary.LittleEndian.Uint32(set)+8*i:]
-		texts = append(texts, string(mem[binary.LittleEndian.Uint32(text):][:binary.LittleEndian.Uint32(text[4:])]))
-	}
-	return texts
+	return a.image
 }
 
-// all is the answer of a call as a whole for every row that stands.
-func (s *session) all(code abi.Code) {
-	reasons := s.reasonSet(s.answer(84))
-	for row := range s.verdicts {
-		if s.verdicts[row].Code == abi.Success {
-			s.verdicts[row].Code, s.verdicts[row].Reasons = code, reasons
+// ask calls a point of the cycle instance.
+func (a *attempt) ask(point abi.Point, q asked) abi.Code {
+	a.tb.Helper()
+	a.use(point, a.state, a.published)
+	return a.call(&a.cycle, a.image, point, q)
+}
+
+// all is the answer of a call as a whole for every node that stands.
+func (a *attempt) all(code abi.Code) {
+	reasons := a.reasonSet(a.answer(84))
+	for i := range a.verdicts {
+		if a.verdicts[i].Code == abi.Success {
+			a.verdicts[i].Code, a.verdicts[i].Reasons = code, reasons
 		}
 	}
 }
 
-// preFilter reports whether filter is to be called.
-func (s *session) preFilter() bool {
-	s.tb.Helper()
-	if !s.manifest.exports(abi.PreFilter) {
-		return true
+func (a *attempt) preFilter() {
+	a.tb.Helper()
+	if !a.manifest.exports(abi.PreFilter) {
+		return
 	}
-	rows := s.img.rows
-	if s.manifest.Sharded() {
-		rows = 0
+	var code abi.Code
+	var rows uint32
+	if a.manifest.Sharded() { // in an aux instance without rows (ABI-5.3)
+		none := content{namespaces: a.about.namespaces, pod: a.about.pod, aux: true}
+		a.use(abi.PreFilter, a.state, nil)
+		code = a.call(&a.aux, newImage(a.manifest, &none, a.numbers(0, true)), abi.PreFilter, asked{})
+	} else {
+		rows = a.now().rows
+		code = a.ask(abi.PreFilter, asked{})
 	}
-	binary.LittleEndian.PutUint32(s.img.data[s.img.rowsAt:], rows)
-	code := s.call(abi.ExportPreFilter, uint32(abi.PreFilter), 0, rows, nil, false, nil)
-	binary.LittleEndian.PutUint32(s.img.data[s.img.rowsAt:], s.img.rows)
-	switch code {
-	case abi.Skip:
-		return false
-	case abi.Success:
-	default:
-		s.all(code)
-		return true
+	switch {
+	case code == abi.Skip:
+		a.skip = true
+	case code != abi.Success:
+		a.all(code)
+	case a.answer(80) == 1:
+		a.narrow(rows)
 	}
-	if s.answer(80) == 0 {
-		return true
-	}
-	if s.manifest.Sharded() {
-		s.tb.Fatal("pre_filter of a plugin of scope node must not narrow the rows down")
+}
+
+// narrow takes pre_filter's row set: other nodes are out.
+func (a *attempt) narrow(rows uint32) {
+	a.tb.Helper()
+	if a.manifest.Sharded() {
+		a.tb.Fatal("pre_filter of a plugin of scope node must not narrow the rows down (ABI-5.3)")
 	}
 	var fit []uint32
-	list := s.guest.Memory()[s.answer(72):]
-	for i := range s.answer(76) {
+	list := a.memory()[a.answer(72):]
+	for i := range a.answer(76) {
 		fit = append(fit, binary.LittleEndian.Uint32(list[4*i:]))
 	}
 	if !slices.IsSorted(fit) || len(slices.Compact(slices.Clone(fit))) != len(fit) || len(fit) > 0 && fit[len(fit)-1] >= rows {
-		s.tb.Fatalf("pre_filter's row set %v is not strictly ascending, or out of range", fit)
+		a.tb.Fatalf("pre_filter's row set %v is not strictly ascending, or out of range (ABI-3.1)", fit)
 	}
-	for row := range s.verdicts {
-		if !slices.Contains(fit, uint32(row)) {
-			s.verdicts[row].Code = abi.UnschedulableAndUnresolvable
+	for i := range a.verdicts {
+		if !slices.Contains(fit, a.last.img.row(i)) {
+			a.verdicts[i].Code = abi.UnschedulableAndUnresolvable
 		}
 	}
-	return true
 }
 
-// standing returns the rows that passed.
-func (s *session) standing() []uint32 {
-	rows := []uint32{}
-	for row := range s.verdicts {
-		if s.verdicts[row].Code == abi.Success {
-			rows = append(rows, uint32(row))
+// standing returns the nodes that passed, in an order that splits calls.
+func (a *attempt) standing() []int {
+	var nodes []int
+	order := a.order
+	if order == nil {
+		order = perm(len(a.about.nodes), nil)
+	}
+	for _, i := range order {
+		if a.verdicts[i].Code == abi.Success {
+			nodes = append(nodes, i)
 		}
 	}
-	return rows
+	return nodes
 }
 
-// batches calls f with the rows as the ways want them. If all rows are asked and
-// no list is wanted, rows is nil.
-func (s *session) batches(standing []uint32, f func(lo, hi uint32, rows, asked []uint32)) {
-	size := max(len(standing), 1)
-	if s.ways&once == 0 {
+// batches calls f with nodes in the order of their rows, as one batch or in twos.
+func (a *attempt) batches(nodes []int, one bool, f func(q asked, nodes []int)) {
+	size := max(len(nodes), 1)
+	if !one {
 		size = 2
 	}
-	for asked := range slices.Chunk(standing, size) {
-		lo, hi := asked[0], asked[len(asked)-1]+1
-		if int(hi-lo) == len(asked) && s.ways&listed == 0 {
-			f(lo, hi, nil, asked)
-		} else {
-			f(0, uint32(len(asked)), asked, asked)
+	for chunk := range slices.Chunk(nodes, size) {
+		img, asks := a.now(), asked{}
+		chunk = slices.Clone(chunk)
+		slices.SortFunc(chunk, func(i, j int) int { return int(img.row(i)) - int(img.row(j)) })
+		for _, i := range chunk {
+			asks.rows = append(asks.rows, img.row(i))
 		}
+		asks.lo, asks.hi = asks.rows[0], asks.rows[len(chunk)-1]+1 // (ABI-3.9)
+		if int(asks.hi-asks.lo) == len(chunk) && a.ways&listed == 0 {
+			asks.rows = nil
+		}
+		f(asks, chunk)
 	}
 }
 
-func (s *session) filter(wanted bool) {
-	s.tb.Helper()
-	if !wanted || !s.manifest.exports(abi.Filter) {
+// filter judges the nodes that stand.
+func (a *attempt) filter(w *what) {
+	a.tb.Helper()
+	if a.skip || !a.manifest.exports(abi.Filter) {
 		return
 	}
-	s.batches(s.standing(), func(lo, hi uint32, rows, asked []uint32) {
-		code := s.call(abi.ExportFilter, uint32(abi.Filter), lo, hi, rows, false, nil)
-		if code != abi.Success {
-			s.all(code)
+	done := w.judge(a)
+	nodes := slices.DeleteFunc(a.standing(), func(i int) bool { return done[i] })
+	a.batches(nodes, a.ways&once != 0, func(q asked, nodes []int) {
+		if code := a.ask(abi.Filter, q); code != abi.Success {
+			a.all(code)
 			return
 		}
-		for i, row := range asked {
-			s.verdicts[row] = s.judged(s.verdicts[row].Node, uint32(i))
+		for at, i := range nodes {
+			a.verdicts[i] = a.judged(a.verdicts[i].Node, uint32(at))
 		}
 	})
 }
 
-// judged is filter's answer for the i-th row asked.
-func (s *session) judged(node string, i uint32) Verdict {
-	s.tb.Helper()
-	v := Verdict{Node: node, Code: abi.Code(s.img.data[s.img.codes+i])}
-	if v.Code == abi.Wait || v.Code == abi.Skip || v.Code >= abi.NumCodes {
-		s.tb.Fatalf("filter's code for %s is %d", node, v.Code)
-	}
-	v.Reasons = s.reasonSet(uint32(binary.LittleEndian.Uint16(s.img.data[s.img.reasons+2*i:])))
-	return v
-}
-
-func (s *session) score() {
-	s.tb.Helper()
-	rows := s.standing()
-	if !s.manifest.exports(abi.Score) || len(rows) == 0 {
+func (a *attempt) score() {
+	a.tb.Helper()
+	nodes := a.standing()
+	if !a.manifest.exports(abi.Score) || len(nodes) == 0 {
 		return
 	}
-	whole := *s
-	whole.ways |= once // pre_score and normalize see all rows
-	if s.manifest.exports(abi.PreScore) {
+	if a.manifest.exports(abi.PreScore) {
 		code := abi.Success
-		whole.batches(rows, func(lo, hi uint32, rows, _ []uint32) {
-			code = whole.call(abi.ExportPreScore, uint32(abi.PreScore), lo, hi, rows, false, nil)
-		})
-		s.guest = whole.guest
+		a.batches(nodes, true, func(q asked, _ []int) { code = a.ask(abi.PreScore, q) })
 		if code == abi.Skip {
 			return
 		}
 		if code != abi.Success {
-			s.all(code)
+			a.all(code)
 			return
 		}
 	}
-	var scores []int64
-	s.batches(rows, func(lo, hi uint32, rows, asked []uint32) {
-		if code := s.call(abi.ExportScore, uint32(abi.Score), lo, hi, rows, false, nil); code != abi.Success {
-			s.all(code)
+	scores := map[int]int64{}
+	a.batches(nodes, a.ways&once != 0, func(q asked, nodes []int) {
+		if code := a.ask(abi.Score, q); code != abi.Success {
+			a.all(code)
 		}
-		scores = append(scores, s.scores(len(asked))...)
+		for at, i := range nodes {
+			scores[i] = a.scoreAt(at)
+		}
 	})
-	if len(s.standing()) == 0 {
+	if len(a.standing()) == 0 {
 		return // score failed
 	}
-	whole.guest = s.guest
-	if s.manifest.exports(abi.Normalize) {
-		whole.batches(rows, func(lo, hi uint32, rows, _ []uint32) {
-			if code := whole.call(abi.ExportNormalize, uint32(abi.Normalize), lo, hi, rows, false, scores); code != abi.Success {
-				whole.all(code)
-			}
-		})
-		scores = whole.scores(len(rows))
-	}
-	s.manifest.normalize(scores)
-	for i, row := range rows {
-		if scores[i] < abi.MinScore || scores[i] > abi.MaxScore {
-			s.tb.Fatalf("the score of %s is %d, want 0 to 100", s.verdicts[row].Node, scores[i])
+	a.normalize(nodes, scores)
+	for i, score := range scores {
+		if score < abi.MinScore || score > abi.MaxScore {
+			a.tb.Fatalf("the score of %s is %d, want 0 to 100 (ABI-5.7)", a.verdicts[i].Node, score)
 		}
-		s.verdicts[row].Score = scores[i]
+		a.verdicts[i].Score = score
 	}
 }
 
-func (s *session) scores(n int) []int64 {
-	out := make([]int64, n)
-	for i := range out {
-		out[i] = int64(binary.LittleEndian.Uint64(s.img.data[s.img.scores+8*uint32(i):]))
-	}
-	return out
-}
-
-// overlays filters overlay rows that repeat rows.
-func (t *Trial) overlays(pod Pod, n numbering, want []Verdict) {
-	t.tb.Helper()
-	s := &session{Trial: t, img: newImage(t.manifest, t.Nodes, pod, n)}
-	s.verdicts = make([]Verdict, len(t.Nodes))
-	t.host.state = map[string][]byte{}
-	if !s.preFilter() || len(s.standing()) == 0 {
+// normalize calls the plugin's normalize, or does what the manifest asks of the
+// host.
+func (a *attempt) normalize(nodes []int, scores map[int]int64) {
+	a.tb.Helper()
+	if !a.manifest.exports(abi.Normalize) {
+		list := make([]int64, len(nodes))
+		for at, i := range nodes {
+			list[at] = scores[i]
+		}
+		a.manifest.normalize(list)
+		for at, i := range nodes {
+			scores[i] = list[at]
+		}
 		return
 	}
-	for i, row := range s.img.overlay {
-		over := s.img.capacity + uint32(i)
-		node := want[row].Node
-		if s.call(abi.ExportFilter, uint32(abi.Filter), 0, 1, []uint32{over}, true, nil) != abi.Success {
-			return // the whole call failed; so it did for rows
+	a.batches(nodes, true, func(q asked, nodes []int) {
+		for _, i := range nodes {
+			q.scores = append(q.scores, scores[i])
 		}
-		got := s.judged(node, 0)
-		got.Score = want[row].Score
-		if got.String() != want[row].String() && !narrowed(s.verdicts[row]) {
-			t.tb.Errorf("%s: filter gives %q for a row and %q for an overlay row with the same content", t.manifest.Name, want[row], got)
+		if code := a.ask(abi.Normalize, q); code != abi.Success {
+			a.all(code)
 		}
-	}
+		for at, i := range nodes {
+			scores[i] = a.scoreAt(at)
+		}
+	})
 }
 
-// narrowed reports a row that pre_filter's row set left out.
-func narrowed(v Verdict) bool { return v.Code == abi.UnschedulableAndUnresolvable }
+func (a *attempt) scoreAt(i int) int64 {
+	return int64(binary.LittleEndian.Uint64(a.last.img.data[a.last.img.scores+8*uint32(i):]))
+}
+
+// postFilter calls post_filter with all nodes and their verdicts, if filters left
+// none, and none of them failed (ABI-5.14).
+func (a *attempt) postFilter() (answer, bool) {
+	a.tb.Helper()
+	if !a.manifest.exports(abi.PostFilter) || len(a.about.nodes) == 0 ||
+		slices.ContainsFunc(a.filtered, func(v Verdict) bool { return v.Code == abi.Success || v.Code == abi.Error }) {
+		return answer{}, false
+	}
+	var got answer
+	a.batches(perm(len(a.about.nodes), nil), true, func(q asked, nodes []int) {
+		for _, i := range nodes {
+			q.codes = append(q.codes, uint8(a.verdicts[i].Code))
+		}
+		got = a.answered(abi.PostFilter, a.ask(abi.PostFilter, q))
+	})
+	return got, true
+}
+
+// publish takes the pod through pre_filter of the plugins whose keys this one
+// reads, each with numbers of its own, and returns the values (ABI-7.9).
+func (s *session) publish(pod *Pod) state {
+	values := state{}
+	for name, value := range s.Published {
+		values[name] = []byte(value)
+	}
+	for _, plugin := range slices.Sorted(maps.Keys(s.Publishers)) {
+		t := s.Publishers[plugin]
+		t.Nodes, t.Namespaces = s.Nodes, s.Namespaces
+		other := &session{Trial: t, ways: once | renumber, rand: t.host.draw()}
+		a := other.attempt(pod, &what{})
+		a.preFilter()
+		for _, key := range t.manifest.Publishes {
+			if value, ok := a.state[key]; ok {
+				values[plugin+"/"+key] = value
+			}
+		}
+	}
+	return values
+}

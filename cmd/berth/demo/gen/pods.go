@@ -136,10 +136,10 @@ func ads() []workload {
 		},
 		{
 			namespace: ns, app: "auction", count: 1, priorityClass: "serving",
-			remark: "auction: stays pending, because no enabled plugin enforces its topologySpreadConstraints;\n" +
+			remark: "auction: stays pending, because no enabled plugin enforces its resourceClaims;\n" +
 				"Berth never binds a pod as if a field of its spec were not there.",
 			requests: quantities("cpu", "500m", "memory", "1Gi"),
-			adjust:   []func(*v1.PodSpec){spread("auction")},
+			adjust:   []func(*v1.PodSpec){claim("bid-accelerator")},
 		},
 	}
 }
@@ -315,12 +315,9 @@ func gate(name string) func(*v1.PodSpec) {
 	return func(spec *v1.PodSpec) { spec.SchedulingGates = []v1.PodSchedulingGate{{Name: name}} }
 }
 
-// spread asks for the pods of app to be spread evenly over the zones.
-func spread(app string) func(*v1.PodSpec) {
+// claim asks for what a resource claim of the name stands for.
+func claim(name string) func(*v1.PodSpec) {
 	return func(spec *v1.PodSpec) {
-		spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-			MaxSkew: 1, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}},
-		}}
+		spec.ResourceClaims = []v1.PodResourceClaim{{Name: "device", ResourceClaimName: &name}}
 	}
 }

@@ -45,8 +45,12 @@ func version() uint32 {
 
 func remedy(name string) string {
 	return "call Export of package abi/sdk/go/export/" + map[string]string{
-		abi.ExportConfigure: "configure", abi.ExportPreFilter: "prefilter", abi.ExportFilter: "filter",
+		abi.ExportConfigure: "configure", abi.ExportPreEnqueue: "preenqueue", abi.ExportQueueKey: "queuekey", abi.ExportHint: "hint",
+		abi.ExportPreFilter: "prefilter", abi.ExportAddPod: "addpod", abi.ExportRemovePod: "addpod",
+		abi.ExportFilter: "filter", abi.ExportPostFilter: "postfilter",
 		abi.ExportPreScore: "prescore", abi.ExportScore: "score", abi.ExportNormalize: "normalize",
+		abi.ExportReserve: "reserve", abi.ExportUnreserve: "unreserve", abi.ExportPermit: "permit",
+		abi.ExportPreBind: "prebind", abi.ExportBind: "bind", abi.ExportPostBind: "postbind",
 	}[name]
 }
 

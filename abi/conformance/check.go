@@ -1,0 +1,178 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/view"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// Check calls a guest as hosts may, in many ways, and reports whether it keeps the
+// duties that SPEC.md gives a guest: whether its answers are well formed, are the
+// same whatever instance is asked and however things are numbered, and whether it
+// leaves alone what is the host's. It says nothing of whether answers are useful.
+//
+// # Errors
+//
+// A manifest that is not valid, objects that fit into no region, a context that is
+// done. What the guest does wrong is in the report.
+func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report, error) {
+	if err := man.Validate(); err != nil {
+		return nil, fmt.Errorf("conformance: %w", err)
+	}
+	k := &checker{guest: g, man: man, o: &o, ledger: newLedger(), reads: view.NewReads(&man.Reads, o.Namespaces)}
+	k.duties()
+	k.module()
+	all := scenes(man, &o)
+	var first [][]entry
+	for i, w := range ways(man) {
+		d, err := k.drive(w, all)
+		if err != nil {
+			return nil, err
+		}
+		for n, s := range all {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			script, err := d.play(ctx, s)
+			if err != nil {
+				return nil, err
+			}
+			if i == 0 {
+				first = append(first, script)
+				k.tally(script)
+				continue
+			}
+			k.compare(w, s, first[n], script)
+		}
+		if err := d.close(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return k.report(), nil
+}
+
+// checker checks one guest.
+type checker struct {
+	*ledger
+	guest Guest
+	man   *wire.Manifest
+	o     *Options
+	reads *view.Reads
+}
+
+// dutyAnswers is the duty of a point's answers.
+func dutyAnswers(point abi.Point) string {
+	return "answers of " + wire.PointName(point) + wellFormed
+}
+
+// duties makes all duties known, in the order of the report.
+func (k *checker) duties() {
+	k.duty(dutyModule, "ABI-1.1", "ABI-1.2", "ABI-1.3", "ABI-1.4", "ABI-1.5", "ABI-5.1", "ABI-9.3", "ABI-9.6")
+	k.duty(dutyStarts, "ABI-2.2", "ABI-2.3")
+	k.duty(dutyAlloc, "ABI-2.4")
+	k.duty(dutyTraps, "ABI-2.10", "ABI-3.3")
+	k.duty(dutyBare, "ABI-3.9", "ABI-4.6", "ABI-4.8", "ABI-6.2")
+	for _, p := range abi.Points() {
+		cites := map[abi.Point][]string{
+			abi.PreEnqueue: {"ABI-5.9"}, abi.QueueSort: {"ABI-5.10", "ABI-3.11"}, abi.Hint: {"ABI-5.12"}, abi.PreFilter: {"ABI-5.2", "ABI-5.3"},
+			abi.AddPod: {"ABI-5.13"}, abi.RemovePod: {"ABI-5.13"}, abi.Filter: {"ABI-5.5"}, abi.PostFilter: {"ABI-5.14"}, abi.PreScore: {"ABI-5.6"},
+			abi.Score: {"ABI-5.7"}, abi.Normalize: {"ABI-5.8"}, abi.Reserve: {"ABI-5.16"}, abi.Unreserve: {"ABI-5.17"}, abi.Permit: {"ABI-5.18"},
+			abi.PreBind: {"ABI-5.19"}, abi.Bind: {"ABI-5.19"}, abi.PostBind: {"ABI-5"},
+		}[p]
+		if cites != nil {
+			k.duty(dutyAnswers(p), append(cites, "ABI-3.5", "ABI-3.6", "ABI-8", "ABI-10", "ABI-13.2")...)
+		}
+	}
+	k.duty(dutyRegion, "ABI-2.9", "ABI-3.4")
+	k.duty(dutyFunctions, "ABI-7.5", "ABI-9.6")
+	k.duty(dutyRepeated, "ABI-2.8")
+	k.duty(dutyOneInstance, "ABI-2.8")
+	k.duty(dutyNumbers, "ABI-4.6", "ABI-4.7", "ABI-4.12", "ABI-3.7")
+	k.duty(dutyMoving, "ABI-2.11", "ABI-7.4", "ABI-7.10")
+	k.duty(dutyState, "ABI-7.4")
+	k.duty(dutyUnknown, "ABI-4.5", "ABI-6.2", "ABI-4.1")
+	k.duty(dutySplit, "ABI-5.4", "ABI-3.9")
+	k.duty(dutyShards, "ABI-4.4", "ABI-4.12", "ABI-4.15", "ABI-5.3")
+}
+
+// module holds the module against its manifest, if there is one.
+func (k *checker) module() {
+	if k.o.Module == nil {
+		return
+	}
+	m, err := wire.ReadModule(k.o.Module)
+	if err == nil {
+		err = wire.Check(m, k.man, "")
+	}
+	wrong := ""
+	if err != nil {
+		wrong = "the module: " + err.Error()
+	}
+	k.looked(dutyModule, wrong)
+}
+
+// entry is one answer, as text in which nothing is left that a host may choose.
+type entry struct {
+	point  abi.Point
+	of     string // a node, a pod, or empty for the call
+	answer string
+}
+
+// tally counts the answers of the first way.
+func (k *checker) tally(script []entry) {
+	for _, e := range script {
+		switch e.point {
+		case abi.QueueSort, abi.NumPoints:
+			continue // a key each, and state
+		}
+		answer, _, _ := strings.Cut(e.answer, ";")
+		if e.of != "" || !slices.Contains([]abi.Point{abi.Filter, abi.Score, abi.Normalize, abi.PreEnqueue, abi.Hint}, e.point) {
+			k.count(wire.PointName(e.point), answer)
+		}
+	}
+}
+
+// compare holds the answers of a way against those of the first.
+func (k *checker) compare(w way, s *scene, want, got []entry) {
+	if !w.states {
+		want, got = answersOnly(want), answersOnly(got)
+	}
+	wrong := ""
+	for i := 0; i < max(len(want), len(got)) && wrong == ""; i++ {
+		switch {
+		case i >= len(got):
+			wrong = fmt.Sprintf("%s was not asked, as %s was", want[i].name(), "first")
+		case i >= len(want):
+			wrong = fmt.Sprintf("%s was asked, and first was not", got[i].name())
+		case want[i] != got[i] && want[i].name() == got[i].name():
+			wrong = fmt.Sprintf("%s is %s, and was %s", want[i].name(), got[i].answer, want[i].answer)
+		case want[i] != got[i]:
+			wrong = fmt.Sprintf("%s is next, and was %s", got[i].name(), want[i].name())
+		}
+	}
+	if wrong != "" {
+		wrong = s.name + ": " + wrong
+	}
+	k.looked(w.duty, wrong)
+}
+
+func (e entry) name() string {
+	point := "the state"
+	if e.point < abi.NumPoints {
+		point = e.point.String()
+	}
+	if e.of == "" {
+		return point
+	}
+	return point + " of " + e.of
+}
+
+// answersOnly leaves out what was left in the state.
+func answersOnly(script []entry) []entry {
+	return slices.DeleteFunc(slices.Clone(script), func(e entry) bool { return e.point == abi.NumPoints })
+}

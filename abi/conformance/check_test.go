@@ -1,0 +1,381 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/conformance"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/interp"
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// native is a plugin of the Go SDK as a guest, with mistakes of the SDK's part.
+type native struct {
+	wrongly
+	make func() berth.Plugin
+	live *int
+}
+
+func (n native) New(_ context.Context, f conformance.Functions) (conformance.Instance, error) {
+	if n.wrong("cannot be instantiated") {
+		return nil, errors.New("no memory")
+	}
+	*n.live++
+	return &nativeInstance{native: n, guest: berth.NewNative(n.make(), f)}, nil
+}
+
+func (n native) Exports(name string) bool {
+	return slices.Contains(berth.Implements(n.make()), name)
+}
+
+type nativeInstance struct {
+	native
+	guest  *berth.Native
+	allocs int
+	region uint32
+	faulty bool
+}
+
+// trapped makes a panic what it would be in a module.
+func trapped(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("panic: %v", r)
+	}
+}
+
+func (i *nativeInstance) Memory() []byte { return i.guest.Memory() }
+
+func (i *nativeInstance) Alloc(_ context.Context, size, align uint32) (at uint32, err error) {
+	defer trapped(&err)
+	i.allocs++
+	first := i.region
+	switch {
+	case i.wrong("has no room"):
+		return 0, nil
+	case i.wrong("the region is not aligned"):
+		return i.guest.Alloc(size+align, align) + 8, nil
+	case i.wrong("the region is out of bounds"):
+		return (uint32(len(i.guest.Memory())) - size/2) &^ 63, nil
+	case i.wrong("the region is over the configuration") && i.allocs == 2:
+		i.guest.Alloc(size, align)
+		return first &^ 63, nil
+	}
+	i.region = i.guest.Alloc(size, align)
+	return i.region, nil
+}
+
+func (i *nativeInstance) Configure(_ context.Context, at, length uint32) (result int32, err error) {
+	defer trapped(&err)
+	return i.guest.Configure(at, length), nil
+}
+
+func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uint32) (result int32, err error) {
+	defer trapped(&err)
+	if i.faulty {
+		panic("it was called after a fault")
+	}
+	defer func() { i.faulty = err != nil }()
+	memory := i.guest.Memory()
+	header := binary.LittleEndian.Uint32(memory[call:])
+	result = i.guest.Call(export, call, lo, hi)
+	memory = i.guest.Memory()
+	at := func(offset uint32) []byte { return memory[binary.LittleEndian.Uint32(memory[call+offset:]):] }
+	n := binary.LittleEndian.Uint32(memory[call+abi.CallRowCount:])
+	switch {
+	case i.wrong("writes into the header"):
+		memory[header+abi.HeaderGeneration]++
+	case i.wrong("writes beyond its codes"):
+		at(abi.CallCodes)[n] = 1
+	case i.wrong("writes into a column"):
+		table := at(abi.CallHeader)[abi.HeaderDirectory:]
+		columns := memory[binary.LittleEndian.Uint32(table):][abi.TableColumnsAddr:]
+		memory[binary.LittleEndian.Uint32(memory[binary.LittleEndian.Uint32(columns)+abi.ColumnAddress:])]++
+	case i.wrong("returns 9"):
+		return 9, nil
+	case i.wrong("has a reason set that is not there") && export == abi.ExportFilter:
+		binary.LittleEndian.PutUint32(memory[call+abi.CallStatusReason:], 99)
+	case i.wrong("has reasons beyond the memory"):
+		binary.LittleEndian.PutUint32(memory[call+abi.CallReasonSets:], 0xfffffff0)
+		binary.LittleEndian.PutUint32(memory[call+abi.CallReasonCount:], 2)
+	case i.wrong("minds what it does not know") && binary.LittleEndian.Uint16(memory[header+abi.HeaderMinor:]) != 0:
+		return int32(abi.Error), nil
+	}
+	return result, nil
+}
+
+func (i *nativeInstance) Close(context.Context) error {
+	*i.live--
+	return nil
+}
+
+// check checks a plugin of guests_test.go.
+func check(t *testing.T, name, mistake string) *conformance.Report {
+	t.Helper()
+	text, man := manifests(t, name)
+	o := conformance.Options{Seed: 5, Cycles: 16, Published: map[string][]byte{"plan/bonus": []byte("3")}}
+	live := 0
+	guest := native{wrongly: wrongly{mistake}, live: &live, make: func() berth.Plugin { return newEverything(text, mistake) }}
+	if name == "pools" {
+		o.Config = []byte(`{"team-a": "gpu", "team-b": "a"}`)
+		guest.make = func() berth.Plugin { return newPools(text, mistake) }
+	}
+	if mistake == "logs what it did not declare" {
+		man.Host = slices.DeleteFunc(man.Host, func(f string) bool { return f == abi.HostLog })
+	}
+	report, err := conformance.Check(t.Context(), guest, man, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if live != 0 {
+		t.Errorf("%d instances are not closed", live)
+	}
+	return report
+}
+
+// TestCheckPassesGoodGuests: plugins that keep all duties, one of scope node, one
+// with every point; every duty is looked at in one of them.
+func TestCheckPassesGoodGuests(t *testing.T) {
+	looked := map[string]bool{}
+	for _, name := range []string{"pools", "everything"} {
+		report := check(t, name, "")
+		if !report.OK() {
+			t.Errorf("%s:\n%s", name, report)
+		}
+		for _, d := range report.Duties {
+			looked[d.Name] = looked[d.Name] || d.Verdict == conformance.Passed && d.Times > 0
+		}
+		if report.Answers["preScore"]["Error"] > 0 {
+			t.Errorf("%s: what others publish is not there", name)
+		}
+		for point, answers := range report.Answers {
+			if len(answers) < 2 && !slices.Contains([]string{"addPod", "removePod", "preFilter", "unreserve", "postBind", "preBind", "reserve"}, point) {
+				t.Errorf("%s: nothing was told apart at %s: %v", name, point, answers)
+			}
+		}
+	}
+	for name, ok := range looked {
+		if !ok && name != "the module is as its manifest says" {
+			t.Errorf("no good guest was looked at whether %s", name)
+		}
+	}
+}
+
+// guestMistakes are what a guest can do wrong, each with the duty that fails.
+func guestMistakes() map[string]struct{ plugin, duty string } {
+	const (
+		starts, alloc = "an instance can be made", "berth_alloc gives room"
+		traps, bare   = "no call traps (", "no call traps without nodes"
+		region        = "nothing is written into the region"
+		functions     = "only declared host functions are called"
+		repeated      = "the same calls have the same answers"
+		one           = "one instance answers a second pod"
+		numbers       = "answers do not depend on the order of rows"
+		moving        = "what is kept in the state means the same"
+		state         = "the state holds no ids"
+		unknown       = "tables, columns, types and fields that are not known"
+		split         = "answers of scope node do not depend on how calls are cut"
+		shards        = "answers of scope node do not depend on other nodes"
+	)
+	answers := func(point string) string { return "answers of " + point + " are well formed" }
+	return map[string]struct{ plugin, duty string }{
+		"cannot be instantiated":                {"pools", starts},
+		"refuses its configuration":             {"pools", starts},
+		"has no room":                           {"pools", alloc},
+		"the region is not aligned":             {"everything", alloc},
+		"the region is out of bounds":           {"everything", alloc},
+		"the region is over the configuration":  {"pools", alloc},
+		"traps without nodes":                   {"pools", bare},
+		"queue points trap":                     {"everything", traps},
+		"writes into the header":                {"pools", region},
+		"writes beyond its codes":               {"pools", region},
+		"writes into a column":                  {"pools", region},
+		"logs what it did not declare":          {"pools", functions},
+		"sets state of scope node":              {"pools", functions},
+		"counts its calls":                      {"pools", one},
+		"keeps the pod of an earlier call":      {"pools", one},
+		"depends on row numbers":                {"pools", numbers},
+		"depends on ids":                        {"pools", numbers},
+		"depends on the order of slots":         {"pools", numbers},
+		"depends on the generation":             {"pools", repeated},
+		"depends on other nodes":                {"pools", shards},
+		"the first node of a call gets more":    {"pools", split},
+		"minds what it does not know":           {"pools", unknown},
+		"answers Skip for a row":                {"pools", answers("filter")},
+		"pre_filter of scope node returns rows": {"pools", answers("preFilter")},
+		"returns 9":                             {"pools", answers("preFilter")},
+		"has a reason set that is not there":    {"pools", answers("filter")},
+		"has reasons beyond the memory":         {"everything", answers("preEnqueue")},
+		"keys have ids":                         {"everything", numbers},
+		"hints go by the row of a node":         {"everything", numbers},
+		"the first row is left":                 {"everything", numbers},
+		"nominates the first row":               {"everything", numbers},
+		"nominates a node that there is not":    {"everything", answers("postFilter")},
+		"the state holds an id":                 {"everything", state},
+		"the state holds a slot":                {"everything", moving},
+		"reads its state by an id":              {"everything", moving},
+		"normalises to 101":                     {"everything", answers("normalize")},
+		"labels what it did not declare":        {"everything", answers("reserve")},
+		"writes a key that is none":             {"everything", answers("reserve")},
+		"binds without a directive":             {"everything", answers("bind")},
+	}
+}
+
+// TestCheckFindsMistakes: a guest that does one thing wrong fails the duty that is
+// about it, with an example for people.
+func TestCheckFindsMistakes(t *testing.T) {
+	for mistake, want := range guestMistakes() {
+		t.Run(mistake, func(t *testing.T) {
+			report := check(t, want.plugin, mistake)
+			text := report.String()
+			at := slices.IndexFunc(report.Duties, func(d conformance.Duty) bool { return strings.HasPrefix(d.Name+" (", want.duty) })
+			if at < 0 {
+				t.Fatalf("there is no duty %q", want.duty)
+			}
+			if d := report.Duties[at]; report.OK() || d.Verdict != conformance.Failed || d.Failures == 0 || d.Example == "" || len(d.Cites) == 0 {
+				t.Errorf("%q does not fail:\n%s", want.duty, text)
+			}
+		})
+	}
+}
+
+// TestGuestMistakesAreMade: each mistake of the list is one that a guest can make,
+// and the other way round.
+func TestGuestMistakesAreMade(t *testing.T) {
+	made := map[string]bool{}
+	for _, path := range []string{"check_test.go", "guests_test.go"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`wrong\("([^"]+)"\)`).FindAllStringSubmatch(string(text), -1) {
+			made[m[1]] = true
+		}
+	}
+	for mistake := range guestMistakes() {
+		if !made[mistake] && mistake != "logs what it did not declare" {
+			t.Errorf("no guest does %q", mistake)
+		}
+		delete(made, mistake)
+	}
+	for mistake := range made {
+		t.Errorf("%q is in no test", mistake)
+	}
+}
+
+// TestCheckIsDeterministic: the same seed makes the same report, another one
+// another.
+func TestCheckIsDeterministic(t *testing.T) {
+	first, second := check(t, "pools", "depends on ids").String(), check(t, "pools", "depends on ids").String()
+	if first != second {
+		t.Errorf("first:\n%s\nsecond:\n%s", first, second)
+	}
+}
+
+// wasmGuest is a module as a guest, over the interpreter.
+type wasmGuest struct{ m *interp.Module }
+
+func (g wasmGuest) Exports(name string) bool {
+	e, ok := g.m.Structure().Export(name)
+	return ok && e.Kind == wire.KindFunc
+}
+
+func (g wasmGuest) New(_ context.Context, f conformance.Functions) (conformance.Instance, error) {
+	vm, err := g.m.New(map[string]interp.HostFunc{
+		"berth.log": func(vm *interp.Instance, a []uint64) []uint64 {
+			f.Log(int(int32(a[0])), string(vm.Read(a[1], a[2])))
+			return nil
+		},
+		"berth.state_get": func(vm *interp.Instance, a []uint64) []uint64 {
+			value, ok := f.StateGet(string(vm.Read(a[0], a[1])))
+			if !ok {
+				return minusOne()
+			}
+			copy(vm.Read(a[2], a[3]), value)
+			return []uint64{uint64(len(value))}
+		},
+		"berth.state_set": func(vm *interp.Instance, a []uint64) []uint64 {
+			if !f.StateSet(string(vm.Read(a[0], a[1])), vm.Read(a[2], a[3])) {
+				return minusOne()
+			}
+			return []uint64{0}
+		},
+	})
+	return &wasmInstance{vm}, err
+}
+
+type wasmInstance struct{ vm *interp.Instance }
+
+func (i *wasmInstance) Memory() []byte              { return i.vm.Memory() }
+func (i *wasmInstance) Close(context.Context) error { return nil }
+
+func (i *wasmInstance) Alloc(_ context.Context, size, align uint32) (uint32, error) {
+	out, err := i.vm.Call(abi.ExportAlloc, uint64(size), uint64(align))
+	if err != nil {
+		return 0, err
+	}
+	return uint32(out[0]), nil
+}
+
+func (i *wasmInstance) Configure(_ context.Context, at, length uint32) (int32, error) {
+	out, err := i.vm.Call(abi.ExportConfigure, uint64(at), uint64(length))
+	if err != nil {
+		return 0, err
+	}
+	return int32(out[0]), nil
+}
+
+func (i *wasmInstance) Call(_ context.Context, export string, call, lo, hi uint32) (int32, error) {
+	args := []uint64{uint64(call), uint64(lo), uint64(hi)}
+	if e, _ := i.vm.Structure().Export(export); true {
+		t, _ := i.vm.Structure().FuncType(e.Index)
+		args = args[:len(t.Params)]
+	}
+	out, err := i.vm.Call(export, args...)
+	if err != nil {
+		return 0, err
+	}
+	return int32(out[0]), nil
+}
+
+// TestCheckOfModules: Run's own guests are checked as modules: one that answers by
+// columns, one that says what its memory is like at each call, and one that traps.
+func TestCheckOfModules(t *testing.T) {
+	for _, c := range []struct {
+		guest, config string
+		ok            bool
+		says          string
+	}{
+		{"filter", `{"filter": [["codes", 2], ["set", "busy"], ["reasons", 1]]}`, true, "answered"},
+		{"score", `{"score": [["scoresBy", 0]]}`, false, "answers of score are well formed"},
+		{"filter", `{"filter": [["mark"], ["trap"]]}`, false, "no call traps"},
+		{"filter", `{"filter": [["write", 1, 16, 77]]}`, false, "nothing is written into the region but answers"},
+	} {
+		module, man := conformance.GuestModule(t, c.guest)
+		m, err := interp.Load(module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := conformance.Check(t.Context(), wasmGuest{m}, man, conformance.Options{Module: module, Config: []byte(c.config), Cycles: 24})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := ""
+		for _, d := range report.Duties {
+			if d.Verdict == conformance.Failed {
+				failed += d.Name + "; "
+			}
+		}
+		if report.OK() != c.ok || !strings.Contains(failed+report.String(), c.says) {
+			t.Errorf("%s with %s:\n%s", c.guest, c.config, report)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Check says what is wrong with a cluster: names that are missing or there twice,
+// pods on nodes that are not there, quantities in a form that the kit does not
+// know.
+//
+// # Errors
+//
+// All mistakes at once, joined.
+func (c *Cluster) Check() error {
+	var errs []error
+	seen := map[string]bool{}
+	once := func(kind, name string) {
+		if name == "" || seen[kind+name] {
+			errs = append(errs, fmt.Errorf("cluster: %s %q has no name, or is there twice", kind, name))
+		}
+		seen[kind+name] = true
+	}
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		once("node", n.Metadata.Name)
+		for resource, q := range n.Status.Allocatable {
+			if _, err := q.In(resource); err != nil {
+				errs = append(errs, fmt.Errorf("node %s: %w", n.Metadata.Name, err))
+			}
+		}
+	}
+	for i := range c.Namespaces {
+		once("namespace", c.Namespaces[i].Metadata.Name)
+	}
+	for i := range c.Pods {
+		p := &c.Pods[i]
+		once("pod", p.Metadata.Namespace+"/"+p.Metadata.Name)
+		once("uid", p.Metadata.UID)
+		if c.Node(p.Spec.NodeName) == nil {
+			errs = append(errs, fmt.Errorf("cluster: pod %s/%s is on node %q, which is not there", p.Metadata.Namespace, p.Metadata.Name, p.Spec.NodeName))
+		}
+		errs = append(errs, p.Check())
+	}
+	return errors.Join(errs...)
+}
+
+// Check says which quantities of a pod are in a form that the kit does not know.
+func (p *Pod) Check() error {
+	var errs []error
+	for i := range p.Spec.Containers {
+		for resource, q := range p.Spec.Containers[i].Resources.Requests {
+			if _, err := q.In(resource); err != nil {
+				errs = append(errs, fmt.Errorf("pod %s/%s: %w", p.Metadata.Namespace, p.Metadata.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

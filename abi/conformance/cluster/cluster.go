@@ -1,0 +1,211 @@
+// Package cluster describes nodes, pods and namespaces for the conformance kit.
+//
+// The types are plain data with the JSON of the Kubernetes API (core/v1), of which
+// they have the fields that a plugin can read. A host that works with API objects
+// converts them by way of JSON; any other host reads the fields.
+package cluster
+
+// Cluster is the objects that a snapshot is made of.
+type Cluster struct {
+	Nodes []Node `json:"nodes,omitempty"`
+	// Pods are on nodes: each has a spec.nodeName.
+	Pods       []Pod       `json:"pods,omitempty"`
+	Namespaces []Namespace `json:"namespaces,omitempty"`
+}
+
+// Metadata is metadata of an object.
+type Metadata struct {
+	Name        string            `json:"name"`
+	Namespace   string            `json:"namespace,omitempty"`
+	UID         string            `json:"uid,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Owners      []Owner           `json:"ownerReferences,omitempty"`
+	// Deletion is the time of the deletion request in RFC 3339, empty for none.
+	Deletion string `json:"deletionTimestamp,omitempty"`
+	// Managed is there so that a case can see that a host leaves it out (ABI-7.7).
+	Managed []Managed `json:"managedFields,omitempty"`
+}
+
+// Managed is one of metadata.managedFields.
+type Managed struct {
+	Manager   string `json:"manager,omitempty"`
+	Operation string `json:"operation,omitempty"`
+}
+
+// Owner is one of metadata.ownerReferences.
+type Owner struct {
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid,omitempty"`
+	Controller bool   `json:"controller,omitempty"`
+}
+
+// Node is a node.
+type Node struct {
+	Metadata Metadata   `json:"metadata"`
+	Spec     NodeSpec   `json:"spec"`
+	Status   NodeStatus `json:"status"`
+}
+
+// NodeSpec is spec of a node.
+type NodeSpec struct {
+	Unschedulable bool    `json:"unschedulable,omitempty"`
+	Taints        []Taint `json:"taints,omitempty"`
+}
+
+// NodeStatus is status of a node.
+type NodeStatus struct {
+	// Allocatable is quantities by resource.
+	Allocatable map[string]Quantity `json:"allocatable,omitempty"`
+	Conditions  []Condition         `json:"conditions,omitempty"`
+	Images      []Image             `json:"images,omitempty"`
+}
+
+// Taint is one of spec.taints.
+type Taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"`
+	Effect string `json:"effect"`
+}
+
+// Condition is one of status.conditions.
+type Condition struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+}
+
+// Image is one of status.images, with its size in bytes.
+type Image struct {
+	Names []string `json:"names"`
+	Size  int64    `json:"sizeBytes,omitempty"`
+}
+
+// Pod is a pod.
+type Pod struct {
+	Metadata Metadata `json:"metadata"`
+	Spec     PodSpec  `json:"spec"`
+}
+
+// PodSpec is spec of a pod.
+type PodSpec struct {
+	NodeName        string            `json:"nodeName,omitempty"`
+	SchedulerName   string            `json:"schedulerName,omitempty"`
+	Priority        *int32            `json:"priority,omitempty"`
+	NodeSelector    map[string]string `json:"nodeSelector,omitempty"`
+	Affinity        *Affinity         `json:"affinity,omitempty"`
+	Tolerations     []Toleration      `json:"tolerations,omitempty"`
+	SchedulingGates []Gate            `json:"schedulingGates,omitempty"`
+	Containers      []Container       `json:"containers,omitempty"`
+}
+
+// Container is one of spec.containers.
+type Container struct {
+	Name      string    `json:"name"`
+	Image     string    `json:"image,omitempty"`
+	Resources Resources `json:"resources"`
+	Ports     []Port    `json:"ports,omitempty"`
+}
+
+// Resources is what a container asks for.
+type Resources struct {
+	Requests map[string]Quantity `json:"requests,omitempty"`
+}
+
+// Port is a port of a container.
+type Port struct {
+	HostIP        string `json:"hostIP,omitempty"`
+	HostPort      int32  `json:"hostPort,omitempty"`
+	ContainerPort int32  `json:"containerPort"`
+	// Protocol is TCP, UDP or SCTP; empty is TCP.
+	Protocol string `json:"protocol,omitempty"`
+}
+
+// Gate is one of spec.schedulingGates.
+type Gate struct {
+	Name string `json:"name"`
+}
+
+// Toleration is one of spec.tolerations.
+type Toleration struct {
+	Key string `json:"key,omitempty"`
+	// Operator is Equal or Exists; empty is Equal.
+	Operator string `json:"operator,omitempty"`
+	Value    string `json:"value,omitempty"`
+	// Effect is empty for all effects.
+	Effect  string `json:"effect,omitempty"`
+	Seconds *int64 `json:"tolerationSeconds,omitempty"`
+}
+
+// Affinity is spec.affinity, of which there is node affinity only.
+type Affinity struct {
+	Node *NodeAffinity `json:"nodeAffinity,omitempty"`
+}
+
+// NodeAffinity is the required and the preferred terms.
+type NodeAffinity struct {
+	Required  *Selector       `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
+	Preferred []PreferredTerm `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`
+}
+
+// Selector is terms of which one must hold.
+type Selector struct {
+	Terms []Term `json:"nodeSelectorTerms"`
+}
+
+// PreferredTerm is a term with a weight.
+type PreferredTerm struct {
+	Weight int32 `json:"weight"`
+	Term   Term  `json:"preference"`
+}
+
+// Term is requirements all of which must hold.
+type Term struct {
+	Expressions []Requirement `json:"matchExpressions,omitempty"`
+	Fields      []Requirement `json:"matchFields,omitempty"`
+}
+
+// Requirement is one requirement on a label or a field.
+type Requirement struct {
+	Key string `json:"key"`
+	// Operator is In, NotIn, Exists, DoesNotExist, Gt or Lt.
+	Operator string   `json:"operator"`
+	Values   []string `json:"values,omitempty"`
+}
+
+// Namespace is a namespace.
+type Namespace struct {
+	Metadata Metadata `json:"metadata"`
+}
+
+// Node returns a node by name, nil if there is none.
+func (c *Cluster) Node(name string) *Node {
+	for i := range c.Nodes {
+		if c.Nodes[i].Metadata.Name == name {
+			return &c.Nodes[i]
+		}
+	}
+	return nil
+}
+
+// Namespace returns a namespace by name, nil if there is none.
+func (c *Cluster) Namespace(name string) *Namespace {
+	for i := range c.Namespaces {
+		if c.Namespaces[i].Metadata.Name == name {
+			return &c.Namespaces[i]
+		}
+	}
+	return nil
+}
+
+// PodsOn returns the pods on a node.
+func (c *Cluster) PodsOn(node string) []*Pod {
+	var out []*Pod
+	for i := range c.Pods {
+		if c.Pods[i].Spec.NodeName == node {
+			out = append(out, &c.Pods[i])
+		}
+	}
+	return out
+}

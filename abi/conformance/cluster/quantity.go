@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Quantity is a quantity of the Kubernetes API in one of the forms that the kit
+// uses: a whole number, one with the suffix m (thousandths, of cpu), or with Ki,
+// Mi, Gi or Ti.
+type Quantity string
+
+// In returns the quantity in the unit that columns have (ABI-4, table 1):
+// milli-CPU for cpu, bytes or a count for others.
+//
+// # Errors
+//
+// A quantity in another form.
+func (q Quantity) In(resource string) (int64, error) {
+	text, scale := string(q), int64(1)
+	if resource == "cpu" {
+		scale = 1000
+	}
+	for shift, suffix := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if digits, ok := strings.CutSuffix(text, suffix); ok {
+			text, scale = digits, scale<<(10*(shift+1))
+		}
+	}
+	if digits, ok := strings.CutSuffix(text, "m"); ok && resource == "cpu" {
+		text, scale = digits, 1
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n != 0 && n*scale/n != scale {
+		return 0, fmt.Errorf("cluster: quantity %q of %s: write a whole number, or one with m (cpu), Ki, Mi, Gi or Ti", q, resource)
+	}
+	return n * scale, nil
+}
+
+// value is a quantity of an object that Check has seen.
+func (q Quantity) value(resource string) int64 {
+	n, err := q.In(resource)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// What counts as requested of a container without a request, in milli-CPU and
+// bytes (ABI-4, column 5).
+const (
+	DefaultCPU    int64 = 100
+	DefaultMemory int64 = 200 << 20
+)
+
+// Allocatable returns how much of a resource a node has; 0 if it has none.
+func (n *Node) Allocatable(resource string) int64 {
+	q, ok := n.Status.Allocatable[resource]
+	if !ok {
+		return 0
+	}
+	return q.value(resource)
+}
+
+// Requests returns what a pod requests of a resource: the sum over its containers.
+func (p *Pod) Requests(resource string) int64 {
+	var sum int64
+	for i := range p.Spec.Containers {
+		if q, ok := p.Spec.Containers[i].Resources.Requests[resource]; ok {
+			sum += q.value(resource)
+		}
+	}
+	return sum
+}
+
+// NonZeroRequests returns milli-CPU and bytes, with the defaults for containers
+// without a request.
+func (p *Pod) NonZeroRequests() (cpu, memory int64) {
+	for i := range p.Spec.Containers {
+		requests := p.Spec.Containers[i].Resources.Requests
+		if q, ok := requests["cpu"]; ok {
+			cpu += q.value("cpu")
+		} else {
+			cpu += DefaultCPU
+		}
+		if q, ok := requests["memory"]; ok {
+			memory += q.value("memory")
+		} else {
+			memory += DefaultMemory
+		}
+	}
+	return cpu, memory
+}
+
+// Requested returns what the pods on a node request of a resource; of pods their
+// number.
+func (c *Cluster) Requested(node, resource string) int64 {
+	var sum int64
+	for _, p := range c.PodsOn(node) {
+		if resource == "pods" {
+			sum++
+		} else {
+			sum += p.Requests(resource)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,295 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// drive plays scenes in one way.
+type drive struct {
+	k      *checker
+	w      way
+	im     *image.Image
+	random *rand.Rand
+	epoch  uint64
+	// generation grows with each scene; where points are of scope node it is another
+	// one in each way (ABI-4.12).
+	generation uint64
+	// cycle holds the nodes, in as many instances as the way wants; scoped is that of
+	// pre_filter of a guest of scope node, and aux is for the other points.
+	cycle       []*seat
+	scoped, aux *seat
+
+	// What belongs to the scene that is played.
+	s      *scene
+	pod    cluster.Pod // with what points patched
+	state  *guestState
+	strs   *wire.Dict // all strings of the scene
+	held   *held      // of the cycle instances
+	script []entry
+	// standing are the nodes that pre_filter left, passed those that filter left, and
+	// node is the chosen one; over tells that the pod gets no further.
+	standing, passed []int
+	node             string
+	over             bool
+}
+
+// held is how the instances of a cycle number the cluster.
+type held struct {
+	dict *wire.Dict
+	// parts is a numbering for each instance, rows where a node is.
+	parts []*image.Numbering
+}
+
+// drive makes the layout that fits all scenes in a way.
+func (k *checker) drive(w way, all []*scene) (*drive, error) {
+	d := &drive{k: k, w: w, random: rand.New(rand.NewPCG(k.o.Seed, uint64(len(w.duty))))}
+	rooms := &image.Rooms{Unknown: w.unknown, Overlays: 1, Batch: 1, Keys: k.man.Points.QueueSort != nil}
+	most := 0
+	for _, s := range all {
+		e := &image.Encoder{Reads: k.reads}
+		e.Dict = s.dictionary(e)
+		numbering := image.InOrder(s.cluster)
+		if s.whatIf >= 0 {
+			numbering.Overlays = []image.Overlay{{Node: s.whatIf, Pods: append(slices.Clone(s.on), s.add)}}
+		}
+		content := e.Content(s.cluster, numbering)
+		var batch [][]byte
+		for i, p := range s.all() {
+			record := e.Record(s.cluster, p, s.longest(), w.unknown)
+			rooms.FitRecord(record)
+			if i <= len(s.pods)+2 { // those of a list, and those of an event
+				batch = append(batch, record)
+			}
+		}
+		rooms.FitBatch(batch...)
+		content.Seal(image.Renumbered(e.Dict, max(w.dead, 8), nil))
+		rooms.Fit(content)
+		most = max(most, len(s.cluster.Pods), len(s.cluster.Namespaces))
+	}
+	rooms.Spare, rooms.Gaps = w.spare, uint32(most+shift+2)
+	if asked := &k.man.Directives; len(asked.Annotations)+len(asked.Labels) > 0 {
+		rooms.Patches = abi.MaxDirectiveText
+	}
+	var err error
+	d.im, err = rooms.Layout()
+	return d, err
+}
+
+// close frees all instances.
+func (d *drive) close(ctx context.Context) error {
+	var errs []error
+	for _, s := range append(d.cycle, d.scoped, d.aux) {
+		if s != nil {
+			errs = append(errs, s.inst.Close(ctx))
+		}
+	}
+	d.cycle, d.scoped, d.aux = nil, nil, nil
+	return errors.Join(errs...)
+}
+
+// renumber gives new numbers to the cluster for the instances of a cycle.
+func (d *drive) renumber() {
+	whole := d.w.numbers(d.s.cluster, d.random)
+	d.held = &held{dict: d.ids()}
+	shards := max(1, d.w.shards)
+	for i := range shards {
+		part := *whole
+		part.Nodes = nil
+		for j, n := range whole.Nodes {
+			if j%shards == i {
+				part.Nodes = append(part.Nodes, n)
+			}
+		}
+		d.held.parts = append(d.held.parts, &part)
+	}
+}
+
+// ids is a dictionary of the scene as the way wants it, of an epoch of its own.
+func (d *drive) ids() *wire.Dict {
+	d.epoch++
+	if d.w.shuffled {
+		return image.Renumbered(d.strs, d.w.dead, d.random)
+	}
+	return image.Renumbered(d.strs, d.w.dead, nil)
+}
+
+// ask is one call of the guest.
+type ask struct {
+	point abi.Point
+	// rows are of the instance; an overlay row is asked by what-if.
+	rows   []uint32
+	whatIf *image.Overlay
+	pods   []cluster.Pod
+	node   string // the chosen one
+	state  *guestState
+	// input are the scores of normalize, verdicts the codes of post_filter, by rows.
+	input    []int64
+	verdicts []abi.Code
+	part     int // which instance of the cycle's
+}
+
+// reply is what the guest answered; nil in place of it is a fault, which is in the
+// ledger.
+type reply struct {
+	code abi.Code
+	call *wire.CallView
+	// nodes are the names of the rows asked.
+	nodes []string
+}
+
+// call makes a call, in the instance that the way wants.
+func (d *drive) call(ctx context.Context, a *ask) (*reply, error) {
+	if d.w.moving == allCalls && !a.point.Aux() || d.held == nil {
+		d.renumber()
+	}
+	at := d.place(a)
+	if d.w.fresh == eachCall && *at != nil {
+		if err := (*at).inst.Close(ctx); err != nil {
+			return nil, err
+		}
+		*at = nil
+	}
+	if *at == nil {
+		s, err := d.k.sit(ctx, d.im)
+		if s == nil || err != nil {
+			return nil, err
+		}
+		*at = s
+	}
+	out, err := d.make(ctx, *at, a)
+	if out == nil && err == nil { // a fault: the instance is not called again
+		err = (*at).inst.Close(ctx)
+		*at = nil
+	}
+	return out, err
+}
+
+// place is the instance for a call.
+func (d *drive) place(a *ask) **seat {
+	switch {
+	case a.point.Aux():
+		return &d.aux
+	case a.point == abi.PreFilter && d.k.man.Sharded():
+		return &d.scoped
+	}
+	for len(d.cycle) <= a.part {
+		d.cycle = append(d.cycle, nil)
+	}
+	return &d.cycle[a.part]
+}
+
+// world is what the instance of a call holds, and how it is numbered.
+func (d *drive) world(a *ask) (*cluster.Cluster, *image.Numbering, *wire.Dict) {
+	if a.point.Aux() {
+		c := &cluster.Cluster{}
+		switch {
+		case a.point == abi.Hint:
+			c = d.s.ofEvent()
+		case a.point >= abi.Reserve:
+			c = d.s.around(d.node)
+		}
+		return c, d.w.numbers(c, d.random), d.ids()
+	}
+	numbering := *d.held.parts[a.part]
+	if a.point == abi.PreFilter && d.k.man.Sharded() {
+		numbering.Nodes = nil // ABI-5.3
+	}
+	if a.whatIf != nil {
+		numbering.Overlays = []image.Overlay{*a.whatIf}
+	}
+	return d.s.cluster, &numbering, d.held.dict
+}
+
+// make writes what the call needs, calls, and reads the answers.
+func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
+	c, numbering, dict := d.world(a)
+	lo, hi, call, err := d.write(s, a, c, numbering, dict)
+	if err != nil {
+		return nil, err
+	}
+	d.serve(s.f, a, c, numbering)
+	before := bytes.Clone(s.bytes())
+	export, _ := wire.ExportOf(a.point)
+	result, err := s.inst.Call(ctx, export, s.base+d.im.Call, lo, hi)
+	s.f.point, s.f.state = abi.NumPoints, nil
+	where := d.where(a)
+	for _, wrong := range s.f.wrong {
+		d.k.looked(dutyFunctions, where+": "+wrong)
+	}
+	if len(s.f.wrong) == 0 {
+		d.k.looked(dutyFunctions, "")
+	}
+	duty := dutyTraps
+	if d.s.bare || len(d.s.cluster.Nodes) == 0 {
+		duty = dutyBare
+	}
+	if err != nil {
+		d.k.looked(duty, fmt.Sprintf("%s: %v", where, err))
+		return nil, nil
+	}
+	d.k.looked(duty, "")
+	if wrong := s.changed(before, call.N, call.Keys); wrong != "" {
+		d.k.looked(dutyRegion, where+": "+wrong)
+		return nil, nil
+	}
+	d.k.looked(dutyRegion, "")
+	got, err := s.decode()
+	out := &reply{code: abi.Code(result), call: got}
+	for _, row := range a.rows {
+		out.nodes = append(out.nodes, c.Nodes[numbering.Nodes[row]].Metadata.Name)
+	}
+	if a.whatIf != nil {
+		out.nodes = []string{c.Nodes[a.whatIf.Node].Metadata.Name}
+	}
+	wrong := ""
+	if err != nil {
+		wrong = err.Error()
+	} else {
+		wrong = d.k.formed(a, result, got, uint32(len(numbering.Nodes)), d.s)
+	}
+	if wrong != "" {
+		d.k.looked(dutyAnswers(a.point), where+": "+wrong)
+		return nil, nil
+	}
+	d.k.looked(dutyAnswers(a.point), "")
+	return out, nil
+}
+
+// where says what a failing example is about.
+func (d *drive) where(a *ask) string {
+	out := fmt.Sprintf("%s, %s", d.s.name, a.point)
+	if d.w.duty != "" {
+		out += ", while looking whether " + d.w.duty
+	}
+	return out
+}
+
+// serve sets what host functions work on in a call.
+func (d *drive) serve(f *functions, a *ask, c *cluster.Cluster, numbering *image.Numbering) {
+	f.point, f.aux, f.state, f.values, f.wrong = a.point, a.point.Aux(), a.state, d.s.values, nil
+	if f.pods = a.pods; a.point > abi.Hint {
+		pod := d.pod
+		if a.node != "" {
+			pod.Spec.NodeName = a.node
+		}
+		if a.point != abi.AddPod && a.point != abi.RemovePod {
+			f.pods = []cluster.Pod{pod}
+		}
+	}
+	f.node = func(row uint32) *cluster.Node {
+		if uint64(row) >= uint64(len(numbering.Nodes)) {
+			return nil
+		}
+		return &c.Nodes[numbering.Nodes[row]]
+	}
+}

@@ -1,0 +1,122 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/proto"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// functions serve the host functions of an instance, and note what must not be
+// called.
+type functions struct {
+	man *wire.Manifest
+	// values are those of published keys, by index; absent ones are nil.
+	values [][]byte
+
+	// The call that runs; point is NumPoints while there is none.
+	point abi.Point
+	aux   bool
+	state *guestState
+	pods  []cluster.Pod
+	node  func(row uint32) *cluster.Node
+
+	said  []string // by the log
+	wrong []string // calls that the guest must not make
+}
+
+var _ Functions = (*functions)(nil)
+
+// guestState is the state of one cycle.
+type guestState struct{ values map[string][]byte }
+
+func newGuestState() *guestState { return &guestState{values: map[string][]byte{}} }
+
+func (s *guestState) clone() *guestState { return &guestState{values: maps.Clone(s.values)} }
+
+// declared notes a host function that the manifest does not declare (ABI-9.6).
+func (f *functions) declared(name string) {
+	if !slices.Contains(f.man.Host, name) {
+		f.wrong = append(f.wrong, fmt.Sprintf("the guest called %s, which its manifest does not declare", name))
+	}
+}
+
+// Log implements Functions.
+func (f *functions) Log(_ int, text string) {
+	f.declared(abi.HostLog)
+	f.said = append(f.said, text)
+}
+
+// scoped reports whether the call is of scope node.
+func (f *functions) scoped() bool {
+	return f.point < abi.NumPoints && f.man.Scope(f.point) == abi.ScopeNode
+}
+
+// StateGet implements Functions (ABI-7.2, 7.5, 7.10).
+func (f *functions) StateGet(key string) ([]byte, bool) {
+	f.declared(abi.HostStateGet)
+	if f.state == nil || f.scoped() && !f.man.Sharded() || f.aux && slices.Contains(f.man.CycleLocal, key) {
+		return nil, false
+	}
+	value, ok := f.state.values[key]
+	return value, ok
+}
+
+// StateSet implements Functions (ABI-7.3, 7.5).
+func (f *functions) StateSet(key string, value []byte) bool {
+	f.declared(abi.HostStateSet)
+	if f.scoped() {
+		f.wrong = append(f.wrong, fmt.Sprintf("%s of scope node set the key %q of its state (ABI-7.5)", f.point, key))
+		return false
+	}
+	if f.state == nil {
+		return false
+	}
+	size := len(key) + len(value)
+	for k, v := range f.state.values {
+		if k != key {
+			size += len(k) + len(v)
+		}
+	}
+	_, known := f.state.values[key]
+	if len(key) > abi.MaxStateKeySize || len(value) > abi.MaxStateValue || size > abi.MaxStateSize || !known && len(f.state.values) == abi.MaxStateKeys {
+		return false
+	}
+	f.state.values[key] = slices.Clone(value)
+	return true
+}
+
+// PublishedGet implements Functions (ABI-7.9).
+func (f *functions) PublishedGet(index uint32) ([]byte, bool) {
+	f.declared(abi.HostPublishedGet)
+	if f.scoped() || f.state == nil || uint64(index) >= uint64(len(f.values)) || f.values[index] == nil {
+		return nil, false
+	}
+	return f.values[index], true
+}
+
+// PodObject implements Functions (ABI-7.7).
+func (f *functions) PodObject(index uint32) ([]byte, bool) {
+	f.declared(abi.HostPodObject)
+	if uint64(index) >= uint64(len(f.pods)) {
+		return nil, false
+	}
+	return proto.Pod(&f.pods[index]), true
+}
+
+// NodeObject implements Functions (ABI-7.8).
+func (f *functions) NodeObject(row uint32) ([]byte, bool) {
+	f.declared(abi.HostNodeObject)
+	if f.node == nil {
+		return nil, false
+	}
+	n := f.node(row)
+	if n == nil {
+		return nil, false
+	}
+	return proto.Node(n), true
+}

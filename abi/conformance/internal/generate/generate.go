@@ -1,0 +1,307 @@
+// Package generate makes clusters and pods that have what a manifest declares to
+// read, in every combination: absent, empty, usual, huge. The same seed makes the
+// same objects.
+package generate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// Config says what to make objects for.
+type Config struct {
+	Seed  uint64
+	Reads *wire.ManifestReads
+	// Namespaces are those that the plugin is attached to; none for all.
+	Namespaces []string
+	// Hints are strings that mean something to the plugin, such as those of its
+	// configuration.
+	Hints []string
+}
+
+// Generator makes objects.
+type Generator struct {
+	config     Config
+	random     *rand.Rand
+	namespaces []string
+	labels     []string // values of labels
+	values     []string // values of annotations
+	pods       int
+}
+
+// New returns a generator.
+func New(c Config) *Generator {
+	g := &Generator{config: c, random: rand.New(rand.NewPCG(c.Seed, 0x62657274))}
+	g.namespaces = append(append(g.namespaces, c.Namespaces...), "default", "team-a", "team-b", "no-object")
+	g.labels = []string{"", "a", "true", "gpu", "zone-1", "0", "17", "1-a", strings.Repeat("x", 63)}
+	g.values = []string{
+		"1", "2", "3", "größe", `{"a":[1,2]}`, "0.5", "1e3", "9223372036854775807", "-9223372036854775808", "99999999999999999999", " ", strings.Repeat("long ", 200),
+	}
+	for _, hint := range c.Hints {
+		// Hints come often enough to meet each other.
+		for range 4 {
+			if wire.IsLabelValue(hint) {
+				g.labels = append(g.labels, hint)
+			}
+			g.values = append(g.values, hint)
+		}
+		if isName(hint) {
+			g.namespaces = append(g.namespaces, hint)
+		}
+	}
+	g.values = append(g.values, g.labels...)
+	return g
+}
+
+// Rand is the source of all choices.
+func (g *Generator) Rand() *rand.Rand { return g.random }
+
+// isName reports whether s can be the name of a namespace.
+func isName(s string) bool {
+	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && s[0] != '-' && s[len(s)-1] != '-'
+}
+
+func (g *Generator) chance(percent int) bool { return g.random.IntN(100) < percent }
+
+func pick[T any](g *Generator, from []T) T { return from[g.random.IntN(len(from))] }
+
+// Cluster makes a cluster of n nodes, with up to six pods on each. A bare one has
+// nothing that can be left out.
+func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
+	c := &cluster.Cluster{}
+	for _, name := range g.namespaces {
+		if name == "no-object" || c.Namespace(name) != nil {
+			continue
+		}
+		m := cluster.Metadata{Name: name}
+		if !bare {
+			m.Labels = g.labelled(g.config.Reads.NamespaceLabels)
+		}
+		c.Namespaces = append(c.Namespaces, cluster.Namespace{Metadata: m})
+	}
+	for i := range n {
+		c.Nodes = append(c.Nodes, g.node(i, bare))
+	}
+	for i := range c.Nodes {
+		if bare {
+			continue
+		}
+		for range g.random.IntN(7) {
+			p := g.pod(false)
+			p.Spec.NodeName = c.Nodes[i].Metadata.Name
+			c.Pods = append(c.Pods, p)
+		}
+	}
+	return c
+}
+
+func (g *Generator) node(i int, bare bool) cluster.Node {
+	n := cluster.Node{Metadata: cluster.Metadata{Name: fmt.Sprintf("node-%d", i), UID: fmt.Sprintf("node-uid-%d", i)}}
+	if bare {
+		return n
+	}
+	if g.chance(5) {
+		n.Metadata.Name += "." + strings.Repeat("very-long.", 20) + "example"
+	}
+	r := g.config.Reads
+	n.Metadata.Labels = g.labelled(r.NodeLabels)
+	n.Metadata.Labels["kubernetes.io/hostname"] = "host-" + strconv.Itoa(i)
+	if g.chance(80) {
+		n.Metadata.Labels["topology.kubernetes.io/zone"] = pick(g, []string{"zone-1", "zone-2", "zone-3"})
+	}
+	n.Metadata.Annotations = g.annotated(r.NodeAnnotations)
+	n.Spec.Unschedulable = g.chance(10)
+	for range g.random.IntN(3) {
+		n.Spec.Taints = append(n.Spec.Taints, cluster.Taint{
+			Key: pick(g, g.keys()), Value: pick(g, g.labels), Effect: pick(g, []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}),
+		})
+	}
+	n.Status.Allocatable = map[string]cluster.Quantity{}
+	for _, resource := range append([]string{"cpu", "memory", "pods"}, r.Resources...) {
+		if g.chance(90) {
+			n.Status.Allocatable[resource] = g.quantity(resource, math.MaxInt64)
+		}
+	}
+	for _, typ := range r.NodeConditions {
+		if g.chance(80) {
+			n.Status.Conditions = append(n.Status.Conditions, cluster.Condition{Type: typ, Status: pick(g, []string{"True", "False", "Unknown"})})
+		}
+	}
+	for range g.random.IntN(4) {
+		name := g.image()
+		n.Status.Images = append(n.Status.Images, cluster.Image{Names: []string{name, name + "-alias"}, Size: int64(g.random.Uint64N(1 << 34))})
+	}
+	return n
+}
+
+// Pod makes a pod that is to be placed.
+func (g *Generator) Pod(bare bool) cluster.Pod {
+	p := g.pod(bare)
+	if bare {
+		return p
+	}
+	for range g.random.IntN(3) {
+		p.Spec.Tolerations = append(p.Spec.Tolerations, g.toleration())
+	}
+	if g.chance(30) {
+		p.Spec.NodeSelector = map[string]string{pick(g, g.keys()): pick(g, g.labels)}
+	}
+	if g.chance(30) {
+		p.Spec.Affinity = g.affinity()
+	}
+	if g.chance(20) {
+		p.Spec.SchedulingGates = []cluster.Gate{{Name: "example.com/quota"}}
+	}
+	return p
+}
+
+func (g *Generator) pod(bare bool) cluster.Pod {
+	g.pods++
+	p := cluster.Pod{Metadata: cluster.Metadata{
+		Name: fmt.Sprintf("pod-%d", g.pods), Namespace: pick(g, g.namespaces), UID: fmt.Sprintf("%08x-%04x", g.random.Uint32(), g.pods),
+	}}
+	if len(g.config.Namespaces) > 0 && g.chance(70) {
+		p.Metadata.Namespace = pick(g, g.config.Namespaces)
+	}
+	p.Spec.Containers = []cluster.Container{{Name: "main", Image: g.image()}}
+	if bare {
+		return p
+	}
+	r := g.config.Reads
+	p.Metadata.Labels = g.labelled(r.PodLabels)
+	p.Metadata.Annotations = g.annotated(r.PodAnnotations)
+	if g.chance(80) {
+		priority := pick(g, []int32{0, 1, 100, -10, math.MaxInt32, math.MinInt32, g.random.Int32N(1000)})
+		p.Spec.Priority = &priority
+	}
+	if g.chance(60) {
+		p.Metadata.Owners = []cluster.Owner{{Kind: pick(g, []string{"ReplicaSet", "Job"}), Name: fmt.Sprint("owner-", g.random.IntN(5)), Controller: true}}
+	}
+	if g.chance(10) {
+		p.Metadata.Deletion = "2026-01-02T03:04:05Z"
+	}
+	if g.chance(30) {
+		p.Spec.Containers = append(p.Spec.Containers, cluster.Container{Name: "side", Image: g.image()})
+	}
+	for i := range p.Spec.Containers {
+		requests := map[string]cluster.Quantity{}
+		for _, resource := range append([]string{"cpu", "memory"}, r.Resources...) {
+			if resource != "pods" && g.chance(70) {
+				requests[resource] = g.quantity(resource, 1<<50)
+			}
+		}
+		p.Spec.Containers[i].Resources.Requests = requests
+	}
+	if g.chance(15) {
+		p.Spec.Containers[0].Ports = []cluster.Port{{
+			HostPort: 1 + g.random.Int32N(65535), ContainerPort: 80, HostIP: pick(g, []string{"", "10.0.0.1"}), Protocol: pick(g, []string{"", "UDP", "SCTP"}),
+		}}
+	}
+	return p
+}
+
+// labelled makes labels: declared keys as a rule, and others.
+func (g *Generator) labelled(declared []string) map[string]string {
+	out := map[string]string{}
+	for _, key := range declared {
+		if g.chance(70) {
+			out[key] = pick(g, g.labels)
+		}
+	}
+	for range g.random.IntN(3) {
+		out[fmt.Sprint("example.com/other-", g.random.IntN(6))] = pick(g, g.labels)
+	}
+	return out
+}
+
+func (g *Generator) annotated(declared []string) map[string]string {
+	out := map[string]string{}
+	for _, key := range declared {
+		if g.chance(70) {
+			out[key] = pick(g, g.values)
+		}
+	}
+	return out
+}
+
+// keys are keys that taints, tolerations and selectors have.
+func (g *Generator) keys() []string {
+	return append([]string{"example.com/dedicated", "gpu"}, g.config.Reads.NodeLabels...)
+}
+
+// quantity makes an amount up to most, in the unit of the resource.
+func (g *Generator) quantity(resource string, most int64) cluster.Quantity {
+	usual := map[string]int64{"cpu": 64000, "memory": 256 << 30, "pods": 110}[resource]
+	if usual == 0 {
+		usual = 8
+	}
+	var n int64
+	switch g.random.IntN(20) {
+	case 0:
+		n = 0
+	case 1:
+		n = most
+	case 2:
+		n = 1
+	default:
+		n = g.random.Int64N(usual + 1)
+	}
+	if resource == "cpu" {
+		return cluster.Quantity(strconv.FormatInt(n, 10) + "m")
+	}
+	return cluster.Quantity(strconv.FormatInt(n, 10))
+}
+
+func (g *Generator) image() string {
+	return pick(g, []string{"registry.example.com/web:1", "registry.example.com/web", "nginx", "registry.example.com:5000/batch:2.1", "redis:7"})
+}
+
+func (g *Generator) toleration() cluster.Toleration {
+	t := cluster.Toleration{Key: pick(g, g.keys()), Value: pick(g, g.labels), Effect: pick(g, []string{"", "NoSchedule", "NoExecute"})}
+	if g.chance(40) {
+		t.Operator, t.Value = "Exists", ""
+		if g.chance(30) {
+			t.Key = ""
+		}
+	}
+	if t.Effect == "NoExecute" && g.chance(50) {
+		seconds := pick(g, []int64{0, 300})
+		t.Seconds = &seconds
+	}
+	return t
+}
+
+func (g *Generator) affinity() *cluster.Affinity {
+	a := &cluster.NodeAffinity{}
+	if g.chance(70) {
+		a.Required = &cluster.Selector{Terms: []cluster.Term{g.term(), g.term()}}
+	}
+	if g.chance(50) {
+		a.Preferred = []cluster.PreferredTerm{{Weight: 1 + g.random.Int32N(100), Term: g.term()}}
+	}
+	return &cluster.Affinity{Node: a}
+}
+
+func (g *Generator) term() cluster.Term {
+	var t cluster.Term
+	for range 1 + g.random.IntN(2) {
+		q := cluster.Requirement{Key: pick(g, g.keys()), Operator: pick(g, []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})}
+		switch q.Operator {
+		case "In", "NotIn":
+			q.Values = []string{pick(g, g.labels), "other"}
+		case "Gt", "Lt":
+			q.Values = []string{strconv.Itoa(g.random.IntN(100))}
+		}
+		t.Expressions = append(t.Expressions, q)
+	}
+	if g.chance(10) {
+		t.Fields = []cluster.Requirement{{Key: "metadata.name", Operator: "In", Values: []string{"node-0"}}}
+	}
+	return t
+}

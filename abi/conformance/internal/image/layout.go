@@ -1,0 +1,237 @@
+package image
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// Rooms collects how much must fit into a region, and how it is laid out.
+type Rooms struct {
+	// Spare is added to each capacity, and Gaps to those of tables that have empty rows
+	// in some numberings.
+	Spare, Gaps uint32
+	// Patches is how many bytes of text guests may write on pods, which the table of
+	// strings must take besides.
+	Patches uint32
+	// Unknown adds tables, columns and types that no version has (ABI-4.5), and a
+	// newer minor version.
+	Unknown bool
+	// Overlays is the most overlay rows.
+	Overlays uint32
+	// Batch is the most pods of a call, Keys tells that keys are asked.
+	Batch uint32
+	Keys  bool
+
+	tables []roomTable
+	pod    int
+	batch  int
+}
+
+type roomTable struct {
+	id      abi.TableID
+	rows    uint32
+	columns []roomColumn
+}
+
+type roomColumn struct {
+	Column
+	elements uint32 // of an arena
+}
+
+// Fit makes room for tables. All contents of a region have the same columns.
+func (r *Rooms) Fit(c *Content) {
+	for i := range c.Tables {
+		t := &c.Tables[i]
+		room := r.table(t.ID)
+		room.rows = max(room.rows, t.Rows)
+		if t.ID == abi.TableNodes {
+			r.Overlays = max(r.Overlays, t.Overlays)
+		}
+		for j := range t.Columns {
+			column := t.Columns[j]
+			if len(room.columns) <= j {
+				room.columns = append(room.columns, roomColumn{Column: column})
+			}
+			if column.Arena {
+				room.columns[j].elements = max(room.columns[j].elements, column.len())
+			}
+		}
+	}
+}
+
+// FitRecord makes room for a pod record, and FitBatch for those of a pod list with
+// an event.
+func (r *Rooms) FitRecord(record []byte) { r.pod = max(r.pod, len(record)) }
+
+// FitBatch makes room for the records of a call about many pods.
+func (r *Rooms) FitBatch(records ...[]byte) {
+	sum := 0
+	for _, record := range records {
+		sum += (len(record) + 7) &^ 7
+	}
+	r.batch = max(r.batch, sum)
+	r.Batch = max(r.Batch, uint32(len(records)))
+}
+
+func (r *Rooms) table(id abi.TableID) *roomTable {
+	for i := range r.tables {
+		if r.tables[i].id == id {
+			return &r.tables[i]
+		}
+	}
+	r.tables = append(r.tables, roomTable{id: id})
+	return &r.tables[len(r.tables)-1]
+}
+
+func (c *Column) len() uint32 { return uint32(len(c.Data) / c.Type.Size()) }
+
+// Ids that no version has.
+const (
+	unknownTable      abi.TableID  = 99
+	unknownColumn     abi.ColumnID = 120
+	unknownTypeColumn abi.ColumnID = 121
+	unknownType                    = 99
+	unknownMinor                   = 9
+)
+
+// Image is a layout that contents are written into.
+type Image struct {
+	*wire.Layout
+	rooms *Rooms
+}
+
+// Layout places everything.
+func (r *Rooms) Layout() (*Image, error) {
+	spec := wire.LayoutSpec{PodRoom: uint32(r.pod) + r.Spare + 8*abi.MaxDirectives, Batch: r.Batch, RecordRoom: uint32(r.batch) + 1024, Keys: r.Keys}
+	for _, room := range r.tables {
+		t := wire.TableSpec{ID: room.id, Capacity: room.rows + r.Spare}
+		if room.id == abi.TablePods || room.id == abi.TableNamespaces {
+			t.Capacity += r.Gaps
+		}
+		if room.id == abi.TableNodes {
+			t.Overlays = r.Overlays
+		}
+		if r.Unknown {
+			t.Columns = append(t.Columns, wire.ColumnSpec{ID: unknownColumn, Arg: 3, Type: abi.TypeU32}, wire.ColumnSpec{ID: unknownTypeColumn, Type: abi.TypeI64})
+		}
+		if room.id == abi.TableStrings && r.Patches > 0 {
+			t.Capacity += 2 * abi.MaxDirectives
+		}
+		for _, c := range room.columns {
+			column := wire.ColumnSpec{ID: c.ID, Arg: c.Arg, Type: c.Type}
+			if c.Arena {
+				column.Capacity = max(1, c.elements+r.Spare)
+			}
+			if c.ID == abi.StringBytes+abi.ArenaOf {
+				column.Capacity += r.Patches
+			}
+			t.Columns = append(t.Columns, column)
+		}
+		spec.Tables = append(spec.Tables, t)
+		if r.Unknown && len(spec.Tables) == 1 {
+			spec.Tables = append(spec.Tables, wire.TableSpec{
+				ID: unknownTable, Capacity: 4, Columns: []wire.ColumnSpec{{ID: 1, Type: abi.TypeU32}, {ID: unknownColumn, Type: abi.TypeU8}},
+			})
+		}
+	}
+	l, err := wire.NewLayout(spec)
+	if err != nil {
+		return nil, err
+	}
+	return &Image{l, r}, nil
+}
+
+// Write writes header, directories and tables into a region that begins at address
+// base; mem is the region's bytes. What no row uses is stale: copies of what others
+// have (ABI-4.8).
+func (im *Image) Write(mem []byte, base uint32, c *Content, cycle wire.Cycle) error {
+	im.WriteDirectories(mem, base)
+	if im.rooms.Unknown {
+		binary.LittleEndian.PutUint16(mem[im.Header+abi.HeaderMinor:], unknownMinor)
+	}
+	im.SetCycle(mem, cycle)
+	for i := range im.Tables {
+		t := &im.Tables[i]
+		content := c.table(t.ID)
+		if content == nil {
+			im.SetRows(mem, i, min(t.Capacity, 2)) // unknown
+			continue
+		}
+		if content.Rows > t.Capacity || content.Overlays > t.Overlays {
+			return fmt.Errorf("image: table %d has room for %d rows and %d overlay rows, not for %d and %d", t.ID, t.Capacity, t.Overlays, content.Rows, content.Overlays)
+		}
+		im.SetRows(mem, i, content.Rows)
+		binary.LittleEndian.PutUint32(mem[t.Entry+abi.TableBase:], content.Base)
+		if err := im.columns(mem, t, content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (im *Image) columns(mem []byte, t *wire.TableLayout, content *Table) error {
+	next := 0
+	for j := range t.Columns {
+		to := &t.Columns[j]
+		size := uint32(to.Type.Size())
+		room := mem[to.Data : to.Data+to.Elements*size]
+		if to.ID == unknownColumn || to.ID == unknownTypeColumn {
+			for k := range room {
+				room[k] = 0x5a
+			}
+			if to.ID == unknownTypeColumn {
+				binary.LittleEndian.PutUint32(mem[to.Entry+abi.ColumnType:], unknownType)
+			}
+			continue
+		}
+		column := &content.Columns[next]
+		next++
+		n := column.len()
+		if n > to.Elements {
+			return fmt.Errorf("image: column %d of table %d has room for %d elements, not for %d", to.ID, t.ID, to.Elements, n)
+		}
+		clear(room)
+		if column.Arena {
+			copy(room, column.Data)
+			im.SetLength(mem, to, n)
+			for k := n * size; n > 0 && k < uint32(len(room)); k++ {
+				room[k] = room[k-n*size]
+			}
+			continue
+		}
+		copy(room, column.Data[:content.Rows*size])
+		copy(room[t.Capacity*size:], column.Data[content.Rows*size:])
+	}
+	return nil
+}
+
+func (c *Content) table(id abi.TableID) *Table {
+	for i := range c.Tables {
+		if c.Tables[i].ID == id {
+			return &c.Tables[i]
+		}
+	}
+	return nil
+}
+
+// Same reports whether another layout is the same but for room that is smaller.
+func (im *Image) Same(other *Image) bool {
+	if len(im.Tables) != len(other.Tables) || other.PodRoom > im.PodRoom || other.Batch > im.Batch || other.RecordRoom > im.RecordRoom {
+		return false
+	}
+	for i := range im.Tables {
+		a, b := &im.Tables[i], &other.Tables[i]
+		if a.ID != b.ID || b.Capacity > a.Capacity || b.Overlays > a.Overlays || len(a.Columns) != len(b.Columns) {
+			return false
+		}
+		for j := range a.Columns {
+			if b.Columns[j].Elements > a.Columns[j].Elements {
+				return false
+			}
+		}
+	}
+	return true
+}

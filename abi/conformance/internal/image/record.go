@@ -1,0 +1,205 @@
+package image
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// Record encodes a pod record (ABI-6). node is the chosen one, empty before
+// reserve. unknown adds fields that no version has (ABI-6.2).
+func (e *Encoder) Record(c *cluster.Cluster, p *cluster.Pod, node string, unknown bool) []byte {
+	b := &recorder{e: e, p: p}
+	if unknown {
+		b.Field(100, 7)
+		b.I64(-1)
+	}
+	if node == "" {
+		node = p.Spec.NodeName
+	}
+	b.text("name", abi.PodName, p.Metadata.Name)
+	b.text("nodeName", abi.PodNodeName, node)
+	if e.Reads.HasPod("nodeSelector") {
+		b.Field(abi.PodNodeSelector, 0)
+		for _, key := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
+			b.Requirement(b.requirement(&cluster.Requirement{Key: key, Operator: "In", Values: []string{p.Spec.NodeSelector[key]}}))
+		}
+	}
+	if e.Reads.HasPod("tolerations") {
+		b.Field(abi.PodTolerations, 0)
+		for i := range p.Spec.Tolerations {
+			b.Toleration(e.toleration(&p.Spec.Tolerations[i]))
+		}
+	}
+	if e.Reads.HasPod("hostPorts") {
+		b.Field(abi.PodHostPorts, 0)
+		for _, port := range e.ports(p) {
+			b.Port(port)
+		}
+	}
+	if e.Reads.HasPod("images") {
+		b.Field(abi.PodImages, 0)
+		for i := range p.Spec.Containers {
+			b.ID(e.Dict.Intern(imageName(p.Spec.Containers[i].Image)))
+		}
+	}
+	if e.Reads.HasPod("schedulingGates") {
+		b.Field(abi.PodSchedulingGates, 0)
+		for _, gate := range p.Spec.SchedulingGates {
+			b.ID(e.Dict.Intern(gate.Name))
+		}
+	}
+	b.metadata()
+	b.affinity()
+	if e.Reads.HasPod("nonZeroRequested") {
+		b.Field(abi.IncomingNonZero, 0)
+		cpu, memory := p.NonZeroRequests()
+		b.I64(cpu)
+		b.I64(memory)
+	}
+	if e.Reads.HasPod("namespaceLabels") {
+		b.Field(abi.IncomingNamespaceLabels, 0)
+		if n := c.Namespace(p.Metadata.Namespace); n != nil {
+			b.labels(n.Metadata.Labels)
+		}
+	}
+	b.text("uid", abi.IncomingUID, p.Metadata.UID)
+	if unknown {
+		b.Field(250, 0)
+		b.Text("of a later version")
+	}
+	return slices.Clone(b.Bytes())
+}
+
+// recorder builds one record.
+type recorder struct {
+	wire.PodBuilder
+	e            *Encoder
+	p            *cluster.Pod
+	requirements []wire.Requirement
+	ids          []uint32
+}
+
+func (b *recorder) text(name string, id abi.ColumnID, value string) {
+	if b.e.Reads.HasPod(name) {
+		b.Field(id, 0)
+		b.Text(value)
+	}
+}
+
+func (b *recorder) labels(labels map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		b.Pair(wire.Pair{Key: b.e.Dict.Intern(key), Value: b.e.Dict.Intern(labels[key])})
+	}
+}
+
+// metadata writes fields 140 to 145.
+func (b *recorder) metadata() {
+	r, d := b.e.Reads, b.e.Dict
+	if r.HasPod("namespace") {
+		b.Field(abi.IncomingNamespace, 0)
+		b.ID(d.Intern(b.p.Metadata.Namespace))
+	}
+	if r.HasPod("priority") {
+		b.Field(abi.IncomingPriority, 0)
+		b.I64(int64(priority(b.p)))
+	}
+	if r.HasPod("requests") {
+		for k, resource := range r.Resources {
+			b.Field(abi.IncomingRequests, uint32(k))
+			b.I64(b.p.Requests(resource))
+		}
+	}
+	if r.HasPod("labels") {
+		b.Field(abi.IncomingLabels, 0)
+		b.labels(b.p.Metadata.Labels)
+	}
+	if r.HasPod("annotations") {
+		for k, key := range r.PodAnnotations {
+			b.Field(abi.IncomingAnnotations, uint32(k))
+			b.ID(b.e.value(b.p.Metadata.Annotations, key))
+		}
+	}
+	if r.HasPod("owner") {
+		b.Field(abi.IncomingOwner, 0)
+		b.ID(b.e.owner(b.p))
+	}
+}
+
+// affinity writes fields 146 to 149.
+func (b *recorder) affinity() {
+	r := b.e.Reads
+	if r.HasPod("affinity") {
+		affinity := &cluster.NodeAffinity{}
+		if a := b.p.Spec.Affinity; a != nil && a.Node != nil {
+			affinity = a.Node
+		}
+		if affinity.Required != nil {
+			b.Field(abi.PodRequiredTerms, 0)
+			for i := range affinity.Required.Terms {
+				b.Term(b.term(&affinity.Required.Terms[i], 0))
+			}
+		}
+		b.Field(abi.PodPreferredTerms, 0)
+		for i := range affinity.Preferred {
+			b.Term(b.term(&affinity.Preferred[i].Term, affinity.Preferred[i].Weight))
+		}
+		b.Field(abi.PodRequirements, 0)
+		for _, q := range b.requirements {
+			b.Requirement(q)
+		}
+	}
+	if r.HasPod("affinity") || r.HasPod("nodeSelector") {
+		b.Field(abi.PodRequirementIDs, 0)
+		for _, id := range b.ids {
+			b.ID(id)
+		}
+	}
+}
+
+func (b *recorder) term(t *cluster.Term, weight int32) wire.Term {
+	out := wire.Term{First: uint32(len(b.requirements)), Count: uint32(len(t.Expressions)), Weight: weight}
+	for i := range t.Expressions {
+		b.requirements = append(b.requirements, b.requirement(&t.Expressions[i]))
+	}
+	if len(t.Fields) > 0 {
+		out.Flags = wire.TermHasFields
+	}
+	return out
+}
+
+func (b *recorder) requirement(q *cluster.Requirement) wire.Requirement {
+	out := wire.Requirement{Key: b.e.Dict.Intern(q.Key), First: uint32(len(b.ids))}
+	out.Op = map[string]wire.RequirementOperator{
+		"In": wire.OpIn, "NotIn": wire.OpNotIn, "Exists": wire.OpExists, "DoesNotExist": wire.OpDoesNotExist, "Gt": wire.OpGt, "Lt": wire.OpLt,
+	}[q.Operator]
+	if out.Op == wire.OpGt || out.Op == wire.OpLt {
+		out.Number, _ = strconv.ParseInt(q.Values[0], 10, 64)
+		return out
+	}
+	out.Count = uint32(len(q.Values))
+	for _, v := range q.Values {
+		b.ids = append(b.ids, b.e.Dict.Intern(v))
+	}
+	return out
+}
+
+func (e *Encoder) toleration(t *cluster.Toleration) wire.Toleration {
+	out := wire.Toleration{Operator: wire.Equal, Effect: effect(t.Effect), Seconds: -1}
+	if t.Key != "" {
+		out.Key = e.Dict.Intern(t.Key)
+	}
+	if t.Operator == "Exists" {
+		out.Operator = wire.Exists
+	} else {
+		out.Value = e.Dict.Intern(t.Value)
+	}
+	if t.Seconds != nil {
+		out.Seconds = *t.Seconds
+	}
+	return out
+}

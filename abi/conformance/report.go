@@ -1,0 +1,154 @@
+package conformance
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Verdict is the outcome of a duty.
+type Verdict string
+
+// The verdicts.
+const (
+	Passed        Verdict = "pass"
+	Failed        Verdict = "FAIL"
+	NotApplicable Verdict = "n/a"
+)
+
+// Report is what Check found.
+type Report struct {
+	Duties []Duty
+	// Answers counts the answers of each point, so that one can see whether anything
+	// was told apart.
+	Answers map[string]map[string]int
+}
+
+// Duty is something that a guest must do.
+type Duty struct {
+	Name string
+	// Cites are sentences of SPEC.md.
+	Cites   []string
+	Verdict Verdict
+	// Times is how often it was looked at, Failures how often it failed.
+	Times, Failures int
+	// Example is the first failure.
+	Example string
+}
+
+// OK reports whether no duty failed.
+func (r *Report) OK() bool {
+	return !slices.ContainsFunc(r.Duties, func(d Duty) bool { return d.Verdict == Failed })
+}
+
+// wellFormed ends the names of duties about the answers of a point.
+const wellFormed = " are well formed"
+
+// mostAnswers is how many different answers of a point a report shows.
+const mostAnswers = 8
+
+// String is the report as text.
+func (r *Report) String() string {
+	var out strings.Builder
+	_ = r.Write(&out) // a Builder takes everything
+	return out.String()
+}
+
+// Write writes the report as text: a line for each duty that applies, an example
+// under those that failed, and what the guest answered.
+func (r *Report) Write(w io.Writer) error {
+	var out strings.Builder
+	failed := 0
+	var without []string
+	for _, d := range r.Duties {
+		if d.Verdict == NotApplicable {
+			without = append(without, d.Name)
+			continue
+		}
+		fmt.Fprintf(&out, "%-4s  %s (%s): %d times\n", d.Verdict, d.Name, strings.Join(d.Cites, ", "), d.Times)
+		if d.Verdict == Failed {
+			failed++
+			fmt.Fprintf(&out, "      failed %d times, first in %s\n", d.Failures, strings.ReplaceAll(d.Example, "\n", "\n      "))
+		}
+	}
+	var points []string
+	for _, name := range without {
+		if point, ok := strings.CutPrefix(name, "answers of "); ok && strings.HasSuffix(point, wellFormed) {
+			points = append(points, strings.TrimSuffix(point, wellFormed))
+			continue
+		}
+		fmt.Fprintf(&out, "%-4s  %s\n", NotApplicable, name)
+	}
+	if len(points) > 0 {
+		fmt.Fprintf(&out, "%-4s  points that it does not have: %s\n", NotApplicable, strings.Join(points, ", "))
+	}
+	for _, point := range slices.Sorted(maps.Keys(r.Answers)) {
+		var all []string
+		for _, answer := range slices.Sorted(maps.Keys(r.Answers[point])) {
+			all = append(all, fmt.Sprintf("%d %s", r.Answers[point][answer], answer))
+		}
+		if len(all) > mostAnswers {
+			all = append(all[:mostAnswers:mostAnswers], fmt.Sprintf("and %d others", len(r.Answers[point])-mostAnswers))
+		}
+		fmt.Fprintf(&out, "%s answered %s\n", point, strings.Join(all, ", "))
+		if len(all) == 1 {
+			fmt.Fprintf(&out, "      the same each time: give hints, strings that mean something to the plugin, or a configuration\n")
+		}
+	}
+	if failed == 0 {
+		out.WriteString("the guest conforms\n")
+	} else {
+		fmt.Fprintf(&out, "%d of %d duties failed\n", failed, len(r.Duties))
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// ledger collects what is found about duties, by name.
+type ledger struct {
+	order   []string
+	duties  map[string]*Duty
+	answers map[string]map[string]int
+}
+
+func newLedger() *ledger {
+	return &ledger{duties: map[string]*Duty{}, answers: map[string]map[string]int{}}
+}
+
+// duty makes a duty known; it does not apply until it was looked at.
+func (l *ledger) duty(name string, cites ...string) {
+	l.order = append(l.order, name)
+	l.duties[name] = &Duty{Name: name, Cites: cites, Verdict: NotApplicable}
+}
+
+// looked notes that a duty was looked at, and what was wrong, if anything.
+func (l *ledger) looked(name string, wrong string) {
+	d := l.duties[name]
+	d.Times++
+	if d.Verdict == NotApplicable {
+		d.Verdict = Passed
+	}
+	if wrong == "" {
+		return
+	}
+	if d.Failures++; d.Failures == 1 {
+		d.Verdict, d.Example = Failed, wrong
+	}
+}
+
+func (l *ledger) count(point, answer string) {
+	if l.answers[point] == nil {
+		l.answers[point] = map[string]int{}
+	}
+	l.answers[point][answer]++
+}
+
+func (l *ledger) report() *Report {
+	out := &Report{Answers: l.answers}
+	for _, name := range l.order {
+		out.Duties = append(out.Duties, *l.duties[name])
+	}
+	return out
+}

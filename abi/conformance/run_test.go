@@ -1,0 +1,106 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi/conformance"
+)
+
+// recorder runs the kit and notes what fails.
+type recorder struct {
+	ctx     context.Context
+	name    string
+	results *results
+	failed  bool
+	only    string // a case, or all
+}
+
+type results struct {
+	passed  int
+	failed  []string // names of cases
+	skipped []string
+	texts   []string
+}
+
+var _ conformance.Tester = (*recorder)(nil)
+
+func (r *recorder) Helper()                  {}
+func (r *recorder) Context() context.Context { return r.ctx }
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failed = true
+	r.results.texts = append(r.results.texts, r.name+": "+fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+func (r *recorder) Fatal(args ...any) { r.Fatalf("%s", fmt.Sprint(args...)) }
+
+func (r *recorder) Skipf(format string, args ...any) {
+	r.results.skipped = append(r.results.skipped, r.name+": "+fmt.Sprintf(format, args...))
+	runtime.Goexit()
+}
+
+func (r *recorder) Skip(args ...any) { r.Skipf("%s", fmt.Sprint(args...)) }
+
+func (r *recorder) Run(name string, f func(t conformance.Tester)) {
+	child := &recorder{ctx: r.ctx, name: strings.TrimPrefix(r.name+"/"+name, "/"), results: r.results, only: r.only}
+	if r.only != "" && child.name != r.only && !strings.HasPrefix(r.only, child.name+"/") {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { // of a host with a mistake
+			if r := recover(); r != nil {
+				child.failed = true
+				child.results.texts = append(child.results.texts, fmt.Sprintf("%s: panic: %v", child.name, r))
+			}
+		}()
+		f(child)
+	}()
+	<-done
+	switch {
+	case child.failed && strings.Contains(child.name, "/"):
+		r.results.failed = append(r.results.failed, child.name)
+	case child.failed:
+		r.failed = true
+	case strings.Contains(child.name, "/"):
+		r.results.passed++
+	}
+}
+
+func record(t *testing.T, h *reference) *results { return recordOnly(t, h, "") }
+
+func recordOnly(t *testing.T, h *reference, only string) *results {
+	t.Helper()
+	out := &results{}
+	r := &recorder{ctx: t.Context(), results: out, only: only}
+	conformance.RunOn(r, h)
+	conformance.RunSchedulerOn(r, h)
+	return out
+}
+
+// unable are the cases that the reference cannot pass: the interpreter of the kit's
+// tests does not validate code.
+func unable() []string { return []string{"modules/code that does not validate"} }
+
+// TestRunOfAReference: a host that does what SPEC.md says passes, but for what it
+// cannot do.
+func TestRunOfAReference(t *testing.T) {
+	got := record(t, &reference{})
+	if !slices.Equal(got.failed, unable()) {
+		t.Errorf("%d cases pass; those that fail are not %q:\n%s", got.passed, unable(), strings.Join(got.texts, "\n"))
+	}
+	if got.passed < 400 || len(got.skipped) > 0 {
+		t.Errorf("%d cases pass, skipped are %q", got.passed, got.skipped)
+	}
+}

@@ -1,0 +1,255 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/generate"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// scene is what one pod's cycle is about, whatever the way in which it is shown to
+// the guest.
+type scene struct {
+	name string
+	// bare tells that there is nothing in it that can be left out.
+	bare    bool
+	cluster *cluster.Cluster
+	pod     cluster.Pod
+	seed    uint64
+	// pods are those of calls about many, with their queue entries and an event.
+	pods  []cluster.Pod
+	queue []wire.QueueEntry
+	event *Event
+	// The what-if: pods on the node before, and what happens to them; indices of the
+	// cluster's pods.
+	whatIf  int // a node, −1 for none
+	on      []int
+	add     int
+	remove  int // −1 for none
+	verdict []abi.Code
+	values  [][]byte
+}
+
+// sizes are numbers of nodes, small ones first so that a failing example is small.
+func sizes() []int { return []int{0, 1, 2, 3, 5, 9, 20, 40} }
+
+// scenes makes all scenes for a plugin.
+func scenes(man *wire.Manifest, o *Options) []*scene {
+	g := generate.New(generate.Config{Seed: o.Seed, Reads: &man.Reads, Namespaces: o.Namespaces, Hints: append(hints(o.Config), o.Hints...)})
+	n := o.Cycles
+	if n == 0 {
+		n = 60
+	}
+	out := make([]*scene, 0, n)
+	for i := range n {
+		out = append(out, makeScene(g, man, o, i, n))
+	}
+	return out
+}
+
+func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, of int) *scene {
+	all := sizes()
+	nodes := all[i*len(all)/of]
+	s := &scene{bare: i%5 == 4, whatIf: -1, remove: -1, seed: g.Rand().Uint64()}
+	s.name = fmt.Sprintf("cycle %d of seed %d, with %d nodes", i, o.Seed, nodes)
+	s.cluster = g.Cluster(nodes, s.bare)
+	s.pod = g.Pod(s.bare)
+	for range 1 + g.Rand().IntN(6) {
+		s.pods = append(s.pods, g.Pod(s.bare))
+		s.queue = append(s.queue, wire.QueueEntry{Time: g.Rand().Int64(), Attempts: g.Rand().Uint32N(20)})
+	}
+	s.event = makeEvent(g, man, s.bare)
+	if nodes > 0 {
+		s.suppose(g)
+	}
+	for range nodes {
+		s.verdict = append(s.verdict, []abi.Code{abi.Unschedulable, abi.UnschedulableAndUnresolvable, abi.Success}[g.Rand().IntN(3)])
+	}
+	for _, key := range man.Reads.Published {
+		s.values = append(s.values, o.Published[key])
+	}
+	return s
+}
+
+// suppose makes the what-if: a pod more on a node, and one of its own less.
+func (s *scene) suppose(g *generate.Generator) {
+	s.whatIf = g.Rand().IntN(len(s.cluster.Nodes))
+	for i := range s.cluster.Pods {
+		if s.cluster.Pods[i].Spec.NodeName == s.cluster.Nodes[s.whatIf].Metadata.Name {
+			s.on = append(s.on, i)
+		}
+	}
+	if len(s.on) > 0 {
+		s.remove = s.on[g.Rand().IntN(len(s.on))]
+	}
+	s.add = len(s.cluster.Pods)
+	s.cluster.Pods = append(s.cluster.Pods, g.Pod(s.bare)) // on no node but the overlay's
+}
+
+// hints are the strings of a configuration, keys too.
+func hints(config []byte) []string {
+	var value any
+	if json.Unmarshal(config, &value) != nil {
+		return nil
+	}
+	found := map[string]bool{}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			found[v] = true
+		case float64:
+			found[strings.TrimSuffix(fmt.Sprintf("%.4f", v), ".0000")] = true
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			for key, e := range v {
+				found[key] = true
+				walk(e)
+			}
+		}
+	}
+	walk(value)
+	return slices.Sorted(maps.Keys(found))
+}
+
+// makeEvent makes an event that the manifest registers, of a random kind if it
+// registers all.
+func makeEvent(g *generate.Generator, man *wire.Manifest, bare bool) *Event {
+	registered := wire.ManifestEvent{Resource: []string{"Node", "Pod", "PersistentVolumeClaim"}[g.Rand().IntN(3)], Actions: []string{"All"}}
+	if len(man.Events) > 0 {
+		registered = man.Events[g.Rand().IntN(len(man.Events))]
+	}
+	action := actionOf(registered.Actions[g.Rand().IntN(len(registered.Actions))], g)
+	e := &Event{Actions: action}
+	old, young := action != abi.ActionAdd, action != abi.ActionDelete
+	switch registered.Resource {
+	case "Node":
+		e.Resource = abi.EventNode
+		nodes := g.Cluster(2, bare).Nodes
+		nodes[1].Metadata.Name = nodes[0].Metadata.Name
+		if old {
+			e.OldNode = &nodes[0]
+		}
+		if young {
+			e.NewNode = &nodes[1]
+		}
+	case "Pod":
+		e.Resource = abi.EventUnplacedPod
+		before, after := g.Pod(bare), g.Pod(bare)
+		after.Metadata.Name, after.Metadata.Namespace, after.Metadata.UID = before.Metadata.Name, before.Metadata.Namespace, before.Metadata.UID
+		if g.Rand().IntN(2) == 0 {
+			e.Resource = abi.EventPlacedPod
+			before.Spec.NodeName, after.Spec.NodeName = "node-0", "node-0"
+		}
+		if old {
+			e.OldPod = &before
+		}
+		if young {
+			e.NewPod = &after
+		}
+	default:
+		e.Resource, e.Namespace, e.Name = resourceOf(registered.Resource), "team-a", "object"
+	}
+	return e
+}
+
+func resourceOf(name string) abi.EventKind {
+	names := []string{
+		"PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "storage.k8s.io/VolumeAttachment",
+		"storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/StorageClass", "resource.k8s.io/ResourceClaim", "resource.k8s.io/ResourceSlice",
+		"resource.k8s.io/DeviceClass",
+	}
+	if at := slices.Index(names, name); at >= 0 {
+		return abi.EventPersistentVolume + abi.EventKind(at)
+	}
+	return abi.EventOther
+}
+
+func actionOf(name string, g *generate.Generator) abi.EventAction {
+	names := []string{
+		"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition", "UpdateNodeAnnotation",
+		"UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration", "UpdatePodSchedulingGatesEliminated",
+		"UpdatePodGeneratedResourceClaim", "Update",
+	}
+	if at := slices.Index(names, name); at >= 0 {
+		return 1 << at
+	}
+	return []abi.EventAction{abi.ActionAdd, abi.ActionDelete, abi.ActionUpdateOther}[g.Rand().IntN(3)]
+}
+
+// around is the cluster of an aux instance after a node was chosen (ABI-5.15).
+func (s *scene) around(node string) *cluster.Cluster {
+	out := &cluster.Cluster{}
+	if n := s.cluster.Node(node); n != nil {
+		out.Nodes = []cluster.Node{*n}
+		for _, p := range s.cluster.PodsOn(node) {
+			out.Pods = append(out.Pods, *p)
+		}
+	}
+	return out
+}
+
+// longest is the longest name of a node.
+func (s *scene) longest() (out string) {
+	for i := range s.cluster.Nodes {
+		if name := s.cluster.Nodes[i].Metadata.Name; len(name) > len(out) {
+			out = name
+		}
+	}
+	return out
+}
+
+// ofEvent is the cluster of an aux instance in a hint (ABI-5.12).
+func (s *scene) ofEvent() *cluster.Cluster {
+	out := &cluster.Cluster{}
+	for _, n := range []*cluster.Node{s.event.OldNode, s.event.NewNode} {
+		if n != nil {
+			out.Nodes = append(out.Nodes, *n)
+		}
+	}
+	return out
+}
+
+// dictionary is all strings of a scene, in the order in which they come up.
+func (s *scene) dictionary(e *image.Encoder) *wire.Dict {
+	e.Dict = wire.NewDict()
+	numbering := image.InOrder(s.cluster)
+	if s.whatIf >= 0 {
+		numbering.Overlays = []image.Overlay{{Node: s.whatIf, Pods: []int{s.add}}}
+	}
+	e.Content(s.cluster, numbering)
+	event := s.ofEvent()
+	e.Content(event, image.InOrder(event))
+	for _, p := range s.all() {
+		e.Record(s.cluster, p, "", false)
+	}
+	return e.Dict
+}
+
+// all are the pods that have records in some call, those of a list and of an event
+// first.
+func (s *scene) all() []*cluster.Pod {
+	var out []*cluster.Pod
+	for i := range s.pods {
+		out = append(out, &s.pods[i])
+	}
+	for _, p := range []*cluster.Pod{s.event.OldPod, s.event.NewPod} {
+		if p != nil {
+			out = append(out, p)
+		}
+	}
+	for i := range s.cluster.Pods {
+		out = append(out, &s.cluster.Pods[i])
+	}
+	return append(out, &s.pod)
+}

@@ -1,0 +1,245 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// play calls the declared points about a scene, in the order in which a pod passes
+// them, and returns the answers. Other plugins are supposed to say what makes most
+// points come up.
+func (d *drive) play(ctx context.Context, s *scene) ([]entry, error) {
+	d.s, d.pod, d.state, d.script, d.held = s, s.pod, newGuestState(), nil, nil
+	d.standing, d.passed, d.over = nil, nil, false
+	d.generation++
+	for i := range s.cluster.Nodes {
+		d.standing = append(d.standing, i)
+	}
+	d.passed = d.standing
+	d.strs = s.dictionary(&image.Encoder{Reads: d.k.reads})
+	for _, part := range []func(context.Context) error{d.queued, d.filtered, d.supposed, d.noRoom, d.scored, d.placed} {
+		if err := part(ctx); err != nil {
+			return nil, err
+		}
+	}
+	d.left()
+	if d.w.fresh != never {
+		if err := d.close(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d.script, nil
+}
+
+// has reports whether the plugin has a point.
+func (d *drive) has(p abi.Point) bool { return d.k.man.Points.Get(p) != nil }
+
+func (d *drive) say(p abi.Point, of, answer string) {
+	d.script = append(d.script, entry{p, of, answer})
+}
+
+// result notes the answer for a call as a whole; directives that do not count are
+// left out, and so are reasons, which are no part of a verdict (ABI-3.8).
+func (d *drive) result(p abi.Point, r *reply) {
+	if r == nil {
+		d.say(p, "", "a fault")
+		return
+	}
+	answer := r.code.String()
+	if r.call.Wait != 0 && r.code == abi.Wait {
+		answer += fmt.Sprintf(" for %d ms", r.call.Wait)
+	}
+	var asked []wire.Directive
+	for _, directive := range r.call.Directives {
+		if directive.Kind == abi.Reject {
+			directive.Second = "" // a reason
+		}
+		if counts(p, r.code, directive.Kind) {
+			asked = append(asked, directive)
+		}
+	}
+	if len(asked) > 0 {
+		answer += fmt.Sprint("; ", slices.Sorted(slices.Values(carried(asked))))
+	}
+	d.say(p, "", answer)
+}
+
+// queued calls pre_enqueue, queue_key and hint.
+func (d *drive) queued(ctx context.Context) error {
+	for _, p := range []abi.Point{abi.PreEnqueue, abi.QueueSort, abi.Hint} {
+		if !d.has(p) {
+			continue
+		}
+		r, err := d.call(ctx, &ask{point: p, pods: d.s.pods})
+		if err != nil {
+			return err
+		}
+		d.result(p, r)
+		if r == nil || r.code != abi.Success {
+			continue
+		}
+		for i := range d.s.pods {
+			answer := ""
+			if p == abi.QueueSort {
+				answer = fmt.Sprintf("%x", r.call.Keys[i])
+			} else {
+				answer = abi.Code(r.call.Codes[i]).String()
+			}
+			d.say(p, d.s.pods[i].Metadata.Name, answer)
+		}
+	}
+	return nil
+}
+
+// filtered calls pre_filter and filter.
+func (d *drive) filtered(ctx context.Context) error {
+	d.renumber()
+	if d.has(abi.PreFilter) {
+		r, err := d.call(ctx, &ask{point: abi.PreFilter, state: d.state})
+		if err != nil {
+			return err
+		}
+		d.result(abi.PreFilter, r)
+		if d.over = r == nil || r.code != abi.Success && r.code != abi.Skip; d.over || r.code == abi.Skip {
+			return nil
+		}
+		if r.call.HasRowSet {
+			d.narrow(r.call.RowSet)
+		}
+	}
+	if !d.has(abi.Filter) {
+		return nil
+	}
+	answers, _, err := d.perNode(ctx, abi.Filter, d.standing, nil)
+	if d.over = answers == nil; d.over || err != nil {
+		return err
+	}
+	d.passed = nil
+	for _, n := range d.standing {
+		if answers[d.s.cluster.Nodes[n].Metadata.Name] == abi.Success.String() {
+			d.passed = append(d.passed, n)
+		}
+	}
+	return nil
+}
+
+// narrow notes pre_filter's row set.
+func (d *drive) narrow(rows []uint32) {
+	d.standing = nil
+	var names []string
+	for _, row := range rows {
+		n := d.held.parts[0].Nodes[row]
+		d.standing = append(d.standing, n)
+		names = append(names, d.s.cluster.Nodes[n].Metadata.Name)
+	}
+	slices.Sort(d.standing)
+	slices.Sort(names)
+	d.passed = d.standing
+	d.say(abi.PreFilter, "the row set", fmt.Sprint(names))
+}
+
+// perNode calls filter, score or normalize about nodes, in as many calls as the way
+// makes of it. It returns the answers by the nodes' names, and scores by the
+// cluster's nodes; none if the call as a whole failed.
+func (d *drive) perNode(ctx context.Context, p abi.Point, nodes []int, input []int64) (map[string]string, []int64, error) {
+	scores := make([]int64, len(d.s.cluster.Nodes))
+	answers := map[string]string{}
+	if d.w.moving == allCalls {
+		d.renumber() // here, so that the scores of normalize are by the rows of its call
+	}
+	for part, numbering := range d.held.parts {
+		for _, rows := range d.cuts(p, numbering, nodes) {
+			a := &ask{point: p, rows: rows, part: part, state: d.state}
+			for _, row := range rows {
+				if input != nil {
+					a.input = append(a.input, input[numbering.Nodes[row]])
+				}
+			}
+			r, err := d.callHeld(ctx, a)
+			if err != nil {
+				return nil, nil, err
+			}
+			if r == nil || r.code != abi.Success {
+				d.result(p, r)
+				return nil, nil, nil
+			}
+			for i, row := range rows {
+				scores[numbering.Nodes[row]] = r.call.Scores[i]
+				answer := fmt.Sprint(r.call.Scores[i])
+				if p == abi.Filter {
+					answer = abi.Code(r.call.Codes[i]).String()
+				}
+				answers[r.nodes[i]] = answer
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		d.say(p, name, answers[name])
+	}
+	return answers, scores, nil
+}
+
+// rowsOf are the rows of nodes in an instance.
+func rowsOf(numbering *image.Numbering, nodes []int) []uint32 {
+	var rows []uint32
+	for row, n := range numbering.Nodes {
+		if slices.Contains(nodes, n) {
+			rows = append(rows, uint32(row))
+		}
+	}
+	return rows
+}
+
+// cuts are the rows of calls about nodes. A call about no rows is one, too.
+func (d *drive) cuts(p abi.Point, numbering *image.Numbering, nodes []int) [][]uint32 {
+	rows := rowsOf(numbering, nodes)
+	if !d.w.split || d.k.man.Scope(p) != abi.ScopeNode || len(rows) == 0 {
+		return [][]uint32{rows}
+	}
+	calls := make([][]uint32, 1+d.random.IntN(4))
+	for _, row := range rows {
+		i := d.random.IntN(len(calls))
+		calls[i] = append(calls[i], row)
+	}
+	return slices.DeleteFunc(calls, func(c []uint32) bool { return len(c) == 0 })
+}
+
+// callHeld is call, with the numbers that the instances of the cycle have by now.
+func (d *drive) callHeld(ctx context.Context, a *ask) (*reply, error) {
+	moving := d.w.moving
+	if moving == allCalls {
+		d.w.moving = auxCalls
+	}
+	r, err := d.call(ctx, a)
+	d.w.moving = moving
+	return r, err
+}
+
+// patch shows later points what the pod was given (ABI-5.15).
+func (d *drive) patch(p abi.Point, r *reply) {
+	for _, directive := range r.call.Directives {
+		m := &d.pod.Metadata
+		switch {
+		case !counts(p, r.code, directive.Kind):
+		case directive.Kind == abi.Annotate:
+			m.Annotations = with(m.Annotations, directive.First, directive.Second)
+		case directive.Kind == abi.Label:
+			m.Labels = with(m.Labels, directive.First, directive.Second)
+		}
+	}
+}
+
+// left notes what is left in the state, but for keys that may hold ids (ABI-7.10).
+func (d *drive) left() {
+	for _, key := range slices.Sorted(maps.Keys(d.state.values)) {
+		if !slices.Contains(d.k.man.CycleLocal, key) {
+			d.say(abi.NumPoints, fmt.Sprintf("key %q", key), fmt.Sprintf("%q", d.state.values[key]))
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
+)
+
+// supposed plays the what-if: add_pod, remove_pod, and filter for the overlay row.
+func (d *drive) supposed(ctx context.Context) error {
+	if d.over || d.s.whatIf < 0 || !d.has(abi.Filter) || !slices.Contains(d.standing, d.s.whatIf) {
+		return nil
+	}
+	state := d.state.clone()
+	on := slices.Clone(d.s.on)
+	step := func(p abi.Point, pod int) error {
+		if !d.has(p) {
+			return nil
+		}
+		a := &ask{point: p, whatIf: &image.Overlay{Node: d.s.whatIf, Pods: slices.Clone(on)}, state: state}
+		if p != abi.Filter {
+			a.pods = []cluster.Pod{d.s.cluster.Pods[pod]}
+		}
+		r, err := d.call(ctx, a)
+		if err != nil {
+			return err
+		}
+		if p == abi.Filter && r != nil && r.code == abi.Success {
+			d.say(p, "the overlay row", abi.Code(r.call.Codes[0]).String())
+			return nil
+		}
+		d.result(p, r)
+		return nil
+	}
+	on = append(on, d.s.add)
+	if err := step(abi.AddPod, d.s.add); err != nil {
+		return err
+	}
+	if d.s.remove >= 0 {
+		on = slices.DeleteFunc(on, func(i int) bool { return i == d.s.remove })
+		if err := step(abi.RemovePod, d.s.remove); err != nil {
+			return err
+		}
+	}
+	return step(abi.Filter, -1)
+}
+
+// noRoom calls post_filter, as if other plugins had rejected what this one let
+// pass.
+func (d *drive) noRoom(ctx context.Context) error {
+	if d.over || !d.has(abi.PostFilter) {
+		return nil
+	}
+	if d.w.moving == allCalls {
+		d.renumber()
+	}
+	a := &ask{point: abi.PostFilter, state: d.state.clone()}
+	for row, n := range d.held.parts[0].Nodes {
+		a.rows = append(a.rows, uint32(row))
+		verdict := d.s.verdict[n]
+		switch {
+		case !slices.Contains(d.standing, n):
+			verdict = abi.UnschedulableAndUnresolvable
+		case !slices.Contains(d.passed, n):
+			verdict = abi.Unschedulable
+		}
+		a.verdicts = append(a.verdicts, verdict)
+	}
+	r, err := d.callHeld(ctx, a)
+	if err == nil {
+		d.result(abi.PostFilter, r)
+	}
+	return err
+}
+
+// scored calls pre_score, score and normalize about the nodes that passed.
+func (d *drive) scored(ctx context.Context) error {
+	if d.over || !d.has(abi.Score) {
+		return nil
+	}
+	if d.has(abi.PreScore) {
+		if d.w.moving == allCalls {
+			d.renumber()
+		}
+		a := &ask{point: abi.PreScore, state: d.state, rows: rowsOf(d.held.parts[0], d.passed)}
+		r, err := d.callHeld(ctx, a)
+		if err != nil {
+			return err
+		}
+		if d.result(abi.PreScore, r); r == nil || r.code != abi.Success {
+			return nil
+		}
+	}
+	_, scores, err := d.perNode(ctx, abi.Score, d.passed, nil)
+	if err != nil || scores == nil || !d.has(abi.Normalize) {
+		return err
+	}
+	_, _, err = d.perNode(ctx, abi.Normalize, d.passed, scores)
+	return err
+}
+
+// placed calls the points from reserve on about one of the nodes that passed, and
+// unreserve where a point rejects the pod, or as if another plugin had.
+func (d *drive) placed(ctx context.Context) error {
+	if d.over || len(d.passed) == 0 {
+		return nil
+	}
+	d.node = d.s.cluster.Nodes[d.passed[int(d.s.seed%uint64(len(d.passed)))]].Metadata.Name
+	ask1 := func(p abi.Point, state *guestState) (bool, error) {
+		if !d.has(p) {
+			return true, nil
+		}
+		r, err := d.call(ctx, &ask{point: p, node: d.node, state: state})
+		if err != nil {
+			return false, err
+		}
+		if d.result(p, r); r == nil {
+			return false, nil
+		}
+		d.patch(p, r)
+		return r.code == abi.Success || r.code == abi.Wait || r.code == abi.Skip, nil
+	}
+	for _, p := range []abi.Point{abi.Reserve, abi.Permit, abi.PreBind, abi.Bind, abi.PostBind} {
+		goesOn, err := ask1(p, d.state)
+		if err != nil {
+			return err
+		}
+		if !goesOn || p == abi.Permit {
+			if _, err := ask1(abi.Unreserve, d.state.clone()); err != nil || !goesOn {
+				return err
+			}
+		}
+	}
+	return nil
+}

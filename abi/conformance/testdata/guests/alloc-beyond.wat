@@ -1,0 +1,7 @@
+;; The region begins beyond the memory.
+(module
+  (memory (export "memory") 1)
+  (func (export "berth_abi") (result i32) (i32.const 0x10000))
+  (func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 0x7fffff40))
+  (func (export "berth_filter") (param i32 i32 i32) (result i32) (i32.const 0))
+)

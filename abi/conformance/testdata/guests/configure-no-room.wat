@@ -1,0 +1,8 @@
+;; There is no room for a configuration.
+(module
+  (memory (export "memory") 1)
+  (func (export "berth_abi") (result i32) (i32.const 0x10000))
+  (func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 0))
+  (func (export "berth_filter") (param i32 i32 i32) (result i32) (i32.const 0))
+  (func (export "berth_configure") (param i32 i32) (result i32) (i32.const 0))
+)

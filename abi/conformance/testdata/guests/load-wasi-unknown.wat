@@ -1,0 +1,8 @@
+;; A function that WASI does not have is imported.
+(module
+  (import "wasi_snapshot_preview1" "thread_spawn" (func (param i32) (result i32)))
+  (memory (export "memory") 1)
+  (func (export "berth_abi") (result i32) (i32.const 0x10000))
+  (func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 4096))
+  (func (export "berth_filter") (param i32 i32 i32) (result i32) (i32.const 0))
+)

@@ -1,0 +1,95 @@
+package conformance
+
+import (
+	"math/rand/v2"
+
+	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// way is one of the ways in which a host may show the same things to a guest and
+// call it. The answers must be the same in all of them.
+type way struct {
+	// duty is the one that a difference fails; the first way is what others are held
+	// against, and has none.
+	duty string
+	// fresh says when new instances are made.
+	fresh freshness
+	// numbers gives numbers to what an instance holds.
+	numbers func(c *cluster.Cluster, random *rand.Rand) *image.Numbering
+	// shuffled ids are in another order, after some of dead strings.
+	shuffled bool
+	dead     int
+	// moving numbers and ids are others in each call that may see others.
+	moving moving
+	// split cuts calls of scope node anywhere, shards holds nodes in so many
+	// instances.
+	split  bool
+	shards int
+	// unknown adds what no version has; spare is added to all capacities.
+	unknown bool
+	spare   uint32
+	// states compares what is left in the state, too.
+	states bool
+}
+
+// freshness says when instances are made anew.
+type freshness int
+
+const (
+	eachCall freshness = iota
+	eachCycle
+	never
+)
+
+// moving says which calls see numbers and ids of their own.
+type moving int
+
+const (
+	noCall moving = iota
+	auxCalls
+	allCalls
+)
+
+// shift is by how much ids and slots are moved in the way that looks for them in
+// the state.
+const shift = 37
+
+// Names of duties that differences between ways fail.
+const (
+	dutyOneInstance = "one instance answers a second pod as a fresh one does"
+	dutyRepeated    = "the same calls have the same answers"
+	dutyNumbers     = "answers do not depend on the order of rows, slots, lists and ids"
+	dutyMoving      = "what is kept in the state means the same in other instances"
+	dutySplit       = "answers of scope node do not depend on how calls are cut"
+	dutyShards      = "answers of scope node do not depend on other nodes"
+	dutyState       = "the state holds no ids and no slots"
+	dutyUnknown     = "tables, columns, types and fields that are not known are skipped"
+)
+
+// ways are all ways for a plugin, the one that others are held against first.
+func ways(man *wire.Manifest) []way {
+	inOrder := func(c *cluster.Cluster, _ *rand.Rand) *image.Numbering { return image.InOrder(c) }
+	shifted := func(c *cluster.Cluster, _ *rand.Rand) *image.Numbering { return image.Shifted(c, shift) }
+	out := []way{
+		{fresh: eachCall, numbers: inOrder},
+		{duty: dutyRepeated, fresh: eachCall, numbers: inOrder},
+		{duty: dutyOneInstance, fresh: never, numbers: inOrder},
+		{duty: dutyNumbers, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, dead: 5},
+		{duty: dutyUnknown, fresh: eachCycle, numbers: inOrder, unknown: true, spare: 3000},
+		{duty: dutyState, fresh: eachCycle, numbers: shifted, dead: shift, states: true},
+	}
+	which := auxCalls
+	if len(man.CycleLocal) == 0 {
+		which = allCalls // nothing may hold ids, not even up to normalize (ABI-7.10)
+	}
+	out = append(out, way{duty: dutyMoving, fresh: eachCall, numbers: image.Shuffled, shuffled: true, moving: which})
+	if node(man) {
+		out = append(out, way{duty: dutySplit, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, split: true})
+	}
+	if man.Sharded() {
+		out = append(out, way{duty: dutyShards, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, shards: 3})
+	}
+	return out
+}

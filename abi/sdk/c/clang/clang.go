@@ -1,0 +1,172 @@
+// Package clang builds plugins that are written in C: it finds a clang that compiles
+// to wasm32, with its linker, and runs it so that the same sources give the same
+// bytes, whichever folder they are in.
+package clang
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Target is the target of plugins: WebAssembly without a system.
+const Target = "wasm32"
+
+// Install says how a toolchain is installed.
+const Install = "on Debian and Ubuntu apt-get install clang lld, on Fedora dnf install clang lld, with Homebrew brew install llvm lld"
+
+// ErrNoToolchain is wrapped by the error of Find if there is no toolchain.
+var ErrNoToolchain = errors.New("no C toolchain for " + Target)
+
+// Toolchain is a clang that has the target, and finds wasm-ld.
+type Toolchain struct {
+	// Clang is a path.
+	Clang string
+}
+
+// Find returns the toolchain that $CLANG names, or else clang in $PATH, or that of
+// Homebrew, which is not in it.
+//
+// # Errors
+//
+// ErrNoToolchain, wrapped with what was looked at and how to install it.
+func Find(ctx context.Context) (*Toolchain, error) {
+	if named := os.Getenv("CLANG"); named != "" {
+		return FindIn(ctx, named)
+	}
+	return FindIn(ctx, "clang", "/opt/homebrew/opt/llvm/bin/clang", "/usr/local/opt/llvm/bin/clang")
+}
+
+// FindIn returns the first of some compilers that has the target and a linker for
+// it. A name without a folder is looked up in $PATH.
+//
+// # Errors
+//
+// As of Find.
+func FindIn(ctx context.Context, names ...string) (*Toolchain, error) {
+	var seen []string
+	for i, name := range names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			if i == 0 {
+				seen = append(seen, "there is no "+name)
+			}
+			continue
+		}
+		t := &Toolchain{Clang: path}
+		if err = t.check(ctx); err == nil {
+			return t, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		seen = append(seen, err.Error())
+	}
+	return nil, fmt.Errorf("%w: %s; install one: %s", ErrNoToolchain, strings.Join(seen, "; "), Install)
+}
+
+// check looks for the target and the linker.
+func (t *Toolchain) check(ctx context.Context) error {
+	targets, err := exec.CommandContext(ctx, t.Clang, "--print-targets").Output()
+	if err != nil {
+		return fmt.Errorf("%s does not run: %w", t.Clang, err)
+	}
+	if !slices.Contains(strings.Fields(string(targets)), Target) {
+		return fmt.Errorf("%s does not have the target", t.Clang)
+	}
+	linker, err := exec.CommandContext(ctx, t.Clang, "--target="+Target, "--print-prog-name=wasm-ld").Output()
+	if err == nil {
+		_, err = exec.LookPath(strings.TrimSpace(string(linker)))
+	}
+	if err != nil {
+		return fmt.Errorf("%s does not find wasm-ld", t.Clang)
+	}
+	return nil
+}
+
+// Files returns the names of the C files of a folder that are a plugin's: all of
+// them but those that end in _test.c.
+func Files(dir string) ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(escape(dir), "*.c"))
+	var names []string
+	for _, path := range paths {
+		if name := filepath.Base(path); !strings.HasSuffix(name, "_test.c") {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// escape makes a path a pattern of itself.
+func escape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// Build compiles the C files in dir and returns the module's bytes, with the manifest
+// that BERTH_PLUGIN names. Files are included, and the manifest is looked for, in dir
+// and the folder above. More is added to the flags.
+//
+// # Errors
+//
+// What clang said, with what to do about it where its words are about C and not
+// about plugins.
+func (t *Toolchain) Build(ctx context.Context, dir string, more ...string) ([]byte, error) {
+	files, err := Files(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: there are no C files", dir)
+	}
+	temp, err := os.MkdirTemp("", "berth-clang-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
+	module := filepath.Join(temp, "plugin.wasm")
+	args := slices.Concat([]string{
+		"--target=" + Target, "-std=gnu17", "-O2", "-Wall", "-ffreestanding", "-nostdlib", "-ffp-contract=off",
+		"-mbulk-memory", "-msign-ext", "-mnontrapping-fptoint",
+		"-I.", "-I..",
+		// The stack is below the data, so that it ends in a trap instead of in the data.
+		"-Wl,--no-entry,--strip-all,--stack-first,-z,stack-size=131072",
+	}, more, []string{"-o", module}, files)
+	cmd := exec.CommandContext(ctx, t.Clang, args...)
+	cmd.Dir = dir
+	// These variables change what the flags say.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains([]string{"CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS"}, name)
+	})
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		text := strings.TrimSpace(said.String())
+		return nil, fmt.Errorf("%s in %s: %w\n%s%s", filepath.Base(t.Clang), dir, err, text, hint(text))
+	}
+	return os.ReadFile(module)
+}
+
+// hint says what to do about what clang said.
+func hint(said string) string {
+	switch {
+	case strings.Contains(said, "berth.h' file not found"):
+		return "\ncopy abi/sdk/c/berth.h into the folder of the plugin"
+	case strings.Contains(said, "Could not find incbin file"):
+		return "\nBERTH_PLUGIN names the manifest relative to the folder of the plugin, or to the one above"
+	case strings.Contains(said, "undefined symbol: berth__"):
+		return "\none of the files needs BERTH_PLUGIN(\"manifest.json\", setup)"
+	case strings.Contains(said, "undefined symbol:"):
+		return "\na plugin is linked without a C library; berth.h has what it needs"
+	}
+	return ""
+}

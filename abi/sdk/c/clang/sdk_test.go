@@ -1,0 +1,86 @@
+package clang_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi/sdk/c/clang/clangtest"
+)
+
+// TestSDK runs the SDK's tests in C, natively: each *_test.c is a program, with
+// *_other.c if there is one. It has the sanitizers for addresses and undefined
+// behaviour where the machine has their libraries.
+func TestSDK(t *testing.T) {
+	toolchain := clangtest.Toolchain(t)
+	programs, err := filepath.Glob("../tests/*_test.c")
+	if err != nil || len(programs) == 0 {
+		t.Fatalf("there are no tests: %v", err)
+	}
+	for _, path := range programs {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "program")
+			files := []string{path}
+			if other := strings.TrimSuffix(path, "_test.c") + "_other.c"; exists(other) {
+				files = append(files, other)
+			}
+			const sanitizers = "-fsanitize=address,undefined"
+			compile := func(flags ...string) error {
+				args := append(flags, "-std=gnu17", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../tests", "-o", program)
+				out, err := exec.Command(toolchain.Clang, append(append(args, files...), "-lm")...).CombinedOutput()
+				if err != nil {
+					t.Logf("%s", out)
+				}
+				return err
+			}
+			if compile(sanitizers, "-fno-sanitize-recover=all") != nil {
+				if err := compile(); err != nil {
+					t.Fatal(err)
+				}
+				t.Log("the sanitizers' libraries are not installed, so they are left out")
+			}
+			if out, err := exec.Command(program, "../../../vectors").CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, bytes.TrimSpace(out))
+			}
+		})
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// TestImports: a module imports what its plugin uses and nothing else, also where the
+// SDK would like to say why it stops.
+func TestImports(t *testing.T) {
+	toolchain := clangtest.Toolchain(t)
+	const state = "BerthBytes b;\n  return berth_state_get(\"k\", &b) ? BERTH_SUCCESS : BERTH_SKIP;"
+	for body, want := range map[string]string{
+		"return berth_node_label(node, (BerthNodeLabel){0});":        "",
+		"berth_log(BERTH_INFO, \"hello\");\n  return BERTH_SUCCESS;": "log",
+		state: "state_get",
+	} {
+		module, err := toolchain.Build(context.Background(), folder(t, map[string]string{
+			"plugin.c":      strings.Replace(plugin, "return (void)pod, (void)node, BERTH_SUCCESS;", "(void)pod, (void)node;\n  "+body, 1),
+			"berth.h":       "",
+			"manifest.json": `{"name": "x"}`,
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"log", "state_get", "state_set", "published_get", "pod_object", "node_object"} {
+			imported := bytes.Contains(module, append([]byte("\x05berth"), append([]byte{byte(len(name))}, name...)...))
+			if imported != (name == want) {
+				t.Errorf("%s: the module imports %s: %v", body, name, imported)
+			}
+		}
+		if bytes.Contains(module, []byte("\x03env")) {
+			t.Errorf("%s: the module imports from env", body)
+		}
+	}
+}

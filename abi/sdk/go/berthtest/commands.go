@@ -1,0 +1,257 @@
+package berthtest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// commands are the lines of a scenario file but config and hint. Each returns what
+// it shows, nil if that is nothing.
+func commands() map[string]func(t *Trial, words []string) ([]string, error) {
+	return map[string]func(t *Trial, words []string) ([]string, error){
+		"namespace": (*Trial).addNamespace, "node": (*Trial).addNode, "pod": (*Trial).addPod, "pending": (*Trial).addPending,
+		"nominated": (*Trial).addNominated, "published": (*Trial).addPublished, "delete": (*Trial).remove,
+		"try": (*Trial).tryLine, "pre_enqueue": (*Trial).preEnqueueLine, "queue_key": (*Trial).orderLine,
+		"schedule": (*Trial).scheduleLine, "timeout": (*Trial).timeOutLine,
+	}
+}
+
+func (t *Trial) addNamespace(words []string) ([]string, error) {
+	if len(words) == 0 {
+		return nil, fmt.Errorf("a namespace needs a name")
+	}
+	n := Namespace{Name: words[0]}
+	for _, word := range words[1:] {
+		field, value, _ := strings.Cut(word, "=")
+		if field != "labels" {
+			return nil, fmt.Errorf("a namespace has no field %s", field)
+		}
+		n.Labels = keyValues(value)
+	}
+	t.Namespaces = append(t.Namespaces, n)
+	return nil, nil
+}
+
+func (t *Trial) addNode(words []string) ([]string, error) {
+	n, err := ParseNode(words)
+	t.Nodes = append(t.Nodes, n)
+	return nil, err
+}
+
+// pod reads a pod, of which some fields are not the pod's.
+func pod(words []string, others ...string) (Pod, map[string]string, error) {
+	p, rest, err := ParsePod(words)
+	for field := range rest {
+		if !slices.Contains(others, field) {
+			return p, nil, fmt.Errorf("a pod has no field %s", field)
+		}
+	}
+	return p, rest, err
+}
+
+// node returns the node of a name.
+func (t *Trial) node(name string) (*Node, error) {
+	for i := range t.Nodes {
+		if t.Nodes[i].Name == name {
+			return &t.Nodes[i], nil
+		}
+	}
+	return nil, fmt.Errorf("there is no node %q", name)
+}
+
+func (t *Trial) addPod(words []string) ([]string, error) {
+	p, _, err := pod(words)
+	if err != nil {
+		return nil, err
+	}
+	n, err := t.node(p.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	n.Pods = append(n.Pods, p)
+	return nil, nil
+}
+
+func (t *Trial) addPending(words []string) ([]string, error) {
+	p, rest, err := pod(words, "queued", "attempts")
+	if err != nil {
+		return nil, err
+	}
+	entry := Pending{Pod: p}
+	for field, value := range rest {
+		n, err := strconv.ParseUint(value, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field, err)
+		}
+		if field == "queued" {
+			entry.Queued = int64(n) * int64(time.Second)
+		} else {
+			entry.Attempts = uint32(n)
+		}
+	}
+	t.Pending = append(t.Pending, entry)
+	return nil, nil
+}
+
+func (t *Trial) addNominated(words []string) ([]string, error) {
+	p, _, err := pod(words)
+	if err != nil {
+		return nil, err
+	}
+	name := p.NodeName
+	p.NodeName = ""
+	_, err = t.node(name)
+	t.Nominated = append(t.Nominated, Nominated{Pod: p, Node: name})
+	return nil, err
+}
+
+func (t *Trial) addPublished(words []string) ([]string, error) {
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		if !slices.Contains(t.manifest.Reads["published"], key) {
+			return nil, fmt.Errorf("the manifest's reads.published does not list %s", key)
+		}
+		if t.Published == nil {
+			t.Published = map[string]string{}
+		}
+		t.Published[key] = unquote(value)
+	}
+	return nil, nil
+}
+
+func (t *Trial) remove(words []string) ([]string, error) {
+	for _, word := range words {
+		if err := t.Delete(word); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// about reads a pod that a line is about: in full, or by its name if it is pending.
+func (t *Trial) about(words []string, others ...string) (Pod, map[string]string, error) {
+	p, rest, err := pod(words, others...)
+	if err != nil {
+		return p, nil, err
+	}
+	if reflect.DeepEqual(p, Pod{Namespace: p.Namespace, Name: p.Name}) {
+		for i := range t.Pending {
+			if t.Pending[i].id() == p.id() {
+				return t.Pending[i].Pod, rest, nil
+			}
+		}
+	}
+	return p, rest, nil
+}
+
+func (t *Trial) tryLine(words []string) ([]string, error) {
+	p, rest, err := t.about(words, "without", "rejected")
+	if err != nil {
+		return nil, err
+	}
+	verdicts, after := t.tried(&p, list(rest["without"]), list(rest["rejected"]))
+	lines := []string{}
+	for _, v := range verdicts {
+		lines = append(lines, v.String())
+	}
+	return append(lines, after...), nil
+}
+
+func (t *Trial) preEnqueueLine([]string) ([]string, error) {
+	lines := []string{}
+	for _, v := range t.PreEnqueue() {
+		lines = append(lines, v.short())
+	}
+	return lines, nil
+}
+
+func (t *Trial) orderLine([]string) ([]string, error) {
+	lines := []string{}
+	for _, p := range t.Order() {
+		lines = append(lines, p.id())
+	}
+	return lines, nil
+}
+
+func (t *Trial) scheduleLine(words []string) ([]string, error) {
+	p, rest, err := t.about(words, "on", "rejected", "fails")
+	if err != nil {
+		return nil, err
+	}
+	if fails := rest["fails"]; fails != "" && !slices.Contains([]string{"reserve", "permit", "pre_bind", "bind"}, fails) {
+		return nil, fmt.Errorf("a pod cannot be rejected at %s", fails)
+	}
+	return t.Schedule(p, Schedule{On: rest["on"], Rejected: list(rest["rejected"]), Fails: rest["fails"]}), nil
+}
+
+func (t *Trial) timeOutLine(words []string) ([]string, error) {
+	if len(words) != 1 {
+		return nil, fmt.Errorf("timeout needs namespace/name")
+	}
+	return t.TimeOut(words[0]), nil
+}
+
+func (t *Trial) hinted(e Event) []string {
+	lines := []string{}
+	for i, r := range t.Hint(e) {
+		lines = append(lines, t.Pending[i].id()+" "+hintName(r))
+	}
+	return lines
+}
+
+// event reads a hint line and the indented lines after it.
+func (f *file) event(words []string) (Event, error) {
+	if len(words) != 2 && len(words) != 4 {
+		return Event{}, fmt.Errorf("hint needs a resource and actions, and a namespace (or -) and name unless it is about a node or a pod")
+	}
+	e := Event{Resource: words[0]}
+	for _, name := range list(words[1]) {
+		bit, ok := actionNames()[name]
+		if !ok {
+			return e, fmt.Errorf("there is no action %s", name)
+		}
+		if name == "Update" {
+			bit = abi.ActionUpdateOther
+		}
+		e.Actions |= bit
+	}
+	if len(words) == 4 {
+		e.Namespace, e.Name = strings.TrimPrefix(words[2], "-"), words[3]
+	}
+	for f.follows(" ") {
+		words := Words(f.next())
+		if err := e.object(words[0], words[1:]); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// object reads an old or a new object.
+func (e *Event) object(which string, words []string) error {
+	node, p := &e.NewNode, &e.NewPod
+	switch which {
+	case "new":
+	case "old":
+		node, p = &e.OldNode, &e.OldPod
+	default:
+		return fmt.Errorf("an event has old and new, no %s", which)
+	}
+	switch e.Resource {
+	case "Node":
+		n, err := ParseNode(words)
+		*node = &n
+		return err
+	case "Pod":
+		read, _, err := pod(words)
+		*p = &read
+		return err
+	}
+	return fmt.Errorf("an event of %s has no objects here, but a name", e.Resource)
+}

@@ -1,0 +1,175 @@
+package berthtest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Words splits a line of a scenario at spaces that are not between double quotes.
+// Quotes stay in the words.
+func Words(line string) []string { return split(line, ' ') }
+
+// ParseNode reads a node: its name, then fields as [Scenarios] says.
+func ParseNode(words []string) (Node, error) {
+	if len(words) == 0 {
+		return Node{}, fmt.Errorf("a node needs a name")
+	}
+	n := Node{Name: words[0]}
+	for _, word := range words[1:] {
+		field, value, _ := strings.Cut(word, "=")
+		var err error
+		switch field {
+		case "labels":
+			n.Labels = keyValues(value)
+		case "annotations":
+			n.Annotations = keyValues(value)
+		case "conditions":
+			n.Conditions = keyValues(value)
+		case "allocatable":
+			n.Allocatable, err = numbers(value)
+		case "images":
+			n.Images, err = numbers(value)
+		case "unschedulable":
+			n.Unschedulable = true
+		case "taints":
+			for _, e := range list(value) {
+				parts := append(strings.Split(e, ":"), "", "")
+				n.Taints = append(n.Taints, Taint{Key: parts[0], Value: parts[1], Effect: parts[2]})
+			}
+		default:
+			err = fmt.Errorf("a node has no field %s", field)
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// ParsePod reads a pod: `namespace/name`, then fields as [Scenarios] says. The
+// field node is in NodeName; fields that it does not know are in rest.
+func ParsePod(words []string) (p Pod, rest map[string]string, err error) {
+	if len(words) == 0 || !strings.Contains(words[0], "/") {
+		return p, nil, fmt.Errorf("a pod needs namespace/name")
+	}
+	p.Namespace, p.Name, _ = strings.Cut(words[0], "/")
+	rest = map[string]string{}
+	for _, word := range words[1:] {
+		field, value, _ := strings.Cut(word, "=")
+		known, err := p.field(field, value)
+		if err != nil {
+			return p, nil, fmt.Errorf("%s: %w", field, err)
+		}
+		if !known {
+			rest[field] = unquote(value)
+		}
+	}
+	return p, rest, nil
+}
+
+// field sets a field, and reports whether there is such a one.
+func (p *Pod) field(field, value string) (known bool, err error) {
+	switch field {
+	case "node":
+		p.NodeName = value
+	case "uid":
+		p.UID = value
+	case "labels":
+		p.Labels = keyValues(value)
+	case "annotations":
+		p.Annotations = keyValues(value)
+	case "nodeSelector":
+		p.NodeSelector = keyValues(value)
+	case "requests":
+		p.Requests, err = numbers(value)
+	case "priority":
+		var n int64
+		n, err = strconv.ParseInt(value, 10, 32)
+		p.Priority = int32(n)
+	case "owner":
+		p.Owner = value
+	case "terminating":
+		p.Terminating = true
+	case "schedulingGates":
+		p.SchedulingGates = list(value)
+	case "images":
+		p.Images = list(value)
+	case "hostPorts":
+		for _, e := range list(value) {
+			number, protocol, _ := strings.Cut(e, "/")
+			n, err := strconv.ParseUint(number, 10, 16)
+			if err != nil {
+				return true, err
+			}
+			p.HostPorts = append(p.HostPorts, Port{Port: uint16(n), Protocol: protocol})
+		}
+	case "tolerations":
+		for _, e := range list(value) {
+			parts := append(strings.Split(e, ":"), "", "")
+			tol := Toleration{Key: parts[0], Operator: "Equal", Value: parts[1], Effect: parts[2]}
+			if tol.Value == "" {
+				tol.Operator = "Exists"
+			}
+			p.Tolerations = append(p.Tolerations, tol)
+		}
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// split cuts at a separator outside of double quotes, and drops empty parts.
+func split(s string, separator byte) []string {
+	var all []string
+	from, quoted := 0, false
+	for i := 0; i <= len(s); i++ {
+		if i < len(s) && s[i] == '"' {
+			quoted = !quoted
+		}
+		if i == len(s) || s[i] == separator && !quoted {
+			if i > from {
+				all = append(all, s[from:i])
+			}
+			from = i + 1
+		}
+	}
+	return all
+}
+
+// list is the elements of a value, which commas separate.
+func list(value string) []string {
+	all := split(value, ',')
+	for i := range all {
+		all[i] = unquote(all[i])
+	}
+	return all
+}
+
+func unquote(s string) string { return strings.ReplaceAll(s, `"`, "") }
+
+func keyValues(value string) map[string]string {
+	m := map[string]string{}
+	for _, e := range list(value) {
+		k, v, _ := strings.Cut(e, ":")
+		m[k] = v
+	}
+	return m
+}
+
+// numbers reads key:number; the number is after the last colon.
+func numbers(value string) (map[string]int64, error) {
+	m := map[string]int64{}
+	for _, e := range list(value) {
+		i := strings.LastIndexByte(e, ':')
+		if i < 0 {
+			return nil, fmt.Errorf("%s: want key:number", e)
+		}
+		n, err := strconv.ParseInt(e[i+1:], 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		m[e[:i]] = n
+	}
+	return m, nil
+}

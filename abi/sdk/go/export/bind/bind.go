@@ -1,0 +1,15 @@
+// Package bind exports a plugin's Bind from a module.
+package bind
+
+import (
+	"github.com/berth-scheduler/berth/abi"
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
+)
+
+// Export makes the plugin's Bind the module's function berth_bind, and returns the
+// plugin.
+func Export[P berth.Binder](plugin P) P {
+	guest.Set(plugin, abi.ExportBind)
+	return plugin
+}

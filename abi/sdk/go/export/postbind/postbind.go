@@ -1,0 +1,15 @@
+// Package postbind exports a plugin's PostBind from a module.
+package postbind
+
+import (
+	"github.com/berth-scheduler/berth/abi"
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
+)
+
+// Export makes the plugin's PostBind the module's function berth_post_bind, and returns the
+// plugin.
+func Export[P berth.PostBinder](plugin P) P {
+	guest.Set(plugin, abi.ExportPostBind)
+	return plugin
+}

@@ -1,0 +1,31 @@
+// Package cargotest gives tests the Rust toolchain, which is optional for who works
+// on something else.
+package cargotest
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
+)
+
+// Require is the environment variable that makes a missing toolchain a failure, as
+// in CI.
+const Require = "BERTH_REQUIRE_RUST"
+
+// Toolchain returns the toolchain. Without one the test is skipped, or fails if
+// BERTH_REQUIRE_RUST is 1.
+func Toolchain(t testing.TB) *cargo.Toolchain {
+	t.Helper()
+	toolchain, err := cargo.Find(context.Background())
+	switch {
+	case err == nil:
+		return toolchain
+	case os.Getenv(Require) == "1":
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
+	return nil
+}

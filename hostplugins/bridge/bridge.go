@@ -1,0 +1,163 @@
+// Package bridge runs plugins that were written for kube-scheduler, against
+// k8s.io/kube-scheduler/framework v0.36, in Berth without a change.
+//
+// Outside, a hosted plugin is a plugin of Berth: its per-node points take a batch
+// of rows. Inside, it is called node by node, with adapters for what the
+// framework hands it: a NodeInfo for each row, made when the row has changed, a
+// CycleState, listers over the snapshot, and a Handle. Codes, reasons, Skip, node
+// sets, events and hints pass through as they are.
+//
+// What a Handle cannot do here says so when it is called; see [Handle].
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/kube-scheduler/framework"
+
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Factory makes a plugin of the framework. Its type is that of the factories that
+// kube-scheduler's registries hold.
+type Factory = func(ctx context.Context, args runtime.Object, h framework.Handle) (framework.Plugin, error)
+
+// Config is how plugins are hosted.
+type Config struct {
+	// Profile is the scheduler name of the profile that the plugins stand in. Like
+	// kube-scheduler's frameworks, a bridge belongs to one profile.
+	Profile string
+	// Parallelism is how many goroutines call a plugin for different nodes at
+	// once, and what its Parallelizer has; 0 means 16, as in kube-scheduler.
+	Parallelism int
+}
+
+// Deps is the world that hosted plugins see through their handle. All of it is
+// optional.
+type Deps struct {
+	ClientSet  kubernetes.Interface
+	KubeConfig *rest.Config
+	// Informers is started and stopped by whoever made it. Without it plugins get
+	// informers that know of no object.
+	Informers informers.SharedInformerFactory
+	// EventRecorder; without it events are dropped.
+	EventRecorder events.EventRecorderLogger
+	// DRA and CSI; without CSI one that reads the informers' CSINodes.
+	DRA           framework.SharedDRAManager
+	CSI           framework.CSIManager
+	PodGroups     framework.PodGroupManager
+	Extenders     []framework.Extender
+	APIDispatcher framework.APIDispatcher
+	APICacher     framework.APICacher
+	// Scheduler returns the loop that runs the profile, which is made after its
+	// plugins; nil means that there is none, so no pod waits and none is activated.
+	Scheduler func() Scheduler
+}
+
+// Scheduler is what hosted plugins may ask of the loop, from any goroutine. What
+// is asked takes effect before the next try.
+type Scheduler interface {
+	// WaitingPods returns the pods that wait at Permit.
+	WaitingPods() []plugin.WaitingPod
+	// AllowWaiting ends one plugin's wait for a pod.
+	AllowWaiting(uid types.UID, plugin string)
+	// RejectWaiting sends a waiting pod back to the queue.
+	RejectWaiting(uid types.UID, by, reason string)
+	// Activate moves parked pods to the active queue.
+	Activate(uids ...types.UID)
+}
+
+// Source is a plugin that can be hosted.
+type Source struct {
+	// Name is the plugin's name in a profile.
+	Name    string
+	Factory Factory
+	// Enforces is the features of a pod's spec that the plugin sees to.
+	Enforces state.Feature
+}
+
+// Bridge hosts plugins of one profile, which share a handle, a view of the
+// snapshot and the state of each cycle. The points of a scheduling cycle belong to
+// the loop's goroutine, those of binding cycles to any.
+type Bridge struct {
+	config  Config
+	deps    Deps
+	cluster cluster
+	handle  *Handle
+}
+
+// New returns a bridge without plugins.
+func New(config Config, deps Deps) *Bridge {
+	if config.Parallelism <= 0 {
+		config.Parallelism = 16
+	}
+	if deps.Informers == nil {
+		deps.Informers = informers.NewSharedInformerFactory(nil, 0) // never started
+	}
+	if deps.CSI == nil {
+		deps.CSI = csiNodes{deps.Informers.Storage().V1().CSINodes().Lister()}
+	}
+	if deps.EventRecorder == nil {
+		deps.EventRecorder = noEvents{}
+	}
+	b := &Bridge{config: config, deps: deps}
+	b.handle = newHandle(b)
+	return b
+}
+
+// Registry returns factories that host the sources' plugins, for profiles. Typed
+// args that are a runtime.Object reach the plugin as they are, raw JSON as a
+// runtime.Unknown, as kube-scheduler passes args whose type it does not know.
+func (b *Bridge) Registry(ctx context.Context, sources ...Source) plugin.Registry {
+	r := make(plugin.Registry, len(sources))
+	for _, s := range sources {
+		r[s.Name] = func(args any) (plugin.Plugin, error) {
+			object, err := objectOf(args)
+			if err != nil {
+				return nil, err
+			}
+			p, err := b.Host(ctx, s, object)
+			if err != nil {
+				return nil, err
+			}
+			return p, nil
+		}
+	}
+	return r
+}
+
+func objectOf(args any) (runtime.Object, error) {
+	switch a := args.(type) {
+	case nil:
+		return nil, nil
+	case runtime.Object:
+		return a, nil
+	case []byte:
+		return &runtime.Unknown{Raw: a, ContentType: runtime.ContentTypeJSON}, nil
+	}
+	return nil, fmt.Errorf("args of type %T cannot be passed on; give a runtime.Object or JSON as []byte", args)
+}
+
+// Host makes a plugin. args may be nil.
+func (b *Bridge) Host(ctx context.Context, s Source, args runtime.Object) (*Plugin, error) {
+	if s.Factory == nil {
+		return nil, errors.New("bridge: Source.Factory is required")
+	}
+	hosted, err := s.Factory(ctx, args, b.handle)
+	if err != nil {
+		return nil, err
+	}
+	if hosted == nil {
+		return nil, fmt.Errorf("the factory of %s returned no plugin and no error", s.Name)
+	}
+	return newPlugin(ctx, b, s, hosted)
+}

@@ -1,0 +1,150 @@
+package bridge
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/kube-scheduler/framework"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Handle implements framework.Handle for hosted plugins. What differs from
+// kube-scheduler's:
+//   - Nominations are the scheduling queue's, which the loop alone changes: a
+//     plugin nominates by what its PostFilter returns, and the methods of
+//     PodNominator that change them do nothing.
+//   - Filters and AddPod/RemovePod of the profile, native and WASM plugins
+//     included, run within PostFilter only, where a scheduler tries what it might
+//     do; scores do not run at all. Elsewhere the status is an Error.
+//   - A waiting pod is allowed, rejected or preempted before the next try, not
+//     within the call.
+//   - Pods are in PreBind from the point of view of this bridge only while one of
+//     its plugins runs PreBind.
+//   - There are no pod signatures (KEP-5598).
+type Handle struct {
+	b      *Bridge
+	lister lister
+
+	// trialMu guards what follows; it is held while a what-if is judged, since
+	// those belong to one goroutine and plugins use many.
+	trialMu sync.Mutex
+	whatIf  *whatIf // within PostFilter
+
+	// mu guards what follows. It is not held while anything is called.
+	mu          sync.Mutex
+	nominations state.Nominations // of the current cycle
+	preBind     map[types.UID]*podInPreBind
+}
+
+var _ framework.Handle = (*Handle)(nil)
+
+func newHandle(b *Bridge) *Handle {
+	return &Handle{b: b, lister: lister{&b.cluster, b.deps.PodGroups}, preBind: make(map[types.UID]*podInPreBind)}
+}
+
+// SnapshotSharedLister implements framework.Handle.
+func (h *Handle) SnapshotSharedLister() framework.SharedLister { return h.lister }
+
+// ClientSet implements framework.Handle.
+func (h *Handle) ClientSet() kubernetes.Interface { return h.b.deps.ClientSet }
+
+// KubeConfig implements framework.Handle.
+func (h *Handle) KubeConfig() *rest.Config { return h.b.deps.KubeConfig }
+
+// EventRecorder implements framework.Handle.
+func (h *Handle) EventRecorder() events.EventRecorderLogger { return h.b.deps.EventRecorder }
+
+// SharedInformerFactory implements framework.Handle.
+func (h *Handle) SharedInformerFactory() informers.SharedInformerFactory { return h.b.deps.Informers }
+
+// SharedDRAManager implements framework.Handle.
+func (h *Handle) SharedDRAManager() framework.SharedDRAManager { return h.b.deps.DRA }
+
+// SharedCSIManager implements framework.Handle.
+func (h *Handle) SharedCSIManager() framework.CSIManager { return h.b.deps.CSI }
+
+// Extenders implements framework.Handle.
+func (h *Handle) Extenders() []framework.Extender { return h.b.deps.Extenders }
+
+// Parallelizer implements framework.Handle.
+func (h *Handle) Parallelizer() framework.Parallelizer { return parallelizer(h.b.config.Parallelism) }
+
+// APIDispatcher implements framework.Handle.
+func (h *Handle) APIDispatcher() framework.APIDispatcher { return h.b.deps.APIDispatcher }
+
+// APICacher implements framework.Handle.
+func (h *Handle) APICacher() framework.APICacher { return h.b.deps.APICacher }
+
+// ProfileName implements framework.Handle.
+func (h *Handle) ProfileName() string { return h.b.config.Profile }
+
+// PodGroupManager implements framework.Handle.
+func (h *Handle) PodGroupManager() framework.PodGroupManager { return h.b.deps.PodGroups }
+
+// SignPod implements framework.Handle: no pod has a signature.
+func (h *Handle) SignPod(context.Context, *v1.Pod) framework.PodSignature { return nil }
+
+// Activate implements framework.PodActivator.
+func (h *Handle) Activate(_ klog.Logger, pods map[string]*v1.Pod) {
+	s := h.scheduler()
+	if s == nil || len(pods) == 0 {
+		return
+	}
+	var uids []types.UID
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		uids = append(uids, pods[name].UID)
+	}
+	s.Activate(uids...)
+}
+
+func (h *Handle) scheduler() Scheduler {
+	if h.b.deps.Scheduler == nil {
+		return nil
+	}
+	return h.b.deps.Scheduler()
+}
+
+// AddNominatedPod implements framework.PodNominator; see [Handle].
+func (h *Handle) AddNominatedPod(klog.Logger, framework.PodInfo, *framework.NominatingInfo) {}
+
+// DeleteNominatedPodIfExists implements framework.PodNominator; see [Handle].
+func (h *Handle) DeleteNominatedPodIfExists(*v1.Pod) {}
+
+// UpdateNominatedPod implements framework.PodNominator; see [Handle].
+func (h *Handle) UpdateNominatedPod(klog.Logger, *v1.Pod, framework.PodInfo) {}
+
+// NominatedPodsForNode implements framework.PodNominator.
+func (h *Handle) NominatedPodsForNode(name string) []framework.PodInfo {
+	h.mu.Lock()
+	nominations := h.nominations
+	h.mu.Unlock()
+	if nominations == nil || nominations.Len() == 0 {
+		return nil
+	}
+	var out []framework.PodInfo
+	for node, pods := range nominations.Nodes {
+		if node == name {
+			for _, pod := range pods {
+				out = append(out, newPodInfo(pod))
+			}
+		}
+	}
+	return out
+}
+
+// see takes in what the current cycle knows.
+func (h *Handle) see(nominations state.Nominations) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.nominations = nominations
+}

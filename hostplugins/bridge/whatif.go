@@ -1,0 +1,169 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kube-scheduler/framework"
+
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// whatIf is where a hosted PostFilter tries hypothetical nodes.
+type whatIf struct {
+	cycle  *plugin.Cycle
+	origin *cycleState // of the cycle
+	maker  plugin.WhatIf
+}
+
+// trial is a hypothetical node, with the pods that are on it now.
+type trial struct {
+	plugin.Trial
+	on []*state.Pod
+}
+
+// open begins PostFilter, and close ends it.
+func (h *Handle) open(w *whatIf) {
+	h.trialMu.Lock()
+	defer h.trialMu.Unlock()
+	h.whatIf = w
+}
+
+func (h *Handle) close() { h.open(nil) }
+
+// try makes the trial of a node for a plugin's state, or finds the one that there
+// is, and lets act have it.
+func (h *Handle) try(cs framework.CycleState, node framework.NodeInfo, act func(*trial) *plugin.Status) *framework.Status {
+	h.trialMu.Lock()
+	defer h.trialMu.Unlock()
+	t, err := h.trial(cs, node)
+	if err != nil {
+		return framework.AsStatus(err)
+	}
+	return frameworkStatus(act(t))
+}
+
+func (h *Handle) trial(cs framework.CycleState, node framework.NodeInfo) (*trial, error) {
+	w := h.whatIf
+	if w == nil {
+		return nil, errors.New("the plugins of the profile run for another plugin within its PostFilter only; " +
+			"outside of it judge the node by NodeInfo")
+	}
+	s, ok := cs.(*cycleState)
+	if !ok || node.Node() == nil {
+		return nil, fmt.Errorf("a state of type %T and a node of type %T are not those of this cycle; pass on what PostFilter was given, or clones of it", cs, node)
+	}
+	name := node.Node().Name
+	if t, ok := s.trials[name]; ok {
+		return t, nil
+	}
+	snapshot := w.cycle.Snapshot
+	row, ok := snapshot.Row(name)
+	if !ok {
+		return nil, fmt.Errorf("node %q is not in the snapshot", name)
+	}
+	t := &trial{}
+	for _, slot := range snapshot.Nodes.Pods.Row(row) {
+		t.on = append(t.on, snapshot.Pods.Pod[slot])
+	}
+	// What the plugin wrote into its state is what its own points see in the trial.
+	w.origin.cloneAs = s
+	t.Trial = w.maker.Trial(row)
+	w.origin.cloneAs = nil
+	if s.trials == nil {
+		s.trials = make(map[string]*trial)
+	}
+	s.trials[name] = t
+	return t, nil
+}
+
+// remove takes a pod off the node, if it is there.
+func (t *trial) remove(uid types.UID) *plugin.Status {
+	i := t.index(uid)
+	if i < 0 {
+		return nil
+	}
+	pod := t.on[i]
+	t.on = slices.Delete(t.on, i, i+1)
+	return t.Remove(pod)
+}
+
+// add puts a pod on the node, unless it is there.
+func (t *trial) add(p framework.PodInfo) *plugin.Status {
+	if t.index(p.GetPod().UID) >= 0 {
+		return nil
+	}
+	pod := podOf(p)
+	t.on = append(t.on, pod)
+	return t.Add(pod)
+}
+
+func (t *trial) index(uid types.UID) int {
+	return slices.IndexFunc(t.on, func(p *state.Pod) bool { return p.UID == uid })
+}
+
+// become makes the node have the pods of a NodeInfo that the plugin has changed.
+func (t *trial) become(node framework.NodeInfo) *plugin.Status {
+	want := make(map[types.UID]bool, len(t.on))
+	for _, p := range node.GetPods() {
+		want[p.GetPod().UID] = true
+	}
+	for _, pod := range slices.Clone(t.on) {
+		if !want[pod.UID] {
+			if status := t.remove(pod.UID); !status.Success() {
+				return status
+			}
+		}
+	}
+	for _, p := range node.GetPods() {
+		if status := t.add(p); !status.Success() {
+			return status
+		}
+	}
+	return nil
+}
+
+// RunPreFilterExtensionAddPod implements framework.PluginsRunner.
+func (h *Handle) RunPreFilterExtensionAddPod(_ context.Context, cs framework.CycleState, _ *v1.Pod, add framework.PodInfo, node framework.NodeInfo) *framework.Status {
+	return h.try(cs, node, func(t *trial) *plugin.Status { return t.add(add) })
+}
+
+// RunPreFilterExtensionRemovePod implements framework.PluginsRunner.
+func (h *Handle) RunPreFilterExtensionRemovePod(_ context.Context, cs framework.CycleState, _ *v1.Pod, remove framework.PodInfo, node framework.NodeInfo) *framework.Status {
+	return h.try(cs, node, func(t *trial) *plugin.Status { return t.remove(remove.GetPod().UID) })
+}
+
+// RunFilterPluginsWithNominatedPods implements framework.Handle.
+func (h *Handle) RunFilterPluginsWithNominatedPods(_ context.Context, cs framework.CycleState, _ *v1.Pod, node framework.NodeInfo) *framework.Status {
+	return h.try(cs, node, func(t *trial) *plugin.Status {
+		if status := t.become(node); !status.Success() {
+			return status
+		}
+		return t.Judge()
+	})
+}
+
+// RunFilterPlugins implements framework.PluginsRunner. Pods that are nominated to
+// the node count, as in RunFilterPluginsWithNominatedPods.
+func (h *Handle) RunFilterPlugins(ctx context.Context, cs framework.CycleState, pod *v1.Pod, node framework.NodeInfo) *framework.Status {
+	return h.RunFilterPluginsWithNominatedPods(ctx, cs, pod, node)
+}
+
+// RunPreScorePlugins implements framework.PluginsRunner; see [Handle].
+func (h *Handle) RunPreScorePlugins(context.Context, framework.CycleState, *v1.Pod, []framework.NodeInfo) *framework.Status {
+	return framework.AsStatus(errNoScores())
+}
+
+// RunScorePlugins implements framework.PluginsRunner; see [Handle].
+func (h *Handle) RunScorePlugins(context.Context, framework.CycleState, *v1.Pod, []framework.NodeInfo) ([]framework.NodePluginScores, *framework.Status) {
+	return nil, framework.AsStatus(errNoScores())
+}
+
+func errNoScores() error {
+	return errors.New("a plugin cannot run the scores of the profile; only the cycle does")
+}

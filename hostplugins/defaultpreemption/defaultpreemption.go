@@ -1,0 +1,173 @@
+// Package defaultpreemption finds a node on which a pod that fits nowhere would
+// fit if pods of lower priority left it (spec.priority, spec.preemptionPolicy,
+// policy/v1 PodDisruptionBudget; KEP-564, KEP-902). It nominates the node and
+// names the victims; the scheduler evicts them beside its loop (KEP-4832).
+package defaultpreemption
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"k8s.io/apimachinery/pkg/types"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Name is the plugin's name in a profile.
+const Name = "DefaultPreemption"
+
+// kube-scheduler's texts.
+const (
+	ReasonNever       = "not eligible due to preemptionPolicy=Never."
+	ReasonTerminating = "not eligible due to a terminating pod on the nominated node."
+	ReasonNoVictims   = "No preemption victims found for incoming pod"
+	ReasonNoHelp      = "Preemption is not helpful for scheduling"
+	ReasonNoCandidate = "no candidate node for preemption"
+
+	prefix = "preemption: "
+)
+
+// Defaults of DefaultPreemptionArgs (config/v1).
+const (
+	defaultPercentage = 10
+	defaultAbsolute   = 100
+)
+
+// stream sets the plugin's random numbers apart from others of the same cycle.
+const stream = 0x7072656d7074
+
+// DefaultPreemption is the plugin.
+type DefaultPreemption struct {
+	info    plugin.Info
+	budgets objects.PodDisruptionBudgets
+	// Enough candidates are percentage of the nodes where preemption may help, at
+	// least absolute, at most all.
+	percentage, absolute int
+}
+
+var _ plugin.PostFilter = (*DefaultPreemption)(nil)
+
+// New returns the plugin. Arguments that are not given have the API's defaults;
+// without budgets no eviction violates any.
+func New(args *configv1.DefaultPreemptionArgs, budgets objects.PodDisruptionBudgets) (*DefaultPreemption, error) {
+	p := &DefaultPreemption{budgets: budgets, percentage: defaultPercentage, absolute: defaultAbsolute}
+	if args != nil && args.MinCandidateNodesPercentage != nil {
+		p.percentage = int(*args.MinCandidateNodesPercentage)
+	}
+	if args != nil && args.MinCandidateNodesAbsolute != nil {
+		p.absolute = int(*args.MinCandidateNodesAbsolute)
+	}
+	switch {
+	case p.percentage < 0 || p.percentage > 100:
+		return nil, fmt.Errorf("minCandidateNodesPercentage %d is not 0 to 100", p.percentage)
+	case p.absolute < 0:
+		return nil, fmt.Errorf("minCandidateNodesAbsolute %d is below 0", p.absolute)
+	case p.percentage == 0 && p.absolute == 0:
+		return nil, errors.New("minCandidateNodesPercentage and minCandidateNodesAbsolute are both 0: no node would be tried")
+	}
+	p.info = plugin.Info{
+		Name: Name,
+		Reads: []abi.ColumnID{
+			abi.NodePods, abi.PodNamespace, abi.PodPriority, abi.PodLabels, abi.PodFlags, abi.PodWhole, abi.IncomingPriority,
+		},
+		// A pod that is held back until its victims are evicted is looked at again
+		// when one goes, and those plugins decide that rejected it.
+		Events: []plugin.Event{{
+			ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete},
+			Hint:         afterPodDeletion,
+		}},
+	}
+	return p, nil
+}
+
+// Info describes the plugin.
+func (p *DefaultPreemption) Info() *plugin.Info { return &p.info }
+
+func afterPodDeletion(_ *state.Pod, object state.Object) (state.Hint, error) {
+	if object.OldPod == nil {
+		return state.Queue, errors.New("the event of a deleted pod has no former pod")
+	}
+	return state.QueueSkip, nil
+}
+
+// PostFilter nominates the node where a preemption does the least harm.
+//
+// Without a candidate the status is Unschedulable and the nomination is cleared;
+// a pod that may not preempt, or not again yet, keeps it.
+func (p *DefaultPreemption) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostFilterResult, *plugin.Status) {
+	if why := ineligible(c, d); why != "" {
+		return unschedulable(why)
+	}
+	s := search{c: c, d: d, list: p.budgets, counts: make(map[string]int)}
+	candidates := p.candidates(&s)
+	if len(candidates) == 0 {
+		if err := s.err(); err != nil {
+			return failed(err)
+		}
+		result, status := unschedulable(s.noCandidate())
+		result.Override = true
+		return result, status
+	}
+	if d.Extenders != nil {
+		var err error
+		if candidates, err = d.Extenders.ProcessPreemption(c, candidates); err != nil {
+			return failed(err)
+		}
+		if len(candidates) == 0 {
+			return unschedulable(ReasonNoCandidate)
+		}
+	}
+	best := choose(candidates)
+	node := c.Snapshot.Name(best.Row)
+	return plugin.PostFilterResult{
+		Override: true, NominatedNode: node,
+		Preemption: plugin.Preemption{Victims: best.Victims, Denominate: lessImportant(c, node)},
+	}, nil
+}
+
+// candidates tries the nodes where preemption may help, from a random one on,
+// until there are enough on which it does.
+func (p *DefaultPreemption) candidates(s *search) []plugin.Candidate {
+	var rows []uint32
+	for row, code := range s.d.Codes {
+		if code == abi.Unschedulable {
+			rows = append(rows, uint32(row))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	enough := min(max(len(rows)*p.percentage/100, p.absolute), len(rows))
+	return s.candidates(rows, rand.New(rand.NewPCG(s.c.Seed, stream)).IntN(len(rows)), enough)
+}
+
+func unschedulable(why string) (plugin.PostFilterResult, *plugin.Status) {
+	return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, prefix+why)
+}
+
+func failed(err error) (plugin.PostFilterResult, *plugin.Status) {
+	return plugin.PostFilterResult{}, plugin.Fail(fmt.Errorf(prefix+"%w", err))
+}
+
+// lessImportant returns the pods of lower priority that were promised the node.
+func lessImportant(c *plugin.Cycle, node string) (out []types.UID) {
+	if c.Nominations == nil {
+		return nil
+	}
+	for name, pods := range c.Nominations.Nodes {
+		if name != node {
+			continue
+		}
+		for _, pod := range pods {
+			if pod.Priority < c.Pod.Priority {
+				out = append(out, pod.UID)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package defaultpreemption
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// ineligible says why the pod may not preempt; empty if it may. A pod that has
+// preempted waits for its victims to end, unless what keeps it from the node is
+// something that no preemption helps.
+func ineligible(c *plugin.Cycle, d *plugin.Diagnosis) string {
+	if policy := c.Pod.Object.Spec.PreemptionPolicy; policy != nil && *policy == v1.PreemptNever {
+		return ReasonNever
+	}
+	row, known := c.Snapshot.Row(c.Pod.NominatedNode())
+	if !known || d.Codes[row] == abi.UnschedulableAndUnresolvable {
+		return ""
+	}
+	for _, slot := range c.Snapshot.Nodes.Pods.Row(row) {
+		if c.Snapshot.Pods.Priority[slot] < c.Pod.Priority && preempted(c.Snapshot.Pods.Pod[slot].Object) {
+			return ReasonTerminating
+		}
+	}
+	return ""
+}
+
+// preempted reports whether the pod is ending because a scheduler preempted it.
+func preempted(pod *v1.Pod) bool {
+	if pod.DeletionTimestamp == nil {
+		return false
+	}
+	for i := range pod.Status.Conditions {
+		if c := &pod.Status.Conditions[i]; c.Type == v1.DisruptionTarget {
+			return c.Status == v1.ConditionTrue && c.Reason == v1.PodReasonPreemptionByScheduler
+		}
+	}
+	return false
+}

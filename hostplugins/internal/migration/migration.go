@@ -1,0 +1,82 @@
+// Package migration tells which volumes of in-tree kinds are served by a CSI
+// driver (KEP-625), and as what.
+package migration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	csitranslation "k8s.io/csi-translation-lib"
+	"k8s.io/csi-translation-lib/plugins"
+	"k8s.io/klog/v2"
+)
+
+// Served reports whether a CSI driver serves the volumes of an in-tree plugin in
+// Kubernetes v1.36, as far as the scheduler is concerned.
+func Served(inTree string) bool {
+	switch inTree {
+	case plugins.AWSEBSInTreePluginName, plugins.GCEPDInTreePluginName, plugins.AzureDiskInTreePluginName,
+		plugins.CinderInTreePluginName, plugins.PortworxVolumePluginName:
+		return true
+	}
+	return false
+}
+
+// OnNode reports whether a node says, in its CSINode, that it uses the CSI driver
+// for an in-tree plugin.
+func OnNode(inTree string, node *storagev1.CSINode) bool {
+	if node == nil {
+		return false
+	}
+	return slices.Contains(strings.Split(node.Annotations[v1.MigratedPluginsAnnotationKey], ","), inTree)
+}
+
+// InTree returns the in-tree plugin of a volume; false for one that no CSI driver
+// could serve.
+func InTree(pv *v1.PersistentVolume) (string, bool) {
+	name, err := csitranslation.New().GetInTreePluginNameFromSpec(pv, nil)
+	return name, err == nil
+}
+
+// Translate returns a volume as its CSI driver sees it, a copy.
+func Translate(pv *v1.PersistentVolume) (*v1.PersistentVolume, error) {
+	return csitranslation.New().TranslateInTreePVToCSI(klog.Logger{}, pv)
+}
+
+// Provisioner returns the CSI driver behind the provisioner of a storage class,
+// which is itself unless it is an in-tree plugin; false for one of these that no
+// driver serves.
+func Provisioner(name string) (driver string, ok bool) {
+	t := csitranslation.New()
+	if !t.IsMigratableIntreePluginByName(name) {
+		return name, true
+	}
+	if !Served(name) {
+		return "", false
+	}
+	driver, err := t.GetCSINameFromInTreeName(name)
+	return driver, err == nil
+}
+
+// Inline returns the in-tree plugin of a volume that stands in a pod; false for
+// one that no CSI driver could serve.
+func Inline(v *v1.Volume) (inTree string, ok bool) {
+	switch {
+	case v.Projected != nil, v.ConfigMap != nil, v.Secret != nil, v.EmptyDir != nil, v.DownwardAPI != nil, v.HostPath != nil:
+		return "", false // nearly all volumes, at no cost
+	}
+	inTree, err := csitranslation.New().GetInTreePluginNameFromSpec(nil, v)
+	return inTree, err == nil
+}
+
+// TranslateInline returns such a volume as its CSI driver sees it.
+func TranslateInline(v *v1.Volume, namespace string) (*v1.PersistentVolume, error) {
+	pv, err := csitranslation.New().TranslateInTreeInlineVolumeToCSI(klog.Logger{}, v, namespace)
+	if err != nil {
+		return nil, fmt.Errorf("converting volume(%s) from inline to csi: %w", v.Name, err)
+	}
+	return pv, nil
+}

@@ -1,0 +1,59 @@
+// Package shape turns a utilization into a score, by the points that arguments
+// give for it.
+package shape
+
+import (
+	"errors"
+	"fmt"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Shape maps utilization (percent) to a score (0 … 100), linearly between its
+// points.
+type Shape []point
+
+type point struct{ utilization, score int64 }
+
+// maxScore is the highest score of a point in the args.
+const maxScore = 10
+
+// New returns the shape of points.
+func New(points []configv1.UtilizationShapePoint) (Shape, error) {
+	if len(points) == 0 {
+		return nil, errors.New("the shape has no points")
+	}
+	out := make(Shape, 0, len(points))
+	for i, p := range points {
+		if i > 0 && points[i-1].Utilization >= p.Utilization {
+			return nil, fmt.Errorf("the shape's utilizations %d and %d do not ascend", points[i-1].Utilization, p.Utilization)
+		}
+		out = append(out, point{utilization: int64(p.Utilization), score: int64(p.Score) * (abi.MaxScore / maxScore)})
+	}
+	return out, nil
+}
+
+// Of returns the score of what is requested of a capacity. Nothing to request
+// from, and more than there is, are full utilization.
+func (s Shape) Of(requested, capacity int64) int64 {
+	if capacity == 0 || requested > capacity {
+		return s.at(100)
+	}
+	return s.at(requested * 100 / capacity)
+}
+
+func (s Shape) at(utilization int64) int64 {
+	for i, p := range s {
+		if utilization > p.utilization {
+			continue
+		}
+		if i == 0 {
+			return p.score
+		}
+		before := s[i-1]
+		return before.score + (p.score-before.score)*(utilization-before.utilization)/(p.utilization-before.utilization)
+	}
+	return s[len(s)-1].score
+}

@@ -1,0 +1,43 @@
+package tally
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// Bucket is where counts are kept that pods of a namespace with a label may belong
+// to, so that a pod is not held against all of them. A count of several namespaces
+// has an empty Namespace, one that asks for no certain value of a label an empty
+// Key.
+type Bucket struct{ Namespace, Key, Value string }
+
+// With returns the bucket for selectors that ask for a value of a label: one that
+// this selector asks for, if there is one.
+func (b Bucket) With(s labels.Selector) Bucket {
+	requirements, _ := s.Requirements()
+	for i := range requirements {
+		r := &requirements[i]
+		switch r.Operator() {
+		case selection.In, selection.Equals, selection.DoubleEquals:
+			if values := r.ValuesUnsorted(); len(values) == 1 {
+				b.Key, b.Value = r.Key(), values[0]
+				return b
+			}
+		}
+	}
+	return b
+}
+
+// Buckets calls yield with each bucket that may hold something about pods of a
+// namespace with these labels.
+func Buckets(namespace string, podLabels map[string]string, yield func(Bucket)) {
+	for i, b := range [...]Bucket{{}, {Namespace: namespace}} {
+		if i > 0 && namespace == "" {
+			return // only in tests
+		}
+		yield(b)
+		for b.Key, b.Value = range podLabels {
+			yield(b)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+// Package tally counts the placed pods of a snapshot by topology domain, and keeps
+// the counts right from one snapshot to the next by looking at what has changed.
+//
+// Pods that no selector can tell apart are a group. A count knows the groups that
+// it is about, so a pod that comes or goes is added to or taken from the counts of
+// its group and to no others; a count is evaluated against groups, not pods, and
+// only when one of the two is new. What a node contributes depends on its domain
+// and on whether it is eligible, which a scope keeps for each row.
+//
+// With G groups of R rows with P pods each, bringing an index up to date costs
+// what changed: O(P) comparisons of numbers for a row whose pods changed and a few
+// additions for each pod that did. A new count costs O(G) selector evaluations and
+// one addition for each pod that matches; a new scope O(R).
+package tally
+
+import "github.com/berth-scheduler/berth/runtime/state"
+
+// Config is what an index is made from; the zero value will do.
+type Config struct {
+	// Affinity makes pods of different affinity terms different groups.
+	Affinity bool
+	// Joined is told of each new group before any of its pods is counted, Left of
+	// each that has lost its last pod, and Reset that the index has forgotten
+	// everything. All are optional.
+	Joined, Left func(*Group)
+	Reset        func()
+	// MaxCells is about how many numbers of four bytes counts and scopes may take
+	// together before those are forgotten that were not used for longest; 0 means
+	// 8 Mi.
+	MaxCells int
+	// FewDomains is how many domains a topology may have for counts to be arrays
+	// from the start; 0 means 64.
+	FewDomains int
+}
+
+// Work counts what an index has done, so that tests can hold the cost of an update
+// against the size of the change.
+type Work struct {
+	// Rows were looked at because they changed or a scope is new.
+	Rows uint64
+	// Pods were compared on such a row, or added to or taken from a count.
+	Pods uint64
+	// Matches is evaluations of a count's selector on a group.
+	Matches uint64
+}
+
+// Index follows one snapshot. It belongs to the goroutine that runs cycles: Update
+// and what makes counts and scopes change it, reading counts does not. After a
+// change to another snapshot, or another epoch, it starts anew, and what was taken
+// from it before stays as it was.
+type Index struct {
+	config Config
+	work   Work
+
+	snapshot          *state.Snapshot
+	epoch, generation uint64
+	uses              uint64 // calls of Update
+
+	rows       []row
+	slots      []slot
+	marks      []uint64 // by slot: the row's mark, while it is being compared
+	mark       uint64
+	groups     map[string]*Group
+	members    map[string][]*Group // by namespace
+	namespaces []string            // by row of the namespaces table; "" for none
+	key        []byte              // scratch
+
+	topologies map[string]*Topology
+	byRow      *Topology
+	scopes     map[string]*Scope
+	counts     map[string]*Count
+	buckets    map[Bucket][]*Count
+	wide       []*Count // counts of several namespaces
+	made       int      // counts, scopes and topologies since the last look at evict
+}
+
+// row is what the index knows of a row.
+type row struct {
+	node           *state.Node
+	object, placed uint64 // generations
+	slots          []uint32
+}
+
+// slot is what the index knows of a slot of the pods table. The slots of a group
+// are a list; ends are noSlot.
+type slot struct {
+	group      *Group // nil for a slot that is not counted
+	generation uint64
+	row        uint32
+	next, prev uint32
+}
+
+const noSlot = ^uint32(0)
+
+// New returns an index of nothing.
+func New(config Config) *Index {
+	if config.MaxCells == 0 {
+		config.MaxCells = 8 << 20
+	}
+	if config.FewDomains == 0 {
+		config.FewDomains = 64
+	}
+	x := &Index{config: config}
+	x.clear()
+	return x
+}
+
+// clear forgets everything but the work done. It makes everything new, because a
+// cycle may still read what it was given.
+func (x *Index) clear() {
+	*x = Index{
+		config: x.config, work: x.work, uses: x.uses,
+		groups: make(map[string]*Group), members: make(map[string][]*Group),
+		topologies: make(map[string]*Topology), scopes: make(map[string]*Scope),
+		counts: make(map[string]*Count), buckets: make(map[Bucket][]*Count),
+	}
+	if x.config.Reset != nil {
+		x.config.Reset()
+	}
+}
+
+// Work returns what the index has done since it was made.
+func (x *Index) Work() Work { return x.work }
+
+// Update brings the index to the state of a snapshot, before counts are read.
+// Calling it again for the same generation costs nothing.
+func (x *Index) Update(s *state.Snapshot) {
+	x.uses++
+	if s != x.snapshot || s.Epoch != x.epoch {
+		x.clear()
+		x.snapshot, x.epoch = s, s.Epoch
+		x.nameNamespaces()
+		x.apply(nil, true)
+		x.generation = s.Generation
+		return
+	}
+	if s.Generation == x.generation {
+		return
+	}
+	// Before the pods, because new groups ask for the labels as they are now.
+	x.updateNamespaces()
+	changed, _, known := s.Changes(x.generation)
+	x.apply(changed, !known)
+	x.generation = s.Generation
+}
+
+// apply brings rows up to date. Without a list all rows are compared by their
+// generations, which is a pass over two columns of numbers.
+//
+// Pods are first taken off all rows and then put on, because a slot that one row
+// gives up another may have taken; in between the rows get their new domains.
+func (x *Index) apply(rows []uint32, all bool) {
+	n := x.snapshot.Len()
+	for r := n; r < len(x.rows); r++ {
+		x.leave(uint32(r))
+	}
+	x.rows = grow(x.rows, n)[:n]
+	if all {
+		rows = rows[:0:0]
+		for r := range x.rows {
+			rows = append(rows, uint32(r))
+		}
+	}
+	t := &x.snapshot.Nodes
+	stale := make([]uint32, 0, 4)
+	for _, r := range rows {
+		if int(r) >= n {
+			continue
+		}
+		known := &x.rows[r]
+		if known.object != t.ObjectGeneration[r] || known.placed != t.PodsGeneration[r] {
+			stale = append(stale, r)
+		}
+	}
+	x.work.Rows += uint64(len(stale))
+	for _, r := range stale {
+		if x.rows[r].placed != t.PodsGeneration[r] {
+			x.unlinkGone(r)
+		}
+	}
+	for _, r := range stale {
+		x.relocate(r)
+	}
+	for _, r := range stale {
+		if x.rows[r].placed != t.PodsGeneration[r] {
+			x.linkNew(r)
+		}
+	}
+}
+
+// leave empties a row that no node has any more.
+func (x *Index) leave(r uint32) {
+	for _, at := range x.rows[r].slots {
+		if p := &x.slots[at]; p.group != nil && p.row == r {
+			x.unlink(at)
+		}
+	}
+	x.rows[r] = row{}
+	x.work.Rows++
+	for _, scope := range x.scopes {
+		scope.drop(r)
+	}
+	for _, t := range x.topologies {
+		t.drop(r)
+	}
+}
+
+// grow returns s with at least n elements.
+func grow[T any](s []T, n int) []T {
+	if n > len(s) {
+		s = append(s, make([]T, n-len(s))...)
+	}
+	return s
+}

@@ -1,0 +1,211 @@
+// Package nodevolumelimits keeps the number of volumes that CSI drivers attach to
+// a node within what the node's CSINode allows. Volumes of in-tree kinds count
+// where a CSI driver serves them.
+package nodevolumelimits
+
+import (
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
+	"github.com/berth-scheduler/berth/hostplugins/internal/migration"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Name is the plugin's name in a profile.
+const Name = "NodeVolumeLimits"
+
+// ReasonExceeded is kube-scheduler's text for a node that has too many volumes.
+const ReasonExceeded = "node(s) exceed max volume count"
+
+// Deps is what the plugin reads.
+type Deps struct {
+	Claims   objects.Claims
+	Volumes  objects.Volumes
+	Classes  objects.StorageClasses
+	CSINodes objects.CSINodes
+	Attached objects.VolumeAttachments
+	Changes  objects.StorageChanges
+}
+
+// NodeVolumeLimits is the plugin. It belongs to one goroutine.
+type NodeVolumeLimits struct {
+	info     plugin.Info
+	attached attached
+	exceeded []string
+}
+
+var (
+	_ plugin.PreFilter = (*NodeVolumeLimits)(nil)
+	_ plugin.Filter    = (*NodeVolumeLimits)(nil)
+)
+
+// New returns the plugin.
+func New(deps Deps) *NodeVolumeLimits {
+	return &NodeVolumeLimits{
+		attached: newAttached(deps), exceeded: []string{ReasonExceeded},
+		info: plugin.Info{
+			Name:        Name,
+			Reads:       []abi.ColumnID{abi.NodeName, abi.NodePods, abi.PodVolumes},
+			FilterScope: abi.ScopeCluster, // verdicts depend on objects of storage
+			Events: []plugin.Event{
+				{ClusterEvent: state.ClusterEvent{Resource: state.CSINodeResource, Action: state.Add}},
+				{ClusterEvent: state.ClusterEvent{Resource: state.CSINodeResource, Action: state.Update}, Hint: afterCSINodeUpdate},
+				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete}, Hint: afterPodDelete},
+				{ClusterEvent: state.ClusterEvent{Resource: state.PersistentVolumeClaimResource, Action: state.Add}, Hint: afterClaimAdd},
+				{ClusterEvent: state.ClusterEvent{Resource: state.VolumeAttachmentResource, Action: state.Delete}, Hint: afterDetach},
+			},
+		},
+	}
+}
+
+// Info describes the plugin.
+func (l *NodeVolumeLimits) Info() *plugin.Info { return &l.info }
+
+// attaches reports whether a volume of a pod might be one that is attached.
+func attaches(pod *v1.Pod, v *v1.Volume) bool {
+	if _, _, ok := claims.Of(pod, v); ok {
+		return true
+	}
+	_, ok := migration.Inline(v)
+	return ok
+}
+
+// PreFilter skips pods without volumes that might be attached.
+func (l *NodeVolumeLimits) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
+	if !relevant(c.Pod.Object) {
+		return nil, plugin.NewStatus(abi.Skip)
+	}
+	return nil, nil
+}
+
+// wanted is the pod's volumes of one driver.
+type wanted struct {
+	driver  string
+	volumes []attachable // each once
+	columns *driver      // nil if no row has such volumes or limits
+}
+
+// Filter rejects nodes to which a driver cannot attach all of the pod's volumes
+// that it would have to. Preemption can help.
+func (l *NodeVolumeLimits) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
+	a := &l.attached
+	a.update(c.Snapshot)
+	volumes, err := a.volumes(nil, c.Pod.Object, asked{incoming: true, inline: true})
+	if err != nil {
+		l.rejectAll(c, rows, out, err)
+		return
+	}
+	want := a.byDriver(volumes)
+	if len(want) == 0 {
+		return
+	}
+	var reason uint16
+	for i, row := range rows {
+		var n *node
+		if int(row) < c.Snapshot.Len() {
+			if n = &a.byRow[row]; n.err == nil && !a.mayExceed(want, row) {
+				continue
+			}
+		} else {
+			overlay := a.read(c.Snapshot, row)
+			n = &overlay
+		}
+		switch {
+		case len(n.limits) == 0:
+		case n.err != nil:
+			out.Reject(i, abi.Error, out.Reason(n.err.Error()))
+		case n.exceeds(want):
+			if reason == 0 {
+				reason = out.Reason(l.exceeded...)
+			}
+			out.Reject(i, abi.Unschedulable, reason)
+		}
+	}
+}
+
+// rejectAll answers for a pod whose volumes cannot be told. On a node without a
+// CSINode volumes that stand in the pod are not looked at.
+func (l *NodeVolumeLimits) rejectAll(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts, err error) {
+	_, bare := l.attached.volumes(nil, c.Pod.Object, asked{incoming: true})
+	for i, row := range rows {
+		failed := err
+		if l.attached.deps.CSINodes.CSINode(c.Snapshot.Name(row)) == nil {
+			failed = bare
+		}
+		if failed == nil {
+			continue
+		}
+		code := abi.Error
+		if apierrors.IsNotFound(failed) {
+			code = abi.UnschedulableAndUnresolvable // until the claim comes
+		}
+		out.Reject(i, code, out.Reason(failed.Error()))
+	}
+}
+
+// byDriver groups volumes, each once, by their driver.
+func (a *attached) byDriver(volumes []attachable) []wanted {
+	var out []wanted
+	seen := make(map[attachable]bool, len(volumes))
+	at := make(map[string]int)
+	for _, v := range volumes {
+		if seen[v] {
+			continue
+		}
+		seen[v] = true
+		i, ok := at[v.driver]
+		if !ok {
+			i = len(out)
+			at[v.driver] = i
+			out = append(out, wanted{driver: v.driver, columns: a.drivers[v.driver]})
+		}
+		out[i].volumes = append(out[i].volumes, v)
+	}
+	return out
+}
+
+// mayExceed reports whether a row would have too many volumes if none of those
+// wanted were attached to it already.
+func (a *attached) mayExceed(want []wanted, row uint32) bool {
+	for i := range want {
+		d := want[i].columns
+		if d == nil || int(row) >= len(d.limit) || d.limit[row] == noLimit {
+			continue
+		}
+		if int(d.count[row])+len(want[i].volumes) > int(d.limit[row]) {
+			return true
+		}
+	}
+	return false
+}
+
+// exceeds reports whether the node would have too many volumes of a driver. One
+// that pods of the node use is attached already; one that is attached and that
+// none uses counts twice, as in kube-scheduler.
+func (n *node) exceeds(want []wanted) bool {
+	for i := range want {
+		limit, limited := n.limits[want[i].driver]
+		if !limited {
+			continue
+		}
+		missing, there := 0, 0
+		for _, v := range want[i].volumes {
+			if !n.volumes[v] {
+				missing++
+			}
+		}
+		for v := range n.volumes {
+			if v.driver == want[i].driver {
+				there++
+			}
+		}
+		if missing > 0 && there+missing > int(limit) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,141 @@
+package nodevolumelimits
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/storage/ephemeral"
+	"k8s.io/component-helpers/storage/volume"
+
+	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
+	"github.com/berth-scheduler/berth/hostplugins/internal/migration"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// attachable is a volume as a driver attaches it to a node.
+type attachable struct {
+	driver, handle string
+	// unbound tells a claim that has no volume yet, whose handle is its name.
+	unbound bool
+}
+
+// reader finds out what the volumes of pods are attached as.
+type reader struct{ deps Deps }
+
+// asked says how to read a pod.
+type asked struct {
+	// incoming is the pod to be placed, which cannot do without its claims. A claim
+	// of a placed pod that is gone does not count.
+	incoming bool
+	// inline says to look at volumes that stand in the pod, which only a node with a
+	// CSINode can attach.
+	inline bool
+	// note, if not nil, is told which objects the answer depends on.
+	note func(objects.StorageKey)
+}
+
+// volumes appends what the pod's volumes are attached as. A volume that several
+// claims lead to is there several times.
+func (r *reader) volumes(dst []attachable, pod *v1.Pod, how asked) ([]attachable, error) {
+	if how.note == nil {
+		how.note = func(objects.StorageKey) {}
+	}
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		name, isEphemeral, ok := claims.Of(pod, v)
+		if !ok {
+			if how.inline {
+				var err error
+				if dst, err = inline(dst, v, pod.Namespace); err != nil {
+					return dst, err
+				}
+			}
+			continue
+		}
+		if name == "" {
+			return dst, errors.New("PersistentVolumeClaim had no name")
+		}
+		how.note(objects.StorageKey{Kind: state.PersistentVolumeClaimResource, Namespace: pod.Namespace, Name: name})
+		claim := r.deps.Claims.Claim(pod.Namespace, name)
+		if claim == nil {
+			if how.incoming {
+				return dst, fmt.Errorf("looking up PVC %s/%s: %w", pod.Namespace, name, claims.NoClaim(name))
+			}
+			continue
+		}
+		if isEphemeral {
+			if err := ephemeral.VolumeIsForPod(pod, claim); err != nil {
+				return dst, err
+			}
+		}
+		if a := r.ofClaim(claim, how.note); a.driver != "" && a.handle != "" {
+			dst = append(dst, a)
+		}
+	}
+	return dst, nil
+}
+
+// inline appends what a volume is attached as that stands in a pod.
+func inline(dst []attachable, v *v1.Volume, namespace string) ([]attachable, error) {
+	inTree, ok := migration.Inline(v)
+	if !ok || !migration.Served(inTree) {
+		return dst, nil
+	}
+	pv, err := migration.TranslateInline(v, namespace)
+	if err != nil || pv.Spec.CSI == nil {
+		return dst, err
+	}
+	return append(dst, attachable{driver: pv.Spec.CSI.Driver, handle: pv.Spec.CSI.VolumeHandle}), nil
+}
+
+// ofClaim returns what a claim is attached as; without a driver for one that no
+// CSI driver serves.
+func (r *reader) ofClaim(claim *v1.PersistentVolumeClaim, note func(objects.StorageKey)) attachable {
+	if name := claim.Spec.VolumeName; name != "" {
+		note(objects.StorageKey{Kind: state.PersistentVolumeResource, Name: name})
+		if pv := r.deps.Volumes.Volume(name); pv != nil {
+			return ofVolume(pv)
+		}
+		// The claim may have been bound by hand to a volume that is still to come.
+	}
+	return r.ofClass(claim, note)
+}
+
+// ofVolume returns what a volume is attached as.
+func ofVolume(pv *v1.PersistentVolume) attachable {
+	source := pv.Spec.CSI
+	if source == nil {
+		inTree, ok := migration.InTree(pv)
+		if !ok || !migration.Served(inTree) {
+			return attachable{}
+		}
+		translated, err := migration.Translate(pv)
+		if err != nil || translated.Spec.CSI == nil {
+			return attachable{}
+		}
+		source = translated.Spec.CSI
+	}
+	return attachable{driver: source.Driver, handle: source.VolumeHandle}
+}
+
+// ofClass returns what a claim will be attached as that has no volume yet: one
+// volume of the driver of its class. Without a class it cannot wait for a pod, so
+// it is bound when pods are placed.
+func (r *reader) ofClass(claim *v1.PersistentVolumeClaim, note func(objects.StorageKey)) attachable {
+	name := volume.GetPersistentVolumeClaimClass(claim)
+	if name == "" {
+		return attachable{}
+	}
+	note(objects.StorageKey{Kind: state.StorageClassResource, Name: name})
+	class := r.deps.Classes.StorageClass(name)
+	if class == nil {
+		return attachable{}
+	}
+	driver, ok := migration.Provisioner(class.Provisioner)
+	if !ok {
+		return attachable{}
+	}
+	return attachable{driver: driver, handle: claim.Namespace + "/" + claim.Name, unbound: true}
+}

@@ -1,0 +1,116 @@
+package podtopologyspread
+
+import (
+	"errors"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// afterPodChange queues the pod when a pod that it counts came or went, or has come
+// to be counted or not by its labels, and when its own tolerations changed and a
+// constraint honours taints.
+func (p *PodTopologySpread) afterPodChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	before, now := object.OldPod, object.NewPod
+	if before == nil && now == nil {
+		return state.Queue, errors.New("the event of a pod has no pod")
+	}
+	if now != nil && !counts(pod, now) || before != nil && !counts(pod, before) {
+		return state.QueueSkip, nil
+	}
+	constraints, err := p.constraints(pod, v1.DoNotSchedule)
+	if err != nil {
+		return state.Queue, err
+	}
+	if before != nil && now != nil {
+		return afterPodUpdate(pod, before, now, constraints), nil
+	}
+	changed := now
+	if changed == nil {
+		changed = before
+	}
+	for i := range constraints {
+		if constraints[i].Selector.Matches(labels.Set(changed.Object.Labels)) {
+			return state.Queue, nil
+		}
+	}
+	return state.QueueSkip, nil
+}
+
+func afterPodUpdate(pod, before, now *state.Pod, constraints []state.SpreadConstraint) state.Hint {
+	if pod.UID == now.UID && !equality.Semantic.DeepEqual(before.Tolerations, now.Tolerations) {
+		for i := range constraints {
+			if constraints[i].HonorTaints {
+				return state.Queue
+			}
+		}
+	}
+	for i := range constraints {
+		selector := constraints[i].Selector
+		if selector.Matches(labels.Set(before.Object.Labels)) != selector.Matches(labels.Set(now.Object.Labels)) {
+			return state.Queue
+		}
+	}
+	return state.QueueSkip
+}
+
+// counts reports whether a change of another pod can matter to the pod: one that
+// has a node or is promised one, in the same namespace, or the pod itself.
+func counts(pod, other *state.Pod) bool {
+	if pod.UID == other.UID {
+		return true
+	}
+	return (other.NodeName() != "" || other.NominatedNode() != "") && pod.Namespace == other.Namespace
+}
+
+// afterNodeChange queues the pod when a node came or went that has the labels of
+// all constraints, or has got or lost one, or another value or other taints.
+func (p *PodTopologySpread) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	before, now := object.OldNode, object.NewNode
+	if before == nil && now == nil {
+		return state.Queue, errors.New("the event of a node has no node")
+	}
+	constraints, err := p.constraints(pod, v1.DoNotSchedule)
+	if err != nil {
+		return state.Queue, err
+	}
+	had, has := hasLabels(before, constraints), hasLabels(now, constraints)
+	if before == nil || now == nil {
+		return hint(had || has), nil
+	}
+	return hint(had != has || has && (otherDomain(before, now, constraints) ||
+		!equality.Semantic.DeepEqual(before.Object.Spec.Taints, now.Object.Spec.Taints))), nil
+}
+
+func hint(queue bool) state.Hint {
+	if queue {
+		return state.Queue
+	}
+	return state.QueueSkip
+}
+
+// hasLabels reports whether a node, if there is one, has the labels of all
+// constraints.
+func hasLabels(n *state.Node, constraints []state.SpreadConstraint) bool {
+	if n == nil {
+		return false
+	}
+	for i := range constraints {
+		if _, ok := n.Object.Labels[constraints[i].TopologyKey]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func otherDomain(a, b *state.Node, constraints []state.SpreadConstraint) bool {
+	for i := range constraints {
+		if key := constraints[i].TopologyKey; a.Object.Labels[key] != b.Object.Labels[key] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,83 @@
+package hostplugins
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/hostplugins/nodevolumelimits"
+	"github.com/berth-scheduler/berth/hostplugins/volumebinding"
+	"github.com/berth-scheduler/berth/hostplugins/volumerestrictions"
+	"github.com/berth-scheduler/berth/hostplugins/volumezone"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
+)
+
+// Storage is the objects of storage, and the means to bind volumes.
+type Storage struct {
+	Objects objects.Storage
+	Writer  objects.VolumeWriter
+	Waiter  objects.StorageWaiter
+	Exists  objects.Existence
+}
+
+// orEmpty returns the storage of a cluster that has none instead of the zero
+// value.
+func (s Storage) orEmpty() Storage {
+	if s != (Storage{}) {
+		return s
+	}
+	return Storage{Objects: storage.New().Objects(), Writer: none{}, Waiter: none{}, Exists: none{}}
+}
+
+func (s Storage) restrictions() *volumerestrictions.VolumeRestrictions {
+	return volumerestrictions.New(volumerestrictions.Deps{Claims: s.Objects.Claims})
+}
+
+func (s Storage) zone() *volumezone.VolumeZone {
+	return volumezone.New(volumezone.Deps{Claims: s.Objects.Claims, Volumes: s.Objects.Volumes, Classes: s.Objects.Classes})
+}
+
+func (s Storage) limits() *nodevolumelimits.NodeVolumeLimits {
+	return nodevolumelimits.New(nodevolumelimits.Deps{
+		Claims: s.Objects.Claims, Volumes: s.Objects.Volumes, Classes: s.Objects.Classes,
+		CSINodes: s.Objects.CSINodes, Attached: s.Objects.Attached, Changes: s.Objects.Changes,
+	})
+}
+
+// binding returns a factory of plugins that share a ledger.
+func (s Storage) binding() plugin.Factory {
+	deps := volumebinding.Deps{
+		Storage: s.Objects, Ledger: volumebinding.NewLedger(s.Objects), Writer: s.Writer, Waiter: s.Waiter, Exists: s.Exists,
+	}
+	return func(args any) (plugin.Plugin, error) {
+		return withArgs(args, func(args *configv1.VolumeBindingArgs) (*volumebinding.VolumeBinding, error) {
+			return volumebinding.New(args, deps)
+		})
+	}
+}
+
+// none is there for what an empty cluster is never asked.
+type none struct{}
+
+func (none) fail() error {
+	return errors.New("BUG: a cluster without storage was asked to bind a volume")
+}
+
+func (n none) UpdateVolume(context.Context, *v1.PersistentVolume) (*v1.PersistentVolume, error) {
+	return nil, n.fail()
+}
+
+func (n none) UpdateClaim(context.Context, *v1.PersistentVolumeClaim) (*v1.PersistentVolumeClaim, error) {
+	return nil, n.fail()
+}
+
+func (n none) Await(context.Context, time.Duration, func() (bool, error)) error { return n.fail() }
+
+func (none) NodeObject(string) *v1.Node { return nil }
+
+func (none) HasPod(string, string) bool { return false }

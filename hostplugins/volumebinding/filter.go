@@ -1,0 +1,74 @@
+package volumebinding
+
+import (
+	"errors"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// why is a set of reasons against a node.
+type why uint8
+
+// The reasons, in the order in which they are given.
+const (
+	wrongNode why = 1 << iota
+	noMatch
+	noSpace
+	noVolume
+
+	allReasons = 1<<iota - 1
+)
+
+// texts returns the reasons of a set.
+func (w why) texts() []string {
+	var out []string
+	for i, text := range []string{ReasonNode, ReasonBind, ReasonSpace, ReasonNoVolume} {
+		if w&(1<<i) != 0 {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// finding is what is found out about one row.
+type finding struct {
+	why why
+	err error
+}
+
+// errNoState returns the error of a profile that has the plugin's later points
+// and not its preFilter.
+func errNoState() error {
+	return errors.New("there is no state of PreFilter: enable " + Name + " at preFilter too")
+}
+
+// Filter rejects nodes that do not reach the volumes of bound claims, or on which
+// a claim that waits could neither be bound to a free volume nor be provisioned
+// for. Preemption does not help.
+func (b *VolumeBinding) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
+	p, ok := c.State.Read(Name, preFilterKey).(*plan)
+	if !ok {
+		reason := out.Reason(errNoState().Error())
+		for i := range rows {
+			out.Reject(i, abi.Error, reason)
+		}
+		return
+	}
+	found := make([]finding, len(rows))
+	b.check(p, rows, found)
+	p.place(rows, found)
+	var reasons [allReasons + 1]uint16
+	for i := range found {
+		f := &found[i]
+		switch {
+		case f.err != nil:
+			out.Reject(i, abi.Error, out.Reason(f.err.Error()))
+		case f.why != 0:
+			if reasons[f.why] == 0 {
+				reasons[f.why] = out.Reason(f.why.texts()...)
+			}
+			out.Reject(i, abi.UnschedulableAndUnresolvable, reasons[f.why])
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package volumebinding
+
+import (
+	"errors"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/component-helpers/storage/volume"
+	"k8s.io/utils/ptr"
+
+	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+func (b *VolumeBinding) events() []plugin.Event {
+	on := func(resource state.EventResource, action state.Action) state.ClusterEvent {
+		return state.ClusterEvent{Resource: resource, Action: action}
+	}
+	return []plugin.Event{
+		{ClusterEvent: on(state.StorageClassResource, state.Add|state.Update), Hint: afterClassChange},
+		{ClusterEvent: on(state.PersistentVolumeClaimResource, state.Add|state.Update), Hint: afterClaimChange},
+		{ClusterEvent: on(state.PersistentVolumeResource, state.Add|state.Update)},
+		{ClusterEvent: on(state.NodeResource, state.Add|state.UpdateNodeLabel)},
+		{ClusterEvent: on(state.CSINodeResource, state.Add|state.Update), Hint: afterCSINodeChange},
+		{ClusterEvent: on(state.CSIDriverResource, state.Update), Hint: b.afterDriverUpdate},
+		{ClusterEvent: on(state.CSIStorageCapacityResource, state.Add|state.Update), Hint: afterCapacityChange},
+		// Not among kube-scheduler's, whose pods wait for the next flush then.
+		{ClusterEvent: on(state.AssignedPodResource, state.Delete), Hint: b.afterPodDelete},
+	}
+}
+
+// versions returns what an object was and is. Old is nil for an addition.
+func versions[T any](object state.Object) (was, now *T, err error) {
+	was, ok := object.Old.(*T)
+	if !ok && object.Old != nil {
+		return nil, nil, errors.New("the event is about an object of another kind before")
+	}
+	if now, ok = object.New.(*T); !ok {
+		return nil, nil, errors.New("the event of an added or updated object lacks it")
+	}
+	return was, now, nil
+}
+
+// afterPodDelete queues the pod when one left its node whose claims are not all
+// bound: it may have been on its way, and what it was promised is free again.
+func (b *VolumeBinding) afterPodDelete(_ *state.Pod, object state.Object) (state.Hint, error) {
+	gone := object.OldPod
+	if gone == nil {
+		return state.Queue, errors.New("the event of a deleted pod has no pod")
+	}
+	if gone.NodeName() == "" {
+		return state.QueueSkip, nil
+	}
+	for i := range gone.Object.Spec.Volumes {
+		name, _, ok := claims.Of(gone.Object, &gone.Object.Spec.Volumes[i])
+		if !ok {
+			continue
+		}
+		if claim := b.deps.Storage.Claims.Claim(gone.Namespace, name); claim == nil || !fullyBound(claim) {
+			return state.Queue, nil
+		}
+	}
+	return state.QueueSkip, nil
+}
+
+// afterClassChange queues the pod when a class came, or provisions elsewhere than
+// before.
+func afterClassChange(_ *state.Pod, object state.Object) (state.Hint, error) {
+	was, now, err := versions[storagev1.StorageClass](object)
+	if err != nil {
+		return state.Queue, err
+	}
+	if was == nil || !equality.Semantic.DeepEqual(was.AllowedTopologies, now.AllowedTopologies) {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
+}
+
+// afterClaimChange queues the pod when one of its claims came or changed.
+func afterClaimChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	_, now, err := versions[v1.PersistentVolumeClaim](object)
+	if err != nil {
+		return state.Queue, err
+	}
+	if claims.Uses(pod.Object, now, true) {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
+}
+
+// afterCSINodeChange queues the pod when a node's CSINode came, or says otherwise
+// than before which in-tree volumes CSI drivers serve.
+func afterCSINodeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
+	was, now, err := versions[storagev1.CSINode](object)
+	if err != nil {
+		return state.Queue, err
+	}
+	if was == nil || was.Annotations[v1.MigratedPluginsAnnotationKey] != now.Annotations[v1.MigratedPluginsAnnotationKey] {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
+}
+
+// afterDriverUpdate queues the pod when storage capacities of a driver have ceased
+// to count and the pod has a claim that is provisioned by it. kube-scheduler
+// v1.36 asks for a volume of the driver in the pod's own spec, which no capacity
+// concerns; that counts here too.
+func (b *VolumeBinding) afterDriverUpdate(pod *state.Pod, object state.Object) (state.Hint, error) {
+	was, now, err := versions[storagev1.CSIDriver](object)
+	if err != nil {
+		return state.Queue, err
+	}
+	if was == nil || !ptr.Deref(was.Spec.StorageCapacity, false) || ptr.Deref(now.Spec.StorageCapacity, false) {
+		return state.QueueSkip, nil
+	}
+	for i := range pod.Object.Spec.Volumes {
+		v := &pod.Object.Spec.Volumes[i]
+		if v.CSI != nil && v.CSI.Driver == now.Name {
+			return state.Queue, nil
+		}
+		name, _, ok := claims.Of(pod.Object, v)
+		if !ok {
+			continue
+		}
+		claim := b.deps.Storage.Claims.Claim(pod.Namespace, name)
+		if claim == nil {
+			continue
+		}
+		class := b.deps.Storage.Classes.StorageClass(volume.GetPersistentVolumeClaimClass(claim))
+		if class != nil && class.Provisioner == now.Name {
+			return state.Queue, nil
+		}
+	}
+	return state.QueueSkip, nil
+}
+
+// afterCapacityChange queues the pod when storage came, or there is room for
+// larger volumes than before.
+func afterCapacityChange(_ *state.Pod, object state.Object) (state.Hint, error) {
+	was, now, err := versions[storagev1.CSIStorageCapacity](object)
+	if err != nil {
+		return state.Queue, err
+	}
+	if was == nil {
+		return state.Queue, nil
+	}
+	before, after := largest(was), largest(now)
+	if after != nil && (before == nil || after.Value() > before.Value()) {
+		return state.Queue, nil
+	}
+	return state.QueueSkip, nil
+}

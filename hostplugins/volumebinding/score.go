@@ -1,0 +1,101 @@
+package volumebinding
+
+import (
+	"math"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// PreScore skips scoring without a shape.
+func (b *VolumeBinding) PreScore(_ *plugin.Cycle, _ []uint32) *plugin.Status {
+	if b.shape == nil {
+		return plugin.NewStatus(abi.Skip)
+	}
+	return nil
+}
+
+// usage is what is requested of the storage of a class, and its capacity, in
+// bytes.
+type usage struct {
+	class               string
+	requested, capacity int64
+}
+
+// Score rates nodes by the utilization of what the pod's claims would be bound
+// to, or without any free volume among that, of the capacities that they would be
+// provisioned from; the mean over storage classes, rounded. 0 is for nodes on
+// which nothing of the kind happens.
+func (b *VolumeBinding) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
+	p, ok := c.State.Read(Name, preFilterKey).(*plan)
+	if !ok || b.shape == nil {
+		return nil // the pod has no claims
+	}
+	var classes []usage
+	for i, row := range rows {
+		classes = p.usage(classes[:0], row)
+		if len(classes) == 0 {
+			continue
+		}
+		var sum int64
+		for j := range classes {
+			sum += b.shape.Of(classes[j].requested, classes[j].capacity)
+		}
+		out[i] = int64(math.Round(float64(sum) / float64(len(classes))))
+	}
+	return nil
+}
+
+// usage appends what the placing that Filter found on a row amounts to, by class.
+func (p *plan) usage(dst []usage, row uint32) []usage {
+	for _, u := range p.open {
+		n := volumeOf(u, row)
+		if n == 0 {
+			continue
+		}
+		pv := p.volumes[n-1]
+		size, capacity := sizeOf(u.claim), pv.Spec.Capacity[v1.ResourceStorage]
+		at := ofClass(&dst, pv.Spec.StorageClassName)
+		at.requested += size.Value()
+		at.capacity += capacity.Value()
+	}
+	if len(dst) > 0 {
+		return dst
+	}
+	for _, list := range [...][]*unbound{p.selected, p.open} {
+		for _, u := range list {
+			if int(row) >= len(u.pool) || u.pool[row] == 0 {
+				continue
+			}
+			size := sizeOf(u.claim)
+			at := ofClass(&dst, u.class)
+			at.requested += size.Value()
+			// Not a sum: the claims share one capacity.
+			at.capacity = 0
+			if c := p.capacities[u.pool[row]-1].Capacity; c != nil {
+				at.capacity = c.Value()
+			}
+		}
+	}
+	return dst
+}
+
+// volumeOf returns the number of the volume that a claim would be bound to.
+func volumeOf(u *unbound, row uint32) int32 {
+	if int(row) >= len(u.volume) {
+		return 0
+	}
+	return u.volume[row]
+}
+
+func ofClass(list *[]usage, class string) *usage {
+	i := slices.IndexFunc(*list, func(u usage) bool { return u.class == class })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, usage{class: class})
+	}
+	return &(*list)[i]
+}

@@ -1,0 +1,96 @@
+// Package volumebinding sees to it that a pod goes where its volumes are, or can
+// be. For bound claims that is where their volumes can be reached from. Claims
+// that wait for their first consumer get a free volume, or one that is yet to be
+// provisioned (storage capacities counted, KEP-1472), when the pod's node is
+// chosen: promised at Reserve, written to the API and waited for at PreBind.
+package volumebinding
+
+import (
+	"fmt"
+	"time"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins/internal/shape"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Name is the plugin's name in a profile.
+const Name = "VolumeBinding"
+
+// kube-scheduler's texts.
+const (
+	ReasonNode      = "node(s) didn't match PersistentVolume's node affinity"
+	ReasonBind      = "node(s) didn't find available persistent volumes to bind"
+	ReasonSpace     = "node(s) did not have enough free storage"
+	ReasonNoVolume  = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+	ReasonImmediate = "pod has unbound immediate PersistentVolumeClaims"
+)
+
+// DefaultBindTimeout is how long PreBind waits if the args do not say.
+const DefaultBindTimeout = 600 * time.Second
+
+// Deps is what the plugin works with.
+type Deps struct {
+	Storage objects.Storage
+	// Ledger is shared by the plugins of all profiles.
+	Ledger *Ledger
+	Writer objects.VolumeWriter
+	Waiter objects.StorageWaiter
+	Exists objects.Existence
+}
+
+// VolumeBinding is the plugin. Its points up to Reserve, and Unreserve, belong to
+// the scheduler's loop.
+type VolumeBinding struct {
+	info    plugin.Info
+	deps    Deps
+	timeout time.Duration
+	shape   shape.Shape // nil: no scores
+}
+
+var (
+	_ plugin.PreFilter = (*VolumeBinding)(nil)
+	_ plugin.Filter    = (*VolumeBinding)(nil)
+	_ plugin.PreScore  = (*VolumeBinding)(nil)
+	_ plugin.Score     = (*VolumeBinding)(nil)
+	_ plugin.Reserve   = (*VolumeBinding)(nil)
+	_ plugin.PreBind   = (*VolumeBinding)(nil)
+)
+
+// New returns the plugin. args may be nil. With a shape nodes are rated by how
+// much of their storage would be used, as kube-scheduler does with the feature
+// gate StorageCapacityScoring (KEP-4049).
+func New(args *configv1.VolumeBindingArgs, deps Deps) (*VolumeBinding, error) {
+	b := &VolumeBinding{deps: deps, timeout: DefaultBindTimeout}
+	b.info = plugin.Info{
+		Name:        Name,
+		Reads:       []abi.ColumnID{abi.NodeName, abi.NodeLabels, abi.PodVolumes},
+		FilterScope: abi.ScopeCluster, // verdicts and scores depend on volumes
+		ScoreScope:  abi.ScopeCluster,
+		Enforces:    state.FeatureVolumeClaims,
+		Events:      b.events(),
+	}
+	if args == nil {
+		return b, nil
+	}
+	if args.BindTimeoutSeconds != nil {
+		if *args.BindTimeoutSeconds < 0 {
+			return nil, fmt.Errorf("bindTimeoutSeconds is %d, which is below 0", *args.BindTimeoutSeconds)
+		}
+		b.timeout = time.Duration(*args.BindTimeoutSeconds) * time.Second
+	}
+	if len(args.Shape) > 0 {
+		var err error
+		if b.shape, err = shape.New(args.Shape); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// Info describes the plugin.
+func (b *VolumeBinding) Info() *plugin.Info { return &b.info }

@@ -1,0 +1,72 @@
+package hostplugins_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// accepted returns the nodes that the plugin has nothing against, by name.
+func (s said) accepted(w *volumeWorld) map[string]bool {
+	out := map[string]bool{}
+	for i, n := range w.nodes {
+		out[n.Name] = s.pre == inWords(abi.Skip, nil) || s.pre == "Success" && s.nodes[i] == inWords(abi.Success, nil)
+	}
+	return out
+}
+
+// asked tells whether the plugin registered a change, and whether one of its hints
+// says that the pod is worth another try.
+func asked(p plugin.Plugin, pod *state.Pod, change storage.Change) (registered, queue bool) {
+	for _, event := range p.Info().Events {
+		if !event.Matches(change.Event) {
+			continue
+		}
+		registered = true
+		if event.Hint == nil {
+			queue = true
+			continue
+		}
+		if hint, err := event.Hint(pod, change.Object); err != nil || hint == state.Queue {
+			queue = true
+		}
+	}
+	return registered, queue
+}
+
+// TestVolumesHints: if something that the plugin registered makes a node fit which
+// it rejected, its hint says Queue.
+func TestVolumesHints(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		g := volumeGen{rt}
+		w := g.world(4)
+		plugins := w.plugins(t, nil)
+		pod := g.incoming(w, "new")
+		before := map[string]map[string]bool{}
+		for range 8 {
+			for _, name := range volumePlugins() {
+				before[name] = w.brute(name, pod).accepted(w)
+			}
+			changes := g.happen(w)
+			if len(changes) != 1 {
+				continue // which of several would have helped?
+			}
+			for _, name := range volumePlugins() {
+				registered, queue := asked(plugins[name], decoded(pod), changes[0])
+				if !registered || queue {
+					continue
+				}
+				for node, fits := range w.brute(name, pod).accepted(w) {
+					if did, known := before[name][node]; known && !did && fits {
+						rt.Fatalf("%s: %v lets the pod onto %s, and the hint is to skip it", name, changes[0].Event, node)
+					}
+				}
+			}
+		}
+	})
+}

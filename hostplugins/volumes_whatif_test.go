@@ -1,0 +1,69 @@
+package hostplugins_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// TestVolumesWhatIf: a node with pods added and removed is judged as it would be
+// if the cluster were so.
+func TestVolumesWhatIf(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		g := volumeGen{rt}
+		w := g.world(3)
+		plugins := w.plugins(t, nil)
+		pod := g.incoming(w, "new")
+		at := g.number("node", len(w.nodes)-1)
+		for _, name := range volumePlugins() {
+			p, s := plugins[name], w.snapshot()
+			c := cycleOf(s, pod)
+			if _, status := p.(plugin.PreFilter).PreFilter(c); !status.Success() {
+				continue // nobody is asked
+			}
+			trial := *c
+			trial.State = c.State.Clone()
+			overlay := s.Overlay(uint32(at))
+			other := *w
+			tell := func(does func(plugin.PreFilterExtensions, *v1.Pod) *plugin.Status, pod *v1.Pod) {
+				if e, ok := p.(plugin.PreFilterExtensions); ok {
+					if status := does(e, pod); !status.Success() {
+						rt.Fatal(status)
+					}
+				}
+			}
+			for _, old := range other.on(w.nodes[at].Name) {
+				if !g.chance("removed", 60) {
+					continue
+				}
+				other.placed = without(other.placed, old)
+				s.RemovePod(overlay, old.UID)
+				tell(func(e plugin.PreFilterExtensions, pod *v1.Pod) *plugin.Status {
+					return e.RemovePod(&trial, overlay, decoded(pod))
+				}, old)
+			}
+			for i := range g.number("added", 2) {
+				more := g.volumePod(fmt.Sprintf("more%d", i), w.nodes[at].Name)
+				other.placed = append(slices.Clone(other.placed), more)
+				s.AddPod(overlay, decoded(more))
+				tell(func(e plugin.PreFilterExtensions, pod *v1.Pod) *plugin.Status {
+					return e.AddPod(&trial, overlay, decoded(pod))
+				}, more)
+			}
+			got := verdicts(p.(plugin.Filter), &trial, []uint32{overlay})[0]
+			want := other.brute(name, pod)
+			if want.pre == "Success" && got != want.nodes[at] || want.pre != "Success" && got != "Success []" {
+				rt.Fatalf("%s: %s in the what-if, %v in a cluster that is so", name, got, want)
+			}
+			// The state of the cycle itself is as before.
+			if got, want := verdicts(p.(plugin.Filter), c, rowsOf(s)), w.brute(name, pod); !slices.Equal(got, want.nodes) {
+				rt.Fatalf("%s: %v after a what-if, want %v", name, got, want)
+			}
+		}
+	})
+}

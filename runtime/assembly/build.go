@@ -1,0 +1,177 @@
+package assembly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// built is a profile's plugins and their pipeline.
+type built struct {
+	profile  config.Profile
+	plugins  map[string]*madePlugin
+	pipeline *pipeline.Pipeline
+}
+
+// madePlugin is a plugin and what it was made of.
+type madePlugin struct {
+	plugin plugin.Plugin
+	args   any // *Module, typed args, or nil
+	// close frees the plugin; nil for one that holds nothing.
+	close func(context.Context) error
+}
+
+// same reports whether args would make the same plugin again.
+func (m *madePlugin) same(args any) bool {
+	a, ok := m.args.(*Module)
+	b, also := args.(*Module)
+	if ok && also {
+		return a.same(b)
+	}
+	return ok == also && reflect.DeepEqual(m.args, args)
+}
+
+// build makes the pipelines of a configuration, with the plugins of old ones
+// where they are the same. If it fails, what it made is closed.
+func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built) ([]*built, error) {
+	registry := hostplugins.All(hostplugins.Deps{
+		Binder: a.deps.Binder, Budgets: a.deps.Budgets, Storage: a.deps.Storage,
+		Services: a.deps.Services, Controllers: a.deps.Controllers,
+	})
+	maps.Copy(registry, a.config.Plugins)
+	var out []*built
+	for i := range s.Profiles {
+		profile := &s.Profiles[i]
+		var before *built
+		if at := slices.IndexFunc(old, func(b *built) bool { return b.profile.SchedulerName == profile.SchedulerName }); at >= 0 {
+			before = old[at]
+		}
+		b, err := a.buildProfile(ctx, s, profile, registry, before)
+		if err != nil {
+			for _, b := range out {
+				a.closing.release(b)
+			}
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// buildProfile makes the plugins of a profile, each once, and their pipeline. A
+// profile that is as it was keeps its pipeline.
+func (a *Assembly) buildProfile(
+	ctx context.Context, s *config.Scheduler, profile *config.Profile, registry plugin.Registry, old *built,
+) (*built, error) {
+	b := &built{profile: *profile, plugins: make(map[string]*madePlugin)}
+	fail := func(err error) (*built, error) {
+		a.closing.release(b)
+		return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
+	}
+	points := make(map[abi.Point][]pipeline.Entry)
+	if a.extenders != nil {
+		points[abi.Bind] = append(points[abi.Bind], pipeline.Entry{Plugin: a.extenders.Binder()})
+	}
+	known := 0
+	for _, point := range abi.Points() {
+		refs, ok := profile.Points[configName(point)]
+		if ok {
+			known++
+		}
+		for _, ref := range refs {
+			made, ok := b.plugins[ref.Name]
+			if !ok {
+				var err error
+				if made, err = a.newPlugin(ctx, profile.SchedulerName, ref.Name, leaveToExtenders(profile.Args[ref.Name].Typed, s.Extenders), registry, old); err != nil {
+					return fail(err)
+				}
+				b.plugins[ref.Name] = made
+				a.closing.hold(made)
+			}
+			points[point] = append(points[point], pipeline.Entry{Plugin: made.plugin, Weight: int64(ref.Weight)})
+		}
+	}
+	if known != len(profile.Points) {
+		a.closing.release(b)
+		return nil, fmt.Errorf("BUG: profile %q has a point that is none among %q", profile.SchedulerName, slices.Sorted(maps.Keys(profile.Points)))
+	}
+	if old != nil && old.unchanged(b) {
+		b.pipeline = old.pipeline
+		return b, nil
+	}
+	percentage := profile.PercentageOfNodesToScore
+	if percentage == nil {
+		percentage = s.PercentageOfNodesToScore
+	}
+	var err error
+	b.pipeline, err = pipeline.New(pipeline.Config{
+		Profile: profile.SchedulerName, Points: points,
+		AllowUnenforced: a.config.AllowUnenforced, Percentage: percentage,
+	}, pipeline.Deps{Workers: a.workers})
+	if err != nil {
+		a.closing.release(b)
+		return nil, err
+	}
+	return b, nil
+}
+
+// unchanged reports whether a profile has the same plugins in the same places.
+func (b *built) unchanged(o *built) bool {
+	same := maps.EqualFunc(b.plugins, o.plugins, func(x, y *madePlugin) bool { return x.plugin == y.plugin })
+	return same && reflect.DeepEqual(b.profile.Points, o.profile.Points) &&
+		reflect.DeepEqual(b.profile.PercentageOfNodesToScore, o.profile.PercentageOfNodesToScore)
+}
+
+// newPlugin makes a plugin by its args: of a module, or of the registry. One that
+// is there already is used again.
+func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any, registry plugin.Registry, old *built) (*madePlugin, error) {
+	if old != nil {
+		if made, ok := old.plugins[name]; ok && made.same(args) {
+			return made, nil
+		}
+	}
+	named, ok := args.(*Module)
+	if _, instead := a.config.Plugins[name]; !ok || instead {
+		p, err := registry.New(name, args)
+		return &madePlugin{plugin: p, args: args}, err
+	}
+	if a.config.Modules == nil {
+		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
+	}
+	return a.config.Modules.plugin(ctx, named, a.config.Workers, &moduleDeps{
+		binder: a.deps.Binder, clock: a.deps.Clock, log: a.deps.Log, bucket: a.bucket(profile, named),
+		// Plugins are made before the scheduler, and ask when it runs.
+		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
+		recovered: func(plugin string) { a.Scheduler.ReleasePlugin(plugin) },
+	})
+}
+
+// bucket returns the bucket of fuel of a tenant, which is the namespaces that a
+// plugin is attached to in a profile.
+func (a *Assembly) bucket(profile string, m *Module) *wasm.Bucket {
+	key := profile + "/" + strings.Join(m.Reference.Namespaces, ",")
+	if a.buckets == nil {
+		a.buckets = make(map[string]*wasm.Bucket)
+	}
+	b, ok := a.buckets[key]
+	if !ok {
+		b = wasm.NewBucket()
+		a.buckets[key] = b
+	}
+	return b
+}
+
+// errProfiles says that profiles cannot come and go while the scheduler runs.
+var errProfiles = errors.New("profiles cannot be added, removed or renamed while the scheduler runs; start it anew")

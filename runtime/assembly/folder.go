@@ -1,0 +1,233 @@
+package assembly
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+// FolderConfig is a folder whose modules are plugins of every profile.
+type FolderConfig struct {
+	Dir string
+	// Settle is how long the folder must rest after a change; 0 means 200 ms.
+	Settle time.Duration
+}
+
+// FolderStatus is what has become of one module of a folder.
+type FolderStatus struct {
+	// Path of the module's file.
+	Path string
+	// Plugin is the name in profiles of the version that runs, and Digest names its
+	// bytes; empty if none does.
+	Plugin, Digest string
+	// Err says why the file is not what runs; nil if it is.
+	Err error
+}
+
+// Folder keeps the plugins of a scheduler those of a folder. A module that is not
+// fit leaves its last good version at work.
+type Folder struct {
+	config   FolderConfig
+	assembly *Assembly
+	base     *config.Scheduler // without the folder's modules
+	log      *slog.Logger
+	done     chan struct{}
+
+	mu struct {
+		sync.Mutex
+		running []running // sorted by path
+		status  []FolderStatus
+	}
+}
+
+// running is a module that is at work.
+type running struct {
+	path   string
+	module *Module
+}
+
+// Watch adds the modules of a folder to the scheduler, and follows the folder
+// until the context ends. It returns when the modules that are there are at work,
+// or told why not in Status.
+//
+// # Errors
+//
+// The folder cannot be read or watched.
+func (a *Assembly) Watch(ctx context.Context, c FolderConfig) (*Folder, error) {
+	if a.config.Modules == nil {
+		return nil, errors.New("assembly: a folder of modules needs Config.Modules")
+	}
+	if c.Settle == 0 {
+		c.Settle = 200 * time.Millisecond
+	}
+	changed, err := module.Watch(ctx, c.Dir, c.Settle)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{config: c, assembly: a, base: a.config.Scheduler, log: a.deps.Log, done: make(chan struct{})}
+	if f.log == nil {
+		f.log = slog.New(slog.DiscardHandler)
+	}
+	if err := f.Sync(ctx); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(f.done)
+		for range changed {
+			if err := f.Sync(ctx); err != nil && ctx.Err() == nil {
+				f.log.Error("plugin folder", "dir", c.Dir, "error", err)
+			}
+		}
+	}()
+	return f, nil
+}
+
+// Done is closed when the folder is not followed any more.
+func (f *Folder) Done() <-chan struct{} { return f.done }
+
+// Status returns what has become of each module, sorted by path.
+func (f *Folder) Status() []FolderStatus {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.mu.status)
+}
+
+// Sync makes the plugins those that the folder holds now.
+//
+// # Errors
+//
+// The folder cannot be read; its plugins stay as they are.
+func (f *Folder) Sync(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	entries, err := module.ReadFolder(f.config.Dir)
+	if err != nil {
+		return err
+	}
+	errs := make(map[string]error)
+	var wanted []running
+	for i := range entries {
+		e := &entries[i]
+		m, err := f.load(e)
+		if err != nil {
+			errs[e.Path] = err
+			m = f.last(e.Path)
+		}
+		if m != nil {
+			wanted = append(wanted, running{path: e.Path, module: m})
+		}
+	}
+	if err := f.apply(ctx, wanted); err != nil {
+		f.oneByOne(ctx, wanted, errs)
+	}
+	f.tell(entries, errs)
+	return nil
+}
+
+func (f *Folder) load(e *module.Entry) (*Module, error) {
+	if e.Err != nil {
+		return nil, e.Err
+	}
+	return f.assembly.config.Modules.Load(e.Reference)
+}
+
+// last returns the module of a file that is at work; nil if there is none.
+func (f *Folder) last(path string) *Module {
+	for i := range f.mu.running {
+		if f.mu.running[i].path == path {
+			return f.mu.running[i].module
+		}
+	}
+	return nil
+}
+
+// apply puts modules to work, all or none.
+func (f *Folder) apply(ctx context.Context, all []running) error {
+	s := clone(f.base)
+	for i := range all {
+		if err := all[i].module.Enable(s); err != nil {
+			return err
+		}
+	}
+	if _, err := f.assembly.Reload(ctx, s); err != nil {
+		return err
+	}
+	f.mu.running = slices.Clone(all)
+	return nil
+}
+
+// oneByOne makes each change for itself, so that one that fails keeps no other
+// back: first what is gone, then what is new or other, in the order of paths.
+func (f *Folder) oneByOne(ctx context.Context, wanted []running, errs map[string]error) {
+	kept := slices.DeleteFunc(slices.Clone(f.mu.running), func(r running) bool {
+		return !slices.ContainsFunc(wanted, func(w running) bool { return w.path == r.path })
+	})
+	if err := f.apply(ctx, kept); err != nil {
+		f.log.Error("plugin folder", "dir", f.config.Dir, "error", err)
+		return
+	}
+	for _, w := range wanted {
+		if last := f.last(w.path); last != nil && last.same(w.module) {
+			continue
+		}
+		next := slices.DeleteFunc(slices.Clone(f.mu.running), func(r running) bool { return r.path == w.path })
+		next = append(next, w)
+		slices.SortFunc(next, func(a, b running) int { return cmp.Compare(a.path, b.path) })
+		if err := f.apply(ctx, next); err != nil {
+			errs[w.path] = err
+		}
+	}
+}
+
+// tell writes the status, and logs what is new in it.
+func (f *Folder) tell(entries []module.Entry, errs map[string]error) {
+	before := f.mu.status
+	f.mu.status = nil
+	for i := range entries {
+		s := FolderStatus{Path: entries[i].Path, Err: errs[entries[i].Path]}
+		if m := f.last(s.Path); m != nil {
+			s.Plugin, s.Digest = m.Loaded.Name, m.Loaded.Digest
+		}
+		f.mu.status = append(f.mu.status, s)
+		at := slices.IndexFunc(before, func(b FolderStatus) bool { return b.Path == s.Path })
+		known := at >= 0 && before[at].Digest == s.Digest && errText(before[at].Err) == errText(s.Err)
+		switch {
+		case known:
+		case s.Err != nil:
+			f.log.Error("plugin module is not used", "file", s.Path, "error", s.Err, "running", s.Digest)
+		default:
+			f.log.Info("plugin module is at work", "file", s.Path, "plugin", s.Plugin, "digest", s.Digest)
+		}
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// clone returns a configuration whose profiles can be added to.
+func clone(s *config.Scheduler) *config.Scheduler {
+	out := *s
+	out.Profiles = slices.Clone(s.Profiles)
+	for i := range out.Profiles {
+		p := &out.Profiles[i]
+		p.Args = maps.Clone(p.Args)
+		points := make(map[string][]config.PluginRef, len(p.Points))
+		for point, refs := range p.Points {
+			points[point] = slices.Clone(refs)
+		}
+		p.Points = points
+	}
+	return &out
+}

@@ -1,0 +1,67 @@
+package assembly
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+)
+
+// Reload replaces the plugins of the running scheduler by those of another
+// configuration. New ones are made and probed beside the old ones, which go on
+// meanwhile; then all change places between two tries. Plugins that are the same
+// stay. changed are the names of the others.
+//
+// Settings beside profiles and plugins do not change.
+//
+// # Errors
+//
+// Everything stays as it was: the profiles are other ones, or a plugin cannot be
+// made.
+func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	names := func(profiles []config.Profile) (out []string) {
+		for i := range profiles {
+			out = append(out, profiles[i].SchedulerName)
+		}
+		return out
+	}
+	if !slices.Equal(names(s.Profiles), a.Profiles) {
+		return nil, errProfiles
+	}
+	old := a.mu.built
+	next, err := a.build(ctx, s, old)
+	if err != nil {
+		return nil, err
+	}
+	var pipelines []*pipeline.Pipeline
+	differ := make(map[string]bool)
+	for i, b := range next {
+		pipelines = append(pipelines, b.pipeline)
+		for name, made := range b.plugins {
+			if before := old[i].plugins[name]; before == nil || before.plugin != made.plugin {
+				differ[name] = true
+			}
+		}
+		for name := range old[i].plugins {
+			if b.plugins[name] == nil {
+				differ[name] = true
+			}
+		}
+	}
+	changed = slices.Sorted(maps.Keys(differ))
+	release := func(all []*built) {
+		for _, b := range all {
+			a.closing.release(b)
+		}
+	}
+	if err := a.Scheduler.Swap(pipelines, changed, func() { release(old) }); err != nil {
+		release(next)
+		return nil, err
+	}
+	a.mu.built = next
+	return changed, nil
+}

@@ -1,0 +1,207 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// no is a filter that refuses every node: 1,000 codes are Unschedulable.
+const no = `(memory.fill (i32.load offset=24 (local.get 0)) (i32.const 2) (i32.load offset=20 (local.get 0))) (i32.const 0)`
+
+// try gives the scheduler a pod, and returns where it went: "" for nowhere.
+func (r *recorder) try(t *testing.T, name string) string {
+	t.Helper()
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
+	p.Spec.SchedulerName = "default-scheduler"
+	r.scheduler.Scheduler.SetPods(state.NewPod(p))
+	r.steps(t)
+	for _, b := range r.bound {
+		if pod, node, _ := strings.Cut(b, " "); pod == name {
+			return node
+		}
+	}
+	return ""
+}
+
+func (r *recorder) steps(t *testing.T) {
+	t.Helper()
+	for r.scheduler.Scheduler.Step(t.Context()) {
+	}
+}
+
+func oneNode(r *recorder) {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	n.Status.Allocatable = v1.ResourceList{v1.ResourcePods: resource.MustParse("1000")}
+	r.scheduler.Scheduler.SetNode(state.NewNode(n))
+}
+
+// TestReload: a new version takes over, pods that the old one rejected are tried
+// again, what is the same stays, what is not used any more is freed, and a version
+// that cannot run leaves the old one at work.
+func TestReload(t *testing.T) {
+	modules := newModules(t)
+	base := Default()
+	with := func(g guest, name string) module.Reference {
+		return module.Reference{Path: g.write(t), Name: name}
+	}
+	refuses, stays := with(guest{filter: no}, "a"), with(guest{score: "(i32.const 0) (drop) (i32.const 0)"}, "b")
+	s := enabled(t, modules, enabled(t, modules, clone(base), refuses), stays)
+	r := start(t, Config{Scheduler: s, Modules: modules})
+	oneNode(r)
+	if node := r.try(t, "p"); node != "" {
+		t.Fatalf("p is on %s", node)
+	}
+	pluginOf := func(name string) *wasm.Plugin { return r.scheduler.mu.built[0].plugins[name].plugin.(*wasm.Plugin) }
+	a, b := pluginOf("a"), pluginOf("b")
+
+	accepts := with(guest{}, "a")
+	broken := enabled(t, modules, enabled(t, modules, clone(base), with(guest{alloc: "(i32.const 0)", abi: "unreachable"}, "a")), stays)
+	if changed, err := r.scheduler.Reload(t.Context(), broken); err == nil || changed != nil {
+		t.Errorf("a broken version: %v, %v", changed, err)
+	}
+	if pluginOf("a") != a || len(modules.mu.compiled) != 2 {
+		t.Errorf("after a broken version %d modules are compiled", len(modules.mu.compiled))
+	}
+	renamed := clone(s)
+	renamed.Profiles[0].SchedulerName = "other"
+	if _, err := r.scheduler.Reload(t.Context(), renamed); err == nil {
+		t.Error("another profile is taken")
+	}
+	next := enabled(t, modules, enabled(t, modules, clone(base), accepts), stays)
+	changed, err := r.scheduler.Reload(t.Context(), next)
+	if err != nil || !slices.Equal(changed, []string{"a"}) {
+		t.Fatalf("changed %v, %v", changed, err)
+	}
+	if pluginOf("a") == a || pluginOf("b") != b {
+		t.Error("a is the old one, or b a new one")
+	}
+	r.clock.Advance(10 * time.Second)
+	r.steps(t)
+	if node := r.try(t, "q"); node != "n" || len(r.bound) != 2 {
+		t.Errorf("bound %v", r.bound)
+	}
+	if len(modules.mu.compiled) != 2 {
+		t.Errorf("%d modules are compiled, the old one is not freed", len(modules.mu.compiled))
+	}
+	if changed, err := r.scheduler.Reload(t.Context(), clone(base)); err != nil || !slices.Equal(changed, []string{"a", "b"}) {
+		t.Errorf("changed %v, %v", changed, err)
+	}
+	r.steps(t)
+	if len(modules.mu.compiled) != 0 {
+		t.Errorf("%d modules are compiled for nobody", len(modules.mu.compiled))
+	}
+	if changed, err := r.scheduler.Reload(t.Context(), clone(base)); err != nil || changed != nil {
+		t.Errorf("nothing changed: %v, %v", changed, err)
+	}
+}
+
+// TestFolder: modules come, change and go with the files of a folder, and one that
+// is not fit keeps no other back.
+func TestFolder(t *testing.T) {
+	modules := newModules(t)
+	r := start(t, Config{Modules: modules})
+	oneNode(r)
+	dir := t.TempDir()
+	put := func(name string, g guest) {
+		t.Helper()
+		data, err := os.ReadFile(g.write(t))
+		if err == nil {
+			hidden := filepath.Join(dir, "."+name)
+			if err = os.WriteFile(hidden, data, 0o600); err == nil {
+				err = os.Rename(hidden, filepath.Join(dir, name+".wasm"))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("one", guest{filter: no})
+	write("one.yaml", "name: one\nnamespaces: [elsewhere]\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	f, err := r.scheduler.Watch(ctx, FolderConfig{Dir: dir, Settle: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := func() (out string) {
+		for _, s := range f.Status() {
+			out += fmt.Sprintf("%s %s %s;", filepath.Base(s.Path), s.Plugin, strings.SplitN(strings.ReplaceAll(errText(s.Err), dir, ""), "\n", 2)[0])
+		}
+		return out
+	}
+	await := func(want string) {
+		t.Helper()
+		for range 500 {
+			if strings.Contains(status(), want) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("status %q, want %q", status(), want)
+	}
+	await("one.wasm one ;")
+	if node := r.try(t, "p0"); node != "n" {
+		t.Error("a module for other namespaces kept p0 back")
+	}
+	write("one.yaml", "name: one\n")
+	awaitSwap := func(pod, want string) {
+		t.Helper()
+		for i := range 300 {
+			if node := r.try(t, fmt.Sprint(pod, "-", i)); node == want {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("pods do not go to %q; status %s", want, status())
+	}
+	awaitSwap("refused", "")
+	write("one.yaml", "name: one\nweight: none\n")
+	await(`one.wasm one /one.yaml: weight: "none" is no weight`)
+	awaitSwap("still refused", "")
+	put("two", guest{abi: "unreachable"})
+	await("two.wasm  profile")
+	write("one.yaml", "name: two\nweight: 3\n")
+	put("one", guest{})
+	await("one.wasm two ;two.wasm  profile")
+	awaitSwap("accepted", "n")
+	put("three", guest{filter: no})
+	write("three.yaml", "name: two\n")
+	await(`three.wasm  /three.wasm: profile "default-scheduler" has a plugin "two" at`)
+	if err := os.Remove(filepath.Join(dir, "two.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	write("three.yaml", "")
+	await("one.wasm two ;three.wasm tiny ;")
+	awaitSwap("refused again", "")
+	for _, name := range []string{"one.wasm", "three.wasm"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	awaitSwap("free", "n")
+	cancel()
+	<-f.Done()
+	if _, err := r.scheduler.Watch(t.Context(), FolderConfig{Dir: filepath.Join(dir, "none")}); err == nil || !strings.Contains(err.Error(), "it cannot be watched") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}

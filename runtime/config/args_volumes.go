@@ -1,0 +1,36 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// defaultBindTimeout is how long PreBind waits for volumes, in seconds.
+const defaultBindTimeout int64 = 600
+
+// defaultVolumes sets the timeout. There is no default shape, as in
+// kube-scheduler without the feature gate StorageCapacityScoring: no shape means
+// no scores.
+func defaultVolumes(a *configv1.VolumeBindingArgs) {
+	if a.BindTimeoutSeconds == nil {
+		seconds := defaultBindTimeout
+		a.BindTimeoutSeconds = &seconds
+	}
+}
+
+// checkVolumes holds the timeout to 0 or more, and a shape to the rules that
+// kube-scheduler has with the feature gate. Without it kube-scheduler refuses any
+// shape; here giving one is how to turn the scores on.
+func checkVolumes(r *report, path *field.Path, a *configv1.VolumeBindingArgs) {
+	const most = int64(math.MaxInt64 / time.Second)
+	if seconds := *a.BindTimeoutSeconds; seconds < 0 || seconds > most {
+		r.add(path.Child("bindTimeoutSeconds"), fmt.Sprintf("%d is not a time to wait", seconds), fmt.Sprintf("give 0 to %d seconds", most))
+	}
+	if a.Shape != nil {
+		checkShape(r, path.Child("shape"), a.Shape)
+	}
+}

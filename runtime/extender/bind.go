@@ -1,0 +1,83 @@
+package extender
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Binder is a plugin that stands before the Bind plugins of every profile. It lets
+// the extender bind the pods that it manages, and skips the others.
+type Binder struct {
+	info      plugin.Info
+	extenders *Extenders
+}
+
+var _ plugin.Bind = (*Binder)(nil)
+
+// Binder returns the plugin, which also speaks for extenders that reject pods: as
+// they cannot say what would help, every event does.
+func (e *Extenders) Binder() *Binder {
+	return &Binder{extenders: e, info: plugin.Info{
+		Name:   Name,
+		Events: []plugin.Event{{ClusterEvent: state.ClusterEvent{Resource: state.WildCardResource, Action: state.AllActions}}},
+	}}
+}
+
+// Info describes the plugin.
+func (b *Binder) Info() *plugin.Info { return &b.info }
+
+// Bind has an extender bind the pod. What plugins want written on it is written
+// before, since the extender makes the binding, and taken back if it fails.
+func (b *Binder) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
+	for _, x := range b.extenders.all {
+		if x.config.BindVerb == "" || !x.interested(p.Pod) {
+			continue
+		}
+		err := b.extenders.bind(x, p)
+		if err != nil && b.extenders.ignore(x, x.config.BindVerb, p.Pod, err) {
+			continue
+		}
+		return plugin.Directives{}, plugin.Fail(err)
+	}
+	return plugin.Directives{}, plugin.NewStatus(abi.Skip)
+}
+
+func (e *Extenders) bind(x *extender, p *plugin.Placement) error {
+	undo := func(context.Context) error { return nil }
+	if !p.Patch.Empty() {
+		if e.deps.Patcher == nil {
+			return errors.New("there is nothing to patch pods with, which an extender binds")
+		}
+		var err error
+		if undo, err = e.deps.Patcher.Patch(p.Context, p.Pod, p.Patch); err != nil {
+			return fmt.Errorf("patch before the binding: %w", err)
+		}
+	}
+	err := x.bind(p)
+	if err != nil {
+		// Also when the binding was called off: the pod must not keep the patch.
+		if failed := undo(context.WithoutCancel(p.Context)); failed != nil {
+			err = errors.Join(err, fmt.Errorf("take the patch back: %w", failed))
+		}
+	}
+	return err
+}
+
+func (x *extender) bind(p *plugin.Placement) error {
+	args := &extenderv1.ExtenderBindingArgs{PodName: p.Pod.Name, PodNamespace: p.Pod.Namespace, PodUID: p.Pod.UID, Node: p.Node.Name}
+	var result extenderv1.ExtenderBindingResult
+	if err := x.client.call(p.Context, x.config.BindVerb, args, &result); err != nil {
+		return err
+	}
+	if result.Error != "" {
+		return errors.New(result.Error)
+	}
+	return nil
+}

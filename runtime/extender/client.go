@@ -1,0 +1,98 @@
+package extender
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// DefaultTimeout is that of a call when the configuration has none.
+const DefaultTimeout = 5 * time.Second
+
+// An answer repeats what was asked at most, with reasons. It may be answerTimes as
+// long as the request, and answerRoom bytes longer.
+const (
+	answerTimes = 2
+	answerRoom  = 16 << 20
+)
+
+// drained is how many bytes after an answer are read so that the connection can be
+// used again.
+const drained = 64 << 10
+
+// client calls one extender.
+type client struct {
+	url  string // without a slash at the end
+	http http.Client
+}
+
+func newClient(c *configv1.Extender) (*client, error) {
+	secure, err := tlsConfig(c)
+	if err != nil {
+		return nil, fmt.Errorf("tlsConfig: %w", err)
+	}
+	timeout := c.HTTPTimeout.Duration
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	return &client{
+		url:  strings.TrimRight(c.URLPrefix, "/"),
+		http: http.Client{Transport: utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: secure}), Timeout: timeout},
+	}, nil
+}
+
+// call posts args as JSON to a verb, and decodes the answer into result.
+//
+// # Errors
+//
+// The request fails or takes longer than the extender's timeout; the status is not
+// 200; the answer is too long or not the JSON that is expected.
+func (c *client) call(ctx context.Context, verb string, args, result any) error {
+	body, err := json.Marshal(args)
+	if err != nil {
+		return fmt.Errorf("extender %s: %s: encode the request: %w", c.url, verb, err)
+	}
+	if err := c.post(ctx, c.url+"/"+verb, body, result); err != nil {
+		return fmt.Errorf("extender %s: %s: %w", c.url, verb, err)
+	}
+	return nil
+}
+
+func (c *client) post(ctx context.Context, url string, body []byte, result any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	most := int64(answerTimes*len(body) + answerRoom)
+	answer := http.MaxBytesReader(nil, response.Body, most)
+	defer func() { _, _ = io.CopyN(io.Discard, answer, drained) }() // what comes after the answer says nothing
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("HTTP status %s, want 200", response.Status)
+	}
+	err = json.NewDecoder(answer).Decode(result)
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		return fmt.Errorf("the answer is longer than %d bytes", most)
+	case errors.Is(err, io.EOF):
+		return errors.New("the answer is empty")
+	case err != nil:
+		return fmt.Errorf("the answer is not usable: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+// Package extender speaks to HTTP extenders as kube-scheduler does
+// (k8s.io/kube-scheduler/extender/v1): services that filter and rate nodes,
+// change what a preemption would do, and bind pods. They are called by the cycle
+// after the plugins of the profile, whichever that is.
+//
+// What an extender answers is an input that a replay does not have by itself.
+package extender
+
+import (
+	"fmt"
+	"log/slog"
+
+	v1 "k8s.io/api/core/v1"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Name stands for all extenders where plugins are named: among those that rejected
+// a pod, and at Bind.
+const Name = "Extender"
+
+// Deps is what extenders work with.
+type Deps struct {
+	// Patcher writes what plugins want written on a pod that an extender binds.
+	// Without it such a pod cannot be bound.
+	Patcher objects.Patcher
+	// Log (optional) takes failures of extenders that are ignored.
+	Log *slog.Logger
+}
+
+// Extenders is the extenders of a scheduler in the order in which they are asked:
+// those that may be ignored come last. Nil is none. It holds no state of cycles,
+// and may be used by several goroutines.
+type Extenders struct {
+	all  []*extender
+	deps Deps
+}
+
+// extender is one of them.
+type extender struct {
+	config  configv1.Extender
+	client  *client
+	managed map[v1.ResourceName]bool // nil for all pods
+}
+
+// New returns the extenders of a checked configuration; nil for none. It reads the
+// files that a tlsConfig names.
+func New(configs []configv1.Extender, deps Deps) (*Extenders, error) {
+	if len(configs) == 0 {
+		return nil, nil
+	}
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	e := &Extenders{deps: deps}
+	var ignorable []*extender
+	for i := range configs {
+		c, err := newClient(&configs[i])
+		if err != nil {
+			return nil, fmt.Errorf("extenders[%d]: %w", i, err)
+		}
+		x := &extender{config: configs[i], client: c}
+		for _, resource := range configs[i].ManagedResources {
+			if x.managed == nil {
+				x.managed = make(map[v1.ResourceName]bool)
+			}
+			x.managed[v1.ResourceName(resource.Name)] = true
+		}
+		if x.config.Ignorable {
+			ignorable = append(ignorable, x)
+		} else {
+			e.all = append(e.all, x)
+		}
+	}
+	e.all = append(e.all, ignorable...)
+	return e, nil
+}
+
+// Close gives idle connections back.
+func (e *Extenders) Close() {
+	if e == nil {
+		return
+	}
+	for _, x := range e.all {
+		x.client.http.CloseIdleConnections()
+	}
+}
+
+// Ignored returns the resources that NodeResourcesFit must leave to extenders.
+func Ignored(configs []configv1.Extender) (names []string) {
+	for i := range configs {
+		for _, resource := range configs[i].ManagedResources {
+			if resource.IgnoredByScheduler {
+				names = append(names, resource.Name)
+			}
+		}
+	}
+	return names
+}
+
+// Filters reports whether any extender filters nodes.
+func (e *Extenders) Filters() bool {
+	return e.any(func(c *configv1.Extender) string { return c.FilterVerb })
+}
+
+// Prioritizes reports whether any extender rates nodes.
+func (e *Extenders) Prioritizes() bool {
+	return e.any(func(c *configv1.Extender) string { return c.PrioritizeVerb })
+}
+
+func (e *Extenders) any(verb func(*configv1.Extender) string) bool {
+	if e == nil {
+		return false
+	}
+	for _, x := range e.all {
+		if verb(&x.config) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// interested reports whether the extender is asked about a pod: one of its
+// containers names a resource that the extender manages.
+func (x *extender) interested(pod *state.Pod) bool {
+	if x.managed == nil {
+		return true
+	}
+	spec := &pod.Object.Spec
+	return x.manages(spec.Containers) || x.manages(spec.InitContainers)
+}
+
+func (x *extender) manages(containers []v1.Container) bool {
+	for i := range containers {
+		for _, list := range []v1.ResourceList{containers[i].Resources.Requests, containers[i].Resources.Limits} {
+			for name := range list {
+				if x.managed[name] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// ignore reports whether a failure of an extender is to be passed over, and takes
+// it down if so.
+func (e *Extenders) ignore(x *extender, verb string, pod *state.Pod, err error) bool {
+	if x.config.Ignorable {
+		e.deps.Log.Info("extender is ignored", "extender", x.config.URLPrefix, "verb", verb, "pod", pod.Key(), "error", err)
+	}
+	return x.config.Ignorable
+}

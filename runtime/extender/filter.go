@@ -1,0 +1,135 @@
+package extender
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// Rejection is a node that an extender refuses.
+type Rejection struct {
+	Row uint32
+	// Code is Unschedulable, or UnschedulableAndUnresolvable where preemption does
+	// not help: the extender says so, or gives no reason at all.
+	Code abi.Code
+	// Reason is the extender's words; empty for none.
+	Reason string
+}
+
+// filterResult is an extenderv1.ExtenderFilterResult of which nodes only the names
+// are read.
+type filterResult struct {
+	Nodes *struct {
+		Items []struct {
+			Metadata struct {
+				Name string `json:"name"`
+			} `json:"metadata"`
+		} `json:"items"`
+	}
+	NodeNames                               *[]string
+	FailedNodes, FailedAndUnresolvableNodes extenderv1.FailedNodesMap
+	Error                                   string
+}
+
+// Filter asks the extenders that are interested in the cycle's pod one after the
+// other, each about the rows that the one before let stand. It returns those that
+// stand in the end, ascending, and the others.
+//
+// # Errors
+//
+// An extender that may not be ignored fails, or names nodes that it was not asked
+// about.
+func (e *Extenders) Filter(c *plugin.Cycle, rows []uint32) (standing []uint32, rejected []Rejection, err error) {
+	if e == nil {
+		return rows, nil, nil
+	}
+	for _, x := range e.all {
+		if len(rows) == 0 {
+			break
+		}
+		if x.config.FilterVerb == "" || !x.interested(c.Pod) {
+			continue
+		}
+		stand, refused, err := x.filter(c, rows)
+		if err != nil {
+			if e.ignore(x, x.config.FilterVerb, c.Pod, err) {
+				continue
+			}
+			return nil, nil, err
+		}
+		rows, rejected = stand, append(rejected, refused...)
+	}
+	return rows, rejected, nil
+}
+
+func (x *extender) filter(c *plugin.Cycle, rows []uint32) (standing []uint32, rejected []Rejection, err error) {
+	var result filterResult
+	if err := x.client.call(c.Context, x.config.FilterVerb, x.args(c, rows), &result); err != nil {
+		return nil, nil, err
+	}
+	if result.Error != "" {
+		return nil, nil, errors.New(result.Error)
+	}
+	stands := make(map[string]bool)
+	switch {
+	case x.config.NodeCacheCapable && result.NodeNames != nil:
+		for _, name := range *result.NodeNames {
+			stands[name] = true
+		}
+	case result.Nodes != nil:
+		for i := range result.Nodes.Items {
+			stands[result.Nodes.Items[i].Metadata.Name] = true
+		}
+	}
+	for _, row := range rows {
+		name := c.Snapshot.Name(row)
+		if stands[name] {
+			standing = append(standing, row)
+			delete(stands, name)
+			continue
+		}
+		rejected = append(rejected, result.rejection(row, name))
+	}
+	if len(stands) > 0 {
+		name := slices.Sorted(maps.Keys(stands))[0]
+		return nil, nil, fmt.Errorf("extender %s: %s: the answer has the node %q, which was not asked about", x.client.url, x.config.FilterVerb, name)
+	}
+	return standing, rejected, nil
+}
+
+// rejection words why a node does not stand. Who is in both maps cannot be helped.
+func (r *filterResult) rejection(row uint32, name string) Rejection {
+	if reason, ok := r.FailedAndUnresolvableNodes[name]; ok {
+		return Rejection{Row: row, Code: abi.UnschedulableAndUnresolvable, Reason: reason}
+	}
+	if reason, ok := r.FailedNodes[name]; ok {
+		return Rejection{Row: row, Code: abi.Unschedulable, Reason: reason}
+	}
+	return Rejection{Row: row, Code: abi.UnschedulableAndUnresolvable}
+}
+
+// args is the pod and nodes: their names for an extender that has a cache of nodes,
+// else all that is known of them.
+func (x *extender) args(c *plugin.Cycle, rows []uint32) *extenderv1.ExtenderArgs {
+	args := &extenderv1.ExtenderArgs{Pod: c.Pod.Object}
+	if x.config.NodeCacheCapable {
+		names := make([]string, len(rows))
+		for i, row := range rows {
+			names[i] = c.Snapshot.Name(row)
+		}
+		args.NodeNames = &names
+		return args
+	}
+	args.Nodes = &v1.NodeList{Items: slices.Grow([]v1.Node(nil), len(rows))}
+	for _, row := range rows {
+		args.Nodes.Items = append(args.Nodes.Items, *c.Snapshot.Nodes.Node[row].Object)
+	}
+	return args
+}

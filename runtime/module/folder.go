@@ -1,0 +1,107 @@
+package module
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Entry is a module of a plugin folder.
+type Entry struct {
+	// Path of the module's file.
+	Path string
+	// Reference says how it is used; it counts if Err is nil.
+	Reference Reference
+	Err       error
+}
+
+// ReadFolder returns the modules of a folder, sorted by file name: each file
+// NAME.wasm, used as NAME.yaml beside it says, if there is one:
+//
+//	name: my-pool             # in profiles; the manifest's if left out
+//	weight: 2                 # of the score
+//	config: {pools: {…}}
+//	namespaces: [team-a]
+//	failurePolicy: Fail
+//	grants: {annotations: [example.com/]}
+//	limits: {fuelPerRow: 5000}
+//
+// Hidden files and folders are left out, so that a module can be written under
+// another name and then moved into its place.
+//
+// # Errors
+//
+// The folder cannot be read. What is wrong with an entry is in its Err.
+func ReadFolder(dir string) ([]Entry, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, &Error{File: dir, Detail: reason(err), Fix: "name a folder that can be read", Err: err}
+	}
+	var out []Entry
+	for _, f := range files { // sorted by name
+		if base, ok := strings.CutSuffix(f.Name(), ".wasm"); ok && base != "" && !strings.HasPrefix(f.Name(), ".") && !f.IsDir() {
+			out = append(out, readEntry(dir, base))
+		}
+	}
+	return out, nil
+}
+
+func readEntry(dir, base string) Entry {
+	e := Entry{Path: filepath.Join(dir, base+".wasm")}
+	e.Reference = Reference{Path: e.Path}
+	file := filepath.Join(dir, base+".yaml")
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return e
+	}
+	data, err := readFile(file, "", maxEntry)
+	if err != nil {
+		e.Err = err
+		return e
+	}
+	raw, err := toJSON(data)
+	if err != nil {
+		e.Err = wrap(file, "", err)
+		return e
+	}
+	e.Err = e.decode(file, raw)
+	return e
+}
+
+// maxEntry is the size of the file beside a module at most, in bytes.
+const maxEntry = 2 << 20
+
+// decode reads the file beside a module.
+func (e *Entry) decode(file string, raw []byte) error {
+	value, err := parseJSON(raw)
+	if err != nil {
+		return wrap(file, "", err)
+	}
+	d, r := &argsDecoder{}, &e.Reference
+	if value == nil { // an empty file
+		return nil
+	}
+	d.object(value, "", map[string]func(any, string){
+		"name": func(value any, path string) {
+			s, ok := d.text(value, path)
+			if bad := checkName(s); ok && bad != nil {
+				d.add(path, bad.detail, bad.fix)
+			}
+			r.Name = s
+		},
+		"weight":        d.weight(&r.Weight),
+		"config":        d.config(&r.Config),
+		"namespaces":    d.namespaces(&r.Namespaces),
+		"failurePolicy": d.policy(&r.FailurePolicy),
+		"grants":        d.grants(&r.Grants),
+		"limits":        d.limits(&r.Limits),
+	})
+	for _, err := range d.errs {
+		var at *Error
+		if errors.As(err, &at) {
+			at.File = file
+		}
+	}
+	return errors.Join(d.errs...)
+}

@@ -1,0 +1,98 @@
+package module_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+// TestReadFolder: modules with what is written beside them, by name; what is wrong
+// with one is its own.
+func TestReadFolder(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"b.wasm": "", "a.wasm": "", "c.wasm": "", "d.wasm": "", "e.wasm": "", ".hidden.wasm": "", "note.txt": "", ".wasm": "",
+		"a.yaml": "name: first\nweight: 3\nconfig: {x: 1}\nnamespaces: [yy, x]\nfailurePolicy: {filter: Ignore}\ngrants: {nominate: true}\nlimits: {depth: 9}\n",
+		"c.yaml": "wieght: 3\nname: -a\nconfig: []\n",
+		"d.yaml": "a: b: c",
+		"e.yaml": "",
+		"f.yaml": "weight: 1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "dir.wasm"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := module.ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	want := []module.Entry{
+		{Path: at("a.wasm"), Reference: module.Reference{
+			Path: at("a.wasm"), Name: "first", Weight: 3, Config: []byte(`{"x":1}`), Namespaces: []string{"x", "yy"},
+			FailurePolicy: module.FailurePolicies{Points: map[string]module.FailurePolicy{"filter": module.Ignore}},
+			Grants:        wire.ManifestDirectives{Nominate: true}, Limits: module.Limits{Depth: 9},
+		}},
+		{Path: at("b.wasm"), Reference: module.Reference{Path: at("b.wasm")}},
+		{Path: at("c.wasm")}, {Path: at("d.wasm")},
+		{Path: at("e.wasm"), Reference: module.Reference{Path: at("e.wasm")}},
+	}
+	texts := []string{"", "", `c.yaml: wieght: unknown field; did you mean "weight"?`, "d.yaml: ", ""}
+	if len(entries) != len(want) {
+		t.Fatalf("%d entries, want %d", len(entries), len(want))
+	}
+	for i, e := range entries {
+		if texts[i] != "" {
+			if e.Err == nil || !strings.Contains(e.Err.Error(), texts[i]) {
+				t.Errorf("%s: error %v, want %q", e.Path, e.Err, texts[i])
+			}
+			e.Err, e.Reference = nil, module.Reference{}
+		}
+		if diff := cmp.Diff(want[i], e); diff != "" {
+			t.Errorf("entry %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if _, err := module.ReadFolder(at("none")); err == nil || !strings.Contains(err.Error(), "name a folder that can be read") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
+// TestWatch: several changes are one, and none is lost.
+func TestWatch(t *testing.T) {
+	dir := t.TempDir()
+	changed, err := module.Watch(t.Context(), dir, 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 3 {
+		for i := range 10 {
+			if err := os.WriteFile(filepath.Join(dir, string(rune('a'+i))), []byte{byte(round)}, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("round %d: nothing was told", round)
+		}
+	}
+	select {
+	case <-changed:
+	case <-time.After(100 * time.Millisecond):
+	}
+	select {
+	case <-changed:
+		t.Error("changes were told twice")
+	case <-time.After(100 * time.Millisecond):
+	}
+}

@@ -1,0 +1,133 @@
+// Package storage keeps the API's objects of storage in memory, by name and by
+// what plugins ask for, and a journal of their changes. The simulator plays a
+// cluster with it, and whoever watches a real one can fill it.
+package storage
+
+import (
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/storage/volume"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Store is the objects of storage of a cluster. Reads and writes may come from
+// several goroutines; mu guards all of it and nothing is called while it is held.
+//
+// So that a cycle sees one state and the same events give the same decisions,
+// whoever writes does so on the scheduler's loop, before telling the queue of the
+// event that Set or Delete returns.
+type Store struct {
+	mu sync.RWMutex
+
+	claims      table[*v1.PersistentVolumeClaim]
+	volumes     table[*v1.PersistentVolume]
+	classes     table[*storagev1.StorageClass]
+	nodes       table[*storagev1.CSINode]
+	drivers     table[*storagev1.CSIDriver]
+	capacities  table[*storagev1.CSIStorageCapacity]
+	attachments table[*storagev1.VolumeAttachment]
+
+	journal journal
+}
+
+var (
+	_ objects.Claims            = (*Store)(nil)
+	_ objects.Volumes           = (*Store)(nil)
+	_ objects.StorageClasses    = (*Store)(nil)
+	_ objects.CSINodes          = (*Store)(nil)
+	_ objects.CSIDrivers        = (*Store)(nil)
+	_ objects.StorageCapacities = (*Store)(nil)
+	_ objects.VolumeAttachments = (*Store)(nil)
+	_ objects.StorageChanges    = (*Store)(nil)
+)
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		claims:     newTable[*v1.PersistentVolumeClaim](state.PersistentVolumeClaimResource, nil),
+		volumes:    newTable(state.PersistentVolumeResource, volume.GetPersistentVolumeClass),
+		classes:    newTable[*storagev1.StorageClass](state.StorageClassResource, nil),
+		nodes:      newTable[*storagev1.CSINode](state.CSINodeResource, nil),
+		drivers:    newTable[*storagev1.CSIDriver](state.CSIDriverResource, nil),
+		capacities: newTable(state.CSIStorageCapacityResource, func(c *storagev1.CSIStorageCapacity) string { return c.StorageClassName }),
+		attachments: newTable(state.VolumeAttachmentResource,
+			func(a *storagev1.VolumeAttachment) string { return a.Spec.NodeName }),
+	}
+}
+
+// Objects returns the store as plugins see it.
+func (s *Store) Objects() objects.Storage {
+	return objects.Storage{
+		Claims: s, Volumes: s, Classes: s, CSINodes: s, CSIDrivers: s, Capacities: s, Attached: s, Changes: s,
+	}
+}
+
+// Change is what a write amounts to.
+type Change struct {
+	Event  state.ClusterEvent
+	Object state.Object
+}
+
+// Set puts in an object of storage, which must not be written to afterwards.
+// Any other kind of object is a bug of the caller.
+func (s *Store) Set(object metav1.Object) Change {
+	c, _ := s.write(object, false)
+	return c
+}
+
+// Delete takes out the object of the same kind and name; ok is false if there is
+// none.
+func (s *Store) Delete(object metav1.Object) (c Change, ok bool) { return s.write(object, true) }
+
+func (s *Store) write(object metav1.Object, gone bool) (Change, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch x := object.(type) {
+	case *v1.PersistentVolumeClaim:
+		return write(s, &s.claims, x, gone)
+	case *v1.PersistentVolume:
+		return write(s, &s.volumes, x, gone)
+	case *storagev1.StorageClass:
+		return write(s, &s.classes, x, gone)
+	case *storagev1.CSINode:
+		return write(s, &s.nodes, x, gone)
+	case *storagev1.CSIDriver:
+		return write(s, &s.drivers, x, gone)
+	case *storagev1.CSIStorageCapacity:
+		return write(s, &s.capacities, x, gone)
+	case *storagev1.VolumeAttachment:
+		// Changes are told by node, so an old one that changes nodes counts too.
+		if old, ok := s.attachments.all[nameOf(x)]; ok && !gone && old.Spec.NodeName != x.Spec.NodeName {
+			s.journal.add(s.attachments.key(old))
+		}
+		return write(s, &s.attachments, x, gone)
+	}
+	panic("BUG: an object that is not of storage")
+}
+
+func write[T metav1.Object](s *Store, t *table[T], object T, gone bool) (c Change, ok bool) {
+	old, was := t.swap(object, gone)
+	if was {
+		c.Object.Old = old
+	}
+	if gone && !was {
+		return c, false
+	}
+	c.Event = state.ClusterEvent{Resource: t.kind, Action: state.UpdateOther}
+	switch {
+	case gone:
+		c.Event.Action = state.Delete
+		s.journal.add(t.key(old))
+		return c, true
+	case !was:
+		c.Event.Action = state.Add
+	}
+	c.Object.New = object
+	s.journal.add(t.key(object))
+	return c, true
+}

@@ -1,0 +1,138 @@
+package storage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// name is what objects of a kind are told apart by.
+type name struct{ namespace, name string }
+
+func nameOf(o metav1.Object) name { return name{o.GetNamespace(), o.GetName()} }
+
+// table is the objects of one kind, by name and by group.
+type table[T metav1.Object] struct {
+	kind   state.EventResource
+	all    map[name]T
+	group  func(T) string // nil for a kind that is asked for by name only
+	groups map[string]map[name]T
+}
+
+func newTable[T metav1.Object](kind state.EventResource, group func(T) string) table[T] {
+	return table[T]{kind: kind, all: make(map[name]T), group: group, groups: make(map[string]map[name]T)}
+}
+
+// swap puts an object in, or takes it out, and returns what was there.
+func (t *table[T]) swap(object T, gone bool) (old T, was bool) {
+	n := nameOf(object)
+	old, was = t.all[n]
+	if was {
+		delete(t.all, n)
+		if t.group != nil {
+			key := t.group(old)
+			delete(t.groups[key], n)
+			if len(t.groups[key]) == 0 {
+				delete(t.groups, key)
+			}
+		}
+	}
+	if gone {
+		return old, was
+	}
+	t.all[n] = object
+	if t.group != nil {
+		key := t.group(object)
+		if t.groups[key] == nil {
+			t.groups[key] = make(map[name]T)
+		}
+		t.groups[key][n] = object
+	}
+	return old, was
+}
+
+// key names an object in the journal. Attachments go by their node.
+func (t *table[T]) key(object T) objects.StorageKey {
+	k := objects.StorageKey{Kind: t.kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+	if t.kind == state.VolumeAttachmentResource {
+		k.Name = t.group(object)
+	}
+	return k
+}
+
+// of returns a group in the order of namespaces and names.
+func (t *table[T]) of(group string) []T {
+	out := make([]T, 0, len(t.groups[group]))
+	for _, object := range t.groups[group] {
+		out = append(out, object)
+	}
+	slices.SortFunc(out, func(a, b T) int {
+		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+	})
+	return out
+}
+
+// get reads one object under the store's lock.
+func get[T metav1.Object](s *Store, t *table[T], namespace, object string) T {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return t.all[name{namespace, object}]
+}
+
+// list reads one group under the store's lock.
+func list[T metav1.Object](s *Store, t *table[T], group string) []T {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return t.of(group)
+}
+
+// Claim implements objects.Claims.
+func (s *Store) Claim(namespace, name string) *v1.PersistentVolumeClaim {
+	return get(s, &s.claims, namespace, name)
+}
+
+// Volume implements objects.Volumes.
+func (s *Store) Volume(name string) *v1.PersistentVolume { return get(s, &s.volumes, "", name) }
+
+// VolumesOf implements objects.Volumes.
+func (s *Store) VolumesOf(class string) []*v1.PersistentVolume { return list(s, &s.volumes, class) }
+
+// StorageClass implements objects.StorageClasses.
+func (s *Store) StorageClass(name string) *storagev1.StorageClass {
+	return get(s, &s.classes, "", name)
+}
+
+// CSINode implements objects.CSINodes.
+func (s *Store) CSINode(node string) *storagev1.CSINode { return get(s, &s.nodes, "", node) }
+
+// CSIDriver implements objects.CSIDrivers.
+func (s *Store) CSIDriver(name string) *storagev1.CSIDriver { return get(s, &s.drivers, "", name) }
+
+// Capacity implements objects.StorageCapacities.
+func (s *Store) Capacity(namespace, name string) *storagev1.CSIStorageCapacity {
+	return get(s, &s.capacities, namespace, name)
+}
+
+// CapacitiesOf implements objects.StorageCapacities.
+func (s *Store) CapacitiesOf(class string) []*storagev1.CSIStorageCapacity {
+	return list(s, &s.capacities, class)
+}
+
+// AttachmentsTo implements objects.VolumeAttachments.
+func (s *Store) AttachmentsTo(node string) []*storagev1.VolumeAttachment {
+	return list(s, &s.attachments, node)
+}
+
+// Since implements objects.StorageChanges.
+func (s *Store) Since(generation uint64) (changed []objects.StorageKey, now uint64, known bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.journal.since(generation)
+}

@@ -1,0 +1,105 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// maxRetired is how many old sets of pipelines live on for pods in flight.
+const maxRetired = 2
+
+// retired is pipelines that were replaced and that pods in flight still use.
+type retired struct {
+	pipelines []*pipeline.Pipeline
+	drained   func()
+}
+
+// Swap replaces the pipelines before the next try: a profile's may be the one that
+// it has. changed names the plugins that were added, replaced, configured anew or
+// removed; pods that they rejected or gate are tried again, and the queue is put
+// in order if its plugin is among them.
+//
+// Pods in flight go on with the plugins that they have; drained (optional) is
+// called when no pod uses the old pipelines any more. At most two old sets live
+// on: with a third, the pods that wait in the oldest are rejected.
+//
+// # Errors
+//
+// The profiles are not those of the scheduler, or do not sort the queue alike;
+// nothing is changed then.
+func (s *Scheduler) Swap(pipelines []*pipeline.Pipeline, changed []string, drained func()) error {
+	if len(pipelines) != len(s.profiles) {
+		return fmt.Errorf("scheduler: %d profiles cannot replace %d", len(pipelines), len(s.profiles))
+	}
+	for i, p := range pipelines {
+		if p.Profile() != s.profiles[i] {
+			return fmt.Errorf("scheduler: profile %q cannot replace profile %q", p.Profile(), s.profiles[i])
+		}
+		if err := sameOrder(pipelines[0], p); err != nil {
+			return err
+		}
+	}
+	pipelines, changed = slices.Clone(pipelines), slices.Clone(changed)
+	s.post(func() { s.swap(pipelines, changed, drained) })
+	return nil
+}
+
+func (s *Scheduler) swap(pipelines []*pipeline.Pipeline, changed []string, drained func()) {
+	old := retired{drained: drained}
+	for i, p := range s.deps.Pipelines {
+		s.scratch = p.Timings(s.scratch[:0])
+		s.totals.add(p.Profile(), s.scratch)
+		if p != pipelines[i] {
+			old.pipelines = append(old.pipelines, p)
+			s.cycle.Forget(p)
+		}
+		s.pipelines[p.Profile()] = pipelines[i]
+	}
+	reorder := slices.Contains(changed, s.deps.Pipelines[0].QueueSort().Info().Name) ||
+		slices.Contains(changed, pipelines[0].QueueSort().Info().Name)
+	s.deps.Pipelines = pipelines
+	if reorder {
+		for _, q := range s.queue.All() {
+			q.SortKey = nil // of another version
+		}
+		s.queue.Rebuild()
+	}
+	for _, name := range changed {
+		delete(s.retried, name)
+		s.queue.Release(name)
+	}
+	if s.retired = append(s.retired, old); len(s.retired) > maxRetired {
+		s.rejectWaiting(s.retired[0].pipelines)
+	}
+	s.drainRetired()
+}
+
+// rejectWaiting sends the pods back that wait in old pipelines.
+func (s *Scheduler) rejectWaiting(pipelines []*pipeline.Pipeline) {
+	for _, w := range slices.Clone(s.waiting) {
+		if slices.Contains(pipelines, w.binding.Pipeline()) {
+			s.reject(w.pod.Pod.UID, plugin.NewStatus(abi.Unschedulable, "plugins were replaced while the pod waited").By(w.first().plugin))
+		}
+	}
+}
+
+// drainRetired gives up old pipelines that no pod uses any more.
+func (s *Scheduler) drainRetired() {
+	s.retired = slices.DeleteFunc(s.retired, func(r retired) bool {
+		used := slices.ContainsFunc(s.waiting, func(w *waiting) bool { return slices.Contains(r.pipelines, w.binding.Pipeline()) })
+		for _, b := range s.binding {
+			used = used || slices.Contains(r.pipelines, b.Pipeline())
+		}
+		if used {
+			return false
+		}
+		if r.drained != nil {
+			r.drained()
+		}
+		return true
+	})
+}

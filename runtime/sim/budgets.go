@@ -1,0 +1,89 @@
+package sim
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// budgets plays the disruption controller: it keeps the status of the
+// PodDisruptionBudgets up to date. A pod on a node that is not terminating counts as
+// healthy. As no workload says how many there should be, those are expected that
+// are there, placed or not, and those that were evicted, whose workload would put
+// others in their place.
+type budgets struct {
+	all     []*budget
+	list    []*policyv1.PodDisruptionBudget
+	changes int // of the cluster when they were last looked at
+}
+
+type budget struct {
+	object   *policyv1.PodDisruptionBudget
+	selector labels.Selector
+	pods     []*simPod
+}
+
+func newBudgets(objects []*policyv1.PodDisruptionBudget) *budgets {
+	b := &budgets{changes: -1}
+	for _, object := range objects {
+		selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector)
+		if err != nil {
+			selector = labels.Nothing()
+		}
+		own := object.DeepCopy()
+		own.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: object.Generation}
+		b.all = append(b.all, &budget{object: own, selector: selector})
+		b.list = append(b.list, own)
+	}
+	return b
+}
+
+// admit takes note of a pod.
+func (b *budgets) admit(p *simPod) {
+	for _, budget := range b.all {
+		if budget.object.Namespace == p.pod.Namespace && budget.selector.Matches(labels.Set(p.pod.Object.Labels)) {
+			budget.pods = append(budget.pods, p)
+		}
+	}
+}
+
+// List implements objects.PodDisruptionBudgets.
+func (w *world) List() ([]*policyv1.PodDisruptionBudget, error) {
+	if b := w.budgets; b.changes != w.changes {
+		b.changes = w.changes
+		for _, budget := range b.all {
+			budget.update()
+		}
+	}
+	return w.budgets.list, nil
+}
+
+// update sets the status as k8s.io/kubernetes pkg/controller/disruption does.
+func (b *budget) update() {
+	healthy, expected := 0, 0
+	for _, p := range b.pods {
+		switch {
+		case p.evictedBy != nil:
+			expected++
+		case p.gone():
+		default:
+			expected++
+			if p.node != "" {
+				healthy++
+			}
+		}
+	}
+	desired := 0
+	// A value that is neither a number nor a percentage counts as 0.
+	switch spec := &b.object.Spec; {
+	case spec.MaxUnavailable != nil:
+		n, _ := intstr.GetScaledValueFromIntOrPercent(spec.MaxUnavailable, expected, true)
+		desired = max(0, expected-n)
+	case spec.MinAvailable != nil:
+		desired, _ = intstr.GetScaledValueFromIntOrPercent(spec.MinAvailable, expected, true)
+	}
+	s := &b.object.Status
+	s.ExpectedPods, s.CurrentHealthy, s.DesiredHealthy = int32(expected), int32(healthy), int32(desired)
+	s.DisruptionsAllowed = int32(max(0, healthy-desired))
+}

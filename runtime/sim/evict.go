@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Evict implements objects.Evictor as an API server and a kubelet do: the pod is
+// terminating from now on, and gone when its grace period is over.
+func (w *world) Evict(_ context.Context, e objects.Eviction) error {
+	p := w.byUID[e.Victim.UID]
+	if p == nil || p.gone() || p.evictedBy != nil {
+		return nil
+	}
+	now := w.clock.Now()
+	leaves := now
+	if p.node != "" {
+		leaves = now.Add(grace(p.pod.Object))
+	}
+	p.evictedBy, p.evictedAt = e.Preemptor, w.now()
+	if p.until.IsZero() || leaves.Before(p.until) {
+		p.until = leaves
+	}
+	if !w.leaving.Fix(p.pod.UID) {
+		w.leaving.Push(p)
+	}
+	w.evicted = append(w.evicted, p)
+	w.changes++
+	condition := e.Condition
+	condition.LastTransitionTime = metav1.Time{Time: now}
+	w.change(p, func(object *v1.Pod) {
+		object.DeletionTimestamp = &metav1.Time{Time: p.until}
+		object.Status.Conditions = append(object.Status.Conditions, condition)
+	})
+	w.scheduler.SetPods(p.pod)
+	return nil
+}
+
+// grace is how long a pod may take to end.
+func grace(pod *v1.Pod) time.Duration {
+	if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
+		return time.Duration(*seconds) * time.Second
+	}
+	return v1.DefaultTerminationGracePeriodSeconds * time.Second
+}
+
+// change makes a new version of a pod.
+func (w *world) change(p *simPod, how func(object *v1.Pod)) {
+	object := p.pod.Object.DeepCopy()
+	object.ResourceVersion = "" // that of a file would tell the scheduler that nothing is new
+	how(object)
+	p.pod = state.NewPod(object)
+}
+
+// Preempted implements scheduler.Outlet: of those that were deleted Evict has heard
+// first, and the others go on.
+func (w *world) Preempted(scheduler.Preempted) {}
+
+// Denominated implements scheduler.Outlet.
+func (w *world) Denominated(pod *state.Pod) {
+	if p := w.byUID[pod.UID]; p != nil && !p.gone() && p.pod.NominatedNode() != "" {
+		w.change(p, func(object *v1.Pod) { object.Status.NominatedNodeName = "" })
+		w.scheduler.SetPods(p.pod)
+	}
+}

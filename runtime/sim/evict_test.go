@@ -1,0 +1,129 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+)
+
+// ranked is a pod of a priority, with a label of its own name's first letter.
+func ranked(name string, cpu int64, priority int32) *v1.Pod {
+	p := pod(name, cpu)
+	p.Spec.Priority = &priority
+	p.Labels = map[string]string{"app": name[:1]}
+	p.ResourceVersion = "7" // as in files that were exported
+	return p
+}
+
+func on(node string, p *v1.Pod) *v1.Pod {
+	p.Spec.NodeName = node
+	return p
+}
+
+func evictions(r *sim.Result) string {
+	text := ""
+	for _, e := range r.Evicted {
+		text += fmt.Sprintf("%s from %s for %s at %v, placed at %v\n", e.Pod, e.Node, e.For, e.At, e.PlacedAt)
+	}
+	return text
+}
+
+// Pods that were there, and one that was placed, make room; who they make room for
+// comes when their grace period is over.
+func TestEvictions(t *testing.T) {
+	quick := on("b", ranked("quick", 3, 0))
+	quick.Spec.TerminationGracePeriodSeconds = new(int64)
+	r := mustRun(t, sim.Config{
+		Nodes: []*v1.Node{node("a", 4), node("b", 4), node("c", 4)},
+		Bound: []*v1.Pod{on("a", ranked("slow", 4, 1)), quick},
+		Arrivals: []input.Arrival{
+			{Pod: ranked("placed", 4, 2)},
+			{Pod: ranked("first", 3, 5), At: time.Minute}, {Pod: ranked("second", 3, 5), At: 2 * time.Minute}, {Pod: ranked("third", 3, 5), At: 3 * time.Minute},
+		},
+		Explain: types.NamespacedName{Namespace: "ns", Name: "placed"},
+	})
+	want(t, r, "first on b at 1m0s", "second on a at 2m30s", "third on c at 3m30s")
+	const evicted = `quick from b for ns/first at 1m0s, placed at 0s
+slow from a for ns/second at 2m0s, placed at 0s
+placed from c for ns/third at 3m0s, placed at 0s
+`
+	if got := evictions(r); got != evicted {
+		t.Errorf("evicted are\n%s", got)
+	}
+	if s := r.Summary; s.Pods != 4 || s.Scheduled != 3 || s.Evicted != 3 || s.Unschedulable != 0 {
+		t.Errorf("the summary is %+v", s)
+	}
+	if e := r.Explanation; e == nil || e.Node != "c" || !e.Left || e.EvictedFor != "ns/third" {
+		t.Errorf("the evicted pod is explained as %+v", e)
+	}
+	if u := r.Usage[0]; u.Requested != 9000 || u.Peak != 11000 {
+		t.Errorf("usage is %+v", u)
+	}
+}
+
+// A pod that waits at Permit is not deleted when it has to make room.
+func TestWaitingPodIsNotEvicted(t *testing.T) {
+	c := &custom{permit: func(p *plugin.Placement) (time.Duration, plugin.Directives, *plugin.Status) {
+		if p.Pod.Name == "waits" {
+			return time.Hour, plugin.Directives{}, plugin.NewStatus(abi.Wait)
+		}
+		return 0, plugin.Directives{}, nil
+	}}
+	r := mustRun(t, sim.Config{
+		Nodes: []*v1.Node{node("a", 4)}, Assembly: with("permit", c),
+		Arrivals: []input.Arrival{{Pod: ranked("waits", 3, 1)}, {Pod: ranked("p", 3, 5), At: time.Minute, Until: 2 * time.Minute}},
+		Attempts: 3,
+	})
+	if len(r.Evicted) != 0 || len(r.Placements) != 1 || r.Placements[0].At != time.Minute || len(r.Unschedulable) != 1 {
+		t.Errorf("got\n%s\nand evicted\n%s", told(r), evictions(r))
+	}
+}
+
+// A budget counts the pods that are on nodes and not terminating, as they come and
+// go: it allows what it allowed before only when others have come.
+func TestBudgets(t *testing.T) {
+	budget := func(app string, set func(*policyv1.PodDisruptionBudgetSpec)) *policyv1.PodDisruptionBudget {
+		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: app}}
+		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+		b.Status.DisruptionsAllowed = 9 // of another time
+		set(&b.Spec)
+		return b
+	}
+	number, percentage := intstr.FromInt32(1), intstr.FromString("50%")
+	for name, test := range map[string]struct {
+		set  func(*policyv1.PodDisruptionBudgetSpec)
+		want string // nodes of the evictions
+	}{
+		// The pods on a are less important than the one on b.
+		"minAvailable 1":     {func(s *policyv1.PodDisruptionBudgetSpec) { s.MinAvailable = &number }, "a b"},
+		"maxUnavailable 1":   {func(s *policyv1.PodDisruptionBudgetSpec) { s.MaxUnavailable = &number }, "a b"},
+		"minAvailable 50%":   {func(s *policyv1.PodDisruptionBudgetSpec) { s.MinAvailable = &percentage }, "a b"},
+		"maxUnavailable 50%": {func(s *policyv1.PodDisruptionBudgetSpec) { s.MaxUnavailable = &percentage }, "a b"},
+		"neither":            {func(*policyv1.PodDisruptionBudgetSpec) {}, "a a2"},
+	} {
+		r := mustRun(t, sim.Config{
+			Nodes:                []*v1.Node{node("a", 3), node("a2", 3), node("b", 3)},
+			Bound:                []*v1.Pod{on("a", ranked("x1", 3, 1)), on("a2", ranked("x2", 3, 2)), on("b", ranked("y", 3, 4))},
+			PodDisruptionBudgets: []*policyv1.PodDisruptionBudget{budget("x", test.set)},
+			Arrivals:             []input.Arrival{{Pod: ranked("p1", 3, 5), At: time.Minute}, {Pod: ranked("p2", 3, 5), At: time.Minute}},
+		})
+		got := ""
+		for _, e := range r.Evicted {
+			got += " " + e.Node
+		}
+		if got != " "+test.want {
+			t.Errorf("%s: evicted from%s, want %s\n%s", name, got, test.want, told(r))
+		}
+	}
+}

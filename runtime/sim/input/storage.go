@@ -1,0 +1,23 @@
+package input
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Storage is the objects of storage: claims, volumes, classes, CSINodes,
+// CSIDrivers, capacities and attachments, kind by kind.
+func (o *Objects) Storage() []metav1.Object {
+	var out []metav1.Object
+	out = appendAll(out, o.PersistentVolumeClaims)
+	out = appendAll(out, o.PersistentVolumes)
+	out = appendAll(out, o.StorageClasses)
+	out = appendAll(out, o.CSINodes)
+	out = appendAll(out, o.CSIDrivers)
+	out = appendAll(out, o.CSIStorageCapacities)
+	return appendAll(out, o.VolumeAttachments)
+}
+
+func appendAll[T metav1.Object](out []metav1.Object, list []T) []metav1.Object {
+	for _, object := range list {
+		out = append(out, object)
+	}
+	return out
+}

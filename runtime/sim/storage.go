@@ -1,0 +1,185 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+)
+
+// volumes plays the API server and the controllers for objects of storage, all of
+// them at once and in the simplest way:
+//
+//   - a volume that no claim has asked for is available;
+//   - a claim and a volume that names it, or that it names, are bound;
+//   - a claim of a class that binds immediately is bound to the smallest volume
+//     that suits it, or else provisioned for; such a volume is reachable from
+//     everywhere;
+//   - a claim whose node is selected is provisioned for: the volume is reachable
+//     from nodes that are like this one in the topology keys of the class's
+//     driver, and its size is taken off the storage capacity that it is from;
+//   - a pod's ephemeral volumes get their claims when the pod appears.
+//
+// Nothing is ever unbound, released or detached.
+type volumes struct {
+	world   *world
+	store   *storage.Store
+	nodes   map[string]*v1.Node
+	classes []*storagev1.StorageClass
+	claims  []types.NamespacedName // in the order in which they appeared
+	pods    map[types.NamespacedName]bool
+	version int
+	tell    *scheduler.Scheduler // nil while the cluster is set up
+}
+
+var (
+	_ objects.VolumeWriter  = (*volumes)(nil)
+	_ objects.StorageWaiter = (*volumes)(nil)
+	_ objects.Existence     = (*volumes)(nil)
+)
+
+func newVolumes(w *world, nodes []*v1.Node) *volumes {
+	v := &volumes{world: w, store: storage.New(), nodes: make(map[string]*v1.Node), pods: make(map[types.NamespacedName]bool)}
+	for _, n := range nodes {
+		v.nodes[n.Name] = n
+	}
+	return v
+}
+
+// plugins returns what volume plugins work with.
+func (v *volumes) plugins() hostplugins.Storage {
+	return hostplugins.Storage{Objects: v.store.Objects(), Writer: v, Waiter: v, Exists: v}
+}
+
+// setUp takes in the objects of the input and lets the controllers do what they
+// would have done by now.
+func (v *volumes) setUp(all []metav1.Object) error {
+	for _, o := range all {
+		switch x := o.(type) {
+		case *v1.PersistentVolumeClaim:
+			v.claims = append(v.claims, types.NamespacedName{Namespace: x.Namespace, Name: x.Name})
+			v.write(x.DeepCopy())
+		case *v1.PersistentVolume:
+			x = x.DeepCopy()
+			if x.Spec.ClaimRef == nil && (x.Status.Phase == "" || x.Status.Phase == v1.VolumePending) {
+				x.Status.Phase = v1.VolumeAvailable
+			}
+			v.write(x)
+		case *storagev1.StorageClass:
+			v.classes = append(v.classes, x)
+			v.write(x.DeepCopy())
+		case *storagev1.CSINode:
+			v.write(x.DeepCopy())
+		case *storagev1.CSIDriver:
+			v.write(x.DeepCopy())
+		case *storagev1.CSIStorageCapacity:
+			v.write(x.DeepCopy())
+		case *storagev1.VolumeAttachment:
+			v.write(x.DeepCopy())
+		default:
+			return fmt.Errorf("%T is no object of storage: leave it out of Config.Storage", o)
+		}
+	}
+	for _, name := range v.claims {
+		v.settle(name)
+	}
+	return nil
+}
+
+// write puts an object in, as its next version, and tells the scheduler.
+func (v *volumes) write(o metav1.Object) {
+	v.version++
+	o.SetResourceVersion(strconv.Itoa(v.version))
+	change := v.store.Set(o)
+	if v.tell != nil {
+		v.world.changes++
+		v.tell.Event(change.Event, change.Object)
+	}
+}
+
+// appears takes in a pod: its ephemeral volumes get their claims (KEP-1698).
+func (v *volumes) appears(pod *v1.Pod) {
+	v.pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = true
+	for i := range pod.Spec.Volumes {
+		volume := &pod.Spec.Volumes[i]
+		if volume.Ephemeral == nil || volume.Ephemeral.VolumeClaimTemplate == nil {
+			continue
+		}
+		name := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name + "-" + volume.Name}
+		if v.store.Claim(name.Namespace, name.Name) != nil {
+			continue
+		}
+		template, controls := volume.Ephemeral.VolumeClaimTemplate, true
+		claim := &v1.PersistentVolumeClaim{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
+		claim.Namespace, claim.Name = name.Namespace, name.Name
+		claim.UID = types.UID("sim-persistentvolumeclaim-" + name.Namespace + "-" + name.Name)
+		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &controls}}
+		if class := input.DefaultStorageClass(v.classes); claim.Spec.StorageClassName == nil && class != "" {
+			claim.Spec.StorageClassName = &class
+		}
+		if node := pod.Spec.NodeName; node != "" {
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, annSelectedNode, node)
+		}
+		v.write(claim)
+		v.settle(name)
+	}
+}
+
+// disappears notes that a pod is gone. Its claims stay.
+func (v *volumes) disappears(pod *v1.Pod) {
+	delete(v.pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
+}
+
+// UpdateVolume implements objects.VolumeWriter.
+func (v *volumes) UpdateVolume(_ context.Context, pv *v1.PersistentVolume) (*v1.PersistentVolume, error) {
+	now := v.store.Volume(pv.Name)
+	if now == nil || now.ResourceVersion != pv.ResourceVersion {
+		return nil, fmt.Errorf("volume %s is not what it was any more", pv.Name)
+	}
+	pv = pv.DeepCopy()
+	v.write(pv)
+	if ref := pv.Spec.ClaimRef; ref != nil {
+		v.settle(types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
+	}
+	return pv, nil
+}
+
+// UpdateClaim implements objects.VolumeWriter.
+func (v *volumes) UpdateClaim(_ context.Context, claim *v1.PersistentVolumeClaim) (*v1.PersistentVolumeClaim, error) {
+	now := v.store.Claim(claim.Namespace, claim.Name)
+	if now == nil || now.ResourceVersion != claim.ResourceVersion {
+		return nil, fmt.Errorf("claim %s/%s is not what it was any more", claim.Namespace, claim.Name)
+	}
+	claim = claim.DeepCopy()
+	v.write(claim)
+	v.settle(types.NamespacedName{Namespace: claim.Namespace, Name: claim.Name})
+	return claim, nil
+}
+
+// Await implements objects.StorageWaiter. The controllers have done all that they
+// are going to do: whoever has to wait would wait in vain.
+func (v *volumes) Await(_ context.Context, _ time.Duration, done func() (bool, error)) error {
+	if ok, err := done(); ok || err != nil {
+		return err
+	}
+	return context.DeadlineExceeded
+}
+
+// NodeObject implements objects.Existence.
+func (v *volumes) NodeObject(name string) *v1.Node { return v.nodes[name] }
+
+// HasPod implements objects.Existence.
+func (v *volumes) HasPod(namespace, name string) bool {
+	return v.pods[types.NamespacedName{Namespace: namespace, Name: name}]
+}

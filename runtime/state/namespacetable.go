@@ -1,0 +1,126 @@
+package state
+
+import (
+	"unsafe"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// NamespaceTable holds the columns of the namespaces table. A namespace keeps
+// its row as long as it exists; rows of namespaces that are gone are empty until
+// reused. A pod's namespace need not have a row: its object may not be known.
+type NamespaceTable struct {
+	// Namespace is the decoded object, nil for an empty row.
+	Namespace []*Namespace
+	// Name is a string id, the same as in PodTable.Namespace; 0 for an empty row.
+	Name []uint32
+	// Labels is sorted by key id.
+	Labels wire.Ragged[wire.Pair]
+	// Generation changes when the namespace does; 0 for an empty row.
+	Generation []uint64
+
+	index   map[string]uint32
+	scratch pairScratch
+
+	// changed are the rows that the snapshot's generation changedAt has changed.
+	// Before it, nothing has changed since changedBefore.
+	changed                  []uint32
+	changedAt, changedBefore uint64
+}
+
+// newNamespaceTable returns an empty table of a snapshot's generation. What was
+// before it is not known.
+func newNamespaceTable(generation uint64) NamespaceTable {
+	return NamespaceTable{index: make(map[string]uint32), changedAt: generation, changedBefore: generation}
+}
+
+// Len returns the number of rows, empty ones included.
+func (t *NamespaceTable) Len() int { return len(t.Namespace) }
+
+// update writes rows that have changed and returns the number of bytes written.
+func (t *NamespaceTable) update(infos []NamespaceInfo, strings *wire.Dict, generation uint64) (bytes int) {
+	for i := range infos {
+		info := &infos[i]
+		switch {
+		case info.Namespace != nil:
+			t.ensure(int(info.Row) + 1)
+			t.forget(info.Row)
+			bytes += t.write(info, strings)
+		case int(info.Row) < t.Len() && t.Namespace[info.Row] != nil:
+			t.forget(info.Row)
+			bytes += t.clear(info.Row)
+		default: // came and went between two updates
+			continue
+		}
+		t.note(info.Row, generation)
+	}
+	return bytes
+}
+
+// ensure makes the table have at least n rows.
+func (t *NamespaceTable) ensure(n int) {
+	for t.Len() < n {
+		t.Namespace = append(t.Namespace, nil)
+		t.Name = append(t.Name, 0)
+		t.Generation = append(t.Generation, 0)
+	}
+	t.Labels.Resize(t.Len())
+}
+
+// forget removes a row's namespace from the index, unless the name has another
+// row by now.
+func (t *NamespaceTable) forget(row uint32) {
+	if old := t.Namespace[row]; old != nil && t.index[old.Name] == row {
+		delete(t.index, old.Name)
+	}
+}
+
+// namespaceBytes is what a row holds without its labels.
+const namespaceBytes = 8 + 4 + 8
+
+func (t *NamespaceTable) write(info *NamespaceInfo, strings *wire.Dict) (bytes int) {
+	row, ns := info.Row, info.Namespace
+	t.index[ns.Name] = row
+	t.Namespace[row], t.Name[row], t.Generation[row] = ns, strings.Intern(ns.Name), info.Generation
+	pairs := t.scratch.intern(ns.Labels, strings)
+	return namespaceBytes + int(unsafe.Sizeof(wire.Pair{}))*t.Labels.Set(row, pairs)
+}
+
+// clear empties a row, so that nothing of a namespace stays behind.
+func (t *NamespaceTable) clear(row uint32) (bytes int) {
+	t.Namespace[row], t.Name[row], t.Generation[row] = nil, 0, 0
+	t.Labels.Set(row, nil)
+	return namespaceBytes
+}
+
+// note takes down that a row has changed with a generation of the snapshot.
+func (t *NamespaceTable) note(row uint32, generation uint64) {
+	if t.changedAt != generation {
+		t.changedBefore, t.changedAt = t.changedAt, generation
+		t.changed = t.changed[:0]
+	}
+	t.changed = append(t.changed, row)
+}
+
+// NamespaceRow returns the row of a namespace in the namespaces table; false if
+// its object is not known.
+func (s *Snapshot) NamespaceRow(name string) (row uint32, ok bool) {
+	row, ok = s.Namespaces.index[name]
+	return row, ok
+}
+
+// NamespaceChanges returns the rows of the namespaces table, empty ones among
+// them, that may differ from what they were in an earlier generation of this
+// snapshot. Namespaces change seldom, so unlike with [Snapshot.Changes] the
+// generation need not be the one before: known is false only if it is before the
+// epoch, or namespaces have changed more than once since.
+func (s *Snapshot) NamespaceChanges(since uint64) (rows []uint32, known bool) {
+	t := &s.Namespaces
+	switch {
+	case since > s.Generation || since < t.changedBefore:
+		return nil, false
+	case since < t.changedAt:
+		return t.changed, true
+	}
+	return nil, true
+}

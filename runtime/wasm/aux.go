@@ -1,0 +1,269 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// aux is an instance for the points outside of cycles (ABI-2.11). It has a
+// dictionary of its own and a snapshot with the rows of one call, so binding
+// cycles use theirs while the loop goes on with the next pod.
+type aux struct {
+	shard
+	own     source
+	snap    *state.Snapshot
+	infos   []*state.NodeInfo // rows of the snapshot
+	shown   *state.NodeInfo   // whose copy is row 0; nil for another
+	slots   uint32            // in use
+	counter uint64            // of generations
+	records uint32            // room for the records of a batch in bytes
+	other   podEncoder        // of pods of the list
+}
+
+// The room for the records of a batch: at first, and from which on a batch is
+// rather cut, in bytes.
+const (
+	recordRoom  = 128 << 10
+	mostRecords = 2 << 20
+)
+
+// enlarge sets the room for records, of later instances too.
+func (a *aux) enlarge(bytes uint32) {
+	a.records = bytes
+	a.plug.records.Store(bytes)
+}
+
+func newAux(p *Plugin) *aux {
+	a := &aux{snap: state.NewSnapshot(), records: max(recordRoom, p.records.Load())}
+	a.plug, a.src = p, &a.own
+	a.own.shardCount = 1
+	a.own.begin(p.projection)
+	a.other = podEncoder{p: p.projection, dict: &a.own.dict}
+	return a
+}
+
+// auxCall is a call of a point outside of cycles. Which fields count depends on
+// the point.
+type auxCall struct {
+	point abi.Point
+	// placement is the pod and its node, from reserve on.
+	placement *plugin.Placement
+	// pods are those asked, queued the same with what the queue knows of them.
+	pods   []*state.Pod
+	queued []*state.QueuedPod
+	event  *clusterEvent
+	// verdicts and keys take answers, from position at on.
+	verdicts *plugin.Verdicts
+	at       int
+	keys     [][]byte
+}
+
+// clusterEvent is the event of a hint.
+type clusterEvent struct {
+	state.ClusterEvent
+	state.Object
+}
+
+// call makes the call, about as many pods at once as there is room for.
+func (a *aux) call(ctx context.Context, c *auxCall) (reply, *Fault) {
+	var out reply
+	var used int64
+	for {
+		if used >= a.plug.config.Limits.FuelPerCycle { // about one event, or the pods of one moment
+			return out, a.plug.spent(c.point)
+		}
+		r, err := a.prepare(ctx, c)
+		for try := 0; errors.Is(err, errNoRoom) && try < maxGrowth; try++ {
+			a.discard(ctx)
+			r, err = a.prepare(ctx, c)
+		}
+		if err != nil {
+			f := a.plug.asFault(c.point, err)
+			a.discard(ctx)
+			return out, f
+		}
+		var f *Fault
+		if out, f = a.run(ctx, a.snap, r, 0, uint32(r.batch)); f != nil {
+			a.discard(ctx) // ABI-2.10
+			return out, f
+		}
+		used += r.fuel
+		if out.code != abi.Success || c.at+r.batch >= len(c.pods) {
+			return out, nil
+		}
+		c.at += r.batch
+	}
+}
+
+// prepare writes what the call needs. errNoRoom means that a larger region is to
+// be made.
+func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
+	p := a.plug
+	if a.own.dict.stale() {
+		a.own.dict.begin()
+		a.discard(ctx)
+	}
+	a.show(c)
+	a.own.dict.follow(a.snap.Strings)
+	r := &request{point: c.point, stateful: c.placement != nil, verdicts: c.verdicts, at: c.at}
+	call := wire.Call{Point: c.point}
+	if c.placement != nil {
+		a.own.record = a.own.encoder.encode(c.placement.Pod, c.placement.Namespace)
+		a.own.recordNumber++
+		call.PodSize = uint32(len(a.own.record))
+		r.state, r.pods = c.placement.State, []*state.Pod{c.placement.Pod}
+	}
+	if a.guest == nil {
+		a.own.measure(p.projection, a.snap)
+		a.own.room.batch, a.own.room.records, a.own.room.keys = p.batch, a.records, p.declared[abi.QueueSort]
+	} else if err := a.view(); err != nil {
+		return nil, p.fault(c.point, Trap, err.Error(), a.env)
+	}
+	if call.PodSize > a.own.room.podRoom {
+		return nil, errNoRoom
+	}
+	if err := a.ready(ctx, a.snap); err != nil {
+		return nil, err
+	}
+	if call.PodSize > 0 {
+		a.writePod()
+	}
+	if c.placement == nil {
+		if err := a.writeBatch(c, r, &call); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.syncStrings(); err != nil {
+		return nil, err
+	}
+	if a.own.dict.live == 0 {
+		a.own.dict.live = a.own.dict.Len()
+	}
+	cycle := wire.Cycle{Epoch: a.own.dict.epoch, Generation: a.snap.Generation, State: 1}
+	if c.placement != nil {
+		cycle.Seed = c.placement.Seed
+	}
+	a.layout.SetCycle(a.mem, cycle)
+	a.layout.SetCall(a.mem, a.base, call)
+	a.flush()
+	return r, nil
+}
+
+// writeBatch writes as many pods of the list as fit, and the event.
+func (a *aux) writeBatch(c *auxCall, r *request, call *wire.Call) error {
+	b := a.layout.NewBatch(a.mem, a.base)
+	call.Pods, call.Event, call.Keys = true, c.event != nil, c.point == abi.QueueSort
+	if c.event != nil {
+		if err := a.writeEvent(c.event, &b); err != nil {
+			a.enlarge(2 * a.records)
+			return errNoRoom
+		}
+	}
+	for i, pod := range c.pods[c.at:] {
+		record := a.other.encode(pod, a.plug.namespace(pod.Namespace))
+		if err := b.Add(record); err != nil {
+			if i > 0 && (i == abi.MaxBatch || a.records >= mostRecords) {
+				break // the others are asked about in the next call
+			}
+			a.enlarge(max(2*a.records, 2*uint32(len(record))))
+			return errNoRoom
+		}
+		if call.Keys {
+			q := c.queued[c.at+i]
+			b.Queue(wire.QueueEntry{Time: q.Timestamp.UnixNano(), Attempts: uint32(q.Attempts)})
+		}
+	}
+	a.bytes += uint64(b.Bytes()) + uint64(b.Len())*abi.PodEntrySize
+	call.N, r.batch = b.Len(), int(b.Len())
+	r.pods = c.pods[c.at : c.at+r.batch]
+	if call.Keys {
+		r.keys = c.keys[c.at : c.at+r.batch]
+	}
+	return nil
+}
+
+// show makes the snapshot's rows those of the call.
+func (a *aux) show(c *auxCall) {
+	var nodes []*state.NodeInfo
+	switch {
+	case c.placement != nil:
+		info := c.placement.Info
+		switch info {
+		case nil:
+			info = &state.NodeInfo{Name: c.placement.Node.Name, Node: c.placement.Node}
+		case a.shown:
+			return
+		}
+		nodes, a.shown = append(nodes, info), c.placement.Info
+	case c.event != nil:
+		for _, node := range []*state.Node{c.event.OldNode, c.event.NewNode} {
+			if node != nil {
+				nodes = append(nodes, &state.NodeInfo{Name: node.Name, Node: node})
+			}
+		}
+		a.shown = nil
+	default:
+		a.shown = nil
+	}
+	if len(nodes) == 0 && len(a.infos) == 0 {
+		return
+	}
+	dirty := make([]uint32, 0, 2)
+	for row := range max(len(nodes), len(a.infos)) {
+		dirty = append(dirty, uint32(row))
+	}
+	a.infos = a.infos[:0]
+	slots := uint32(0)
+	for _, node := range nodes {
+		info := *node
+		a.counter++
+		info.ObjectGeneration, info.PodsGeneration = a.counter, a.counter
+		info.Pods = make([]state.PlacedPod, len(node.Pods))
+		for i := range node.Pods {
+			info.Pods[i] = state.PlacedPod{Pod: node.Pods[i].Pod, Slot: slots, Generation: a.counter}
+			slots++
+		}
+		a.infos = append(a.infos, &info)
+	}
+	var freed []uint32
+	for slot := slots; slot < a.slots; slot++ {
+		freed = append(freed, slot)
+	}
+	a.slots = slots
+	if a.snap.Update(a.infos, dirty, freed) {
+		a.snap.Rebuild(a.infos)
+	}
+}
+
+// auxCall makes a call in an instance of its own. binding tells that it comes
+// from a binding cycle.
+func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out reply, f *Fault) {
+	if !p.breaker.allow() {
+		return reply{}, p.breaker.fault(p, c.point)
+	}
+	defer func() { p.breaker.done(c.point, f) }()
+	defer p.guard(c.point, &f)
+	if binding {
+		p.aux.binding <- struct{}{}
+		defer func() { <-p.aux.binding }()
+	}
+	a, err := p.aux.take(p)
+	if err != nil {
+		return reply{}, p.asFault(c.point, err)
+	}
+	sound := false
+	defer func() {
+		if !sound { // the host failed while it served this instance
+			a.discard(ctx)
+		}
+		p.aux.give(ctx, a)
+	}()
+	out, f = a.call(ctx, c)
+	sound = true
+	return out, f
+}

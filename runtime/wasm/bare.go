@@ -1,0 +1,87 @@
+package wasm
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Functions are host functions that somebody else than a Plugin serves; what they
+// return is copied.
+type Functions interface {
+	Log(level int, text string)
+	StateGet(key string) ([]byte, bool)
+	StateSet(key string, value []byte) bool
+	PublishedGet(index uint32) ([]byte, bool)
+	PodObject(index uint32) ([]byte, bool)
+	NodeObject(row uint32) ([]byte, bool)
+}
+
+var _ Functions = (*Env)(nil)
+
+// Bare is an instance of a module that is called by hand, for tools that take the
+// host's place. It is metered as ever.
+type Bare struct{ guest *instanceGuest }
+
+// Bare makes an instance with a memory that has room for what the caller writes.
+func (m *Module) Bare(ctx context.Context, l Limits, room uint32, f Functions) (*Bare, error) {
+	env := &Env{allowance: allowance{limits: l}, serve: f}
+	g, err := m.New(ctx, room, env)
+	if err != nil {
+		return nil, err
+	}
+	return &Bare{guest: g.(*instanceGuest)}, nil
+}
+
+// Memory returns the linear memory; a view is stale after the next call.
+func (b *Bare) Memory() []byte { return b.guest.Memory() }
+
+// Alloc is berth_alloc.
+func (b *Bare) Alloc(_ context.Context, size, align uint32) (uint32, error) {
+	g := b.guest
+	g.stack[0], g.stack[1] = uint64(size), uint64(align)
+	if err := g.run(g.alloc, g.env.limits.FuelStart); err != nil {
+		return 0, err
+	}
+	return uint32(g.stack[0]), nil
+}
+
+// Configure is berth_configure; 0 if the module does not export it.
+func (b *Bare) Configure(_ context.Context, address, length uint32) (int32, error) {
+	g := b.guest
+	if g.configure == nil {
+		return 0, nil
+	}
+	g.stack[0], g.stack[1] = uint64(address), uint64(length)
+	if err := g.run(g.configure, g.env.limits.FuelStart); err != nil {
+		return 0, err
+	}
+	return int32(uint32(g.stack[0])), nil
+}
+
+// Call calls the function of a point by its name, with the fuel of a call about
+// hi − lo rows.
+func (b *Bare) Call(ctx context.Context, export string, call, lo, hi uint32) (int32, error) {
+	for _, point := range points() {
+		if exportOf(point) == export && b.guest.points[point] != nil {
+			b.guest.env.next = b.guest.env.limits.grant(int(hi - min(lo, hi)))
+			result, err := b.guest.Call(ctx, point, call, lo, hi)
+			return int32(result), err
+		}
+	}
+	return 0, fmt.Errorf("the module does not export %s", export)
+}
+
+// Close frees the instance.
+func (b *Bare) Close(ctx context.Context) error { return b.guest.Close(ctx) }
+
+// ExportsName reports whether a module exports a function of the ABI by its name.
+func (m *Module) ExportsName(name string) bool {
+	for _, point := range points() {
+		if exportOf(point) == name {
+			return m.exports[point]
+		}
+	}
+	return name == abi.ExportABI || name == abi.ExportAlloc || m.configures && name == abi.ExportConfigure
+}

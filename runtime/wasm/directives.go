@@ -1,0 +1,87 @@
+package wasm
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// directives reads what a guest asks for, and refuses what it may not (ABI-13.2).
+func (a *answers) directives() ([]wire.Directive, *Fault) {
+	list, err := wire.DecodeDirectives(a.s.memory, a.field(abi.CallDirectives), a.field(abi.CallDirectiveN))
+	if err != nil {
+		return nil, a.bad("%v", err)
+	}
+	p := a.s.plug
+	for i := range list {
+		d := &list[i]
+		switch {
+		case !d.Kind.At(a.point):
+			return nil, a.bad("directive %d is %s, which is none of %s (ABI-13.2)", i, d.Kind, a.point)
+		case !p.deps.Manifest.Directives.Allows(d.Kind, d.First):
+			return nil, a.denied("directive %d, %s, is not declared in the manifest's directives (ABI-13.2)", i, describe(d))
+		case !p.config.Grants.Allows(d.Kind, d.First):
+			return nil, a.denied("directive %d, %s, is not granted: add it to the plugin's grants", i, describe(d))
+		}
+		switch d.Kind {
+		case abi.Annotate, abi.Label:
+			if !wire.IsAnnotationKey(d.First) {
+				return nil, a.bad("directive %d: %q is no key (ABI-13.2)", i, d.First)
+			}
+			if d.Kind == abi.Label && !wire.IsLabelValue(d.Second) {
+				return nil, a.bad("directive %d: %q is no value of label %s (ABI-13.2)", i, d.Second, d.First)
+			}
+		}
+	}
+	return list, nil
+}
+
+// describe returns a directive with its key, for messages.
+func describe(d *wire.Directive) string {
+	if d.Kind == abi.Annotate || d.Kind == abi.Label {
+		return d.Kind.String() + " " + printable(d.First)
+	}
+	return d.Kind.String()
+}
+
+// asDirectives translates what the scheduler carries out, all but the patch of
+// bind, the nomination and the binding.
+func asDirectives(list []wire.Directive) plugin.Directives {
+	var out plugin.Directives
+	for i := range list {
+		d := &list[i]
+		switch d.Kind {
+		case abi.Annotate:
+			out.Patch.Annotations = with(out.Patch.Annotations, d)
+		case abi.Label:
+			out.Patch.Labels = with(out.Patch.Labels, d)
+		case abi.Allow:
+			out.Allow = append(out.Allow, types.UID(d.First))
+		case abi.Reject:
+			out.Reject = append(out.Reject, plugin.Rejection{UID: types.UID(d.First), Reason: printable(d.Second)})
+		case abi.Activate:
+			out.Activate = append(out.Activate, types.UID(d.First))
+		}
+	}
+	return out
+}
+
+func with(m map[string]string, d *wire.Directive) map[string]string {
+	if m == nil {
+		m = make(map[string]string)
+	}
+	m[d.First] = d.Second
+	return m
+}
+
+// bindsPod reports whether a bind directive is there.
+func bindsPod(list []wire.Directive) bool {
+	for i := range list {
+		if list[i].Kind == abi.BindPod {
+			return true
+		}
+	}
+	return false
+}

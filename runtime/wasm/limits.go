@@ -1,0 +1,67 @@
+package wasm
+
+import (
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+)
+
+// Limits are what a guest may use. A zero value stands for the default.
+type Limits struct {
+	// FuelBase and FuelPerRow are the fuel of one call, in units of package meter:
+	// base + perRow × the rows or pods that it is about.
+	FuelBase, FuelPerRow int64
+	// FuelPerCycle is the fuel of all calls of a plugin's tenant in one scheduling
+	// cycle, or about one event; see Bucket.
+	FuelPerCycle int64
+	// FuelStart is the fuel of making an instance: start section, _initialize,
+	// configuration and allocation, each.
+	FuelStart int64
+	// Deadline is how long a call may take by the clock: a backstop, as fuel runs out
+	// long before.
+	Deadline time.Duration
+	// OwnMemory is what a guest may use besides the region, in bytes.
+	OwnMemory uint32
+	// Depth is how many frames there may be, TableElements how large a table.
+	Depth, TableElements uint32
+}
+
+// The defaults. A unit takes some nanoseconds: the reference workload's Go guest
+// uses 200 units a node, so the defaults leave it 25 times as much, and a call
+// about 5,000 nodes ends after some 100 ms at most.
+const (
+	DefaultFuelBase     int64 = 5_000_000
+	DefaultFuelPerRow   int64 = 5_000
+	DefaultFuelPerCycle int64 = 200_000_000
+	DefaultFuelStart    int64 = 1_000_000_000
+	DefaultDeadline           = 10 * time.Second
+)
+
+// WithDefaults returns the limits with zero values filled in.
+func (l Limits) WithDefaults() Limits {
+	fill := func(v *int64, d int64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	fill(&l.FuelBase, DefaultFuelBase)
+	fill(&l.FuelPerRow, DefaultFuelPerRow)
+	fill(&l.FuelPerCycle, DefaultFuelPerCycle)
+	fill(&l.FuelStart, DefaultFuelStart)
+	if l.Deadline == 0 {
+		l.Deadline = DefaultDeadline
+	}
+	if l.OwnMemory == 0 {
+		l.OwnMemory = DefaultOwnMemory
+	}
+	if l.Depth == 0 {
+		l.Depth = meter.DefaultMaxDepth
+	}
+	if l.TableElements == 0 {
+		l.TableElements = meter.DefaultTableMaxElements
+	}
+	return l
+}
+
+// grant is the fuel of a call about n rows or pods.
+func (l *Limits) grant(n int) int64 { return l.FuelBase + l.FuelPerRow*int64(n) }

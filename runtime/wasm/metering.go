@@ -1,0 +1,131 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+)
+
+// allowance is what the call that runs may use, and what it has used.
+type allowance struct {
+	limits Limits
+	// grant is the call's fuel, and used what it took of it.
+	grant, used int64
+	stop        atomic.Bool // set to end the call at its next yield
+	watch       clock.Stopwatch
+	yields      int
+}
+
+// yieldsPerLook is after how many yields the clock is read: a yield is made every
+// few microseconds.
+const yieldsPerLook = 16
+
+// yield is where a guest lets the scheduler's process breathe (see package meter).
+// It reports whether the call is to end.
+func (a *allowance) yield(ctx context.Context) bool {
+	if a.yields++; a.yields%yieldsPerLook == 0 && (a.watch.Elapsed() > a.limits.Deadline || ctx.Err() != nil) {
+		a.stop.Store(true)
+	}
+	return a.stop.Load()
+}
+
+// meterModule makes the function that rewritten modules import.
+func meterModule(ctx context.Context, r wazero.Runtime) error {
+	yield := api.GoModuleFunc(func(ctx context.Context, _ api.Module, stack []uint64) {
+		stack[0] = 0
+		if ctx.Value(envKey{}).(*Env).yield(ctx) {
+			stack[0] = 1
+		}
+	})
+	_, err := r.NewHostModuleBuilder(meter.ImportModule).NewFunctionBuilder().
+		WithGoModuleFunction(yield, nil, []api.ValueType{api.ValueTypeI32}).Export(meter.YieldImport).Instantiate(ctx)
+	return err
+}
+
+// gauges are the globals of a rewritten module.
+type gauges struct {
+	fuel, slice, depth, status api.MutableGlobal
+	info                       *meter.Info
+}
+
+func newGauges(m api.Module, info *meter.Info) (*gauges, error) {
+	if info == nil {
+		return nil, nil
+	}
+	g := &gauges{info: info}
+	for name, to := range map[string]*api.MutableGlobal{
+		meter.FuelExport: &g.fuel, meter.SliceExport: &g.slice, meter.DepthExport: &g.depth, meter.StatusExport: &g.status,
+	} {
+		global, ok := m.ExportedGlobal(name).(api.MutableGlobal)
+		if !ok {
+			return nil, fmt.Errorf("BUG: a rewritten module has no global %s", name)
+		}
+		*to = global
+	}
+	return g, nil
+}
+
+// fill gives the guest fuel for a call, and all of its frames.
+func (g *gauges) fill(grant int64) {
+	slice := min(grant, int64(g.info.Slice))
+	g.slice.Set(uint64(uint32(slice)))
+	g.fuel.Set(uint64(grant - slice))
+	g.depth.Set(uint64(g.info.MaxDepth))
+	g.status.Set(uint64(meter.Running))
+}
+
+// left returns the fuel that was not used.
+func (g *gauges) left() int64 { return int64(g.fuel.Get()) + int64(int32(g.slice.Get())) }
+
+// metered is a trap of the code that counts.
+type metered struct {
+	status meter.Status
+	limits *Limits
+	grant  int64
+	trap   error
+}
+
+// Error says which limit was reached.
+func (m *metered) Error() string {
+	switch m.status {
+	case meter.OutOfFuel:
+		return fmt.Sprintf("the call used its fuel of %d units", m.grant)
+	case meter.TooDeep:
+		return fmt.Sprintf("more than %d frames of functions", m.limits.Depth)
+	case meter.Stopped:
+		return fmt.Sprintf("the call took longer than %v", m.limits.Deadline)
+	}
+	return m.trap.Error()
+}
+
+// Unwrap returns the trap.
+func (m *metered) Unwrap() error { return m.trap }
+
+// trapKind returns what kind of fault an error of a call is.
+func trapKind(err error) Kind {
+	var m *metered
+	if errors.As(err, &m) {
+		return m.kind()
+	}
+	return Trap
+}
+
+// kind returns what kind of fault an error of a call is.
+func (m *metered) kind() Kind {
+	switch m.status {
+	case meter.OutOfFuel:
+		return OutOfFuel
+	case meter.TooDeep:
+		return StackOverflow
+	case meter.Stopped:
+		return Deadline
+	}
+	return Trap
+}

@@ -1,0 +1,278 @@
+// Package decide compares whole decisions: Berth's cycle with a profile's native
+// plugins on its snapshot, and kube-scheduler's own engine, cache and plugins.
+package decide
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/test/internal/compare"
+	"github.com/berth-scheduler/berth/test/internal/scenario"
+	"github.com/berth-scheduler/berth/test/internal/world"
+)
+
+// name is what differences are filed under.
+const name = "Decisions"
+
+// Decision is what came of one pod.
+type Decision struct {
+	// Failed is a failure other than that the pod fits nowhere.
+	Failed error
+	// Node is where the pod goes; empty for nowhere, which Message explains.
+	Node, Message string
+	// Rejectors are the plugins that rejected the pod, Pending those that did so
+	// with this code; sorted.
+	Rejectors, Pending []string
+	// Verdicts are those against nodes, by name.
+	Verdicts map[string]Verdict
+	// Any is the feasible nodes if nothing rates them: any of them will do.
+	Any []string
+	// Totals are the sums of weighted scores of the feasible nodes, and Scores the
+	// weighted scores by plugin; empty if there was one node only.
+	Totals map[string]int64
+	Scores map[string]map[string]int64
+
+	preemption *preemption // of ours that fits nowhere
+}
+
+// Verdict is why a node does not fit.
+type Verdict struct {
+	Plugin  string
+	Code    abi.Code
+	Reasons []string
+}
+
+func (v Verdict) String() string { return fmt.Sprintf("%s %s %q", v.Plugin, v.Code, v.Reasons) }
+
+// best returns the nodes with the highest total.
+func (d *Decision) best() []string {
+	if d.Any != nil {
+		return d.Any
+	}
+	if len(d.Totals) == 0 {
+		return []string{d.Node}
+	}
+	highest := slices.Max(slices.Collect(maps.Values(d.Totals)))
+	var out []string
+	for node, total := range d.Totals {
+		if total == highest {
+			out = append(out, node)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Scenario runs a scenario through both schedulers. mutate (optional) puts a
+// mistake into our plugin that preempts.
+func Scenario(s *scenario.Scenario, mutate func(plugin.Plugin) plugin.Plugin, n *compare.Counts) (differences []compare.Difference, err error) {
+	r := &run{counts: n}
+	defer func() {
+		if p := recover(); p != nil {
+			r.differ("panic", fmt.Sprint(p), string(debug.Stack()))
+			differences, err = r.differences, nil
+		}
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r.world = world.New()
+	if r.ours, err = newOurs(r.world, s.Config, mutate); err != nil {
+		return nil, fmt.Errorf("ours: %w", err)
+	}
+	defer r.ours.close()
+	if r.theirs, err = newTheirs(ctx, r.world, s.Config); err != nil {
+		return nil, fmt.Errorf("kube-scheduler: %w", err)
+	}
+	n.Cases++
+	for i := range s.Steps {
+		r.step = i
+		if err := r.apply(&s.Steps[i]); err != nil {
+			return r.differences, fmt.Errorf("step %d: %w", i, err)
+		}
+		for j := range s.Steps[i].Ask {
+			if err := r.decide(&s.Steps[i].Ask[j]); err != nil {
+				return r.differences, err
+			}
+		}
+	}
+	return r.differences, nil
+}
+
+type run struct {
+	world       *world.World
+	ours        *ours
+	theirs      *theirs
+	counts      *compare.Counts
+	placed      int
+	step        int
+	pod         *v1.Pod
+	differences []compare.Difference
+}
+
+// apply makes a step's changes in both.
+func (r *run) apply(step *scenario.Step) error {
+	if err := r.world.Apply(step); err != nil {
+		return err
+	}
+	return r.theirs.follow()
+}
+
+// differ notes a difference and reports whether it is a listed one.
+func (r *run) differ(what, ours, theirs string) bool {
+	where := fmt.Sprintf("step %d", r.step)
+	if r.pod != nil {
+		where += ", pod " + r.pod.Namespace + "/" + r.pod.Name
+	}
+	d := compare.Difference{Plugin: name, What: what, Where: where, Ours: ours, Theirs: theirs, Pod: r.pod, Step: r.step}
+	r.counts.Note(&d)
+	r.differences = append(r.differences, d)
+	return d.Listed != nil
+}
+
+// decide has both decide about a pod, and places it where ours does.
+func (r *run) decide(q *scenario.Query) error {
+	r.pod = q.Pod
+	defer func() { r.pod = nil }()
+	a := r.ours.decide(q)
+	b := r.theirs.decide(q)
+	r.counts.Decisions++
+	if b.Node != "" {
+		r.counts.Placed++
+	}
+	r.compare(&a, &b)
+	if a.Node == "" || !q.Place {
+		return nil
+	}
+	placed := q.Pod.DeepCopy()
+	placed.Spec.NodeName = a.Node
+	// Two pods that have not started come in any order as victims.
+	r.placed++
+	at := metav1.NewTime(time.Date(2026, 1, 1, 5, 0, r.placed, 0, time.UTC))
+	placed.Status.StartTime = &at
+	return r.apply(&scenario.Step{Set: scenario.Objects{Pods: []*v1.Pod{placed}}})
+}
+
+func (r *run) compare(a, b *Decision) {
+	if (a.Failed != nil) != (b.Failed != nil) {
+		r.differ("failure", fmt.Sprint(a.Failed), fmt.Sprint(b.Failed))
+	}
+	if a.Failed != nil || b.Failed != nil {
+		return
+	}
+	if b.Any == nil { // or the search ends with the first node that fits
+		r.verdicts(a, b)
+	}
+	if (a.Node == "") != (b.Node == "") {
+		r.differ("fits", fmt.Sprintf("%q %s", a.Node, a.Message), fmt.Sprintf("%q %s", b.Node, b.Message))
+		return
+	}
+	if b.Node == "" {
+		r.same("message", a.Message, b.Message)
+		r.same("rejectors", fmt.Sprint(a.Rejectors), fmt.Sprint(b.Rejectors))
+		r.same("pending", fmt.Sprint(a.Pending), fmt.Sprint(b.Pending))
+		if a.preemption != nil && r.theirs.preemption != nil {
+			r.preemption(a.preemption, r.theirs.preemption)
+		}
+		return
+	}
+	if b.Any != nil {
+		if !slices.Contains(b.Any, a.Node) {
+			r.differ("node", a.Node, strings.Join(b.Any, " or "))
+		}
+		return
+	}
+	r.scores(a, b)
+}
+
+// scores compares the scores. Those of a plugin that differ as listed count for
+// nothing in the sums.
+func (r *run) scores(a, b *Decision) {
+	r.counts.Normalized += len(b.Totals)
+	without := false
+	for _, plugin := range keys(a.Scores, b.Scores) {
+		if x, y := text(a.Scores[plugin]), text(b.Scores[plugin]); x != y && r.differ("score of "+plugin, x, y) {
+			without = true
+			a.leaveOut(plugin)
+			b.leaveOut(plugin)
+		}
+	}
+	r.same("total scores", text(a.Totals), text(b.Totals))
+	if without {
+		return // they do not say who is best
+	}
+	// Either node is one that the other could have chosen.
+	if best := b.best(); !slices.Contains(best, a.Node) {
+		r.differ("node", a.Node, strings.Join(best, " or "))
+	}
+	if best := a.best(); !slices.Contains(best, b.Node) {
+		r.differ("node the other way", strings.Join(best, " or "), b.Node)
+	}
+}
+
+// leaveOut takes the scores of a plugin out of the totals.
+func (d *Decision) leaveOut(plugin string) {
+	for node, score := range d.Scores[plugin] {
+		d.Totals[node] -= score
+	}
+}
+
+func (r *run) same(what, ours, theirs string) {
+	if ours != theirs {
+		r.differ(what, ours, theirs)
+	}
+}
+
+func (r *run) verdicts(a, b *Decision) {
+	for _, node := range keys(a.Verdicts, b.Verdicts) {
+		x, y := a.Verdicts[node], b.Verdicts[node]
+		if y.Plugin == "" && y.Code != abi.Success {
+			x.Plugin = "" // a node that PreFilter left out has no plugin there
+		}
+		r.counts.Verdicts++
+		r.counts.See(y.Code, y.Reasons)
+		// kube-scheduler's NodeResourcesFit gives reasons in the order of a map.
+		slices.Sort(x.Reasons)
+		slices.Sort(y.Reasons)
+		r.same(fmt.Sprintf("verdict of %s and %s", x.Plugin, y.Plugin), node+": "+x.String(), node+": "+y.String())
+	}
+}
+
+func keys[V any](a, b map[string]V) []string {
+	all := make(map[string]bool, len(a))
+	for k := range a {
+		all[k] = true
+	}
+	for k := range b {
+		all[k] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// text writes scores by node.
+func text(scores map[string]int64) string {
+	type pair struct {
+		node  string
+		score int64
+	}
+	var all []pair
+	for node, score := range scores {
+		all = append(all, pair{node, score})
+	}
+	slices.SortFunc(all, func(a, b pair) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.node, b.node)) })
+	var out []string
+	for _, p := range all {
+		out = append(out, fmt.Sprintf("%s %d", p.node, p.score))
+	}
+	return strings.Join(out, ", ")
+}

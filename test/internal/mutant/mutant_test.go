@@ -1,0 +1,71 @@
+package mutant_test
+
+import (
+	"testing"
+
+	"github.com/berth-scheduler/berth/test/internal/compare"
+	"github.com/berth-scheduler/berth/test/internal/decide"
+	"github.com/berth-scheduler/berth/test/internal/generate"
+	"github.com/berth-scheduler/berth/test/internal/mutant"
+	"github.com/berth-scheduler/berth/test/internal/native"
+	"github.com/berth-scheduler/berth/test/internal/oracle"
+	"github.com/berth-scheduler/berth/test/internal/world"
+)
+
+// mostCases is how many cases of a plugin find any of its mistakes. The oracle
+// runs several times as many.
+const mostCases = 400
+
+// TestMistakesAreFound puts each mistake into its plugin and wants a case that
+// differs for it.
+func TestMistakesAreFound(t *testing.T) {
+	for _, name := range oracle.Plugins() {
+		p, err := native.New(world.New(), name, nil, native.Bindings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mutants := mutant.All(p)
+		if len(mutants) < 2 {
+			t.Errorf("%s has %d mistakes to make, want more", name, len(mutants))
+		}
+		for _, m := range mutants {
+			t.Run(name+"/"+m.Name, func(t *testing.T) {
+				n, d := found(t, name, m)
+				if n < 0 {
+					t.Fatalf("not found in %d cases", mostCases)
+				}
+				t.Logf("case %d: %s", n, d)
+			})
+		}
+	}
+}
+
+func found(t *testing.T, name string, m mutant.Mutant) (n int, first compare.Difference) {
+	for n := range mostCases {
+		var counts compare.Counts
+		differences, err := run(name, n, m, &counts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range differences {
+			if d.What == "panic" {
+				t.Fatalf("case %d: the mutant itself fails: %s %s", n, d.Ours, d.Theirs)
+			}
+			if d.Listed == nil {
+				return n, d
+			}
+		}
+	}
+	return -1, first
+}
+
+// run runs a case of a plugin; for the one that preempts also one of pods that
+// fit nowhere.
+func run(name string, n int, m mutant.Mutant, counts *compare.Counts) ([]compare.Difference, error) {
+	differences, err := compare.Scenario(generate.New(1, name, n).Scenario(), compare.Options{Mutate: m.Wrap}, counts)
+	if name != "DefaultPreemption" || err != nil {
+		return differences, err
+	}
+	more, err := decide.Scenario(generate.New(1, generate.Preemption, n).Scenario(), m.Wrap, counts)
+	return append(differences, more...), err
+}

@@ -1,0 +1,82 @@
+// Package native makes Berth's own plugins over a world.
+package native
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/test/internal/world"
+)
+
+// Names returns the names of the plugins that are built.
+func Names() []string { return hostplugins.All(Deps(nil, Bindings{})).Names() }
+
+// Deps is what plugins get of a world: its stores, through the interfaces of
+// runtime/plugin/objects. A plugin that needs more finds it here.
+func Deps(w *world.World, binder objects.Binder) hostplugins.Deps {
+	deps := hostplugins.Deps{Binder: binder, Budgets: budgets{w}, Services: owners{w}, Controllers: owners{w}}
+	if w != nil {
+		deps.Storage = hostplugins.Storage{Objects: w.Storage.Objects(), Writer: nobody{}, Waiter: nobody{}, Exists: nobody{}}
+	}
+	return deps
+}
+
+// budgets lists the PodDisruptionBudgets of a world.
+type budgets struct{ world *world.World }
+
+// List implements objects.PodDisruptionBudgets.
+func (b budgets) List() ([]*policyv1.PodDisruptionBudget, error) {
+	list, err := b.world.Informers.Policy().V1().PodDisruptionBudgets().Lister().List(labels.Everything())
+	slices.SortFunc(list, func(x, y *policyv1.PodDisruptionBudget) int {
+		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
+	})
+	return list, err
+}
+
+// Load reads a configuration as Berth does. Empty data is no file.
+func Load(data []byte) (*config.Scheduler, error) {
+	if len(data) == 0 {
+		return defaults(), nil
+	}
+	c, _, err := config.Parse(data, "scheduler.yaml", assembly.Catalog())
+	return c, err
+}
+
+// defaults is the configuration without a file, which is read only.
+var defaults = sync.OnceValue(assembly.Default) //nolint:gochecknoglobals // a constant that is costly to make
+
+// New makes one plugin over a world.
+func New(w *world.World, name string, configuration []byte, binder objects.Binder) (plugin.Plugin, error) {
+	c, err := Load(configuration)
+	if err != nil {
+		return nil, err
+	}
+	return hostplugins.All(Deps(w, binder)).New(name, c.Profiles[0].Args[name].Typed)
+}
+
+// Bindings notes what it is told to bind.
+type Bindings struct{ Note func(b objects.Binding) error }
+
+// Bind implements objects.Binder.
+func (b Bindings) Bind(_ context.Context, binding objects.Binding) error {
+	if b.Note == nil {
+		return errors.New("nobody binds here")
+	}
+	if err := b.Note(binding); err != nil {
+		return fmt.Errorf("bind: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,312 @@
+// Package oracle runs many cases of every plugin, and what else is compared,
+// within a budget, and reports what was compared and what differed.
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/berth-scheduler/berth/test/internal/compare"
+	"github.com/berth-scheduler/berth/test/internal/generate"
+	"github.com/berth-scheduler/berth/test/internal/native"
+	"github.com/berth-scheduler/berth/test/internal/scenario"
+	"github.com/berth-scheduler/berth/test/internal/shrink"
+	"github.com/berth-scheduler/berth/test/internal/upstream"
+)
+
+// Config is how much is run.
+type Config struct {
+	// Seed draws the cases: the n-th case of a plugin depends on the seed, the
+	// plugin and n only.
+	Seed uint64
+	// Count is how many cases of each subject are run; 0 means as many as Budget
+	// allows, and without that as many as Least needs.
+	Count int
+	// Budget is how long cases are begun; 0 means no limit.
+	Budget time.Duration
+	// Least is how many answers about (pod, node) pairs each subject that gives such
+	// is to be compared in: while one has fewer, no others are run than those.
+	Least int
+	// Workers run cases side by side.
+	Workers int
+	// Found is the folder into which a case that differs is written, made small;
+	// empty for none.
+	Found string
+	// Kept is files of cases that are run first, each in a folder by the name of its
+	// subject.
+	Kept []string
+}
+
+// Subject is something that is compared: a plugin by its name, or one of the
+// others that Subjects lists.
+type Subject struct {
+	Name string
+	// Case runs the n-th case and counts what it compared.
+	Case func(n int, counts *compare.Counts) ([]compare.Difference, error)
+	// Tree is the n-th case as maps, lists and scalars, of which Keep stays as it is
+	// when it is made small, and Replay runs one.
+	Tree   func(n int) (map[string]any, error)
+	Keep   []string
+	Replay func(file []byte, counts *compare.Counts) ([]compare.Difference, error)
+}
+
+// Result is what came of a subject.
+type Result struct {
+	Name   string
+	Counts compare.Counts
+	// Differences are the first of each kind that is not listed.
+	Differences []compare.Difference
+	// Files are where their cases were written.
+	Files []string
+	// Errors are cases that could not be run.
+	Errors []error
+}
+
+// Plugins returns the names of the plugins that both sides have.
+func Plugins() []string {
+	theirs := upstream.Names()
+	return slices.DeleteFunc(native.Names(), func(name string) bool { return !theirs[name] })
+}
+
+// OfPlugin returns the subject of a plugin.
+func OfPlugin(seed uint64, name string, o compare.Options) Subject {
+	full := o
+	full.Full = true
+	return ofScenarios(seed, name, nil, func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
+		if n%8 == 0 || n < 0 {
+			return compare.Scenario(s, full, counts)
+		}
+		return compare.Scenario(s, o, counts)
+	})
+}
+
+// ofScenarios is a subject whose cases are scenarios; run gets a negative number
+// for one from a file.
+func ofScenarios(seed uint64, name string, keep []string,
+	run func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error),
+) Subject {
+	draw := func(n int) *scenario.Scenario { return generate.New(seed, name, n).Scenario() }
+	return Subject{
+		Name: name, Keep: keep,
+		Case: func(n int, counts *compare.Counts) ([]compare.Difference, error) { return run(n, draw(n), counts) },
+		Tree: func(n int) (map[string]any, error) { return draw(n).Tree() },
+		Replay: func(file []byte, counts *compare.Counts) ([]compare.Difference, error) {
+			s, err := scenario.Parse(file)
+			if err != nil {
+				return nil, err
+			}
+			return run(-1, s, counts)
+		},
+	}
+}
+
+// Run runs the cases of all subjects in turn.
+func Run(ctx context.Context, c Config, subjects []Subject) []*Result {
+	results := make([]*Result, len(subjects))
+	byName := make(map[string]int)
+	for i, s := range subjects {
+		results[i] = &Result{Name: s.Name}
+		byName[s.Name] = i
+	}
+	r := &runner{config: c, subjects: subjects, results: results, begun: make([]int, len(subjects)), ctx: ctx}
+	r.kept(byName)
+	if c.Budget > 0 {
+		var cancel context.CancelFunc
+		r.ctx, cancel = context.WithTimeout(ctx, c.Budget)
+		defer cancel()
+	}
+	var group sync.WaitGroup
+	for range max(1, c.Workers) {
+		group.Go(r.work)
+	}
+	group.Wait()
+	for _, result := range results {
+		r.keep(result, subjects[byName[result.Name]])
+	}
+	return results
+}
+
+type runner struct {
+	config   Config
+	subjects []Subject
+	ctx      context.Context //nolint:containedctx // the life of one Run
+
+	mu      sync.Mutex
+	next    int   // of all tries, subjects in turn
+	begun   []int // cases, by subject
+	results []*Result
+}
+
+// work runs cases until there are none left.
+func (r *runner) work() {
+	for {
+		subject, n, ok := r.take()
+		if !ok {
+			return
+		}
+		var counts compare.Counts
+		differences, err := r.subjects[subject].Case(n, &counts)
+		r.add(subject, n, &counts, differences, err)
+	}
+}
+
+func (r *runner) take() (subject, n int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.subjects) == 0 || r.ctx.Err() != nil {
+		return 0, 0, false
+	}
+	wanting := r.config.Count == 0 && r.wanting()
+	if !wanting && r.config.Count == 0 && r.config.Budget == 0 {
+		return 0, 0, false
+	}
+	for range r.subjects {
+		subject = r.next % len(r.subjects)
+		r.next++
+		if n = r.begun[subject]; (r.config.Count == 0 || n < r.config.Count) && (!wanting || r.wants(subject)) {
+			r.begun[subject]++
+			return subject, n, true
+		}
+	}
+	return 0, 0, false
+}
+
+// fair is how many cases each subject is given before those that want more answers
+// are preferred.
+const fair = 256
+
+// wants reports whether a subject is among those that are run while some want more
+// answers: it wants more, or has not had its fair share.
+func (r *runner) wants(subject int) bool {
+	n := &r.results[subject].Counts
+	return r.begun[subject] < fair || perNode(n) && Answers(n) < r.config.Least
+}
+
+func (r *runner) wanting() bool {
+	for i := range r.subjects {
+		if r.wants(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// perKind is how many differences of a kind are kept.
+const perKind = 1
+
+func (r *runner) add(subject, n int, counts *compare.Counts, differences []compare.Difference, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	result := r.results[subject]
+	result.Counts.Add(counts)
+	if err != nil && len(result.Errors) < 5 {
+		result.Errors = append(result.Errors, fmt.Errorf("case %d: %w", n, err))
+	}
+	for _, d := range differences {
+		same := func(o compare.Difference) bool { return o.What == d.What }
+		if d.Listed != nil || count(result.Differences, same) >= perKind {
+			continue
+		}
+		d.Case = n
+		result.Differences = append(result.Differences, d)
+	}
+}
+
+func count(all []compare.Difference, is func(compare.Difference) bool) int {
+	n := 0
+	for _, d := range all {
+		if is(d) {
+			n++
+		}
+	}
+	return n
+}
+
+// kept runs the files that were kept, which lie in folders by subject.
+func (r *runner) kept(byName map[string]int) {
+	for _, path := range r.config.Kept {
+		name := filepath.Base(filepath.Dir(path))
+		i, ok := byName[name]
+		if !ok {
+			continue // not among those that are run
+		}
+		var counts compare.Counts
+		var differences []compare.Difference
+		data, err := os.ReadFile(path)
+		if err == nil {
+			differences, err = r.subjects[i].Replay(data, &counts)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		r.add(i, -1, &counts, differences, err)
+	}
+}
+
+// shrinkTries is how often a case is run to make it small, and mostFiles how many
+// are for a subject.
+const (
+	shrinkTries = 3000
+	mostFiles   = 3
+)
+
+// keep makes the cases that differ small and writes them into files.
+func (r *runner) keep(result *Result, s Subject) {
+	for i := range result.Differences {
+		d := &result.Differences[i]
+		if r.config.Found == "" || d.Case < 0 || i >= mostFiles {
+			continue
+		}
+		data, err := Small(s, d.Case, d.What, shrinkTries)
+		folder := filepath.Join(r.config.Found, s.Name)
+		path := filepath.Join(folder, fmt.Sprintf("seed%d-case%d-%d.yaml", r.config.Seed, d.Case, i))
+		if err == nil {
+			err = os.MkdirAll(folder, 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(path, data, 0o644)
+		}
+		if err != nil {
+			result.Errors = append(result.Errors, err)
+			return
+		}
+		result.Files = append(result.Files, path)
+	}
+}
+
+// Small makes a case that differs in what small, notes how it differs, and
+// returns it as a file.
+func Small(s Subject, n int, what string, tries int) ([]byte, error) {
+	tree, err := s.Tree(n)
+	if err != nil {
+		return nil, err
+	}
+	find := func(tree map[string]any) []string {
+		data, err := yaml.Marshal(tree)
+		if err != nil {
+			return nil
+		}
+		var counts compare.Counts
+		differences, err := s.Replay(data, &counts)
+		if err != nil {
+			return nil
+		}
+		var out []string
+		for _, d := range differences {
+			if d.What == what && d.Listed == nil {
+				out = append(out, d.String())
+			}
+		}
+		return out
+	}
+	shrink.Tree(tree, append(s.Keep, "plugin", "subject"), func(tree map[string]any) bool { return len(find(tree)) > 0 }, tries)
+	tree["found"] = find(tree)
+	return yaml.Marshal(tree)
+}

@@ -1,0 +1,64 @@
+package oracle
+
+import (
+	"sigs.k8s.io/yaml"
+
+	"github.com/berth-scheduler/berth/test/internal/compare"
+	"github.com/berth-scheduler/berth/test/internal/configs"
+	"github.com/berth-scheduler/berth/test/internal/decide"
+	"github.com/berth-scheduler/berth/test/internal/generate"
+	"github.com/berth-scheduler/berth/test/internal/queues"
+	"github.com/berth-scheduler/berth/test/internal/scenario"
+)
+
+// Subjects returns all that is compared.
+func Subjects(seed uint64) []Subject {
+	var out []Subject
+	for _, name := range Plugins() {
+		out = append(out, OfPlugin(seed, name, compare.Options{}))
+	}
+	return append(out, decisions(seed, generate.Decisions), decisions(seed, generate.Preemption), queue(seed), configuration(seed))
+}
+
+// decisions is a subject of whole decisions. Their configuration stays when they
+// are made small: without it other plugins decide.
+func decisions(seed uint64, name string) Subject {
+	return ofScenarios(seed, name, []string{"config"}, func(_ int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
+		return decide.Scenario(s, nil, counts)
+	})
+}
+
+func queue(seed uint64) Subject {
+	return Subject{
+		Name: queues.Name, Keep: []string{"maxBackoff"},
+		Case: func(n int, counts *compare.Counts) ([]compare.Difference, error) {
+			return queues.Run(queues.Draw(seed, n), counts)
+		},
+		Tree: func(n int) (map[string]any, error) { return queues.Draw(seed, n).Tree() },
+		Replay: func(file []byte, counts *compare.Counts) ([]compare.Difference, error) {
+			t, err := queues.Parse(file)
+			if err != nil {
+				return nil, err
+			}
+			return queues.Run(t, counts)
+		},
+	}
+}
+
+func configuration(seed uint64) Subject {
+	return Subject{
+		Name: configs.Name, Keep: []string{"apiVersion", "kind"},
+		Case: func(n int, counts *compare.Counts) ([]compare.Difference, error) {
+			return configs.Tree(configs.Draw(seed, n), counts), nil
+		},
+		Tree: func(n int) (map[string]any, error) { return configs.Draw(seed, n), nil },
+		Replay: func(file []byte, counts *compare.Counts) ([]compare.Difference, error) {
+			var tree map[string]any
+			if err := yaml.Unmarshal(file, &tree); err != nil {
+				return nil, err
+			}
+			delete(tree, "found") // how it differed when it was made small
+			return configs.Tree(tree, counts), nil
+		},
+	}
+}

@@ -1,0 +1,17 @@
+package queues
+
+import (
+	_ "unsafe" // for go:linkname
+
+	"k8s.io/klog/v2"
+	theirs "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+)
+
+// What kube-scheduler's queue does by itself it does in goroutines of real time
+// (PriorityQueue.Run). A comparison needs it done at the same moments.
+
+//go:linkname flushBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
+func flushBackoff(p *theirs.PriorityQueue, logger klog.Logger)
+
+//go:linkname flushLeftover k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushUnschedulablePodsLeftover
+func flushLeftover(p *theirs.PriorityQueue, logger klog.Logger)

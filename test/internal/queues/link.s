@@ -1,0 +1,1 @@
+// This file lets link.go declare functions without a body.

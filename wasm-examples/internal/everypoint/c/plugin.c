@@ -1,0 +1,223 @@
+// A plugin for tests, which does at every extension point what annotations of the pod say. It is the
+// twin of the Go package in the folder above, whose comment (doc.go) defines the language.
+
+#include "steps.h"
+
+static struct {
+  BerthPodAnnotation pre_enqueue, queue_key, hint, pre_filter, filter, post_filter, pre_score, score, normalize;
+  BerthPodAnnotation reserve, unreserve, permit, pre_bind, bind, post_bind, peer, max_peers;
+} at;
+
+static BerthConst yes;
+static BerthReason too_many;
+
+static BerthPodAnnotation key(const char *name) { return berth_pod_annotation_handle(berth_concat("everypoint.berth.dev/", name)); }
+
+static void setup(void) {
+  at.pre_enqueue = key("pre-enqueue"), at.queue_key = key("queue-key"), at.hint = key("hint"), at.pre_filter = key("pre-filter");
+  at.filter = key("filter"), at.post_filter = key("post-filter"), at.pre_score = key("pre-score"), at.score = key("score");
+  at.normalize = key("normalize"), at.reserve = key("reserve"), at.unreserve = key("unreserve"), at.permit = key("permit");
+  at.pre_bind = key("pre-bind"), at.bind = key("bind"), at.post_bind = key("post-bind");
+  at.peer = key("peer"), at.max_peers = key("max-peers");
+  published = berth_published_handle("publisher/plan");
+  yes = berth_const("true");
+  too_many = berth_reason("too many peers");
+}
+
+static BerthStatus pre_enqueue(BerthPod pod) { return steps(&(struct call){.pod = pod}, berth_pod_annotation(pod, at.pre_enqueue)); }
+
+static void queue_key(BerthPod pod, BerthQueued queued, BerthKey *to) {
+  BerthText text = berth_text(berth_pod_annotation(pod, at.queue_key));
+  if (berth_text_equals(text, "long")) {
+    static const uint8_t zeroes[65];
+    berth_key_append_bytes(to, (BerthBytes){zeroes, sizeof zeroes});
+    return;
+  }
+  int64_t n = 0;
+  berth_parse_i64(text, &n);
+  berth_key_append_i64(to, n);
+  berth_key_append_i64(to, queued.time);
+}
+
+// The name of what an event is about.
+static BerthText object(BerthEvent event) {
+  BerthNode node;
+  BerthPod pod;
+  if (berth_event_new_node(event, &node) || berth_event_old_node(event, &node)) return berth_node_name(node);
+  if (berth_event_new_pod(event, &pod) || berth_event_old_pod(event, &pod)) return berth_pod_name(pod);
+  return berth_event_name(event);
+}
+
+static BerthHintResult hint(BerthEvent event, BerthPod pod) {
+  BerthText left = berth_text(berth_pod_annotation(pod, at.hint)), verb, rest;
+  if (!next_step(&left, &verb, &rest)) return BERTH_QUEUE;
+  bool skip = berth_text_equals(verb, "skip") || (berth_text_equals(verb, "on") && !berth_text_equals(object(event), rest));
+  return skip ? BERTH_QUEUE_SKIP : BERTH_QUEUE;
+}
+
+static BerthStatus set_peers(uint32_t n) {
+  uint8_t bytes[4] = {(uint8_t)n, (uint8_t)(n >> 8), (uint8_t)(n >> 16), (uint8_t)(n >> 24)};
+  return berth_state_set("peers", ((BerthBytes){bytes, 4})) ? BERTH_SUCCESS : berth_error(berth_reason("no room"));
+}
+
+static uint32_t peers(void) {
+  BerthBytes b;
+  if (!berth_state_get("peers", &b) || b.n != 4) return 0;
+  return b.at[0] | (uint32_t)b.at[1] << 8 | (uint32_t)b.at[2] << 16 | (uint32_t)b.at[3] << 24;
+}
+
+// Narrows the nodes down to those named.
+static void only(BerthNodes nodes, BerthText names, BerthRows *rows) {
+  berth_rows_reset(rows);
+  for (uint32_t i = 0; i < nodes.n; i++) {
+    BerthNode node = berth_nodes_at(nodes, i);
+    BerthText left = names;
+    while (left.n > 0) {
+      if (!berth_text_equals(word(left, &left), berth_node_name(node))) continue;
+      berth_rows_add(rows, node);
+      break;
+    }
+  }
+}
+
+static BerthStatus pre_filter(BerthPod pod, BerthNodes nodes, BerthRows *rows) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < nodes.n; i++) {
+    BerthPods pods = berth_node_pods(berth_nodes_at(nodes, i));
+    for (uint32_t k = 0; k < pods.n; k++) n += berth_const_is(yes, berth_placed_pod_annotation(berth_pods_at(pods, k), at.peer));
+  }
+  BerthStatus answer = set_peers(n);
+  BerthText left = berth_text(berth_pod_annotation(pod, at.pre_filter)), verb, rest;
+  while (answer == BERTH_SUCCESS && next_step(&left, &verb, &rest)) {
+    if (berth_text_equals(verb, "only")) {
+      only(nodes, rest, rows);
+    } else if (step(&(struct call){.pod = pod}, verb, rest, &answer)) {
+      return answer;
+    }
+  }
+  return answer;
+}
+
+static BerthStatus change(BerthPod pod, int32_t by) {
+  return berth_const_is(yes, berth_pod_annotation(pod, at.peer)) ? set_peers((uint32_t)((int32_t)peers() + by)) : BERTH_SUCCESS;
+}
+
+static BerthStatus add_pod(BerthPod pod, BerthPod added, BerthNode node) { return (void)pod, (void)node, change(added, 1); }
+
+static BerthStatus remove_pod(BerthPod pod, BerthPod removed, BerthNode node) { return (void)pod, (void)node, change(removed, -1); }
+
+// Finds what the first step for a node says.
+static bool of(BerthId annotation, BerthNode node, BerthText *rest) {
+  BerthText left = berth_text(annotation), name;
+  while (next_step(&left, &name, rest)) {
+    if (berth_text_equals(name, "*") || berth_text_equals(name, berth_node_name(node))) return true;
+  }
+  return false;
+}
+
+// Reads a decimal number without a sign; false if it is none, or above a limit.
+static bool natural(BerthText text, int64_t most, int64_t *n) {
+  return text.n > 0 && text.at[0] >= '0' && text.at[0] <= '9' && berth_parse_i64(text, n) && *n <= most;
+}
+
+static BerthStatus filter(BerthPod pod, BerthNode node) {
+  int64_t limit;
+  BerthText rest, reason;
+  if (natural(berth_text(berth_pod_annotation(pod, at.max_peers)), UINT32_MAX, &limit) && peers() >= limit) return berth_unschedulable(too_many);
+  if (!of(berth_pod_annotation(pod, at.filter), node, &rest)) return BERTH_SUCCESS;
+  BerthText verb = word(rest, &reason);
+  return status(verb, reason);
+}
+
+static BerthStatus post_filter(BerthPod pod, BerthJudged judged) {
+  return steps(&(struct call){.pod = pod, .judged = &judged}, berth_pod_annotation(pod, at.post_filter));
+}
+
+static BerthStatus pre_score(BerthPod pod, BerthNodes nodes) {
+  (void)nodes;
+  return steps(&(struct call){.pod = pod}, berth_pod_annotation(pod, at.pre_score));
+}
+
+static int64_t score(BerthPod pod, BerthNode node) {
+  BerthText rest;
+  int64_t n = 0;
+  return of(berth_pod_annotation(pod, at.score), node, &rest) && berth_parse_i64(rest, &n) ? n : 0;
+}
+
+static BerthStatus normalize(BerthPod pod, BerthNodes nodes, int64_t *scores) {
+  BerthText text = berth_text(berth_pod_annotation(pod, at.normalize));
+  while (text.n > 0 && (text.at[0] == ' ' || text.at[0] == ';')) text = slice(text, 1, text.n);
+  while (text.n > 0 && (text.at[text.n - 1] == ' ' || text.at[text.n - 1] == ';')) text.n--;
+  bool reverse = berth_text_equals(text, "reverse");
+  BerthStatus answer = reverse ? BERTH_SUCCESS : steps(&(struct call){.pod = pod}, berth_pod_annotation(pod, at.normalize));
+  int64_t highest = nodes.n == 0 ? 0 : scores[0];
+  for (uint32_t i = 0; i < nodes.n; i++) highest = scores[i] > highest ? scores[i] : highest;
+  for (uint32_t i = 0; i < nodes.n; i++) {
+    int64_t s = reverse ? highest - scores[i] : scores[i];
+    scores[i] = s < 0 ? 0 : s > 100 ? 100 : s;
+  }
+  return answer;
+}
+
+static BerthStatus reserve(BerthPod pod, BerthNode node) {
+  return steps(&(struct call){.pod = pod, .node = &node}, berth_pod_annotation(pod, at.reserve));
+}
+
+static BerthStatus unreserve(BerthPod pod, BerthNode node) {
+  return steps(&(struct call){.pod = pod, .node = &node}, berth_pod_annotation(pod, at.unreserve));
+}
+
+// Reads a number and a unit, as milliseconds; 0 if it is none.
+static uint64_t duration(BerthText text) {
+  uint32_t digits = text.n;
+  while (digits > 0 && (text.at[digits - 1] == 'm' || text.at[digits - 1] == 's')) digits--;
+  BerthText unit = slice(text, digits, text.n);
+  uint64_t scale = berth_text_equals(unit, "ms") ? 1 : berth_text_equals(unit, "s") ? 1000 : berth_text_equals(unit, "m") ? 60000 : 0;
+  int64_t n;
+  return natural(slice(text, 0, digits), INT32_MAX, &n) ? (uint64_t)n * scale : 0;
+}
+
+static BerthStatus permit(BerthPod pod, BerthNode node, uint64_t *wait) {
+  BerthText left = berth_text(berth_pod_annotation(pod, at.permit)), verb, rest;
+  BerthStatus answer;
+  while (next_step(&left, &verb, &rest)) {
+    if (berth_text_equals(verb, "wait")) {
+      *wait = duration(rest);
+      return BERTH_WAIT;
+    }
+    if (step(&(struct call){.pod = pod, .node = &node}, verb, rest, &answer)) return answer;
+  }
+  return BERTH_SUCCESS;
+}
+
+static BerthStatus pre_bind(BerthPod pod, BerthNode node) {
+  return steps(&(struct call){.pod = pod, .node = &node}, berth_pod_annotation(pod, at.pre_bind));
+}
+
+static BerthStatus bind(BerthPod pod, BerthNode node) {
+  BerthId annotation = berth_pod_annotation(pod, at.bind);
+  return annotation == BERTH_ABSENT ? BERTH_SKIP : steps(&(struct call){.pod = pod, .node = &node}, annotation);
+}
+
+static BerthStatus post_bind(BerthPod pod, BerthNode node) {
+  return steps(&(struct call){.pod = pod, .node = &node}, berth_pod_annotation(pod, at.post_bind));
+}
+
+BERTH_PLUGIN("manifest.json", setup);
+BERTH_PRE_ENQUEUE(pre_enqueue);
+BERTH_QUEUE_KEY(queue_key);
+BERTH_HINT(hint);
+BERTH_PRE_FILTER(pre_filter);
+BERTH_ADD_POD(add_pod);
+BERTH_REMOVE_POD(remove_pod);
+BERTH_FILTER(filter);
+BERTH_POST_FILTER(post_filter);
+BERTH_PRE_SCORE(pre_score);
+BERTH_SCORE(score);
+BERTH_NORMALIZE(normalize);
+BERTH_RESERVE(reserve);
+BERTH_UNRESERVE(unreserve);
+BERTH_PERMIT(permit);
+BERTH_PRE_BIND(pre_bind);
+BERTH_BIND(bind);
+BERTH_POST_BIND(post_bind);

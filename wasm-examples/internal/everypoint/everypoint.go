@@ -1,0 +1,70 @@
+package everypoint
+
+import (
+	_ "embed"
+
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+)
+
+// Manifest is the plugin's manifest.
+//
+//go:embed manifest.json
+var Manifest []byte
+
+const prefix = "everypoint.berth.dev/"
+
+// EveryPoint is the plugin.
+type EveryPoint struct {
+	berth.Base
+	published berth.Published
+	peer      berth.PodAnnotation
+	maxPeers  berth.PodAnnotation
+	yes       berth.Const
+	tooMany   berth.Reason
+	at        at
+
+	rows  berth.Rows
+	state []byte // scratch
+}
+
+// at is the annotation of each point.
+type at struct {
+	preEnqueue, queueKey, hint, preFilter, filter, postFilter berth.PodAnnotation
+	preScore, score, normalize, reserve, unreserve, permit    berth.PodAnnotation
+	preBind, bind, postBind                                   berth.PodAnnotation
+}
+
+var (
+	_ berth.PreEnqueuer  = (*EveryPoint)(nil)
+	_ berth.QueueKeyer   = (*EveryPoint)(nil)
+	_ berth.Hinter       = (*EveryPoint)(nil)
+	_ berth.PreFilterer  = (*EveryPoint)(nil)
+	_ berth.PodAdder     = (*EveryPoint)(nil)
+	_ berth.Filterer     = (*EveryPoint)(nil)
+	_ berth.PostFilterer = (*EveryPoint)(nil)
+	_ berth.PreScorer    = (*EveryPoint)(nil)
+	_ berth.Scorer       = (*EveryPoint)(nil)
+	_ berth.Normalizer   = (*EveryPoint)(nil)
+	_ berth.Reserver     = (*EveryPoint)(nil)
+	_ berth.Unreserver   = (*EveryPoint)(nil)
+	_ berth.Permitter    = (*EveryPoint)(nil)
+	_ berth.PreBinder    = (*EveryPoint)(nil)
+	_ berth.Binder       = (*EveryPoint)(nil)
+	_ berth.PostBinder   = (*EveryPoint)(nil)
+)
+
+// New returns the plugin.
+func New() *EveryPoint {
+	b := berth.Load(Manifest)
+	key := func(name string) berth.PodAnnotation { return b.PodAnnotation(prefix + name) }
+	return &EveryPoint{
+		Base: b, published: b.Published("publisher/plan"), peer: key("peer"), maxPeers: key("max-peers"),
+		yes: b.Const("true"), tooMany: b.Reason("too many peers"),
+		at: at{
+			preEnqueue: key("pre-enqueue"), queueKey: key("queue-key"), hint: key("hint"), preFilter: key("pre-filter"),
+			filter: key("filter"), postFilter: key("post-filter"), preScore: key("pre-score"), score: key("score"),
+			normalize: key("normalize"), reserve: key("reserve"), unreserve: key("unreserve"), permit: key("permit"),
+			preBind: key("pre-bind"), bind: key("bind"), postBind: key("post-bind"),
+		},
+	}
+}

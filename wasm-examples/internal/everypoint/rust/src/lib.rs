@@ -1,0 +1,110 @@
+//! A plugin for tests: it has every extension point, and does at each what the annotations of the
+//! pod say. The Go package beside it says what these mean, and is its twin.
+
+mod cycle;
+mod object;
+mod place;
+mod queue;
+mod steps;
+
+use berth::{Base, Const, Id, Plugin, Pod, PodAnnotation, Published, Reason};
+
+/// The plugin.
+pub struct EveryPoint {
+    published: Published,
+    peer: PodAnnotation,
+    max_peers: PodAnnotation,
+    yes: Const,
+    too_many: Reason,
+    at: At,
+}
+
+/// The annotation of each point.
+struct At {
+    pre_enqueue: PodAnnotation,
+    queue_key: PodAnnotation,
+    hint: PodAnnotation,
+    pre_filter: PodAnnotation,
+    filter: PodAnnotation,
+    post_filter: PodAnnotation,
+    pre_score: PodAnnotation,
+    score: PodAnnotation,
+    normalize: PodAnnotation,
+    reserve: PodAnnotation,
+    unreserve: PodAnnotation,
+    permit: PodAnnotation,
+    pre_bind: PodAnnotation,
+    bind: PodAnnotation,
+    post_bind: PodAnnotation,
+}
+
+impl Plugin for EveryPoint {
+    const MANIFEST: &'static str = include_str!("../../manifest.json");
+
+    fn new(base: &mut Base) -> EveryPoint {
+        let yes = base.constant("true");
+        let key = |name: &str| base.pod_annotation(&format!("everypoint.berth.dev/{}", name));
+        EveryPoint {
+            published: base.published("publisher/plan"),
+            peer: key("peer"),
+            max_peers: key("max-peers"),
+            yes,
+            too_many: base.reason(&["too many peers"]),
+            at: At {
+                pre_enqueue: key("pre-enqueue"),
+                queue_key: key("queue-key"),
+                hint: key("hint"),
+                pre_filter: key("pre-filter"),
+                filter: key("filter"),
+                post_filter: key("post-filter"),
+                pre_score: key("pre-score"),
+                score: key("score"),
+                normalize: key("normalize"),
+                reserve: key("reserve"),
+                unreserve: key("unreserve"),
+                permit: key("permit"),
+                pre_bind: key("pre-bind"),
+                bind: key("bind"),
+                post_bind: key("post-bind"),
+            },
+        }
+    }
+}
+
+/// The text of an annotation.
+fn text<'c>(base: &'c Base, pod: Pod<'_>, key: PodAnnotation) -> &'c str {
+    base.text(pod.annotation(key))
+}
+
+/// Reports whether the pod has an annotation.
+fn has(pod: Pod<'_>, key: PodAnnotation) -> bool {
+    pod.annotation(key) != Id::ABSENT
+}
+
+/// A decimal number without a sign.
+fn unsigned(text: &str) -> Option<u32> {
+    if !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+berth::export!(
+    EveryPoint: pre_enqueue,
+    queue_key,
+    hint,
+    pre_filter,
+    add_pod,
+    remove_pod,
+    filter,
+    post_filter,
+    pre_score,
+    score,
+    normalize,
+    reserve,
+    unreserve,
+    permit,
+    pre_bind,
+    bind,
+    post_bind,
+);
