@@ -2,6 +2,7 @@ package meter_test
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestFuelOf(t *testing.T) {
 		"branches":    1 + 2,         // the longer of two paths, which is taken
 		"not taken":   1 + 2,         // the same, though it is not
 		"fill":        1 + 1 + 1000/256,
-		"fill pages":  1 + 2*(1+256) + 1 + 100/256, // two steps of 64 KiB and the rest
+		"fill pages":  1 + 2*(1+256) + 1, // two steps of 64 KiB, and a rest of less than 256 bytes
 		"grow":        1 + 1 + 2*256,
 		"cannot grow": 1,
 		"copy table":  1 + 1 + 1000/32,
@@ -81,6 +82,7 @@ func TestStop(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for h.yields.Load() < 100 {
+				runtime.Gosched()
 			}
 			h.stop.Store(true)
 		})

@@ -61,7 +61,7 @@ func (s Status) String() string {
 
 // Defaults of Config.
 const (
-	DefaultSlice            = 4096
+	DefaultSlice            = 1024
 	DefaultMaxDepth         = 10_000
 	DefaultMemoryMaxPages   = 1024   // 64 MiB
 	DefaultTableMaxElements = 65_536 // 512 KiB of references
