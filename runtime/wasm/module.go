@@ -187,7 +187,7 @@ func (m *Module) rewritten(f form) ([]byte, *meter.Info, error) {
 	}
 	return meter.Rewrite(m.bytes, meter.Config{
 		Limits: m.runtime.config.Structure, MaxDepth: f.depth, MemoryMaxPages: f.pages, TableMaxElements: f.tables,
-		Omit: m.runtime.config.Omit,
+		Omit: m.runtime.config.Omit, Prices: prices(),
 	})
 }
 

@@ -25,10 +25,11 @@ const (
 	helpTableFill  // a: table
 	helpTableCopy  // a: destination, b: source
 	helpTableInit  // a: segment, b: table
+	helpPrice      // a: imported function, b: of Config.Prices
 )
 
-// helper is what a function that is added does instead of an instruction; a and b
-// are the immediates of that.
+// helper is what a function that is added does instead of an instruction, or of an
+// imported function; a and b are the immediates of that.
 type helper struct {
 	kind helperKind
 	a, b int

@@ -16,6 +16,8 @@ func (r *rewriter) helper(h helper) function {
 	inMemory := steps{step: chunkBytes, shift: unitShift}
 	inTable := steps{step: chunkBytes / referenceBytes, shift: unitShift - referenceShift}
 	switch h.kind {
+	case helpPrice:
+		return r.price(h.a, &r.config.Prices[h.b])
 	case helpMemoryGrow:
 		return r.grow("memory.grow", nil, memory.size, r.module.Memories[0].Max, pageShift-unitShift, []byte{opMemoryGrow, 0})
 	case helpTableGrow:

@@ -145,6 +145,9 @@ func (b *body) call(at int, op byte) bool {
 	var t wire.FuncType
 	if op == opCall {
 		f := b.in.index("function", len(b.r.typeOf))
+		if f < b.r.imported {
+			b.spend(at, weightHost)
+		}
 		t = b.r.module.Types[b.r.typeOf[f]]
 		if n := b.r.newFunction(f); n != f {
 			b.replace(at)
