@@ -39,9 +39,9 @@ demo: examples ## schedule the bundled cluster through two WASM plugins and expl
 
 examples: build ## compile the example plugins into bin/plugins
 	@mkdir -p bin/plugins
-	@for dir in wasm-examples/*/guest; do \
-		name=$$(basename $$(dirname $$dir)); \
-		bin/berth plugin build $$dir --manifest wasm-examples/$$name/manifest.json -o bin/plugins/$$(sed -n 's/^  "name": "\(.*\)",$$/\1/p' wasm-examples/$$name/manifest.json).wasm || exit 1; \
+	@for dir in wasm-examples/*/guest wasm-examples/fgd/*/guest; do \
+		manifest=$$(dirname $$dir)/manifest.json; \
+		bin/berth plugin build $$dir --manifest $$manifest -o bin/plugins/$$(sed -n 's/^  "name": "\(.*\)",$$/\1/p' $$manifest).wasm || exit 1; \
 	done
 
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
