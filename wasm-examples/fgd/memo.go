@@ -55,10 +55,11 @@ func (m *memo) at(row uint32, s *state) *uint8 {
 }
 
 func (m *memo) grow(rows int) {
-	m.states = append(m.states, make([]state, rows-len(m.states))...)
+	had := len(m.states)
+	m.states = append(m.states, make([]state, rows-had)...)
 	for i := range m.known {
-		m.known[i] = make([]uint8, rows)
-		forget(m.known[i])
+		m.known[i] = append(m.known[i], make([]uint8, rows-had)...)
+		forget(m.known[i][had:])
 	}
 }
 
