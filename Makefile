@@ -97,6 +97,27 @@ sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs c
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
 	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuild(C|WithoutClang)$$|^TestC|^(TestPoints|TestReferenceWorkload)$$/^c'
 
+.PHONY: fgd
+OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)
+SEEDS ?= 42 43 44 45 46 47 48 49 50 51
+fgd: examples ## run the published FGD experiment on the openb trace in BERTH_OPENB_DIR, ten seeds of three policies, and draw it (docs/fgd.md)
+	@[ -f $(OPENB)/openb_pod_list_default.csv ] || { echo "set BERTH_OPENB_DIR to the folder of the openb trace (docs/fgd.md says where it is)" >&2; exit 1; }
+	@mkdir -p bin/fgd && rm -f bin/fgd/*.csv
+	bin/berth trace typical --pods $(OPENB)/openb_pod_list_default.csv > bin/fgd/fgd.json
+	echo '{}' | tee bin/fgd/best-fit.json > bin/fgd/random-fit.json
+	@for policy in fgd:. best-fit:bestfit random-fit:random; do \
+		name=$${policy%%:*}; \
+		bin/berth plugin build wasm-examples/fgd/$${policy##*:}/c -o bin/fgd/$$name.wasm || { echo "instead the module in Go, which decides the same"; cp bin/plugins/$$name.wasm bin/fgd/; }; \
+		for seed in $(SEEDS); do \
+			printf '%-10s seed %s: ' $$name $$seed; \
+			bin/berth simulate --trace openb --nodes $(OPENB)/openb_node_list_gpu_node.csv --pods $(OPENB)/openb_pod_list_default.csv \
+				--inflate 1.3 --shuffle --attempts 1 --tie-break first --seed $$seed --config wasm-examples/fgd/scheduler.yaml \
+				--plugin "bin/fgd/$$name.wasm?config=bin/fgd/$$name.json" --report bin/fgd/$$name-$$seed.csv 2>bin/fgd/log | sed -n 1p; \
+			[ -s bin/fgd/$$name-$$seed.csv ] || { cat bin/fgd/log >&2; exit 1; }; \
+		done; \
+	done
+	go run ./wasm-examples/fgd/curves -svg docs/fgd.svg bin/fgd/*.csv
+
 mod: ## check go.mod and the downloaded modules
 	go mod tidy -diff
 	go mod verify

@@ -54,7 +54,7 @@ The exit status is 0, or 1 if the simulation was interrupted or, with
 --fail-on-unschedulable, if pods stay pending, or 2 for input that cannot be used.`,
 		Example: `  berth simulate --cluster cluster/ --explain team-a/web-0
   berth simulate --cluster nodes.yaml --cluster pods.yaml --config scheduler.yaml -o json
-  berth simulate --trace openb --nodes n.csv --pods p.csv --inflate 1.3 --shuffle --attempts 1 --report curve.csv`,
+  berth simulate --trace openb --nodes n.csv --pods p.csv --inflate 1.3 --shuffle --attempts 1`,
 		Args:    noFiles,
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -101,7 +101,7 @@ type Point struct {
 	Fragmented, OfIdle float64
 }
 
-// Points returns the curve from 0 on.
+// Points returns the curve, without percentages that no arrival is near.
 func (c *Curve) Points() []Point {
 	points := make([]Point, 0, len(c.sums))
 	for x, s := range c.sums {
@@ -112,6 +112,9 @@ func (c *Curve) Points() []Point {
 				s.fragmented += near.fragmented
 				s.ofIdle += near.ofIdle
 			}
+		}
+		if s.n == 0 {
+			continue
 		}
 		mean := func(sum float64) float64 { return round(sum / float64(s.n)) }
 		points = append(points, Point{x, mean(s.allocated), mean(s.fragmented), mean(s.ofIdle)})
