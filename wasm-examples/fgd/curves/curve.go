@@ -62,6 +62,9 @@ func read(file string) (curve, error) {
 	if err != nil {
 		return c, fmt.Errorf("%s: %w", file, err)
 	}
+	if len(rows) == 0 {
+		return c, fmt.Errorf("%s: it is empty", file)
+	}
 	for i, row := range rows {
 		if i == 0 {
 			if len(row) < 3 || !slices.Equal(row[:3], []string{"arrived", "allocated", "fragmented"}) {

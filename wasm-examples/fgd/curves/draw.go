@@ -68,7 +68,7 @@ func draw(w io.Writer, curves []curve) error {
 	fragmented := panel{Title: "GPUs that are a fragment", Left: 520, Top: 60, Width: 360, Height: 300}
 	a, f := axes{80, 130, 80, 100}, axes{0, 130, 0, 20}
 	allocated.ticks(a, 10, 5)
-	fragmented.ticks(f, 26, 5)
+	fragmented.ticks(f, 20, 5)
 	for _, p := range published() {
 		of := ofPolicy(curves, p.policy)
 		if len(of) == 0 {

@@ -21,7 +21,6 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cache"
-	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	hostmodule "github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -76,9 +75,9 @@ func (x *experiment) run(t testing.TB, policy string, twin twin) (where map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	profile, _, err := config.Load(filepath.Join("..", "..", "fgd", "scheduler.yaml"), modules.Catalog())
-	if err != nil {
-		t.Fatal(err)
+	profile := assembly.Default()
+	for _, point := range []string{"preScore", "score", "postFilter"} { // as wasm-examples/fgd/scheduler.yaml
+		delete(profile.Profiles[0].Points, point)
 	}
 	if err := m.Enable(profile); err != nil {
 		t.Fatal(err)
