@@ -136,11 +136,15 @@ func TestRateIsThePapers(t *testing.T) {
 				continue
 			}
 			// All ways of placing the pod that there are.
-			var ways []map[int]float64
+			type way struct {
+				first int
+				take  map[int]float64
+			}
+			var ways []way
 			if d.Shares() {
 				for i, g := range n.free {
 					if g >= float64(d.Milli) {
-						ways = append(ways, map[int]float64{i: float64(d.Milli)})
+						ways = append(ways, way{i, map[int]float64{i: float64(d.Milli)}})
 					}
 				}
 			} else {
@@ -150,19 +154,17 @@ func TestRateIsThePapers(t *testing.T) {
 						take[i] = 1000
 					}
 				}
-				ways = append(ways, take)
+				ways = append(ways, way{take: take})
 			}
 			score, device := p.workload.rate(&s, d)
 			best, first, unsure := int64(-1), 0, false
-			for _, take := range ways {
-				exact := n.score(workload, float64(d.CPU), take)
+			for _, w := range ways {
+				exact := n.score(workload, float64(d.CPU), w.take)
 				if math.Abs(exact-math.Round(exact)) < 1e-9 && exact != 50 {
 					unsure = true // the definition itself is not sure in floating point
 				}
 				if v := int64(math.Floor(exact + 1e-11)); v > best {
-					best = v
-					for first = range take {
-					}
+					best, first = v, w.first
 				}
 			}
 			if unsure {
@@ -187,10 +189,11 @@ func TestLogit(t *testing.T) {
 		t.Fatal(err)
 	}
 	inC := regexp.MustCompile(`\d+\.\d+`).FindAllString(string(c), -1)
-	if len(inC) != len(logit) {
-		t.Fatalf("c/logit.h has %d numbers, not %d", len(inC), len(logit))
+	table := logit()
+	if len(inC) != len(table) {
+		t.Fatalf("c/logit.h has %d numbers, not %d", len(inC), len(table))
 	}
-	for i, v := range logit {
+	for i, v := range table {
 		k := float64(51 + i)
 		if want := math.Log(k / (100 - k)); math.Abs(v-want) > 1e-15*max(1, want) {
 			t.Errorf("logit of %v %% is %v, want %v", k, v, want)

@@ -75,7 +75,7 @@ func New(manifest []byte) Plugin {
 // Prepare looks at the pod.
 func (p *Plugin) Prepare(pod berth.Pod) berth.Status {
 	p.values.begin(p.Snapshot().Epoch())
-	gpus, milli := p.number(pod.Annotation(p.count), 0), p.number(pod.Annotation(p.milli), 0)
+	gpus, milli := p.number(pod.Annotation(p.count)), p.number(pod.Annotation(p.milli))
 	share, whole := gpus == 1 && milli > 0 && milli <= Whole, gpus > 0 && gpus <= Most && milli == Whole
 	if !share && !whole && (gpus != 0 || milli != 0) {
 		return berth.UnschedulableAndUnresolvable(p.wrong)

@@ -4,7 +4,7 @@ import "testing"
 
 // TestTexts: what is no number, or no GPU, is left out.
 func TestTexts(t *testing.T) {
-	for text, want := range map[string]int32{"0": 0, "8": 8, "0810": 810, "": -1, "-1": -1, "1.5": -1, " 1": -1, "999999": 999999, "9999999": -1, "99999999999": -1} {
+	for text, want := range map[string]int32{"0": 0, "8": 8, "0810": 810, "": -1, "-1": -1, "1.5": -1, "1x": -1, "999999": 999999, "9999999": -1, "99999999999": -1} {
 		if got := number(text); got != want {
 			t.Errorf("%q is %d, want %d", text, got, want)
 		}

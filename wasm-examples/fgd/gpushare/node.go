@@ -42,7 +42,7 @@ func (n *Node) GPU() (sum int64) {
 func (p *Plugin) Node(node berth.Node) Node {
 	n := Node{
 		CPU: node.Allocatable(p.cpu) - node.Requested(p.cpu),
-		N:   int(min(max(p.number(node.Annotation(p.has), 0), 0), Most)),
+		N:   int(min(max(p.number(node.Annotation(p.has)), 0), Most)),
 	}
 	for i := range n.N {
 		n.Free[i] = Whole
@@ -53,16 +53,17 @@ func (p *Plugin) Node(node berth.Node) Node {
 		pod := pods.At(i)
 		taken := p.set(pod.Annotation(p.devices)) & (1<<n.N - 1)
 		if taken == 0 {
-			unknown += max(p.number(pod.Annotation(p.count), 0), 0)
+			unknown += max(p.number(pod.Annotation(p.count)), 0)
 			continue
 		}
-		milli := int16(min(max(p.number(pod.Annotation(p.milli), 0), 0), Whole))
+		milli := int16(min(max(p.number(pod.Annotation(p.milli)), 0), Whole))
 		for ; taken != 0; taken &= taken - 1 {
 			free := &n.Free[bits.TrailingZeros32(taken)]
 			*free = max(*free-milli, 0)
 		}
 	}
-	for ; unknown > 0 && n.takeMost(); unknown-- {
+	for unknown > 0 && n.takeMost() {
+		unknown--
 	}
 	return n
 }
@@ -115,11 +116,11 @@ func (p *Plugin) of(id berth.ID) *value {
 	return known
 }
 
-// number returns the number that an annotation is: −1 if it is none, or absent if
-// there is no annotation.
-func (p *Plugin) number(id berth.ID, absent int64) int64 {
+// number returns the number that an annotation is: −1 if it is none, 0 if there is
+// no annotation.
+func (p *Plugin) number(id berth.ID) int64 {
 	if id == berth.Absent {
-		return absent
+		return 0
 	}
 	return int64(p.of(id).number)
 }
