@@ -64,14 +64,13 @@ func (p *FGD) Configure(data []byte) error {
 		if len(t.Models) > 0 {
 			kind.models = 0
 		}
-		for _, name := range t.Models {
+		for k, name := range t.Models {
 			at := slices.Index(names, name)
 			if at < 0 {
-				at, names = len(names), append(names, name)
-				p.models = append(p.models, p.Const(name))
-			}
-			if at == mostModels {
-				return fmt.Errorf("typicalPods[%d].models: there may be %d models", i, mostModels)
+				if at = len(names); at == mostModels {
+					return fmt.Errorf("typicalPods[%d].models[%d]: there may be %d models", i, k, mostModels)
+				}
+				names, p.models = append(names, name), append(p.models, p.Const(name))
 			}
 			kind.models |= 1 << at
 		}

@@ -75,12 +75,12 @@ func New(manifest []byte) Plugin {
 // Prepare looks at the pod.
 func (p *Plugin) Prepare(pod berth.Pod) berth.Status {
 	p.values.begin(p.Snapshot().Epoch())
-	gpus, milli := p.number(pod.Annotation(p.count)), p.number(pod.Annotation(p.milli))
+	gpus, milli := p.value(pod.Annotation(p.count)).number, p.value(pod.Annotation(p.milli)).number
 	share, whole := gpus == 1 && milli > 0 && milli <= Whole, gpus > 0 && gpus <= Most && milli == Whole
 	if !share && !whole && (gpus != 0 || milli != 0) {
 		return berth.UnschedulableAndUnresolvable(p.wrong)
 	}
-	p.Demand = Demand{CPU: pod.Request(p.cpu), GPUs: int(gpus), Milli: milli}
+	p.Demand = Demand{CPU: pod.Request(p.cpu), GPUs: int(gpus), Milli: int64(milli)}
 	return berth.Success
 }
 

@@ -129,7 +129,7 @@ static inline struct node node_of(BerthNode node) {
     BerthId devices = berth_placed_pod_annotation(pod, of.devices);
     uint32_t taken = devices == BERTH_ABSENT ? 0 : value(devices)->set & ((1u << n.n) - 1);
     if (taken == 0) {
-      unknown += within(number(berth_placed_pod_annotation(pod, of.count)), 0, INT32_MAX);
+      unknown = within(unknown + within(number(berth_placed_pod_annotation(pod, of.count)), 0, MOST), 0, MOST);
       continue;
     }
     int16_t milli = (int16_t)within(number(berth_placed_pod_annotation(pod, of.milli)), 0, WHOLE);

@@ -42,23 +42,23 @@ func (n *Node) GPU() (sum int64) {
 func (p *Plugin) Node(node berth.Node) Node {
 	n := Node{
 		CPU: node.Allocatable(p.cpu) - node.Requested(p.cpu),
-		N:   int(min(max(p.number(node.Annotation(p.has)), 0), Most)),
+		N:   int(min(max(p.value(node.Annotation(p.has)).number, 0), Most)),
 	}
 	for i := range n.N {
 		n.Free[i] = Whole
 	}
-	unknown := int64(0)
+	unknown := int32(0)
 	pods := node.Pods()
 	for i := range pods.Len() {
 		pod := pods.At(i)
-		taken := p.set(pod.Annotation(p.devices)) & (1<<n.N - 1)
+		taken := p.value(pod.Annotation(p.devices)).set & (1<<n.N - 1)
 		if taken == 0 {
-			unknown += max(p.number(pod.Annotation(p.count)), 0)
+			unknown = min(unknown+max(p.value(pod.Annotation(p.count)).number, 0), Most)
 			continue
 		}
-		milli := int16(min(max(p.number(pod.Annotation(p.milli)), 0), Whole))
+		milli := int16(min(max(p.value(pod.Annotation(p.milli)).number, 0), Whole))
 		for ; taken != 0; taken &= taken - 1 {
-			free := &n.Free[bits.TrailingZeros32(taken)]
+			free := &n.Free[bits.TrailingZeros32(taken)%Most]
 			*free = max(*free-milli, 0)
 		}
 	}
@@ -82,7 +82,8 @@ func (n *Node) takeMost() bool {
 	return had
 }
 
-// values is what annotations say, by the ids of their texts.
+// values is what annotations say, by the ids of their texts. It is never empty once
+// a call has begun.
 type values struct {
 	epoch uint64
 	known []value
@@ -90,47 +91,37 @@ type values struct {
 
 type value struct {
 	known  bool
-	number int32  // −1 if it is none
+	number int32  // −1 if it is none; 0 without annotation
 	set    uint32 // of GPUs, a bit each
 }
 
 // begin forgets what ids meant in another epoch.
 func (v *values) begin(epoch uint64) {
-	if v.epoch != epoch {
-		v.epoch = epoch
-		clear(v.known)
+	if v.epoch == epoch && v.known != nil {
+		return
 	}
+	v.epoch = epoch
+	v.known = append(v.known, make([]value, max(64-len(v.known), 0))...)
+	clear(v.known)
+	v.known[berth.Absent].known = true
 }
 
-// of returns the value of a text that is there.
-func (p *Plugin) of(id berth.ID) *value {
+// value returns what an annotation says.
+func (p *Plugin) value(id berth.ID) *value {
+	if known := p.values.known; int(id) < len(known) && known[id].known {
+		return &known[id]
+	}
+	return p.read(id)
+}
+
+func (p *Plugin) read(id berth.ID) *value {
 	v := &p.values
 	if int(id) >= len(v.known) {
-		v.known = append(v.known, make([]value, max(int(id)+1, 2*len(v.known), 64)-len(v.known))...)
+		v.known = append(v.known, make([]value, max(int(id)+1, 2*len(v.known))-len(v.known))...)
 	}
-	known := &v.known[id]
-	if !known.known {
-		text := p.Text(id)
-		*known = value{known: true, number: number(text), set: set(text)}
-	}
-	return known
-}
-
-// number returns the number that an annotation is: −1 if it is none, 0 if there is
-// no annotation.
-func (p *Plugin) number(id berth.ID) int64 {
-	if id == berth.Absent {
-		return 0
-	}
-	return int64(p.of(id).number)
-}
-
-// set returns the GPUs that an annotation names.
-func (p *Plugin) set(id berth.ID) uint32 {
-	if id == berth.Absent {
-		return 0
-	}
-	return p.of(id).set
+	text := p.Text(id)
+	v.known[id] = value{known: true, number: number(text), set: set(text)}
+	return &v.known[id]
 }
 
 // number reads a decimal number below 10⁶; −1 if it is none.

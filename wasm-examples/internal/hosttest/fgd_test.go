@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/cycle"
@@ -29,6 +30,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
 func policies() []string { return []string{"fgd", "best-fit", "random-fit"} }
@@ -268,66 +270,152 @@ func (s *gpuStream) remove(t *testing.T) {
 	}
 }
 
+// typicalPods configures fgd for a stream.
+const typicalPods = `{"typicalPods": [
+	{"milliCPU": 3152, "gpus": 1, "milliGPU": 810, "count": 47}, {"milliCPU": 11300, "gpus": 1, "milliGPU": 1000, "count": 31},
+	{"milliCPU": 4000, "gpus": 1, "milliGPU": 230, "models": ["T4", "G2"], "count": 20}, {"milliCPU": 12500, "count": 17},
+	{"milliCPU": 16000, "gpus": 4, "milliGPU": 1000, "models": ["P100"], "count": 3}, {"milliCPU": 8000, "gpus": 1, "milliGPU": 470, "count": 29}]}`
+
 // TestGPUTwinsToTheBit: in a stream of pods that come and go, modules give every node
 // the verdict, reasons and score that native code gives it, and one that keeps scores
 // gives those of a fresh one.
 func TestGPUTwinsToTheBit(t *testing.T) {
-	const typical = `{"typicalPods": [
-		{"milliCPU": 3152, "gpus": 1, "milliGPU": 810, "count": 47}, {"milliCPU": 11300, "gpus": 1, "milliGPU": 1000, "count": 31},
-		{"milliCPU": 4000, "gpus": 1, "milliGPU": 230, "models": ["T4", "G2"], "count": 20}, {"milliCPU": 12500, "count": 17},
-		{"milliCPU": 16000, "gpus": 4, "milliGPU": 1000, "models": ["P100"], "count": 3}, {"milliCPU": 8000, "gpus": 1, "milliGPU": 470, "count": 29}]}`
+	makes := []struct {
+		name  string
+		fresh bool
+		make  func(testing.TB, *wasmexamples.Example) wasm.Factory
+	}{{"fresh", true, native}, {"go", false, module}, {"c", false, inC().module}}
 	for _, policy := range policies() {
-		t.Run(policy, func(t *testing.T) {
-			e := example(t, policy)
-			s := newGPUStream(3)
-			c := wasm.Config{Shards: 1, VerifyEvery: 1, Grants: manifest(t, e).Directives}
-			if policy == "fgd" {
-				c.Config = []byte(typical)
-			}
-			trials := map[string]*trial{"a fresh native one": {way: way{fresh: true}, factory: native(t, e)}, "native": {factory: native(t, e)}, "go": {factory: module(t, e)}, "c": {factory: inC().module(t, e)}}
-			for name, tr := range trials {
-				tr.t, tr.example, tr.config, tr.way.name, tr.way.shards = t, e, c, name, 1
-				defer tr.end()
-			}
-			steps, refused, scores := 400, 0, map[int64]bool{}
-			if race {
-				steps = 40
-			}
-			for i := range steps {
-				s.cache.UpdateSnapshot(s.snapshot)
-				pod := s.pod(i)
-				verdicts := func(name string) (all []string, fit []string) {
-					tr := trials[name]
-					tr.cycle = &plugin.Cycle{Context: context.Background(), Snapshot: s.snapshot, Pod: pod, State: &state.CycleState{}, Seed: uint64(i + 1)}
-					for _, v := range tr.place(s.names) {
-						all = append(all, v.String())
-						if v.Code == abi.Success {
-							fit = append(fit, v.Node)
-							scores[v.Score] = true
-						}
+		for _, m := range makes {
+			t.Run(policy+"/"+m.name, func(t *testing.T) {
+				e := example(t, policy)
+				twin := &trial{t: t, example: e, factory: m.make(t, e), way: way{name: m.name, fresh: m.fresh}}
+				original := &trial{t: t, example: e, factory: native(t, e), way: way{name: "native"}}
+				for _, tr := range []*trial{original, twin} {
+					tr.config = wasm.Config{Shards: 1, VerifyEvery: 1, Grants: manifest(t, e).Directives}
+					if policy == "fgd" {
+						tr.config.Config = []byte(typicalPods)
 					}
-					return all, fit
+					defer tr.end()
 				}
-				want, fit := verdicts("native")
-				for name := range trials {
-					got, _ := verdicts(name)
-					for k := range want {
-						if got[k] != want[k] {
-							t.Fatalf("step %d: %s decides %q, native code %q", i, name, got[k], want[k])
-						}
-					}
-				}
-				if len(fit) == 0 {
-					refused++
-				} else {
-					s.put(t, pod, fit[s.rand.IntN(len(fit))])
-				}
-				if len(s.placed) > 150 || len(fit) == 0 && len(s.placed) > 0 {
-					s.remove(t)
+				newGPUStream(3).compare(t, original, twin)
+			})
+		}
+	}
+}
+
+// compare lets pods come and go.
+func (s *gpuStream) compare(t *testing.T, original, twin *trial) {
+	t.Helper()
+	steps, refused, scores := 400, 0, map[int64]bool{}
+	if race {
+		steps = 40
+	}
+	for i := range steps {
+		s.cache.UpdateSnapshot(s.snapshot)
+		pod := s.pod(i)
+		place := func(tr *trial) []berthtest.Verdict {
+			tr.cycle = &plugin.Cycle{Context: context.Background(), Snapshot: s.snapshot, Pod: pod, State: &state.CycleState{}, Seed: uint64(i + 1)}
+			return tr.place(s.names)
+		}
+		var fit []string
+		got := place(twin)
+		for k, want := range place(original) {
+			if got[k].String() != want.String() {
+				t.Fatalf("step %d: %s decides %q, native code %q", i, twin.way.name, got[k], want)
+			}
+			if want.Code == abi.Success {
+				fit = append(fit, want.Node)
+				scores[want.Score] = true
+			}
+		}
+		if len(fit) == 0 {
+			refused++
+		} else {
+			s.put(t, pod, fit[s.rand.IntN(len(fit))])
+		}
+		if len(s.placed) > 150 || len(fit) == 0 && len(s.placed) > 0 {
+			s.remove(t)
+		}
+	}
+	if refused == 0 || len(scores) < 2 || original.example.Name != "random-fit" && !race && len(scores) < 20 {
+		t.Errorf("%d pods fit nowhere, and there are %d different scores: the test shows nothing", refused, len(scores))
+	}
+}
+
+// TestFGDRefuses: a configuration that the schema cannot refuse is refused in the
+// same words in all languages.
+func TestFGDRefuses(t *testing.T) {
+	var models []string
+	for i := range 32 {
+		models = append(models, fmt.Sprintf(`"model-%d"`, i))
+	}
+	e := example(t, "fgd")
+	for name, make := range map[string]func(testing.TB, *wasmexamples.Example) wasm.Factory{"native": native, "go": module, "c": inC().module} {
+		t.Run(name, func(t *testing.T) {
+			for config, want := range map[string]string{
+				`{"typicalPods": [{"milliCPU": 1, "count": 1}, {"milliCPU": 1, "gpus": 1, "count": 1}]}`:                                   "typicalPods[1]: gpus and milliGPU must both be 0, or both more",
+				`{"typicalPods": [{"milliCPU": 1, "milliGPU": 1, "count": 1}]}`:                                                            "typicalPods[0]: gpus and milliGPU must both be 0, or both more",
+				`{"typicalPods": [{"milliCPU": 1, "gpus": 1, "milliGPU": 1, "models": [` + strings.Join(models, ", ") + `], "count": 1}]}`: "typicalPods[0].models[31]: there may be 31 models",
+			} {
+				if _, err := newPlugin(t, e, make(t, e), wasm.Config{Config: []byte(config), Grants: manifest(t, e).Directives}); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v, want %q", config, err, want)
 				}
 			}
-			if refused == 0 || policy != "random-fit" && !race && len(scores) < 20 {
-				t.Errorf("%d pods fit nowhere, and there are %d different scores: the test shows nothing", refused, len(scores))
+		})
+	}
+}
+
+// TestFGDFuel: the default limits are enough when a module sees 1,024 nodes of 8 GPUs
+// for the first time, each GPU with another amount left, and there are twice as many
+// kinds of typical pods as in the published experiment.
+func TestFGDFuel(t *testing.T) {
+	const kinds, nodes, gpus = 70, 1024, 8
+	var typical []string
+	for i := range kinds {
+		typical = append(typical, fmt.Sprintf(`{"milliCPU": 1000, "gpus": 1, "milliGPU": %d, "count": 1}`, 1+14*i))
+	}
+	c := cache.New(cache.Config{})
+	var rows []uint32
+	for i := range uint32(nodes) {
+		name := fmt.Sprint("node-", i)
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Annotations: map[string]string{input.GPUCountAnnotation: fmt.Sprint(gpus)}}}
+		c.AddNode(state.NewNode(n))
+		rows = append(rows, i)
+		for k := range gpus {
+			p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(name, "-", k), UID: types.UID(fmt.Sprint(name, "-", k)), Annotations: map[string]string{
+				input.GPUCountAnnotation: "1", input.GPUMilliAnnotation: fmt.Sprint(10 + 10*k), input.GPUDevicesAnnotation: fmt.Sprint(k),
+			}}}
+			p.Spec.NodeName = name
+			if _, err := c.AddPod(state.NewPod(p)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	snapshot := state.NewSnapshot()
+	c.UpdateSnapshot(snapshot)
+	pod := state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p", Annotations: map[string]string{input.GPUCountAnnotation: "1", input.GPUMilliAnnotation: "500"}}})
+	e := example(t, "fgd")
+	for name, make := range map[string]func(testing.TB, *wasmexamples.Example) wasm.Factory{"go": module, "c": inC().module} {
+		t.Run(name, func(t *testing.T) {
+			p, err := newPlugin(t, e, make(t, e), wasm.Config{
+				Config: []byte(`{"typicalPods": [` + strings.Join(typical, ",") + `]}`), Shards: 1, Grants: manifest(t, e).Directives,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close(context.Background()) //nolint:errcheck // the test has failed by then, or is done
+			for _, again := range []bool{false, true} {
+				before, scores := p.Fuel(), [nodes]int64{}
+				p.Score(&plugin.Cycle{Context: context.Background(), Snapshot: snapshot, Pod: pod, State: &state.CycleState{}, Seed: 1}, rows, scores[:])
+				if p.Faults() > 0 || scores[0] == 0 {
+					t.Errorf("%d faults, and a score of %d", p.Faults(), scores[0])
+				}
+				used := (p.Fuel() - before) / nodes
+				if again && used > 500 {
+					t.Errorf("%d units of fuel are used for a node that is as it was", used)
+				}
+				t.Logf("%d units of fuel a node; seen before: %v", used, again)
 			}
 		})
 	}
