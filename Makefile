@@ -95,7 +95,7 @@ sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host
 .PHONY: sdk-c
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
-	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuild(C|WithoutClang)$$|^TestC|^(TestPoints|TestReferenceWorkload)$$/^c'
+	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuild(C|WithoutClang)$$|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
 
 .PHONY: fgd
 OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)
