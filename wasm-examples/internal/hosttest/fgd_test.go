@@ -404,7 +404,7 @@ func TestFGDFuel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer p.Close(context.Background()) //nolint:errcheck // the test has failed by then, or is done
+			defer p.Close(context.Background())
 			for _, again := range []bool{false, true} {
 				before, scores := p.Fuel(), [nodes]int64{}
 				p.Score(&plugin.Cycle{Context: context.Background(), Snapshot: snapshot, Pod: pod, State: &state.CycleState{}, Seed: 1}, rows, scores[:])
