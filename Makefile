@@ -99,7 +99,8 @@ sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs c
 
 .PHONY: fgd
 OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)
-SEEDS ?= 42 43 44 45 46 47 48 49 50 51
+PUBLISHED_SEEDS := 42 43 44 45 46 47 48 49 50 51
+SEEDS ?= $(PUBLISHED_SEEDS)
 fgd: examples ## run the published FGD experiment on the openb trace in BERTH_OPENB_DIR, ten seeds of three policies, and draw it (docs/fgd.md)
 	@[ -f $(OPENB)/openb_pod_list_default.csv ] || { echo "set BERTH_OPENB_DIR to the folder of the openb trace (docs/fgd.md says where it is)" >&2; exit 1; }
 	@mkdir -p bin/fgd && rm -f bin/fgd/*.csv
@@ -116,7 +117,7 @@ fgd: examples ## run the published FGD experiment on the openb trace in BERTH_OP
 			[ -s bin/fgd/$$name-$$seed.csv ] || { cat bin/fgd/log >&2; exit 1; }; \
 		done; \
 	done
-	go run ./wasm-examples/fgd/curves -svg docs/fgd.svg bin/fgd/*.csv
+	go run ./wasm-examples/fgd/curves -svg $(if $(filter-out $(SEEDS),$(PUBLISHED_SEEDS)),bin/fgd,docs)/fgd.svg bin/fgd/*.csv
 
 mod: ## check go.mod and the downloaded modules
 	go mod tidy -diff
