@@ -71,21 +71,20 @@ func (c *Curve) Answered(pod *state.Pod, name string) {
 	if c.gpus == 0 {
 		return
 	}
-	percent := func(milli float64) float64 { return round(milli / float64(c.gpus) / 10) }
 	x := int(math.RoundToEven(float64(c.arrived) / float64(c.gpus) / 10))
 	for len(c.sums) <= x {
 		c.sums = append(c.sums, sums{})
 	}
 	s := &c.sums[x]
 	s.n++
-	s.allocated += percent(float64(c.used))
+	s.allocated += round(float64(c.used) / float64(c.gpus) / 10) // the artefact rounds this one before the mean, too
 	fragment, idle := math.NaN(), float64(1000*c.gpus-c.used)
 	if !c.blind && c.weight > 0 {
 		fragment = float64(c.fragment) / c.weight
 	}
-	s.fragmented += percent(fragment)
+	s.fragmented += fragment / float64(c.gpus) / 10
 	if idle > 0 {
-		s.ofIdle += round(100 * fragment / idle)
+		s.ofIdle += 100 * fragment / idle
 	}
 }
 
