@@ -44,9 +44,9 @@ demo: examples ## schedule the bundled cluster through two WASM plugins and expl
 
 examples: build ## compile the example plugins into bin/plugins
 	@mkdir -p bin/plugins
-	@for dir in wasm-examples/*/guest; do \
-		name=$$(basename $$(dirname $$dir)); \
-		bin/berth plugin build $$dir --manifest wasm-examples/$$name/manifest.json -o bin/plugins/$$(sed -n 's/^  "name": "\(.*\)",$$/\1/p' wasm-examples/$$name/manifest.json).wasm || exit 1; \
+	@for dir in wasm-examples/*/guest wasm-examples/fgd/*/guest; do \
+		manifest=$$(dirname $$dir)/manifest.json; \
+		bin/berth plugin build $$dir --manifest $$manifest -o bin/plugins/$$(sed -n 's/^  "name": "\(.*\)",$$/\1/p' $$manifest).wasm || exit 1; \
 	done
 
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
@@ -103,7 +103,29 @@ sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host
 .PHONY: sdk-c
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
-	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuild(C|WithoutClang)$$|^TestC|^(TestPoints|TestReferenceWorkload)$$/^c'
+	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuild(C|WithoutClang)$$|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
+
+.PHONY: fgd
+OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)
+PUBLISHED_SEEDS := 42 43 44 45 46 47 48 49 50 51
+SEEDS ?= $(PUBLISHED_SEEDS)
+fgd: examples ## run the published FGD experiment on the openb trace in BERTH_OPENB_DIR, ten seeds of three policies, and draw it (docs/fgd.md)
+	@[ -f $(OPENB)/openb_pod_list_default.csv ] || { echo "set BERTH_OPENB_DIR to the folder of the openb trace (docs/fgd.md says where it is)" >&2; exit 1; }
+	@mkdir -p bin/fgd && rm -f bin/fgd/*.csv
+	bin/berth trace typical --pods $(OPENB)/openb_pod_list_default.csv > bin/fgd/fgd.json
+	echo '{}' | tee bin/fgd/best-fit.json > bin/fgd/random-fit.json
+	@for policy in fgd:. best-fit:bestfit random-fit:random; do \
+		name=$${policy%%:*}; \
+		bin/berth plugin build wasm-examples/fgd/$${policy##*:}/c -o bin/fgd/$$name.wasm || { echo "instead the module in Go, which decides the same"; cp bin/plugins/$$name.wasm bin/fgd/; }; \
+		for seed in $(SEEDS); do \
+			printf '%-10s seed %s: ' $$name $$seed; \
+			bin/berth simulate --trace openb --nodes $(OPENB)/openb_node_list_gpu_node.csv --pods $(OPENB)/openb_pod_list_default.csv \
+				--inflate 1.3 --shuffle --attempts 1 --tie-break first --seed $$seed --config wasm-examples/fgd/scheduler.yaml \
+				--plugin "bin/fgd/$$name.wasm?config=bin/fgd/$$name.json" --report bin/fgd/$$name-$$seed.csv 2>bin/fgd/log | sed -n 1p; \
+			[ -s bin/fgd/$$name-$$seed.csv ] || { cat bin/fgd/log >&2; exit 1; }; \
+		done; \
+	done
+	go run ./wasm-examples/fgd/curves -svg $(if $(filter-out $(SEEDS),$(PUBLISHED_SEEDS)),bin/fgd,docs)/fgd.svg bin/fgd/*.csv
 
 mod: ## check go.mod and the downloaded modules
 	go mod tidy -diff
