@@ -138,6 +138,7 @@ func guests() []guest {
 	return []guest{
 		{"go-csr", csr, module}, {"go-dense", dense, module}, {"rust-csr", csr, rustModule}, {"rust-dense", dense, rustModule},
 		{"c-csr", csr, inC().module}, {"c-dense", dense, inC().module},
+		{"assemblyscript-csr", csr, inAssemblyScript().module}, {"assemblyscript-dense", dense, inAssemblyScript().module},
 		{"native-csr", csr, native}, {"native-dense", dense, native},
 	}
 }

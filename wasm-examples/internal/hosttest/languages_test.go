@@ -26,8 +26,9 @@ type language struct {
 	name string
 	// folder is where an example is; empty if it does not exist in the language.
 	folder func(e *wasmexamples.Example) string
-	// build returns the module of a folder. It skips the test without a toolchain.
-	build func(t testing.TB, dir string) []byte
+	// build returns the module of a folder with a manifest, which is a file; empty for
+	// the folder's. It skips the test without a toolchain.
+	build func(t testing.TB, dir, manifest string) []byte
 	// most is the most bytes of a module.
 	most int
 }
@@ -54,8 +55,11 @@ func (l *language) file(t testing.TB, e *wasmexamples.Example) string {
 	if path, ok := built.files[l.kept(e)]; ok {
 		return path
 	}
-	data := l.build(t, filepath.Join("..", "..", filepath.FromSlash(dir)))
 	path := filepath.Join(built.dir, l.kept(e)+".wasm")
+	if err := os.WriteFile(path+".json", e.Manifest, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	data := l.build(t, filepath.Join("..", "..", filepath.FromSlash(dir)), path+".json")
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +186,7 @@ func (l *language) testVectors(t *testing.T, dir string) {
 		}
 		return text
 	}
-	data := l.build(t, filepath.Join(top, filepath.FromSlash(dir)))
+	data := l.build(t, filepath.Join(top, filepath.FromSlash(dir)), "")
 	module, err := wire.ReadModule(data)
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +247,7 @@ func (l *language) testTutorial(t *testing.T, readme string, files []string, pre
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "plugin.wasm")
-	if err := os.WriteFile(path, l.build(t, dir), 0o644); err != nil {
+	if err := os.WriteFile(path, l.build(t, dir, ""), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	e := wasmexamples.Example{Name: "maintenance", Manifest: declared}
