@@ -103,6 +103,10 @@ func TestArgs(t *testing.T) {
 		{"DefaultPreemption", "wants args of type *v1.DefaultPreemptionArgs, got int", 1},
 		{"DefaultPreemption", "minCandidateNodesPercentage 101 is not 0 to 100", &configv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: new(int32(101))}},
 		{"DefaultPreemption", "minCandidateNodesAbsolute -1 is below 0", &configv1.DefaultPreemptionArgs{MinCandidateNodesAbsolute: new(int32(-1))}},
+		{"VolumeBinding", "wants args of type *v1.VolumeBindingArgs, got int", 1},
+		{"VolumeBinding", "bindTimeoutSeconds is -1, which is below 0", &configv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(-1))}},
+		{"VolumeBinding", "do not ascend", &configv1.VolumeBindingArgs{Shape: []configv1.UtilizationShapePoint{{Utilization: 5}, {Utilization: 5}}}},
+		{"VolumeZone", "takes no args", 1},
 		{"DefaultPreemption", "are both 0", &configv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: new(int32(0)), MinCandidateNodesAbsolute: new(int32(0))}},
 	} {
 		if p, err := hostplugins.All(hostplugins.Deps{}).New(test.name, test.args); err == nil || !strings.Contains(err.Error(), test.want) || p != nil {

@@ -26,7 +26,7 @@ type profile struct {
 
 // filterNames and scoreWeights are kube-scheduler's defaults.
 func filterNames() []string {
-	return []string{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity"}
+	return []string{"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "PodTopologySpread", "InterPodAffinity", "NodeDeclaredFeatures"}
 }
 
 func scoreNames() []string {
@@ -117,7 +117,7 @@ func (p *profile) objects(t testing.TB) *trial.Objects {
 	o := &trial.Objects{Filters: []pernode.Filter{
 		&pernode.NodeUnschedulable{}, &pernode.NodeName{}, &pernode.TaintToleration{},
 		&pernode.NodeAffinity{Added: required}, &pernode.NodePorts{}, &pernode.Fit{Args: p.Fit},
-		&spread, &affinity,
+		&spread, &affinity, &pernode.Declared{},
 	}}
 	balanced := configv1.ScoringStrategy{Resources: p.Balanced.Resources}
 	for i, s := range []pernode.Score{

@@ -66,11 +66,22 @@ func (g gen) node(i int) *v1.Node {
 			Effect: v1.TaintEffect(g.pick("effect", "NoSchedule", "PreferNoSchedule", "NoExecute")),
 		})
 	}
+	for _, feature := range declarable() {
+		if g.chance("declares "+feature, 40) {
+			n.Status.DeclaredFeatures = append(n.Status.DeclaredFeatures, feature)
+		}
+	}
 	for j := range g.number("images", 4) {
 		name := fmt.Sprintf("repo/image-%d:v1", j)
 		n.Status.Images = append(n.Status.Images, v1.ContainerImage{Names: []string{name, name + "@sha256:0"}, SizeBytes: int64(j) * 300 << 20})
 	}
 	return n
+}
+
+// declarable is features that nodes declare: two that pods can need, in the
+// order of their names as the API wants them, and two of no consequence.
+func declarable() []string {
+	return []string{"GuaranteedQoSPodCPUResize", "InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"}
 }
 
 func (g gen) requirement(operators ...string) v1.NodeSelectorRequirement {
@@ -163,6 +174,14 @@ func (g gen) pod(i, nodes int, placed bool) *v1.Pod {
 	if placed {
 		return p
 	}
+	if g.chance("restarts all", 10) {
+		c := &p.Spec.Containers[len(p.Spec.Containers)-1]
+		c.RestartPolicyRules = []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers}}
+	}
+	if p.Spec.HostNetwork = g.chance("host network", 20); g.chance("says whose users", 40) {
+		host := g.chance("host users", 30)
+		p.Spec.HostUsers = &host
+	}
 	if g.chance("named", 5) {
 		p.Spec.NodeName = g.pick("node name", "n0", "n9")
 	}
@@ -233,7 +252,7 @@ func TestOracle(t *testing.T) {
 			pods = append(pods, g.pod(i, len(nodes), false))
 		}
 		if g.chance("mind", 30) {
-			g.mind(nodes, slices.Concat(placed, pods)...)
+			fair{rt}.mind(nodes, slices.Concat(placed, pods)...)
 		}
 		if err := p.difference(t, nodes, placed, pods...); err != nil {
 			rt.Fatal(err)

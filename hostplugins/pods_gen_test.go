@@ -14,13 +14,34 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
 )
 
+// fair draws what has to be of some likelihood: rapid's own numbers are mostly
+// small, so that whatever is to be rare happens all the time.
+type fair struct{ *rapid.T }
+
+// number draws from 0 … most, each as likely.
+func (g fair) number(label string, most int) int {
+	bits := rapid.SliceOfN(rapid.Bool(), 12, 12).Draw(g.T, label)
+	n := 0
+	for _, bit := range bits {
+		n *= 2
+		if bit {
+			n++
+		}
+	}
+	return n * (most + 1) >> len(bits)
+}
+
+func (g fair) pick(label string, from ...string) string { return from[g.number(label, len(from)-1)] }
+
+func (g fair) chance(label string, percent int) bool { return g.number(label, 99) >= 100-percent }
+
 // What follows draws pods that mind where other pods are, and clusters of them.
 
 const zone, hostname = v1.LabelTopologyZone, v1.LabelHostname
 
-func (g gen) namespace() string { return g.pick("namespace", "ns", "ns", "ns", "red", "blue", "lost") }
+func (g fair) namespace() string { return g.pick("namespace", "ns", "ns", "ns", "red", "blue", "lost") }
 
-func (g gen) podLabels() map[string]string {
+func (g fair) podLabels() map[string]string {
 	out := map[string]string{}
 	for _, key := range []string{"app", "tier", "ver"} {
 		if v := g.pick(key, "a", "a", "b", "c", "absent"); v != "absent" {
@@ -30,7 +51,7 @@ func (g gen) podLabels() map[string]string {
 	return out
 }
 
-func (g gen) selector(label string) *metav1.LabelSelector {
+func (g fair) selector(label string) *metav1.LabelSelector {
 	if g.chance(label+" nil", 4) {
 		return nil
 	}
@@ -55,11 +76,11 @@ func (g gen) selector(label string) *metav1.LabelSelector {
 	return s
 }
 
-func (g gen) topologyKey() string {
+func (g fair) topologyKey() string {
 	return g.pick("topology", zone, zone, hostname, hostname, "rack", "nokey")
 }
 
-func (g gen) constraint() v1.TopologySpreadConstraint {
+func (g fair) constraint() v1.TopologySpreadConstraint {
 	c := v1.TopologySpreadConstraint{
 		MaxSkew:           int32(g.number("skew", 3)), // 0 is invalid, and means what it says TopologyKey: g.topologyKey(), LabelSelector: g.selector("counted"),
 		WhenUnsatisfiable: v1.UnsatisfiableConstraintAction(g.pick("when", "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")),
@@ -79,7 +100,7 @@ func (g gen) constraint() v1.TopologySpreadConstraint {
 	return c
 }
 
-func (g gen) podTerm() v1.PodAffinityTerm {
+func (g fair) podTerm() v1.PodAffinityTerm {
 	t := v1.PodAffinityTerm{TopologyKey: g.topologyKey(), LabelSelector: g.selector("meant")}
 	for range g.number("namespaces", 3) / 2 {
 		t.Namespaces = append(t.Namespaces, g.namespace())
@@ -97,7 +118,7 @@ func (g gen) podTerm() v1.PodAffinityTerm {
 	return t
 }
 
-func (g gen) podTerms(label string, most int) (required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
+func (g fair) podTerms(label string, most int) (required []v1.PodAffinityTerm, preferred []v1.WeightedPodAffinityTerm) {
 	for range g.number(label+" required", most) {
 		required = append(required, g.podTerm())
 	}
@@ -108,7 +129,7 @@ func (g gen) podTerms(label string, most int) (required []v1.PodAffinityTerm, pr
 }
 
 // minding is a pod of few resources that minds where other pods are.
-func (g gen) minding(i int) *v1.Pod {
+func (g fair) minding(i int) *v1.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace(), Name: fmt.Sprintf("m%d", i), Labels: g.podLabels()}}
 	p.UID = types.UID(p.Name)
 	p.Spec.Containers = []v1.Container{{Name: "c"}}
@@ -133,7 +154,7 @@ func (g gen) minding(i int) *v1.Pod {
 		if p.Spec.Affinity == nil {
 			p.Spec.Affinity = &v1.Affinity{}
 		}
-		p.Spec.Affinity.NodeAffinity = g.nodeAffinity(false)
+		p.Spec.Affinity.NodeAffinity = gen(g).nodeAffinity(false)
 		p.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
 	}
 	if g.chance("tolerates", 25) {
@@ -143,7 +164,7 @@ func (g gen) minding(i int) *v1.Pod {
 }
 
 // minded is a node that pods are spread over.
-func (g gen) minded(i int) *v1.Node {
+func (g fair) minded(i int) *v1.Node {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i), Labels: map[string]string{}}}
 	for _, key := range []string{zone, "rack", "disk", hostname} {
 		from := map[string][]string{
@@ -162,7 +183,7 @@ func (g gen) minded(i int) *v1.Node {
 }
 
 // mindingProfile has args of the two plugins, and objects that pods belong to.
-func (g gen) mindingProfile() *profile {
+func (g fair) mindingProfile() *profile {
 	p := &profile{}
 	p.withDefaults()
 	if g.chance("list", 50) {
@@ -187,7 +208,7 @@ func (g gen) mindingProfile() *profile {
 }
 
 // mind gives objects of other tests what pods mind.
-func (g gen) mind(nodes []*v1.Node, pods ...*v1.Pod) {
+func (g fair) mind(nodes []*v1.Node, pods ...*v1.Pod) {
 	for i, n := range nodes {
 		for key, value := range g.minded(i).Labels {
 			n.Labels[key] = value
@@ -207,9 +228,9 @@ func (g gen) mind(nodes []*v1.Node, pods ...*v1.Pod) {
 }
 
 // step changes one thing of a cluster. It returns the number of the next pod.
-func (g gen) step(w *trial.World, next int) int {
+func (g fair) step(w *trial.World, next int) int {
 	nodes := w.Objects()
-	switch rapid.IntRange(0, 12).Draw(g.T, "step") {
+	switch g.number("step", 12) {
 	case 0:
 		w.SetNode(g.minded(g.number("node", 8)))
 	case 1:

@@ -31,7 +31,7 @@ func TestPods(t *testing.T) {
 	for _, name := range []string{"PodTopologySpread", "InterPodAffinity"} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
-				g := gen{rt}
+				g := fair{rt}
 				p := g.mindingProfile()
 				columns, objects := p.columns(t), p.objects(t)
 				only(columns, objects, name)
@@ -86,7 +86,7 @@ func knows(o *trial.Objects, namespaces map[string]map[string]string) {
 // those of a cluster that is like that. An empty selector of a spread constraint
 // and pods that are being deleted are left out: there kube-scheduler, and so the
 // plugin, counts otherwise in a what-if.
-func whatIf(g gen, columns plugin.Filter, objects pernode.Filter, w *trial.World, pod *v1.Pod) {
+func whatIf(g fair, columns plugin.Filter, objects pernode.Filter, w *trial.World, pod *v1.Pod) {
 	for _, c := range pod.Spec.TopologySpreadConstraints {
 		if s := c.LabelSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
 			return
@@ -170,7 +170,7 @@ func whatIf(g gen, columns plugin.Filter, objects pernode.Filter, w *trial.World
 // and what-ifs say that they cannot.
 func TestFilterWithoutState(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		g := gen{rt}
+		g := fair{rt}
 		p := g.mindingProfile()
 		columns, objects := p.columns(t), p.objects(t)
 		only(columns, objects, "PodTopologySpread", "InterPodAffinity")

@@ -34,6 +34,7 @@ type nodeText struct {
 	Taints      []v1.Taint          `json:"taints"`
 	Cordoned    bool                `json:"cordoned"`
 	Images      []v1.ContainerImage `json:"images"`
+	Declared    []string            `json:"declared"`
 }
 
 func (n *nodeText) object() *v1.Node {
@@ -45,7 +46,7 @@ func (n *nodeText) object() *v1.Node {
 	return &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels},
 		Spec:       v1.NodeSpec{Taints: n.Taints, Unschedulable: n.Cordoned},
-		Status:     v1.NodeStatus{Allocatable: n.Allocatable, Images: n.Images},
+		Status:     v1.NodeStatus{Allocatable: n.Allocatable, Images: n.Images, DeclaredFeatures: n.Declared},
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/berth-scheduler/berth/abi"
 	csitranslation "k8s.io/csi-translation-lib"
 	"k8s.io/klog/v2"
+
+	"github.com/berth-scheduler/berth/abi"
 )
 
 // What follows judges pods node by node over the API's objects, by going through

@@ -67,7 +67,7 @@ type checker struct {
 
 // dutyAnswers is the duty of a point's answers.
 func dutyAnswers(point abi.Point) string {
-	return "answers of " + wire.PointName(point) + " are well formed"
+	return "answers of " + wire.PointName(point) + wellFormed
 }
 
 // duties makes all duties known, in the order of the report.

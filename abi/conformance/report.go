@@ -43,6 +43,9 @@ func (r *Report) OK() bool {
 	return !slices.ContainsFunc(r.Duties, func(d Duty) bool { return d.Verdict == Failed })
 }
 
+// wellFormed ends the names of duties about the answers of a point.
+const wellFormed = " are well formed"
+
 // mostAnswers is how many different answers of a point a report shows.
 const mostAnswers = 8
 
@@ -70,8 +73,16 @@ func (r *Report) Write(w io.Writer) error {
 			fmt.Fprintf(&out, "      failed %d times, first in %s\n", d.Failures, strings.ReplaceAll(d.Example, "\n", "\n      "))
 		}
 	}
-	if len(without) > 0 {
-		fmt.Fprintf(&out, "%-4s  %s\n", NotApplicable, strings.Join(without, "; "))
+	var points []string
+	for _, name := range without {
+		if point, ok := strings.CutPrefix(name, "answers of "); ok && strings.HasSuffix(point, wellFormed) {
+			points = append(points, strings.TrimSuffix(point, wellFormed))
+			continue
+		}
+		fmt.Fprintf(&out, "%-4s  %s\n", NotApplicable, name)
+	}
+	if len(points) > 0 {
+		fmt.Fprintf(&out, "%-4s  points that it does not have: %s\n", NotApplicable, strings.Join(points, ", "))
 	}
 	for _, point := range slices.Sorted(maps.Keys(r.Answers)) {
 		var all []string

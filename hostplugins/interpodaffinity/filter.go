@@ -76,6 +76,8 @@ func (p *InterPodAffinity) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status)
 
 // required returns what Filter checks, nil for nothing.
 func (p *InterPodAffinity) required(c *plugin.Cycle) *required {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.index.Update(c.Snapshot)
 	var k checks
 	k.namespaceLabels, _ = p.index.NamespaceLabels(c.Pod.Namespace)
@@ -185,15 +187,8 @@ func (p *InterPodAffinity) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 	for k, list := range [...][]domains{antiAffinity: r.anti, existing: r.existing} {
 		for j := range list {
 			d := &list[j]
-			of := d.topology.Rows()
 			for i, row := range rows {
-				domain := uint32(tally.Absent)
-				if int(row) < len(of) {
-					domain = of[row]
-				} else {
-					domain = d.topology.Domain(c.Snapshot, row)
-				}
-				if d.has(domain) && out.Codes[i] == abi.Success {
+				if d.has(d.topology.Domain(c.Snapshot, row)) && out.Codes[i] == abi.Success {
 					reject(i, kind(k))
 				}
 			}

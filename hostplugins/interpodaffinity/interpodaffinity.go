@@ -9,6 +9,7 @@ package interpodaffinity
 
 import (
 	"fmt"
+	"sync"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
@@ -45,6 +46,8 @@ type InterPodAffinity struct {
 	// without preferred terms of their own.
 	ignorePreferred bool
 
+	// mu is for Filter, which counts if PreFilter has not, in several goroutines.
+	mu    sync.Mutex
 	index *tally.Index
 	terms placedTerms
 	key   []byte // scratch

@@ -113,13 +113,8 @@ func (p *InterPodAffinity) Score(c *plugin.Cycle, rows []uint32, out []int64) *p
 	}
 	for i := range s {
 		sum := &s[i]
-		of := sum.topology.Rows()
 		for j, row := range rows {
-			if int(row) < len(of) {
-				out[j] += sum.values[of[row]]
-			} else {
-				out[j] += sum.values[sum.topology.Domain(c.Snapshot, row)]
-			}
+			out[j] += sum.values[sum.topology.Domain(c.Snapshot, row)]
 		}
 	}
 	return nil

@@ -170,21 +170,23 @@ func TestWork(t *testing.T) {
 	if got := work(cluster.Snapshot(w.nodes, w.placed)); got != nodes*podsEach {
 		t.Errorf("%d pods are read at first, want %d", got, nodes*podsEach)
 	}
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
+		name   string
 		change func()
 		pods   int
 	}{
-		"nothing":     {func() {}, 0},
-		"a pod":       {func() { w.placed = append(w.placed, pod("more", "n7", "c7-0")) }, podsEach + 1},
-		"a claim":     {func() { w.store.Set(claim("c8-3", "v8-4", "")) }, podsEach},
-		"a volume":    {func() { w.store.Set(volumeOf("v9-3", "d1")) }, podsEach},
-		"a CSINode":   {func() { w.store.Set(csiNode("n10", 1)) }, podsEach},
-		"an attached": {func() { w.store.Set(attachment("a", "n11", "v9-3", "d1")) }, podsEach},
-		"not in use":  {func() { w.store.Set(claim("other", "", "")) }, 0},
+		{"nothing", func() {}, 0},
+		{"a pod", func() { w.placed = append(w.placed, pod("more", "n7", "c7-0")) }, podsEach + 1},
+		{"a claim", func() { w.store.Set(claim("c8-3", "v8-4", "")) }, podsEach},
+		{"a volume", func() { w.store.Set(volumeOf("v9-3", "d1")) }, podsEach},
+		{"a CSINode", func() { w.store.Set(csiNode("n10", 1)) }, podsEach},
+		{"an attachment", func() { w.store.Set(attachment("a", "n11", "v9-3", "d1")) }, podsEach},
+		{"a volume that is attached elsewhere too", func() { w.store.Set(volumeOf("v9-3", "d0")) }, 2 * podsEach},
+		{"what is not in use", func() { w.store.Set(claim("other", "", "")) }, 0},
 	} {
 		c.change()
 		if got := work(cluster.Snapshot(w.nodes, w.placed)); got != c.pods {
-			t.Errorf("after a change of %s %d pods are read, want %d", name, got, c.pods)
+			t.Errorf("after a change of %s %d pods are read, want %d", c.name, got, c.pods)
 		}
 	}
 }

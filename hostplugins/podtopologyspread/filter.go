@@ -81,6 +81,8 @@ func (p *PodTopologySpread) hard(c *plugin.Cycle) (*hard, error) {
 	if len(constraints) == 0 {
 		return nil, nil
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.index.Update(c.Snapshot)
 	h := &hard{checks: make([]check, len(constraints))}
 	for i := range constraints {
@@ -159,7 +161,6 @@ func (p *PodTopologySpread) Filter(c *plugin.Cycle, rows []uint32, out *plugin.V
 	var noLabel, skewed uint16
 	for j := range h.checks {
 		k := &h.checks[j]
-		of := k.topology.Rows()
 		var t *trial
 		if h.trials != nil && len(h.trials[j].domains) > 0 {
 			t = &h.trials[j]
@@ -168,12 +169,7 @@ func (p *PodTopologySpread) Filter(c *plugin.Cycle, rows []uint32, out *plugin.V
 			if out.Codes[i] != abi.Success {
 				continue
 			}
-			domain := uint32(tally.Absent)
-			if int(row) < len(of) {
-				domain = of[row]
-			} else {
-				domain = k.topology.Domain(c.Snapshot, row)
-			}
+			domain := k.topology.Domain(c.Snapshot, row)
 			switch {
 			case domain == tally.Absent:
 				if noLabel == 0 {

@@ -10,6 +10,7 @@ package podtopologyspread
 
 import (
 	"fmt"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -47,9 +48,11 @@ type PodTopologySpread struct {
 	// defaults has constraints without selectors.
 	defaults struct{ hard, soft []state.SpreadConstraint }
 	system   bool // defaults are kube-scheduler's own
-	index    *tally.Index
-	key      []byte   // scratch
-	rated    []uint32 // scratch
+	// mu is for Filter, which counts if PreFilter has not, in several goroutines.
+	mu    sync.Mutex
+	index *tally.Index
+	key   []byte   // scratch
+	rated []uint32 // scratch
 }
 
 var (
@@ -80,9 +83,10 @@ func New(args *configv1.PodTopologySpreadArgs, deps Deps) (*PodTopologySpread, e
 		return nil, fmt.Errorf("defaultingType %q is not known; give System or List", args.DefaultingType)
 	}
 	for _, c := range state.CompileSpread(defaults, nil) {
-		if c.When == v1.DoNotSchedule {
+		switch c.When {
+		case v1.DoNotSchedule:
 			p.defaults.hard = append(p.defaults.hard, c)
-		} else if c.When == v1.ScheduleAnyway {
+		case v1.ScheduleAnyway:
 			p.defaults.soft = append(p.defaults.soft, c)
 		}
 	}

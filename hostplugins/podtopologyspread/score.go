@@ -17,11 +17,10 @@ const preScoreKey = "PreScore"
 // preference is one soft constraint of the pod.
 type preference struct {
 	topology *tally.Topology
-	of       []uint32 // domains by row
-	byNode   bool     // counts are by row, not by domain
-	counts   []int32  // beyond the end there are none
-	empty    uint32   // domain that is taken together with Absent; 0 for none
-	skew     float64  // maxSkew - 1
+	byNode   bool    // counts are by row, not by domain
+	counts   []int32 // beyond the end there are none
+	empty    uint32  // domain that is taken together with Absent; 0 for none
+	skew     float64 // maxSkew - 1
 	weight   float64
 }
 
@@ -72,7 +71,6 @@ func (p *PodTopologySpread) soft(c *plugin.Cycle, rows []uint32) (*soft, error) 
 		from := &constraints[i]
 		to := &out.preferences[i]
 		*to = preference{topology: p.index.Topology(from.TopologyKey), skew: float64(from.MaxSkew - 1)}
-		to.of = to.topology.Rows()
 		if to.byNode = byHostname(from); to.byNode {
 			to.counts = p.onNodes(c.Pod, from).Dense()
 			continue
@@ -111,7 +109,7 @@ func (s *soft) weigh(snapshot *state.Snapshot, rows, rated []uint32) []uint32 {
 func (p *preference) domains(snapshot *state.Snapshot, rows []uint32) (n int) {
 	seen := make([]uint64, p.topology.Domains()/64+1)
 	for _, row := range rows {
-		domain := p.domain(snapshot, row)
+		domain := p.topology.Domain(snapshot, row)
 		if domain == tally.Absent {
 			domain = p.empty
 		}
@@ -126,19 +124,11 @@ func (p *preference) domains(snapshot *state.Snapshot, rows []uint32) (n int) {
 // hasLabels reports whether a row has the labels of all constraints.
 func (s *soft) hasLabels(snapshot *state.Snapshot, row uint32) bool {
 	for i := range s.preferences {
-		if s.preferences[i].domain(snapshot, row) == tally.Absent {
+		if s.preferences[i].topology.Domain(snapshot, row) == tally.Absent {
 			return false
 		}
 	}
 	return true
-}
-
-// domain returns the domain of a row, which is an overlay in tests only.
-func (p *preference) domain(snapshot *state.Snapshot, row uint32) uint32 {
-	if int(row) < len(p.of) {
-		return p.of[row]
-	}
-	return p.topology.Domain(snapshot, row)
 }
 
 // Score adds up the weighted numbers of pods in the row's domains: less is better
@@ -165,7 +155,7 @@ func (s *soft) rate(snapshot *state.Snapshot, row uint32) int64 {
 	var score float64
 	for i := range s.preferences {
 		p := &s.preferences[i]
-		domain := p.domain(snapshot, row)
+		domain := p.topology.Domain(snapshot, row)
 		if domain == tally.Absent {
 			if s.all {
 				return 0

@@ -26,6 +26,8 @@ func (b *VolumeBinding) events() []plugin.Event {
 		{ClusterEvent: on(state.CSINodeResource, state.Add|state.Update), Hint: afterCSINodeChange},
 		{ClusterEvent: on(state.CSIDriverResource, state.Update), Hint: b.afterDriverUpdate},
 		{ClusterEvent: on(state.CSIStorageCapacityResource, state.Add|state.Update), Hint: afterCapacityChange},
+		// Not among kube-scheduler's, whose pods wait for the next flush then.
+		{ClusterEvent: on(state.AssignedPodResource, state.Delete), Hint: b.afterPodDelete},
 	}
 }
 
@@ -39,6 +41,28 @@ func versions[T any](object state.Object) (was, now *T, err error) {
 		return nil, nil, errors.New("the event of an added or updated object lacks it")
 	}
 	return was, now, nil
+}
+
+// afterPodDelete queues the pod when one left its node whose claims are not all
+// bound: it may have been on its way, and what it was promised is free again.
+func (b *VolumeBinding) afterPodDelete(_ *state.Pod, object state.Object) (state.Hint, error) {
+	gone := object.OldPod
+	if gone == nil {
+		return state.Queue, errors.New("the event of a deleted pod has no pod")
+	}
+	if gone.NodeName() == "" {
+		return state.QueueSkip, nil
+	}
+	for i := range gone.Object.Spec.Volumes {
+		name, _, ok := claims.Of(gone.Object, &gone.Object.Spec.Volumes[i])
+		if !ok {
+			continue
+		}
+		if claim := b.deps.Storage.Claims.Claim(gone.Namespace, name); claim == nil || !fullyBound(claim) {
+			return state.Queue, nil
+		}
+	}
+	return state.QueueSkip, nil
 }
 
 // afterClassChange queues the pod when a class came, or provisions elsewhere than

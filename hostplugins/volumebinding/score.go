@@ -65,17 +65,19 @@ func (p *plan) usage(dst []usage, row uint32) []usage {
 	if len(dst) > 0 {
 		return dst
 	}
-	for _, u := range slices.Concat(p.selected, p.open) {
-		if int(row) >= len(u.pool) || u.pool[row] == 0 {
-			continue
-		}
-		size := sizeOf(u.claim)
-		at := ofClass(&dst, u.class)
-		at.requested += size.Value()
-		// Not a sum: the claims share one capacity.
-		at.capacity = 0
-		if c := p.capacities[u.pool[row]-1].Capacity; c != nil {
-			at.capacity = c.Value()
+	for _, list := range [...][]*unbound{p.selected, p.open} {
+		for _, u := range list {
+			if int(row) >= len(u.pool) || u.pool[row] == 0 {
+				continue
+			}
+			size := sizeOf(u.claim)
+			at := ofClass(&dst, u.class)
+			at.requested += size.Value()
+			// Not a sum: the claims share one capacity.
+			at.capacity = 0
+			if c := p.capacities[u.pool[row]-1].Capacity; c != nil {
+				at.capacity = c.Value()
+			}
 		}
 	}
 	return dst

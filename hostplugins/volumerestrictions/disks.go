@@ -18,25 +18,26 @@ type mount struct {
 	monitors []string // of an RBD image: the same disk has one in common
 }
 
-// mounts appends the disks of a pod that may clash with those of others. An AWS
+// mounts returns the disks of a pod that may clash with those of others. An AWS
 // disk never has two users, even if both only read.
-func mounts(dst []mount, pod *v1.Pod) []mount {
+func mounts(pod *v1.Pod) []mount {
+	var out []mount
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		if s := v.GCEPersistentDisk; s != nil {
-			dst = append(dst, mount{disk: disk{kind: "gce", id: s.PDName}, readOnly: s.ReadOnly})
+			out = append(out, mount{disk: disk{kind: "gce", id: s.PDName}, readOnly: s.ReadOnly})
 		}
 		if s := v.AWSElasticBlockStore; s != nil {
-			dst = append(dst, mount{disk: disk{kind: "aws", id: s.VolumeID}})
+			out = append(out, mount{disk: disk{kind: "aws", id: s.VolumeID}})
 		}
 		if s := v.ISCSI; s != nil {
-			dst = append(dst, mount{disk: disk{kind: "iscsi", id: s.IQN}, readOnly: s.ReadOnly})
+			out = append(out, mount{disk: disk{kind: "iscsi", id: s.IQN}, readOnly: s.ReadOnly})
 		}
 		if s := v.RBD; s != nil {
-			dst = append(dst, mount{disk: disk{kind: "rbd", id: s.RBDImage, pool: s.RBDPool}, readOnly: s.ReadOnly, monitors: s.CephMonitors})
+			out = append(out, mount{disk: disk{kind: "rbd", id: s.RBDImage, pool: s.RBDPool}, readOnly: s.ReadOnly, monitors: s.CephMonitors})
 		}
 	}
-	return dst
+	return out
 }
 
 // clashes tells whether two mounts of one disk are in each other's way.
@@ -52,7 +53,7 @@ func clashAny(want []mount, pod *state.Pod) bool {
 	if pod.Features&state.FeatureExclusiveVolumes == 0 {
 		return false
 	}
-	for _, m := range mounts(nil, pod.Object) {
+	for _, m := range mounts(pod.Object) {
 		for i := range want {
 			if want[i].disk == m.disk && want[i].clashes(&m) {
 				return true

@@ -19,7 +19,7 @@ func afterPodDelete(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if gone == nil {
 		return state.Queue, errors.New("the event of a deleted pod has no pod")
 	}
-	if clashAny(mounts(nil, pod.Object), gone) {
+	if clashAny(mounts(pod.Object), gone) {
 		return state.Queue, nil
 	}
 	if gone.Namespace != pod.Namespace {

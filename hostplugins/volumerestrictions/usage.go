@@ -93,7 +93,7 @@ func (u *usage) read(s *state.Snapshot, row uint32) {
 		if pod.Features&state.FeatureExclusiveVolumes == 0 {
 			continue
 		}
-		for _, m := range mounts(nil, pod.Object) {
+		for _, m := range mounts(pod.Object) {
 			if !slices.Contains(use.disks, m.disk) {
 				use.disks = append(use.disks, m.disk)
 			}

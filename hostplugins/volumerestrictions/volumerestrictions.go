@@ -187,7 +187,7 @@ func (v *VolumeRestrictions) Filter(c *plugin.Cycle, rows []uint32, out *plugin.
 // rejectDisks rejects rows on which a disk clashes: those that the index knows,
 // and overlay rows whose pods do.
 func (v *VolumeRestrictions) rejectDisks(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
-	want := mounts(nil, c.Pod.Object)
+	want := mounts(c.Pod.Object)
 	taken := v.use.taken(want)
 	var reason uint16
 	for i, row := range rows {

@@ -105,7 +105,7 @@ func TestHugeAnswer(t *testing.T) {
 			_, _ = io.WriteString(w, prefix)
 			_, _ = io.Copy(w, body) // until the client has enough
 		}))
-		got := ask(t, configv1.Extender{URLPrefix: s.URL})
+		got := ask(t, configv1.Extender{URLPrefix: s.URL, HTTPTimeout: metav1.Duration{Duration: time.Minute}})
 		s.Close()
 		const most = 100 << 20 // limit and buffers on the way
 		if body.sent > most {

@@ -37,7 +37,7 @@ func Watch(ctx context.Context, dir string, settle time.Duration) (<-chan struct
 func watch(ctx context.Context, w *fsnotify.Watcher, settle time.Duration, changed chan<- struct{}) {
 	// Set while changes have not been told. No decision depends on it: what is done
 	// about a change is an input of the scheduler's loop.
-	quiet := time.NewTimer(settle)
+	quiet := time.NewTimer(settle) //nolint:forbidigo // see above
 	quiet.Stop()
 	defer quiet.Stop()
 	for {

@@ -79,8 +79,14 @@ func (v *volumes) setUp(all []metav1.Object) error {
 		case *storagev1.StorageClass:
 			v.classes = append(v.classes, x)
 			v.write(x.DeepCopy())
-		case *storagev1.CSINode, *storagev1.CSIDriver, *storagev1.CSIStorageCapacity, *storagev1.VolumeAttachment:
-			v.write(o)
+		case *storagev1.CSINode:
+			v.write(x.DeepCopy())
+		case *storagev1.CSIDriver:
+			v.write(x.DeepCopy())
+		case *storagev1.CSIStorageCapacity:
+			v.write(x.DeepCopy())
+		case *storagev1.VolumeAttachment:
+			v.write(x.DeepCopy())
 		default:
 			return fmt.Errorf("%T is no object of storage: leave it out of Config.Storage", o)
 		}

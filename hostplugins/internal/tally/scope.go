@@ -61,16 +61,16 @@ func (t *Topology) number(value uint32) uint32 {
 	return domain
 }
 
-// Rows returns the domains of all rows, by row. It is valid until the next Update
-// and must not be changed.
-func (t *Topology) Rows() []uint32 { return t.of }
-
 // Domain returns the domain of a row, which may be an overlay; Absent also for a
 // value that no node has.
 func (t *Topology) Domain(s *state.Snapshot, row uint32) uint32 {
 	if int(row) < len(t.of) {
 		return t.of[row]
 	}
+	return t.overlay(s, row)
+}
+
+func (t *Topology) overlay(s *state.Snapshot, row uint32) uint32 {
 	return t.domains[s.Nodes.Labels.Key(s.Strings.Lookup(t.key)).At(row)]
 }
 

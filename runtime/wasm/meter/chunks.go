@@ -53,7 +53,7 @@ func (r *rewriter) helper(h helper) function {
 // nothing and gives -1, the rest is charged per unit of growth: units for each
 // started number of per.
 func (r *rewriter) grow(name string, value []wire.ValType, size []byte, most uint32, per, units int, op []byte) function {
-	f := function{name: name, t: signature(append(value, wire.ValI32), i32(1)), locals: i32(1)}
+	f := function{name: name, t: signature(append(value, wire.ValI32), i32()), locals: i32()}
 	c := &f.code
 	by := len(value)
 	cost := by + 1
@@ -110,7 +110,7 @@ const (
 // traps before it wrote anything, and overlapping ranges are copied as if the
 // source were read first. To trap, the instruction itself is done as it was.
 func (r *rewriter) chunks(s steps, second wire.ValType) function {
-	f := function{name: s.name, t: signature([]wire.ValType{wire.ValI32, second, wire.ValI32}, nil), locals: i32(1)}
+	f := function{name: s.name, t: signature([]wire.ValType{wire.ValI32, second, wire.ValI32}, nil), locals: i32()}
 	c := &f.code
 	c.indexed(opLocalGet, chunkLength)
 	c.i32(int32(s.step))

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -14,6 +16,8 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 type program struct {
 	module []byte
 	calls  []call
+	config meter.Config
+	fuel   int64
 }
 
 // gen generates a module.
@@ -75,7 +79,12 @@ func generate(t *rapid.T) program {
 		g.function(start)
 		g.mod.start = &start
 	}
-	p := program{}
+	p := program{fuel: rapid.SampledFrom([]int64{100, 5_000, 100_000}).Draw(t, "fuel")}
+	p.config = meter.Config{
+		Slice:            uint32(g.int("slice", 1, 100)),
+		MaxDepth:         rapid.SampledFrom([]uint32{20, 200}).Draw(t, "depth"),
+		TableMaxElements: 1 << 20,
+	}
 	for i := range g.int("calls", 1, 4) {
 		f := fnFirst + g.int("function", 0, n-1)
 		name := string(rune('a' + i))

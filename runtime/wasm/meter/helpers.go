@@ -56,7 +56,7 @@ func (r *rewriter) trap(c *code, s Status) {
 // slice back, and either deals out a new one that is large enough or traps. The
 // host is called in between, and only here.
 func (r *rewriter) refill() function {
-	f := function{name: "refill", t: signature(i32(1), nil), locals: []wire.ValType{wire.ValI64}}
+	f := function{name: "refill", t: signature(i32(), nil), locals: []wire.ValType{wire.ValI64}}
 	c, g := &f.code, &r.globals
 	const cost, deal = 0, 1
 	c.indexed(opGlobalGet, g.fuel)
@@ -105,7 +105,7 @@ func (r *rewriter) refill() function {
 // enter is called when a function was entered, after the slice was charged with
 // the cost, and slice or depth is negative then.
 func (r *rewriter) enter() function {
-	f := function{name: "enter", t: signature(i32(1), nil)}
+	f := function{name: "enter", t: signature(i32(), nil)}
 	c, g := &f.code, &r.globals
 	const cost = 0
 	c.indexed(opGlobalGet, g.depth)
@@ -143,11 +143,5 @@ func signature(params, results []wire.ValType) wire.FuncType {
 	return wire.FuncType{Params: params, Results: results}
 }
 
-// i32 returns n times the type.
-func i32(n int) []wire.ValType {
-	out := make([]wire.ValType, n)
-	for i := range out {
-		out[i] = wire.ValI32
-	}
-	return out
-}
+// i32 returns one value of the type.
+func i32() []wire.ValType { return []wire.ValType{wire.ValI32} }

@@ -18,7 +18,8 @@ const (
 // what was added. The section is read as strictly as the others: wazero allocates
 // as many names as it announces.
 func (r *rewriter) names(s *wire.Section) []byte {
-	in := &reader{data: r.source[:s.Offset+s.Size], pos: s.Offset, section: "name", function: noFunction}
+	const fix = "strip the names, or mend what wrote them"
+	in := &reader{data: r.source[:s.Offset+s.Size], pos: s.Offset, section: "name", function: noFunction, fix: fix}
 	if r.named {
 		in.malformed(s.Offset, "the section is there twice")
 	}
@@ -35,7 +36,7 @@ func (r *rewriter) names(s *wire.Section) []byte {
 		size := in.u32()
 		start := in.pos
 		in.skip(uint64(size))
-		sub := &reader{data: in.data[:in.pos], pos: start, section: "name", function: noFunction}
+		sub := &reader{data: in.data[:in.pos], pos: start, section: "name", function: noFunction, fix: fix}
 		var payload []byte
 		switch id {
 		case namesOfFunctions:

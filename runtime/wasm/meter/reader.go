@@ -13,6 +13,7 @@ type reader struct {
 	// the name of the section otherwise.
 	function int
 	section  string
+	fix      string // for malformed
 }
 
 // fail throws an error; fix may be empty.
@@ -28,7 +29,7 @@ func (r *reader) fail(at int, fix, format string, args ...any) {
 }
 
 func (r *reader) malformed(at int, format string, args ...any) {
-	r.fail(at, "", format, args...)
+	r.fail(at, r.fix, format, args...)
 }
 
 // limit throws an error unless got is at most most.

@@ -188,6 +188,7 @@ type outcome struct {
 	// Of a rewritten module only:
 	Left   int64
 	Status meter.Status
+	Frames int // that a trap left open
 	// Stretch is the most work between two yields; of a generated program only.
 	Stretch uint64
 }
@@ -237,7 +238,7 @@ func (h *host) run(module []byte, info *meter.Info, fuel int64, calls []call) (*
 		out.Globals = append(out.Globals, narrow(global.Type(), global.Get()))
 	}
 	if info != nil {
-		out.Left, out.Status = g.left(), g.status()
+		out.Left, out.Status, out.Frames = g.left(), g.status(), int(int32(info.MaxDepth)-g.depth())
 		if len(out.Globals) > 0 {
 			h.stretch = max(h.stretch, out.Globals[len(out.Globals)-1]-h.work)
 		}

@@ -163,7 +163,7 @@ func (w *writer) types(payload []byte) []byte {
 }
 
 // yieldType returns the index of the type of the yield function.
-func (r *rewriter) yieldType() int { return r.types.find(signature(nil, i32(1))) }
+func (r *rewriter) yieldType() int { return r.types.find(signature(nil, i32())) }
 
 func (w *writer) imports(payload []byte) []byte {
 	if w.r.shift == 0 {

@@ -35,8 +35,8 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("oracle", flag.ContinueOnError)
 	seed := flags.Uint64("seed", 1, "draws the cases")
-	count := flags.Int("count", 0, "cases of each subject; 0 for as many as the budget allows")
-	budget := flags.Duration("budget", 0, "how long cases are begun; 0 for no limit but -count")
+	count := flags.Int("count", 0, "cases of each subject; 0 for as many as the budget allows, or as -least needs")
+	budget := flags.Duration("budget", 0, "how long cases are begun; 0 for no limit")
 	only := flags.String("only", "", "subjects, separated by commas; all if empty")
 	least := flags.Int("least", 0, "answers about (pod, node) pairs that each plugin must be compared in")
 	found := flags.String("found", "found", "folder for cases that differ, made small")
@@ -46,8 +46,8 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *count == 0 && *budget == 0 {
-		return errors.New("give -count or -budget")
+	if *count == 0 && *budget == 0 && *least == 0 {
+		return errors.New("give -count, -budget or -least")
 	}
 	text, err := os.ReadFile(*page)
 	if err != nil {
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 	klog.SetLogger(logr.Discard()) // kube-scheduler's failures are results here
 	began := time.Now()
 	results := oracle.Run(ctx, oracle.Config{
-		Seed: *seed, Count: *count, Budget: *budget, Workers: runtime.GOMAXPROCS(0), Found: *found, Kept: files,
+		Seed: *seed, Count: *count, Budget: *budget, Least: *least, Workers: runtime.GOMAXPROCS(0), Found: *found, Kept: files,
 	}, subjects)
 	if err := oracle.Report(os.Stdout, results, *reasons); err != nil {
 		return err

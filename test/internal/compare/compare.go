@@ -30,6 +30,10 @@ type Difference struct {
 	Ours, Theirs string
 	// Pod is the pod that was asked about; nil for none.
 	Pod *v1.Pod
+	// Event is what happened, of a hint, and WhatIf how a node was changed, of a
+	// verdict on that; nil for others.
+	Event  *scenario.Event
+	WhatIf *scenario.WhatIf
 	// Step is the number of the step.
 	Step int
 	// Case is the number of the case; -1 for one from a file.
@@ -86,7 +90,9 @@ func Scenario(s *scenario.Scenario, o Options, n *Counts) (differences []Differe
 			r.nodeInfos()
 		}
 		for j := range s.Steps[i].Ask {
-			r.ask(&s.Steps[i].Ask[j])
+			if r.ask(&s.Steps[i].Ask[j]); r.invalid != nil {
+				return r.differences, fmt.Errorf("step %d: %w", i, r.invalid)
+			}
 		}
 	}
 	return r.differences, nil
@@ -104,7 +110,10 @@ type run struct {
 	step        int
 	pod         *state.Pod
 	node        string
+	event       *scenario.Event
+	whatIf      *scenario.WhatIf
 	differences []Difference
+	invalid     error // of the scenario
 }
 
 func (r *run) differ(what, ours, theirs string) {
@@ -115,7 +124,7 @@ func (r *run) differ(what, ours, theirs string) {
 	if r.node != "" {
 		where += ", node " + r.node
 	}
-	d := Difference{Plugin: r.name, What: what, Where: where, Ours: ours, Theirs: theirs, Step: r.step}
+	d := Difference{Plugin: r.name, What: what, Where: where, Ours: ours, Theirs: theirs, Step: r.step, Event: r.event, WhatIf: r.whatIf}
 	if r.pod != nil {
 		d.Pod = r.pod.Object
 	}
@@ -194,7 +203,7 @@ func (r *run) ask(q *scenario.Query) {
 
 func (r *run) preEnqueue() {
 	ours, ok := r.ours.(plugin.PreEnqueue)
-	if !ok || !slices.Contains(r.theirs.Points(), abi.PreEnqueue) {
+	if !ok || !slices.Contains(plugin.Points(r.ours), abi.PreEnqueue) || !slices.Contains(r.theirs.Points(), abi.PreEnqueue) {
 		return
 	}
 	var a, b [1]*plugin.Status

@@ -17,11 +17,12 @@ func (r *run) cycle(q *scenario.Query) {
 	if !ok {
 		return
 	}
-	feasible := rows
+	fits := rows
 	if !skip {
-		feasible = r.filter(a, b, rows)
-		r.whatIf(a, b, q.WhatIf)
+		fits = r.filter(a, b, rows)
+		r.changed(a, b, q.WhatIf)
 	}
+	feasible := fits
 	if q.Feasible != nil {
 		feasible = feasible[:0:0]
 		for _, name := range q.Feasible {
@@ -33,7 +34,9 @@ func (r *run) cycle(q *scenario.Query) {
 	}
 	if len(feasible) > 0 {
 		r.score(a, b, feasible)
-		r.placement(a, b, feasible[0])
+	}
+	if len(fits) > 0 {
+		r.placement(a, b, fits[0])
 	}
 }
 
@@ -121,8 +124,8 @@ func verdict(v *plugin.Verdicts, i int) *plugin.Status {
 	return plugin.NewStatus(v.Codes[i], v.Texts(i)...)
 }
 
-// whatIf compares the verdicts on a hypothetical node.
-func (r *run) whatIf(a, b *plugin.Cycle, w *scenario.WhatIf) {
+// changed compares the verdicts on a hypothetical node.
+func (r *run) changed(a, b *plugin.Cycle, w *scenario.WhatIf) {
 	if w == nil {
 		return
 	}
@@ -130,8 +133,8 @@ func (r *run) whatIf(a, b *plugin.Cycle, w *scenario.WhatIf) {
 	if !ok || !slices.Contains(r.theirs.Points(), abi.Filter) {
 		return
 	}
-	r.node = w.Node + " changed"
-	defer func() { r.node = "" }()
+	r.node, r.whatIf = w.Node+" changed", w
+	defer func() { r.node, r.whatIf = "", nil }()
 	x, xs := r.hypothetical(r.ours, a, row, w)
 	y, ys := r.hypothetical(r.theirs, b, row, w)
 	r.world.Snapshot.DropOverlays()

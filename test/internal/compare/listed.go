@@ -2,7 +2,11 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/kube-scheduler/framework"
 )
 
 // Listed is a difference that docs/differences.md lists. The page must have its
@@ -34,7 +38,69 @@ func AllListed() []Listed {
 				return d.Plugin == "NodeResourcesFit" && strings.HasPrefix(d.What, "registers resource.k8s.io/DeviceClass/")
 			},
 		},
+		{
+			Name: "preemptors that are held back", Reference: "kubernetes/enhancements/issues/4832",
+			is: func(d *Difference) bool {
+				return d.Plugin == "DefaultPreemption" && d.What == "extension points" && d.Theirs == "PreEnqueue "+d.Ours
+			},
+		},
+		{
+			// Unlike its own PreFilter, AddPod and RemovePod take a claim of that name in any
+			// namespace for the pod's.
+			Name: "claims of one name in two namespaces", Reference: "kubernetes/kubernetes/pull/114051",
+			is: func(d *Difference) bool {
+				return d.Plugin == "VolumeRestrictions" && d.What == "Filter of a changed node code" && d.otherNamespaces()
+			},
+		},
+		{
+			Name: "disks that a pod of another namespace used", Reference: "kubernetes/kubernetes/pull/125279",
+			is: func(d *Difference) bool {
+				return d.Plugin == "VolumeRestrictions" && d.What == "hint for AssignedPod/Delete" && d.wakes() &&
+					d.Event.Old.Pods[0].Namespace != d.Pod.Namespace
+			},
+		},
+		{
+			Name: "a limit of a CSI driver that is lifted", Reference: "kubernetes/enhancements/issues/4876",
+			is: func(d *Difference) bool {
+				return d.Plugin == "NodeVolumeLimits" && d.What == "hint for storage.k8s.io/CSINode/Update" && d.wakes()
+			},
+		},
+		{
+			Name: "claims of ephemeral volumes when one is detached", Reference: "kubernetes/kubernetes/pull/129557",
+			is: func(d *Difference) bool {
+				return d.Plugin == "NodeVolumeLimits" && d.What == "hint for storage.k8s.io/VolumeAttachment/Delete" && d.wakes() &&
+					slices.ContainsFunc(d.Pod.Spec.Volumes, func(v v1.Volume) bool { return v.Ephemeral != nil })
+			},
+		},
+		{
+			Name: "capacities of a CSI driver that cease to count", Reference: "kubernetes/kubernetes/pull/125171",
+			is: func(d *Difference) bool {
+				return d.Plugin == "VolumeBinding" && d.What == "hint for storage.k8s.io/CSIDriver/Update" && d.wakes()
+			},
+		},
+		{
+			Name: "volumes that were assumed for a pod that is gone", Reference: "kubernetes/kubernetes/pull/122534",
+			is: func(d *Difference) bool {
+				return d.Plugin == "VolumeBinding" && (d.What == "registers AssignedPod/Delete" || d.What == "hint for AssignedPod/Delete" && d.wakes())
+			},
+		},
 	}
+}
+
+// wakes reports whether ours wakes a pod that kube-scheduler leaves parked.
+func (d *Difference) wakes() bool {
+	return d.Ours == framework.Queue.String() && d.Theirs == framework.QueueSkip.String()
+}
+
+// otherNamespaces reports whether pods of other namespaces came to a hypothetical
+// node or left it.
+func (d *Difference) otherNamespaces() bool {
+	for _, ref := range d.WhatIf.Remove {
+		if _, namespace, _ := ref.Split(); namespace != d.Pod.Namespace {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.WhatIf.Add, func(p *v1.Pod) bool { return p.Namespace != d.Pod.Namespace })
 }
 
 // CheckListed returns what is wrong with the page of differences: a reference

@@ -36,8 +36,8 @@ func (r *run) events(q *scenario.Query) {
 	for i := range q.Events {
 		event, object, err := decodeEvent(&q.Events[i])
 		if err != nil {
-			r.differ("event", err.Error(), "")
-			continue
+			r.invalid = fmt.Errorf("event %d: %w", i, err)
+			return
 		}
 		x, y := r.hint(r.ours, event, object), r.hint(r.theirs, event, object)
 		if y == state.Queue {
@@ -45,8 +45,10 @@ func (r *run) events(q *scenario.Query) {
 		} else {
 			r.counts.HintsSkip++
 		}
-		same(r, fmt.Sprintf("hint for %s/%s", q.Events[i].Resource, q.Events[i].Action), hintName(x), hintName(y))
+		r.event = &q.Events[i]
+		same(r, fmt.Sprintf("hint for %s/%s", r.event.Resource, r.event.Action), hintName(x), hintName(y))
 	}
+	r.event = nil
 }
 
 func hintName(h state.Hint) string {
@@ -86,6 +88,9 @@ func decodeEvent(e *scenario.Event) (event state.ClusterEvent, object state.Obje
 	}
 	if !ok {
 		return event, object, fmt.Errorf("%q is no action", e.Action)
+	}
+	if before, after := e.Old.First() != nil, e.New.First() != nil; before == (action == state.Add) || after == (action == state.Delete) {
+		return event, object, fmt.Errorf("%s with a former object %v, a later one %v", e.Action, before, after)
 	}
 	event = state.ClusterEvent{Resource: state.EventResource(e.Resource), Action: action}
 	switch before, after := e.Old.First(), e.New.First(); e.Resource {

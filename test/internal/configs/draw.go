@@ -28,7 +28,7 @@ type drawer struct {
 func (d *drawer) chance(p float64) bool { return d.Float64() < p }
 
 // mistake reports true seldom, so that many files have none.
-func (d *drawer) mistake() bool { return d.chance(0.02) }
+func (d *drawer) mistake() bool { return d.chance(0.01) }
 
 func pick[T any](d *drawer, from ...T) T { return from[d.IntN(len(from))] }
 
@@ -52,10 +52,10 @@ func Draw(seed uint64, n int) map[string]any {
 	number("percentageOfNodesToScore", 0.2, 0, 1, 50, 100)
 	number("podInitialBackoffSeconds", 0.2, 1, 2, 5)
 	number("podMaxBackoffSeconds", 0.2, 10, 60)
-	number("parallelism", 0.02, 0, -1)
-	number("percentageOfNodesToScore", 0.02, -1, 101)
-	number("podInitialBackoffSeconds", 0.02, 0, -3, 20)
-	number("podMaxBackoffSeconds", 0.02, 0, -1)
+	number("parallelism", 0.01, 0, -1)
+	number("percentageOfNodesToScore", 0.01, -1, 101)
+	number("podInitialBackoffSeconds", 0.01, 0, -3, 20)
+	number("podMaxBackoffSeconds", 0.01, 0, -1)
 	number("enableProfiling", 0.1, true, false)
 	if d.mistake() {
 		c["unknownField"] = 1
@@ -64,16 +64,17 @@ func Draw(seed uint64, n int) map[string]any {
 		return c
 	}
 	var profiles []any
-	for i := range 1 + d.IntN(2)*d.IntN(3) {
-		profiles = append(profiles, d.profile(i))
+	most := 1 + d.IntN(2)*d.IntN(3)
+	for i := range most {
+		profiles = append(profiles, d.profile(i, most > 1))
 	}
 	c["profiles"] = profiles
 	return c
 }
 
-func (d *drawer) profile(i int) map[string]any {
+func (d *drawer) profile(i int, named bool) map[string]any {
 	p := map[string]any{}
-	if i > 0 || d.chance(0.5) {
+	if named || d.chance(0.5) {
 		p["schedulerName"] = fmt.Sprintf("scheduler-%d", i)
 	}
 	if d.mistake() {
@@ -146,6 +147,11 @@ func (d *drawer) set(point string) map[string]any {
 	}
 	if d.chance(0.12) {
 		disabled = []any{map[string]any{"name": "*"}}
+		for _, name := range []string{"PrioritySort", "DefaultBinder"} { // no profile can do without
+			if !seen[name] && (point == "multiPoint" || implements(name, point)) && !d.mistake() {
+				enabled = append(enabled, map[string]any{"name": name})
+			}
+		}
 	}
 	if enabled != nil {
 		s["enabled"] = enabled
@@ -165,7 +171,7 @@ func (d *drawer) args(name string, i int) any {
 	if d.chance(0.3) {
 		args["apiVersion"], args["kind"] = configv1.SchemeGroupVersion.String(), name+"Args"
 	}
-	if !d.chance(0.15) {
+	if !d.chance(0.08) {
 		return args
 	}
 	wrong := map[string][]func(){

@@ -132,7 +132,7 @@ func theirs(data []byte) (t table, err error) {
 		for j, set := range sets(plugins) {
 			var list []string
 			for _, e := range set.Enabled {
-				if built[e.Name] {
+				if built[e.Name] && !heldByTheLoop(e.Name, points()[j]) {
 					list = append(list, entry(points()[j], e.Name, e.Weight))
 					enabled[e.Name] = true
 				}
@@ -163,6 +163,13 @@ func theirs(data []byte) (t table, err error) {
 		l.LeaseDuration.Duration, l.RenewDeadline.Duration, l.RetryPeriod.Duration)
 	t.add("client %s %v %d", c.ClientConnection.ContentType, c.ClientConnection.QPS, c.ClientConnection.Burst)
 	return t, nil
+}
+
+// heldByTheLoop reports whether kube-scheduler has a plugin for what Berth's loop does
+// itself: DefaultPreemption holds pods back whose victims are being evicted
+// (KEP-4832; docs/differences.md).
+func heldByTheLoop(plugin, point string) bool {
+	return plugin == "DefaultPreemption" && point == "preEnqueue"
 }
 
 // sets are the plugins of the points, in their order.

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/test/internal/compare"
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 	"github.com/berth-scheduler/berth/test/internal/world"
@@ -73,8 +74,9 @@ func (d *Decision) best() []string {
 	return out
 }
 
-// Scenario runs a scenario through both schedulers.
-func Scenario(s *scenario.Scenario, n *compare.Counts) (differences []compare.Difference, err error) {
+// Scenario runs a scenario through both schedulers. mutate (optional) puts a
+// mistake into our plugin that preempts.
+func Scenario(s *scenario.Scenario, mutate func(plugin.Plugin) plugin.Plugin, n *compare.Counts) (differences []compare.Difference, err error) {
 	r := &run{counts: n}
 	defer func() {
 		if p := recover(); p != nil {
@@ -85,7 +87,7 @@ func Scenario(s *scenario.Scenario, n *compare.Counts) (differences []compare.Di
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r.world = world.New()
-	if r.ours, err = newOurs(r.world, s.Config); err != nil {
+	if r.ours, err = newOurs(r.world, s.Config, mutate); err != nil {
 		return nil, fmt.Errorf("ours: %w", err)
 	}
 	defer r.ours.close()

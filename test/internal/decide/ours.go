@@ -28,7 +28,7 @@ type ours struct {
 	watched  *watched // nil if the profile does not preempt
 }
 
-func newOurs(w *world.World, configuration []byte) (*ours, error) {
+func newOurs(w *world.World, configuration []byte, mutate func(plugin.Plugin) plugin.Plugin) (*ours, error) {
 	c, err := native.Load(configuration)
 	if err != nil {
 		return nil, err
@@ -51,6 +51,9 @@ func newOurs(w *world.World, configuration []byte) (*ours, error) {
 					return nil, err
 				}
 				if ref.Name == preempts {
+					if mutate != nil {
+						p = mutate(p)
+					}
 					watch = &watched{of: p.(plugin.PostFilter)}
 					p = watch
 				}

@@ -184,7 +184,7 @@ func (t *theirs) take(ctx context.Context, f internal.Framework, cs framework.Cy
 // failed notes what the engine makes of a pod that fits nowhere: PostFilter has
 // its part in the message.
 func (t *theirs) failed(s *framework.Status, n *framework.NominatingInfo) {
-	if t.outcome.Node != "" || t.outcome.Failed != nil {
+	if errors.Is(s.AsError(), errDecided) || t.outcome.Failed != nil {
 		return
 	}
 	t.outcome.Message = s.AsError().Error()

@@ -38,6 +38,9 @@ func (c *cluster) begin() scenario.Objects {
 		}
 	}
 	nodes := 2 + g.upTo(12)
+	if g.plugin == "VolumeBinding" || g.plugin == "VolumeZone" {
+		nodes += g.upTo(30) // most of their pods are skipped, or rejected before nodes are looked at
+	}
 	if g.chance(0.02) {
 		nodes = 100 + g.upTo(60)
 	}
@@ -63,8 +66,8 @@ func (c *cluster) begin() scenario.Objects {
 }
 
 // place draws a pod on a node, and notes it. No two pods of a node have the same
-// host port: that is what schedulers are for, and kube-scheduler's sums do not
-// allow for it.
+// host port, and no two pods have a claim that is for one: that is what schedulers
+// are for, and kube-scheduler's sums do not allow for it.
 func (c *cluster) place() *v1.Pod {
 	p := c.g.placedPod(pick(c.g, c.names()...))
 	used := make(map[v1.ContainerPort]bool)
@@ -78,9 +81,20 @@ func (c *cluster) place() *v1.Pod {
 			port.HostPort = 0
 		}
 	})
+	p.Spec.Volumes = slices.DeleteFunc(p.Spec.Volumes, func(v v1.Volume) bool {
+		claim := v.PersistentVolumeClaim
+		return claim != nil && forOne(claim.ClaimName) && slices.ContainsFunc(c.pods, func(other *v1.Pod) bool { return mounts(other, p.Namespace, claim.ClaimName) })
+	})
 	c.started(p)
 	c.pods = append(c.pods, p)
 	return p
+}
+
+// mounts reports whether a pod uses a claim.
+func mounts(p *v1.Pod, namespace, claim string) bool {
+	return p.Namespace == namespace && slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
+	})
 }
 
 func eachPort(p *v1.Pod, call func(port *v1.ContainerPort)) {

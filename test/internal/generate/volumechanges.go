@@ -1,8 +1,6 @@
 package generate
 
 import (
-	"fmt"
-
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -47,7 +45,8 @@ func (s *storage) event(g *Generator, nodes []string, pod *v1.Pod) scenario.Even
 	volume := func() []*v1.PersistentVolume { return []*v1.PersistentVolume{persistentVolume(g, 0, nodes)} }
 	claim := func() []*v1.PersistentVolumeClaim {
 		fresh := &storage{volumes: []*v1.PersistentVolume{persistentVolume(g, 0, nodes)}}
-		return []*v1.PersistentVolumeClaim{fresh.claim(g, pick(g, pod.Namespace, namespace(0)), fmt.Sprintf("claim-%d", g.IntN(numClaims)))}
+		in := pick(g, pod.Namespace, namespace(0))
+		return []*v1.PersistentVolumeClaim{fresh.claim(g, in, g.claimName(in, g.IntN(numClaims)))}
 	}
 	class := func() []*storagev1.StorageClass { return []*storagev1.StorageClass{pick(g, classes(g)...)} }
 	node := func() []*storagev1.CSINode { return []*storagev1.CSINode{csiNode(g, pick(g, nodes...))} }
@@ -71,7 +70,7 @@ func (s *storage) event(g *Generator, nodes []string, pod *v1.Pod) scenario.Even
 		old := claim()
 		now := old[0].DeepCopy()
 		now.Spec.VolumeName = pick(g, now.Spec.VolumeName, "pv-0")
-		now.Spec.AccessModes = claim()[0].Spec.AccessModes
+		now.Spec.AccessModes = g.accessModes(now.Name)
 		return scenario.Event{Resource: "PersistentVolumeClaim", Action: "Update",
 			Old: scenario.Objects{PersistentVolumeClaims: old}, New: scenario.Objects{PersistentVolumeClaims: []*v1.PersistentVolumeClaim{now}}}
 	case 4:

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -44,7 +45,7 @@ func (s *storage) begin(g *Generator, nodes []string, o *scenario.Objects) {
 	for ns := range numNamespaces {
 		for i := range numClaims {
 			if g.chance(0.8) {
-				s.claims = append(s.claims, s.claim(g, namespace(ns), fmt.Sprintf("claim-%d", i)))
+				s.claims = append(s.claims, s.claim(g, namespace(ns), g.claimName(namespace(ns), i)))
 			}
 		}
 	}
@@ -146,7 +147,7 @@ func (s *storage) claim(g *Generator, ns, name string) *v1.PersistentVolumeClaim
 	if g.chance(0.04) {
 		c.Spec.StorageClassName = nil
 	}
-	c.Spec.AccessModes = []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadWriteOnce, v1.ReadWriteMany, v1.ReadWriteOncePod)}
+	c.Spec.AccessModes = g.accessModes(name)
 	c.Spec.Resources.Requests = v1.ResourceList{v1.ResourceStorage: *bytes(int64(1+g.upTo(9)) << 30)}
 	c.Status.Phase = v1.ClaimPending
 	if g.chance(0.1) {
@@ -218,7 +219,7 @@ func (g *Generator) volumes(p *v1.Pod) {
 	}
 	if g.has(Volumes) {
 		for _, i := range some(g, 3, 0, 1, 2, 3) {
-			add(v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", i)}})
+			add(v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: g.claimName(p.Namespace, i)}})
 		}
 		if g.chance(0.1) {
 			add(v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{}}})
@@ -251,4 +252,26 @@ func (g *Generator) disk(add func(v1.VolumeSource)) {
 	case 4:
 		add(v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{LocalObjectReference: v1.LocalObjectReference{Name: "config"}}})
 	}
+}
+
+// forOne reports whether a claim may have the access mode ReadWriteOncePod.
+func forOne(claim string) bool {
+	return strings.HasPrefix(claim, "claim-2") || strings.HasPrefix(claim, "claim-3")
+}
+
+func (g *Generator) accessModes(claim string) []v1.PersistentVolumeAccessMode {
+	if forOne(claim) && g.chance(0.6) {
+		return []v1.PersistentVolumeAccessMode{v1.ReadWriteOncePod}
+	}
+	return []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadWriteOnce, v1.ReadWriteMany)}
+}
+
+// claimName names a claim. kube-scheduler's VolumeRestrictions takes claims of one
+// name in different namespaces for the same at times, which is listed; it would
+// spread into whole decisions.
+func (g *Generator) claimName(namespace string, i int) string {
+	if g.plugin == "" {
+		return fmt.Sprintf("claim-%d-%s", i, namespace)
+	}
+	return fmt.Sprintf("claim-%d", i)
 }

@@ -22,7 +22,8 @@ func All(p plugin.Plugin) []Mutant {
 	if slices.Contains(points, abi.Score) {
 		out = append(out, scoreMutants(p)...)
 	}
-	if len(p.Info().Events) > 0 {
+	// A plugin whose hints never wake has nothing to get wrong there.
+	if len(p.Info().Events) > 0 && p.Info().Name != "DefaultPreemption" {
 		out = append(out, Mutant{Name: "hints never wake", hint: func(state.Hint) state.Hint { return state.QueueSkip }})
 	}
 	if slices.ContainsFunc(p.Info().Events, func(e plugin.Event) bool { return e.Hint != nil }) {
@@ -142,6 +143,8 @@ func own(name string) []Mutant {
 			{Name: "the last volume ignored", pod: func(p *v1.Pod) { p.Spec.Volumes = p.Spec.Volumes[:max(0, len(p.Spec.Volumes)-1)] }},
 			{Name: "claims of another namespace", pod: func(p *v1.Pod) { p.Namespace = "ns0" }},
 		}
+	case "DefaultPreemption":
+		return preemptionMutants()
 	case "NodeDeclaredFeatures":
 		return []Mutant{{Name: "user namespaces ignored", pod: func(p *v1.Pod) { p.Spec.HostUsers = nil }}}
 	}

@@ -27,8 +27,11 @@ type Mutant struct {
 	hint    func(h state.Hint) state.Hint
 	less    func(less bool) bool
 	bind    func(l *plugin.Placement)             // as Bind sees it
-	status  func(s *plugin.Status) *plugin.Status // of PreEnqueue and of the points after a node was chosen
+	status  func(s *plugin.Status) *plugin.Status // of PreEnqueue, PostFilter and the points after a node was chosen
 	noSkip  bool
+	// candidates are where PostFilter would preempt, result is what comes of it.
+	candidates func(all []plugin.Candidate) []plugin.Candidate
+	result     func(r *plugin.PostFilterResult)
 }
 
 // Wrap returns the plugin with the mistake.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/test/internal/compare"
+	"github.com/berth-scheduler/berth/test/internal/decide"
 	"github.com/berth-scheduler/berth/test/internal/generate"
 	"github.com/berth-scheduler/berth/test/internal/mutant"
 	"github.com/berth-scheduler/berth/test/internal/native"
@@ -42,7 +43,7 @@ func TestMistakesAreFound(t *testing.T) {
 func found(t *testing.T, name string, m mutant.Mutant) (n int, first compare.Difference) {
 	for n := range mostCases {
 		var counts compare.Counts
-		differences, err := compare.Scenario(generate.New(1, name, n).Scenario(), compare.Options{Mutate: m.Wrap}, &counts)
+		differences, err := run(name, n, m, &counts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,4 +57,15 @@ func found(t *testing.T, name string, m mutant.Mutant) (n int, first compare.Dif
 		}
 	}
 	return -1, first
+}
+
+// run runs a case of a plugin; for the one that preempts also one of pods that
+// fit nowhere.
+func run(name string, n int, m mutant.Mutant, counts *compare.Counts) ([]compare.Difference, error) {
+	differences, err := compare.Scenario(generate.New(1, name, n).Scenario(), compare.Options{Mutate: m.Wrap}, counts)
+	if name != "DefaultPreemption" || err != nil {
+		return differences, err
+	}
+	more, err := decide.Scenario(generate.New(1, generate.Preemption, n).Scenario(), m.Wrap, counts)
+	return append(differences, more...), err
 }

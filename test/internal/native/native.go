@@ -27,7 +27,11 @@ func Names() []string { return hostplugins.All(Deps(nil, Bindings{})).Names() }
 // Deps is what plugins get of a world: its stores, through the interfaces of
 // runtime/plugin/objects. A plugin that needs more finds it here.
 func Deps(w *world.World, binder objects.Binder) hostplugins.Deps {
-	return hostplugins.Deps{Binder: binder, Budgets: budgets{w}}
+	deps := hostplugins.Deps{Binder: binder, Budgets: budgets{w}, Services: owners{w}, Controllers: owners{w}}
+	if w != nil {
+		deps.Storage = hostplugins.Storage{Objects: w.Storage.Objects(), Writer: nobody{}, Waiter: nobody{}, Exists: nobody{}}
+	}
+	return deps
 }
 
 // budgets lists the PodDisruptionBudgets of a world.

@@ -27,12 +27,13 @@ type Config struct {
 	// plugin and n only.
 	Seed uint64
 	// Count is how many cases of each subject are run; 0 means as many as Budget
-	// allows.
+	// allows, and without that as many as Least needs.
 	Count int
-	// Budget is how long cases are begun; 0 means that Count alone limits.
+	// Budget is how long cases are begun; 0 means no limit.
 	Budget time.Duration
-	// Only (optional) names the subjects that are run.
-	Only []string
+	// Least is how many answers about (pod, node) pairs each subject that gives such
+	// is to be compared in: while one has fewer, no others are run than those.
+	Least int
 	// Workers run cases side by side.
 	Workers int
 	// Found is the folder into which a case that differs is written, made small;
@@ -114,7 +115,7 @@ func Run(ctx context.Context, c Config, subjects []Subject) []*Result {
 		results[i] = &Result{Name: s.Name}
 		byName[s.Name] = i
 	}
-	r := &runner{config: c, subjects: subjects, results: results, ctx: ctx}
+	r := &runner{config: c, subjects: subjects, results: results, begun: make([]int, len(subjects)), ctx: ctx}
 	r.kept(byName)
 	if c.Budget > 0 {
 		var cancel context.CancelFunc
@@ -138,7 +139,8 @@ type runner struct {
 	ctx      context.Context //nolint:containedctx // the life of one Run
 
 	mu      sync.Mutex
-	next    int // of all cases, subjects in turn
+	next    int   // of all tries, subjects in turn
+	begun   []int // cases, by subject
 	results []*Result
 }
 
@@ -161,12 +163,39 @@ func (r *runner) take() (subject, n int, ok bool) {
 	if len(r.subjects) == 0 || r.ctx.Err() != nil {
 		return 0, 0, false
 	}
-	subject, n = r.next%len(r.subjects), r.next/len(r.subjects)
-	if r.config.Count > 0 && n >= r.config.Count {
+	wanting := r.config.Count == 0 && r.wanting()
+	if !wanting && r.config.Count == 0 && r.config.Budget == 0 {
 		return 0, 0, false
 	}
-	r.next++
-	return subject, n, true
+	for range r.subjects {
+		subject = r.next % len(r.subjects)
+		r.next++
+		if n = r.begun[subject]; (r.config.Count == 0 || n < r.config.Count) && (!wanting || r.wants(subject)) {
+			r.begun[subject]++
+			return subject, n, true
+		}
+	}
+	return 0, 0, false
+}
+
+// fair is how many cases each subject is given before those that want more answers
+// are preferred.
+const fair = 256
+
+// wants reports whether a subject is among those that are run while some want more
+// answers: it wants more, or has not had its fair share.
+func (r *runner) wants(subject int) bool {
+	n := &r.results[subject].Counts
+	return r.begun[subject] < fair || perNode(n) && Answers(n) < r.config.Least
+}
+
+func (r *runner) wanting() bool {
+	for i := range r.subjects {
+		if r.wants(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // perKind is how many differences of a kind are kept.

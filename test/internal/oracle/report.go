@@ -79,11 +79,14 @@ func other(n *compare.Counts) string {
 	return strings.Join(out, ", ")
 }
 
+// perNode reports whether answers were about (pod, node) pairs.
+func perNode(n *compare.Counts) bool { return n.Verdicts+n.WhatIfs+n.Normalized > 0 }
+
 // Answers is how many answers about (pod, node) pairs, or about pods if the
 // plugin is not asked about nodes, were compared.
 func Answers(n *compare.Counts) int {
-	if perNode := n.Verdicts + n.WhatIfs + n.Normalized; perNode > 0 {
-		return perNode
+	if perNode(n) {
+		return n.Verdicts + n.WhatIfs + n.Normalized
 	}
 	return n.Gates + n.Orders + n.Placements
 }

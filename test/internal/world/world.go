@@ -7,12 +7,14 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
@@ -23,6 +25,8 @@ type World struct {
 	Snapshot *state.Snapshot
 	// Informers have the objects in their stores.
 	Informers informers.SharedInformerFactory
+	// Storage has the objects of storage.
+	Storage *storage.Store
 
 	nodes map[string]*v1.Node
 	order []string // of nodes, as they came
@@ -33,8 +37,8 @@ type World struct {
 func New() *World {
 	return &World{
 		Cache: cache.New(cache.Config{}), Snapshot: state.NewSnapshot(),
-		Informers: informers.NewSharedInformerFactory(nil, 0),
-		nodes:     make(map[string]*v1.Node), pods: make(map[scenario.Ref]*state.Pod),
+		Informers: informers.NewSharedInformerFactory(nil, 0), Storage: storage.New(),
+		nodes: make(map[string]*v1.Node), pods: make(map[scenario.Ref]*state.Pod),
 	}
 }
 
@@ -71,6 +75,9 @@ func (w *World) set(kind string, object metav1.Object) error {
 		if err := w.setPod(o); err != nil {
 			return err
 		}
+	case *v1.PersistentVolumeClaim, *v1.PersistentVolume, *storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver,
+		*storagev1.CSIStorageCapacity, *storagev1.VolumeAttachment:
+		w.Storage.Set(object)
 	}
 	return store.Update(object)
 }
@@ -120,6 +127,11 @@ func (w *World) remove(ref scenario.Ref) {
 		key = namespace + "/" + name
 	}
 	if object, ok, _ := store.GetByKey(key); ok {
+		switch object.(type) {
+		case *v1.PersistentVolumeClaim, *v1.PersistentVolume, *storagev1.StorageClass, *storagev1.CSINode, *storagev1.CSIDriver,
+			*storagev1.CSIStorageCapacity, *storagev1.VolumeAttachment:
+			w.Storage.Delete(object.(metav1.Object))
+		}
 		_ = store.Delete(object) // a store's delete has no failure but that of the key
 	}
 }

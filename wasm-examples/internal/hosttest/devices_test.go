@@ -102,10 +102,10 @@ func (s *stream) check() {
 }
 
 // TestDevices: in a stream of pods that claim numbered devices, with bindings
-// delayed, failing and conflicting, no device is ever given twice, and in the end
-// every pod has had its own.
+// delayed, failing and conflicting, and with pods that make room for others, no
+// device is ever given twice, and in the end every pod has had its own.
 func TestDevices(t *testing.T) {
-	for _, twin := range twins() {
+	for _, twin := range twins()[:2] { // in no other language are there devices
 		t.Run(twin.name, func(t *testing.T) {
 			for seed := range uint64(4) {
 				s := &stream{cluster: newCluster(t, &fake.Log{}, twin), rand: rand.New(rand.NewPCG(seed, 0)), lost: map[string]int{}}
@@ -113,7 +113,7 @@ func TestDevices(t *testing.T) {
 				s.binder = s
 				s.run(t)
 				t.Logf("seed %d: %d bindings, %v", seed, s.bound, s.lost)
-				for _, kind := range []string{"failed", "conflict", "lied"} {
+				for _, kind := range []string{"failed", "conflict", "lied", "preempted"} {
 					if s.lost[kind] == 0 {
 						t.Errorf("no binding %s", kind)
 					}
@@ -137,10 +137,10 @@ func (s *stream) run(t *testing.T) {
 		do(fmt.Sprintf("node n%d cpu=64000 %s=%s", i, devices.OnNode, []string{"8", "0-3,6-9"}[i%2]))
 	}
 	s.held = true // binding cycles are run when they are drawn
-	next, gone := 0, 0
-	for step := 0; gone < pods; step++ {
+	next, ended := 0, 0
+	for step := 0; next < pods || len(s.pods) > 0; step++ {
 		if step > 100_000 {
-			t.Fatalf("%d of %d pods are done after %d steps", gone, pods, step)
+			t.Fatalf("%d of %d pods are done after %d steps", next-len(s.pods), pods, step)
 		}
 		switch s.rand.IntN(8) {
 		case 0, 1:
@@ -166,7 +166,7 @@ func (s *stream) run(t *testing.T) {
 		case 6:
 			if p := s.pods[types.UID(fmt.Sprint("p", s.rand.IntN(pods)))]; p != nil && p.NodeName() != "" && s.rand.IntN(4) == 0 {
 				delete(s.pods, p.UID)
-				gone++
+				ended++
 				s.get().DeletePod(p.UID)
 			}
 		case 7:
@@ -175,4 +175,5 @@ func (s *stream) run(t *testing.T) {
 	}
 	for s.get().Step(context.Background()) {
 	}
+	s.lost["preempted"] = pods - ended
 }

@@ -60,13 +60,13 @@ func FindIn(ctx context.Context, names ...string) (*Toolchain, error) {
 			continue
 		}
 		t := &Toolchain{Clang: path}
-		if err := t.check(ctx); err == nil {
+		if err = t.check(ctx); err == nil {
 			return t, nil
-		} else if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		} else {
-			seen = append(seen, err.Error())
 		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		seen = append(seen, err.Error())
 	}
 	return nil, fmt.Errorf("%w: %s; install one: %s", ErrNoToolchain, strings.Join(seen, "; "), Install)
 }

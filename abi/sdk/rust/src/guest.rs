@@ -122,7 +122,7 @@ mod module {
 
     /// Says why the plugin panicked, if it may log. Then the module traps; there is no unwinding,
     /// and the instance is not called again (ABI-2.10).
-    pub fn panicked<P: Exported>(info: &core::panic::PanicInfo<'_>) {
+    pub fn panicked<P: Exported>(info: &dyn core::fmt::Display) {
         use core::fmt::Write;
         if Instance::<P>::LOGS {
             let mut text = crate::error::Text::<500>::default();
