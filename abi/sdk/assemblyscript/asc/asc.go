@@ -20,10 +20,10 @@ import (
 const Package = "@berth-scheduler/sdk"
 
 // leastNode is the oldest major version of Node.js that the compiler runs on.
-const leastNode = 20
+const leastNode = 18
 
 // Install says how Node.js is installed.
-const Install = "Node.js 20 or newer with npm: https://nodejs.org, on Debian 13 and Ubuntu 25.04 or newer apt-get install nodejs npm"
+const Install = "Node.js 18 or newer with npm: on Debian and Ubuntu apt-get install nodejs npm, or from https://nodejs.org"
 
 // ErrNoToolchain is wrapped by the error of Find if there is no toolchain.
 var ErrNoToolchain = errors.New("no AssemblyScript toolchain")

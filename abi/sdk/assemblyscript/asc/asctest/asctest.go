@@ -4,10 +4,10 @@ package asctest
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/sdk/assemblyscript/asc"
+	"github.com/berth-scheduler/berth/abi/sdk/internal/toolchaintest"
 )
 
 // Require is the environment variable that makes a missing toolchain a failure, as
@@ -19,13 +19,8 @@ const Require = "BERTH_REQUIRE_ASSEMBLYSCRIPT"
 func Toolchain(t testing.TB, dir string) *asc.Toolchain {
 	t.Helper()
 	toolchain, err := asc.Find(context.Background(), dir)
-	switch {
-	case err == nil:
-		return toolchain
-	case os.Getenv(Require) == "1":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
+	if err != nil {
+		toolchaintest.Missing(t, Require, asc.ErrNoToolchain, err)
 	}
-	return nil
+	return toolchain
 }
