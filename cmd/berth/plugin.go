@@ -10,13 +10,14 @@ import (
 func newPlugin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "Build plugins and look into them",
-		Long: `Plugin builds and inspects plugin modules: WebAssembly files that carry a
-manifest, which says what a plugin reads and at which points it is asked.`,
+		Short: "Make, build and test plugins, and look into them",
+		Long: `Plugin makes projects of plugins, and builds, tests, measures and inspects plugin
+modules: WebAssembly files that carry a manifest, which says what a plugin reads and at
+which points it is asked.`,
 		Args: knownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginInspect(), newPluginBuild(), newPluginConformance())
+	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginBench(), newPluginInspect(), newPluginConformance())
 	return cmd
 }
 
