@@ -59,9 +59,7 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 		c.CacheDir = ""
 	case "":
 		// Where there is no home that can be written, modules are compiled each time.
-		if dir, err := os.UserCacheDir(); err == nil {
-			c.CacheDir, c.CacheOptional = filepath.Join(dir, "berth", "modules"), true
-		}
+		c.CacheDir, c.CacheOptional = modulesFolder(), true
 	default:
 		if err := os.MkdirAll(o.cache, 0o700); err != nil {
 			return nil, fmt.Errorf("--module-cache: %w (name a folder that can be made, or none)", err)
@@ -71,6 +69,16 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 		c.VerifyEvery = 1
 	}
 	return assembly.NewModules(c), nil
+}
+
+// modulesFolder keeps compiled modules if nothing else is said; empty if the user has no
+// folder for caches.
+func modulesFolder() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "berth", "modules")
 }
 
 // enable loads the modules of --plugin and adds them to all profiles.

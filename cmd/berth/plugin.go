@@ -46,6 +46,16 @@ func oneArgument(what, example string) cobra.PositionalArgs {
 	}
 }
 
+// optionalArgument wants one file or folder, or none; what names it in the message.
+func optionalArgument(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("%q is too much: %s takes one %s", args[1], cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
 // writing wraps an error of writing the output; nil stays nil.
 func writing(err error) error {
 	if err == nil {

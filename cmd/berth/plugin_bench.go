@@ -47,7 +47,7 @@ What the plugin reads is in the clusters. Give it its configuration, and strings
 mean something to it as hints, so that it has something to tell apart.`,
 		Example: `  berth plugin bench ./rack-aware
   berth plugin bench 'tenant-pool.wasm?config=pools.json' --hint gold --hint team-a`,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    optionalArgument("folder or module"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.plugin = "."
@@ -80,7 +80,11 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 		return err
 	}
 	defer remove()
-	m, err := openModule(ctx, ref)
+	loaded, err := module.Load(ref)
+	if err != nil {
+		return err
+	}
+	m, err := openModule(ctx, loaded)
 	if err != nil {
 		return err
 	}

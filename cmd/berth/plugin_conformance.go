@@ -61,7 +61,11 @@ func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer
 	if err != nil {
 		return err
 	}
-	m, err := openModule(ctx, ref)
+	loaded, err := module.Load(ref)
+	if err != nil {
+		return err
+	}
+	m, err := openModule(ctx, loaded)
 	if err != nil {
 		return err
 	}

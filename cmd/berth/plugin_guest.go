@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"testing"
 
@@ -21,13 +22,16 @@ type opened struct {
 	runtime *wasm.Runtime
 }
 
-// openModule reads and compiles a module.
-func openModule(ctx context.Context, ref module.Reference) (*opened, error) {
-	loaded, err := module.Load(ref)
-	if err != nil {
-		return nil, err
+// openModule compiles a module.
+func openModule(ctx context.Context, loaded *module.Loaded) (*opened, error) {
+	cached := wasm.RuntimeConfig{CacheDir: modulesFolder()}
+	if os.MkdirAll(cached.CacheDir, 0o700) != nil {
+		cached.CacheDir = ""
 	}
-	r, err := wasm.NewRuntime(wasm.RuntimeConfig{})
+	r, err := wasm.NewRuntime(cached)
+	if err != nil {
+		r, err = wasm.NewRuntime(wasm.RuntimeConfig{}) // without the folder
+	}
 	if err != nil {
 		return nil, &failure{err}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/module"
 )
 
 type pluginTestOptions struct {
@@ -52,7 +53,7 @@ The exit status is 1 if a test failed, and 2 if there is nothing to test.`,
 		Example: `  berth plugin test
   berth plugin test ./rack-aware --rewrite
   berth plugin test rack-aware.wasm --scenarios 'testdata/*.txt'`,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    optionalArgument("folder or module"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.plugin = "."
@@ -94,7 +95,14 @@ func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (
 		return err
 	}
 	defer remove()
-	if t.module, err = openModule(ctx, ref); err != nil {
+	if ref.ConfigFile != "" {
+		return fmt.Errorf("%s: the scenario files have the configurations: leave ?config away", o.plugin)
+	}
+	loaded, err := module.Read(ref.Path) // without a configuration
+	if err != nil {
+		return err
+	}
+	if t.module, err = openModule(ctx, loaded); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.module.close(ctx)) }()
