@@ -174,13 +174,9 @@ func (t *pluginTest) report(what string, failed []string) {
 // pods were tried, and these.
 func (t *pluginTest) runScenarios(ctx context.Context, files []string) (last *berthtest.Trial, pods []berthtest.Pod) {
 	manifest, factory := wire.EncodeManifest(t.module.Manifest), t.module.factory(ctx)
-	if t.rewrite {
-		defer os.Unsetenv("BERTHTEST_REWRITE")
-		os.Setenv("BERTHTEST_REWRITE", "1")
-	}
 	for _, file := range files {
 		failed := record(func(tb testing.TB) {
-			trial, tried := berthtest.Scenario(tb, file, manifest, factory)
+			trial, tried := berthtest.Scenario(tb, file, manifest, factory, t.rewrite)
 			if last == nil || len(tried) > 0 {
 				last, pods = trial, tried
 			}

@@ -117,8 +117,8 @@ func TestBuild(t *testing.T) {
 	if err != nil || !strings.Contains(string(module), `"other"`) || !strings.Contains(string(module), "serve/filter") {
 		t.Errorf("with another manifest and names: %v", err)
 	}
-	files["assembly/index.ts"] = strings.Replace(source, "berth.SUCCESS", "berth.SUCESS", 1)
-	if _, err := toolchain.Build(context.Background(), folder(t, files), ""); err == nil || !strings.Contains(err.Error(), "SUCESS") {
+	files["assembly/index.ts"] = strings.Replace(source, "berth.SUCCESS", "berth.FINE", 1)
+	if _, err := toolchain.Build(context.Background(), folder(t, files), ""); err == nil || !strings.Contains(err.Error(), "FINE") {
 		t.Errorf("a plugin that does not build: %v", err)
 	}
 	stopped, stop := context.WithCancel(context.Background())

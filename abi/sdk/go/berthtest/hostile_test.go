@@ -140,7 +140,7 @@ func TestScenario(t *testing.T) {
 			t.Fatal(err)
 		}
 		failed = recorded(t, func(tb testing.TB) {
-			trial, pods = berthtest.Scenario(tb, file, []byte(frailManifest), berthtest.Native(newFrail(mistake)))
+			trial, pods = berthtest.Scenario(tb, file, []byte(frailManifest), berthtest.Native(newFrail(mistake)), false)
 		})
 		return trial, pods, failed
 	}

@@ -66,7 +66,7 @@ func Scenarios(t *testing.T, pattern string, manifest []byte, guest Factory) {
 		t.Fatalf("no scenarios match %s: %v", pattern, err)
 	}
 	for _, name := range files {
-		t.Run(filepath.Base(name), func(t *testing.T) { Scenario(t, name, manifest, guest) })
+		t.Run(filepath.Base(name), func(t *testing.T) { Scenario(t, name, manifest, guest, rewrite()) })
 	}
 }
 
@@ -79,6 +79,7 @@ type file struct {
 	out      strings.Builder
 	manifest []byte
 	guest    Factory
+	rewrite  bool
 	trial    *Trial
 	// kept is the last trial whose configuration was not to be refused, and tried the pods
 	// that it was asked about.
@@ -111,17 +112,17 @@ func (l located) Fatal(args ...any) {
 	l.TB.Fatalf("%s", l.where(fmt.Sprint(args...)))
 }
 
-// Scenario runs one file, as Scenarios does. It returns the trial as it is at the end of
+// Scenario runs one file, as Scenarios does, or writes what is expected in it. It returns the trial as it is at the end of
 // the file, and the pods that were tried or scheduled since the last configuration. t
 // need not be of a test: of its methods only Helper, Errorf and Fatalf are called, of which
 // Fatalf does not return.
-func Scenario(t testing.TB, name string, manifest []byte, guest Factory) (*Trial, []Pod) {
+func Scenario(t testing.TB, name string, manifest []byte, guest Factory, rewrite bool) (*Trial, []Pod) {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	f := &file{t: t, name: name, lines: strings.SplitAfter(string(data), "\n"), manifest: manifest, guest: guest}
+	f := &file{t: t, name: name, lines: strings.SplitAfter(string(data), "\n"), manifest: manifest, guest: guest, rewrite: rewrite}
 	if trap := trapped(f.play); trap != nil {
 		t.Fatalf("%s:%d: the plugin trapped: %v", name, f.at, trap)
 	}
@@ -149,7 +150,7 @@ func (f *file) play() {
 			f.expect(at, got)
 		}
 	}
-	if rewrite() {
+	if f.rewrite {
 		if err := os.WriteFile(name, []byte(f.out.String()), 0o644); err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -217,7 +218,7 @@ func (f *file) expect(at int, got []string) {
 			want = append(want, strings.TrimSuffix(f.lines[f.at], "\n"))
 		}
 	}
-	if !rewrite() && !slices.Equal(got, want) {
+	if !f.rewrite && !slices.Equal(got, want) {
 		f.t.Errorf("%s:%d: got\n%s\nwant\n%s", f.name, at, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	f.out.WriteString("----\n" + strings.Join(got, "\n") + "\n")
