@@ -31,7 +31,7 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build demo examples test race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust
+.PHONY: help build demo examples test race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,10 +100,15 @@ laws: ## test the laws of the repository: layers, package comments, file sizes, 
 sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host (needs Rust: abi/sdk/rust/README.md)
 	.ci/sdk-rust
 
-.PHONY: sdk-c
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
-	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuild(C|WithoutClang)$$|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
+	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuildLanguages$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
+	.ci/conformance c
+
+sdk-assemblyscript: ## test the AssemblyScript SDK and the plugins in it (needs Node.js: abi/sdk/assemblyscript/README.md)
+	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./abi/sdk/assemblyscript/...
+	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuildLanguages$$/^assemblyscript|^TestAssemblyScript|^(TestPoints|TestReferenceWorkload)$$/^assemblyscript'
+	.ci/conformance assemblyscript
 
 .PHONY: fgd
 OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)

@@ -59,9 +59,9 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 		c.CacheDir = ""
 	case "":
 		// Where there is no home that can be written, modules are compiled each time.
-		if dir, err := os.UserCacheDir(); err == nil {
-			c.CacheDir, c.CacheOptional = filepath.Join(dir, "berth", "modules"), true
-			c.SourceDir = filepath.Join(dir, "berth", "fetched")
+		c.CacheDir, c.CacheOptional = modulesFolder(), true
+		if c.CacheDir != "" {
+			c.SourceDir = filepath.Join(filepath.Dir(c.CacheDir), "fetched")
 		}
 	default:
 		if err := os.MkdirAll(o.cache, 0o700); err != nil {
@@ -75,6 +75,16 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 		c.VerifyEvery = 1
 	}
 	return assembly.NewModules(c), nil
+}
+
+// modulesFolder keeps compiled modules if nothing else is said; empty if the user has no
+// folder for caches.
+func modulesFolder() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "berth", "modules")
 }
 
 // enable loads the modules of --plugin and adds them to all profiles.
