@@ -44,5 +44,5 @@ func accepted(t *testing.T, c *cluster.Cluster, since int64) {
 		}
 		t.Errorf("kube-scheduler does not accept %v", refusal)
 	}
-	t.Logf("kube-scheduler accepts %d placements, %d of them written before one they depend on", result.Accepted, result.Late)
+	t.Logf("kube-scheduler accepts %d placements, %d of them earlier and %d later than they were written", result.Accepted, result.Early, result.Late)
 }

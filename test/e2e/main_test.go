@@ -14,7 +14,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,6 +38,8 @@ func berthOnly(t *testing.T) {
 		t.Skip("kube-scheduler has nothing like it")
 	}
 }
+
+var started atomic.Int64 // schedulers
 
 var shared struct {
 	sync.Mutex
@@ -117,6 +121,11 @@ func run(t testing.TB, c *cluster.Cluster, s cluster.Scheduler) *cluster.Process
 	if s.Program == "" {
 		s.Program = program()
 	}
+	if s.Name == "" {
+		s.Name = string(s.Program)
+	}
+	// Each has a log of its own.
+	s.Name = fmt.Sprintf("%s-%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), s.Name, started.Add(1))
 	p, err := c.StartScheduler(s)
 	if err != nil {
 		t.Fatal(err)

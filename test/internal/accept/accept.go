@@ -5,14 +5,16 @@
 //
 // A scheduler binds several pods at a time, so that bindings are not written in the
 // order in which they were decided. A placement that is refused where it was
-// written is therefore asked about again after the ones that were written next, up
-// to a limit. What is shown is that there is an order, close to the one that was
+// written is therefore tried some places earlier, if those it overtakes are still
+// accepted then, and asked about again after the ones that were written next, up to
+// a limit. What is shown is that there is an order, close to the one that was
 // recorded, in which kube-scheduler accepts each placement on top of those before.
 package accept
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -29,7 +31,7 @@ type Config struct {
 	// Configuration is a KubeSchedulerConfiguration for kube-scheduler; empty for
 	// its defaults.
 	Configuration []byte
-	// InFlight is after how many further placements a refusal is final.
+	// InFlight is how many places a placement may be moved in the order.
 	InFlight int
 }
 
@@ -46,10 +48,11 @@ func (r Refusal) String() string {
 
 // Result counts placements.
 type Result struct {
-	Accepted int
-	// Late is how many of these were accepted only after others, written later, were.
-	Late     int
-	Refusals []Refusal
+	Accepted    int
+	// Early is how many of these were accepted only before others, written earlier,
+	// and Late how many only after others, written later.
+	Early, Late int
+	Refusals    []Refusal
 }
 
 // Checker plays back writes. Not safe for concurrent use.
@@ -57,6 +60,7 @@ type Checker struct {
 	config  Config
 	filters *filters
 	pods    map[types.UID]bool // whether it is on a node
+	recent  []*v1.Pod          // accepted since something else was written, in order
 	pending []*placement
 	result  Result
 }
@@ -88,6 +92,7 @@ func (c *Checker) Write(revision int64, object metav1.Object, deleted bool) erro
 	if !ok {
 		return nil
 	}
+	c.recent = nil
 	if err := c.filters.apply(step); err != nil {
 		return err
 	}
@@ -101,6 +106,7 @@ func (c *Checker) pod(revision int64, pod *v1.Pod, deleted bool) error {
 		if !placed {
 			return nil
 		}
+		c.recent = nil
 		if err := c.filters.remove(pod); err != nil {
 			return err
 		}
@@ -119,6 +125,9 @@ func (c *Checker) pod(revision int64, pod *v1.Pod, deleted bool) error {
 	c.pods[pod.UID] = true
 	p := &placement{pod: pod, revision: revision, after: c.result.Accepted}
 	accepted, err := c.try(p)
+	if err == nil && !accepted {
+		accepted, err = c.earlier(p)
+	}
 	if err != nil {
 		return err
 	}
@@ -139,7 +148,68 @@ func (c *Checker) try(p *placement) (bool, error) {
 		return false, nil
 	}
 	c.result.Accepted++
+	c.recent = append(c.recent, p.pod)
 	return true, c.filters.place(p.pod)
+}
+
+// earlier tries a placement some places before where it was written.
+func (c *Checker) earlier(p *placement) (bool, error) {
+	for back := 1; ; back *= 2 {
+		back = min(back, len(c.recent), c.config.InFlight)
+		at := len(c.recent) - back
+		accepted, err := c.overtake(p.pod, c.recent[at:])
+		if err != nil {
+			return false, err
+		}
+		if accepted {
+			c.result.Accepted++
+			c.result.Early++
+			c.recent = slices.Insert(c.recent, at, p.pod)
+			return true, nil
+		}
+		if at == 0 || back == c.config.InFlight {
+			return false, nil
+		}
+	}
+}
+
+// overtake tells whether a pod is accepted before others that are placed, and they
+// after it. If so it is placed, if not nothing has changed.
+func (c *Checker) overtake(pod *v1.Pod, others []*v1.Pod) (bool, error) {
+	for _, other := range slices.Backward(others) {
+		if err := c.filters.remove(other); err != nil {
+			return false, err
+		}
+	}
+	order, accepted := slices.Concat([]*v1.Pod{pod}, others), true
+	var placed []*v1.Pod
+	for _, next := range order {
+		why, err := c.filters.ask(next)
+		if err != nil {
+			return false, err
+		}
+		if accepted = why == ""; !accepted {
+			break
+		}
+		if err := c.filters.place(next); err != nil {
+			return false, err
+		}
+		placed = append(placed, next)
+	}
+	if accepted {
+		return true, nil
+	}
+	for _, next := range slices.Backward(placed) {
+		if err := c.filters.remove(next); err != nil {
+			return false, err
+		}
+	}
+	for _, other := range others {
+		if err := c.filters.place(other); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // again asks about what was refused, until nothing more is accepted.

@@ -19,7 +19,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -105,8 +107,8 @@ func (c *Cluster) StartEtcd() error {
 }
 
 // StartAPIServer runs kube-apiserver at the address it had, if any, and returns
-// when it is ready.
-func (c *Cluster) StartAPIServer(ctx context.Context) error {
+// when it is ready. flags are added to those of the cluster.
+func (c *Cluster) StartAPIServer(ctx context.Context, flags ...string) error {
 	args := []string{
 		"--etcd-servers=http://" + hostPort(c.etcdPort),
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + strconv.Itoa(c.serverPort),
@@ -120,10 +122,25 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 	}
 	var err error
-	if c.apiserver, err = c.run("kube-apiserver", c.config.Binaries.APIServer, append(args, c.config.APIServerFlags...)...); err != nil {
+	if c.apiserver, err = c.run("kube-apiserver", c.config.Binaries.APIServer, slices.Concat(args, c.config.APIServerFlags, flags)...); err != nil {
 		return err
 	}
 	return c.awaitReady(ctx)
+}
+
+// StopAPIServer asks the API server to end. It takes no new connections at once, and
+// is killed if it is not done with the old ones after patience: it would wait a
+// minute for whoever watches.
+func (c *Cluster) StopAPIServer(patience time.Duration) error {
+	if err := c.apiserver.signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-c.apiserver.Exited():
+		return nil
+	case <-time.After(patience):
+		return c.apiserver.Kill()
+	}
 }
 
 // awaitReady polls /readyz. The first time there is no certificate yet that a

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/berth-scheduler/berth/test/internal/load"
 )
 
 // Objects creates and changes objects of any kind, as written in YAML.
@@ -133,19 +136,19 @@ func (o *Objects) clear(ctx context.Context, kind string, all dynamic.ResourceIn
 		if err != nil {
 			return err
 		}
-		left := 0
-		for i := range list.Items {
-			item := &list.Items[i]
-			if kind == "services" && item.GetName() == "kubernetes" {
-				continue // the API server's own
-			}
-			left++
-			if err := o.remove(ctx, kind, item); err != nil && !apierrors.IsNotFound(err) {
+		items := slices.DeleteFunc(list.Items, func(item unstructured.Unstructured) bool {
+			return kind == "services" && item.GetName() == "kubernetes" // the API server's own
+		})
+		if len(items) == 0 {
+			return nil
+		}
+		if err := load.Each(ctx, len(items), func(ctx context.Context, i int) error {
+			if err := o.remove(ctx, kind, &items[i]); !apierrors.IsNotFound(err) {
 				return err
 			}
-		}
-		if left == 0 {
 			return nil
+		}); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
