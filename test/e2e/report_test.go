@@ -45,7 +45,8 @@ func (v view) report(ctx context.Context, name string) (string, error) {
 	if pod.DeletionTimestamp != nil {
 		line("deletion", fmt.Sprintf("in %d s", *pod.DeletionGracePeriodSeconds))
 	}
-	for _, c := range pod.Status.Conditions {
+	conditions := slices.SortedFunc(slices.Values(pod.Status.Conditions), func(a, b v1.PodCondition) int { return strings.Compare(string(a.Type), string(b.Type)) })
+	for _, c := range conditions { // the order in which the API server merges them is no one's
 		if !ofScheduler(c) {
 			continue
 		}

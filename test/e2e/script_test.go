@@ -33,19 +33,24 @@ profiles:
 
 // TestUpstream runs the scripts in testdata/upstream, whose expected output is
 // kube-scheduler's (-rewrite): events, conditions and nominations to the letter.
-func TestUpstream(t *testing.T) { scripts(t, "upstream", *rewrite) }
+func TestUpstream(t *testing.T) {
+	if *rewrite && program() != cluster.UpstreamProgram {
+		t.Fatal("-rewrite records what kube-scheduler does here: add -scheduler kube-scheduler")
+	}
+	scripts(t, "upstream", *rewrite)
+}
 
 // TestBerth runs the scripts in testdata/berth, about what only Berth has.
 func TestBerth(t *testing.T) {
 	berthOnly(t)
-	scripts(t, "berth", false)
+	scripts(t, "berth", *rewrite)
 }
 
 // scripts runs the scripts of a folder, one after the other: they share the
 // cluster. Each has a namespace of its own, named as the script. Commands besides
 // testscript's own, where FILE is one of the script and KIND is as in "pod":
 //
-//	scheduler [FILE]             start the scheduler, with the default profile or a configuration; $VARIABLES are replaced
+//	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced
 //	stop                         stop the scheduler
 //	apply FILE …                 create or change objects; $VARIABLES are replaced
 //	patch KIND NAME JSON [SUB]   change an object, or a subresource of it
@@ -56,6 +61,8 @@ func TestBerth(t *testing.T) {
 //	nothing                      wait a second in which nothing is to happen
 //	report POD …                 print what the scheduler made of pods
 //	extender                     start an HTTP extender at $EXTENDER
+//	module EXAMPLE VERSION FILE  build a plugin of wasm-examples; its digest is in $DIGEST
+//	logged TEXT                  wait until the scheduler has logged a text
 func scripts(t *testing.T, dir string, update bool) {
 	c := start(t)
 	testscript.RunT(serial{t}, testscript.Params{
@@ -66,6 +73,7 @@ func scripts(t *testing.T, dir string, update bool) {
 			"apply": command((*script).apply), "patch": command((*script).patch), "delete": command((*script).delete),
 			"await": command((*script).await), "rejected": command((*script).rejected), "reserved": command((*script).reserved),
 			"nothing": command((*script).nothing), "report": command((*script).report), "extender": command((*script).extender),
+			"module": command((*script).module), "logged": command((*script).logged),
 		},
 	})
 }
@@ -147,6 +155,7 @@ func (s *script) scheduler(args []string) error {
 	options := cluster.Scheduler{Config: profile}
 	if len(args) > 0 {
 		options.Config = os.Expand(s.ReadFile(args[0]), s.Getenv)
+		options.Flags = args[1:]
 	}
 	s.process = run(s.t, s.cluster, options)
 	return nil

@@ -230,6 +230,9 @@ func (c *Cluster) Tails(lines int) string {
 	return text
 }
 
+// Binaries returns the programs that the cluster is made of.
+func (c *Cluster) Binaries() Binaries { return c.config.Binaries }
+
 // URL is the address of the API server.
 func (c *Cluster) URL() string { return "https://" + c.Address() }
 
