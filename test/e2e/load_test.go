@@ -31,9 +31,13 @@ type bench struct {
 	namespace string
 	since     int64
 	created   chan error // one value, when all are created
+	// doubtful says that answers to bindings get lost. kube-scheduler gives a place
+	// away that it was denied, even if it cannot know whether it was, and puts too
+	// much on some nodes.
+	doubtful bool
 }
 
-// load starts with nodes of a capacity.
+// newBench returns an empty cluster with nodes of a capacity.
 func newBench(t *testing.T, name string, nodes int, capacity workload.Capacity) *bench {
 	t.Helper()
 	c := start(t)
@@ -72,6 +76,9 @@ func (b *bench) finish() {
 	defer cancel()
 	if err := load.AwaitPlaced(ctx, b.client, b.namespace); err != nil {
 		b.Error(err)
+	}
+	if b.doubtful && program() == cluster.UpstreamProgram {
+		return
 	}
 	began := time.Now()
 	b.sound()

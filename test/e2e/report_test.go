@@ -67,9 +67,8 @@ func (v view) report(ctx context.Context, name string) (string, error) {
 	var seen []string
 	for _, e := range events {
 		text := fmt.Sprintf("%s %s %s by %s: %s", e.Type, e.Reason, e.Action, e.ReportingController, uids.Replace(e.Note))
-		if e.Related != nil {
-			text += fmt.Sprintf(" (%s %s)", e.Related.Kind, e.Related.Name)
-		}
+		// Who is related is left out: kube-scheduler means to name the preemptor, but
+		// hands over a type that is no API object (docs/differences.md).
 		if !slices.Contains(seen, text) {
 			line("event", text)
 			seen = append(seen, text)

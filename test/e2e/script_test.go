@@ -50,7 +50,8 @@ func TestBerth(t *testing.T) {
 // cluster. Each has a namespace of its own, named as the script. Commands besides
 // testscript's own, where FILE is one of the script and KIND is as in "pod":
 //
-//	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced
+//	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced;
+//	                             it has the rights of $SCHEDULER_USER, kube-scheduler's if empty
 //	stop                         stop the scheduler
 //	apply FILE …                 create or change objects; $VARIABLES are replaced
 //	patch KIND NAME JSON [SUB]   change an object, or a subresource of it
@@ -152,7 +153,7 @@ func command(run func(s *script, args []string) error) func(*testscript.TestScri
 }
 
 func (s *script) scheduler(args []string) error {
-	options := cluster.Scheduler{Config: profile}
+	options := cluster.Scheduler{Config: profile, User: cluster.User(s.Getenv("SCHEDULER_USER"))}
 	if len(args) > 0 {
 		options.Config = os.Expand(s.ReadFile(args[0]), s.Getenv)
 		options.Flags = args[1:]
