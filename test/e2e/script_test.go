@@ -236,4 +236,3 @@ func (s *script) report(pods []string) error {
 	}
 	return nil
 }
-

@@ -48,7 +48,7 @@ func (r Refusal) String() string {
 
 // Result counts placements.
 type Result struct {
-	Accepted    int
+	Accepted int
 	// Early is how many of these were accepted only before others, written earlier,
 	// and Late how many only after others, written later.
 	Early, Late int

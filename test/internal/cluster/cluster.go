@@ -184,7 +184,9 @@ func (c *Cluster) Etcd() *Process { return c.etcd }
 
 // Run runs another program of the cluster, a scheduler; its log goes to the
 // cluster's folder.
-func (c *Cluster) Run(name, path string, args ...string) (*Process, error) { return c.run(name, path, args...) }
+func (c *Cluster) Run(name, path string, args ...string) (*Process, error) {
+	return c.run(name, path, args...)
+}
 
 func (c *Cluster) run(name, path string, args ...string) (*Process, error) {
 	p, err := start(name, c.path(name+".log"), path, args...)

@@ -178,7 +178,9 @@ func atOnce() metav1.DeleteOptions {
 }
 
 // byName returns how to reach the objects of a kind in the default namespace.
-func (o *Objects) byName(kind string) (dynamic.ResourceInterface, error) { return o.in(kind, o.namespace) }
+func (o *Objects) byName(kind string) (dynamic.ResourceInterface, error) {
+	return o.in(kind, o.namespace)
+}
 
 func (o *Objects) in(kind, namespace string) (dynamic.ResourceInterface, error) {
 	gvr, err := o.mapper.ResourceFor(schema.GroupVersionResource{Resource: strings.ToLower(kind)})
