@@ -51,8 +51,8 @@ func (l Leg) String() string {
 type Result struct {
 	Leg       Leg
 	Scheduler cluster.Program
-	// PodsPerSecond are bound, from the first creation in a stream and from the first
-	// binding in a backlog until the last binding.
+	// PodsPerSecond are bound, from the first creation in a stream and from the start
+	// of the scheduler in a backlog until the last binding.
 	PodsPerSecond float64
 	// P50 and P99 are how long pods waited, from their creation in a stream and from
 	// the start of the scheduler in a backlog, until a watch told that they were bound.
@@ -213,7 +213,7 @@ func (r *race) stream(ctx context.Context, leg Leg, scheduler cluster.Program, p
 	if err := pods.await(ctx, leg.Pods); err != nil {
 		return Result{}, err
 	}
-	first, last, latencies, _ := pods.times(time.Time{})
+	first, last, latencies := pods.times(time.Time{})
 	return r.result(leg, scheduler, process, used.CPU, last.Sub(first), latencies)
 }
 
@@ -230,8 +230,8 @@ func (r *race) backlog(ctx context.Context, leg Leg, scheduler cluster.Program, 
 	if err := pods.await(ctx, leg.Pods); err != nil {
 		return Result{}, err
 	}
-	_, last, latencies, firstBound := pods.times(began)
-	return r.result(leg, scheduler, process, 0, last.Sub(firstBound), latencies)
+	_, last, latencies := pods.times(began)
+	return r.result(leg, scheduler, process, 0, last.Sub(began), latencies)
 }
 
 func (r *race) create(ctx context.Context, leg Leg, pods *tracker, from, to int) error {

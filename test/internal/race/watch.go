@@ -103,7 +103,7 @@ func (t *tracker) await(ctx context.Context, n int) error {
 
 // times returns when the pods were created, and when they had a node, in no order.
 // Pods that were created before a moment count from it.
-func (t *tracker) times(notBefore time.Time) (first, last time.Time, latencies []time.Duration, boundFirst time.Time) {
+func (t *tracker) times(notBefore time.Time) (first, last time.Time, latencies []time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for name, bound := range t.mu.bound {
@@ -115,12 +115,9 @@ func (t *tracker) times(notBefore time.Time) (first, last time.Time, latencies [
 		if first.IsZero() || created.Before(first) {
 			first = created
 		}
-		if boundFirst.IsZero() || bound.Before(boundFirst) {
-			boundFirst = bound
-		}
 		if bound.After(last) {
 			last = bound
 		}
 	}
-	return first, last, latencies, boundFirst
+	return first, last, latencies
 }
