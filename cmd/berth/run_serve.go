@@ -95,7 +95,7 @@ type running struct {
 }
 
 func newWatched() *watched {
-	w := &watched{recorder: debughttp.NewRecorder(attemptsKept)}
+	w := &watched{recorder: debughttp.NewRecorder(attemptsKept, nil)}
 	w.metrics = telemetry.New(version, w.state)
 	return w
 }
@@ -141,7 +141,7 @@ func (w *watched) state() *telemetry.State {
 	}
 	s := r.assembly.Scheduler
 	if err := s.Ask(ctx, func() {
-		pending, cached := s.Pending(), s.Cached()
+		pending, cached := s.Pending(), s.CacheCounts()
 		out.Nodes, out.Pods, out.Assumed = cached.Nodes, cached.Pods, cached.Assumed
 		out.Binding, out.Evicting = pending.Binding, pending.Preempting
 		for place, pod := range s.Queued() {

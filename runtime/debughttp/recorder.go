@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/report"
 )
 
@@ -17,7 +18,8 @@ const namesKept = 8
 // Recorder keeps the last attempts. It hears of them on the scheduler's loop; others
 // may ask it at any time.
 type Recorder struct {
-	mu struct {
+	clock clock.Clock
+	mu    struct {
 		sync.Mutex
 		ring []record // the oldest at next, once it is full
 		next int
@@ -60,9 +62,13 @@ type Work struct {
 // Bound is the outcome of a pod that was bound.
 const Bound = "bound"
 
-// NewRecorder returns a recorder of the last n attempts.
-func NewRecorder(n int) *Recorder {
-	r := &Recorder{}
+// NewRecorder returns a recorder of the last n attempts. It takes the time from a
+// clock, the machine's if that is nil.
+func NewRecorder(n int, c clock.Clock) *Recorder {
+	if c == nil {
+		c = clock.Real{}
+	}
+	r := &Recorder{clock: c}
 	r.mu.ring = make([]record, 0, n)
 	r.mu.last = make(map[types.NamespacedName]int, n)
 	return r
@@ -75,7 +81,7 @@ func (r *Recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
 	}
 	kept := a.Brief(name, namesKept)
 	next := record{pod: types.NamespacedName{Namespace: a.Namespace, Name: a.Pod}, Explanation: Explanation{
-		Attempt: kept, At: time.Now(), Duration: a.Duration, Plugins: works(nil, a.Timings),
+		Attempt: kept, At: r.clock.Now(), Duration: a.Duration, Plugins: works(nil, a.Timings),
 	}}
 	kept.Timings = nil
 	r.mu.Lock()

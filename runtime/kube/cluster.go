@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -30,6 +31,7 @@ type Deps struct {
 	Events kubernetes.Interface
 	// Observer (optional) hears of writes.
 	Observer WriteObserver
+	Clock    clock.Clock  // optional: the machine's if nil
 	Log      *slog.Logger // optional
 }
 
@@ -83,6 +85,9 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
+	if deps.Clock == nil {
+		deps.Clock = clock.Real{}
+	}
 	if config.StatusWriters == 0 {
 		config.StatusWriters = 8
 	}
@@ -90,12 +95,14 @@ func New(config Config, deps Deps) (*Cluster, error) {
 		config: config, deps: deps, log: deps.Log,
 		store: storage.New(), owners: newOwners(), budgets: &budgets{}, waiters: &waiters{},
 	}
-	c.status = newStatusWriter(config.StatusWriters, &c.deps)
-	c.events = newEventWriter(config.Profiles, deps.Events)
 	var err error
 	if c.informed, err = newInformed(c); err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}
+	if c.events, err = newEventWriter(config.Profiles, deps.Events); err != nil {
+		return nil, fmt.Errorf("kube: events: %w", err)
+	}
+	c.status = newStatusWriter(config.StatusWriters, &c.deps)
 	return c, nil
 }
 

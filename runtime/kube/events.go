@@ -6,8 +6,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -17,21 +19,33 @@ const noteLimit = 1024
 
 // eventWriter writes events, beside the loop and in series where they repeat.
 type eventWriter struct {
-	broadcaster events.EventBroadcasterAdapter
+	broadcaster events.EventBroadcaster
 	recorders   map[string]events.EventRecorder // by profile
-	legacy      resourcelock.EventRecorder      // of the first profile, for the Lease
+	ofLease     record.EventBroadcaster
+	lease       record.EventRecorder
 	cancel      context.CancelFunc
 }
 
-func newEventWriter(profiles []string, client kubernetes.Interface) *eventWriter {
+// newEventWriter begins to write.
+func newEventWriter(profiles []string, client kubernetes.Interface) (*eventWriter, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &eventWriter{broadcaster: events.NewEventBroadcasterAdapterWithContext(ctx, client), recorders: make(map[string]events.EventRecorder), cancel: cancel}
-	for _, profile := range profiles {
-		w.recorders[profile] = w.broadcaster.NewRecorder(profile)
+	w := &eventWriter{
+		broadcaster: events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}),
+		recorders:   make(map[string]events.EventRecorder),
+		ofLease:     record.NewBroadcaster(record.WithContext(ctx)),
+		cancel:      cancel,
 	}
-	w.legacy = w.broadcaster.DeprecatedNewLegacyRecorder(profiles[0])
-	w.broadcaster.StartRecordingToSink(ctx.Done())
-	return w
+	for _, profile := range profiles {
+		w.recorders[profile] = w.broadcaster.NewRecorder(scheme.Scheme, profile)
+	}
+	if err := w.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		cancel()
+		return nil, err
+	}
+	// Leases are told of in events of the old kind.
+	w.ofLease.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	w.lease = w.ofLease.NewRecorder(scheme.Scheme, v1.EventSource{Component: profiles[0]})
+	return w, nil
 }
 
 func (w *eventWriter) normal(pod, related *state.Pod, reason, action, note string, args ...any) {
@@ -68,5 +82,6 @@ func truncate(note string) string {
 // close sends what is on its way.
 func (w *eventWriter) close() {
 	w.broadcaster.Shutdown()
+	w.ofLease.Shutdown()
 	w.cancel()
 }

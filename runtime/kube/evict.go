@@ -21,7 +21,7 @@ func (c *Cluster) Evict(ctx context.Context, e objects.Eviction) error {
 	victim := e.Victim
 	pods := c.deps.Client.CoreV1().Pods(victim.Namespace)
 	err := func() error {
-		if patch, needed := conditionPatch(victim.Object, e.Condition, nil, time.Now()); needed {
+		if patch, needed := conditionPatch(victim.Object, e.Condition, nil, c.deps.Clock.Now()); needed {
 			if err := retry.OnError(retry.DefaultBackoff, temporary, func() error {
 				_, err := pods.Patch(ctx, victim.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 				return err

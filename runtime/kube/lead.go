@@ -46,7 +46,7 @@ func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, cli
 	e.identity = host + "_" + string(uuid.NewUUID())
 	e.watchdog = leaderelection.NewLeaderHealthzAdaptor(leaseTolerance)
 	e.lock, err = resourcelock.New(config.ResourceLock, config.ResourceNamespace, config.ResourceName,
-		client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: e.identity, EventRecorder: events.events.legacy})
+		client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: e.identity, EventRecorder: events.events.lease})
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}

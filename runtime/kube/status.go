@@ -152,7 +152,7 @@ func (w *statusWriter) write(uid types.UID) {
 }
 
 func (w *statusWriter) send(s *statusWrite) error {
-	patch, needed := conditionPatch(w.latest(s.pod), s.condition, s.nominated, time.Now())
+	patch, needed := conditionPatch(w.latest(s.pod), s.condition, s.nominated, w.deps.Clock.Now())
 	if !needed {
 		return nil
 	}

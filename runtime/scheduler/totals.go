@@ -37,8 +37,8 @@ func (s *Scheduler) Pending() Pending {
 	return Pending{Queue: s.queue.Pending(), Waiting: len(s.waiting), Binding: len(s.binding), Preempting: len(s.preempting)}
 }
 
-// Cached returns how much the cache holds. The same holds for it.
-func (s *Scheduler) Cached() cache.Counts { return s.cache.Counts() }
+// CacheCounts returns how much the cache holds. The same holds for it.
+func (s *Scheduler) CacheCounts() cache.Counts { return s.cache.Counts() }
 
 // Queued yields the pods of the queue, place by place.
 func (s *Scheduler) Queued() iter.Seq2[queue.Place, *state.QueuedPod] { return s.queue.All() }
