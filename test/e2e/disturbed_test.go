@@ -22,14 +22,14 @@ func TestKilled(t *testing.T) {
 	random := dice(t)
 	b.create(pods, b.pod)
 	for range 8 {
-		p := run(t, b.Cluster, cluster.Scheduler{})
+		p := b.run(cluster.Scheduler{})
 		time.Sleep(700*time.Millisecond + time.Duration(random.Int64N(int64(1500*time.Millisecond))))
 		if err := p.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("killed with %d pods placed", b.placed())
 	}
-	run(t, b.Cluster, cluster.Scheduler{})
+	b.run(cluster.Scheduler{})
 	b.finish()
 }
 
@@ -42,7 +42,7 @@ func TestMixed(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := workload.All()[:7]
-	run(t, b.Cluster, cluster.Scheduler{})
+	b.run(cluster.Scheduler{})
 	b.create(len(kinds)*each, func(i int) *v1.Pod {
 		// A hundred groups that keep away from each other have two pods each.
 		return kinds[i%len(kinds)].Pod(b.namespace, i/len(kinds))
@@ -56,7 +56,7 @@ func TestAPIServerRestarts(t *testing.T) {
 	pods, capacity := tight(50)
 	b := newBench(t, "restarts", 50, capacity)
 	b.doubtful = true
-	run(t, b.Cluster, cluster.Scheduler{})
+	b.run(cluster.Scheduler{})
 	b.create(pods, b.pod)
 	b.reach(pods / 5)
 	if err := b.StopAPIServer(3 * time.Second); err != nil {
@@ -86,7 +86,7 @@ func TestSlowAPIServer(t *testing.T) {
 	b := newBench(t, "slow", 25, capacity)
 	proxy := b.proxy()
 	proxy.Delay(100 * time.Millisecond)
-	run(t, b.Cluster, cluster.Scheduler{Server: proxy.URL()})
+	b.run(cluster.Scheduler{Server: proxy.URL()})
 	b.create(pods, b.pod)
 	b.finish()
 }
@@ -98,7 +98,7 @@ func TestNetworkCut(t *testing.T) {
 	b := newBench(t, "cut", 40, capacity)
 	b.doubtful = true
 	proxy := b.proxy()
-	run(t, b.Cluster, cluster.Scheduler{Server: proxy.URL()})
+	b.run(cluster.Scheduler{Server: proxy.URL()})
 	b.create(pods, b.pod)
 	b.reach(pods / 4)
 	proxy.Cut()
@@ -131,7 +131,7 @@ func TestWatchExpired(t *testing.T) {
 	const nodes = 20
 	pods, capacity := tight(nodes)
 	b := newBench(t, "expired", nodes, capacity)
-	p := run(t, b.Cluster, cluster.Scheduler{})
+	p := b.run(cluster.Scheduler{})
 	b.create(pods/2, b.pod)
 	if err := <-b.created; err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestThrottled(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	run(t, b.Cluster, cluster.Scheduler{})
+	b.run(cluster.Scheduler{})
 	b.create(pods, b.pod)
 	b.finish()
 }
@@ -207,7 +207,7 @@ func TestThrottled(t *testing.T) {
 func TestChurn(t *testing.T) {
 	const nodes, names, times = 20, 200, 6
 	b := newBench(t, "churn", nodes, workload.Capacity{CPU: 4, Memory: 16, Pods: 110})
-	run(t, b.Cluster, cluster.Scheduler{})
+	b.run(cluster.Scheduler{})
 	var zero int64
 	b.create(names, b.pod)
 	random := dice(t)

@@ -58,6 +58,16 @@ func newBench(t *testing.T, name string, nodes int, capacity workload.Capacity) 
 	return b
 }
 
+// run starts a scheduler. Berth has the rights that deploy/ gives it; in scripts it
+// has kube-scheduler's, as when it takes over from there.
+func (b *bench) run(s cluster.Scheduler) *cluster.Process {
+	b.Helper()
+	if program() == cluster.BerthProgram {
+		s.User = cluster.Berth
+	}
+	return run(b.T, b.Cluster, s)
+}
+
 // create begins to create n pods.
 func (b *bench) create(n int, pod func(i int) *v1.Pod) {
 	b.created = make(chan error, 1)

@@ -109,7 +109,14 @@ func startCluster(ctx context.Context) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cluster.Start(ctx, cluster.Config{Binaries: binaries})
+	c, err := cluster.Start(ctx, cluster.Config{Binaries: binaries})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Install(ctx, filepath.Join("..", "..", "deploy")); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
 }
 
 // run starts a scheduler, which is stopped when the test ends. When the test

@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -70,6 +72,24 @@ func (c *Cluster) StartScheduler(s Scheduler) (*Process, error) {
 	}
 }
 
+// Install gives Berth the rights and the lease of the manifests in deploy/.
+func (c *Cluster) Install(ctx context.Context, deploy string) error {
+	objects, err := c.Objects("kube-system")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"rbac.yaml", "lease.yaml"} {
+		documents, err := os.ReadFile(filepath.Join(deploy, name))
+		if err != nil {
+			return err
+		}
+		if err := objects.Apply(ctx, documents); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 // schedulerConfig writes the file of a scheduler: its own, and how it reaches
 // the API server.
 func (c *Cluster) schedulerConfig(s Scheduler) (string, error) {
@@ -86,9 +106,11 @@ func (c *Cluster) schedulerConfig(s Scheduler) (string, error) {
 	add("kind", "KubeSchedulerConfiguration")
 	// The limits are out of the way: the API server is to be the bottleneck, if anything.
 	add("clientConnection", map[string]any{"kubeconfig": s.Kubeconfig, "qps": 5000, "burst": 5000})
-	add("leaderElection", map[string]any{
-		"leaderElect": s.LeaderElection, "leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "1s",
-	})
+	election := map[string]any{"leaderElect": s.LeaderElection, "leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "1s"}
+	if s.User == Berth {
+		election["resourceName"] = "berth" // the lease that deploy/ makes
+	}
+	add("leaderElection", election)
 	data, err := yaml.Marshal(config)
 	if err != nil {
 		return "", err

@@ -20,8 +20,11 @@ const (
 	// KubeScheduler has the rights that every cluster gives to kube-scheduler
 	// (ClusterRoles system:kube-scheduler and system:volume-scheduler).
 	KubeScheduler User = "system:kube-scheduler"
-	// Berth has no rights but those that a test gives it.
-	Berth User = "berth"
+	// Berth is the service account that deploy/ makes, with the rights that are given
+	// to it there (Install).
+	Berth User = "system:serviceaccount:kube-system:berth"
+	// Guest has no rights but those that a test gives it.
+	Guest User = "guest"
 	// Nobody has no rights.
 	Nobody User = "nobody"
 )
@@ -31,7 +34,7 @@ func (u User) token() string { return "token-" + strings.ReplaceAll(string(u), "
 // tokenFile has a line for each user: token, name, UID, groups.
 func tokenFile() string {
 	var lines strings.Builder
-	for _, u := range []User{Admin, KubeScheduler, Berth, Nobody} {
+	for _, u := range []User{Admin, KubeScheduler, Berth, Guest, Nobody} {
 		groups := ""
 		if u == Admin {
 			groups = `,"system:masters"`
