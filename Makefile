@@ -17,6 +17,9 @@ BUDGET    ?= 150s
 VERDICTS  ?= 100000
 ONLY      ?=
 EXPLAIN   ?= team-batch/monolith-0
+SCHEDULER ?= berth
+RUN       ?= .
+RACE      ?= -repetitions 3
 
 # Tools run at pinned versions and are no part of go.mod.
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
@@ -31,10 +34,10 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build demo examples test race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript
+.PHONY: help build demo examples test test-race e2e race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/berth
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/berth ./cmd/berth
@@ -52,8 +55,14 @@ examples: build ## compile the example plugins into bin/plugins
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- $(PKG)
 
-race: ## run all tests under the race detector (needs a C compiler)
+test-race: ## run all tests under the race detector (needs a C compiler)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- -race $(PKG)
+
+e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
+	cd test && go test ./e2e -count=1 -timeout 20m -scheduler $(SCHEDULER) -run '$(RUN)'
+
+race: ## measure berth and kube-scheduler side by side on a real API server, into race.out (RACE='-workloads basic -repetitions 1')
+	cd test && go run ./cmd/race -out ../race.out $(RACE)
 
 bench: ## run the benchmarks COUNT times into bench.out (BENCH=pattern)
 	@pkgs="$(call packages-with,Benchmark)"; \
@@ -166,4 +175,4 @@ check: ## everything but the tests that a change must pass; ends on a clean git 
 	if [ -n "$$new" ]; then printf 'check: files were made that git does not know:\n%s\n' "$$new" >&2; exit 1; fi
 
 clean: ## remove what the other targets made
-	rm -rf bin dist bench.out bench.oracle.out
+	rm -rf bin dist bench.out bench.oracle.out race.out
