@@ -105,9 +105,9 @@ func Pending(ctx context.Context, client kubernetes.Interface, namespace string)
 
 // AwaitPlaced waits until every pod of a namespace has a node.
 func AwaitPlaced(ctx context.Context, client kubernetes.Interface, namespace string) error {
-	last := -1
 	for {
-		if last = Pending(ctx, client, namespace); last == 0 {
+		last := Pending(ctx, client, namespace)
+		if last == 0 {
 			return nil
 		}
 		select {
