@@ -19,6 +19,7 @@ type conformanceOptions struct {
 	published map[string]string
 	seed      uint64
 	cycles    int
+	compileOptions
 }
 
 func newPluginConformance() *cobra.Command {
@@ -50,6 +51,7 @@ The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 	f.StringToStringVar(&o.published, "published", nil, "`KEY=VALUE` that another plugin published; repeatable")
 	f.Uint64Var(&o.seed, "seed", 1, "`NUMBER` that makes the clusters and pods")
 	f.IntVar(&o.cycles, "cycles", 0, "`NUMBER` of pods placed in each way; 60 if not given")
+	o.compileOptions.flags(f)
 	return cmd
 }
 
@@ -65,9 +67,9 @@ func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer
 	if err != nil {
 		return err
 	}
-	r, err := wasm.NewRuntime(wasm.RuntimeConfig{})
+	r, err := o.runtime()
 	if err != nil {
-		return &failure{err}
+		return err
 	}
 	defer func() { err = errors.Join(err, r.Close(context.WithoutCancel(ctx))) }()
 	code, err := r.Load(ctx, loaded.Bytes)
@@ -92,6 +94,28 @@ func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer
 		return &failure{fmt.Errorf("%s does not conform to the ABI", loaded.Path)}
 	}
 	return nil
+}
+
+// runtime returns where the module is compiled.
+func (o *conformanceOptions) runtime() (*wasm.Runtime, error) {
+	var c wasm.RuntimeConfig
+	dir, optional, err := o.cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	if c.Compiler, err = o.compiler(); err != nil {
+		return nil, err
+	}
+	c.CacheDir = dir
+	r, err := wasm.NewRuntime(c)
+	if err != nil && optional {
+		c.CacheDir = ""
+		r, err = wasm.NewRuntime(c)
+	}
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return r, nil
 }
 
 // guest is a module for the kit, with the limits that modules have by default.
