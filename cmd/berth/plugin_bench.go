@@ -50,10 +50,7 @@ mean something to it as hints, so that it has something to tell apart.`,
 		Args:    optionalArgument("folder or module"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.plugin = "."
-			if len(args) > 0 {
-				o.plugin = args[0]
-			}
+			o.plugin = append(args, ".")[0]
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
@@ -56,10 +57,7 @@ The exit status is 1 if a test failed, and 2 if there is nothing to test.`,
 		Args:    optionalArgument("folder or module"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.plugin = "."
-			if len(args) > 0 {
-				o.plugin = args[0]
-			}
+			o.plugin = append(args, ".")[0]
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -266,10 +264,12 @@ func (t *pluginTest) checkHostile(last *berthtest.Trial, pods []berthtest.Pod) {
 	failed := record(func(tb testing.TB) { odd = last.In(tb).Extremes(pods[0]) })
 	t.report(fmt.Sprintf("%s: it answers", count(odd, "odd cluster")), failed)
 
-	var configs berthtest.Hostile
-	failed = record(func(tb testing.TB) { configs = last.In(tb).Configurations() })
-	t.report(fmt.Sprintf("%s that are none: %d refused, %d accepted, %d faults",
-		count(configs.Refused+configs.Answered+configs.Faults, "configuration"), configs.Refused, configs.Answered, configs.Faults), failed)
+	if t.module.code.ExportsName(abi.ExportConfigure) {
+		var configs berthtest.Hostile
+		failed = record(func(tb testing.TB) { configs = last.In(tb).Configurations() })
+		t.report(fmt.Sprintf("%s that are none: %d refused, %d accepted, %d faults",
+			count(configs.Refused+configs.Answered+configs.Faults, "configuration"), configs.Refused, configs.Answered, configs.Faults), failed)
+	}
 
 	var regions berthtest.Hostile
 	failed = record(func(tb testing.TB) { regions = last.In(tb).Lies(pods[0], lies) })
