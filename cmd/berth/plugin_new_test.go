@@ -1,6 +1,7 @@
 package main
 
 import (
+	"go/format"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,15 @@ func TestPluginNew(t *testing.T) {
 			}
 			if language != "go" {
 				return
+			}
+			for _, file := range []string{"rack_aware.go", "rack_aware_test.go", "guest/main.go"} {
+				source, err := os.ReadFile(filepath.Join("rack-aware", file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if formatted, err := format.Source(source); err != nil || string(formatted) != string(source) {
+					t.Errorf("%s is not as gofmt has it (%v)", file, err)
+				}
 			}
 			stdout, _, err = pluginCommand(t, "bench", "rack-aware", "--nodes", "10,20", "--time", "5ms", "--hint", "soon")
 			lines := strings.Split(stdout, "\n")
