@@ -81,27 +81,27 @@ type pluginTest struct {
 
 func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	t := &pluginTest{pluginTestOptions: o, out: stdout}
-	if isFolder(o.plugin) {
+	if info, err := os.Stat(o.plugin); err == nil && info.IsDir() {
 		t.dir = o.plugin
 	}
 	files, err := t.files()
 	if err != nil {
 		return err
 	}
-	ref, remove, err := builtOrNamed(ctx, o.plugin, stderr)
+	target, err := findTarget(ctx, o.plugin, stderr)
 	if err != nil {
 		return err
 	}
-	defer remove()
-	if ref.ConfigFile != "" {
+	defer target.remove()
+	if target.ref.ConfigFile != "" {
 		return fmt.Errorf("%s: the scenario files have the configurations: leave ?config away", o.plugin)
 	}
-	loaded, err := module.Read(ref.Path) // without a configuration
+	loaded, err := module.Read(target.ref.Path) // without a configuration
 	if err != nil {
 		return err
 	}
 	if t.module, err = openModule(ctx, loaded); err != nil {
-		return err
+		return target.named(err)
 	}
 	defer func() { err = errors.Join(err, t.module.close(ctx)) }()
 	t.printf("%s %s, %s\n", t.module.Manifest.Name, t.module.Manifest.Version, size(int64(len(t.module.Bytes))))
@@ -111,7 +111,7 @@ func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	if t.failed == 0 && !t.rewrite {
 		if err := t.checkDuties(ctx, last, pods); err != nil {
-			return err
+			return target.named(err)
 		}
 		t.checkHostile(last, pods)
 	}
