@@ -31,8 +31,12 @@ type Wait struct {
 // at a time: the loop's up to Permit, then the binding cycle's, then the loop's.
 type Binding struct {
 	Placement plugin.Placement
-	// Sequence is that of the attempt.
+	// Sequence is that of the attempt, Try the number of the pod's tries with it, First
+	// when the pod was first ready to be tried, and Watch runs since it was popped.
 	Sequence uint64
+	Try      int
+	First    time.Time
+	Watch    clock.Stopwatch
 
 	p            *Pipeline
 	meter        meter
