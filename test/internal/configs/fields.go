@@ -10,7 +10,7 @@ import (
 )
 
 // place is how each line of our errors begins: where in the file, and which field.
-var place = regexp.MustCompile(`^scheduler\.yaml:\d+: ([A-Za-z][A-Za-z0-9.\[\]]*): `) //nolint:gochecknoglobals // a constant
+var place = regexp.MustCompile(`^scheduler\.yaml:\d+: ([A-Za-z][A-Za-z0-9.\[\]]*): `)
 
 // ourFields returns the fields that our error names, and a line of it that names
 // none.
