@@ -150,6 +150,7 @@ mod: ## check go.mod and the downloaded modules
 oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time, or CASES=n of each; ONLY=subject,…): docs/oracle.md
 	cd test && go build -o ../bin/oracle ./cmd/oracle
 	cd test && ../bin/oracle -seed $(SEED) $(if $(ONLY),-only '$(ONLY)') $(if $(CASES),-count $(CASES),-budget $(BUDGET) -least $(VERDICTS))
+	$(if $(ONLY),,cd test && ../bin/oracle -seed $(SEED) -gates StorageCapacityScoring=true -only VolumeBinding $(if $(CASES),-count $(CASES),-least $(VERDICTS)))
 
 .PHONY: oracle-test
 oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like

@@ -21,6 +21,7 @@ import (
 
 	"github.com/berth-scheduler/berth/test/internal/compare"
 	"github.com/berth-scheduler/berth/test/internal/oracle"
+	"github.com/berth-scheduler/berth/test/internal/upstream"
 )
 
 func main() {
@@ -43,12 +44,16 @@ func run(ctx context.Context, args []string) error {
 	found := flags.String("found", "found", "folder for cases that differ, made small")
 	kept := flags.String("kept", "testdata", "folder of files of cases that are run first")
 	reasons := flags.Bool("reasons", false, "report how often each reason was met")
+	gates := flags.String("gates", "", "feature gates of kube-scheduler, as in StorageCapacityScoring=true")
 	page := flags.String("differences", "../docs/differences.md", "page that lists differences")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *count == 0 && *budget == 0 && *least == 0 {
 		return errors.New("give -count, -budget or -least")
+	}
+	if err := upstream.SetGates(*gates); err != nil {
+		return fmt.Errorf("-gates: %w", err)
 	}
 	text, err := os.ReadFile(*page)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/test/internal/upstream"
 )
 
 // config draws a configuration with args of the plugin; nil for none.
@@ -32,6 +34,9 @@ func (g *Generator) config() json.RawMessage {
 
 // Args draws args of the plugin as a file has them; nil for none.
 func (g *Generator) Args() map[string]any {
+	if g.plugin == "VolumeBinding" && upstream.RatesCapacity() {
+		return map[string]any{"shape": g.shape()} // always, since without one only kube-scheduler has a default
+	}
 	if g.chance(0.3) {
 		return nil
 	}
@@ -83,17 +88,21 @@ func (g *Generator) fitArgs() map[string]any {
 	case 1:
 		args["scoringStrategy"] = map[string]any{"type": "MostAllocated", "resources": g.weights(100)}
 	case 2:
-		var shape []any
-		at := 0
-		for range 1 + g.upTo(3) {
-			shape = append(shape, map[string]any{"utilization": at, "score": g.upTo(10)})
-			at += 1 + g.upTo(33)
-		}
 		args["scoringStrategy"] = map[string]any{
-			"type": "RequestedToCapacityRatio", "resources": g.weights(100), "requestedToCapacityRatio": map[string]any{"shape": shape},
+			"type": "RequestedToCapacityRatio", "resources": g.weights(100), "requestedToCapacityRatio": map[string]any{"shape": g.shape()},
 		}
 	}
 	return args
+}
+
+// shape draws points of a score by utilisation.
+func (g *Generator) shape() (points []any) {
+	at := 0
+	for range 1 + g.upTo(3) {
+		points = append(points, map[string]any{"utilization": at, "score": g.upTo(10)})
+		at += 1 + g.upTo(33)
+	}
+	return points
 }
 
 func (g *Generator) addedAffinity() map[string]any {

@@ -196,7 +196,8 @@ func podsOnly(plugin string) bool {
 func (c *cluster) query() scenario.Query {
 	g := c.g
 	q := scenario.Query{Pod: g.pod(c.names())}
-	if g.chance(0.5) {
+	// VolumeBinding scores what its Filter has found, and so only nodes that passed it.
+	if g.plugin != "VolumeBinding" && g.chance(0.5) {
 		q.Feasible = some(g, len(c.names()), c.names()...)
 	}
 	if g.chance(0.4) {

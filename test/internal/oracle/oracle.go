@@ -91,7 +91,7 @@ func answers(plugin string) func(n *compare.Counts) int {
 	points := native.Points(plugin)
 	filters, scores := slices.Contains(points, abi.Filter), slices.Contains(points, abi.Score)
 	if plugin == "VolumeBinding" {
-		scores = false // the feature gate StorageCapacityScoring is off, so kube-scheduler's skips them
+		scores = upstream.RatesCapacity()
 	}
 	verdicts := func(n *compare.Counts) int { return n.Verdicts + n.WhatIfs }
 	switch {

@@ -1,6 +1,7 @@
 // Package upstream hosts kube-scheduler's own plugins, of k8s.io/kubernetes
 // v1.36, and reads its configuration as it does. Feature gates are those of the
-// release: they are global to the process, and nobody changes them.
+// release, unless a command sets some before anything else: they are global to the
+// process.
 package upstream
 
 import (
@@ -30,6 +31,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
+
+// SetGates sets feature gates, as in "StorageCapacityScoring=true".
+func SetGates(gates string) error { return feature.DefaultMutableFeatureGate.Set(gates) }
+
+// RatesCapacity reports whether VolumeBinding rates nodes by storage capacity.
+func RatesCapacity() bool { return feature.DefaultFeatureGate.Enabled(features.StorageCapacityScoring) }
 
 // Names returns the names of kube-scheduler's plugins.
 func Names() map[string]bool {
