@@ -30,7 +30,7 @@ type moduleOptions struct {
 
 func (o *moduleOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.plugins, "plugin", nil,
-		"add a plugin `MODULE` to every profile: PATH.wasm, or PATH.wasm?weight=2&config=FILE&namespaces=a,b; repeatable")
+		"add a plugin `MODULE` to every profile: PATH.wasm, PATH.wasm?weight=2&config=FILE&namespaces=a,b, https://HOST/PATH?digest=sha256:…, or oci://REGISTRY/REPOSITORY:TAG; repeatable")
 	f.StringVar(&o.cache, "module-cache", "", "`DIR` that keeps compiled modules, or none; berth/modules in the user's cache folder if not given")
 	f.StringVar(&o.log, "log-level", "none", "print what modules log from this `LEVEL` on: debug, info, warn, error, or none")
 	f.BoolVar(&o.verify, "verify-columns", false, "check after every call, not after some, that a module left the snapshot alone")
@@ -59,18 +59,32 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 		c.CacheDir = ""
 	case "":
 		// Where there is no home that can be written, modules are compiled each time.
-		if dir, err := os.UserCacheDir(); err == nil {
-			c.CacheDir, c.CacheOptional = filepath.Join(dir, "berth", "modules"), true
+		c.CacheDir, c.CacheOptional = modulesFolder(), true
+		if c.CacheDir != "" {
+			c.SourceDir = filepath.Join(filepath.Dir(c.CacheDir), "fetched")
 		}
 	default:
 		if err := os.MkdirAll(o.cache, 0o700); err != nil {
 			return nil, fmt.Errorf("--module-cache: %w (name a folder that can be made, or none)", err)
 		}
 	}
+	if o.cache != "" && o.cache != noCache {
+		c.SourceDir = filepath.Join(o.cache, "fetched")
+	}
 	if o.verify {
 		c.VerifyEvery = 1
 	}
 	return assembly.NewModules(c), nil
+}
+
+// modulesFolder keeps compiled modules if nothing else is said; empty if the user has no
+// folder for caches.
+func modulesFolder() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "berth", "modules")
 }
 
 // enable loads the modules of --plugin and adds them to all profiles.

@@ -27,6 +27,8 @@ type ModulesConfig struct {
 	CacheDir string
 	// CacheOptional goes on in memory when the folder cannot be used.
 	CacheOptional bool
+	// SourceDir keeps modules that were fetched, by their digest; empty for none.
+	SourceDir string
 	// VerifyEvery is after how many calls of a guest its columns are checked: 1
 	// for every call, 0 for never.
 	VerifyEvery int
@@ -35,7 +37,8 @@ type ModulesConfig struct {
 // Modules loads and compiles the modules that a configuration names, each once
 // by its digest.
 type Modules struct {
-	config ModulesConfig
+	config  ModulesConfig
+	sources *module.Sources
 	// mu guards what follows.
 	mu struct {
 		sync.Mutex
@@ -58,7 +61,7 @@ type Module struct {
 
 // NewModules returns a place for modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	m := &Modules{config: c}
+	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir})}
 	m.mu.compiled = make(map[string]*compiled)
 	return m
 }
@@ -119,7 +122,7 @@ func oneLine(err error) error {
 
 // Load reads and checks a module.
 func (m *Modules) Load(ref module.Reference) (*Module, error) {
-	loaded, err := module.Load(ref)
+	loaded, err := m.sources.Load(context.Background(), ref)
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // it is temporary
+	defer os.RemoveAll(dir)
 	socket := filepath.Join(dir, "s")
 	handler := debughttp.NewHandler(config(debughttp.NewRecorder(1, nil)))
 

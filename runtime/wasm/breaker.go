@@ -90,6 +90,9 @@ func (b *breaker) done(point abi.Point, f *Fault) {
 }
 
 func (b *breaker) record(point abi.Point, f *Fault) (recovered bool) {
+	if f != nil && f.Kind == Interrupted {
+		return false
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if f == nil {

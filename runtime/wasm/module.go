@@ -33,9 +33,10 @@ type RuntimeConfig struct {
 	CacheDir string
 	// Structure bounds what modules may be made of.
 	Structure meter.Limits
-	// Unmetered runs modules as they are, without fuel, depth and yields, to measure
-	// what these cost. Nothing stops such a guest.
+	// Unmetered runs modules as they are, without fuel, depth and yields, and Omit
+	// without some of these, to measure what they cost. Nothing stops such a guest.
 	Unmetered bool
+	Omit      meter.Part
 	// Interpreter runs modules without compiling them: slow, for tests.
 	Interpreter bool
 	Log         *slog.Logger // optional
@@ -186,6 +187,7 @@ func (m *Module) rewritten(f form) ([]byte, *meter.Info, error) {
 	}
 	return meter.Rewrite(m.bytes, meter.Config{
 		Limits: m.runtime.config.Structure, MaxDepth: f.depth, MemoryMaxPages: f.pages, TableMaxElements: f.tables,
+		Omit: m.runtime.config.Omit, Prices: prices(),
 	})
 }
 
