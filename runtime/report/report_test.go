@@ -70,7 +70,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"sequence":1,"namespace":"ns","pod":"p","profile":"default","try":2,"nodes":3,"evaluated":3,"feasible":1,"node":"c",` +
-		`"rejections":[{"plugin":"F","code":"Unschedulable","reasons":["full"],"nodes":["n0","n1"]}],` +
+		`"rejections":[{"plugin":"F","code":"Unschedulable","reasons":["full"],"count":2,"nodes":["n0","n1"]}],` +
 		`"candidates":[{"node":"c","total":7,"scores":[{"plugin":"S","raw":1,"normalized":7,"weighted":7}]}]}`
 	if string(text) != want {
 		t.Errorf("got  %s\nwant %s", text, want)
