@@ -14,6 +14,9 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/wasm-examples/devices"
+	"github.com/berth-scheduler/berth/wasm-examples/fgd"
+	"github.com/berth-scheduler/berth/wasm-examples/fgd/bestfit"
+	"github.com/berth-scheduler/berth/wasm-examples/fgd/random"
 	"github.com/berth-scheduler/berth/wasm-examples/gang"
 	"github.com/berth-scheduler/berth/wasm-examples/internal/everypoint"
 	"github.com/berth-scheduler/berth/wasm-examples/internal/reference"
@@ -72,6 +75,18 @@ func All() []Example {
 		{
 			Name: "gang", Package: folder + "gang/guest", Manifest: gang.Manifest,
 			New: func() berth.Plugin { return gang.New() }, Scenarios: "gang/testdata/*.txt", Placing: true,
+		},
+		{
+			Name: "fgd", Package: folder + "fgd/guest", Manifest: fgd.Manifest,
+			New: func() berth.Plugin { return fgd.New() }, Scenarios: "fgd/testdata/*.txt", Placing: true, C: "fgd/c",
+		},
+		{
+			Name: "best-fit", Package: folder + "fgd/bestfit/guest", Manifest: bestfit.Manifest,
+			New: func() berth.Plugin { return bestfit.New() }, Scenarios: "fgd/bestfit/testdata/*.txt", Placing: true, C: "fgd/bestfit/c",
+		},
+		{
+			Name: "random-fit", Package: folder + "fgd/random/guest", Manifest: random.Manifest,
+			New: func() berth.Plugin { return random.New() }, Scenarios: "fgd/random/testdata/*.txt", Placing: true, C: "fgd/random/c",
 		},
 	}
 }

@@ -22,7 +22,8 @@ type pluginBenchOptions struct {
 	config string
 	hints  []string
 	nodes  []int
-	time   time.Duration
+	length time.Duration
+	compileOptions
 }
 
 func newPluginBench() *cobra.Command {
@@ -57,7 +58,8 @@ mean something to it as hints, so that it has something to tell apart.`,
 	f.StringVar(&o.config, "config", "", "configuration `FILE`, for a folder; a module's is named as MODULE?config=FILE")
 	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` that labels, namespaces and other names may be; repeatable")
 	f.IntSliceVar(&o.nodes, "nodes", []int{100, 1000, 5000}, "`NUMBERS` of nodes")
-	f.DurationVar(&o.time, "time", 300*time.Millisecond, "`DURATION` of each measurement")
+	f.DurationVar(&o.length, "time", 300*time.Millisecond, "`DURATION` of each measurement")
+	o.compileOptions.flags(f)
 	return cmd
 }
 
@@ -67,8 +69,8 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 			return fmt.Errorf("--nodes: %d is not between 1 and 100000", n)
 		}
 	}
-	if o.time <= 0 {
-		return fmt.Errorf("--time: %v is no time to measure in", o.time)
+	if o.length <= 0 {
+		return fmt.Errorf("--time: %v is no time to measure in", o.length)
 	}
 	t, err := findTarget(ctx, o.plugin, stderr)
 	if err != nil {
@@ -88,7 +90,7 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 	if err != nil {
 		return t.named(err)
 	}
-	m, err := openModule(ctx, loaded)
+	m, err := openModule(ctx, loaded, &o.compileOptions)
 	if err != nil {
 		return t.named(err)
 	}
@@ -141,7 +143,7 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (tab
 		h.place(i)
 	}
 	before, i := h.counts(), 0
-	perPod := repeated(o.time, func() {
+	perPod := repeated(o.length, func() {
 		h.place(i)
 		i++
 	})
@@ -154,7 +156,7 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (tab
 		trial := berthtest.New(tb, manifest, m.factory(ctx), string(m.Config))
 		trial.Nodes = nodes
 		call, i := trial.Caller(pods), 0
-		perCall = repeated(o.time, func() {
+		perCall = repeated(o.length, func() {
 			call(i % len(pods))
 			i++
 		})

@@ -28,6 +28,7 @@ type pluginTestOptions struct {
 	scenarios string
 	rewrite   bool
 	wasmOnly  bool
+	compileOptions
 }
 
 func newPluginTest() *cobra.Command {
@@ -66,6 +67,7 @@ The exit status is 1 if a test failed, and 2 if there is nothing to test.`,
 	f.StringVar(&o.scenarios, "scenarios", "", "`PATTERN` of scenario files; testdata/*.txt in the folder, or the one above, if not given")
 	f.BoolVar(&o.rewrite, "rewrite", false, "write what came out into the scenario files, instead of comparing")
 	f.BoolVar(&o.wasmOnly, "wasm-only", false, "leave out the project's own tests")
+	o.compileOptions.flags(f)
 	return cmd
 }
 
@@ -100,7 +102,7 @@ func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil {
 		return err
 	}
-	if t.module, err = openModule(ctx, loaded); err != nil {
+	if t.module, err = openModule(ctx, loaded, &t.compileOptions); err != nil {
 		return target.named(err)
 	}
 	defer func() { err = errors.Join(err, t.module.close(ctx)) }()

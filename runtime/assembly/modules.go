@@ -27,6 +27,11 @@ type ModulesConfig struct {
 	CacheDir string
 	// CacheOptional goes on in memory when the folder cannot be used.
 	CacheOptional bool
+	// SourceDir keeps modules that were fetched, by their digest; empty for none.
+	SourceDir string
+	// Compiler (optional) compiles modules before this process does, as package
+	// runtime/wasm/child, so that one that takes long to compile is stopped.
+	Compiler wasm.Compiler
 	// VerifyEvery is after how many calls of a guest its columns are checked: 1
 	// for every call, 0 for never.
 	VerifyEvery int
@@ -35,7 +40,8 @@ type ModulesConfig struct {
 // Modules loads and compiles the modules that a configuration names, each once
 // by its digest.
 type Modules struct {
-	config ModulesConfig
+	config  ModulesConfig
+	sources *module.Sources
 	// mu guards what follows.
 	mu struct {
 		sync.Mutex
@@ -58,7 +64,7 @@ type Module struct {
 
 // NewModules returns a place for modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	m := &Modules{config: c}
+	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir})}
 	m.mu.compiled = make(map[string]*compiled)
 	return m
 }
@@ -86,9 +92,9 @@ func (m *Modules) start() error {
 		}
 	}
 	var err error
-	m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir})
+	m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir, Compiler: m.config.Compiler})
 	if err != nil && m.config.CacheOptional && dir != "" {
-		m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{})
+		m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{Compiler: m.config.Compiler})
 	}
 	return err
 }
@@ -119,7 +125,7 @@ func oneLine(err error) error {
 
 // Load reads and checks a module.
 func (m *Modules) Load(ref module.Reference) (*Module, error) {
-	loaded, err := module.Load(ref)
+	loaded, err := m.sources.Load(context.Background(), ref)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -127,6 +128,16 @@ func (c *Cluster) Synced() error {
 		errs = append(errs, fmt.Errorf("%s: %w", k.name, err))
 	}
 	return errors.Join(errs...)
+}
+
+// Kinds returns the kinds of object that are watched, sorted, as kubectl names them.
+func (c *Cluster) Kinds() []string {
+	var out []string
+	for _, k := range c.informed.kinds {
+		out = append(out, k.name)
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Await waits until Synced returns nil, and logs now and again what is missing.

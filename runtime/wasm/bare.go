@@ -47,23 +47,23 @@ func (m *Module) Bare(ctx context.Context, l Limits, room uint32, f Functions) (
 func (b *Bare) Memory() []byte { return b.guest.Memory() }
 
 // Alloc is berth_alloc.
-func (b *Bare) Alloc(_ context.Context, size, align uint32) (uint32, error) {
+func (b *Bare) Alloc(ctx context.Context, size, align uint32) (uint32, error) {
 	g := b.guest
 	g.stack[0], g.stack[1] = uint64(size), uint64(align)
-	if err := g.run(g.alloc, g.env.limits.FuelStart); err != nil {
+	if err := g.run(ctx, g.alloc, g.env.limits.FuelStart); err != nil {
 		return 0, err
 	}
 	return uint32(g.stack[0]), nil
 }
 
 // Configure is berth_configure; 0 if the module does not export it.
-func (b *Bare) Configure(_ context.Context, address, length uint32) (int32, error) {
+func (b *Bare) Configure(ctx context.Context, address, length uint32) (int32, error) {
 	g := b.guest
 	if g.configure == nil {
 		return 0, nil
 	}
 	g.stack[0], g.stack[1] = uint64(address), uint64(length)
-	if err := g.run(g.configure, g.env.limits.FuelStart); err != nil {
+	if err := g.run(ctx, g.configure, g.env.limits.FuelStart); err != nil {
 		return 0, err
 	}
 	return int32(uint32(g.stack[0])), nil

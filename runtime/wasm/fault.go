@@ -21,6 +21,9 @@ const (
 	OutOfFuel     Kind = "out-of-fuel"
 	StackOverflow Kind = "stack-overflow"
 	Deadline      Kind = "deadline"
+	// Interrupted is a call that ended because the scheduler is to stop. It says
+	// nothing of the plugin.
+	Interrupted Kind = "interrupted"
 	// Output is an answer that breaks the ABI: an unknown code, an address out of
 	// bounds, a score out of range, too much text.
 	Output Kind = "bad-output"

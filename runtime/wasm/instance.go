@@ -85,18 +85,18 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", err)
 	}
-	g := &instanceGuest{ctx: ctx, env: env, module: instance, memory: instance.ExportedMemory(abi.ExportMemory), stack: make([]uint64, 3)}
+	g := &instanceGuest{ctx: context.WithoutCancel(ctx), env: env, module: instance, memory: instance.ExportedMemory(abi.ExportMemory), stack: make([]uint64, 3)}
 	if g.gauges, err = newGauges(instance, c.info); err != nil {
 		return nil, errors.Join(err, instance.Close(ctx))
 	}
-	if err := g.begin(); err != nil {
+	if err := g.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("instantiate: %w", err), instance.Close(ctx))
 	}
 	for _, point := range points() {
 		g.points[point] = instance.ExportedFunction(exportOf(point))
 	}
 	g.alloc, g.configure = instance.ExportedFunction(abi.ExportAlloc), instance.ExportedFunction(abi.ExportConfigure)
-	if err := g.checkVersion(instance.ExportedFunction(abi.ExportABI)); err != nil {
+	if err := g.checkVersion(ctx, instance.ExportedFunction(abi.ExportABI)); err != nil {
 		return nil, errors.Join(err, instance.Close(ctx))
 	}
 	return g, nil
@@ -105,7 +105,7 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 // instanceGuest is a WebAssembly instance. Handles of functions are looked up
 // once: looking one up costs more than calling it.
 type instanceGuest struct {
-	ctx              context.Context // carries the Env to host functions
+	ctx              context.Context // carries the Env to host functions, and never ends
 	env              *Env
 	gauges           *gauges // nil if the module is not metered
 	module           api.Module
@@ -118,24 +118,25 @@ type instanceGuest struct {
 var _ Guest = (*instanceGuest)(nil)
 
 // begin runs what a module runs before anything else.
-func (g *instanceGuest) begin() error {
+func (g *instanceGuest) begin(ctx context.Context) error {
 	for _, name := range []string{meter.StartExport, "_initialize"} {
 		f := g.module.ExportedFunction(name)
 		if f == nil {
 			continue
 		}
-		if err := g.run(f, g.env.limits.FuelStart); err != nil {
+		if err := g.run(ctx, f, g.env.limits.FuelStart); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(name, meter.Prefix), err)
 		}
 	}
 	return nil
 }
 
-// run calls a function with the stack, within an allowance of fuel.
-func (g *instanceGuest) run(f api.Function, grant int64) error {
+// run calls a function with the stack, within an allowance of fuel, until ctx ends.
+func (g *instanceGuest) run(ctx context.Context, f api.Function, grant int64) error {
 	a := &g.env.allowance
 	a.grant, a.used, a.yields = grant, 0, 0
-	a.stop.Store(false)
+	a.ctx, a.cause, a.stop = ctx, nil, false
+	defer func() { a.ctx = nil }()
 	a.watch = clock.Start()
 	if g.gauges == nil {
 		return f.CallWithStack(g.ctx, g.stack)
@@ -145,14 +146,14 @@ func (g *instanceGuest) run(f api.Function, grant int64) error {
 	a.used = grant - g.gauges.left()
 	if err != nil {
 		if status := meter.Status(g.gauges.status.Get()); status != meter.Running {
-			return &metered{status: status, limits: &a.limits, grant: grant, trap: err}
+			return &metered{status: status, limits: &a.limits, grant: grant, cause: a.cause, trap: err}
 		}
 	}
 	return err
 }
 
-func (g *instanceGuest) checkVersion(version api.Function) error {
-	if err := g.run(version, g.env.limits.FuelStart); err != nil {
+func (g *instanceGuest) checkVersion(ctx context.Context, version api.Function) error {
+	if err := g.run(ctx, version, g.env.limits.FuelStart); err != nil {
 		return fmt.Errorf("%s: %w", abi.ExportABI, err)
 	}
 	got := uint32(g.stack[0])
@@ -170,9 +171,9 @@ func (g *instanceGuest) Memory() []byte {
 }
 
 // Alloc implements Guest.
-func (g *instanceGuest) Alloc(_ context.Context, size uint32) (uint32, error) {
+func (g *instanceGuest) Alloc(ctx context.Context, size uint32) (uint32, error) {
 	g.stack[0], g.stack[1] = uint64(size), abi.RegionAlign
-	if err := g.run(g.alloc, g.env.limits.FuelStart); err != nil {
+	if err := g.run(ctx, g.alloc, g.env.limits.FuelStart); err != nil {
 		return 0, err
 	}
 	return uint32(g.stack[0]), nil
@@ -192,16 +193,16 @@ func (g *instanceGuest) Configure(ctx context.Context, config []byte) (bool, err
 		return false, fmt.Errorf("%s returned %#x for %d bytes of configuration", abi.ExportAlloc, address, len(config))
 	}
 	g.stack[0], g.stack[1] = uint64(address), uint64(len(config))
-	if err := g.run(g.configure, g.env.limits.FuelStart); err != nil {
+	if err := g.run(ctx, g.configure, g.env.limits.FuelStart); err != nil {
 		return false, err
 	}
 	return uint32(g.stack[0]) == 0, nil
 }
 
 // Call implements Guest, with the fuel that the Env grants.
-func (g *instanceGuest) Call(_ context.Context, point abi.Point, call, lo, hi uint32) (uint32, error) {
+func (g *instanceGuest) Call(ctx context.Context, point abi.Point, call, lo, hi uint32) (uint32, error) {
 	g.stack[0], g.stack[1], g.stack[2] = uint64(call), uint64(lo), uint64(hi)
-	if err := g.run(g.points[point], g.env.next); err != nil {
+	if err := g.run(ctx, g.points[point], g.env.next); err != nil {
 		return 0, err
 	}
 	return uint32(g.stack[0]), nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -18,9 +17,12 @@ type allowance struct {
 	limits Limits
 	// grant is the call's fuel, and used what it took of it.
 	grant, used int64
-	stop        atomic.Bool // set to end the call at its next yield
-	watch       clock.Stopwatch
-	yields      int
+	// ctx ends the call, and cause says why it did; nil for the deadline.
+	ctx    context.Context
+	cause  error
+	stop   bool // the call is to end
+	watch  clock.Stopwatch
+	yields int
 }
 
 // yieldsPerLook is after how many yields the clock is read: a yield is made every
@@ -29,18 +31,21 @@ const yieldsPerLook = 16
 
 // yield is where a guest lets the scheduler's process breathe (see package meter).
 // It reports whether the call is to end.
-func (a *allowance) yield(ctx context.Context) bool {
-	if a.yields++; a.yields%yieldsPerLook == 0 && (a.watch.Elapsed() > a.limits.Deadline || ctx.Err() != nil) {
-		a.stop.Store(true)
+func (a *allowance) yield() bool {
+	if a.yields++; a.yields%yieldsPerLook == 0 {
+		if a.ctx.Err() != nil {
+			a.cause = context.Cause(a.ctx)
+		}
+		a.stop = a.cause != nil || a.watch.Elapsed() > a.limits.Deadline
 	}
-	return a.stop.Load()
+	return a.stop
 }
 
 // meterModule makes the function that rewritten modules import.
 func meterModule(ctx context.Context, r wazero.Runtime) error {
 	yield := api.GoModuleFunc(func(ctx context.Context, _ api.Module, stack []uint64) {
 		stack[0] = 0
-		if ctx.Value(envKey{}).(*Env).yield(ctx) {
+		if ctx.Value(envKey{}).(*Env).yield() {
 			stack[0] = 1
 		}
 	})
@@ -89,6 +94,7 @@ type metered struct {
 	status meter.Status
 	limits *Limits
 	grant  int64
+	cause  error // of Stopped, if it was not the deadline
 	trap   error
 }
 
@@ -100,6 +106,9 @@ func (m *metered) Error() string {
 	case meter.TooDeep:
 		return fmt.Sprintf("more than %d frames of functions", m.limits.Depth)
 	case meter.Stopped:
+		if m.cause != nil {
+			return "the call was interrupted: " + m.cause.Error()
+		}
 		return fmt.Sprintf("the call took longer than %v", m.limits.Deadline)
 	}
 	return m.trap.Error()
@@ -125,6 +134,9 @@ func (m *metered) kind() Kind {
 	case meter.TooDeep:
 		return StackOverflow
 	case meter.Stopped:
+		if m.cause != nil {
+			return Interrupted
+		}
 		return Deadline
 	}
 	return Trap

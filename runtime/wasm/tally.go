@@ -14,9 +14,10 @@ type tally struct {
 	faults [abi.NumPoints]*Fault
 }
 
-// add notes a call. Calls that the breaker did not make do not count.
+// add notes a call. Calls that the breaker did not make, and those that were
+// interrupted, do not count.
 func (t *tally) add(point abi.Point, f *Fault) {
-	if f != nil && f.Kind == BreakerOpen {
+	if f != nil && (f.Kind == BreakerOpen || f.Kind == Interrupted) {
 		return
 	}
 	t.mu.Lock()

@@ -69,6 +69,9 @@ type body struct {
 	highest  int
 	dead     bool
 
+	// constant is the number that the instruction before gave, if it was i32.const.
+	constant int
+
 	// What was found: loops, checks, calls, the labels of br_table; places where
 	// control flow splits or meets; assignments of locals; and locals that may have to
 	// be moved where control flow meets.
@@ -87,6 +90,9 @@ type shape struct {
 
 // frameWeight is what the function counts for in the depth.
 func (s shape) frameWeight() int { return 1 + s.slots/frameSlots }
+
+// notConstant is body.constant behind all other instructions.
+const notConstant = -1
 
 // frameSlots is how many values fit into a frame that counts once.
 const frameSlots = 64
@@ -109,6 +115,7 @@ func (b *body) rewrite(in reader, function wire.FuncType, out code) code {
 func (b *body) try() bool {
 	b.loops, b.checks, b.calls, b.targets, b.blocks, b.sets, b.moves = 0, 0, 0, 0, 0, 0, 0
 	b.frames, b.level, b.operands, b.highest, b.dead = b.frames[:0], 0, b.operands[:0], 0, false
+	b.constant = notConstant
 	b.readLocals()
 	b.writeLocals()
 	b.path = path{}.plus(min(len(b.locals)/movesPerWeight, mergeLimit))

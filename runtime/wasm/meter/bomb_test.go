@@ -1,260 +1,189 @@
 package meter_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"runtime"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
 
+	"github.com/berth-scheduler/berth/runtime/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
-func count0(a *asm) {
+// count is four instructions that count in a global, so that they are not left out.
+func (a *asm) count() {
 	a.opN(0x23, 0)
 	a.i64(1)
 	a.op(0x7c)
 	a.opN(0x24, 0)
 }
 
-// shapes: n, l (locals)
-func bombs(name string, n, l int) []byte {
+func (a *asm) block() { a.op(0x02, empty) }
+func (a *asm) end()   { a.op(0x0b) }
+
+// leave leaves a block if a number is not 0.
+func (a *asm) leave(number, label int) {
+	a.i32(int32(number))
+	a.opN(0x0d, label)
+}
+
+// assign gives a local a value that nobody knows.
+func (a *asm) assign(local int) {
+	a.opN(0x23, 0)
+	a.opN(0x21, local)
+}
+
+// bomb is a function of a shape that compilers take long for, of a size n with l
+// locals, all of which are used at the end.
+type bomb struct {
+	locals int
+	body   func(a *asm, n, l int)
+}
+
+func repeated(n int, do func(i int)) {
+	for i := range n {
+		do(i)
+	}
+}
+
+// bombs are the shapes: much control flow, with much that is alive across it.
+func bombs() map[string]bomb {
+	return map[string]bomb{
+		"blocks, one after the other": {1000, func(a *asm, n, _ int) {
+			repeated(n, func(int) { a.block(); a.leave(1, 0); a.end() })
+		}},
+		"blocks that count": {100, func(a *asm, n, _ int) {
+			repeated(n, func(int) { a.block(); a.count(); a.leave(1, 0); a.count(); a.end() })
+		}},
+		"branches out of a block": {100, func(a *asm, n, _ int) {
+			a.block()
+			repeated(n, func(int) { a.leave(1, 0) })
+			a.end()
+		}},
+		"branches back to a loop": {100, func(a *asm, n, _ int) {
+			a.op(0x03, empty)
+			repeated(n, func(int) { a.leave(0, 0) })
+			a.end()
+		}},
+		"branches between assignments": {100, func(a *asm, n, l int) {
+			a.block()
+			repeated(n, func(i int) { a.assign(i % l); a.leave(1, 0) })
+			a.end()
+		}},
+		"ifs that assign": {100, func(a *asm, n, l int) {
+			repeated(n, func(i int) { a.i32(1); a.op(0x04, empty); a.assign(i % l); a.end() })
+		}},
+		"blocks in one another": {100, func(a *asm, n, _ int) {
+			repeated(n, func(int) { a.block() })
+			a.leave(1, n-1)
+			repeated(n, func(int) { a.end() })
+		}},
+		"ifs in one another": {100, func(a *asm, n, l int) {
+			repeated(n, func(int) { a.i32(1); a.op(0x04, empty) })
+			repeated(l, a.assign)
+			repeated(n, func(int) { a.end() })
+		}},
+		"loops, one after the other": {100, func(a *asm, n, _ int) {
+			repeated(n, func(int) { a.op(0x03, empty); a.leave(0, 0); a.end() })
+		}},
+		"loops in one another": {100, func(a *asm, n, l int) {
+			repeated(n, func(int) { a.op(0x03, empty) })
+			repeated(l, a.assign)
+			repeated(n, func(int) { a.leave(0, 0); a.end() })
+		}},
+		"a giant br_table": {0, func(a *asm, n, _ int) {
+			a.block()
+			a.i32(1)
+			a.opN(0x0e, n)
+			repeated(n+1, func(int) { a.u32(0) })
+			a.end()
+		}},
+		"many br_tables": {0, func(a *asm, n, _ int) {
+			repeated(100, func(int) {
+				a.block()
+				a.i32(1)
+				a.opN(0x0e, n)
+				repeated(n+1, func(int) { a.u32(0) })
+				a.end()
+			})
+		}},
+		"straight code": {0, func(a *asm, n, _ int) { repeated(n, func(int) { a.count() }) }},
+		"calls":         {0, func(a *asm, n, _ int) { repeated(n, func(int) { a.opN(0x10, 0) }) }},
+		"operands": {0, func(a *asm, n, _ int) {
+			repeated(n, func(int) { a.opN(0x23, 0) })
+			repeated(n, func(int) { a.opN(0x24, 0) })
+		}},
+		"operands across calls": {0, func(a *asm, n, _ int) {
+			repeated(200, func(int) { a.opN(0x23, 0) })
+			repeated(n, func(int) { a.opN(0x10, 0) })
+			repeated(200, func(int) { a.opN(0x24, 0) })
+		}},
+		"selects": {0, func(a *asm, n, _ int) {
+			a.opN(0x23, 0)
+			repeated(n, func(int) { a.opN(0x23, 0); a.i32(1); a.op(0x1b) })
+			a.opN(0x24, 0)
+		}},
+	}
+}
+
+// module returns the bomb of a size.
+func (s bomb) module(n int) []byte {
 	a := &asm{}
-	locals := make([]byte, l)
-	for i := range locals {
-		locals[i] = tI64
-	}
-	use := func() {
-		for i := range l {
-			a.opN(0x20, i)
-			a.opN(0x24, 0)
-		}
-	}
-	setAll := func() {
-		for i := range l {
-			a.opN(0x23, 0)
-			a.opN(0x21, i)
-		}
-	}
-	m := &mod{globals: []byte{tI64}, exports: map[string]int{"run": 0}}
-	switch name {
-	case "seqblocks":
-		for range n {
-			a.op(0x02, empty)
-			count0(a)
-			a.opN(0x23, 0)
-			a.op(0xa7)
-			a.opN(0x0d, 0)
-			count0(a)
-			a.op(0x0b)
-		}
-		use()
-	case "brifs":
-		a.op(0x02, empty)
-		for range n {
-			a.i32(1)
-			a.opN(0x0d, 0)
-		}
-		a.op(0x0b)
-		use()
-	case "brifsback":
-		a.op(0x03, empty)
-		for range n {
-			a.i32(0)
-			a.opN(0x0d, 0)
-		}
-		a.op(0x0b)
-		use()
-	case "brifssets":
-		a.op(0x02, empty)
-		for i := range n {
-			if l > 0 {
-				a.opN(0x23, 0)
-				a.opN(0x21, i%l)
-			}
-			a.i32(1)
-			a.opN(0x0d, 0)
-		}
-		a.op(0x0b)
-		use()
-	case "seqempty":
-		for range n {
-			a.op(0x02, empty)
-			a.i32(1)
-			a.opN(0x0d, 0)
-			a.op(0x0b)
-		}
-		use()
-	case "seqifset":
-		for i := range n {
-			a.i32(1)
-			a.op(0x04, empty)
-			if l > 0 {
-				a.opN(0x23, 0)
-				a.opN(0x21, i%l)
-			}
-			a.op(0x0b)
-		}
-		use()
-	case "nestblocks":
-		for range n {
-			a.op(0x02, empty)
-		}
-		a.i32(1)
-		a.opN(0x0d, n-1)
-		for range n {
-			a.op(0x0b)
-		}
-		use()
-	case "nestifs":
-		for range n {
-			a.i32(1)
-			a.op(0x04, empty)
-		}
-		setAll()
-		for range n {
-			a.op(0x0b)
-		}
-		use()
-	case "nestifscount":
-		for range n {
-			count0(a)
-			a.i32(1)
-			a.op(0x04, empty)
-		}
-		for range n {
-			a.op(0x0b)
-		}
-	case "seqloops":
-		for range n {
-			a.op(0x03, empty)
-			a.i32(0)
-			a.opN(0x0d, 0)
-			a.op(0x0b)
-		}
-		use()
-	case "nestloops":
-		for range n {
-			a.op(0x03, empty)
-		}
-		setAll()
-		for range n {
-			a.i32(0)
-			a.opN(0x0d, 0)
-			a.op(0x0b)
-		}
-		use()
-	case "brtable":
-		a.op(0x02, empty)
-		a.i32(1)
-		a.opN(0x0e, n)
-		for range n + 1 {
-			a.u32(0)
-		}
-		a.op(0x0b)
-	case "brtables":
-		for range 100 {
-			a.op(0x02, empty)
-			a.i32(1)
-			a.opN(0x0e, n/100)
-			for range n/100 + 1 {
-				a.u32(0)
-			}
-			a.op(0x0b)
-		}
-	case "straight":
-		for range n {
-			count0(a)
-		}
-	case "calls":
-		for range n {
-			a.opN(0x10, 0)
-		}
-	case "locals":
-		for range n {
-			a.opN(0x23, 0)
-		}
-		for range n {
-			a.opN(0x24, 0)
-		}
-	case "localscalls":
-		for range n {
-			a.opN(0x23, 0)
-		}
-		for range l {
-			a.opN(0x10, 0)
-		}
-		for range n {
-			a.opN(0x24, 0)
-		}
-		locals = nil
-	case "callparams":
-		m.types = nil
-		p := make([]byte, l)
-		for i := range p {
-			p[i] = tI64
-		}
-		b := &asm{}
-		for range n {
-			for range l {
-				b.opN(0x23, 0)
-			}
-			b.opN(0x10, 0)
-		}
-		m.funcs = append(m.funcs, fn{sig: sig{params: p}, body: nil})
-		m.funcs = append(m.funcs, fn{body: b.b})
-		return m.bytes()
-	case "selects":
-		a.opN(0x23, 0)
-		for range n {
-			a.opN(0x23, 0)
-			a.i32(1)
-			a.op(0x1b)
-		}
+	s.body(a, n, s.locals)
+	repeated(s.locals, func(i int) {
+		a.opN(0x20, i)
 		a.opN(0x24, 0)
-	}
-	m.funcs = append(m.funcs, fn{locals: locals, body: a.b})
+	})
+	m := &mod{globals: []byte{tI64}, exports: map[string]int{"run": 0}}
+	m.funcs = []fn{{locals: bytes.Repeat([]byte{tI64}, s.locals), body: a.b}}
 	return m.bytes()
 }
 
+// largest returns the largest size that is taken, and why the next is not.
+func (s bomb) largest(t testing.TB) (n int, refusal error) {
+	t.Helper()
+	low, high := 1, 1<<19 // the one is taken, the other is refused
+	for high-low > 1 {
+		middle := (low + high) / 2
+		if _, _, err := meter.Rewrite(s.module(middle), meter.Config{}); err != nil {
+			high, refusal = middle, err
+		} else {
+			low = middle
+		}
+	}
+	if refusal == nil {
+		t.Fatalf("a bomb of size %d is taken", low)
+	}
+	return low, refusal
+}
+
+// TestBombs: each shape is refused beyond a size, by the name of a limit. How large
+// it can be is kept in testdata/bombs.golden; BenchmarkBombs tells what compiling that
+// takes.
 func TestBombs(t *testing.T) {
-	big := meter.Limits{Module: 64 << 20, Body: 60 << 20, Locals: 1 << 20, Nesting: 1 << 30, Merges: 1 << 40, Moves: 1 << 40, Blocks: 1 << 40, Targets: 1 << 30, AllTargets: 1 << 30, Reloads: 1 << 50, Operands: 1 << 30, Values: 1000}
-	for _, spec := range strings.Fields(os.Getenv("BOMBS")) {
-		f := strings.Split(spec, ":")
-		n, _ := strconv.Atoi(f[1])
-		l, _ := strconv.Atoi(f[2])
-		data := bombs(f[0], n, l)
-		t0 := time.Now()
-		out, _, err := meter.Rewrite(data, meter.Config{Limits: map[bool]meter.Limits{true: big}[os.Getenv("BIG") != ""]})
-		tr := time.Since(t0)
-		if err != nil {
-			fmt.Println(spec, err)
-			continue
-		}
-		var times []time.Duration
-		var mem []uint64
-		for _, m := range [][]byte{data, out} {
-			h := newHost(t, compiler)
-			var a, b runtime.MemStats
-			runtime.ReadMemStats(&a)
-			cpu := func() time.Duration {
-				var r syscall.Rusage
-				syscall.Getrusage(syscall.RUSAGE_SELF, &r)
-				return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	var out bytes.Buffer
+	for _, name := range sortedKeys(bombs()) {
+		s := bombs()[name]
+		n, refusal := s.largest(t)
+		fmt.Fprintf(&out, "%s: at most %d, %d bytes; then %v\n", name, n, len(s.module(n)), refusal)
+	}
+	golden.Check(t, "testdata/bombs.golden", out.Bytes())
+}
+
+// BenchmarkBombs compiles the largest bomb of each shape that is taken.
+func BenchmarkBombs(b *testing.B) {
+	for _, name := range sortedKeys(bombs()) {
+		b.Run(name, func(b *testing.B) {
+			n, _ := bombs()[name].largest(b)
+			module, _ := rewrite(b, bombs()[name].module(n), meter.Config{})
+			b.ReportAllocs()
+			for b.Loop() {
+				h := newHost(b, compiler)
+				if _, err := h.runtime.CompileModule(context.Background(), module); err != nil {
+					b.Fatal(err)
+				}
 			}
-			t0 := cpu()
-			_, err = h.runtime.CompileModule(context.Background(), m)
-			times = append(times, cpu()-t0)
-			runtime.ReadMemStats(&b)
-			mem = append(mem, (b.TotalAlloc-a.TotalAlloc)>>20)
-			if err != nil {
-				fmt.Println(err)
-			}
-		}
-		fmt.Printf("%-24s %8d bytes rewrite %v compile %v MB %v\n", spec, len(data), tr.Round(time.Millisecond), times, mem)
+			b.ReportMetric(float64(len(module)), "bytes")
+		})
 	}
 }

@@ -1,12 +1,16 @@
 package meter
 
-// Bulk instructions are charged one unit and one more for each unitBytes, and done
-// in steps of chunkBytes with a check before each.
+import "math"
+
+// Bulk instructions are charged one unit and one more for each 256 bytes, and done
+// in steps of chunkBytes with a check before each. Growth is charged the same.
 const (
 	chunkBytes     = 64 << 10
-	unitBytes      = 256
-	referenceBytes = 8 // of an element of a table
-	pageUnits      = 65_536 / unitBytes
+	unitBytes      = 1 << unitShift
+	unitShift      = 8
+	pageShift      = 16
+	referenceShift = 3 // an element of a table has 8 bytes
+	referenceBytes = 1 << referenceShift
 )
 
 // helperKind is a kind of function that is added to a module.
@@ -21,18 +25,27 @@ const (
 	helpTableFill  // a: table
 	helpTableCopy  // a: destination, b: source
 	helpTableInit  // a: segment, b: table
+	helpPrice      // a: imported function, b: of Config.Prices
 )
 
-// helper is what a function that is added does instead of an instruction; a and b
-// are the immediates of that.
+// helper is what a function that is added does instead of an instruction, or of an
+// imported function; a and b are the immediates of that.
 type helper struct {
 	kind helperKind
 	a, b int
 }
 
 // bulk rewrites the instructions behind opMisc that are treated on their own.
-func (b *body) bulk(at int, second uint32) {
+// length is how many bytes or elements they handle, if that is a constant.
+func (b *body) bulk(at int, second uint32, length int) {
 	in, m := &b.in, b.r.module
+	// most is the smaller of the length and what there can be, of size bytes each.
+	most := func(n, size int) int {
+		if length != notConstant {
+			n = min(n, length)
+		}
+		return n * size
+	}
 	switch second {
 	case miscMemoryInit, miscDataDrop:
 		if !b.r.hasSection(sectionDataCount) {
@@ -45,16 +58,16 @@ func (b *body) bulk(at int, second uint32) {
 		}
 		in.zero()
 		b.memory(at)
-		b.bounded(at, b.r.data[segment], helper{kind: helpMemoryInit, a: segment})
+		b.bounded(at, most(b.r.data[segment], 1), helper{kind: helpMemoryInit, a: segment})
 	case miscMemoryCopy:
 		in.zero()
 		in.zero()
 		b.memory(at)
-		b.help(at, helper{kind: helpMemoryCopy})
+		b.bounded(at, most(math.MaxUint32, 1), helper{kind: helpMemoryCopy})
 	case miscMemoryFill:
 		in.zero()
 		b.memory(at)
-		b.help(at, helper{kind: helpMemoryFill})
+		b.bounded(at, most(math.MaxUint32, 1), helper{kind: helpMemoryFill})
 	case miscElemDrop:
 		in.index("element segment", len(b.r.elements))
 		b.r.info.DropsSegments = true
@@ -62,12 +75,11 @@ func (b *body) bulk(at int, second uint32) {
 		segment := in.index("element segment", len(b.r.elements))
 		table := in.index("table", len(m.Tables))
 		b.r.info.ChangesTables = true
-		b.bounded(at, b.r.elements[segment]*referenceBytes, helper{kind: helpTableInit, a: segment, b: table})
+		b.bounded(at, most(b.r.elements[segment], referenceBytes), helper{kind: helpTableInit, a: segment, b: table})
 	case miscTableCopy:
 		to, from := in.index("table", len(m.Tables)), in.index("table", len(m.Tables))
 		b.r.info.ChangesTables = true
-		most := min(m.Tables[to].Max, m.Tables[from].Max)
-		b.bounded(at, int(most)*referenceBytes, helper{kind: helpTableCopy, a: to, b: from})
+		b.bounded(at, most(int(min(m.Tables[to].Max, m.Tables[from].Max)), referenceBytes), helper{kind: helpTableCopy, a: to, b: from})
 	case miscTableGrow:
 		table := in.index("table", len(m.Tables))
 		b.r.info.ChangesTables = true
@@ -75,20 +87,22 @@ func (b *body) bulk(at int, second uint32) {
 	case miscTableFill:
 		table := in.index("table", len(m.Tables))
 		b.r.info.ChangesTables = true
-		b.bounded(at, int(m.Tables[table].Max)*referenceBytes, helper{kind: helpTableFill, a: table})
+		b.bounded(at, most(int(m.Tables[table].Max), referenceBytes), helper{kind: helpTableFill, a: table})
 	}
 }
 
-// bounded leaves an instruction that cannot handle more than a chunk as it is, and
-// charges for the most that it can.
+// bounded leaves an instruction that cannot handle more than a step as it is. It
+// charges for the most that it can; for little as for other instructions.
 func (b *body) bounded(at, bytes int, h helper) {
-	if bytes > chunkBytes {
+	switch {
+	case bytes > chunkBytes:
 		b.help(at, h)
-		return
-	}
-	if !b.dead {
+	case b.dead:
+	case bytes <= block*unitBytes/grain:
+		b.spend(at, bytes*grain/unitBytes)
+	default:
 		b.flush(at)
-		b.check(1 + bytes/unitBytes)
+		b.check(1 + bytes>>unitShift)
 	}
 }
 

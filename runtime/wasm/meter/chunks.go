@@ -13,14 +13,16 @@ func (r *rewriter) helper(h helper) function {
 		}
 		return out
 	}
-	inMemory := steps{step: chunkBytes, unit: unitBytes}
-	inTable := steps{step: chunkBytes / referenceBytes, unit: unitBytes / referenceBytes}
+	inMemory := steps{step: chunkBytes, shift: unitShift}
+	inTable := steps{step: chunkBytes / referenceBytes, shift: unitShift - referenceShift}
 	switch h.kind {
+	case helpPrice:
+		return r.price(h.a, &r.config.Prices[h.b])
 	case helpMemoryGrow:
-		return r.grow("memory.grow", nil, memory.size, r.module.Memories[0].Max, 1, pageUnits, []byte{opMemoryGrow, 0})
+		return r.grow("memory.grow", nil, memory.size, r.module.Memories[0].Max, pageShift-unitShift, []byte{opMemoryGrow, 0})
 	case helpTableGrow:
 		table := r.module.Tables[h.a]
-		return r.grow("table.grow", []wire.ValType{table.Elem}, tableSize(h.a), table.Max, unitBytes/referenceBytes, 1, misc(miscTableGrow, h.a))
+		return r.grow("table.grow", []wire.ValType{table.Elem}, tableSize(h.a), table.Max, referenceShift-unitShift, misc(miscTableGrow, h.a))
 	case helpMemoryFill:
 		s := inMemory
 		s.name, s.op, s.to = "memory.fill", misc(miscMemoryFill, 0), memory
@@ -50,9 +52,8 @@ func (r *rewriter) helper(h helper) function {
 }
 
 // grow returns a helper for memory.grow or table.grow. What cannot succeed costs
-// nothing and gives -1, the rest is charged per unit of growth: units for each
-// started number of per.
-func (r *rewriter) grow(name string, value []wire.ValType, size []byte, most uint32, per, units int, op []byte) function {
+// nothing and gives -1; the rest is charged 1 + growth << shift, or >> if negative.
+func (r *rewriter) grow(name string, value []wire.ValType, size []byte, most uint32, shift int, op []byte) function {
 	f := function{name: name, t: signature(append(value, wire.ValI32), i32()), locals: i32()}
 	c := &f.code
 	by := len(value)
@@ -64,10 +65,13 @@ func (r *rewriter) grow(name string, value []wire.ValType, size []byte, most uin
 	c.i32(-1)
 	c.op(opReturn, opEnd)
 	c.indexed(opLocalGet, by)
-	c.i32(int32(per))
-	c.op(opI32DivU)
-	c.i32(int32(units))
-	c.op(opI32Mul)
+	if shift < 0 {
+		c.i32(int32(-shift))
+		c.op(opI32ShrU)
+	} else {
+		c.i32(int32(shift))
+		c.op(opI32Shl)
+	}
 	c.i32(1)
 	c.op(opI32Add)
 	c.indexed(opLocalSet, cost)
@@ -89,11 +93,12 @@ type extent struct {
 // steps is a bulk instruction that is done in steps. It takes a destination, a
 // second operand, which is a source if from or segment is set, and a length.
 type steps struct {
-	name       string
-	op         []byte
-	to, from   extent
-	segment    bool // the source is a segment, whose size no instruction tells
-	step, unit int
+	name     string
+	op       []byte
+	to, from extent
+	segment  bool // the source is a segment, whose size no instruction tells
+	// step is the most that is done at once; a unit of fuel is for 1 << shift.
+	step, shift int
 }
 
 // The locals of a helper made by chunks.
@@ -129,8 +134,8 @@ func (r *rewriter) chunks(s steps, second wire.ValType) function {
 	}
 	c.op(opEnd)
 	c.indexed(opLocalGet, chunkLength)
-	c.i32(int32(s.unit))
-	c.op(opI32DivU)
+	c.i32(int32(s.shift))
+	c.op(opI32ShrU)
 	c.i32(1)
 	c.op(opI32Add)
 	c.indexed(opLocalSet, chunkCost)
@@ -188,7 +193,7 @@ func (r *rewriter) bounds(c *code, s steps) {
 
 // step writes the charge for one step.
 func (r *rewriter) step(c *code, s steps) {
-	c.i32(int32(1 + s.step/s.unit))
+	c.i32(int32(1 + s.step>>s.shift))
 	c.indexed(opLocalSet, chunkCost)
 	r.charge(c, chunkCost)
 }

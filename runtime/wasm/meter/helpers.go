@@ -3,7 +3,8 @@ package meter
 import "github.com/berth-scheduler/berth/abi/wire"
 
 // helpers are the functions that are added behind those of the module: refill,
-// enter, and one for each kind of bulk instruction that is there.
+// enter, one for each import that has a price, and one for each kind of bulk
+// instruction that is there.
 type helpers struct {
 	first int // index in the new module
 	list  []helper

@@ -61,7 +61,7 @@ func (s Status) String() string {
 
 // Defaults of Config.
 const (
-	DefaultSlice            = 4096
+	DefaultSlice            = 1024
 	DefaultMaxDepth         = 10_000
 	DefaultMemoryMaxPages   = 1024   // 64 MiB
 	DefaultTableMaxElements = 65_536 // 512 KiB of references
@@ -94,6 +94,8 @@ type Config struct {
 	MemoryMaxPages uint32
 	// TableMaxElements is the same for each table.
 	TableMaxElements uint32
+	// Prices are what calls of imported functions cost.
+	Prices []Price
 	// Omit leaves parts out, to measure what each of them costs. A module without
 	// PartYield cannot be stopped and lets nobody's garbage collection in.
 	Omit Part

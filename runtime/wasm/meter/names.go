@@ -80,7 +80,7 @@ func (r *rewriter) functionNames(in *reader) []byte {
 		if f < r.imported {
 			before = appendName(appendU32(before, uint32(f)), name)
 		} else {
-			after = appendName(appendU32(after, uint32(r.newFunction(f))), name)
+			after = appendName(appendU32(after, uint32(r.renumbered(f))), name)
 		}
 	}
 	in.end()
@@ -103,7 +103,7 @@ func (r *rewriter) localNames(in *reader) []byte {
 	out := appendU32(nil, uint32(n))
 	last := -1
 	for range n {
-		out = appendU32(out, uint32(r.newFunction(in.ascending("function", len(r.typeOf), &last))))
+		out = appendU32(out, uint32(r.renumbered(in.ascending("function", len(r.typeOf), &last))))
 		start := in.pos
 		for range in.count("names", len(in.data)) {
 			in.u32()

@@ -47,9 +47,9 @@ const (
 	opI64GtU        = 0x56
 	opI32Add        = 0x6a
 	opI32Sub        = 0x6b
-	opI32Mul        = 0x6c
-	opI32DivU       = 0x6e
 	opI32Or         = 0x72
+	opI32Shl        = 0x74
+	opI32ShrU       = 0x76
 	opI64Add        = 0x7c
 	opI64Sub        = 0x7d
 	opI64Shl        = 0x86

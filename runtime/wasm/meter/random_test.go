@@ -107,6 +107,7 @@ func (p program) checkWork() error {
 // run runs a program in a host of its own; with c rewritten.
 func (p program) run(e engine, c *meter.Config) (*outcome, error) {
 	h := newHost(nil, e)
+	h.counts = true
 	defer h.runtime.Close(context.Background())
 	module := p.module
 	var info *meter.Info

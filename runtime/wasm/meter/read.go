@@ -43,6 +43,7 @@ type rewriter struct {
 	mutable  int      // mutable globals, with those that are added
 	locals   int      // of all functions so far
 	named    bool     // there was a name section
+	priced   []int    // for each imported function the helper that stands for it, 0 if none
 
 	types   typeTable
 	globals globalIndices
@@ -84,6 +85,7 @@ func (r *rewriter) read() {
 		}
 	}
 	r.types = newTypeTable(module.Types)
+	r.setPrices()
 	r.setMaxima()
 	r.readGlobals()
 	r.readElements()
@@ -158,8 +160,17 @@ func (r *rewriter) hasSection(id byte) bool {
 	return false
 }
 
-// newFunction returns the index that a function has in the new module.
+// newFunction returns the index in the new module of the function that takes the
+// place of one of the old.
 func (r *rewriter) newFunction(index int) int {
+	if index < r.imported && r.priced[index] > 0 {
+		return r.priced[index]
+	}
+	return r.renumbered(index)
+}
+
+// renumbered returns the index that a function has in the new module.
+func (r *rewriter) renumbered(index int) int {
 	if index < r.imported {
 		return index
 	}

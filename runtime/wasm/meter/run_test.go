@@ -32,9 +32,12 @@ type host struct {
 	runtime wazero.Runtime
 	log     []uint64     // arguments of env.log
 	yields  atomic.Int64 // calls of the yield function
-	work    uint64       // of a generated program, when it yielded last
+	counts  bool         // the guest is a generated program and counts its work
+	work    uint64       // of such a program, when it yielded last
 	stretch uint64       // the most work between two yields
 	stop    atomic.Bool  // what the yield function says
+	// onYield (optional) is called by the yield function first, and what it returns last.
+	onYield func() (done func())
 }
 
 // pages is the memory limit of runtimes in tests.
@@ -56,7 +59,11 @@ func newHost(t testing.TB, e engine) *host {
 	i32 := []api.ValueType{api.ValueTypeI32}
 	yield := func(_ context.Context, m api.Module, stack []uint64) {
 		h.yields.Add(1)
-		if work := m.ExportedGlobal(fmt.Sprint("g", workGlobal)); work != nil {
+		if h.onYield != nil {
+			defer h.onYield()()
+		}
+		if h.counts {
+			work := m.ExportedGlobal(fmt.Sprint("g", workGlobal))
 			h.stretch = max(h.stretch, work.Get()-h.work)
 			h.work = work.Get()
 		}
@@ -239,7 +246,7 @@ func (h *host) run(module []byte, info *meter.Info, fuel int64, calls []call) (*
 	}
 	if info != nil {
 		out.Left, out.Status, out.Frames = g.left(), g.status(), int(int32(info.MaxDepth)-g.depth())
-		if len(out.Globals) > 0 {
+		if h.counts {
 			h.stretch = max(h.stretch, out.Globals[len(out.Globals)-1]-h.work)
 		}
 		out.Stretch = h.stretch

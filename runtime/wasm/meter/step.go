@@ -17,12 +17,14 @@ func (b *body) step() bool {
 	}
 	b.spend(at, int(i.weight))
 	b.pop(at, int(i.pops))
+	constant := b.constant
+	b.constant = notConstant
 	fits := true
 	switch {
 	case i.imm != immSpecial:
 		b.plain(at, op, i.imm)
 	case op == opMisc:
-		b.bulk(at, second)
+		b.bulk(at, second, constant)
 	case op == opCall || op == opCallIndirect:
 		fits = b.call(at, op)
 	case op == opSelect || op == opSelectTyped:
@@ -52,6 +54,8 @@ func (b *body) plain(at int, op byte, imm immediate) {
 		b.give(at, b.r.module.Tables[n].Elem)
 	case opTableSet:
 		b.r.info.ChangesTables = true
+	case opI32Const:
+		b.constant = int(uint32(n))
 	}
 	if op == opLocalSet || op == opLocalTee {
 		b.sets++
@@ -88,7 +92,8 @@ func (b *body) unknown(at int, op byte, second uint32) {
 	b.in.fail(at, fix, "unknown instruction %#x%s", op, proposal)
 }
 
-// immediate reads what follows an opcode, to copy it; an index is returned.
+// immediate reads what follows an opcode, to copy it; an index, or an i32, is
+// returned.
 func (b *body) immediate(imm immediate) int {
 	in := &b.in
 	switch imm {
@@ -99,7 +104,7 @@ func (b *body) immediate(imm immediate) int {
 	case immTable:
 		return in.index("table", len(b.r.module.Tables))
 	case immI32:
-		in.signed(32)
+		return int(in.signed(32))
 	case immI64:
 		in.signed(64)
 	case imm4:
@@ -140,6 +145,9 @@ func (b *body) call(at int, op byte) bool {
 	var t wire.FuncType
 	if op == opCall {
 		f := b.in.index("function", len(b.r.typeOf))
+		if f < b.r.imported {
+			b.spend(at, weightHost)
+		}
 		t = b.r.module.Types[b.r.typeOf[f]]
 		if n := b.r.newFunction(f); n != f {
 			b.replace(at)

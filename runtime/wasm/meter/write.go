@@ -12,7 +12,6 @@ func (r *rewriter) rewriteCode() {
 	g := len(r.module.Globals)
 	r.globals = globalIndices{fuel: g, slice: g + 1, depth: g + 2, status: g + 3}
 	r.mutable += 4
-	r.helpers = helpers{first: r.newFunction(len(r.typeOf)), index: map[helper]int{}}
 	r.info.Functions, r.info.Slice, r.info.MaxDepth = len(r.module.Functions), r.config.Slice, r.config.MaxDepth
 
 	in := r.sectionReader(sectionCode)

@@ -1,0 +1,142 @@
+package assembly
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// eachRow is a body that does something for each row, $row from lo to hi.
+func eachRow(body string) string {
+	return `(local $row i32) (local.set $row (local.get 1))
+		(block $done (loop $next
+			(br_if $done (i32.ge_u (local.get $row) (local.get 2)))
+			` + body + `
+			(local.set $row (i32.add (local.get $row) (i32.const 1)))
+			(br $next)))
+		(i32.const 0)`
+}
+
+// goodGuest returns the k-th of the good plugins: each refuses other nodes, and rates
+// them otherwise.
+func goodGuest(k int) guest {
+	return guest{
+		filter: eachRow(fmt.Sprintf(`(i32.store8 (i32.add (i32.load offset=24 (local.get 0)) (i32.sub (local.get $row) (local.get 1)))
+			(i32.shl (i32.eqz (i32.rem_u (i32.add (local.get $row) (i32.const %d)) (i32.const 11))) (i32.const 1)))`, k)),
+		score: eachRow(fmt.Sprintf(`(i64.store (i32.add (i32.load offset=32 (local.get 0)) (i32.shl (i32.sub (local.get $row) (local.get 1)) (i32.const 3)))
+			(i64.extend_i32_u (i32.rem_u (i32.mul (local.get $row) (i32.const %d)) (i32.const 101))))`, 7+13*k)),
+	}
+}
+
+// hostiles are plugins that do their worst in filter and score.
+func hostiles() map[string]guest {
+	out := map[string]guest{}
+	for name, body := range map[string]string{
+		"spins":             `(loop $again (br $again)) (i32.const 0)`,
+		"traps":             `unreachable`,
+		"answers nonsense":  `(i32.const 77)`,
+		"writes everywhere": `(memory.fill (i32.load (local.get 0)) (i32.const 0xff) (i32.const 4096)) (i32.const 0)`,
+		"takes all memory":  `(loop $again (br_if $again (i32.ne (memory.grow (i32.const 1)) (i32.const -1)))) (i32.const 0)`,
+		"fills memory":      `(loop $again (memory.fill (i32.const 0x200000) (i32.const 1) (i32.const 0x80000)) (br $again)) (i32.const 0)`,
+	} {
+		out[name] = guest{filter: body, score: body}
+	}
+	return out
+}
+
+// withNine schedules a stream of pods of some namespaces with nine good plugins and,
+// if there is one, a hostile one. It returns where each pod is, and the work of each
+// good plugin.
+func withNine(t *testing.T, good []string, hostile *module.Reference, pods ...string) (placed map[string]string, work map[string]string, a *Assembly) {
+	t.Helper()
+	modules := newModules(t)
+	s := Default()
+	sets := [][]string{nil, {"a"}, {"b"}, {"a", "b"}}
+	for k, file := range good {
+		s = enabled(t, modules, s, module.Reference{Path: file, Name: fmt.Sprint("good-", k), Namespaces: sets[k%len(sets)], Weight: int32(k + 1)})
+	}
+	if hostile != nil {
+		hostile.Name, hostile.Weight = "hostile", 100
+		hostile.Limits = module.Limits{FuelPerCall: 50_000, FuelPerRow: 10, FuelPerCycle: 120_000}
+		s = enabled(t, modules, s, *hostile)
+	}
+	r := start(t, Config{Scheduler: s, Modules: modules})
+	for i := range 40 {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%02d", i)}}
+		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), v1.ResourcePods: resource.MustParse("3")}
+		r.scheduler.Scheduler.SetNode(state.NewNode(n))
+	}
+	for i := range 60 {
+		namespace := []string{"a", "b", "c"}[i%3]
+		if !slices.Contains(pods, namespace) {
+			continue
+		}
+		name := fmt.Sprintf("%s-%02d", namespace, i)
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}}
+		p.Spec.SchedulerName = "default-scheduler"
+		r.scheduler.Scheduler.SetPods(state.NewPod(p))
+		r.steps(t)
+		r.clock.Advance(time.Millisecond)
+	}
+	placed, work = map[string]string{}, map[string]string{}
+	for _, b := range r.bound {
+		pod, node, _ := strings.Cut(b, " ")
+		placed[pod] = node
+	}
+	for k := range good {
+		name := fmt.Sprint("good-", k)
+		p := r.scheduler.mu.built[0].plugins[name].plugin.(*wasm.Plugin)
+		work[name] = fmt.Sprintf("%d calls, %d units, %d faults", p.Calls(), p.Fuel(), p.Faults())
+	}
+	return placed, work, r.scheduler
+}
+
+// TestOneHostileNineGood: whatever one plugin does, the nine others decide what they
+// decide without it, with the same number of calls, the same fuel and no fault; and
+// what it takes of a cycle is bounded by its own fuel.
+func TestOneHostileNineGood(t *testing.T) {
+	var good []string
+	for k := range 9 {
+		good = append(good, goodGuest(k).write(t))
+	}
+	want, work, _ := withNine(t, good, nil, "a", "b", "c")
+	wantOfTwo, workOfTwo, _ := withNine(t, good, nil, "a", "b")
+	if len(want) != 60 || len(slices.Compact(slices.Sorted(maps.Values(want)))) < 10 {
+		t.Fatalf("the good ones alone: %v", want)
+	}
+	for name, g := range hostiles() {
+		file := g.write(t)
+		t.Run(name, func(t *testing.T) {
+			// Its faults are ignored: it is as if it were not there, for all pods.
+			placed, same, a := withNine(t, good, &module.Reference{Path: file, FailurePolicy: module.FailurePolicies{All: module.Ignore}, Namespaces: []string{"a", "b", "c"}}, "a", "b", "c")
+			if !maps.Equal(placed, want) || !maps.Equal(same, work) {
+				t.Errorf("ignored: placed %v, want %v; work %v, want %v", placed, want, same, work)
+			}
+			p := a.mu.built[0].plugins["hostile"].plugin.(*wasm.Plugin)
+			if p.Faults() == 0 || p.Fuel() > 60*(120_000+50_400) {
+				t.Errorf("%d faults, %d units", p.Faults(), p.Fuel())
+			}
+			// Its faults count, for pods of c only, which are kept back: all others
+			// are where they are without pods of c.
+			reference := module.Reference{Path: file, Namespaces: []string{"c"}}
+			if placed, _, _ = withNine(t, good, &reference, "a", "b", "c"); !maps.Equal(placed, wantOfTwo) {
+				t.Errorf("placed %v, want %v", placed, wantOfTwo)
+			}
+			if placed, same, _ = withNine(t, good, &reference, "a", "b"); !maps.Equal(placed, wantOfTwo) || !maps.Equal(same, workOfTwo) {
+				t.Errorf("without its pods: placed %v, want %v; work %v, want %v", placed, wantOfTwo, same, workOfTwo)
+			}
+		})
+	}
+}

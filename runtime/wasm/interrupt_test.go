@@ -1,0 +1,50 @@
+package wasm_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// TestInterrupted: a call that ends because its context does says so, and is not held
+// against the plugin; a context that ends later than it was of use ends nothing.
+func TestInterrupted(t *testing.T) {
+	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "fuel_loop")
+	start, stop := context.WithCancel(t.Context())
+	p, err := wasm.New(start, wasm.Config{
+		Name: "guest", Limits: wasm.Limits{FuelBase: 1 << 60}, Breaker: wasm.BreakerConfig{Faults: 1},
+	}, wasm.Deps{Factory: module, Manifest: man})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(context.Background())
+	stop()
+	w := newWorld(3)
+	for range 3 {
+		ended, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("interrupt signal received"))
+		c := w.cycle(incoming("a", "p", 1))
+		c.Context = ended
+		v := filter(p, c, w.rows())
+		p.Settle()
+		if v.Codes[0] != abi.Error || !strings.Contains(v.Texts(0)[0], "Filter: interrupted: the call was interrupted: interrupt signal received") {
+			t.Errorf("got %s", verdicts(v))
+		}
+	}
+	if _, open := p.RetryAt(); open {
+		t.Error("the breaker is open")
+	}
+	if got := verdicts(filter(p, w.cycle(incoming("a", "p", 0)), w.rows())); got != "Success Unschedulable Success" {
+		t.Errorf("after the interruption: %s", got)
+	}
+	// The same while it starts.
+	module, man = guest(t, newRuntime(t, wasm.RuntimeConfig{}), "load_initialize_spins")
+	_, err = wasm.New(start, wasm.Config{Name: "guest", Limits: wasm.Limits{FuelStart: 1 << 60}}, wasm.Deps{Factory: module, Manifest: man})
+	if err == nil || !strings.Contains(err.Error(), "the call was interrupted: context canceled") {
+		t.Errorf("a start that is interrupted: %v", err)
+	}
+}

@@ -1,0 +1,67 @@
+package meter_test
+
+import (
+	"testing"
+
+	"github.com/berth-scheduler/berth/runtime/internal/wat"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+)
+
+// TestPrices: a call of an import costs two units, and its price besides, however it
+// is reached; what cannot be paid is not called.
+func TestPrices(t *testing.T) {
+	module := wat.Compile(t, `(module
+	  (type $log (func (param i32) (result i32)))
+	  (import "env" "log" (func $log (type $log)))
+	  (table 2 funcref) (elem (i32.const 1) $log)
+	  (export "exported" (func $log))
+	  (func (export "direct") (param i32) (drop (call $log (local.get 0))))
+	  (func (export "indirect") (param i32) (drop (call_indirect (type $log) (local.get 0) (i32.const 1))))
+	  (func (export "reference") (param i32)
+	    (table.set 0 (i32.const 0) (ref.func $log))
+	    (drop (call_indirect (type $log) (local.get 0) (i32.const 0)))))`, "")
+	lengths := []meter.Length{{Param: 0, Shift: 8}, {Param: 0, Shift: 0}} // 0 means 1: nothing is negative
+	for name, c := range map[string]struct {
+		prices []meter.Price
+		extra  func(arg uint32) int64
+	}{
+		"none":            {nil, func(uint32) int64 { return 0 }},
+		"of others":       {[]meter.Price{{Module: "env", Name: "other", Fixed: 100}, {Module: "other", Name: "log", Fixed: 100}}, func(uint32) int64 { return 0 }},
+		"of another type": {[]meter.Price{{Module: "env", Name: "log", Fixed: 100, Lengths: []meter.Length{{Param: 1, Shift: 4}}}}, func(uint32) int64 { return 0 }},
+		"fixed":           {[]meter.Price{{Module: "env", Name: "log", Fixed: 100}}, func(uint32) int64 { return 100 }},
+		"by lengths":      {[]meter.Price{{Module: "env", Name: "log", Fixed: 7, Lengths: lengths}}, func(arg uint32) int64 { return 7 + int64(arg>>8) + int64(arg>>1) }},
+	} {
+		rewritten, info := rewrite(t, module, meter.Config{Prices: c.prices})
+		for _, e := range engines() {
+			used := map[string]int64{}
+			for _, function := range []string{"direct", "indirect", "reference", "exported"} {
+				for _, arg := range []uint32{0, 1000, 0xffffffff} {
+					h := newHost(t, e)
+					g, err := h.guest(rewritten, info)
+					if err != nil {
+						t.Fatal(err)
+					}
+					const fuel = 1 << 40
+					g.grant(fuel)
+					if _, trap := g.call(function, uint64(arg)); trap != "" || len(h.log) != 1 || h.log[0] != uint64(arg) {
+						t.Fatalf("%s: %s(%#x) on %s: %s, log %v", name, function, arg, e, trap, h.log)
+					}
+					cost := fuel - g.left() - c.extra(arg)
+					if before, ok := used[function]; ok && cost != before {
+						t.Errorf("%s: %s(%#x) on %s: %d units besides the price, want %d", name, function, arg, e, cost, before)
+					}
+					used[function] = cost
+					if extra := c.extra(arg); extra > 0 {
+						g.grant(extra)
+						if _, trap := g.call(function, uint64(arg)); trap == "" && function != "exported" || g.status() != meter.OutOfFuel && function != "exported" {
+							t.Errorf("%s: %s(%#x) on %s with too little fuel: %q, %s", name, function, arg, e, trap, g.status())
+						}
+					}
+				}
+			}
+			if used["direct"] < 3 || used["indirect"] < 1 {
+				t.Errorf("%s on %s: calls cost %v", name, e, used)
+			}
+		}
+	}
+}
