@@ -21,7 +21,7 @@ type compileOptions struct {
 	memory string
 }
 
-func (o *compileOptions) flags(f *pflag.FlagSet) {
+func (o *compileOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.cache, "module-cache", "", "`DIR` that keeps compiled modules, or none; berth/modules in the user's cache folder if not given")
 	f.DurationVar(&o.time, "compile-time", time.Minute, "how `LONG` compiling one module may take in a process of its own; 0 compiles in this one, without limits")
 	f.StringVar(&o.memory, "compile-memory", "2Gi", "how much memory that process may take, as a `QUANTITY`")

@@ -30,7 +30,7 @@ type moduleOptions struct {
 func (o *moduleOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.plugins, "plugin", nil,
 		"add a plugin `MODULE` to every profile: PATH.wasm, PATH.wasm?weight=2&config=FILE&namespaces=a,b, https://HOST/PATH?digest=sha256:…, or oci://REGISTRY/REPOSITORY:TAG; repeatable")
-	o.compileOptions.flags(f)
+	o.addTo(f)
 	f.StringVar(&o.log, "log-level", "none", "print what modules log from this `LEVEL` on: debug, info, warn, error, or none")
 	f.BoolVar(&o.verify, "verify-columns", false, "check after every call, not after some, that a module left the snapshot alone")
 }

@@ -59,7 +59,7 @@ mean something to it as hints, so that it has something to tell apart.`,
 	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` that labels, namespaces and other names may be; repeatable")
 	f.IntSliceVar(&o.nodes, "nodes", []int{100, 1000, 5000}, "`NUMBERS` of nodes")
 	f.DurationVar(&o.length, "time", 300*time.Millisecond, "`DURATION` of each measurement")
-	o.flags(f)
+	o.addTo(f)
 	return cmd
 }
 

@@ -51,7 +51,7 @@ The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 	f.StringToStringVar(&o.published, "published", nil, "`KEY=VALUE` that another plugin published; repeatable")
 	f.Uint64Var(&o.seed, "seed", 1, "`NUMBER` that makes the clusters and pods")
 	f.IntVar(&o.cycles, "cycles", 0, "`NUMBER` of pods placed in each way; 60 if not given")
-	o.flags(f)
+	o.addTo(f)
 	return cmd
 }
 

@@ -67,7 +67,7 @@ The exit status is 1 if a test failed, and 2 if there is nothing to test.`,
 	f.StringVar(&o.scenarios, "scenarios", "", "`PATTERN` of scenario files; testdata/*.txt in the folder, or the one above, if not given")
 	f.BoolVar(&o.rewrite, "rewrite", false, "write what came out into the scenario files, instead of comparing")
 	f.BoolVar(&o.wasmOnly, "wasm-only", false, "leave out the project's own tests")
-	o.flags(f)
+	o.addTo(f)
 	return cmd
 }
 

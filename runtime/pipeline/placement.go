@@ -82,7 +82,7 @@ func (b *Binding) Reserve(asked func(Asked) error) *plugin.Status {
 	for _, s := range b.p.reserve {
 		watch := clock.Start()
 		d, answer := s.plugin.Reserve(&b.Placement)
-		b.meter.add(s.index, abi.Reserve, 0, watch)
+		b.meter.add(s.index, abi.Reserve, watch)
 		if answer.Rejected() {
 			return answer.By(s.info.Name)
 		}
@@ -103,7 +103,7 @@ func (b *Binding) Unreserve() []Asked {
 		s := b.p.reserve[i]
 		watch := clock.Start()
 		d := s.plugin.Unreserve(&b.Placement)
-		b.meter.add(s.index, abi.Unreserve, 0, watch)
+		b.meter.add(s.index, abi.Unreserve, watch)
 		out = append(out, Asked{Plugin: s.info.Name, Directives: d})
 	}
 	return out
@@ -115,7 +115,7 @@ func (b *Binding) Permit() (waits []Wait, asked []Asked, status *plugin.Status) 
 	for _, s := range b.p.permit {
 		watch := clock.Start()
 		timeout, d, answer := s.plugin.Permit(&b.Placement)
-		b.meter.add(s.index, abi.Permit, 0, watch)
+		b.meter.add(s.index, abi.Permit, watch)
 		switch {
 		case answer.Rejected():
 			return nil, asked, answer.By(s.info.Name)
@@ -144,7 +144,7 @@ func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
 	for _, s := range b.p.postBind {
 		watch := clock.Start()
 		d := s.plugin.PostBind(&b.Placement)
-		b.meter.add(s.index, abi.PostBind, 0, watch)
+		b.meter.add(s.index, abi.PostBind, watch)
 		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
 	}
 	return asked, nil
@@ -174,7 +174,7 @@ func (b *Binding) runPreBind(skip []bool) (asked []Asked, status *plugin.Status)
 		}
 		watch := clock.Start()
 		d, answer := s.plugin.PreBind(&b.Placement)
-		b.meter.add(s.index, abi.PreBind, 0, watch)
+		b.meter.add(s.index, abi.PreBind, watch)
 		if answer.Rejected() {
 			return asked, answer.By(s.info.Name)
 		}
@@ -202,7 +202,7 @@ func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
 	for i, s := range b.p.preBind {
 		watch := clock.Start()
 		answer := s.plugin.PreBindPreFlight(&b.Placement)
-		b.meter.add(s.index, abi.PreBindPreFlight, 0, watch)
+		b.meter.add(s.index, abi.PreBindPreFlight, watch)
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:
@@ -222,7 +222,7 @@ func (b *Binding) bind() ([]Asked, *plugin.Status) {
 	for _, s := range b.p.bind {
 		watch := clock.Start()
 		d, answer := s.plugin.Bind(&b.Placement)
-		b.meter.add(s.index, abi.Bind, 0, watch)
+		b.meter.add(s.index, abi.Bind, watch)
 		switch {
 		case answer.Is(abi.Skip):
 			continue
