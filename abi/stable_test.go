@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -86,7 +87,7 @@ func constants(t *testing.T) map[string]string {
 		}
 	}
 	var problems []error
-	config := types.Config{Error: func(err error) { problems = append(problems, err) }}
+	config := types.Config{Importer: importer.ForCompiler(fset, "source", nil), Error: func(err error) { problems = append(problems, err) }}
 	pkg, _ := config.Check("abi", fset, files, nil)
 	if len(problems) > 0 {
 		t.Fatal(problems[0])

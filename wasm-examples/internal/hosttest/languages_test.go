@@ -209,7 +209,8 @@ func (l *language) testVectors(t *testing.T, dir string) {
 		}
 		return text
 	}
-	data := l.build(t, filepath.Join(top, filepath.FromSlash(dir)), "")
+	declared := filepath.Join(top, "abi", "sdk", "c", "tests", "vectors.json") // which the plugin in C names
+	data := l.build(t, filepath.Join(top, filepath.FromSlash(dir)), declared)
 	module, err := wire.ReadModule(data)
 	if err != nil {
 		t.Fatal(err)
