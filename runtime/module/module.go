@@ -5,6 +5,7 @@
 package module
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -83,7 +84,8 @@ func Parse(path string, data []byte) (*Loaded, error) {
 //
 // All mistakes at once, joined, each an *Error.
 func Load(ref Reference) (*Loaded, error) {
-	data, err := readFile(ref.Path, sectionModule, wire.MaxModuleSize)
+	most := cmp.Or(ref.Limits.ModuleSize, wire.MaxModuleSize)
+	data, err := readFile(ref.Path, sectionModule, most)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +102,11 @@ func Load(ref Reference) (*Loaded, error) {
 	}
 	var denied error
 	l.Grants, denied = l.granted(ref)
-	if l.Config, err = l.config(ref); err != nil || denied != nil {
+	if l.Config, err = l.config(ref); err == nil && ref.Limits.ConfigSize > 0 && len(l.Config) > ref.Limits.ConfigSize {
+		err = &Error{File: ref.Path, Section: sectionConfig,
+			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(l.Config), ref.Limits.ConfigSize), Fix: "raise limits.configSize"}
+	}
+	if err != nil || denied != nil {
 		return nil, errors.Join(err, denied)
 	}
 	return l, nil

@@ -73,7 +73,7 @@ func typeNames(types []api.ValueType) string {
 // checks its version.
 func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error) {
 	env.limits = env.limits.WithDefaults()
-	c, err := m.compile(ctx, formOf(&env.limits, region))
+	c, err := m.compile(ctx, m.form(&env.limits, region))
 	if err != nil {
 		return nil, err
 	}
