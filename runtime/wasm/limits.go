@@ -28,6 +28,8 @@ type Limits struct {
 	// Functions, Globals, Locals (of a function) and Nesting (of blocks) are how many
 	// the module may have; zero values stand for RuntimeConfig.Structure.
 	Functions, Globals, Locals, Nesting int
+	// ModuleSize is that of the module in bytes; zero means RuntimeConfig.Structure.
+	ModuleSize int
 	// StateSize is what a plugin may keep in a cycle's state, TextSize what the reasons
 	// of a call may have, DirectiveSize what the texts of its directives may, and LogSize
 	// what it may log during a call, in bytes. The first three are at most the ABI's
@@ -89,7 +91,7 @@ func (l *Limits) structure(s meter.Limits) meter.Limits {
 	for _, f := range []struct {
 		to   *int
 		from int
-	}{{&s.Functions, l.Functions}, {&s.Globals, l.Globals}, {&s.Locals, l.Locals}, {&s.Nesting, l.Nesting}} {
+	}{{&s.Module, l.ModuleSize}, {&s.Functions, l.Functions}, {&s.Globals, l.Globals}, {&s.Locals, l.Locals}, {&s.Nesting, l.Nesting}} {
 		if f.from != 0 {
 			*f.to = f.from
 		}
