@@ -11,7 +11,15 @@ COUNT     ?= 6
 BENCH     ?= .
 BASE      ?= bench.base.out
 FUZZTIME  ?= 10s
+SEED      ?= 1
+CASES     ?=
+BUDGET    ?= 150s
+VERDICTS  ?= 100000
+ONLY      ?=
 EXPLAIN   ?= team-batch/monolith-0
+SCHEDULER ?= berth
+RUN       ?= .
+RACE      ?= -repetitions 3
 
 # Tools run at pinned versions and are no part of go.mod.
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
@@ -26,10 +34,10 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build demo examples test race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust
+.PHONY: help build demo examples test test-race e2e race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/berth
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/berth ./cmd/berth
@@ -39,16 +47,22 @@ demo: examples ## schedule the bundled cluster through two WASM plugins and expl
 
 examples: build ## compile the example plugins into bin/plugins
 	@mkdir -p bin/plugins
-	@for dir in wasm-examples/*/guest; do \
-		name=$$(basename $$(dirname $$dir)); \
-		bin/berth plugin build $$dir --manifest wasm-examples/$$name/manifest.json -o bin/plugins/$$(sed -n 's/^  "name": "\(.*\)",$$/\1/p' wasm-examples/$$name/manifest.json).wasm || exit 1; \
+	@for dir in wasm-examples/*/guest wasm-examples/fgd/*/guest; do \
+		manifest=$$(dirname $$dir)/manifest.json; \
+		bin/berth plugin build $$dir --manifest $$manifest -o bin/plugins/$$(sed -n 's/^  "name": "\(.*\)",$$/\1/p' $$manifest).wasm || exit 1; \
 	done
 
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- $(PKG)
 
-race: ## run all tests under the race detector (needs a C compiler)
+test-race: ## run all tests under the race detector (needs a C compiler)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- -race $(PKG)
+
+e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
+	cd test && go test ./e2e -count=1 -timeout 20m -scheduler $(SCHEDULER) -run '$(RUN)'
+
+race: ## measure berth and kube-scheduler side by side on a real API server, into race.out (RACE='-workloads basic -repetitions 1')
+	cd test && go run ./cmd/race -out ../race.out $(RACE)
 
 bench: ## run the benchmarks COUNT times into bench.out (BENCH=pattern)
 	@pkgs="$(call packages-with,Benchmark)"; \
@@ -78,13 +92,16 @@ generate: ## rewrite generated files
 
 fmt: ## format the Go files
 	$(GOLANGCI) fmt
+	cd test && $(GOLANGCI) fmt
 
 lint: ## run the linters and the format check
 	$(GOLANGCI) run
+	cd test && $(GOLANGCI) run
 
 vet: ## go vet, for the host and for guest packages
 	go vet ./...
 	GOOS=wasip1 GOARCH=wasm go vet ./abi/sdk/go/... ./wasm-examples/...
+	cd test && go vet ./...
 
 laws: ## test the laws of the repository: layers, package comments, file sizes, links, Kubernetes version
 	go test .
@@ -92,14 +109,60 @@ laws: ## test the laws of the repository: layers, package comments, file sizes, 
 sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host (needs Rust: abi/sdk/rust/README.md)
 	.ci/sdk-rust
 
-.PHONY: sdk-c
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
-	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuild(C|WithoutClang)$$|^TestC|^(TestPoints|TestReferenceWorkload)$$/^c'
+	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(Build|Test)Languages$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
+	.ci/conformance c
+
+sdk-assemblyscript: ## test the AssemblyScript SDK and the plugins in it (needs Node.js: abi/sdk/assemblyscript/README.md)
+	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./abi/sdk/assemblyscript/...
+	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(Build|Test)Languages$$/^assemblyscript|^TestAssemblyScript|^(TestPoints|TestReferenceWorkload)$$/^assemblyscript'
+	.ci/conformance assemblyscript
+
+OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)
+PUBLISHED_SEEDS := 42 43 44 45 46 47 48 49 50 51
+SEEDS ?= $(PUBLISHED_SEEDS)
+fgd: examples ## run the published FGD experiment on the openb trace in BERTH_OPENB_DIR, ten seeds of three policies, and draw it (docs/fgd.md)
+	@[ -f $(OPENB)/openb_pod_list_default.csv ] || { echo "set BERTH_OPENB_DIR to the folder of the openb trace (docs/fgd.md says where it is)" >&2; exit 1; }
+	@mkdir -p bin/fgd && rm -f bin/fgd/*.csv
+	bin/berth trace typical --pods $(OPENB)/openb_pod_list_default.csv > bin/fgd/fgd.json
+	echo '{}' | tee bin/fgd/best-fit.json > bin/fgd/random-fit.json
+	@for policy in fgd:. best-fit:bestfit random-fit:random; do \
+		name=$${policy%%:*}; \
+		bin/berth plugin build wasm-examples/fgd/$${policy##*:}/c -o bin/fgd/$$name.wasm || { echo "instead the module in Go, which decides the same"; cp bin/plugins/$$name.wasm bin/fgd/; }; \
+		for seed in $(SEEDS); do \
+			printf '%-10s seed %s: ' $$name $$seed; \
+			bin/berth simulate --trace openb --nodes $(OPENB)/openb_node_list_gpu_node.csv --pods $(OPENB)/openb_pod_list_default.csv \
+				--inflate 1.3 --shuffle --attempts 1 --tie-break first --seed $$seed --config wasm-examples/fgd/scheduler.yaml \
+				--plugin "bin/fgd/$$name.wasm?config=bin/fgd/$$name.json" --report bin/fgd/$$name-$$seed.csv 2>bin/fgd/log | sed -n 1p; \
+			[ -s bin/fgd/$$name-$$seed.csv ] || { cat bin/fgd/log >&2; exit 1; }; \
+		done; \
+	done
+	go run ./wasm-examples/fgd/curves -svg $(if $(filter-out $(SEEDS),$(PUBLISHED_SEEDS)),bin/fgd,docs)/fgd.svg bin/fgd/*.csv
 
 mod: ## check go.mod and the downloaded modules
 	go mod tidy -diff
 	go mod verify
+	cd test && go mod tidy -diff
+	cd test && go mod verify
+
+.PHONY: oracle
+oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time, or CASES=n of each; ONLY=subject,…): docs/oracle.md
+	cd test && go build -o ../bin/oracle ./cmd/oracle
+	cd test && ../bin/oracle -seed $(SEED) $(if $(ONLY),-only '$(ONLY)') $(if $(CASES),-count $(CASES),-budget $(BUDGET) -least $(VERDICTS))
+	$(if $(ONLY),,cd test && ../bin/oracle -seed $(SEED) -gates StorageCapacityScoring=true -only VolumeBinding $(if $(CASES),-count $(CASES),-least $(VERDICTS)))
+
+.PHONY: oracle-test
+oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
+	cd test && go test ./internal/...
+
+.PHONY: oracle-mutants
+oracle-mutants: ## put one mistake after the other into the plugins and the engine, and see that the oracle finds it (ONLY=subject,…)
+	cd test && go run ./cmd/mutants $(if $(ONLY),-only '$(ONLY)')
+
+.PHONY: oracle-bench
+oracle-bench: ## measure plugins beside those of kube-scheduler in one process, COUNT times, into bench.oracle.out (BENCH=pattern)
+	cd test && go test -run '^$$' -bench '$(BENCH)' -benchtime 200ms -count $(COUNT) ./internal/bench | tee ../bench.oracle.out
 
 check: ## everything but the tests that a change must pass; ends on a clean git diff
 	@git=$$(git rev-parse --is-inside-work-tree 2>/dev/null || true); \
@@ -112,4 +175,4 @@ check: ## everything but the tests that a change must pass; ends on a clean git 
 	if [ -n "$$new" ]; then printf 'check: files were made that git does not know:\n%s\n' "$$new" >&2; exit 1; fi
 
 clean: ## remove what the other targets made
-	rm -rf bin dist bench.out
+	rm -rf bin dist bench.out bench.oracle.out race.out

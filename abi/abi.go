@@ -5,6 +5,8 @@
 // its numbers are stable: an id never changes its meaning.
 package abi
 
+import "errors"
+
 // Code is the outcome of one call, or of one row of a batched call. Numbers and
 // meaning are those of k8s.io/kube-scheduler/framework.Code.
 type Code uint8
@@ -57,6 +59,17 @@ func (c Code) String() string {
 
 // MarshalText writes the code's name, so that reports in JSON can be read.
 func (c Code) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText reads the code's name.
+func (c *Code) UnmarshalText(text []byte) error {
+	for known := range Code(NumCodes) {
+		if known.String() == string(text) {
+			*c = known
+			return nil
+		}
+	}
+	return errors.New(string(text) + " is no code")
+}
 
 // Rejected reports whether the code says that the pod cannot be placed, as
 // opposed to success and to a failure of the plugin.

@@ -14,6 +14,9 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/wasm-examples/devices"
+	"github.com/berth-scheduler/berth/wasm-examples/fgd"
+	"github.com/berth-scheduler/berth/wasm-examples/fgd/bestfit"
+	"github.com/berth-scheduler/berth/wasm-examples/fgd/random"
 	"github.com/berth-scheduler/berth/wasm-examples/gang"
 	"github.com/berth-scheduler/berth/wasm-examples/internal/everypoint"
 	"github.com/berth-scheduler/berth/wasm-examples/internal/reference"
@@ -43,6 +46,9 @@ type Example struct {
 	Rust string
 	// C is likewise the folder of its twin in C. Package abi/sdk/c/clang builds it.
 	C string
+	// AssemblyScript is likewise the folder of its twin in AssemblyScript. Package
+	// abi/sdk/assemblyscript/asc builds it.
+	AssemblyScript string
 }
 
 const folder = "github.com/berth-scheduler/berth/wasm-examples/"
@@ -52,7 +58,7 @@ func All() []Example {
 	return []Example{
 		{
 			Name: "tenant-pool", Package: folder + "tenantpool/guest", Manifest: tenantpool.Manifest,
-			New: func() berth.Plugin { return tenantpool.New() }, Scenarios: "tenantpool/testdata/*.txt", Rust: "tenantpool/rust", C: "tenantpool/c",
+			New: func() berth.Plugin { return tenantpool.New() }, Scenarios: "tenantpool/testdata/*.txt", Rust: "tenantpool/rust", C: "tenantpool/c", AssemblyScript: "tenantpool/assemblyscript",
 		},
 		{
 			Name: "zone-cost", Package: folder + "zonecost/guest", Manifest: zonecost.Manifest,
@@ -60,7 +66,7 @@ func All() []Example {
 		},
 		{
 			Name: "noisy-neighbour", Package: folder + "noisyneighbour/guest", Manifest: noisyneighbour.Manifest,
-			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt", Rust: "noisyneighbour/rust", C: "noisyneighbour/c",
+			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt", Rust: "noisyneighbour/rust", C: "noisyneighbour/c", AssemblyScript: "noisyneighbour/assemblyscript",
 		},
 		{
 			Name: "devices", Package: folder + "devices/guest", Manifest: devices.Manifest,
@@ -70,6 +76,18 @@ func All() []Example {
 			Name: "gang", Package: folder + "gang/guest", Manifest: gang.Manifest,
 			New: func() berth.Plugin { return gang.New() }, Scenarios: "gang/testdata/*.txt", Placing: true,
 		},
+		{
+			Name: "fgd", Package: folder + "fgd/guest", Manifest: fgd.Manifest,
+			New: func() berth.Plugin { return fgd.New() }, Scenarios: "fgd/testdata/*.txt", Placing: true, C: "fgd/c",
+		},
+		{
+			Name: "best-fit", Package: folder + "fgd/bestfit/guest", Manifest: bestfit.Manifest,
+			New: func() berth.Plugin { return bestfit.New() }, Scenarios: "fgd/bestfit/testdata/*.txt", Placing: true, C: "fgd/bestfit/c",
+		},
+		{
+			Name: "random-fit", Package: folder + "fgd/random/guest", Manifest: random.Manifest,
+			New: func() berth.Plugin { return random.New() }, Scenarios: "fgd/random/testdata/*.txt", Placing: true, C: "fgd/random/c",
+		},
 	}
 }
 
@@ -77,7 +95,7 @@ func All() []Example {
 func EveryPoint() Example {
 	return Example{
 		Name: "everypoint", Package: folder + "internal/everypoint/guest", Manifest: everypoint.Manifest,
-		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true, Rust: "internal/everypoint/rust", C: "internal/everypoint/c",
+		New: func() berth.Plugin { return everypoint.New() }, Scenarios: "internal/everypoint/testdata/*.txt", Placing: true, Rust: "internal/everypoint/rust", C: "internal/everypoint/c", AssemblyScript: "internal/everypoint/assemblyscript",
 	}
 }
 
@@ -86,11 +104,11 @@ func EveryPoint() Example {
 func Reference() (csr, dense Example) {
 	csr = Example{
 		Name: "reference-csr", Package: folder + "internal/reference/guestcsr", Manifest: reference.ManifestCSR,
-		New: func() berth.Plugin { return reference.NewCSR() }, Rust: "internal/reference/rust/csr", C: "internal/reference/c/csr",
+		New: func() berth.Plugin { return reference.NewCSR() }, Rust: "internal/reference/rust/csr", C: "internal/reference/c/csr", AssemblyScript: "internal/reference/assemblyscript/csr",
 	}
 	dense = Example{
 		Name: "reference-dense", Package: folder + "internal/reference/guestdense", Manifest: reference.ManifestDense,
-		New: func() berth.Plugin { return reference.NewDense() }, Rust: "internal/reference/rust/dense", C: "internal/reference/c/dense",
+		New: func() berth.Plugin { return reference.NewDense() }, Rust: "internal/reference/rust/dense", C: "internal/reference/c/dense", AssemblyScript: "internal/reference/assemblyscript/dense",
 	}
 	return csr, dense
 }

@@ -21,7 +21,7 @@ type compileOptions struct {
 	memory string
 }
 
-func (o *compileOptions) flags(f *pflag.FlagSet) {
+func (o *compileOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.cache, "module-cache", "", "`DIR` that keeps compiled modules, or none; berth/modules in the user's cache folder if not given")
 	f.DurationVar(&o.time, "compile-time", time.Minute, "how `LONG` compiling one module may take in a process of its own; 0 compiles in this one, without limits")
 	f.StringVar(&o.memory, "compile-memory", "2Gi", "how much memory that process may take, as a `QUANTITY`")
@@ -75,6 +75,30 @@ func (o *compileOptions) compiler() (wasm.Compiler, error) {
 		TimeSetting: "--compile-time", MemorySetting: "--compile-memory",
 	}
 	return c.Compile, nil
+}
+
+// runtime returns where modules are compiled.
+func (o *compileOptions) runtime() (*wasm.Runtime, error) {
+	dir, optional, err := o.cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	if optional && os.MkdirAll(dir, 0o700) != nil {
+		dir = ""
+	}
+	c := wasm.RuntimeConfig{CacheDir: dir}
+	if c.Compiler, err = o.compiler(); err != nil {
+		return nil, err
+	}
+	r, err := wasm.NewRuntime(c)
+	if err != nil && optional {
+		c.CacheDir = ""
+		r, err = wasm.NewRuntime(c)
+	}
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return r, nil
 }
 
 // compileCommand is the command that the process is started with.

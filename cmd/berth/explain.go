@@ -50,13 +50,13 @@ func (p *printer) rejections(rejections []report.Rejection) {
 		return
 	}
 	sorted := slices.Clone(rejections)
-	slices.SortStableFunc(sorted, func(a, b report.Rejection) int { return cmp.Compare(len(b.Nodes), len(a.Nodes)) })
+	slices.SortStableFunc(sorted, func(a, b report.Rejection) int { return cmp.Compare(b.Count, a.Count) })
 	columns := []column{
 		{head: "NODES", numbers: true}, {head: "REJECTED BY"}, {head: "REASON", least: 18}, {head: "EVICTING PODS"}, {head: "NAMES", least: 16},
 	}
 	rows := make([]table.Row, 0, len(sorted))
 	for _, r := range sorted {
-		rows = append(rows, table.Row{len(r.Nodes), r.Plugin, strings.Join(r.Reasons, ", "), eviction(r.Code), some(r.Nodes, ", ")})
+		rows = append(rows, table.Row{r.Count, r.Plugin, strings.Join(r.Reasons, ", "), eviction(r.Code), someOf(r.Nodes, r.Count, ", ")})
 	}
 	if tableWidth(fit(columns, rows, p.width)) > p.width {
 		columns[3].head = "EVICTING\nPODS"

@@ -46,22 +46,23 @@ func (o *inputOptions) check() error {
 	return errors.Join(errs...)
 }
 
-// load reads the input into a simulation and returns what may not be meant.
-func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]input.Warning, error) {
+// load reads the input into a simulation and returns what may not be meant, and the
+// typical pods of a trace.
+func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]input.Warning, []input.TypicalPod, error) {
 	if o.trace != "" {
 		t, err := input.LoadTrace(ctx, o.trace, o.nodes, o.pods, input.TraceOptions{
 			Seed: seed, Inflate: o.inflate, Shuffle: o.shuffle, Departures: o.departures,
 		})
 		if err := stopped(ctx, err); err != nil {
-			return nil, unreadable(unreadable(err, "nodes", o.nodes), "pods", o.pods)
+			return nil, nil, unreadable(unreadable(err, "nodes", o.nodes), "pods", o.pods)
 		}
 		c.Nodes, c.Arrivals = t.Nodes, t.Arrivals
 		c.Assembly.Rank = func(node string) uint64 { return t.NodeRank[node] }
-		return nil, nil
+		return nil, t.Typical, nil
 	}
 	objects, err := input.LoadCluster(ctx, o.cluster)
 	if err := stopped(ctx, err); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c.Namespaces, c.Nodes, c.PodDisruptionBudgets = objects.Namespaces, objects.Nodes, objects.PodDisruptionBudgets
 	c.Storage = objects.Storage()
@@ -82,7 +83,7 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]i
 		}
 		c.Bound = append(c.Bound, pod)
 	}
-	return objects.Warnings, nil
+	return objects.Warnings, nil, nil
 }
 
 // stopped makes a failure of an error that comes from the end of the context:

@@ -19,7 +19,7 @@ func TestLoadNamespaces(t *testing.T) {
 	}
 	var c sim.Config
 	options := inputOptions{cluster: []string{path}}
-	if _, err := options.load(t.Context(), &c, 0); err != nil {
+	if _, _, err := options.load(t.Context(), &c, 0); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.Namespaces) != 1 || c.Namespaces[0].Labels["team"] != "a" || c.Namespaces[0].Labels[v1.LabelMetadataName] != "team-a" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -28,8 +29,8 @@ type moduleOptions struct {
 
 func (o *moduleOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.plugins, "plugin", nil,
-		"add a plugin `MODULE` to every profile: PATH.wasm, or PATH.wasm?weight=2&config=FILE&namespaces=a,b; repeatable")
-	o.compileOptions.flags(f)
+		"add a plugin `MODULE` to every profile: PATH.wasm, PATH.wasm?weight=2&config=FILE&namespaces=a,b, https://HOST/PATH?digest=sha256:…, or oci://REGISTRY/REPOSITORY:TAG; repeatable")
+	o.addTo(f)
 	f.StringVar(&o.log, "log-level", "none", "print what modules log from this `LEVEL` on: debug, info, warn, error, or none")
 	f.BoolVar(&o.verify, "verify-columns", false, "check after every call, not after some, that a module left the snapshot alone")
 }
@@ -55,6 +56,13 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 	}
 	if c.Compiler, err = o.compiler(); err != nil {
 		return nil, err
+	}
+	switch {
+	case c.CacheDir == "":
+	case c.CacheOptional:
+		c.SourceDir = filepath.Join(filepath.Dir(c.CacheDir), "fetched")
+	default:
+		c.SourceDir = filepath.Join(c.CacheDir, "fetched")
 	}
 	if o.verify {
 		c.VerifyEvery = 1

@@ -10,13 +10,14 @@ import (
 func newPlugin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "Build plugins and look into them",
-		Long: `Plugin builds and inspects plugin modules: WebAssembly files that carry a
-manifest, which says what a plugin reads and at which points it is asked.`,
+		Short: "Make, build and test plugins, and look into them",
+		Long: `Plugin makes projects of plugins, and builds, tests, measures and inspects plugin
+modules: WebAssembly files that carry a manifest, which says what a plugin reads and at
+which points it is asked.`,
 		Args: knownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginInspect(), newPluginBuild(), newPluginConformance())
+	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginBench(), newPluginInspect(), newPluginConformance())
 	return cmd
 }
 
@@ -42,6 +43,16 @@ func oneArgument(what, example string) cobra.PositionalArgs {
 			return nil
 		}
 		return fmt.Errorf("%q is too much: %s takes one %s", args[1], cmd.CommandPath(), what)
+	}
+}
+
+// optionalArgument wants one file or folder, or none; what names it in the message.
+func optionalArgument(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("%q is too much: %s takes one %s", args[1], cmd.CommandPath(), what)
+		}
+		return nil
 	}
 }
 

@@ -28,11 +28,13 @@ func newPluginBuild() *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{
 		Use:   "build DIR",
-		Short: "Build a plugin written in Go, Rust or C",
+		Short: "Build a plugin written in Go, Rust, C or AssemblyScript",
 		Long: `Build compiles a plugin to WebAssembly, adds the manifest and checks the result.
-A folder with a Cargo.toml is built with cargo, one with C files with clang; of any
-other one, the main package or that of the subfolder guest is built with the Go
-toolchain. The same sources give the same bytes, whichever folder they are in.
+A folder with a Cargo.toml is built with cargo, one with C files with clang, one with
+assembly/index.ts with the AssemblyScript compiler; of any other one, the main package
+or that of the subfolder guest is built with the Go toolchain. Without the toolchain,
+what to install is told. The same sources give the same bytes, whichever folder they
+are in.
 
 The manifest is manifest.json in the folder, or else in the one above. What cargo and
 clang make has it already, and it must be the same.`,
@@ -129,10 +131,12 @@ func (o *buildOptions) compile(ctx context.Context, file string, manifest *wire.
 		return nil, &failure{err}
 	}
 	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
-	if _, err := os.Stat(filepath.Join(o.dir, "Cargo.toml")); err == nil {
+	switch languageOf(o.dir) {
+	case "rust":
 		return o.compileRust(ctx, temp, file, manifest)
-	}
-	if o.isC() {
+	case "assemblyscript":
+		return o.compileAssemblyScript(ctx, file, manifest)
+	case "c":
 		return o.compileC(ctx, file, manifest)
 	}
 	return o.compileGo(ctx, temp)

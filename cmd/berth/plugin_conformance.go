@@ -51,7 +51,7 @@ The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 	f.StringToStringVar(&o.published, "published", nil, "`KEY=VALUE` that another plugin published; repeatable")
 	f.Uint64Var(&o.seed, "seed", 1, "`NUMBER` that makes the clusters and pods")
 	f.IntVar(&o.cycles, "cycles", 0, "`NUMBER` of pods placed in each way; 60 if not given")
-	o.compileOptions.flags(f)
+	o.addTo(f)
 	return cmd
 }
 
@@ -67,55 +67,38 @@ func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer
 	if err != nil {
 		return err
 	}
-	r, err := o.runtime()
+	m, err := openModule(ctx, loaded, &o.compileOptions)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.Close(context.WithoutCancel(ctx))) }()
-	code, err := r.Load(ctx, loaded.Bytes)
-	if err != nil {
-		return fmt.Errorf("%s: %w", loaded.Path, err)
-	}
+	defer func() { err = errors.Join(err, m.close(ctx)) }()
 	options := conformance.Options{
-		Module: loaded.Bytes, Config: loaded.Config, Namespaces: ref.Namespaces,
-		Seed: o.seed, Cycles: o.cycles, Hints: o.hints, Published: map[string][]byte{},
+		Config: m.Config, Namespaces: ref.Namespaces, Seed: o.seed, Cycles: o.cycles, Hints: o.hints, Published: map[string][]byte{},
 	}
 	for key, value := range o.published {
 		options.Published[key] = []byte(value)
 	}
-	report, err := conformance.Check(ctx, &guest{code: code}, loaded.Manifest, options)
+	report, err := m.conforms(ctx, options)
 	if err != nil {
-		return &failure{fmt.Errorf("%s: %s", loaded.Path, strings.TrimPrefix(err.Error(), "conformance: "))}
+		return err
 	}
 	if err := report.Write(out); err != nil {
 		return writing(err)
 	}
 	if !report.OK() {
-		return &failure{fmt.Errorf("%s does not conform to the ABI", loaded.Path)}
+		return &failure{fmt.Errorf("%s does not conform to the ABI", m.Path)}
 	}
 	return nil
 }
 
-// runtime returns where the module is compiled.
-func (o *conformanceOptions) runtime() (*wasm.Runtime, error) {
-	var c wasm.RuntimeConfig
-	dir, optional, err := o.cacheDir()
+// conforms holds a module against the duties of guests.
+func (m *opened) conforms(ctx context.Context, options conformance.Options) (*conformance.Report, error) {
+	options.Module = m.Bytes
+	report, err := conformance.Check(ctx, &guest{code: m.code}, m.Manifest, options)
 	if err != nil {
-		return nil, err
+		return nil, &failure{fmt.Errorf("%s: %s", m.Path, strings.TrimPrefix(err.Error(), "conformance: "))}
 	}
-	if c.Compiler, err = o.compiler(); err != nil {
-		return nil, err
-	}
-	c.CacheDir = dir
-	r, err := wasm.NewRuntime(c)
-	if err != nil && optional {
-		c.CacheDir = ""
-		r, err = wasm.NewRuntime(c)
-	}
-	if err != nil {
-		return nil, &failure{err}
-	}
-	return r, nil
+	return report, nil
 }
 
 // guest is a module for the kit, with the limits that modules have by default.

@@ -128,11 +128,15 @@ const namesInGroup = 3
 const noBreak = "\u00a0"
 
 // some joins the first names of a list and tells how many there are besides.
-func some(names []string, separator string) string {
-	if len(names) <= namesInGroup+1 {
+func some(names []string, separator string) string { return someOf(names, len(names), separator) }
+
+// someOf is some of names that are only part of all.
+func someOf(names []string, all int, separator string) string {
+	if all <= namesInGroup+1 && len(names) == all {
 		return strings.Join(names, separator)
 	}
-	return strings.Join(names[:namesInGroup], separator) + separator + fmt.Sprintf("…"+noBreak+"%d"+noBreak+"more", len(names)-namesInGroup)
+	names = names[:min(namesInGroup, len(names))]
+	return strings.Join(names, separator) + separator + fmt.Sprintf("…"+noBreak+"%d"+noBreak+"more", all-len(names))
 }
 
 // amount writes a quantity as people write it.

@@ -72,12 +72,13 @@ func TestScript(t *testing.T) {
 }
 
 // compile builds the modules that scripts use, once, and returns their folder and
-// the digest of one as variables. Besides two examples they are unruly, which breaks
+// the digest of one as variables. Besides three examples they are unruly, which breaks
 // rules (see testdata/guest), and some that cannot be used.
 func compile(t *testing.T) (map[string]string, error) {
 	dir := t.TempDir()
 	for name, source := range map[string]string{
-		"tenant-pool": "../../wasm-examples/tenantpool/guest", "zone-cost": "../../wasm-examples/zonecost/guest", "unruly": "testdata/guest",
+		"tenant-pool": "../../wasm-examples/tenantpool/guest", "zone-cost": "../../wasm-examples/zonecost/guest",
+		"noisy-neighbour": "../../wasm-examples/noisyneighbour/guest", "unruly": "testdata/guest",
 	} {
 		var stderr bytes.Buffer
 		if code := run(context.Background(), []string{"plugin", "build", source, "-o", filepath.Join(dir, name+".wasm")}, io.Discard, &stderr); code != exitOK {

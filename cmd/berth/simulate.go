@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -29,6 +30,7 @@ type simulateOptions struct {
 	allowUnenforced  []string
 	explain          string
 	output           string
+	report           string
 	failOnUnschedule bool
 	modules          moduleOptions
 }
@@ -78,6 +80,7 @@ The exit status is 0, or 1 if the simulation was interrupted or, with
 		"place pods although no plugin enforces these `FEATURES` that they ask for: "+strings.Join(state.FeatureNames(), ", "))
 	f.StringVar(&o.explain, "explain", "", "tell in full how the last try of `NAMESPACE/POD` went")
 	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
+	f.StringVar(&o.report, "report", "", "write how the GPUs of a trace's cluster fill up as CSV to this `FILE`; needs --attempts 1")
 	f.BoolVar(&o.failOnUnschedule, "fail-on-unschedulable", false, "exit with status 1 when pods stay pending")
 	return cmd
 }
@@ -99,7 +102,7 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 		return err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
-	c, err := o.simulation(ctx, modules, stderr)
+	c, typical, err := o.simulation(ctx, modules, stderr)
 	if err != nil {
 		return err
 	}
@@ -108,12 +111,19 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	}
 	progress := newProgress(stderr, len(c.Arrivals))
 	c.Progress = progress.set
+	report, err := newReport(o.report, &c, typical)
+	if err != nil {
+		return err
+	}
 	s, err := sim.New(c)
 	if err != nil {
 		return err
 	}
 	result, stopped := s.Run(ctx)
 	progress.close()
+	if err := report.write(); err != nil {
+		return &failure{err}
+	}
 	if err := o.print(stdout, result, c.Explain); err != nil {
 		return &failure{fmt.Errorf("print the result: %w", err)}
 	}
@@ -136,8 +146,8 @@ func (o *simulateOptions) print(w io.Writer, r *sim.Result, explain types.Namesp
 	return render(w, width(w), r, explain)
 }
 
-// simulation checks the flags and reads all input.
-func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modules, stderr io.Writer) (sim.Config, error) {
+// simulation checks the flags and reads all input, with the typical pods of a trace.
+func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modules, stderr io.Writer) (sim.Config, []input.TypicalPod, error) {
 	var errs []error
 	fail := func(flag string, err error) {
 		errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
@@ -174,24 +184,27 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if err := o.input.check(); err != nil {
 		errs = append(errs, err)
 	}
+	if err := o.checkReport(); err != nil {
+		errs = append(errs, err)
+	}
 	if len(errs) > 0 {
-		return sim.Config{}, errors.Join(errs...)
+		return sim.Config{}, nil, errors.Join(errs...)
 	}
 	scheduler, warnings, err := config.Load(o.config, modules.Catalog())
 	if err != nil {
-		return sim.Config{}, unreadable(err, "config", o.config)
+		return sim.Config{}, nil, unreadable(err, "config", o.config)
 	}
 	if err := o.modules.enable(modules, scheduler); err != nil {
-		return sim.Config{}, err
+		return sim.Config{}, nil, err
 	}
 	a.Scheduler = scheduler
 	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain, Log: log}
-	doubts, err := o.input.load(ctx, &c, o.seed)
+	doubts, typical, err := o.input.load(ctx, &c, o.seed)
 	if err != nil {
-		return sim.Config{}, err
+		return sim.Config{}, nil, err
 	}
 	if err := checkExplain(&c); err != nil {
-		return sim.Config{}, err
+		return sim.Config{}, nil, err
 	}
 	warn(stderr, warnings)
 	for i := range scheduler.Extenders {
@@ -202,7 +215,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	for _, doubt := range doubts {
 		fmt.Fprintf(stderr, "warning: %s\n", doubt)
 	}
-	return c, nil
+	return c, typical, nil
 }
 
 func parseExplain(s string) (types.NamespacedName, error) {

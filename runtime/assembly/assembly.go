@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
@@ -50,13 +51,16 @@ type Config struct {
 	// AllowUnenforced is features that pods may ask for although no enabled
 	// plugin enforces them.
 	AllowUnenforced state.Feature
+	// MaxUnschedulable is how long a pod stays parked without an event that helps it;
+	// 0 means 5 minutes.
+	MaxUnschedulable time.Duration
 	// IgnoreBindVerbs leaves binding to the Bind plugins, whatever extenders say.
 	IgnoreBindVerbs bool
 }
 
 // Deps is what the scheduler is connected to.
 type Deps struct {
-	Clock       clock.Clock
+	Clock       clock.Clock // optional: the machine's if nil
 	Binder      objects.Binder
 	Evictor     objects.Evictor              // optional, see scheduler.Deps
 	Budgets     objects.PodDisruptionBudgets // optional, see hostplugins.Deps
@@ -65,9 +69,10 @@ type Deps struct {
 	Services    objects.Services
 	Controllers objects.Controllers
 	Outlet      scheduler.Outlet
-	Observer    scheduler.Observer // optional
-	Log         *slog.Logger       // optional
-	Spawn       func(run func())   // optional, see scheduler.Deps
+	Observer    scheduler.Observer     // optional
+	Moved       func(queue.Transition) // optional, see scheduler.Deps
+	Log         *slog.Logger           // optional
+	Spawn       func(run func())       // optional, see scheduler.Deps
 }
 
 // Assembly is a scheduler and what must be closed with it.
@@ -106,6 +111,9 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if c.Scheduler == nil {
 		c.Scheduler = Default()
 	}
+	if d.Clock == nil {
+		d.Clock = clock.Real{}
+	}
 	extenders, err := newExtenders(&c, d)
 	if err != nil {
 		return nil, err
@@ -134,6 +142,9 @@ func New(c Config, d Deps) (*Assembly, error) {
 	}
 	queues := queue.DefaultConfig()
 	queues.InitialBackoff, queues.MaxBackoff = c.Scheduler.PodInitialBackoff, c.Scheduler.PodMaxBackoff
+	if c.MaxUnschedulable > 0 {
+		queues.MaxUnschedulable = c.MaxUnschedulable
+	}
 	a.Scheduler, err = scheduler.New(
 		scheduler.Config{
 			Seed: c.Seed, Queue: queues,
@@ -142,7 +153,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		},
 		scheduler.Deps{
 			Clock: d.Clock, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
-			Observer: d.Observer, Log: d.Log, Spawn: d.Spawn,
+			Observer: d.Observer, Moved: d.Moved, Log: d.Log, Spawn: d.Spawn,
 		},
 	)
 	if err != nil {

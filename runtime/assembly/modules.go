@@ -27,6 +27,8 @@ type ModulesConfig struct {
 	CacheDir string
 	// CacheOptional goes on in memory when the folder cannot be used.
 	CacheOptional bool
+	// SourceDir keeps modules that were fetched, by their digest; empty for none.
+	SourceDir string
 	// Compiler (optional) compiles modules before this process does, as package
 	// runtime/wasm/child, so that one that takes long to compile is stopped.
 	Compiler wasm.Compiler
@@ -38,7 +40,8 @@ type ModulesConfig struct {
 // Modules loads and compiles the modules that a configuration names, each once
 // by its digest.
 type Modules struct {
-	config ModulesConfig
+	config  ModulesConfig
+	sources *module.Sources
 	// mu guards what follows.
 	mu struct {
 		sync.Mutex
@@ -61,7 +64,7 @@ type Module struct {
 
 // NewModules returns a place for modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	m := &Modules{config: c}
+	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir})}
 	m.mu.compiled = make(map[string]*compiled)
 	return m
 }
@@ -122,7 +125,7 @@ func oneLine(err error) error {
 
 // Load reads and checks a module.
 func (m *Modules) Load(ref module.Reference) (*Module, error) {
-	loaded, err := module.Load(ref)
+	loaded, err := m.sources.Load(context.Background(), ref)
 	if err != nil {
 		return nil, err
 	}

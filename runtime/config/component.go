@@ -76,6 +76,14 @@ func clientConnection(r *report, in componentconfigv1alpha1.ClientConnectionConf
 	return out
 }
 
+// CheckOverrides checks LeaderElection and ClientConnection again, after flags have
+// changed them. Paths in the error are those of a file.
+func (s *Scheduler) CheckOverrides() error {
+	r := newReport("", nil)
+	s.LeaderElection, s.ClientConnection = leaderElection(r, s.LeaderElection), clientConnection(r, s.ClientConnection)
+	return r.err()
+}
+
 func textOr(s, otherwise string) string {
 	if s == "" {
 		return otherwise

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi/wire"
 )
@@ -20,8 +21,8 @@ const (
 //	apiVersion: berth.dev/v1alpha1
 //	kind: WasmPluginArgs
 //	module:
-//	  path: /plugins/tenant-pool.wasm
-//	  digest: sha256:…        # optional; another file is refused
+//	  path: /plugins/tenant-pool.wasm   # or url: https://…, or image: REGISTRY/REPOSITORY:TAG
+//	  digest: sha256:…        # another module is refused; a url needs it
 //	config: {pools: {…}}      # checked against the module's schema by Load
 //	namespaces: [team-a]      # whose pods it applies to; none means all
 //	failurePolicy: Fail       # or by point: {filter: Fail, score: Ignore}
@@ -43,8 +44,9 @@ type WasmPluginArgs struct {
 
 // ArgsModule is the module field of WasmPluginArgs.
 type ArgsModule struct {
-	// Path of the file, as it is written: relative ones are the process's.
-	Path string
+	// Path of the file, as it is written: relative ones are the process's; or URL, or
+	// Image.
+	Path, URL, Image string
 	// Digest is the expected one, empty if any will do.
 	Digest string
 }
@@ -52,7 +54,7 @@ type ArgsModule struct {
 // Reference returns what Load takes. name is the plugin's name in the profile.
 func (a *WasmPluginArgs) Reference(name string) Reference {
 	return Reference{
-		Path: a.Module.Path, Digest: a.Module.Digest, Name: name, Config: a.Config,
+		Path: a.Module.Path, URL: a.Module.URL, Image: a.Module.Image, Digest: a.Module.Digest, Name: name, Config: a.Config,
 		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy, Grants: a.Grants, Limits: a.Limits,
 	}
 }
@@ -145,12 +147,17 @@ func (d *argsDecoder) text(value any, path string) (string, bool) {
 
 func (d *argsDecoder) module(into *ArgsModule) func(any, string) {
 	return func(value any, path string) {
-		d.object(value, path, map[string]func(any, string){
-			"path": func(value any, path string) {
-				if into.Path, _ = d.text(value, path); value == "" {
-					d.add(path, "it is empty", "name the module's file")
+		source := func(to *string, fix string) func(any, string) {
+			return func(value any, path string) {
+				if *to, _ = d.text(value, path); value == "" {
+					d.add(path, "it is empty", fix)
 				}
-			},
+			}
+		}
+		d.object(value, path, map[string]func(any, string){
+			"path":  source(&into.Path, "name the module's file"),
+			"url":   source(&into.URL, "write https://HOST/PATH"),
+			"image": source(&into.Image, "write REGISTRY/REPOSITORY:TAG"),
 			"digest": func(value any, path string) {
 				s, ok := d.text(value, path)
 				if !ok {
@@ -161,7 +168,27 @@ func (d *argsDecoder) module(into *ArgsModule) func(any, string) {
 				}
 				into.Digest = s
 			},
-		}, "path")
+		})
+		fields, ok := value.(map[string]any)
+		if !ok {
+			return
+		}
+		var named []string
+		for _, name := range []string{"path", "url", "image"} {
+			if _, has := fields[name]; has {
+				named = append(named, name)
+			}
+		}
+		switch _, pinned := fields["digest"]; {
+		case len(named) == 0:
+			d.add(path, "it names no module", "add path, url or image")
+		case len(named) > 1:
+			d.add(join(path, named[1]), "the module is named twice, by "+named[0]+" as well", "keep one")
+		case named[0] == "url" && into.URL != "" && !strings.HasPrefix(into.URL, "https://") && !strings.HasPrefix(into.URL, "http://"):
+			d.add(join(path, "url"), strconv.Quote(into.URL)+" is no URL of a web server", "write https://HOST/PATH")
+		case named[0] == "url" && !pinned:
+			d.add(join(path, "digest"), "it is missing", digestFix)
+		}
 	}
 }
 

@@ -5,7 +5,7 @@
 package module
 
 import (
-	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -77,25 +77,37 @@ func Parse(path string, data []byte) (*Loaded, error) {
 	return l, nil
 }
 
-// Load reads the module of a reference, holds it against the expected digest, and
+// Load is Sources.Load without a folder for what is fetched.
+func Load(ref Reference) (*Loaded, error) {
+	return NewSources(SourcesConfig{}).Load(context.Background(), ref)
+}
+
+// Load gets the module of a reference, holds it against the expected digest, and
 // checks the configuration that the reference names or holds.
 //
 // # Errors
 //
 // All mistakes at once, joined, each an *Error.
-func Load(ref Reference) (*Loaded, error) {
-	most := cmp.Or(ref.Limits.ModuleSize, wire.MaxModuleSize)
-	data, err := readFile(ref.Path, sectionModule, most)
+func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
+	data, pinned, err := s.fetch(ctx, &ref)
 	if err != nil {
 		return nil, err
+	}
+	source := ref.Source()
+	if most := ref.Limits.ModuleSize; most > 0 && len(data) > most {
+		return nil, &Error{File: source, Section: sectionModule,
+			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(data), most), Fix: "raise limits.moduleSize"}
 	}
 	if got := Digest(data); ref.Digest != "" && got != ref.Digest {
-		return nil, &Error{File: ref.Path, Section: sectionDigest, Detail: "the file has " + got + ", expected " + ref.Digest,
+		return nil, &Error{File: source, Section: sectionDigest, Detail: "the module has " + got + ", expected " + ref.Digest,
 			Fix: "get the module that was meant, or change the digest if the new one is trusted"}
 	}
-	l, err := Parse(ref.Path, data)
+	l, err := Parse(source, data)
 	if err != nil {
 		return nil, err
+	}
+	if !pinned {
+		l.Warnings = append(l.Warnings, "the tag may name another module tomorrow: write @sha256:… instead of it, or give the digest "+l.Digest)
 	}
 	if ref.Name != "" {
 		l.Name = ref.Name
@@ -103,7 +115,7 @@ func Load(ref Reference) (*Loaded, error) {
 	var denied error
 	l.Grants, denied = l.granted(ref)
 	if l.Config, err = l.config(ref); err == nil && ref.Limits.ConfigSize > 0 && len(l.Config) > ref.Limits.ConfigSize {
-		err = &Error{File: ref.Path, Section: sectionConfig,
+		err = &Error{File: source, Section: sectionConfig,
 			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(l.Config), ref.Limits.ConfigSize), Fix: "raise limits.configSize"}
 	}
 	if err != nil || denied != nil {

@@ -139,7 +139,7 @@ func TestLoad(t *testing.T) {
 lying.wasm: export "berth_pre_filter": the manifest does not declare the point preFilter; add points.preFilter, or remove the export (ABI-9.3)
 lying.wasm: export "berth_pre_score": the manifest does not declare the point preScore; add points.preScore, or remove the export (ABI-9.3)
 lying.wasm: export "berth_score": the manifest does not declare the point score; add points.score, or remove the export (ABI-9.3)`},
-		{module.Reference{Path: path, Digest: module.Digest(nil)}, "guest.wasm: digest: the file has " + module.Digest(data) + ", expected " + module.Digest(nil) + "; get the module that was meant, or change the digest if the new one is trusted"},
+		{module.Reference{Path: path, Digest: module.Digest(nil)}, "guest.wasm: digest: the module has " + module.Digest(data) + ", expected " + module.Digest(nil) + "; get the module that was meant, or change the digest if the new one is trusted"},
 		{module.Reference{Path: path, ConfigFile: "none.yaml"}, "none.yaml: config: no such file or directory; name a file that can be read"},
 		{module.Reference{Path: path, ConfigFile: "big.yaml"}, "big.yaml: config: 1048577 bytes, at most 1048576 are allowed"},
 		{module.Reference{Path: path, Config: []byte(`[1`)}, "guest.wasm: config: no JSON: the text ends too early"},

@@ -12,9 +12,11 @@ import (
 
 // Reference names a module and how it is used.
 type Reference struct {
-	// Path of the module's file.
-	Path string
-	// Digest is the expected one, empty if any will do.
+	// Path of the module's file, URL of a web server that has it, or Image in an OCI
+	// registry, as REGISTRY/REPOSITORY:TAG: one of the three.
+	Path, URL, Image string
+	// Digest is the expected one of the module's bytes, empty if any will do. A URL
+	// needs one.
 	Digest string
 	// Name of the plugin in profiles; empty for the manifest's.
 	Name string
@@ -35,9 +37,24 @@ type Reference struct {
 	Limits   Limits
 }
 
+// Source is where the module is from, in words.
+func (r *Reference) Source() string {
+	switch {
+	case r.URL != "":
+		return r.URL
+	case r.Image != "":
+		return ociScheme + r.Image
+	}
+	return r.Path
+}
+
+const ociScheme = "oci://"
+
 // ParseReference reads a reference from a command line:
 //
 //	PATH.wasm[?key=value&…]
+//	https://HOST/PATH.wasm?digest=sha256:…[&key=value…]
+//	oci://REGISTRY/REPOSITORY:TAG[?key=value&…]
 //
 // with the keys config (a file), digest, failurePolicy (Fail or Ignore), name,
 // namespaces (separated by commas) and weight. In values, %XX is a byte. The
@@ -47,15 +64,9 @@ type Reference struct {
 //
 // All mistakes at once, joined, each an *Error.
 func ParseReference(text string) (Reference, error) {
-	path, query, has := strings.Cut(text, ".wasm?")
-	if has {
-		path += ".wasm"
-	} else {
-		path = text
-	}
-	p := referenceParser{text: text, ref: Reference{Path: path, GrantAll: true}}
-	if base := path[strings.LastIndexAny(path, `/\`)+1:]; !strings.HasSuffix(base, ".wasm") || base == ".wasm" {
-		p.add("", "it names no .wasm file", "write PATH.wasm, or PATH.wasm?weight=2&config=FILE")
+	p := referenceParser{text: text, ref: Reference{GrantAll: true}}
+	query, ok := p.source()
+	if !ok {
 		return Reference{}, errors.Join(p.errs...)
 	}
 	seen := map[string]bool{}
@@ -79,10 +90,43 @@ func ParseReference(text string) (Reference, error) {
 		}
 		seen[key] = true
 	}
+	if p.ref.URL != "" && p.ref.Digest == "" && len(p.errs) == 0 {
+		p.add("digest", "it is missing", digestFix)
+	}
 	if len(p.errs) > 0 {
 		return Reference{}, errors.Join(p.errs...)
 	}
 	return p.ref, nil
+}
+
+// digestFix is for a URL without a digest.
+const digestFix = "say which module is meant, with the digest that berth plugin inspect prints: what a server gives can change"
+
+// source sets where the module is from, and returns the rest of the text.
+func (p *referenceParser) source() (query string, ok bool) {
+	if image, is := strings.CutPrefix(p.text, ociScheme); is {
+		p.ref.Image, query, _ = strings.Cut(image, "?")
+		if p.ref.Image == "" {
+			p.add("", "it names no image", "write oci://REGISTRY/REPOSITORY:TAG")
+		}
+		return query, p.ref.Image != ""
+	}
+	if strings.HasPrefix(p.text, "https://") || strings.HasPrefix(p.text, "http://") {
+		p.ref.URL, query, _ = strings.Cut(p.text, "?")
+		return query, true
+	}
+	path, query, has := strings.Cut(p.text, ".wasm?")
+	if has {
+		path += ".wasm"
+	} else {
+		path = p.text
+	}
+	p.ref.Path = path
+	if base := path[strings.LastIndexAny(path, `/\`)+1:]; !strings.HasSuffix(base, ".wasm") || base == ".wasm" {
+		p.add("", "it names no .wasm file", "write PATH.wasm, or PATH.wasm?weight=2&config=FILE")
+		return "", false
+	}
+	return query, true
 }
 
 func referenceKeys() []string {

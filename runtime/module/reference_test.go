@@ -12,8 +12,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
+// zeroes is a digest.
+func zeroes() string { return "sha256:" + strings.Repeat("0a", 32) }
+
 func TestParseReference(t *testing.T) {
-	digest := "sha256:" + strings.Repeat("0a", 32)
+	digest := zeroes()
 	cases := []struct {
 		text string
 		want module.Reference
@@ -51,6 +54,7 @@ reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": config: it has no va
 }
 
 func TestDecodeArgs(t *testing.T) {
+	digest := zeroes()
 	const head = `"apiVersion":"berth.dev/v1alpha1","kind":"WasmPluginArgs",`
 	cases := []struct {
 		text string
@@ -92,9 +96,12 @@ p.args.module: it is missing; add module`},
 		{text: `{` + head + `"module":{"digest":"sha256:0","url":7},"config":null,"namespaces":["a",1,"b"],"failurePolicy":"Retry"}`, err: `p.args.config: expected an object, found null; leave it out if there is nothing to configure
 p.args.failurePolicy: "Retry" is no policy; write Fail or Ignore
 p.args.module.digest: "sha256:0" is no digest; write sha256: and 64 hexadecimal digits, as berth plugin inspect prints
-p.args.module.url: unknown field; known are digest, path
-p.args.module.path: it is missing; add path
+p.args.module.url: expected a text, found 7
 p.args.namespaces[1]: expected a text, found 1`},
+		{text: `{` + head + `"module":{"image":"r/p:1","path":"p.wasm"}}`, err: `p.args.module.image: the module is named twice, by path as well; keep one`},
+		{text: `{` + head + `"module":{"digest":"` + digest + `"}}`, err: `p.args.module: it names no module; add path, url or image`},
+		{text: `{` + head + `"module":{"url":"https://h/p.wasm"}}`, err: `p.args.module.digest: it is missing; say which module is meant, with the digest that berth plugin inspect prints: what a server gives can change`},
+		{text: `{` + head + `"module":{"url":"ftp://h/p.wasm","digest":"` + digest + `"}}`, err: `p.args.module.url: "ftp://h/p.wasm" is no URL of a web server; write https://HOST/PATH`},
 		{text: `{` + head + `"module":{"path":""},"namespaces":["a","A"],"failurePolicy":{"filtre":"Fail","score":true}}`, err: `p.args.failurePolicy.filtre: unknown field; did you mean "filter"?
 p.args.failurePolicy.score: true is no policy; write Fail or Ignore
 p.args.module.path: it is empty; name the module's file

@@ -31,11 +31,15 @@ type Wait struct {
 // at a time: the loop's up to Permit, then the binding cycle's, then the loop's.
 type Binding struct {
 	Placement plugin.Placement
-	// Sequence is that of the attempt.
+	// Sequence is that of the attempt, Try the number of the pod's tries with it, First
+	// when the pod was first ready to be tried, and Watch runs since it was popped.
 	Sequence uint64
+	Try      int
+	First    time.Time
+	Watch    clock.Stopwatch
 
 	p            *Pipeline
-	meter        meter
+	meter        fewMeter
 	interruption *Interruption // nil without PreBind plugins
 }
 
@@ -46,7 +50,7 @@ func (p *Pipeline) NewBinding(placement plugin.Placement) *Binding {
 	if n := len(p.free); n > 0 {
 		b, p.free = p.free[n-1], p.free[:n-1]
 	} else {
-		b = &Binding{p: p, meter: newMeter(len(p.infos))}
+		b = &Binding{p: p}
 	}
 	b.Placement = placement
 	if len(p.preBind) > 0 {
@@ -58,7 +62,7 @@ func (p *Pipeline) NewBinding(placement plugin.Placement) *Binding {
 // Release gives a binding that has ended back for reuse, and returns what was
 // measured.
 func (b *Binding) Release(timings []report.Timing) []report.Timing {
-	timings = b.p.timings(&b.meter, timings)
+	timings = b.meter.timings(b.p, timings)
 	b.Placement, b.interruption = plugin.Placement{}, nil
 	b.p.free = append(b.p.free, b)
 	return timings
@@ -78,7 +82,7 @@ func (b *Binding) Reserve(asked func(Asked) error) *plugin.Status {
 	for _, s := range b.p.reserve {
 		watch := clock.Start()
 		d, answer := s.plugin.Reserve(&b.Placement)
-		b.meter.add(s.index, abi.Reserve, 0, watch)
+		b.meter.add(s.index, abi.Reserve, watch)
 		if answer.Rejected() {
 			return answer.By(s.info.Name)
 		}
@@ -99,7 +103,7 @@ func (b *Binding) Unreserve() []Asked {
 		s := b.p.reserve[i]
 		watch := clock.Start()
 		d := s.plugin.Unreserve(&b.Placement)
-		b.meter.add(s.index, abi.Unreserve, 0, watch)
+		b.meter.add(s.index, abi.Unreserve, watch)
 		out = append(out, Asked{Plugin: s.info.Name, Directives: d})
 	}
 	return out
@@ -111,7 +115,7 @@ func (b *Binding) Permit() (waits []Wait, asked []Asked, status *plugin.Status) 
 	for _, s := range b.p.permit {
 		watch := clock.Start()
 		timeout, d, answer := s.plugin.Permit(&b.Placement)
-		b.meter.add(s.index, abi.Permit, 0, watch)
+		b.meter.add(s.index, abi.Permit, watch)
 		switch {
 		case answer.Rejected():
 			return nil, asked, answer.By(s.info.Name)
@@ -140,7 +144,7 @@ func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
 	for _, s := range b.p.postBind {
 		watch := clock.Start()
 		d := s.plugin.PostBind(&b.Placement)
-		b.meter.add(s.index, abi.PostBind, 0, watch)
+		b.meter.add(s.index, abi.PostBind, watch)
 		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
 	}
 	return asked, nil
@@ -170,7 +174,7 @@ func (b *Binding) runPreBind(skip []bool) (asked []Asked, status *plugin.Status)
 		}
 		watch := clock.Start()
 		d, answer := s.plugin.PreBind(&b.Placement)
-		b.meter.add(s.index, abi.PreBind, 0, watch)
+		b.meter.add(s.index, abi.PreBind, watch)
 		if answer.Rejected() {
 			return asked, answer.By(s.info.Name)
 		}
@@ -198,7 +202,7 @@ func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
 	for i, s := range b.p.preBind {
 		watch := clock.Start()
 		answer := s.plugin.PreBindPreFlight(&b.Placement)
-		b.meter.add(s.index, abi.PreBindPreFlight, 0, watch)
+		b.meter.add(s.index, abi.PreBindPreFlight, watch)
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:
@@ -218,7 +222,7 @@ func (b *Binding) bind() ([]Asked, *plugin.Status) {
 	for _, s := range b.p.bind {
 		watch := clock.Start()
 		d, answer := s.plugin.Bind(&b.Placement)
-		b.meter.add(s.index, abi.Bind, 0, watch)
+		b.meter.add(s.index, abi.Bind, watch)
 		switch {
 		case answer.Is(abi.Skip):
 			continue

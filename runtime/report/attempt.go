@@ -4,6 +4,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -57,7 +58,9 @@ type Rejection struct {
 	Reasons []string `json:"reasons"`
 	// Rows are the rows of the snapshot, ascending.
 	Rows []uint32 `json:"-"`
-	// Nodes are the names of the rows; Clone fills them in.
+	// Count is how many rows there are, and Nodes their names, or those of some of
+	// them; Clone and Brief fill them in.
+	Count int      `json:"count"`
 	Nodes []string `json:"nodes"`
 }
 
@@ -100,14 +103,29 @@ func (t *Timing) Add(o Timing) {
 // Clone returns a copy that shares no array with a, with the names of rejected
 // nodes filled in from their rows.
 func (a *Attempt) Clone(name func(row uint32) string) *Attempt {
+	return a.copied(name, math.MaxInt, true)
+}
+
+// Brief is a Clone that names at most some of the nodes that were rejected for the
+// same reasons, those of the lowest rows, and leaves out the rows: what it costs does
+// not grow with the cluster.
+func (a *Attempt) Brief(name func(row uint32) string, most int) *Attempt {
+	return a.copied(name, most, false)
+}
+
+func (a *Attempt) copied(name func(row uint32) string, most int, rows bool) *Attempt {
 	c := *a
 	c.Rejections = slices.Clone(a.Rejections)
 	for i := range c.Rejections {
 		r := &c.Rejections[i]
-		r.Rows = slices.Clone(r.Rows)
-		r.Nodes = make([]string, len(r.Rows))
-		for j, row := range r.Rows {
-			r.Nodes[j] = name(row)
+		from := r.Rows
+		r.Count, r.Rows = len(from), nil
+		if rows {
+			r.Rows = slices.Clone(from)
+		}
+		r.Nodes = make([]string, min(most, len(from)))
+		for j := range r.Nodes {
+			r.Nodes[j] = name(from[j])
 		}
 		slices.Sort(r.Nodes)
 	}
@@ -127,7 +145,13 @@ type Ending struct {
 	Sequence  uint64
 	Namespace string
 	Pod       string
+	Profile   string
 	Node      string
+	// Try counts the tries of this pod from 1.
+	Try int
+	// Duration is the time from popping the pod to the end, waiting at Permit
+	// included, and SinceFirst that since the pod was first ready to be tried.
+	Duration, SinceFirst time.Duration
 	// Code is Success for a pod that was bound, otherwise why it was not, and
 	// Message says so in words.
 	Code    abi.Code

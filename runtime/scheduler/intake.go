@@ -39,7 +39,7 @@ func (s *Scheduler) DeleteNamespace(name string) {
 
 // SetPods tells of pods that are new or have changed, bound or not. New unbound
 // pods pass the gates in one call.
-func (s *Scheduler) SetPods(pods ...*state.Pod) { s.post(func() { s.setPods(pods) }) }
+func (s *Scheduler) SetPods(pods ...*state.Pod) { s.postPods(pods) }
 
 // DeletePod tells of a pod that is gone.
 func (s *Scheduler) DeletePod(uid types.UID) { s.post(func() { s.deletePod(uid) }) }
@@ -54,6 +54,16 @@ func (s *Scheduler) Namespace(name string) *state.Namespace {
 // Event tells of a change of another kind of object.
 func (s *Scheduler) Event(event state.ClusterEvent, object state.Object) {
 	s.post(func() { s.queue.Move(event, object, nil) })
+}
+
+// Apply changes between two tries what plugins read beside nodes, pods and
+// namespaces, and tells of the event that comes of it, if there is one.
+func (s *Scheduler) Apply(change func() (event state.ClusterEvent, object state.Object, ok bool)) {
+	s.post(func() {
+		if event, object, ok := change(); ok {
+			s.queue.Move(event, object, nil)
+		}
+	})
 }
 
 // AllowWaiting ends a plugin's wait for a pod at Permit.
@@ -109,7 +119,13 @@ func (s *Scheduler) node(name string) *state.Node {
 
 func (s *Scheduler) setPods(pods []*state.Pod) {
 	var fresh []*state.Pod
+	isFresh := make(map[types.UID]bool)
 	for _, pod := range pods {
+		if isFresh[pod.UID] { // a second version of it, which may be bound
+			s.queue.Add(fresh...)
+			fresh = nil
+			clear(isFresh)
+		}
 		switch {
 		case finished(pod):
 			s.deletePod(pod.UID)
@@ -119,6 +135,9 @@ func (s *Scheduler) setPods(pods []*state.Pod) {
 			s.queue.Delete(pod.UID)
 		case !s.queue.Has(pod.UID) && !s.cache.IsAssumed(pod.UID):
 			fresh = append(fresh, pod)
+			if len(pods) > 1 {
+				isFresh[pod.UID] = true
+			}
 		default:
 			s.updatePod(pod)
 		}

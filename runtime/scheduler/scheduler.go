@@ -51,6 +51,9 @@ type Deps struct {
 	Evictor objects.Evictor
 	// Observer (optional) is shown every attempt.
 	Observer Observer
+	// Moved (optional) hears on the loop of every pod that changes its place in the
+	// queue.
+	Moved func(queue.Transition)
 	// Log (optional) takes what an operator should know.
 	Log *slog.Logger
 	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a
@@ -133,6 +136,7 @@ type Scheduler struct {
 	inbox struct {
 		mu    sync.Mutex
 		calls []func()
+		pods  *[]*state.Pod // those of the last call, if it takes in pods
 		wake  chan struct{} // holds a token while calls is not empty
 	}
 }
@@ -183,7 +187,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	s.deps.Pipelines = slices.Clone(deps.Pipelines)
 	var err error
 	s.queue, err = queue.New(config.Queue, queue.Deps{
-		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants,
+		Clock: deps.Clock, Less: s.less, Key: s.keys, Gate: s.gate, Hint: s.hint, Wants: s.wants, Observe: deps.Moved,
 	})
 	if err != nil {
 		return nil, err
@@ -223,6 +227,20 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		s.drain()
 	}
 	return nil
+}
+
+// Standby takes in events without trying pods, until the context ends: a replica
+// that does not lead keeps its cache warm so. Run may follow.
+func (s *Scheduler) Standby(ctx context.Context) {
+	for ctx.Err() == nil {
+		if s.drain() {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.inbox.wake:
+		}
+	}
 }
 
 // Step takes in what has happened and tries the next pod. It reports whether
@@ -273,31 +291,6 @@ func (s *Scheduler) sleep(ctx context.Context) {
 	case <-reached:
 	case <-s.inbox.wake:
 	}
-}
-
-// post puts a call into the inbox; the loop makes it before its next try.
-func (s *Scheduler) post(call func()) {
-	s.inbox.mu.Lock()
-	s.inbox.calls = append(s.inbox.calls, call)
-	s.inbox.mu.Unlock()
-	select {
-	case s.inbox.wake <- struct{}{}:
-	default:
-	}
-}
-
-// drain makes the calls in the inbox and reports whether there were any. Those
-// that come meanwhile wait for the next time, so that a stream of events cannot
-// keep pods from being tried.
-func (s *Scheduler) drain() (any bool) {
-	s.inbox.mu.Lock()
-	calls := s.inbox.calls
-	s.inbox.calls = nil
-	s.inbox.mu.Unlock()
-	for _, call := range calls {
-		call()
-	}
-	return len(calls) > 0
 }
 
 // seed returns the random number of the current attempt: a splitmix64 step away

@@ -69,7 +69,7 @@ func TestTotals(t *testing.T) {
 	w.get().SetNode(node)
 	w.run()
 	want := map[abi.Point]int64{ // calls
-		abi.PreEnqueue: 4, abi.Hint: 1, abi.Filter: 4, abi.Score: 1, abi.Reserve: 4, abi.Unreserve: 2, abi.Permit: 4, abi.PreBindPreFlight: 2, abi.PreBind: 2,
+		abi.PreEnqueue: 2, abi.Hint: 1, abi.Filter: 4, abi.Score: 1, abi.Reserve: 4, abi.Unreserve: 2, abi.Permit: 4, abi.PreBindPreFlight: 2, abi.PreBind: 2,
 	}
 	totals := w.get().Totals()
 	for _, p := range totals.Plugins {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -31,10 +32,13 @@ type Pending struct {
 }
 
 // Pending returns how many pods are where. Like Totals and Queued it must not be
-// called while Run or Step runs.
+// called while Run or Step runs, but in Ask.
 func (s *Scheduler) Pending() Pending {
 	return Pending{Queue: s.queue.Pending(), Waiting: len(s.waiting), Binding: len(s.binding), Preempting: len(s.preempting)}
 }
+
+// CacheCounts returns how much the cache holds. The same holds for it.
+func (s *Scheduler) CacheCounts() cache.Counts { return s.cache.Counts() }
 
 // Queued yields the pods of the queue, place by place.
 func (s *Scheduler) Queued() iter.Seq2[queue.Place, *state.QueuedPod] { return s.queue.All() }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -25,6 +26,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		s.drop(pod.Pod.UID)
 		return
 	}
+	watch := clock.Start()
 	s.cache.UpdateSnapshot(s.snapshot)
 	s.sequence++
 	d := s.cycle.Schedule(cycle.Input{
@@ -35,7 +37,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	var b *pipeline.Binding
 	var asked []pipeline.Asked
 	if d.Node != nil {
-		b, asked = s.place(ctx, p, &d)
+		b, asked = s.place(ctx, p, &d, watch)
 	}
 	a := d.Attempt
 	s.totals.attempt(p.Profile(), a)
@@ -58,7 +60,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 // place assumes the pod on the node and runs Reserve and Permit. It returns the
 // binding that is ready for its binding cycle; nil when the pod has to wait, or
 // when it failed, which d.Status then tells. asked is what plugins want done.
-func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision) (_ *pipeline.Binding, asked []pipeline.Asked) {
+func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision, watch clock.Stopwatch) (_ *pipeline.Binding, asked []pipeline.Asked) {
 	uid := d.Pod.Pod.UID
 	assumed := d.Pod.Pod.On(d.Node.Name, state.Patch{})
 	if err := s.cache.Assume(assumed); err != nil {
@@ -74,7 +76,7 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 		placement.Info = s.nodeInfo(d.Node.Name, uid)
 	}
 	b := p.NewBinding(placement)
-	b.Sequence = s.sequence
+	b.Sequence, b.Try, b.First, b.Watch = s.sequence, d.Pod.Attempts, d.Pod.InitialAttempt, watch
 	status := b.Reserve(func(a pipeline.Asked) error {
 		if !a.Patch.Empty() {
 			patched, err := s.cache.Patch(uid, a.Patch)
@@ -163,7 +165,8 @@ func (s *Scheduler) giveUp(b *pipeline.Binding) (gone bool) {
 func (s *Scheduler) end(b *pipeline.Binding, status *plugin.Status) {
 	pod, profile := b.Placement.Pod, b.Pipeline().Profile()
 	e := report.Ending{
-		Sequence: b.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Node: pod.NodeName(),
+		Sequence: b.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: profile, Node: pod.NodeName(),
+		Try: b.Try, Duration: b.Watch.Elapsed(), SinceFirst: s.deps.Clock.Now().Sub(b.First),
 		Code: status.CodeOf(), Message: status.Message(),
 	}
 	s.scratch = b.Release(s.scratch[:0])

@@ -56,6 +56,9 @@ type Config struct {
 	// Progress (optional) is told how many pods have had an answer: they were
 	// placed, were tried in vain, or have left.
 	Progress func(answered int)
+	// Answered (optional) is told of each pod once, when it has its first answer: the
+	// pod with what plugins wrote on it, and its node, empty if there was none.
+	Answered func(pod *state.Pod, node string)
 }
 
 // Sim is one simulation.

@@ -158,6 +158,18 @@ func TestErrorsEnd(t *testing.T) {
 	}
 }
 
+// Every pod is told of once, at its first answer, as it is on its node.
+func TestAnswered(t *testing.T) {
+	var told []string
+	r := mustRun(t, sim.Config{
+		Nodes: []*v1.Node{node("a", 4)}, Arrivals: arrivals(pod("p", 3), pod("q", 3), pod("r", 1)),
+		Answered: func(pod *state.Pod, node string) { told = append(told, pod.Name+" "+node+" "+pod.NodeName()) },
+	})
+	if want := []string{"p a a", "q  ", "r a a"}; !slices.Equal(told, want) || r.Summary.Scheduled != 2 {
+		t.Errorf("it was told %q, want %q", told, want)
+	}
+}
+
 // A pod at rest after many errors is woken by what happens in the cluster, long
 // after.
 func TestErrorsEndAndChangeHelps(t *testing.T) {

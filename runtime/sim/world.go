@@ -193,6 +193,9 @@ func (w *world) answer(p *simPod) {
 	if w.config.Progress != nil {
 		w.config.Progress(w.answered)
 	}
+	if w.config.Answered != nil {
+		w.config.Answered(p.pod, p.node)
+	}
 }
 
 // Failed implements scheduler.Outlet: it takes down the message and the

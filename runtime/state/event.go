@@ -61,6 +61,29 @@ const (
 	Update = AllActions &^ (Add | Delete)
 )
 
+// actionNames are the names of single actions, in order of their values.
+func actionNames() []string {
+	return []string{
+		"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
+		"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration",
+		"UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim",
+	}
+}
+
+// String names the action as k8s.io/kube-scheduler/framework does; one that has no
+// name there is Update, or All.
+func (a Action) String() string {
+	for i, name := range actionNames() {
+		if a == 1<<i {
+			return name
+		}
+	}
+	if a == AllActions {
+		return "All"
+	}
+	return "Update"
+}
+
 // ParseAction returns the action of a name, which is that of the constant, as in
 // k8s.io/kube-scheduler/framework.
 func ParseAction(name string) (Action, bool) {
@@ -70,11 +93,7 @@ func ParseAction(name string) (Action, bool) {
 	case "Update":
 		return Update, true
 	}
-	for i, n := range []string{
-		"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
-		"UpdateNodeAnnotation", "UpdateNodeDeclaredFeature", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration",
-		"UpdatePodSchedulingGatesEliminated", "UpdatePodGeneratedResourceClaim",
-	} {
+	for i, n := range actionNames() {
 		if n == name {
 			return 1 << i, true
 		}
@@ -89,6 +108,14 @@ type ClusterEvent struct {
 	Action   Action
 	// Label names a special event in logs and metrics.
 	Label string
+}
+
+// Name names the event in logs and metrics, as kube-scheduler does.
+func (e ClusterEvent) Name() string {
+	if e.Label != "" {
+		return e.Label
+	}
+	return string(e.Resource) + e.Action.String()
 }
 
 // Matches reports whether a registered event covers an incoming one: the

@@ -22,7 +22,10 @@ var _ Functions = (*Env)(nil)
 
 // Bare is an instance of a module that is called by hand, for tools that take the
 // host's place. It is metered as ever.
-type Bare struct{ guest *instanceGuest }
+type Bare struct {
+	guest  *instanceGuest
+	points map[string]abi.Point // by the names of their functions
+}
 
 // Bare makes an instance with a memory that has room for what the caller writes.
 func (m *Module) Bare(ctx context.Context, l Limits, room uint32, f Functions) (*Bare, error) {
@@ -31,7 +34,13 @@ func (m *Module) Bare(ctx context.Context, l Limits, room uint32, f Functions) (
 	if err != nil {
 		return nil, err
 	}
-	return &Bare{guest: g.(*instanceGuest)}, nil
+	b := &Bare{guest: g.(*instanceGuest), points: map[string]abi.Point{}}
+	for _, point := range points() {
+		if b.guest.points[point] != nil {
+			b.points[exportOf(point)] = point
+		}
+	}
+	return b, nil
 }
 
 // Memory returns the linear memory; a view is stale after the next call.
@@ -63,14 +72,13 @@ func (b *Bare) Configure(ctx context.Context, address, length uint32) (int32, er
 // Call calls the function of a point by its name, with the fuel of a call about
 // hi − lo rows.
 func (b *Bare) Call(ctx context.Context, export string, call, lo, hi uint32) (int32, error) {
-	for _, point := range points() {
-		if exportOf(point) == export && b.guest.points[point] != nil {
-			b.guest.env.next = b.guest.env.limits.grant(int(hi - min(lo, hi)))
-			result, err := b.guest.Call(ctx, point, call, lo, hi)
-			return int32(result), err
-		}
+	point, ok := b.points[export]
+	if !ok {
+		return 0, fmt.Errorf("the module does not export %s", export)
 	}
-	return 0, fmt.Errorf("the module does not export %s", export)
+	b.guest.env.next = b.guest.env.limits.grant(int(hi - min(lo, hi)))
+	result, err := b.guest.Call(ctx, point, call, lo, hi)
+	return int32(result), err
 }
 
 // Close frees the instance.

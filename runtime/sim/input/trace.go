@@ -21,6 +21,8 @@ const (
 	GPUCountAnnotation = "berth.dev/gpu-count"
 	// GPUMilliAnnotation is what a pod asks for of each of its devices, 0 to 1000.
 	GPUMilliAnnotation = "berth.dev/gpu-milli"
+	// GPUDevicesAnnotation is the devices that a plugin gave a pod, as `0` or `0,1`.
+	GPUDevicesAnnotation = "berth.dev/gpu-devices"
 	// QoSLabel is the pod label with the trace's own service class (LS, BE, …).
 	QoSLabel = "berth.dev/qos"
 	// DefaultPodSlots is how many pods a node of the published experiment takes
@@ -62,6 +64,8 @@ type Trace struct {
 	// NodeRank is the seeded order of nodes that breaks ties: the smallest rank is
 	// preferred. It has each node's name, and the ranks 0 … len(Nodes)−1 once each.
 	NodeRank map[string]uint64
+	// Typical is the typical pods of the pod list as it is, before inflation.
+	Typical []TypicalPod
 }
 
 // LoadTrace reads a trace of the given format from two files. The one format is
@@ -77,8 +81,8 @@ type Trace struct {
 // wrap a *fs.PathError if a file cannot be read, or, soon after the context has
 // ended, are its cause.
 func LoadTrace(ctx context.Context, format, nodesCSV, podsCSV string, o TraceOptions) (*Trace, error) {
-	if format != "openb" {
-		return nil, fmt.Errorf("trace format %q is not known (use openb)", format)
+	if err := checkFormat(format); err != nil {
+		return nil, err
 	}
 	if err := o.check(); err != nil {
 		return nil, err
@@ -94,6 +98,13 @@ func LoadTrace(ctx context.Context, format, nodesCSV, podsCSV string, o TraceOpt
 	return buildTrace(ctx, source{nodesCSV, nodes}, source{podsCSV, pods}, o)
 }
 
+func checkFormat(format string) error {
+	if format != "openb" {
+		return fmt.Errorf("trace format %q is not known (use openb)", format)
+	}
+	return nil
+}
+
 // source is the name and content of one input file.
 type source struct {
 	file string
@@ -107,12 +118,13 @@ func buildTrace(ctx context.Context, nodesFile, podsFile source, o TraceOptions)
 	if err := unlessStopped(ctx, g.err()); err != nil {
 		return nil, err
 	}
+	typical := typicalPods(pods)
 	r := newTraceRand(o.Seed)
 	pods, err := r.order(ctx, pods, clusterMilliGPU(nodes), o)
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{NodeRank: r.nodeRank(nodes)}
+	t := &Trace{NodeRank: r.nodeRank(nodes), Typical: typical}
 	for _, n := range nodes {
 		t.Nodes = append(t.Nodes, n.object(o))
 	}

@@ -34,6 +34,11 @@ type Difference struct {
 	// verdict on that; nil for others.
 	Event  *scenario.Event
 	WhatIf *scenario.WhatIf
+	// SharedPort tells that two pods had the same host port on a node, in this step or
+	// before.
+	SharedPort bool
+	// Hosted tells that both sides had kube-scheduler's plugins.
+	Hosted bool
 	// Step is the number of the step.
 	Step int
 	// Case is the number of the case; -1 for one from a file.
@@ -227,13 +232,4 @@ func firstFrames(stack []byte) string {
 		}
 	}
 	return ""
-}
-
-// podsOf returns the decoded pods.
-func podsOf(pods []*v1.Pod) []*state.Pod {
-	out := make([]*state.Pod, len(pods))
-	for i, pod := range pods {
-		out[i] = state.NewPod(pod)
-	}
-	return out
 }

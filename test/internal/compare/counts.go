@@ -23,9 +23,10 @@ type Counts struct {
 	// Decisions is whole decisions, of which Placed found a node; Preemptions are
 	// those of the others for which PostFilter was compared.
 	Decisions, Placed, Preemptions int
-	// Candidates are nodes for which victims were compared, Victims these, and
-	// Violating the candidates that violate budgets.
-	Candidates, Victims, Violating int
+	// Trials is (pod, node) pairs of which it was compared whether evicting pods
+	// helps. Candidates are those where it does and victims were compared, Victims
+	// these, and Violating the candidates that violate budgets.
+	Trials, Candidates, Victims, Violating int
 	// Steps are those of other comparisons: operations of the queue, configurations.
 	Steps int
 	// Refused is configurations that both refused.
@@ -91,7 +92,7 @@ func (n *Counts) Add(o *Counts) {
 		{&n.NodeSets, o.NodeSets}, {&n.PreScores, o.PreScores}, {&n.Skips, o.Skips}, {&n.Verdicts, o.Verdicts}, {&n.WhatIfs, o.WhatIfs},
 		{&n.Scores, o.Scores}, {&n.Normalized, o.Normalized}, {&n.Placements, o.Placements}, {&n.HintsQueue, o.HintsQueue},
 		{&n.HintsSkip, o.HintsSkip}, {&n.NodeInfos, o.NodeInfos}, {&n.Decisions, o.Decisions}, {&n.Placed, o.Placed},
-		{&n.Preemptions, o.Preemptions}, {&n.Candidates, o.Candidates}, {&n.Victims, o.Victims},
+		{&n.Preemptions, o.Preemptions}, {&n.Trials, o.Trials}, {&n.Candidates, o.Candidates}, {&n.Victims, o.Victims},
 		{&n.Violating, o.Violating}, {&n.Steps, o.Steps}, {&n.Refused, o.Refused}, {&n.Different, o.Different}, {&n.Listed, o.Listed},
 	} {
 		*f.to += f.from

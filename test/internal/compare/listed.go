@@ -23,7 +23,7 @@ func AllListed() []Listed {
 			Name: "scores of pods with pod-level resources", Reference: "kubernetes/kubernetes/pull/141387",
 			is: func(d *Difference) bool {
 				fit := d.Plugin == "NodeResourcesFit" && (d.What == "Score" || d.What == "NormalizeScore") || d.What == "score of NodeResourcesFit"
-				return fit && d.Pod.Spec.Resources != nil
+				return fit && d.Pod.Spec.Resources != nil && !d.Hosted
 			},
 		},
 		{
@@ -51,6 +51,12 @@ func AllListed() []Listed {
 			is: func(d *Difference) bool {
 				return d.Plugin == "VolumeRestrictions" && d.What == "Filter of a changed node code" && d.otherNamespaces()
 			},
+		},
+		{
+			// Its NodeInfo is a set of ports, from which the first of two pods that leaves
+			// takes what both hold.
+			Name: "a host port that two pods of a node hold", Reference: "kubernetes/kubernetes/issues/42523",
+			is: func(d *Difference) bool { return d.SharedPort && hasHostPort(d.Pod) },
 		},
 		{
 			Name: "disks that a pod of another namespace used", Reference: "kubernetes/kubernetes/pull/125279",
@@ -90,6 +96,12 @@ func AllListed() []Listed {
 // wakes reports whether ours wakes a pod that kube-scheduler leaves parked.
 func (d *Difference) wakes() bool {
 	return d.Ours == framework.Queue.String() && d.Theirs == framework.QueueSkip.String()
+}
+
+func hasHostPort(pod *v1.Pod) bool {
+	return pod != nil && slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c v1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p v1.ContainerPort) bool { return p.HostPort > 0 })
+	})
 }
 
 // otherNamespaces reports whether pods of other namespaces came to a hypothetical

@@ -54,12 +54,21 @@ func Tree(tree map[string]any, n *compare.Counts) (differences []compare.Differe
 	switch {
 	case ourErr != nil && theirErr != nil:
 		n.Refused++
+		known, unplaced := ourFields(ourErr)
+		if unplaced != "" {
+			differ("error without a place", unplaced, theirErr.Error())
+		}
+		for _, name := range theirFields(tree, theirErr) {
+			if !slices.ContainsFunc(known, func(ours string) bool { return ours == name || strings.HasPrefix(ours, name+".") }) {
+				differ("fields of errors", ourErr.Error(), name)
+			}
+		}
 	case ourErr != nil:
 		if !strict(ourErr) && !unusedArgs(tree, b) {
 			differ("refused by ours", ourErr.Error(), "accepted")
 		}
 	case theirErr != nil:
-		if !lenient(tree) {
+		if !lenient(tree, theirErr) {
 			differ("refused by theirs", "accepted", theirErr.Error())
 		}
 	default:
@@ -113,21 +122,28 @@ func unusedArgs(tree map[string]any, theirs table) bool {
 // lenient reports whether kube-scheduler refuses a file for what Berth does not
 // look at: args and points of plugins that are not built, and a queueSort that is
 // written differently in each profile and comes to the same.
-func lenient(tree map[string]any) bool {
+func lenient(tree map[string]any, err error) bool {
 	c := copied(tree)
 	built := native.Names()
 	missing := func(plugin string) bool { return !slices.Contains(built, plugin) }
 	for _, profile := range profiles(c) {
 		remove(profile, "pluginConfig", missing)
 		plugins, _ := profile["plugins"].(map[string]any)
-		delete(plugins, "queueSort")
+		if strings.Contains(err.Error(), "must be the same for all profiles") {
+			if plugins == nil {
+				plugins = make(map[string]any)
+				profile["plugins"] = plugins
+			}
+			entry := func(name string) []any { return []any{map[string]any{"name": name}} }
+			plugins["queueSort"] = map[string]any{"disabled": entry("*"), "enabled": entry("PrioritySort")}
+		}
 		for point, set := range plugins {
 			if set, ok := set.(map[string]any); ok && point != "multiPoint" {
 				remove(set, "enabled", missing)
 			}
 		}
 	}
-	_, err := theirs(marshal(c))
+	_, err = theirs(marshal(c))
 	return err == nil
 }
 

@@ -74,10 +74,18 @@ func (d *Decision) best() []string {
 	return out
 }
 
-// Scenario runs a scenario through both schedulers. mutate (optional) puts a
-// mistake into our plugin that preempts.
-func Scenario(s *scenario.Scenario, mutate func(plugin.Plugin) plugin.Plugin, n *compare.Counts) (differences []compare.Difference, err error) {
-	r := &run{counts: n}
+// Options changes what is compared.
+type Options struct {
+	// Mutate (optional) puts a mistake into our plugin that preempts.
+	Mutate func(plugin.Plugin) plugin.Plugin
+	// Hosted has Berth decide with kube-scheduler's own plugins, all but the one that
+	// preempts, through the bridge.
+	Hosted bool
+}
+
+// Scenario runs a scenario through both schedulers.
+func Scenario(s *scenario.Scenario, options Options, n *compare.Counts) (differences []compare.Difference, err error) {
+	r := &run{counts: n, hosted: options.Hosted}
 	defer func() {
 		if p := recover(); p != nil {
 			r.differ("panic", fmt.Sprint(p), string(debug.Stack()))
@@ -87,7 +95,7 @@ func Scenario(s *scenario.Scenario, mutate func(plugin.Plugin) plugin.Plugin, n 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r.world = world.New()
-	if r.ours, err = newOurs(r.world, s.Config, mutate); err != nil {
+	if r.ours, err = newOurs(ctx, r.world, s.Config, options); err != nil {
 		return nil, fmt.Errorf("ours: %w", err)
 	}
 	defer r.ours.close()
@@ -114,7 +122,9 @@ type run struct {
 	ours        *ours
 	theirs      *theirs
 	counts      *compare.Counts
+	hosted      bool
 	placed      int
+	sharedPort  bool // see compare.Difference
 	step        int
 	pod         *v1.Pod
 	differences []compare.Difference
@@ -125,7 +135,31 @@ func (r *run) apply(step *scenario.Step) error {
 	if err := r.world.Apply(step); err != nil {
 		return err
 	}
+	r.sharedPort = r.sharedPort || sharesPort(r.world)
 	return r.theirs.follow()
+}
+
+// sharesPort reports whether two pods have the same host port on a node.
+func sharesPort(w *world.World) bool {
+	type use struct {
+		node, ip string
+		protocol v1.Protocol
+		port     int32
+	}
+	used := make(map[use]string)
+	_, pods := w.Objects()
+	for _, pod := range pods {
+		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			for _, p := range c.Ports {
+				u := use{pod.Spec.NodeName, cmp.Or(p.HostIP, "0.0.0.0"), cmp.Or(p.Protocol, v1.ProtocolTCP), p.HostPort}
+				if owner, ok := used[u]; ok && owner != string(pod.UID) && p.HostPort > 0 {
+					return true
+				}
+				used[u] = string(pod.UID)
+			}
+		}
+	}
+	return false
 }
 
 // differ notes a difference and reports whether it is a listed one.
@@ -134,7 +168,7 @@ func (r *run) differ(what, ours, theirs string) bool {
 	if r.pod != nil {
 		where += ", pod " + r.pod.Namespace + "/" + r.pod.Name
 	}
-	d := compare.Difference{Plugin: name, What: what, Where: where, Ours: ours, Theirs: theirs, Pod: r.pod, Step: r.step}
+	d := compare.Difference{Plugin: name, What: what, Where: where, Ours: ours, Theirs: theirs, Pod: r.pod, Step: r.step, SharedPort: r.sharedPort, Hosted: r.hosted}
 	r.counts.Note(&d)
 	r.differences = append(r.differences, d)
 	return d.Listed != nil

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/test/internal/native"
 	"github.com/berth-scheduler/berth/test/internal/scenario"
+	"github.com/berth-scheduler/berth/test/internal/upstream"
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
 
@@ -28,7 +29,7 @@ type ours struct {
 	watched  *watched // nil if the profile does not preempt
 }
 
-func newOurs(w *world.World, configuration []byte, mutate func(plugin.Plugin) plugin.Plugin) (*ours, error) {
+func newOurs(ctx context.Context, w *world.World, configuration []byte, options Options) (*ours, error) {
 	c, err := native.Load(configuration)
 	if err != nil {
 		return nil, err
@@ -39,6 +40,15 @@ func newOurs(w *world.World, configuration []byte, mutate func(plugin.Plugin) pl
 	}
 	profile := &c.Profiles[0]
 	registry := hostplugins.All(native.Deps(w, native.Bindings{}))
+	if options.Hosted {
+		theirs, err := upstream.Registry(ctx, w, configuration)
+		if err != nil {
+			workers.Close()
+			return nil, err
+		}
+		theirs[preempts] = registry[preempts] // theirs evicts by itself
+		registry = theirs
+	}
 	made := make(map[string]plugin.Plugin)
 	points := make(map[abi.Point][]pipeline.Entry)
 	var watch *watched
@@ -51,8 +61,8 @@ func newOurs(w *world.World, configuration []byte, mutate func(plugin.Plugin) pl
 					return nil, err
 				}
 				if ref.Name == preempts {
-					if mutate != nil {
-						p = mutate(p)
+					if options.Mutate != nil {
+						p = options.Mutate(p)
 					}
 					watch = &watched{of: p.(plugin.PostFilter)}
 					p = watch
@@ -92,12 +102,13 @@ func (o *ours) decide(q *scenario.Query) Decision {
 		Pipeline: o.pipeline, Nominations: nominated, Seed: o.sequence, Sequence: o.sequence,
 	})
 	out := Decision{Rejectors: d.Rejectors, Pending: d.Pending, Verdicts: make(map[string]Verdict)}
-	if d.Node != nil {
+	switch {
+	case d.Node != nil:
 		out.Node = d.Node.Name
-	} else if !d.Status.Rejected() {
+	case !d.Status.Rejected():
 		out.Failed = d.Status.AsError()
 		return out
-	} else {
+	default:
 		out.Message = d.Status.Message()
 		out.preemption = o.preemption(&d.Nomination, nominated)
 	}

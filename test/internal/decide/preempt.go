@@ -68,7 +68,9 @@ func (r *run) preemption(ours *preemption, theirs *theirPreemption) {
 		}
 		r.same("victims", fmt.Sprint(name, v), fmt.Sprint(name, other))
 	}
+	r.counts.Trials += len(ours.candidates)
 	if theirs.all {
+		r.counts.Trials += theirs.possible - len(theirs.candidates)
 		r.same("candidates", sortedKeys(ours.candidates), sortedKeys(theirs.candidates))
 	}
 	if !some {

@@ -21,6 +21,8 @@ type theirPreemption struct {
 	nomination string
 	// candidates is all nodes on which the pod fits without victims.
 	candidates map[string]victims
+	// possible is how many nodes there are where evicting pods may help.
+	possible int
 	// all tells that its args have it try every node where that may be.
 	all bool
 
@@ -44,7 +46,8 @@ func (t *theirs) preempt(ctx context.Context, f internal.Framework, cs framework
 	if err != nil {
 		return nil, err
 	}
-	n := int32(len(nodes))
+	p.possible = len(nodes)
+	n := int32(p.possible)
 	if n == 0 {
 		return p, nil
 	}

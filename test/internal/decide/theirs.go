@@ -79,7 +79,7 @@ func newTheirs(ctx context.Context, w *world.World, configuration []byte) (*thei
 }
 
 // errDecided ends a cycle of which the outcome is known.
-var errDecided = errors.New("decided") //nolint:gochecknoglobals // a constant
+var errDecided = errors.New("decided")
 
 // follow tells the cache what is different in the world.
 func (t *theirs) follow() error {

@@ -85,11 +85,11 @@ func (g *Generator) spread(p *v1.Pod) {
 			MaxSkew: int32(1 + g.upTo(2)), TopologyKey: g.topologyKey(),
 			WhenUnsatisfiable: pick(g, v1.DoNotSchedule, v1.ScheduleAnyway), LabelSelector: g.selector(),
 		}
-		if key := c.TopologyKey + string(c.WhenUnsatisfiable); seen[key] {
+		key := c.TopologyKey + string(c.WhenUnsatisfiable)
+		if seen[key] {
 			continue // such a pair must be unique
-		} else {
-			seen[key] = true
 		}
+		seen[key] = true
 		if c.WhenUnsatisfiable == v1.DoNotSchedule && g.chance(0.3) {
 			n := int32(1 + g.upTo(4))
 			c.MinDomains = &n

@@ -6,6 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/test/internal/upstream"
 )
 
 // config draws a configuration with args of the plugin; nil for none.
@@ -32,6 +34,9 @@ func (g *Generator) config() json.RawMessage {
 
 // Args draws args of the plugin as a file has them; nil for none.
 func (g *Generator) Args() map[string]any {
+	if g.plugin == "VolumeBinding" && upstream.RatesCapacity() {
+		return map[string]any{"shape": g.shape()} // always, since without one only kube-scheduler has a default
+	}
 	if g.chance(0.3) {
 		return nil
 	}
@@ -39,7 +44,7 @@ func (g *Generator) Args() map[string]any {
 	case "NodeResourcesFit":
 		return g.fitArgs()
 	case "NodeResourcesBalancedAllocation":
-		return map[string]any{"resources": g.weights(1, 1)}
+		return map[string]any{"resources": g.weights(1)}
 	case "NodeAffinity":
 		return map[string]any{"addedAffinity": g.addedAffinity()}
 	case "PodTopologySpread":
@@ -58,10 +63,10 @@ func (g *Generator) preemptionArgs() map[string]any {
 	return map[string]any{"minCandidateNodesPercentage": pick(g, g.upTo(100), 100), "minCandidateNodesAbsolute": pick(g, 1, 1+g.upTo(9), 100)}
 }
 
-func (g *Generator) weights(least, most int) []any {
+func (g *Generator) weights(most int) []any {
 	var out []any
 	for _, name := range some(g, 4, "cpu", "memory", "ephemeral-storage", "example.com/gpu", "hugepages-2Mi") {
-		out = append(out, map[string]any{"name": name, "weight": least + g.upTo(most-least)})
+		out = append(out, map[string]any{"name": name, "weight": 1 + g.upTo(most-1)})
 	}
 	if out == nil {
 		out = append(out, map[string]any{"name": "cpu", "weight": 1})
@@ -79,21 +84,25 @@ func (g *Generator) fitArgs() map[string]any {
 	}
 	switch g.IntN(4) {
 	case 0:
-		args["scoringStrategy"] = map[string]any{"type": "LeastAllocated", "resources": g.weights(1, 100)}
+		args["scoringStrategy"] = map[string]any{"type": "LeastAllocated", "resources": g.weights(100)}
 	case 1:
-		args["scoringStrategy"] = map[string]any{"type": "MostAllocated", "resources": g.weights(1, 100)}
+		args["scoringStrategy"] = map[string]any{"type": "MostAllocated", "resources": g.weights(100)}
 	case 2:
-		var shape []any
-		at := 0
-		for range 1 + g.upTo(3) {
-			shape = append(shape, map[string]any{"utilization": at, "score": g.upTo(10)})
-			at += 1 + g.upTo(33)
-		}
 		args["scoringStrategy"] = map[string]any{
-			"type": "RequestedToCapacityRatio", "resources": g.weights(1, 100), "requestedToCapacityRatio": map[string]any{"shape": shape},
+			"type": "RequestedToCapacityRatio", "resources": g.weights(100), "requestedToCapacityRatio": map[string]any{"shape": g.shape()},
 		}
 	}
 	return args
+}
+
+// shape draws points of a score by utilisation.
+func (g *Generator) shape() (points []any) {
+	at := 0
+	for range 1 + g.upTo(3) {
+		points = append(points, map[string]any{"utilization": at, "score": g.upTo(10)})
+		at += 1 + g.upTo(33)
+	}
+	return points
 }
 
 func (g *Generator) addedAffinity() map[string]any {

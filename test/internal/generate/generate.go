@@ -123,6 +123,12 @@ func New(seed uint64, subject string, n int) *Generator {
 // has reports whether an object has an aspect.
 func (g *Generator) has(a Aspect) bool { return g.Float64() < g.chances[a] }
 
+// hasRather is has with a second chance.
+func (g *Generator) hasRather(a Aspect) bool {
+	miss := 1 - g.chances[a]
+	return g.chance(1 - miss*miss)
+}
+
 // chance reports true with a probability.
 func (g *Generator) chance(p float64) bool { return g.Float64() < p }
 
@@ -165,7 +171,11 @@ func (g *Generator) Scenario() *scenario.Scenario {
 		} else {
 			c.change(&step)
 		}
-		for range 2 + g.upTo(4) {
+		asked := 2 + g.upTo(4)
+		if g.preempt || podsOnly(g.plugin) {
+			asked *= 4 // most of the work is to set the cluster up
+		}
+		for range asked {
 			if g.plugin == "" {
 				step.Ask = append(step.Ask, c.decision())
 			} else {
@@ -177,11 +187,17 @@ func (g *Generator) Scenario() *scenario.Scenario {
 	return s
 }
 
+// podsOnly reports whether a plugin is not asked about nodes.
+func podsOnly(plugin string) bool {
+	return plugin == "SchedulingGates" || plugin == "PrioritySort" || plugin == "DefaultBinder"
+}
+
 // query draws a pod and questions about it.
 func (c *cluster) query() scenario.Query {
 	g := c.g
 	q := scenario.Query{Pod: g.pod(c.names())}
-	if g.chance(0.5) {
+	// VolumeBinding scores what its Filter has found, and so only nodes that passed it.
+	if g.plugin != "VolumeBinding" && g.chance(0.5) {
 		q.Feasible = some(g, len(c.names()), c.names()...)
 	}
 	if g.chance(0.4) {

@@ -24,10 +24,10 @@ func (g *Generator) node() *v1.Node {
 		}
 	}
 	n.Status.Allocatable = g.allocatable()
-	if g.has(Images) || g.has(Images) {
+	if g.hasRather(Images) {
 		n.Status.Images = g.nodeImages()
 	}
-	if g.has(Features) || g.has(Features) {
+	if g.hasRather(Features) {
 		n.Status.DeclaredFeatures = some(g, 4, declaredFeatures()...)
 	}
 	return n
@@ -96,12 +96,12 @@ func (g *Generator) allocatable() v1.ResourceList {
 			list[name] = *count(int64(g.upTo(4)))
 		}
 	}
-	switch {
-	case g.chance(0.02):
+	switch odd := g.Float64(); {
+	case odd < 0.02:
 		list[v1.ResourceMemory] = *bytes(math.MaxInt64)
-	case g.chance(0.02):
+	case odd < 0.04:
 		delete(list, v1.ResourceCPU)
-	case g.chance(0.05):
+	case odd < 0.09:
 		list[v1.ResourceCPU] = resource.MustParse("1500m")
 	}
 	return list

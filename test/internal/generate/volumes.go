@@ -2,6 +2,8 @@ package generate
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 
 	"github.com/berth-scheduler/berth/test/internal/scenario"
+	"github.com/berth-scheduler/berth/test/internal/upstream"
 )
 
 const driver, otherDriver = "csi.example.com", "other.csi.example.com"
@@ -37,7 +40,15 @@ func (s *storage) begin(g *Generator, nodes []string, o *scenario.Objects) {
 		o.CSIDrivers = append(o.CSIDrivers, d)
 	}
 	for i := range g.upTo(4) {
-		o.CSIStorageCapacities = append(o.CSIStorageCapacities, capacity(g, i))
+		c := capacity(g, i)
+		// Which of several capacities kube-scheduler takes is left to chance, and shows
+		// in the score.
+		same := func(o *storagev1.CSIStorageCapacity) bool {
+			return o.StorageClassName == c.StorageClassName && reflect.DeepEqual(o.NodeTopology, c.NodeTopology)
+		}
+		if !upstream.RatesCapacity() || !slices.ContainsFunc(o.CSIStorageCapacities, same) {
+			o.CSIStorageCapacities = append(o.CSIStorageCapacities, c)
+		}
 	}
 	for i := range 2 + g.upTo(6) {
 		s.volumes = append(s.volumes, persistentVolume(g, i, nodes))

@@ -19,7 +19,8 @@ func All(p plugin.Plugin) []Mutant {
 	if slices.Contains(points, abi.Filter) {
 		out = append(out, filterMutants()...)
 	}
-	if slices.Contains(points, abi.Score) {
+	// kube-scheduler's VolumeBinding rates nodes behind a feature gate that is off.
+	if slices.Contains(points, abi.Score) && p.Info().Name != "VolumeBinding" {
 		out = append(out, scoreMutants(p)...)
 	}
 	// A plugin whose hints never wake has nothing to get wrong there.

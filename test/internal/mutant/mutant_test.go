@@ -66,6 +66,6 @@ func run(name string, n int, m mutant.Mutant, counts *compare.Counts) ([]compare
 	if name != "DefaultPreemption" || err != nil {
 		return differences, err
 	}
-	more, err := decide.Scenario(generate.New(1, generate.Preemption, n).Scenario(), m.Wrap, counts)
+	more, err := decide.Scenario(generate.New(1, generate.Preemption, n).Scenario(), decide.Options{Mutate: m.Wrap}, counts)
 	return append(differences, more...), err
 }

@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
@@ -23,6 +24,15 @@ import (
 
 // Names returns the names of the plugins that are built.
 func Names() []string { return hostplugins.All(Deps(nil, Bindings{})).Names() }
+
+// Points returns the points of a plugin.
+func Points(name string) []abi.Point {
+	p, err := New(world.New(), name, nil, Bindings{})
+	if err != nil {
+		panic(fmt.Sprintf("BUG: %s with its default args: %v", name, err))
+	}
+	return plugin.Points(p)
+}
 
 // Deps is what plugins get of a world: its stores, through the interfaces of
 // runtime/plugin/objects. A plugin that needs more finds it here.

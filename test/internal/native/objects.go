@@ -42,7 +42,7 @@ func (o owners) StatefulSet(namespace, name string) *appsv1.StatefulSet {
 // nobody is for what is asked at PreBind, which is not compared.
 type nobody struct{}
 
-var errNobody = errors.New("PreBind is not compared") //nolint:gochecknoglobals // a constant
+var errNobody = errors.New("PreBind is not compared")
 
 func (nobody) UpdateVolume(context.Context, *v1.PersistentVolume) (*v1.PersistentVolume, error) {
 	return nil, errNobody

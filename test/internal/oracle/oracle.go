@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/test/internal/compare"
 	"github.com/berth-scheduler/berth/test/internal/generate"
 	"github.com/berth-scheduler/berth/test/internal/native"
@@ -31,8 +32,8 @@ type Config struct {
 	Count int
 	// Budget is how long cases are begun; 0 means no limit.
 	Budget time.Duration
-	// Least is how many answers about (pod, node) pairs each subject that gives such
-	// is to be compared in: while one has fewer, no others are run than those.
+	// Least is how many answers each subject that counts them is to be compared in:
+	// while one has fewer, no others are run than those.
 	Least int
 	// Workers run cases side by side.
 	Workers int
@@ -48,6 +49,9 @@ type Config struct {
 // others that Subjects lists.
 type Subject struct {
 	Name string
+	// Answers (optional) is how many answers of the least frequent kind were compared,
+	// which mean as much as verdicts on (pod, node) pairs.
+	Answers func(n *compare.Counts) int
 	// Case runs the n-th case and counts what it compared.
 	Case func(n int, counts *compare.Counts) ([]compare.Difference, error)
 	// Tree is the n-th case as maps, lists and scalars, of which Keep stays as it is
@@ -61,6 +65,11 @@ type Subject struct {
 type Result struct {
 	Name   string
 	Counts compare.Counts
+	// Counted tells that Answers were counted.
+	Counted bool
+	Answers int
+	// Took is the time of its cases, added up.
+	Took time.Duration
 	// Differences are the first of each kind that is not listed.
 	Differences []compare.Difference
 	// Files are where their cases were written.
@@ -75,24 +84,53 @@ func Plugins() []string {
 	return slices.DeleteFunc(native.Names(), func(name string) bool { return !theirs[name] })
 }
 
+// answers counts what a plugin is asked about nodes, verdicts or scores, whichever
+// are fewer; of one that is asked about pods only, what it is asked. Preemption
+// is a subject of its own.
+func answers(plugin string) func(n *compare.Counts) int {
+	points := native.Points(plugin)
+	filters, scores := slices.Contains(points, abi.Filter), slices.Contains(points, abi.Score)
+	if plugin == "VolumeBinding" {
+		scores = upstream.RatesCapacity()
+	}
+	verdicts := func(n *compare.Counts) int { return n.Verdicts + n.WhatIfs }
+	switch {
+	case filters && scores:
+		return func(n *compare.Counts) int { return min(verdicts(n), n.Normalized) }
+	case filters:
+		return verdicts
+	case scores:
+		return func(n *compare.Counts) int { return n.Normalized }
+	case slices.Contains(points, abi.PostFilter):
+		return nil
+	}
+	return func(n *compare.Counts) int { return n.Gates + n.Orders + n.Placements }
+}
+
 // OfPlugin returns the subject of a plugin.
 func OfPlugin(seed uint64, name string, o compare.Options) Subject {
 	full := o
 	full.Full = true
-	return ofScenarios(seed, name, nil, func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
+	subject := ofScenarios(name, nil, drawn(seed, name), func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
 		if n%8 == 0 || n < 0 {
 			return compare.Scenario(s, full, counts)
 		}
 		return compare.Scenario(s, o, counts)
 	})
+	subject.Answers = answers(name)
+	return subject
+}
+
+// drawn draws the n-th scenario for a plugin or for whole decisions.
+func drawn(seed uint64, name string) func(n int) *scenario.Scenario {
+	return func(n int) *scenario.Scenario { return generate.New(seed, name, n).Scenario() }
 }
 
 // ofScenarios is a subject whose cases are scenarios; run gets a negative number
 // for one from a file.
-func ofScenarios(seed uint64, name string, keep []string,
+func ofScenarios(name string, keep []string, draw func(n int) *scenario.Scenario,
 	run func(n int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error),
 ) Subject {
-	draw := func(n int) *scenario.Scenario { return generate.New(seed, name, n).Scenario() }
 	return Subject{
 		Name: name, Keep: keep,
 		Case: func(n int, counts *compare.Counts) ([]compare.Difference, error) { return run(n, draw(n), counts) },
@@ -127,8 +165,11 @@ func Run(ctx context.Context, c Config, subjects []Subject) []*Result {
 		group.Go(r.work)
 	}
 	group.Wait()
-	for _, result := range results {
-		r.keep(result, subjects[byName[result.Name]])
+	for i, result := range results {
+		if answers := subjects[i].Answers; answers != nil {
+			result.Counted, result.Answers = true, answers(&result.Counts)
+		}
+		r.keep(result, subjects[i])
 	}
 	return results
 }
@@ -152,8 +193,9 @@ func (r *runner) work() {
 			return
 		}
 		var counts compare.Counts
+		began := time.Now()
 		differences, err := r.subjects[subject].Case(n, &counts)
-		r.add(subject, n, &counts, differences, err)
+		r.add(subject, n, &counts, differences, err, time.Since(began))
 	}
 }
 
@@ -180,13 +222,14 @@ func (r *runner) take() (subject, n int, ok bool) {
 
 // fair is how many cases each subject is given before those that want more answers
 // are preferred.
-const fair = 256
+const fair = 1024
 
 // wants reports whether a subject is among those that are run while some want more
 // answers: it wants more, or has not had its fair share.
 func (r *runner) wants(subject int) bool {
 	n := &r.results[subject].Counts
-	return r.begun[subject] < fair || perNode(n) && Answers(n) < r.config.Least
+	answers := r.subjects[subject].Answers
+	return r.begun[subject] < fair || answers != nil && answers(n) < r.config.Least
 }
 
 func (r *runner) wanting() bool {
@@ -201,11 +244,12 @@ func (r *runner) wanting() bool {
 // perKind is how many differences of a kind are kept.
 const perKind = 1
 
-func (r *runner) add(subject, n int, counts *compare.Counts, differences []compare.Difference, err error) {
+func (r *runner) add(subject, n int, counts *compare.Counts, differences []compare.Difference, err error, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	result := r.results[subject]
 	result.Counts.Add(counts)
+	result.Took += took
 	if err != nil && len(result.Errors) < 5 {
 		result.Errors = append(result.Errors, fmt.Errorf("case %d: %w", n, err))
 	}
@@ -246,7 +290,7 @@ func (r *runner) kept(byName map[string]int) {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", path, err)
 		}
-		r.add(i, -1, &counts, differences, err)
+		r.add(i, -1, &counts, differences, err, 0)
 	}
 }
 

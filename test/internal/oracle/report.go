@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/test/internal/compare"
@@ -14,10 +15,10 @@ import (
 // each reason of a verdict was met.
 func Report(w io.Writer, results []*Result, reasons bool) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(tab, "subject\tcases\tverdicts\tfit\tU\tUAU\twhat-if\tskip\tscores\tvalues\thints Q/S\tother\tdiffer\tlisted")
+	_, _ = fmt.Fprintln(tab, "subject\tcases\ttime\tverdicts\tfit\tU\tUAU\twhat-if\tskip\tscores\tvalues\thints Q/S\tother\tdiffer\tlisted")
 	for _, r := range results {
 		n := &r.Counts
-		_, _ = fmt.Fprintf(tab, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", r.Name, n.Cases, number(n.Verdicts),
+		_, _ = fmt.Fprintf(tab, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", r.Name, n.Cases, r.Took.Round(time.Second/10), number(n.Verdicts),
 			number(n.Code(abi.Success)), number(n.Code(abi.Unschedulable)), number(n.Code(abi.UnschedulableAndUnresolvable)), number(n.WhatIfs),
 			number(n.Skips), number(n.Normalized), number(n.DistinctScores()), pair(n.HintsQueue, n.HintsSkip), other(n), n.Different-n.Listed, n.Listed)
 	}
@@ -66,7 +67,7 @@ func other(n *compare.Counts) string {
 		what string
 	}{
 		{n.Gates, "gates"}, {n.Orders, "orders"}, {n.Rejected, "rejected at PreFilter"}, {n.NodeSets, "node sets"}, {n.Placements, "placements"},
-		{n.NodeInfos, "NodeInfos"}, {n.Decisions, "decisions"}, {n.Placed, "placed"}, {n.Preemptions, "preemptions"}, {n.Candidates, "candidates"}, {n.Victims, "victims"},
+		{n.NodeInfos, "NodeInfos"}, {n.Decisions, "decisions"}, {n.Placed, "placed"}, {n.Preemptions, "preemptions"}, {n.Trials, "trials of preemption"}, {n.Candidates, "candidates"}, {n.Victims, "victims"},
 		{n.Violating, "against budgets"}, {n.Steps, "steps"}, {n.Refused, "refused by both"},
 	} {
 		if c.n > 0 {
@@ -77,16 +78,4 @@ func other(n *compare.Counts) string {
 		return "-"
 	}
 	return strings.Join(out, ", ")
-}
-
-// perNode reports whether answers were about (pod, node) pairs.
-func perNode(n *compare.Counts) bool { return n.Verdicts+n.WhatIfs+n.Normalized > 0 }
-
-// Answers is how many answers about (pod, node) pairs, or about pods if the
-// plugin is not asked about nodes, were compared.
-func Answers(n *compare.Counts) int {
-	if perNode(n) {
-		return n.Verdicts + n.WhatIfs + n.Normalized
-	}
-	return n.Gates + n.Orders + n.Placements
 }

@@ -17,15 +17,30 @@ func Subjects(seed uint64) []Subject {
 	for _, name := range Plugins() {
 		out = append(out, OfPlugin(seed, name, compare.Options{}))
 	}
-	return append(out, decisions(seed, generate.Decisions), decisions(seed, generate.Preemption), queue(seed), configuration(seed))
+	verdicts := func(n *compare.Counts) int { return n.Verdicts }
+	trials := func(n *compare.Counts) int { return n.Trials }
+	whole, full := drawn(seed, generate.Decisions), drawn(seed, generate.Preemption)
+	either := func(n int) *scenario.Scenario {
+		if n%4 == 0 {
+			return full(n / 4)
+		}
+		return whole(n - n/4 - 1)
+	}
+	return append(out,
+		decisions(generate.Decisions, decide.Options{}, whole, verdicts),
+		decisions(generate.Preemption, decide.Options{}, full, trials),
+		decisions("Bridge", decide.Options{Hosted: true}, either, verdicts),
+		queue(seed), configuration(seed))
 }
 
 // decisions is a subject of whole decisions. Their configuration stays when they
 // are made small: without it other plugins decide.
-func decisions(seed uint64, name string) Subject {
-	return ofScenarios(seed, name, []string{"config"}, func(_ int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
-		return decide.Scenario(s, nil, counts)
+func decisions(name string, o decide.Options, draw func(n int) *scenario.Scenario, answers func(n *compare.Counts) int) Subject {
+	subject := ofScenarios(name, []string{"config"}, draw, func(_ int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
+		return decide.Scenario(s, o, counts)
 	})
+	subject.Answers = answers
+	return subject
 }
 
 func queue(seed uint64) Subject {

@@ -1,6 +1,7 @@
 // Package upstream hosts kube-scheduler's own plugins, of k8s.io/kubernetes
 // v1.36, and reads its configuration as it does. Feature gates are those of the
-// release: they are global to the process, and nobody changes them.
+// release, unless a command sets some before anything else: they are global to the
+// process.
 package upstream
 
 import (
@@ -30,6 +31,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
+
+// SetGates sets feature gates, as in "StorageCapacityScoring=true".
+func SetGates(gates string) error { return feature.DefaultMutableFeatureGate.Set(gates) }
+
+// RatesCapacity reports whether VolumeBinding rates nodes by storage capacity.
+func RatesCapacity() bool { return feature.DefaultFeatureGate.Enabled(features.StorageCapacityScoring) }
 
 // Names returns the names of kube-scheduler's plugins.
 func Names() map[string]bool {
@@ -124,14 +131,10 @@ func Host(ctx context.Context, w *world.World, name string, configuration []byte
 	if !ok {
 		return nil, fmt.Errorf("kube-scheduler has no plugin %q", name)
 	}
-	dra, err := NewDRAManager(ctx, w.Informers)
+	b, err := newBridge(ctx, w, c, client)
 	if err != nil {
 		return nil, err
 	}
-	b := bridge.New(bridge.Config{Profile: c.Profiles[0].SchedulerName, Parallelism: 1}, bridge.Deps{
-		ClientSet: client, Informers: w.Informers, DRA: dra,
-		CSI: nodevolumelimits.NewCSIManager(w.Informers.Storage().V1().CSINodes().Lister()),
-	})
 	out := &Hosted{}
 	if out.Plugin, err = b.Host(ctx, bridge.Source{Name: name, Factory: factory}, Args(c, name)); err != nil {
 		return nil, err
@@ -141,6 +144,38 @@ func Host(ctx context.Context, w *world.World, name string, configuration []byte
 		return watcher{}, nil
 	}}, nil)
 	return out, err
+}
+
+// Registry returns factories of kube-scheduler's plugins over a world, all in one
+// bridge, as in a scheduler that is made of them. They have the args of the
+// configuration's first profile, whatever args they are given.
+func Registry(ctx context.Context, w *world.World, configuration []byte) (plugin.Registry, error) {
+	c, err := Load(configuration)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBridge(ctx, w, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := make(plugin.Registry)
+	for name, factory := range plugins.NewInTreeRegistry() {
+		out[name] = func(any) (plugin.Plugin, error) {
+			return b.Host(ctx, bridge.Source{Name: name, Factory: factory}, Args(c, name))
+		}
+	}
+	return out, nil
+}
+
+func newBridge(ctx context.Context, w *world.World, c *config.KubeSchedulerConfiguration, client kubernetes.Interface) (*bridge.Bridge, error) {
+	dra, err := NewDRAManager(ctx, w.Informers)
+	if err != nil {
+		return nil, err
+	}
+	return bridge.New(bridge.Config{Profile: c.Profiles[0].SchedulerName, Parallelism: 1}, bridge.Deps{
+		ClientSet: client, Informers: w.Informers, DRA: dra,
+		CSI: nodevolumelimits.NewCSIManager(w.Informers.Storage().V1().CSINodes().Lister()),
+	}), nil
 }
 
 // NewDRAManager returns the manager of dynamic resources that kube-scheduler

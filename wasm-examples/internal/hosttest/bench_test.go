@@ -136,8 +136,9 @@ type guest struct {
 func guests() []guest {
 	csr, dense := wasmexamples.Reference()
 	return []guest{
-		{"go-csr", csr, module}, {"go-dense", dense, module}, {"rust-csr", csr, rustModule}, {"rust-dense", dense, rustModule},
+		{"go-csr", csr, module}, {"go-dense", dense, module}, {"rust-csr", csr, inRust().module}, {"rust-dense", dense, inRust().module},
 		{"c-csr", csr, inC().module}, {"c-dense", dense, inC().module},
+		{"assemblyscript-csr", csr, inAssemblyScript().module}, {"assemblyscript-dense", dense, inAssemblyScript().module},
 		{"native-csr", csr, native}, {"native-dense", dense, native},
 	}
 }

@@ -16,7 +16,7 @@ func inC() *language {
 	return &language{
 		name:   "C",
 		folder: func(e *wasmexamples.Example) string { return e.C },
-		build: func(t testing.TB, dir string) []byte {
+		build: func(t testing.TB, dir, _ string) []byte { // the code names its manifest
 			t.Helper()
 			data, err := clangtest.Toolchain(t).Build(context.Background(), dir)
 			if err != nil {

@@ -37,7 +37,7 @@ func meterings() []metering {
 // languageGuests are the reference workload in each language.
 func languageGuests() map[string]func(testing.TB, *wasmexamples.Example) string {
 	return map[string]func(testing.TB, *wasmexamples.Example) string{
-		"go": file, "rust": rustFile, "c": inC().file,
+		"go": file, "rust": inRust().file, "c": inC().file, "assemblyscript": inAssemblyScript().file,
 	}
 }
 
@@ -49,7 +49,7 @@ func languageGuests() map[string]func(testing.TB, *wasmexamples.Example) string 
 func BenchmarkMetering(b *testing.B) {
 	csr, dense := wasmexamples.Reference()
 	w := reference.Generate(5000, reference.Seed)
-	for _, language := range []string{"c", "rust", "go"} {
+	for _, language := range []string{"c", "rust", "assemblyscript", "go"} {
 		for _, e := range []*wasmexamples.Example{&csr, &dense} {
 			b.Run("guest="+language+"-"+strings.TrimPrefix(e.Name, "reference-"), func(b *testing.B) {
 				benchMetering(b, w, e, languageGuests()[language](b, e))

@@ -30,9 +30,8 @@ const (
 	openbScore, openbScoreConfig   = "zone-cost", `{"zones": {"zone-0": 10, "zone-1": 12.5, "zone-2": 30}}`
 )
 
-// openbInput is the published trace with what the plugins look at, by a rule: three
-// zones, 20 tenants, and noisy pods where the trace says best effort or burstable.
-func openbInput(t testing.TB) *input.Trace {
+// openbDir is the folder of the published trace, which is not part of the repository.
+func openbDir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("BERTH_OPENB_DIR")
 	if dir == "" {
@@ -41,6 +40,14 @@ func openbInput(t testing.TB) *input.Trace {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skipf("%v; set BERTH_OPENB_DIR to the folder of the openb trace", err)
 	}
+	return dir
+}
+
+// openbInput is the published trace with what the plugins look at, by a rule: three
+// zones, 20 tenants, and noisy pods where the trace says best effort or burstable.
+func openbInput(t testing.TB) *input.Trace {
+	t.Helper()
+	dir := openbDir(t)
 	trace, err := input.LoadTrace(context.Background(), "openb", filepath.Join(dir, "openb_node_list_all_node.csv"), filepath.Join(dir, "openb_pod_list_default.csv"), input.TraceOptions{Seed: 42})
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ type twin struct {
 
 // twins are the native plugin, which comes first, and its modules.
 func twins() []twin {
-	return []twin{{name: "native"}, {name: "go", file: file}, {name: "rust", file: rustFile}, {name: "c", file: inC().file}}
+	return []twin{{name: "native"}, {name: "go", file: file}, {name: "rust", file: inRust().file}, {name: "c", file: inC().file}, {name: "assemblyscript", file: inAssemblyScript().file}}
 }
 
 // TestPoints: at every point a guest's answer changes what the scheduler does, in

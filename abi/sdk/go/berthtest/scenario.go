@@ -66,29 +66,75 @@ func Scenarios(t *testing.T, pattern string, manifest []byte, guest Factory) {
 		t.Fatalf("no scenarios match %s: %v", pattern, err)
 	}
 	for _, name := range files {
-		t.Run(filepath.Base(name), func(t *testing.T) { scenario(t, name, manifest, guest) })
+		t.Run(filepath.Base(name), func(t *testing.T) { Scenario(t, name, manifest, guest, rewrite()) })
 	}
 }
 
 // file is a scenario file on its way through.
 type file struct {
-	t        *testing.T
+	t        testing.TB
 	name     string
 	lines    []string
 	at       int // the next line
 	out      strings.Builder
 	manifest []byte
 	guest    Factory
+	rewrite  bool
 	trial    *Trial
+	// kept is the last trial in which pods were tried, which are tried; or else the last
+	// whose configuration was not to be refused.
+	kept  *Trial
+	tried []Pod
 }
 
-func scenario(t *testing.T, name string, manifest []byte, guest Factory) {
+// located says at which line of a file a test failed.
+type located struct {
+	testing.TB
+	file *file
+}
+
+func (l located) where(text string) string {
+	return fmt.Sprintf("%s:%d: %s", l.file.name, l.file.at, text)
+}
+
+func (l located) Errorf(format string, args ...any) {
+	l.Helper()
+	l.TB.Errorf("%s", l.where(fmt.Sprintf(format, args...)))
+}
+
+func (l located) Fatalf(format string, args ...any) {
+	l.Helper()
+	l.TB.Fatalf("%s", l.where(fmt.Sprintf(format, args...)))
+}
+
+func (l located) Fatal(args ...any) {
+	l.Helper()
+	l.TB.Fatalf("%s", l.where(fmt.Sprint(args...)))
+}
+
+// Scenario runs one file, as Scenarios does, or writes what is expected in it. It returns the last trial in which
+// pods were tried or scheduled, as it is at its end, and these. t
+// need not be of a test: of its methods only Helper, Errorf and Fatalf are called, of which
+// Fatalf does not return.
+func Scenario(t testing.TB, name string, manifest []byte, guest Factory, rewrite bool) (*Trial, []Pod) {
+	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
-	f := &file{t: t, name: name, lines: strings.SplitAfter(string(data), "\n"), manifest: manifest, guest: guest}
-	f.trial = New(t, manifest, guest, "")
+	f := &file{t: t, name: name, lines: strings.SplitAfter(string(data), "\n"), manifest: manifest, guest: guest, rewrite: rewrite}
+	if trap := trapped(f.play); trap != nil {
+		t.Fatalf("%s:%d: the plugin trapped: %v", name, f.at, trap)
+	}
+	return f.kept, f.tried
+}
+
+// play goes through the file.
+func (f *file) play() {
+	t, name := f.t, f.name
+	t.Helper()
+	f.trial = New(located{t, f}, f.manifest, f.guest, "")
+	f.kept = f.trial
 	for f.at < len(f.lines) {
 		line := f.next()
 		words := Words(line)
@@ -104,9 +150,9 @@ func scenario(t *testing.T, name string, manifest []byte, guest Factory) {
 			f.expect(at, got)
 		}
 	}
-	if rewrite() {
+	if f.rewrite {
 		if err := os.WriteFile(name, []byte(f.out.String()), 0o644); err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v", err)
 		}
 	}
 }
@@ -136,6 +182,14 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 		}
 		return f.trial.hinted(e), nil
 	}
+	if command == "try" || command == "schedule" {
+		if f.kept != f.trial {
+			f.kept, f.tried = f.trial, nil
+		}
+		if p, _, err := ParsePod(words); err == nil {
+			f.tried = append(f.tried, p)
+		}
+	}
 	if steps, ok := commands()[command]; ok {
 		return steps(f.trial, words)
 	}
@@ -147,8 +201,11 @@ func (f *file) config(config string) []string {
 	for f.follows(" ") {
 		config += f.next()
 	}
-	f.trial = New(f.t, f.manifest, f.guest, strings.TrimSpace(config))
+	f.trial = New(located{f.t, f}, f.manifest, f.guest, strings.TrimSpace(config))
 	if !f.follows("----") {
+		if len(f.tried) == 0 {
+			f.kept = f.trial
+		}
 		return nil
 	}
 	why, refused := f.trial.Refused()
@@ -166,7 +223,7 @@ func (f *file) expect(at int, got []string) {
 			want = append(want, strings.TrimSuffix(f.lines[f.at], "\n"))
 		}
 	}
-	if !rewrite() && !slices.Equal(got, want) {
+	if !f.rewrite && !slices.Equal(got, want) {
 		f.t.Errorf("%s:%d: got\n%s\nwant\n%s", f.name, at, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	f.out.WriteString("----\n" + strings.Join(got, "\n") + "\n")

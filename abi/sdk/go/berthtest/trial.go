@@ -179,3 +179,14 @@ func (t *Trial) each(f func(s *session) []string) []string {
 }
 
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// Config returns the configuration.
+func (t *Trial) Config() string { return t.config }
+
+// In returns the trial as part of another test.
+func (t *Trial) In(tb testing.TB) *Trial {
+	now, host := *t, *t.host
+	host.tb = tb
+	now.tb, now.host = tb, &host
+	return &now
+}

@@ -4,10 +4,10 @@ package clangtest
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/sdk/c/clang"
+	"github.com/berth-scheduler/berth/abi/sdk/internal/toolchaintest"
 )
 
 // Require is the environment variable that makes a missing toolchain a failure, as
@@ -19,13 +19,8 @@ const Require = "BERTH_REQUIRE_C"
 func Toolchain(t testing.TB) *clang.Toolchain {
 	t.Helper()
 	toolchain, err := clang.Find(context.Background())
-	switch {
-	case err == nil:
-		return toolchain
-	case os.Getenv(Require) == "1":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
+	if err != nil {
+		toolchaintest.Missing(t, Require, clang.ErrNoToolchain, err)
 	}
-	return nil
+	return toolchain
 }

@@ -4,9 +4,9 @@ package cargotest
 
 import (
 	"context"
-	"os"
 	"testing"
 
+	"github.com/berth-scheduler/berth/abi/sdk/internal/toolchaintest"
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
 )
 
@@ -19,13 +19,8 @@ const Require = "BERTH_REQUIRE_RUST"
 func Toolchain(t testing.TB) *cargo.Toolchain {
 	t.Helper()
 	toolchain, err := cargo.Find(context.Background())
-	switch {
-	case err == nil:
-		return toolchain
-	case os.Getenv(Require) == "1":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
+	if err != nil {
+		toolchaintest.Missing(t, Require, cargo.ErrNoToolchain, err)
 	}
-	return nil
+	return toolchain
 }

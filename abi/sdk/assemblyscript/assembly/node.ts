@@ -1,0 +1,180 @@
+// Nodes, as views of rows (SPEC.md, section 4). The methods name what the manifest must list.
+//
+// Nodes, pods on nodes and their lists are no objects: what looks like a reference is the number of
+// the row, plus 1 so that none is null. So they cost nothing and need not be collected.
+
+import { cell, elementsOf, keyed, lengthOf, Slot, textOf } from "./columns";
+import { findIn, outside } from "./list";
+import { scratch } from "./memory";
+import { PlacedPod } from "./placed";
+import { ABSENT, ID, Image, NodeAnnotation, NodeCondition, NodeLabel, NonZero, Pair, Port, Resource, Taint } from "./types";
+
+/** A node, as a view of its row. */
+@final @unmanaged
+export class Node {
+  /** The number of the node's row in this instance. It means nothing else, and an answer must not depend on it. */
+  @inline row(): u32 {
+    return changetype<u32>(this) - 1;
+  }
+
+  /** metadata.name. Reads `node: name`. */
+  name(): string {
+    return textOf(Slot.NodeName, this.row(), "node", "name");
+  }
+
+  /** spec.unschedulable. Reads `node: flags`. */
+  @inline unschedulable(): bool {
+    return (cell<u8>(Slot.NodeFlags, this.row(), "node", "flags") & 1) != 0;
+  }
+
+  /** status.allocatable in milli-CPU, bytes or a count. Reads `node: allocatable`. */
+  @inline allocatable(resource: Resource): i64 {
+    return keyed<i64>(Slot.NodeAllocatable, changetype<usize>(resource), this.row(), "node", "allocatable, or resources the resource");
+  }
+
+  /** The sum of what the pods on the node request; for `pods` their number. Reads `node: requested`. */
+  @inline requested(resource: Resource): i64 {
+    return keyed<i64>(Slot.NodeRequested, changetype<usize>(resource), this.row(), "node", "requested, or resources the resource");
+  }
+
+  /** What the pods on the node request, where a container without a request counts 100 milli-CPU and 200 MiB. Reads `node: nonZeroRequested`. */
+  nonZeroRequested(): NonZero {
+    const both = changetype<NonZero>(scratch(offsetof<NonZero>()));
+    both.cpu = cell<i64>(Slot.NonZeroCPU, this.row(), "node", "nonZeroRequested");
+    both.memory = cell<i64>(Slot.NonZeroMemory, this.row(), "node", "nonZeroRequested");
+    return both;
+  }
+
+  /** The value of a declared label key; ABSENT if the node does not have it. Reads `nodeLabels`. */
+  @inline label(key: NodeLabel): ID {
+    return keyed<ID>(Slot.NodeLabel, changetype<usize>(key), this.row(), "nodeLabels", "the key");
+  }
+
+  /** All labels, in no order. Reads `node: labels`. */
+  @inline labels(): NodeLabels {
+    return changetype<NodeLabels>(this);
+  }
+
+  /** The value of any label key, found among all labels; ABSENT if the node does not have it. Reads `node: labels`. */
+  @inline labelByKey(key: ID): ID {
+    const n = lengthOf(Slot.NodeLabels, this.row(), "node", "labels");
+    return n == 0 ? ABSENT : findIn(elementsOf(Slot.NodeLabels, this.row(), 8), n, key);
+  }
+
+  /** The value of a declared annotation key. Reads `nodeAnnotations`. */
+  @inline annotation(key: NodeAnnotation): ID {
+    return keyed<ID>(Slot.NodeAnnotation, changetype<usize>(key), this.row(), "nodeAnnotations", "the key");
+  }
+
+  /** spec.taints. Reads `node: taints`. */
+  @inline taints(): NodeTaints {
+    return changetype<NodeTaints>(this);
+  }
+
+  /** The host ports in use. Reads `node: ports`. */
+  @inline ports(): NodePorts {
+    return changetype<NodePorts>(this);
+  }
+
+  /** status.images, an entry a name. Reads `node: images`. */
+  @inline images(): NodeImages {
+    return changetype<NodeImages>(this);
+  }
+
+  /** The status of a declared type of condition, a Condition. Reads `nodeConditions`. */
+  @inline condition(type: NodeCondition): u8 {
+    return keyed<u8>(Slot.NodeCondition, changetype<usize>(type), this.row(), "nodeConditions", "the type");
+  }
+
+  /** The pods on the node that the plugin may see. Reads `node: pods`. */
+  @inline pods(): Pods {
+    return changetype<Pods>(this);
+  }
+
+  /** The value of the label topology.kubernetes.io/zone, or else of its older name; ABSENT if the node has neither. Reads `node: zone`. */
+  @inline zone(): ID {
+    return cell<ID>(Slot.NodeZone, this.row(), "node", "zone");
+  }
+
+  /** The row's generation. Reads `node: generation`. */
+  @inline generation(): u64 {
+    return cell<u64>(Slot.NodeGeneration, this.row(), "node", "generation");
+  }
+}
+
+/** The address of the i-th element of a row's list. */
+// @ts-ignore: decorator
+@inline export function element(slot: i32, row: u32, i: i32, length: i32, size: usize): usize {
+  if (<u32>i >= <u32>length) outside("no such element");
+  return elementsOf(slot, row, size) + <usize>i * size;
+}
+
+/** The labels of a node, in no order. */
+@final @unmanaged
+export class NodeLabels {
+  /** The number of labels. */
+  @inline get length(): i32 {
+    return <i32>lengthOf(Slot.NodeLabels, changetype<u32>(this) - 1, "node", "labels");
+  }
+
+  /** The i-th label. */
+  @inline at(i: i32): Pair {
+    return changetype<Pair>(element(Slot.NodeLabels, changetype<u32>(this) - 1, i, this.length, offsetof<Pair>()));
+  }
+}
+
+/** The taints of a node. */
+@final @unmanaged
+export class NodeTaints {
+  /** The number of taints. */
+  @inline get length(): i32 {
+    return <i32>lengthOf(Slot.NodeTaints, changetype<u32>(this) - 1, "node", "taints");
+  }
+
+  /** The i-th taint. */
+  @inline at(i: i32): Taint {
+    return changetype<Taint>(element(Slot.NodeTaints, changetype<u32>(this) - 1, i, this.length, offsetof<Taint>()));
+  }
+}
+
+/** The host ports in use on a node. */
+@final @unmanaged
+export class NodePorts {
+  /** The number of ports. */
+  @inline get length(): i32 {
+    return <i32>lengthOf(Slot.NodePorts, changetype<u32>(this) - 1, "node", "ports");
+  }
+
+  /** The i-th port. */
+  @inline at(i: i32): Port {
+    return changetype<Port>(element(Slot.NodePorts, changetype<u32>(this) - 1, i, this.length, 8));
+  }
+}
+
+/** The images on a node. */
+@final @unmanaged
+export class NodeImages {
+  /** The number of images. */
+  @inline get length(): i32 {
+    return <i32>lengthOf(Slot.NodeImages, changetype<u32>(this) - 1, "node", "images");
+  }
+
+  /** The i-th image. */
+  @inline at(i: i32): Image {
+    return changetype<Image>(element(Slot.NodeImages, changetype<u32>(this) - 1, i, this.length, offsetof<Image>()));
+  }
+}
+
+/** The pods on a node, in no order. */
+@final @unmanaged
+export class Pods {
+  /** The number of pods. */
+  @inline get length(): i32 {
+    return <i32>lengthOf(Slot.NodePods, changetype<u32>(this) - 1, "node", "pods");
+  }
+
+  /** The i-th pod. */
+  @inline at(i: i32): PlacedPod {
+    return changetype<PlacedPod>(load<u32>(element(Slot.NodePods, changetype<u32>(this) - 1, i, this.length, 4)) + 1);
+  }
+}

@@ -1,0 +1,29 @@
+// The AssemblyScript SDK for plugins of the Berth scheduler. README.md tells how to use it,
+// abi/SPEC.md what goes over the wire. Names that begin with an underscore are the SDK's own.
+
+export { Code, EventAction, EventKind } from "./assembly/abi";
+export {
+  activate, allow, annotate, bindPod, label, Level, log, namespaceLabel, nodeAnnotation, nodeCondition, nodeLabel, nodeObject, nominate,
+  podAnnotation, podLabel, podObject, published, publishedGet, reject, resource, stateGet, stateSet, waitFor,
+} from "./assembly/call";
+export { text } from "./assembly/columns";
+export { Const, constant } from "./assembly/constants";
+export { Event, HintResult, QUEUE, QUEUE_SKIP } from "./assembly/event";
+export { Json } from "./assembly/json";
+export { IDs, List, Pairs } from "./assembly/list";
+export { stop } from "./assembly/memory";
+export { Node, NodeImages, NodeLabels, NodePorts, NodeTaints, Pods } from "./assembly/node";
+export { parsed, parseI64 } from "./assembly/number";
+export { PlacedLabels, PlacedPod } from "./assembly/placed";
+export { Pod } from "./assembly/pod";
+export { Key, Queued } from "./assembly/queue";
+export {
+  codeOf, error, NO_REASON, pending, Reason, reason, reasonOf, SKIP, Status, SUCCESS, unschedulable, unschedulableAndUnresolvable, WAIT,
+} from "./assembly/reasons";
+export { Rows } from "./assembly/rows";
+export { Scores } from "./assembly/serve";
+export { Judged, Namespace, NamespaceLabels, Nodes, snapshot } from "./assembly/snapshot";
+export {
+  ABSENT, Condition, Effect, ID, Image, NamespaceLabel, NodeAnnotation, NodeCondition, NodeLabel, NonZero, Operator, Pair, PodAnnotation,
+  PodLabel, Port, Protocol, Published, Requirement, Resource, Taint, Term, Toleration, TolerationOperator,
+} from "./assembly/types";

@@ -1,0 +1,199 @@
+package berthtest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Trap is what a Guest of a module panics with if a function traps or runs out of
+// what it may use.
+type Trap struct{ Err error }
+
+// Error is that of what happened.
+func (t *Trap) Error() string { return t.Err.Error() }
+
+// Hostile counts what became of inputs that no plugin expects.
+type Hostile struct {
+	// Answered is calls that returned, with whatever status.
+	Answered int
+	// Faults is calls that trapped, after which a host takes another instance.
+	Faults int
+	// Refused is configurations that the plugin refused.
+	Refused int
+}
+
+// Extremes places the pod in clusters that a host may show, however odd: without
+// nodes, with nodes that have nothing, with the largest numbers, with long texts, and
+// with much of everything. A plugin must answer, so a trap fails the test. It returns
+// the number of clusters.
+func (t *Trial) Extremes(pod Pod) int {
+	t.tb.Helper()
+	clusters := []struct {
+		name  string
+		nodes []Node
+	}{
+		{"without nodes", nil},
+		{"of a node without anything", []Node{{Name: "bare"}}},
+		{"of the largest numbers", []Node{t.loaded("large", math.MaxInt64, 1, 4), t.loaded("least", 0, 1, 4), {Name: "bare"}}},
+		{"of long texts", []Node{t.loaded("long", 1000, 1, 60_000)}},
+		{"of nodes with much on them", []Node{t.loaded("many", 1000, 300, 8), t.loaded("few", 1000, 3, 8)}},
+	}
+	for _, c := range clusters {
+		now := *t
+		now.Nodes, now.Nominated = c.nodes, nil
+		if trap := trapped(func() { now.Place(pod) }); trap != nil {
+			t.tb.Fatalf("%s in a cluster %s: the plugin trapped: %v", pod.id(), c.name, trap)
+		}
+	}
+	return len(clusters)
+}
+
+// trapped calls a function, and returns the trap that ended it, if one did.
+func trapped(f func()) (trap *Trap) {
+	defer func() {
+		if r := recover(); r != nil {
+			var ok bool
+			if trap, ok = r.(*Trap); !ok {
+				panic(r)
+			}
+		}
+	}()
+	f()
+	return nil
+}
+
+// loaded is a node that has of all that the manifest reads, n of each, with numbers of
+// a size and texts of a length.
+func (t *Trial) loaded(name string, size int64, n, length int) Node {
+	text := strings.Repeat("x", length)
+	node := Node{Name: name, Allocatable: map[string]int64{}, Labels: map[string]string{}, Annotations: map[string]string{}, Conditions: map[string]string{}, Images: map[string]int64{}}
+	for _, r := range t.manifest.Reads["resources"] {
+		node.Allocatable[r] = size
+	}
+	for _, k := range t.manifest.Reads["nodeLabels"] {
+		node.Labels[k] = text
+	}
+	for _, k := range t.manifest.Reads["nodeAnnotations"] {
+		node.Annotations[k] = text
+	}
+	for _, k := range t.manifest.Reads["nodeConditions"] {
+		node.Conditions[k] = "Unknown"
+	}
+	labels, annotations := map[string]string{}, map[string]string{}
+	for _, k := range t.manifest.Reads["podLabels"] {
+		labels[k] = text
+	}
+	for _, k := range t.manifest.Reads["podAnnotations"] {
+		annotations[k] = text
+	}
+	requests := map[string]int64{}
+	for _, r := range t.manifest.Reads["resources"] {
+		requests[r] = size / int64(max(n, 1)) // the sum stays a number
+	}
+	for i := range n {
+		node.Labels[fmt.Sprintf("berthtest/%s-%d", text, i)] = text
+		node.Taints = append(node.Taints, Taint{Key: fmt.Sprintf("%s-%d", text, i), Value: text, Effect: "NoSchedule"})
+		node.Images[fmt.Sprintf("%s-%d", text, i)] = size
+		node.Pods = append(node.Pods, Pod{
+			Namespace: text, Name: fmt.Sprintf("%s-%s-%d", name, text, i), Labels: labels, Annotations: annotations, Requests: requests,
+			Priority: []int32{math.MinInt32, 0, math.MaxInt32}[i%3], Owner: "ReplicaSet/" + text,
+		})
+	}
+	return node
+}
+
+// Configurations hands the plugin texts that are no configurations. It may accept or
+// refuse them, or trap.
+func (t *Trial) Configurations() (h Hostile) {
+	t.tb.Helper()
+	for _, text := range []string{
+		"", "null", "[]", "0", `"text"`, "{", `{"`, "{}}", `{"no such field": 1}`, `{"a": 1e999}`, `{"a": 99999999999999999999}`, "{\"a\": \"\xff\"}",
+		`{"a": "\ud800"}`, "\x00", strings.Repeat(`{"a":`, 100_000), strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
+		`{"` + strings.Repeat("a", 60_000) + `": "` + strings.Repeat("b", 1_000_000) + `"}`, `{` + strings.Repeat(`"a": 1, `, 50_000) + `"a": 1}`,
+	} {
+		now := *t
+		now.config = text
+		var refused bool
+		switch trap := trapped(func() { _, refused = now.Refused() }); {
+		case trap != nil:
+			h.Faults++
+		case refused:
+			h.Refused++
+		default:
+			h.Answered++
+		}
+	}
+	return h
+}
+
+// Lies calls Filter, or Score of a plugin without Filter, n times with a region in
+// which one word is wrong: a number that is too large, a place outside of the memory.
+// No host writes such a thing. The plugin may answer as it likes or trap, but it must
+// then decide about the true region as before, in the same instance if it did not
+// trap. It is for plugins in a sandbox: native code may bring the test down.
+func (t *Trial) Lies(pod Pod, n int) (h Hostile) {
+	t.tb.Helper()
+	point := abi.Filter
+	if !t.manifest.exports(abi.Filter) {
+		point = abi.Score
+	}
+	if !t.manifest.exports(point) || len(t.Nodes) == 0 {
+		return h
+	}
+	s := &session{Trial: t, ways: once}
+	about := content{nodes: t.Nodes, namespaces: t.Namespaces, pod: &pod}
+	var in instance
+	truth := func() []string {
+		img := newImage(t.manifest, &about, s.numbers(len(t.Nodes), false))
+		s.use(point, state{}, state{})
+		code := s.call(&in, img, point, asked{hi: img.rows})
+		said := []string{code.String()}
+		for i := range img.rows {
+			if point == abi.Score {
+				said = append(said, fmt.Sprint(int64(binary.LittleEndian.Uint64(img.data[img.scores+8*i:]))))
+			} else {
+				said = append(said, s.judged(t.Nodes[i].Name, i).String())
+			}
+		}
+		return said
+	}
+	want := truth()
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	for range n {
+		img := newImage(t.manifest, &about, s.numbers(len(t.Nodes), false))
+		at := img.readFrom + 4*uint32(r.IntN(int(img.readEnd-img.readFrom)/4))
+		old := binary.LittleEndian.Uint32(img.data[at:])
+		value := []uint32{0, 1, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1, old + 1, old - 1, old ^ 1<<r.IntN(32)}[r.IntN(9)]
+		s.use(point, state{}, state{})
+		if trapped(func() { s.lie(&in, img, point, at, value) }) != nil {
+			h.Faults++
+			in = instance{}
+		} else {
+			h.Answered++
+		}
+		if got := truth(); !slices.Equal(got, want) {
+			t.tb.Errorf("%s: after a call with %#x at offset %d of the region, where %#x belongs, the plugin decides\n%s\nand before\n%s",
+				pod.id(), value, at, old, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			return h
+		}
+	}
+	return h
+}
+
+// lie makes a call with one wrong word.
+func (s *session) lie(in *instance, img *image, point abi.Point, at, value uint32) {
+	s.tb.Helper()
+	s.place(in, img)
+	s.host.img, s.host.pods = img, nil
+	img.setCall(uint32(point), &asked{hi: img.rows})
+	memory := in.guest.Memory()[img.base:]
+	copy(memory, img.data)
+	binary.LittleEndian.PutUint32(memory[at:], value)
+	in.guest.Call(exports()[point], img.base+img.call, 0, img.rows)
+}

@@ -1,0 +1,99 @@
+package berthtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// samplePods is how many different pods a sample has.
+const samplePods = 64
+
+// Sample makes a cluster and pods to be placed, to measure a plugin on: nodes with all
+// that its manifest reads, each with three pods, and 64 different pods. Texts are among
+// the hints, which should mean something to the plugin, or are v-0 to v-7. The same
+// arguments give the same sample.
+func Sample(manifest []byte, nodes int, hints []string) ([]Node, []Pod, error) {
+	m, err := parseManifest(manifest)
+	if err != nil {
+		return nil, nil, fmt.Errorf("manifest: %w", err)
+	}
+	s := sample{Manifest: m, rand: rand.New(rand.NewPCG(1, 64)), texts: slices.Clone(hints)}
+	for i := len(hints); i < 8; i++ {
+		s.texts = append(s.texts, fmt.Sprint("v-", i))
+	}
+	all := make([]Node, nodes)
+	for i := range all {
+		all[i] = s.node(i)
+	}
+	pods := make([]Pod, samplePods)
+	for i := range pods {
+		pods[i] = s.pod(fmt.Sprint("new-", i))
+	}
+	return all, pods, nil
+}
+
+type sample struct {
+	*Manifest
+	rand  *rand.Rand
+	texts []string
+}
+
+// some returns a text by chance for each key of a list of reads.
+func (s *sample) some(list string) map[string]string {
+	texts := map[string]string{}
+	for _, key := range s.Reads[list] {
+		texts[key] = s.texts[s.rand.IntN(len(s.texts))]
+	}
+	return texts
+}
+
+// quantities are some of the resources that are read, and of those that everyone has.
+func (s *sample) quantities(cpu int64) map[string]int64 {
+	all := map[string]int64{"cpu": cpu, "memory": cpu << 20}
+	for _, r := range s.Reads["resources"] {
+		if _, known := all[r]; !known && r != "pods" {
+			all[r] = cpu / 1000
+		}
+	}
+	return all
+}
+
+func (s *sample) node(i int) Node {
+	n := Node{
+		Name: fmt.Sprintf("node-%05d", i), Labels: s.some("nodeLabels"), Annotations: s.some("nodeAnnotations"), Allocatable: s.quantities(32_000),
+		Conditions: map[string]string{},
+	}
+	n.Allocatable["pods"] = 110
+	n.Labels["kubernetes.io/hostname"] = n.Name
+	n.Labels["topology.kubernetes.io/zone"] = fmt.Sprint("zone-", i%3)
+	for _, kind := range s.Reads["nodeConditions"] {
+		n.Conditions[kind] = []string{"True", "False"}[s.rand.IntN(2)]
+	}
+	if s.rand.IntN(4) == 0 {
+		n.Taints = []Taint{{Key: "example.com/dedicated", Value: s.texts[s.rand.IntN(len(s.texts))], Effect: "NoSchedule"}}
+	}
+	for k := range 3 {
+		p := s.pod(fmt.Sprintf("placed-%d-%d", i, k))
+		n.Pods = append(n.Pods, p)
+	}
+	return n
+}
+
+func (s *sample) pod(name string) Pod {
+	namespace := strings.ToLower(s.texts[s.rand.IntN(len(s.texts))])
+	return Pod{
+		Namespace: namespace, Name: name, Labels: s.some("podLabels"), Annotations: s.some("podAnnotations"),
+		Requests: s.quantities(100 * int64(1+s.rand.IntN(80))), Priority: int32(100 * s.rand.IntN(3)),
+		Tolerations: []Toleration{{Key: "example.com/dedicated", Value: s.texts[s.rand.IntN(len(s.texts))]}},
+	}
+}
+
+// Measurable reports whether Bench has something to call.
+func Measurable(manifest []byte) bool {
+	m, err := parseManifest(manifest)
+	return err == nil && (m.exports(abi.Filter) || m.exports(abi.Score))
+}

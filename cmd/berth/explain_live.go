@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+)
+
+// serverOptions is the flags about the scheduler that is asked.
+type serverOptions struct {
+	server    string
+	token     string
+	ca        string
+	insecure  bool
+	output    string
+	timeLimit time.Duration
+}
+
+func (o *serverOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.server, "server", "", "the running scheduler: a `URL` such as https://10.0.0.1:10259, or unix:FILE; the --debug-socket of this user's if not given")
+	f.StringVar(&o.token, "token-file", "", "`FILE` with the token to show to a server")
+	f.StringVar(&o.ca, "certificate-authority", "", "`FILE` with the authorities that the server's certificate may be from; the system's if not given")
+	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "do not verify the server's certificate")
+	f.DurationVar(&o.timeLimit, "request-timeout", 15*time.Second, "how long the server may take to answer")
+	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
+}
+
+// get asks the running scheduler and returns its answer.
+func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
+	if o.output != "text" && o.output != "json" {
+		return nil, fmt.Errorf("--output: %q is neither text nor json", o.output)
+	}
+	client, base, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.timeLimit)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("--server: %w", err)
+	}
+	if o.token != "" {
+		token, err := os.ReadFile(o.token)
+		if err != nil {
+			return nil, fmt.Errorf("--token-file: %w", err)
+		}
+		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run at work here? name it with --server)", err)}
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, &failure{fmt.Errorf("the scheduler's answer: %w", err)}
+	}
+	text := strings.TrimSpace(string(body))
+	switch response.StatusCode {
+	case http.StatusOK:
+		return body, nil
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return nil, &failure{fmt.Errorf("%s (show a token with --token-file of who may get %s)", text, path)}
+	}
+	return nil, &failure{errors.New(text)}
+}
+
+// client returns what to ask with, and what the URL begins with.
+func (o *serverOptions) client() (*http.Client, string, error) {
+	server := o.server
+	if server == "" {
+		server = "unix:" + defaultSocket()
+	}
+	if socket, ok := strings.CutPrefix(server, "unix:"); ok {
+		return &http.Client{Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			},
+		}}, "http://berth", nil
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, "", fmt.Errorf("--server: %q is neither a URL nor unix:FILE", server)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure} //nolint:gosec // asked for
+	if o.ca != "" {
+		pem, err := os.ReadFile(o.ca)
+		if err != nil {
+			return nil, "", fmt.Errorf("--certificate-authority: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, "", fmt.Errorf("--certificate-authority: there is no certificate in %s", o.ca)
+		}
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: config}}, strings.TrimSuffix(server, "/"), nil
+}
+
+func newExplain() *cobra.Command {
+	var o serverOptions
+	cmd := &cobra.Command{
+		Use:   "explain NAMESPACE/POD",
+		Short: "Ask the running scheduler why a pod is pending, or where it went",
+		Long: `Explain asks a running scheduler about the last try to place a pod: which plugins
+rejected which nodes and why, how the best nodes scored, and what each plugin did.
+The scheduler remembers the last 4,096 tries.`,
+		Example: `  berth explain team-a/web-0
+  kubectl exec -n kube-system deploy/berth -- /berth explain team-a/web-0
+  berth explain team-a/web-0 --server https://10.0.0.1:10259 --token-file token`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("explain takes one argument, NAMESPACE/POD")
+			}
+			return nil
+		},
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := parseExplain(args[0])
+			if err != nil {
+				return err
+			}
+			body, err := o.get(cmd.Context(), debughttp.ExplainPath+name.Namespace+"/"+name.Name)
+			if err != nil {
+				return err
+			}
+			if o.output == "json" {
+				_, err = cmd.OutOrStdout().Write(body)
+				return err
+			}
+			var pod debughttp.Pod
+			if err := json.Unmarshal(body, &pod); err != nil {
+				return &failure{fmt.Errorf("the scheduler's answer: %w (is it of another version?)", err)}
+			}
+			p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
+			p.live(&pod, time.Now())
+			return p.err
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.flags(f)
+	return cmd
+}
+
+// live prints what a running scheduler knows of a pod.
+func (p *printer) live(pod *debughttp.Pod, now time.Time) {
+	name := pod.Namespace + "/" + pod.Name
+	last := pod.Last
+	if last == nil {
+		p.text("%s was not tried yet: it is %s.", name, pod.Where)
+		return
+	}
+	a, ago := last.Attempt, seconds(now.Sub(last.At).Seconds())
+	switch {
+	case last.Outcome == debughttp.Bound:
+		p.text("%s is on %s, placed %s ago at try %d by profile %s: %d of %s feasible, %d looked at; %s, with binding %s.",
+			name, a.Node, ago, a.Try, a.Profile, a.Feasible, count(a.Nodes, "node"), a.Evaluated, brief(last.Duration), brief(last.Took))
+	case a.Node != "":
+		where := pod.Where
+		if where == "" {
+			where = "binding"
+		}
+		p.text("%s is to go to %s, chosen %s ago at try %d by profile %s, and is %s.", name, a.Node, ago, a.Try, a.Profile, where)
+	default:
+		p.text("%s is pending (%s) after try %d by profile %s, %s ago:\n%s", name, pod.Where, a.Try, a.Profile, ago, a.Message)
+		if len(a.Victims) > 0 {
+			p.text("It is to go to %s when these have left: %s.", a.Nominated, some(a.Victims, ", "))
+		}
+	}
+	p.printf("\n")
+	p.rejections(a.Rejections)
+	p.scores(a)
+	p.works(last.Plugins)
+}
+
+// works prints what plugins did, those that took longest first.
+func (p *printer) works(works []debughttp.Work) {
+	if len(works) == 0 {
+		return
+	}
+	works = slices.Clone(works)
+	slices.SortStableFunc(works, func(a, b debughttp.Work) int { return int(b.Duration - a.Duration) })
+	columns := []column{{head: "PLUGIN"}, {head: "POINT"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true}, {head: "FAULTS", numbers: true}, {head: "TIME", numbers: true}, {head: "MODULE", least: 12}}
+	rows := make([]table.Row, 0, len(works))
+	for _, w := range works {
+		rows = append(rows, table.Row{w.Plugin, w.Point, w.Calls, w.Rows, w.Faults, brief(w.Duration), w.Digest})
+	}
+	p.table(columns, rows)
+}
+
+// brief rounds a duration to three digits or so.
+func brief(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(100 * time.Nanosecond).String()
+}

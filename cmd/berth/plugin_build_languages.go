@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/berth-scheduler/berth/abi/sdk/assemblyscript/asc"
+	"github.com/berth-scheduler/berth/abi/sdk/c/clang"
+	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// languageOf returns the language that a folder's plugin is written in, as --lang of
+// plugin new has it.
+func languageOf(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, "Cargo.toml")); err == nil {
+		return "rust"
+	}
+	if asc.Is(dir) {
+		return "assemblyscript"
+	}
+	c, err := clang.Files(dir)
+	if err != nil || len(c) == 0 {
+		return "go"
+	}
+	// Packages of Go may have C files, too.
+	if inGo, err := filepath.Glob(filepath.Join(dir, "*.go")); err == nil && len(inGo) == 0 {
+		return "c"
+	}
+	return "go"
+}
+
+// compileWith returns the module that build makes, without the manifest that its
+// toolchain put into it. That must be the given one, since handles are numbers in its
+// lists; otherwise it fails with a text. missing is the toolchain's error if it is not
+// installed.
+func (o *buildOptions) compileWith(ctx context.Context, manifest *wire.Manifest, missing error, otherwise string, build func() ([]byte, error)) ([]byte, error) {
+	code, err := build()
+	switch {
+	case err == nil:
+		return o.withoutManifest(code, manifest, otherwise)
+	case ctx.Err() != nil:
+		return nil, &failure{fmt.Errorf("stopped: %w", context.Cause(ctx))}
+	case errors.Is(err, missing):
+		return nil, &failure{err}
+	}
+	return nil, err
+}
+
+func (o *buildOptions) compileRust(ctx context.Context, temp, file string, manifest *wire.Manifest) ([]byte, error) {
+	otherwise := fmt.Sprintf("the crate carries another manifest than %s: its MANIFEST must be include_str! of this file", file)
+	return o.compileWith(ctx, manifest, cargo.ErrNoToolchain, otherwise, func() ([]byte, error) {
+		toolchain, err := cargo.Find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return toolchain.Build(ctx, o.dir, temp)
+	})
+}
+
+func (o *buildOptions) compileC(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
+	otherwise := fmt.Sprintf("the plugin carries another manifest than %s: BERTH_PLUGIN must name this file", file)
+	return o.compileWith(ctx, manifest, clang.ErrNoToolchain, otherwise, func() ([]byte, error) {
+		toolchain, err := clang.Find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return toolchain.Build(ctx, o.dir)
+	})
+}
+
+func (o *buildOptions) compileAssemblyScript(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
+	otherwise := fmt.Sprintf("the SDK put another manifest than %s into the module: it is of another version, so install it again", file)
+	return o.compileWith(ctx, manifest, asc.ErrNoToolchain, otherwise, func() ([]byte, error) {
+		toolchain, err := asc.Find(ctx, o.dir)
+		if err != nil {
+			return nil, err
+		}
+		return toolchain.Build(ctx, o.dir, file)
+	})
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/kube"
+)
+
+// runOptions is the flags of berth run.
+type runOptions struct {
+	config      string
+	connection  connectionOptions
+	leader      leaderOptions
+	modules     moduleOptions
+	serve       serveOptions
+	pluginDir   string
+	seed        int64
+	drain       time.Duration
+	unscheduled time.Duration
+}
+
+func newRun() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run [--config FILE] [--kubeconfig FILE]",
+		Short: "Schedule the pods of a Kubernetes cluster",
+		Long: `Run schedules the pods of a cluster, as kube-scheduler does and with its
+configuration file, flags, events and conditions. Plugin modules are named in the
+configuration, with --plugin, or put into the folder of --plugin-dir, which is
+followed.
+
+An interrupt ends it when the bindings that are on their way are made; a second
+one at once. The exit status is 0 after an interrupt, 1 when the lease was lost,
+2 for input that cannot be used.`,
+		Example: `  berth run --kubeconfig ~/.kube/config --leader-elect=false
+  berth run --config /etc/kubernetes/scheduler.yaml --plugin-dir /etc/berth/plugins`,
+		Args:    cobra.NoArgs,
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
+	o.connection.flags(f)
+	o.leader.flags(f)
+	o.serve.flags(f)
+	o.modules.flags(f)
+	f.Lookup("log-level").DefValue = "info"
+	_ = f.Set("log-level", "info")
+	f.Lookup("log-level").Changed = false
+	f.Lookup("log-level").Usage = "log from this `LEVEL` on: debug, info, warn, error, or none"
+	f.StringVar(&o.pluginDir, "plugin-dir", "", "add the modules of this `DIR` to every profile, and follow what happens to them")
+	f.Int64Var(&o.seed, "seed", 0, "seed of all randomness; 0 for a random one, which is logged")
+	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may be unschedulable before it is tried again without a reason")
+	f.DurationVar(&o.drain, "shutdown-grace-period", 10*time.Second, "how long status and events may take to be written at the end")
+	return cmd
+}
+
+// run checks the input before anything starts.
+func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
+	log, err := o.modules.logger(stderr)
+	if err != nil {
+		return err
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if err := o.serve.check(); err != nil {
+		return err
+	}
+	klog.SetSlogLogger(log.With("by", "client-go"))
+	modules, err := o.modules.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	scheduler, warnings, err := config.Load(o.config, modules.Catalog())
+	if err != nil {
+		return unreadable(err, "config", o.config)
+	}
+	if err := o.modules.enable(modules, scheduler); err != nil {
+		return err
+	}
+	o.leader.apply(scheduler)
+	o.connection.apply(scheduler)
+	if err := scheduler.CheckOverrides(); err != nil {
+		return err
+	}
+	warn(stderr, warnings)
+	w := newWatched()
+	kube.ObserveClients(w.metrics)
+	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master}
+	clients, err := connection.Connect(scheduler.LeaderElection)
+	if err != nil {
+		return err
+	}
+	if o.seed == 0 {
+		o.seed = rand.Int64()
+	}
+	return o.schedule(ctx, scheduler, modules, clients, w, log)
+}
+
+// schedule connects the scheduler to the cluster and runs it.
+func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules *assembly.Modules, clients *kube.Clients, w *watched, log *slog.Logger) error {
+	var profiles []string
+	for i := range s.Profiles {
+		profiles = append(profiles, s.Profiles[i].SchedulerName)
+	}
+	cluster, err := kube.New(kube.Config{Profiles: profiles}, kube.Deps{Client: clients.Main, Events: clients.Events, Observer: w.metrics, Log: log})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.drain)
+		defer cancel()
+		cluster.Close(last)
+	}()
+	a, err := assembly.New(
+		assembly.Config{Scheduler: s, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled},
+		assembly.Deps{
+			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
+			Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),
+			Observer: both{w}, Moved: w.moved, Log: log,
+		})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if o.pluginDir != "" {
+		if _, err := a.Watch(ctx, assembly.FolderConfig{Dir: o.pluginDir}); err != nil {
+			return fmt.Errorf("--plugin-dir: %w", err)
+		}
+	}
+	election, err := kube.NewElection(s.LeaderElection, clients.Lease, cluster)
+	if err != nil {
+		return err
+	}
+	w.running.Store(&running{assembly: a, cluster: cluster})
+	closeServers, err := o.serve.serve(ctx, w, s, election, clients, log)
+	if err != nil {
+		return err
+	}
+	defer closeServers()
+	log.Info("berth starts", "version", version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", election.Identity())
+	err = cluster.Run(ctx, kube.RunConfig{
+		DelayCacheUntilActive: s.DelayCacheUntilActive,
+		Leading:               func() { log.Info("this replica leads") },
+		Scheduling:            func() { log.Info("the cluster is known; pods are scheduled") },
+	}, a.Scheduler, election)
+	if err != nil {
+		return &failure{err}
+	}
+	log.Info("berth ends")
+	return nil
+}

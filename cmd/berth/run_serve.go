@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/telemetry"
+)
+
+// attemptsKept is how many tries can be explained.
+const attemptsKept = 4096
+
+// serveOptions is the flags about what is served over HTTP.
+type serveOptions struct {
+	port              int
+	address           string
+	certFile, keyFile string
+	clientCA          string
+	open              []string
+	tokenTTL          time.Duration
+	allowTTL, denyTTL time.Duration
+	socket            string
+	set               *pflag.FlagSet
+	profiling         bool
+}
+
+func (o *serveOptions) flags(f *pflag.FlagSet) {
+	o.set = f
+	f.IntVar(&o.port, "secure-port", 10259, "`PORT` of health checks, metrics and explanations, over TLS; 0 for none")
+	f.StringVar(&o.address, "bind-address", "0.0.0.0", "`ADDRESS` to listen at")
+	f.StringVar(&o.certFile, "tls-cert-file", "", "certificate `FILE`; one that is made at the start if not given")
+	f.StringVar(&o.keyFile, "tls-private-key-file", "", "`FILE` with the key of the certificate")
+	f.StringVar(&o.clientCA, "client-ca-file", "", "`FILE` with the authorities of client certificates")
+	f.StringSliceVar(&o.open, "authorization-always-allow-paths", debughttp.OpenPaths(), "`PATHS` that are served to everyone")
+	f.DurationVar(&o.tokenTTL, "authentication-token-webhook-cache-ttl", 10*time.Second, "how long a token that the API server knows is not asked about again")
+	f.DurationVar(&o.allowTTL, "authorization-webhook-cache-authorized-ttl", 10*time.Second, "how long what the API server allows is not asked about again")
+	f.DurationVar(&o.denyTTL, "authorization-webhook-cache-unauthorized-ttl", 10*time.Second, "how long what it denies is not asked about again")
+	f.StringVar(&o.socket, "debug-socket", "", "serve the same at this Unix socket `FILE`, for who runs the scheduler and without authentication; berth explain looks there")
+	f.BoolVar(&o.profiling, "profiling", true, "serve profiles at /debug/pprof")
+}
+
+func (o *serveOptions) check() error {
+	var errs []error
+	if o.port < 0 || o.port > 65535 {
+		errs = append(errs, fmt.Errorf("--secure-port: %d is not 0 to 65535", o.port))
+	}
+	if net.ParseIP(o.address) == nil {
+		errs = append(errs, fmt.Errorf("--bind-address: %q is not an IP address", o.address))
+	}
+	if (o.certFile == "") != (o.keyFile == "") {
+		errs = append(errs, errors.New("--tls-cert-file and --tls-private-key-file go together"))
+	}
+	return errors.Join(errs...)
+}
+
+// defaultSocket is where berth run listens and berth explain looks if nothing else is
+// said: in the folder of the user's own run-time files, or that of temporary ones.
+func defaultSocket() string {
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	if dir == "" {
+		dir = filepath.Join(os.TempDir(), "berth-"+strconv.Itoa(os.Getuid()))
+	}
+	return filepath.Join(dir, "berth.sock")
+}
+
+// watched is a scheduler that is watched: its metrics and its last attempts.
+type watched struct {
+	metrics  *telemetry.Metrics
+	recorder *debughttp.Recorder
+	running  atomic.Pointer[running]
+}
+
+// running is what there is to look at when all is made.
+type running struct {
+	assembly *assembly.Assembly
+	cluster  *kube.Cluster
+}
+
+func newWatched() *watched {
+	w := &watched{recorder: debughttp.NewRecorder(attemptsKept, nil)}
+	w.metrics = telemetry.New(version, w.state)
+	return w
+}
+
+// moved counts pods that enter a queue, by kube-scheduler's names of queues.
+func (w *watched) moved(t queue.Transition) {
+	if name := queueOf(t.To); name != "" && t.To != queue.Gated {
+		w.metrics.Queued(name, t.Event.Name())
+	}
+}
+
+// queueOf is kube-scheduler's name of the queue that a place belongs to; empty for
+// none.
+func queueOf(place queue.Place) string {
+	switch place {
+	case queue.Active:
+		return "active"
+	case queue.Backoff, queue.ErrorBackoff:
+		return "backoff"
+	case queue.Unschedulable:
+		return "unschedulable"
+	case queue.Gated:
+		return "gated"
+	}
+	return ""
+}
+
+// scrapeTime is how long the loop may take to tell what is where.
+const scrapeTime = 5 * time.Second
+
+// state asks the loop what is where.
+func (w *watched) state() *telemetry.State {
+	r := w.running.Load()
+	if r == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	out := &telemetry.State{
+		Pending:       map[string]int{"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0},
+		Unschedulable: make(map[telemetry.PluginOf]int),
+		Writes:        r.cluster.PendingWrites(),
+	}
+	s := r.assembly.Scheduler
+	if err := s.Ask(ctx, func() {
+		pending, cached := s.Pending(), s.CacheCounts()
+		out.Nodes, out.Pods, out.Assumed = cached.Nodes, cached.Pods, cached.Assumed
+		out.Binding, out.Evicting = pending.Binding, pending.Preempting
+		for place, pod := range s.Queued() {
+			if name := queueOf(place); name != "" {
+				out.Pending[name]++
+			}
+			for _, plugin := range pod.Rejectors {
+				out.Unschedulable[telemetry.PluginOf{Plugin: plugin, Profile: pod.Pod.Profile}]++
+			}
+		}
+	}); err != nil {
+		return nil
+	}
+	return out
+}
+
+// where tells where a pod is.
+func (w *watched) where(ctx context.Context, name types.NamespacedName) (out string, err error) {
+	r := w.running.Load()
+	if r == nil {
+		return "", errors.New("it is not at work yet")
+	}
+	s := r.assembly.Scheduler
+	err = s.Ask(ctx, func() {
+		for place, pod := range s.Queued() {
+			if pod.Pod.Namespace == name.Namespace && pod.Pod.Name == name.Name {
+				out = place.String()
+				if pod.GatedBy != "" {
+					out += " by " + pod.GatedBy + ": " + pod.GateReason
+				}
+				return
+			}
+		}
+	})
+	for _, p := range s.WaitingPods() {
+		if p.Pod.Namespace == name.Namespace && p.Pod.Name == name.Name {
+			out = fmt.Sprintf("waiting at Permit for %v", p.Plugins)
+		}
+	}
+	return out, err
+}
+
+// serve begins to serve; close ends it.
+func (o *serveOptions) serve(
+	ctx context.Context, w *watched, c *config.Scheduler, election *kube.Election, clients *kube.Clients, log *slog.Logger,
+) (closeAll func(), err error) {
+	handler := debughttp.NewHandler(debughttp.Config{
+		Live: []debughttp.Check{{Name: "leader-election", Well: election.Check}, {Name: "loop", Well: w.loopCheck}},
+		Ready: []debughttp.Check{{Name: "leader-election", Well: election.Check}, {Name: "informer-sync", Well: w.syncCheck},
+			{Name: "shutdown", Well: func(*http.Request) error { return context.Cause(ctx) }}},
+		Metrics: w.metrics.Handler(), Configuration: c, Recorder: w.recorder, Where: w.where, Plugins: w.plugins,
+		Profiling: o.profiling,
+	})
+	var servers []*debughttp.Server
+	closeAll = func() {
+		for _, s := range servers {
+			if err := s.Close(context.WithoutCancel(ctx)); err != nil {
+				log.Debug("server", "error", err)
+			}
+		}
+	}
+	fail := func(flag string, err error) (func(), error) {
+		closeAll()
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	if o.port != 0 {
+		guarded, err := kube.Guard(handler, clients.Main, kube.GuardConfig{
+			Open: o.open, ClientCA: o.clientCA, TokenTTL: o.tokenTTL, AllowTTL: o.allowTTL, DenyTTL: o.denyTTL,
+		})
+		if err != nil {
+			return fail("client-ca-file", err)
+		}
+		config, err := kube.ServingTLS(ctx, o.certFile, o.keyFile, "localhost", o.clientCA)
+		if err != nil {
+			return fail("tls-cert-file", err)
+		}
+		s, err := debughttp.Serve("tcp", net.JoinHostPort(o.address, strconv.Itoa(o.port)), config, guarded, log)
+		if err != nil {
+			return fail("secure-port", err)
+		}
+		servers = append(servers, s)
+	}
+	socket := o.socket
+	if socket == "" {
+		socket = defaultSocket()
+		if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
+			log.Warn("there is no socket for berth explain", "error", err)
+			return closeAll, nil
+		}
+	}
+	s, err := debughttp.Serve("unix", socket, nil, handler, log)
+	switch {
+	case err == nil:
+		servers = append(servers, s)
+	case o.socket != "":
+		return fail("debug-socket", err)
+	default: // another scheduler of this user has it
+		log.Warn("there is no socket for berth explain; name one with --debug-socket", "error", err)
+	}
+	return closeAll, nil
+}
+
+// loopTime is how long the loop may take to answer before the scheduler is not live.
+const loopTime = 30 * time.Second
+
+func (w *watched) loopCheck(r *http.Request) error {
+	running := w.running.Load()
+	if running == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), loopTime)
+	defer cancel()
+	return running.assembly.Scheduler.Ask(ctx, func() {})
+}
+
+func (w *watched) syncCheck(*http.Request) error {
+	if running := w.running.Load(); running != nil {
+		return running.cluster.Synced()
+	}
+	return errors.New("starting")
+}
+
+// plugins is what runs, for berth plugin status.
+func (w *watched) plugins(context.Context) (any, error) {
+	return nil, errors.New("not yet")
+}
+
+// both shows attempts to the recorder and the metrics.
+type both struct{ *watched }
+
+func (b both) Attempted(a *report.Attempt, name func(row uint32) string) {
+	b.metrics.Attempted(a, name)
+	b.recorder.Attempted(a, name)
+}
+
+func (b both) Ended(e *report.Ending) {
+	b.metrics.Ended(e)
+	b.recorder.Ended(e)
+}

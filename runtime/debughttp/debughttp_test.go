@@ -1,0 +1,209 @@
+package debughttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/report"
+)
+
+func node(row uint32) string { return fmt.Sprintf("n%d", row) }
+
+func attempt(sequence uint64, pod string, code abi.Code, chosen string) *report.Attempt {
+	rows := make([]uint32, 100)
+	for i := range rows {
+		rows[i] = uint32(i)
+	}
+	return &report.Attempt{
+		Sequence: sequence, Namespace: "ns", Pod: pod, Profile: "p", Try: 1, Nodes: 101, Node: chosen, Code: code,
+		Rejections: []report.Rejection{{Plugin: "Fit", Code: abi.Unschedulable, Reasons: []string{"no room"}, Rows: rows}},
+		Timings:    []report.Timing{{Plugin: "Fit", Point: abi.Filter, Calls: 1, Rows: 101, Duration: time.Millisecond}},
+		Duration:   2 * time.Millisecond,
+	}
+}
+
+// TestRecorder: the last try of each pod is remembered, with how it ended, as long as
+// the ring reaches back.
+func TestRecorder(t *testing.T) {
+	start := time.Unix(1000, 0)
+	c := clock.NewStep(start)
+	r := debughttp.NewRecorder(3, c)
+	last := func(pod string) (debughttp.Explanation, bool) {
+		return r.Last(types.NamespacedName{Namespace: "ns", Name: pod})
+	}
+	r.Attempted(attempt(1, "a", abi.Unschedulable, ""), node)
+	c.Advance(time.Second)
+	r.Attempted(attempt(2, "a", abi.Success, "n7"), node)
+	before, _ := last("a")
+	r.Ended(&report.Ending{Sequence: 1, Namespace: "ns", Pod: "a", Code: abi.Error}) // not of this try
+	r.Ended(&report.Ending{Sequence: 2, Namespace: "ns", Pod: "a", Duration: 3 * time.Millisecond,
+		Timings: []report.Timing{{Plugin: "Binder", Point: abi.Bind, Calls: 1}}})
+	got, ok := last("a")
+	if !ok || got.Outcome != debughttp.Bound || got.Attempt.Sequence != 2 || !got.At.Equal(start.Add(time.Second)) || len(got.Plugins) != 2 ||
+		got.Duration != 2*time.Millisecond || got.Took != 3*time.Millisecond {
+		t.Errorf("%+v", got)
+	}
+	if x := got.Attempt.Rejections[0]; x.Count != 100 || len(x.Nodes) != 8 || x.Rows != nil {
+		t.Errorf("rejection is %+v", x)
+	}
+	if before.Outcome != "" || len(before.Plugins) != 1 {
+		t.Errorf("what was read has changed: %+v", before)
+	}
+	r.Attempted(attempt(3, "b", abi.Success, "n7"), node)
+	held, _ := last("b")
+	r.Ended(&report.Ending{Sequence: 3, Namespace: "ns", Pod: "b", Code: abi.Error, Message: "conflict"})
+	if got, _ := last("b"); got.Outcome != "Error" || got.Attempt.Node != "" || got.Attempt.Message != "conflict" || held.Attempt.Node != "n7" {
+		t.Errorf("%+v", got)
+	}
+	r.Attempted(attempt(4, "c", abi.Success, "n7"), node) // over that of sequence 1
+	if _, ok := last("a"); !ok {
+		t.Error("a is forgotten with an older try")
+	}
+	r.Attempted(attempt(5, "d", abi.Success, "n7"), node)
+	if _, ok := last("a"); ok {
+		t.Error("a is never forgotten")
+	}
+	debughttp.NewRecorder(0, nil).Attempted(attempt(1, "a", abi.Success, ""), node)
+}
+
+func config(r *debughttp.Recorder) debughttp.Config {
+	return debughttp.Config{
+		Live:     []debughttp.Check{{Name: "loop", Well: func(*http.Request) error { return nil }}},
+		Ready:    []debughttp.Check{{Name: "loop", Well: func(*http.Request) error { return nil }}, {Name: "sync", Well: func(*http.Request) error { return errors.New("nodes") }}},
+		Metrics:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
+		Recorder: r, Configuration: map[string]int{"parallelism": 16},
+		Where: func(_ context.Context, pod types.NamespacedName) (string, error) {
+			switch pod.Name {
+			case "waits":
+				return "backoff", nil
+			case "stuck":
+				return "", context.DeadlineExceeded
+			}
+			return "", nil
+		},
+		Plugins: func(context.Context) (any, error) { return []string{"guest"}, nil },
+	}
+}
+
+// TestHandler: each path answers what it is for.
+func TestHandler(t *testing.T) {
+	r := debughttp.NewRecorder(3, nil)
+	r.Attempted(attempt(1, "a", abi.Unschedulable, ""), node)
+	handler := debughttp.NewHandler(config(r))
+	for _, c := range []struct {
+		path   string
+		status int
+		text   string
+	}{
+		{"/healthz", 200, "ok"},
+		{"/livez?verbose", 200, "[+]loop ok\nlivez check passed\n"},
+		{"/readyz", 500, "[+]loop ok\n[-]sync failed: nodes\nreadyz check failed\n"},
+		{"/readyz/loop", 200, "ok"},
+		{"/readyz/sync", 500, "[-]sync failed: nodes"},
+		{"/readyz/none", 404, ""},
+		{"/metrics", 200, "metrics"},
+		{"/configz", 200, `{"componentconfig":{"parallelism":16}}`},
+		{"/debug/berth/plugins", 200, `["guest"]`},
+		{"/debug/berth/explain/ns/waits", 200, `{"namespace":"ns","name":"waits","where":"backoff"}`},
+		{"/debug/berth/explain/ns/a", 200, `"rejections":[{"plugin":"Fit","code":"Unschedulable"`},
+		{"/debug/berth/explain/ns/none", 404, "pod ns/none is neither waiting nor among the last pods that were tried"},
+		{"/debug/berth/explain/ns/stuck", 503, "the scheduler does not answer"},
+		{"/debug/pprof/", 404, ""},
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, nil))
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.text) {
+			t.Errorf("%s: %d %s", c.path, w.Code, w.Body)
+		}
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/configz", nil))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("a POST: %d", w.Code)
+	}
+	profiling := config(r)
+	profiling.Profiling = true
+	w = httptest.NewRecorder()
+	debughttp.NewHandler(profiling).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/", nil))
+	if w.Code != http.StatusOK {
+		t.Errorf("profiles: %d", w.Code)
+	}
+	// What is served can be read again.
+	w = httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/berth/explain/ns/a", nil))
+	var pod debughttp.Pod
+	if err := json.Unmarshal(w.Body.Bytes(), &pod); err != nil || pod.Last.Attempt.Rejections[0].Code != abi.Unschedulable {
+		t.Errorf("%v, %+v", err, pod)
+	}
+}
+
+// TestServe: a socket is for its user only; one that was left over is replaced, one
+// that is in use and a file that is something else are left alone.
+func TestServe(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	dir, err := os.MkdirTemp("", "berth") // a short path: sockets have no room for long ones
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	socket := filepath.Join(dir, "s")
+	handler := debughttp.NewHandler(config(debughttp.NewRecorder(1, nil)))
+
+	stale, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := stale.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := debughttp.Serve("unix", socket, nil, handler, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(socket)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", s.Addr())
+	}}}
+	response, err := client.Get("http://berth/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if _, err := debughttp.Serve("unix", socket, nil, handler, log); err == nil || !strings.Contains(err.Error(), "another scheduler listens at") {
+		t.Errorf("a socket that is in use: %v", err)
+	}
+	if err := s.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := debughttp.Serve("unix", file, nil, handler, log); err == nil || !strings.Contains(err.Error(), "is no socket") {
+		t.Errorf("a file: %v", err)
+	}
+	if _, err := debughttp.Serve("tcp", "256.0.0.1:0", nil, handler, log); err == nil {
+		t.Error("an address that is none")
+	}
+}

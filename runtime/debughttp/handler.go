@@ -1,0 +1,151 @@
+package debughttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Paths of what is Berth's own.
+const (
+	ExplainPath = "/debug/berth/explain/" // and NAMESPACE/POD
+	PluginsPath = "/debug/berth/plugins"
+)
+
+// OpenPaths are answered to everyone, as kube-scheduler does by default.
+func OpenPaths() []string {
+	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*"}
+}
+
+// Check is one of the things that must be well.
+type Check struct {
+	Name string
+	Well func(*http.Request) error
+}
+
+// Config is what is served.
+type Config struct {
+	// Live and Ready are checked by /livez and /readyz; /healthz checks Live.
+	Live, Ready []Check
+	Metrics     http.Handler
+	// Configuration is shown by /configz, as JSON.
+	Configuration any
+	Recorder      *Recorder
+	// Where tells where a pod is now in the scheduler; empty if it is not known there.
+	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
+	// Plugins is what runs, as JSON.
+	Plugins func(ctx context.Context) (any, error)
+	// Profiling serves /debug/pprof.
+	Profiling bool
+}
+
+// Pod is the answer about a pod.
+type Pod struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Where is the pod's place: a queue, binding, waiting; empty if the scheduler does
+	// not know of it as a pod to schedule.
+	Where string `json:"where,omitempty"`
+	// Last is the last try; nil if none is remembered.
+	Last *Explanation `json:"last,omitempty"`
+}
+
+// NewHandler serves what Config says.
+func NewHandler(c Config) http.Handler {
+	mux := http.NewServeMux()
+	for path, checks := range map[string][]Check{"/healthz": c.Live, "/livez": c.Live, "/readyz": c.Ready} {
+		mux.Handle("GET "+path, health(path, checks))
+		for _, check := range checks {
+			mux.Handle("GET "+path+"/"+check.Name, health(path+"/"+check.Name, []Check{check}))
+		}
+	}
+	mux.Handle("GET /metrics", c.Metrics)
+	mux.HandleFunc("GET /configz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, map[string]any{"componentconfig": c.Configuration})
+	})
+	mux.HandleFunc("GET "+ExplainPath+"{namespace}/{name}", c.explain)
+	mux.HandleFunc("GET "+PluginsPath, func(w http.ResponseWriter, r *http.Request) {
+		out, err := c.Plugins(r.Context())
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		answer(w, out)
+	})
+	if c.Profiling {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+// health answers ok, or what is not well. With ?verbose it tells of each check.
+func health(path string, checks []Check) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var text strings.Builder
+		var errs []error
+		for _, check := range checks {
+			if err := check.Well(r); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", check.Name, err))
+				fmt.Fprintf(&text, "[-]%s failed: %v\n", check.Name, err)
+				continue
+			}
+			fmt.Fprintf(&text, "[+]%s ok\n", check.Name)
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if errors.Join(errs...) != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+			fmt.Fprintf(w, "%s%s check failed\n", text.String(), strings.TrimPrefix(path, "/"))
+			return
+		}
+		if _, verbose := r.URL.Query()["verbose"]; verbose {
+			fmt.Fprintf(w, "%s%s check passed\n", text.String(), strings.TrimPrefix(path, "/"))
+			return
+		}
+		fmt.Fprint(w, "ok")
+	})
+}
+
+func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
+	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	where, err := c.Where(ctx, name)
+	if err != nil {
+		http.Error(w, fmt.Sprintf("the scheduler does not answer: %v", err), http.StatusServiceUnavailable)
+		return
+	}
+	out := Pod{Namespace: name.Namespace, Name: name.Name, Where: where}
+	if last, ok := c.Recorder.Last(name); ok {
+		out.Last = &last
+	}
+	if out.Where == "" && out.Last == nil {
+		http.Error(w, fmt.Sprintf("pod %s is neither waiting nor among the last pods that were tried", name), http.StatusNotFound)
+		return
+	}
+	answer(w, &out)
+}
+
+// patience is how long the loop may take to answer.
+const patience = 10 * time.Second
+
+func answer(w http.ResponseWriter, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, "BUG: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(data, '\n')) // who has asked may be gone
+}

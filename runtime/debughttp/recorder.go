@@ -1,0 +1,185 @@
+package debughttp
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/report"
+)
+
+// namesKept is how many of the nodes that were rejected for the same reasons are
+// kept by name.
+const namesKept = 8
+
+// Recorder keeps the last attempts. It hears of them on the scheduler's loop; others
+// may ask it at any time.
+type Recorder struct {
+	clock clock.Clock
+	most  int // places of the ring
+	mu    struct {
+		sync.Mutex
+		ring []record // the oldest at next, once it is full
+		next int
+		last map[types.NamespacedName]int // by pod, the place of its last attempt
+		// plugins is all that ever did something, with their places.
+		plugins []pluginName
+		known   map[pluginName]uint32
+	}
+}
+
+// record is a place of the ring. What plugins did is kept small: there are some thirty
+// of them for each pod.
+type record struct {
+	pod types.NamespacedName
+	Explanation
+	works []work
+}
+
+// work is a Work with its texts in a table.
+type work struct {
+	plugin   uint32 // of Recorder.mu.plugins
+	rows     uint32
+	calls    uint32
+	faults   uint16
+	point    abi.Point
+	duration time.Duration
+}
+
+// pluginName is a plugin and its module.
+type pluginName struct{ name, digest string }
+
+// Explanation is the last try to place a pod.
+type Explanation struct {
+	Attempt *report.Attempt `json:"attempt"`
+	// At is when the try was over.
+	At time.Time `json:"at"`
+	// Duration is how long it took, without binding.
+	Duration time.Duration `json:"duration"`
+	// Outcome is empty while a binding is on its way, and for a try that found no node.
+	Outcome string `json:"outcome,omitempty"`
+	// Took is how long it took with binding, once that is over.
+	Took time.Duration `json:"took,omitempty"`
+	// Plugins has the work of each plugin.
+	Plugins []Work `json:"plugins"`
+}
+
+// Work is what a plugin did at a point.
+type Work struct {
+	Plugin   string        `json:"plugin"`
+	Digest   string        `json:"digest,omitempty"` // of its module
+	Point    string        `json:"point"`
+	Calls    int64         `json:"calls"`
+	Rows     int64         `json:"rows,omitempty"`
+	Faults   int64         `json:"faults,omitempty"`
+	Duration time.Duration `json:"duration"`
+}
+
+// Bound is the outcome of a pod that was bound.
+const Bound = "bound"
+
+// NewRecorder returns a recorder of the last n attempts. It takes the time from a
+// clock, the machine's if that is nil.
+func NewRecorder(n int, c clock.Clock) *Recorder {
+	if c == nil {
+		c = clock.Real{}
+	}
+	r := &Recorder{clock: c}
+	r.most = n
+	r.mu.last = make(map[types.NamespacedName]int)
+	r.mu.known = make(map[pluginName]uint32)
+	return r
+}
+
+// Attempted implements scheduler.Observer.
+func (r *Recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
+	if r.most == 0 {
+		return
+	}
+	kept := a.Brief(name, namesKept)
+	kept.Timings = nil
+	next := record{
+		pod:         types.NamespacedName{Namespace: a.Namespace, Name: a.Pod},
+		Explanation: Explanation{Attempt: kept, At: r.clock.Now(), Duration: a.Duration},
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next.works = r.add(nil, a.Timings)
+	at := r.mu.next
+	if len(r.mu.ring) < r.most {
+		r.mu.ring = append(r.mu.ring, next)
+	} else {
+		if old := r.mu.ring[at].pod; r.mu.last[old] == at {
+			delete(r.mu.last, old)
+		}
+		r.mu.ring[at] = next
+	}
+	r.mu.last[next.pod] = at
+	r.mu.next = (at + 1) % r.most
+}
+
+// Ended implements scheduler.Observer.
+func (r *Recorder) Ended(e *report.Ending) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, ok := r.mu.last[types.NamespacedName{Namespace: e.Namespace, Name: e.Pod}]
+	if !ok || r.mu.ring[at].Attempt.Sequence != e.Sequence {
+		return
+	}
+	x := &r.mu.ring[at]
+	x.Took = e.Duration
+	x.works = r.add(x.works, e.Timings)
+	x.Outcome = Bound
+	if e.Code != abi.Success {
+		// The attempt is shared with who has asked already.
+		a := *x.Attempt
+		a.Code, a.Node, a.Message = e.Code, "", e.Message
+		x.Attempt, x.Outcome = &a, e.Code.String()
+	}
+}
+
+// add appends what plugins did, in a new array.
+func (r *Recorder) add(before []work, timings []report.Timing) []work {
+	out := make([]work, 0, len(before)+len(timings))
+	out = append(out, before...)
+	for i := range timings {
+		t := &timings[i]
+		name := pluginName{t.Plugin, t.Digest}
+		at, ok := r.mu.known[name]
+		if !ok {
+			at = uint32(len(r.mu.plugins))
+			r.mu.plugins = append(r.mu.plugins, name)
+			r.mu.known[name] = at
+		}
+		out = append(out, work{
+			plugin: at, point: t.Point, duration: t.Duration,
+			calls: uint32(min(t.Calls, math.MaxUint32)), rows: uint32(min(t.Rows, math.MaxUint32)), faults: uint16(min(t.Faults, math.MaxUint16)),
+		})
+	}
+	return out
+}
+
+// Last returns the last try to place a pod; false if it is too long ago or never was.
+func (r *Recorder) Last(pod types.NamespacedName) (Explanation, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, ok := r.mu.last[pod]
+	if !ok {
+		return Explanation{}, false
+	}
+	x := &r.mu.ring[at]
+	out := x.Explanation
+	out.Plugins = make([]Work, len(x.works))
+	for i, w := range x.works {
+		name := r.mu.plugins[w.plugin]
+		out.Plugins[i] = Work{
+			Plugin: name.name, Digest: name.digest, Point: w.point.String(),
+			Calls: int64(w.calls), Rows: int64(w.rows), Faults: int64(w.faults), Duration: w.duration,
+		}
+	}
+	return out, true
+}

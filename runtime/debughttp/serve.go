@@ -1,0 +1,102 @@
+package debughttp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// Limits of a request.
+const (
+	readTimeout  = 30 * time.Second
+	idleTimeout  = 90 * time.Second
+	headerLimit  = 64 << 10
+	lastRequests = 5 * time.Second // that are on their way at the end
+)
+
+// Server serves a handler.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+	done     chan error
+}
+
+// Serve begins to serve at an address over TLS, or without if config is nil. HTTP/2
+// is spoken over TLS only.
+//
+// # Errors
+//
+// The address cannot be listened at.
+func Serve(network, address string, config *tls.Config, handler http.Handler, log *slog.Logger) (*Server, error) {
+	if network == "unix" {
+		if err := removeStale(address); err != nil {
+			return nil, err
+		}
+	}
+	listener, err := net.Listen(network, address)
+	if err != nil {
+		return nil, err
+	}
+	if network == "unix" { // for who runs the scheduler, and nobody else
+		if err := os.Chmod(address, 0o600); err != nil {
+			_ = listener.Close()
+			return nil, err
+		}
+	}
+	s := &Server{
+		listener: listener, done: make(chan error, 1),
+		http: &http.Server{
+			Handler: handler, TLSConfig: config, MaxHeaderBytes: headerLimit,
+			ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
+			ErrorLog: slog.NewLogLogger(log.With("by", "http").Handler(), slog.LevelDebug),
+		},
+	}
+	go func() {
+		if config != nil {
+			s.done <- s.http.ServeTLS(listener, "", "")
+			return
+		}
+		s.done <- s.http.Serve(listener)
+	}()
+	return s, nil
+}
+
+// removeStale removes the socket of a scheduler that did not end well. One that is
+// answered at is of another scheduler.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() != os.ModeSocket {
+		return fmt.Errorf("%s is there and is no socket", path)
+	}
+	if c, err := net.Dial("unix", path); err == nil {
+		_ = c.Close()
+		return fmt.Errorf("another scheduler listens at %s", path)
+	}
+	return os.Remove(path)
+}
+
+// Addr returns where it is served.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Close ends it when the requests that are on their way are answered.
+func (s *Server) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lastRequests)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// writeTimeout bounds one write. It is longer than an API server works at a request.
+const writeTimeout = 65 * time.Second
+
+// begin waits for its turn to write, and returns a context for a write that is made
+// whether or not the scheduler is told to stop from then on: a request that is on its
+// way may be carried out, and nobody would know. Who still waits when the scheduler is
+// told to stop is called off.
+func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(), err error) {
+	select {
+	case c.slots <- struct{}{}:
+	default:
+		select {
+		case c.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, nil, fmt.Errorf("called off before it was written: %w", context.Cause(ctx))
+		}
+	}
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	return writing, func() {
+		cancel()
+		<-c.slots
+	}, nil
+}
+
+// Bind implements objects.Binder. The annotations of a patch travel in the metadata
+// of the Binding, which the API server merges into the pod in the same write
+// (pkg/registry/core/pod/storage, BindingREST). Labels it would leave out unless its
+// PodTopologyLabels admission knows them, so a patch with labels is written before.
+func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
+	ctx, end, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	meta := metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.Pod.UID, Annotations: b.Patch.Annotations}
+	undo := func(context.Context) error { return nil }
+	if len(b.Patch.Labels) > 0 {
+		if undo, err = c.Patch(ctx, b.Pod, b.Patch); err != nil {
+			return fmt.Errorf("patch before the binding: %w", err)
+		}
+		meta.Annotations = nil
+	}
+	err = c.deps.Client.CoreV1().Pods(b.Pod.Namespace).Bind(ctx, &v1.Binding{
+		ObjectMeta: meta,
+		Target:     v1.ObjectReference{Kind: "Node", Name: b.Node},
+	}, metav1.CreateOptions{})
+	c.wrote("pod_binding", err)
+	if err != nil && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown { // the server has refused it
+		if failed := undo(ctx); failed != nil {
+			c.log.Warn("a patch of a pod that was not bound could not be taken back", "pod", b.Pod.Key(), "error", failed)
+		}
+	}
+	return err
+}
+
+// metadata is a JSON merge patch of annotations and labels; null removes a key.
+type metadata struct {
+	Metadata struct {
+		UID             types.UID          `json:"uid"`
+		ResourceVersion string             `json:"resourceVersion,omitempty"`
+		Annotations     map[string]*string `json:"annotations,omitempty"`
+		Labels          map[string]*string `json:"labels,omitempty"`
+	} `json:"metadata"`
+}
+
+// Patch implements objects.Patcher. What the keys were before is read first: the
+// scheduler's version of the pod has the patch applied already.
+func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) (undo func(context.Context) error, err error) {
+	pods := c.deps.Client.CoreV1().Pods(pod.Namespace)
+	before, err := pods.Get(ctx, pod.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var forth, back metadata
+	forth.Metadata.UID, back.Metadata.UID = pod.UID, pod.UID
+	forth.Metadata.ResourceVersion = pod.Object.ResourceVersion // refuses the patch if the pod has changed
+	forth.Metadata.Annotations, back.Metadata.Annotations = both(patch.Annotations, before.Annotations)
+	forth.Metadata.Labels, back.Metadata.Labels = both(patch.Labels, before.Labels)
+	send := func(ctx context.Context, m metadata) error {
+		data, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		_, err = pods.Patch(ctx, pod.Name, types.MergePatchType, data, metav1.PatchOptions{})
+		return err
+	}
+	if err := send(ctx, forth); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		// Without a resourceVersion: others may have written on the pod meanwhile, but
+		// the keys are the plugin's.
+		err := send(ctx, back)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}, nil
+}
+
+// both returns the values to write and those to write back; nil stands for a key
+// that is not there.
+func both(patch, before map[string]string) (forth, back map[string]*string) {
+	if len(patch) == 0 {
+		return nil, nil
+	}
+	forth, back = make(map[string]*string, len(patch)), make(map[string]*string, len(patch))
+	for key, value := range patch {
+		forth[key], back[key] = &value, nil
+		if old, ok := before[key]; ok {
+			back[key] = &old
+		}
+	}
+	return forth, back
+}

@@ -1,0 +1,87 @@
+package kube
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// noteLimit is the longest note of an event in bytes (events.k8s.io validation).
+const noteLimit = 1024
+
+// eventWriter writes events, beside the loop and in series where they repeat.
+type eventWriter struct {
+	broadcaster events.EventBroadcaster
+	recorders   map[string]events.EventRecorder // by profile
+	ofLease     record.EventBroadcaster
+	lease       record.EventRecorder
+	cancel      context.CancelFunc
+}
+
+// newEventWriter begins to write.
+func newEventWriter(profiles []string, client kubernetes.Interface) (*eventWriter, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &eventWriter{
+		broadcaster: events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}),
+		recorders:   make(map[string]events.EventRecorder),
+		ofLease:     record.NewBroadcaster(record.WithContext(ctx)),
+		cancel:      cancel,
+	}
+	for _, profile := range profiles {
+		w.recorders[profile] = w.broadcaster.NewRecorder(scheme.Scheme, profile)
+	}
+	if err := w.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		cancel()
+		return nil, err
+	}
+	// Leases are told of in events of the old kind.
+	w.ofLease.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	w.lease = w.ofLease.NewRecorder(scheme.Scheme, v1.EventSource{Component: profiles[0]})
+	return w, nil
+}
+
+func (w *eventWriter) normal(pod, related *state.Pod, reason, action, note string, args ...any) {
+	by := pod.Profile
+	if related != nil { // it may be a pod of another scheduler that had to make room
+		by = related.Profile
+	}
+	recorder := w.recorders[by]
+	if recorder == nil {
+		return
+	}
+	var other runtime.Object
+	if related != nil {
+		other = related.Object
+	}
+	recorder.Eventf(pod.Object, other, v1.EventTypeNormal, reason, action, note, args...)
+}
+
+func (w *eventWriter) warning(pod *state.Pod, reason, action, note string) {
+	if recorder := w.recorders[pod.Profile]; recorder != nil {
+		recorder.Eventf(pod.Object, nil, v1.EventTypeWarning, reason, action, "%s", truncate(note))
+	}
+}
+
+// truncate cuts a note as kube-scheduler does.
+func truncate(note string) string {
+	const suffix = " ..."
+	if len(note) <= noteLimit {
+		return note
+	}
+	return note[:noteLimit-len(suffix)] + suffix
+}
+
+// close sends what is on its way.
+func (w *eventWriter) close() {
+	w.broadcaster.Shutdown()
+	w.ofLease.Shutdown()
+	w.cancel()
+}

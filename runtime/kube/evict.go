@@ -1,0 +1,111 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Evict implements objects.Evictor.
+func (c *Cluster) Evict(ctx context.Context, e objects.Eviction) error {
+	victim := e.Victim
+	pods := c.deps.Client.CoreV1().Pods(victim.Namespace)
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	err := func() error {
+		if patch, needed := conditionPatch(victim.Object, e.Condition, nil, c.deps.Clock.Now()); needed {
+			if err := retry.OnError(retry.DefaultBackoff, temporary, func() error {
+				_, err := pods.Patch(ctx, victim.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		return retry.OnError(retry.DefaultBackoff, temporary, func() error {
+			return pods.Delete(ctx, victim.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &victim.UID}})
+		})
+	}()
+	if err != nil && c.gone(ctx, victim, err) {
+		err = nil
+	}
+	c.wrote("pod_delete", err)
+	return err
+}
+
+// gone reports whether a write failed because the pod is not there any more. A
+// conflict says so only if another pod has taken its name.
+func (c *Cluster) gone(ctx context.Context, pod *state.Pod, err error) bool {
+	if !apierrors.IsConflict(err) {
+		return apierrors.IsNotFound(err)
+	}
+	now, err := c.deps.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err) || err == nil && now.UID != pod.UID
+}
+
+// temporary reports whether a write is worth another try at once, as in
+// kube-scheduler (pkg/scheduler/util, Retriable).
+func temporary(err error) bool {
+	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsConflict(err) || net.IsConnectionRefused(err)
+}
+
+// statusPatch is a strategic merge patch of a pod's status.
+type statusPatch struct {
+	Metadata struct {
+		UID types.UID `json:"uid"`
+	} `json:"metadata"`
+	Status struct {
+		Conditions        []v1.PodCondition `json:"conditions,omitempty"`
+		NominatedNodeName *string           `json:"nominatedNodeName,omitempty"`
+	} `json:"status"`
+}
+
+// conditionPatch returns the patch that gives a pod a condition and, unless it is
+// nil, a nominated node; false if it has both. A condition whose status stays the
+// same keeps its time of transition.
+func conditionPatch(pod *v1.Pod, condition v1.PodCondition, nominated *string, now time.Time) (patch []byte, needed bool) {
+	var out statusPatch
+	out.Metadata.UID = pod.UID
+	if condition.Type != "" {
+		condition.LastTransitionTime = metav1.NewTime(now)
+		same := false
+		for i := range pod.Status.Conditions {
+			old := &pod.Status.Conditions[i]
+			if old.Type != condition.Type {
+				continue
+			}
+			if old.Status == condition.Status {
+				condition.LastTransitionTime = old.LastTransitionTime
+			}
+			same = old.Status == condition.Status && old.Reason == condition.Reason && old.Message == condition.Message &&
+				old.ObservedGeneration == condition.ObservedGeneration
+		}
+		if !same {
+			out.Status.Conditions = []v1.PodCondition{condition}
+		}
+	}
+	if nominated != nil && *nominated != pod.Status.NominatedNodeName {
+		out.Status.NominatedNodeName = nominated
+	}
+	if out.Status.Conditions == nil && out.Status.NominatedNodeName == nil {
+		return nil, false
+	}
+	patch, err := json.Marshal(&out)
+	if err != nil {
+		panic("BUG: a patch of status cannot be encoded: " + err.Error())
+	}
+	return patch, true
+}

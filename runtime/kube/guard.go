@@ -1,0 +1,102 @@
+package kube
+
+import (
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/apis/apiserver"
+	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/authorization/path"
+	"k8s.io/apiserver/pkg/authorization/union"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/client-go/kubernetes"
+)
+
+// GuardConfig is who may see what a scheduler serves.
+type GuardConfig struct {
+	// Open is paths that everyone may see; a * at the end stands for anything.
+	Open []string
+	// ClientCA (optional) is a file with the authorities that client certificates are
+	// from.
+	ClientCA string
+	// TokenTTL, AllowTTL and DenyTTL are how long answers of the API server hold.
+	TokenTTL, AllowTTL, DenyTTL time.Duration
+}
+
+// guardTimeout bounds a question to the API server.
+const guardTimeout = 10 * time.Second
+
+// Guard lets those through whom the API server knows, by TokenReview or a client
+// certificate, and allows to get the path, by SubjectAccessReview, as kube-scheduler
+// does.
+func Guard(handler http.Handler, client kubernetes.Interface, c GuardConfig) (http.Handler, error) {
+	retries := &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
+	authentication := authenticatorfactory.DelegatingAuthenticatorConfig{
+		Anonymous:                &apiserver.AnonymousAuthConfig{Enabled: true},
+		TokenAccessReviewClient:  client.AuthenticationV1(),
+		TokenAccessReviewTimeout: guardTimeout,
+		WebhookRetryBackoff:      retries,
+		CacheTTL:                 c.TokenTTL,
+	}
+	if c.ClientCA != "" {
+		ca, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", c.ClientCA)
+		if err != nil {
+			return nil, err
+		}
+		authentication.ClientCertificateCAContentProvider = ca
+	}
+	authenticate, _, err := authentication.New()
+	if err != nil {
+		return nil, err
+	}
+	open, err := path.NewAuthorizer(c.Open)
+	if err != nil {
+		return nil, err
+	}
+	review, err := authorizerfactory.DelegatingAuthorizerConfig{
+		SubjectAccessReviewClient: client.AuthorizationV1(),
+		AllowCacheTTL:             c.AllowTTL,
+		DenyCacheTTL:              c.DenyTTL,
+		WebhookRetryBackoff:       retries,
+	}.New()
+	if err != nil {
+		return nil, err
+	}
+	authorize := union.New(open, review)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, known, err := authenticate.AuthenticateRequest(r)
+		if err != nil || !known {
+			http.Error(w, "Unauthorized", http.StatusUnauthorized)
+			return
+		}
+		decision, reason, err := authorize.Authorize(r.Context(), authorizer.AttributesRecord{
+			User: who.User, Verb: verbOf(r.Method), Path: r.URL.Path,
+		})
+		if decision != authorizer.DecisionAllow {
+			text := "Forbidden: user " + who.User.GetName() + " may not " + verbOf(r.Method) + " the nonResourceURL " + r.URL.Path
+			if reason != "" {
+				text += ": " + reason
+			}
+			if err != nil {
+				text += ": " + err.Error()
+			}
+			http.Error(w, text, http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}), nil
+}
+
+// verbOf is a method's name in RBAC rules for URLs.
+func verbOf(method string) string {
+	switch method {
+	case http.MethodGet:
+		return "get"
+	case http.MethodHead:
+		return "head"
+	}
+	return "post"
+}

@@ -1,0 +1,134 @@
+package kube_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
+)
+
+// TestGuard: open paths are everyone's, others of those whom the API server knows and
+// allows to get them.
+func TestGuard(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review any
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/tokenreviews"):
+			in := read[authenticationv1.TokenReview](t, r)
+			in.Status.Authenticated = strings.HasPrefix(in.Spec.Token, "token-of-")
+			in.Status.User.Username = strings.TrimPrefix(in.Spec.Token, "token-of-")
+			review = in
+		case strings.HasSuffix(r.URL.Path, "/subjectaccessreviews"):
+			in := read[authorizationv1.SubjectAccessReview](t, r)
+			of := in.Spec.NonResourceAttributes
+			in.Status.Allowed = in.Spec.User == "monitor" && of.Path == "/metrics" && of.Verb == "get"
+			review = in
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(review)
+	}))
+	defer server.Close()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	guarded, err := kube.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), client,
+		kube.GuardConfig{Open: []string{"/healthz", "/readyz/*"}, TokenTTL: time.Second, AllowTTL: time.Second, DenyTTL: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, token string
+		status      int
+		text        string
+	}{
+		{"/healthz", "", 200, "in"},
+		{"/readyz/loop", "", 200, "in"},
+		{"/metrics", "", 403, "user system:anonymous may not get the nonResourceURL /metrics"},
+		{"/metrics", "nonsense", 401, "Unauthorized"},
+		{"/metrics", "token-of-monitor", 200, "in"},
+		{"/configz", "token-of-monitor", 403, "user monitor may not get"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, c.path, nil)
+		if c.token != "" {
+			r.Header.Set("Authorization", "Bearer "+c.token)
+		}
+		w := httptest.NewRecorder()
+		guarded.ServeHTTP(w, r)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.text) {
+			t.Errorf("%s with %q: %d %s", c.path, c.token, w.Code, w.Body)
+		}
+	}
+	if _, err := kube.Guard(nil, client, kube.GuardConfig{ClientCA: "/nowhere"}); err == nil {
+		t.Error("authorities that are not there")
+	}
+}
+
+func read[T any](t *testing.T, r *http.Request) *T {
+	t.Helper()
+	var in T
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		t.Error(err)
+	}
+	return &in
+}
+
+// TestServingTLS: without files a certificate is made; files can be replaced while
+// they are served.
+func TestServingTLS(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	own, err := kube.ServingTLS(ctx, "", "", "localhost", "")
+	if err != nil || len(own.Certificates) != 1 {
+		t.Fatalf("%v, %v", own, err)
+	}
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	write := func(host string) {
+		t.Helper()
+		c, k, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, data := range map[string][]byte{certFile: c, keyFile: k} {
+			if err := os.WriteFile(file, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := kube.ServingTLS(ctx, certFile, keyFile, "", ""); err == nil {
+		t.Error("files that are not there")
+	}
+	write("first")
+	config, err := kube.ServingTLS(ctx, certFile, keyFile, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := func() string {
+		pair, err := config.GetCertificate(&tls.ClientHelloInfo{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pair.Leaf.DNSNames[0]
+	}
+	if name() != "first" {
+		t.Error(name())
+	}
+	write("second")
+	await(t, "the second certificate", func() bool { return name() == "second" })
+}

@@ -1,0 +1,95 @@
+package kube
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Scheduler is what hears of the cluster: a *scheduler.Scheduler.
+type Scheduler interface {
+	SetPods(pods ...*state.Pod)
+	DeletePod(uid types.UID)
+	SetNode(node *state.Node)
+	DeleteNode(name string)
+	SetNamespace(namespace *state.Namespace)
+	DeleteNamespace(name string)
+	Apply(change func() (event state.ClusterEvent, object state.Object, ok bool))
+}
+
+// trim drops what neither the scheduler nor a plugin reads.
+func trim(object any) (any, error) {
+	if m, err := meta.Accessor(object); err == nil {
+		m.SetManagedFields(nil)
+	}
+	switch x := object.(type) {
+	case *appsv1.ReplicaSet:
+		x.Spec.Template = v1.PodTemplateSpec{}
+	case *appsv1.StatefulSet:
+		x.Spec.Template, x.Spec.VolumeClaimTemplates = v1.PodTemplateSpec{}, nil
+	case *v1.ReplicationController:
+		x.Spec.Template = nil
+	}
+	return object, nil
+}
+
+// handle returns a handler of events. An object that took the place of another of
+// its name unseen comes as an update.
+func handle[T metav1.Object](set func(old, now T), gone func(T)) cache.ResourceEventHandler {
+	var none T
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) { set(none, object.(T)) },
+		UpdateFunc: func(before, object any) {
+			old, now := before.(T), object.(T)
+			switch {
+			case old.GetUID() != now.GetUID():
+				gone(old)
+				set(none, now)
+			case old.GetResourceVersion() != now.GetResourceVersion():
+				set(old, now)
+			}
+		},
+		DeleteFunc: func(object any) {
+			if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
+				object = last.Obj
+			}
+			gone(object.(T))
+		},
+	}
+}
+
+func nodeHandler(s Scheduler) cache.ResourceEventHandler {
+	return handle(
+		func(_, now *v1.Node) { s.SetNode(state.NewNode(now)) },
+		func(n *v1.Node) { s.DeleteNode(n.Name) })
+}
+
+func namespaceHandler(s Scheduler) cache.ResourceEventHandler {
+	return handle(
+		func(_, now *v1.Namespace) { s.SetNamespace(state.NewNamespace(now)) },
+		func(n *v1.Namespace) { s.DeleteNamespace(n.Name) })
+}
+
+// podHandler tells of pods on nodes and of those that wait for a profile. Pods that
+// wait for another scheduler are not even decoded.
+func (c *Cluster) podHandler(s Scheduler) cache.ResourceEventHandler {
+	ours := make(map[string]bool)
+	for _, profile := range c.config.Profiles {
+		ours[profile] = true
+	}
+	return handle(
+		func(_, now *v1.Pod) {
+			if now.Spec.NodeName != "" || ours[now.Spec.SchedulerName] {
+				s.SetPods(state.NewPod(now))
+			}
+		},
+		func(p *v1.Pod) {
+			c.status.drop(p.UID)
+			s.DeletePod(p.UID)
+		})
+}

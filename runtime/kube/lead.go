@@ -1,0 +1,122 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+)
+
+// ErrLeaseLost says that another replica may be at work now.
+var ErrLeaseLost = errors.New("the lease was lost: another replica may be at work now")
+
+// leaseTolerance is how long past its lease a leader may be before it is unhealthy,
+// as in kube-scheduler.
+const leaseTolerance = 20 * time.Second
+
+// Election lets one replica at a time work, by a Lease (coordination.k8s.io).
+type Election struct {
+	config   componentconfigv1alpha1.LeaderElectionConfiguration
+	identity string
+	watchdog *leaderelection.HealthzAdaptor
+	lock     resourcelock.Interface
+}
+
+// NewElection prepares an election; config has defaults filled in. Without
+// leaderElect this replica is the leader from the start.
+func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, client kubernetes.Interface, events *Cluster) (*Election, error) {
+	e := &Election{config: config}
+	if config.LeaderElect == nil || !*config.LeaderElect {
+		return e, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	// Two processes of one host are two replicas.
+	e.identity = host + "_" + string(uuid.NewUUID())
+	e.watchdog = leaderelection.NewLeaderHealthzAdaptor(leaseTolerance)
+	e.lock, err = resourcelock.New(config.ResourceLock, config.ResourceNamespace, config.ResourceName,
+		client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: e.identity, EventRecorder: events.events.lease})
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	return e, nil
+}
+
+// Identity is the name of this replica in the Lease; empty without election.
+func (e *Election) Identity() string { return e.identity }
+
+// Check returns why this replica is not healthy: it leads, but could not renew its
+// lease.
+func (e *Election) Check(r *http.Request) error {
+	if e.watchdog == nil {
+		return nil
+	}
+	return e.watchdog.Check(r)
+}
+
+// Lead calls lead when this replica is the leader, once, with a context that ends
+// when ctx ends or the lease is lost. The lease is given back after lead has
+// returned: nobody else begins while a binding of this replica may be on its way.
+//
+// # Errors
+//
+// ErrLeaseLost, or the error of lead.
+func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) error {
+	if e.lock == nil {
+		return lead(ctx)
+	}
+	leaseCtx, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	result := make(chan error, 1)
+	// turn is taken by lead when it begins, or by the end.
+	var turn atomic.Bool
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock:            e.lock,
+		LeaseDuration:   e.config.LeaseDuration.Duration,
+		RenewDeadline:   e.config.RenewDeadline.Duration,
+		RetryPeriod:     e.config.RetryPeriod.Duration,
+		WatchDog:        e.watchdog,
+		Name:            e.config.ResourceName, // the name in metrics
+		ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(leading context.Context) {
+				if !turn.CompareAndSwap(false, true) {
+					return
+				}
+				working, stop := context.WithCancel(leading)
+				defer stop()
+				defer context.AfterFunc(ctx, stop)()
+				result <- lead(working)
+				release()
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() {
+		if !turn.Load() { // otherwise lead ends first
+			release()
+		}
+	})()
+	elector.Run(leaseCtx)
+	switch {
+	case turn.CompareAndSwap(false, true):
+		return nil // asked to end while another was leading
+	case leaseCtx.Err() == nil:
+		return ErrLeaseLost
+	}
+	return <-result
+}

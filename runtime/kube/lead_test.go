@@ -1,0 +1,125 @@
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
+)
+
+func elect(t *testing.T, client *fake.Clientset, events *kube.Cluster) *kube.Election {
+	t.Helper()
+	yes := true
+	e, err := kube.NewElection(componentconfigv1alpha1.LeaderElectionConfiguration{
+		LeaderElect: &yes, ResourceLock: "leases", ResourceNamespace: "kube-system", ResourceName: "kube-scheduler",
+		LeaseDuration: metav1.Duration{Duration: 2 * time.Second}, RenewDeadline: metav1.Duration{Duration: time.Second},
+		RetryPeriod: metav1.Duration{Duration: 100 * time.Millisecond},
+	}, client, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestLead: one of two replicas leads. When it is told to end it finishes its work
+// before it gives the lease back, and then the other one leads.
+func TestLead(t *testing.T) {
+	cluster, client := connect(t)
+	var leading atomic.Int32
+	began, ended := make(chan string, 2), make(chan error, 2)
+	lead := func(ctx context.Context, name string, finish time.Duration) {
+		ended <- elect(t, client, cluster).Lead(ctx, func(ctx context.Context) error {
+			if n := leading.Add(1); n != 1 {
+				t.Errorf("%d replicas lead", n)
+			}
+			began <- name
+			<-ctx.Done()
+			time.Sleep(finish) // bindings are on their way
+			leading.Add(-1)
+			return nil
+		})
+	}
+	first, endFirst := context.WithCancel(context.Background())
+	go lead(first, "first", 300*time.Millisecond)
+	if who := <-began; who != "first" {
+		t.Fatal(who)
+	}
+	second, endSecond := context.WithCancel(context.Background())
+	defer endSecond()
+	go lead(second, "second", 0)
+	select {
+	case <-began:
+		t.Fatal("the second one leads, too")
+	case <-time.After(300 * time.Millisecond):
+	}
+	endFirst()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if who := <-began; who != "second" {
+		t.Error(who)
+	}
+	third, endThird := context.WithCancel(context.Background())
+	go lead(third, "third", 0)
+	time.Sleep(150 * time.Millisecond)
+	endThird() // while it waits
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	endSecond()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLeaseLost: who cannot renew the lease stops.
+func TestLeaseLost(t *testing.T) {
+	cluster, client := connect(t)
+	var down atomic.Bool
+	client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return down.Load(), nil, apierrors.NewServiceUnavailable("gone")
+	})
+	began := make(chan struct{})
+	ended := make(chan error, 1)
+	e := elect(t, client, cluster)
+	go func() {
+		ended <- e.Lead(context.Background(), func(ctx context.Context) error {
+			close(began)
+			<-ctx.Done()
+			return nil
+		})
+	}()
+	<-began
+	down.Store(true)
+	select {
+	case err := <-ended:
+		if !errors.Is(err, kube.ErrLeaseLost) {
+			t.Errorf("error is %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it leads for ever")
+	}
+}
+
+// TestNoElection: without election lead is called at once, and its error is what
+// comes.
+func TestNoElection(t *testing.T) {
+	boom := errors.New("boom")
+	e, err := kube.NewElection(componentconfigv1alpha1.LeaderElectionConfiguration{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Lead(context.Background(), func(context.Context) error { return boom }); !errors.Is(err, boom) || e.Check(nil) != nil || e.Identity() != "" {
+		t.Errorf("error is %v", err)
+	}
+}

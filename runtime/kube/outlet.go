@@ -1,0 +1,37 @@
+package kube
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Scheduled implements scheduler.Outlet: what was to be written of failed tries is
+// void, as the API server has set the condition with the binding.
+func (c *Cluster) Scheduled(pod *state.Pod, node string) {
+	c.status.drop(pod.UID)
+	c.events.normal(pod, nil, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", pod.Namespace, pod.Name, node)
+}
+
+// Failed implements scheduler.Outlet.
+func (c *Cluster) Failed(f scheduler.Failure) {
+	c.events.warning(f.Pod, "FailedScheduling", "Scheduling", f.Message)
+	var nominated *string
+	if f.Override {
+		nominated = &f.Nominated
+	}
+	c.status.set(f.Pod, v1.PodCondition{
+		Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: f.Reason, Message: f.Message, ObservedGeneration: f.Pod.Object.Generation,
+	}, nominated)
+}
+
+// Preempted implements scheduler.Outlet.
+func (c *Cluster) Preempted(p scheduler.Preempted) {
+	c.events.normal(p.Victim, p.Preemptor, "Preempted", "Preempting", "%s", p.Message)
+}
+
+// Denominated implements scheduler.Outlet.
+func (c *Cluster) Denominated(pod *state.Pod) {
+	c.status.set(pod, v1.PodCondition{}, new(string))
+}

@@ -1,0 +1,70 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+)
+
+// Loop is the scheduler's loop: a *scheduler.Scheduler.
+type Loop interface {
+	Scheduler
+	Standby(ctx context.Context)
+	Run(ctx context.Context) error
+}
+
+// RunConfig is how a scheduler is run.
+type RunConfig struct {
+	// DelayCacheUntilActive does not watch the cluster before this replica leads: it
+	// costs nothing till then and takes longer to take over.
+	DelayCacheUntilActive bool
+	// Leading (optional) is told when this replica begins to lead, and when it has
+	// been told of all that there is and begins to schedule.
+	Leading, Scheduling func()
+}
+
+// Run schedules the cluster's pods whenever this replica leads, until the context
+// ends. Then it waits for the bindings that are on their way, and gives the lease
+// back; pods that wait at Permit stay unbound, for the next leader.
+//
+// # Errors
+//
+// ErrLeaseLost.
+func (c *Cluster) Run(ctx context.Context, config RunConfig, loop Loop, election *Election) error {
+	if !config.DelayCacheUntilActive {
+		if err := c.Start(loop); err != nil {
+			return err
+		}
+	}
+	standby, leave := context.WithCancel(ctx)
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		loop.Standby(standby)
+	}()
+	defer func() {
+		leave()
+		<-left
+	}()
+	return election.Lead(ctx, func(ctx context.Context) error {
+		if config.Leading != nil {
+			config.Leading()
+		}
+		if config.DelayCacheUntilActive {
+			if err := c.Start(loop); err != nil {
+				return err
+			}
+		}
+		if err := c.Await(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("watch the cluster: %w", err)
+		}
+		leave()
+		<-left
+		if config.Scheduling != nil {
+			config.Scheduling()
+		}
+		return loop.Run(ctx)
+	})
+}

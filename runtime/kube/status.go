@@ -1,0 +1,199 @@
+package kube
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// How often and how long apart a write of status is tried. After that it is left:
+// the next try of the pod writes what holds then.
+const (
+	statusTries      = 12
+	statusFirstPause = 50 * time.Millisecond
+	statusLastPause  = 10 * time.Second
+)
+
+// statusWriter writes the status of pods beside the loop. There is at most one write
+// for a pod: what comes while one waits is merged into it, the newer word first, and
+// a pod that is bound or gone has none.
+type statusWriter struct {
+	deps  *Deps
+	queue workqueue.TypedRateLimitingInterface[types.UID]
+	group sync.WaitGroup
+	// context of the writes; ended when close cannot wait any longer.
+	context context.Context
+	cancel  context.CancelFunc
+
+	mu struct {
+		sync.Mutex
+		wanted map[types.UID]*statusWrite
+		// written is what the server has answered to the last write of a pod that the
+		// watch may not have told of yet.
+		written map[types.UID]*v1.Pod
+	}
+}
+
+// statusWrite is what a pod's status is to become. It is never changed once it is
+// in the table.
+type statusWrite struct {
+	pod       *v1.Pod
+	condition v1.PodCondition // none without a type
+	nominated *string         // nil leaves it as it is
+}
+
+func newStatusWriter(workers int, deps *Deps) *statusWriter {
+	w := &statusWriter{
+		deps: deps,
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[types.UID](statusFirstPause, statusLastPause)),
+	}
+	w.context, w.cancel = context.WithCancel(context.Background())
+	w.mu.wanted, w.mu.written = make(map[types.UID]*statusWrite), make(map[types.UID]*v1.Pod)
+	for range workers {
+		w.group.Go(w.work)
+	}
+	return w
+}
+
+// set asks for a write. A condition without a type, and a nil nominated, leave to an
+// earlier write what that wants.
+func (w *statusWriter) set(pod *state.Pod, condition v1.PodCondition, nominated *string) {
+	next := &statusWrite{pod: pod.Object, condition: condition, nominated: nominated}
+	w.mu.Lock()
+	if last := w.mu.wanted[pod.UID]; last != nil {
+		if condition.Type == "" {
+			next.condition = last.condition
+		}
+		if nominated == nil {
+			next.nominated = last.nominated
+		}
+	}
+	w.mu.wanted[pod.UID] = next
+	w.mu.Unlock()
+	w.queue.Add(pod.UID)
+}
+
+// drop forgets a pod that is bound or gone.
+func (w *statusWriter) drop(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.mu.wanted, uid)
+	delete(w.mu.written, uid)
+}
+
+// latest returns the newer one of a pod as the watch told of it and as the last write
+// left it.
+func (w *statusWriter) latest(pod *v1.Pod) *v1.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	written := w.mu.written[pod.UID]
+	if written == nil {
+		return pod
+	}
+	if order, err := resourceversion.CompareResourceVersion(written.ResourceVersion, pod.ResourceVersion); err == nil && order > 0 {
+		return written
+	}
+	delete(w.mu.written, pod.UID)
+	return pod
+}
+
+// pending returns how many pods have a write that was not made yet.
+func (w *statusWriter) pending() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.mu.wanted)
+}
+
+func (w *statusWriter) work() {
+	for {
+		uid, over := w.queue.Get()
+		if over {
+			return
+		}
+		w.write(uid)
+		w.queue.Done(uid)
+	}
+}
+
+func (w *statusWriter) write(uid types.UID) {
+	w.mu.Lock()
+	s := w.mu.wanted[uid]
+	w.mu.Unlock()
+	var err error
+	if s != nil {
+		err = w.send(s)
+	}
+	again := err != nil && worthAnotherTry(err) && w.context.Err() == nil && w.queue.NumRequeues(uid) < statusTries
+	w.mu.Lock()
+	if !again && w.mu.wanted[uid] == s { // otherwise more was asked for meanwhile, and uid is in the queue again
+		delete(w.mu.wanted, uid)
+	}
+	w.mu.Unlock()
+	switch {
+	case again:
+		w.queue.AddRateLimited(uid)
+		return
+	case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err): // a conflict is about the UID
+	default:
+		w.deps.Log.Error("pod status could not be written", "pod", s.pod.Namespace+"/"+s.pod.Name, "error", err)
+	}
+	w.queue.Forget(uid)
+}
+
+func (w *statusWriter) send(s *statusWrite) error {
+	patch, needed := conditionPatch(w.latest(s.pod), s.condition, s.nominated, w.deps.Clock.Now())
+	if !needed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(w.context, writeTimeout)
+	defer cancel()
+	now, err := w.deps.Client.CoreV1().Pods(s.pod.Namespace).Patch(ctx, s.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if w.deps.Observer != nil {
+		w.deps.Observer.Wrote("pod_status_patch", err)
+	}
+	if err == nil {
+		w.mu.Lock()
+		if w.mu.wanted[s.pod.UID] != nil { // otherwise it was dropped meanwhile
+			w.mu.written[s.pod.UID] = now
+		}
+		w.mu.Unlock()
+	}
+	return err
+}
+
+// worthAnotherTry reports whether a write may succeed later as it is. What the server
+// refuses for what it says, it will refuse again.
+func worthAnotherTry(err error) bool {
+	switch apierrors.ReasonForError(err) {
+	case metav1.StatusReasonNotFound, metav1.StatusReasonConflict, metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest,
+		metav1.StatusReasonForbidden, metav1.StatusReasonUnauthorized, metav1.StatusReasonGone:
+		return false
+	}
+	return true
+}
+
+// close makes the writes that wait, until the context ends.
+func (w *statusWriter) close(ctx context.Context) {
+	stop := context.AfterFunc(ctx, w.cancel)
+	defer stop()
+	w.queue.ShutDownWithDrain()
+	w.group.Wait()
+	w.cancel()
+	if n := w.pending(); n > 0 {
+		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the status of pods was not written before the end", slog.Int("pods", n))
+	}
+}
+
+// PendingWrites returns how many pods have a status that was not written yet.
+func (c *Cluster) PendingWrites() int { return c.status.pending() }

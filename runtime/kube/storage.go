@@ -1,0 +1,110 @@
+package kube
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// storageHandler keeps the store. It is written on the scheduler's loop, so that a
+// cycle sees one state of it.
+func (c *Cluster) storageHandler(s Scheduler) cache.ResourceEventHandler {
+	set := func(object metav1.Object) {
+		s.Apply(func() (state.ClusterEvent, state.Object, bool) {
+			change := c.store.Set(object)
+			c.waiters.wake()
+			return change.Event, change.Object, true
+		})
+	}
+	return handle(
+		func(_, now metav1.Object) { set(now) },
+		func(object metav1.Object) {
+			s.Apply(func() (state.ClusterEvent, state.Object, bool) {
+				change, ok := c.store.Delete(object)
+				c.waiters.wake()
+				return change.Event, change.Object, ok
+			})
+		})
+}
+
+// UpdateVolume implements objects.VolumeWriter.
+func (c *Cluster) UpdateVolume(ctx context.Context, volume *v1.PersistentVolume) (*v1.PersistentVolume, error) {
+	now, err := c.deps.Client.CoreV1().PersistentVolumes().Update(ctx, volume, metav1.UpdateOptions{})
+	c.wrote("pv_update", err)
+	return now, err
+}
+
+// UpdateClaim implements objects.VolumeWriter.
+func (c *Cluster) UpdateClaim(ctx context.Context, claim *v1.PersistentVolumeClaim) (*v1.PersistentVolumeClaim, error) {
+	now, err := c.deps.Client.CoreV1().PersistentVolumeClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
+	c.wrote("pvc_update", err)
+	return now, err
+}
+
+// NodeObject implements objects.Existence.
+func (c *Cluster) NodeObject(name string) *v1.Node {
+	object, ok, err := c.informed.nodes.GetStore().GetByKey(name)
+	if !ok || err != nil {
+		return nil
+	}
+	return object.(*v1.Node)
+}
+
+// HasPod implements objects.Existence.
+func (c *Cluster) HasPod(namespace, name string) bool {
+	_, ok, err := c.informed.pods.GetStore().GetByKey(namespace + "/" + name)
+	return ok && err == nil
+}
+
+// Await implements objects.StorageWaiter. Beside changes of storage it looks every
+// second, because done may ask for what is no storage.
+func (w *waiters) Await(ctx context.Context, timeout time.Duration, done func() (bool, error)) error {
+	const atLeast = time.Second
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ticks := time.NewTicker(atLeast) //nolint:forbidigo // a binding cycle waits for others, as long as its plugin says
+	defer ticks.Stop()
+	for {
+		changed := w.next()
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		case <-ticks.C:
+		}
+	}
+}
+
+// waiters are told of changes of storage, all by one channel that is closed.
+type waiters struct {
+	mu   sync.Mutex
+	call chan struct{} // nil if nobody waits
+}
+
+// next returns a channel that is closed at the next change.
+func (w *waiters) next() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.call == nil {
+		w.call = make(chan struct{})
+	}
+	return w.call
+}
+
+func (w *waiters) wake() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.call != nil {
+		close(w.call)
+		w.call = nil
+	}
+}

@@ -1,0 +1,144 @@
+package kube_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// ear is a scheduler that only listens.
+type ear struct {
+	mu    sync.Mutex
+	heard []string
+	wake  chan struct{}
+}
+
+func newEar() *ear { return &ear{wake: make(chan struct{}, 1)} }
+
+func (e *ear) hear(what string) {
+	e.mu.Lock()
+	e.heard = append(e.heard, what)
+	e.mu.Unlock()
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (e *ear) SetPods(pods ...*state.Pod) {
+	for _, p := range pods {
+		e.hear("pod " + p.Key() + " " + string(p.UID) + " on " + p.NodeName())
+	}
+}
+func (e *ear) DeletePod(uid types.UID)         { e.hear("pod gone " + string(uid)) }
+func (e *ear) SetNode(n *state.Node)           { e.hear("node " + n.Name) }
+func (e *ear) DeleteNode(name string)          { e.hear("node gone " + name) }
+func (e *ear) SetNamespace(n *state.Namespace) { e.hear("namespace " + n.Name) }
+func (e *ear) DeleteNamespace(name string)     { e.hear("namespace gone " + name) }
+
+func (e *ear) Apply(change func() (state.ClusterEvent, state.Object, bool)) {
+	var event state.ClusterEvent
+	ok := false
+	e.between(func() { event, _, ok = change() })
+	if ok {
+		e.hear("event " + event.Name())
+	}
+}
+
+// between calls a function when nothing is applied, as the loop calls plugins.
+func (e *ear) between(call func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	call()
+}
+
+// expect waits until everything of a list was heard, in any order, and forgets what
+// was heard. What is not expected is an error.
+func (e *ear) expect(t *testing.T, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	deadline := time.After(10 * time.Second)
+	for {
+		e.mu.Lock()
+		got := slices.Clone(e.heard)
+		e.mu.Unlock()
+		slices.Sort(got)
+		if slices.Equal(got, want) {
+			e.mu.Lock()
+			e.heard = nil
+			e.mu.Unlock()
+			return
+		}
+		select {
+		case <-e.wake:
+		case <-deadline:
+			t.Fatalf("heard %q, want %q", got, want)
+		}
+	}
+}
+
+// never fails the test if anything is heard that was not expected.
+func (e *ear) never(t *testing.T) {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.heard) > 0 {
+		t.Errorf("heard %q as well", e.heard)
+	}
+}
+
+func meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "1"}
+}
+
+func pod(name, node, scheduler string) *v1.Pod {
+	return &v1.Pod{ObjectMeta: meta(name), Spec: v1.PodSpec{NodeName: node, SchedulerName: scheduler}}
+}
+
+// connect makes a cluster of objects, which is closed with the test.
+func connect(t *testing.T, objects ...runtime.Object) (*kube.Cluster, *fake.Clientset) {
+	t.Helper()
+	return connectBy(t, 0, objects...)
+}
+
+// connectBy is connect with a number of goroutines that write.
+func connectBy(t *testing.T, writers int, objects ...runtime.Object) (*kube.Cluster, *fake.Clientset) {
+	t.Helper()
+	client := fake.NewClientset(objects...)
+	client.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}} // otherwise events are the old ones
+	c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}, StatusWriters: writers},
+		kube.Deps{Client: client, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		c.Close(ctx)
+	})
+	return c, client
+}
+
+// await waits until a condition holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 1000 {
+		if holds() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s: never", what)
+}

@@ -1,0 +1,210 @@
+package module_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/internal/wat"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+// guestModule returns a module that keeps the ABI.
+func guestModule(t *testing.T) []byte {
+	t.Helper()
+	source, err := filepath.Abs(goodWat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wat.Compile(t, source, fmt.Sprintf(goodManifest, ""))
+}
+
+// server counts the requests that it answers.
+type server struct {
+	*httptest.Server
+	requests int
+}
+
+func serve(t *testing.T, files map[string]http.HandlerFunc) *server {
+	t.Helper()
+	s := &server{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.requests++
+		if answer, ok := files[r.URL.Path]; ok {
+			answer(w, r)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func content(mediaType string, data []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", mediaType)
+		w.Header().Set("Docker-Content-Digest", module.Digest(data))
+		w.Header().Set("Content-Length", fmt.Sprint(len(data)))
+		if r.Method == http.MethodGet {
+			_, _ = w.Write(data)
+		}
+	}
+}
+
+func load(s *module.Sources, text string) (*module.Loaded, error) {
+	ref, err := module.ParseReference(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.Load(context.Background(), ref)
+}
+
+// expectError wants an error with all of the parts.
+func expectError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want %q", parts)
+		return
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error is %v, want %q", err, part)
+		}
+	}
+}
+
+// TestURL: a module of a web server is fetched once, and only the one that is meant.
+func TestURL(t *testing.T) {
+	data := guestModule(t)
+	slow := make(chan struct{})
+	defer close(slow)
+	s := serve(t, map[string]http.HandlerFunc{
+		"/guest.wasm": content("application/wasm", data),
+		"/moved.wasm": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/guest.wasm", http.StatusFound) },
+		"/slow.wasm":  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"/huge.wasm": func(w http.ResponseWriter, _ *http.Request) {
+			for range 65 << 10 {
+				if _, err := w.Write(make([]byte, 1<<10)); err != nil {
+					return
+				}
+			}
+		},
+	})
+	dir := filepath.Join(t.TempDir(), "fetched")
+	sources := module.NewSources(module.SourcesConfig{Dir: dir, Timeout: 5 * time.Second})
+	at := func(path string) string { return s.URL + path + "?digest=" + module.Digest(data) }
+	for i, path := range []string{"/moved.wasm", "/guest.wasm"} {
+		l, err := load(sources, at(path)+"&name=mine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Name != "mine" || l.Path != s.URL+path || l.Digest != module.Digest(data) || len(l.Warnings) != 0 {
+			t.Errorf("%+v", l)
+		}
+		if s.requests != 2 {
+			t.Errorf("%d requests after %d loads, want 2", s.requests, i+1)
+		}
+	}
+	// What was kept may have been changed by others.
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files are %q, %v", files, err)
+	}
+	if err := os.WriteFile(files[0], []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load(sources, at("/guest.wasm")); err != nil || s.requests != 3 {
+		t.Errorf("%v after %d requests", err, s.requests)
+	}
+
+	const other = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	_, err = load(sources, s.URL+"/guest.wasm?digest="+other)
+	expectError(t, err, s.URL+"/guest.wasm: digest: the module has "+module.Digest(data)+", expected "+other)
+	_, err = load(sources, s.URL+"/guest.wasm")
+	expectError(t, err, "digest: it is missing; say which module is meant")
+	_, err = module.Load(module.Reference{URL: s.URL + "/guest.wasm"})
+	expectError(t, err, "digest: it is missing")
+	_, err = load(sources, s.URL+"/none.wasm?digest="+other)
+	expectError(t, err, "/none.wasm: module: the server answers 404 Not Found; name a module that anyone can get")
+	_, err = load(sources, s.URL+"/huge.wasm?digest="+other)
+	expectError(t, err, "more than the ", " bytes that are allowed")
+	_, err = load(module.NewSources(module.SourcesConfig{Timeout: 50 * time.Millisecond}), s.URL+"/slow.wasm?digest="+other)
+	expectError(t, err, "it was not fetched within 50ms; see whether the server answers")
+	s.Close()
+	_, err = load(module.NewSources(module.SourcesConfig{}), at("/guest.wasm"))
+	expectError(t, err, "/guest.wasm: module: ", "connect", "see whether the server answers")
+	if _, err := load(sources, at("/guest.wasm")); err != nil {
+		t.Errorf("a module that was kept needs the server: %v", err)
+	}
+}
+
+// image is the manifest of an image with layers.
+func image(layers ...string) []byte {
+	return fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",`+
+		`"config":{"mediaType":"application/vnd.wasm.config.v0+json","digest":%q,"size":2},"layers":[%s]}`, module.Digest([]byte("{}")), strings.Join(layers, ","))
+}
+
+func layer(mediaType string, data []byte) string {
+	text, _ := json.Marshal(map[string]any{"mediaType": mediaType, "digest": module.Digest(data), "size": len(data)})
+	return string(text)
+}
+
+// TestImage: the one module of an image in a registry is fetched; an image that is
+// named by its digest once.
+func TestImage(t *testing.T) {
+	t.Setenv("DOCKER_CONFIG", t.TempDir()) // whatever this user has logged in to
+	data := guestModule(t)
+	good := image(layer("application/wasm", data))
+	const manifest = "application/vnd.oci.image.manifest.v1+json"
+	s := serve(t, map[string]http.HandlerFunc{
+		"/v2/team/guest/manifests/v1":                           content(manifest, good),
+		"/v2/team/guest/manifests/" + module.Digest(good):       content(manifest, good),
+		"/v2/team/guest/blobs/" + module.Digest(data):           content("application/octet-stream", data),
+		"/v2/team/guest/manifests/two":                          content(manifest, image(layer("application/wasm", data), layer("application/wasm", data))),
+		"/v2/team/guest/manifests/other":                        content(manifest, image(layer("application/x-tar", data))),
+		"/v2/team/guest/manifests/index":                        content("application/vnd.oci.image.index.v1+json", []byte(`{}`)),
+		"/v2/team/guest/manifests/lies":                         content(manifest, image(layer("application/wasm", []byte("lies")))),
+		"/v2/team/guest/blobs/" + module.Digest([]byte("lies")): content("application/octet-stream", []byte("LIES")),
+		"/v2/team/guest/manifests/secret":                       func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusUnauthorized) },
+	})
+	registry := strings.TrimPrefix(s.URL, "http://") + "/team/guest"
+	sources := module.NewSources(module.SourcesConfig{Dir: t.TempDir()})
+	l, err := load(sources, "oci://"+registry+":v1?weight=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Digest != module.Digest(data) || l.Path != "oci://"+registry+":v1" || len(l.Warnings) != 1 || !strings.Contains(l.Warnings[0], "the tag may name another module tomorrow") {
+		t.Errorf("%s of %s, %q", l.Digest, l.Path, l.Warnings)
+	}
+	pinned := "oci://" + registry + "@" + module.Digest(good)
+	if l, err = load(sources, pinned); err != nil || len(l.Warnings) != 0 {
+		t.Errorf("%v, %q", err, l.Warnings)
+	}
+	before := s.requests
+	for _, text := range []string{pinned, "oci://" + registry + ":v1?digest=" + module.Digest(data)} {
+		if l, err = load(sources, text); err != nil || l.Digest != module.Digest(data) || s.requests != before {
+			t.Errorf("%s: %v after %d more requests", text, err, s.requests-before)
+		}
+	}
+	for text, parts := range map[string][]string{
+		registry + ":none":   {"there is no such image; see what there is with oras repo tags"},
+		registry + ":two":    {"it has 2 layers of type application/wasm, not one"},
+		registry + ":other":  {"it has 0 layers of type application/wasm, not one (its layers: application/x-tar); push it with"},
+		registry + ":index":  {"it is of type application/vnd.oci.image.index.v1+json"},
+		registry + ":lies":   {"its module: ", "see whether the registry answers"},
+		registry + ":secret": {"log in with docker login"},
+		"guest":              {"oci://guest: module: ", "write REGISTRY/REPOSITORY:TAG"},
+	} {
+		_, err := load(sources, "oci://"+text)
+		expectError(t, err, parts...)
+	}
+	_, err = load(sources, "oci://?name=x")
+	expectError(t, err, "it names no image; write oci://REGISTRY/REPOSITORY:TAG")
+}

@@ -1,0 +1,125 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin/fake"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+func made(t *testing.T, name, options string) *state.Pod {
+	t.Helper()
+	p, err := fake.Pod(name, fake.Parse(options))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestInboxGathersPods: pods that come one by one pass the gates together, and two
+// versions of a pod among them are taken in one after the other.
+func TestInboxGathersPods(t *testing.T) {
+	w := newWorld(t, nil)
+	w.observer = nil
+	w.declare("A", fake.Parse("gate=ok"))
+	s := w.get()
+	node, _ := fake.Node("n", fake.Args{})
+	s.SetNode(node)
+	for i := range 10 {
+		s.SetPods(made(t, fmt.Sprint("p", i), "version=1"))
+	}
+	s.SetPods(made(t, "p3", "version=2 on=n")) // bound by another meanwhile
+	s.SetPods(made(t, "p4", "version=2 label=x"))
+	s.DeletePod("p5")
+	s.SetPods(made(t, "p6", "version=2 label=x"))
+	var queued []string
+	if err := func() error {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.Standby(ctx)
+		}()
+		err := s.Ask(ctx, func() {
+			for _, q := range s.Queued() {
+				queued = append(queued, q.Pod.Name+q.Pod.Object.Labels["l"])
+			}
+		})
+		cancel()
+		<-done
+		return err
+	}(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(queued); got != "[p0 p1 p2 p4x p6x p7 p8 p9]" {
+		t.Errorf("queued are %s", got)
+	}
+	if s.Totals().Attempts != 0 {
+		t.Error("a replica on standby has tried a pod")
+	}
+	for _, p := range s.Totals().Plugins {
+		if p.Plugin == "A" && p.Point == abi.PreEnqueue && p.Calls > 2 { // p0 to p9, and the others when p3 is bound
+			t.Errorf("%d calls of the gate for 10 pods", p.Calls)
+		}
+	}
+	if pod, ok := cachedPod(s.Cached(), "p3"); !ok || pod.NodeName() != "n" {
+		t.Error("p3 is not on its node")
+	}
+}
+
+func cachedPod(all func(func(*state.Pod, bool) bool), uid types.UID) (found *state.Pod, ok bool) {
+	all(func(p *state.Pod, _ bool) bool {
+		if p.UID == uid {
+			found, ok = p, true
+		}
+		return !ok
+	})
+	return found, ok
+}
+
+// TestAsk: a question waits for the loop, and ends with its context.
+func TestAsk(t *testing.T) {
+	s := newWorld(t, nil).get()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	if err := s.Ask(ctx, func() {}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a loop that does not run: %v", err)
+	}
+}
+
+// TestApply: a change is made between two tries, and its event wakes who waits for
+// it.
+func TestApply(t *testing.T) {
+	w := newWorld(t, nil)
+	w.observer = nil
+	w.declare("A", fake.Parse("filter=n=unschedulable:no events=PersistentVolume/Add"))
+	s := w.get()
+	node, _ := fake.Node("n", fake.Args{})
+	s.SetNode(node)
+	s.SetPods(made(t, "p", ""))
+	w.run()
+	changed := false
+	apply := func(tell bool) {
+		s.Apply(func() (state.ClusterEvent, state.Object, bool) {
+			changed = true
+			return state.ClusterEvent{Resource: state.PersistentVolumeResource, Action: state.Add}, state.Object{}, tell
+		})
+		w.run()
+	}
+	apply(false)
+	if !changed || s.Pending().Queue.Unschedulable != 1 {
+		t.Errorf("changed %v, %+v", changed, s.Pending())
+	}
+	apply(true)
+	if s.Pending().Queue.Backoff+s.Pending().Queue.Active == 0 && s.Totals().Attempts < 2 {
+		t.Errorf("%+v", s.Pending())
+	}
+}

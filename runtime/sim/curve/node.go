@@ -1,0 +1,76 @@
+package curve
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+)
+
+const whole = 1000 // milli-GPU of a device
+
+// node is what is left of a node.
+type node struct {
+	model    string
+	cpu      int64   // milli-CPU
+	free     []int64 // milli-GPU of each device
+	fragment int64   // as of measure
+}
+
+func newNode(object *v1.Node) *node {
+	n := &node{model: object.Labels[input.GPUModelLabel], cpu: object.Status.Allocatable.Cpu().MilliValue()}
+	n.free = slices.Repeat([]int64{whole}, int(number(object.Annotations[input.GPUCountAnnotation])))
+	return n
+}
+
+// number reads what the trace's own annotations say; 0 for none.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// take takes so much of each device that is named, and reports whether that is what
+// was asked for and was there.
+func (n *node) take(devices string, gpus, milli int64) bool {
+	if gpus == 0 {
+		return true
+	}
+	names := strings.Split(devices, ",")
+	for _, name := range names {
+		i, err := strconv.Atoi(name)
+		if err != nil || i < 0 || i >= len(n.free) || n.free[i] < milli {
+			return false
+		}
+		n.free[i] -= milli
+	}
+	return int64(len(names)) == gpus
+}
+
+// measure returns the node's fragment: the milli-GPU that a typical pod could not
+// use, added up over all of them. It is all that is left if the pod does not fit, or
+// asks for no GPU; otherwise what is left of devices with too little for it.
+func (n *node) measure(typical []input.TypicalPod) (sum int64) {
+	for i := range typical {
+		t := &typical[i]
+		all, below, fit := int64(0), int64(0), int64(0)
+		for _, free := range n.free {
+			all += free
+			if free < t.MilliGPU {
+				below += free
+			} else {
+				fit++
+			}
+		}
+		if t.GPUs == 0 || fit < t.GPUs || n.cpu < t.MilliCPU || t.Models != nil && !slices.Contains(t.Models, n.model) {
+			below = all
+		}
+		sum += t.Count * below
+	}
+	return sum
+}

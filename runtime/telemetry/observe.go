@@ -1,0 +1,138 @@
+package telemetry
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/report"
+)
+
+// manyTries is the last number of tries that has a label of its own, as in
+// kube-scheduler.
+const manyTries = 15
+
+// Attempted counts a scheduling cycle. A pod that got a node is counted as scheduled
+// when it is bound.
+func (m *Metrics) Attempted(a *report.Attempt, _ func(row uint32) string) {
+	m.algorithm.Observe(a.Duration.Seconds())
+	if len(a.Victims) > 0 {
+		m.victims.Observe(float64(len(a.Victims)))
+	}
+	if a.PostFilter != "" || len(a.Victims) > 0 {
+		m.preemptions.Inc()
+	}
+	if a.Code != abi.Success {
+		m.attempt(a.Profile, a.Code, a.Duration)
+	}
+	m.timings(a.Profile, a.Timings)
+}
+
+// Ended counts the end of a placement.
+func (m *Metrics) Ended(e *report.Ending) {
+	m.attempt(e.Profile, e.Code, e.Duration)
+	if e.Code == abi.Success {
+		m.tries.Observe(float64(e.Try))
+		m.sli.WithLabelValues(triesLabel(e.Try)).Observe(e.SinceFirst.Seconds())
+	}
+	m.timings(e.Profile, e.Timings)
+}
+
+func triesLabel(n int) string {
+	if n > manyTries {
+		return strconv.Itoa(manyTries) + "+"
+	}
+	return strconv.Itoa(n)
+}
+
+func (m *Metrics) attempt(profile string, code abi.Code, took time.Duration) {
+	result := "unschedulable"
+	switch code {
+	case abi.Success:
+		result = "scheduled"
+	case abi.Error:
+		result = "error"
+	}
+	m.attempts.WithLabelValues(result, profile).Inc()
+	m.attemptTime.WithLabelValues(result, profile).Observe(took.Seconds())
+}
+
+// work is the counters of a plugin at a point.
+type work struct {
+	evaluations                  prometheus.Counter // nil at points that have none
+	calls, rows, faults, seconds prometheus.Counter
+}
+
+type workOf struct {
+	plugin, digest, profile string
+	point                   abi.Point
+}
+
+// of returns the counters of a plugin at a point. They are looked up by their labels
+// once, since this is done some thirty times for each pod.
+func (m *Metrics) of(key workOf) *work {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w := m.works[key]; w != nil {
+		return w
+	}
+	point := key.point.String()
+	labels := []string{key.plugin, key.digest, point, key.profile}
+	w := &work{
+		calls: m.pluginCalls.WithLabelValues(labels...), rows: m.pluginRows.WithLabelValues(labels...),
+		faults: m.pluginFaults.WithLabelValues(labels...), seconds: m.pluginSeconds.WithLabelValues(labels...),
+	}
+	switch key.point {
+	case abi.PreFilter, abi.Filter, abi.PreScore, abi.Score:
+		w.evaluations = m.evaluations.WithLabelValues(key.plugin, point, key.profile)
+	}
+	m.works[key] = w
+	return w
+}
+
+func (m *Metrics) timings(profile string, timings []report.Timing) {
+	for i := range timings {
+		t := &timings[i]
+		w := m.of(workOf{plugin: t.Plugin, digest: t.Digest, profile: profile, point: t.Point})
+		if w.evaluations != nil {
+			w.evaluations.Add(float64(t.Calls))
+		}
+		w.calls.Add(float64(t.Calls))
+		w.rows.Add(float64(t.Rows))
+		w.faults.Add(float64(t.Faults))
+		w.seconds.Add(t.Duration.Seconds())
+	}
+}
+
+// Queued counts a pod that came into a queue: active, backoff or unschedulable.
+func (m *Metrics) Queued(queue, event string) { m.incoming.WithLabelValues(queue, event).Inc() }
+
+// Wrote counts a write to the API server.
+func (m *Metrics) Wrote(kind string, err error) {
+	result := "success"
+	if err != nil {
+		result = "error"
+	}
+	m.calls.WithLabelValues(kind, result).Inc()
+}
+
+// Requested counts a request to the API server; code is its status, or "<error>".
+func (m *Metrics) Requested(code, method, host string) {
+	m.requests.WithLabelValues(code, method, host).Inc()
+}
+
+// RequestTook measures a request to the API server.
+func (m *Metrics) RequestTook(verb, host string, took time.Duration) {
+	m.requestLatency.WithLabelValues(verb, host).Observe(took.Seconds())
+}
+
+// Leads tells whether this replica holds the Lease of a name.
+func (m *Metrics) Leads(name string, leads bool) {
+	value := 0.0
+	if leads {
+		value = 1
+	}
+	m.leader.WithLabelValues(name).Set(value)
+}

@@ -1,0 +1,105 @@
+// Package telemetry is the metrics of a scheduler, in Prometheus' form. Where a
+// metric means the same as one of kube-scheduler v1.36, it has its name, labels and
+// buckets (k8s.io/kubernetes pkg/scheduler/metrics), so that dashboards and alerts
+// go on to work; what kube-scheduler has no word for begins with berth_.
+package telemetry
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// subsystem begins the names of metrics that kube-scheduler has, too.
+const subsystem = "scheduler"
+
+// Metrics is what is counted and measured. Its methods may be called from several
+// goroutines.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	attempts    *prometheus.CounterVec   // result, profile
+	attemptTime *prometheus.HistogramVec // result, profile
+	algorithm   prometheus.Histogram
+	sli         *prometheus.HistogramVec // attempts
+	tries       prometheus.Histogram
+	preemptions prometheus.Counter
+	victims     prometheus.Histogram
+	incoming    *prometheus.CounterVec // queue, event
+	evaluations *prometheus.CounterVec // plugin, extension_point, profile
+	calls       *prometheus.CounterVec // call_type, result
+
+	pluginCalls, pluginRows, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
+
+	mu    sync.Mutex
+	works map[workOf]*work // under mu
+
+	requests       *prometheus.CounterVec   // code, method, host
+	requestLatency *prometheus.HistogramVec // verb, host
+	leader         *prometheus.GaugeVec     // name
+}
+
+// New returns metrics that nothing was counted in. state (optional) is asked at each
+// scrape for what is where; it may return nil if that cannot be told.
+func New(version string, state func() *State) *Metrics {
+	r := prometheus.NewRegistry()
+	m := &Metrics{registry: r, works: make(map[workOf]*work)}
+	name := func(n, help string) prometheus.Opts {
+		return prometheus.Opts{Subsystem: subsystem, Name: n, Help: help}
+	}
+	counter := func(o prometheus.Opts, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts(o), labels)
+		r.MustRegister(c)
+		return c
+	}
+	histogram := func(o prometheus.Opts, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: o.Namespace, Subsystem: o.Subsystem, Name: o.Name, Help: o.Help, Buckets: buckets}, labels)
+		r.MustRegister(h)
+		return h
+	}
+	single := func(o prometheus.Opts, buckets []float64) prometheus.Histogram {
+		return histogram(o, buckets).WithLabelValues().(prometheus.Histogram)
+	}
+	latency := prometheus.ExponentialBuckets(0.001, 2, 15)
+	m.attempts = counter(name("schedule_attempts_total", "Tries to schedule pods, by result: scheduled, unschedulable or error."), "result", "profile")
+	m.attemptTime = histogram(name("scheduling_attempt_duration_seconds", "Time of a try, binding included."), latency, "result", "profile")
+	m.algorithm = single(name("scheduling_algorithm_duration_seconds", "Time of a scheduling cycle."), latency)
+	m.sli = histogram(name("pod_scheduling_sli_duration_seconds", "Time from when a pod was first ready to be tried until it was bound, by the number of tries."),
+		prometheus.ExponentialBuckets(0.01, 2, 20), "attempts")
+	m.tries = single(name("pod_scheduling_attempts", "Tries that a pod took until it was bound."), prometheus.ExponentialBuckets(1, 2, 5))
+	m.preemptions = counter(name("preemption_attempts_total", "Tries to make room by preemption.")).WithLabelValues()
+	m.victims = single(name("preemption_victims", "Pods that have to go for one pod."), prometheus.ExponentialBuckets(1, 2, 7))
+	m.incoming = counter(name("queue_incoming_pods_total", "Pods that came into a queue, by the event that brought them there."), "queue", "event")
+	m.evaluations = counter(name("plugin_evaluation_total", "Calls of plugins at PreFilter, Filter, PreScore and Score; a call may be for many nodes."),
+		"plugin", "extension_point", "profile")
+	m.calls = counter(name("async_api_call_execution_total", "Writes to the API server that were made."), "call_type", "result")
+
+	plugin := func(n, help string) *prometheus.CounterVec {
+		return counter(prometheus.Opts{Namespace: "berth", Subsystem: "plugin", Name: n, Help: help}, "plugin", "digest", "extension_point", "profile")
+	}
+	m.pluginCalls = plugin("calls_total", "Calls of a plugin. Digest is that of its module, empty for a native plugin.")
+	m.pluginRows = plugin("rows_total", "Nodes, or pods of a batch, that a plugin was asked about.")
+	m.pluginFaults = plugin("faults_total", "Calls that a plugin's module did not answer as it must.")
+	m.pluginSeconds = plugin("seconds_total", "Time that calls of a plugin took.")
+
+	m.requests = counter(prometheus.Opts{Subsystem: "rest_client", Name: "requests_total", Help: "Requests to the API server, by status code, method and host."}, "code", "method", "host")
+	m.requestLatency = histogram(prometheus.Opts{Subsystem: "rest_client", Name: "request_duration_seconds", Help: "Time of requests to the API server, by verb and host."},
+		[]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, "verb", "host")
+	m.leader = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Subsystem: "leader_election", Name: "master_status", Help: "Whether this replica leads: 1 or 0. Name is that of the Lease.",
+	}, []string{"name"})
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: "berth", Name: "build_info", Help: "Always 1; the label has the version.", ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	r.MustRegister(m.leader, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newStateCollector(state))
+	return m
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}

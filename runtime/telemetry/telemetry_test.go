@@ -1,0 +1,108 @@
+package telemetry_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/telemetry"
+)
+
+// scrape returns the lines of berth's and the scheduler's own metrics that are not 0,
+// without buckets.
+func scrape(t *testing.T, m *telemetry.Metrics) map[string]bool {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	out := make(map[string]bool)
+	for line := range strings.Lines(w.Body.String()) {
+		out[strings.TrimSpace(line)] = true
+	}
+	return out
+}
+
+// TestMetrics: what happens is counted under kube-scheduler's names.
+func TestMetrics(t *testing.T) {
+	state := &telemetry.State{
+		Pending:       map[string]int{"active": 1, "backoff": 2, "unschedulable": 3, "gated": 4},
+		Unschedulable: map[telemetry.PluginOf]int{{Plugin: "NodeResourcesFit", Profile: "default-scheduler"}: 3},
+		Nodes:         5, Pods: 6, Assumed: 7, Binding: 8, Evicting: 9, Writes: 10,
+		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true}},
+	}
+	m := telemetry.New("v1", func() *telemetry.State { return state })
+	timings := []report.Timing{{Plugin: "guest", Digest: "sha256:1", Point: abi.Filter, Calls: 2, Rows: 2000, Faults: 1, Duration: 500 * time.Millisecond}}
+	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Success, Timings: timings}, nil)
+	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Success, Try: 2, Duration: 3 * time.Millisecond, SinceFirst: 4 * time.Second})
+	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Success, Try: 20})
+	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Unschedulable, PostFilter: "preemption: no", Duration: time.Millisecond}, nil)
+	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Unschedulable, Victims: []string{"ns/a", "ns/b"}}, nil)
+	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Error}, nil)
+	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Error})
+	m.Queued("active", "UnschedulablePodAdd")
+	m.Wrote("pod_binding", nil)
+	m.Wrote("pod_binding", errors.New("no"))
+	m.Requested("200", "GET", "h")
+	m.RequestTook("GET", "h", time.Second)
+	m.Leads("kube-scheduler", true)
+
+	const of = `profile="default-scheduler"`
+	const guest = `{digest="sha256:1",extension_point="Filter",plugin="guest",` + of + `}`
+	got := scrape(t, m)
+	for _, want := range []string{
+		`scheduler_schedule_attempts_total{` + of + `,result="scheduled"} 2`,
+		`scheduler_schedule_attempts_total{` + of + `,result="unschedulable"} 2`,
+		`scheduler_schedule_attempts_total{` + of + `,result="error"} 2`,
+		`scheduler_scheduling_attempt_duration_seconds_sum{` + of + `,result="unschedulable"} 0.001`,
+		`scheduler_scheduling_algorithm_duration_seconds_count 4`,
+		`scheduler_pod_scheduling_sli_duration_seconds_sum{attempts="2"} 4`,
+		`scheduler_pod_scheduling_sli_duration_seconds_count{attempts="15+"} 1`,
+		`scheduler_pod_scheduling_attempts_sum 22`,
+		`scheduler_preemption_attempts_total 2`,
+		`scheduler_preemption_victims_sum 2`,
+		`scheduler_queue_incoming_pods_total{event="UnschedulablePodAdd",queue="active"} 1`,
+		`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="guest",` + of + `} 2`,
+		`scheduler_async_api_call_execution_total{call_type="pod_binding",result="success"} 1`,
+		`scheduler_async_api_call_execution_total{call_type="pod_binding",result="error"} 1`,
+		`berth_plugin_calls_total` + guest + ` 2`,
+		`berth_plugin_rows_total` + guest + ` 2000`,
+		`berth_plugin_faults_total` + guest + ` 1`,
+		`berth_plugin_seconds_total` + guest + ` 0.5`,
+		`berth_plugin_breaker_open{digest="sha256:1",plugin="guest",` + of + `} 1`,
+		`berth_build_info{version="v1"} 1`,
+		`rest_client_requests_total{code="200",host="h",method="GET"} 1`,
+		`rest_client_request_duration_seconds_sum{host="h",verb="GET"} 1`,
+		`leader_election_master_status{name="kube-scheduler"} 1`,
+		`scheduler_pending_pods{queue="active"} 1`,
+		`scheduler_pending_pods{queue="backoff"} 2`,
+		`scheduler_pending_pods{queue="unschedulable"} 3`,
+		`scheduler_pending_pods{queue="gated"} 4`,
+		`scheduler_unschedulable_pods{plugin="NodeResourcesFit",` + of + `} 3`,
+		`scheduler_cache_size{type="nodes"} 5`,
+		`scheduler_cache_size{type="pods"} 6`,
+		`scheduler_cache_size{type="assumed_pods"} 7`,
+		`scheduler_goroutines{operation="binding"} 8`,
+		`scheduler_goroutines{operation="preemption"} 9`,
+		`scheduler_pending_async_api_calls{call_type="pod_status_patch"} 10`,
+	} {
+		if !got[want] {
+			t.Errorf("there is no line %s", want)
+		}
+	}
+
+	state = nil // it cannot be told
+	if got := scrape(t, m); got[`scheduler_pending_pods{queue="active"} 1`] || !got[`scheduler_pod_scheduling_attempts_sum 22`] {
+		t.Error("without a state the rest is not told")
+	}
+	m.Leads("kube-scheduler", false)
+	if !scrape(t, telemetry.New("v2", nil))[`berth_build_info{version="v2"} 1`] {
+		t.Error("metrics without a state")
+	}
+}

@@ -1,0 +1,143 @@
+// Command mutants shows that the oracle finds mistakes: it builds the oracle with one
+// change of Berth's sources after the other, which never touch the sources
+// themselves, and wants each to be reported as a difference.
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed mutants.yaml
+var list []byte
+
+// mutant is one mistake.
+type mutant struct {
+	Subject string `json:"subject"`
+	Mistake string `json:"mistake"`
+	File    string `json:"file"` // from the top of the repository
+	Old     string `json:"old"`
+	New     string `json:"new"`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	top := flags.String("top", "..", "the top of the repository")
+	count := flags.Int("count", 400, "cases of the subject for each mistake")
+	only := flags.String("only", "", "subjects, separated by commas; all if empty")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	var mutants []mutant
+	if err := yaml.UnmarshalStrict(list, &mutants); err != nil {
+		return fmt.Errorf("mutants.yaml: %w", err)
+	}
+	if *only != "" {
+		names := strings.Split(*only, ",")
+		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !slices.Contains(names, m.Subject) })
+	}
+	root, err := filepath.Abs(*top)
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	fmt.Println("| subject | mistake | found as |\n|---|---|---|")
+	var missed []string
+	for _, m := range mutants {
+		found, err := m.try(ctx, root, folder, *count)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", m.Subject, m.Mistake, err)
+		}
+		if found == "" {
+			found = "**not found**"
+			missed = append(missed, m.Subject+": "+m.Mistake)
+		}
+		fmt.Printf("| %s | %s (`%s`) | %s |\n", m.Subject, m.Mistake, m.File, found)
+	}
+	if len(missed) > 0 {
+		return errors.New("not found: " + strings.Join(missed, "; "))
+	}
+	return nil
+}
+
+// difference is the line of a report on a case that differs: what, and in which case.
+var difference = regexp.MustCompile(`(?m)^case (-?\d+): \S+ (.*?) \(`)
+
+// try builds the oracle with the mistake, runs the subject, and returns how the
+// mistake was found; empty if it was not.
+func (m mutant) try(ctx context.Context, root, folder string, count int) (string, error) {
+	overlay, err := m.overlay(root, folder)
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(folder, "oracle")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", binary, "./cmd/oracle").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, binary, "-only", m.Subject, "-count", fmt.Sprint(count), "-found", "")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return "", err
+	}
+	first := difference.FindStringSubmatch(stdout.String())
+	switch {
+	case err == nil:
+		return "", nil
+	case first == nil:
+		return "", fmt.Errorf("the oracle failed for another reason: %s", stderr.String())
+	}
+	return fmt.Sprintf("%s, in case %s", first[2], first[1]), nil
+}
+
+// overlay writes the changed file, and the list that has the go command read it
+// instead of the repository's.
+func (m mutant) overlay(root, folder string) (string, error) {
+	source := filepath.Join(root, filepath.FromSlash(m.File))
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return "", err
+	}
+	if n := bytes.Count(text, []byte(m.Old)); n != 1 {
+		return "", fmt.Errorf("%s has %q %d times, want it once: bring mutants.yaml up to date", m.File, m.Old, n)
+	}
+	changed := filepath.Join(folder, "changed.go")
+	if err := os.WriteFile(changed, bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), 0o600); err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "overlay.json")
+	return path, os.WriteFile(path, data, 0o600)
+}

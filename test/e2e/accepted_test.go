@@ -1,0 +1,48 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/berth-scheduler/berth/test/internal/accept"
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+)
+
+// inFlight is how many bindings a scheduler may have under way, which are then
+// written in any order.
+const inFlight = 500
+
+// accepted asks kube-scheduler's filters about every placement since a revision at
+// which the cluster was empty.
+func accepted(t *testing.T, c *cluster.Cluster, since int64) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
+	defer cancel()
+	checker, err := accept.New(ctx, accept.Config{InFlight: inFlight})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if err := c.History(ctx, since, func(change cluster.Change) error {
+		return checker.Write(change.Revision, change.Object, change.Deleted)
+	}); err != nil {
+		t.Error(err)
+		return
+	}
+	result, err := checker.Result()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for i, refusal := range result.Refusals {
+		if i == 20 {
+			t.Errorf("… and %d more", len(result.Refusals)-i)
+			break
+		}
+		t.Errorf("kube-scheduler does not accept %v", refusal)
+	}
+	t.Logf("kube-scheduler accepts %d placements, %d of them earlier and %d later than they were written", result.Accepted, result.Early, result.Late)
+}

@@ -1,0 +1,149 @@
+// Package e2e tests a scheduler as a process of its own against a real API server
+// and etcd: `berth run`, or kube-scheduler, to which everything that Berth means
+// to do alike is held.
+//
+//	go test ./e2e                              # Berth
+//	go test ./e2e -scheduler kube-scheduler    # the same cases, without those of Berth alone
+//	go test ./e2e -scheduler kube-scheduler -rewrite -run TestUpstream   # record what it does
+//	go test ./e2e -rewrite -run TestBerth                                # and what Berth does alone
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+)
+
+var (
+	schedulerFlag = flag.String("scheduler", string(cluster.BerthProgram), "the scheduler under test, berth or kube-scheduler")
+	rewrite       = flag.Bool("rewrite", false, "write the expected output of scripts instead of comparing with it")
+	keep          = flag.Bool("keep", false, "keep the cluster's folder, also when all went well")
+)
+
+func program() cluster.Program { return cluster.Program(*schedulerFlag) }
+
+// berthOnly skips what kube-scheduler has no equal of.
+func berthOnly(t *testing.T) {
+	t.Helper()
+	if program() != cluster.BerthProgram {
+		t.Skip("kube-scheduler has nothing like it")
+	}
+}
+
+var started atomic.Int64 // schedulers
+
+var shared struct {
+	sync.Mutex
+	cluster *cluster.Cluster
+	err     error
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if err := shutdown(code == 0 && !*keep); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func shutdown(remove bool) error {
+	if shared.cluster == nil {
+		return nil
+	}
+	err := shared.cluster.Stop()
+	if remove {
+		return errors.Join(err, shared.cluster.Remove())
+	}
+	fmt.Fprintln(os.Stderr, "e2e: logs and data are in", shared.cluster.Dir())
+	return err
+}
+
+// start returns the cluster that all tests use, one after the other. It is empty,
+// and is emptied when the test ends.
+func start(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	if program() != cluster.BerthProgram && program() != cluster.UpstreamProgram {
+		t.Fatalf("-scheduler %s: want %s or %s", program(), cluster.BerthProgram, cluster.UpstreamProgram)
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cluster == nil && shared.err == nil {
+		shared.cluster, shared.err = startCluster(t.Context())
+	}
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	c := shared.cluster
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		objects, err := c.Objects("default")
+		if err == nil {
+			err = objects.Clear(ctx)
+		}
+		if err != nil {
+			t.Errorf("cleaning up: %v", err)
+		}
+	})
+	return c
+}
+
+func startCluster(ctx context.Context) (*cluster.Cluster, error) {
+	module, err := filepath.Abs("..")
+	if err != nil {
+		return nil, err
+	}
+	binaries, err := cluster.Build(ctx, module, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	c, err := cluster.Start(ctx, cluster.Config{Binaries: binaries})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Install(ctx, filepath.Join("..", "..", "deploy")); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+// run starts a scheduler, which is stopped when the test ends. When the test
+// fails, the end of its log is shown.
+func run(t testing.TB, c *cluster.Cluster, s cluster.Scheduler) *cluster.Process {
+	t.Helper()
+	if s.Program == "" {
+		s.Program = program()
+	}
+	if s.Name == "" {
+		s.Name = string(s.Program)
+	}
+	// Each has a log of its own.
+	s.Name = fmt.Sprintf("%s-%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), s.Name, started.Add(1))
+	p, err := c.StartScheduler(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if p.Running() {
+			if err := p.Kill(); err != nil {
+				t.Error(err)
+			}
+		}
+		if t.Failed() {
+			t.Log(p.Tail(30))
+		}
+	})
+	return p
+}

@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// module builds an example plugin, in Go, of a version into a file; $DIGEST is its
+// digest.
+func (s *script) module(args []string) error {
+	if len(args) != 3 {
+		return fmt.Errorf("want EXAMPLE VERSION FILE")
+	}
+	repository, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		return err
+	}
+	example := filepath.Join(repository, "wasm-examples", args[0])
+	text, err := os.ReadFile(filepath.Join(example, "manifest.json"))
+	if err != nil {
+		return err
+	}
+	var manifest map[string]any
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		return err
+	}
+	manifest["version"] = args[1]
+	if text, err = json.Marshal(manifest); err != nil {
+		return err
+	}
+	file := s.MkAbs(".manifest.json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return err
+	}
+	build := exec.CommandContext(s.ctx, s.cluster.Binaries().Berth, "plugin", "build", filepath.Join(example, "guest"), "--manifest", file, "-o", s.MkAbs(args[2]))
+	build.Dir = repository
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
+	}
+	binary, err := os.ReadFile(s.MkAbs(args[2]))
+	s.Setenv("DIGEST", fmt.Sprintf("sha256:%x", sha256.Sum256(binary)))
+	return err
+}
+
+// logged waits until the scheduler has said something.
+func (s *script) logged(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("want TEXT")
+	}
+	for end := time.Now().Add(patience); !strings.Contains(s.process.Log(), args[0]); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("the scheduler has not said %q after %v", args[0], patience)
+		}
+	}
+	return nil
+}

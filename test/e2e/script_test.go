@@ -1,0 +1,238 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+)
+
+// patience is how long a script waits for something. It is long enough for a
+// busy machine and short against kube-scheduler's flush of pods that nobody woke
+// (5 minutes), so that a missed event is a failure.
+const patience = 45 * time.Second
+
+// profile is kube-scheduler's default one but for dynamic resources, which Berth
+// does not have yet (docs/differences.md): kube-scheduler's plugin would add a
+// remark to each message about a pod that fits nowhere.
+const profile = `
+profiles:
+- schedulerName: default-scheduler
+  plugins: {multiPoint: {disabled: [{name: DynamicResources}]}}
+`
+
+// TestUpstream runs the scripts in testdata/upstream, whose expected output is
+// kube-scheduler's (-rewrite): events, conditions and nominations to the letter.
+func TestUpstream(t *testing.T) {
+	if *rewrite && program() != cluster.UpstreamProgram {
+		t.Fatal("-rewrite records what kube-scheduler does here: add -scheduler kube-scheduler")
+	}
+	scripts(t, "upstream", *rewrite)
+}
+
+// TestBerth runs the scripts in testdata/berth, about what only Berth has.
+func TestBerth(t *testing.T) {
+	berthOnly(t)
+	scripts(t, "berth", *rewrite)
+}
+
+// scripts runs the scripts of a folder, one after the other: they share the
+// cluster. Each has a namespace of its own, named as the script. Commands besides
+// testscript's own, where FILE is one of the script and KIND is as in "pod":
+//
+//	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced;
+//	                             it has the rights of $SCHEDULER_USER, kube-scheduler's if empty
+//	stop                         stop the scheduler
+//	apply FILE …                 create or change objects; $VARIABLES are replaced
+//	patch KIND NAME JSON [SUB]   change an object, or a subresource of it
+//	delete KIND NAME             delete an object at once
+//	await STATE POD …            wait until pods are bound, rejected, nominated, leaving, gone, preempted
+//	rejected POD TEXT            wait until the reason why a pod fits nowhere contains a text
+//	reserved VOLUME              wait until the scheduler has chosen the claim of a volume
+//	nothing                      wait a second in which nothing is to happen
+//	report POD …                 print what the scheduler made of pods
+//	extender                     start an HTTP extender at $EXTENDER
+//	module EXAMPLE VERSION FILE  build a plugin of wasm-examples; its digest is in $DIGEST
+//	logged TEXT                  wait until the scheduler has logged a text
+func scripts(t *testing.T, dir string, update bool) {
+	c := start(t)
+	testscript.RunT(serial{t}, testscript.Params{
+		Dir: filepath.Join("testdata", dir), UpdateScripts: update, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error { return setup(env, c) },
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"scheduler": command((*script).scheduler), "stop": command((*script).stop),
+			"apply": command((*script).apply), "patch": command((*script).patch), "delete": command((*script).delete),
+			"await": command((*script).await), "rejected": command((*script).rejected), "reserved": command((*script).reserved),
+			"nothing": command((*script).nothing), "report": command((*script).report), "extender": command((*script).extender),
+			"module": command((*script).module), "logged": command((*script).logged),
+		},
+	})
+}
+
+// serial is a test whose scripts do not run beside each other.
+type serial struct{ *testing.T }
+
+func (serial) Parallel() {}
+
+func (serial) Verbose() bool { return testing.Verbose() }
+
+func (s serial) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { f(serial{t}) })
+}
+
+// script is a script that runs.
+type script struct {
+	*testscript.TestScript
+	t         testing.TB
+	ctx       context.Context //nolint:containedctx // of the run
+	cluster   *cluster.Cluster
+	objects   *cluster.Objects
+	view      view
+	namespace string
+	process   *cluster.Process
+}
+
+type scriptKey struct{}
+
+func setup(env *testscript.Env, c *cluster.Cluster) error {
+	t := env.T().(serial).T
+	s := &script{t: t, ctx: t.Context(), cluster: c}
+	s.namespace = strings.ReplaceAll(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"), "_", "-")
+	env.Setenv("NAMESPACE", s.namespace)
+	env.Values[scriptKey{}] = s
+	client, err := c.Client(cluster.Admin)
+	if err != nil {
+		return err
+	}
+	s.view = view{client: client, namespace: s.namespace}
+	if s.objects, err = c.Objects(s.namespace); err != nil {
+		return err
+	}
+	if _, err := client.CoreV1().Namespaces().Create(s.ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	began, err := c.Revision(s.ctx)
+	if err != nil {
+		return err
+	}
+	env.Defer(func() {
+		ctx := context.Background()
+		if err := s.objects.Clear(ctx); err != nil {
+			t.Error(err)
+		}
+		if !t.Failed() {
+			accepted(t, c, began)
+		}
+	})
+	return nil
+}
+
+// command makes a command of the script language of a method.
+func command(run func(s *script, args []string) error) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		s := ts.Value(scriptKey{}).(*script)
+		s.TestScript = ts
+		err := run(s, args)
+		if neg && err == nil {
+			ts.Fatalf("it worked, and should not have")
+		}
+		if !neg {
+			ts.Check(err)
+		}
+	}
+}
+
+func (s *script) scheduler(args []string) error {
+	options := cluster.Scheduler{Config: profile, User: cluster.User(s.Getenv("SCHEDULER_USER"))}
+	if len(args) > 0 {
+		options.Config = os.Expand(s.ReadFile(args[0]), s.Getenv)
+		options.Flags = args[1:]
+	}
+	s.process = run(s.t, s.cluster, options)
+	return nil
+}
+
+func (s *script) stop([]string) error { return s.process.Kill() }
+
+func (s *script) apply(files []string) error {
+	for _, file := range files {
+		if err := s.objects.Apply(s.ctx, []byte(os.Expand(s.ReadFile(file), s.Getenv))); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+func (s *script) patch(args []string) error {
+	if len(args) < 3 {
+		return fmt.Errorf("want KIND NAME JSON [SUBRESOURCE]")
+	}
+	return s.objects.Patch(s.ctx, args[0], args[1], args[2], strings.Join(args[3:], ""))
+}
+
+func (s *script) delete(args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("want KIND NAME")
+	}
+	return s.objects.Delete(s.ctx, args[0], args[1])
+}
+
+func (s *script) await(args []string) error {
+	if len(args) < 2 {
+		return fmt.Errorf("want STATE POD …")
+	}
+	for _, pod := range args[1:] {
+		if err := s.view.await(s.ctx, pod, state(args[0]), "", patience); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *script) rejected(args []string) error {
+	if len(args) != 2 {
+		return fmt.Errorf("want POD TEXT")
+	}
+	return s.view.await(s.ctx, args[0], rejected, args[1], patience)
+}
+
+func (s *script) reserved(args []string) error {
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		volume, err := s.view.client.CoreV1().PersistentVolumes().Get(s.ctx, args[0], metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if volume.Spec.ClaimRef != nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("volume %s has no claim after %v", args[0], patience)
+		}
+	}
+}
+
+func (s *script) nothing([]string) error {
+	time.Sleep(time.Second)
+	return nil
+}
+
+func (s *script) report(pods []string) error {
+	for _, pod := range pods {
+		text, err := s.view.report(s.ctx, pod)
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(s.Stdout(), text)
+	}
+	return nil
+}

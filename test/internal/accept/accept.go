@@ -1,0 +1,301 @@
+// Package accept asks kube-scheduler's own filters, of k8s.io/kubernetes v1.36,
+// about the placements that a scheduler made: it plays back what was written to a
+// cluster and asks about each pod, when it was bound, whether it may be on its
+// node.
+//
+// A scheduler binds several pods at a time, so that bindings are not written in the
+// order in which they were decided. A placement that is refused where it was
+// written is therefore tried some places earlier, if those it overtakes are still
+// accepted then, and asked about again after the ones that were written next, up to
+// a limit. What is shown is that there is an order, close to the one that was
+// recorded, in which kube-scheduler accepts each placement on top of those before.
+package accept
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/test/internal/scenario"
+)
+
+// Config of a Checker.
+type Config struct {
+	// Configuration is a KubeSchedulerConfiguration for kube-scheduler; empty for
+	// its defaults.
+	Configuration []byte
+	// InFlight is how many places a placement may be moved in the order.
+	InFlight int
+}
+
+// Refusal is a placement that kube-scheduler does not accept.
+type Refusal struct {
+	Pod, Node string
+	Revision  int64
+	Why       string // of the last time it was asked
+}
+
+func (r Refusal) String() string {
+	return fmt.Sprintf("%s on %s at revision %d: %s", r.Pod, r.Node, r.Revision, r.Why)
+}
+
+// Result counts placements.
+type Result struct {
+	Accepted int
+	// Early is how many of these were accepted only before others, written earlier,
+	// and Late how many only after others, written later.
+	Early, Late int
+	Refusals    []Refusal
+}
+
+// Checker plays back writes. Not safe for concurrent use.
+type Checker struct {
+	config  Config
+	filters *filters
+	pods    map[types.UID]bool // whether it is on a node
+	recent  []*v1.Pod          // accepted since something else was written, in order
+	pending []*placement
+	result  Result
+}
+
+// placement is one that was refused so far.
+type placement struct {
+	pod      *v1.Pod
+	revision int64
+	after    int // placements when it was written
+	why      string
+}
+
+// New returns a checker of an empty cluster. ctx is its life.
+func New(ctx context.Context, config Config) (*Checker, error) {
+	f, err := newFilters(ctx, config.Configuration)
+	if err != nil {
+		return nil, err
+	}
+	return &Checker{config: config, filters: f, pods: make(map[types.UID]bool)}, nil
+}
+
+// Write plays back one write. Objects of kinds that no filter looks at are left
+// out.
+func (c *Checker) Write(revision int64, object metav1.Object, deleted bool) error {
+	if pod, ok := object.(*v1.Pod); ok {
+		return c.pod(revision, pod, deleted)
+	}
+	step, ok := stepOf(object, deleted)
+	if !ok {
+		return nil
+	}
+	c.recent = nil
+	if err := c.filters.apply(step); err != nil {
+		return err
+	}
+	return c.again()
+}
+
+func (c *Checker) pod(revision int64, pod *v1.Pod, deleted bool) error {
+	placed, known := c.pods[pod.UID]
+	if finished := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed; deleted || finished {
+		delete(c.pods, pod.UID)
+		if !placed {
+			return nil
+		}
+		c.recent = nil
+		if err := c.filters.remove(pod); err != nil {
+			return err
+		}
+		return c.again()
+	}
+	switch {
+	case pod.Spec.NodeName == "":
+		c.pods[pod.UID] = false
+		return nil
+	case placed:
+		return c.filters.place(pod) // an update
+	case !known: // created with a node: not by a scheduler
+		c.pods[pod.UID] = true
+		return c.filters.place(pod)
+	}
+	c.pods[pod.UID] = true
+	p := &placement{pod: pod, revision: revision, after: c.result.Accepted}
+	accepted, err := c.try(p)
+	if err == nil && !accepted {
+		accepted, err = c.earlier(p)
+	}
+	if err != nil {
+		return err
+	}
+	if !accepted {
+		c.pending = append(c.pending, p)
+		return nil
+	}
+	return c.again()
+}
+
+// try asks about a placement, and makes it if it is accepted.
+func (c *Checker) try(p *placement) (bool, error) {
+	var err error
+	if p.why, err = c.filters.ask(p.pod); err != nil {
+		return false, fmt.Errorf("%s/%s: %w", p.pod.Namespace, p.pod.Name, err)
+	}
+	if p.why != "" {
+		return false, nil
+	}
+	c.result.Accepted++
+	c.recent = append(c.recent, p.pod)
+	return true, c.filters.place(p.pod)
+}
+
+// earlier tries a placement some places before where it was written.
+func (c *Checker) earlier(p *placement) (bool, error) {
+	for back := 1; ; back *= 2 {
+		back = min(back, len(c.recent), c.config.InFlight)
+		at := len(c.recent) - back
+		accepted, err := c.overtake(p.pod, c.recent[at:])
+		if err != nil {
+			return false, err
+		}
+		if accepted {
+			c.result.Accepted++
+			c.result.Early++
+			c.recent = slices.Insert(c.recent, at, p.pod)
+			return true, nil
+		}
+		if at == 0 || back == c.config.InFlight {
+			return false, nil
+		}
+	}
+}
+
+// overtake tells whether a pod is accepted before others that are placed, and they
+// after it. If so it is placed, if not nothing has changed.
+func (c *Checker) overtake(pod *v1.Pod, others []*v1.Pod) (bool, error) {
+	for _, other := range slices.Backward(others) {
+		if err := c.filters.remove(other); err != nil {
+			return false, err
+		}
+	}
+	order, accepted := slices.Concat([]*v1.Pod{pod}, others), true
+	var placed []*v1.Pod
+	for _, next := range order {
+		why, err := c.filters.ask(next)
+		if err != nil {
+			return false, err
+		}
+		if accepted = why == ""; !accepted {
+			break
+		}
+		if err := c.filters.place(next); err != nil {
+			return false, err
+		}
+		placed = append(placed, next)
+	}
+	if accepted {
+		return true, nil
+	}
+	for _, next := range slices.Backward(placed) {
+		if err := c.filters.remove(next); err != nil {
+			return false, err
+		}
+	}
+	for _, other := range others {
+		if err := c.filters.place(other); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// again asks about what was refused, until nothing more is accepted.
+func (c *Checker) again() error {
+	for progress := true; progress; {
+		progress = false
+		var left []*placement
+		for _, p := range c.pending {
+			accepted, err := c.try(p)
+			switch {
+			case err != nil:
+				return err
+			case accepted:
+				c.result.Late++
+				progress = true
+			case c.result.Accepted-p.after > c.config.InFlight:
+				if err := c.refuse(p); err != nil {
+					return err
+				}
+			default:
+				left = append(left, p)
+			}
+		}
+		c.pending = left
+	}
+	return nil
+}
+
+// refuse notes a placement that nothing helps. It is made nevertheless: the pod is
+// there, and others were placed beside it.
+func (c *Checker) refuse(p *placement) error {
+	c.result.Refusals = append(c.result.Refusals, Refusal{
+		Pod: p.pod.Namespace + "/" + p.pod.Name, Node: p.pod.Spec.NodeName, Revision: p.revision, Why: p.why,
+	})
+	return c.filters.place(p.pod)
+}
+
+// Result ends the check: what is refused now is refused for good.
+func (c *Checker) Result() (Result, error) {
+	for _, p := range c.pending {
+		if err := c.refuse(p); err != nil {
+			return Result{}, err
+		}
+	}
+	c.pending = nil
+	return c.result, nil
+}
+
+// stepOf makes a change of a scenario out of an object that is no pod; false if
+// no filter looks at its kind.
+func stepOf(object metav1.Object, deleted bool) (*scenario.Step, bool) {
+	step, kind := &scenario.Step{}, ""
+	switch o := object.(type) {
+	case *v1.Node:
+		kind, step.Set.Nodes = scenario.KindNode, []*v1.Node{o}
+	case *v1.Namespace:
+		kind, step.Set.Namespaces = scenario.KindNamespace, []*v1.Namespace{o}
+	case *v1.Service:
+		kind, step.Set.Services = scenario.KindService, []*v1.Service{o}
+	case *v1.ReplicationController:
+		kind, step.Set.ReplicationControllers = scenario.KindReplicationController, []*v1.ReplicationController{o}
+	case *appsv1.ReplicaSet:
+		kind, step.Set.ReplicaSets = scenario.KindReplicaSet, []*appsv1.ReplicaSet{o}
+	case *appsv1.StatefulSet:
+		kind, step.Set.StatefulSets = scenario.KindStatefulSet, []*appsv1.StatefulSet{o}
+	case *v1.PersistentVolume:
+		kind, step.Set.PersistentVolumes = scenario.KindPersistentVolume, []*v1.PersistentVolume{o}
+	case *v1.PersistentVolumeClaim:
+		kind, step.Set.PersistentVolumeClaims = scenario.KindPersistentVolumeClaim, []*v1.PersistentVolumeClaim{o}
+	case *storagev1.StorageClass:
+		kind, step.Set.StorageClasses = scenario.KindStorageClass, []*storagev1.StorageClass{o}
+	case *storagev1.CSINode:
+		kind, step.Set.CSINodes = scenario.KindCSINode, []*storagev1.CSINode{o}
+	case *storagev1.CSIDriver:
+		kind, step.Set.CSIDrivers = scenario.KindCSIDriver, []*storagev1.CSIDriver{o}
+	case *storagev1.CSIStorageCapacity:
+		kind, step.Set.CSIStorageCapacities = scenario.KindCSIStorageCapacity, []*storagev1.CSIStorageCapacity{o}
+	case *storagev1.VolumeAttachment:
+		kind, step.Set.VolumeAttachments = scenario.KindVolumeAttachment, []*storagev1.VolumeAttachment{o}
+	case *policyv1.PodDisruptionBudget:
+		kind, step.Set.PodDisruptionBudgets = scenario.KindPodDisruptionBudget, []*policyv1.PodDisruptionBudget{o}
+	default:
+		return nil, false
+	}
+	if deleted {
+		return &scenario.Step{Delete: []scenario.Ref{scenario.RefOf(kind, object)}}, true
+	}
+	return step, true
+}

@@ -1,0 +1,214 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/berth-scheduler/berth/test/internal/load"
+)
+
+// Objects creates and changes objects of any kind, as written in YAML.
+type Objects struct {
+	client    dynamic.Interface
+	mapper    meta.RESTMapper
+	namespace string
+}
+
+// Objects returns a way to act on objects as Admin. namespace is that of objects
+// that name none.
+func (c *Cluster) Objects(namespace string) (*Objects, error) {
+	client, err := dynamic.NewForConfig(c.RESTConfig(Admin))
+	if err != nil {
+		return nil, err
+	}
+	groups, err := restmapper.GetAPIGroupResources(c.admin.Discovery())
+	if err != nil {
+		return nil, err
+	}
+	return &Objects{client: client, mapper: restmapper.NewDiscoveryRESTMapper(groups), namespace: namespace}, nil
+}
+
+// Apply makes the objects of YAML documents what they say: those that are new are
+// created, others changed where the document has a value. Status is written as
+// well, which controllers would see to.
+func (o *Objects) Apply(ctx context.Context, documents []byte) error {
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(documents), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if len(object.Object) == 0 {
+			continue // an empty document
+		}
+		if err := o.apply(ctx, object); err != nil {
+			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+}
+
+func (o *Objects) apply(ctx context.Context, object *unstructured.Unstructured) error {
+	resource, err := o.resource(object.GroupVersionKind().GroupKind(), object.GetNamespace())
+	if err != nil {
+		return err
+	}
+	document, err := object.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	have, err := resource.Create(ctx, object, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		have, err = resource.Patch(ctx, object.GetName(), types.MergePatchType, document, metav1.PatchOptions{})
+	}
+	if err != nil {
+		return err
+	}
+	if status, ok := object.Object["status"]; ok && !reflect.DeepEqual(status, have.Object["status"]) {
+		_, err = resource.Patch(ctx, object.GetName(), types.MergePatchType, document, metav1.PatchOptions{}, "status")
+	}
+	return err
+}
+
+// Patch changes an object by a merge patch in JSON. kind is a singular or plural,
+// as "pod"; subresource may be empty.
+func (o *Objects) Patch(ctx context.Context, kind, name, patch, subresource string) error {
+	resource, err := o.byName(kind)
+	if err != nil {
+		return err
+	}
+	var subresources []string
+	if subresource != "" {
+		subresources = []string{subresource}
+	}
+	_, err = resource.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	return err
+}
+
+// Delete deletes an object at once, without the grace that a kubelet would end.
+func (o *Objects) Delete(ctx context.Context, kind, name string) error {
+	resource, err := o.byName(kind)
+	if err != nil {
+		return err
+	}
+	return resource.Delete(ctx, name, atOnce())
+}
+
+// Clear deletes all objects of kinds that schedulers look at, in all namespaces,
+// and waits until they are gone.
+func (o *Objects) Clear(ctx context.Context) error {
+	for _, kind := range []string{
+		"pods", "persistentvolumeclaims", "persistentvolumes", "poddisruptionbudgets", "services", "replicasets", "nodes",
+		"storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments",
+	} {
+		all, err := o.everywhere(kind)
+		if err != nil {
+			return err
+		}
+		if err := o.clear(ctx, kind, all); err != nil {
+			return fmt.Errorf("deleting all %s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+func (o *Objects) clear(ctx context.Context, kind string, all dynamic.ResourceInterface) error {
+	for {
+		list, err := all.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		items := slices.DeleteFunc(list.Items, func(item unstructured.Unstructured) bool {
+			return kind == "services" && item.GetName() == "kubernetes" // the API server's own
+		})
+		if len(items) == 0 {
+			return nil
+		}
+		if err := load.Each(ctx, len(items), func(ctx context.Context, i int) error {
+			if err := o.remove(ctx, kind, &items[i]); !apierrors.IsNotFound(err) {
+				return err
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// remove deletes an object and takes away what holds it.
+func (o *Objects) remove(ctx context.Context, kind string, item *unstructured.Unstructured) error {
+	one, err := o.in(kind, item.GetNamespace())
+	if err != nil {
+		return err
+	}
+	if len(item.GetFinalizers()) > 0 {
+		if _, err := one.Patch(ctx, item.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	return one.Delete(ctx, item.GetName(), atOnce())
+}
+
+func atOnce() metav1.DeleteOptions {
+	zero := int64(0)
+	return metav1.DeleteOptions{GracePeriodSeconds: &zero}
+}
+
+// byName returns how to reach the objects of a kind in the default namespace.
+func (o *Objects) byName(kind string) (dynamic.ResourceInterface, error) {
+	return o.in(kind, o.namespace)
+}
+
+func (o *Objects) in(kind, namespace string) (dynamic.ResourceInterface, error) {
+	gvr, err := o.mapper.ResourceFor(schema.GroupVersionResource{Resource: strings.ToLower(kind)})
+	if err != nil {
+		return nil, err
+	}
+	gvk, err := o.mapper.KindFor(gvr)
+	if err != nil {
+		return nil, err
+	}
+	return o.resource(gvk.GroupKind(), namespace)
+}
+
+func (o *Objects) everywhere(kind string) (dynamic.ResourceInterface, error) {
+	gvr, err := o.mapper.ResourceFor(schema.GroupVersionResource{Resource: kind})
+	return o.client.Resource(gvr), err
+}
+
+func (o *Objects) resource(kind schema.GroupKind, namespace string) (dynamic.ResourceInterface, error) {
+	mapping, err := o.mapper.RESTMapping(kind)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return o.client.Resource(mapping.Resource), nil
+	}
+	if namespace == "" {
+		namespace = o.namespace
+	}
+	return o.client.Resource(mapping.Resource).Namespace(namespace), nil
+}

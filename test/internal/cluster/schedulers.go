@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Program is a scheduler that can run in a cluster.
+type Program string
+
+// The schedulers.
+const (
+	// UpstreamProgram is kube-scheduler of the version that test/go.mod pins.
+	UpstreamProgram Program = "kube-scheduler"
+	// BerthProgram is `berth run` of this tree.
+	BerthProgram Program = "berth"
+)
+
+// Scheduler says how to run a scheduler. Both programs get the same file.
+type Scheduler struct {
+	Program Program
+	// Name is that of the process and its log; the program's if empty.
+	Name string
+	// User whose rights it has; KubeScheduler if empty.
+	User User
+	// Kubeconfig is the path of the file it gets instead of one for User.
+	Kubeconfig string
+	// Server is the URL to reach the API server at, if not its own.
+	Server string
+	// Config is a KubeSchedulerConfiguration in YAML, without clientConnection;
+	// the defaults if empty.
+	Config string
+	// LeaderElection turns it on, with a short lease, under the identity of the
+	// process.
+	LeaderElection bool
+	// Flags are added.
+	Flags []string
+}
+
+// StartScheduler runs a scheduler. It returns at once; the scheduler is ready
+// when it does its work.
+func (c *Cluster) StartScheduler(s Scheduler) (*Process, error) {
+	if s.User == "" {
+		s.User = KubeScheduler
+	}
+	if s.Name == "" {
+		s.Name = string(s.Program)
+	}
+	if s.Kubeconfig == "" {
+		var err error
+		if s.Kubeconfig, err = c.Kubeconfig(s.User, s.Server); err != nil {
+			return nil, err
+		}
+	}
+	path, err := c.schedulerConfig(s)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"--config=" + path, "--secure-port=0"}, s.Flags...)
+	switch s.Program {
+	case UpstreamProgram:
+		return c.run(s.Name, c.config.Binaries.KubeScheduler, args...)
+	case BerthProgram:
+		return c.run(s.Name, c.config.Binaries.Berth, append([]string{"run"}, args...)...)
+	default:
+		return nil, fmt.Errorf("no scheduler is called %q", s.Program)
+	}
+}
+
+// Install gives Berth the rights and the lease of the manifests in deploy/.
+func (c *Cluster) Install(ctx context.Context, deploy string) error {
+	objects, err := c.Objects("kube-system")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"rbac.yaml", "lease.yaml"} {
+		documents, err := os.ReadFile(filepath.Join(deploy, name))
+		if err != nil {
+			return err
+		}
+		if err := objects.Apply(ctx, documents); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// schedulerConfig writes the file of a scheduler: its own, and how it reaches
+// the API server.
+func (c *Cluster) schedulerConfig(s Scheduler) (string, error) {
+	config := map[string]any{}
+	if err := yaml.Unmarshal([]byte(s.Config), &config); err != nil {
+		return "", fmt.Errorf("configuration of %s: %w", s.Name, err)
+	}
+	add := func(key string, value any) {
+		if _, ok := config[key]; !ok {
+			config[key] = value
+		}
+	}
+	add("apiVersion", "kubescheduler.config.k8s.io/v1")
+	add("kind", "KubeSchedulerConfiguration")
+	// The limits are out of the way: the API server is to be the bottleneck, if anything.
+	add("clientConnection", map[string]any{"kubeconfig": s.Kubeconfig, "qps": 5000, "burst": 5000})
+	election := map[string]any{"leaderElect": s.LeaderElection, "leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "1s"}
+	if s.User == Berth {
+		election["resourceName"] = "berth" // the lease that deploy/ makes
+	}
+	add("leaderElection", election)
+	data, err := yaml.Marshal(config)
+	if err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(c.dir, strings.ReplaceAll(s.Name, "/", "-")+"-*.yaml")
+	if err != nil {
+		return "", err
+	}
+	defer file.Close() //nolint:errcheck // closed for good below; this is for failures
+	if _, err := file.Write(data); err != nil {
+		return "", err
+	}
+	return file.Name(), file.Close()
+}

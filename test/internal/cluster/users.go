@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// User is somebody whom the API server knows by a token.
+type User string
+
+// The users of a cluster.
+const (
+	// Admin may do everything.
+	Admin User = "admin"
+	// KubeScheduler has the rights that every cluster gives to kube-scheduler
+	// (ClusterRoles system:kube-scheduler and system:volume-scheduler).
+	KubeScheduler User = "system:kube-scheduler"
+	// Berth is the service account that deploy/ makes, with the rights that are given
+	// to it there (Install).
+	Berth User = "system:serviceaccount:kube-system:berth"
+	// Guest has no rights but those that a test gives it.
+	Guest User = "guest"
+	// Nobody has no rights.
+	Nobody User = "nobody"
+)
+
+func (u User) token() string { return "token-" + strings.ReplaceAll(string(u), ":", "-") }
+
+// tokenFile has a line for each user: token, name, UID, groups.
+func tokenFile() string {
+	var lines strings.Builder
+	for _, u := range []User{Admin, KubeScheduler, Berth, Guest, Nobody} {
+		groups := ""
+		if u == Admin {
+			groups = `,"system:masters"`
+		}
+		fmt.Fprintf(&lines, "%s,%s,%s%s\n", u.token(), u, u, groups)
+	}
+	return lines.String()
+}
+
+// RESTConfig returns how a user reaches the API server, without a limit of its
+// own on requests.
+func (c *Cluster) RESTConfig(u User) *rest.Config {
+	return &rest.Config{
+		Host: c.URL(), BearerToken: u.token(), QPS: -1,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.certificate()},
+	}
+}
+
+// Kubeconfig writes a kubeconfig for a user and returns its path. server is the
+// URL to name in it, that of the API server if empty.
+func (c *Cluster) Kubeconfig(u User, server string) (string, error) {
+	if server == "" {
+		server = c.URL()
+	}
+	file, err := os.CreateTemp(c.dir, "kubeconfig-")
+	if err != nil {
+		return "", err
+	}
+	if err := file.Close(); err != nil {
+		return "", err
+	}
+	const name = "e2e"
+	return file.Name(), clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: server, CertificateAuthority: c.certificate()}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: u.token()}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	}, file.Name())
+}

@@ -1,0 +1,268 @@
+// Package race measures schedulers side by side: the same pods, in the same order,
+// on the same API server, one scheduler after the other.
+//
+// A stream is created at full speed while the scheduler runs, which has placed
+// other pods before; a backlog waits when the scheduler starts. The driver, the API
+// server, etcd and the scheduler share the machine.
+package race
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+	"github.com/berth-scheduler/berth/test/internal/load"
+	"github.com/berth-scheduler/berth/test/internal/workload"
+)
+
+// Mode is how pods come.
+type Mode string
+
+// The modes.
+const (
+	Stream  Mode = "stream"
+	Backlog Mode = "backlog"
+)
+
+// Leg is one thing that is measured.
+type Leg struct {
+	Workload workload.Workload
+	Nodes    int
+	Mode     Mode
+	// Pods are measured; Before are placed first, in a stream.
+	Pods, Before int
+}
+
+func (l Leg) String() string {
+	return fmt.Sprintf("%s, %d nodes, %s of %d", l.Workload.Name, l.Nodes, l.Mode, l.Pods)
+}
+
+// Result is what a scheduler did in a leg.
+type Result struct {
+	Leg       Leg
+	Scheduler cluster.Program
+	// PodsPerSecond are bound, from the first creation in a stream and from the start
+	// of the scheduler in a backlog until the last binding.
+	PodsPerSecond float64
+	// P50 and P99 are how long pods waited, from their creation in a stream and from
+	// the start of the scheduler in a backlog, until a watch told that they were bound.
+	P50, P99 time.Duration
+	// CPUPerPod is the CPU time of the scheduler process for each pod: while the pods
+	// were measured in a stream, from its start in a backlog.
+	CPUPerPod time.Duration
+	// PeakMemory of the process, in bytes.
+	PeakMemory int64
+}
+
+// Config of a race.
+type Config struct {
+	Legs        []Leg
+	Schedulers  []cluster.Program
+	Repetitions int
+	// SchedulerConfig is a KubeSchedulerConfiguration for all, the defaults if empty.
+	SchedulerConfig string
+	// Patience is how long a leg may take.
+	Patience time.Duration
+	Progress io.Writer
+}
+
+const namespace = "race"
+
+// Run measures every scheduler in every leg. Legs of the same nodes should follow
+// each other: nodes are made when they change. In every second repetition the
+// schedulers take turns the other way round.
+func Run(ctx context.Context, c *cluster.Cluster, config Config) ([]Result, error) {
+	client, err := c.Client(cluster.Admin)
+	if err != nil {
+		return nil, err
+	}
+	r := &race{cluster: c, client: client, config: config}
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	var results []Result
+	for _, leg := range config.Legs {
+		for repetition := range config.Repetitions {
+			order := slices.Clone(config.Schedulers)
+			if repetition%2 == 1 {
+				slices.Reverse(order)
+			}
+			for _, scheduler := range order {
+				result, err := r.run(ctx, leg, scheduler)
+				if err != nil {
+					return results, fmt.Errorf("%v, %s: %w", leg, scheduler, err)
+				}
+				fmt.Fprintf(config.Progress, "%v: %s %d: %.0f pods/s, p50 %v, p99 %v, %.2f ms CPU a pod, %d MiB\n", leg, scheduler, repetition+1,
+					result.PodsPerSecond, result.P50.Round(time.Millisecond), result.P99.Round(time.Millisecond),
+					result.CPUPerPod.Seconds()*1000, result.PeakMemory>>20)
+				results = append(results, result)
+			}
+		}
+	}
+	return results, nil
+}
+
+type race struct {
+	cluster *cluster.Cluster
+	client  kubernetes.Interface
+	config  Config
+	nodes   int // that there are
+	tainted bool
+}
+
+func (r *race) prepare(ctx context.Context) error {
+	_, err := r.client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	_, err = r.client.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{
+		ObjectMeta: metav1.ObjectMeta{Name: workload.Priority}, Value: 1000,
+	}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil
+}
+
+// arrange makes the nodes of a leg, and fills them if it wants them full.
+func (r *race) arrange(ctx context.Context, leg Leg) error {
+	if r.nodes != leg.Nodes || r.tainted != leg.Workload.Tainted {
+		err := load.Each(ctx, r.nodes, func(ctx context.Context, i int) error {
+			return r.client.CoreV1().Nodes().Delete(ctx, workload.NodeName(i), metav1.DeleteOptions{})
+		})
+		if err != nil {
+			return err
+		}
+		r.nodes, r.tainted = leg.Nodes, leg.Workload.Tainted
+		if err := load.Nodes(ctx, r.client, 0, leg.Nodes, workload.Large(), leg.Workload.Tainted); err != nil {
+			return err
+		}
+	}
+	if !leg.Workload.Full {
+		return nil
+	}
+	return load.Each(ctx, leg.Nodes, func(ctx context.Context, i int) error {
+		for _, pod := range workload.Filler(namespace, i) {
+			if err := load.Pod(ctx, r.client, pod); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// run measures one scheduler in one leg, from an empty cluster to an empty
+// cluster.
+func (r *race) run(ctx context.Context, leg Leg, scheduler cluster.Program) (result Result, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.config.Patience)
+	defer cancel()
+	if err := r.arrange(ctx, leg); err != nil {
+		return Result{}, err
+	}
+	defer func() {
+		err = errors.Join(err, load.Clear(context.WithoutCancel(ctx), r.client, namespace))
+	}()
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	pods, err := track(watching, r.client, namespace)
+	if err != nil {
+		return Result{}, err
+	}
+	if leg.Mode == Backlog {
+		return r.backlog(ctx, leg, scheduler, pods)
+	}
+	return r.stream(ctx, leg, scheduler, pods)
+}
+
+func (r *race) stream(ctx context.Context, leg Leg, scheduler cluster.Program, pods *tracker) (Result, error) {
+	before, stop := context.WithCancel(ctx)
+	defer stop()
+	warm, err := track(before, r.client, namespace)
+	if err != nil {
+		return Result{}, err
+	}
+	process, err := r.start(scheduler)
+	if err != nil {
+		return Result{}, err
+	}
+	defer process.Kill() //nolint:errcheck // a process that is gone is no error
+	if err := r.create(ctx, leg, warm, 0, leg.Before); err != nil {
+		return Result{}, err
+	}
+	if err := warm.await(ctx, leg.Before); err != nil {
+		return Result{}, err
+	}
+	stop()
+	used, err := process.Usage()
+	if err != nil {
+		return Result{}, err
+	}
+	if err := r.create(ctx, leg, pods, leg.Before, leg.Before+leg.Pods); err != nil {
+		return Result{}, err
+	}
+	if err := pods.await(ctx, leg.Pods); err != nil {
+		return Result{}, err
+	}
+	first, last, latencies := pods.times(time.Time{})
+	return r.result(leg, scheduler, process, used.CPU, last.Sub(first), latencies)
+}
+
+func (r *race) backlog(ctx context.Context, leg Leg, scheduler cluster.Program, pods *tracker) (Result, error) {
+	if err := r.create(ctx, leg, pods, 0, leg.Pods); err != nil {
+		return Result{}, err
+	}
+	began := time.Now()
+	process, err := r.start(scheduler)
+	if err != nil {
+		return Result{}, err
+	}
+	defer process.Kill() //nolint:errcheck // a process that is gone is no error
+	if err := pods.await(ctx, leg.Pods); err != nil {
+		return Result{}, err
+	}
+	_, last, latencies := pods.times(began)
+	return r.result(leg, scheduler, process, 0, last.Sub(began), latencies)
+}
+
+func (r *race) create(ctx context.Context, leg Leg, pods *tracker, from, to int) error {
+	return load.Each(ctx, to-from, func(ctx context.Context, i int) error {
+		pod := leg.Workload.Pod(namespace, from+i)
+		pods.create(pod.Name)
+		return load.Pod(ctx, r.client, pod)
+	})
+}
+
+func (r *race) start(scheduler cluster.Program) (*cluster.Process, error) {
+	return r.cluster.StartScheduler(cluster.Scheduler{Program: scheduler, Config: r.config.SchedulerConfig})
+}
+
+// result ends a run: the scheduler's figures are read before it is stopped.
+func (r *race) result(leg Leg, scheduler cluster.Program, process *cluster.Process, before, took time.Duration, latencies []time.Duration) (Result, error) {
+	used, err := process.Usage()
+	if err != nil {
+		return Result{}, err
+	}
+	slices.Sort(latencies)
+	return Result{
+		Leg: leg, Scheduler: scheduler,
+		PodsPerSecond: float64(leg.Pods) / took.Seconds(),
+		P50:           quantile(latencies, 0.5), P99: quantile(latencies, 0.99),
+		CPUPerPod:  (used.CPU - before) / time.Duration(leg.Pods),
+		PeakMemory: used.PeakMemory,
+	}, process.Kill()
+}
+
+// quantile of sorted values, of which there are some.
+func quantile[T any](sorted []T, q float64) T {
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}

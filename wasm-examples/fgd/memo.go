@@ -1,0 +1,70 @@
+package fgd
+
+import "github.com/berth-scheduler/berth/wasm-examples/fgd/gpushare"
+
+// unknown is the score that was not worked out yet.
+const unknown = 255
+
+// shapes is for how many kinds of pods scores are kept: more than a workload has,
+// as a rule.
+const shapes = 128
+
+// memo keeps the scores of rows for kinds of pods: a score stays as it is while the
+// node does, and from pod to pod only one node changes. Rows only say where to
+// look; what is kept for one counts if it was worked out for the very state that the
+// node has. So it saves work, and can change no answer.
+type memo struct {
+	states []state
+	known  [shapes][]uint8 // by shape, then by row
+	of     [shapes]gpushare.Demand
+	n      int // of shapes
+	oldest int // shape, which the next one replaces if there are too many
+	now    int // this call's shape
+}
+
+// begin finds the shape of a pod, or begins one.
+func (m *memo) begin(d gpushare.Demand) {
+	for i := range m.n {
+		if m.of[i] == d {
+			m.now = i
+			return
+		}
+	}
+	m.now = m.n
+	if m.n == shapes {
+		m.now, m.oldest = m.oldest, (m.oldest+1)%shapes
+	} else {
+		m.n++
+	}
+	m.of[m.now] = d
+	forget(m.known[m.now])
+}
+
+// at returns where the score of a row for this call's pod is.
+func (m *memo) at(row uint32, s *state) *uint8 {
+	if int(row) >= len(m.states) {
+		m.grow(max(int(row)+1, 2*len(m.states)))
+	}
+	if m.states[row] != *s {
+		m.states[row] = *s
+		for i := range m.n {
+			m.known[i][row] = unknown
+		}
+	}
+	return &m.known[m.now][row]
+}
+
+func (m *memo) grow(rows int) {
+	had := len(m.states)
+	m.states = append(m.states, make([]state, rows-had)...)
+	for i := range m.known {
+		m.known[i] = append(m.known[i], make([]uint8, rows-had)...)
+		forget(m.known[i][had:])
+	}
+}
+
+func forget(known []uint8) {
+	for i := range known {
+		known[i] = unknown
+	}
+}

@@ -1,0 +1,165 @@
+package fgd
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
+	"github.com/berth-scheduler/berth/abi/sdk/go/config"
+	"github.com/berth-scheduler/berth/wasm-examples/fgd/gpushare"
+)
+
+// typical is a kind of pods that asks for GPUs.
+type typical struct {
+	cpu    int64 // milli-CPU
+	gpus   int
+	milli  int64  // milli-GPU of each
+	models uint32 // that will do, a bit each
+	count  int64  // how many there are
+}
+
+const (
+	anyModel   = ^uint32(0)
+	otherModel = 1 << 31
+	mostModels = 31
+)
+
+// workload is the typical pods. Weights are counts, so fragments are whole numbers:
+// milli-GPU times total.
+type workload struct {
+	gpu     []typical // by milli
+	cpuOnly int64     // how many ask for no GPU
+	total   int64
+
+	// least is the least decrease of the fragment for each score from 1 to 99.
+	least [99]int64
+}
+
+// Configure gets the typical pods.
+func (p *FGD) Configure(data []byte) error {
+	c, err := config.Parse[struct {
+		TypicalPods []struct {
+			MilliCPU int64
+			GPUs     int
+			MilliGPU int64
+			Models   []string
+			Count    int64
+		}
+	}](data)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for i, t := range c.TypicalPods {
+		p.workload.total += t.Count
+		switch {
+		case t.GPUs == 0 && t.MilliGPU == 0:
+			p.workload.cpuOnly += t.Count
+			continue
+		case t.GPUs == 0 || t.MilliGPU == 0:
+			return fmt.Errorf("typicalPods[%d]: gpus and milliGPU must both be 0, or both more", i)
+		}
+		kind := typical{cpu: t.MilliCPU, gpus: t.GPUs, milli: t.MilliGPU, models: anyModel, count: t.Count}
+		if len(t.Models) > 0 {
+			kind.models = 0
+		}
+		for k, name := range t.Models {
+			at := slices.Index(names, name)
+			if at < 0 {
+				if at = len(names); at == mostModels {
+					return fmt.Errorf("typicalPods[%d].models[%d]: there may be %d models", i, k, mostModels)
+				}
+				names, p.models = append(names, name), append(p.models, p.Const(name))
+			}
+			kind.models |= 1 << at
+		}
+		p.workload.gpu = append(p.workload.gpu, kind)
+	}
+	slices.SortStableFunc(p.workload.gpu, func(a, b typical) int { return cmp.Compare(a.milli, b.milli) })
+	p.workload.thresholds()
+	return nil
+}
+
+var _ berth.Configurer = (*FGD)(nil)
+
+// free is what is left of the GPUs of a node, in ascending order.
+type free struct {
+	n    int
+	each [gpushare.Most]int16
+}
+
+func sorted(n *gpushare.Node) (f free) {
+	f.n, f.each = n.N, n.Free
+	slices.Sort(f.each[:f.n])
+	return f
+}
+
+// shared returns what is left after a pod has taken its share of a GPU of which
+// there was left so much.
+func (f free) shared(left, milli int16) free {
+	i := 0
+	for f.each[i] != left {
+		i++
+	}
+	for ; i > 0 && f.each[i-1] > left-milli; i-- {
+		f.each[i] = f.each[i-1]
+	}
+	f.each[i] = left - milli
+	return f
+}
+
+// without returns what is left after a pod has taken whole GPUs, which are last.
+func (f free) without(gpus int) free {
+	copy(f.each[gpus:f.n], f.each[:f.n-gpus])
+	clear(f.each[:gpus])
+	return f
+}
+
+// fragment returns what typical pods could not use of what is left, each kind as
+// often as it is there. A kind that does not fit could use nothing; one that does,
+// all GPUs but those of which too little is left.
+func (w *workload) fragment(cpu int64, f *free, model uint32) int64 {
+	left, below, i := int64(0), int64(0), 0
+	for _, one := range f.each[:f.n] {
+		left += int64(one)
+	}
+	sum := w.cpuOnly * left
+	for k := range w.gpu {
+		t := &w.gpu[k]
+		for i < f.n && int64(f.each[i]) < t.milli {
+			below += int64(f.each[i])
+			i++
+		}
+		if f.n-i < t.gpus || cpu < t.cpu || t.models&model == 0 {
+			sum += t.count * left
+		} else {
+			sum += t.count * below
+		}
+	}
+	return sum
+}
+
+// rate returns the score of a node for a pod, 0 if it does not fit, and the GPU of a
+// pod that shares one: the first of those by which the node has its score.
+func (w *workload) rate(s *state, d gpushare.Demand) (score int64, device int) {
+	if !s.Fits(d) {
+		return 0, 0
+	}
+	f := sorted(&s.Node)
+	before := w.fragment(s.CPU, &f, s.model)
+	after := func(f free) int64 { return w.score(before - w.fragment(s.CPU-d.CPU, &f, s.model)) }
+	if !d.Shares() {
+		return after(f.without(d.GPUs)), 0
+	}
+	score = -1
+	for i, left := range s.Free[:s.N] {
+		if int64(left) < d.Milli || slices.Contains(s.Free[:i], left) {
+			continue // a GPU with as much left as an earlier one is rated like it
+		}
+		if rated := after(f.shared(left, int16(d.Milli))); rated > score {
+			score, device = rated, i
+		}
+	}
+	return score, device
+}

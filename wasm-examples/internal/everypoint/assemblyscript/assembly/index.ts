@@ -1,0 +1,183 @@
+// A plugin for tests, which does at every extension point what annotations of the pod say. It is the
+// twin of the Go package in the folder above, whose comment (doc.go) defines the language.
+
+import * as berth from "@berth-scheduler/sdk";
+import { Call, Step, Steps, stepsOf, trim } from "./steps";
+
+function key(name: string): berth.PodAnnotation {
+  return berth.podAnnotation("everypoint.berth.dev/" + name);
+}
+
+class EveryPoint {
+  private peer: berth.PodAnnotation = key("peer");
+  private maxPeers: berth.PodAnnotation = key("max-peers");
+  private yes: berth.Const = berth.constant("true");
+  private tooMany: berth.Reason = berth.reason(["too many peers"]);
+  private steps: Steps = new Steps();
+
+  preEnqueue(pod: berth.Pod): berth.Status {
+    return this.steps.run(new Call(pod), pod.annotation(key("pre-enqueue")));
+  }
+
+  queueKey(pod: berth.Pod, queued: berth.Queued, to: berth.Key): void {
+    const value = berth.text(pod.annotation(key("queue-key")));
+    if (value == "long") {
+      to.appendBytes(new Uint8Array(65));
+      return;
+    }
+    to.appendI64(berth.parseI64(value) ? berth.parsed.number : 0);
+    to.appendI64(queued.time);
+  }
+
+  hint(event: berth.Event, pod: berth.Pod): berth.HintResult {
+    const all = stepsOf(berth.text(pod.annotation(key("hint"))));
+    if (all.length == 0) return berth.QUEUE;
+    const skip = all[0].verb == "skip" || (all[0].verb == "on" && object(event) != all[0].rest);
+    return skip ? berth.QUEUE_SKIP : berth.QUEUE;
+  }
+
+  private setPeers(n: u32): berth.Status {
+    const bytes = new Uint8Array(4);
+    store<u32>(bytes.dataStart, n);
+    return berth.stateSet("peers", bytes) ? berth.SUCCESS : berth.error(berth.reason(["no room"]));
+  }
+
+  private peers(): u32 {
+    const bytes = berth.stateGet("peers");
+    return bytes === null || bytes.length != 4 ? 0 : load<u32>(bytes.dataStart);
+  }
+
+  preFilter(pod: berth.Pod, nodes: berth.Nodes, rows: berth.Rows): berth.Status {
+    let peers = 0;
+    for (let i = 0; i < nodes.length; i++) {
+      const pods = nodes.at(i).pods();
+      for (let k = 0; k < pods.length; k++) {
+        if (this.yes.is(pods.at(k).annotation(this.peer))) peers++;
+      }
+    }
+    const status = this.setPeers(peers);
+    if (status != berth.SUCCESS) return status;
+    const all = stepsOf(berth.text(pod.annotation(key("pre-filter"))));
+    for (let i = 0; i < all.length; i++) {
+      if (all[i].verb == "only") {
+        const names = all[i].rest.split(" ");
+        rows.reset();
+        for (let k = 0; k < nodes.length; k++) {
+          if (names.includes(nodes.at(k).name())) rows.add(nodes.at(k));
+        }
+      } else if (this.steps.step(new Call(pod), all[i])) {
+        return this.steps.answer;
+      }
+    }
+    return berth.SUCCESS;
+  }
+
+  private change(pod: berth.Pod, by: i32): berth.Status {
+    return this.yes.is(pod.annotation(this.peer)) ? this.setPeers(this.peers() + by) : berth.SUCCESS;
+  }
+
+  addPod(_pod: berth.Pod, added: berth.Pod, _node: berth.Node): berth.Status {
+    return this.change(added, 1);
+  }
+
+  removePod(_pod: berth.Pod, removed: berth.Pod, _node: berth.Node): berth.Status {
+    return this.change(removed, -1);
+  }
+
+  filter(pod: berth.Pod, node: berth.Node): berth.Status {
+    if (natural(berth.text(pod.annotation(this.maxPeers)), u32.MAX_VALUE) && <i64>this.peers() >= berth.parsed.number) {
+      return berth.unschedulable(this.tooMany);
+    }
+    const rest = firstFor(pod.annotation(key("filter")), node);
+    if (rest === null) return berth.SUCCESS;
+    const step = new Step(rest);
+    return this.steps.status(step.verb, step.rest);
+  }
+
+  postFilter(pod: berth.Pod, judged: berth.Judged): berth.Status {
+    return this.steps.run(new Call(pod, null, judged), pod.annotation(key("post-filter")));
+  }
+
+  preScore(pod: berth.Pod, _nodes: berth.Nodes): berth.Status {
+    return this.steps.run(new Call(pod), pod.annotation(key("pre-score")));
+  }
+
+  score(pod: berth.Pod, node: berth.Node): i64 {
+    const rest = firstFor(pod.annotation(key("score")), node);
+    return rest !== null && berth.parseI64(rest) ? berth.parsed.number : 0;
+  }
+
+  normalize(pod: berth.Pod, _nodes: berth.Nodes, scores: berth.Scores): berth.Status {
+    const annotation = pod.annotation(key("normalize")), reverse = trim(berth.text(annotation), " ;") == "reverse";
+    const status = reverse ? berth.SUCCESS : this.steps.run(new Call(pod), annotation);
+    let highest: i64 = scores.length == 0 ? 0 : scores.at(0);
+    for (let i = 0; i < scores.length; i++) highest = max(highest, scores.at(i));
+    for (let i = 0; i < scores.length; i++) scores.set(i, min<i64>(max<i64>(reverse ? highest - scores.at(i) : scores.at(i), 0), 100));
+    return status;
+  }
+
+  reserve(pod: berth.Pod, node: berth.Node): berth.Status {
+    return this.steps.run(new Call(pod, node), pod.annotation(key("reserve")));
+  }
+
+  unreserve(pod: berth.Pod, node: berth.Node): berth.Status {
+    return this.steps.run(new Call(pod, node), pod.annotation(key("unreserve")));
+  }
+
+  permit(pod: berth.Pod, node: berth.Node): berth.Status {
+    const all = stepsOf(berth.text(pod.annotation(key("permit"))));
+    for (let i = 0; i < all.length; i++) {
+      if (all[i].verb == "wait") return berth.waitFor(duration(all[i].rest));
+      if (this.steps.step(new Call(pod, node), all[i])) return this.steps.answer;
+    }
+    return berth.SUCCESS;
+  }
+
+  preBind(pod: berth.Pod, node: berth.Node): berth.Status {
+    return this.steps.run(new Call(pod, node), pod.annotation(key("pre-bind")));
+  }
+
+  bind(pod: berth.Pod, node: berth.Node): berth.Status {
+    const annotation = pod.annotation(key("bind"));
+    return annotation == berth.ABSENT ? berth.SKIP : this.steps.run(new Call(pod, node), annotation);
+  }
+
+  postBind(pod: berth.Pod, node: berth.Node): berth.Status {
+    return this.steps.run(new Call(pod, node), pod.annotation(key("post-bind")));
+  }
+}
+
+/** The name of what an event is about. */
+function object(event: berth.Event): string {
+  const newNode = event.newNode(), oldNode = event.oldNode(), newPod = event.newPod(), oldPod = event.oldPod();
+  if (newNode !== null) return newNode.name();
+  if (oldNode !== null) return oldNode.name();
+  if (newPod !== null) return newPod.name();
+  if (oldPod !== null) return oldPod.name();
+  return event.name();
+}
+
+/** What the first step for a node says; null if there is none. */
+function firstFor(annotation: berth.ID, node: berth.Node): string | null {
+  const all = stepsOf(berth.text(annotation));
+  for (let i = 0; i < all.length; i++) {
+    if (all[i].verb == "*" || all[i].verb == node.name()) return all[i].rest;
+  }
+  return null;
+}
+
+/** Reads a decimal number without a sign; false if it is none, or above a limit. */
+function natural(text: string, most: i64): bool {
+  return text != "" && text.charCodeAt(0) >= 48 && text.charCodeAt(0) <= 57 && berth.parseI64(text) && berth.parsed.number <= most;
+}
+
+/** Reads a number and a unit, as milliseconds; 0 if it is none. */
+function duration(text: string): u64 {
+  let digits = text.length;
+  while (digits > 0 && "ms".includes(text.charAt(digits - 1))) digits--;
+  const unit = text.substring(digits);
+  const scale: u64 = unit == "ms" ? 1 : unit == "s" ? 1000 : unit == "m" ? 60000 : 0;
+  return natural(text.substring(0, digits), i32.MAX_VALUE) ? <u64>berth.parsed.number * scale : 0;
+}
+
+export const plugin = new EveryPoint();
