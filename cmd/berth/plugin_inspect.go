@@ -19,7 +19,8 @@ func newPluginInspect() *cobra.Command {
 		Short: "Tell what a module is, what it reads and what it imports",
 		Long: `Inspect checks a module against the ABI and against its own manifest, without
 running it, and prints what it is: points, reads, imports, memory, sections, size
-and digest, and what is worth a look.
+and digest, the limits that hold for it unless a configuration sets others, and
+what is worth a look.
 
 The exit status is 2 if the module cannot be used; all reasons are told.`,
 		Example: `  berth plugin inspect tenant-pool.wasm
@@ -55,6 +56,7 @@ type inspection struct {
 	Functions     int            `json:"functions"`
 	CodeSize      int            `json:"codeSize"` // bytes
 	Sections      []sectionInfo  `json:"sections"`
+	Limits        []limitInfo    `json:"limits"`
 	Warnings      []string       `json:"warnings"`
 }
 
@@ -112,6 +114,7 @@ func inspect(l *module.Loaded) *inspection {
 	if len(m.Memories) > 0 {
 		out.Memory = memoryInfo{Min: int64(m.Memories[0].Min) * pageSize, Max: int64(m.Memories[0].Max) * pageSize}
 	}
+	out.Limits = limitsOf(l)
 	for _, s := range m.Sections {
 		out.Sections = append(out.Sections, sectionInfo{Name: wire.SectionName(s.ID), Custom: s.Name, Size: s.Size})
 	}

@@ -50,6 +50,7 @@ func (p *printer) inspection(i *inspection) {
 	p.directives(m)
 	p.configFields(m.Config)
 	p.imports(i)
+	p.limits(i.Limits)
 	p.sections(i.Sections)
 	for _, w := range i.Warnings {
 		p.text("warning: %s", w)

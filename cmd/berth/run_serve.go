@@ -139,6 +139,7 @@ func (w *watched) state() *telemetry.State {
 		Unschedulable: make(map[telemetry.PluginOf]int),
 		Writes:        r.cluster.PendingWrites(),
 	}
+	out.Breakers, out.Guests = pluginsOf(r.assembly.Status())
 	s := r.assembly.Scheduler
 	if err := s.Ask(ctx, func() {
 		pending, cached := s.Pending(), s.CacheCounts()

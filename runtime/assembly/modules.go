@@ -204,7 +204,7 @@ type moduleDeps struct {
 // plugin makes the plugin of a module for one profile.
 func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *moduleDeps) (*madePlugin, error) {
 	loaded := named.Loaded
-	code, err := m.take(ctx, loaded)
+	code, err := m.take(ctx, named)
 	if err != nil {
 		return nil, err
 	}
@@ -234,11 +234,14 @@ func limitsOf(l *module.Limits) wasm.Limits {
 	return wasm.Limits{
 		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart,
 		Deadline: l.Deadline, OwnMemory: l.Memory, Depth: l.Depth, TableElements: l.TableElements,
+		ModuleSize: l.ModuleSize, Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
+		StateSize: l.StateSize, TextSize: l.ReasonSize, DirectiveSize: l.DirectiveSize, LogSize: l.LogSize,
 	}
 }
 
 // take returns a compiled module for one more plugin.
-func (m *Modules) take(ctx context.Context, loaded *module.Loaded) (*wasm.Module, error) {
+func (m *Modules) take(ctx context.Context, named *Module) (*wasm.Module, error) {
+	loaded := named.Loaded
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	code, ok := m.mu.compiled[loaded.Digest]
@@ -248,7 +251,7 @@ func (m *Modules) take(ctx context.Context, loaded *module.Loaded) (*wasm.Module
 			return nil, err
 		}
 		code = &compiled{}
-		if code.module, err = m.mu.runtime.Load(ctx, loaded.Bytes); err != nil {
+		if code.module, err = m.mu.runtime.LoadWith(ctx, loaded.Bytes, limitsOf(&named.Reference.Limits)); err != nil {
 			return nil, fmt.Errorf("%s: %w", loaded.Path, err)
 		}
 		m.mu.compiled[loaded.Digest] = code

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // Limits are what a plugin's guest may use; zero values stand for the host's
@@ -16,6 +19,14 @@ type Limits struct {
 	// Memory is besides what the host puts there, in bytes.
 	Memory               uint32
 	Depth, TableElements uint32
+	// Functions, Globals, Locals of a function and Nesting of blocks are how many the
+	// module may have.
+	Functions, Globals, Locals, Nesting int
+	// In bytes: the module's file; the configuration; what the plugin may keep in a
+	// cycle's state; the texts of reasons and of directives of a call, which patches are
+	// among; what is taken of its log during a call. But for the module and the log
+	// they are at most what the ABI allows.
+	ModuleSize, ConfigSize, StateSize, ReasonSize, DirectiveSize, LogSize int
 }
 
 // limits reads the limits of args.
@@ -35,12 +46,38 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 	small := func(into *uint32, most int64) func(any, string) {
 		return number(most, func(v int64) { *into = uint32(v) })
 	}
+	whole := func(into *int, most int64) func(any, string) {
+		return number(most, func(v int64) { *into = int(v) })
+	}
 	fuel := func(into *int64) func(any, string) { return number(most, func(v int64) { *into = v }) }
+	quantity := func(least, most int64, store func(int64)) func(any, string) {
+		return func(value any, path string) {
+			text := show(value)
+			if s, ok := value.(string); ok {
+				text = s
+			}
+			q, err := resource.ParseQuantity(text)
+			if err != nil || q.Value() < least || q.Value() > most {
+				d.add(path, show(value)+" is no size from "+inBytes(least)+" to "+inBytes(most), "write it as 64Ki")
+				return
+			}
+			store(q.Value())
+		}
+	}
+	bytes := func(into *int, most int64) func(any, string) {
+		return quantity(1, most, func(v int64) { *into = int(v) })
+	}
 	return func(value any, path string) {
 		d.object(value, path, map[string]func(any, string){
 			"fuelPerCall": fuel(&into.FuelPerCall), "fuelPerRow": fuel(&into.FuelPerRow),
 			"fuelPerCycle": fuel(&into.FuelPerCycle), "fuelStart": fuel(&into.FuelStart),
 			"depth": small(&into.Depth, 1_000_000), "tableElements": small(&into.TableElements, 10_000_000),
+			"functions": whole(&into.Functions, 1_000_000), "globals": whole(&into.Globals, 1_000_000),
+			"locals": whole(&into.Locals, 50_000), "nesting": whole(&into.Nesting, 50_000),
+			"moduleSize": bytes(&into.ModuleSize, wire.MaxModuleSize), "configSize": bytes(&into.ConfigSize, abi.MaxConfigSize),
+			"stateSize": bytes(&into.StateSize, abi.MaxStateSize), "reasonSize": bytes(&into.ReasonSize, abi.MaxTextsSize),
+			"directiveSize": bytes(&into.DirectiveSize, abi.MaxDirectiveText), "logSize": bytes(&into.LogSize, 64<<20),
+			"memory": quantity(64<<10, 3<<30, func(v int64) { into.Memory = uint32(v) }),
 			"deadline": func(value any, path string) {
 				s, _ := value.(string)
 				v, err := time.ParseDuration(s)
@@ -49,18 +86,9 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 				}
 				into.Deadline = v
 			},
-			"memory": func(value any, path string) {
-				text := show(value)
-				if s, ok := value.(string); ok {
-					text = s
-				}
-				q, err := resource.ParseQuantity(text)
-				if err != nil || q.Value() < 64<<10 || q.Value() > 3<<30 {
-					d.add(path, show(value)+" is no size from 64Ki to 3Gi", "write 64Mi")
-					return
-				}
-				into.Memory = uint32(q.Value())
-			},
 		})
 	}
 }
+
+// inBytes writes a size as a quantity.
+func inBytes(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }

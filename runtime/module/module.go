@@ -94,6 +94,10 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 		return nil, err
 	}
 	source := ref.Source()
+	if most := ref.Limits.ModuleSize; most > 0 && len(data) > most {
+		return nil, &Error{File: source, Section: sectionModule,
+			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(data), most), Fix: "raise limits.moduleSize"}
+	}
 	if got := Digest(data); ref.Digest != "" && got != ref.Digest {
 		return nil, &Error{File: source, Section: sectionDigest, Detail: "the module has " + got + ", expected " + ref.Digest,
 			Fix: "get the module that was meant, or change the digest if the new one is trusted"}
@@ -110,7 +114,11 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 	}
 	var denied error
 	l.Grants, denied = l.granted(ref)
-	if l.Config, err = l.config(ref); err != nil || denied != nil {
+	if l.Config, err = l.config(ref); err == nil && ref.Limits.ConfigSize > 0 && len(l.Config) > ref.Limits.ConfigSize {
+		err = &Error{File: source, Section: sectionConfig,
+			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(l.Config), ref.Limits.ConfigSize), Fix: "raise limits.configSize"}
+	}
+	if err != nil || denied != nil {
 		return nil, errors.Join(err, denied)
 	}
 	return l, nil

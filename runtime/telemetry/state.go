@@ -14,8 +14,10 @@ type State struct {
 	Binding, Evicting int
 	// Writes is the writes of pod status that wait.
 	Writes int
-	// Open is the plugins whose breaker is open.
+	// Breakers is the circuit breakers of plugins that are modules, and Guests what
+	// their guests have done.
 	Breakers []Breaker
+	Guests   []Guest
 }
 
 // PluginOf is a plugin in a profile.
@@ -26,17 +28,31 @@ type Breaker struct {
 	PluginOf
 	Digest string
 	Open   bool
+	// Opened is how often it was.
+	Opened int
+}
+
+// Guest is what the guests of a plugin have done at a point.
+type Guest struct {
+	PluginOf
+	Digest, Point string
+	Fuel          int64
+	Faults        map[string]int64 // by kind
 }
 
 // stateCollector asks for the state at each scrape.
 type stateCollector struct {
 	state                                                        func() *State
 	pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
+	opened, fuel, faults                                         *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prometheus.BuildFQName("", subsystem, name), help, labels, nil)
+	}
+	ofPlugin := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("berth_plugin_"+name, help, append([]string{"plugin", "digest", "profile"}, labels...), nil)
 	}
 	return &stateCollector{
 		state:         state,
@@ -45,14 +61,16 @@ func newStateCollector(state func() *State) *stateCollector {
 		cache:         desc("cache_size", "Nodes, pods and assumed pods in the cache.", "type"),
 		goroutines:    desc("goroutines", "What runs beside the loop, by operation.", "operation"),
 		writes:        desc("pending_async_api_calls", "Writes to the API server that wait.", "call_type"),
-		breakerUp: prometheus.NewDesc("berth_plugin_breaker_open", "Whether a plugin is not called because of its faults: 1 or 0.",
-			[]string{"plugin", "digest", "profile"}, nil),
+		breakerUp:     ofPlugin("breaker_open", "Whether a plugin is not called because of its faults: 1 or 0."),
+		opened:        ofPlugin("breaker_opened_total", "How often a plugin was left alone because of its faults."),
+		fuel:          ofPlugin("fuel_total", "Units of fuel that guests have used.", "extension_point"),
+		faults:        ofPlugin("faults_by_kind_total", "Faults of guests by kind, calls that were not made included.", "extension_point", "kind"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp} {
+	for _, d := range []*prometheus.Desc{c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults} {
 		out <- d
 	}
 }
@@ -68,6 +86,9 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge := func(d *prometheus.Desc, n int, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
+	}
+	count := func(d *prometheus.Desc, n int64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
 	for queue, n := range s.Pending {
 		gauge(c.pending, n, queue)
@@ -87,5 +108,13 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 			open = 1
 		}
 		gauge(c.breakerUp, open, b.Plugin, b.Digest, b.Profile)
+		count(c.opened, int64(b.Opened), b.Plugin, b.Digest, b.Profile)
+	}
+	for i := range s.Guests {
+		g := &s.Guests[i]
+		count(c.fuel, g.Fuel, g.Plugin, g.Digest, g.Profile, g.Point)
+		for kind, n := range g.Faults {
+			count(c.faults, n, g.Plugin, g.Digest, g.Profile, g.Point, kind)
+		}
 	}
 }

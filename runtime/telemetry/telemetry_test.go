@@ -35,7 +35,11 @@ func TestMetrics(t *testing.T) {
 		Pending:       map[string]int{"active": 1, "backoff": 2, "unschedulable": 3, "gated": 4},
 		Unschedulable: map[telemetry.PluginOf]int{{Plugin: "NodeResourcesFit", Profile: "default-scheduler"}: 3},
 		Nodes:         5, Pods: 6, Assumed: 7, Binding: 8, Evicting: 9, Writes: 10,
-		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true}},
+		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3}},
+		Guests: []telemetry.Guest{{
+			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
+			Fuel: 1234, Faults: map[string]int64{"trap": 5},
+		}},
 	}
 	m := telemetry.New("v1", func() *telemetry.State { return state })
 	timings := []report.Timing{{Plugin: "guest", Digest: "sha256:1", Point: abi.Filter, Calls: 2, Rows: 2000, Faults: 1, Duration: 500 * time.Millisecond}}
@@ -76,6 +80,9 @@ func TestMetrics(t *testing.T) {
 		`berth_plugin_faults_total` + guest + ` 1`,
 		`berth_plugin_seconds_total` + guest + ` 0.5`,
 		`berth_plugin_breaker_open{digest="sha256:1",plugin="guest",` + of + `} 1`,
+		`berth_plugin_breaker_opened_total{digest="sha256:1",plugin="guest",` + of + `} 3`,
+		`berth_plugin_fuel_total` + guest + ` 1234`,
+		`berth_plugin_faults_by_kind_total{digest="sha256:1",extension_point="Filter",kind="trap",plugin="guest",` + of + `} 5`,
 		`berth_build_info{version="v1"} 1`,
 		`rest_client_requests_total{code="200",host="h",method="GET"} 1`,
 		`rest_client_request_duration_seconds_sum{host="h",verb="GET"} 1`,

@@ -129,8 +129,8 @@ func (a *answers) reasonSet(n uint32) ([]string, *Fault) {
 		if size > abi.MaxTextSize {
 			return nil, a.bad("a reason has %d bytes, the limit is %d", size, abi.MaxTextSize)
 		}
-		if a.texts += int(size); a.texts > abi.MaxTextsSize {
-			return nil, a.bad("the reasons of the call have more than %d bytes", abi.MaxTextsSize)
+		if a.texts += int(size); a.texts > a.s.plug.config.Limits.TextSize {
+			return nil, a.bad("the reasons of the call have more than %d bytes", a.s.plug.config.Limits.TextSize)
 		}
 		text, f := a.bytes("text of a reason", uint64(binary.LittleEndian.Uint32(list[8*i:])), uint64(size))
 		if f != nil {

@@ -14,10 +14,12 @@ func (a *answers) directives() ([]wire.Directive, *Fault) {
 	if err != nil {
 		return nil, a.bad("%v", err)
 	}
-	p := a.s.plug
+	p, size := a.s.plug, 0
 	for i := range list {
 		d := &list[i]
-		switch {
+		switch size += len(d.First) + len(d.Second); {
+		case size > p.config.Limits.DirectiveSize:
+			return nil, a.bad("the texts of the directives have more than %d bytes", p.config.Limits.DirectiveSize)
 		case !d.Kind.At(a.point):
 			return nil, a.bad("directive %d is %s, which is none of %s (ABI-13.2)", i, d.Kind, a.point)
 		case !p.deps.Manifest.Directives.Allows(d.Kind, d.First):

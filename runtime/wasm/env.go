@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -33,6 +34,8 @@ type Env struct {
 	panicked *hostPanic
 	// heard (optional) passes on what the guest logs.
 	heard func(level int, text string)
+	// logged is how much this call has, in bytes.
+	logged int
 }
 
 // functions are what the guest's calls come to.
@@ -46,6 +49,9 @@ func (e *Env) functions() Functions {
 // Log takes a text of the guest; what is too long is cut.
 func (e *Env) Log(level int, text string) {
 	text = text[:min(len(text), abi.MaxLogText)]
+	if e.logged += len(text) + 1; e.limits.LogSize > 0 && e.logged > e.limits.LogSize {
+		return
+	}
 	e.log.line(text)
 	if e.heard != nil {
 		e.heard(level, text)
@@ -74,7 +80,7 @@ func (e *Env) conceals(key string) bool { return e.concealed && slices.Contains(
 // begin sets what a call may see.
 func (e *Env) begin(p *Plugin, r *request) {
 	e.state, e.cycle, e.writable, e.pods = nil, nil, r.stateful, r.pods
-	e.concealed = r.point.Aux()
+	e.concealed, e.logged = r.point.Aux(), 0
 	if r.state == nil {
 		return
 	}
@@ -91,6 +97,7 @@ func (e *Env) end() { e.state, e.cycle, e.pods, e.encoded = nil, nil, nil, encod
 type guestState struct {
 	values map[string][]byte
 	size   int
+	most   int      // 0 means the ABI's limit
 	public []string // keys that others may read
 }
 
@@ -99,7 +106,7 @@ var _ state.Value = (*guestState)(nil)
 // Clone implements state.Value. Values are never changed in place, so they are
 // shared.
 func (s *guestState) Clone() state.Value {
-	c := &guestState{values: make(map[string][]byte, len(s.values)), size: s.size, public: s.public}
+	c := &guestState{values: make(map[string][]byte, len(s.values)), size: s.size, most: s.most, public: s.public}
 	for k, v := range s.values {
 		c.values[k] = v
 	}
@@ -113,7 +120,7 @@ func (s *guestState) set(key string, value []byte) bool {
 		size += len(key)
 	}
 	switch {
-	case len(key) > abi.MaxStateKeySize, len(value) > abi.MaxStateValue, size > abi.MaxStateSize,
+	case len(key) > abi.MaxStateKeySize, len(value) > abi.MaxStateValue, size > cmp.Or(s.most, abi.MaxStateSize),
 		!known && len(s.values) == abi.MaxStateKeys:
 		return false
 	}

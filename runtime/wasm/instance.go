@@ -73,7 +73,7 @@ func typeNames(types []api.ValueType) string {
 // checks its version.
 func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error) {
 	env.limits = env.limits.WithDefaults()
-	c, err := m.compile(ctx, formOf(&env.limits, region))
+	c, err := m.compile(ctx, m.form(&env.limits, region))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,9 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", err)
 	}
-	g := &instanceGuest{ctx: context.WithoutCancel(ctx), env: env, module: instance, memory: instance.ExportedMemory(abi.ExportMemory), stack: make([]uint64, 3)}
+	// The Env is outermost, where looking it up allocates nothing.
+	calls := context.WithValue(context.WithoutCancel(ctx), envKey{}, env)
+	g := &instanceGuest{ctx: calls, env: env, module: instance, memory: instance.ExportedMemory(abi.ExportMemory), stack: make([]uint64, 3)}
 	if g.gauges, err = newGauges(instance, c.info); err != nil {
 		return nil, errors.Join(err, instance.Close(ctx))
 	}

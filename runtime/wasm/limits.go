@@ -3,6 +3,7 @@ package wasm
 import (
 	"time"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -24,6 +25,16 @@ type Limits struct {
 	OwnMemory uint32
 	// Depth is how many frames there may be, TableElements how large a table.
 	Depth, TableElements uint32
+	// Functions, Globals, Locals (of a function) and Nesting (of blocks) are how many
+	// the module may have; zero values stand for RuntimeConfig.Structure.
+	Functions, Globals, Locals, Nesting int
+	// ModuleSize is that of the module in bytes; zero means RuntimeConfig.Structure.
+	ModuleSize int
+	// StateSize is what a plugin may keep in a cycle's state, TextSize what the reasons
+	// of a call may have, DirectiveSize what the texts of its directives may, and LogSize
+	// what it may log during a call, in bytes. The first three are at most the ABI's
+	// (ABI-10); what is logged beyond is dropped.
+	StateSize, TextSize, DirectiveSize, LogSize int
 }
 
 // The defaults. A unit takes some nanoseconds: the reference workload's Go guest
@@ -35,6 +46,7 @@ const (
 	DefaultFuelPerCycle int64 = 200_000_000
 	DefaultFuelStart    int64 = 1_000_000_000
 	DefaultDeadline           = 10 * time.Second
+	DefaultLogSize            = 256 << 10
 )
 
 // WithDefaults returns the limits with zero values filled in.
@@ -60,7 +72,31 @@ func (l Limits) WithDefaults() Limits {
 	if l.TableElements == 0 {
 		l.TableElements = meter.DefaultTableMaxElements
 	}
+	size := func(v *int, most int) {
+		if *v == 0 || *v > most {
+			*v = most
+		}
+	}
+	size(&l.StateSize, abi.MaxStateSize)
+	size(&l.TextSize, abi.MaxTextsSize)
+	size(&l.DirectiveSize, abi.MaxDirectiveText)
+	if l.LogSize == 0 {
+		l.LogSize = DefaultLogSize
+	}
 	return l
+}
+
+// structure returns the limits of a module's structure, with others where l has none.
+func (l *Limits) structure(s meter.Limits) meter.Limits {
+	for _, f := range []struct {
+		to   *int
+		from int
+	}{{&s.Module, l.ModuleSize}, {&s.Functions, l.Functions}, {&s.Globals, l.Globals}, {&s.Locals, l.Locals}, {&s.Nesting, l.Nesting}} {
+		if f.from != 0 {
+			*f.to = f.from
+		}
+	}
+	return s
 }
 
 // grant is the fuel of a call about n rows or pods.

@@ -121,7 +121,10 @@ type Module struct {
 
 // form is what a module is compiled with: its memory limit in pages, and the
 // limits of package meter that are part of the code.
-type form struct{ pages, depth, tables uint32 }
+type form struct {
+	pages, depth, tables uint32
+	structure            meter.Limits
+}
 
 // compiled is a module in a wazero runtime of its own.
 type compiled struct {
@@ -138,12 +141,18 @@ func Digest(module []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Load compiles a module whose structure was checked. The bytes are kept.
+// Load is LoadWith with the default limits.
 func (r *Runtime) Load(ctx context.Context, module []byte) (*Module, error) {
+	return r.LoadWith(ctx, module, Limits{})
+}
+
+// LoadWith compiles a module that keeps the ABI, as limits say; plugins with other
+// limits have it compiled again. The bytes are kept.
+func (r *Runtime) LoadWith(ctx context.Context, module []byte, limits Limits) (*Module, error) {
 	m := &Module{runtime: r, bytes: module, digest: Digest(module), exports: make(map[abi.Point]bool)}
 	m.mu.compiled = make(map[form]*compiled)
-	limits := Limits{}.WithDefaults()
-	c, err := m.compile(ctx, formOf(&limits, 0))
+	limits = limits.WithDefaults()
+	c, err := m.compile(ctx, m.form(&limits, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -158,16 +167,16 @@ func (r *Runtime) Load(ctx context.Context, module []byte) (*Module, error) {
 	return m, nil
 }
 
-// formOf returns the form for a region: its size is rounded up to a power of two,
+// form returns the form for a region: its size is rounded up to a power of two,
 // so that growing seldom needs another one.
-func formOf(l *Limits, region uint32) form {
+func (m *Module) form(l *Limits, region uint32) form {
 	own := (l.OwnMemory + pageSize - 1) / pageSize
 	room := uint32(16) // 1 MiB
 	for uint64(room)*pageSize < uint64(region) {
 		room *= 2
 	}
 	// One page less than there could be, since the size of 4 GiB is no u32.
-	return form{pages: min(own+room, 65535), depth: l.Depth, tables: l.TableElements}
+	return form{pages: min(own+room, 65535), depth: l.Depth, tables: l.TableElements, structure: l.structure(m.runtime.config.Structure)}
 }
 
 // compile returns the module in a form.
@@ -208,7 +217,7 @@ func (m *Module) rewritten(f form) ([]byte, *meter.Info, error) {
 		return m.bytes, nil, nil
 	}
 	return meter.Rewrite(m.bytes, meter.Config{
-		Limits: m.runtime.config.Structure, MaxDepth: f.depth, MemoryMaxPages: f.pages, TableMaxElements: f.tables,
+		Limits: f.structure, MaxDepth: f.depth, MemoryMaxPages: f.pages, TableMaxElements: f.tables,
 		Omit: m.runtime.config.Omit, Prices: prices(),
 	})
 }

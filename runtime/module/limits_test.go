@@ -1,0 +1,62 @@
+package module_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/internal/wat"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+// TestLimitsOfArgs: each limit is taken up to its most, and refused one beyond it.
+func TestLimitsOfArgs(t *testing.T) {
+	for field, most := range map[string]int64{
+		"fuelPerCall": 1 << 50, "fuelPerRow": 1 << 50, "fuelPerCycle": 1 << 50, "fuelStart": 1 << 50,
+		"depth": 1_000_000, "tableElements": 10_000_000, "memory": 3 << 30,
+		"functions": 1_000_000, "globals": 1_000_000, "locals": 50_000, "nesting": 50_000,
+		"moduleSize": wire.MaxModuleSize, "configSize": abi.MaxConfigSize, "stateSize": abi.MaxStateSize,
+		"reasonSize": abi.MaxTextsSize, "directiveSize": abi.MaxDirectiveText, "logSize": 64 << 20,
+	} {
+		for more, fine := range map[int64]bool{0: true, 1: false, -most: false} {
+			text := fmt.Sprintf(`{"apiVersion": %q, "kind": %q, "module": {"path": "a.wasm"}, "limits": {%q: %d}}`, module.ArgsAPIVersion, module.ArgsKind, field, most+more)
+			args, err := module.DecodeArgs([]byte(text), "p")
+			if (err == nil) != fine || !fine && !strings.HasPrefix(err.Error(), "p.limits."+field+": ") {
+				t.Errorf("%s %d: %v", field, most+more, err)
+			}
+			if !fine {
+				continue
+			}
+			limits, _ := json.Marshal(args.Reference("a").Limits)
+			if !strings.Contains(string(limits), fmt.Sprint(":", most)) {
+				t.Errorf("%s %d: the limits are %s", field, most, limits)
+			}
+		}
+	}
+}
+
+// TestSizesOfFiles: a module and a configuration that are as large as they may be are
+// taken, and refused if a byte less is allowed.
+func TestSizesOfFiles(t *testing.T) {
+	source, err := filepath.Abs(goodWat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	data := wat.Compile(t, source, fmt.Sprintf(goodManifest, `,"config":{"type":"object"}`))
+	path := write(t, "guest.wasm", string(data))
+	for less, fine := range map[int]bool{0: true, 1: false} {
+		_, err := module.Load(module.Reference{Path: path, Limits: module.Limits{ModuleSize: len(data) - less}})
+		if (err == nil) != fine || !fine && !strings.Contains(err.Error(), fmt.Sprintf("%d bytes, at most %d are allowed", len(data), len(data)-1)) {
+			t.Errorf("a module of %d bytes, %d less allowed: %v", len(data), less, err)
+		}
+		_, err = module.Load(module.Reference{Path: path, Limits: module.Limits{ConfigSize: 2 - less}}) // {}
+		if less == 0 && err != nil || less == 1 && (err == nil || !strings.Contains(err.Error(), "2 bytes, at most 1 are allowed; raise limits.configSize")) {
+			t.Errorf("a configuration of 2 bytes, %d less allowed: %v", less, err)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package wasm_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// TestStructureOfPlugin: of each limit of a module's structure, a plugin may have one
+// of its own: a module that is just within it is used, also by a plugin beside one
+// with other limits, and one that is just beyond it is refused.
+func TestStructureOfPlugin(t *testing.T) {
+	for name, c := range map[string]struct {
+		has int // the guest "worsens" has so many
+		set func(l *wasm.Limits, n int)
+	}{
+		"functions":             {4, func(l *wasm.Limits, n int) { l.Functions = n }},
+		"globals":               {2, func(l *wasm.Limits, n int) { l.Globals = n }},
+		"locals":                {4, func(l *wasm.Limits, n int) { l.Locals = n }},
+		"blocks in one another": {2, func(l *wasm.Limits, n int) { l.Nesting = n }},
+	} {
+		r := newRuntime(t, wasm.RuntimeConfig{})
+		module, man := guest(t, r, "guests/worsens")
+		var within, beyond wasm.Limits
+		c.set(&within, c.has)
+		c.set(&beyond, c.has-1)
+		_, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: beyond}, wasm.Deps{Factory: module, Manifest: man})
+		if want := fmt.Sprintf("%d %s, at most %d are allowed", c.has, name, c.has-1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		p := newPlugin(t, wasm.Config{Limits: within}, module, man)
+		w := newWorld(3)
+		if got := verdicts(filter(p, w.cycle(incoming("a", "p", 0)), w.rows())); got != "Success Unschedulable Success" {
+			t.Errorf("%s: %d are allowed: %s", name, c.has, got)
+		}
+	}
+}
+
+// TestSizesOfAnswers: what a plugin writes is taken up to its limits, and no further.
+func TestSizesOfAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		fine, less wasm.Limits
+		want       string // of less
+	}{
+		"reasons": {wasm.Limits{TextSize: 4}, wasm.Limits{TextSize: 3}, "the reasons of the call have more than 3 bytes"},
+		"state":   {wasm.Limits{StateSize: 6}, wasm.Limits{StateSize: 5}, "state is full"},
+		"directives": {
+			wasm.Limits{DirectiveSize: 22}, wasm.Limits{DirectiveSize: 21}, "the texts of the directives have more than 21 bytes",
+		},
+	} {
+		for _, l := range []*wasm.Limits{&c.fine, &c.less} {
+			got := sized(t, name, *l)
+			if l == &c.fine && got != "" || l == &c.less && !strings.Contains(got, c.want) {
+				t.Errorf("%s with %+v: %q", name, *l, got)
+			}
+		}
+	}
+}
+
+// sized calls a plugin that gives a reason of 4 bytes, writes 6 bytes of state, or a
+// patch of 22, and returns what went wrong.
+func sized(t *testing.T, what string, l wasm.Limits) string {
+	t.Helper()
+	w := newWorld(1)
+	factory := native(func(g *tiny, export string, call, _, _ uint32) int32 {
+		switch what {
+		case "reasons":
+			copy(g.memory[100:], "busy")
+			for at, v := range map[uint32]uint32{
+				200: 100, 204: 4, 300: 200, 304: 1, // the list of texts, and the list of sets
+				call + abi.CallReasonSets: 300, call + abi.CallReasonCount: 1, call + abi.CallStatusReason: 1,
+			} {
+				g.put32(at, v)
+			}
+			return int32(abi.Unschedulable)
+		case "state":
+			if !g.env.StateSet("key", []byte("val")) {
+				panic("state is full")
+			}
+		case "directives":
+			g.ask(call, abi.Annotate, "example.com/key", "a value")
+		}
+		return 0
+	}, abi.ExportReserve)
+	allowed := wire.ManifestDirectives{Annotations: []string{"example.com/"}}
+	m := &wire.Manifest{Points: wire.ManifestPoints{Reserve: &wire.ManifestPoint{}}, Directives: allowed, Host: []string{"state_set"}}
+	p := newPlugin(t, wasm.Config{Limits: l, Grants: allowed}, factory, m)
+	placement := w.placement(incoming("a", "p", 0), nodeName(0))
+	_, status := p.Reserve(placement)
+	if status.CodeOf() == abi.Error {
+		return status.Message()
+	}
+	return ""
+}
+
+// TestLogSize: what is logged beyond the limit of a call is dropped.
+func TestLogSize(t *testing.T) {
+	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "log_flood")
+	var out bytes.Buffer
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: wasm.Limits{LogSize: 100, FuelBase: 100_000}},
+		wasm.Deps{Factory: module, Manifest: man, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(t.Context())
+	w := newWorld(1)
+	for range 2 {
+		out.Reset()
+		filter(p, w.cycle(incoming("a", "p", 1)), w.rows())
+		if n := strings.Count(out.String(), `msg="and again"`); n != 10 { // of 9 bytes and the end of a line each
+			t.Errorf("%d lines are logged, want 10", n)
+		}
+	}
+}
