@@ -34,7 +34,7 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build demo examples test test-race e2e race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript
+.PHONY: help build demo examples test test-race e2e race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,15 +111,14 @@ sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host
 
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
-	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuildLanguages$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
+	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(Build|Test)Languages$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
 	.ci/conformance c
 
 sdk-assemblyscript: ## test the AssemblyScript SDK and the plugins in it (needs Node.js: abi/sdk/assemblyscript/README.md)
 	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./abi/sdk/assemblyscript/...
-	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPluginBuildLanguages$$/^assemblyscript|^TestAssemblyScript|^(TestPoints|TestReferenceWorkload)$$/^assemblyscript'
+	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(Build|Test)Languages$$/^assemblyscript|^TestAssemblyScript|^(TestPoints|TestReferenceWorkload)$$/^assemblyscript'
 	.ci/conformance assemblyscript
 
-.PHONY: fgd
 OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)
 PUBLISHED_SEEDS := 42 43 44 45 46 47 48 49 50 51
 SEEDS ?= $(PUBLISHED_SEEDS)

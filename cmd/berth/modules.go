@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -23,15 +22,15 @@ const verifySample = 1024
 // moduleOptions is the flags about plugin modules.
 type moduleOptions struct {
 	plugins []string
-	cache   string
 	verify  bool
 	log     string
+	compileOptions
 }
 
 func (o *moduleOptions) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.plugins, "plugin", nil,
 		"add a plugin `MODULE` to every profile: PATH.wasm, PATH.wasm?weight=2&config=FILE&namespaces=a,b, https://HOST/PATH?digest=sha256:…, or oci://REGISTRY/REPOSITORY:TAG; repeatable")
-	f.StringVar(&o.cache, "module-cache", "", "`DIR` that keeps compiled modules, or none; berth/modules in the user's cache folder if not given")
+	o.compileOptions.flags(f)
 	f.StringVar(&o.log, "log-level", "none", "print what modules log from this `LEVEL` on: debug, info, warn, error, or none")
 	f.BoolVar(&o.verify, "verify-columns", false, "check after every call, not after some, that a module left the snapshot alone")
 }
@@ -48,43 +47,27 @@ func (o *moduleOptions) logger(w io.Writer) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
 }
 
-// noCache as the folder keeps compiled modules in memory only.
-const noCache = "none"
-
 // open makes the place for modules.
 func (o *moduleOptions) open() (*assembly.Modules, error) {
-	c := assembly.ModulesConfig{CacheDir: o.cache, VerifyEvery: verifySample}
-	switch o.cache {
-	case noCache:
-		c.CacheDir = ""
-	case "":
-		// Where there is no home that can be written, modules are compiled each time.
-		c.CacheDir, c.CacheOptional = modulesFolder(), true
-		if c.CacheDir != "" {
-			c.SourceDir = filepath.Join(filepath.Dir(c.CacheDir), "fetched")
-		}
-	default:
-		if err := os.MkdirAll(o.cache, 0o700); err != nil {
-			return nil, fmt.Errorf("--module-cache: %w (name a folder that can be made, or none)", err)
-		}
+	c := assembly.ModulesConfig{VerifyEvery: verifySample}
+	var err error
+	if c.CacheDir, c.CacheOptional, err = o.cacheDir(); err != nil {
+		return nil, err
 	}
-	if o.cache != "" && o.cache != noCache {
-		c.SourceDir = filepath.Join(o.cache, "fetched")
+	if c.Compiler, err = o.compiler(); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.CacheDir == "":
+	case c.CacheOptional:
+		c.SourceDir = filepath.Join(filepath.Dir(c.CacheDir), "fetched")
+	default:
+		c.SourceDir = filepath.Join(c.CacheDir, "fetched")
 	}
 	if o.verify {
 		c.VerifyEvery = 1
 	}
 	return assembly.NewModules(c), nil
-}
-
-// modulesFolder keeps compiled modules if nothing else is said; empty if the user has no
-// folder for caches.
-func modulesFolder() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "berth", "modules")
 }
 
 // enable loads the modules of --plugin and adds them to all profiles.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -24,7 +22,8 @@ type pluginBenchOptions struct {
 	config string
 	hints  []string
 	nodes  []int
-	time   time.Duration
+	length time.Duration
+	compileOptions
 }
 
 func newPluginBench() *cobra.Command {
@@ -36,12 +35,12 @@ func newPluginBench() *cobra.Command {
 module, and measures what it costs to filter and score the nodes of made-up clusters for
 one pod, with 64 different pods in turn.
 
-PER POD is the time in the host, the best of five turns, with all that it does around the guest's calls, on one
-core; FUEL is the work of the guest, which is the same on every machine; CALLS are guest
-calls, and WRITTEN is what the host copies into the guest's memory when nothing but the
-pod has changed. CALL is one bare call of filter, or score, for all nodes, and NATIVE the
-same call of the same plugin as native code, which is for projects in Go whose package has
-New and Manifest, as those of berth plugin new.
+PER POD is the time in the host with all that it does around the guest's calls, on one
+core, the best of five turns; FUEL is the work of the guest, which is the same on every
+machine; CALLS are guest calls, and WRITTEN is what the host copies into the guest's
+memory when nothing but the pod has changed. CALL is one bare call of filter, or score,
+for all nodes, and NATIVE the same call of the same plugin as native code, which is for
+projects in Go whose package has New and Manifest, as those of berth plugin new.
 
 What the plugin reads is in the clusters. Give it its configuration, and strings that
 mean something to it as hints, so that it has something to tell apart.`,
@@ -50,10 +49,7 @@ mean something to it as hints, so that it has something to tell apart.`,
 		Args:    optionalArgument("folder or module"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.plugin = "."
-			if len(args) > 0 {
-				o.plugin = args[0]
-			}
+			o.plugin = append(args, ".")[0]
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -62,7 +58,8 @@ mean something to it as hints, so that it has something to tell apart.`,
 	f.StringVar(&o.config, "config", "", "configuration `FILE`, for a folder; a module's is named as MODULE?config=FILE")
 	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` that labels, namespaces and other names may be; repeatable")
 	f.IntSliceVar(&o.nodes, "nodes", []int{100, 1000, 5000}, "`NUMBERS` of nodes")
-	f.DurationVar(&o.time, "time", 300*time.Millisecond, "`DURATION` of each measurement")
+	f.DurationVar(&o.length, "time", 300*time.Millisecond, "`DURATION` of each measurement")
+	o.compileOptions.flags(f)
 	return cmd
 }
 
@@ -72,38 +69,47 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 			return fmt.Errorf("--nodes: %d is not between 1 and 100000", n)
 		}
 	}
-	if o.time <= 0 {
-		return fmt.Errorf("--time: %v is no time to measure in", o.time)
+	if o.length <= 0 {
+		return fmt.Errorf("--time: %v is no time to measure in", o.length)
 	}
-	ref, dir, remove, err := o.reference(ctx, stderr)
+	t, err := findTarget(ctx, o.plugin, stderr)
 	if err != nil {
 		return err
 	}
-	defer remove()
-	loaded, err := module.Load(ref)
-	if err != nil {
-		return err
+	defer t.remove()
+	if o.config != "" {
+		if t.dir == "" {
+			return fmt.Errorf("--config is for a folder: name the module as MODULE?config=%s", o.config)
+		}
+		t.ref.ConfigFile = o.config
 	}
-	m, err := openModule(ctx, loaded)
+	loaded, err := module.Load(t.ref)
+	if err != nil && t.dir != "" && o.config == "" {
+		return fmt.Errorf("%w (a configuration is named with --config)", t.named(err))
+	}
 	if err != nil {
-		return err
+		return t.named(err)
+	}
+	m, err := openModule(ctx, loaded, &o.compileOptions)
+	if err != nil {
+		return t.named(err)
 	}
 	defer func() { err = errors.Join(err, m.close(ctx)) }()
 	manifest := wire.EncodeManifest(m.Manifest)
 	if !berthtest.Measurable(manifest) {
-		return fmt.Errorf("%s: the plugin has neither filter nor score, so there is nothing to measure", m.Path)
+		return fmt.Errorf("%s: the plugin has neither filter nor score, so there is nothing to measure", o.plugin)
 	}
 	p := &printer{w: stdout, width: width(stdout)}
 	p.printf("%s %s, %s; one core, 64 pods in turn\n\n", m.Manifest.Name, m.Manifest.Version, size(int64(len(m.Bytes))))
-	natively, why := map[int]time.Duration{}, "it is for projects in Go: name the folder"
-	if dir != "" && languageOf(dir) == "go" {
-		natively, why = o.native(ctx, dir, m.Config)
+	natively, why := map[int]time.Duration{}, "only a project in Go has one; name its folder"
+	if t.dir != "" && languageOf(t.dir) == "go" {
+		natively, why = o.native(ctx, t.dir, m.Config)
 	}
 	rows := make([]table.Row, 0, len(o.nodes))
 	for _, n := range o.nodes {
 		row, err := o.measure(ctx, m, n)
 		if err != nil {
-			return err
+			return t.named(err)
 		}
 		native := "-"
 		if d, ok := natively[n]; ok {
@@ -119,50 +125,6 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 		p.text("There is no native twin: %s.", why)
 	}
 	return writing(p.err)
-}
-
-// reference returns the module to measure, the folder if one was named, and a function
-// that removes what was built.
-func (o *pluginBenchOptions) reference(ctx context.Context, stderr io.Writer) (ref module.Reference, dir string, remove func(), err error) {
-	ref, remove, err = builtOrNamed(ctx, o.plugin, stderr)
-	if err != nil || ref.Path == o.plugin || !isFolder(o.plugin) {
-		if err == nil && o.config != "" {
-			err = fmt.Errorf("--config is for a folder: name the module as MODULE?config=%s", o.config)
-		}
-		return ref, "", remove, err
-	}
-	if o.config != "" {
-		if ref, err = module.ParseReference(ref.Path + "?config=" + o.config); err != nil {
-			remove()
-			return ref, "", func() {}, err
-		}
-	}
-	return ref, o.plugin, remove, nil
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// builtOrNamed returns a module that was named, or builds it if a folder was. remove
-// removes what was built.
-func builtOrNamed(ctx context.Context, plugin string, stderr io.Writer) (ref module.Reference, remove func(), err error) {
-	remove = func() {}
-	if !isFolder(plugin) {
-		ref, err = module.ParseReference(plugin)
-		return ref, remove, err
-	}
-	temp, err := os.MkdirTemp("", "berth-plugin-")
-	if err != nil {
-		return ref, remove, &failure{err}
-	}
-	build := buildOptions{dir: plugin, out: filepath.Join(temp, "plugin.wasm")}
-	if err := build.run(ctx, io.Discard, stderr); err != nil {
-		_ = os.RemoveAll(temp)
-		return ref, remove, err
-	}
-	return module.Reference{Path: build.out}, func() { _ = os.RemoveAll(temp) }, nil
 }
 
 // measure returns the row of a size, without the native twin.
@@ -181,7 +143,7 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (tab
 		h.place(i)
 	}
 	before, i := h.counts(), 0
-	perPod := repeated(o.time, func() {
+	perPod := repeated(o.length, func() {
 		h.place(i)
 		i++
 	})
@@ -194,7 +156,7 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (tab
 		trial := berthtest.New(tb, manifest, m.factory(ctx), string(m.Config))
 		trial.Nodes = nodes
 		call, i := trial.Caller(pods), 0
-		perCall = repeated(o.time, func() {
+		perCall = repeated(o.length, func() {
 			call(i % len(pods))
 			i++
 		})

@@ -56,6 +56,25 @@ func builtLanguages() []builtLanguage {
 	}
 }
 
+// TestPluginTestLanguages: the plugin that does at every point what annotations say keeps the
+// scenarios of its Go twin, in all ways, and is neither shaken by odd clusters nor by
+// broken input.
+func TestPluginTestLanguages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes thousands of instances")
+	}
+	for _, l := range builtLanguages() {
+		t.Run(l.name, func(t *testing.T) {
+			dir := filepath.Join("..", "..", "wasm-examples", "internal", "everypoint", l.name)
+			l.require(t, dir)
+			stdout, _, err := pluginCommand(t, "test", dir, "--wasm-only")
+			if err != nil || strings.Count(stdout, "ok    as WebAssembly: ") != 3 || !strings.Contains(stdout, "ok    300 regions") || strings.Contains(stdout, "that are none") {
+				t.Errorf("%v\n%s", err, stdout)
+			}
+		})
+	}
+}
+
 // sdkFolder is that of the AssemblyScript SDK.
 func sdkFolder() string {
 	dir, err := filepath.Abs(filepath.Join("..", "..", "abi", "sdk", "assemblyscript"))

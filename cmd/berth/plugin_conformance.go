@@ -19,6 +19,7 @@ type conformanceOptions struct {
 	published map[string]string
 	seed      uint64
 	cycles    int
+	compileOptions
 }
 
 func newPluginConformance() *cobra.Command {
@@ -50,6 +51,7 @@ The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 	f.StringToStringVar(&o.published, "published", nil, "`KEY=VALUE` that another plugin published; repeatable")
 	f.Uint64Var(&o.seed, "seed", 1, "`NUMBER` that makes the clusters and pods")
 	f.IntVar(&o.cycles, "cycles", 0, "`NUMBER` of pods placed in each way; 60 if not given")
+	o.compileOptions.flags(f)
 	return cmd
 }
 
@@ -65,7 +67,7 @@ func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer
 	if err != nil {
 		return err
 	}
-	m, err := openModule(ctx, loaded)
+	m, err := openModule(ctx, loaded, &o.compileOptions)
 	if err != nil {
 		return err
 	}

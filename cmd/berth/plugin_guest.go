@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"testing"
 
@@ -23,17 +22,10 @@ type opened struct {
 }
 
 // openModule compiles a module.
-func openModule(ctx context.Context, loaded *module.Loaded) (*opened, error) {
-	cached := wasm.RuntimeConfig{CacheDir: modulesFolder()}
-	if os.MkdirAll(cached.CacheDir, 0o700) != nil {
-		cached.CacheDir = ""
-	}
-	r, err := wasm.NewRuntime(cached)
+func openModule(ctx context.Context, loaded *module.Loaded, o *compileOptions) (*opened, error) {
+	r, err := o.runtime()
 	if err != nil {
-		r, err = wasm.NewRuntime(wasm.RuntimeConfig{}) // without the folder
-	}
-	if err != nil {
-		return nil, &failure{err}
+		return nil, err
 	}
 	code, err := r.Load(ctx, loaded.Bytes)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"go/format"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,6 +70,18 @@ func TestPluginNew(t *testing.T) {
 			if language != "go" {
 				return
 			}
+			for _, file := range []string{"rack_aware.go", "rack_aware_test.go", "guest/main.go"} {
+				source, err := os.ReadFile(filepath.Join("rack-aware", file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if formatted, err := format.Source(source); err != nil || string(formatted) != string(source) {
+					t.Errorf("%s is not as gofmt has it (%v)", file, err)
+				}
+			}
+			if _, _, err = pluginCommand(t, "bench", "rack-aware", "--config", "none.json"); err == nil || !strings.HasPrefix(err.Error(), "none.json: config: no such file") {
+				t.Errorf("with a configuration that is not there: %v", err)
+			}
 			stdout, _, err = pluginCommand(t, "bench", "rack-aware", "--nodes", "10,20", "--time", "5ms", "--hint", "soon")
 			lines := strings.Split(stdout, "\n")
 			if err != nil || len(lines) < 5 || !slices.Equal(strings.Fields(lines[2]), strings.Fields("NODES PER POD FUEL CALLS WRITTEN CALL NATIVE")) ||
@@ -114,5 +127,31 @@ func TestPluginNewRefuses(t *testing.T) {
 	}
 	if files, err := filepath.Glob("*"); err != nil || !slices.Equal(files, []string{"there"}) {
 		t.Errorf("written were %q (%v)", files, err)
+	}
+}
+
+// TestPluginTargets: what is wrong with a folder is told by its name, not by that of the
+// module that is built of it.
+func TestPluginTargets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const mod = "module tiny\n\ngo 1.24\n"
+	config := strings.Replace(guestManifest, `"points"`, `"config": {"type": "object", "required": ["a"]}, "points"`, 1)
+	configured := strings.Replace(guestSource, "//go:wasmexport berth_filter", `//go:wasmexport berth_configure
+func configure(at, n uint32) uint32 { return 0 }
+
+//go:wasmexport berth_filter`, 1)
+	writeFiles(t, map[string]string{
+		"lying/main.go": guestSource, "lying/go.mod": mod, "lying/manifest.json": strings.ReplaceAll(guestManifest, "filter", "score"), "lying/testdata/a.txt": "",
+		"strict/main.go": configured, "strict/go.mod": mod, "strict/manifest.json": config,
+	})
+	for _, c := range []struct{ command, dir, want string }{
+		{"test", "lying", `the module of lying: export "berth_filter": the manifest does not declare the point filter`},
+		{"test", "strict", "there is no scenario file strict/testdata/*.txt: write one"},
+		{"bench", "lying", `the module of lying: export "berth_filter": the manifest does not declare the point filter`},
+		{"bench", "strict", `the module of strict: config: the field "a" is missing (a configuration is named with --config)`},
+	} {
+		if _, _, err := pluginCommand(t, c.command, c.dir); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s %s: got %v, want %s", c.command, c.dir, err, c.want)
+		}
 	}
 }

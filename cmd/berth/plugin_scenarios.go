@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
@@ -27,6 +28,7 @@ type pluginTestOptions struct {
 	scenarios string
 	rewrite   bool
 	wasmOnly  bool
+	compileOptions
 }
 
 func newPluginTest() *cobra.Command {
@@ -56,10 +58,7 @@ The exit status is 1 if a test failed, and 2 if there is nothing to test.`,
 		Args:    optionalArgument("folder or module"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.plugin = "."
-			if len(args) > 0 {
-				o.plugin = args[0]
-			}
+			o.plugin = append(args, ".")[0]
 			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -68,6 +67,7 @@ The exit status is 1 if a test failed, and 2 if there is nothing to test.`,
 	f.StringVar(&o.scenarios, "scenarios", "", "`PATTERN` of scenario files; testdata/*.txt in the folder, or the one above, if not given")
 	f.BoolVar(&o.rewrite, "rewrite", false, "write what came out into the scenario files, instead of comparing")
 	f.BoolVar(&o.wasmOnly, "wasm-only", false, "leave out the project's own tests")
+	o.compileOptions.flags(f)
 	return cmd
 }
 
@@ -83,27 +83,27 @@ type pluginTest struct {
 
 func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	t := &pluginTest{pluginTestOptions: o, out: stdout}
-	if isFolder(o.plugin) {
+	if info, err := os.Stat(o.plugin); err == nil && info.IsDir() {
 		t.dir = o.plugin
 	}
 	files, err := t.files()
 	if err != nil {
 		return err
 	}
-	ref, remove, err := builtOrNamed(ctx, o.plugin, stderr)
+	target, err := findTarget(ctx, o.plugin, stderr)
 	if err != nil {
 		return err
 	}
-	defer remove()
-	if ref.ConfigFile != "" {
+	defer target.remove()
+	if target.ref.ConfigFile != "" {
 		return fmt.Errorf("%s: the scenario files have the configurations: leave ?config away", o.plugin)
 	}
-	loaded, err := module.Read(ref.Path) // without a configuration
+	loaded, err := module.Read(target.ref.Path) // without a configuration
 	if err != nil {
 		return err
 	}
-	if t.module, err = openModule(ctx, loaded); err != nil {
-		return err
+	if t.module, err = openModule(ctx, loaded, &t.compileOptions); err != nil {
+		return target.named(err)
 	}
 	defer func() { err = errors.Join(err, t.module.close(ctx)) }()
 	t.printf("%s %s, %s\n", t.module.Manifest.Name, t.module.Manifest.Version, size(int64(len(t.module.Bytes))))
@@ -113,7 +113,7 @@ func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	if t.failed == 0 && !t.rewrite {
 		if err := t.checkDuties(ctx, last, pods); err != nil {
-			return err
+			return target.named(err)
 		}
 		t.checkHostile(last, pods)
 	}
@@ -266,10 +266,12 @@ func (t *pluginTest) checkHostile(last *berthtest.Trial, pods []berthtest.Pod) {
 	failed := record(func(tb testing.TB) { odd = last.In(tb).Extremes(pods[0]) })
 	t.report(fmt.Sprintf("%s: it answers", count(odd, "odd cluster")), failed)
 
-	var configs berthtest.Hostile
-	failed = record(func(tb testing.TB) { configs = last.In(tb).Configurations() })
-	t.report(fmt.Sprintf("%s that are none: %d refused, %d accepted, %d faults",
-		count(configs.Refused+configs.Answered+configs.Faults, "configuration"), configs.Refused, configs.Answered, configs.Faults), failed)
+	if t.module.code.ExportsName(abi.ExportConfigure) {
+		var configs berthtest.Hostile
+		failed = record(func(tb testing.TB) { configs = last.In(tb).Configurations() })
+		t.report(fmt.Sprintf("%s that are none: %d refused, %d accepted, %d faults",
+			count(configs.Refused+configs.Answered+configs.Faults, "configuration"), configs.Refused, configs.Answered, configs.Faults), failed)
+	}
 
 	var regions berthtest.Hostile
 	failed = record(func(tb testing.TB) { regions = last.In(tb).Lies(pods[0], lies) })

@@ -91,6 +91,12 @@ type Assembly struct {
 		sync.Mutex
 		built []*built // of the profiles
 	}
+	// now guards what Status tells, which waits for no plugin that is made.
+	now struct {
+		sync.Mutex
+		built  []*built
+		status Status
+	}
 	buckets map[string]*wasm.Bucket // by profile and namespaces; under mu as well
 	// closing guards the plugins that are still in use, by their pipelines.
 	closing   references
@@ -128,6 +134,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		a.workers.Close()
 		return nil, err
 	}
+	a.now.built = a.mu.built
 	var pipelines []*pipeline.Pipeline
 	for _, b := range a.mu.built {
 		pipelines = append(pipelines, b.pipeline)

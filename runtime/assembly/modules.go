@@ -29,6 +29,9 @@ type ModulesConfig struct {
 	CacheOptional bool
 	// SourceDir keeps modules that were fetched, by their digest; empty for none.
 	SourceDir string
+	// Compiler (optional) compiles modules before this process does, as package
+	// runtime/wasm/child, so that one that takes long to compile is stopped.
+	Compiler wasm.Compiler
 	// VerifyEvery is after how many calls of a guest its columns are checked: 1
 	// for every call, 0 for never.
 	VerifyEvery int
@@ -89,9 +92,9 @@ func (m *Modules) start() error {
 		}
 	}
 	var err error
-	m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir})
+	m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir, Compiler: m.config.Compiler})
 	if err != nil && m.config.CacheOptional && dir != "" {
-		m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{})
+		m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{Compiler: m.config.Compiler})
 	}
 	return err
 }

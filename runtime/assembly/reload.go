@@ -23,6 +23,7 @@ import (
 func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer func() { a.reloaded(a.mu.built, changed, err) }()
 	names := func(profiles []config.Profile) (out []string) {
 		for i := range profiles {
 			out = append(out, profiles[i].SchedulerName)

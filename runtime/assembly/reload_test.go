@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -203,5 +204,51 @@ func TestFolder(t *testing.T) {
 	<-f.Done()
 	if _, err := r.scheduler.Watch(t.Context(), FolderConfig{Dir: filepath.Join(dir, "none")}); err == nil || !strings.Contains(err.Error(), "it cannot be watched") {
 		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
+// TestStatus: who runs, what it did, and why a reload was refused.
+func TestStatus(t *testing.T) {
+	modules := newModules(t)
+	base := Default()
+	reference := module.Reference{Path: guest{filter: "unreachable"}.write(t), Name: "a", Namespaces: []string{"ns"}}
+	s := enabled(t, modules, clone(base), reference)
+	r := start(t, Config{Scheduler: s, Modules: modules})
+	oneNode(r)
+	for range 8 { // five faults open the breaker
+		r.try(t, "p")
+		r.clock.Advance(100 * time.Second)
+		r.steps(t)
+	}
+	status := r.scheduler.Status()
+	if len(status.Plugins) != 1 || status.Err != nil || status.Reloads+status.Refused != 0 {
+		t.Fatalf("status %+v", status)
+	}
+	p := status.Plugins[0]
+	if p.Profile != "default-scheduler" || p.Name != "a" || p.Module != "tiny" || p.Version != "1.0.0" || p.ABI != "1.0" ||
+		!strings.HasPrefix(p.Digest, "sha256:") || !slices.Equal(p.Namespaces, []string{"ns"}) {
+		t.Errorf("plugin %+v", p)
+	}
+	filter := p.Work[0]
+	if p.Breaker == wasm.Closed || p.Opened == 0 || p.LastFault == nil || p.LastFault.Kind != wasm.Trap || p.LastFaultAt.IsZero() ||
+		filter.Point != abi.Filter || filter.Calls < 5 || filter.Rows != filter.Calls || filter.Fuel < filter.Calls || filter.Faults[len(filter.Faults)-1].Kind != wasm.Trap {
+		t.Errorf("plugin %+v, filter %+v", p, filter)
+	}
+	if (p.Breaker == wasm.Open) == p.RetryAt.IsZero() {
+		t.Errorf("breaker %s, retry at %v", p.Breaker, p.RetryAt)
+	}
+	broken := enabled(t, modules, clone(base), module.Reference{Path: guest{abi: "unreachable"}.write(t), Name: "a"})
+	if _, err := r.scheduler.Reload(t.Context(), broken); err == nil {
+		t.Fatal("a broken version is taken")
+	}
+	after := r.scheduler.Status()
+	if after.Refused != 1 || after.Err == nil || !strings.Contains(after.Err.Error(), "berth_abi: unreachable") || after.Plugins[0].Digest != p.Digest {
+		t.Errorf("status %+v", after)
+	}
+	if _, err := r.scheduler.Reload(t.Context(), clone(base)); err != nil {
+		t.Fatal(err)
+	}
+	if after = r.scheduler.Status(); after.Reloads != 1 || after.Err != nil || len(after.Plugins) != 0 {
+		t.Errorf("status %+v", after)
 	}
 }

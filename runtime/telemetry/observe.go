@@ -59,23 +59,50 @@ func (m *Metrics) attempt(profile string, code abi.Code, took time.Duration) {
 	m.attemptTime.WithLabelValues(result, profile).Observe(took.Seconds())
 }
 
+// work is the counters of a plugin at a point.
+type work struct {
+	evaluations                  prometheus.Counter // nil at points that have none
+	calls, rows, faults, seconds prometheus.Counter
+}
+
+type workOf struct {
+	plugin, digest, profile string
+	point                   abi.Point
+}
+
+// of returns the counters of a plugin at a point. They are looked up by their labels
+// once, since this is done some thirty times for each pod.
+func (m *Metrics) of(key workOf) *work {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w := m.works[key]; w != nil {
+		return w
+	}
+	point := key.point.String()
+	labels := []string{key.plugin, key.digest, point, key.profile}
+	w := &work{
+		calls: m.pluginCalls.WithLabelValues(labels...), rows: m.pluginRows.WithLabelValues(labels...),
+		faults: m.pluginFaults.WithLabelValues(labels...), seconds: m.pluginSeconds.WithLabelValues(labels...),
+	}
+	switch key.point {
+	case abi.PreFilter, abi.Filter, abi.PreScore, abi.Score:
+		w.evaluations = m.evaluations.WithLabelValues(key.plugin, point, key.profile)
+	}
+	m.works[key] = w
+	return w
+}
+
 func (m *Metrics) timings(profile string, timings []report.Timing) {
 	for i := range timings {
 		t := &timings[i]
-		point := t.Point.String()
-		switch t.Point {
-		case abi.PreFilter, abi.Filter, abi.PreScore, abi.Score:
-			m.evaluations.WithLabelValues(t.Plugin, point, profile).Add(float64(t.Calls))
+		w := m.of(workOf{plugin: t.Plugin, digest: t.Digest, profile: profile, point: t.Point})
+		if w.evaluations != nil {
+			w.evaluations.Add(float64(t.Calls))
 		}
-		for _, x := range []struct {
-			to *prometheus.CounterVec
-			by float64
-		}{
-			{m.pluginCalls, float64(t.Calls)}, {m.pluginRows, float64(t.Rows)},
-			{m.pluginFaults, float64(t.Faults)}, {m.pluginSeconds, t.Duration.Seconds()},
-		} {
-			x.to.WithLabelValues(t.Plugin, t.Digest, point, profile).Add(x.by)
-		}
+		w.calls.Add(float64(t.Calls))
+		w.rows.Add(float64(t.Rows))
+		w.faults.Add(float64(t.Faults))
+		w.seconds.Add(t.Duration.Seconds())
 	}
 }
 

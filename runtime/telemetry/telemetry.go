@@ -6,6 +6,7 @@ package telemetry
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -33,6 +34,9 @@ type Metrics struct {
 
 	pluginCalls, pluginRows, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
 
+	mu    sync.Mutex
+	works map[workOf]*work // under mu
+
 	requests       *prometheus.CounterVec   // code, method, host
 	requestLatency *prometheus.HistogramVec // verb, host
 	leader         *prometheus.GaugeVec     // name
@@ -42,7 +46,7 @@ type Metrics struct {
 // scrape for what is where; it may return nil if that cannot be told.
 func New(version string, state func() *State) *Metrics {
 	r := prometheus.NewRegistry()
-	m := &Metrics{registry: r}
+	m := &Metrics{registry: r, works: make(map[workOf]*work)}
 	name := func(n, help string) prometheus.Opts {
 		return prometheus.Opts{Subsystem: subsystem, Name: n, Help: help}
 	}

@@ -63,6 +63,7 @@ type breaker struct {
 		until   time.Time          // when the next probe may be made
 		backoff time.Duration
 		last    *Fault
+		lastAt  time.Time
 		opened  int // how often it was
 	}
 	// closed (optional) hears that the plugin works again.
@@ -103,7 +104,7 @@ func (b *breaker) record(point abi.Point, f *Fault) (recovered bool) {
 		b.mu.state, b.mu.backoff, b.mu.streak = Closed, 0, [abi.NumPoints]int{}
 		return true
 	}
-	b.mu.last = f
+	b.mu.last, b.mu.lastAt = f, b.now()
 	if b.config.Faults < 0 {
 		return false
 	}
@@ -131,6 +132,7 @@ func (b *breaker) fault(p *Plugin, point abi.Point) *Fault {
 		detail = fmt.Sprintf("the plugin is not called until %s, after %s at %s: %s",
 			b.mu.until.UTC().Format(time.RFC3339), b.mu.last.Kind, b.mu.last.Point, b.mu.last.Detail)
 	}
+	p.work[point].fault(BreakerOpen)
 	return &Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: BreakerOpen, Detail: detail, Output: output}
 }
 

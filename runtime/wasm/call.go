@@ -122,6 +122,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	result, err := s.guest.Call(ctx, r.point, s.base+s.layout.Call, lo, hi)
 	s.env.end()
 	p.fuel.Add(s.env.used)
+	p.work[r.point].call(r.n(), s.env.used)
 	r.fuel = s.env.used
 	if b := s.env.panicked; b != nil {
 		return reply{}, p.bug(r.point, b.value, b.stack)

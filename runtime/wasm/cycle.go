@@ -248,6 +248,7 @@ func (s *shard) discard(ctx context.Context) {
 // fault counts a fault and returns it.
 func (p *Plugin) fault(point abi.Point, kind Kind, detail string, env *Env) *Fault {
 	p.faults.Add(1)
+	p.work[point].fault(kind)
 	f := &Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: kind, Detail: detail}
 	if env != nil {
 		f.Output = env.log.String()

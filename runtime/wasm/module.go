@@ -31,6 +31,9 @@ type RuntimeConfig struct {
 	// empty keeps them in memory. What is in it is run as native code, so nobody
 	// else may write to it.
 	CacheDir string
+	// Compiler (optional) compiles modules into the cache before this process does,
+	// which then finds them there. Without CacheDir a folder is made for it.
+	Compiler Compiler
 	// Structure bounds what modules may be made of.
 	Structure meter.Limits
 	// Unmetered runs modules as they are, without fuel, depth and yields, and Omit
@@ -46,6 +49,8 @@ type RuntimeConfig struct {
 type Runtime struct {
 	config RuntimeConfig
 	cache  wazero.CompilationCache
+	dir    string // of the cache; empty if it is in memory
+	own    bool   // dir is to be removed
 }
 
 // NewRuntime returns a runtime; Close frees what it compiled.
@@ -53,14 +58,22 @@ func NewRuntime(config RuntimeConfig) (*Runtime, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	if config.CacheDir == "" {
-		return &Runtime{config: config, cache: wazero.NewCompilationCache()}, nil
+	r := &Runtime{config: config, dir: config.CacheDir}
+	if r.dir == "" && config.Compiler == nil {
+		r.cache = wazero.NewCompilationCache()
+		return r, nil
 	}
-	cache, err := openCache(config.CacheDir)
-	if err != nil {
-		return nil, fmt.Errorf("cache of compiled modules in %s: %w", config.CacheDir, err)
+	var err error
+	if r.dir == "" {
+		if r.dir, err = os.MkdirTemp("", "berth-modules-"); err != nil {
+			return nil, fmt.Errorf("folder for compiled modules: %w", err)
+		}
+		r.own = true
 	}
-	return &Runtime{config: config, cache: cache}, nil
+	if r.cache, err = openCache(r.dir); err != nil {
+		return nil, fmt.Errorf("cache of compiled modules in %s: %w", r.dir, err)
+	}
+	return r, nil
 }
 
 func openCache(dir string) (wazero.CompilationCache, error) {
@@ -82,7 +95,13 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 }
 
 // Close frees compiled modules. All of their instances must be closed.
-func (r *Runtime) Close(ctx context.Context) error { return r.cache.Close(ctx) }
+func (r *Runtime) Close(ctx context.Context) error {
+	err := r.cache.Close(ctx)
+	if r.own {
+		err = errors.Join(err, os.RemoveAll(r.dir))
+	}
+	return err
+}
 
 // Module is the code of a plugin, checked and compiled. Its guests share it.
 type Module struct {
@@ -162,13 +181,16 @@ func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("module %s: %w", shortDigest(m.digest), err)
 	}
+	if err := m.runtime.compileElsewhere(ctx, code, f.pages); err != nil {
+		return nil, fmt.Errorf("compile module %s: %w", shortDigest(m.digest), err)
+	}
 	c, err := m.compileWith(ctx, code, f, m.runtime.cache)
-	if err != nil && m.runtime.config.CacheDir != "" {
+	if err != nil && m.runtime.dir != "" {
 		// Is it the module, or a damaged file of the cache?
 		var again error
 		if c, again = m.compileWith(ctx, code, f, wazero.NewCompilationCache()); again == nil {
 			m.runtime.config.Log.Warn("cache of compiled modules is damaged: remove the folder",
-				"dir", m.runtime.config.CacheDir, "module", shortDigest(m.digest), "error", err)
+				"dir", m.runtime.dir, "module", shortDigest(m.digest), "error", err)
 			err = nil
 		}
 	}
@@ -196,8 +218,7 @@ func (m *Module) compileWith(ctx context.Context, code []byte, f form, cache waz
 	if m.runtime.config.Interpreter {
 		config = wazero.NewRuntimeConfigInterpreter()
 	}
-	config = config.WithCompilationCache(cache).WithMemoryLimitPages(f.pages).WithDebugInfoEnabled(false)
-	c := &compiled{runtime: wazero.NewRuntimeWithConfig(ctx, config)}
+	c := &compiled{runtime: wazero.NewRuntimeWithConfig(ctx, compilerConfig(config, cache, f.pages))}
 	if err := c.prepare(ctx, code); err != nil {
 		return nil, errors.Join(err, c.runtime.Close(ctx))
 	}

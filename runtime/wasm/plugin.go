@@ -87,6 +87,7 @@ type Plugin struct {
 
 	calls, faults atomic.Int64
 	fuel          atomic.Int64 // used
+	work          [abi.NumPoints]counter
 	written       atomic.Uint64
 	hashSeed      maphash.Seed
 

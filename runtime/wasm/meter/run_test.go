@@ -36,6 +36,8 @@ type host struct {
 	work    uint64       // of such a program, when it yielded last
 	stretch uint64       // the most work between two yields
 	stop    atomic.Bool  // what the yield function says
+	// onYield (optional) is called by the yield function first, and what it returns last.
+	onYield func() (done func())
 }
 
 // pages is the memory limit of runtimes in tests.
@@ -57,6 +59,9 @@ func newHost(t testing.TB, e engine) *host {
 	i32 := []api.ValueType{api.ValueTypeI32}
 	yield := func(_ context.Context, m api.Module, stack []uint64) {
 		h.yields.Add(1)
+		if h.onYield != nil {
+			defer h.onYield()()
+		}
 		if h.counts {
 			work := m.ExportedGlobal(fmt.Sprint("g", workGlobal))
 			h.stretch = max(h.stretch, work.Get()-h.work)

@@ -106,13 +106,13 @@ func Pending(ctx context.Context, client kubernetes.Interface, namespace string)
 // AwaitPlaced waits until every pod of a namespace has a node.
 func AwaitPlaced(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	for {
-		last := Pending(ctx, client, namespace)
-		if last == 0 {
+		left := Pending(ctx, client, namespace)
+		if left == 0 {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d pods of %s are pending: %w", last, namespace, ctx.Err())
+			return fmt.Errorf("%d pods of %s are pending: %w", left, namespace, ctx.Err())
 		case <-time.After(250 * time.Millisecond):
 		}
 	}

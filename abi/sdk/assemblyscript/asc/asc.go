@@ -68,7 +68,8 @@ func Find(ctx context.Context, dir string) (*Toolchain, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("%w: %s; install the compiler: npm ci --prefix %s", ErrNoToolchain, bytes.TrimSpace(out), sdk)
+		said, _, _ := strings.Cut(string(bytes.TrimSpace(out)), ": run npm") // which is told below with the folder
+		return nil, fmt.Errorf("%w: %s; install the compiler: npm ci --prefix %s", ErrNoToolchain, said, sdk)
 	}
 	return t, nil
 }

@@ -81,8 +81,8 @@ type file struct {
 	guest    Factory
 	rewrite  bool
 	trial    *Trial
-	// kept is the last trial whose configuration was not to be refused, and tried the pods
-	// that it was asked about.
+	// kept is the last trial in which pods were tried, which are tried; or else the last
+	// whose configuration was not to be refused.
 	kept  *Trial
 	tried []Pod
 }
@@ -112,8 +112,8 @@ func (l located) Fatal(args ...any) {
 	l.TB.Fatalf("%s", l.where(fmt.Sprint(args...)))
 }
 
-// Scenario runs one file, as Scenarios does, or writes what is expected in it. It returns the trial as it is at the end of
-// the file, and the pods that were tried or scheduled since the last configuration. t
+// Scenario runs one file, as Scenarios does, or writes what is expected in it. It returns the last trial in which
+// pods were tried or scheduled, as it is at its end, and these. t
 // need not be of a test: of its methods only Helper, Errorf and Fatalf are called, of which
 // Fatalf does not return.
 func Scenario(t testing.TB, name string, manifest []byte, guest Factory, rewrite bool) (*Trial, []Pod) {
@@ -183,6 +183,9 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 		return f.trial.hinted(e), nil
 	}
 	if command == "try" || command == "schedule" {
+		if f.kept != f.trial {
+			f.kept, f.tried = f.trial, nil
+		}
 		if p, _, err := ParsePod(words); err == nil {
 			f.tried = append(f.tried, p)
 		}
@@ -200,7 +203,9 @@ func (f *file) config(config string) []string {
 	}
 	f.trial = New(located{f.t, f}, f.manifest, f.guest, strings.TrimSpace(config))
 	if !f.follows("----") {
-		f.kept, f.tried = f.trial, nil
+		if len(f.tried) == 0 {
+			f.kept = f.trial
+		}
 		return nil
 	}
 	why, refused := f.trial.Refused()

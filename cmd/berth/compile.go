@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/child"
+)
+
+// compileOptions is the flags about compiling modules.
+type compileOptions struct {
+	cache  string
+	time   time.Duration
+	memory string
+}
+
+func (o *compileOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.cache, "module-cache", "", "`DIR` that keeps compiled modules, or none; berth/modules in the user's cache folder if not given")
+	f.DurationVar(&o.time, "compile-time", time.Minute, "how `LONG` compiling one module may take in a process of its own; 0 compiles in this one, without limits")
+	f.StringVar(&o.memory, "compile-memory", "2Gi", "how much memory that process may take, as a `QUANTITY`")
+}
+
+// noCache as the folder keeps compiled modules in memory only.
+const noCache = "none"
+
+// cacheDir returns the folder for compiled modules, empty for none, and whether
+// things go on without it.
+func (o *compileOptions) cacheDir() (dir string, optional bool, err error) {
+	switch o.cache {
+	case noCache:
+		return "", false, nil
+	case "":
+		// Where there is no home that can be written, modules are compiled each time.
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return "", false, nil
+		}
+		return filepath.Join(dir, "berth", "modules"), true, nil
+	}
+	if err := os.MkdirAll(o.cache, 0o700); err != nil {
+		return "", false, fmt.Errorf("--module-cache: %w (name a folder that can be made, or none)", err)
+	}
+	return o.cache, false, nil
+}
+
+// leastCompileMemory is what the process takes before it compiles anything, and a
+// little.
+const leastCompileMemory = 128 << 20
+
+// compiler returns what compiles modules: this program, started once more. It is nil
+// for this process.
+func (o *compileOptions) compiler() (wasm.Compiler, error) {
+	memory, err := resource.ParseQuantity(o.memory)
+	switch {
+	case o.time < 0:
+		return nil, fmt.Errorf("--compile-time: %v is less than 0", o.time)
+	case err != nil || memory.Value() < leastCompileMemory:
+		return nil, fmt.Errorf("--compile-memory: %q is no size of at least 128Mi: write 2Gi", o.memory)
+	case o.time == 0:
+		return nil, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program, to compile modules: %w; --compile-time 0 compiles in this process", err)
+	}
+	c := &child.Child{
+		Path: path, Args: []string{"berth", compileCommand}, Time: o.time, Memory: uint64(memory.Value()),
+		TimeSetting: "--compile-time", MemorySetting: "--compile-memory",
+	}
+	return c.Compile, nil
+}
+
+// runtime returns where modules are compiled.
+func (o *compileOptions) runtime() (*wasm.Runtime, error) {
+	dir, optional, err := o.cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	if optional && os.MkdirAll(dir, 0o700) != nil {
+		dir = ""
+	}
+	c := wasm.RuntimeConfig{CacheDir: dir}
+	if c.Compiler, err = o.compiler(); err != nil {
+		return nil, err
+	}
+	r, err := wasm.NewRuntime(c)
+	if err != nil && optional {
+		c.CacheDir = ""
+		r, err = wasm.NewRuntime(c)
+	}
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return r, nil
+}
+
+// compileCommand is the command that the process is started with.
+const compileCommand = "compile-job"
+
+// newCompile is for berth itself.
+func newCompile() *cobra.Command {
+	return &cobra.Command{
+		Use: compileCommand, Hidden: true, DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if status := child.Serve(cmd.Context(), args, cmd.InOrStdin(), cmd.ErrOrStderr()); status != 0 {
+				return &failure{errSilent}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,59 @@
+package assembly
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// Status is what has become of the modules of a scheduler.
+type Status struct {
+	// Plugins are the modules in profiles, sorted by profile and name.
+	Plugins []PluginStatus
+	// Reloads counts calls of Reload that changed something, Refused those that
+	// failed. Err is why the last one did, at At; nil if it did not.
+	Reloads, Refused int
+	Err              error
+	At               time.Time
+}
+
+// PluginStatus is a module in a profile.
+type PluginStatus struct {
+	Profile string
+	wasm.Status
+}
+
+// Status returns what has become of the modules now. It may be called from
+// anywhere, while plugins are made as well.
+func (a *Assembly) Status() Status {
+	a.now.Lock()
+	defer a.now.Unlock()
+	s := a.now.status
+	for _, b := range a.now.built {
+		for _, name := range slices.Sorted(maps.Keys(b.plugins)) {
+			if p, ok := b.plugins[name].plugin.(*wasm.Plugin); ok {
+				s.Plugins = append(s.Plugins, PluginStatus{Profile: b.profile.SchedulerName, Status: p.Status()})
+			}
+		}
+	}
+	slices.SortStableFunc(s.Plugins, func(x, y PluginStatus) int { return cmp.Compare(x.Profile, y.Profile) })
+	return s
+}
+
+// reloaded notes how a Reload ended: with plugins that changed, or an error.
+func (a *Assembly) reloaded(next []*built, changed []string, err error) {
+	a.now.Lock()
+	defer a.now.Unlock()
+	a.now.status.Err, a.now.status.At = err, a.deps.Clock.Now()
+	switch {
+	case err != nil:
+		a.now.status.Refused++
+		return
+	case len(changed) > 0:
+		a.now.status.Reloads++
+	}
+	a.now.built = next
+}

@@ -1,0 +1,147 @@
+// Package child compiles modules in a process of its own, which limits its time and
+// memory before it sees the module, so that a module that a compiler takes very long
+// for harms nobody else. The result comes back through the cache of compiled modules.
+package child
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// Child is a program that calls Serve.
+type Child struct {
+	// Path is the program's file. Args are its arguments before those of Serve, with
+	// its name as the first.
+	Path string
+	Args []string
+	// Time is how long compiling one module may take, by the clock and in CPU time;
+	// Memory is in bytes, and is bounded strictly on Linux only.
+	Time   time.Duration
+	Memory uint64
+	// TimeSetting and MemorySetting name what a user sets to allow more, for messages.
+	TimeSetting, MemorySetting string
+}
+
+var _ wasm.Compiler = (*Child)(nil).Compile
+
+// Compile implements wasm.Compiler.
+//
+// # Errors
+//
+// The program cannot be started; compiling took too long or too much memory; or the
+// module is not valid. The error says what to do.
+func (c *Child) Compile(ctx context.Context, job *wasm.CompileJob) error {
+	limited, cancel := context.WithTimeout(ctx, c.Time)
+	defer cancel()
+	cmd := exec.CommandContext(limited, c.Path)
+	cmd.Args = append(append([]string(nil), c.Args...),
+		job.CacheDir, strconv.FormatUint(uint64(job.Pages), 10), strconv.FormatUint(c.Memory, 10), c.Time.String())
+	cmd.Stdin = bytes.NewReader(job.Code)
+	said := &head{}
+	cmd.Stderr = said
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	switch text := said.String(); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case limited.Err() != nil, cmd.ProcessState != nil && outOfTime(cmd.ProcessState):
+		return fmt.Errorf("compiling it took longer than %v and was stopped: %s, or allow more with %s", c.Time, look, c.TimeSetting)
+	case cmd.ProcessState == nil:
+		return fmt.Errorf("start a process that compiles: %w; set %s to 0 to compile in this one", err, c.TimeSetting)
+	case outOfMemory(text):
+		return fmt.Errorf("compiling it took more than %d MiB of memory and was stopped: %s, or allow more with %s", c.Memory>>20, look, c.MemorySetting)
+	case strings.HasPrefix(text, mark):
+		return errors.New(strings.TrimSpace(strings.TrimPrefix(text, mark)))
+	default:
+		return fmt.Errorf("the process that compiles failed: %w: %s", err, firstLine(text))
+	}
+}
+
+// look is what a user can do about a module that takes long to compile.
+const look = "do not use it unless you trust where it comes from, build it with fewer and smaller functions"
+
+// mark begins what Serve says of a module.
+const mark = "module: "
+
+// Serve compiles the module that comes from in, with the arguments that Compile gives
+// the child, and says on stderr what is wrong with it. It returns the exit status. The
+// process is good for nothing else afterwards: its limits stay.
+func Serve(ctx context.Context, args []string, in io.Reader, stderr io.Writer) int {
+	job, err := prepare(args)
+	if err == nil {
+		job.Code, err = io.ReadAll(in)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 2
+	}
+	if err := job.Compile(ctx); err != nil {
+		fmt.Fprintln(stderr, mark+err.Error())
+		return 1
+	}
+	return 0
+}
+
+// prepare reads the arguments and limits the process.
+func prepare(args []string) (*wasm.CompileJob, error) {
+	if len(args) != 4 {
+		return nil, errors.New("this command is started by berth itself, to compile a module")
+	}
+	pages, err := strconv.ParseUint(args[1], 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := strconv.ParseUint(args[2], 10, 63)
+	if err != nil {
+		return nil, err
+	}
+	most, err := time.ParseDuration(args[3])
+	if err != nil {
+		return nil, err
+	}
+	debug.SetMemoryLimit(int64(memory / 4 * 3)) // collect garbage before the end is reached
+	if err := limit(memory, most); err != nil {
+		return nil, fmt.Errorf("limit the process that compiles: %w", err)
+	}
+	return &wasm.CompileJob{CacheDir: args[0], Pages: uint32(pages)}, nil
+}
+
+// outOfMemory reports whether a Go program died for want of memory.
+func outOfMemory(stderr string) bool {
+	for _, said := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread"} {
+		if strings.Contains(stderr, said) {
+			return true
+		}
+	}
+	return false
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// head keeps the beginning of what was written to it.
+type head struct{ data []byte }
+
+const headSize = 4096
+
+// Write implements io.Writer.
+func (h *head) Write(p []byte) (int, error) {
+	h.data = append(h.data, p[:min(len(p), headSize-len(h.data))]...)
+	return len(p), nil
+}
+
+func (h *head) String() string { return string(h.data) }

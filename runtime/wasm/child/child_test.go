@@ -1,0 +1,134 @@
+package child_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/internal/wat"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/child"
+)
+
+// serve as the first argument makes the test binary a child.
+const serve = "serve"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == serve {
+		os.Exit(child.Serve(context.Background(), os.Args[2:], os.Stdin, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+func newChild(t *testing.T) *child.Child {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &child.Child{
+		Path: path, Args: []string{"child", serve}, Time: time.Minute, Memory: 1 << 30,
+		TimeSetting: "--time", MemorySetting: "--memory",
+	}
+}
+
+const good = `(module
+	(memory (export "memory") 1)
+	(func (export "berth_abi") (result i32) (i32.const 0x10000))
+	(func (export "berth_alloc") (param i32 i32) (result i32) (i32.const 0))
+	(func (export "berth_filter") (param i32 i32 i32) (result i32) (i32.const 0)))`
+
+// TestChild: a runtime finds what the child compiled, which is asked once for a module,
+// by whoever has the cache; without a cache of its own, too.
+func TestChild(t *testing.T) {
+	module := wat.Compile(t, good, "")
+	asked := 0
+	count := func(ctx context.Context, job *wasm.CompileJob) error {
+		asked++
+		return newChild(t).Compile(ctx, job)
+	}
+	dir := t.TempDir()
+	for _, want := range []struct {
+		dir   string
+		asked int
+	}{{dir, 1}, {dir, 1}, {"", 2}, {"", 3}} {
+		r, err := wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: want.dir, Compiler: count})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			m, err := r.Load(t.Context(), module)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := r.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if asked != want.asked {
+			t.Errorf("in %q: the child was asked %d times, want %d", want.dir, asked, want.asked)
+		}
+	}
+}
+
+// TestStopped: what is wrong with a module or with the child is told, with what to do,
+// and the module is not used.
+func TestStopped(t *testing.T) {
+	module := wat.Compile(t, good, "")
+	large, err := wire.AppendCustomSection(module, "large", make([]byte, 15<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupted, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("interrupt signal received"))
+	for name, c := range map[string]struct {
+		change func(c *child.Child)
+		module []byte
+		ctx    context.Context
+		want   string
+	}{
+		"time":        {func(c *child.Child) { c.Time = time.Nanosecond }, module, t.Context(), "took longer than 1ns and was stopped: do not use it unless you trust where it comes from, build it with fewer and smaller functions, or allow more with --time"},
+		"memory":      {func(c *child.Child) { c.Memory = 28 << 20 }, large, t.Context(), "took more than 28 MiB of memory and was stopped: do not use it"},
+		"not valid":   {func(*child.Child) {}, wat.Compile(t, strings.Replace(good, "(i32.const 0x10000)", "(i64.const 1)", 1), ""), t.Context(), "cannot use i64 as result[0] type i32"},
+		"no program":  {func(c *child.Child) { c.Path += "-none" }, module, t.Context(), "set --time to 0 to compile in this one"},
+		"interrupted": {func(*child.Child) {}, module, interrupted, "interrupt signal received"},
+		"wrong args":  {func(c *child.Child) { c.Args = append(c.Args, "more") }, module, t.Context(), "the process that compiles failed: exit status 2: this command is started by berth itself"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "memory" && runtime.GOOS != "linux" {
+				t.Skip("memory is bounded on Linux")
+			}
+			one := newChild(t)
+			c.change(one)
+			r, err := wasm.NewRuntime(wasm.RuntimeConfig{Compiler: one.Compile})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close(context.Background())
+			m, err := r.Load(c.ctx, c.module)
+			if m != nil || err == nil || !strings.HasPrefix(err.Error(), "compile module "+wasm.Digest(c.module)[:19]+": ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestServe: arguments that are not those of Compile are refused before anything is
+// limited or read.
+func TestServe(t *testing.T) {
+	for _, args := range []string{"", "a b c", "dir pages 1 1s", "dir 1 memory 1s", "dir 1 1 soon"} {
+		var stderr bytes.Buffer
+		if status := child.Serve(t.Context(), strings.Fields(args), strings.NewReader(""), &stderr); status != 2 || stderr.Len() == 0 {
+			t.Errorf("%q: status %d, %q", args, status, stderr.String())
+		}
+	}
+}

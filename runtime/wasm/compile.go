@@ -1,0 +1,71 @@
+package wasm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/tetratelabs/wazero"
+)
+
+// CompileJob is a module to be compiled into a cache.
+type CompileJob struct {
+	// Code is the module as rewritten.
+	Code []byte
+	// CacheDir gets the result.
+	CacheDir string
+	// Pages is the memory limit, in pages of 64 KiB, which is part of the result.
+	Pages uint32
+}
+
+// Compiler compiles a module into its cache, in another process if need be. An error
+// means that the module must not be used.
+type Compiler func(ctx context.Context, job *CompileJob) error
+
+// Compile compiles the module in this process, without bounds of time and memory
+// besides those of its structure.
+//
+// # Errors
+//
+// The module is not valid, or the folder cannot be used.
+func (j *CompileJob) Compile(ctx context.Context) error {
+	cache, err := openCache(j.CacheDir)
+	if err != nil {
+		return fmt.Errorf("cache of compiled modules in %s: %w", j.CacheDir, err)
+	}
+	r := wazero.NewRuntimeWithConfig(ctx, compilerConfig(wazero.NewRuntimeConfig(), cache, j.Pages))
+	_, err = r.CompileModule(ctx, j.Code)
+	return errors.Join(err, r.Close(ctx), cache.Close(ctx))
+}
+
+// compilerConfig is what a compiled module depends on.
+func compilerConfig(base wazero.RuntimeConfig, cache wazero.CompilationCache, pages uint32) wazero.RuntimeConfig {
+	return base.WithCompilationCache(cache).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
+}
+
+// knownDir is the folder in a cache with a file for each module that was compiled
+// within its bounds: it is not asked for again.
+const knownDir = "bounded"
+
+// compileElsewhere lets the runtime's Compiler see a module before this process does.
+func (r *Runtime) compileElsewhere(ctx context.Context, code []byte, pages uint32) error {
+	if r.config.Compiler == nil || r.config.Interpreter {
+		return nil
+	}
+	sum := sha256.Sum256(code)
+	known := filepath.Join(r.dir, knownDir, fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:]), pages))
+	if _, err := os.Stat(known); err == nil {
+		return nil
+	}
+	if err := r.config.Compiler(ctx, &CompileJob{Code: code, CacheDir: r.dir, Pages: pages}); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(known), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(known, nil, 0o600)
+}

@@ -1,0 +1,109 @@
+package wasm
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// Status is what there is to know of a plugin at a moment. Counts are since it was
+// made.
+type Status struct {
+	// Name is the plugin's in its profile. Module, Version and ABI are those of the
+	// manifest, Digest names the module's bytes.
+	Name, Module, Version, ABI, Digest string
+	// Namespaces are those whose pods it is for; none means all.
+	Namespaces []string
+	// Breaker tells whether it is called. It was opened as often as Opened says; if
+	// it is open, the next try is at RetryAt.
+	Breaker BreakerState
+	Opened  int
+	RetryAt time.Time
+	// LastFault is nil if there was none.
+	LastFault   *Fault
+	LastFaultAt time.Time
+	// Work is by point, for those that the plugin declares.
+	Work []Work
+	// Written is bytes written into the memory of guests.
+	Written uint64
+}
+
+// Work is what came of a plugin at one point.
+type Work struct {
+	Point abi.Point
+	// Calls of the guest were about so many Rows or pods, and used so much Fuel.
+	Calls, Rows, Fuel int64
+	// Faults are by kind, with BreakerOpen for calls that were not made.
+	Faults []FaultCount
+}
+
+// FaultCount is how many faults there were of a kind.
+type FaultCount struct {
+	Kind  Kind
+	Count int64
+}
+
+// counter counts the work of a point.
+type counter struct {
+	calls, rows, fuel atomic.Int64
+
+	mu     sync.Mutex
+	faults map[Kind]int64
+}
+
+// call counts a call.
+func (c *counter) call(rows int, fuel int64) {
+	c.calls.Add(1)
+	c.rows.Add(int64(rows))
+	c.fuel.Add(fuel)
+}
+
+func (c *counter) fault(k Kind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.faults == nil {
+		c.faults = make(map[Kind]int64)
+	}
+	c.faults[k]++
+}
+
+func (c *counter) work(point abi.Point) Work {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := Work{Point: point, Calls: c.calls.Load(), Rows: c.rows.Load(), Fuel: c.fuel.Load()}
+	for _, k := range slices.Sorted(maps.Keys(c.faults)) {
+		w.Faults = append(w.Faults, FaultCount{Kind: k, Count: c.faults[k]})
+	}
+	return w
+}
+
+// Status returns what there is to know of the plugin now. It may be called from
+// anywhere, and waits for no guest.
+func (p *Plugin) Status() Status {
+	m := p.deps.Manifest
+	s := Status{
+		Name: p.config.Name, Module: m.Name, Version: m.Version, ABI: m.ABI, Digest: p.info.Digest,
+		Namespaces: slices.Clone(p.info.Namespaces), Written: p.written.Load(),
+	}
+	p.breaker.tell(&s)
+	for point := range p.declared {
+		if p.declared[point] {
+			s.Work = append(s.Work, p.work[point].work(abi.Point(point)))
+		}
+	}
+	return s
+}
+
+// tell writes the breaker's part of a status.
+func (b *breaker) tell(s *Status) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.Breaker, s.Opened, s.LastFault, s.LastFaultAt = b.mu.state, b.mu.opened, b.mu.last, b.mu.lastAt
+	if b.mu.state == Open {
+		s.RetryAt = b.mu.until
+	}
+}
