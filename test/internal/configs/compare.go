@@ -59,7 +59,7 @@ func Tree(tree map[string]any, n *compare.Counts) (differences []compare.Differe
 			differ("error without a place", unplaced, theirErr.Error())
 		}
 		for _, name := range theirFields(tree, theirErr) {
-			if !slices.ContainsFunc(known, func(ours string) bool { return ours == name || strings.HasPrefix(ours, name+".") }) {
+			if !slices.ContainsFunc(known, func(ours string) bool { return covers(ours, name) }) {
 				differ("fields of errors", ourErr.Error(), name)
 			}
 		}

@@ -60,6 +60,7 @@ func Draw(seed uint64, n int) map[string]any {
 	if d.mistake() {
 		c["unknownField"] = 1
 	}
+	d.connections(c)
 	if d.chance(0.15) {
 		return c
 	}

@@ -25,6 +25,13 @@ func ourFields(err error) (fields []string, unplaced string) {
 	return fields, unplaced
 }
 
+// covers reports whether ours is their field, or a part of it, or says that the whole
+// entry of pluginConfig in which that is should not be there.
+func covers(ours, theirs string) bool {
+	entry, named := strings.CutSuffix(ours, ".name")
+	return ours == theirs || strings.HasPrefix(ours, theirs+".") || strings.HasPrefix(ours, theirs+"[") || named && strings.HasPrefix(theirs, entry+".args")
+}
+
 // theirFields returns the fields that kube-scheduler's validation names, where it
 // comes to that. It wants queueSort to be written alike in all profiles, and Berth
 // that it comes to the same. Of a first backoff above the default of the longest one
