@@ -26,7 +26,7 @@ import (
 )
 
 // attemptsKept is how many tries can be explained.
-const attemptsKept = 10_000
+const attemptsKept = 4096
 
 // serveOptions is the flags about what is served over HTTP.
 type serveOptions struct {

@@ -1,6 +1,7 @@
 package debughttp
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -19,19 +20,38 @@ const namesKept = 8
 // may ask it at any time.
 type Recorder struct {
 	clock clock.Clock
+	most  int // places of the ring
 	mu    struct {
 		sync.Mutex
 		ring []record // the oldest at next, once it is full
 		next int
 		last map[types.NamespacedName]int // by pod, the place of its last attempt
+		// plugins is all that ever did something, with their places.
+		plugins []pluginName
+		known   map[pluginName]uint32
 	}
 }
 
-// record is a place of the ring.
+// record is a place of the ring. What plugins did is kept small: there are some thirty
+// of them for each pod.
 type record struct {
 	pod types.NamespacedName
 	Explanation
+	works []work
 }
+
+// work is a Work with its texts in a table.
+type work struct {
+	plugin   uint32 // of Recorder.mu.plugins
+	rows     uint32
+	calls    uint32
+	faults   uint16
+	point    abi.Point
+	duration time.Duration
+}
+
+// pluginName is a plugin and its module.
+type pluginName struct{ name, digest string }
 
 // Explanation is the last try to place a pod.
 type Explanation struct {
@@ -69,25 +89,28 @@ func NewRecorder(n int, c clock.Clock) *Recorder {
 		c = clock.Real{}
 	}
 	r := &Recorder{clock: c}
-	r.mu.ring = make([]record, 0, n)
-	r.mu.last = make(map[types.NamespacedName]int, n)
+	r.most = n
+	r.mu.last = make(map[types.NamespacedName]int)
+	r.mu.known = make(map[pluginName]uint32)
 	return r
 }
 
 // Attempted implements scheduler.Observer.
 func (r *Recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
-	if cap(r.mu.ring) == 0 {
+	if r.most == 0 {
 		return
 	}
 	kept := a.Brief(name, namesKept)
-	next := record{pod: types.NamespacedName{Namespace: a.Namespace, Name: a.Pod}, Explanation: Explanation{
-		Attempt: kept, At: r.clock.Now(), Duration: a.Duration, Plugins: works(nil, a.Timings),
-	}}
 	kept.Timings = nil
+	next := record{
+		pod:         types.NamespacedName{Namespace: a.Namespace, Name: a.Pod},
+		Explanation: Explanation{Attempt: kept, At: r.clock.Now(), Duration: a.Duration},
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	next.works = r.add(nil, a.Timings)
 	at := r.mu.next
-	if len(r.mu.ring) < cap(r.mu.ring) {
+	if len(r.mu.ring) < r.most {
 		r.mu.ring = append(r.mu.ring, next)
 	} else {
 		if old := r.mu.ring[at].pod; r.mu.last[old] == at {
@@ -96,7 +119,7 @@ func (r *Recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
 		r.mu.ring[at] = next
 	}
 	r.mu.last[next.pod] = at
-	r.mu.next = (at + 1) % cap(r.mu.ring)
+	r.mu.next = (at + 1) % r.most
 }
 
 // Ended implements scheduler.Observer.
@@ -107,9 +130,9 @@ func (r *Recorder) Ended(e *report.Ending) {
 	if !ok || r.mu.ring[at].Attempt.Sequence != e.Sequence {
 		return
 	}
-	x := &r.mu.ring[at].Explanation
+	x := &r.mu.ring[at]
 	x.Took = e.Duration
-	x.Plugins = works(x.Plugins, e.Timings)
+	x.works = r.add(x.works, e.Timings)
 	x.Outcome = Bound
 	if e.Code != abi.Success {
 		// The attempt is shared with who has asked already.
@@ -119,13 +142,22 @@ func (r *Recorder) Ended(e *report.Ending) {
 	}
 }
 
-func works(out []Work, timings []report.Timing) []Work {
-	out = out[:len(out):len(out)] // who has asked already keeps what it was
+// add appends what plugins did, in a new array.
+func (r *Recorder) add(before []work, timings []report.Timing) []work {
+	out := make([]work, 0, len(before)+len(timings))
+	out = append(out, before...)
 	for i := range timings {
 		t := &timings[i]
-		out = append(out, Work{
-			Plugin: t.Plugin, Digest: t.Digest, Point: t.Point.String(),
-			Calls: t.Calls, Rows: t.Rows, Faults: t.Faults, Duration: t.Duration,
+		name := pluginName{t.Plugin, t.Digest}
+		at, ok := r.mu.known[name]
+		if !ok {
+			at = uint32(len(r.mu.plugins))
+			r.mu.plugins = append(r.mu.plugins, name)
+			r.mu.known[name] = at
+		}
+		out = append(out, work{
+			plugin: at, point: t.Point, duration: t.Duration,
+			calls: uint32(min(t.Calls, math.MaxUint32)), rows: uint32(min(t.Rows, math.MaxUint32)), faults: uint16(min(t.Faults, math.MaxUint16)),
 		})
 	}
 	return out
@@ -139,5 +171,15 @@ func (r *Recorder) Last(pod types.NamespacedName) (Explanation, bool) {
 	if !ok {
 		return Explanation{}, false
 	}
-	return r.mu.ring[at].Explanation, true
+	x := &r.mu.ring[at]
+	out := x.Explanation
+	out.Plugins = make([]Work, len(x.works))
+	for i, w := range x.works {
+		name := r.mu.plugins[w.plugin]
+		out.Plugins[i] = Work{
+			Plugin: name.name, Digest: name.digest, Point: w.point.String(),
+			Calls: int64(w.calls), Rows: int64(w.rows), Faults: int64(w.faults), Duration: w.duration,
+		}
+	}
+	return out, true
 }

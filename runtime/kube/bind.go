@@ -18,11 +18,25 @@ import (
 // writeTimeout bounds one write. It is longer than an API server works at a request.
 const writeTimeout = 65 * time.Second
 
-// settled returns a context for a write that is to be made whether or not the
-// scheduler is told to stop meanwhile: a pod that is assumed must not be left
-// without a binding.
-func settled(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+// begin waits for its turn to write, and returns a context for a write that is made
+// whether or not the scheduler is told to stop from then on: a request that is on its
+// way may be carried out, and nobody would know. Who still waits when the scheduler is
+// told to stop is called off.
+func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(), err error) {
+	select {
+	case c.slots <- struct{}{}:
+	default:
+		select {
+		case c.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, nil, fmt.Errorf("called off before it was written: %w", context.Cause(ctx))
+		}
+	}
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	return writing, func() {
+		cancel()
+		<-c.slots
+	}, nil
 }
 
 // Bind implements objects.Binder. The annotations of a patch travel in the metadata
@@ -30,18 +44,20 @@ func settled(ctx context.Context) (context.Context, context.CancelFunc) {
 // (pkg/registry/core/pod/storage, BindingREST). Labels it would leave out unless its
 // PodTopologyLabels admission knows them, so a patch with labels is written before.
 func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
-	ctx, cancel := settled(ctx)
-	defer cancel()
+	ctx, end, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	meta := metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.Pod.UID, Annotations: b.Patch.Annotations}
 	undo := func(context.Context) error { return nil }
 	if len(b.Patch.Labels) > 0 {
-		var err error
 		if undo, err = c.Patch(ctx, b.Pod, b.Patch); err != nil {
 			return fmt.Errorf("patch before the binding: %w", err)
 		}
 		meta.Annotations = nil
 	}
-	err := c.deps.Client.CoreV1().Pods(b.Pod.Namespace).Bind(ctx, &v1.Binding{
+	err = c.deps.Client.CoreV1().Pods(b.Pod.Namespace).Bind(ctx, &v1.Binding{
 		ObjectMeta: meta,
 		Target:     v1.ObjectReference{Kind: "Node", Name: b.Node},
 	}, metav1.CreateOptions{})

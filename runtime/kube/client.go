@@ -52,7 +52,7 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 		config *rest.Config
 	}{
 		{&out.Main, rest.AddUserAgent(base, "scheduler")},
-		{&out.Events, rest.AddUserAgent(base, "events")},
+		{&out.Events, bounded(rest.AddUserAgent(base, "events"), eventsInFlight)},
 		{&out.Lease, forLease},
 	} {
 		client, err := kubernetes.NewForConfig(x.config)
@@ -62,6 +62,12 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 		*x.to = client
 	}
 	return out, nil
+}
+
+// bounded limits the requests that are on their way.
+func bounded(config *rest.Config, n int) *rest.Config {
+	config.Wrap(newInFlight(n))
+	return config
 }
 
 func (c *Connection) rest() (*rest.Config, error) {

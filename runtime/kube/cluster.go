@@ -15,6 +15,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
 
+// writesInFlight is how many bindings and evictions are on their way at most. API servers
+// refuse more than 200 writes at once unless they are told otherwise
+// (--max-mutating-requests-inflight), and each hundred or so is another connection, with
+// a handshake that costs as much as tens of requests.
+const writesInFlight = 96
+
 // Config is what a Cluster does.
 type Config struct {
 	// Profiles are the scheduler names whose unbound pods matter. Events are
@@ -56,6 +62,7 @@ type Cluster struct {
 	status   *statusWriter
 	events   *eventWriter
 	informed *informed
+	slots    chan struct{} // bindings and evictions that are on their way
 }
 
 var (
@@ -93,7 +100,7 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	}
 	c := &Cluster{
 		config: config, deps: deps, log: deps.Log,
-		store: storage.New(), owners: newOwners(), budgets: &budgets{}, waiters: &waiters{},
+		slots: make(chan struct{}, writesInFlight), store: storage.New(), owners: newOwners(), budgets: &budgets{}, waiters: &waiters{},
 	}
 	var err error
 	if c.informed, err = newInformed(c); err != nil {

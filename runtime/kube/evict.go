@@ -20,6 +20,12 @@ import (
 func (c *Cluster) Evict(ctx context.Context, e objects.Eviction) error {
 	victim := e.Victim
 	pods := c.deps.Client.CoreV1().Pods(victim.Namespace)
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	err := func() error {
 		if patch, needed := conditionPatch(victim.Object, e.Condition, nil, c.deps.Clock.Now()); needed {
 			if err := retry.OnError(retry.DefaultBackoff, temporary, func() error {

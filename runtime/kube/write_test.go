@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -188,6 +189,60 @@ func TestCloseWrites(t *testing.T) {
 	}
 }
 
+// TestBindWaits: bindings wait for their turn. Those that wait are called off when the
+// scheduler is to stop, and those that have begun are made.
+func TestBindWaits(t *testing.T) {
+	_, client := connect(t)
+	var mu sync.Mutex
+	begun, most := 0, 0
+	release := make(chan struct{})
+	const pods = 200
+	bound := make(chan error, pods)
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	counting := &blocked{Interface: client, enter: func() {
+		mu.Lock()
+		begun++
+		most = max(most, begun)
+		mu.Unlock()
+		<-release
+	}, leave: func() {
+		mu.Lock()
+		begun--
+		mu.Unlock()
+	}}
+	c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: counting})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range pods {
+		go func() { bound <- c.Bind(ctx, binding(pod(fmt.Sprint("p", i), "", "default-scheduler"), nil, nil)) }()
+	}
+	await(t, "96 bindings on their way", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return begun == 96
+	})
+	stop()
+	calledOff := 0
+	for calledOff < pods-96 {
+		if err := <-bound; err == nil || !strings.Contains(err.Error(), "called off before it was written") {
+			t.Fatalf("error is %v", err)
+		}
+		calledOff++
+	}
+	close(release)
+	for range 96 {
+		if err := <-bound; err != nil {
+			t.Error(err)
+		}
+	}
+	if most != 96 {
+		t.Errorf("%d bindings at once", most)
+	}
+	c.Close(context.Background())
+}
+
 func binding(p *v1.Pod, annotations, labels map[string]string) objects.Binding {
 	patch := state.Patch{Annotations: annotations, Labels: labels}
 	return objects.Binding{Pod: state.NewPod(p).On("n", patch), Node: "n", Patch: patch}
@@ -200,7 +255,7 @@ func TestBind(t *testing.T) {
 	p.Labels = map[string]string{"old": "1"}
 	c, client := connect(t, p)
 	ended, cancel := context.WithCancel(context.Background())
-	cancel() // the scheduler is to stop: what is decided is bound nevertheless
+	cancel() // the scheduler is to stop: what has its turn is bound nevertheless
 	if err := c.Bind(ended, binding(p, map[string]string{"a/x": "1"}, nil)); err != nil {
 		t.Fatal(err)
 	}

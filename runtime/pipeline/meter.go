@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -26,6 +28,44 @@ func (m *meter) add(plugin int, point abi.Point, rows int, watch clock.Stopwatch
 	c.calls++
 	c.rows += int64(rows)
 	c.duration += watch.Elapsed()
+}
+
+// fewMeter is the meter of a binding, of which there may be thousands at once: it has
+// room for the plugins that were called only.
+type fewMeter struct{ counters []fewCounter }
+
+type fewCounter struct {
+	plugin int
+	point  abi.Point
+	counter
+}
+
+// add is meter.add.
+func (m *fewMeter) add(plugin int, point abi.Point, rows int, watch clock.Stopwatch) {
+	at := slices.IndexFunc(m.counters, func(c fewCounter) bool { return c.plugin == plugin && c.point == point })
+	if at < 0 {
+		at = len(m.counters)
+		m.counters = append(m.counters, fewCounter{plugin: plugin, point: point})
+	}
+	c := &m.counters[at]
+	c.calls++
+	c.rows += int64(rows)
+	c.duration += watch.Elapsed()
+}
+
+// timings appends an entry for each plugin and point that was called, in the order
+// of meter.timings, and resets the counts.
+func (m *fewMeter) timings(p *Pipeline, out []report.Timing) []report.Timing {
+	slices.SortFunc(m.counters, func(a, b fewCounter) int { return cmp.Or(cmp.Compare(a.plugin, b.plugin), cmp.Compare(a.point, b.point)) })
+	for _, c := range m.counters {
+		info := p.infos[c.plugin]
+		out = append(out, report.Timing{
+			Plugin: info.Name, Digest: info.Digest, Point: c.point,
+			Calls: c.calls, Rows: c.rows, Faults: c.faults, Duration: c.duration,
+		})
+	}
+	m.counters = m.counters[:0]
+	return out
 }
 
 // drain moves the counts of another meter into m.

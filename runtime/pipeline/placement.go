@@ -39,7 +39,7 @@ type Binding struct {
 	Watch    clock.Stopwatch
 
 	p            *Pipeline
-	meter        meter
+	meter        fewMeter
 	interruption *Interruption // nil without PreBind plugins
 }
 
@@ -50,7 +50,7 @@ func (p *Pipeline) NewBinding(placement plugin.Placement) *Binding {
 	if n := len(p.free); n > 0 {
 		b, p.free = p.free[n-1], p.free[:n-1]
 	} else {
-		b = &Binding{p: p, meter: newMeter(len(p.infos))}
+		b = &Binding{p: p}
 	}
 	b.Placement = placement
 	if len(p.preBind) > 0 {
@@ -62,7 +62,7 @@ func (p *Pipeline) NewBinding(placement plugin.Placement) *Binding {
 // Release gives a binding that has ended back for reuse, and returns what was
 // measured.
 func (b *Binding) Release(timings []report.Timing) []report.Timing {
-	timings = b.p.timings(&b.meter, timings)
+	timings = b.meter.timings(b.p, timings)
 	b.Placement, b.interruption = plugin.Placement{}, nil
 	b.p.free = append(b.p.free, b)
 	return timings
