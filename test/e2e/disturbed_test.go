@@ -184,8 +184,8 @@ func TestWatchExpired(t *testing.T) {
 
 // TestThrottled has an API server that turns requests away.
 func TestThrottled(t *testing.T) {
-	pods, capacity := tight(20)
-	b := newBench(t, "throttled", 20, capacity)
+	pods, capacity := tight(10)
+	b := newBench(t, "throttled", 10, capacity)
 	restart := func(flags ...string) {
 		if err := b.StopAPIServer(3 * time.Second); err != nil {
 			t.Fatal(err)
