@@ -160,12 +160,6 @@ func TestWatchExpired(t *testing.T) {
 	if err := load.Nodes(t.Context(), b.client, nodes, nodes+nodes/4, capacity, false); err != nil {
 		t.Fatal(err)
 	}
-	// As many as there is room for.
-	room := pods - b.placed()
-	b.create(room, func(i int) *v1.Pod { return b.pod(pods + i) })
-	if err := <-b.created; err != nil {
-		t.Fatal(err)
-	}
 	if err := b.APIServer().Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -173,14 +167,25 @@ func TestWatchExpired(t *testing.T) {
 	if err := p.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	b.created <- nil
+	// Nodes and pods are listed apart from each other. A pod that wants a new node has
+	// one when the scheduler knows which nodes there are.
+	canary := b.pod(pods)
+	canary.Spec.NodeSelector = map[string]string{v1.LabelHostname: workload.NodeName(nodes)}
+	if err := load.Pod(t.Context(), b.client, canary); err != nil {
+		t.Fatal(err)
+	}
+	if err := (view{client: b.client, namespace: b.namespace}).await(t.Context(), canary.Name, bound, "", patience); err != nil {
+		t.Fatal(err)
+	}
+	// As many as there is room for.
+	b.create(pods-b.placed(), func(i int) *v1.Pod { return b.pod(pods + 1 + i) })
 	b.finish()
 }
 
 // TestThrottled has an API server that turns requests away.
 func TestThrottled(t *testing.T) {
-	pods, capacity := tight(20)
-	b := newBench(t, "throttled", 20, capacity)
+	pods, capacity := tight(10)
+	b := newBench(t, "throttled", 10, capacity)
 	restart := func(flags ...string) {
 		if err := b.StopAPIServer(3 * time.Second); err != nil {
 			t.Fatal(err)

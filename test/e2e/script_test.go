@@ -47,8 +47,8 @@ func TestBerth(t *testing.T) {
 }
 
 // scripts runs the scripts of a folder, one after the other: they share the
-// cluster. Each has a namespace of its own, named as the script. Commands besides
-// testscript's own, where FILE is one of the script and KIND is as in "pod":
+// cluster. Each has a namespace of its own, named as the script, and $BERTH is
+// the program to run others of its commands. Commands besides testscript's own, where FILE is one of the script and KIND is as in "pod":
 //
 //	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced;
 //	                             it has the rights of $SCHEDULER_USER, kube-scheduler's if empty
@@ -109,6 +109,7 @@ func setup(env *testscript.Env, c *cluster.Cluster) error {
 	s := &script{t: t, ctx: t.Context(), cluster: c}
 	s.namespace = strings.ReplaceAll(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"), "_", "-")
 	env.Setenv("NAMESPACE", s.namespace)
+	env.Setenv("BERTH", c.Binaries().Berth)
 	env.Values[scriptKey{}] = s
 	client, err := c.Client(cluster.Admin)
 	if err != nil {

@@ -75,7 +75,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 func (c *Cluster) start(ctx context.Context) error {
 	for _, port := range []*int{&c.etcdPort, &c.peerPort, &c.serverPort} {
 		var err error
-		if *port, err = freePort(); err != nil {
+		if *port, err = FreePort(); err != nil {
 			return err
 		}
 	}
@@ -255,8 +255,8 @@ func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 
 func hostPort(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// freePort returns a port that nobody listens on now.
-func freePort() (int, error) {
+// FreePort returns a port that nobody listens on now.
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp", hostPort(0))
 	if err != nil {
 		return 0, err

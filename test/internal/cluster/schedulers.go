@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -38,6 +39,8 @@ type Scheduler struct {
 	// LeaderElection turns it on, with a short lease, under the identity of the
 	// process.
 	LeaderElection bool
+	// Port of health checks and metrics, with TLS; none if 0.
+	Port int
 	// Flags are added.
 	Flags []string
 }
@@ -61,9 +64,10 @@ func (c *Cluster) StartScheduler(s Scheduler) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"--config=" + path, "--secure-port=0"}, s.Flags...)
+	args := append([]string{"--config=" + path, "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(s.Port)}, s.Flags...)
 	switch s.Program {
 	case UpstreamProgram:
+		args = append(args, "--authentication-kubeconfig="+s.Kubeconfig, "--authorization-kubeconfig="+s.Kubeconfig)
 		return c.run(s.Name, c.config.Binaries.KubeScheduler, args...)
 	case BerthProgram:
 		return c.run(s.Name, c.config.Binaries.Berth, append([]string{"run"}, args...)...)

@@ -29,7 +29,8 @@ const (
 	Nobody User = "nobody"
 )
 
-func (u User) token() string { return "token-" + strings.ReplaceAll(string(u), ":", "-") }
+// Token is what the API server knows a user by.
+func (u User) Token() string { return "token-" + strings.ReplaceAll(string(u), ":", "-") }
 
 // tokenFile has a line for each user: token, name, UID, groups.
 func tokenFile() string {
@@ -39,7 +40,7 @@ func tokenFile() string {
 		if u == Admin {
 			groups = `,"system:masters"`
 		}
-		fmt.Fprintf(&lines, "%s,%s,%s%s\n", u.token(), u, u, groups)
+		fmt.Fprintf(&lines, "%s,%s,%s%s\n", u.Token(), u, u, groups)
 	}
 	return lines.String()
 }
@@ -48,7 +49,7 @@ func tokenFile() string {
 // own on requests.
 func (c *Cluster) RESTConfig(u User) *rest.Config {
 	return &rest.Config{
-		Host: c.URL(), BearerToken: u.token(), QPS: -1,
+		Host: c.URL(), BearerToken: u.Token(), QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{CAFile: c.certificate()},
 	}
 }
@@ -69,7 +70,7 @@ func (c *Cluster) Kubeconfig(u User, server string) (string, error) {
 	const name = "e2e"
 	return file.Name(), clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: server, CertificateAuthority: c.certificate()}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: u.token()}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: u.Token()}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
 		CurrentContext: name,
 	}, file.Name())

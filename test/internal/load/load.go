@@ -105,8 +105,11 @@ func Pending(ctx context.Context, client kubernetes.Interface, namespace string)
 
 // AwaitPlaced waits until every pod of a namespace has a node.
 func AwaitPlaced(ctx context.Context, client kubernetes.Interface, namespace string) error {
+	left := -1
 	for {
-		left := Pending(ctx, client, namespace)
+		if n := Pending(ctx, client, namespace); n >= 0 {
+			left = n
+		}
 		if left == 0 {
 			return nil
 		}

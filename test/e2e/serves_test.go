@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+	"github.com/berth-scheduler/berth/test/internal/load"
+	"github.com/berth-scheduler/berth/test/internal/workload"
+)
+
+// server is a scheduler that serves health checks and metrics.
+type server struct {
+	url    string
+	client *http.Client
+}
+
+// get asks as a user, as nobody in particular if empty.
+func (s server) get(t *testing.T, path string, as cluster.User) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if as != "" {
+		request.Header.Set("Authorization", "Bearer "+as.Token())
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// serve runs a scheduler on a cluster of one node until it has placed a pod, found
+// no place for another and left a gated one alone.
+func serve(t *testing.T, program cluster.Program) server {
+	b := newBench(t, "serves-"+string(program), 0, workload.Large())
+	if err := load.Nodes(t.Context(), b.client, 0, 1, workload.Large(), false); err != nil {
+		t.Fatal(err)
+	}
+	port, err := cluster.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, b.Cluster, cluster.Scheduler{Program: program, Port: port})
+	fits, large, gated := b.pod(0), workload.Pod(b.namespace, "large", 100_000, 1), b.pod(1)
+	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/gate"}}
+	for _, pod := range []*v1.Pod{fits, large, gated} {
+		if err := load.Pod(t.Context(), b.client, pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := view{client: b.client, namespace: b.namespace}
+	for pod, want := range map[*v1.Pod]state{fits: bound, large: rejected} {
+		if err := seen.await(t.Context(), pod.Name, want, "", patience); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(1500 * time.Millisecond) // kube-scheduler counts plugins' time once a second
+	return server{url: fmt.Sprintf("https://127.0.0.1:%d", port), client: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a certificate that the scheduler made for itself
+	}}}
+}
+
+// TestServes holds what Berth serves to what kube-scheduler serves: who may see
+// what, and metrics of the same names, types and labels.
+func TestServes(t *testing.T) {
+	berthOnly(t)
+	upstream := make(map[string]*dto.MetricFamily)
+	for _, program := range []cluster.Program{cluster.UpstreamProgram, cluster.BerthProgram} {
+		t.Run(string(program), func(t *testing.T) {
+			s := serve(t, program)
+			for _, test := range []struct {
+				path string
+				as   cluster.User
+				want int
+			}{
+				{"/healthz", "", http.StatusOK},
+				{"/livez", "", http.StatusOK},
+				{"/readyz", "", http.StatusOK},
+				{"/metrics", cluster.Admin, http.StatusOK},
+				{"/metrics", cluster.Nobody, http.StatusForbidden},
+				{"/metrics", "", http.StatusForbidden},
+				{"/metrics", "a stranger", http.StatusUnauthorized},
+				{"/configz", cluster.Admin, http.StatusOK},
+				{"/configz", cluster.Nobody, http.StatusForbidden},
+			} {
+				if code, body := s.get(t, test.path, test.as); code != test.want {
+					t.Errorf("%s as %q: %d, want %d: %.200s", test.path, test.as, code, test.want, body)
+				}
+			}
+			_, text := s.get(t, "/metrics", cluster.Admin)
+			parser := expfmt.NewTextParser(model.LegacyValidation)
+			families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if program == cluster.UpstreamProgram {
+				upstream = families
+				return
+			}
+			compareMetrics(t, families, upstream)
+		})
+	}
+}
+
+// compareMetrics wants every metric of the scheduler's to be one of
+// kube-scheduler's, with its type and labels, and those that only kube-scheduler has
+// to be named in docs/differences.md.
+func compareMetrics(t *testing.T, ours, theirs map[string]*dto.MetricFamily) {
+	const prefix = "scheduler_"
+	for _, name := range slices.Sorted(maps.Keys(ours)) {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		their, ok := theirs[name]
+		if behindGate := strings.Contains(name, "async_api_call"); !ok && behindGate { // SchedulerAsyncAPICalls
+			continue
+		}
+		if !ok {
+			t.Errorf("kube-scheduler has no metric %s", name)
+			continue
+		}
+		if ours[name].GetType() != their.GetType() {
+			t.Errorf("%s is a %v, kube-scheduler's a %v", name, ours[name].GetType(), their.GetType())
+		}
+		if got, want := labels(ours[name]), labels(their); !slices.Equal(got, want) {
+			t.Errorf("%s has labels %q, kube-scheduler's %q", name, got, want)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(theirs)) {
+		if _, ok := ours[name]; !ok && strings.HasPrefix(name, prefix) && !strings.Contains(string(page), "`"+strings.TrimPrefix(name, prefix)+"`") {
+			t.Errorf("kube-scheduler has %s, and docs/differences.md does not say that Berth has not", name)
+		}
+	}
+	// What dashboards and alerts of kube-scheduler are made of.
+	for _, name := range []string{
+		"scheduler_schedule_attempts_total", "scheduler_scheduling_attempt_duration_seconds", "scheduler_scheduling_algorithm_duration_seconds",
+		"scheduler_pod_scheduling_sli_duration_seconds", "scheduler_pod_scheduling_attempts", "scheduler_pending_pods",
+		"scheduler_queue_incoming_pods_total", "scheduler_unschedulable_pods", "rest_client_requests_total", "process_cpu_seconds_total", "go_goroutines",
+	} {
+		if _, ok := ours[name]; !ok {
+			t.Errorf("no metric %s", name)
+		}
+	}
+}
+
+// labels returns the names of a metric's labels.
+func labels(family *dto.MetricFamily) []string {
+	names := make(map[string]bool)
+	for _, m := range family.GetMetric() {
+		for _, l := range m.GetLabel() {
+			names[l.GetName()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

@@ -1,0 +1,142 @@
+package accept_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/berth-scheduler/berth/test/internal/accept"
+	"github.com/berth-scheduler/berth/test/internal/workload"
+)
+
+// history is writes in the words of a test: "+n0" and "-n0" for nodes, "p1" for a
+// pod that comes, "p1>n0" for one that is bound, "-p1" for one that goes.
+type history struct {
+	*testing.T
+	checker  *accept.Checker
+	pod      func(name string) *v1.Pod
+	pods     map[string]*v1.Pod
+	revision int64
+}
+
+func newHistory(t *testing.T, pod func(name string) *v1.Pod) *history {
+	c, err := accept.New(klog.NewContext(t.Context(), logr.Discard()), accept.Config{InFlight: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &history{T: t, checker: c, pod: pod, pods: make(map[string]*v1.Pod)}
+}
+
+func (h *history) play(writes string) accept.Result {
+	h.Helper()
+	for _, word := range strings.Fields(writes) {
+		name, deleted := strings.CutPrefix(word, "-")
+		name = strings.TrimPrefix(name, "+")
+		if strings.HasPrefix(name, "n") {
+			var i int
+			if _, err := fmt.Sscanf(name, "n%d", &i); err != nil {
+				h.Fatal(err)
+			}
+			node := workload.Node(i, workload.Capacity{CPU: 4, Memory: 8, Pods: 10})
+			node.Name = name
+			h.write(node, deleted)
+			continue
+		}
+		name, node, _ := strings.Cut(name, ">")
+		if h.pods[name] == nil {
+			h.pods[name] = h.pod(name)
+			h.pods[name].UID = types.UID(name)
+		}
+		h.pods[name] = h.pods[name].DeepCopy()
+		if node != "" {
+			h.pods[name].Spec.NodeName = node
+		}
+		h.write(h.pods[name], deleted)
+	}
+	result, err := h.checker.Result()
+	if err != nil {
+		h.Fatal(err)
+	}
+	return result
+}
+
+func (h *history) write(object metav1.Object, deleted bool) {
+	h.Helper()
+	h.revision++
+	if err := h.checker.Write(h.revision, object, deleted); err != nil {
+		h.Fatal(err)
+	}
+}
+
+func TestChecker(t *testing.T) {
+	half := func(name string) *v1.Pod { return workload.Pod("default", name, 2000, 100) }
+	apart := func(name string) *v1.Pod { // a1, a2 keep away from each other on a node
+		pod := half(name)
+		pod.Labels = map[string]string{"app": name[:1]}
+		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+			LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels}, TopologyKey: v1.LabelHostname,
+		}}}}
+		return pod
+	}
+	follow := func(name string) *v1.Pod { // those after a want to be in the zone of a
+		pod := half(name)
+		pod.Labels = map[string]string{"name": name}
+		if name != "a" {
+			pod.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"name": "a"}}, TopologyKey: v1.LabelTopologyZone,
+			}}}}
+		}
+		return pod
+	}
+	spread := func(name string) *v1.Pod { // s… spread over zones, others of the same label do not mind
+		pod := half(name)
+		pod.Labels = map[string]string{"app": "x"}
+		if name[0] == 's' {
+			pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+				MaxSkew: 1, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+			}}
+		}
+		return pod
+	}
+	for _, test := range []struct {
+		name   string
+		pod    func(string) *v1.Pod
+		writes string
+		want   accept.Result
+		why    string
+	}{
+		{"room", half, "+n0 p1 p2 p1>n0 p2>n0", accept.Result{Accepted: 2}, ""},
+		{"no room", half, "+n0 p1 p2 p3 p1>n0 p2>n0 p3>n0", accept.Result{Accepted: 2}, "NodeResourcesFit: Insufficient cpu"},
+		{"room that a pod left", half, "+n0 p1 p2 p3 p1>n0 p2>n0 -p1 p3>n0", accept.Result{Accepted: 3}, ""},
+		{"room that a pod leaves later", half, "+n0 p1 p2 p3 p1>n0 p2>n0 p3>n0 -p1", accept.Result{Accepted: 3, Late: 1}, ""},
+		{"created with a node", half, "+n0 p1>n0 p2>n0 p3 p3>n0", accept.Result{}, "NodeResourcesFit: Insufficient cpu"},
+		{"node that is gone", half, "+n0 p1 -n0 p1>n0", accept.Result{}, "there is no such node"},
+		{"apart", apart, "+n0 +n1 a1 a2 b1 a1>n0 a2>n1 b1>n0", accept.Result{Accepted: 3}, ""},
+		{"not apart", apart, "+n0 +n1 a1 a2 a1>n0 a2>n0", accept.Result{Accepted: 1}, "InterPodAffinity: node(s) didn't match pod anti-affinity rules"},
+		{"written before what it depends on", follow, "+n0 +n3 a b c b>n0 c>n3 a>n0", accept.Result{Accepted: 3, Late: 2}, ""},
+		{"depends on nobody", follow, "+n0 b b>n0", accept.Result{}, "InterPodAffinity: node(s) didn't match pod affinity rules"},
+		{"written after others that spoil it", spread, "+n0 +n1 +n2 s1 x1 s1 x1>n0 s1>n0", accept.Result{Accepted: 2, Early: 1}, ""},
+		{"spoilt", spread, "+n0 +n1 +n2 s1 s2 s1>n0 s2>n0", accept.Result{Accepted: 1}, "PodTopologySpread: node(s) didn't match pod topology spread constraints"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := newHistory(t, test.pod).play(test.writes)
+			if got.Accepted != test.want.Accepted || got.Early != test.want.Early || got.Late != test.want.Late {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+			why := ""
+			for _, r := range got.Refusals {
+				why += r.Why
+			}
+			if why != test.why {
+				t.Errorf("refused for %q, want %q", why, test.why)
+			}
+		})
+	}
+}
