@@ -13,11 +13,11 @@ func newPlugin() *cobra.Command {
 		Short: "Make, build and test plugins, and look into them",
 		Long: `Plugin makes projects of plugins, and builds, tests, measures and inspects plugin
 modules: WebAssembly files that carry a manifest, which says what a plugin reads and at
-which points it is asked.`,
+which points it is asked. Status asks a running scheduler.`,
 		Args: knownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginBench(), newPluginInspect(), newPluginConformance())
+	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginBench(), newPluginInspect(), newPluginConformance(), newPluginStatus())
 	return cmd
 }
 

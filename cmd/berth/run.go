@@ -138,8 +138,9 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		return err
 	}
 	defer a.Close()
+	var folder *assembly.Folder
 	if o.pluginDir != "" {
-		if _, err := a.Watch(ctx, assembly.FolderConfig{Dir: o.pluginDir}); err != nil {
+		if folder, err = a.Watch(ctx, assembly.FolderConfig{Dir: o.pluginDir}); err != nil {
 			return fmt.Errorf("--plugin-dir: %w", err)
 		}
 	}
@@ -147,7 +148,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
-	w.running.Store(&running{assembly: a, cluster: cluster})
+	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder})
 	closeServers, err := o.serve.serve(ctx, w, s, election, clients, log)
 	if err != nil {
 		return err

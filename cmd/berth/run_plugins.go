@@ -1,7 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
@@ -22,4 +27,54 @@ func pluginsOf(s assembly.Status) (breakers []telemetry.Breaker, guests []teleme
 		}
 	}
 	return breakers, guests
+}
+
+// plugins is what runs, for berth plugin status.
+func (w *watched) plugins(context.Context) (any, error) {
+	r := w.running.Load()
+	if r == nil {
+		return nil, errors.New("the scheduler is not at work yet")
+	}
+	s := r.assembly.Status()
+	out := debughttp.Plugins{Plugins: []debughttp.Plugin{}, Reloads: s.Reloads, Refused: s.Refused}
+	if s.Err != nil {
+		out.Error = s.Err.Error()
+	}
+	for i := range s.Plugins {
+		p := &s.Plugins[i]
+		line := debughttp.Plugin{
+			Profile: p.Profile, Name: p.Name, Module: p.Module + " " + p.Version, Digest: p.Digest, Namespaces: p.Namespaces,
+			Breaker: p.Breaker.String(), Opened: p.Opened, RetryAt: unlessZero(p.RetryAt), FaultAt: unlessZero(p.LastFaultAt),
+		}
+		if p.LastFault != nil {
+			line.LastFault = p.LastFault.Error()
+		}
+		for j := range p.Work {
+			work := &p.Work[j]
+			line.Calls += work.Calls
+			line.Rows += work.Rows
+			line.Fuel += work.Fuel
+			for _, f := range work.Faults {
+				line.Faults += f.Count
+			}
+		}
+		out.Plugins = append(out.Plugins, line)
+	}
+	if r.folder != nil {
+		for _, f := range r.folder.Status() {
+			entry := debughttp.FolderEntry{File: f.Path, Plugin: f.Plugin, Digest: f.Digest}
+			if f.Err != nil {
+				entry.Error = f.Err.Error()
+			}
+			out.Folder = append(out.Folder, entry)
+		}
+	}
+	return out, nil
+}
+
+func unlessZero(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }

@@ -92,6 +92,7 @@ type watched struct {
 type running struct {
 	assembly *assembly.Assembly
 	cluster  *kube.Cluster
+	folder   *assembly.Folder // nil if none is followed
 }
 
 func newWatched() *watched {
@@ -263,11 +264,6 @@ func (w *watched) syncCheck(*http.Request) error {
 		return running.cluster.Synced()
 	}
 	return errors.New("starting")
-}
-
-// plugins is what runs, for berth plugin status.
-func (w *watched) plugins(context.Context) (any, error) {
-	return nil, errors.New("not yet")
 }
 
 // both shows attempts to the recorder and the metrics.

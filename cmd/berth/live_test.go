@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/report"
+)
+
+// TestPrintStatus prints modules that are called, left alone and probed, and files
+// that are not what runs.
+func TestPrintStatus(t *testing.T) {
+	now := time.Unix(1000, 0)
+	soon, before := now.Add(4*time.Second), now.Add(-2*time.Minute)
+	s := debughttp.Plugins{
+		Plugins: []debughttp.Plugin{
+			{Profile: "a", Name: "pool", Module: "tenant-pool 1.2.0", Digest: "sha256:1", Breaker: "closed", Calls: 10, Rows: 5000, Fuel: 123456, Namespaces: []string{"x", "y"}},
+			{Profile: "a", Name: "bad", Module: "bad 0.1.0", Digest: "sha256:2", Breaker: "open", Opened: 3, RetryAt: &soon, LastFault: "bad: filter: trap: unreachable", FaultAt: &before, Calls: 9, Faults: 9},
+			{Profile: "b", Name: "bad", Module: "bad 0.1.0", Digest: "sha256:2", Breaker: "half-open"},
+		},
+		Folder: []debughttp.FolderEntry{{File: "p/good.wasm", Plugin: "pool"}, {File: "p/new.wasm", Error: "no module"}, {File: "p/old.wasm", Plugin: "old", Error: "trap"}},
+		Error:  "profile \"a\": no",
+	}
+	var out bytes.Buffer
+	p := &printer{w: &out, width: 120}
+	p.status(&s, now)
+	const want = `PROFILE  PLUGIN         MODULE             CALLED           CALLS  ROWS    FUEL  FAULTS  DIGEST
+a        pool for x, y  tenant-pool 1.2.0  yes                 10  5000  123456       0  sha256:1
+a        bad            bad 0.1.0          again in 4.00 s      9     0       0       9  sha256:2
+b        bad            bad 0.1.0          as a probe           0     0       0       0  sha256:2
+
+The last fault of bad in a, 120 s ago: bad: filter: trap: unreachable
+p/new.wasm is not what runs (nothing of it runs): no module
+p/old.wasm is not what runs (its last version runs on): trap
+The last change was refused: profile "a": no
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	out.Reset()
+	p.status(&debughttp.Plugins{}, now)
+	if out.String() != "No modules run.\n" {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// TestPrintLive prints a pod in each of its states.
+func TestPrintLive(t *testing.T) {
+	now := time.Unix(1000, 0)
+	pod := func(a *report.Attempt, where, outcome string) *debughttp.Pod {
+		return &debughttp.Pod{Namespace: "ns", Name: "p", Where: where, Last: &debughttp.Explanation{
+			Attempt: a, At: now.Add(-3 * time.Second), Duration: 1234 * time.Microsecond, Took: 2 * time.Second, Outcome: outcome,
+		}}
+	}
+	placed := &report.Attempt{Profile: "default", Try: 2, Nodes: 4, Evaluated: 4, Feasible: 1, Node: "n1", Candidates: []report.Candidate{{Node: "n1"}}}
+	for _, c := range []struct {
+		pod  *debughttp.Pod
+		want string
+	}{
+		{&debughttp.Pod{Namespace: "ns", Name: "p", Where: "gated by SchedulingGates: wait"}, "ns/p was not tried yet: it is gated by SchedulingGates: wait.\n"},
+		{pod(placed, "", debughttp.Bound), "ns/p is on n1, placed 3.00 s ago at try 2 by profile default: 1 of 4 nodes feasible, 4 looked at; 1.23ms, with binding 2s.\n\n"},
+		{pod(placed, "waiting at Permit for [gang]", ""), "ns/p is to go to n1, chosen 3.00 s ago at try 2 by profile default, and is waiting at Permit for [gang].\n\n"},
+		{pod(placed, "", ""), "ns/p is to go to n1, chosen 3.00 s ago at try 2 by profile default, and is binding.\n\n"},
+		{pod(&report.Attempt{Profile: "default", Try: 1, Message: "0/4 nodes are available: 4 full.", Code: abi.Unschedulable, Nominated: "n2", Victims: []string{"ns/a"},
+			Rejections: []report.Rejection{{Plugin: "Fit", Code: abi.Unschedulable, Reasons: []string{"full"}, Count: 4, Nodes: []string{"n1", "n2"}}}}, "unschedulable", ""),
+			`ns/p is pending (unschedulable) after try 1 by profile default, 3.00 s ago:
+0/4 nodes are available: 4 full.
+It is to go to n2 when these have left: ns/a.
+
+NODES  REJECTED BY  REASON  EVICTING PODS  NAMES
+    4  Fit          full    may help       n1, n2, … 2 more
+
+`},
+	} {
+		var out bytes.Buffer
+		p := &printer{w: &out, width: 140}
+		p.live(c.pod, now)
+		if diff := cmp.Diff(c.want, out.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}

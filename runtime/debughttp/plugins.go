@@ -1,0 +1,41 @@
+package debughttp
+
+import "time"
+
+// Plugins is the answer about plugin modules.
+type Plugins struct {
+	Plugins []Plugin `json:"plugins"`
+	// Folder has a line for each module of the followed folder.
+	Folder []FolderEntry `json:"folder,omitempty"`
+	// Reloads and Refused count changes that were made, and that failed; Error is why the
+	// last one did.
+	Reloads int    `json:"reloads"`
+	Refused int    `json:"refused"`
+	Error   string `json:"error,omitempty"`
+}
+
+// Plugin is a module that runs in a profile.
+type Plugin struct {
+	Profile    string     `json:"profile"`
+	Name       string     `json:"name"`
+	Module     string     `json:"module"` // name and version of the manifest
+	Digest     string     `json:"digest"`
+	Namespaces []string   `json:"namespaces,omitempty"`
+	Breaker    string     `json:"breaker"` // closed, open or half-open
+	Opened     int        `json:"opened"`
+	RetryAt    *time.Time `json:"retryAt,omitempty"`
+	LastFault  string     `json:"lastFault,omitempty"`
+	FaultAt    *time.Time `json:"faultAt,omitempty"`
+	Calls      int64      `json:"calls"`
+	Rows       int64      `json:"rows"`
+	Fuel       int64      `json:"fuel"`
+	Faults     int64      `json:"faults"`
+}
+
+// FolderEntry is a module of a folder.
+type FolderEntry struct {
+	File   string `json:"file"`
+	Plugin string `json:"plugin,omitempty"` // that runs; empty for none
+	Digest string `json:"digest,omitempty"`
+	Error  string `json:"error,omitempty"` // why the file is not what runs
+}
