@@ -85,6 +85,11 @@ func generate(t *rapid.T) program {
 		MaxDepth:         rapid.SampledFrom([]uint32{20, 200}).Draw(t, "depth"),
 		TableMaxElements: 1 << 20,
 	}
+	if price := g.int("price", 0, 3); price > 0 { // of the import, for its argument, too
+		p.config.Prices = []meter.Price{{
+			Module: "env", Name: "log", Fixed: uint32(price), Lengths: []meter.Length{{Param: 0, Shift: uint8(20 + price)}},
+		}}
+	}
 	for i := range g.int("calls", 1, 4) {
 		f := fnFirst + g.int("function", 0, n-1)
 		name := string(rune('a' + i))
