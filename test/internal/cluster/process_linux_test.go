@@ -67,7 +67,7 @@ func TestUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Kill() //nolint:errcheck // the end of the test
+	defer p.Kill()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		used, err := p.Usage()
 		if err != nil {
