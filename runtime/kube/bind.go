@@ -44,6 +44,7 @@ func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(
 // (pkg/registry/core/pod/storage, BindingREST). Labels it would leave out unless its
 // PodTopologyLabels admission knows them, so a patch with labels is written before.
 func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
+	told := ctx // to stop
 	ctx, end, err := c.begin(ctx)
 	if err != nil {
 		return err
@@ -57,10 +58,7 @@ func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
 		}
 		meta.Annotations = nil
 	}
-	err = c.deps.Client.CoreV1().Pods(b.Pod.Namespace).Bind(ctx, &v1.Binding{
-		ObjectMeta: meta,
-		Target:     v1.ObjectReference{Kind: "Node", Name: b.Node},
-	}, metav1.CreateOptions{})
+	err = c.bind(told, b, &v1.Binding{ObjectMeta: meta, Target: v1.ObjectReference{Kind: "Node", Name: b.Node}})
 	c.wrote("pod_binding", err)
 	if err != nil && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown { // the server has refused it
 		if failed := undo(ctx); failed != nil {

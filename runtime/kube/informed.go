@@ -157,7 +157,12 @@ func (c *Cluster) Await(ctx context.Context) error {
 		}
 		if waited-told >= tell {
 			told = waited
-			c.log.Warn("waiting to be told of the cluster", "missing", err)
+			// client-go tries again in silence while nobody answers.
+			if _, away := c.deps.Client.Discovery().ServerVersion(); away != nil && apierrors.ReasonForError(away) == metav1.StatusReasonUnknown {
+				c.log.Warn("the API server does not answer; it is tried again", "error", away)
+			} else {
+				c.log.Warn("waiting to be told of the cluster", "missing", err)
+			}
 		}
 		select {
 		case <-ctx.Done():
