@@ -17,9 +17,6 @@ import (
 // TestPluginNew: a new project in each language builds without a network, passes its
 // tests at once, and is what its README says.
 func TestPluginNew(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the toolchains of four languages")
-	}
 	compiler := filepath.Join(sdkFolder(), "node_modules")
 	require := map[string]func(t *testing.T, dir string){
 		"go":   func(*testing.T, string) {},

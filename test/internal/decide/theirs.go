@@ -103,10 +103,22 @@ func (t *theirs) follow() error {
 			delete(t.nodes, name)
 		}
 	}
+	// Pods go before others come, as in the world: one that has taken the host port of
+	// another would lose it with that one (kubernetes/kubernetes/issues/42523).
 	clear(seen)
 	for _, p := range pods {
+		seen[string(p.UID)] = true
+	}
+	for key, p := range t.pods {
+		if !seen[key] {
+			if err := t.scheduler.Cache.RemovePod(t.logger, p); err != nil {
+				return err
+			}
+			delete(t.pods, key)
+		}
+	}
+	for _, p := range pods {
 		key := string(p.UID)
-		seen[key] = true
 		var err error
 		switch old := t.pods[key]; {
 		case old == nil:
@@ -118,14 +130,6 @@ func (t *theirs) follow() error {
 			return err
 		}
 		t.pods[key] = p
-	}
-	for key, p := range t.pods {
-		if !seen[key] {
-			if err := t.scheduler.Cache.RemovePod(t.logger, p); err != nil {
-				return err
-			}
-			delete(t.pods, key)
-		}
 	}
 	return nil
 }
