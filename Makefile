@@ -53,10 +53,10 @@ examples: build ## compile the example plugins into bin/plugins
 	done
 
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
-	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- $(PKG)
+	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- -timeout 20m $(PKG)
 
 test-race: ## run all tests under the race detector (needs a C compiler)
-	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- -race $(PKG)
+	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- -race -timeout 60m $(PKG)
 
 e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
 	cd test && go test ./e2e -count=1 -timeout 20m -scheduler $(SCHEDULER) -run '$(RUN)'
