@@ -17,10 +17,9 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// TestRefused starts the scheduler with what it cannot work with. It ends by
+// refuses starts the scheduler with what it cannot work with. It ends by
 // itself, before it does anything, and says what is wrong, where, and what to do.
-func TestRefused(t *testing.T) {
-	berthOnly(t)
+func refuses(t *testing.T) {
 	c := start(t)
 	file := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -70,10 +69,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPatient starts the scheduler when the API server is not there, or does not let
+// isPatient starts the scheduler when the API server is not there, or does not let
 // it in. It says so, and begins to work when that is over.
-func TestPatient(t *testing.T) {
-	berthOnly(t)
+func isPatient(t *testing.T) {
 	b := newBench(t, "patient", 1, workload.Large())
 	expect := func(t *testing.T, p *cluster.Process, texts ...string) {
 		t.Helper()

@@ -3,9 +3,9 @@
 // to do alike is held.
 //
 //	go test ./e2e                              # Berth
-//	go test ./e2e -scheduler kube-scheduler    # the same cases, without those of Berth alone
+//	go test ./e2e -scheduler kube-scheduler    # the same cases, without those of TestBerth
 //	go test ./e2e -scheduler kube-scheduler -rewrite -run TestUpstream   # record what it does
-//	go test ./e2e -rewrite -run TestBerth                                # and what Berth does alone
+//	go test ./e2e -rewrite -run TestBerth/scripts                        # and what Berth does alone
 package e2e
 
 import (
@@ -31,14 +31,6 @@ var (
 )
 
 func program() cluster.Program { return cluster.Program(*schedulerFlag) }
-
-// berthOnly skips what kube-scheduler has no equal of.
-func berthOnly(t *testing.T) {
-	t.Helper()
-	if program() != cluster.BerthProgram {
-		t.Skip("kube-scheduler has nothing like it")
-	}
-}
 
 var started atomic.Int64 // schedulers
 

@@ -55,10 +55,9 @@ func TestPausedLeader(t *testing.T) {
 	b.finish()
 }
 
-// TestShutdown asks the scheduler to end under load. It ends in good order, and
+// shutsDown asks the scheduler to end under load. It ends in good order, and
 // the next one finds nothing half done.
-func TestShutdown(t *testing.T) {
-	berthOnly(t)
+func shutsDown(t *testing.T) {
 	pods, capacity := tight(40)
 	b := newBench(t, "shutdown", 40, capacity)
 	first := b.run(cluster.Scheduler{Name: "first"})
@@ -71,11 +70,10 @@ func TestShutdown(t *testing.T) {
 	b.finish()
 }
 
-// TestTakeover puts Berth in the place of kube-scheduler and back while pods stream
+// takesOver puts Berth in the place of kube-scheduler and back while pods stream
 // in: with the same kubeconfig, the same file and the same lease, so that each waits
 // until the other is gone.
-func TestTakeover(t *testing.T) {
-	berthOnly(t)
+func takesOver(t *testing.T) {
 	pods, capacity := tight(60)
 	b := newBench(t, "takeover", 60, capacity)
 	replica := func(program cluster.Program) *cluster.Process {

@@ -40,11 +40,8 @@ func TestUpstream(t *testing.T) {
 	scripts(t, "upstream", *rewrite)
 }
 
-// TestBerth runs the scripts in testdata/berth, about what only Berth has.
-func TestBerth(t *testing.T) {
-	berthOnly(t)
-	scripts(t, "berth", *rewrite)
-}
+// berthScripts runs the scripts in testdata/berth, about what only Berth has.
+func berthScripts(t *testing.T) { scripts(t, "berth", *rewrite) }
 
 // scripts runs the scripts of a folder, one after the other: they share the
 // cluster. Each has a namespace of its own, named as the script, and $BERTH is

@@ -82,10 +82,9 @@ func serve(t *testing.T, program cluster.Program) server {
 	}}}
 }
 
-// TestServes holds what Berth serves to what kube-scheduler serves: who may see
+// servesAlike holds what Berth serves to what kube-scheduler serves: who may see
 // what, and metrics of the same names, types and labels.
-func TestServes(t *testing.T) {
-	berthOnly(t)
+func servesAlike(t *testing.T) {
 	upstream := make(map[string]*dto.MetricFamily)
 	for _, program := range []cluster.Program{cluster.UpstreamProgram, cluster.BerthProgram} {
 		t.Run(string(program), func(t *testing.T) {

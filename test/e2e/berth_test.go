@@ -1,0 +1,28 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+)
+
+// TestBerth has the tests of what kube-scheduler has no equal of; with that one under
+// test there are none.
+func TestBerth(t *testing.T) {
+	if program() != cluster.BerthProgram {
+		return
+	}
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"scripts", berthScripts},
+		{"refused", refuses},
+		{"patient", isPatient},
+		{"shutdown", shutsDown},
+		{"takeover", takesOver},
+		{"serves", servesAlike},
+	} {
+		t.Run(test.name, test.run)
+	}
+}
