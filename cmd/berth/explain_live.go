@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -172,7 +173,7 @@ func (p *printer) live(pod *debughttp.Pod, now time.Time) {
 	switch {
 	case last.Outcome == debughttp.Bound:
 		p.text("%s is on %s, placed %s ago at try %d by profile %s: %d of %s feasible, %d looked at; %s, with binding %s.",
-			name, a.Node, ago, a.Try, a.Profile, a.Feasible, count(a.Nodes, "node"), a.Evaluated, brief(last.Duration), brief(last.Took))
+			name, a.Node, ago, a.Try, a.Profile, a.Feasible, count(a.Nodes, "node"), a.Evaluated, seconds(last.Duration.Seconds()), seconds(last.Took.Seconds()))
 	case a.Node != "":
 		where := pod.Where
 		if where == "" {
@@ -197,22 +198,11 @@ func (p *printer) works(works []debughttp.Work) {
 		return
 	}
 	works = slices.Clone(works)
-	slices.SortStableFunc(works, func(a, b debughttp.Work) int { return int(b.Duration - a.Duration) })
+	slices.SortStableFunc(works, func(a, b debughttp.Work) int { return cmp.Compare(b.Duration, a.Duration) })
 	columns := []column{{head: "PLUGIN"}, {head: "POINT"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true}, {head: "FAULTS", numbers: true}, {head: "TIME", numbers: true}, {head: "MODULE", least: 12}}
 	rows := make([]table.Row, 0, len(works))
 	for _, w := range works {
-		rows = append(rows, table.Row{w.Plugin, w.Point, w.Calls, w.Rows, w.Faults, brief(w.Duration), w.Digest})
+		rows = append(rows, table.Row{w.Plugin, w.Point, w.Calls, w.Rows, w.Faults, seconds(w.Duration.Seconds()), w.Digest})
 	}
 	p.table(columns, rows)
-}
-
-// brief rounds a duration to three digits or so.
-func brief(d time.Duration) string {
-	switch {
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(100 * time.Nanosecond).String()
 }

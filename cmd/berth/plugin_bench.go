@@ -113,7 +113,7 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 		}
 		native := "-"
 		if d, ok := natively[n]; ok {
-			native = took(d)
+			native = seconds(d.Seconds())
 		}
 		rows = append(rows, append(row, native))
 	}
@@ -164,7 +164,9 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (tab
 	if len(failed) > 0 {
 		return nil, &failure{fmt.Errorf("%s: %s", m.Path, failed[0])}
 	}
-	return table.Row{n, took(perPod), used.fuel, strconv.FormatFloat(used.calls, 'g', 4, 64), size(used.written), took(perCall)}, nil
+	return table.Row{
+		n, seconds(perPod.Seconds()), used.fuel, strconv.FormatFloat(used.calls, 'g', 4, 64), size(used.written), seconds(perCall.Seconds()),
+	}, nil
 }
 
 // batches is in how many parts a measurement is made, of which the fastest counts: what
@@ -186,15 +188,4 @@ func repeated(most time.Duration, f func()) time.Duration {
 		}
 	}
 	return best
-}
-
-// took writes a duration with three digits.
-func took(d time.Duration) string {
-	switch {
-	case d >= time.Second:
-		return fmt.Sprintf("%.3g s", d.Seconds())
-	case d >= time.Millisecond:
-		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
-	}
-	return fmt.Sprintf("%.3g µs", float64(d)/1e3)
 }
