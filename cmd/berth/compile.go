@@ -16,14 +16,14 @@ import (
 
 // compileOptions is the flags about compiling modules.
 type compileOptions struct {
-	cache  string
-	time   time.Duration
-	memory string
+	cache     string
+	timeLimit time.Duration
+	memory    string
 }
 
 func (o *compileOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.cache, "module-cache", "", "`DIR` that keeps compiled modules, or none; berth/modules in the user's cache folder if not given")
-	f.DurationVar(&o.time, "compile-time", time.Minute, "how `LONG` compiling one module may take in a process of its own; 0 compiles in this one, without limits")
+	f.DurationVar(&o.timeLimit, "compile-time", time.Minute, "how `LONG` compiling one module may take in a process of its own; 0 compiles in this one, without limits")
 	f.StringVar(&o.memory, "compile-memory", "2Gi", "how much memory that process may take, as a `QUANTITY`")
 }
 
@@ -59,11 +59,11 @@ const leastCompileMemory = 128 << 20
 func (o *compileOptions) compiler() (wasm.Compiler, error) {
 	memory, err := resource.ParseQuantity(o.memory)
 	switch {
-	case o.time < 0:
-		return nil, fmt.Errorf("--compile-time: %v is less than 0", o.time)
+	case o.timeLimit < 0:
+		return nil, fmt.Errorf("--compile-time: %v is less than 0", o.timeLimit)
 	case err != nil || memory.Value() < leastCompileMemory:
 		return nil, fmt.Errorf("--compile-memory: %q is no size of at least 128Mi: write 2Gi", o.memory)
-	case o.time == 0:
+	case o.timeLimit == 0:
 		return nil, nil
 	}
 	path, err := os.Executable()
@@ -71,7 +71,7 @@ func (o *compileOptions) compiler() (wasm.Compiler, error) {
 		return nil, fmt.Errorf("find this program, to compile modules: %w; --compile-time 0 compiles in this process", err)
 	}
 	c := &child.Child{
-		Path: path, Args: []string{"berth", compileCommand}, Time: o.time, Memory: uint64(memory.Value()),
+		Path: path, Args: []string{"berth", compileCommand}, Time: o.timeLimit, Memory: uint64(memory.Value()),
 		TimeSetting: "--compile-time", MemorySetting: "--compile-memory",
 	}
 	return c.Compile, nil
