@@ -5,21 +5,30 @@ package config
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
+	"reflect"
 )
 
 // Parse decodes the configuration into a T. Fields that T does not have are
 // refused, and so is what follows the value.
+//
+// # Errors
+//
+// What is wrong and where, in the words of the SDKs in other languages:
+// tenants.a.pools[1]: expected a string, found a number. What encoding/json says is left as it
+// is where these have no words.
 func Parse[T any](data []byte) (T, error) {
 	var value T
+	var whole json.RawMessage
+	err := json.Unmarshal(data, &whole)
+	if err != nil {
+		return value, syntax(data, err)
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&value); err != nil {
-		return value, err
+	if err = d.Decode(&value); err != nil {
+		if found := mistake("", whole, reflect.TypeFor[T]()); found != nil {
+			err = found
+		}
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return value, errors.New("there is more than one value")
-	}
-	return value, nil
+	return value, err
 }

@@ -5,8 +5,7 @@ use noisy_neighbour::NoisyNeighbour;
 
 #[test]
 fn scenarios() {
-    let shared = Scenarios::in_folder("../testdata");
-    shared.without_texts_of_refusals().run::<NoisyNeighbour>();
+    Scenarios::in_folder("../testdata").run::<NoisyNeighbour>();
 }
 
 #[test]

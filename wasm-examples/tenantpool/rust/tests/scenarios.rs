@@ -5,8 +5,7 @@ use tenant_pool::TenantPool;
 
 #[test]
 fn scenarios() {
-    let shared = Scenarios::in_folder("../testdata");
-    shared.without_texts_of_refusals().run::<TenantPool>();
+    Scenarios::in_folder("../testdata").run::<TenantPool>();
 }
 
 #[test]

@@ -30,7 +30,6 @@ use crate::guest::Exported;
 /// (name,…) and tolerations (key:value:effect,…; an empty value is operator Exists).
 pub struct Scenarios {
     folder: PathBuf,
-    refusals: bool,
 }
 
 impl Scenarios {
@@ -38,15 +37,7 @@ impl Scenarios {
     pub fn in_folder(folder: &str) -> Scenarios {
         Scenarios {
             folder: folder.into(),
-            refusals: true,
         }
-    }
-
-    /// Does not compare the texts of refused configurations, only that they are refused: the
-    /// files are shared with a plugin in another language, whose words are its own.
-    pub fn without_texts_of_refusals(mut self) -> Scenarios {
-        self.refusals = false;
-        self
     }
 
     /// Runs all files with a plugin.
@@ -91,7 +82,7 @@ impl Scenarios {
                 continue;
             }
             let at = file.at;
-            let (got, refusal) = file
+            let got = file
                 .run(line)
                 .unwrap_or_else(|e| panic!("{}:{}: {}", path.display(), at, e));
             let got = match got {
@@ -101,17 +92,13 @@ impl Scenarios {
             let want = file.expected();
             file.out += "----\n";
             got.iter().for_each(|line| file.print(line));
-            let same = match refusal && !self.refusals {
-                true => got != ["accepted"] && want != ["accepted"],
-                false => got == want,
-            };
-            if !same && !rewrite {
+            if got != want && !rewrite {
                 let (got, want) = (got.join("\n"), want.join("\n"));
                 let at = std::format!("{}:{}", path.display(), at);
                 wrong.push(std::format!("{}: got\n{}\nwant\n{}\n", at, got, want));
             }
         }
-        if rewrite && self.refusals {
+        if rewrite {
             fs::write(path, file.out).unwrap_or_else(|e| panic!("{}: {}", path.display(), e));
         }
         wrong
@@ -160,9 +147,8 @@ impl<'t, P: Exported> File<'t, P> {
         want
     }
 
-    /// Carries out one line and returns what it shows, if anything, and whether that is about a
-    /// configuration.
-    fn run(&mut self, line: &'t str) -> Result<(Option<Vec<String>>, bool), String> {
+    /// Carries out one line and returns what it shows, if anything.
+    fn run(&mut self, line: &'t str) -> Result<Option<Vec<String>>, String> {
         let mut words = line.split_whitespace();
         match words.next() {
             Some("config") => {
@@ -172,14 +158,14 @@ impl<'t, P: Exported> File<'t, P> {
                 }
                 self.trial = Trial::new(config.trim());
                 if !self.follows("----") {
-                    return Ok((None, true));
+                    return Ok(None);
                 }
                 let shown = self.trial.refused().unwrap_or_else(|| "accepted".into());
-                Ok((Some(std::vec![shown]), true))
+                Ok(Some(std::vec![shown]))
             }
             Some("node") => {
                 self.trial.nodes.push(node(words)?);
-                Ok((None, false))
+                Ok(None)
             }
             Some("pod") => {
                 let pod = pod(words)?;
@@ -192,14 +178,11 @@ impl<'t, P: Exported> File<'t, P> {
                     Some(node) => node.pods.push(pod),
                     None => return Err(std::format!("there is no node {}", pod.node_name)),
                 }
-                Ok((None, false))
+                Ok(None)
             }
             Some("try") => {
                 let verdicts = self.trial.place(&pod(words)?);
-                Ok((
-                    Some(verdicts.iter().map(ToString::to_string).collect()),
-                    false,
-                ))
+                Ok(Some(verdicts.iter().map(ToString::to_string).collect()))
             }
             other => Err(std::format!("unknown command {}", other.unwrap_or(""))),
         }
