@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/child"
@@ -84,10 +82,6 @@ func TestChild(t *testing.T) {
 // and the module is not used.
 func TestStopped(t *testing.T) {
 	module := wat.Compile(t, good, "")
-	large, err := wire.AppendCustomSection(module, "large", make([]byte, 15<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
 	interrupted, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupt signal received"))
 	for name, c := range map[string]struct {
@@ -97,28 +91,30 @@ func TestStopped(t *testing.T) {
 		want   string
 	}{
 		"time":        {func(c *child.Child) { c.Time = time.Nanosecond }, module, t.Context(), "took longer than 1ns and was stopped: do not use it unless you trust where it comes from, build it with fewer and smaller functions, or allow more with --time"},
-		"memory":      {func(c *child.Child) { c.Memory = 28 << 20 }, large, t.Context(), "took more than 28 MiB of memory and was stopped: do not use it"},
 		"not valid":   {func(*child.Child) {}, wat.Compile(t, strings.Replace(good, "(i32.const 0x10000)", "(i64.const 1)", 1), ""), t.Context(), "cannot use i64 as result[0] type i32"},
 		"no program":  {func(c *child.Child) { c.Path += "-none" }, module, t.Context(), "set --time to 0 to compile in this one"},
 		"interrupted": {func(*child.Child) {}, module, interrupted, "interrupt signal received"},
 		"wrong args":  {func(c *child.Child) { c.Args = append(c.Args, "more") }, module, t.Context(), "the process that compiles failed: exit status 2: this command is started by berth itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "memory" && runtime.GOOS != "linux" {
-				t.Skip("memory is bounded on Linux")
-			}
 			one := newChild(t)
 			c.change(one)
-			r, err := wasm.NewRuntime(wasm.RuntimeConfig{Compiler: one.Compile})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close(context.Background())
-			m, err := r.Load(c.ctx, c.module)
-			if m != nil || err == nil || !strings.HasPrefix(err.Error(), "compile module "+wasm.Digest(c.module)[:19]+": ") || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %s", err, c.want)
-			}
+			stopped(c.ctx, t, one, c.module, c.want)
 		})
+	}
+}
+
+// stopped holds what a child says of a module that it must not compile.
+func stopped(ctx context.Context, t *testing.T, one *child.Child, module []byte, want string) {
+	t.Helper()
+	r, err := wasm.NewRuntime(wasm.RuntimeConfig{Compiler: one.Compile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.Background())
+	m, err := r.Load(ctx, module)
+	if m != nil || err == nil || !strings.HasPrefix(err.Error(), "compile module "+wasm.Digest(module)[:19]+": ") || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -1,0 +1,20 @@
+package child_test
+
+import (
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/internal/wat"
+)
+
+// TestMemory: a module that takes more memory than it may is not used. Memory is bounded on
+// Linux.
+func TestMemory(t *testing.T) {
+	large, err := wire.AppendCustomSection(wat.Compile(t, good, ""), "large", make([]byte, 15<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := newChild(t)
+	one.Memory = 28 << 20
+	stopped(t.Context(), t, one, large, "took more than 28 MiB of memory and was stopped: do not use it")
+}
