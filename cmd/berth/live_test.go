@@ -63,7 +63,7 @@ func TestPrintLive(t *testing.T) {
 		want string
 	}{
 		{&debughttp.Pod{Namespace: "ns", Name: "p", Where: "gated by SchedulingGates: wait"}, "ns/p was not tried yet: it is gated by SchedulingGates: wait.\n"},
-		{pod(placed, "", debughttp.Bound), "ns/p is on n1, placed 3.00 s ago at try 2 by profile default: 1 of 4 nodes feasible, 4 looked at; 1.23ms, with binding 2s.\n\n"},
+		{pod(placed, "", debughttp.Bound), "ns/p is on n1, placed 3.00 s ago at try 2 by profile default: 1 of 4 nodes feasible, 4 looked at; 1.23 ms, with binding 2.00 s.\n\n"},
 		{pod(placed, "waiting at Permit for [gang]", ""), "ns/p is to go to n1, chosen 3.00 s ago at try 2 by profile default, and is waiting at Permit for [gang].\n\n"},
 		{pod(placed, "", ""), "ns/p is to go to n1, chosen 3.00 s ago at try 2 by profile default, and is binding.\n\n"},
 		{pod(&report.Attempt{Profile: "default", Try: 1, Message: "0/4 nodes are available: 4 full.", Code: abi.Unschedulable, Nominated: "n2", Victims: []string{"ns/a"},
