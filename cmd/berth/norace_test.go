@@ -2,5 +2,5 @@
 
 package main
 
-// race tells that the race detector is on.
-const race = false
+// moduleScripts are those of the scripts with modules that are run.
+const moduleScripts = "modules_*.txtar"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (o *buildOptions) compileRust(ctx context.Context, temp, file string, manif
 		if err != nil {
 			return nil, err
 		}
-		return toolchain.Build(ctx, o.dir, temp)
+		return toolchain.Build(ctx, o.dir, cmp.Or(os.Getenv("CARGO_TARGET_DIR"), temp))
 	})
 }
 

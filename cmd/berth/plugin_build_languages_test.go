@@ -60,11 +60,9 @@ func builtLanguages() []builtLanguage {
 // scenarios of its Go twin, in all ways, and is neither shaken by odd clusters nor by
 // broken input.
 func TestPluginTestLanguages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes thousands of instances")
-	}
 	for _, l := range builtLanguages() {
 		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join("..", "..", "wasm-examples", "internal", "everypoint", l.name)
 			l.require(t, dir)
 			stdout, _, err := pluginCommand(t, "test", dir, "--wasm-only")
@@ -90,6 +88,7 @@ func sdkFolder() string {
 func TestPluginBuildLanguages(t *testing.T) {
 	for _, l := range builtLanguages() {
 		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join("..", "..", "wasm-examples", "tenantpool", l.name)
 			l.require(t, dir)
 			out := filepath.Join(t.TempDir(), "plugin.wasm")
@@ -117,10 +116,10 @@ func TestPluginBuildLanguages(t *testing.T) {
 				}
 			}
 
-			t.Chdir(t.TempDir())
-			writeFiles(t, map[string]string{"manifest.json": `{"name": "x", "version": "1.0.0", "abi": "1.0", "points": {"filter": {}}}`})
-			writeFiles(t, l.broken)
-			if _, _, err = pluginCommand(t, "build", ".", "-o", "plugin.wasm"); err == nil || !strings.Contains(err.Error(), l.said) {
+			broken := t.TempDir()
+			writeFiles(t, broken, map[string]string{"manifest.json": `{"name": "x", "version": "1.0.0", "abi": "1.0", "points": {"filter": {}}}`})
+			writeFiles(t, broken, l.broken)
+			if _, _, err = pluginCommand(t, "build", broken, "-o", filepath.Join(broken, "plugin.wasm")); err == nil || !strings.Contains(err.Error(), l.said) {
 				t.Errorf("a plugin that does not build: %v", err)
 			}
 		})

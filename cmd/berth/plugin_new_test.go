@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"go/format"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,8 +36,10 @@ func TestPluginNew(t *testing.T) {
 	}
 	for _, language := range scaffold.Languages() {
 		t.Run(language, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			stdout, stderr, err := pluginCommand(t, "new", "rack-aware", "--lang", language)
+			t.Parallel()
+			dir := t.TempDir()
+			project := filepath.Join(dir, "rack-aware")
+			stdout, stderr, err := process(t, dir, "plugin", "new", "rack-aware", "--lang", language)
 			if err != nil || stderr != "" {
 				t.Fatalf("%v\n%s", err, stderr)
 			}
@@ -44,15 +48,12 @@ func TestPluginNew(t *testing.T) {
 					t.Errorf("%q is not printed:\n%s", line, stdout)
 				}
 			}
-			readme, err := os.ReadFile("rack-aware/README.md")
+			readme, err := os.ReadFile(filepath.Join(project, "README.md"))
 			if err != nil || strings.Contains(string(readme), "@") || !strings.Contains(string(readme), "rack-aware.wasm") {
 				t.Errorf("the README is not filled in (%v):\n%s", err, readme)
 			}
-			require[language](t, "rack-aware")
-			t.Setenv("GOFLAGS", "-mod=mod")
-			t.Setenv("GOPROXY", "off")
-			t.Setenv("CARGO_NET_OFFLINE", "true")
-			stdout, stderr, err = pluginCommand(t, "test", "rack-aware")
+			require[language](t, project)
+			stdout, stderr, err = process(t, dir, "plugin", "test", "rack-aware")
 			if err != nil || stderr != "" {
 				t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
 			}
@@ -60,33 +61,49 @@ func TestPluginNew(t *testing.T) {
 			if strings.Count(stdout, "ok    ") < 5 || strings.Contains(stdout, "natively") != native {
 				t.Errorf("not all tests were run:\n%s", stdout)
 			}
-			stdout, _, err = pluginCommand(t, "build", "rack-aware", "-o", "rack-aware.wasm")
+			stdout, stderr, err = process(t, dir, "plugin", "build", "rack-aware", "-o", "rack-aware.wasm")
 			if err != nil || !strings.HasPrefix(stdout, "rack-aware.wasm: rack-aware 0.1.0, ") {
-				t.Errorf("%v\n%s", err, stdout)
+				t.Errorf("%v\n%s\n%s", err, stdout, stderr)
 			}
-			if language != "go" {
-				return
-			}
-			for _, file := range []string{"rack_aware.go", "rack_aware_test.go", "guest/main.go"} {
-				source, err := os.ReadFile(filepath.Join("rack-aware", file))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if formatted, err := format.Source(source); err != nil || string(formatted) != string(source) {
-					t.Errorf("%s is not as gofmt has it (%v)", file, err)
-				}
-			}
-			if _, _, err = pluginCommand(t, "bench", "rack-aware", "--config", "none.json"); err == nil || !strings.HasPrefix(err.Error(), "none.json: config: no such file") {
-				t.Errorf("with a configuration that is not there: %v", err)
-			}
-			stdout, _, err = pluginCommand(t, "bench", "rack-aware", "--nodes", "10,20", "--time", "5ms", "--hint", "soon")
-			lines := strings.Split(stdout, "\n")
-			if err != nil || len(lines) < 5 || !slices.Equal(strings.Fields(lines[2]), strings.Fields("NODES PER POD FUEL CALLS WRITTEN CALL NATIVE")) ||
-				!strings.Contains(lines[4], "  20  ") && !strings.HasPrefix(strings.TrimSpace(lines[4]), "20") || strings.HasSuffix(strings.TrimSpace(lines[4]), "-") {
-				t.Errorf("%v\n%s", err, stdout)
+			if language == "go" {
+				checkNewInGo(t, dir)
 			}
 		})
 	}
+}
+
+// checkNewInGo: what is in Go is formatted, and measured beside its native twin.
+func checkNewInGo(t *testing.T, dir string) {
+	for _, file := range []string{"rack_aware.go", "rack_aware_test.go", "guest/main.go"} {
+		source, err := os.ReadFile(filepath.Join(dir, "rack-aware", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if formatted, err := format.Source(source); err != nil || string(formatted) != string(source) {
+			t.Errorf("%s is not as gofmt has it (%v)", file, err)
+		}
+	}
+	if _, stderr, err := process(t, dir, "plugin", "bench", "rack-aware", "--config", "none.json"); err == nil || !strings.HasPrefix(stderr, "berth: none.json: config: no such file") {
+		t.Errorf("with a configuration that is not there: %v\n%s", err, stderr)
+	}
+	stdout, stderr, err := process(t, dir, "plugin", "bench", "rack-aware", "--nodes", "10,20", "--time", "5ms", "--hint", "soon")
+	lines := strings.Split(stdout, "\n")
+	if err != nil || len(lines) < 5 || !slices.Equal(strings.Fields(lines[2]), strings.Fields("NODES PER POD FUEL CALLS WRITTEN CALL NATIVE")) ||
+		!strings.Contains(lines[4], "  20  ") && !strings.HasPrefix(strings.TrimSpace(lines[4]), "20") || strings.HasSuffix(strings.TrimSpace(lines[4]), "-") {
+		t.Errorf("%v\n%s\n%s", err, stdout, stderr)
+	}
+}
+
+// process runs berth in a process of its own, in a folder and without a network.
+func process(t *testing.T, dir string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := exec.Command("berth", args...) // which package testscript puts into $PATH
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "CARGO_NET_OFFLINE=true")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
 }
 
 // TestPluginNewRefuses: a name that would not build, and a folder that is there, are
@@ -137,7 +154,7 @@ func TestPluginTargets(t *testing.T) {
 func configure(at, n uint32) uint32 { return 0 }
 
 //go:wasmexport berth_filter`, 1)
-	writeFiles(t, map[string]string{
+	writeFiles(t, ".", map[string]string{
 		"lying/main.go": guestSource, "lying/go.mod": mod, "lying/manifest.json": strings.ReplaceAll(guestManifest, "filter", "score"), "lying/testdata/a.txt": "",
 		"strict/main.go": configured, "strict/go.mod": mod, "strict/manifest.json": config,
 	})

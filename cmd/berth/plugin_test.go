@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,40 +34,45 @@ func pluginCommand(t *testing.T, args ...string) (stdout, stderr string, err err
 	return out.String(), errs.String(), err
 }
 
-// vectorModule writes a module of abi/vectors with its manifest, and returns its
-// path, which is relative to a folder of the test's own.
-func vectorModule(t *testing.T, name string) string {
-	t.Helper()
+// vector returns a module of abi/vectors, with its manifest.
+func vector(name string) ([]byte, error) {
 	text, err := os.ReadFile("../../abi/vectors/modules.json")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var vectors []struct {
 		Name, Hex string
 		Manifest  json.RawMessage
 	}
 	if err := json.Unmarshal(text, &vectors); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for _, v := range vectors {
 		if v.Name != name {
 			continue
 		}
 		data, err := hex.DecodeString(v.Hex)
-		if err == nil {
-			data, err = wire.AppendCustomSection(data, abi.ManifestSection, v.Manifest)
-		}
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		t.Chdir(t.TempDir())
-		if err := os.WriteFile(name+".wasm", data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return name + ".wasm"
+		return wire.AppendCustomSection(data, abi.ManifestSection, v.Manifest)
 	}
-	t.Fatalf("there is no vector %s", name)
-	return ""
+	return nil, fmt.Errorf("there is no vector %s", name)
+}
+
+// vectorModule writes a module of abi/vectors and returns its path, which is relative to a
+// folder of the test's own.
+func vectorModule(t *testing.T, name string) string {
+	t.Helper()
+	data, err := vector(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile(name+".wasm", data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name + ".wasm"
 }
 
 // golden compares got with a file of testdata/plugin, or writes it.
@@ -148,9 +154,11 @@ func main() {}
 
 const guestManifest = `{"name": "tiny", "version": "0.1.0", "abi": "1.0", "points": {"filter": {"scope": "node"}}}`
 
-func writeFiles(t *testing.T, files map[string]string) {
+// writeFiles writes files into a folder, by their names there.
+func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
+		name = filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +173,7 @@ func writeFiles(t *testing.T, files map[string]string) {
 func TestPluginBuild(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const mod = "module tiny\n\ngo 1.24\n"
-	writeFiles(t, map[string]string{
+	writeFiles(t, ".", map[string]string{
 		"flat/main.go": guestSource, "flat/go.mod": mod, "flat/manifest.json": guestManifest,
 		"nested/guest/main.go": guestSource, "nested/go.mod": "module tiny\n\ngo 1.24\n", "nested/manifest.json": guestManifest,
 		"copy/deep/main.go": guestSource, "copy/deep/go.mod": mod, "copy/manifest.json": strings.ReplaceAll(guestManifest, ", ", ",\n\t"),

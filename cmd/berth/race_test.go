@@ -2,6 +2,6 @@
 
 package main
 
-// race tells that the race detector is on: code is ten times slower, and what has
-// nothing to do with goroutines is left out.
-const race = true
+// moduleScripts are those of the scripts with modules that are run. With the race detector code is ten
+// times slower: one of them has all that is about goroutines.
+const moduleScripts = "modules_faults.txtar"

@@ -26,7 +26,24 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write the expected output of scripts instead of comparing with it")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"berth": main})
+	testscript.Main(tests{m}, map[string]func(){"berth": main})
+}
+
+// tests are those of the package, for all of which cargo keeps what it made in one folder.
+type tests struct{ *testing.M }
+
+// Run implements testscript.TestingM.
+func (m tests) Run() int {
+	target, err := os.MkdirTemp("", "berth-cargo-")
+	if err == nil {
+		defer os.RemoveAll(target)
+		err = os.Setenv("CARGO_TARGET_DIR", target)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	return m.M.Run()
 }
 
 // TestScript runs testdata/script/*.txtar, whose commands besides testscript's
@@ -46,7 +63,7 @@ func TestScript(t *testing.T) {
 	}
 	modules, cache := sync.OnceValues(func() (map[string]string, error) { return compile(t) }), t.TempDir()
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+		Files:         scripts(t),
 		UpdateScripts: *rewrite,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DEMO", filepath.Join(here, "demo"))
@@ -55,9 +72,6 @@ func TestScript(t *testing.T) {
 			script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 			if !strings.HasPrefix(script, "modules_") {
 				return nil
-			}
-			if testing.Short() || race && script != "modules_faults" {
-				env.T().Skip("runs the Go toolchain, and starts berth often")
 			}
 			vars, err := modules()
 			for name, value := range vars {
@@ -71,9 +85,24 @@ func TestScript(t *testing.T) {
 	})
 }
 
+// scripts returns the files of the scripts.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	return slices.DeleteFunc(files, func(file string) bool {
+		name := filepath.Base(file)
+		chosen, err := filepath.Match(moduleScripts, name)
+		return strings.HasPrefix(name, "modules_") && (err != nil || !chosen)
+	})
+}
+
 // compile builds the modules that scripts use, once, and returns their folder and
 // the digest of one as variables. Besides three examples they are unruly, which breaks
-// rules (see testdata/guest), and some that cannot be used.
+// rules (see testdata/guest), accepts, a hundred bytes that accept every node and are
+// compiled at once, and some that cannot be used.
 func compile(t *testing.T) (map[string]string, error) {
 	dir := t.TempDir()
 	for name, source := range map[string]string{
@@ -89,9 +118,10 @@ func compile(t *testing.T) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
+	accepts, err := vector("good")
+	errs := []error{err}
 	for name, data := range map[string][]byte{
-		"cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
+		"accepts": accepts, "cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
 	} {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".wasm"), data, 0o600))
 	}
