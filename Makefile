@@ -108,15 +108,17 @@ laws: ## test the laws of the repository: layers, package comments, file sizes, 
 
 sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host (needs Rust: abi/sdk/rust/README.md)
 	.ci/sdk-rust
+	BERTH_REQUIRE_RUST=1 go test ./abi/sdk/rust/...
+	BERTH_REQUIRE_RUST=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^rust|^TestRust|^(TestPoints|TestReferenceWorkload)$$/^rust'
 
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
-	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(Build|Test)Languages$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
+	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
 	.ci/conformance c
 
 sdk-assemblyscript: ## test the AssemblyScript SDK and the plugins in it (needs Node.js: abi/sdk/assemblyscript/README.md)
 	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./abi/sdk/assemblyscript/...
-	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(Build|Test)Languages$$/^assemblyscript|^TestAssemblyScript|^(TestPoints|TestReferenceWorkload)$$/^assemblyscript'
+	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^assemblyscript|^TestAssemblyScript|^(TestPoints|TestReferenceWorkload)$$/^assemblyscript'
 	.ci/conformance assemblyscript
 
 OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)
