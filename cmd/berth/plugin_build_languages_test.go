@@ -83,8 +83,8 @@ func sdkFolder() string {
 }
 
 // TestPluginBuildLanguages: a folder in another language than Go becomes a module with
-// one manifest, which must be the one beside it; mistakes are told; without a
-// toolchain, what to install is told.
+// one manifest, which must be the one beside it, and that passes the scenarios of its Go
+// twin; mistakes are told; without a toolchain, what to install is told.
 func TestPluginBuildLanguages(t *testing.T) {
 	for _, l := range builtLanguages() {
 		t.Run(l.name, func(t *testing.T) {
@@ -106,6 +106,12 @@ func TestPluginBuildLanguages(t *testing.T) {
 			}
 			if n := len(m.Custom(abi.ManifestSection)); n != 1 {
 				t.Errorf("the module has %d manifests", n)
+			}
+
+			// Its words for refused configurations are those of its Go twin.
+			stdout, _, err = pluginCommand(t, "test", out, "--scenarios", filepath.Join(dir, "..", "testdata", "*.txt"))
+			if err != nil || strings.Count(stdout, "ok    as WebAssembly: ") != 2 {
+				t.Errorf("%v\n%s", err, stdout)
 			}
 
 			if l.other != "" {
