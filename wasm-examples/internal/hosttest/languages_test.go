@@ -109,20 +109,7 @@ func (l *language) testTwins(t *testing.T) {
 		if e.Scenarios == "" || e.Placing {
 			continue // TestPoints runs these
 		}
-		t.Run(e.Name, func(t *testing.T) {
-			factory := l.module(t, &e)
-			for _, s := range scenarios(t, &e) {
-				if s.refusal != nil {
-					refused(t, &e, s, factory)
-					continue
-				}
-				for _, w := range ways() {
-					if !race || !w.fresh {
-						s.run(t, &e, factory, w)
-					}
-				}
-			}
-		})
+		t.Run(e.Name, func(t *testing.T) { decides(t, &e, scenarios(t, &e), l.module(t, &e)) })
 	}
 }
 
@@ -266,17 +253,7 @@ func (l *language) testTutorial(t *testing.T, readme string, files []string, pre
 	if err := r.read(); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range r.all {
-		if s.refusal != nil {
-			refused(t, &e, s, factory)
-			continue
-		}
-		for _, w := range ways() {
-			if w.filler == 0 {
-				s.run(t, &e, factory, w)
-			}
-		}
-	}
+	decides(t, &e, r.all, factory)
 }
 
 // tutorial is the scenario of the Go SDK's tutorial.

@@ -65,20 +65,23 @@ func TestTwins(t *testing.T) {
 			continue // package berthtest runs these
 		}
 		for _, twin := range twins {
-			t.Run(e.Name+"/"+twin.name, func(t *testing.T) {
-				factory := twin.make(t, &e)
-				for _, s := range scenarios(t, &e) {
-					if s.refusal != nil {
-						refused(t, &e, s, factory)
-						continue
-					}
-					for _, w := range ways() {
-						if !race || !w.fresh {
-							s.run(t, &e, factory, w)
-						}
-					}
-				}
-			})
+			t.Run(e.Name+"/"+twin.name, func(t *testing.T) { decides(t, &e, scenarios(t, &e), twin.make(t, &e)) })
+		}
+	}
+}
+
+// decides holds an example against scenarios, in all ways of making the calls.
+func decides(t *testing.T, e *wasmexamples.Example, all []*scenario, f wasm.Factory) {
+	t.Helper()
+	for _, s := range all {
+		if s.refusal != nil {
+			refused(t, e, s, f)
+			continue
+		}
+		for _, w := range ways() {
+			if !race || !w.fresh {
+				s.run(t, e, f, w)
+			}
 		}
 	}
 }
