@@ -20,20 +20,11 @@ import (
 // TestIntake: the scheduler hears of what there is and of each change; pods of other
 // schedulers only when they are on a node.
 func TestIntake(t *testing.T) {
-	c, client := connect(t,
+	c, client, e := started(t,
 		&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u", ResourceVersion: "1"}},
 		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", UID: "u", ResourceVersion: "1"}},
 		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "u", ResourceVersion: "1"}},
 		pod("ours", "", "default-scheduler"), pod("theirs", "", "other"), pod("placed", "n", "other"))
-	e := newEar()
-	if err := c.Start(e); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := c.Await(ctx); err != nil {
-		t.Fatal(err)
-	}
 	e.expect(t, "node n", "namespace ns", "event storage.k8s.io/StorageClassAdd",
 		"pod ns/ours uid-ours on ", "pod ns/placed uid-placed on n")
 
@@ -41,7 +32,7 @@ func TestIntake(t *testing.T) {
 	update := func(p *v1.Pod, version string) {
 		t.Helper()
 		p.ResourceVersion = version
-		if _, err := pods.Update(ctx, p, metav1.UpdateOptions{}); err != nil {
+		if _, err := pods.Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,15 +42,15 @@ func TestIntake(t *testing.T) {
 	again.UID = "uid-again" // deleted and made anew, and the watch has missed it
 	update(again, "2")
 	e.expect(t, "pod gone uid-ours", "pod ns/ours uid-again on ")
-	if err := pods.Delete(ctx, "placed", metav1.DeleteOptions{}); err != nil {
+	if err := pods.Delete(t.Context(), "placed", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	e.expect(t, "pod gone uid-placed")
-	if err := client.CoreV1().Nodes().Delete(ctx, "n", metav1.DeleteOptions{}); err != nil {
+	if err := client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	e.expect(t, "node gone n")
-	if err := client.StorageV1().StorageClasses().Delete(ctx, "s", metav1.DeleteOptions{}); err != nil {
+	if err := client.StorageV1().StorageClasses().Delete(t.Context(), "s", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	e.expect(t, "event storage.k8s.io/StorageClassDelete")
@@ -78,7 +69,7 @@ func TestLookups(t *testing.T) {
 		return m
 	}
 	template := v1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Name: "t"}}
-	c, client := connect(t,
+	c, client, e := started(t,
 		&v1.Service{ObjectMeta: named("b")}, &v1.Service{ObjectMeta: named("a")},
 		&v1.ReplicationController{ObjectMeta: named("rc"), Spec: v1.ReplicationControllerSpec{Template: &template}},
 		&appsv1.ReplicaSet{ObjectMeta: named("rs"), Spec: appsv1.ReplicaSetSpec{Template: template}},
@@ -86,15 +77,6 @@ func TestLookups(t *testing.T) {
 		&policyv1.PodDisruptionBudget{ObjectMeta: named("y")}, &policyv1.PodDisruptionBudget{ObjectMeta: named("x")},
 		&v1.PersistentVolumeClaim{ObjectMeta: named("claim")},
 		&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ManagedFields: named("").ManagedFields}}, pod("p", "", "default-scheduler"))
-	e := newEar()
-	if err := c.Start(e); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := c.Await(ctx); err != nil {
-		t.Fatal(err)
-	}
 	services, controllers := c.Services().Services("ns"), c.Controllers()
 	if len(services) != 2 || services[0].Name != "a" || services[0].ManagedFields != nil || c.Services().Services("other") != nil {
 		t.Errorf("services are %v", services)
@@ -121,10 +103,10 @@ func TestLookups(t *testing.T) {
 	if !storage.Exists.HasPod("ns", "p") || storage.Exists.HasPod("ns", "q") {
 		t.Error("pods are others")
 	}
-	if err := client.CoreV1().Services("ns").Delete(ctx, "a", metav1.DeleteOptions{}); err != nil {
+	if err := client.CoreV1().Services("ns").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.PolicyV1().PodDisruptionBudgets("ns").Delete(ctx, "x", metav1.DeleteOptions{}); err != nil {
+	if err := client.PolicyV1().PodDisruptionBudgets("ns").Delete(t.Context(), "x", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "one service and one budget", func() (gone bool) {

@@ -113,6 +113,22 @@ func connect(t *testing.T, objects ...runtime.Object) (*kube.Cluster, *fake.Clie
 	return connectBy(t, 0, objects...)
 }
 
+// started is connect with an ear that has heard what there is.
+func started(t *testing.T, objects ...runtime.Object) (*kube.Cluster, *fake.Clientset, *ear) {
+	t.Helper()
+	c, client := connect(t, objects...)
+	e := newEar()
+	if err := c.Start(e); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := c.Await(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return c, client, e
+}
+
 // connectBy is connect with a number of goroutines that write.
 func connectBy(t *testing.T, writers int, objects ...runtime.Object) (*kube.Cluster, *fake.Clientset) {
 	t.Helper()

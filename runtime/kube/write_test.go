@@ -356,38 +356,29 @@ func TestEvents(t *testing.T) {
 // TestStorageWaits: who waits for storage looks again when it changes, and ends with
 // the time or the context.
 func TestStorageWaits(t *testing.T) {
-	c, client := connect(t)
-	e := newEar()
-	if err := c.Start(e); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := c.Await(ctx); err != nil {
-		t.Fatal(err)
-	}
+	c, client, _ := started(t)
 	storage := c.Storage()
 	waited := make(chan error)
 	go func() {
-		waited <- storage.Waiter.Await(ctx, time.Minute, func() (bool, error) { return storage.Objects.Volumes.Volume("v") != nil, nil })
+		waited <- storage.Waiter.Await(t.Context(), time.Minute, func() (bool, error) { return storage.Objects.Volumes.Volume("v") != nil, nil })
 	}()
-	if _, err := client.CoreV1().PersistentVolumes().Create(ctx, &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}}, metav1.CreateOptions{}); err != nil {
+	if _, err := client.CoreV1().PersistentVolumes().Create(t.Context(), &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-waited; err != nil {
 		t.Error(err)
 	}
 	never := func() (bool, error) { return false, nil }
-	if err := storage.Waiter.Await(ctx, time.Millisecond, never); !errors.Is(err, context.DeadlineExceeded) {
+	if err := storage.Waiter.Await(t.Context(), time.Millisecond, never); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("after the time: %v", err)
 	}
-	over, end := context.WithCancel(ctx)
+	over, end := context.WithCancel(t.Context())
 	end()
 	if err := storage.Waiter.Await(over, time.Minute, never); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the context: %v", err)
 	}
 	boom := errors.New("boom")
-	if err := storage.Waiter.Await(ctx, time.Minute, func() (bool, error) { return false, boom }); !errors.Is(err, boom) {
+	if err := storage.Waiter.Await(t.Context(), time.Minute, func() (bool, error) { return false, boom }); !errors.Is(err, boom) {
 		t.Errorf("after a failure: %v", err)
 	}
 }
