@@ -29,20 +29,29 @@ func (p *printer) explain(pod types.NamespacedName, e *sim.Explanation) {
 		p.text("%s was not tried: %s.", pod, strings.TrimSuffix(e.Message, "."))
 		return
 	case e.Node != "":
-		p.text("%s %s %s, placed at try %d by profile %s: %d of %s feasible, %d looked at.",
-			pod, is("is on", "was on"), e.Node, e.FailedTries+1, a.Profile, a.Feasible, count(a.Nodes, "node"), a.Evaluated)
+		p.text("%s %s %s, placed at try %d by profile %s: %s.", pod, is("is on", "was on"), e.Node, e.FailedTries+1, a.Profile, looked(a))
 		if e.EvictedFor != "" {
 			p.text("It had to leave for %s.", e.EvictedFor)
 		}
 	default:
 		p.text("%s %s after %s by profile %s:\n%s", pod, is("is pending", "was pending when it left,"), count(e.FailedTries, "try"), a.Profile, e.Message)
-		if len(a.Victims) > 0 {
-			p.text("It is to go to %s when these have left: %s.", a.Nominated, some(a.Victims, ", "))
-		}
+	}
+	p.attempt(e.Attempt)
+}
+
+// looked says how many nodes a try was about.
+func looked(a *report.Attempt) string {
+	return fmt.Sprintf("%d of %s feasible, %d looked at", a.Feasible, count(a.Nodes, "node"), a.Evaluated)
+}
+
+// attempt prints what came out of a try, below what is said of the pod.
+func (p *printer) attempt(a *report.Attempt) {
+	if len(a.Victims) > 0 {
+		p.text("It is to go to %s when these have left: %s.", a.Nominated, some(a.Victims, ", "))
 	}
 	p.printf("\n")
-	p.rejections(e.Attempt.Rejections)
-	p.scores(e.Attempt)
+	p.rejections(a.Rejections)
+	p.scores(a)
 }
 
 func (p *printer) rejections(rejections []report.Rejection) {

@@ -172,8 +172,8 @@ func (p *printer) live(pod *debughttp.Pod, now time.Time) {
 	a, ago := last.Attempt, seconds(now.Sub(last.At).Seconds())
 	switch {
 	case last.Outcome == debughttp.Bound:
-		p.text("%s is on %s, placed %s ago at try %d by profile %s: %d of %s feasible, %d looked at; %s, with binding %s.",
-			name, a.Node, ago, a.Try, a.Profile, a.Feasible, count(a.Nodes, "node"), a.Evaluated, seconds(last.Duration.Seconds()), seconds(last.Took.Seconds()))
+		p.text("%s is on %s, placed %s ago at try %d by profile %s: %s; %s, with binding %s.",
+			name, a.Node, ago, a.Try, a.Profile, looked(a), seconds(last.Duration.Seconds()), seconds(last.Took.Seconds()))
 	case a.Node != "":
 		where := pod.Where
 		if where == "" {
@@ -182,13 +182,8 @@ func (p *printer) live(pod *debughttp.Pod, now time.Time) {
 		p.text("%s is to go to %s, chosen %s ago at try %d by profile %s, and is %s.", name, a.Node, ago, a.Try, a.Profile, where)
 	default:
 		p.text("%s is pending (%s) after try %d by profile %s, %s ago:\n%s", name, pod.Where, a.Try, a.Profile, ago, a.Message)
-		if len(a.Victims) > 0 {
-			p.text("It is to go to %s when these have left: %s.", a.Nominated, some(a.Victims, ", "))
-		}
 	}
-	p.printf("\n")
-	p.rejections(a.Rejections)
-	p.scores(a)
+	p.attempt(a)
 	p.works(last.Plugins)
 }
 
