@@ -256,7 +256,7 @@ func (l *language) testTutorial(t *testing.T, readme string, files []string, pre
 	decides(t, &e, r.all, factory)
 }
 
-// tutorial is the scenario of the Go SDK's tutorial.
+// tutorial is the scenario of the SDKs' tutorials.
 const tutorial = `config {"exempt": ["kube-system"]}
 
 node a labels=example.com/maintenance:soon

@@ -45,7 +45,7 @@ func (b *block) text(dir string) (string, error) {
 // manifestName is the name in a manifest.
 func manifestName() []string { return []string{`"name": "maintenance"`, `"name": "@NAME@"`} }
 
-// scenario is that of the SDKs whose words for refused configurations are the same.
+// scenario is that of all tutorials.
 func scenario() block {
 	return block{path: "testdata/nodes.txt", kind: "text", from: "rust"}
 }
@@ -62,7 +62,7 @@ func projects() []project {
 					goImport, "@IDENT@ " + goImports, "package maintenance_test", "package @IDENT@_test", "maintenance.", "@IDENT@.",
 				}},
 				{path: "guest/main.go", kind: "go", n: 2, named: []string{goImport, "@IDENT@ " + goImports, "maintenance.", "@IDENT@."}},
-				{path: "testdata/nodes.txt", kind: "text"},
+				scenario(),
 			},
 			texts: map[string]string{
 				".gitignore":   "*.wasm\n",
