@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
@@ -56,7 +57,7 @@ type Cluster struct {
 	log    *slog.Logger
 
 	store    *storage.Store
-	owners   *owners
+	owners   *owners.Store
 	budgets  *budgets
 	waiters  *waiters
 	status   *statusWriter
@@ -74,8 +75,6 @@ var (
 	_ objects.Existence            = (*Cluster)(nil)
 	_ scheduler.Outlet             = (*Cluster)(nil)
 	_ objects.PodDisruptionBudgets = (*budgets)(nil)
-	_ objects.Services             = (*owners)(nil)
-	_ objects.Controllers          = (*owners)(nil)
 )
 
 // New returns a cluster that is not watched yet. Close ends what it started.
@@ -100,7 +99,7 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	}
 	c := &Cluster{
 		config: config, deps: deps, log: deps.Log,
-		slots: make(chan struct{}, writesInFlight), store: storage.New(), owners: newOwners(), budgets: &budgets{}, waiters: &waiters{},
+		slots: make(chan struct{}, writesInFlight), store: storage.New(), owners: owners.New(), budgets: &budgets{}, waiters: &waiters{},
 	}
 	var err error
 	if c.informed, err = newInformed(c); err != nil {

@@ -84,7 +84,7 @@ func New(config Config) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	owners := newOwners(&config.Owners)
+	owners := config.Owners.store()
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
 		Clock: s.clock, Binder: s.world, Evictor: s.world, Budgets: s.world, Storage: s.world.volumes.plugins(), Services: owners, Controllers: owners,
 		Outlet: s.world, Observer: s.world,

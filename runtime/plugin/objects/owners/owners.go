@@ -1,0 +1,97 @@
+// Package owners keeps in memory what pods belong to: services, and the controllers that made them. The
+// simulator fills it once, and whoever watches a cluster with each change.
+package owners
+
+import (
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+)
+
+var (
+	_ objects.Services    = (*Store)(nil)
+	_ objects.Controllers = (*Store)(nil)
+)
+
+// Store keeps services and controllers of pods. Nobody may read it while it is written: it has no lock.
+type Store struct {
+	services    map[string][]*v1.Service // by namespace, sorted by name
+	replication map[types.NamespacedName]*v1.ReplicationController
+	replicaSets map[types.NamespacedName]*appsv1.ReplicaSet
+	stateful    map[types.NamespacedName]*appsv1.StatefulSet
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		services:    make(map[string][]*v1.Service),
+		replication: make(map[types.NamespacedName]*v1.ReplicationController),
+		replicaSets: make(map[types.NamespacedName]*appsv1.ReplicaSet),
+		stateful:    make(map[types.NamespacedName]*appsv1.StatefulSet),
+	}
+}
+
+func nameOf(o metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// Set adds an object, or puts it in the place of one with its name. Kinds that are no owners are left out.
+func (s *Store) Set(object metav1.Object) {
+	switch x := object.(type) {
+	case *v1.Service:
+		s.Remove(x)
+		list := append(s.services[x.Namespace], x)
+		slices.SortFunc(list, func(a, b *v1.Service) int { return strings.Compare(a.Name, b.Name) })
+		s.services[x.Namespace] = list
+	case *v1.ReplicationController:
+		s.replication[nameOf(x)] = x
+	case *appsv1.ReplicaSet:
+		s.replicaSets[nameOf(x)] = x
+	case *appsv1.StatefulSet:
+		s.stateful[nameOf(x)] = x
+	}
+}
+
+// Remove takes away the object with this one's kind and name.
+func (s *Store) Remove(object metav1.Object) {
+	name := nameOf(object)
+	switch object.(type) {
+	case *v1.Service:
+		// Copied, as plugins may keep what they were given.
+		list := slices.DeleteFunc(slices.Clone(s.services[name.Namespace]), func(x *v1.Service) bool { return x.Name == name.Name })
+		s.services[name.Namespace] = list
+		if len(list) == 0 {
+			delete(s.services, name.Namespace)
+		}
+	case *v1.ReplicationController:
+		delete(s.replication, name)
+	case *appsv1.ReplicaSet:
+		delete(s.replicaSets, name)
+	case *appsv1.StatefulSet:
+		delete(s.stateful, name)
+	}
+}
+
+// Services implements objects.Services.
+func (s *Store) Services(namespace string) []*v1.Service { return s.services[namespace] }
+
+// ReplicationController implements objects.Controllers.
+func (s *Store) ReplicationController(namespace, name string) *v1.ReplicationController {
+	return s.replication[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// ReplicaSet implements objects.Controllers.
+func (s *Store) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
+	return s.replicaSets[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// StatefulSet implements objects.Controllers.
+func (s *Store) StatefulSet(namespace, name string) *appsv1.StatefulSet {
+	return s.stateful[types.NamespacedName{Namespace: namespace, Name: name}]
+}
