@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -158,10 +159,9 @@ func (w *statusWriter) send(s *statusWrite) error {
 	}
 	ctx, cancel := context.WithTimeout(w.context, writeTimeout)
 	defer cancel()
+	watch := clock.Start()
 	now, err := w.deps.Client.CoreV1().Pods(s.pod.Namespace).Patch(ctx, s.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if w.deps.Observer != nil {
-		w.deps.Observer.Wrote("pod_status_patch", err)
-	}
+	w.deps.wrote("pod_status_patch", watch, err)
 	if err == nil {
 		w.mu.Lock()
 		if w.mu.wanted[s.pod.UID] != nil { // otherwise it was dropped meanwhile
