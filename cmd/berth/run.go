@@ -144,7 +144,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			return fmt.Errorf("--plugin-dir: %w", err)
 		}
 	}
-	election, err := kube.NewElection(s.LeaderElection, clients.Lease, cluster)
+	election, err := kube.NewElection(s.LeaderElection, clients, cluster)
 	if err != nil {
 		return err
 	}
@@ -156,9 +156,9 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	defer closeServers()
 	log.Info("berth starts", "version", version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", election.Identity())
 	err = cluster.Run(ctx, kube.RunConfig{
-		DelayCacheUntilActive: s.DelayCacheUntilActive,
-		Leading:               func() { log.Info("this replica leads") },
-		Scheduling:            func() { log.Info("the cluster is known; pods are scheduled") },
+		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain,
+		Leading:    func() { log.Info("this replica leads") },
+		Scheduling: func() { log.Info("the cluster is known; pods are scheduled") },
 	}, a.Scheduler, election)
 	if err != nil {
 		return &failure{err}

@@ -211,7 +211,7 @@ func (o *serveOptions) serve(
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	if o.port != 0 {
-		guarded, err := kube.Guard(handler, clients.Main, kube.GuardConfig{
+		guarded, err := kube.Guard(handler, clients.Reviews, kube.GuardConfig{
 			Open: o.open, ClientCA: o.clientCA, TokenTTL: o.tokenTTL, AllowTTL: o.allowTTL, DenyTTL: o.denyTTL,
 		})
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
 // Connection is how the API server is reached.
@@ -21,11 +23,17 @@ type Connection struct {
 }
 
 // Clients speak to the API server, each with a rate limit of its own, so that
-// events and leases never wait for bindings.
+// events, leases and reviews never wait for bindings.
 type Clients struct {
-	Main, Events, Lease kubernetes.Interface
+	// Main watches the cluster and writes to it, with an election only while this replica
+	// leads.
+	Main kubernetes.Interface
+	// Events writes events, Lease the lease, and Reviews asks who may see what is served.
+	Events, Lease, Reviews kubernetes.Interface
 	// REST is what the clients were made of.
 	REST *rest.Config
+
+	tenure *tenure // of the lease, as Main asks for it
 }
 
 // Connect makes the clients. It sends nothing.
@@ -46,12 +54,15 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 	forLease := rest.AddUserAgent(base, "leader-election")
 	// A lease that cannot be written in time must fail while there is time to try again.
 	forLease.Timeout = lease.RenewDeadline.Duration / 2
-	out := &Clients{REST: base}
+	out := &Clients{REST: base, tenure: newTenure(clock.Real{}, lease.LeaseDuration.Duration)}
+	main := rest.AddUserAgent(base, "scheduler")
+	main.Wrap(out.tenure.wrap)
 	for _, x := range []struct {
 		to     *kubernetes.Interface
 		config *rest.Config
 	}{
-		{&out.Main, rest.AddUserAgent(base, "scheduler")},
+		{&out.Main, main},
+		{&out.Reviews, rest.AddUserAgent(base, "reviews")},
 		{&out.Events, bounded(rest.AddUserAgent(base, "events"), eventsInFlight)},
 		{&out.Lease, forLease},
 	} {

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -146,6 +147,7 @@ func (w *statusWriter) write(uid types.UID) {
 		w.queue.AddRateLimited(uid)
 		return
 	case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err): // a conflict is about the UID
+	case errors.Is(err, ErrLeaseLost): // the next leader writes it
 	default:
 		w.deps.Log.Error("pod status could not be written", "pod", s.pod.Namespace+"/"+s.pod.Name, "error", err)
 	}
@@ -175,6 +177,9 @@ func (w *statusWriter) send(s *statusWrite) error {
 // worthAnotherTry reports whether a write may succeed later as it is. What the server
 // refuses for what it says, it will refuse again.
 func worthAnotherTry(err error) bool {
+	if errors.Is(err, ErrLeaseLost) {
+		return false
+	}
 	switch apierrors.ReasonForError(err) {
 	case metav1.StatusReasonNotFound, metav1.StatusReasonConflict, metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest,
 		metav1.StatusReasonForbidden, metav1.StatusReasonUnauthorized, metav1.StatusReasonGone:
