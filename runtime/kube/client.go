@@ -51,19 +51,21 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 	base.AcceptContentTypes, base.ContentType = c.AcceptContentTypes, c.ContentType
 	base.QPS, base.Burst = c.QPS, int(c.Burst)
 
-	forLease := rest.AddUserAgent(base, "leader-election")
+	// Each has a configuration of its own; AddUserAgent changes the one that it is given.
+	named := func(name string) *rest.Config { return rest.AddUserAgent(rest.CopyConfig(base), name) }
+	forLease := named("leader-election")
 	// A lease that cannot be written in time must fail while there is time to try again.
 	forLease.Timeout = lease.RenewDeadline.Duration / 2
 	out := &Clients{REST: base, tenure: newTenure(clock.Real{}, lease.LeaseDuration.Duration)}
-	main := rest.AddUserAgent(base, "scheduler")
+	main := named("scheduler")
 	main.Wrap(out.tenure.wrap)
 	for _, x := range []struct {
 		to     *kubernetes.Interface
 		config *rest.Config
 	}{
 		{&out.Main, main},
-		{&out.Reviews, rest.AddUserAgent(base, "reviews")},
-		{&out.Events, bounded(rest.AddUserAgent(base, "events"), eventsInFlight)},
+		{&out.Reviews, named("reviews")},
+		{&out.Events, bounded(named("events"), eventsInFlight)},
 		{&out.Lease, forLease},
 	} {
 		client, err := kubernetes.NewForConfig(x.config)
