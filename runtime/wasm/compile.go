@@ -49,8 +49,7 @@ func (j *CompileJob) Compile(ctx context.Context) error {
 }
 
 // validate holds the original against the rules of WebAssembly, so that it does not
-// depend on the rewriter alone whether a module that breaks them is noticed. The
-// interpreter's compiler takes about a tenth of the other one's time.
+// depend on the rewriter alone whether a module that breaks them is noticed.
 func (j *CompileJob) validate(ctx context.Context) error {
 	if len(j.Original) == 0 {
 		return nil
@@ -68,29 +67,23 @@ func compilerConfig(base wazero.RuntimeConfig, cache wazero.CompilationCache, pa
 	return base.WithCompilationCache(cache).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
 }
 
-// Folders in a cache with a file for each module of which something is known already.
-const (
-	boundedDir = "bounded" // validated and compiled by a Compiler, within its bounds
-	validDir   = "valid"   // validated here
-)
+// knownDir is the folder in a cache with a file for each module that was validated and
+// compiled within its bounds: it is not asked for again.
+const knownDir = "bounded"
 
-// before lets the runtime's Compiler see a module before this process compiles it, and
-// without one validates it here.
+// before lets the runtime's Compiler see a module before this process compiles it. Without
+// one the module is validated here.
 func (r *Runtime) before(ctx context.Context, job *CompileJob) error {
-	dir, see := boundedDir, r.config.Compiler
-	if see == nil || r.config.Interpreter {
-		dir, see = validDir, func(ctx context.Context, job *CompileJob) error { return job.validate(ctx) }
-	}
-	if r.dir == "" {
-		return see(ctx, job)
+	if r.config.Compiler == nil || r.config.Interpreter {
+		return job.validate(ctx)
 	}
 	original, code := sha256.Sum256(job.Original), sha256.Sum256(job.Code)
 	both := sha256.Sum256(append(original[:], code[:]...))
-	known := filepath.Join(r.dir, dir, fmt.Sprintf("%s-%d", hex.EncodeToString(both[:]), job.Pages))
+	known := filepath.Join(r.dir, knownDir, fmt.Sprintf("%s-%d", hex.EncodeToString(both[:]), job.Pages))
 	if _, err := os.Stat(known); err == nil {
 		return nil
 	}
-	if err := see(ctx, job); err != nil {
+	if err := r.config.Compiler(ctx, job); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(known), 0o700); err != nil {

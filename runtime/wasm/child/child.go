@@ -75,9 +75,10 @@ const look = "do not use it unless you trust where it comes from, build it with 
 // mark begins what Serve says of a module.
 const mark = "module: "
 
-// Serve compiles the module that comes from in, as it came and then as rewritten, with
-// the arguments that Compile gives the child, and says on stderr what is wrong with it. It returns the exit status. The
-// process is good for nothing else afterwards: its limits stay.
+// Serve validates the module that comes from in first, and compiles what follows it, the
+// module as rewritten, with the arguments that Compile gives the child. It says on stderr
+// what is wrong with them and returns the exit status. The process is good for nothing else
+// afterwards: its limits stay.
 func Serve(ctx context.Context, args []string, in io.Reader, stderr io.Writer) int {
 	job, err := prepare(args)
 	if err == nil {
