@@ -64,6 +64,24 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 	return out, nil
 }
 
+// As makes one client more, with another kubeconfig or, if it is empty, that of the
+// others. It sends nothing.
+//
+// # Errors
+//
+// The kubeconfig cannot be read, or names no server.
+func (c *Clients) As(kubeconfig, userAgent string) (kubernetes.Interface, error) {
+	config := c.REST
+	if kubeconfig != "" {
+		other := Connection{ClientConnectionConfiguration: componentconfigv1alpha1.ClientConnectionConfiguration{Kubeconfig: kubeconfig}}
+		var err error
+		if config, err = other.rest(); err != nil {
+			return nil, err
+		}
+	}
+	return kubernetes.NewForConfig(rest.AddUserAgent(config, userAgent))
+}
+
 // bounded limits the requests that are on their way.
 func bounded(config *rest.Config, n int) *rest.Config {
 	config.Wrap(newInFlight(n))
