@@ -145,7 +145,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),
-			Observer: both{w}, Moved: w.moved, Log: log,
+			Observer: both{w}, Moved: w.moved, Handled: w.metrics.Handled, Log: log,
 		})
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			return fmt.Errorf("--plugin-dir: %w", err)
 		}
 	}
-	election, err := kube.NewElection(s.LeaderElection, clients.Lease, cluster)
+	election, err := kube.NewElection(s.LeaderElection, clients, cluster)
 	if err != nil {
 		return err
 	}
@@ -169,9 +169,9 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	defer closeServers()
 	log.Info("berth starts", "version", version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", election.Identity())
 	err = cluster.Run(ctx, kube.RunConfig{
-		DelayCacheUntilActive: s.DelayCacheUntilActive,
-		Leading:               func() { log.Info("this replica leads") },
-		Scheduling:            func() { log.Info("the cluster is known; pods are scheduled") },
+		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain,
+		Leading:    func() { log.Info("this replica leads") },
+		Scheduling: func() { log.Info("the cluster is known; pods are scheduled") },
 	}, a.Scheduler, election)
 	if err != nil {
 		return &failure{err}

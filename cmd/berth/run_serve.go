@@ -156,6 +156,7 @@ func (w *watched) state() *telemetry.State {
 		pending, cached := s.Pending(), s.CacheCounts()
 		out.Nodes, out.Pods, out.Assumed = cached.Nodes, cached.Pods, cached.Assumed
 		out.Binding, out.Evicting = pending.Binding, pending.Preempting
+		out.Events, out.Popped = s.InFlight()
 		for place, pod := range s.Queued() {
 			if name := queueOf(place); name != "" {
 				out.Pending[name]++
