@@ -77,6 +77,24 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 	return out, nil
 }
 
+// ReviewsWith is Reviews with another kubeconfig, or Reviews if it is empty. It sends
+// nothing.
+//
+// # Errors
+//
+// The kubeconfig cannot be read, or names no server.
+func (c *Clients) ReviewsWith(kubeconfig string) (kubernetes.Interface, error) {
+	if kubeconfig == "" {
+		return c.Reviews, nil
+	}
+	other := Connection{ClientConnectionConfiguration: componentconfigv1alpha1.ClientConnectionConfiguration{Kubeconfig: kubeconfig}}
+	config, err := other.rest()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(rest.AddUserAgent(config, "reviews"))
+}
+
 // bounded limits the requests that are on their way.
 func bounded(config *rest.Config, n int) *rest.Config {
 	config.Wrap(newInFlight(n))
