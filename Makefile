@@ -20,6 +20,7 @@ EXPLAIN   ?= team-batch/monolith-0
 SCHEDULER ?= berth
 RUN       ?= .
 RACE      ?= -repetitions 3
+SOAK      ?= 5m
 
 # Tools run at pinned versions and are no part of go.mod.
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
@@ -34,7 +35,7 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build demo examples test test-race e2e race bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build demo examples test test-race e2e race soak bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +64,9 @@ e2e: ## run berth against a real API server and etcd, which are built the first 
 
 race: ## measure berth and kube-scheduler side by side on a real API server, into race.out (RACE='-workloads basic -repetitions 1')
 	cd test && go run ./cmd/race -out ../race.out $(RACE)
+
+soak: ## change plugins that fail at every point while pods come and go on 1,000 nodes, for SOAK=time
+	go test ./runtime/assembly -run '^TestSoak$$' -v -count=1 -timeout 0 -soak $(SOAK)
 
 bench: ## run the benchmarks COUNT times into bench.out (BENCH=pattern)
 	@pkgs="$(call packages-with,Benchmark)"; \

@@ -9,6 +9,7 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins/defaultbinder"
 	"github.com/berth-scheduler/berth/hostplugins/defaultpreemption"
+	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
 	"github.com/berth-scheduler/berth/hostplugins/imagelocality"
 	"github.com/berth-scheduler/berth/hostplugins/interpodaffinity"
 	"github.com/berth-scheduler/berth/hostplugins/nodeaffinity"
@@ -58,6 +59,7 @@ func All(deps Deps) plugin.Registry {
 		nodeports.Name:         noArgs(nodeports.New),
 		imagelocality.Name:     noArgs(imagelocality.New),
 
+		dynamicresources.Name:     noArgs(dynamicresources.New),
 		nodedeclaredfeatures.Name: noArgs(nodedeclaredfeatures.New),
 		volumerestrictions.Name:   noArgs(storage.restrictions),
 		volumezone.Name:           noArgs(storage.zone),

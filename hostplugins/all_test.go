@@ -48,6 +48,7 @@ func TestRegistry(t *testing.T) {
 	}
 	const want = `DefaultBinder [Bind] filter node score node
 DefaultPreemption [PostFilter] filter node score node
+DynamicResources [PreFilter PostFilter] filter node score node
 ImageLocality [Score] filter node score cluster
 InterPodAffinity [PreFilter Filter PreScore Score] filter cluster score cluster
 NodeAffinity [PreFilter Filter PreScore Score] filter node score node

@@ -78,8 +78,9 @@ func groupPending(pods []sim.Pending) []*group {
 // 4 node(s) were unschedulable, 5 Insufficient cpu." What preemption says is a
 // second message of that form.
 func reasons(message string) string {
-	filters, preemption, ok := strings.Cut(message, " preemption: ")
-	out := uncounted(filters)
+	message, preemption, ok := strings.Cut(message, "preemption: ")
+	filters, others, _ := strings.Cut(message, ". ") // of PostFilter plugins before
+	out := uncounted(filters) + " " + others
 	if ok {
 		out += " preemption: " + uncounted(preemption)
 	}

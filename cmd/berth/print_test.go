@@ -29,12 +29,14 @@ func TestGroupsByReasonsWithoutCounts(t *testing.T) {
 		{Namespace: "b", Pod: "1", Message: "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 1 A, 2 B."},
 		{Namespace: "b", Pod: "2", Message: "0/4 nodes are available: 4 Insufficient cpu. preemption: 0/4 nodes are available: 2 B, 2 A."},
 		{Namespace: "b", Pod: "3", Message: "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 B."},
+		{Namespace: "c", Pod: "1", Message: "0/3 nodes are available: 1 Y, 2 X. no new claims to deallocate, preemption: 0/3 nodes are available: 3 B."},
+		{Namespace: "c", Pod: "2", Message: "0/3 nodes are available: 1 X, 2 Y. no new claims to deallocate, preemption: 0/3 nodes are available: 3 B."},
 	}
 	var got []string
 	for _, g := range groupPending(pods) {
 		got = append(got, fmt.Sprintf("%d %s %t", len(g.names), g.names[0], g.others))
 	}
-	const want = "2 a/1 true, 2 a/4 false, 2 b/1 true, 1 a/2 false, 1 a/5 false, 1 a/7 false, 1 a/8 false, 1 a/9 false, 1 b/3 false"
+	const want = "2 a/1 true, 2 a/4 false, 2 b/1 true, 2 c/1 true, 1 a/2 false, 1 a/5 false, 1 a/7 false, 1 a/8 false, 1 a/9 false, 1 b/3 false"
 	if s := strings.Join(got, ", "); s != want {
 		t.Errorf("groups are %s, want %s", s, want)
 	}

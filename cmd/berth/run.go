@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +25,7 @@ type runOptions struct {
 	leader      leaderOptions
 	modules     moduleOptions
 	serve       serveOptions
+	logging     loggingOptions
 	pluginDir   string
 	seed        int64
 	drain       time.Duration
@@ -57,10 +60,8 @@ one at once. The exit status is 0 after an interrupt, 1 when the lease was lost,
 	o.leader.flags(f)
 	o.serve.flags(f)
 	o.modules.flags(f)
-	f.Lookup("log-level").DefValue = "info"
-	_ = f.Set("log-level", "info")
-	f.Lookup("log-level").Changed = false
-	f.Lookup("log-level").Usage = "log from this `LEVEL` on: debug, info, warn, error, or none"
+	o.logging.flags(f)
+	refuseOthers(f)
 	f.StringVar(&o.pluginDir, "plugin-dir", "", "add the modules of this `DIR` to every profile, and follow what happens to them")
 	f.Int64Var(&o.seed, "seed", 0, "seed of all randomness; 0 for a random one, which is logged")
 	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may be unschedulable before it is tried again without a reason")
@@ -70,6 +71,7 @@ one at once. The exit status is 0 after an interrupt, 1 when the lease was lost,
 
 // run checks the input before anything starts.
 func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
+	o.logging.apply(&o.modules)
 	log, err := o.modules.logger(stderr)
 	if err != nil {
 		return err
@@ -95,10 +97,12 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	o.leader.apply(scheduler)
 	o.connection.apply(scheduler)
+	o.serve.apply(scheduler)
 	if err := scheduler.CheckOverrides(); err != nil {
 		return err
 	}
 	warn(stderr, warnings)
+	saveMemory()
 	w := newWatched()
 	kube.ObserveClients(w.metrics)
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master}
@@ -110,6 +114,15 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		o.seed = rand.Int64()
 	}
 	return o.schedule(ctx, scheduler, modules, clients, w, log)
+}
+
+// saveMemory lets the garbage collector begin when the heap has grown by half instead of
+// to twice its size, unless GOGC says otherwise: the informers' objects make most of the
+// heap, and stay.
+func saveMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
 }
 
 // schedule connects the scheduler to the cluster and runs it.
@@ -132,7 +145,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),
-			Observer: both{w}, Moved: w.moved, Log: log,
+			Observer: both{w}, Moved: w.moved, Handled: w.metrics.Handled, Log: log,
 		})
 	if err != nil {
 		return err
@@ -144,7 +157,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			return fmt.Errorf("--plugin-dir: %w", err)
 		}
 	}
-	election, err := kube.NewElection(s.LeaderElection, clients.Lease, cluster)
+	election, err := kube.NewElection(s.LeaderElection, clients, cluster)
 	if err != nil {
 		return err
 	}
@@ -156,9 +169,9 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	defer closeServers()
 	log.Info("berth starts", "version", version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", election.Identity())
 	err = cluster.Run(ctx, kube.RunConfig{
-		DelayCacheUntilActive: s.DelayCacheUntilActive,
-		Leading:               func() { log.Info("this replica leads") },
-		Scheduling:            func() { log.Info("the cluster is known; pods are scheduled") },
+		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain,
+		Leading:    func() { log.Info("this replica leads") },
+		Scheduling: func() { log.Info("the cluster is known; pods are scheduled") },
 	}, a.Scheduler, election)
 	if err != nil {
 		return &failure{err}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -30,31 +31,40 @@ const attemptsKept = 4096
 
 // serveOptions is the flags about what is served over HTTP.
 type serveOptions struct {
-	port              int
-	address           string
-	certFile, keyFile string
-	clientCA          string
-	open              []string
-	tokenTTL          time.Duration
-	allowTTL, denyTTL time.Duration
-	socket            string
-	set               *pflag.FlagSet
-	profiling         bool
+	port      int
+	address   string
+	tls       kube.TLSConfig
+	guard     guardOptions
+	socket    string
+	profiling bool
+	set       *pflag.FlagSet
 }
 
 func (o *serveOptions) flags(f *pflag.FlagSet) {
-	o.set = f
 	f.IntVar(&o.port, "secure-port", 10259, "`PORT` of health checks, metrics and explanations, over TLS; 0 for none")
 	f.StringVar(&o.address, "bind-address", "0.0.0.0", "`ADDRESS` to listen at")
-	f.StringVar(&o.certFile, "tls-cert-file", "", "certificate `FILE`; one that is made at the start if not given")
-	f.StringVar(&o.keyFile, "tls-private-key-file", "", "`FILE` with the key of the certificate")
-	f.StringVar(&o.clientCA, "client-ca-file", "", "`FILE` with the authorities of client certificates")
-	f.StringSliceVar(&o.open, "authorization-always-allow-paths", debughttp.OpenPaths(), "`PATHS` that are served to everyone")
-	f.DurationVar(&o.tokenTTL, "authentication-token-webhook-cache-ttl", 10*time.Second, "how long a token that the API server knows is not asked about again")
-	f.DurationVar(&o.allowTTL, "authorization-webhook-cache-authorized-ttl", 10*time.Second, "how long what the API server allows is not asked about again")
-	f.DurationVar(&o.denyTTL, "authorization-webhook-cache-unauthorized-ttl", 10*time.Second, "how long what it denies is not asked about again")
+	f.StringVar(&o.tls.CertFile, "tls-cert-file", "", "certificate `FILE`; one that is made at the start if not given")
+	f.StringVar(&o.tls.KeyFile, "tls-private-key-file", "", "`FILE` with the key of the certificate")
+	f.StringVar(&o.tls.MinVersion, "tls-min-version", "", "least `VERSION` of TLS: VersionTLS12, which is the default, or VersionTLS13")
+	f.StringSliceVar(&o.tls.CipherSuites, "tls-cipher-suites", nil, "`SUITES` for TLS 1.2, by their names in Go; those that Go prefers if not given")
+	o.guard.flags(f)
 	f.StringVar(&o.socket, "debug-socket", "", "serve the same at this Unix socket `FILE`, for who runs the scheduler and without authentication; berth explain looks there")
 	f.BoolVar(&o.profiling, "profiling", true, "serve profiles at /debug/pprof")
+	o.set = f
+}
+
+// blockProfileRate is one sample for so many nanoseconds that goroutines were blocked.
+// kube-scheduler takes every block, which is dear where requests come by the hundred.
+const blockProfileRate = 1_000_000
+
+// apply lets the configuration file decide about profiles if no flag does.
+func (o *serveOptions) apply(s *config.Scheduler) {
+	if !o.set.Changed("profiling") {
+		o.profiling = s.EnableProfiling
+	}
+	if o.profiling && s.EnableContentionProfiling {
+		runtime.SetBlockProfileRate(blockProfileRate)
+	}
 }
 
 func (o *serveOptions) check() error {
@@ -65,7 +75,7 @@ func (o *serveOptions) check() error {
 	if net.ParseIP(o.address) == nil {
 		errs = append(errs, fmt.Errorf("--bind-address: %q is not an IP address", o.address))
 	}
-	if (o.certFile == "") != (o.keyFile == "") {
+	if (o.tls.CertFile == "") != (o.tls.KeyFile == "") {
 		errs = append(errs, errors.New("--tls-cert-file and --tls-private-key-file go together"))
 	}
 	return errors.Join(errs...)
@@ -146,6 +156,7 @@ func (w *watched) state() *telemetry.State {
 		pending, cached := s.Pending(), s.CacheCounts()
 		out.Nodes, out.Pods, out.Assumed = cached.Nodes, cached.Pods, cached.Assumed
 		out.Binding, out.Evicting = pending.Binding, pending.Preempting
+		out.Events, out.Popped = s.InFlight()
 		for place, pod := range s.Queued() {
 			if name := queueOf(place); name != "" {
 				out.Pending[name]++
@@ -210,15 +221,16 @@ func (o *serveOptions) serve(
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	if o.port != 0 {
-		guarded, err := kube.Guard(handler, clients.Main, kube.GuardConfig{
-			Open: o.open, ClientCA: o.clientCA, TokenTTL: o.tokenTTL, AllowTTL: o.allowTTL, DenyTTL: o.denyTTL,
-		})
+		guarded, asks, err := o.guard.guard(ctx, handler, clients)
 		if err != nil {
-			return fail("client-ca-file", err)
+			closeAll()
+			return nil, err
 		}
-		config, err := kube.ServingTLS(ctx, o.certFile, o.keyFile, "localhost", o.clientCA)
+		o.tls.ClientCertificates = asks
+		config, err := o.tls.Serving(ctx)
 		if err != nil {
-			return fail("tls-cert-file", err)
+			closeAll()
+			return nil, fmt.Errorf("what is served over TLS: %w (--tls-cert-file, --tls-private-key-file, --tls-min-version, --tls-cipher-suites)", err)
 		}
 		s, err := debughttp.Serve("tcp", net.JoinHostPort(o.address, strconv.Itoa(o.port)), config, guarded, log)
 		if err != nil {

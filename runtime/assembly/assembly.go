@@ -69,10 +69,11 @@ type Deps struct {
 	Services    objects.Services
 	Controllers objects.Controllers
 	Outlet      scheduler.Outlet
-	Observer    scheduler.Observer     // optional
-	Moved       func(queue.Transition) // optional, see scheduler.Deps
-	Log         *slog.Logger           // optional
-	Spawn       func(run func())       // optional, see scheduler.Deps
+	Observer    scheduler.Observer                      // optional
+	Moved       func(queue.Transition)                  // optional, see scheduler.Deps
+	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
+	Log         *slog.Logger                            // optional
+	Spawn       func(run func())                        // optional, see scheduler.Deps
 }
 
 // Assembly is a scheduler and what must be closed with it.
@@ -153,7 +154,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		},
 		scheduler.Deps{
 			Clock: d.Clock, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
-			Observer: d.Observer, Moved: d.Moved, Log: d.Log, Spawn: d.Spawn,
+			Observer: d.Observer, Moved: d.Moved, Handled: d.Handled, Log: d.Log, Spawn: d.Spawn,
 		},
 	)
 	if err != nil {

@@ -25,9 +25,9 @@ type FolderConfig struct {
 type FolderStatus struct {
 	// Path of the module's file.
 	Path string
-	// Plugin is the name in profiles of the version that runs, and Digest names its
-	// bytes; empty if none does.
-	Plugin, Digest string
+	// Plugin is the name in profiles of what runs, Version that of its manifest, and
+	// Digest names its bytes; empty if nothing does.
+	Plugin, Version, Digest string
 	// Err says why the file is not what runs; nil if it is.
 	Err error
 }
@@ -194,7 +194,7 @@ func (f *Folder) tell(entries []module.Entry, errs map[string]error) {
 	for i := range entries {
 		s := FolderStatus{Path: entries[i].Path, Err: errs[entries[i].Path]}
 		if m := f.last(s.Path); m != nil {
-			s.Plugin, s.Digest = m.Loaded.Name, m.Loaded.Digest
+			s.Plugin, s.Version, s.Digest = m.Loaded.Name, m.Loaded.Manifest.Version, m.Loaded.Digest
 		}
 		f.mu.status = append(f.mu.status, s)
 		at := slices.IndexFunc(before, func(b FolderStatus) bool { return b.Path == s.Path })
@@ -204,7 +204,7 @@ func (f *Folder) tell(entries []module.Entry, errs map[string]error) {
 		case s.Err != nil:
 			f.log.Error("plugin module is not used", "file", s.Path, "error", s.Err, "running", s.Digest)
 		default:
-			f.log.Info("plugin module is at work", "file", s.Path, "plugin", s.Plugin, "digest", s.Digest)
+			f.log.Info("plugin module is at work", "file", s.Path, "plugin", s.Plugin, "version", s.Version, "digest", s.Digest)
 		}
 	}
 }

@@ -64,5 +64,6 @@ func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []s
 		return nil, err
 	}
 	a.mu.built = next
+	a.logChanges(ctx, old, next)
 	return changed, nil
 }

@@ -83,8 +83,8 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 			continue
 		}
 		seen[c.Name] = i
-		if cat.upstreamOnly(c.Name) {
-			r.noteArgs(c.Name, at.Child("name"))
+		if cat.unfinished(c.Name) {
+			r.noteArgs(c.Name, at.Child("name"), cat.partial(c.Name))
 			continue
 		}
 		if _, ok := custom[c.Name]; ok {

@@ -15,6 +15,9 @@ type Catalog struct {
 	// they are accepted with a warning and left out. A name also in Known counts
 	// as known.
 	Upstream []string
+	// Partial are names in Known of plugins of kube-scheduler that are built in part
+	// only; they are accepted at any point and with any args, with a warning.
+	Partial []string
 	// Default is kube-scheduler's default multiPoint list in its order,
 	// including plugins that are not built.
 	Default []PluginWeight
@@ -39,6 +42,12 @@ func (c Catalog) built(name string) bool { return slices.Contains(c.Known, name)
 func (c Catalog) upstreamOnly(name string) bool {
 	return !c.built(name) && slices.Contains(c.Upstream, name)
 }
+
+func (c Catalog) partial(name string) bool { return slices.Contains(c.Partial, name) }
+
+// unfinished tells that there is a warning about a plugin, and that its args are not
+// looked at.
+func (c Catalog) unfinished(name string) bool { return c.partial(name) || c.upstreamOnly(name) }
 
 func (c Catalog) implements(name, point string) bool {
 	return c.Points != nil && slices.Contains(c.Points(name), point)

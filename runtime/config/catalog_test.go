@@ -1,6 +1,13 @@
 package config_test
 
-import "github.com/berth-scheduler/berth/runtime/config"
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/runtime/config"
+)
 
 // testCatalog is like Berth's own at an early stage: the common plugins are
 // built, those for volumes and others are not. FirstComeSort and Spare are made up,
@@ -99,5 +106,50 @@ func podsCatalog() config.Catalog {
 			{Name: "Sort"}, {Name: "PodTopologySpread", Weight: 2}, {Name: "InterPodAffinity", Weight: 2}, {Name: "Bind"},
 		},
 		Points: func(plugin string) []string { return points[plugin] },
+	}
+}
+
+// TestPartial: a plugin that is built in part runs at the points that it has, is accepted
+// at others and with args that nobody reads, and there is a warning unless it is disabled.
+func TestPartial(t *testing.T) {
+	cat := smallCatalog()
+	cat.Partial = []string{"D"}
+	cat.Default = append(cat.Default, config.PluginWeight{Name: "D"})
+	const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: s\n"
+	const name = `plugin "D" of kube-scheduler v1.36 is built in part: `
+	const pending = "pods that need a rule only it enforces stay pending"
+	for _, test := range []struct {
+		yaml, filter, warning string
+	}{
+		{head, "A B D", name + pending},
+		{head + "  plugins: {multiPoint: {disabled: [{name: D}]}}\n", "A B", ""},
+		{head + "  plugins: {reserve: {enabled: [{name: D}]}}\n", "A B D", name + pending},
+		{head + "  pluginConfig: [{name: D, args: {bindingTimeout: 5s}}]\n", "A B D", name + "its args are ignored, and " + pending},
+	} {
+		file := filepath.Join(t.TempDir(), "c.yaml")
+		if err := os.WriteFile(file, []byte(test.yaml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, warnings, err := config.Load(file, cat)
+		if err != nil {
+			t.Errorf("%s: %v", test.yaml, err)
+			continue
+		}
+		var filter []string
+		for _, ref := range c.Profiles[0].Points["filter"] {
+			filter = append(filter, ref.Name)
+		}
+		if got := strings.Join(filter, " "); got != test.filter || len(c.Profiles[0].Points["reserve"]) > 0 {
+			t.Errorf("%s: filters %q, reserve %v", test.yaml, got, c.Profiles[0].Points["reserve"])
+		}
+		got := ""
+		for _, w := range warnings {
+			if w.Plugin == "D" {
+				got += w.Detail
+			}
+		}
+		if got != test.warning {
+			t.Errorf("%s: warning %q, want %q", test.yaml, got, test.warning)
+		}
 	}
 }

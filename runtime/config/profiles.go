@@ -81,12 +81,12 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 	return out
 }
 
-// noteDefault records a default plugin that stays in effect and is not built.
+// noteDefault records a default plugin that stays in effect and is not built, or in part.
 func noteDefault(r *report, cat Catalog, name string) {
 	switch {
+	case cat.unfinished(name):
+		r.noteEnabled(name, nil, cat.partial(name))
 	case cat.built(name):
-	case cat.upstreamOnly(name):
-		r.noteEnabled(name, nil)
 	default:
 		r.add(nil, "the default list names the unknown plugin "+quote(name), "")
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Warning is something accepted that has less effect than its author may think:
-// a plugin of kube-scheduler that is not built, or https that verifies nobody.
+// a plugin of kube-scheduler that is not built, or in part only, or https that verifies nobody.
 type Warning struct {
 	File string
 	Line int // 0 if not known
@@ -26,18 +26,19 @@ type Warning struct {
 // String gives "file:line: path: detail" without the parts that are not known.
 func (w Warning) String() string { return place(w.File, w.Line, w.Path) + w.Detail }
 
-// note is what is known so far about a name that is not built.
+// note is what is known so far about a name that is not built, or in part only.
 type note struct {
 	path    string // first place in the file, "" if none
 	enabled bool   // somewhere enabled, by file or default
 	given   bool   // somewhere given arguments
+	partial bool   // built, but in part only
 }
 
 // noteEnabled, noteDisabled and noteArgs record a mention of a plugin that is
-// not built. The path is nil for the default list. Calls come in file order.
-func (r *report) noteEnabled(name string, path *field.Path) {
+// not built, or, but for noteDisabled, in part only. The path is nil for the default list. Calls come in file order.
+func (r *report) noteEnabled(name string, path *field.Path, partial bool) {
 	n := r.mention(name, path)
-	n.enabled = true
+	n.enabled, n.partial = true, partial
 	r.notes[name] = n
 }
 
@@ -45,9 +46,9 @@ func (r *report) noteDisabled(name string, path *field.Path) {
 	r.notes[name] = r.mention(name, path)
 }
 
-func (r *report) noteArgs(name string, path *field.Path) {
+func (r *report) noteArgs(name string, path *field.Path, partial bool) {
 	n := r.mention(name, path)
-	n.given = true
+	n.given, n.partial = true, partial
 	r.notes[name] = n
 }
 
@@ -88,6 +89,14 @@ func (r *report) warnings() []Warning {
 }
 
 func (n note) detail(name string) string {
+	const pending = "pods that need a rule only it enforces stay pending"
+	if n.partial {
+		what := ""
+		if n.given {
+			what = "its args are ignored, and "
+		}
+		return "plugin " + quote(name) + " of kube-scheduler v1.36 is built in part: " + what + pending
+	}
 	what := "disabling it has no effect"
 	switch {
 	case n.enabled:
@@ -96,5 +105,5 @@ func (n note) detail(name string) string {
 		what = "its args are ignored"
 	}
 	return "plugin " + quote(name) + " of kube-scheduler v1.36 is not built yet: " + what +
-		", and pods that need a rule only it enforces stay pending"
+		", and " + pending
 }

@@ -139,7 +139,7 @@ func (c *Cycle) Schedule(in Input) Decision {
 	c.attempt = report.Attempt{
 		Sequence: in.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: in.Pipeline.Profile(),
 		Try: in.Pod.Attempts, Nodes: in.Snapshot.Len(),
-		Rejections: c.attempt.Rejections[:0], Candidates: c.attempt.Candidates[:0], Timings: c.attempt.Timings[:0],
+		Rejections: c.attempt.Rejections[:0], Candidates: c.attempt.Candidates[:0], Timings: c.attempt.Timings[:0], Points: c.attempt.Points[:0],
 		Victims: c.attempt.Victims[:0],
 	}
 	d.Attempt = &c.attempt
@@ -161,7 +161,7 @@ func (c *Cycle) Schedule(in Input) Decision {
 	} else if c.attempt.Message == "" {
 		c.attempt.Message = d.Status.Message()
 	}
-	c.attempt.Timings = run.Timings(c.attempt.Timings)
+	c.attempt.Timings, c.attempt.Points = run.Timings(c.attempt.Timings), run.Points(c.attempt.Points)
 	c.attempt.Duration = watch.Elapsed()
 	return d
 }

@@ -32,14 +32,15 @@ func (s *search) place() {
 	}
 	s.run.Begin(s.input)
 	if f := s.in.Pipeline.Unenforced(s.input.Pod); f != 0 {
-		s.rejectAll(unenforced(f))
+		// Nobody who left would help.
+		s.reject(unenforced(f), false)
 		return
 	}
 	subset, narrowedBy, status := s.run.PreFilter()
 	switch {
 	case status.Rejected():
 		s.d.Rejectors = append(s.d.Rejectors, narrowedBy...)
-		s.rejectAll(status)
+		s.reject(status, s.in.Pipeline.PostFilters())
 		return
 	case !status.Success():
 		s.fail(status)
@@ -53,7 +54,7 @@ func (s *search) place() {
 	s.record(subset, narrowedBy)
 	if len(feasible) == 0 {
 		s.d.Rejectors = append(s.d.Rejectors, narrowedBy...)
-		s.noFit()
+		s.noFit(s.in.Pipeline.PostFilters())
 		return
 	}
 	s.choose(feasible)
@@ -110,8 +111,8 @@ func (s *search) keepNominated(subset []uint32) {
 	}
 }
 
-// rejectAll ends the cycle with one answer for all nodes.
-func (s *search) rejectAll(status *plugin.Status) {
+// reject ends the cycle with one answer for all nodes.
+func (s *search) reject(status *plugin.Status, postFilter bool) {
 	codes := s.run.Outcome.Codes
 	for row := range s.in.Snapshot.Len() {
 		codes[row] = status.Code
@@ -122,12 +123,12 @@ func (s *search) rejectAll(status *plugin.Status) {
 		Plugin: status.Plugin, Code: status.Code, Reasons: status.AllReasons(),
 		Rows: s.run.Rows(s.in.Snapshot.Len()),
 	})
-	s.noFit()
+	s.noFit(postFilter)
 }
 
 // noFit gives PostFilter its chance and words the message.
-func (s *search) noFit() {
-	if s.in.Pipeline.PostFilters() {
+func (s *search) noFit(postFilter bool) {
+	if postFilter {
 		out := s.run.PostFilter(s.preemptionExtender())
 		s.d.Nomination, s.d.NominatedBy, s.d.Asked = out.Result, out.By, out.Asked
 		s.attempt.PostFilter = out.Status.Message()

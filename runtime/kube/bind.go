@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -58,8 +59,9 @@ func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
 		}
 		meta.Annotations = nil
 	}
+	watch := clock.Start()
 	err = c.bind(told, b, &v1.Binding{ObjectMeta: meta, Target: v1.ObjectReference{Kind: "Node", Name: b.Node}})
-	c.wrote("pod_binding", err)
+	c.deps.wrote("pod_binding", watch, err)
 	if err != nil && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown { // the server has refused it
 		if failed := undo(ctx); failed != nil {
 			c.log.Warn("a patch of a pod that was not bound could not be taken back", "pod", b.Pod.Key(), "error", failed)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -46,7 +47,7 @@ type Deps struct {
 type WriteObserver interface {
 	// Wrote hears of a write that has ended, of its kind: pod_binding, pod_status_patch
 	// or pod_delete.
-	Wrote(kind string, err error)
+	Wrote(kind string, took time.Duration, err error)
 }
 
 // Cluster is a Kubernetes cluster as a scheduler sees it. What plugins and the
@@ -134,8 +135,8 @@ func (c *Cluster) Close(ctx context.Context) {
 	c.events.close()
 }
 
-func (c *Cluster) wrote(kind string, err error) {
-	if c.deps.Observer != nil {
-		c.deps.Observer.Wrote(kind, err)
+func (d *Deps) wrote(kind string, watch clock.Stopwatch, err error) {
+	if d.Observer != nil {
+		d.Observer.Wrote(kind, watch.Elapsed(), err)
 	}
 }

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,7 +14,7 @@ import (
 )
 
 // bind writes a binding, and does not end before it is known whether it was made,
-// unless the scheduler is told to stop. When an answer gets lost, as when the API server
+// unless the scheduler is told to stop or has lost its lease. When an answer gets lost, as when the API server
 // ends or the network is cut, the pod may be bound or not: to give its place to another
 // pod would put too much on the node. It is safe to write the binding again, for a pod
 // is bound once; and who is refused a second time looks where the pod is.
@@ -27,7 +28,7 @@ func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Bindi
 		defer cancel()
 		last = pods.Bind(writing, binding, metav1.CreateOptions{})
 		switch {
-		case last == nil:
+		case last == nil, errors.Is(last, ErrLeaseLost): // where the pod is concerns the next leader
 			return true, nil
 		case doubt && apierrors.IsConflict(last):
 			now, err := pods.Get(writing, b.Pod.Name, metav1.GetOptions{})

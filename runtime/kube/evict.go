@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -26,6 +27,7 @@ func (c *Cluster) Evict(ctx context.Context, e objects.Eviction) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	watch := clock.Start()
 	err := func() error {
 		if patch, needed := conditionPatch(victim.Object, e.Condition, nil, c.deps.Clock.Now()); needed {
 			if err := retry.OnError(retry.DefaultBackoff, temporary, func() error {
@@ -42,7 +44,7 @@ func (c *Cluster) Evict(ctx context.Context, e objects.Eviction) error {
 	if err != nil && c.gone(ctx, victim, err) {
 		err = nil
 	}
-	c.wrote("pod_delete", err)
+	c.deps.wrote("pod_delete", watch, err)
 	return err
 }
 

@@ -19,11 +19,16 @@ import (
 type GuardConfig struct {
 	// Open is paths that everyone may see; a * at the end stands for anything.
 	Open []string
-	// ClientCA (optional) is a file with the authorities that client certificates are
-	// from.
-	ClientCA string
 	// TokenTTL, AllowTTL and DenyTTL are how long answers of the API server hold.
 	TokenTTL, AllowTTL, DenyTTL time.Duration
+}
+
+// GuardDeps is whom Guard asks.
+type GuardDeps struct {
+	// Authentication is asked for TokenReviews, Authorization for SubjectAccessReviews.
+	Authentication, Authorization kubernetes.Interface
+	// ClientCA (optional) has the authorities that client certificates are from.
+	ClientCA dynamiccertificates.CAContentProvider
 }
 
 // guardTimeout bounds a question to the API server.
@@ -32,21 +37,17 @@ const guardTimeout = 10 * time.Second
 // Guard lets those through whom the API server knows, by TokenReview or a client
 // certificate, and allows to get the path, by SubjectAccessReview, as kube-scheduler
 // does.
-func Guard(handler http.Handler, client kubernetes.Interface, c GuardConfig) (http.Handler, error) {
+func Guard(handler http.Handler, c GuardConfig, d GuardDeps) (http.Handler, error) {
 	retries := &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 	authentication := authenticatorfactory.DelegatingAuthenticatorConfig{
 		Anonymous:                &apiserver.AnonymousAuthConfig{Enabled: true},
-		TokenAccessReviewClient:  client.AuthenticationV1(),
+		TokenAccessReviewClient:  d.Authentication.AuthenticationV1(),
 		TokenAccessReviewTimeout: guardTimeout,
 		WebhookRetryBackoff:      retries,
 		CacheTTL:                 c.TokenTTL,
 	}
-	if c.ClientCA != "" {
-		ca, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", c.ClientCA)
-		if err != nil {
-			return nil, err
-		}
-		authentication.ClientCertificateCAContentProvider = ca
+	if d.ClientCA != nil {
+		authentication.ClientCertificateCAContentProvider = d.ClientCA
 	}
 	authenticate, _, err := authentication.New()
 	if err != nil {
@@ -57,7 +58,7 @@ func Guard(handler http.Handler, client kubernetes.Interface, c GuardConfig) (ht
 		return nil, err
 	}
 	review, err := authorizerfactory.DelegatingAuthorizerConfig{
-		SubjectAccessReviewClient: client.AuthorizationV1(),
+		SubjectAccessReviewClient: d.Authorization.AuthorizationV1(),
 		AllowCacheTTL:             c.AllowTTL,
 		DenyCacheTTL:              c.DenyTTL,
 		WebhookRetryBackoff:       retries,

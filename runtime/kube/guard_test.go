@@ -22,9 +22,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
-// TestGuard: open paths are everyone's, others of those whom the API server knows and
-// allows to get them.
-func TestGuard(t *testing.T) {
+// newReviewer is an API server that knows the tokens token-of-NAME, and lets monitor
+// get /metrics.
+func newReviewer(t *testing.T) kubernetes.Interface {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review any
 		switch {
@@ -42,13 +43,21 @@ func TestGuard(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(review)
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close)
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	guarded, err := kube.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), client,
-		kube.GuardConfig{Open: []string{"/healthz", "/readyz/*"}, TokenTTL: time.Second, AllowTTL: time.Second, DenyTTL: time.Second})
+	return client
+}
+
+// TestGuard: open paths are everyone's, others of those whom the API server knows and
+// allows to get them.
+func TestGuard(t *testing.T) {
+	client := newReviewer(t)
+	guarded, err := kube.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }),
+		kube.GuardConfig{Open: []string{"/healthz", "/readyz/*"}, TokenTTL: time.Second, AllowTTL: time.Second, DenyTTL: time.Second},
+		kube.GuardDeps{Authentication: client, Authorization: client})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,9 +83,6 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s with %q: %d %s", c.path, c.token, w.Code, w.Body)
 		}
 	}
-	if _, err := kube.Guard(nil, client, kube.GuardConfig{ClientCA: "/nowhere"}); err == nil {
-		t.Error("authorities that are not there")
-	}
 }
 
 func read[T any](t *testing.T, r *http.Request) *T {
@@ -88,17 +94,18 @@ func read[T any](t *testing.T, r *http.Request) *T {
 	return &in
 }
 
-// TestServingTLS: without files a certificate is made; files can be replaced while
+// TestTLSConfig: without files a certificate is made; files can be replaced while
 // they are served.
-func TestServingTLS(t *testing.T) {
+func TestTLSConfig(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	own, err := kube.ServingTLS(ctx, "", "", "localhost", "")
+	own, err := kube.TLSConfig{}.Serving(ctx)
 	if err != nil || len(own.Certificates) != 1 {
 		t.Fatalf("%v, %v", own, err)
 	}
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	files := kube.TLSConfig{CertFile: certFile, KeyFile: keyFile, MinVersion: "VersionTLS13", CipherSuites: []string{"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"}}
 	write := func(host string) {
 		t.Helper()
 		c, k, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
@@ -111,11 +118,11 @@ func TestServingTLS(t *testing.T) {
 			}
 		}
 	}
-	if _, err := kube.ServingTLS(ctx, certFile, keyFile, "", ""); err == nil {
+	if _, err := files.Serving(ctx); err == nil {
 		t.Error("files that are not there")
 	}
 	write("first")
-	config, err := kube.ServingTLS(ctx, certFile, keyFile, "", "")
+	config, err := files.Serving(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package kube
 
-import (
-	"net/http"
-)
+import "net/http"
 
 // eventsInFlight is how many events are on their way at most: client-go starts a
 // goroutine for each.
@@ -20,6 +18,9 @@ func newInFlight(n int) func(http.RoundTripper) http.RoundTripper {
 	}
 }
 
+// WrappedRoundTripper lets client-go find the transport (k8s.io/apimachinery/pkg/util/net).
+func (f *inFlight) WrappedRoundTripper() http.RoundTripper { return f.next }
+
 // RoundTrip implements http.RoundTripper.
 func (f *inFlight) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet { // lists are few, and watches stay
@@ -28,6 +29,9 @@ func (f *inFlight) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case f.slots <- struct{}{}:
 	case <-r.Context().Done():
+		if r.Body != nil {
+			_ = r.Body.Close() // as a RoundTripper must, whatever it returns
+		}
 		return nil, r.Context().Err()
 	}
 	defer func() { <-f.slots }()

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
 // ErrLeaseLost says that another replica may be at work now.
@@ -29,14 +30,19 @@ type Election struct {
 	identity string
 	watchdog *leaderelection.HealthzAdaptor
 	lock     resourcelock.Interface
+	tenure   *tenure
 }
 
 // NewElection prepares an election; config has defaults filled in. Without
-// leaderElect this replica is the leader from the start.
-func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, client kubernetes.Interface, events *Cluster) (*Election, error) {
+// leaderElect this replica is the leader from the start; with it, the main client
+// writes nothing from now on while this replica does not lead.
+func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, clients *Clients, events *Cluster) (*Election, error) {
 	e := &Election{config: config}
 	if config.LeaderElect == nil || !*config.LeaderElect {
 		return e, nil
+	}
+	if e.tenure = clients.tenure; e.tenure == nil {
+		e.tenure = newTenure(clock.Real{}, config.LeaseDuration.Duration)
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -46,10 +52,12 @@ func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, cli
 	e.identity = host + "_" + string(uuid.NewUUID())
 	e.watchdog = leaderelection.NewLeaderHealthzAdaptor(leaseTolerance)
 	e.lock, err = resourcelock.New(config.ResourceLock, config.ResourceNamespace, config.ResourceName,
-		client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: e.identity, EventRecorder: events.events.lease})
+		clients.Lease.CoreV1(), clients.Lease.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: e.identity, EventRecorder: events.events.lease})
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
+	e.lock = timedLock{Interface: e.lock, tenure: e.tenure}
+	e.tenure.require()
 	return e, nil
 }
 
@@ -97,7 +105,23 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 				working, stop := context.WithCancel(leading)
 				defer stop()
 				defer context.AfterFunc(ctx, stop)()
-				result <- lead(working)
+				// Who finds that the lease has run out need not wait for the elector to.
+				led := make(chan struct{})
+				go func() {
+					select {
+					case <-e.tenure.over:
+						stop()
+					case <-led:
+					}
+				}()
+				err := lead(working)
+				close(led)
+				select {
+				case <-e.tenure.over:
+					err = ErrLeaseLost
+				default:
+				}
+				result <- err
 				release()
 			},
 			OnStoppedLeading: func() {},

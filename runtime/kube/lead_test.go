@@ -24,7 +24,7 @@ func elect(t *testing.T, client *fake.Clientset, events *kube.Cluster) *kube.Ele
 		LeaderElect: &yes, ResourceLock: "leases", ResourceNamespace: "kube-system", ResourceName: "kube-scheduler",
 		LeaseDuration: metav1.Duration{Duration: 2 * time.Second}, RenewDeadline: metav1.Duration{Duration: time.Second},
 		RetryPeriod: metav1.Duration{Duration: 100 * time.Millisecond},
-	}, client, events)
+	}, &kube.Clients{Lease: client}, events)
 	if err != nil {
 		t.Fatal(err)
 	}

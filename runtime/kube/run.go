@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Loop is the scheduler's loop: a *scheduler.Scheduler.
@@ -20,11 +21,14 @@ type RunConfig struct {
 	// Leading (optional) is told when this replica begins to lead, and when it has
 	// been told of all that there is and begins to schedule.
 	Leading, Scheduling func()
+	// Grace is how long the status of pods may take to be written before the lease is
+	// given back.
+	Grace time.Duration
 }
 
 // Run schedules the cluster's pods whenever this replica leads, until the context
-// ends. Then it waits for the bindings that are on their way, and gives the lease
-// back; pods that wait at Permit stay unbound, for the next leader.
+// ends. Then it waits for the bindings and status writes that are on their way, and gives
+// the lease back; pods that wait at Permit stay unbound, for the next leader.
 //
 // # Errors
 //
@@ -65,6 +69,10 @@ func (c *Cluster) Run(ctx context.Context, config RunConfig, loop Loop, election
 		if config.Scheduling != nil {
 			config.Scheduling()
 		}
-		return loop.Run(ctx)
+		err := loop.Run(ctx)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.Grace)
+		defer cancel()
+		c.status.close(last)
+		return err
 	})
 }

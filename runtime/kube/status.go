@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -145,6 +147,7 @@ func (w *statusWriter) write(uid types.UID) {
 		w.queue.AddRateLimited(uid)
 		return
 	case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err): // a conflict is about the UID
+	case errors.Is(err, ErrLeaseLost): // the next leader writes it
 	default:
 		w.deps.Log.Error("pod status could not be written", "pod", s.pod.Namespace+"/"+s.pod.Name, "error", err)
 	}
@@ -158,10 +161,9 @@ func (w *statusWriter) send(s *statusWrite) error {
 	}
 	ctx, cancel := context.WithTimeout(w.context, writeTimeout)
 	defer cancel()
+	watch := clock.Start()
 	now, err := w.deps.Client.CoreV1().Pods(s.pod.Namespace).Patch(ctx, s.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if w.deps.Observer != nil {
-		w.deps.Observer.Wrote("pod_status_patch", err)
-	}
+	w.deps.wrote("pod_status_patch", watch, err)
 	if err == nil {
 		w.mu.Lock()
 		if w.mu.wanted[s.pod.UID] != nil { // otherwise it was dropped meanwhile
@@ -175,6 +177,9 @@ func (w *statusWriter) send(s *statusWrite) error {
 // worthAnotherTry reports whether a write may succeed later as it is. What the server
 // refuses for what it says, it will refuse again.
 func worthAnotherTry(err error) bool {
+	if errors.Is(err, ErrLeaseLost) {
+		return false
+	}
 	switch apierrors.ReasonForError(err) {
 	case metav1.StatusReasonNotFound, metav1.StatusReasonConflict, metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest,
 		metav1.StatusReasonForbidden, metav1.StatusReasonUnauthorized, metav1.StatusReasonGone:

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -35,15 +36,17 @@ func (c *Cluster) storageHandler(s Scheduler) cache.ResourceEventHandler {
 
 // UpdateVolume implements objects.VolumeWriter.
 func (c *Cluster) UpdateVolume(ctx context.Context, volume *v1.PersistentVolume) (*v1.PersistentVolume, error) {
+	watch := clock.Start()
 	now, err := c.deps.Client.CoreV1().PersistentVolumes().Update(ctx, volume, metav1.UpdateOptions{})
-	c.wrote("pv_update", err)
+	c.deps.wrote("pv_update", watch, err)
 	return now, err
 }
 
 // UpdateClaim implements objects.VolumeWriter.
 func (c *Cluster) UpdateClaim(ctx context.Context, claim *v1.PersistentVolumeClaim) (*v1.PersistentVolumeClaim, error) {
+	watch := clock.Start()
 	now, err := c.deps.Client.CoreV1().PersistentVolumeClaims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
-	c.wrote("pvc_update", err)
+	c.deps.wrote("pvc_update", watch, err)
 	return now, err
 }
 

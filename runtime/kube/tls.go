@@ -10,22 +10,44 @@ import (
 
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/util/cert"
+	cliflag "k8s.io/component-base/cli/flag"
 )
 
-// ServingTLS returns how to serve with the certificate and key of two files, which
-// may be replaced while it is served; without them with a certificate that is made
-// now and signed by itself. clientCA, which may be empty, is as in GuardConfig.
+// TLSConfig is how a scheduler serves over TLS.
+type TLSConfig struct {
+	// CertFile and KeyFile (optional) go together and may be replaced while they are
+	// served. Without them a certificate is made, signed by itself.
+	CertFile, KeyFile string
+	// MinVersion is by the names of component-base, like VersionTLS13; TLS 1.2 if empty.
+	MinVersion string
+	// CipherSuites (optional) is by the names of crypto/tls, for TLS 1.2.
+	CipherSuites []string
+	// ClientCertificates asks clients for theirs; a guard verifies them.
+	ClientCertificates bool
+}
+
+// Serving returns the configuration of a server. It follows the files until ctx ends.
 //
 // # Errors
 //
-// The files cannot be read, or do not belong together.
-func ServingTLS(ctx context.Context, certFile, keyFile, host, clientCA string) (*tls.Config, error) {
+// The files cannot be read, or do not belong together; there is no such version or
+// cipher suite.
+func (c TLSConfig) Serving(ctx context.Context) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
-	if clientCA != "" { // the guard verifies it
+	var err error
+	if c.MinVersion != "" {
+		if config.MinVersion, err = cliflag.TLSVersion(c.MinVersion); err != nil {
+			return nil, err
+		}
+	}
+	if config.CipherSuites, err = cliflag.TLSCipherSuites(c.CipherSuites); err != nil {
+		return nil, err
+	}
+	if c.ClientCertificates {
 		config.ClientAuth = tls.RequestClientCert
 	}
-	if certFile == "" {
-		certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, []string{"localhost"})
+	if c.CertFile == "" {
+		certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, []string{"localhost"})
 		if err != nil {
 			return nil, fmt.Errorf("make a certificate: %w", err)
 		}
@@ -36,14 +58,14 @@ func ServingTLS(ctx context.Context, certFile, keyFile, host, clientCA string) (
 		config.Certificates = []tls.Certificate{pair}
 		return config, nil
 	}
-	content, err := dynamiccertificates.NewDynamicServingContentFromFiles("serving", certFile, keyFile)
+	content, err := dynamiccertificates.NewDynamicServingContentFromFiles("serving", c.CertFile, c.KeyFile)
 	if err != nil {
 		return nil, err
 	}
 	go content.Run(ctx, 1)
 	pairs := &pairs{content: content}
 	if _, err := pairs.get(nil); err != nil {
-		return nil, fmt.Errorf("%s and %s: %w", certFile, keyFile, err)
+		return nil, fmt.Errorf("%s and %s: %w", c.CertFile, c.KeyFile, err)
 	}
 	config.GetCertificate = pairs.get
 	return config, nil

@@ -54,7 +54,7 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 	}
 	watch := clock.Start()
 	s.plugin.PreEnqueue(batch, answers)
-	p.meter.add(s.index, abi.PreEnqueue, 0, watch)
+	p.meter.add(s.index, abi.PreEnqueue, 0, abi.Success, watch.Elapsed())
 	for j, i := range ask {
 		if !answers[j].Success() {
 			out[i] = Gate{Plugin: s.info.Name, Reason: answers[j].Message()}

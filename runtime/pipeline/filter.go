@@ -19,6 +19,13 @@ import (
 // that of the first plugin that rejected it. A verdict that is neither success
 // nor a rejection fails the attempt; the lowest such row counts.
 func (r *Run) Filter(rows []uint32, start, want int) (feasible []uint32, looked int, status *plugin.Status) {
+	watch := clock.Start()
+	feasible, looked, status = r.search(rows, start, want)
+	r.ran(abi.Filter, status, watch)
+	return feasible, looked, status
+}
+
+func (r *Run) search(rows []uint32, start, want int) (feasible []uint32, looked int, status *plugin.Status) {
 	if status := r.filterNominated(rows); !status.Success() {
 		return nil, 0, status
 	}
@@ -162,12 +169,13 @@ func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], 
 		v.Reset(len(standing))
 		watch := clock.Start()
 		s.plugin.Filter(c, standing, v)
-		w.meter.add(s.index, abi.Filter, len(standing), watch)
+		took := watch.Elapsed()
 		w.numbers = slices.Grow(w.numbers[:0], len(v.Table)+1)[:len(v.Table)+1]
 		clear(w.numbers)
-		kept := 0
+		kept, lowest := 0, v.Codes[0]
 		for i, row := range standing {
 			code := v.Codes[i]
+			lowest = min(lowest, code)
 			if code == abi.Success {
 				standing[kept] = row
 				kept++
@@ -179,6 +187,7 @@ func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], 
 			}
 			o.Codes[row], o.numbers[row] = code, n.number
 		}
+		w.meter.add(s.index, abi.Filter, len(standing), lowest, took)
 		standing = standing[:kept]
 	}
 }

@@ -91,7 +91,7 @@ func TestInterruption(t *testing.T) {
 			if bound != test.bound || status.Success() != test.bound || !test.bound && !errors.Is(status.AsError(), why) {
 				t.Errorf("bound %v, status %v", bound, status)
 			}
-			b.Release(nil)
+			b.Release(nil, nil)
 			if next := w.get().NewBinding(plugin.Placement{}); next != b || next.Interruption() == interruption {
 				t.Error("the next pod's binding could be interrupted in place of this one's")
 			}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/report"
 )
 
@@ -13,19 +12,28 @@ type meter struct{ counters []counter }
 
 type counter struct {
 	calls, rows, faults int64
+	code                abi.Code // the lowest
 	duration            time.Duration
+}
+
+// called counts one call with its answer.
+func (c *counter) called(code abi.Code, took time.Duration) {
+	if c.calls == 0 || code < c.code {
+		c.code = code
+	}
+	c.calls++
+	c.duration += took
 }
 
 func newMeter(plugins int) meter {
 	return meter{counters: make([]counter, plugins*int(abi.NumPoints))}
 }
 
-// add counts one call that began with the stopwatch.
-func (m *meter) add(plugin int, point abi.Point, rows int, watch clock.Stopwatch) {
+// add counts one call.
+func (m *meter) add(plugin int, point abi.Point, rows int, code abi.Code, took time.Duration) {
 	c := &m.counters[plugin*int(abi.NumPoints)+int(point)]
-	c.calls++
+	c.called(code, took)
 	c.rows += int64(rows)
-	c.duration += watch.Elapsed()
 }
 
 // drain moves the counts of another meter into m.
@@ -34,6 +42,9 @@ func (m *meter) drain(o *meter) {
 		c, d := &m.counters[i], &o.counters[i]
 		if d.calls == 0 {
 			continue
+		}
+		if c.calls == 0 || d.code < c.code {
+			c.code = d.code
 		}
 		c.calls += d.calls
 		c.rows += d.rows
@@ -53,7 +64,7 @@ func (p *Pipeline) timings(m *meter, out []report.Timing) []report.Timing {
 				continue
 			}
 			out = append(out, report.Timing{
-				Plugin: info.Name, Digest: info.Digest, Point: point,
+				Plugin: info.Name, Digest: info.Digest, Point: point, Code: c.code,
 				Calls: c.calls, Rows: c.rows, Faults: c.faults, Duration: c.duration,
 			})
 			*c = counter{}

@@ -233,7 +233,7 @@ func (p *Pipeline) Keys(pods []*state.QueuedPod) {
 	}
 	watch := clock.Start()
 	keyer.Keys(pods)
-	p.meter.add(p.index[keyer.Info().Name], abi.QueueSort, 0, watch)
+	p.meter.add(p.index[keyer.Info().Name], abi.QueueSort, 0, abi.Success, watch.Elapsed())
 }
 
 // Settle ends a scheduling cycle.

@@ -178,8 +178,12 @@ func (w *world) place(a fake.Args) error {
 	if !status.Success() {
 		w.asked(b.Unreserve())
 	}
-	for _, t := range b.Release(nil) {
-		w.log.Printf("  %s %s: %d calls", t.Plugin, t.Point, t.Calls)
+	timings, points := b.Release(nil, nil)
+	for _, t := range timings {
+		w.log.Printf("  %s %s: %d calls, %s", t.Plugin, t.Point, t.Calls, t.Code)
+	}
+	for _, p := range points {
+		w.log.Printf("  %s: %s", p.Point, p.Code)
 	}
 	return nil
 }
@@ -212,7 +216,8 @@ func TestBindingReuse(t *testing.T) {
 	node, _ := fake.Node("a", fake.Args{})
 	b := p.NewBinding(plugin.Placement{Pod: pod, Node: node, Patch: state.Patch{Labels: map[string]string{"a": "b"}}})
 	b.Unreserve()
-	if timings := b.Release(nil); len(timings) != 1 || timings[0].Point != abi.Unreserve {
+	if timings, points := b.Release(nil, nil); len(timings) != 1 || timings[0].Point != abi.Unreserve ||
+		len(points) != 1 || points[0].Point != abi.Unreserve {
 		t.Errorf("timings %+v", timings)
 	}
 	if b.Placement.Pod != nil || !b.Placement.Patch.Empty() {
@@ -222,7 +227,7 @@ func TestBindingReuse(t *testing.T) {
 	if again != b {
 		t.Error("the binding is not used again")
 	}
-	if timings := again.Release(nil); len(timings) != 0 {
+	if timings, points := again.Release(nil, nil); len(timings)+len(points) != 0 {
 		t.Errorf("what was measured before is measured again: %+v", timings)
 	}
 	if other := p.NewBinding(plugin.Placement{}); other != b {

@@ -37,6 +37,10 @@ type Binding struct {
 	Try      int
 	First    time.Time
 	Watch    clock.Stopwatch
+	// Flushed tells that no event brought the pod to this try, and Wait how it waited at
+	// Permit, if it did.
+	Flushed bool
+	Wait    *report.PermitWait
 
 	p            *Pipeline
 	meter        fewMeter
@@ -59,13 +63,14 @@ func (p *Pipeline) NewBinding(placement plugin.Placement) *Binding {
 	return b
 }
 
-// Release gives a binding that has ended back for reuse, and returns what was
+// Release gives a binding that has ended back for reuse, and appends what was
 // measured.
-func (b *Binding) Release(timings []report.Timing) []report.Timing {
-	timings = b.meter.timings(b.p, timings)
-	b.Placement, b.interruption = plugin.Placement{}, nil
+func (b *Binding) Release(timings []report.Timing, points []report.PointTiming) ([]report.Timing, []report.PointTiming) {
+	timings, points = b.meter.timings(b.p, timings), append(points, b.meter.points...)
+	b.meter.points = b.meter.points[:0]
+	b.Placement, b.interruption, b.Wait, b.Flushed = plugin.Placement{}, nil, nil, false
 	b.p.free = append(b.p.free, b)
-	return timings
+	return timings, points
 }
 
 // Pipeline returns the profile's pipeline.
@@ -79,10 +84,17 @@ func (b *Binding) Interruption() *Interruption { return b.interruption }
 // what it asks for, so that its patch is visible to the next one. After a
 // failure the caller runs Unreserve.
 func (b *Binding) Reserve(asked func(Asked) error) *plugin.Status {
+	watch := clock.Start()
+	status := b.reserve(asked)
+	b.meter.ran(abi.Reserve, status.CodeOf(), watch)
+	return status
+}
+
+func (b *Binding) reserve(asked func(Asked) error) *plugin.Status {
 	for _, s := range b.p.reserve {
 		watch := clock.Start()
 		d, answer := s.plugin.Reserve(&b.Placement)
-		b.meter.add(s.index, abi.Reserve, watch)
+		b.meter.add(s.index, abi.Reserve, answer.CodeOf(), watch.Elapsed())
 		if answer.Rejected() {
 			return answer.By(s.info.Name)
 		}
@@ -99,23 +111,36 @@ func (b *Binding) Reserve(asked func(Asked) error) *plugin.Status {
 // Unreserve runs Unreserve of all Reserve plugins in reverse order.
 func (b *Binding) Unreserve() []Asked {
 	var out []Asked
+	whole := clock.Start()
 	for i := len(b.p.reserve) - 1; i >= 0; i-- {
 		s := b.p.reserve[i]
 		watch := clock.Start()
 		d := s.plugin.Unreserve(&b.Placement)
-		b.meter.add(s.index, abi.Unreserve, watch)
+		b.meter.add(s.index, abi.Unreserve, abi.Success, watch.Elapsed())
 		out = append(out, Asked{Plugin: s.info.Name, Directives: d})
 	}
+	b.meter.ran(abi.Unreserve, abi.Success, whole)
 	return out
 }
 
 // Permit runs the Permit plugins. Several may ask to wait at once; any rejection
 // ends the point.
 func (b *Binding) Permit() (waits []Wait, asked []Asked, status *plugin.Status) {
+	watch := clock.Start()
+	waits, asked, status = b.permit()
+	code := status.CodeOf()
+	if len(waits) > 0 {
+		code = abi.Wait
+	}
+	b.meter.ran(abi.Permit, code, watch)
+	return waits, asked, status
+}
+
+func (b *Binding) permit() (waits []Wait, asked []Asked, status *plugin.Status) {
 	for _, s := range b.p.permit {
 		watch := clock.Start()
 		timeout, d, answer := s.plugin.Permit(&b.Placement)
-		b.meter.add(s.index, abi.Permit, watch)
+		b.meter.add(s.index, abi.Permit, answer.CodeOf(), watch.Elapsed())
 		switch {
 		case answer.Rejected():
 			return nil, asked, answer.By(s.info.Name)
@@ -136,30 +161,38 @@ func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
 	if !status.Success() {
 		return asked, status
 	}
+	watch := clock.Start()
 	bound, status := b.bind()
+	b.meter.ran(abi.Bind, status.CodeOf(), watch)
 	asked = append(asked, bound...)
 	if !status.Success() {
 		return asked, status
 	}
+	watch = clock.Start()
 	for _, s := range b.p.postBind {
 		watch := clock.Start()
 		d := s.plugin.PostBind(&b.Placement)
-		b.meter.add(s.index, abi.PostBind, watch)
+		b.meter.add(s.index, abi.PostBind, abi.Success, watch.Elapsed())
 		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
 	}
+	b.meter.ran(abi.PostBind, abi.Success, watch)
 	return asked, nil
 }
 
 // preBind runs PreBindPreFlight and PreBind. From the first plugin that has
 // something to do to the end of the last one the pod can be interrupted.
 func (b *Binding) preBind() (asked []Asked, status *plugin.Status) {
+	watch := clock.Start()
 	skip, status := b.preFlight()
+	b.meter.ran(abi.PreBindPreFlight, status.CodeOf(), watch)
 	if !status.Success() || !slices.Contains(skip, false) {
 		return nil, status
 	}
 	ctx := b.Placement.Context
 	b.Placement.Context = b.interruption.begin(ctx)
+	watch = clock.Start()
 	asked, status = b.runPreBind(skip)
+	b.meter.ran(abi.PreBind, status.CodeOf(), watch)
 	b.Placement.Context = ctx
 	if cause := b.interruption.end(); cause != nil {
 		return asked, plugin.Fail(cause)
@@ -174,7 +207,7 @@ func (b *Binding) runPreBind(skip []bool) (asked []Asked, status *plugin.Status)
 		}
 		watch := clock.Start()
 		d, answer := s.plugin.PreBind(&b.Placement)
-		b.meter.add(s.index, abi.PreBind, watch)
+		b.meter.add(s.index, abi.PreBind, answer.CodeOf(), watch.Elapsed())
 		if answer.Rejected() {
 			return asked, answer.By(s.info.Name)
 		}
@@ -202,7 +235,7 @@ func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
 	for i, s := range b.p.preBind {
 		watch := clock.Start()
 		answer := s.plugin.PreBindPreFlight(&b.Placement)
-		b.meter.add(s.index, abi.PreBindPreFlight, watch)
+		b.meter.add(s.index, abi.PreBindPreFlight, answer.CodeOf(), watch.Elapsed())
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:
@@ -222,7 +255,7 @@ func (b *Binding) bind() ([]Asked, *plugin.Status) {
 	for _, s := range b.p.bind {
 		watch := clock.Start()
 		d, answer := s.plugin.Bind(&b.Placement)
-		b.meter.add(s.index, abi.Bind, watch)
+		b.meter.add(s.index, abi.Bind, answer.CodeOf(), watch.Elapsed())
 		switch {
 		case answer.Is(abi.Skip):
 			continue

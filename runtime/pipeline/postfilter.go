@@ -27,6 +27,13 @@ type PostFiltered struct {
 // means something counts, and the reasons of all plugins are given. extenders may
 // be nil. What is counted as rows of a call is its trials.
 func (r *Run) PostFilter(extenders plugin.PreemptionExtender) PostFiltered {
+	watch := clock.Start()
+	out := r.postFilter(extenders)
+	r.ran(abi.PostFilter, out.Status, watch)
+	return out
+}
+
+func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFiltered {
 	// Trials are judged in rows of their own, after those that plugins read.
 	w := &whatIf{run: r}
 	d := &plugin.Diagnosis{Codes: slices.Clone(r.Outcome.Codes[:r.Cycle.Snapshot.Len()]), WhatIf: w, Extenders: extenders}
@@ -34,7 +41,7 @@ func (r *Run) PostFilter(extenders plugin.PreemptionExtender) PostFiltered {
 	for _, s := range r.p.postFilter {
 		before, watch := w.trials, clock.Start()
 		result, answer := s.plugin.PostFilter(&r.Cycle, d)
-		r.meter.add(s.index, abi.PostFilter, w.trials-before, watch)
+		r.meter.add(s.index, abi.PostFilter, w.trials-before, answer.CodeOf(), watch.Elapsed())
 		if len(result.Allow) > 0 || len(result.Reject) > 0 {
 			out.Asked = append(out.Asked, Asked{Plugin: s.info.Name, Directives: plugin.Directives{Allow: result.Allow, Reject: result.Reject}})
 		}

@@ -16,11 +16,18 @@ import (
 // Unschedulable lets the others run, since preemption may follow;
 // UnschedulableAndUnresolvable and Error end the point.
 func (r *Run) PreFilter() (rows []uint32, narrowedBy []string, status *plugin.Status) {
+	watch := clock.Start()
+	rows, narrowedBy, status = r.preFilter()
+	r.ran(abi.PreFilter, status, watch)
+	return rows, narrowedBy, status
+}
+
+func (r *Run) preFilter() (rows []uint32, narrowedBy []string, status *plugin.Status) {
 	narrowed := false
 	for _, s := range r.p.preFilter {
 		watch := clock.Start()
 		subset, answer := s.plugin.PreFilter(&r.Cycle)
-		r.meter.add(s.index, abi.PreFilter, 0, watch)
+		r.meter.add(s.index, abi.PreFilter, 0, answer.CodeOf(), watch.Elapsed())
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -21,6 +23,7 @@ type Run struct {
 	p                     *Pipeline
 	skipFilter, skipScore []bool // by plugin index
 	meter                 meter
+	points                []report.PointTiming
 	workers               []worker
 	blocks                [][]uint32
 	tables                [][]verdict // verdict tables of blocks
@@ -123,7 +126,19 @@ func (r *Run) Rows(n int) []uint32 {
 	return r.all[:n]
 }
 
-// Timings appends what was measured since the last call.
+// ran is a run of all plugins of a point.
+func (r *Run) ran(point abi.Point, status *plugin.Status, watch clock.Stopwatch) {
+	r.points = append(r.points, report.PointTiming{Point: point, Code: status.CodeOf(), Duration: watch.Elapsed()})
+}
+
+// Points appends the points that were run since the last call.
+func (r *Run) Points(out []report.PointTiming) []report.PointTiming {
+	out = append(out, r.points...)
+	r.points = r.points[:0]
+	return out
+}
+
+// Timings appends what was measured of plugins since the last call.
 func (r *Run) Timings(out []report.Timing) []report.Timing {
 	for i := range r.workers {
 		r.meter.drain(&r.workers[i].meter)

@@ -48,10 +48,17 @@ func (s *Scores) At(i, position int) (name string, raw, normalized, weighted int
 
 // PreScore runs the PreScore plugins on the feasible rows.
 func (r *Run) PreScore(rows []uint32) *plugin.Status {
+	watch := clock.Start()
+	status := r.preScore(rows)
+	r.ran(abi.PreScore, status, watch)
+	return status
+}
+
+func (r *Run) preScore(rows []uint32) *plugin.Status {
 	for _, s := range r.p.preScore {
 		watch := clock.Start()
 		answer := s.plugin.PreScore(&r.Cycle, rows)
-		r.meter.add(s.index, abi.PreScore, len(rows), watch)
+		r.meter.add(s.index, abi.PreScore, len(rows), answer.CodeOf(), watch.Elapsed())
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:
@@ -66,6 +73,13 @@ func (r *Run) PreScore(rows []uint32) *plugin.Status {
 // Score runs the Score plugins on the feasible rows, brings the scores in range
 // and adds them up by weight into r.Scores.
 func (r *Run) Score(rows []uint32) *plugin.Status {
+	watch := clock.Start()
+	status := r.score(rows)
+	r.ran(abi.Score, status, watch)
+	return status
+}
+
+func (r *Run) score(rows []uint32) *plugin.Status {
 	out := &r.Scores
 	n := len(rows)
 	out.Totals = slices.Grow(out.Totals[:0], n)[:n]
@@ -83,7 +97,7 @@ func (r *Run) Score(rows []uint32) *plugin.Status {
 		if normalize, ok := s.plugin.(plugin.Normalize); ok {
 			watch := clock.Start()
 			status := normalize.Normalize(&r.Cycle, rows, used.normalized)
-			r.meter.add(s.index, abi.Normalize, n, watch)
+			r.meter.add(s.index, abi.Normalize, n, status.CodeOf(), watch.Elapsed())
 			if !status.Success() {
 				return failed("ScoreExtensionNormalize", s.info.Name, status)
 			}
@@ -120,7 +134,7 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 		rows := r.blocks[block]
 		watch := clock.Start()
 		answers[block] = s.plugin.Score(&r.Cycle, rows, out[starts[block]:starts[block+1]])
-		r.workers[w].meter.add(s.index, abi.Score, len(rows), watch)
+		r.workers[w].meter.add(s.index, abi.Score, len(rows), answers[block].CodeOf(), watch.Elapsed())
 	})
 	for _, answer := range answers {
 		if !answer.Success() {

@@ -100,7 +100,7 @@ func (t *trial) tell(
 		}
 		watch := clock.Start()
 		status := call(s.plugin, &t.cycle, t.row, pod)
-		t.run.meter.add(s.index, point, 1, watch)
+		t.run.meter.add(s.index, point, 1, status.CodeOf(), watch.Elapsed())
 		if !status.Success() {
 			return failed(point.String(), s.info.Name, status)
 		}

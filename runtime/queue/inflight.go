@@ -66,6 +66,20 @@ func (q *Queue) pruneEvents() {
 // InFlightEvents returns the number of events that are kept.
 func (q *Queue) InFlightEvents() int { return len(q.events.entries) }
 
+// InFlight returns how many events of each name are kept, and how many pods in flight
+// they are kept for.
+func (q *Queue) InFlight() (events map[string]int, pods int) {
+	events = make(map[string]int)
+	byEvent := make(map[state.ClusterEvent]int) // naming an event takes longer than counting it
+	for i := range q.events.entries {
+		byEvent[q.events.entries[i].event]++
+	}
+	for event, n := range byEvent {
+		events[event.Name()] += n
+	}
+	return events, q.counts[InFlight]
+}
+
 // replay returns what the events since the pod's Pop mean for it.
 func (q *Queue) replay(it *item) state.Requeue {
 	best := state.Leave

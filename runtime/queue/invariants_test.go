@@ -95,6 +95,14 @@ func (m *machine) check(*rapid.T) {
 			len(all[queue.Gated]), len(all[queue.InFlight]), len(all[queue.Binding])}; !slices.Equal(got, want) {
 		m.t.Fatalf("Pending = %v, want %v", got, want)
 	}
+	byName, popped := m.q.InFlight()
+	events := 0
+	for _, n := range byName {
+		events += n
+	}
+	if events != m.q.InFlightEvents() || popped != c.InFlight {
+		m.t.Fatalf("%d events by name and %d pods in flight, want %d and %d", events, popped, m.q.InFlightEvents(), c.InFlight)
+	}
 	if c.InFlight == 0 && m.q.InFlightEvents() != 0 {
 		m.t.Fatalf("%d events kept for nobody", m.q.InFlightEvents())
 	}

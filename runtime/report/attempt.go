@@ -44,8 +44,10 @@ type Attempt struct {
 	Rejections []Rejection `json:"rejections,omitempty"`
 	// Candidates are the best nodes by total score, the chosen one first.
 	Candidates []Candidate `json:"candidates,omitempty"`
-	// Timings has an entry for each plugin and point that was called.
-	Timings []Timing `json:"-"`
+	// Timings has an entry for each plugin and point that was called, and Points one
+	// for each time that the plugins of a point were run.
+	Timings []Timing      `json:"-"`
+	Points  []PointTiming `json:"-"`
 	// Duration is the time from popping the pod to the decision.
 	Duration time.Duration `json:"-"`
 }
@@ -83,17 +85,29 @@ type Score struct {
 
 // Timing is the work of one plugin at one point during one try.
 type Timing struct {
-	Plugin   string
-	Digest   string
-	Point    abi.Point
+	Plugin string
+	Digest string
+	Point  abi.Point
+	// Code is the answer, of several the lowest: a filter that let any node pass has
+	// answered Success. It is Success at points that have no answer.
+	Code     abi.Code
 	Calls    int64
 	Rows     int64 // rows asked, over all calls; 0 for points without rows
 	Faults   int64
 	Duration time.Duration
 }
 
+// PointTiming is one run of all plugins of a point. The code is that of the whole
+// point: Filter's is Success though no node may have passed.
+type PointTiming struct {
+	Point    abi.Point
+	Code     abi.Code
+	Duration time.Duration
+}
+
 // Add adds the work of another timing of the same plugin and point.
 func (t *Timing) Add(o Timing) {
+	t.Code = min(t.Code, o.Code)
 	t.Calls += o.Calls
 	t.Rows += o.Rows
 	t.Faults += o.Faults
@@ -134,7 +148,7 @@ func (a *Attempt) copied(name func(row uint32) string, most int, rows bool) *Att
 	for i := range c.Candidates {
 		c.Candidates[i].Scores = slices.Clone(c.Candidates[i].Scores)
 	}
-	c.Timings = slices.Clone(a.Timings)
+	c.Timings, c.Points = slices.Clone(a.Timings), slices.Clone(a.Points)
 	return &c
 }
 
@@ -156,7 +170,20 @@ type Ending struct {
 	// Message says so in words.
 	Code    abi.Code
 	Message string
+	// Flushed tells that the pod was tried because it had been unschedulable for long,
+	// and not for any event.
+	Flushed bool
+	// Wait is how the pod waited at Permit; nil if it did not.
+	Wait *PermitWait
 	// Timings has an entry for each plugin and point that was called since the
-	// node was chosen, Reserve and Permit included.
+	// node was chosen, Reserve and Permit included, and Points one for each of these
+	// points. They are the loop's own.
 	Timings []Timing
+	Points  []PointTiming
+}
+
+// PermitWait is how long a pod waited at Permit, and how that ended.
+type PermitWait struct {
+	Code     abi.Code
+	Duration time.Duration
 }

@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -19,6 +21,12 @@ type waiting struct {
 	pod     *state.QueuedPod
 	binding *pipeline.Binding
 	plugins []waitingFor // those that did not allow it yet
+	watch   clock.Stopwatch
+}
+
+// over says how the wait ended.
+func (w *waiting) over(code abi.Code) {
+	w.binding.Wait = &report.PermitWait{Code: code, Duration: w.watch.Elapsed()}
 }
 
 type waitingFor struct {
@@ -40,7 +48,7 @@ func (w *waiting) first() *waitingFor {
 
 // wait makes a pod wait for plugins that asked for it.
 func (s *Scheduler) wait(pod *state.QueuedPod, b *pipeline.Binding, waits []pipeline.Wait) {
-	w := &waiting{pod: pod, binding: b}
+	w := &waiting{pod: pod, binding: b, watch: clock.Start()}
 	now := s.deps.Clock.Now()
 	for _, p := range waits {
 		w.plugins = append(w.plugins, waitingFor{plugin: p.Plugin, timeout: p.Timeout, deadline: now.Add(p.Timeout)})
@@ -105,6 +113,7 @@ func (s *Scheduler) allow(uid types.UID, by string) {
 	}
 	s.waiting = slices.Delete(s.waiting, i, i+1)
 	s.publishWaiting()
+	w.over(abi.Success)
 	s.bind(w.binding)
 }
 
@@ -117,6 +126,7 @@ func (s *Scheduler) reject(uid types.UID, status *plugin.Status) bool {
 	w := s.waiting[i]
 	s.waiting = slices.Delete(s.waiting, i, i+1)
 	s.publishWaiting()
+	w.over(status.CodeOf())
 	assumed := w.binding.Placement.Pod
 	gone := s.giveUp(w.binding)
 	w.pod.ClearRejectors()

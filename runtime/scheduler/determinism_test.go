@@ -25,6 +25,9 @@ func (r *recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
 	for i := range c.Timings {
 		c.Timings[i].Duration = 0
 	}
+	for i := range c.Points {
+		c.Points[i].Duration = 0
+	}
 	c.Duration = 0
 	fmt.Fprintf(&r.attempts, "%+v\n", *c)
 }

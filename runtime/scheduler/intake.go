@@ -4,12 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/queue"
@@ -53,15 +55,16 @@ func (s *Scheduler) Namespace(name string) *state.Namespace {
 
 // Event tells of a change of another kind of object.
 func (s *Scheduler) Event(event state.ClusterEvent, object state.Object) {
-	s.post(func() { s.queue.Move(event, object, nil) })
+	s.post(func() { s.move(event, object, 0) })
 }
 
 // Apply changes between two tries what plugins read beside nodes, pods and
 // namespaces, and tells of the event that comes of it, if there is one.
 func (s *Scheduler) Apply(change func() (event state.ClusterEvent, object state.Object, ok bool)) {
 	s.post(func() {
+		watch := clock.Start()
 		if event, object, ok := change(); ok {
-			s.queue.Move(event, object, nil)
+			s.move(event, object, watch.Elapsed())
 		}
 	})
 }
@@ -89,15 +92,30 @@ func (s *Scheduler) WaitingPods() []plugin.WaitingPod {
 // parked, are left as they are.
 func (s *Scheduler) Activate(uids ...types.UID) { s.post(func() { s.queue.Activate(uids) }) }
 
+// move tells the queue of an event, which was taken in within a time.
+func (s *Scheduler) move(event state.ClusterEvent, object state.Object, within time.Duration) {
+	watch := clock.Start()
+	s.queue.Move(event, object, nil)
+	s.handled(event, within+watch.Elapsed())
+}
+
+func (s *Scheduler) handled(event state.ClusterEvent, took time.Duration) {
+	if s.deps.Handled != nil {
+		s.deps.Handled(event, took)
+	}
+}
+
 func (s *Scheduler) setNode(node *state.Node) {
+	watch := clock.Start()
 	old := s.node(node.Name)
 	s.cache.AddNode(node)
+	took := watch.Elapsed()
 	if old == nil {
-		s.queue.Move(state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}, state.Object{NewNode: node}, nil)
+		s.move(state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}, state.Object{NewNode: node}, took)
 		return
 	}
 	for _, event := range node.Changes(old) {
-		s.queue.Move(event, state.Object{OldNode: old, NewNode: node}, nil)
+		s.move(event, state.Object{OldNode: old, NewNode: node}, took)
 	}
 }
 
@@ -106,7 +124,7 @@ func (s *Scheduler) deleteNode(name string) {
 	if old == nil {
 		return
 	}
-	s.queue.Move(state.ClusterEvent{Resource: state.NodeResource, Action: state.Delete}, state.Object{OldNode: old}, nil)
+	s.move(state.ClusterEvent{Resource: state.NodeResource, Action: state.Delete}, state.Object{OldNode: old}, 0)
 	s.cache.RemoveNode(name)
 }
 
@@ -122,7 +140,7 @@ func (s *Scheduler) setPods(pods []*state.Pod) {
 	isFresh := make(map[types.UID]bool)
 	for _, pod := range pods {
 		if isFresh[pod.UID] { // a second version of it, which may be bound
-			s.queue.Add(fresh...)
+			s.add(fresh)
 			fresh = nil
 			clear(isFresh)
 		}
@@ -143,7 +161,17 @@ func (s *Scheduler) setPods(pods []*state.Pod) {
 		}
 	}
 	if len(fresh) > 0 {
-		s.queue.Add(fresh...)
+		s.add(fresh)
+	}
+}
+
+// add takes in new unbound pods. What it takes is shared equally among them.
+func (s *Scheduler) add(pods []*state.Pod) {
+	watch := clock.Start()
+	s.queue.Add(pods...)
+	took := watch.Elapsed() / time.Duration(len(pods))
+	for range pods {
+		s.handled(state.ClusterEvent{Resource: state.UnscheduledPodResource, Action: state.Add}, took)
 	}
 }
 
@@ -160,13 +188,15 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	s.reject(pod.UID, plugin.NewStatus(abi.Unschedulable, "pod was bound by another while it waited"))
 	old, known := s.cache.Get(pod.UID)
 	if known && !s.cache.IsAssumed(pod.UID) {
+		watch := clock.Start()
 		if _, err := s.cache.UpdatePod(old, pod); err != nil {
 			s.deps.Log.Error("pod update is not usable", "pod", pod.Key(), "error", err)
 			return
 		}
-		s.podChanged(old, pod)
+		s.podChanged(old, pod, watch.Elapsed())
 		return
 	}
+	watch := clock.Start()
 	change, err := s.cache.AddPod(pod)
 	if err != nil {
 		s.deps.Log.Error("bound pod is not usable", "pod", pod.Key(), "error", err)
@@ -175,7 +205,7 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	if change.Replaced != nil {
 		s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: change.Replaced}, nil)
 	}
-	s.queue.Move(state.EventAssignedPodAdd(), state.Object{NewPod: pod}, nil)
+	s.move(state.EventAssignedPodAdd(), state.Object{NewPod: pod}, watch.Elapsed())
 	if change.Confirmed && (len(change.Differences) > 0 || change.MovedFrom != "") {
 		// What others and PreBind plugins wrote on the pod is no surprise; a lost
 		// reservation or another node is.
@@ -186,14 +216,15 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 		}
 		s.deps.Log.Log(context.Background(), level, "pod was bound otherwise than assumed", "pod", pod.Key(), "node", pod.NodeName(),
 			"assumedNode", change.MovedFrom, "differences", change.Differences)
-		s.podChanged(change.Previous, pod)
+		s.podChanged(change.Previous, pod, 0)
 	}
 }
 
-// podChanged raises the events of a change of a bound pod.
-func (s *Scheduler) podChanged(old, pod *state.Pod) {
+// podChanged raises the events of a change of a bound pod, which was taken in within a
+// time.
+func (s *Scheduler) podChanged(old, pod *state.Pod, within time.Duration) {
 	for _, event := range pod.Changes(old) {
-		s.queue.Move(event, state.Object{OldPod: old, NewPod: pod}, nil)
+		s.move(event, state.Object{OldPod: old, NewPod: pod}, within)
 	}
 }
 
@@ -207,7 +238,9 @@ func (s *Scheduler) updatePod(pod *state.Pod) {
 	if v := pod.Object.ResourceVersion; v != "" && v == old.Object.ResourceVersion {
 		return
 	}
+	watch := clock.Start()
 	s.queue.Update(nil, pod)
+	s.handled(state.ClusterEvent{Resource: state.UnscheduledPodResource, Action: state.Update}, watch.Elapsed())
 	if s.cache.IsAssumed(pod.UID) {
 		if pod.Object.DeletionTimestamp != nil {
 			s.abandon(pod.UID)
@@ -239,8 +272,9 @@ func (s *Scheduler) deletePod(uid types.UID) {
 	}
 	s.drop(uid)
 	if old, ok := s.cache.Get(uid); ok {
+		watch := clock.Start()
 		s.cache.RemovePod(uid)
-		s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: old}, nil)
+		s.move(state.EventAssignedPodDelete(), state.Object{OldPod: old}, watch.Elapsed())
 	}
 }
 

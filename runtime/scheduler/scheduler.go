@@ -54,6 +54,9 @@ type Deps struct {
 	// Moved (optional) hears on the loop of every pod that changes its place in the
 	// queue.
 	Moved func(queue.Transition)
+	// Handled (optional) hears on the loop how long it took to take in an event of the
+	// cluster and to move the pods that it helps.
+	Handled func(event state.ClusterEvent, took time.Duration)
 	// Log (optional) takes what an operator should know.
 	Log *slog.Logger
 	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a
@@ -127,6 +130,7 @@ type Scheduler struct {
 	binding     map[types.UID]*pipeline.Binding // binding cycles that run
 	totals      totals
 	scratch     []report.Timing
+	points      []report.PointTiming // scratch, too
 	// retried is by plugin the time of its breaker at which its pods were released.
 	retried map[string]time.Time
 

@@ -43,6 +43,9 @@ func (s *Scheduler) CacheCounts() cache.Counts { return s.cache.Counts() }
 // Queued yields the pods of the queue, place by place.
 func (s *Scheduler) Queued() iter.Seq2[queue.Place, *state.QueuedPod] { return s.queue.All() }
 
+// InFlight returns how many events are kept for how many pods that are being tried.
+func (s *Scheduler) InFlight() (events map[string]int, pods int) { return s.queue.InFlight() }
+
 // PluginTotal is the work of one plugin of one profile at one point.
 type PluginTotal struct {
 	Profile string

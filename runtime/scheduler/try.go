@@ -76,7 +76,7 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 		placement.Info = s.nodeInfo(d.Node.Name, uid)
 	}
 	b := p.NewBinding(placement)
-	b.Sequence, b.Try, b.First, b.Watch = s.sequence, d.Pod.Attempts, d.Pod.InitialAttempt, watch
+	b.Sequence, b.Try, b.First, b.Watch, b.Flushed = s.sequence, d.Pod.Attempts, d.Pod.InitialAttempt, watch, d.Pod.Flushed
 	status := b.Reserve(func(a pipeline.Asked) error {
 		if !a.Patch.Empty() {
 			patched, err := s.cache.Patch(uid, a.Patch)
@@ -97,7 +97,7 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 	}
 	if !status.Success() {
 		s.giveUp(b)
-		d.Attempt.Timings = b.Release(d.Attempt.Timings)
+		d.Attempt.Timings, d.Attempt.Points = b.Release(d.Attempt.Timings, d.Attempt.Points)
 		s.rejectPlaced(d, status)
 		return nil, asked
 	}
@@ -167,10 +167,10 @@ func (s *Scheduler) end(b *pipeline.Binding, status *plugin.Status) {
 	e := report.Ending{
 		Sequence: b.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: profile, Node: pod.NodeName(),
 		Try: b.Try, Duration: b.Watch.Elapsed(), SinceFirst: s.deps.Clock.Now().Sub(b.First),
-		Code: status.CodeOf(), Message: status.Message(),
+		Code: status.CodeOf(), Message: status.Message(), Flushed: b.Flushed, Wait: b.Wait,
 	}
-	s.scratch = b.Release(s.scratch[:0])
-	e.Timings = s.scratch
+	s.scratch, s.points = b.Release(s.scratch[:0], s.points[:0])
+	e.Timings, e.Points = s.scratch, s.points
 	s.totals.add(profile, e.Timings)
 	if s.deps.Observer != nil {
 		s.deps.Observer.Ended(&e)

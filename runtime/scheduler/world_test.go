@@ -53,6 +53,7 @@ type world struct {
 	spawn    func(run func())
 	outlet   scheduler.Outlet
 	observer scheduler.Observer
+	handled  func(state.ClusterEvent, time.Duration)
 	evictor  objects.Evictor
 	tie      cycle.TieBreak
 }
@@ -120,7 +121,7 @@ func (w *world) get() *scheduler.Scheduler {
 		return w.scheduler
 	}
 	deps := scheduler.Deps{
-		Clock: w.clock, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Spawn: w.spawn, Pipelines: w.pipelines(),
+		Clock: w.clock, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
 	}
 	var err error
 	w.scheduler, err = scheduler.New(scheduler.Config{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // manyTries is the last number of tries that has a label of its own, as in
@@ -27,17 +28,62 @@ func (m *Metrics) Attempted(a *report.Attempt, _ func(row uint32) string) {
 	if a.Code != abi.Success {
 		m.attempt(a.Profile, a.Code, a.Duration)
 	}
-	m.timings(a.Profile, a.Timings)
+	m.timings(a.Profile, a.Timings, sampled(a.Sequence))
+	m.ran(a.Profile, a.Points)
 }
 
 // Ended counts the end of a placement.
 func (m *Metrics) Ended(e *report.Ending) {
 	m.attempt(e.Profile, e.Code, e.Duration)
+	if e.Wait != nil {
+		m.permitWait.WithLabelValues(e.Wait.Code.String()).Observe(e.Wait.Duration.Seconds())
+	}
 	if e.Code == abi.Success {
 		m.tries.Observe(float64(e.Try))
+		if e.Flushed {
+			m.flushed.Inc()
+		}
 		m.sli.WithLabelValues(triesLabel(e.Try)).Observe(e.SinceFirst.Seconds())
 	}
-	m.timings(e.Profile, e.Timings)
+	m.timings(e.Profile, e.Timings, sampled(e.Sequence))
+	m.ran(e.Profile, e.Points)
+}
+
+// sampled reports whether the time of plugins is measured in a try: in one of ten, as in
+// kube-scheduler, and not in every tenth, which pods that come in turns might all miss.
+func sampled(sequence uint64) bool { return sequence*0x9e3779b97f4a7c15>>32%10 == 0 }
+
+// ran measures the points that were run.
+func (m *Metrics) ran(profile string, points []report.PointTiming) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range points {
+		key := pointOf{profile: profile, point: p.Point, code: p.Code}
+		o := m.pointsOf[key]
+		if o == nil {
+			o = m.points.WithLabelValues(p.Point.String(), p.Code.String(), profile)
+			m.pointsOf[key] = o
+		}
+		o.Observe(p.Duration.Seconds())
+	}
+}
+
+type pointOf struct {
+	profile string
+	point   abi.Point
+	code    abi.Code
+}
+
+// Handled measures how an event of the cluster was taken in.
+func (m *Metrics) Handled(event state.ClusterEvent, took time.Duration) {
+	m.mu.Lock()
+	o := m.handlings[event]
+	if o == nil {
+		o = m.handling.WithLabelValues(event.Name())
+		m.handlings[event] = o
+	}
+	m.mu.Unlock()
+	o.Observe(took.Seconds())
 }
 
 func triesLabel(n int) string {
@@ -92,7 +138,7 @@ func (m *Metrics) of(key workOf) *work {
 	return w
 }
 
-func (m *Metrics) timings(profile string, timings []report.Timing) {
+func (m *Metrics) timings(profile string, timings []report.Timing, sampled bool) {
 	for i := range timings {
 		t := &timings[i]
 		w := m.of(workOf{plugin: t.Plugin, digest: t.Digest, profile: profile, point: t.Point})
@@ -103,19 +149,23 @@ func (m *Metrics) timings(profile string, timings []report.Timing) {
 		w.rows.Add(float64(t.Rows))
 		w.faults.Add(float64(t.Faults))
 		w.seconds.Add(t.Duration.Seconds())
+		if sampled && t.Calls > 0 {
+			m.execution.WithLabelValues(t.Plugin, t.Point.String(), t.Code.String()).Observe(t.Duration.Seconds())
+		}
 	}
 }
 
 // Queued counts a pod that came into a queue: active, backoff or unschedulable.
 func (m *Metrics) Queued(queue, event string) { m.incoming.WithLabelValues(queue, event).Inc() }
 
-// Wrote counts a write to the API server.
-func (m *Metrics) Wrote(kind string, err error) {
+// Wrote counts and measures a write to the API server.
+func (m *Metrics) Wrote(kind string, took time.Duration, err error) {
 	result := "success"
 	if err != nil {
 		result = "error"
 	}
 	m.calls.WithLabelValues(kind, result).Inc()
+	m.callTime.WithLabelValues(kind, result).Observe(took.Seconds())
 }
 
 // Requested counts a request to the API server; code is its status, or "<error>".

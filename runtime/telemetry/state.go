@@ -12,6 +12,10 @@ type State struct {
 	Nodes, Pods, Assumed int
 	// Binding and Evicting is what runs beside the loop.
 	Binding, Evicting int
+	// Events is the events that are kept, by name, for the Popped pods that are being
+	// tried.
+	Events map[string]int
+	Popped int
 	// Writes is the writes of pod status that wait.
 	Writes int
 	// Breakers is the circuit breakers of plugins that are modules, and Guests what
@@ -42,9 +46,9 @@ type Guest struct {
 
 // stateCollector asks for the state at each scrape.
 type stateCollector struct {
-	state                                                        func() *State
-	pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
-	opened, fuel, faults                                         *prometheus.Desc
+	state                                                                  func() *State
+	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
+	opened, fuel, faults                                                   *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -59,6 +63,7 @@ func newStateCollector(state func() *State) *stateCollector {
 		pending:       desc("pending_pods", "Pods that wait, by queue: active, backoff, unschedulable or gated.", "queue"),
 		unschedulable: desc("unschedulable_pods", "Unschedulable pods by the plugin that rejected them; a pod counts for each.", "plugin", "profile"),
 		cache:         desc("cache_size", "Nodes, pods and assumed pods in the cache.", "type"),
+		inFlight:      desc("inflight_events", "Events that are kept for pods that are being tried, by name; PodPopped is these pods.", "event"),
 		goroutines:    desc("goroutines", "What runs beside the loop, by operation.", "operation"),
 		writes:        desc("pending_async_api_calls", "Writes to the API server that wait.", "call_type"),
 		breakerUp:     ofPlugin("breaker_open", "Whether a plugin is not called because of its faults: 1 or 0."),
@@ -70,7 +75,7 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults} {
 		out <- d
 	}
 }
@@ -99,6 +104,10 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(c.cache, s.Nodes, "nodes")
 	gauge(c.cache, s.Pods, "pods")
 	gauge(c.cache, s.Assumed, "assumed_pods")
+	for event, n := range s.Events {
+		gauge(c.inFlight, n, event)
+	}
+	gauge(c.inFlight, s.Popped, "PodPopped")
 	gauge(c.goroutines, s.Binding, "binding")
 	gauge(c.goroutines, s.Evicting, "preemption")
 	gauge(c.writes, s.Writes, "pod_status_patch")

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // subsystem begins the names of metrics that kube-scheduler has, too.
@@ -29,24 +31,34 @@ type Metrics struct {
 	preemptions prometheus.Counter
 	victims     prometheus.Histogram
 	incoming    *prometheus.CounterVec // queue, event
-	evaluations *prometheus.CounterVec // plugin, extension_point, profile
-	calls       *prometheus.CounterVec // call_type, result
+	flushed     prometheus.Counter
+	points      *prometheus.HistogramVec // extension_point, status, profile
+	execution   *prometheus.HistogramVec // plugin, extension_point, status
+	permitWait  *prometheus.HistogramVec // result
+	handling    *prometheus.HistogramVec // event
+	evaluations *prometheus.CounterVec   // plugin, extension_point, profile
+	calls       *prometheus.CounterVec   // call_type, result
+	callTime    *prometheus.HistogramVec // call_type, result
 
 	pluginCalls, pluginRows, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
 
-	mu    sync.Mutex
-	works map[workOf]*work // under mu
+	mu sync.Mutex
+	// What is looked up by its labels many times for each pod; under mu.
+	works     map[workOf]*work
+	pointsOf  map[pointOf]prometheus.Observer
+	handlings map[state.ClusterEvent]prometheus.Observer
 
 	requests       *prometheus.CounterVec   // code, method, host
 	requestLatency *prometheus.HistogramVec // verb, host
 	leader         *prometheus.GaugeVec     // name
 }
 
-// New returns metrics that nothing was counted in. state (optional) is asked at each
+// New returns metrics that nothing was counted in. now (optional) is asked at each
 // scrape for what is where; it may return nil if that cannot be told.
-func New(version string, state func() *State) *Metrics {
+func New(version string, now func() *State) *Metrics {
 	r := prometheus.NewRegistry()
-	m := &Metrics{registry: r, works: make(map[workOf]*work)}
+	m := &Metrics{registry: r, works: make(map[workOf]*work),
+		pointsOf: make(map[pointOf]prometheus.Observer), handlings: make(map[state.ClusterEvent]prometheus.Observer)}
 	name := func(n, help string) prometheus.Opts {
 		return prometheus.Opts{Subsystem: subsystem, Name: n, Help: help}
 	}
@@ -73,9 +85,18 @@ func New(version string, state func() *State) *Metrics {
 	m.preemptions = counter(name("preemption_attempts_total", "Tries to make room by preemption.")).WithLabelValues()
 	m.victims = single(name("preemption_victims", "Pods that have to go for one pod."), prometheus.ExponentialBuckets(1, 2, 7))
 	m.incoming = counter(name("queue_incoming_pods_total", "Pods that came into a queue, by the event that brought them there."), "queue", "event")
+	m.flushed = counter(name("pod_scheduled_after_flush_total", "Pods that were bound after they had been unschedulable for so long that they were tried without an event.")).WithLabelValues()
+	quick := prometheus.ExponentialBuckets(0.0001, 2, 12)
+	m.points = histogram(name("framework_extension_point_duration_seconds", "Time of all plugins of an extension point."), quick, "extension_point", "status", "profile")
+	m.execution = histogram(name("plugin_execution_duration_seconds",
+		"Time of a plugin at an extension point in a try, for all nodes together; measured in one try of ten."),
+		prometheus.ExponentialBuckets(0.00001, 1.5, 20), "plugin", "extension_point", "status")
+	m.permitWait = histogram(name("permit_wait_duration_seconds", "Time that pods waited at Permit, by how that ended."), latency, "result")
+	m.handling = histogram(name("event_handling_duration_seconds", "Time to take in an event of the cluster and to move the pods that it helps."), quick, "event")
 	m.evaluations = counter(name("plugin_evaluation_total", "Calls of plugins at PreFilter, Filter, PreScore and Score; a call may be for many nodes."),
 		"plugin", "extension_point", "profile")
 	m.calls = counter(name("async_api_call_execution_total", "Writes to the API server that were made."), "call_type", "result")
+	m.callTime = histogram(name("async_api_call_execution_duration_seconds", "Time of writes to the API server."), latency, "call_type", "result")
 
 	plugin := func(n, help string) *prometheus.CounterVec {
 		return counter(prometheus.Opts{Namespace: "berth", Subsystem: "plugin", Name: n, Help: help}, "plugin", "digest", "extension_point", "profile")
@@ -95,7 +116,7 @@ func New(version string, state func() *State) *Metrics {
 		Namespace: "berth", Name: "build_info", Help: "Always 1; the label has the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	r.MustRegister(m.leader, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newStateCollector(state))
+	r.MustRegister(m.leader, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newStateCollector(now))
 	return m
 }
 

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
 )
 
@@ -31,28 +33,34 @@ func scrape(t *testing.T, m *telemetry.Metrics) map[string]bool {
 
 // TestMetrics: what happens is counted under kube-scheduler's names.
 func TestMetrics(t *testing.T) {
-	state := &telemetry.State{
+	now := &telemetry.State{
 		Pending:       map[string]int{"active": 1, "backoff": 2, "unschedulable": 3, "gated": 4},
 		Unschedulable: map[telemetry.PluginOf]int{{Plugin: "NodeResourcesFit", Profile: "default-scheduler"}: 3},
 		Nodes:         5, Pods: 6, Assumed: 7, Binding: 8, Evicting: 9, Writes: 10,
+		Events: map[string]int{"NodeAdd": 11}, Popped: 12,
 		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3}},
 		Guests: []telemetry.Guest{{
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
 			Fuel: 1234, Faults: map[string]int64{"trap": 5},
 		}},
 	}
-	m := telemetry.New("v1", func() *telemetry.State { return state })
-	timings := []report.Timing{{Plugin: "guest", Digest: "sha256:1", Point: abi.Filter, Calls: 2, Rows: 2000, Faults: 1, Duration: 500 * time.Millisecond}}
-	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Success, Timings: timings}, nil)
+	m := telemetry.New("v1", func() *telemetry.State { return now })
+	timings := []report.Timing{{Plugin: "guest", Digest: "sha256:1", Point: abi.Filter, Code: abi.Unschedulable, Calls: 2, Rows: 2000, Faults: 1, Duration: 500 * time.Millisecond}}
+	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Success, Timings: timings,
+		Points: []report.PointTiming{{Point: abi.Filter, Duration: 250 * time.Millisecond}}}, nil)
 	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Success, Try: 2, Duration: 3 * time.Millisecond, SinceFirst: 4 * time.Second})
-	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Success, Try: 20})
+	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Success, Try: 20, Flushed: true,
+		Wait:   &report.PermitWait{Code: abi.Unschedulable, Duration: 2 * time.Second},
+		Points: []report.PointTiming{{Point: abi.Permit, Code: abi.Wait, Duration: time.Second}}})
+	m.Handled(state.EventAssignedPodAdd(), time.Second)
+	m.Handled(state.EventAssignedPodAdd(), time.Second)
 	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Unschedulable, PostFilter: "preemption: no", Duration: time.Millisecond}, nil)
 	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Unschedulable, Victims: []string{"ns/a", "ns/b"}}, nil)
 	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Error}, nil)
 	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Error})
 	m.Queued("active", "UnschedulablePodAdd")
-	m.Wrote("pod_binding", nil)
-	m.Wrote("pod_binding", errors.New("no"))
+	m.Wrote("pod_binding", time.Second, nil)
+	m.Wrote("pod_binding", 2*time.Second, errors.New("no"))
 	m.Requested("200", "GET", "h")
 	m.RequestTook("GET", "h", time.Second)
 	m.Leads("kube-scheduler", true)
@@ -75,6 +83,16 @@ func TestMetrics(t *testing.T) {
 		`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="guest",` + of + `} 2`,
 		`scheduler_async_api_call_execution_total{call_type="pod_binding",result="success"} 1`,
 		`scheduler_async_api_call_execution_total{call_type="pod_binding",result="error"} 1`,
+		`scheduler_async_api_call_execution_duration_seconds_sum{call_type="pod_binding",result="success"} 1`,
+		`scheduler_async_api_call_execution_duration_seconds_sum{call_type="pod_binding",result="error"} 2`,
+		`scheduler_framework_extension_point_duration_seconds_sum{extension_point="Filter",` + of + `,status="Success"} 0.25`,
+		`scheduler_framework_extension_point_duration_seconds_sum{extension_point="Permit",` + of + `,status="Wait"} 1`,
+		`scheduler_plugin_execution_duration_seconds_sum{extension_point="Filter",plugin="guest",status="Unschedulable"} 0.5`,
+		`scheduler_event_handling_duration_seconds_sum{event="AssignedPodAdd"} 2`,
+		`scheduler_permit_wait_duration_seconds_sum{result="Unschedulable"} 2`,
+		`scheduler_pod_scheduled_after_flush_total 1`,
+		`scheduler_inflight_events{event="NodeAdd"} 11`,
+		`scheduler_inflight_events{event="PodPopped"} 12`,
 		`berth_plugin_calls_total` + guest + ` 2`,
 		`berth_plugin_rows_total` + guest + ` 2000`,
 		`berth_plugin_faults_total` + guest + ` 1`,
@@ -104,12 +122,54 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 
-	state = nil // it cannot be told
+	now = nil // it cannot be told
 	if got := scrape(t, m); got[`scheduler_pending_pods{queue="active"} 1`] || !got[`scheduler_pod_scheduling_attempts_sum 22`] {
 		t.Error("without a state the rest is not told")
 	}
 	m.Leads("kube-scheduler", false)
 	if !scrape(t, telemetry.New("v2", nil))[`berth_build_info{version="v2"} 1`] {
 		t.Error("metrics without a state")
+	}
+}
+
+// TestSampled: the time of plugins is measured in about one try of ten, and in both
+// halves of that try.
+func TestSampled(t *testing.T) {
+	m := telemetry.New("v1", nil)
+	const tries = 1000
+	of := []report.Timing{{Plugin: "p", Point: abi.Score, Calls: 1, Duration: time.Second}}
+	after := []report.Timing{{Plugin: "p", Point: abi.Bind, Calls: 1, Duration: time.Second}}
+	for n := range uint64(tries) {
+		m.Attempted(&report.Attempt{Sequence: n, Timings: of}, nil)
+		m.Ended(&report.Ending{Sequence: n, Timings: after})
+	}
+	got := make(map[string]int)
+	for line := range scrape(t, m) {
+		for _, point := range []string{"Score", "Bind"} {
+			if count, ok := strings.CutPrefix(line, `scheduler_plugin_execution_duration_seconds_count{extension_point="`+point+`",plugin="p",status="Success"} `); ok {
+				got[point], _ = strconv.Atoi(count)
+			}
+		}
+	}
+	if n := got["Score"]; n != got["Bind"] || n < tries/20 || n > tries/5 {
+		t.Errorf("measured in %v of %d tries", got, tries)
+	}
+}
+
+// TestObserveAllocates: what a try costs does not grow with what it measures.
+func TestObserveAllocates(t *testing.T) {
+	m := telemetry.New("v1", nil)
+	timings := make([]report.Timing, 30)
+	for i := range timings {
+		timings[i] = report.Timing{Plugin: "p" + strconv.Itoa(i), Point: abi.Filter, Calls: 5, Rows: 5000}
+	}
+	points := []report.PointTiming{{Point: abi.PreFilter}, {Point: abi.Filter}, {Point: abi.PreScore}, {Point: abi.Score}}
+	few := &report.Attempt{Sequence: 1, Profile: "p", Timings: timings[:1], Points: points[:1]}
+	many := &report.Attempt{Sequence: 1, Profile: "p", Timings: timings, Points: points}
+	event := state.EventAssignedPodAdd()
+	a := testing.AllocsPerRun(100, func() { m.Attempted(few, nil) })
+	b := testing.AllocsPerRun(100, func() { m.Attempted(many, nil); m.Handled(event, time.Second) })
+	if b > a {
+		t.Errorf("%v allocations for one plugin and point, %v for %d plugins, %d points and an event", a, b, len(timings), len(points))
 	}
 }

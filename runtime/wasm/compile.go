@@ -14,6 +14,9 @@ import (
 
 // CompileJob is a module to be compiled into a cache.
 type CompileJob struct {
+	// Original is the module as it came, which must be valid by itself; empty if Code
+	// is all there is.
+	Original []byte
 	// Code is the module as rewritten.
 	Code []byte
 	// CacheDir gets the result.
@@ -26,13 +29,16 @@ type CompileJob struct {
 // means that the module must not be used.
 type Compiler func(ctx context.Context, job *CompileJob) error
 
-// Compile compiles the module in this process, without bounds of time and memory
-// besides those of its structure.
+// Compile validates and compiles the module in this process, without bounds of time and
+// memory besides those of its structure.
 //
 // # Errors
 //
 // The module is not valid, or the folder cannot be used.
 func (j *CompileJob) Compile(ctx context.Context) error {
+	if err := j.validate(ctx); err != nil {
+		return err
+	}
 	cache, err := openCache(j.CacheDir)
 	if err != nil {
 		return fmt.Errorf("cache of compiled modules in %s: %w", j.CacheDir, err)
@@ -42,26 +48,42 @@ func (j *CompileJob) Compile(ctx context.Context) error {
 	return errors.Join(err, r.Close(ctx), cache.Close(ctx))
 }
 
+// validate holds the original against the rules of WebAssembly, so that it does not
+// depend on the rewriter alone whether a module that breaks them is noticed.
+func (j *CompileJob) validate(ctx context.Context) error {
+	if len(j.Original) == 0 {
+		return nil
+	}
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(j.Pages).WithDebugInfoEnabled(false))
+	_, err := r.CompileModule(ctx, j.Original)
+	if err != nil {
+		err = fmt.Errorf("it is not valid WebAssembly: %w", err)
+	}
+	return errors.Join(err, r.Close(ctx))
+}
+
 // compilerConfig is what a compiled module depends on.
 func compilerConfig(base wazero.RuntimeConfig, cache wazero.CompilationCache, pages uint32) wazero.RuntimeConfig {
 	return base.WithCompilationCache(cache).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
 }
 
-// knownDir is the folder in a cache with a file for each module that was compiled
-// within its bounds: it is not asked for again.
+// knownDir is the folder in a cache with a file for each module that was validated and
+// compiled within its bounds: it is not asked for again.
 const knownDir = "bounded"
 
-// compileElsewhere lets the runtime's Compiler see a module before this process does.
-func (r *Runtime) compileElsewhere(ctx context.Context, code []byte, pages uint32) error {
+// before lets the runtime's Compiler see a module before this process compiles it. Without
+// one the module is validated here.
+func (r *Runtime) before(ctx context.Context, job *CompileJob) error {
 	if r.config.Compiler == nil || r.config.Interpreter {
-		return nil
+		return job.validate(ctx)
 	}
-	sum := sha256.Sum256(code)
-	known := filepath.Join(r.dir, knownDir, fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:]), pages))
+	original, code := sha256.Sum256(job.Original), sha256.Sum256(job.Code)
+	both := sha256.Sum256(append(original[:], code[:]...))
+	known := filepath.Join(r.dir, knownDir, fmt.Sprintf("%s-%d", hex.EncodeToString(both[:]), job.Pages))
 	if _, err := os.Stat(known); err == nil {
 		return nil
 	}
-	if err := r.config.Compiler(ctx, &CompileJob{Code: code, CacheDir: r.dir, Pages: pages}); err != nil {
+	if err := r.config.Compiler(ctx, job); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(known), 0o700); err != nil {

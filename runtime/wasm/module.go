@@ -190,7 +190,11 @@ func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("module %s: %w", shortDigest(m.digest), err)
 	}
-	if err := m.runtime.compileElsewhere(ctx, code, f.pages); err != nil {
+	job := &CompileJob{Code: code, CacheDir: m.runtime.dir, Pages: f.pages}
+	if info != nil {
+		job.Original = m.bytes
+	}
+	if err := m.runtime.before(ctx, job); err != nil {
 		return nil, fmt.Errorf("compile module %s: %w", shortDigest(m.digest), err)
 	}
 	c, err := m.compileWith(ctx, code, f, m.runtime.cache)

@@ -30,12 +30,16 @@ func TestFailover(t *testing.T) {
 }
 
 // TestPausedLeader stops the leader for longer than its lease, as a machine that
-// hangs does, and lets it go on when another leads: it ends soon, and no pod is
-// bound twice.
+// hangs does, and lets it go on when another leads: it ends soon, no pod is bound twice,
+// and Berth puts no more on a node than it holds, as it writes nothing that its lease
+// does not cover. What a lease cannot promise is about a request that is between the
+// check and the wire when the process is stopped: a few microseconds of each.
 func TestPausedLeader(t *testing.T) {
 	pods, capacity := tight(50)
 	b := newBench(t, "paused", 50, capacity)
-	b.doubtful = "who goes on believes for a moment that it leads, and a lease keeps no request from the API server"
+	if program() == cluster.UpstreamProgram {
+		b.doubtful = "kube-scheduler goes on with what it was about to write, until it tries to renew its lease"
+	}
 	first := b.run(cluster.Scheduler{Name: "replica-1", LeaderElection: true})
 	b.create(pods, b.pod)
 	b.reach(pods / 5)

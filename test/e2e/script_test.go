@@ -22,13 +22,10 @@ import (
 // (5 minutes), so that a missed event is a failure.
 const patience = 45 * time.Second
 
-// profile is kube-scheduler's default one but for dynamic resources, which Berth
-// does not have yet (docs/differences.md): kube-scheduler's plugin would add a
-// remark to each message about a pod that fits nowhere.
+// profile is kube-scheduler's default one.
 const profile = `
 profiles:
 - schedulerName: default-scheduler
-  plugins: {multiPoint: {disabled: [{name: DynamicResources}]}}
 `
 
 // TestUpstream runs the scripts in testdata/upstream, whose expected output is

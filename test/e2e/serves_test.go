@@ -160,7 +160,9 @@ func compareMetrics(t *testing.T, ours, theirs map[string]*dto.MetricFamily) {
 	for _, name := range []string{
 		"scheduler_schedule_attempts_total", "scheduler_scheduling_attempt_duration_seconds", "scheduler_scheduling_algorithm_duration_seconds",
 		"scheduler_pod_scheduling_sli_duration_seconds", "scheduler_pod_scheduling_attempts", "scheduler_pending_pods",
-		"scheduler_queue_incoming_pods_total", "scheduler_unschedulable_pods", "rest_client_requests_total", "process_cpu_seconds_total", "go_goroutines",
+		"scheduler_queue_incoming_pods_total", "scheduler_unschedulable_pods",
+		"scheduler_framework_extension_point_duration_seconds", "scheduler_event_handling_duration_seconds", "scheduler_inflight_events",
+		"scheduler_pod_scheduled_after_flush_total", "rest_client_requests_total", "process_cpu_seconds_total", "go_goroutines",
 	} {
 		if _, ok := ours[name]; !ok {
 			t.Errorf("no metric %s", name)

@@ -45,8 +45,8 @@ func (c *Child) Compile(ctx context.Context, job *wasm.CompileJob) error {
 	defer cancel()
 	cmd := exec.CommandContext(limited, c.Path)
 	cmd.Args = append(append([]string(nil), c.Args...),
-		job.CacheDir, strconv.FormatUint(uint64(job.Pages), 10), strconv.FormatUint(c.Memory, 10), c.Time.String())
-	cmd.Stdin = bytes.NewReader(job.Code)
+		job.CacheDir, strconv.FormatUint(uint64(job.Pages), 10), strconv.FormatUint(c.Memory, 10), c.Time.String(), strconv.Itoa(len(job.Original)))
+	cmd.Stdin = io.MultiReader(bytes.NewReader(job.Original), bytes.NewReader(job.Code))
 	said := &head{}
 	cmd.Stderr = said
 	cmd.WaitDelay = time.Second
@@ -75,11 +75,15 @@ const look = "do not use it unless you trust where it comes from, build it with 
 // mark begins what Serve says of a module.
 const mark = "module: "
 
-// Serve compiles the module that comes from in, with the arguments that Compile gives
-// the child, and says on stderr what is wrong with it. It returns the exit status. The
-// process is good for nothing else afterwards: its limits stay.
+// Serve validates the module that comes from in first, and compiles what follows it, the
+// module as rewritten, with the arguments that Compile gives the child. It says on stderr
+// what is wrong with them and returns the exit status. The process is good for nothing else
+// afterwards: its limits stay.
 func Serve(ctx context.Context, args []string, in io.Reader, stderr io.Writer) int {
 	job, err := prepare(args)
+	if err == nil {
+		_, err = io.ReadFull(in, job.Original)
+	}
 	if err == nil {
 		job.Code, err = io.ReadAll(in)
 	}
@@ -94,9 +98,9 @@ func Serve(ctx context.Context, args []string, in io.Reader, stderr io.Writer) i
 	return 0
 }
 
-// prepare reads the arguments and limits the process.
+// prepare reads the arguments, limits the process and makes room for the original.
 func prepare(args []string) (*wasm.CompileJob, error) {
-	if len(args) != 4 {
+	if len(args) != 5 {
 		return nil, errors.New("this command is started by berth itself, to compile a module")
 	}
 	pages, err := strconv.ParseUint(args[1], 10, 32)
@@ -111,11 +115,15 @@ func prepare(args []string) (*wasm.CompileJob, error) {
 	if err != nil {
 		return nil, err
 	}
+	original, err := strconv.ParseUint(args[4], 10, 31)
+	if err != nil {
+		return nil, err
+	}
 	debug.SetMemoryLimit(int64(memory / 4 * 3)) // collect garbage before the end is reached
 	if err := limit(memory, most); err != nil {
 		return nil, fmt.Errorf("limit the process that compiles: %w", err)
 	}
-	return &wasm.CompileJob{CacheDir: args[0], Pages: uint32(pages)}, nil
+	return &wasm.CompileJob{CacheDir: args[0], Pages: uint32(pages), Original: make([]byte, original)}, nil
 }
 
 // outOfMemory reports whether a Go program died for want of memory.

@@ -118,10 +118,27 @@ func stopped(ctx context.Context, t *testing.T, one *child.Child, module []byte,
 	}
 }
 
+// TestOriginal: a module that is not valid as it came is refused, though what the rewriter
+// made of it is.
+func TestOriginal(t *testing.T) {
+	valid := wat.Compile(t, good, "")
+	invalid := wat.Compile(t, strings.Replace(good, "(i32.const 0x10000)", "(i64.const 1)", 1), "")
+	for _, compile := range []wasm.Compiler{newChild(t).Compile, func(ctx context.Context, job *wasm.CompileJob) error { return job.Compile(ctx) }} {
+		job := &wasm.CompileJob{Original: invalid, Code: valid, CacheDir: t.TempDir(), Pages: 64}
+		if err := compile(t.Context(), job); err == nil || !strings.Contains(err.Error(), "it is not valid WebAssembly: ") {
+			t.Errorf("got %v", err)
+		}
+		job.Original = valid
+		if err := compile(t.Context(), job); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestServe: arguments that are not those of Compile are refused before anything is
 // limited or read.
 func TestServe(t *testing.T) {
-	for _, args := range []string{"", "a b c", "dir pages 1 1s", "dir 1 memory 1s", "dir 1 1 soon"} {
+	for _, args := range []string{"", "a b c d", "dir pages 1 1s 0", "dir 1 memory 1s 0", "dir 1 1 soon 0", "dir 1 1 1s length"} {
 		var stderr bytes.Buffer
 		if status := child.Serve(t.Context(), strings.Fields(args), strings.NewReader(""), &stderr); status != 2 || stderr.Len() == 0 {
 			t.Errorf("%q: status %d, %q", args, status, stderr.String())

@@ -154,7 +154,7 @@ func (c *Checker) try(p *placement) (bool, error) {
 
 // earlier tries a placement some places before where it was written.
 func (c *Checker) earlier(p *placement) (bool, error) {
-	for back := 1; ; back *= 2 {
+	for back := 1; ; back += max(1, back/8) { // closely, as there may be few places that will do
 		back = min(back, len(c.recent), c.config.InFlight)
 		at := len(c.recent) - back
 		accepted, err := c.overtake(p.pod, c.recent[at:])

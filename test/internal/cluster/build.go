@@ -37,7 +37,7 @@ func components() []component {
 
 // Build builds what a cluster needs. moduleDir is the folder of test/go.mod; the
 // module of berth lies above it. Programs of Kubernetes and etcd are kept in the
-// user's cache, by their versions, and built once; berth is built each time.
+// user's cache, by their versions, and built once; berth is built each time, into bin/.
 // What it is about to do goes to progress, for a cold build takes minutes.
 func Build(ctx context.Context, moduleDir string, progress io.Writer) (Binaries, error) {
 	versions, err := versions(ctx, moduleDir)
@@ -66,7 +66,11 @@ func Build(ctx context.Context, moduleDir string, progress io.Writer) (Binaries,
 			return Binaries{}, err
 		}
 	}
-	berth := filepath.Join(cache, "berth", "e2e", "berth")
+	// In the tree that it is of: another one may be under test at the same time.
+	berth := filepath.Join(filepath.Dir(moduleDir), "bin", "e2e", "berth")
+	if err := os.MkdirAll(filepath.Dir(berth), 0o755); err != nil {
+		return Binaries{}, fmt.Errorf("folder for programs: %w", err)
+	}
 	if err := build(ctx, filepath.Dir(moduleDir), berth, "./cmd/berth", ""); err != nil {
 		return Binaries{}, err
 	}

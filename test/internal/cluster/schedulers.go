@@ -64,10 +64,12 @@ func (c *Cluster) StartScheduler(s Scheduler) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"--config=" + path, "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(s.Port)}, s.Flags...)
+	args := append([]string{
+		"--config=" + path, "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(s.Port),
+		"--authentication-kubeconfig=" + s.Kubeconfig, "--authorization-kubeconfig=" + s.Kubeconfig,
+	}, s.Flags...)
 	switch s.Program {
 	case UpstreamProgram:
-		args = append(args, "--authentication-kubeconfig="+s.Kubeconfig, "--authorization-kubeconfig="+s.Kubeconfig)
 		return c.run(s.Name, c.config.Binaries.KubeScheduler, args...)
 	case BerthProgram:
 		return c.run(s.Name, c.config.Binaries.Berth, append([]string{"run"}, args...)...)

@@ -76,8 +76,9 @@ func (d *Decision) best() []string {
 
 // Options changes what is compared.
 type Options struct {
-	// Mutate (optional) puts a mistake into our plugin that preempts.
-	Mutate func(plugin.Plugin) plugin.Plugin
+	// Mutate (optional) puts a mistake into our plugin of the name Mutated.
+	Mutate  func(plugin.Plugin) plugin.Plugin
+	Mutated string
 	// Hosted has Berth decide with kube-scheduler's own plugins, all but the one that
 	// preempts, through the bridge.
 	Hosted bool

@@ -60,10 +60,10 @@ func newOurs(ctx context.Context, w *world.World, configuration []byte, options 
 					workers.Close()
 					return nil, err
 				}
+				if options.Mutate != nil && p.Info().Name == options.Mutated {
+					p = options.Mutate(p)
+				}
 				if ref.Name == preempts {
-					if options.Mutate != nil {
-						p = options.Mutate(p)
-					}
 					watch = &watched{of: p.(plugin.PostFilter)}
 					p = watch
 				}

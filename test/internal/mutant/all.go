@@ -146,6 +146,21 @@ func own(name string) []Mutant {
 		}
 	case "DefaultPreemption":
 		return preemptionMutants()
+	case "DynamicResources":
+		return []Mutant{
+			{Name: "wrong word in a reason", status: func(s *plugin.Status) *plugin.Status {
+				if s.Is(abi.Unschedulable) {
+					return plugin.NewStatus(s.Code, s.Reasons[0]+".")
+				}
+				return s
+			}},
+			{Name: "does not fail where PreFilter did not get to it", status: func(s *plugin.Status) *plugin.Status {
+				if s.Is(abi.Error) {
+					return plugin.NewStatus(abi.Unschedulable, "no new claims to deallocate")
+				}
+				return s
+			}},
+		}
 	case "NodeDeclaredFeatures":
 		return []Mutant{{Name: "user namespaces ignored", pod: func(p *v1.Pod) { p.Spec.HostUsers = nil }}}
 	}

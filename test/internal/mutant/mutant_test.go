@@ -1,8 +1,10 @@
 package mutant_test
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/test/internal/compare"
 	"github.com/berth-scheduler/berth/test/internal/decide"
 	"github.com/berth-scheduler/berth/test/internal/generate"
@@ -59,13 +61,17 @@ func found(t *testing.T, name string, m mutant.Mutant) (n int, first compare.Dif
 	return -1, first
 }
 
-// run runs a case of a plugin; for the one that preempts also one of pods that
-// fit nowhere.
+// run runs a case of a plugin; for those that have a word when pods fit nowhere also
+// whole decisions about such pods.
 func run(name string, n int, m mutant.Mutant, counts *compare.Counts) ([]compare.Difference, error) {
-	differences, err := compare.Scenario(generate.New(1, name, n).Scenario(), compare.Options{Mutate: m.Wrap}, counts)
-	if name != "DefaultPreemption" || err != nil {
+	var differences []compare.Difference
+	var err error
+	if name != "DynamicResources" { // of which there are messages only
+		differences, err = compare.Scenario(generate.New(1, name, n).Scenario(), compare.Options{Mutate: m.Wrap}, counts)
+	}
+	if !slices.Contains(native.Points(name), abi.PostFilter) || err != nil {
 		return differences, err
 	}
-	more, err := decide.Scenario(generate.New(1, generate.Preemption, n).Scenario(), decide.Options{Mutate: m.Wrap}, counts)
+	more, err := decide.Scenario(generate.New(1, generate.Preemption, n).Scenario(), decide.Options{Mutate: m.Wrap, Mutated: name}, counts)
 	return append(differences, more...), err
 }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+)
+
+// loggingOptions is what the scheduler says of itself: more than the modules of a
+// command that ends.
+type loggingOptions struct {
+	set       *pflag.FlagSet
+	verbosity int
+}
+
+// debugVerbosity is from where on kube-scheduler's -v tells what Berth calls debug.
+const debugVerbosity = 4
+
+// flags changes the flag of the modules' level, and adds kube-scheduler's.
+func (o *loggingOptions) flags(f *pflag.FlagSet) {
+	o.set = f
+	level := f.Lookup("log-level")
+	level.DefValue, level.Usage = "info", "log from this `LEVEL` on: debug, info, warn, error, or none"
+	_ = f.Set("log-level", "info")
+	level.Changed = false
+	f.IntVarP(&o.verbosity, "v", "v", 0, "kube-scheduler's verbosity: from 4 on it is --log-level debug")
+}
+
+func (o *loggingOptions) apply(m *moduleOptions) {
+	if o.verbosity >= debugVerbosity && !o.set.Changed("log-level") {
+		m.log = "debug"
+	}
+}
+
+// refuseOthers adds the flags of kube-scheduler that Berth does not have, so that who
+// comes with its command line is told what to do about each.
+func refuseOthers(f *pflag.FlagSet) {
+	const (
+		gates    = "there are no feature gates and there is one version: remove the flag (docs/differences.md says what is different)"
+		headers  = "nobody asks Berth through the API server's aggregator: remove the flag"
+		server   = "the server of health checks and metrics has no such setting: remove the flag"
+		metrics  = "all metrics are served: drop some where they are collected, and remove the flag"
+		logs     = "say how much is logged with --log-level, and remove the flag"
+		contents = "ask /configz of the running scheduler instead, and remove the flag"
+	)
+	for name, hint := range map[string]string{
+		"feature-gates": gates, "emulated-version": gates, "min-compatibility-version": gates,
+		"requestheader-allowed-names": headers, "requestheader-client-ca-file": headers, "requestheader-extra-headers-prefix": headers,
+		"requestheader-group-headers": headers, "requestheader-uid-headers": headers, "requestheader-username-headers": headers,
+		"cert-dir":              "name the files with --tls-cert-file and --tls-private-key-file, and remove the flag",
+		"tls-sni-cert-key":      "there is one certificate: name it with --tls-cert-file and --tls-private-key-file, and remove the flag",
+		"tls-curve-preferences": server, "disable-http2-serving": server, "http2-max-streams-per-connection": server,
+		"permit-address-sharing": server, "permit-port-sharing": server,
+		"contention-profiling": "set enableContentionProfiling in the configuration file, and remove the flag",
+		"disabled-metrics":     metrics, "allow-metric-labels": metrics, "allow-metric-labels-manifest": metrics, "show-hidden-metrics-for-version": metrics,
+		"logging-format": logs, "vmodule": logs, "log-flush-frequency": logs, "log-json-info-buffer-size": logs, "log-json-split-stream": logs,
+		"log-text-info-buffer-size": logs, "log-text-split-stream": logs,
+		"write-config-to": contents,
+	} {
+		f.Var(refused(hint), name, "")
+		f.Lookup(name).Hidden, f.Lookup(name).NoOptDefVal = true, "true" // some are switches
+	}
+}
+
+// refused is a flag that there is not, and what to do instead.
+type refused string
+
+func (refused) String() string     { return "" }
+func (refused) Type() string       { return "refused" }
+func (r refused) Set(string) error { return errors.New(string(r)) }
