@@ -20,6 +20,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
@@ -169,7 +170,7 @@ func (p *printer) live(pod *debughttp.Pod, now time.Time) {
 		p.text("%s was not tried yet: it is %s.", name, pod.Where)
 		return
 	}
-	a, ago := last.Attempt, seconds(now.Sub(last.At).Seconds())
+	a, ago := last.Attempt, duration.HumanDuration(now.Sub(last.At))
 	switch {
 	case last.Outcome == debughttp.Bound:
 		p.text("%s is on %s, placed %s ago at try %d by profile %s: %s; %s, with binding %s.",
@@ -194,10 +195,18 @@ func (p *printer) works(works []debughttp.Work) {
 	}
 	works = slices.Clone(works)
 	slices.SortStableFunc(works, func(a, b debughttp.Work) int { return cmp.Compare(b.Duration, a.Duration) })
-	columns := []column{{head: "PLUGIN"}, {head: "POINT"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true}, {head: "FAULTS", numbers: true}, {head: "TIME", numbers: true}, {head: "MODULE", least: 12}}
+	columns := []column{{head: "PLUGIN"}, {head: "POINT"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true}, {head: "FAULTS", numbers: true}, {head: "TIME", numbers: true}}
+	modules := slices.ContainsFunc(works, func(w debughttp.Work) bool { return w.Digest != "" })
+	if modules {
+		columns = append(columns, column{head: "MODULE"}, column{head: "DIGEST", least: 12})
+	}
 	rows := make([]table.Row, 0, len(works))
 	for _, w := range works {
-		rows = append(rows, table.Row{w.Plugin, w.Point, w.Calls, w.Rows, w.Faults, seconds(w.Duration.Seconds()), w.Digest})
+		row := table.Row{w.Plugin, w.Point, w.Calls, w.Rows, w.Faults, seconds(w.Duration.Seconds())}
+		if modules {
+			row = append(row, w.Module, w.Digest)
+		}
+		rows = append(rows, row)
 	}
 	p.table(columns, rows)
 }

@@ -34,7 +34,7 @@ a        pool for x, y  tenant-pool 1.2.0  yes                 10  5000  123456 
 a        bad            bad 0.1.0          again in 4.00 s      9     0       0       9  sha256:2
 b        bad            bad 0.1.0          as a probe           0     0       0       0  sha256:2
 
-The last fault of bad in a, 120 s ago: bad: filter: trap: unreachable
+The last fault of bad in a, 2m ago: bad: filter: trap: unreachable
 p/new.wasm is not what runs (nothing of it runs): no module
 p/old.wasm is not what runs (its last version runs on): trap
 The last change was refused: profile "a": no
@@ -58,17 +58,29 @@ func TestPrintLive(t *testing.T) {
 		}}
 	}
 	placed := &report.Attempt{Profile: "default", Try: 2, Nodes: 4, Evaluated: 4, Feasible: 1, Node: "n1", Candidates: []report.Candidate{{Node: "n1"}}}
+	worked := pod(placed, "", debughttp.Bound)
+	worked.Last.Plugins = []debughttp.Work{
+		{Plugin: "NodeName", Point: "Filter", Calls: 1, Rows: 4, Duration: time.Microsecond},
+		{Plugin: "pool", Module: "tenant-pool 1.2.0", Digest: "sha256:1", Point: "Filter", Calls: 1, Rows: 3, Faults: 1, Duration: time.Millisecond},
+	}
 	for _, c := range []struct {
 		pod  *debughttp.Pod
 		want string
 	}{
+		{worked, `ns/p is on n1, placed 3s ago at try 2 by profile default: 1 of 4 nodes feasible, 4 looked at; 1.23 ms, with binding 2.00 s.
+
+PLUGIN    POINT   CALLS  ROWS  FAULTS     TIME  MODULE             DIGEST
+pool      Filter      1     3       1  1.00 ms  tenant-pool 1.2.0  sha256:1
+NodeName  Filter      1     4       0  1.00 µs
+
+`},
 		{&debughttp.Pod{Namespace: "ns", Name: "p", Where: "gated by SchedulingGates: wait"}, "ns/p was not tried yet: it is gated by SchedulingGates: wait.\n"},
-		{pod(placed, "", debughttp.Bound), "ns/p is on n1, placed 3.00 s ago at try 2 by profile default: 1 of 4 nodes feasible, 4 looked at; 1.23 ms, with binding 2.00 s.\n\n"},
-		{pod(placed, "waiting at Permit for [gang]", ""), "ns/p is to go to n1, chosen 3.00 s ago at try 2 by profile default, and is waiting at Permit for [gang].\n\n"},
-		{pod(placed, "", ""), "ns/p is to go to n1, chosen 3.00 s ago at try 2 by profile default, and is binding.\n\n"},
+		{pod(placed, "", debughttp.Bound), "ns/p is on n1, placed 3s ago at try 2 by profile default: 1 of 4 nodes feasible, 4 looked at; 1.23 ms, with binding 2.00 s.\n\n"},
+		{pod(placed, "waiting at Permit for [gang]", ""), "ns/p is to go to n1, chosen 3s ago at try 2 by profile default, and is waiting at Permit for [gang].\n\n"},
+		{pod(placed, "", ""), "ns/p is to go to n1, chosen 3s ago at try 2 by profile default, and is binding.\n\n"},
 		{pod(&report.Attempt{Profile: "default", Try: 1, Message: "0/4 nodes are available: 4 full.", Code: abi.Unschedulable, Nominated: "n2", Victims: []string{"ns/a"},
 			Rejections: []report.Rejection{{Plugin: "Fit", Code: abi.Unschedulable, Reasons: []string{"full"}, Count: 4, Nodes: []string{"n1", "n2"}}}}, "unschedulable", ""),
-			`ns/p is pending (unschedulable) after try 1 by profile default, 3.00 s ago:
+			`ns/p is pending (unschedulable) after try 1 by profile default, 3s ago:
 0/4 nodes are available: 4 full.
 It is to go to n2 when these have left: ns/a.
 

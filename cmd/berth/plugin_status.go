@@ -8,6 +8,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
@@ -71,7 +72,7 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 		if x := &s.Plugins[i]; x.LastFault != "" {
 			ago := ""
 			if x.FaultAt != nil {
-				ago = ", " + seconds(now.Sub(*x.FaultAt).Seconds()) + " ago"
+				ago = ", " + duration.HumanDuration(now.Sub(*x.FaultAt)) + " ago"
 			}
 			p.text("The last fault of %s in %s%s: %s", x.Name, x.Profile, ago, x.LastFault)
 		}

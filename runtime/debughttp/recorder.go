@@ -51,7 +51,7 @@ type work struct {
 }
 
 // pluginName is a plugin and its module.
-type pluginName struct{ name, digest string }
+type pluginName struct{ name, module, digest string }
 
 // Explanation is the last try to place a pod.
 type Explanation struct {
@@ -71,7 +71,8 @@ type Explanation struct {
 // Work is what a plugin did at a point.
 type Work struct {
 	Plugin   string        `json:"plugin"`
-	Digest   string        `json:"digest,omitempty"` // of its module
+	Module   string        `json:"module,omitempty"` // name and version, of plugins that are one
+	Digest   string        `json:"digest,omitempty"`
 	Point    string        `json:"point"`
 	Calls    int64         `json:"calls"`
 	Rows     int64         `json:"rows,omitempty"`
@@ -148,7 +149,7 @@ func (r *Recorder) add(before []work, timings []report.Timing) []work {
 	out = append(out, before...)
 	for i := range timings {
 		t := &timings[i]
-		name := pluginName{t.Plugin, t.Digest}
+		name := pluginName{t.Plugin, t.Module, t.Digest}
 		at, ok := r.mu.known[name]
 		if !ok {
 			at = uint32(len(r.mu.plugins))
@@ -177,7 +178,7 @@ func (r *Recorder) Last(pod types.NamespacedName) (Explanation, bool) {
 	for i, w := range x.works {
 		name := r.mu.plugins[w.plugin]
 		out.Plugins[i] = Work{
-			Plugin: name.name, Digest: name.digest, Point: w.point.String(),
+			Plugin: name.name, Module: name.module, Digest: name.digest, Point: w.point.String(),
 			Calls: int64(w.calls), Rows: int64(w.rows), Faults: int64(w.faults), Duration: w.duration,
 		}
 	}

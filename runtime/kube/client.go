@@ -65,7 +65,7 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 	}{
 		{&out.Main, main},
 		{&out.Reviews, named("reviews")},
-		{&out.Events, bounded(named("events"), eventsInFlight)},
+		{&out.Events, named("events")},
 		{&out.Lease, forLease},
 	} {
 		client, err := kubernetes.NewForConfig(x.config)
@@ -93,12 +93,6 @@ func (c *Clients) ReviewsWith(kubeconfig string) (kubernetes.Interface, error) {
 		return nil, err
 	}
 	return kubernetes.NewForConfig(rest.AddUserAgent(config, "reviews"))
-}
-
-// bounded limits the requests that are on their way.
-func bounded(config *rest.Config, n int) *rest.Config {
-	config.Wrap(newInFlight(n))
-	return config
 }
 
 func (c *Connection) rest() (*rest.Config, error) {

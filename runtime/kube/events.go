@@ -30,7 +30,7 @@ type eventWriter struct {
 func newEventWriter(profiles []string, client kubernetes.Interface) (*eventWriter, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &eventWriter{
-		broadcaster: events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}),
+		broadcaster: events.NewBroadcaster(newEventSink(client)),
 		recorders:   make(map[string]events.EventRecorder),
 		ofLease:     record.NewBroadcaster(record.WithContext(ctx)),
 		cancel:      cancel,

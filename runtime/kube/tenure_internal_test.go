@@ -181,13 +181,12 @@ func TestPausedLeader(t *testing.T) {
 	}
 }
 
-// TestWrappers: client-go finds its transport behind the wrappers.
-func TestWrappers(t *testing.T) {
+// TestWrapper: client-go finds its transport behind the wrapper.
+func TestWrapper(t *testing.T) {
 	inner := &http.Transport{}
-	for _, wrapped := range []http.RoundTripper{newInFlight(1)(inner), newTenure(clock.Real{}, time.Second).wrap(inner)} {
-		w, ok := wrapped.(utilnet.RoundTripperWrapper)
-		if !ok || w.WrappedRoundTripper() != inner {
-			t.Errorf("%T hides the transport", wrapped)
-		}
+	wrapped := newTenure(clock.Real{}, time.Second).wrap(inner)
+	w, ok := wrapped.(utilnet.RoundTripperWrapper)
+	if !ok || w.WrappedRoundTripper() != inner {
+		t.Errorf("%T hides the transport", wrapped)
 	}
 }

@@ -47,7 +47,7 @@ func (m *fewMeter) timings(p *Pipeline, out []report.Timing) []report.Timing {
 	for _, c := range m.counters {
 		info := p.infos[c.plugin]
 		out = append(out, report.Timing{
-			Plugin: info.Name, Digest: info.Digest, Point: c.point, Code: c.code,
+			Plugin: info.Name, Module: info.Module, Digest: info.Digest, Point: c.point, Code: c.code,
 			Calls: c.calls, Faults: c.faults, Duration: c.duration,
 		})
 	}

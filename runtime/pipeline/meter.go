@@ -64,7 +64,7 @@ func (p *Pipeline) timings(m *meter, out []report.Timing) []report.Timing {
 				continue
 			}
 			out = append(out, report.Timing{
-				Plugin: info.Name, Digest: info.Digest, Point: point, Code: c.code,
+				Plugin: info.Name, Module: info.Module, Digest: info.Digest, Point: point, Code: c.code,
 				Calls: c.calls, Rows: c.rows, Faults: c.faults, Duration: c.duration,
 			})
 			*c = counter{}
@@ -93,7 +93,7 @@ func (p *Pipeline) faults(out []report.Timing) []report.Timing {
 			continue
 		}
 		info := p.infos[f.index]
-		out = append(out, report.Timing{Plugin: info.Name, Digest: info.Digest, Point: abi.PreFilter, Faults: n - f.counted})
+		out = append(out, report.Timing{Plugin: info.Name, Module: info.Module, Digest: info.Digest, Point: abi.PreFilter, Faults: n - f.counted})
 		f.counted = n
 	}
 	return out

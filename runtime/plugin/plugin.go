@@ -16,8 +16,9 @@ import (
 type Info struct {
 	// Name is the plugin's name in a profile.
 	Name string
-	// Digest names the module's bytes; empty for a native plugin.
-	Digest string
+	// Module is the name and version of the module's manifest, and Digest names its
+	// bytes; both are empty for a native plugin.
+	Module, Digest string
 	// Namespaces are those whose pods the plugin may act on, sorted; nil for all.
 	Namespaces []string
 	// Reads is the columns and pod fields that the plugin's answers depend on.

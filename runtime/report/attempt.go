@@ -86,8 +86,9 @@ type Score struct {
 // Timing is the work of one plugin at one point during one try.
 type Timing struct {
 	Plugin string
-	Digest string
-	Point  abi.Point
+	// Module and Digest are as in plugin.Info.
+	Module, Digest string
+	Point          abi.Point
 	// Code is the answer, of several the lowest: a filter that let any node pass has
 	// answered Success. It is Success at points that have no answer.
 	Code     abi.Code

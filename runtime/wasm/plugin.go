@@ -265,7 +265,7 @@ func (p *Plugin) startError(err error, env *Env) error {
 func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 	m := d.Manifest
 	info := plugin.Info{
-		Name: c.Name, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)),
+		Name: c.Name, Module: m.Name + " " + m.Version, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)),
 		FilterScope: m.Scope(abi.Filter), ScoreScope: m.Scope(abi.Score),
 	}
 	for _, name := range m.Enforces {
