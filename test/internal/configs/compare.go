@@ -120,11 +120,11 @@ func unusedArgs(tree map[string]any, theirs table) bool {
 }
 
 // lenient reports whether kube-scheduler refuses a file for what Berth does not
-// look at: args and points of plugins that are not built, and a queueSort that is
+// look at: args and points of plugins that are not built in whole, and a queueSort that is
 // written differently in each profile and comes to the same.
 func lenient(tree map[string]any, err error) bool {
 	c := copied(tree)
-	built := native.Names()
+	built := native.Whole()
 	missing := func(plugin string) bool { return !slices.Contains(built, plugin) }
 	for _, profile := range profiles(c) {
 		remove(profile, "pluginConfig", missing)

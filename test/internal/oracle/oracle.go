@@ -78,10 +78,11 @@ type Result struct {
 	Errors []error
 }
 
-// Plugins returns the names of the plugins that both sides have.
+// Plugins returns the names of the plugins that both sides have. What is built in part is
+// compared in whole decisions only.
 func Plugins() []string {
 	theirs := upstream.Names()
-	return slices.DeleteFunc(native.Names(), func(name string) bool { return !theirs[name] })
+	return slices.DeleteFunc(native.Whole(), func(name string) bool { return !theirs[name] })
 }
 
 // answers counts what a plugin is asked about nodes, verdicts or scores, whichever
