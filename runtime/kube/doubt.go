@@ -14,10 +14,11 @@ import (
 )
 
 // bind writes a binding, and does not end before it is known whether it was made,
-// unless the scheduler is told to stop or has lost its lease. When an answer gets lost, as when the API server
-// ends or the network is cut, the pod may be bound or not: to give its place to another
-// pod would put too much on the node. It is safe to write the binding again, for a pod
-// is bound once; and who is refused a second time looks where the pod is.
+// unless the scheduler is told to stop or has lost its lease. When an answer gets lost,
+// as when the API server ends or the network is cut, the pod may be bound or not: to
+// give its place to another pod would put too much on the node. It is safe to write the
+// binding again, for a pod is bound once; and who is refused a second time looks where
+// the pod is.
 func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Binding) error {
 	pods := c.deps.Client.CoreV1().Pods(b.Pod.Namespace)
 	doubt := false // whether an earlier try may have been carried out
