@@ -223,13 +223,11 @@ func (o *serveOptions) serve(
 	if o.port != 0 {
 		guarded, asks, err := o.guard.guard(ctx, handler, clients)
 		if err != nil {
-			closeAll()
 			return nil, err
 		}
 		o.tls.ClientCertificates = asks
 		config, err := o.tls.Serving(ctx)
 		if err != nil {
-			closeAll()
 			return nil, fmt.Errorf("what is served over TLS: %w (--tls-cert-file, --tls-private-key-file, --tls-min-version, --tls-cipher-suites)", err)
 		}
 		s, err := debughttp.Serve("tcp", net.JoinHostPort(o.address, strconv.Itoa(o.port)), config, guarded, log)

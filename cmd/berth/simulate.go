@@ -266,7 +266,7 @@ func warn(w io.Writer, warnings []config.Warning) {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(w, "warning: kube-scheduler's default plugins that are not built yet are left out (pods that need one of them stay pending): %s\n",
+		fmt.Fprintf(w, "warning: of kube-scheduler's default plugins some are not built, or in part only (pods that need what is missing stay pending): %s\n",
 			strings.Join(missing, ", "))
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Warning is something accepted that has less effect than its author may think:
-// a plugin of kube-scheduler that is not built, or in part only, or https that verifies nobody.
+// Warning is something accepted that has less effect than its author may think: a plugin
+// of kube-scheduler that is not built, or in part only, or https that verifies nobody.
 type Warning struct {
 	File string
 	Line int // 0 if not known
@@ -34,8 +34,9 @@ type note struct {
 	partial bool   // built, but in part only
 }
 
-// noteEnabled, noteDisabled and noteArgs record a mention of a plugin that is
-// not built, or, but for noteDisabled, in part only. The path is nil for the default list. Calls come in file order.
+// noteEnabled, noteDisabled and noteArgs record a mention of a plugin that is not built;
+// noteEnabled and noteArgs also of one that is built in part only. The path is nil for
+// the default list. Calls come in file order.
 func (r *report) noteEnabled(name string, path *field.Path, partial bool) {
 	n := r.mention(name, path)
 	n.enabled, n.partial = true, partial
