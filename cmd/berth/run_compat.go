@@ -58,7 +58,13 @@ func refuseOthers(f *pflag.FlagSet) {
 		"write-config-to": contents,
 	} {
 		f.Var(refused(hint), name, "")
-		f.Lookup(name).Hidden, f.Lookup(name).NoOptDefVal = true, "true" // some are switches
+		f.Lookup(name).Hidden = true
+	}
+	for _, name := range []string{
+		"contention-profiling", "disable-http2-serving", "log-json-split-stream", "log-text-split-stream",
+		"permit-address-sharing", "permit-port-sharing",
+	} {
+		f.Lookup(name).NoOptDefVal = "true" // a switch
 	}
 }
 

@@ -18,6 +18,7 @@ func TestBerth(t *testing.T) {
 	}{
 		{"scripts", berthScripts},
 		{"refused", refuses},
+		{"flags", knowsFlags},
 		{"patient", isPatient},
 		{"shutdown", shutsDown},
 		{"takeover", takesOver},

@@ -34,7 +34,7 @@ func TestKilled(t *testing.T) {
 }
 
 // TestMixed places pods of all kinds, and has kube-scheduler's filters judge each
-// placement.
+// placement, on top of those that were decided before.
 func TestMixed(t *testing.T) {
 	const nodes, each = 60, 200
 	b := newBench(t, "mixed", nodes, workload.Large())
@@ -42,7 +42,7 @@ func TestMixed(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := workload.All()[:7]
-	b.run(cluster.Scheduler{})
+	b.run(b.tell(cluster.Scheduler{}))
 	b.create(len(kinds)*each, func(i int) *v1.Pod {
 		// A hundred groups that keep away from each other have two pods each.
 		return kinds[i%len(kinds)].Pod(b.namespace, i/len(kinds))

@@ -34,6 +34,9 @@ type bench struct {
 	// doubtful says that a scheduler may put more on a node than it holds, and why
 	// nobody can help it. No pod may be bound twice all the same.
 	doubtful string
+	// decided returns the number of the decision to place a pod; nil if the scheduler
+	// does not tell.
+	decided func(*v1.Pod) (uint64, error)
 }
 
 // newBench returns an empty cluster with nodes of a capacity.
@@ -93,7 +96,7 @@ func (b *bench) finish() {
 		b.Logf("not asked whether nodes hold more than they can: %s", b.doubtful)
 		return
 	}
-	accepted(b.T, b.Cluster, b.since)
+	accepted(b.T, b.Cluster, b.since, b.decided)
 	b.Logf("checked in %v and %v", played.Sub(began).Round(time.Millisecond), time.Since(played).Round(time.Millisecond))
 }
 

@@ -126,7 +126,7 @@ func setup(env *testscript.Env, c *cluster.Cluster) error {
 			t.Error(err)
 		}
 		if !t.Failed() {
-			accepted(t, c, began)
+			accepted(t, c, began, nil)
 		}
 	})
 	return nil

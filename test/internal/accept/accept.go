@@ -4,14 +4,17 @@
 // node.
 //
 // A scheduler binds several pods at a time, so that bindings are not written in the
-// order in which they were decided. A placement that is refused where it was
-// written is therefore tried some places earlier, if those it overtakes are still
+// order in which they were decided. Where that order is known, placements are asked
+// about in it, and each must be accepted. Where it is not, one that is refused where
+// it was written is tried some places earlier, if those it overtakes are still
 // accepted then, and asked about again after the ones that were written next, up to
-// a limit. What is shown is that there is an order, close to the one that was
-// recorded, in which kube-scheduler accepts each placement on top of those before.
+// a limit. What is shown then is that there is an order, close to the one that was
+// recorded, in which kube-scheduler accepts each placement on top of those before;
+// that none is found does not prove that there is none.
 package accept
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,6 +36,10 @@ type Config struct {
 	Configuration []byte
 	// InFlight is how many places a placement may be moved in the order.
 	InFlight int
+	// Decided returns the number of the decision to place a pod, in the order of
+	// decisions; nil if that is not known. Placements are then put in this order as
+	// far as nothing else was written between them, and InFlight is not heeded.
+	Decided func(pod *v1.Pod) (uint64, error)
 }
 
 // Refusal is a placement that kube-scheduler does not accept.
@@ -61,15 +68,16 @@ type Checker struct {
 	filters *filters
 	pods    map[types.UID]bool // whether it is on a node
 	recent  []*v1.Pod          // accepted since something else was written, in order
-	pending []*placement
+	pending []*placement       // refused so far; with Decided, not asked about yet
 	result  Result
 }
 
-// placement is one that was refused so far.
+// placement is one that was written.
 type placement struct {
 	pod      *v1.Pod
 	revision int64
-	after    int // placements when it was written
+	after    int    // placements when it was written
+	decided  uint64 // with Decided
 	why      string
 }
 
@@ -92,11 +100,33 @@ func (c *Checker) Write(revision int64, object metav1.Object, deleted bool) erro
 	if !ok {
 		return nil
 	}
-	c.recent = nil
+	if err := c.settle(); err != nil {
+		return err
+	}
 	if err := c.filters.apply(step); err != nil {
 		return err
 	}
 	return c.again()
+}
+
+// settle ends the time in which placements may be put in another order.
+func (c *Checker) settle() error {
+	c.recent = nil
+	if c.config.Decided == nil {
+		return nil
+	}
+	slices.SortFunc(c.pending, func(a, b *placement) int { return cmp.Compare(a.decided, b.decided) })
+	for _, p := range c.pending {
+		accepted, err := c.try(p)
+		if err == nil && !accepted {
+			err = c.refuse(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	c.pending = nil
+	return nil
 }
 
 func (c *Checker) pod(revision int64, pod *v1.Pod, deleted bool) error {
@@ -106,7 +136,14 @@ func (c *Checker) pod(revision int64, pod *v1.Pod, deleted bool) error {
 		if !placed {
 			return nil
 		}
-		c.recent = nil
+		if err := c.settle(); err != nil {
+			return err
+		}
+		if i := c.isPending(pod); i >= 0 { // nothing helped while it was there
+			c.note(c.pending[i])
+			c.pending = slices.Delete(c.pending, i, i+1)
+			return nil
+		}
 		if err := c.filters.remove(pod); err != nil {
 			return err
 		}
@@ -116,14 +153,24 @@ func (c *Checker) pod(revision int64, pod *v1.Pod, deleted bool) error {
 	case pod.Spec.NodeName == "":
 		c.pods[pod.UID] = false
 		return nil
-	case placed:
-		return c.filters.place(pod) // an update
+	case placed: // an update
+		if i := c.isPending(pod); i >= 0 {
+			c.pending[i].pod = pod
+			return nil
+		}
+		return c.filters.place(pod)
 	case !known: // created with a node: not by a scheduler
 		c.pods[pod.UID] = true
 		return c.filters.place(pod)
 	}
 	c.pods[pod.UID] = true
 	p := &placement{pod: pod, revision: revision, after: c.result.Accepted}
+	if c.config.Decided != nil {
+		var err error
+		p.decided, err = c.config.Decided(pod)
+		c.pending = append(c.pending, p)
+		return err
+	}
 	accepted, err := c.try(p)
 	if err == nil && !accepted {
 		accepted, err = c.earlier(p)
@@ -136,6 +183,11 @@ func (c *Checker) pod(revision int64, pod *v1.Pod, deleted bool) error {
 		return nil
 	}
 	return c.again()
+}
+
+// isPending returns where a pod is in pending, -1 if it is not.
+func (c *Checker) isPending(pod *v1.Pod) int {
+	return slices.IndexFunc(c.pending, func(p *placement) bool { return p.pod.UID == pod.UID })
 }
 
 // try asks about a placement, and makes it if it is accepted.
@@ -214,7 +266,7 @@ func (c *Checker) overtake(pod *v1.Pod, others []*v1.Pod) (bool, error) {
 
 // again asks about what was refused, until nothing more is accepted.
 func (c *Checker) again() error {
-	for progress := true; progress; {
+	for progress := c.config.Decided == nil; progress; {
 		progress = false
 		var left []*placement
 		for _, p := range c.pending {
@@ -241,14 +293,21 @@ func (c *Checker) again() error {
 // refuse notes a placement that nothing helps. It is made nevertheless: the pod is
 // there, and others were placed beside it.
 func (c *Checker) refuse(p *placement) error {
+	c.note(p)
+	return c.filters.place(p.pod)
+}
+
+func (c *Checker) note(p *placement) {
 	c.result.Refusals = append(c.result.Refusals, Refusal{
 		Pod: p.pod.Namespace + "/" + p.pod.Name, Node: p.pod.Spec.NodeName, Revision: p.revision, Why: p.why,
 	})
-	return c.filters.place(p.pod)
 }
 
 // Result ends the check: what is refused now is refused for good.
 func (c *Checker) Result() (Result, error) {
+	if err := c.settle(); err != nil {
+		return Result{}, err
+	}
 	for _, p := range c.pending {
 		if err := c.refuse(p); err != nil {
 			return Result{}, err

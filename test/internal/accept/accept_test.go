@@ -2,6 +2,7 @@ package accept_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,8 +26,8 @@ type history struct {
 	revision int64
 }
 
-func newHistory(t *testing.T, pod func(name string) *v1.Pod) *history {
-	c, err := accept.New(klog.NewContext(t.Context(), logr.Discard()), accept.Config{InFlight: 4})
+func newHistory(t *testing.T, config accept.Config, pod func(name string) *v1.Pod) *history {
+	c, err := accept.New(klog.NewContext(t.Context(), logr.Discard()), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +117,7 @@ func TestChecker(t *testing.T) {
 		{"no room", half, "+n0 p1 p2 p3 p1>n0 p2>n0 p3>n0", accept.Result{Accepted: 2}, "NodeResourcesFit: Insufficient cpu"},
 		{"room that a pod left", half, "+n0 p1 p2 p3 p1>n0 p2>n0 -p1 p3>n0", accept.Result{Accepted: 3}, ""},
 		{"room that a pod leaves later", half, "+n0 p1 p2 p3 p1>n0 p2>n0 p3>n0 -p1", accept.Result{Accepted: 3, Late: 1}, ""},
+		{"gone before there was room", half, "+n0 p1 p2 p3 p1>n0 p2>n0 p3>n0 -p3 -p1", accept.Result{Accepted: 2}, "NodeResourcesFit: Insufficient cpu"},
 		{"created with a node", half, "+n0 p1>n0 p2>n0 p3 p3>n0", accept.Result{}, "NodeResourcesFit: Insufficient cpu"},
 		{"node that is gone", half, "+n0 p1 -n0 p1>n0", accept.Result{}, "there is no such node"},
 		{"apart", apart, "+n0 +n1 a1 a2 b1 a1>n0 a2>n1 b1>n0", accept.Result{Accepted: 3}, ""},
@@ -126,17 +128,44 @@ func TestChecker(t *testing.T) {
 		{"spoilt", spread, "+n0 +n1 +n2 s1 s2 s1>n0 s2>n0", accept.Result{Accepted: 1}, "PodTopologySpread: node(s) didn't match pod topology spread constraints"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := newHistory(t, test.pod).play(test.writes)
+			got := newHistory(t, accept.Config{InFlight: 4}, test.pod).play(test.writes)
 			if got.Accepted != test.want.Accepted || got.Early != test.want.Early || got.Late != test.want.Late {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
-			why := ""
-			for _, r := range got.Refusals {
-				why += r.Why
-			}
-			if why != test.why {
+			if why := reasons(got); why != test.why {
 				t.Errorf("refused for %q, want %q", why, test.why)
 			}
 		})
 	}
+	// Pods are numbered in the order of the decisions.
+	for _, test := range []struct {
+		name   string
+		pod    func(string) *v1.Pod
+		writes string
+		want   int
+		why    string
+	}{
+		{"as decided", spread, "+n0 +n1 +n2 s1 x2 x3 s4 s1>n0 s4>n0 x3>n2 x2>n1", 4, ""},
+		{"decided otherwise", spread, "+n0 +n1 +n2 x1 x2 s3 x1>n0 s3>n0 x2>n1", 2, "PodTopologySpread: node(s) didn't match pod topology spread constraints"},
+		{"updated before it is asked about", spread, "+n0 s1 x2 x2>n0 s1>n0 x2>n0", 2, ""},
+		{"decided before another write", half, "+n0 p2 p3 p1 p2>n0 p3>n0 -p2 p1>n0", 3, ""},
+		{"no room", half, "+n0 p1 p2 p3 p3>n0 p2>n0 p1>n0 -p1", 2, "NodeResourcesFit: Insufficient cpu"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := newHistory(t, accept.Config{Decided: func(pod *v1.Pod) (uint64, error) {
+				return strconv.ParseUint(pod.Name[1:], 10, 64)
+			}}, test.pod).play(test.writes)
+			if why := reasons(got); got.Accepted != test.want || why != test.why {
+				t.Errorf("accepted %d and refused for %q, want %d and %q", got.Accepted, why, test.want, test.why)
+			}
+		})
+	}
+}
+
+func reasons(r accept.Result) string {
+	why := ""
+	for _, refusal := range r.Refusals {
+		why += refusal.Why
+	}
+	return why
 }
