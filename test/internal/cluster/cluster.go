@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -37,8 +38,8 @@ type Config struct {
 	APIServerFlags []string
 }
 
-// Cluster is a running control plane. Starting and stopping its parts is for one
-// goroutine at a time.
+// Cluster is a running control plane. Starting and stopping etcd and the API server is
+// for one goroutine at a time.
 type Cluster struct {
 	config     Config
 	dir        string
@@ -49,7 +50,11 @@ type Cluster struct {
 	etcd      *Process
 	apiserver *Process
 	admin     *kubernetes.Clientset
-	processes []*Process // all that were ever started
+
+	mu struct {
+		sync.Mutex
+		processes []*Process // all that were ever started
+	}
 }
 
 const (
@@ -191,15 +196,24 @@ func (c *Cluster) Run(name, path string, args ...string) (*Process, error) {
 func (c *Cluster) run(name, path string, args ...string) (*Process, error) {
 	p, err := start(name, c.path(name+".log"), path, args...)
 	if err == nil {
-		c.processes = append(c.processes, p)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.mu.processes = append(c.mu.processes, p)
 	}
 	return p, err
+}
+
+// started returns all processes that were ever started.
+func (c *Cluster) started() []*Process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.mu.processes)
 }
 
 // Stop ends all processes, the API server before etcd. The folder stays.
 func (c *Cluster) Stop() error {
 	var errs []error
-	for _, p := range c.processes {
+	for _, p := range c.started() {
 		if p != c.etcd && p != c.apiserver && p.Running() {
 			errs = append(errs, p.Resume(), p.Stop(stopPatience))
 		}
@@ -223,7 +237,7 @@ func (c *Cluster) Dir() string { return c.dir }
 func (c *Cluster) Tails(lines int) string {
 	var text string
 	seen := make(map[string]bool)
-	for _, p := range c.processes {
+	for _, p := range c.started() {
 		if !seen[p.log] {
 			text += p.Tail(lines)
 		}
@@ -248,8 +262,11 @@ func (c *Cluster) Client(u User) (*kubernetes.Clientset, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// certificate is the path of the certificate that the API server made for itself.
+// certificate is the path of the certificate that the API server made for itself, and
+// privateKey that of its key.
 func (c *Cluster) certificate() string { return c.path(filepath.Join("certificates", "apiserver.crt")) }
+
+func (c *Cluster) privateKey() string { return c.path(filepath.Join("certificates", "apiserver.key")) }
 
 func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 

@@ -47,7 +47,8 @@ func (c *Cluster) Objects(namespace string) (*Objects, error) {
 
 // Apply makes the objects of YAML documents what they say: those that are new are
 // created, others changed where the document has a value. Status is written as
-// well, which controllers would see to.
+// well, which controllers would see to. Fields that a kind does not have, and fields
+// that are there twice, are refused.
 func (o *Objects) Apply(ctx context.Context, documents []byte) error {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(documents), 4096)
 	for {
@@ -75,15 +76,16 @@ func (o *Objects) apply(ctx context.Context, object *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	have, err := resource.Create(ctx, object, metav1.CreateOptions{})
+	strict := metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict}
+	have, err := resource.Create(ctx, object, metav1.CreateOptions{FieldValidation: strict.FieldValidation})
 	if apierrors.IsAlreadyExists(err) {
-		have, err = resource.Patch(ctx, object.GetName(), types.MergePatchType, document, metav1.PatchOptions{})
+		have, err = resource.Patch(ctx, object.GetName(), types.MergePatchType, document, strict)
 	}
 	if err != nil {
 		return err
 	}
 	if status, ok := object.Object["status"]; ok && !reflect.DeepEqual(status, have.Object["status"]) {
-		_, err = resource.Patch(ctx, object.GetName(), types.MergePatchType, document, metav1.PatchOptions{}, "status")
+		_, err = resource.Patch(ctx, object.GetName(), types.MergePatchType, document, strict, "status")
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/yaml"
 )
@@ -22,6 +23,9 @@ const (
 	BerthProgram Program = "berth"
 )
 
+// LeaseDuration is how long a leader's lease is for. It gives up a second earlier.
+const LeaseDuration = 4 * time.Second
+
 // Scheduler says how to run a scheduler. Both programs get the same file.
 type Scheduler struct {
 	Program Program
@@ -36,8 +40,8 @@ type Scheduler struct {
 	// Config is a KubeSchedulerConfiguration in YAML, without clientConnection;
 	// the defaults if empty.
 	Config string
-	// LeaderElection turns it on, with a short lease, under the identity of the
-	// process.
+	// LeaderElection turns it on, with a lease of LeaseDuration, under the identity of
+	// the process. A leaderElection in Config comes first.
 	LeaderElection bool
 	// Port of health checks and metrics, with TLS; none if 0.
 	Port int
@@ -78,13 +82,19 @@ func (c *Cluster) StartScheduler(s Scheduler) (*Process, error) {
 	}
 }
 
-// Install gives Berth the rights and the lease of the manifests in deploy/.
+// Install applies the manifests in deploy/, those that kubectl apply -k would: Berth has
+// its rights and its lease then, and the API server has checked the rest of them. It
+// starts no pods.
 func (c *Cluster) Install(ctx context.Context, deploy string) error {
 	objects, err := c.Objects("kube-system")
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"rbac.yaml", "lease.yaml"} {
+	names, err := Manifests(deploy)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
 		documents, err := os.ReadFile(filepath.Join(deploy, name))
 		if err != nil {
 			return err
@@ -94,6 +104,25 @@ func (c *Cluster) Install(ctx context.Context, deploy string) error {
 		}
 	}
 	return nil
+}
+
+// Manifests returns the files that the kustomization of a folder lists.
+func Manifests(folder string) ([]string, error) {
+	path := filepath.Join(folder, "kustomization.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var kustomization struct {
+		Resources []string `json:"resources"`
+	}
+	if err := yaml.Unmarshal(text, &kustomization); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(kustomization.Resources) == 0 {
+		return nil, fmt.Errorf("%s lists no resources", path)
+	}
+	return kustomization.Resources, nil
 }
 
 // schedulerConfig writes the file of a scheduler: its own, and how it reaches
@@ -112,7 +141,7 @@ func (c *Cluster) schedulerConfig(s Scheduler) (string, error) {
 	add("kind", "KubeSchedulerConfiguration")
 	// The limits are out of the way: the API server is to be the bottleneck, if anything.
 	add("clientConnection", map[string]any{"kubeconfig": s.Kubeconfig, "qps": 5000, "burst": 5000})
-	election := map[string]any{"leaderElect": s.LeaderElection, "leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "1s"}
+	election := map[string]any{"leaderElect": s.LeaderElection, "leaseDuration": LeaseDuration.String(), "renewDeadline": (LeaseDuration - time.Second).String(), "retryPeriod": "1s"}
 	if s.User == Berth {
 		election["resourceName"] = "berth" // the lease that deploy/ makes
 	}
