@@ -1,7 +1,13 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,19 +23,42 @@ import (
 // TestKilled kills the scheduler again and again while it places thousands of
 // pods: every pod is bound exactly once, and no node holds more than it can.
 func TestKilled(t *testing.T) {
-	pods, capacity := tight(75)
-	b := newBench(t, "killed", 75, capacity)
-	random := dice(t)
-	b.create(pods, b.pod)
-	for range 8 {
-		p := b.run(cluster.Scheduler{})
-		time.Sleep(700*time.Millisecond + time.Duration(random.Int64N(int64(1500*time.Millisecond))))
-		if err := p.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("killed with %d pods placed", b.placed())
+	t.Run("alike", func(t *testing.T) {
+		pods, capacity := tight(75)
+		b := newBench(t, "killed", 75, capacity)
+		b.create(pods, b.pod)
+		b.kill(8, pods, cluster.Scheduler{})
+	})
+	t.Run("mixed", func(t *testing.T) {
+		b, pods := newMixedBench(t, "killed-mixed", 60)
+		b.create(pods, b.mix(anyOrder()))
+		b.kill(5, pods, cluster.Scheduler{})
+	})
+}
+
+// kill runs a scheduler, and kills it when as many pods are placed as is drawn, and so
+// on. All pods are placed in the end, but not before the last kill.
+func (b *bench) kill(times, pods int, s cluster.Scheduler) {
+	b.Helper()
+	random := dice(b.T)
+	moments := make([]int, times)
+	for i := range moments {
+		moments[i] = random.IntN(pods * 5 / 6)
 	}
-	b.run(cluster.Scheduler{})
+	slices.Sort(moments)
+	for _, moment := range moments {
+		p := b.run(s)
+		b.reach(moment)
+		if err := p.Kill(); err != nil {
+			b.Fatal(err)
+		}
+		placed := b.placed()
+		b.Logf("killed with %d pods placed, for %d", placed, moment)
+		if placed >= pods {
+			b.Errorf("the kill comes too late to disturb anything")
+		}
+	}
+	b.run(s)
 	b.finish()
 }
 
@@ -41,35 +70,71 @@ func TestMixed(t *testing.T) {
 	if err := load.Nodes(t.Context(), b.client, nodes, 2*nodes, workload.Large(), true); err != nil {
 		t.Fatal(err)
 	}
-	kinds := workload.All()[:7]
+	kinds := allKinds()
 	b.run(b.tell(cluster.Scheduler{}))
-	b.create(len(kinds)*each, func(i int) *v1.Pod {
-		// A hundred groups that keep away from each other have two pods each.
-		return kinds[i%len(kinds)].Pod(b.namespace, i/len(kinds))
-	})
+	// A hundred groups that keep away from each other have two pods each.
+	b.create(len(kinds)*each, b.mix(kinds))
 	b.finish()
 }
 
-// TestAPIServerRestarts ends the API server while pods stream in: once it may
-// finish what it does, once not.
+// patientElection is one whose leader outlives an API server that is away for as long
+// as it takes a busy machine to start another. That one process places all pods, so that
+// it can be asked for the order of its decisions.
+const patientElection = `
+leaderElection: {leaderElect: true, leaseDuration: 80s, renewDeadline: 60s, retryPeriod: 1s, resourceName: berth}
+`
+
+// TestAPIServerRestarts ends the API server while pods stream in: once it may finish
+// what it does, once not. A leader that cannot renew its lease meanwhile ends, and is
+// started again.
 func TestAPIServerRestarts(t *testing.T) {
-	pods, capacity := tight(50)
-	b := newBench(t, "restarts", 50, capacity)
-	b.loseAnswers()
-	b.run(cluster.Scheduler{})
-	b.create(pods, b.pod)
+	t.Run("lease lost", func(t *testing.T) {
+		pods, capacity := tight(50)
+		b := newBench(t, "restarts", 50, capacity)
+		b.loseAnswers()
+		ended := b.supervise(cluster.Scheduler{LeaderElection: true})
+		b.create(pods, b.pod)
+		b.restartAPIServer(pods, cluster.LeaseDuration+time.Second)
+		if ended() == 0 {
+			t.Error("no leader has lost its lease")
+		}
+	})
+	t.Run("lease kept", func(t *testing.T) {
+		b, pods := newMixedBench(t, "restarts-mixed", 50)
+		b.loseAnswers()
+		p := b.run(b.tell(cluster.Scheduler{Config: b.elected(patientElection)}))
+		b.create(pods, b.mix(allKinds()))
+		b.restartAPIServer(pods, 2*time.Second)
+		if !p.Running() {
+			t.Error("the leader has ended")
+		}
+	})
+}
+
+// restartAPIServer ends the API server twice, the second time for a while at least.
+func (b *bench) restartAPIServer(pods int, away time.Duration) {
+	b.Helper()
 	b.reach(pods / 5)
 	if err := b.StopAPIServer(3 * time.Second); err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
 	b.startAPIServer()
 	b.reach(pods / 2)
 	if err := b.APIServer().Kill(); err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	time.Sleep(2 * time.Second)
+	time.Sleep(away)
 	b.startAPIServer()
 	b.finish()
+}
+
+// elected returns a configuration for the scheduler under test: kube-scheduler has no
+// right to Berth's lease.
+func (b *bench) elected(config string) string {
+	if program() == cluster.UpstreamProgram {
+		return strings.ReplaceAll(config, "resourceName: berth", "resourceName: kube-scheduler")
+	}
+	return config
 }
 
 // loseAnswers says that answers to bindings get lost. kube-scheduler takes such a
@@ -100,22 +165,60 @@ func TestSlowAPIServer(t *testing.T) {
 }
 
 // TestNetworkCut breaks all connections of the scheduler, and keeps it away for a
-// while.
+// while: for longer than its lease, so that it ends and is started again, or for less
+// than the lease that deploy/ gives it.
 func TestNetworkCut(t *testing.T) {
-	pods, capacity := tight(40)
-	b := newBench(t, "cut", 40, capacity)
-	b.loseAnswers()
-	proxy := b.proxy()
-	b.run(cluster.Scheduler{Server: proxy.URL()})
-	b.create(pods, b.pod)
+	t.Run("lease lost", func(t *testing.T) {
+		pods, capacity := tight(40)
+		b := newBench(t, "cut", 40, capacity)
+		b.loseAnswers()
+		proxy := b.proxy()
+		ended := b.supervise(cluster.Scheduler{Server: proxy.URL(), LeaderElection: true})
+		b.create(pods, b.pod)
+		b.cut(proxy, pods)
+		if ended() == 0 {
+			t.Error("the leader has not lost its lease")
+		}
+	})
+	t.Run("lease kept", func(t *testing.T) {
+		b, pods := newMixedBench(t, "cut-mixed", 40)
+		b.loseAnswers()
+		proxy := b.proxy()
+		p := b.run(b.tell(cluster.Scheduler{Server: proxy.URL(), Config: b.elected(b.shipped())}))
+		mixed := b.mix(allKinds())
+		b.create(pods, func(i int) *v1.Pod {
+			pod := mixed(i)
+			pod.Spec.SchedulerName = "berth" // as in deploy/
+			return pod
+		})
+		b.cut(proxy, pods)
+		if !p.Running() {
+			t.Error("the leader has ended")
+		}
+	})
+}
+
+// cut cuts the network twice, the first time for longer than the short lease of a test.
+func (b *bench) cut(proxy *cluster.Proxy, pods int) {
+	b.Helper()
 	b.reach(pods / 4)
 	proxy.Cut()
-	time.Sleep(5 * time.Second)
+	time.Sleep(cluster.LeaseDuration + time.Second)
 	proxy.Mend()
 	b.reach(pods / 2)
 	proxy.Cut()
 	proxy.Mend()
 	b.finish()
+}
+
+// shipped is the configuration that deploy/ has for Berth.
+func (b *bench) shipped() string {
+	b.Helper()
+	config, err := b.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(b.Context(), "berth", metav1.GetOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return config.Data["scheduler.yaml"]
 }
 
 func (b *bench) proxy() *cluster.Proxy {
@@ -139,7 +242,13 @@ func TestWatchExpired(t *testing.T) {
 	const nodes = 20
 	pods, capacity := tight(nodes)
 	b := newBench(t, "expired", nodes, capacity)
-	p := b.run(cluster.Scheduler{})
+	var expired atomic.Int64 // watches
+	gateway := b.gateway(cluster.GatewayConfig{Passed: func(r *http.Response) {
+		if r.Request.URL.Query().Get("watch") != "" {
+			r.Body = &seeking{ReadCloser: r.Body, text: "too old resource version", found: &expired}
+		}
+	}})
+	p := b.run(cluster.Scheduler{Server: gateway.URL()})
 	b.create(pods/2, b.pod)
 	if err := <-b.created; err != nil {
 		t.Fatal(err)
@@ -185,9 +294,49 @@ func TestWatchExpired(t *testing.T) {
 	if err := (view{client: b.client, namespace: b.namespace}).await(t.Context(), canary.Name, bound, "", patience); err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("%d watches have expired", expired.Load())
+	if expired.Load() < 2 {
+		t.Error("the watches of nodes and pods have not expired")
+	}
 	// As many as there is room for.
 	b.create(pods-b.placed(), func(i int) *v1.Pod { return b.pod(pods + 1 + i) })
 	b.finish()
+}
+
+// seeking counts in what is read how often a text is there. A watch that breaks off just
+// ends, so that the client goes on from where it was, as it does when its own connection
+// breaks; of an error in a stream it would make a reason to list everything again.
+type seeking struct {
+	io.ReadCloser
+	text  string
+	found *atomic.Int64
+	last  []byte // of what was read, shorter than the text
+}
+
+// Read implements io.Reader.
+func (s *seeking) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	read := append(s.last, p[:n]...)
+	s.found.Add(int64(bytes.Count(read, []byte(s.text))))
+	s.last = bytes.Clone(read[max(0, len(read)-len(s.text)+1):])
+	if err != nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (b *bench) gateway(config cluster.GatewayConfig) *cluster.Gateway {
+	b.Helper()
+	g, err := b.NewGateway(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return g
 }
 
 // TestThrottled has an API server that turns requests away.

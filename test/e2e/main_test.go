@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
@@ -54,6 +58,23 @@ func shutdown(remove bool) error {
 	return err
 }
 
+// release gives back the leases of schedulers that were killed, or the next test would
+// have to wait until they have run out.
+func release(ctx context.Context, c *cluster.Cluster) error {
+	client, err := c.Client(cluster.Admin)
+	if err != nil {
+		return err
+	}
+	leases := client.CoordinationV1().Leases(metav1.NamespaceSystem)
+	for _, name := range []string{"berth", "kube-scheduler"} {
+		_, err := leases.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"holderIdentity":""}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
 // start returns the cluster that all tests use, one after the other. It is empty,
 // and is emptied when the test ends.
 func start(t *testing.T) *cluster.Cluster {
@@ -75,7 +96,7 @@ func start(t *testing.T) *cluster.Cluster {
 		defer cancel()
 		objects, err := c.Objects("default")
 		if err == nil {
-			err = objects.Clear(ctx)
+			err = errors.Join(objects.Clear(ctx), release(ctx, c))
 		}
 		if err != nil {
 			t.Errorf("cleaning up: %v", err)
@@ -107,6 +128,16 @@ func startCluster(ctx context.Context) (*cluster.Cluster, error) {
 // fails, the end of its log is shown.
 func run(t testing.TB, c *cluster.Cluster, s cluster.Scheduler) *cluster.Process {
 	t.Helper()
+	p, err := launch(t, c, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { end(t, p) })
+	return p
+}
+
+// launch starts a scheduler, which end has to stop.
+func launch(t testing.TB, c *cluster.Cluster, s cluster.Scheduler) (*cluster.Process, error) {
 	if s.Program == "" {
 		s.Program = program()
 	}
@@ -115,19 +146,59 @@ func run(t testing.TB, c *cluster.Cluster, s cluster.Scheduler) *cluster.Process
 	}
 	// Each has a log of its own.
 	s.Name = fmt.Sprintf("%s-%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), s.Name, started.Add(1))
-	p, err := c.StartScheduler(s)
+	return c.StartScheduler(s)
+}
+
+// end stops a scheduler if it runs. When the test has failed, the end of its log is
+// shown.
+func end(t testing.TB, p *cluster.Process) {
+	if p.Running() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	}
+	if t.Failed() {
+		t.Log(p.Tail(30))
+	}
+}
+
+// supervise starts a scheduler, and starts it again when it ends, as a kubelet does,
+// until the test ends. What it returns tells how often it has ended.
+func supervise(t testing.TB, c *cluster.Cluster, s cluster.Scheduler) (ended func() int64) {
+	t.Helper()
+	p, err := launch(t, c, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if p.Running() {
-			if err := p.Kill(); err != nil {
-				t.Error(err)
+	var count atomic.Int64
+	var supervisor sync.WaitGroup
+	over := make(chan struct{})
+	supervisor.Go(func() {
+		defer func() { end(t, p) }()
+		for {
+			select {
+			case <-over:
+				return
+			case <-p.Exited():
 			}
-		}
-		if t.Failed() {
-			t.Log(p.Tail(30))
+			count.Add(1)
+			end(t, p) // for its log
+			select {
+			case <-over:
+				return
+			case <-time.After(200 * time.Millisecond): // it may end at once, each time
+			}
+			next, err := launch(t, c, s)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			p = next
 		}
 	})
-	return p
+	t.Cleanup(func() {
+		close(over)
+		supervisor.Wait()
+	})
+	return count.Load
 }

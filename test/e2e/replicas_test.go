@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
@@ -12,19 +14,30 @@ import (
 // middle of a stream of pods, then the next one asked to end: each time the other
 // takes over.
 func TestFailover(t *testing.T) {
-	pods, capacity := tight(60)
-	b := newBench(t, "failover", 60, capacity)
+	t.Run("alike", func(t *testing.T) {
+		pods, capacity := tight(60)
+		b := newBench(t, "failover", 60, capacity)
+		b.failOver(pods, b.pod)
+	})
+	t.Run("mixed", func(t *testing.T) {
+		b, pods := newMixedBench(t, "failover-mixed", 50)
+		b.failOver(pods, b.mix(anyOrder()))
+	})
+}
+
+func (b *bench) failOver(pods int, pod func(i int) *v1.Pod) {
+	b.Helper()
 	first := b.run(cluster.Scheduler{Name: "replica-1", LeaderElection: true})
-	b.create(pods, b.pod)
+	b.create(pods, pod)
 	b.reach(pods / 10) // the first leads
 	second := b.run(cluster.Scheduler{Name: "replica-2", LeaderElection: true})
 	if err := first.Kill(); err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
 	b.reach(pods / 3) // the second leads
 	b.run(cluster.Scheduler{Name: "replica-3", LeaderElection: true})
 	if err := second.Stop(30 * time.Second); err != nil && program() == cluster.BerthProgram {
-		t.Error(err) // kube-scheduler ends with a failure
+		b.Error(err) // kube-scheduler ends with a failure
 	}
 	b.finish()
 }

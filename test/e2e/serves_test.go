@@ -62,7 +62,11 @@ func serve(t *testing.T, program cluster.Program) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, b.Cluster, cluster.Scheduler{Program: program, Port: port})
+	s := cluster.Scheduler{Program: program, Port: port}
+	if program == cluster.UpstreamProgram {
+		s.Flags = []string{"--feature-gates=SchedulerAsyncAPICalls=true"} // writes to the API server as Berth has them, and their metrics
+	}
+	run(t, b.Cluster, s)
 	fits, large, gated := b.pod(0), workload.Pod(b.namespace, "large", 100_000, 1), b.pod(1)
 	gated.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/gate"}}
 	for _, pod := range []*v1.Pod{fits, large, gated} {
@@ -77,6 +81,11 @@ func serve(t *testing.T, program cluster.Program) server {
 		}
 	}
 	time.Sleep(1500 * time.Millisecond) // kube-scheduler counts plugins' time once a second
+	return serverAt(port)
+}
+
+// serverAt returns the scheduler that serves at a port.
+func serverAt(port int) server {
 	return server{url: fmt.Sprintf("https://127.0.0.1:%d", port), client: &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a certificate that the scheduler made for itself
 	}}}
@@ -133,9 +142,6 @@ func compareMetrics(t *testing.T, ours, theirs map[string]*dto.MetricFamily) {
 			continue
 		}
 		their, ok := theirs[name]
-		if behindGate := strings.Contains(name, "async_api_call"); !ok && behindGate { // SchedulerAsyncAPICalls
-			continue
-		}
 		if !ok {
 			t.Errorf("kube-scheduler has no metric %s", name)
 			continue
@@ -145,6 +151,20 @@ func compareMetrics(t *testing.T, ours, theirs map[string]*dto.MetricFamily) {
 		}
 		if got, want := labels(ours[name]), labels(their); !slices.Equal(got, want) {
 			t.Errorf("%s has labels %q, kube-scheduler's %q", name, got, want)
+		}
+		if got, want := bounds(ours[name]), bounds(their); !slices.Equal(got, want) {
+			t.Errorf("%s has buckets up to %v, kube-scheduler's up to %v", name, got, want)
+		}
+	}
+	for _, name := range alike() {
+		got, want := values(ours[prefix+name]), values(theirs[prefix+name])
+		for _, labels := range slices.Sorted(maps.Keys(merged(got, want))) {
+			if documented := strings.Contains(labels, "extension_point=PreEnqueue") || strings.Contains(labels, "extension_point=Sign"); documented { // docs/differences.md
+				continue
+			}
+			if got[labels] != want[labels] {
+				t.Errorf("%s{%s} is %v, kube-scheduler's %v", name, labels, got[labels], want[labels])
+			}
 		}
 	}
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "differences.md"))
@@ -179,4 +199,49 @@ func labels(family *dto.MetricFamily) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
+}
+
+// alike are the metrics whose values the scenario of serve determines: whichever
+// scheduler it is, it counts the same things as often.
+func alike() []string {
+	return []string{
+		"schedule_attempts_total", "scheduling_attempt_duration_seconds", "scheduling_algorithm_duration_seconds", "pod_scheduling_attempts",
+		"pod_scheduling_sli_duration_seconds", "queue_incoming_pods_total", "pending_pods", "unschedulable_pods", "cache_size",
+		"preemption_attempts_total", "preemption_victims", "pod_scheduled_after_flush_total",
+		"async_api_call_execution_total", "async_api_call_execution_duration_seconds", "pending_async_api_calls",
+		"framework_extension_point_duration_seconds", "plugin_evaluation_total", "goroutines",
+	}
+}
+
+// values returns the values of a metric by its labels, and the counts of a histogram. One
+// that is not there is 0.
+func values(family *dto.MetricFamily) map[string]float64 {
+	out := make(map[string]float64)
+	for _, m := range family.GetMetric() {
+		var labels []string
+		for _, l := range m.GetLabel() {
+			labels = append(labels, l.GetName()+"="+l.GetValue())
+		}
+		value := m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		out[strings.Join(labels, ",")] = value
+	}
+	return out
+}
+
+// merged returns what is in either map.
+func merged(a, b map[string]float64) map[string]float64 {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// bounds returns the upper bounds of the buckets of a histogram; none of another metric.
+func bounds(family *dto.MetricFamily) []float64 {
+	all := make(map[float64]bool)
+	for _, m := range family.GetMetric() {
+		for _, b := range m.GetHistogram().GetBucket() {
+			all[b.GetUpperBound()] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }

@@ -20,22 +20,16 @@ import (
 // pod that comes, "p1>n0" for one that is bound, "-p1" for one that goes.
 type history struct {
 	*testing.T
-	checker  *accept.Checker
 	pod      func(name string) *v1.Pod
 	pods     map[string]*v1.Pod
 	revision int64
+	to       func(revision int64, object metav1.Object, deleted bool) error
 }
 
-func newHistory(t *testing.T, config accept.Config, pod func(name string) *v1.Pod) *history {
-	c, err := accept.New(klog.NewContext(t.Context(), logr.Discard()), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &history{T: t, checker: c, pod: pod, pods: make(map[string]*v1.Pod)}
-}
-
-func (h *history) play(writes string) accept.Result {
-	h.Helper()
+// play makes writes of words, and of names pods.
+func play(t *testing.T, writes string, pod func(name string) *v1.Pod, to func(revision int64, object metav1.Object, deleted bool) error) {
+	t.Helper()
+	h := &history{T: t, pod: pod, pods: make(map[string]*v1.Pod), to: to}
 	for _, word := range strings.Fields(writes) {
 		name, deleted := strings.CutPrefix(word, "-")
 		name = strings.TrimPrefix(name, "+")
@@ -60,23 +54,35 @@ func (h *history) play(writes string) accept.Result {
 		}
 		h.write(h.pods[name], deleted)
 	}
-	result, err := h.checker.Result()
-	if err != nil {
-		h.Fatal(err)
-	}
-	return result
 }
 
 func (h *history) write(object metav1.Object, deleted bool) {
 	h.Helper()
 	h.revision++
-	if err := h.checker.Write(h.revision, object, deleted); err != nil {
+	if err := h.to(h.revision, object, deleted); err != nil {
 		h.Fatal(err)
 	}
 }
 
+// halfANode is what a pod asks for.
+func halfANode(name string) *v1.Pod { return workload.Pod("default", name, 2000, 100) }
+
+func check(t *testing.T, config accept.Config, pod func(name string) *v1.Pod, writes string) accept.Result {
+	t.Helper()
+	checker, err := accept.New(klog.NewContext(t.Context(), logr.Discard()), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	play(t, writes, pod, checker.Write)
+	result, err := checker.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
 func TestChecker(t *testing.T) {
-	half := func(name string) *v1.Pod { return workload.Pod("default", name, 2000, 100) }
+	half := halfANode
 	apart := func(name string) *v1.Pod { // a1, a2 keep away from each other on a node
 		pod := half(name)
 		pod.Labels = map[string]string{"app": name[:1]}
@@ -128,7 +134,7 @@ func TestChecker(t *testing.T) {
 		{"spoilt", spread, "+n0 +n1 +n2 s1 s2 s1>n0 s2>n0", accept.Result{Accepted: 1}, "PodTopologySpread: node(s) didn't match pod topology spread constraints"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := newHistory(t, accept.Config{InFlight: 4}, test.pod).play(test.writes)
+			got := check(t, accept.Config{InFlight: 4}, test.pod, test.writes)
 			if got.Accepted != test.want.Accepted || got.Early != test.want.Early || got.Late != test.want.Late {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
@@ -152,9 +158,9 @@ func TestChecker(t *testing.T) {
 		{"no room", half, "+n0 p1 p2 p3 p3>n0 p2>n0 p1>n0 -p1", 2, "NodeResourcesFit: Insufficient cpu"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := newHistory(t, accept.Config{Decided: func(pod *v1.Pod) (uint64, error) {
+			got := check(t, accept.Config{Decided: func(pod *v1.Pod) (uint64, error) {
 				return strconv.ParseUint(pod.Name[1:], 10, 64)
-			}}, test.pod).play(test.writes)
+			}}, test.pod, test.writes)
 			if why := reasons(got); got.Accepted != test.want || why != test.why {
 				t.Errorf("accepted %d and refused for %q, want %d and %q", got.Accepted, why, test.want, test.why)
 			}

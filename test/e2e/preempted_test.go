@@ -1,0 +1,232 @@
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+	"github.com/berth-scheduler/berth/test/internal/load"
+	"github.com/berth-scheduler/berth/test/internal/workload"
+)
+
+// fillers is how many pods a full node has (workload.Filler).
+const fillers = 3
+
+// lingering is how long a pod takes to end when it is deleted.
+const lingering = 400 * time.Millisecond
+
+// TestKilledWhilePreempting kills the scheduler while it makes room for important pods
+// on full nodes, where victims take a while to go. The next one finds victims that are
+// about to go, and pods that a node was promised to, and goes on from there: all
+// important pods are placed, and nobody has to leave whose place nobody needed.
+//
+// An important pod fits exactly in the place of one victim. So as many have to leave as
+// there are important pods; and one more at most for each whose deletion was written
+// before a kill and the promise of its place was not, for the next scheduler cannot know
+// whom it is for.
+func TestKilledWhilePreempting(t *testing.T) {
+	const nodes, pods, kills = 60, 150, 4
+	b := newBench(t, "preempting", nodes, workload.Large())
+	b.makePriority()
+	if err := load.Each(t.Context(), nodes, func(ctx context.Context, i int) error {
+		for _, pod := range workload.Filler(b.namespace, i) {
+			pod.Spec.TerminationGracePeriodSeconds = new(int64(30))
+			if err := load.Pod(ctx, b.client, pod); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.kubelet()
+	b.created = make(chan error, 1)
+	go func() {
+		for i := range pods {
+			pod := workload.Pod(b.namespace, fmt.Sprintf("important-%05d", i), 10_000, 1024) // as much as a filler
+			pod.Spec.PriorityClassName = workload.Priority
+			if err := load.Pod(t.Context(), b.client, pod); err != nil {
+				b.created <- err
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		b.created <- nil
+	}()
+
+	random := dice(t)
+	moments := make([]int, kills)
+	for i := range moments {
+		moments[i] = 1 + random.IntN(pods*5/6)
+	}
+	slices.Sort(moments)
+	var killed []int64 // revisions
+	promised := 0
+	for _, moment := range moments {
+		p := b.run(cluster.Scheduler{})
+		evicted := func() int { return fillers*nodes - b.count(isStaying) }
+		for end := time.Now().Add(drained); evicted() < moment; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d pods have to leave after %v, want %d", evicted(), drained, moment)
+			}
+		}
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond) // what it has sent is written, or never will be
+		revision, err := b.Revision(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		killed = append(killed, revision)
+		waiting, placed := b.count(isPromised), b.count(isPlaced)
+		t.Logf("killed with %d evicted, %d promised a place and %d placed, for %d evicted", evicted(), waiting, placed, moment)
+		promised += waiting
+		if placed >= pods {
+			t.Error("the kill comes too late to disturb anything")
+		}
+	}
+	if promised == 0 {
+		t.Error("no pod was left with the promise of a node")
+	}
+	b.run(cluster.Scheduler{})
+	b.finish()
+
+	evictions, orphans := b.evictions(killed)
+	t.Logf("%d had to leave for %d pods; the places of %d were promised to nobody when the scheduler was killed", evictions, pods, orphans)
+	if evictions < pods || evictions > pods+orphans {
+		t.Errorf("%d pods had to leave, want %d to %d", evictions, pods, pods+orphans)
+	}
+}
+
+// makePriority makes the priority class of pods that others leave for.
+func (b *bench) makePriority() {
+	b.Helper()
+	classes := b.client.SchedulingV1().PriorityClasses()
+	_, err := classes.Create(b.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: workload.Priority}, Value: 1000}, metav1.CreateOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := classes.Delete(context.Background(), workload.Priority, metav1.DeleteOptions{}); err != nil {
+			b.Error(err)
+		}
+	})
+	// The API server knows a class a moment after it was made.
+	end := time.Now().Add(patience)
+	for {
+		pod := b.pod(0)
+		pod.Spec.PriorityClassName = workload.Priority
+		_, err := b.client.CoreV1().Pods(b.namespace).Create(b.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil {
+			return
+		}
+		if !apierrors.IsForbidden(err) || time.Now().After(end) {
+			b.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// kubelet ends pods that were deleted, after a while, until the test ends.
+func (b *bench) kubelet() {
+	ctx, stop := context.WithCancel(b.Context())
+	done := make(chan struct{})
+	b.Cleanup(func() {
+		stop()
+		<-done
+	})
+	go func() {
+		defer close(done)
+		seen := make(map[types.UID]time.Time)
+		for ctx.Err() == nil {
+			time.Sleep(50 * time.Millisecond)
+			list, err := b.client.CoreV1().Pods(b.namespace).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+			if err != nil {
+				continue
+			}
+			for i := range list.Items {
+				pod := &list.Items[i]
+				if pod.DeletionTimestamp == nil {
+					continue
+				}
+				if seen[pod.UID].IsZero() {
+					seen[pod.UID] = time.Now()
+				}
+				if time.Since(seen[pod.UID]) < lingering {
+					continue
+				}
+				err := b.client.CoreV1().Pods(b.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+					GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &pod.UID},
+				})
+				if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && ctx.Err() == nil {
+					b.Errorf("ending %s: %v", pod.Name, err)
+				}
+			}
+		}
+	}()
+}
+
+func isFiller(pod *v1.Pod) bool { return pod.Labels["app"] == "filler" }
+
+func isStaying(pod *v1.Pod) bool { return isFiller(pod) && pod.DeletionTimestamp == nil }
+
+func isPlaced(pod *v1.Pod) bool { return !isFiller(pod) && pod.Spec.NodeName != "" }
+
+func isPromised(pod *v1.Pod) bool {
+	return pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != ""
+}
+
+// evictions plays back what was written, and returns how many fillers had to leave, and
+// how many of them for nobody whom the next scheduler could know: at a kill, of the
+// fillers of a node that had to leave by then, those beyond the important pods that are
+// on the node or are promised it.
+func (b *bench) evictions(killed []int64) (total, orphans int) {
+	b.Helper()
+	evicted, wants := make(map[types.UID]string), make(map[types.UID]string) // nodes
+	before := make(map[string]int)                                           // orphans of nodes at the last kill
+	kill := func() {
+		left := make(map[string]int)
+		for _, node := range evicted {
+			left[node]++
+		}
+		for _, node := range wants {
+			left[node]--
+		}
+		for node, n := range left {
+			left[node] = max(0, n)
+			orphans += max(0, left[node]-before[node])
+		}
+		before = left
+	}
+	if err := b.History(b.Context(), b.since, func(change cluster.Change) error {
+		for len(killed) > 0 && change.Revision > killed[0] {
+			kill()
+			killed = killed[1:]
+		}
+		pod, ok := change.Object.(*v1.Pod)
+		switch {
+		case !ok:
+		case isFiller(pod):
+			if change.Deleted || pod.DeletionTimestamp != nil {
+				evicted[pod.UID] = pod.Spec.NodeName
+			}
+		default:
+			wants[pod.UID] = cmp.Or(pod.Spec.NodeName, pod.Status.NominatedNodeName)
+		}
+		return nil
+	}); err != nil {
+		b.Error(err)
+	}
+	return len(evicted), orphans
+}
