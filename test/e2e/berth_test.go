@@ -22,6 +22,7 @@ func TestBerth(t *testing.T) {
 		{"patient", isPatient},
 		{"shutdown", shutsDown},
 		{"takeover", takesOver},
+		{"throttled", writesStatusLater},
 		{"serves", servesAlike},
 	} {
 		t.Run(test.name, test.run)

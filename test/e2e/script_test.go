@@ -58,6 +58,9 @@ func berthScripts(t *testing.T) { scripts(t, "berth", *rewrite) }
 //	extender                     start an HTTP extender at $EXTENDER
 //	module EXAMPLE VERSION FILE  build a plugin of wasm-examples; its digest is in $DIGEST
 //	logged TEXT                  wait until the scheduler has logged a text
+//	files                        serve the script's files over HTTP at $FILES
+//	registry FILE …              serve plugins as an OCI registry does, at $REGISTRY/FILE:v1, without .wasm
+//	metrics SOCKET               print the metrics that Berth serves at its debug socket
 func scripts(t *testing.T, dir string, update bool) {
 	c := start(t)
 	testscript.RunT(serial{t}, testscript.Params{
@@ -69,6 +72,7 @@ func scripts(t *testing.T, dir string, update bool) {
 			"await": command((*script).await), "rejected": command((*script).rejected), "reserved": command((*script).reserved),
 			"nothing": command((*script).nothing), "report": command((*script).report), "extender": command((*script).extender),
 			"module": command((*script).module), "logged": command((*script).logged),
+			"files": command((*script).files), "registry": command((*script).registry), "metrics": command((*script).metrics),
 		},
 	})
 }
