@@ -151,8 +151,8 @@ func (o *options) write(results []race.Result) error {
 }
 
 func (o *options) table(out io.Writer, results []race.Result) error {
-	if _, err := fmt.Fprintf(out, "Medians of %d, %d CPUs shared by driver, API server, etcd and scheduler, %s/%s, %s.\n\n",
-		o.repetitions, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version()); err != nil {
+	if _, err := fmt.Fprintf(out, "Medians of %d runs, on %s/%s with %d cores, %s:\n\n",
+		o.repetitions, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()); err != nil {
 		return err
 	}
 	return race.WriteTable(out, results)

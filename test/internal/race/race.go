@@ -62,6 +62,9 @@ type Result struct {
 	CPUPerPod time.Duration
 	// PeakMemory of the process, in bytes.
 	PeakMemory int64
+	// Accepted is how many placements kube-scheduler's filters were asked about and
+	// accept: all of Berth's, or the run has failed; none of kube-scheduler's own.
+	Accepted int
 }
 
 // Config of a race.
@@ -102,9 +105,13 @@ func Run(ctx context.Context, c *cluster.Cluster, config Config) ([]Result, erro
 				if err != nil {
 					return results, fmt.Errorf("%v, %s: %w", leg, scheduler, err)
 				}
-				fmt.Fprintf(config.Progress, "%v: %s %d: %.0f pods/s, p50 %v, p99 %v, %.2f ms CPU a pod, %d MiB\n", leg, scheduler, repetition+1,
+				checked := ""
+				if result.Accepted > 0 {
+					checked = fmt.Sprintf(", %d placements that kube-scheduler accepts", result.Accepted)
+				}
+				fmt.Fprintf(config.Progress, "%v: %s %d: %.0f pods/s, p50 %v, p99 %v, %.2f ms CPU a pod, %d MiB%s\n", leg, scheduler, repetition+1,
 					result.PodsPerSecond, result.P50.Round(time.Millisecond), result.P99.Round(time.Millisecond),
-					result.CPUPerPod.Seconds()*1000, result.PeakMemory>>20)
+					result.CPUPerPod.Seconds()*1000, result.PeakMemory>>20, checked)
 				results = append(results, result)
 			}
 		}
@@ -134,26 +141,28 @@ func (r *race) prepare(ctx context.Context) error {
 	return nil
 }
 
-// arrange makes the nodes of a leg, and fills them if it wants them full.
+// arrange makes the nodes of a leg.
 func (r *race) arrange(ctx context.Context, leg Leg) error {
-	if r.nodes != leg.Nodes || r.tainted != leg.Workload.Tainted {
-		err := load.Each(ctx, r.nodes, func(ctx context.Context, i int) error {
-			return r.client.CoreV1().Nodes().Delete(ctx, workload.NodeName(i), metav1.DeleteOptions{})
-		})
-		if err != nil {
-			return err
-		}
-		r.nodes, r.tainted = leg.Nodes, leg.Workload.Tainted
-		if err := load.Nodes(ctx, r.client, 0, leg.Nodes, workload.Large(), leg.Workload.Tainted); err != nil {
-			return err
-		}
-	}
-	if !leg.Workload.Full {
+	if r.nodes == leg.Nodes && r.tainted == leg.Workload.Tainted {
 		return nil
 	}
-	return load.Each(ctx, leg.Nodes, func(ctx context.Context, i int) error {
+	if err := load.Each(ctx, r.nodes, func(ctx context.Context, i int) error {
+		return r.client.CoreV1().Nodes().Delete(ctx, workload.NodeName(i), metav1.DeleteOptions{})
+	}); err != nil {
+		return err
+	}
+	r.nodes, r.tainted = leg.Nodes, leg.Workload.Tainted
+	return load.Nodes(ctx, r.client, 0, leg.Nodes, workload.Large(), leg.Workload.Tainted)
+}
+
+// fill fills the nodes of a leg that wants them full.
+func (t *trial) fill(ctx context.Context) error {
+	if !t.leg.Workload.Full {
+		return nil
+	}
+	return load.Each(ctx, t.leg.Nodes, func(ctx context.Context, i int) error {
 		for _, pod := range workload.Filler(namespace, i) {
-			if err := load.Pod(ctx, r.client, pod); err != nil {
+			if err := load.Pod(ctx, t.client, pod); err != nil {
 				return err
 			}
 		}
@@ -162,44 +171,60 @@ func (r *race) arrange(ctx context.Context, leg Leg) error {
 }
 
 // run measures one scheduler in one leg, from an empty cluster to an empty
-// cluster.
-func (r *race) run(ctx context.Context, leg Leg, scheduler cluster.Program) (result Result, err error) {
+// cluster. Then it judges what Berth did.
+func (r *race) run(ctx context.Context, leg Leg, scheduler cluster.Program) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Patience)
 	defer cancel()
 	if err := r.arrange(ctx, leg); err != nil {
 		return Result{}, err
 	}
-	defer func() {
-		err = errors.Join(err, load.Clear(context.WithoutCancel(ctx), r.client, namespace))
-	}()
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
-	pods, err := track(watching, r.client, namespace)
+	t, err := r.newTrial(ctx, leg, scheduler)
 	if err != nil {
 		return Result{}, err
 	}
-	if leg.Mode == Backlog {
-		return r.backlog(ctx, leg, scheduler, pods)
+	result, err := t.measure(ctx)
+	if err != nil || scheduler != cluster.BerthProgram {
+		return result, err
 	}
-	return r.stream(ctx, leg, scheduler, pods)
+	result.Accepted, err = t.judge(ctx)
+	return result, err
 }
 
-func (r *race) stream(ctx context.Context, leg Leg, scheduler cluster.Program, pods *tracker) (Result, error) {
-	before, stop := context.WithCancel(ctx)
+func (t *trial) measure(ctx context.Context) (result Result, err error) {
+	defer func() {
+		err = errors.Join(err, load.Clear(context.WithoutCancel(ctx), t.client, namespace))
+	}()
+	if err := t.fill(ctx); err != nil {
+		return Result{}, err
+	}
+	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	warm, err := track(before, r.client, namespace)
+	pods, err := track(watching, t.client, namespace)
 	if err != nil {
 		return Result{}, err
 	}
-	process, err := r.start(scheduler)
+	if t.leg.Mode == Backlog {
+		return t.backlog(ctx, pods)
+	}
+	return t.stream(ctx, pods)
+}
+
+func (t *trial) stream(ctx context.Context, pods *tracker) (Result, error) {
+	before, stop := context.WithCancel(ctx)
+	defer stop()
+	warm, err := track(before, t.client, namespace)
+	if err != nil {
+		return Result{}, err
+	}
+	process, err := t.start()
 	if err != nil {
 		return Result{}, err
 	}
 	defer process.Kill() //nolint:errcheck // a process that is gone is no error
-	if err := r.create(ctx, leg, warm, 0, leg.Before); err != nil {
+	if err := t.create(ctx, warm, 0, t.leg.Before); err != nil {
 		return Result{}, err
 	}
-	if err := warm.await(ctx, leg.Before); err != nil {
+	if err := warm.await(ctx, t.leg.Before); err != nil {
 		return Result{}, err
 	}
 	stop()
@@ -207,57 +232,67 @@ func (r *race) stream(ctx context.Context, leg Leg, scheduler cluster.Program, p
 	if err != nil {
 		return Result{}, err
 	}
-	if err := r.create(ctx, leg, pods, leg.Before, leg.Before+leg.Pods); err != nil {
+	if err := t.create(ctx, pods, t.leg.Before, t.leg.Before+t.leg.Pods); err != nil {
 		return Result{}, err
 	}
-	if err := pods.await(ctx, leg.Pods); err != nil {
+	if err := pods.await(ctx, t.leg.Pods); err != nil {
 		return Result{}, err
 	}
 	first, last, latencies := pods.times(time.Time{})
-	return r.result(leg, scheduler, process, used.CPU, last.Sub(first), latencies)
+	return t.result(ctx, process, used.CPU, last.Sub(first), latencies)
 }
 
-func (r *race) backlog(ctx context.Context, leg Leg, scheduler cluster.Program, pods *tracker) (Result, error) {
-	if err := r.create(ctx, leg, pods, 0, leg.Pods); err != nil {
+func (t *trial) backlog(ctx context.Context, pods *tracker) (Result, error) {
+	if err := t.create(ctx, pods, 0, t.leg.Pods); err != nil {
 		return Result{}, err
 	}
 	began := time.Now()
-	process, err := r.start(scheduler)
+	process, err := t.start()
 	if err != nil {
 		return Result{}, err
 	}
 	defer process.Kill() //nolint:errcheck // a process that is gone is no error
-	if err := pods.await(ctx, leg.Pods); err != nil {
+	if err := pods.await(ctx, t.leg.Pods); err != nil {
 		return Result{}, err
 	}
 	_, last, latencies := pods.times(began)
-	return r.result(leg, scheduler, process, 0, last.Sub(began), latencies)
+	return t.result(ctx, process, 0, last.Sub(began), latencies)
 }
 
-func (r *race) create(ctx context.Context, leg Leg, pods *tracker, from, to int) error {
+func (t *trial) create(ctx context.Context, pods *tracker, from, to int) error {
 	return load.Each(ctx, to-from, func(ctx context.Context, i int) error {
-		pod := leg.Workload.Pod(namespace, from+i)
+		pod := t.leg.Workload.Pod(namespace, from+i)
 		pods.create(pod.Name)
-		return load.Pod(ctx, r.client, pod)
+		return load.Pod(ctx, t.client, pod)
 	})
 }
 
-func (r *race) start(scheduler cluster.Program) (*cluster.Process, error) {
-	return r.cluster.StartScheduler(cluster.Scheduler{Program: scheduler, Config: r.config.SchedulerConfig})
+func (t *trial) start() (*cluster.Process, error) {
+	s := cluster.Scheduler{Program: t.scheduler, Config: t.config.SchedulerConfig}
+	if t.scheduler == cluster.BerthProgram {
+		s.Flags = []string{"--debug-socket=" + t.socket()}
+	}
+	return t.cluster.StartScheduler(s)
 }
 
-// result ends a run: the scheduler's figures are read before it is stopped.
-func (r *race) result(leg Leg, scheduler cluster.Program, process *cluster.Process, before, took time.Duration, latencies []time.Duration) (Result, error) {
+// result ends a run: the scheduler's figures are read before it is asked about its
+// decisions, and stopped.
+func (t *trial) result(ctx context.Context, process *cluster.Process, before, took time.Duration, latencies []time.Duration) (Result, error) {
 	used, err := process.Usage()
 	if err != nil {
 		return Result{}, err
 	}
+	if t.scheduler == cluster.BerthProgram {
+		if err := t.ask(ctx); err != nil {
+			return Result{}, err
+		}
+	}
 	slices.Sort(latencies)
 	return Result{
-		Leg: leg, Scheduler: scheduler,
-		PodsPerSecond: float64(leg.Pods) / took.Seconds(),
+		Leg: t.leg, Scheduler: t.scheduler,
+		PodsPerSecond: float64(t.leg.Pods) / took.Seconds(),
 		P50:           quantile(latencies, 0.5), P99: quantile(latencies, 0.99),
-		CPUPerPod:  (used.CPU - before) / time.Duration(leg.Pods),
+		CPUPerPod:  (used.CPU - before) / time.Duration(t.leg.Pods),
 		PeakMemory: used.PeakMemory,
 	}, process.Kill()
 }

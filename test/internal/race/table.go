@@ -4,62 +4,105 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
-// WriteTable writes the medians of repetitions as a table in Markdown, with a line
-// for each leg and scheduler, in the order of the results.
+// column is a figure of a result, as the table has it.
+type column struct {
+	head   string
+	figure func(Result) float64
+	write  func(float64) string
+}
+
+func columns() []column {
+	number := func(format string) func(float64) string {
+		return func(x float64) string { return fmt.Sprintf(format, x) }
+	}
+	return []column{
+		{"pods/s", func(r Result) float64 { return r.PodsPerSecond }, number("%.0f")},
+		{"p50", func(r Result) float64 { return r.P50.Seconds() }, short},
+		{"p99", func(r Result) float64 { return r.P99.Seconds() }, short},
+		{"CPU ms a pod", func(r Result) float64 { return r.CPUPerPod.Seconds() * 1000 }, number("%.2f")},
+		{"peak MiB", func(r Result) float64 { return float64(r.PeakMemory) / (1 << 20) }, number("%.0f")},
+	}
+}
+
+// WriteTable writes the medians of repetitions as a table in Markdown, that of
+// docs/race.md: a line for each leg, in the order of the results, with the schedulers
+// beside each other.
 func WriteTable(w io.Writer, results []Result) error {
 	type key struct {
 		leg       string
 		scheduler cluster.Program
 	}
 	groups := make(map[key][]Result)
-	var keys []key
+	var legs []Leg
+	var schedulers []cluster.Program
 	for _, r := range results {
 		k := key{r.Leg.String(), r.Scheduler}
-		if groups[k] == nil {
-			keys = append(keys, k)
+		if !slices.ContainsFunc(legs, func(l Leg) bool { return l.String() == k.leg }) {
+			legs = append(legs, r.Leg)
+		}
+		if !slices.Contains(schedulers, r.Scheduler) {
+			schedulers = append(schedulers, r.Scheduler)
 		}
 		groups[k] = append(groups[k], r)
 	}
-	// The schedulers of a leg in one order, whoever came first.
-	slices.SortStableFunc(keys, func(a, b key) int {
-		if a.leg != b.leg {
-			return 0
-		}
-		return -compare(a.scheduler, b.scheduler)
-	})
-	if _, err := fmt.Fprintln(w, "| pods | nodes | how they come | scheduler | pods/s | p50 | p99 | CPU ms/pod | peak MiB |\n|---|---:|---|---|---:|---:|---:|---:|---:|"); err != nil {
-		return err
-	}
-	for _, k := range keys {
-		group := groups[k]
-		leg := group[0].Leg
-		how := string(leg.Mode) + fmt.Sprintf(" of %d", leg.Pods)
-		if _, err := fmt.Fprintf(w, "| %s | %d | %s | %s | %.0f | %s | %s | %.2f | %.0f |\n", leg.Workload.Name, leg.Nodes, how, k.scheduler,
-			median(group, func(r Result) float64 { return r.PodsPerSecond }),
-			short(median(group, func(r Result) float64 { return r.P50.Seconds() })),
-			short(median(group, func(r Result) float64 { return r.P99.Seconds() })),
-			median(group, func(r Result) float64 { return r.CPUPerPod.Seconds() * 1000 }),
-			median(group, func(r Result) float64 { return float64(r.PeakMemory) / (1 << 20) }),
-		); err != nil {
-			return err
+	// In one order, whoever came first.
+	slices.SortFunc(schedulers, func(a, b cluster.Program) int { return strings.Compare(string(b), string(a)) })
+
+	var out strings.Builder
+	head, rule := []string{"pods"}, []string{"---", "---"}
+	for _, c := range columns() {
+		for i, scheduler := range schedulers {
+			name := title(scheduler)
+			if i == 0 {
+				name = c.head + ": " + name
+			}
+			head, rule = append(head, name), append(rule, "---:")
 		}
 	}
-	return nil
+	fmt.Fprintf(&out, "| | %s |\n|%s|\n", strings.Join(head, " | "), strings.Join(rule, "|"))
+	last := ""
+	for _, leg := range legs {
+		how := fmt.Sprintf("%s, %s nodes", leg.Mode, thousands(leg.Nodes))
+		line := []string{"", leg.Workload.Name}
+		if how != last { // named once
+			line[0], last = how, how
+		}
+		for _, c := range columns() {
+			for _, scheduler := range schedulers {
+				text := "" // it did not come so far
+				if group := groups[key{leg.String(), scheduler}]; len(group) > 0 {
+					text = c.write(median(group, c.figure))
+				}
+				line = append(line, text)
+			}
+		}
+		fmt.Fprintf(&out, "| %s |\n", strings.Join(line, " | "))
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
 }
 
-func compare(a, b cluster.Program) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+// title is how a scheduler is called in text.
+func title(p cluster.Program) string {
+	if p == cluster.BerthProgram {
+		return "Berth"
 	}
-	return 0
+	return string(p)
+}
+
+// thousands renders a number with commas.
+func thousands(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return thousands(n/1000) + fmt.Sprintf(",%03d", n%1000)
 }
 
 // median of a figure; of an even number of results the mean of the two in the
