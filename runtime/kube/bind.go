@@ -118,6 +118,9 @@ func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) 
 		if unanswered(err) && !errors.Is(err, ErrLeaseLost) { // it may have been carried out
 			err = errors.Join(err, undo(ctx))
 		}
+		if apierrors.IsForbidden(err) {
+			err = fmt.Errorf("%w (deploy/patch-pods has the right that labels need)", err)
+		}
 		return nil, err
 	}
 	return undo, nil
