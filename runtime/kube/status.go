@@ -44,9 +44,14 @@ type statusWriter struct {
 		// written is what the server has answered to the last write of a pod that the
 		// watch may not have told of yet.
 		written map[types.UID]*v1.Pod
-		// sending is closed when the write of a pod that is on its way has ended.
-		sending map[types.UID]chan struct{}
+		sending map[types.UID]*sending
 	}
+}
+
+// sending is a write that is on its way.
+type sending struct {
+	ended   chan struct{}
+	dropped bool // of a pod that is bound or gone
 }
 
 // statusWrite is what a pod's status is to become. It is never changed once it is
@@ -65,7 +70,7 @@ func newStatusWriter(workers int, deps *Deps) *statusWriter {
 	}
 	w.context, w.cancel = context.WithCancel(context.Background())
 	w.mu.wanted, w.mu.written = make(map[types.UID]*statusWrite), make(map[types.UID]*v1.Pod)
-	w.mu.sending = make(map[types.UID]chan struct{})
+	w.mu.sending = make(map[types.UID]*sending)
 	for range workers {
 		w.group.Go(w.work)
 	}
@@ -100,14 +105,13 @@ func (w *statusWriter) set(pod *state.Pod, condition v1.PodCondition, nominated 
 func (w *statusWriter) supersede(ctx context.Context, uid types.UID) error {
 	w.mu.Lock()
 	delete(w.mu.wanted, uid)
-	delete(w.mu.written, uid)
 	sent := w.mu.sending[uid]
 	w.mu.Unlock()
 	if sent == nil {
 		return nil
 	}
 	select {
-	case <-sent:
+	case <-sent.ended:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("called off while the pod's status was written: %w", context.Cause(ctx))
@@ -120,6 +124,9 @@ func (w *statusWriter) drop(uid types.UID) {
 	defer w.mu.Unlock()
 	delete(w.mu.wanted, uid)
 	delete(w.mu.written, uid)
+	if sent := w.mu.sending[uid]; sent != nil {
+		sent.dropped = true
+	}
 }
 
 // latest returns the newer one of a pod as the watch told of it and as the last write
@@ -157,21 +164,26 @@ func (w *statusWriter) work() {
 }
 
 func (w *statusWriter) write(uid types.UID) {
+	sent := &sending{ended: make(chan struct{})}
 	w.mu.Lock()
-	s, sent := w.mu.wanted[uid], make(chan struct{})
+	s := w.mu.wanted[uid]
 	w.mu.sending[uid] = sent
 	w.mu.Unlock()
+	var now *v1.Pod
 	var err error
 	if s != nil {
-		err = w.send(s)
+		now, err = w.send(s)
 	}
 	again := err != nil && worthAnotherTry(err) && w.context.Err() == nil && w.queue.NumRequeues(uid) < statusTries
 	w.mu.Lock()
 	if !again && w.mu.wanted[uid] == s { // otherwise more was asked for meanwhile, and uid is in the queue again
 		delete(w.mu.wanted, uid)
 	}
+	if now != nil && !sent.dropped {
+		w.mu.written[uid] = now
+	}
 	delete(w.mu.sending, uid)
-	close(sent)
+	close(sent.ended)
 	w.mu.Unlock()
 	switch {
 	case again:
@@ -185,24 +197,22 @@ func (w *statusWriter) write(uid types.UID) {
 	w.queue.Forget(uid)
 }
 
-func (w *statusWriter) send(s *statusWrite) error {
+// send makes a write, and returns the pod as it is then; nil if there was nothing to
+// write.
+func (w *statusWriter) send(s *statusWrite) (*v1.Pod, error) {
 	patch, needed := conditionPatch(w.latest(s.pod), s.condition, s.nominated, w.deps.Clock.Now())
 	if !needed {
-		return nil
+		return nil, nil //nolint:nilnil // as said
 	}
 	ctx, cancel := context.WithTimeout(w.context, writeTimeout)
 	defer cancel()
 	watch := clock.Start()
 	now, err := w.deps.Client.CoreV1().Pods(s.pod.Namespace).Patch(ctx, s.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	w.deps.wrote("pod_status_patch", watch, err)
-	if err == nil {
-		w.mu.Lock()
-		if w.mu.wanted[s.pod.UID] != nil { // otherwise it was dropped meanwhile
-			w.mu.written[s.pod.UID] = now
-		}
-		w.mu.Unlock()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return now, nil
 }
 
 // worthAnotherTry reports whether a write may succeed later as it is. What the server
@@ -225,6 +235,7 @@ func (w *statusWriter) close(ctx context.Context) {
 	defer stop()
 	w.queue.ShutDownWithDrain()
 	w.group.Wait()
+	w.queue.ShutDown() // what waits for another try, too
 	w.cancel()
 	if n := w.pending(); n > 0 {
 		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the status of pods was not written before the end", slog.Int("pods", n))

@@ -137,21 +137,22 @@ func TestStatusMerges(t *testing.T) {
 	}
 }
 
-// TestBindSupersedes: a binding drops what was to be written of the pod's status, and
+// TestBindingSupersedes: a binding drops what was to be written of the pod's status, and
 // waits for what is on its way, unless it is called off.
-func TestBindSupersedes(t *testing.T) {
+func TestBindingSupersedes(t *testing.T) {
 	p := pod("p", "", "default-scheduler")
 	client := fake.NewClientset(p)
+	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		now := p.DeepCopy()
+		now.ResourceVersion = "2"
+		now.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: "Unschedulable", Message: "first"}}
+		return true, now, nil
+	})
 	arrived, opened := make(chan struct{}, 10), make(chan struct{})
-	bindings := make(chan struct{}, 10)
-	c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: &blocked{
-		Interface: client,
-		enter:     func() { bindings <- struct{}{} }, leave: func() {},
-		patch: func() {
-			arrived <- struct{}{}
-			<-opened
-		},
-	}})
+	c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: &blocked{Interface: client, patch: func() {
+		arrived <- struct{}{}
+		<-opened
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,21 +161,23 @@ func TestBindSupersedes(t *testing.T) {
 	c.Failed(failure(p, "second"))
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if err := c.Bind(ctx, binding(p, nil, nil)); err == nil || !strings.Contains(err.Error(), "called off while the pod's status was written") {
+	if err := c.Binding(ctx, state.NewPod(p)); err == nil || !strings.Contains(err.Error(), "called off while the pod's status was written") {
 		t.Errorf("error is %v", err)
 	}
 	c.Failed(failure(p, "third"))
-	bound := make(chan error)
-	go func() { bound <- c.Bind(context.Background(), binding(p, nil, nil)) }()
+	settled := make(chan error, 1)
+	go func() { settled <- c.Binding(context.Background(), state.NewPod(p)) }()
 	await(t, "nothing to write", func() bool { return c.PendingWrites() == 0 })
 	time.Sleep(20 * time.Millisecond)
-	if len(bindings) > 0 {
+	if len(settled) > 0 {
 		t.Error("it has not waited for the status that is on its way")
 	}
 	close(opened)
-	if err := <-bound; err != nil || len(bindings) != 1 {
-		t.Errorf("%d bindings, error is %v", len(bindings), err)
+	if err := <-settled; err != nil {
+		t.Error(err)
 	}
+	// The binding failed before the watch has told of the first write.
+	c.Failed(failure(p, "first"))
 	c.Close(context.Background())
 	if got := writes(client); len(got) != 1 || !strings.Contains(got[0], "first") {
 		t.Errorf("writes are %q", got)
