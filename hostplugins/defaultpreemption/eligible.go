@@ -1,10 +1,13 @@
 package defaultpreemption
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // ineligible says why the pod may not preempt; empty if it may. A pod that has
@@ -14,13 +17,28 @@ func ineligible(c *plugin.Cycle, d *plugin.Diagnosis) string {
 	if policy := c.Pod.Object.Spec.PreemptionPolicy; policy != nil && *policy == v1.PreemptNever {
 		return ReasonNever
 	}
-	row, known := c.Snapshot.Row(c.Pod.NominatedNode())
+	row, known := c.Snapshot.Row(nominated(c))
 	if !known || d.Codes[row] == abi.UnschedulableAndUnresolvable {
 		return ""
 	}
 	for _, slot := range c.Snapshot.Nodes.Pods.Row(row) {
 		if c.Snapshot.Pods.Priority[slot] < c.Pod.Priority && preempted(c.Snapshot.Pods.Pod[slot].Object) {
 			return ReasonTerminating
+		}
+	}
+	return ""
+}
+
+// nominated returns the node that was promised to the pod. The queue knows of it before
+// it is written on the pod.
+func nominated(c *plugin.Cycle) string {
+	node := c.Pod.NominatedNode()
+	if node != "" || c.Nominations == nil {
+		return node
+	}
+	for name, pods := range c.Nominations.Nodes {
+		if slices.ContainsFunc(pods, func(p *state.Pod) bool { return p.UID == c.Pod.UID }) {
+			return name
 		}
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 // references counts which profiles, past ones included, use a plugin; who is not
 // used any more is closed.
 type references struct {
+	later sync.WaitGroup
 	mu    sync.Mutex
 	count map[*madePlugin]int
 }
@@ -21,6 +22,10 @@ func (r *references) hold(m *madePlugin) {
 	}
 	r.count[m]++
 }
+
+// releaseLater is release beside the caller: what is freed may have to wait for a module
+// that is compiled.
+func (r *references) releaseLater(b *built) { r.later.Go(func() { r.release(b) }) }
 
 // release takes back what a profile holds.
 func (r *references) release(b *built) {
@@ -36,6 +41,7 @@ func (r *references) release(b *built) {
 
 // closeAll closes what is still used.
 func (r *references) closeAll() {
+	r.later.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for m := range r.count {

@@ -54,13 +54,15 @@ func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []s
 		}
 	}
 	changed = slices.Sorted(maps.Keys(differ))
-	release := func(all []*built) {
-		for _, b := range all {
-			a.closing.release(b)
+	drained := func() { // on the loop
+		for _, b := range old {
+			a.closing.releaseLater(b)
 		}
 	}
-	if err := a.Scheduler.Swap(pipelines, changed, func() { release(old) }); err != nil {
-		release(next)
+	if err := a.Scheduler.Swap(pipelines, changed, drained); err != nil {
+		for _, b := range next {
+			a.closing.release(b)
+		}
 		return nil, err
 	}
 	a.mu.built = next

@@ -43,6 +43,7 @@ func (r *recorder) steps(t *testing.T) {
 	t.Helper()
 	for r.scheduler.Scheduler.Step(t.Context()) {
 	}
+	r.scheduler.closing.later.Wait()
 }
 
 func oneNode(r *recorder) {

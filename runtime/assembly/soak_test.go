@@ -88,10 +88,11 @@ func (s *soaked) Evict(_ context.Context, e objects.Eviction) error {
 	return nil
 }
 
-func (*soaked) Scheduled(*state.Pod, string)  {}
-func (*soaked) Failed(scheduler.Failure)      {}
-func (*soaked) Preempted(scheduler.Preempted) {}
-func (*soaked) Denominated(*state.Pod)        {}
+func (*soaked) Scheduled(*state.Pod, string)              {}
+func (*soaked) Failed(scheduler.Failure)                  {}
+func (*soaked) Preempted(scheduler.Preempted)             {}
+func (*soaked) Binding(context.Context, *state.Pod) error { return nil }
+func (*soaked) Denominated(*state.Pod)                    {}
 
 // remove is called with mu held.
 func (s *soaked) remove(uid types.UID) bool {
@@ -340,6 +341,7 @@ func TestSoak(t *testing.T) {
 		if lost := s.lost(); len(lost) > 0 {
 			t.Fatalf("round %d: pods are lost: %v", round, lost)
 		}
+		a.closing.later.Wait()
 		if n := len(modules.mu.compiled); n != 0 {
 			t.Errorf("round %d: %d modules are compiled for nobody", round, n)
 		}

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,7 +23,7 @@ const writeTimeout = 65 * time.Second
 // begin waits for its turn to write, and returns a context for a write that is made
 // whether or not the scheduler is told to stop from then on: a request that is on its
 // way may be carried out, and nobody would know. Who still waits when the scheduler is
-// told to stop is called off.
+// told to stop is called off. A turn is for one request or two, never for a pause.
 func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(), err error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -45,24 +46,26 @@ func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(
 // (pkg/registry/core/pod/storage, BindingREST). Labels it would leave out unless its
 // PodTopologyLabels admission knows them, so a patch with labels is written before.
 func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
-	told := ctx // to stop
-	ctx, end, err := c.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer end()
 	meta := metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.Pod.UID, Annotations: b.Patch.Annotations}
 	undo := func(context.Context) error { return nil }
 	if len(b.Patch.Labels) > 0 {
-		if undo, err = c.Patch(ctx, b.Pod, b.Patch); err != nil {
+		writing, end, err := c.begin(ctx)
+		if err != nil {
+			return err
+		}
+		undo, err = c.Patch(writing, b.Pod, b.Patch)
+		end()
+		if err != nil {
 			return fmt.Errorf("patch before the binding: %w", err)
 		}
 		meta.Annotations = nil
 	}
 	watch := clock.Start()
-	err = c.bind(told, b, &v1.Binding{ObjectMeta: meta, Target: v1.ObjectReference{Kind: "Node", Name: b.Node}})
+	known, err := c.bind(ctx, b, &v1.Binding{ObjectMeta: meta, Target: v1.ObjectReference{Kind: "Node", Name: b.Node}})
 	c.deps.wrote("pod_binding", watch, err)
-	if err != nil && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown { // the server has refused it
+	if err != nil && known {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+		defer cancel()
 		if failed := undo(ctx); failed != nil {
 			c.log.Warn("a patch of a pod that was not bound could not be taken back", "pod", b.Pod.Key(), "error", failed)
 		}
@@ -88,9 +91,12 @@ func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) 
 	if err != nil {
 		return nil, err
 	}
+	if before.UID != pod.UID || before.Spec.NodeName != "" {
+		return nil, apierrors.NewConflict(v1.Resource("pods"), pod.Name, errors.New("it is another one, or on a node by now"))
+	}
 	var forth, back metadata
 	forth.Metadata.UID, back.Metadata.UID = pod.UID, pod.UID
-	forth.Metadata.ResourceVersion = pod.Object.ResourceVersion // refuses the patch if the pod has changed
+	forth.Metadata.ResourceVersion = before.ResourceVersion // refuses the patch if the pod has changed
 	forth.Metadata.Annotations, back.Metadata.Annotations = both(patch.Annotations, before.Annotations)
 	forth.Metadata.Labels, back.Metadata.Labels = both(patch.Labels, before.Labels)
 	send := func(ctx context.Context, m metadata) error {
@@ -101,10 +107,7 @@ func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) 
 		_, err = pods.Patch(ctx, pod.Name, types.MergePatchType, data, metav1.PatchOptions{})
 		return err
 	}
-	if err := send(ctx, forth); err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) error {
+	undo = func(ctx context.Context) error {
 		// Without a resourceVersion: others may have written on the pod meanwhile, but
 		// the keys are the plugin's.
 		err := send(ctx, back)
@@ -112,7 +115,17 @@ func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) 
 			return nil
 		}
 		return err
-	}, nil
+	}
+	if err := send(ctx, forth); err != nil {
+		if unanswered(err) && !errors.Is(err, ErrLeaseLost) { // it may have been carried out
+			err = errors.Join(err, undo(ctx))
+		}
+		if apierrors.IsForbidden(err) {
+			err = fmt.Errorf("%w (deploy/patch-pods has the right that labels need)", err)
+		}
+		return nil, err
+	}
+	return undo, nil
 }
 
 // both returns the values to write and those to write back; nil stands for a key

@@ -13,44 +13,111 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
 
+// For how long a binding is written again that the API server answers with errors of its
+// own, and how long after the last time it may still be carried out: an etcd that answers
+// too late may have it in its log.
+const (
+	bindPatience = 30 * time.Second
+	bindSettles  = 10 * time.Second
+)
+
 // bind writes a binding, and does not end before it is known whether it was made,
 // unless the scheduler is told to stop or has lost its lease. When an answer gets lost,
 // as when the API server ends or the network is cut, the pod may be bound or not: to
 // give its place to another pod would put too much on the node. It is safe to write the
-// binding again, for a pod is bound once; and who is refused a second time looks where
-// the pod is.
-func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Binding) error {
-	pods := c.deps.Client.CoreV1().Pods(b.Pod.Namespace)
-	doubt := false // whether an earlier try may have been carried out
-	var last error
-	try := func(context.Context) (done bool, _ error) {
-		// A request that is on its way is awaited, whoever tells the scheduler to stop.
-		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
-		defer cancel()
-		last = pods.Bind(writing, binding, metav1.CreateOptions{})
-		switch {
-		case last == nil, errors.Is(last, ErrLeaseLost): // where the pod is concerns the next leader
-			return true, nil
-		case doubt && apierrors.IsConflict(last):
-			now, err := pods.Get(writing, b.Pod.Name, metav1.GetOptions{})
-			if err != nil {
-				return apierrors.IsNotFound(err), nil
-			}
-			if now.UID == b.Pod.UID && now.Spec.NodeName == b.Node {
-				last = nil // it was made, by a try without an answer
-			}
-			return true, nil
-		case doubt && (apierrors.IsForbidden(last) || apierrors.IsUnauthorized(last)):
-			return false, nil // an API server that has just begun, and does not know the rules yet
-		case unanswered(last):
-			doubt = true
-			return false, nil
-		}
-		return true, nil
-	}
+// binding again, for a pod is bound once; and who is refused looks where the pod is. An
+// error that is known says that this scheduler has not bound the pod.
+func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Binding) (known bool, _ error) {
+	w := &bindWrite{cluster: c, Binding: b, object: binding}
 	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 2 * time.Second}.DelayFunc()
-	_ = delay.Until(ctx, true, true, try) // last says more than that the context has ended
-	return last
+	_ = delay.Until(ctx, true, true, func(ctx context.Context) (done bool, _ error) {
+		// Between two requests others may have the turn.
+		ctx, end, err := c.begin(ctx)
+		if err != nil {
+			if w.last == nil {
+				w.last = err
+			}
+			return true, nil
+		}
+		defer end()
+		return w.try(ctx), nil
+	}) // w.last says more than that the context has ended
+	return !w.doubt, w.last
+}
+
+// bindWrite is a binding that is written.
+type bindWrite struct {
+	objects.Binding
+	cluster *Cluster
+	object  *v1.Binding
+	last    error
+	doubt   bool      // a request may have been carried out
+	sent    time.Time // when the last request had ended
+	errs    time.Time // since when the server answers with errors; zero if it does not
+}
+
+// try writes the binding once more, or looks what has become of it; true if that is
+// known.
+func (w *bindWrite) try(ctx context.Context) (done bool) {
+	now := w.cluster.deps.Clock.Now
+	impatient := !w.errs.IsZero() && now().Sub(w.errs) >= bindPatience
+	if !impatient {
+		w.last = w.cluster.deps.Client.CoreV1().Pods(w.Pod.Namespace).Bind(ctx, w.object, metav1.CreateOptions{})
+		w.sent = now()
+	}
+	where := unbound
+	switch {
+	case w.last == nil:
+		where = here
+	case errors.Is(w.last, ErrLeaseLost):
+		w.doubt = true // where the pod is concerns the next leader
+		return true
+	case apierrors.IsConflict(w.last): // maybe with a request before, which client-go has repeated by itself
+		where = w.look(ctx)
+	case apierrors.ReasonForError(w.last) == metav1.StatusReasonUnknown: // no answer
+		where, w.errs = unknown, time.Time{}
+	case unanswered(w.last), w.doubt && notYet(w.last):
+		if w.errs.IsZero() {
+			w.errs = w.sent
+		}
+		where = w.look(ctx)
+		if where == unbound && (!impatient || now().Sub(w.sent) < bindSettles) {
+			where = unknown
+		}
+	}
+	if where == here {
+		w.last = nil
+	}
+	w.doubt = where == unknown
+	return !w.doubt
+}
+
+// place is where a pod is.
+type place int
+
+const (
+	unknown place = iota
+	unbound
+	here      // on the node of the binding
+	elsewhere // or gone
+)
+
+// look asks where the pod is.
+func (w *bindWrite) look(ctx context.Context) place {
+	now, err := w.cluster.deps.Client.CoreV1().Pods(w.Pod.Namespace).Get(ctx, w.Pod.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return elsewhere
+	case err != nil:
+		return unknown
+	case now.UID != w.Pod.UID:
+		return elsewhere
+	case now.Spec.NodeName == "":
+		return unbound
+	case now.Spec.NodeName == w.Node:
+		return here
+	}
+	return elsewhere
 }
 
 // unanswered reports whether a write may have been carried out in spite of an error:
@@ -58,4 +125,10 @@ func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Bindi
 func unanswered(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
 		apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err)
+}
+
+// notYet reports whether an API server that has just begun may answer so: it does not
+// know the rules yet, or many come at once.
+func notYet(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err)
 }

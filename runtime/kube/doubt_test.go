@@ -3,15 +3,22 @@ package kube_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
 // TestBindInDoubt: the answer to a binding gets lost. It is written again until it is
@@ -22,18 +29,23 @@ func TestBindInDoubt(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		answers []error // of the server; nil binds the pod
-		isOn    string  // where the pod is when the first answer is given
+		isOn    string  // where the pod is from the first answer on
 		uid     string  // of who has its name then
 		made    bool
 	}{
 		{"not carried out", []error{io.ErrUnexpectedEOF, nil}, "", "uid-p", true},
 		{"carried out", []error{io.ErrUnexpectedEOF}, "n", "uid-p", true},
 		{"away for a while", []error{io.ErrUnexpectedEOF, io.EOF, forbidden, nil}, "", "uid-p", true},
+		{"many come when it is back", []error{io.ErrUnexpectedEOF, apierrors.NewTooManyRequestsError("later"), nil}, "", "uid-p", true},
+		{"many come", []error{apierrors.NewTooManyRequestsError("later")}, "n", "uid-p", false},
 		{"bound by another", []error{io.ErrUnexpectedEOF}, "m", "uid-p", false},
 		{"another of the name", []error{io.ErrUnexpectedEOF}, "n", "uid-q", false},
 		{"storage away", []error{apierrors.NewInternalError(errors.New("etcdserver: request timed out"))}, "n", "uid-p", true},
 		{"forbidden", []error{forbidden}, "", "uid-p", false},
-		{"conflict", []error{apierrors.NewConflict(resource, "p", errors.New("already assigned"))}, "n", "uid-p", false},
+		{"conflict", []error{apierrors.NewConflict(resource, "p", errors.New("already assigned"))}, "m", "uid-p", false},
+		{"conflict with a request that client-go has repeated", []error{apierrors.NewConflict(resource, "p", errors.New("already assigned"))}, "n", "uid-p", true},
+		{"ending", []error{apierrors.NewConflict(resource, "p", errors.New("pod is being deleted"))}, "", "uid-p", false},
+		{"refused for what it says", []error{io.ErrUnexpectedEOF, apierrors.NewBadRequest("no")}, "", "uid-p", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := pod("p", "", "default-scheduler")
@@ -52,6 +64,99 @@ func TestBindInDoubt(t *testing.T) {
 			if test.made != (err == nil) {
 				t.Errorf("error is %v", err)
 			}
+		})
+	}
+}
+
+// TestLabelsInDoubt: labels that were written before the binding are taken back if it is
+// known that the pod was not bound, or if nobody knows whether they were written.
+func TestLabelsInDoubt(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pods"}
+	conflict := apierrors.NewConflict(resource, "p", errors.New("already assigned"))
+	const forth = `patch  p {"metadata":{"labels":{"a":"1"},"resourceVersion":"1","uid":"uid-p"}}`
+	const bind = "bind p uid-p to n with map[]"
+	const back = `patch  p {"metadata":{"labels":{"a":null},"uid":"uid-p"}}`
+	for _, test := range []struct {
+		name        string
+		patch, bind error
+		want        []string
+	}{
+		{"bound", nil, nil, []string{forth, bind}},
+		{"refused", nil, conflict, []string{forth, bind, back}},
+		{"throttled", nil, apierrors.NewTooManyRequestsError("later"), []string{forth, bind, back}},
+		{"no answer to the binding", nil, io.ErrUnexpectedEOF, []string{forth, bind}},
+		{"storage away", nil, apierrors.NewInternalError(io.EOF), []string{forth, bind}},
+		{"API server going", nil, apierrors.NewServiceUnavailable("shutting down"), []string{forth, bind}},
+		{"labels refused", conflict, nil, []string{forth}},
+		{"no answer to the labels", io.ErrUnexpectedEOF, nil, []string{forth, back}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := pod("p", "", "default-scheduler")
+			c, client := connect(t, p)
+			ctx, stop := context.WithCancel(context.Background())
+			tries := 0
+			client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				tries++
+				return tries == 1 && test.patch != nil, nil, test.patch
+			})
+			client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				stop() // so that doubts are not cleared
+				return true, &v1.Binding{}, test.bind
+			})
+			err := c.Bind(ctx, binding(p, nil, map[string]string{"a": "1"}))
+			if want := errors.Join(test.patch, test.bind); (err == nil) != (want == nil) {
+				t.Errorf("error is %v, want %v", err, want)
+			}
+			expectWrites(t, client, test.want...)
+		})
+	}
+}
+
+// TestBindRefused: an API server that answers with errors for long has not bound the pod,
+// if it says that the pod is on no node. Meanwhile others are bound.
+func TestBindRefused(t *testing.T) {
+	webhook := apierrors.NewInternalError(errors.New("failed calling webhook: connection refused"))
+	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "pods/binding"}, "p", errors.New("denied by policy"))
+	for name, answers := range map[string][]error{"webhook that is away": {webhook}, "policy": {webhook, denied}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := fake.NewClientset(pod("p", "", "default-scheduler"))
+				asked := make(map[string]int)
+				c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: client})
+				if err != nil {
+					t.Fatal(err)
+				}
+				client.PrependReactor("get", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+					return true, pod(action.(clienttesting.GetAction).GetName(), "", "default-scheduler"), nil
+				})
+				client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+					b := action.(clienttesting.CreateAction).GetObject().(*v1.Binding)
+					if b.Name == "other" {
+						return true, b, nil
+					}
+					asked[b.Name]++
+					return true, nil, answers[min(asked[b.Name], len(answers))-1]
+				})
+				var group sync.WaitGroup
+				began := time.Now()
+				for i := range 200 {
+					group.Go(func() {
+						err := c.Bind(t.Context(), binding(pod(fmt.Sprint("p", i), "", "default-scheduler"), nil, nil))
+						if !errors.Is(err, answers[len(answers)-1]) {
+							t.Errorf("error is %v", err)
+						}
+					})
+				}
+				time.Sleep(5 * time.Second)
+				if err := c.Bind(t.Context(), binding(pod("other", "", "default-scheduler"), nil, nil)); err != nil || time.Since(began) > 6*time.Second {
+					t.Errorf("another pod: %v after %v", err, time.Since(began))
+				}
+				group.Wait()
+				if took := time.Since(began); took < 40*time.Second || took > 50*time.Second {
+					t.Errorf("it took %v", took)
+				}
+				c.Close(t.Context())
+			})
 		})
 	}
 }

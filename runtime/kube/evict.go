@@ -27,6 +27,8 @@ func (c *Cluster) Evict(ctx context.Context, e objects.Eviction) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	watch := clock.Start()
 	err := func() error {
 		if patch, needed := conditionPatch(victim.Object, e.Condition, nil, c.deps.Clock.Now()); needed {

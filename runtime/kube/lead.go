@@ -31,13 +31,14 @@ type Election struct {
 	watchdog *leaderelection.HealthzAdaptor
 	lock     resourcelock.Interface
 	tenure   *tenure
+	working  *atomic.Bool // lead has not returned
 }
 
 // NewElection prepares an election; config has defaults filled in. Without
 // leaderElect this replica is the leader from the start; with it, the main client
 // writes nothing from now on while this replica does not lead.
 func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, clients *Clients, events *Cluster) (*Election, error) {
-	e := &Election{config: config}
+	e := &Election{config: config, working: &atomic.Bool{}}
 	if config.LeaderElect == nil || !*config.LeaderElect {
 		return e, nil
 	}
@@ -56,7 +57,7 @@ func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, cli
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	e.lock = timedLock{Interface: e.lock, tenure: e.tenure}
+	e.lock = timedLock{Interface: e.lock, tenure: e.tenure, working: e.working}
 	e.tenure.require()
 	return e, nil
 }
@@ -75,7 +76,8 @@ func (e *Election) Check(r *http.Request) error {
 
 // Lead calls lead when this replica is the leader, once, with a context that ends
 // when ctx ends or the lease is lost. The lease is given back after lead has
-// returned: nobody else begins while a binding of this replica may be on its way.
+// returned: nobody else begins while a binding of this replica may be on its way. If
+// lead still works when the lease cannot be renewed, the lease runs out instead.
 //
 // # Errors
 //
@@ -102,6 +104,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 				if !turn.CompareAndSwap(false, true) {
 					return
 				}
+				e.working.Store(true)
 				working, stop := context.WithCancel(leading)
 				defer stop()
 				defer context.AfterFunc(ctx, stop)()
@@ -115,10 +118,15 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 					}
 				}()
 				err := lead(working)
+				e.working.Store(false)
 				close(led)
 				select {
 				case <-e.tenure.over:
 					err = ErrLeaseLost
+				case <-leading.Done():
+					if leaseCtx.Err() == nil { // the elector has ended it
+						err = ErrLeaseLost
+					}
 				default:
 				}
 				result <- err
@@ -136,11 +144,11 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 		}
 	})()
 	elector.Run(leaseCtx)
-	switch {
-	case turn.CompareAndSwap(false, true):
-		return nil // asked to end while another was leading
-	case leaseCtx.Err() == nil:
+	if !turn.CompareAndSwap(false, true) {
+		return <-result
+	}
+	if leaseCtx.Err() == nil {
 		return ErrLeaseLost
 	}
-	return <-result
+	return nil // asked to end while another was leading
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -108,6 +109,36 @@ func TestLeaseLost(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("it leads for ever")
+	}
+}
+
+// TestLeaseKept: the lease is not given back while what was begun under it has not ended,
+// and Lead does not return before.
+func TestLeaseKept(t *testing.T) {
+	cluster, client := connect(t)
+	var down, released, working atomic.Bool
+	client.PrependReactor("update", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		lease := action.(clienttesting.UpdateAction).GetObject().(*coordinationv1.Lease)
+		if holder := lease.Spec.HolderIdentity; holder == nil || *holder == "" {
+			released.Store(true)
+			return false, nil, nil
+		}
+		return down.Load(), nil, apierrors.NewServiceUnavailable("gone")
+	})
+	e := elect(t, client, cluster)
+	err := e.Lead(context.Background(), func(ctx context.Context) error {
+		working.Store(true)
+		down.Store(true)
+		<-ctx.Done()
+		time.Sleep(300 * time.Millisecond) // a binding is on its way
+		working.Store(false)
+		return nil
+	})
+	if !errors.Is(err, kube.ErrLeaseLost) {
+		t.Errorf("error is %v", err)
+	}
+	if released.Load() || working.Load() {
+		t.Errorf("given back: %v; at work: %v", released.Load(), working.Load())
 	}
 }
 

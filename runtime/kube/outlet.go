@@ -1,11 +1,18 @@
 package kube
 
 import (
+	"context"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
+
+// Binding implements scheduler.Outlet.
+func (c *Cluster) Binding(ctx context.Context, pod *state.Pod) error {
+	return c.status.supersede(ctx, pod.UID)
+}
 
 // Scheduled implements scheduler.Outlet: what was to be written of failed tries is
 // void, as the API server has set the condition with the binding.

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -43,7 +44,14 @@ type statusWriter struct {
 		// written is what the server has answered to the last write of a pod that the
 		// watch may not have told of yet.
 		written map[types.UID]*v1.Pod
+		sending map[types.UID]*sending
 	}
+}
+
+// sending is a write that is on its way.
+type sending struct {
+	ended   chan struct{}
+	dropped bool // of a pod that is bound or gone
 }
 
 // statusWrite is what a pod's status is to become. It is never changed once it is
@@ -62,6 +70,7 @@ func newStatusWriter(workers int, deps *Deps) *statusWriter {
 	}
 	w.context, w.cancel = context.WithCancel(context.Background())
 	w.mu.wanted, w.mu.written = make(map[types.UID]*statusWrite), make(map[types.UID]*v1.Pod)
+	w.mu.sending = make(map[types.UID]*sending)
 	for range workers {
 		w.group.Go(w.work)
 	}
@@ -86,12 +95,38 @@ func (w *statusWriter) set(pod *state.Pod, condition v1.PodCondition, nominated 
 	w.queue.Add(pod.UID)
 }
 
+// supersede drops what was to be written of a pod that is about to be bound, and waits
+// for what is on its way: a condition that arrives after the binding would say of a pod on
+// a node that it is unschedulable.
+//
+// # Errors
+//
+// ctx has ended first.
+func (w *statusWriter) supersede(ctx context.Context, uid types.UID) error {
+	w.mu.Lock()
+	delete(w.mu.wanted, uid)
+	sent := w.mu.sending[uid]
+	w.mu.Unlock()
+	if sent == nil {
+		return nil
+	}
+	select {
+	case <-sent.ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("called off while the pod's status was written: %w", context.Cause(ctx))
+	}
+}
+
 // drop forgets a pod that is bound or gone.
 func (w *statusWriter) drop(uid types.UID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.mu.wanted, uid)
 	delete(w.mu.written, uid)
+	if sent := w.mu.sending[uid]; sent != nil {
+		sent.dropped = true
+	}
 }
 
 // latest returns the newer one of a pod as the watch told of it and as the last write
@@ -129,18 +164,26 @@ func (w *statusWriter) work() {
 }
 
 func (w *statusWriter) write(uid types.UID) {
+	sent := &sending{ended: make(chan struct{})}
 	w.mu.Lock()
 	s := w.mu.wanted[uid]
+	w.mu.sending[uid] = sent
 	w.mu.Unlock()
+	var now *v1.Pod
 	var err error
 	if s != nil {
-		err = w.send(s)
+		now, err = w.send(s)
 	}
 	again := err != nil && worthAnotherTry(err) && w.context.Err() == nil && w.queue.NumRequeues(uid) < statusTries
 	w.mu.Lock()
 	if !again && w.mu.wanted[uid] == s { // otherwise more was asked for meanwhile, and uid is in the queue again
 		delete(w.mu.wanted, uid)
 	}
+	if now != nil && !sent.dropped {
+		w.mu.written[uid] = now
+	}
+	delete(w.mu.sending, uid)
+	close(sent.ended)
 	w.mu.Unlock()
 	switch {
 	case again:
@@ -154,24 +197,22 @@ func (w *statusWriter) write(uid types.UID) {
 	w.queue.Forget(uid)
 }
 
-func (w *statusWriter) send(s *statusWrite) error {
+// send makes a write, and returns the pod as it is then; nil if there was nothing to
+// write.
+func (w *statusWriter) send(s *statusWrite) (*v1.Pod, error) {
 	patch, needed := conditionPatch(w.latest(s.pod), s.condition, s.nominated, w.deps.Clock.Now())
 	if !needed {
-		return nil
+		return nil, nil //nolint:nilnil // as said
 	}
 	ctx, cancel := context.WithTimeout(w.context, writeTimeout)
 	defer cancel()
 	watch := clock.Start()
 	now, err := w.deps.Client.CoreV1().Pods(s.pod.Namespace).Patch(ctx, s.pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	w.deps.wrote("pod_status_patch", watch, err)
-	if err == nil {
-		w.mu.Lock()
-		if w.mu.wanted[s.pod.UID] != nil { // otherwise it was dropped meanwhile
-			w.mu.written[s.pod.UID] = now
-		}
-		w.mu.Unlock()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return now, nil
 }
 
 // worthAnotherTry reports whether a write may succeed later as it is. What the server
@@ -194,6 +235,7 @@ func (w *statusWriter) close(ctx context.Context) {
 	defer stop()
 	w.queue.ShutDownWithDrain()
 	w.group.Wait()
+	w.queue.ShutDown() // what waits for another try, too
 	w.cancel()
 	if n := w.pending(); n > 0 {
 		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the status of pods was not written before the end", slog.Int("pods", n))

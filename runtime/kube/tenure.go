@@ -2,9 +2,11 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -99,7 +101,8 @@ func (t *tenured) RoundTrip(r *http.Request) (*http.Response, error) {
 // timedLock tells a tenure when the lease was renewed or given back.
 type timedLock struct {
 	resourcelock.Interface
-	tenure *tenure
+	tenure  *tenure
+	working *atomic.Bool // nothing is given back now
 }
 
 // Create implements resourcelock.Interface.
@@ -117,6 +120,9 @@ func (l timedLock) write(
 ) error {
 	at := l.tenure.clock.Now()
 	if record.HolderIdentity != l.Identity() { // it is given back
+		if l.working.Load() {
+			return errors.New("the lease is not given back: what was begun under it has not ended")
+		}
 		// An elector that has just gone on believes that it leads, and would take the
 		// lease from who holds it now.
 		if err := l.tenure.check(); err != nil {

@@ -77,7 +77,8 @@ func TestTenure(t *testing.T) {
 			return c.Evict(t.Context(), objects.Eviction{Victim: pod, Preemptor: pod, Condition: v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue}})
 		},
 		"status": func() error {
-			return c.status.send(&statusWrite{pod: object, condition: v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionFalse}})
+			_, err := c.status.send(&statusWrite{pod: object, condition: v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionFalse}})
+			return err
 		},
 		"volume": func() error {
 			_, err := c.UpdateVolume(t.Context(), &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}})

@@ -62,6 +62,8 @@ type outletCount struct {
 	want   int
 	placed map[types.UID]int
 	failed int
+	// refuses is what Binding says.
+	refuses func(context.Context) error
 }
 
 func (o *outletCount) Scheduled(pod *state.Pod, _ string) {
@@ -75,7 +77,13 @@ func (o *outletCount) Failed(scheduler.Failure) { o.failed++ }
 
 func (o *outletCount) Preempted(scheduler.Preempted) {}
 
-func (o *outletCount) Denominated(*state.Pod) {}
+func (o *outletCount) Binding(ctx context.Context, _ *state.Pod) error {
+	if o.refuses == nil {
+		return nil
+	}
+	return o.refuses(ctx)
+}
+func (o *outletCount) Denominated(*state.Pod)                  {}
 
 // TestRun has the loop, binding cycles, the watch and the clock run side by side;
 // the race detector looks on.
@@ -188,4 +196,47 @@ func (b *blockingBinder) Bind(*plugin.Placement) (plugin.Directives, *plugin.Sta
 	close(b.begun)
 	<-b.finish
 	return plugin.Directives{}, nil
+}
+
+// TestCalledOff: a pod whose outlet does not let it be bound is tried again, and told of
+// unless the scheduler is to end.
+func TestCalledOff(t *testing.T) {
+	for name, ends := range map[string]bool{"while it runs": false, "at the end": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.spawn = nil // goroutines
+			out := &outletCount{placed: map[types.UID]int{}}
+			w.outlet, w.observer = out, nil
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			asked := make(chan struct{})
+			out.refuses = func(context.Context) error {
+				close(asked)
+				if ends {
+					<-ctx.Done()
+				}
+				return errors.New("called off")
+			}
+			s := w.get()
+			node, _ := fake.Node("n", fake.Parse(""))
+			s.SetNode(node)
+			p, _ := fake.Pod("p", fake.Parse(""))
+			s.SetPods(p)
+			ended := make(chan error)
+			go func() { ended <- s.Run(ctx) }()
+			<-asked
+			for told := ends; !told; {
+				if err := s.Ask(ctx, func() { told = out.failed > 0 }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cancel()
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]int{false: 1, true: 0}[ends]; out.failed != want || len(out.placed) > 0 {
+				t.Errorf("told of %d failures, want %d; placed %v", out.failed, want, out.placed)
+			}
+		})
+	}
 }

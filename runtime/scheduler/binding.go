@@ -171,7 +171,13 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 	s.queue.Done(uid)
 	s.binding[uid] = b
 	s.deps.Spawn(func() {
-		asked, status := b.Bind()
+		var asked []pipeline.Asked
+		var status *plugin.Status
+		if err := s.deps.Outlet.Binding(b.Placement.Context, b.Placement.Pod); err != nil {
+			status = plugin.Fail(err)
+		} else {
+			asked, status = b.Bind()
+		}
 		s.post(func() { s.bound(pod, b, asked, status) })
 	})
 }

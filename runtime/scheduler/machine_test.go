@@ -183,6 +183,9 @@ func (m *machine) Preempted(p scheduler.Preempted) {
 	}
 }
 
+// Binding implements scheduler.Outlet.
+func (*machine) Binding(context.Context, *state.Pod) error { return nil }
+
 // Denominated implements scheduler.Outlet.
 func (m *machine) Denominated(pod *state.Pod) { m.nominate(pod.UID, "") }
 

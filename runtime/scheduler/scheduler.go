@@ -64,9 +64,13 @@ type Deps struct {
 	Spawn func(run func())
 }
 
-// Outlet takes what the cluster is to be told of a pod. It is called on the loop
-// and must not wait for anything.
+// Outlet takes what the cluster is to be told of a pod. But for Binding it is called on
+// the loop and must not wait for anything.
 type Outlet interface {
+	// Binding hears of a pod that is about to be bound, beside the loop. It returns when
+	// nothing that was said of the pod's failed tries can reach the cluster after the
+	// binding; with an error the pod is not bound.
+	Binding(ctx context.Context, pod *state.Pod) error
 	// Scheduled hears of a binding that was made.
 	Scheduled(pod *state.Pod, node string)
 	// Failed hears of a try that did not end with a binding.
@@ -131,8 +135,11 @@ type Scheduler struct {
 	totals      totals
 	scratch     []report.Timing
 	points      []report.PointTiming // scratch, too
-	// retried is by plugin the time of its breaker at which its pods were released.
-	retried map[string]time.Time
+	// stopped is closed when Run is to end; nil before Run.
+	stopped <-chan struct{}
+	// retried is the time of a breaker at which the pods of its plugin were released.
+	// Profiles have a breaker each.
+	retried map[plugin.Breaker]time.Time
 
 	preempting map[types.UID]*preemption // by preemptor
 	evicting   int                       // evictions that run
@@ -171,7 +178,7 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		cache:     cache.New(config.Cache),
 		snapshot:  state.NewSnapshot(),
 		binding:   make(map[types.UID]*pipeline.Binding),
-		retried:   make(map[string]time.Time),
+		retried:   make(map[plugin.Breaker]time.Time),
 		totals:    newTotals(),
 
 		preempting: make(map[types.UID]*preemption),
@@ -220,7 +227,10 @@ func sameOrder(a, b *pipeline.Pipeline) error {
 
 // Run takes in events and tries pods until the context ends; then it waits for
 // the binding cycles and evictions that still run.
+//
+// A try that fails after the context has ended is not told of.
 func (s *Scheduler) Run(ctx context.Context) error {
+	s.stopped = ctx.Done()
 	for ctx.Err() == nil {
 		if !s.Step(ctx) {
 			s.sleep(ctx)

@@ -2,7 +2,9 @@ package scheduler
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
@@ -68,8 +70,8 @@ func (s *Scheduler) swap(pipelines []*pipeline.Pipeline, changed []string, drain
 		}
 		s.queue.Rebuild()
 	}
+	maps.DeleteFunc(s.retried, func(b plugin.Breaker, _ time.Time) bool { return slices.Contains(changed, b.Info().Name) })
 	for _, name := range changed {
-		delete(s.retried, name)
 		s.queue.Release(name)
 	}
 	if s.retired = append(s.retired, old); len(s.retired) > maxRetired {
@@ -80,10 +82,14 @@ func (s *Scheduler) swap(pipelines []*pipeline.Pipeline, changed []string, drain
 
 // rejectWaiting sends the pods back that wait in old pipelines.
 func (s *Scheduler) rejectWaiting(pipelines []*pipeline.Pipeline) {
-	for _, w := range slices.Clone(s.waiting) {
-		if slices.Contains(pipelines, w.binding.Pipeline()) {
-			s.reject(w.pod.Pod.UID, plugin.NewStatus(abi.Unschedulable, "plugins were replaced while the pod waited").By(w.first().plugin))
+	for {
+		// Rejecting runs plugins, which may allow or reject other pods.
+		i := slices.IndexFunc(s.waiting, func(w *waiting) bool { return slices.Contains(pipelines, w.binding.Pipeline()) })
+		if i < 0 {
+			return
 		}
+		w := s.waiting[i]
+		s.reject(w.pod.Pod.UID, plugin.NewStatus(abi.Unschedulable, "plugins were replaced while the pod waited").By(w.first().plugin))
 	}
 }
 

@@ -204,6 +204,11 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	} else {
 		s.queue.NominateByStatus(uid)
 	}
+	select {
+	case <-s.stopped: // what fails now fails because this scheduler ends: the next one tries
+		return
+	default:
+	}
 	s.deps.Outlet.Failed(Failure{
 		Pod: pod.Pod, Reason: reason, Message: status.Message(),
 		Override: nomination.Override, Nominated: nomination.NominatedNode,

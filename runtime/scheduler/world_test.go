@@ -262,6 +262,9 @@ func (w *world) Preempted(p scheduler.Preempted) {
 	w.log.Printf("preempted: %s: %s", p.Victim.Name, p.Message)
 }
 
+// Binding implements scheduler.Outlet.
+func (*world) Binding(context.Context, *state.Pod) error { return nil }
+
 // Denominated implements scheduler.Outlet: the watch tells of it too.
 func (w *world) Denominated(pod *state.Pod) {
 	w.log.Printf("denominated: %s", pod.Name)

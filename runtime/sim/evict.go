@@ -63,6 +63,9 @@ func (w *world) change(p *simPod, how func(object *v1.Pod)) {
 // first, and the others go on.
 func (w *world) Preempted(scheduler.Preempted) {}
 
+// Binding implements scheduler.Outlet: what fails is told of at once.
+func (*world) Binding(context.Context, *state.Pod) error { return nil }
+
 // Denominated implements scheduler.Outlet.
 func (w *world) Denominated(pod *state.Pod) {
 	if p := w.byUID[pod.UID]; p != nil && !p.gone() && p.pod.NominatedNode() != "" {

@@ -277,6 +277,9 @@ func (c *cluster) Preempted(p scheduler.Preempted) {
 	c.log.Printf("preempted: %s for %s", p.Victim.Name, p.Preemptor.Name)
 }
 
+// Binding implements scheduler.Outlet.
+func (*cluster) Binding(context.Context, *state.Pod) error { return nil }
+
 // Denominated implements scheduler.Outlet.
 func (c *cluster) Denominated(pod *state.Pod) { c.log.Printf("denominated: %s", pod.Name) }
 

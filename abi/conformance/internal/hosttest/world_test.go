@@ -198,6 +198,9 @@ func (w *world) Failed(f scheduler.Failure) {
 	}
 }
 
+// Binding implements scheduler.Outlet.
+func (*world) Binding(context.Context, *state.Pod) error { return nil }
+
 // Denominated implements scheduler.Outlet.
 func (w *world) Denominated(pod *state.Pod) { w.nominate(pod, "") }
 
