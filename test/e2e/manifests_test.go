@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,39 +11,59 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
-// TestManifests applies the manifests of deploy/ a second time, as who upgrades does, and
-// has one refused that names a field that there is not. The first time is when the
-// cluster starts.
+// TestManifests shows the manifests of deploy/ to the API server, those of components
+// too, and has each refused when it has a field that there is not. What the
+// kustomization lists is applied when the cluster starts, and here once more, as who
+// upgrades does.
 func TestManifests(t *testing.T) {
 	c := start(t)
 	deploy := filepath.Join("..", "..", "deploy")
 	if err := c.Install(t.Context(), deploy); err != nil {
 		t.Error(err)
 	}
-	names, err := cluster.Manifests(deploy)
-	if err != nil {
-		t.Fatal(err)
-	}
 	objects, err := c.Objects("kube-system")
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := ""
-	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(deploy, name))
-		if err != nil {
-			t.Fatal(err)
+	objects = objects.DryRun()
+	var kinds []string
+	if err := filepath.WalkDir(deploy, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Base(path) != "kustomization.yaml" {
+			return err
 		}
-		kinds += string(text)
-		for _, document := range strings.Split(string(text), "\n---\n") {
-			wrong := document + "\nnoSuchField: 1\n"
-			if err := objects.Apply(t.Context(), []byte(wrong)); err == nil || !strings.Contains(err.Error(), `unknown field "noSuchField"`) {
-				t.Errorf("%s with a field that there is not: %v", name, err)
+		folder := filepath.Dir(path)
+		names, err := cluster.Manifests(folder)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(filepath.Join(folder, name))
+			if err != nil {
+				return err
+			}
+			if err := objects.Apply(t.Context(), text); err != nil {
+				t.Errorf("%s: %v", filepath.Join(folder, name), err)
+			}
+			for document := range strings.SplitSeq(string(text), "\n---\n") {
+				err := objects.Apply(t.Context(), []byte(document+"\nnoSuchField: 1\n"))
+				if err == nil || !strings.Contains(err.Error(), `unknown field "noSuchField"`) {
+					t.Errorf("%s with a field that there is not: %v", filepath.Join(folder, name), err)
+				}
+			}
+			for line := range strings.Lines(string(text)) {
+				if kind, ok := strings.CutPrefix(line, "kind: "); ok {
+					kinds = append(kinds, strings.TrimSpace(kind))
+				}
 			}
 		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
-	for _, kind := range []string{"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Lease", "ConfigMap", "Deployment", "PodDisruptionBudget", "NetworkPolicy"} {
-		if !slices.Contains(strings.Split(kinds, "\n"), "kind: "+kind) {
+	for _, kind := range []string{
+		"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Lease", "ConfigMap", "Deployment", "PodDisruptionBudget", "NetworkPolicy",
+	} {
+		if !slices.Contains(kinds, kind) {
 			t.Errorf("there is no %s", kind)
 		}
 	}

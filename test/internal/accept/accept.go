@@ -154,6 +154,11 @@ func (c *Checker) pod(revision int64, pod *v1.Pod, deleted bool) error {
 		c.pods[pod.UID] = false
 		return nil
 	case placed: // an update
+		if pod.DeletionTimestamp != nil { // spread constraints do not count it from here on
+			if err := c.settle(); err != nil {
+				return err
+			}
+		}
 		if i := c.isPending(pod); i >= 0 {
 			c.pending[i].pod = pod
 			return nil

@@ -17,7 +17,8 @@ import (
 )
 
 // history is writes in the words of a test: "+n0" and "-n0" for nodes, "p1" for a
-// pod that comes, "p1>n0" for one that is bound, "-p1" for one that goes.
+// pod that comes, "p1>n0" for one that is bound, "~p1" for one that is told to go, "-p1"
+// for one that goes.
 type history struct {
 	*testing.T
 	pod      func(name string) *v1.Pod
@@ -43,6 +44,7 @@ func play(t *testing.T, writes string, pod func(name string) *v1.Pod, to func(re
 			h.write(node, deleted)
 			continue
 		}
+		name, leaving := strings.CutPrefix(name, "~")
 		name, node, _ := strings.Cut(name, ">")
 		if h.pods[name] == nil {
 			h.pods[name] = h.pod(name)
@@ -51,6 +53,9 @@ func play(t *testing.T, writes string, pod func(name string) *v1.Pod, to func(re
 		h.pods[name] = h.pods[name].DeepCopy()
 		if node != "" {
 			h.pods[name].Spec.NodeName = node
+		}
+		if leaving {
+			h.pods[name].DeletionTimestamp = new(metav1.Now())
 		}
 		h.write(h.pods[name], deleted)
 	}
@@ -155,6 +160,8 @@ func TestChecker(t *testing.T) {
 		{"decided otherwise", spread, "+n0 +n1 +n2 x1 x2 s3 x1>n0 s3>n0 x2>n1", 2, "PodTopologySpread: node(s) didn't match pod topology spread constraints"},
 		{"updated before it is asked about", spread, "+n0 s1 x2 x2>n0 s1>n0 x2>n0", 2, ""},
 		{"decided before another write", half, "+n0 p2 p3 p1 p2>n0 p3>n0 -p2 p1>n0", 3, ""},
+		{"counted until it is told to go", spread, "+n0 +n1 +n2 x1 x2 x3 s4 x1>n0 x2>n2 x3>n1 s4>n1 ~x1", 4, ""},
+		{"not counted any more", spread, "+n0 +n1 +n2 x1 x2 x3 s4 x1>n0 x2>n2 x3>n1 ~x1 s4>n1", 3, "PodTopologySpread: node(s) didn't match pod topology spread constraints"},
 		{"no room", half, "+n0 p1 p2 p3 p3>n0 p2>n0 p1>n0 -p1", 2, "NodeResourcesFit: Insufficient cpu"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -29,6 +29,7 @@ type Objects struct {
 	client    dynamic.Interface
 	mapper    meta.RESTMapper
 	namespace string
+	dryRun    []string
 }
 
 // Objects returns a way to act on objects as Admin. namespace is that of objects
@@ -43,6 +44,14 @@ func (c *Cluster) Objects(namespace string) (*Objects, error) {
 		return nil, err
 	}
 	return &Objects{client: client, mapper: restmapper.NewDiscoveryRESTMapper(groups), namespace: namespace}, nil
+}
+
+// DryRun returns a way to apply that changes nothing, but says what the API server
+// thinks of it.
+func (o *Objects) DryRun() *Objects {
+	dry := *o
+	dry.dryRun = []string{metav1.DryRunAll}
+	return &dry
 }
 
 // Apply makes the objects of YAML documents what they say: those that are new are
@@ -76,8 +85,8 @@ func (o *Objects) apply(ctx context.Context, object *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	strict := metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict}
-	have, err := resource.Create(ctx, object, metav1.CreateOptions{FieldValidation: strict.FieldValidation})
+	strict := metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict, DryRun: o.dryRun}
+	have, err := resource.Create(ctx, object, metav1.CreateOptions{FieldValidation: strict.FieldValidation, DryRun: o.dryRun})
 	if apierrors.IsAlreadyExists(err) {
 		have, err = resource.Patch(ctx, object.GetName(), types.MergePatchType, document, strict)
 	}
