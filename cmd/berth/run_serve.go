@@ -201,11 +201,15 @@ func (w *watched) where(ctx context.Context, name types.NamespacedName) (out str
 func (o *serveOptions) serve(
 	ctx context.Context, w *watched, c *config.Scheduler, election *kube.Election, clients *kube.Clients, log *slog.Logger,
 ) (closeAll func(), err error) {
+	configuration, err := c.Versioned()
+	if err != nil {
+		return nil, fmt.Errorf("what /configz shows: %w", err)
+	}
 	handler := debughttp.NewHandler(debughttp.Config{
 		Live: []debughttp.Check{{Name: "leader-election", Well: election.Check}, {Name: "loop", Well: w.loopCheck}},
 		Ready: []debughttp.Check{{Name: "leader-election", Well: election.Check}, {Name: "informer-sync", Well: w.syncCheck},
 			{Name: "shutdown", Well: func(*http.Request) error { return context.Cause(ctx) }}},
-		Metrics: w.metrics.Handler(), Configuration: c, Recorder: w.recorder, Where: w.where, Plugins: w.plugins,
+		Metrics: w.metrics.Handler(), Configuration: configuration, Recorder: w.recorder, Where: w.where, Plugins: w.plugins,
 		Profiling: o.profiling,
 	})
 	var servers []*debughttp.Server

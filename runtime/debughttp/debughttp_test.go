@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
@@ -88,7 +89,7 @@ func config(r *debughttp.Recorder) debughttp.Config {
 		Live:     []debughttp.Check{{Name: "loop", Well: func(*http.Request) error { return nil }}},
 		Ready:    []debughttp.Check{{Name: "loop", Well: func(*http.Request) error { return nil }}, {Name: "sync", Well: func(*http.Request) error { return errors.New("nodes") }}},
 		Metrics:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
-		Recorder: r, Configuration: map[string]int{"parallelism": 16},
+		Recorder: r, Configuration: &configv1.KubeSchedulerConfiguration{Parallelism: new(int32(16))},
 		Where: func(_ context.Context, pod types.NamespacedName) (string, error) {
 			switch pod.Name {
 			case "waits":
@@ -119,7 +120,7 @@ func TestHandler(t *testing.T) {
 		{"/readyz/sync", 500, "[-]sync failed: nodes"},
 		{"/readyz/none", 404, ""},
 		{"/metrics", 200, "metrics"},
-		{"/configz", 200, `{"componentconfig":{"parallelism":16}}`},
+		{"/configz", 200, `{"componentconfig":{"parallelism":16,`},
 		{"/debug/berth/plugins", 200, `["guest"]`},
 		{"/debug/berth/explain/ns/waits", 200, `{"namespace":"ns","name":"waits","where":"backoff"}`},
 		{"/debug/berth/explain/ns/a", 200, `"rejections":[{"plugin":"Fit","code":"Unschedulable"`},

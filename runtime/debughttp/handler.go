@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
 // Paths of what is Berth's own.
@@ -35,8 +36,8 @@ type Config struct {
 	// Live and Ready are checked by /livez and /readyz; /healthz checks Live.
 	Live, Ready []Check
 	Metrics     http.Handler
-	// Configuration is shown by /configz, as JSON.
-	Configuration any
+	// Configuration is shown by /configz, under kube-scheduler's key componentconfig.
+	Configuration *configv1.KubeSchedulerConfiguration
 	Recorder      *Recorder
 	// Where tells where a pod is now in the scheduler; empty if it is not known there.
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
