@@ -123,9 +123,10 @@ func newExplain() *cobra.Command {
 		Short: "Ask the running scheduler why a pod is pending, or where it went",
 		Long: `Explain asks a running scheduler about the last try to place a pod: which plugins
 rejected which nodes and why, how the best nodes scored, and what each plugin did.
-The scheduler remembers the last 4,096 tries.`,
+The scheduler remembers the last 4,096 tries. Of several replicas the one that leads
+has to be asked; another one says which that is.`,
 		Example: `  berth explain team-a/web-0
-  kubectl exec -n kube-system deploy/berth -- /berth explain team-a/web-0
+  kubectl exec -n kube-system POD-THAT-LEADS -- /berth explain team-a/web-0
   berth explain team-a/web-0 --server https://10.0.0.1:10259 --token-file token`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

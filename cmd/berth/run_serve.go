@@ -209,7 +209,7 @@ func (o *serveOptions) serve(
 		Live: []debughttp.Check{{Name: "leader-election", Well: election.Check}, {Name: "loop", Well: w.loopCheck}},
 		Ready: []debughttp.Check{{Name: "leader-election", Well: election.Check}, {Name: "informer-sync", Well: w.syncCheck},
 			{Name: "shutdown", Well: func(*http.Request) error { return context.Cause(ctx) }}},
-		Metrics: w.metrics.Handler(), Configuration: configuration, Recorder: w.recorder, Where: w.where, Plugins: w.plugins,
+		Metrics: w.metrics.Handler(), Configuration: configuration, Recorder: w.recorder, Where: w.where, Plugins: w.plugins, Leader: election.Leader,
 		Profiling: o.profiling,
 	})
 	var servers []*debughttp.Server

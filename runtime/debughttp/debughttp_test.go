@@ -99,7 +99,10 @@ func config(r *debughttp.Recorder) debughttp.Config {
 			}
 			return "", nil
 		},
-		Plugins: func(context.Context) (any, error) { return []string{"guest"}, nil },
+		Plugins: func(context.Context) (*debughttp.Plugins, error) {
+			return &debughttp.Plugins{Plugins: []debughttp.Plugin{{Name: "guest"}}}, nil
+		},
+		Leader: func() (string, bool) { return "host_me", true },
 	}
 }
 
@@ -121,7 +124,7 @@ func TestHandler(t *testing.T) {
 		{"/readyz/none", 404, ""},
 		{"/metrics", 200, "metrics"},
 		{"/configz", 200, `{"componentconfig":{"parallelism":16,`},
-		{"/debug/berth/plugins", 200, `["guest"]`},
+		{"/debug/berth/plugins", 200, `{"plugins":[{"profile":"","name":"guest"`},
 		{"/debug/berth/explain/ns/waits", 200, `{"namespace":"ns","name":"waits","where":"backoff"}`},
 		{"/debug/berth/explain/ns/a", 200, `"rejections":[{"plugin":"Fit","code":"Unschedulable"`},
 		{"/debug/berth/explain/ns/none", 404, "pod ns/none is neither waiting nor among the last pods that were tried"},
@@ -145,6 +148,25 @@ func TestHandler(t *testing.T) {
 	debughttp.NewHandler(profiling).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/", nil))
 	if w.Code != http.StatusOK {
 		t.Errorf("profiles: %d", w.Code)
+	}
+	// A replica that waits knows of no tries, and says who does.
+	for leader, text := range map[string]string{
+		"host_other": "this replica does not lead: host_other does; ask that one", "": "this replica does not lead, and none is known to",
+	} {
+		c := config(r)
+		c.Leader = func() (string, bool) { return leader, false }
+		standby := debughttp.NewHandler(c)
+		w := httptest.NewRecorder()
+		standby.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/berth/explain/ns/waits", nil))
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), text) {
+			t.Errorf("a pod: %d %s", w.Code, w.Body)
+		}
+		w = httptest.NewRecorder()
+		standby.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/berth/plugins", nil))
+		var s debughttp.Plugins
+		if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || !s.Standby || s.Leader != leader || len(s.Plugins) != 1 {
+			t.Errorf("plugins: %v, %+v", err, s)
+		}
 	}
 	// What is served can be read again.
 	w = httptest.NewRecorder()

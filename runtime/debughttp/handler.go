@@ -41,8 +41,11 @@ type Config struct {
 	Recorder      *Recorder
 	// Where tells where a pod is now in the scheduler; empty if it is not known there.
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
-	// Plugins is what runs, as JSON.
-	Plugins func(ctx context.Context) (any, error)
+	// Plugins is what runs.
+	Plugins func(ctx context.Context) (*Plugins, error)
+	// Leader tells who leads, by its identity in the Lease, and whether that is this
+	// replica; empty if nobody is known to. Only the leader knows of tries.
+	Leader func() (identity string, here bool)
 	// Profiling serves /debug/pprof.
 	Profiling bool
 }
@@ -77,6 +80,9 @@ func NewHandler(c Config) http.Handler {
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
+		}
+		if leader, here := c.Leader(); !here {
+			out.Standby, out.Leader = true, leader
 		}
 		answer(w, out)
 	})
@@ -120,6 +126,14 @@ func health(path string, checks []Check) http.Handler {
 
 func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	if leader, here := c.Leader(); !here {
+		text := "this replica does not lead: " + leader + " does; ask that one"
+		if leader == "" {
+			text = "this replica does not lead, and none is known to; ask again when one does"
+		}
+		http.Error(w, text, http.StatusServiceUnavailable)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	where, err := c.Where(ctx, name)

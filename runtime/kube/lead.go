@@ -31,6 +31,7 @@ type Election struct {
 	watchdog *leaderelection.HealthzAdaptor
 	lock     resourcelock.Interface
 	tenure   *tenure
+	elector  atomic.Pointer[leaderelection.LeaderElector] // nil before Lead
 }
 
 // NewElection prepares an election; config has defaults filled in. Without
@@ -130,6 +131,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}
+	e.elector.Store(elector)
 	defer context.AfterFunc(ctx, func() {
 		if !turn.Load() { // otherwise lead ends first
 			release()
