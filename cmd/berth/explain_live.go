@@ -67,7 +67,12 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	response, err := client.Do(request)
-	if err != nil {
+	var stranger *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &stranger):
+		return nil, &failure{fmt.Errorf("the scheduler's certificate cannot be verified: %w (name its authority with --certificate-authority; "+
+			"a scheduler without --tls-cert-file makes a certificate for itself, which only --insecure-skip-tls-verify accepts)", stranger)}
+	case err != nil:
 		return nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run at work here? name it with --server)", err)}
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read
