@@ -3,14 +3,14 @@ package debughttp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/component-base/metrics/prometheus/slis"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
@@ -25,17 +25,12 @@ func OpenPaths() []string {
 	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*"}
 }
 
-// Check is one of the things that must be well.
-type Check struct {
-	Name string
-	Well func(*http.Request) error
-}
-
 // Config is what is served.
 type Config struct {
 	// Live and Ready are checked by /livez and /readyz; /healthz checks Live.
-	Live, Ready []Check
-	Metrics     http.Handler
+	Live, Ready []healthz.HealthChecker
+	// Metrics and Resources are /metrics and /metrics/resources.
+	Metrics, Resources http.Handler
 	// Configuration is shown by /configz, under kube-scheduler's key componentconfig.
 	Configuration *configv1.KubeSchedulerConfiguration
 	Recorder      *Recorder
@@ -64,13 +59,12 @@ type Pod struct {
 // NewHandler serves what Config says.
 func NewHandler(c Config) http.Handler {
 	mux := http.NewServeMux()
-	for path, checks := range map[string][]Check{"/healthz": c.Live, "/livez": c.Live, "/readyz": c.Ready} {
-		mux.Handle("GET "+path, health(path, checks))
-		for _, check := range checks {
-			mux.Handle("GET "+path+"/"+check.Name, health(path+"/"+check.Name, []Check{check}))
-		}
-	}
+	healthz.InstallHandler(reading{mux}, c.Live...)
+	healthz.InstallLivezHandler(reading{mux}, c.Live...)
+	healthz.InstallReadyzHandler(reading{mux}, c.Ready...)
+	slis.SLIMetrics{}.Install(reading{mux})
 	mux.Handle("GET /metrics", c.Metrics)
+	mux.Handle("GET /metrics/resources", c.Resources)
 	mux.HandleFunc("GET /configz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"componentconfig": c.Configuration})
 	})
@@ -96,33 +90,10 @@ func NewHandler(c Config) http.Handler {
 	return mux
 }
 
-// health answers ok, or what is not well. With ?verbose it tells of each check.
-func health(path string, checks []Check) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var text strings.Builder
-		var errs []error
-		for _, check := range checks {
-			if err := check.Well(r); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", check.Name, err))
-				fmt.Fprintf(&text, "[-]%s failed: %v\n", check.Name, err)
-				continue
-			}
-			fmt.Fprintf(&text, "[+]%s ok\n", check.Name)
-		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if errors.Join(errs...) != nil {
-			w.WriteHeader(http.StatusInternalServerError)
-			fmt.Fprintf(w, "%s%s check failed\n", text.String(), strings.TrimPrefix(path, "/"))
-			return
-		}
-		if _, verbose := r.URL.Query()["verbose"]; verbose {
-			fmt.Fprintf(w, "%s%s check passed\n", text.String(), strings.TrimPrefix(path, "/"))
-			return
-		}
-		fmt.Fprint(w, "ok")
-	})
-}
+// reading is a mux that nobody can write to.
+type reading struct{ *http.ServeMux }
+
+func (m reading) Handle(path string, handler http.Handler) { m.ServeMux.Handle("GET "+path, handler) }
 
 func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
