@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,9 @@ func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(
 // (pkg/registry/core/pod/storage, BindingREST). Labels it would leave out unless its
 // PodTopologyLabels admission knows them, so a patch with labels is written before.
 func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
+	if err := c.status.supersede(ctx, b.Pod.UID); err != nil {
+		return err
+	}
 	told := ctx // to stop
 	ctx, end, err := c.begin(ctx)
 	if err != nil {
@@ -60,9 +64,9 @@ func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
 		meta.Annotations = nil
 	}
 	watch := clock.Start()
-	err = c.bind(told, b, &v1.Binding{ObjectMeta: meta, Target: v1.ObjectReference{Kind: "Node", Name: b.Node}})
+	known, err := c.bind(told, b, &v1.Binding{ObjectMeta: meta, Target: v1.ObjectReference{Kind: "Node", Name: b.Node}})
 	c.deps.wrote("pod_binding", watch, err)
-	if err != nil && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown { // the server has refused it
+	if err != nil && known {
 		if failed := undo(ctx); failed != nil {
 			c.log.Warn("a patch of a pod that was not bound could not be taken back", "pod", b.Pod.Key(), "error", failed)
 		}
@@ -101,10 +105,7 @@ func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) 
 		_, err = pods.Patch(ctx, pod.Name, types.MergePatchType, data, metav1.PatchOptions{})
 		return err
 	}
-	if err := send(ctx, forth); err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) error {
+	undo = func(ctx context.Context) error {
 		// Without a resourceVersion: others may have written on the pod meanwhile, but
 		// the keys are the plugin's.
 		err := send(ctx, back)
@@ -112,7 +113,17 @@ func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) 
 			return nil
 		}
 		return err
-	}, nil
+	}
+	if err := send(ctx, forth); err != nil {
+		if unanswered(err) && !errors.Is(err, ErrLeaseLost) { // it may have been carried out
+			err = errors.Join(err, undo(ctx))
+		}
+		if apierrors.IsForbidden(err) {
+			err = fmt.Errorf("%w (deploy/patch-pods has the right that labels need)", err)
+		}
+		return nil, err
+	}
+	return undo, nil
 }
 
 // both returns the values to write and those to write back; nil stands for a key

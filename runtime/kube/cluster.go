@@ -132,7 +132,9 @@ func (c *Cluster) Controllers() objects.Controllers { return c.owners }
 func (c *Cluster) Close(ctx context.Context) {
 	c.informed.stop()
 	c.status.close(ctx)
-	c.events.close()
+	if n := c.events.close(ctx); n > 0 {
+		c.log.LogAttrs(ctx, slog.LevelWarn, "events were not written before the end", slog.Int64("events", n))
+	}
 }
 
 func (d *Deps) wrote(kind string, watch clock.Stopwatch, err error) {

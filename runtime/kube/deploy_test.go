@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,14 +18,19 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// manifests reads the objects of deploy/, strictly, but for kinds that are not
-// Kubernetes' own.
+// manifests reads the objects of deploy/ and of its components, strictly, but for kinds
+// that are not Kubernetes' own.
 func manifests(t *testing.T) (out []runtime.Object) {
 	t.Helper()
 	files, err := filepath.Glob("../../deploy/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no manifests: %v", err)
 	}
+	components, err := filepath.Glob("../../deploy/*/*.yaml")
+	if err != nil || len(components) == 0 {
+		t.Fatalf("no components: %v", err)
+	}
+	files = append(files, components...)
 	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -54,40 +60,47 @@ func manifests(t *testing.T) (out []runtime.Object) {
 	return out
 }
 
-// TestManifestRights: the ClusterRole lets Berth watch what it watches, and no more.
+// TestManifestRights: the ClusterRole lets Berth watch what it watches, and do what it
+// does, and no more.
 func TestManifestRights(t *testing.T) {
 	c, _ := connect(t)
-	var watched []string
-	rights := make(map[string][]string) // verbs by resource.group
+	got := make(map[string]map[string][]string) // by role, verbs by resource.group
 	for _, object := range manifests(t) {
 		role, ok := object.(*rbacv1.ClusterRole)
-		if !ok || role.Name != "berth" {
+		if !ok {
 			continue
 		}
+		rights := make(map[string][]string)
 		for _, rule := range role.Rules {
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {
 					key := strings.TrimSuffix(resource+"."+group, ".")
 					rights[key] = append(rights[key], rule.Verbs...)
-					if slices.Contains(rule.Verbs, "watch") {
-						watched = append(watched, key)
-					}
 				}
 			}
 		}
-	}
-	slices.Sort(watched)
-	if want := c.Kinds(); !slices.Equal(watched, want) {
-		t.Errorf("the role lets watch %q, and %q are watched", watched, want)
-	}
-	for resource, verbs := range map[string][]string{
-		"pods/binding": {"create"}, "pods/status": {"patch"}, "pods": {"delete", "get", "list", "patch", "watch"},
-		"persistentvolumes": {"get", "list", "update", "watch"}, "events.events.k8s.io": {"create", "patch", "update"},
-	} {
-		got := slices.Clone(rights[resource])
-		slices.Sort(got)
-		if !slices.Equal(got, verbs) {
-			t.Errorf("rights on %s are %q, want %q", resource, got, verbs)
+		for _, verbs := range rights {
+			slices.Sort(verbs)
 		}
+		got[role.Name] = rights
+	}
+	berth := map[string][]string{
+		"pods/binding": {"create"}, "pods/status": {"patch"}, "pods": {"delete"}, "persistentvolumes": {"update"}, "persistentvolumeclaims": {"update"},
+		"events": {"create", "patch", "update"}, "events.events.k8s.io": {"create", "patch", "update"},
+	}
+	for _, kind := range c.Kinds() {
+		berth[kind] = append(berth[kind], "get", "list", "watch")
+		slices.Sort(berth[kind])
+	}
+	for role, want := range map[string]map[string][]string{
+		"berth": berth, "berth:patch-pods": {"pods": {"patch"}}, "berth:viewer": {},
+	} {
+		if !reflect.DeepEqual(got[role], want) {
+			t.Errorf("rights of %s are\n%v, want\n%v", role, got[role], want)
+		}
+		delete(got, role)
+	}
+	if len(got) > 0 {
+		t.Errorf("there are other roles: %v", got)
 	}
 }

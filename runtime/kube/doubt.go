@@ -18,8 +18,8 @@ import (
 // as when the API server ends or the network is cut, the pod may be bound or not: to
 // give its place to another pod would put too much on the node. It is safe to write the
 // binding again, for a pod is bound once; and who is refused a second time looks where
-// the pod is.
-func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Binding) error {
+// the pod is. An error that is known says that this scheduler has not bound the pod.
+func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Binding) (known bool, _ error) {
 	pods := c.deps.Client.CoreV1().Pods(b.Pod.Namespace)
 	doubt := false // whether an earlier try may have been carried out
 	var last error
@@ -29,28 +29,35 @@ func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Bindi
 		defer cancel()
 		last = pods.Bind(writing, binding, metav1.CreateOptions{})
 		switch {
-		case last == nil, errors.Is(last, ErrLeaseLost): // where the pod is concerns the next leader
+		case errors.Is(last, ErrLeaseLost): // where the pod is concerns the next leader
+			doubt = true
+			return true, nil
+		case last == nil:
+			doubt = false
 			return true, nil
 		case doubt && apierrors.IsConflict(last):
 			now, err := pods.Get(writing, b.Pod.Name, metav1.GetOptions{})
 			if err != nil {
-				return apierrors.IsNotFound(err), nil
+				doubt = !apierrors.IsNotFound(err)
+				return !doubt, nil
 			}
+			doubt = false
 			if now.UID == b.Pod.UID && now.Spec.NodeName == b.Node {
 				last = nil // it was made, by a try without an answer
 			}
 			return true, nil
-		case doubt && (apierrors.IsForbidden(last) || apierrors.IsUnauthorized(last)):
-			return false, nil // an API server that has just begun, and does not know the rules yet
+		case doubt && (apierrors.IsForbidden(last) || apierrors.IsUnauthorized(last) || apierrors.IsTooManyRequests(last)):
+			return false, nil // an API server that has just begun: it does not know the rules yet, or many come at once
 		case unanswered(last):
 			doubt = true
 			return false, nil
 		}
+		doubt = false
 		return true, nil
 	}
 	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 2 * time.Second}.DelayFunc()
 	_ = delay.Until(ctx, true, true, try) // last says more than that the context has ended
-	return last
+	return !doubt, last
 }
 
 // unanswered reports whether a write may have been carried out in spite of an error:

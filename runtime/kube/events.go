@@ -19,6 +19,7 @@ const noteLimit = 1024
 
 // eventWriter writes events, beside the loop and in series where they repeat.
 type eventWriter struct {
+	sink        *eventSink
 	broadcaster events.EventBroadcaster
 	recorders   map[string]events.EventRecorder // by profile
 	ofLease     record.EventBroadcaster
@@ -29,8 +30,10 @@ type eventWriter struct {
 // newEventWriter begins to write.
 func newEventWriter(profiles []string, client kubernetes.Interface) (*eventWriter, error) {
 	ctx, cancel := context.WithCancel(context.Background())
+	sink := newEventSink(client)
 	w := &eventWriter{
-		broadcaster: events.NewBroadcaster(newEventSink(client)),
+		sink:        sink,
+		broadcaster: events.NewBroadcaster(sink),
 		recorders:   make(map[string]events.EventRecorder),
 		ofLease:     record.NewBroadcaster(record.WithContext(ctx)),
 		cancel:      cancel,
@@ -79,9 +82,12 @@ func truncate(note string) string {
 	return note[:noteLimit-len(suffix)] + suffix
 }
 
-// close sends what is on its way.
-func (w *eventWriter) close() {
+// close sends what is on its way, until the context ends, and returns how many events
+// were not sent.
+func (w *eventWriter) close(ctx context.Context) int64 {
+	left := w.sink.drain(ctx)
 	w.broadcaster.Shutdown()
 	w.ofLease.Shutdown()
 	w.cancel()
+	return left
 }

@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/client-go/kubernetes"
@@ -16,6 +18,30 @@ const eventsAtOnce = 32
 type eventSink struct {
 	next  events.EventSink
 	slots chan struct{}
+	// come counts the writes that have come so far, and open those that have not ended.
+	come, open atomic.Int64
+}
+
+// quiet is how long no event must have come for it to be believed that none is between
+// the recorder and the sink, where client-go does not let them be counted.
+const quiet = 50 * time.Millisecond
+
+// drain waits until all events are written, or ctx ends. It returns how many are not.
+func (s *eventSink) drain(ctx context.Context) int64 {
+	tick := time.NewTicker(quiet)
+	defer tick.Stop()
+	for last := int64(-1); ; {
+		come := s.come.Load()
+		if come == last && s.open.Load() == 0 {
+			return 0
+		}
+		last = come
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return s.open.Load()
+		}
+	}
 }
 
 func newEventSink(client kubernetes.Interface) *eventSink {
@@ -23,6 +49,9 @@ func newEventSink(client kubernetes.Interface) *eventSink {
 }
 
 func (s *eventSink) write(ctx context.Context, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
+	s.open.Add(1)
+	defer s.open.Add(-1)
+	s.come.Add(1)
 	select {
 	case s.slots <- struct{}{}:
 	case <-ctx.Done():

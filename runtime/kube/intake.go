@@ -84,6 +84,9 @@ func (c *Cluster) podHandler(s Scheduler) cache.ResourceEventHandler {
 	}
 	return handle(
 		func(_, now *v1.Pod) {
+			if now.Spec.NodeName != "" {
+				c.status.drop(now.UID) // whoever bound it
+			}
 			if now.Spec.NodeName != "" || ours[now.Spec.SchedulerName] {
 				s.SetPods(state.NewPod(now))
 			}

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -43,6 +44,8 @@ type statusWriter struct {
 		// written is what the server has answered to the last write of a pod that the
 		// watch may not have told of yet.
 		written map[types.UID]*v1.Pod
+		// sending is closed when the write of a pod that is on its way has ended.
+		sending map[types.UID]chan struct{}
 	}
 }
 
@@ -62,6 +65,7 @@ func newStatusWriter(workers int, deps *Deps) *statusWriter {
 	}
 	w.context, w.cancel = context.WithCancel(context.Background())
 	w.mu.wanted, w.mu.written = make(map[types.UID]*statusWrite), make(map[types.UID]*v1.Pod)
+	w.mu.sending = make(map[types.UID]chan struct{})
 	for range workers {
 		w.group.Go(w.work)
 	}
@@ -84,6 +88,30 @@ func (w *statusWriter) set(pod *state.Pod, condition v1.PodCondition, nominated 
 	w.mu.wanted[pod.UID] = next
 	w.mu.Unlock()
 	w.queue.Add(pod.UID)
+}
+
+// supersede drops what was to be written of a pod that is about to be bound, and waits
+// for what is on its way: a condition that arrives after the binding would say of a pod on
+// a node that it is unschedulable.
+//
+// # Errors
+//
+// ctx has ended first.
+func (w *statusWriter) supersede(ctx context.Context, uid types.UID) error {
+	w.mu.Lock()
+	delete(w.mu.wanted, uid)
+	delete(w.mu.written, uid)
+	sent := w.mu.sending[uid]
+	w.mu.Unlock()
+	if sent == nil {
+		return nil
+	}
+	select {
+	case <-sent:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("called off while the pod's status was written: %w", context.Cause(ctx))
+	}
 }
 
 // drop forgets a pod that is bound or gone.
@@ -130,7 +158,8 @@ func (w *statusWriter) work() {
 
 func (w *statusWriter) write(uid types.UID) {
 	w.mu.Lock()
-	s := w.mu.wanted[uid]
+	s, sent := w.mu.wanted[uid], make(chan struct{})
+	w.mu.sending[uid] = sent
 	w.mu.Unlock()
 	var err error
 	if s != nil {
@@ -141,6 +170,8 @@ func (w *statusWriter) write(uid types.UID) {
 	if !again && w.mu.wanted[uid] == s { // otherwise more was asked for meanwhile, and uid is in the queue again
 		delete(w.mu.wanted, uid)
 	}
+	delete(w.mu.sending, uid)
+	close(sent)
 	w.mu.Unlock()
 	switch {
 	case again:

@@ -137,6 +137,70 @@ func TestStatusMerges(t *testing.T) {
 	}
 }
 
+// TestBindSupersedes: a binding drops what was to be written of the pod's status, and
+// waits for what is on its way, unless it is called off.
+func TestBindSupersedes(t *testing.T) {
+	p := pod("p", "", "default-scheduler")
+	client := fake.NewClientset(p)
+	arrived, opened := make(chan struct{}, 10), make(chan struct{})
+	bindings := make(chan struct{}, 10)
+	c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: &blocked{
+		Interface: client,
+		enter:     func() { bindings <- struct{}{} }, leave: func() {},
+		patch: func() {
+			arrived <- struct{}{}
+			<-opened
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Failed(failure(p, "first"))
+	<-arrived
+	c.Failed(failure(p, "second"))
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if err := c.Bind(ctx, binding(p, nil, nil)); err == nil || !strings.Contains(err.Error(), "called off while the pod's status was written") {
+		t.Errorf("error is %v", err)
+	}
+	c.Failed(failure(p, "third"))
+	bound := make(chan error)
+	go func() { bound <- c.Bind(context.Background(), binding(p, nil, nil)) }()
+	await(t, "nothing to write", func() bool { return c.PendingWrites() == 0 })
+	time.Sleep(20 * time.Millisecond)
+	if len(bindings) > 0 {
+		t.Error("it has not waited for the status that is on its way")
+	}
+	close(opened)
+	if err := <-bound; err != nil || len(bindings) != 1 {
+		t.Errorf("%d bindings, error is %v", len(bindings), err)
+	}
+	c.Close(context.Background())
+	if got := writes(client); len(got) != 1 || !strings.Contains(got[0], "first") {
+		t.Errorf("writes are %q", got)
+	}
+}
+
+// TestStatusOfBound: of a pod that somebody else has bound nothing is written.
+func TestStatusOfBound(t *testing.T) {
+	p := pod("p", "", "default-scheduler")
+	c, client, e := started(t, p)
+	e.expect(t, "pod ns/p uid-p on ")
+	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewServiceUnavailable("starting") // so that it is tried again
+	})
+	c.Failed(failure(p, "no room"))
+	on := pod("p", "n", "default-scheduler")
+	on.ResourceVersion = "2"
+	if err := client.Tracker().Update(schema.GroupVersionResource{Version: "v1", Resource: "pods"}, on, "ns"); err != nil {
+		t.Fatal(err)
+	}
+	e.expect(t, "pod ns/p uid-p on n")
+	if got := c.PendingWrites(); got != 0 {
+		t.Errorf("%d writes wait, want none", got)
+	}
+}
+
 // TestStatusRetries: a server that is not there is asked again, one that refuses is
 // not.
 func TestStatusRetries(t *testing.T) {
@@ -350,6 +414,47 @@ func TestEvents(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("events are %q", got)
+	}
+}
+
+// TestCloseEvents: events that are on their way are written before the end, as long as
+// there is time.
+func TestCloseEvents(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"in time": time.Minute, "too late": 200 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			c, client := connect(t)
+			came, opened := make(chan struct{}, 1), make(chan struct{})
+			client.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
+				came <- struct{}{}
+				<-opened
+				return false, nil, nil
+			})
+			c.Scheduled(state.NewPod(pod("p", "", "default-scheduler")), "n")
+			<-came
+			ctx, cancel := context.WithTimeout(context.Background(), limit)
+			defer cancel()
+			closed := make(chan struct{})
+			go func() {
+				c.Close(ctx)
+				close(closed)
+			}()
+			if limit < time.Minute {
+				<-closed
+				close(opened)
+				return
+			}
+			select {
+			case <-closed:
+				t.Error("it has not waited")
+			case <-time.After(3 * 50 * time.Millisecond):
+			}
+			close(opened)
+			<-closed
+			list, err := client.EventsV1().Events("ns").List(context.Background(), metav1.ListOptions{})
+			if err != nil || len(list.Items) != 1 {
+				t.Errorf("%v, %v", list, err)
+			}
+		})
 	}
 }
 
