@@ -1,7 +1,7 @@
 package assembly
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -15,27 +15,20 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// written returns a configuration as /configz shows it.
+// written returns the configuration that /configz shows, as a file.
 func written(t *testing.T, s *config.Scheduler) []byte {
 	t.Helper()
-	versioned, err := s.Versioned()
-	if err != nil {
+	versioned, bad := s.Versioned()
+	text, err := yaml.Marshal(versioned)
+	if err := errors.Join(bad, err); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := json.Marshal(versioned)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return text
 }
 
 // TestWrittenDefault: what /configz shows of a scheduler that was not configured.
 func TestWrittenDefault(t *testing.T) {
-	text, err := yaml.JSONToYAML(written(t, Default()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden.Check(t, "testdata/default.yaml", text)
+	golden.Check(t, "testdata/default.yaml", written(t, Default()))
 }
 
 // TestWrittenIsRead: a configuration that is written and read again makes the same
@@ -71,7 +64,7 @@ profiles:
 	}
 	enabled(t, modules, s, module.Reference{Path: file, Name: "flag", Weight: 3, GrantAll: true, Namespaces: []string{"c"}})
 	raw := written(t, s)
-	again, _, err := config.Parse(raw, "again.json", modules.Catalog())
+	again, _, err := config.Parse(raw, "again.yaml", modules.Catalog())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, raw)
 	}

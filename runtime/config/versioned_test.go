@@ -8,25 +8,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	configv1 "k8s.io/kube-scheduler/config/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/berth-scheduler/berth/runtime/config"
-	"github.com/berth-scheduler/berth/runtime/internal/golden"
 )
-
-// written returns a configuration as /configz shows it.
-func written(t *testing.T, s *config.Scheduler) []byte {
-	t.Helper()
-	versioned, err := s.Versioned()
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(versioned)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
 
 // withoutPlaces describes a configuration, but for where args are in the file.
 func withoutPlaces(s *config.Scheduler) string {
@@ -63,7 +47,14 @@ func TestVersioned(t *testing.T) {
 				continue
 			}
 			accepted++
-			raw := written(t, s)
+			versioned, err := s.Versioned()
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := json.Marshal(versioned)
+			if err != nil {
+				t.Fatal(err)
+			}
 			again, warnings, err := config.Parse(raw, "again.json", cat)
 			if err != nil {
 				t.Errorf("%s: %s: %v\n%s", path, f.Name, err, raw)
@@ -82,15 +73,6 @@ func TestVersioned(t *testing.T) {
 	if accepted < 30 {
 		t.Errorf("only %d files were accepted", accepted)
 	}
-}
-
-// TestVersionedDefault: what is shown when there is no file.
-func TestVersionedDefault(t *testing.T) {
-	text, err := yaml.JSONToYAML(written(t, config.Default(testCatalog())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden.Check(t, "testdata/default.yaml", text)
 }
 
 // TestVersionedShares: who changes what is shown does not change the scheduler; keys
