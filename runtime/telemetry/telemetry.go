@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/component-base/metrics/legacyregistry"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo" // client-go tells its metrics to one observer of the process
 
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -112,8 +111,8 @@ func New(version string, now func() *State) *Metrics {
 }
 
 // Handler serves the metrics, and those that Kubernetes' libraries keep for the whole
-// process: of the Go runtime and the process, of requests to the API server, of leader
-// election, work queues, authentication and authorization.
+// process: of the Go runtime and the process, and where a cluster is connected of
+// requests to the API server, leader election and work queues.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, legacyregistry.DefaultGatherer}, promhttp.HandlerOpts{})
 }

@@ -1,20 +1,13 @@
 package telemetry_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	clientmetrics "k8s.io/client-go/tools/metrics"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -140,34 +133,10 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestLibraries: what the libraries measure of the process is told, too.
-func TestLibraries(t *testing.T) {
-	m := telemetry.New("v1", nil)
-	ctx, u := t.Context(), url.URL{Host: "h"}
-	clientmetrics.RequestResult.Increment(ctx, "200", "GET", "h")
-	clientmetrics.RequestLatency.Observe(ctx, "GET", u, time.Second)
-	clientmetrics.RateLimiterLatency.Observe(ctx, "GET", u, time.Second)
-	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[int]{Name: "q"})
-	queue.Add(1)
-	defer queue.ShutDown()
-	_, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Name: "berth", Lock: &resourcelock.LeaseLock{LockConfig: resourcelock.ResourceLockConfig{Identity: "me"}},
-		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: time.Second,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := scrape(t, m)
-	for _, want := range []string{
-		`rest_client_requests_total{code="200",host="h",method="GET"} 1`,
-		`rest_client_request_duration_seconds_sum{host="h",verb="GET"} 1`,
-		`rest_client_rate_limiter_duration_seconds_sum{host="h",verb="GET"} 1`,
-		`workqueue_adds_total{name="q"} 1`,
-		`leader_election_master_status{name="berth"} 0`,
-		`# TYPE go_goroutines gauge`,
-		`# TYPE process_start_time_seconds gauge`,
-	} {
+// TestProcess: what the process takes is told, too.
+func TestProcess(t *testing.T) {
+	got := scrape(t, telemetry.New("v1", nil))
+	for _, want := range []string{`# TYPE go_goroutines gauge`, `# TYPE process_cpu_seconds_total counter`} {
 		if !got[want] {
 			t.Errorf("there is no line %s", want)
 		}
