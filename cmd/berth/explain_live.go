@@ -67,7 +67,12 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	response, err := client.Do(request)
-	if err != nil {
+	var stranger *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &stranger):
+		return nil, &failure{fmt.Errorf("the scheduler's certificate cannot be verified: %w (name its authority with --certificate-authority; "+
+			"a scheduler without --tls-cert-file makes a certificate for itself, which only --insecure-skip-tls-verify accepts)", stranger)}
+	case err != nil:
 		return nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run at work here? name it with --server)", err)}
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read
@@ -89,7 +94,11 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 func (o *serverOptions) client() (*http.Client, string, error) {
 	server := o.server
 	if server == "" {
-		server = "unix:" + defaultSocket()
+		socket, err := defaultSocket()
+		if err != nil {
+			return nil, "", fmt.Errorf("the scheduler's socket: %w (name it with --server unix:FILE)", err)
+		}
+		server = "unix:" + socket
 	}
 	if socket, ok := strings.CutPrefix(server, "unix:"); ok {
 		return &http.Client{Transport: &http.Transport{
@@ -123,9 +132,10 @@ func newExplain() *cobra.Command {
 		Short: "Ask the running scheduler why a pod is pending, or where it went",
 		Long: `Explain asks a running scheduler about the last try to place a pod: which plugins
 rejected which nodes and why, how the best nodes scored, and what each plugin did.
-The scheduler remembers the last 4,096 tries.`,
+The scheduler remembers the last 4,096 tries. Of several replicas the one that leads
+has to be asked; another one says which that is.`,
 		Example: `  berth explain team-a/web-0
-  kubectl exec -n kube-system deploy/berth -- /berth explain team-a/web-0
+  kubectl exec -n kube-system POD-THAT-LEADS -- /berth explain team-a/web-0
   berth explain team-a/web-0 --server https://10.0.0.1:10259 --token-file token`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

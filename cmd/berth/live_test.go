@@ -42,10 +42,15 @@ The last change was refused: profile "a": no
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	out.Reset()
-	p.status(&debughttp.Plugins{}, now)
-	if out.String() != "No modules run.\n" {
-		t.Errorf("%q", out.String())
+	for want, s := range map[string]*debughttp.Plugins{
+		"No modules run.\n": {},
+		"This replica does not lead: host_1 does. It has loaded what follows, and calls nothing.\nNo modules run.\n":      {Standby: true, Leader: "host_1"},
+		"This replica does not lead: none is known to. It has loaded what follows, and calls nothing.\nNo modules run.\n": {Standby: true},
+	} {
+		out.Reset()
+		if p.status(s, now); out.String() != want {
+			t.Errorf("%q, want %q", out.String(), want)
+		}
 	}
 }
 

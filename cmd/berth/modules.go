@@ -24,6 +24,7 @@ type moduleOptions struct {
 	plugins []string
 	verify  bool
 	log     string
+	json    bool // log in JSON, not in text
 	compileOptions
 }
 
@@ -44,7 +45,11 @@ func (o *moduleOptions) logger(w io.Writer) (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(o.log)); err != nil {
 		return nil, fmt.Errorf("--log-level: %q is not debug, info, warn, error or none", o.log)
 	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})), nil
+	options := &slog.HandlerOptions{Level: level}
+	if o.json {
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(w, options)), nil
 }
 
 // open makes the place for modules.

@@ -21,9 +21,10 @@ func newPluginStatus() *cobra.Command {
 		Long: `Status lists the plugin modules that a running scheduler has in its profiles: their
 versions and digests, what they did, whether they are called or left alone because of
 their faults, and the last fault. Of a folder that is followed it tells which files are
-not what runs, and why.`,
+not what runs, and why. Only the replica that leads calls plugins; another one says who
+leads.`,
 		Example: `  berth plugin status
-  kubectl exec -n kube-system deploy/berth -- /berth plugin status`,
+  kubectl exec -n kube-system POD-THAT-LEADS -- /berth plugin status`,
 		Args:    cobra.NoArgs,
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,6 +53,13 @@ not what runs, and why.`,
 
 // status prints the modules of a running scheduler.
 func (p *printer) status(s *debughttp.Plugins, now time.Time) {
+	if s.Standby {
+		leader := "none is known to"
+		if s.Leader != "" {
+			leader = s.Leader + " does"
+		}
+		p.text("This replica does not lead: %s. It has loaded what follows, and calls nothing.", leader)
+	}
 	if len(s.Plugins) == 0 {
 		p.text("No modules run.")
 	} else {

@@ -71,7 +71,9 @@ one at once. The exit status is 0 after an interrupt, 1 when the lease was lost,
 
 // run checks the input before anything starts.
 func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
-	o.logging.apply(&o.modules)
+	if err := o.logging.apply(&o.modules); err != nil {
+		return err
+	}
 	log, err := o.modules.logger(stderr)
 	if err != nil {
 		return err
@@ -104,7 +106,6 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	warn(stderr, warnings)
 	saveMemory()
 	w := newWatched()
-	kube.ObserveClients(w.metrics)
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master}
 	clients, err := connection.Connect(scheduler.LeaderElection)
 	if err != nil {

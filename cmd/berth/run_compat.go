@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/pflag"
 )
@@ -11,6 +12,7 @@ import (
 type loggingOptions struct {
 	set       *pflag.FlagSet
 	verbosity int
+	format    string
 }
 
 // debugVerbosity is from where on kube-scheduler's -v tells what Berth calls debug.
@@ -23,13 +25,20 @@ func (o *loggingOptions) flags(f *pflag.FlagSet) {
 	level.DefValue, level.Usage = "info", "log from this `LEVEL` on: debug, info, warn, error, or none"
 	_ = f.Set("log-level", "info")
 	level.Changed = false
+	f.StringVar(&o.format, "logging-format", "text", "log in this `FORMAT`: text or json")
 	f.IntVarP(&o.verbosity, "v", "v", 0, "kube-scheduler's verbosity: from 4 on it is --log-level debug")
 }
 
-func (o *loggingOptions) apply(m *moduleOptions) {
+// apply lets the modules log as the scheduler does.
+func (o *loggingOptions) apply(m *moduleOptions) error {
+	if o.format != "text" && o.format != "json" {
+		return fmt.Errorf("--logging-format: %q is neither text nor json", o.format)
+	}
+	m.json = o.format == "json"
 	if o.verbosity >= debugVerbosity && !o.set.Changed("log-level") {
 		m.log = "debug"
 	}
+	return nil
 }
 
 // refuseOthers adds the flags of kube-scheduler that Berth does not have, so that who
@@ -51,9 +60,8 @@ func refuseOthers(f *pflag.FlagSet) {
 		"tls-sni-cert-key":      "there is one certificate: name it with --tls-cert-file and --tls-private-key-file, and remove the flag",
 		"tls-curve-preferences": server, "disable-http2-serving": server, "http2-max-streams-per-connection": server,
 		"permit-address-sharing": server, "permit-port-sharing": server,
-		"contention-profiling": "set enableContentionProfiling in the configuration file, and remove the flag",
-		"disabled-metrics":     metrics, "allow-metric-labels": metrics, "allow-metric-labels-manifest": metrics, "show-hidden-metrics-for-version": metrics,
-		"logging-format": logs, "vmodule": logs, "log-flush-frequency": logs, "log-json-info-buffer-size": logs, "log-json-split-stream": logs,
+		"disabled-metrics": metrics, "allow-metric-labels": metrics, "allow-metric-labels-manifest": metrics, "show-hidden-metrics-for-version": metrics,
+		"vmodule": logs, "log-flush-frequency": logs, "log-json-info-buffer-size": logs, "log-json-split-stream": logs,
 		"log-text-info-buffer-size": logs, "log-text-split-stream": logs,
 		"write-config-to": contents,
 	} {
@@ -61,7 +69,7 @@ func refuseOthers(f *pflag.FlagSet) {
 		f.Lookup(name).Hidden = true
 	}
 	for _, name := range []string{
-		"contention-profiling", "disable-http2-serving", "log-json-split-stream", "log-text-split-stream",
+		"disable-http2-serving", "log-json-split-stream", "log-text-split-stream",
 		"permit-address-sharing", "permit-port-sharing",
 	} {
 		f.Lookup(name).NoOptDefVal = "true" // a switch

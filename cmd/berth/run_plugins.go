@@ -30,13 +30,13 @@ func pluginsOf(s assembly.Status) (breakers []telemetry.Breaker, guests []teleme
 }
 
 // plugins is what runs, for berth plugin status.
-func (w *watched) plugins(context.Context) (any, error) {
+func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	r := w.running.Load()
 	if r == nil {
 		return nil, errors.New("the scheduler is not at work yet")
 	}
 	s := r.assembly.Status()
-	out := debughttp.Plugins{Plugins: []debughttp.Plugin{}, Reloads: s.Reloads, Refused: s.Refused}
+	out := &debughttp.Plugins{Plugins: []debughttp.Plugin{}, Reloads: s.Reloads, Refused: s.Refused}
 	if s.Err != nil {
 		out.Error = s.Err.Error()
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -37,7 +37,9 @@ type serveOptions struct {
 	guard     guardOptions
 	socket    string
 	profiling bool
-	set       *pflag.FlagSet
+	// contention says that profiles tell where goroutines were blocked.
+	contention bool
+	set        *pflag.FlagSet
 }
 
 func (o *serveOptions) flags(f *pflag.FlagSet) {
@@ -50,6 +52,7 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	o.guard.flags(f)
 	f.StringVar(&o.socket, "debug-socket", "", "serve the same at this Unix socket `FILE`, for who runs the scheduler and without authentication; berth explain looks there")
 	f.BoolVar(&o.profiling, "profiling", true, "serve profiles at /debug/pprof")
+	f.BoolVar(&o.contention, "contention-profiling", true, "let profiles tell where goroutines were blocked")
 	o.set = f
 }
 
@@ -57,12 +60,12 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 // kube-scheduler takes every block, which is dear where requests come by the hundred.
 const blockProfileRate = 1_000_000
 
-// apply lets the configuration file decide about profiles if no flag does.
+// apply lets the flags decide about profiles if they are given, otherwise the
+// configuration file.
 func (o *serveOptions) apply(s *config.Scheduler) {
-	if !o.set.Changed("profiling") {
-		o.profiling = s.EnableProfiling
-	}
-	if o.profiling && s.EnableContentionProfiling {
+	override(o.set, "profiling", &s.EnableProfiling, o.profiling)
+	override(o.set, "contention-profiling", &s.EnableContentionProfiling, o.contention)
+	if s.EnableProfiling && s.EnableContentionProfiling {
 		runtime.SetBlockProfileRate(blockProfileRate)
 	}
 }
@@ -83,12 +86,15 @@ func (o *serveOptions) check() error {
 
 // defaultSocket is where berth run listens and berth explain looks if nothing else is
 // said: in the folder of the user's own run-time files, or that of temporary ones.
-func defaultSocket() string {
+func defaultSocket() (string, error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if dir == "" {
 		dir = filepath.Join(os.TempDir(), "berth-"+strconv.Itoa(os.Getuid()))
+		if err := debughttp.CheckFolder(dir); err != nil {
+			return "", err
+		}
 	}
-	return filepath.Join(dir, "berth.sock")
+	return filepath.Join(dir, "berth.sock"), nil
 }
 
 // watched is a scheduler that is watched: its metrics and its last attempts.
@@ -201,12 +207,16 @@ func (w *watched) where(ctx context.Context, name types.NamespacedName) (out str
 func (o *serveOptions) serve(
 	ctx context.Context, w *watched, c *config.Scheduler, election *kube.Election, clients *kube.Clients, log *slog.Logger,
 ) (closeAll func(), err error) {
+	configuration, err := c.Versioned()
+	if err != nil {
+		return nil, fmt.Errorf("what /configz shows: %w", err)
+	}
+	live, ready := w.checks(ctx, election)
 	handler := debughttp.NewHandler(debughttp.Config{
-		Live: []debughttp.Check{{Name: "leader-election", Well: election.Check}, {Name: "loop", Well: w.loopCheck}},
-		Ready: []debughttp.Check{{Name: "leader-election", Well: election.Check}, {Name: "informer-sync", Well: w.syncCheck},
-			{Name: "shutdown", Well: func(*http.Request) error { return context.Cause(ctx) }}},
-		Metrics: w.metrics.Handler(), Configuration: c, Recorder: w.recorder, Where: w.where, Plugins: w.plugins,
-		Profiling: o.profiling,
+		Live: live, Ready: ready,
+		Metrics: w.metrics.Handler(), Resources: telemetry.ResourcesHandler(w.pods(election)), Configuration: configuration,
+		Recorder: w.recorder, Where: w.where, Plugins: w.plugins, Leader: election.Leader,
+		Profiling: c.EnableProfiling,
 	})
 	var servers []*debughttp.Server
 	closeAll = func() {
@@ -238,9 +248,12 @@ func (o *serveOptions) serve(
 	}
 	socket := o.socket
 	if socket == "" {
-		socket = defaultSocket()
-		if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
-			log.Warn("there is no socket for berth explain", "error", err)
+		var err error
+		if socket, err = defaultSocket(); err == nil {
+			err = os.MkdirAll(filepath.Dir(socket), 0o700)
+		}
+		if err != nil {
+			log.Warn("there is no socket for berth explain; name one with --debug-socket", "error", err)
 			return closeAll, nil
 		}
 	}
@@ -256,24 +269,16 @@ func (o *serveOptions) serve(
 	return closeAll, nil
 }
 
-// loopTime is how long the loop may take to answer before the scheduler is not live.
-const loopTime = 30 * time.Second
-
-func (w *watched) loopCheck(r *http.Request) error {
-	running := w.running.Load()
-	if running == nil {
-		return nil
+// pods returns what lists the pods of the cluster: none while this replica does not
+// lead, so that each is told of once, as kube-scheduler has it.
+func (w *watched) pods(election *kube.Election) func() []*v1.Pod {
+	return func() []*v1.Pod {
+		running := w.running.Load()
+		if _, leads := election.Leader(); !leads || running == nil {
+			return nil
+		}
+		return running.cluster.Pods()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), loopTime)
-	defer cancel()
-	return running.assembly.Scheduler.Ask(ctx, func() {})
-}
-
-func (w *watched) syncCheck(*http.Request) error {
-	if running := w.running.Load(); running != nil {
-		return running.cluster.Synced()
-	}
-	return errors.New("starting")
 }
 
 // both shows attempts to the recorder and the metrics.

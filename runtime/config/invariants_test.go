@@ -15,7 +15,8 @@ import (
 )
 
 // FuzzParse: no input makes Parse panic; an accepted one gives a result that
-// keeps the promises of the Scheduler type, a refused one at least one *Error.
+// keeps the promises of the Scheduler type and is the same when it is written and
+// read again, a refused one at least one *Error.
 func FuzzParse(f *testing.F) {
 	paths, err := filepath.Glob("testdata/parse/*.txtar")
 	if err != nil {
@@ -46,6 +47,9 @@ func FuzzParse(f *testing.F) {
 		again, _, err := config.Parse(data, "f.yaml", cat)
 		if err != nil || describe(again, nil, nil) != describe(s, nil, nil) {
 			t.Fatalf("a second parse differs: %v", err)
+		}
+		if err := sameAgain(s, cat); err != nil {
+			t.Fatal(err)
 		}
 	})
 }

@@ -32,18 +32,7 @@ func TestParse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cat := testCatalog()
-			switch name := filepath.Base(path); {
-			case strings.HasPrefix(name, "small"):
-				cat = smallCatalog()
-			case strings.HasPrefix(name, "volumes"):
-				cat = volumesCatalog()
-			case strings.HasPrefix(name, "pods"):
-				cat = podsCatalog()
-			}
-			if strings.HasPrefix(filepath.Base(path), "preemption") {
-				cat = built(cat, "DefaultPreemption", "postFilter")
-			}
+			cat := catalogOf(path)
 			out := &txtar.Archive{Comment: in.Comment}
 			for _, f := range in.Files {
 				name, ok := strings.CutSuffix(f.Name, ".yaml")
@@ -57,6 +46,21 @@ func TestParse(t *testing.T) {
 			golden.Check(t, path, txtar.Format(out))
 		})
 	}
+}
+
+// catalogOf returns the catalog of an archive, as TestParse says.
+func catalogOf(path string) config.Catalog {
+	switch name := filepath.Base(path); {
+	case strings.HasPrefix(name, "small"):
+		return smallCatalog()
+	case strings.HasPrefix(name, "volumes"):
+		return volumesCatalog()
+	case strings.HasPrefix(name, "pods"):
+		return podsCatalog()
+	case strings.HasPrefix(name, "preemption"):
+		return built(testCatalog(), "DefaultPreemption", "postFilter")
+	}
+	return testCatalog()
 }
 
 // TestParseOtherBytes: line ends of Windows and a byte order mark change nothing.

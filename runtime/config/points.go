@@ -14,27 +14,27 @@ const (
 // pointSet is the part of a profile's plugins for one extension point.
 type pointSet struct {
 	point string
-	set   configv1.PluginSet
+	set   *configv1.PluginSet
 }
 
-// pointSets lists the extension points in the order of a pod's path. The two
+// pointsOf lists the extension points in the order of a pod's path. The two
 // points of pod-group placement, which Berth does not have yet, are last:
 // a built plugin there is an error, one that is not built is left out.
 func pointSets(p *configv1.Plugins) []pointSet {
 	return []pointSet{
-		{"preEnqueue", p.PreEnqueue},
-		{pointQueueSort, p.QueueSort},
-		{"preFilter", p.PreFilter},
-		{"filter", p.Filter},
-		{"postFilter", p.PostFilter},
-		{"preScore", p.PreScore},
-		{pointScore, p.Score},
-		{"reserve", p.Reserve},
-		{"permit", p.Permit},
-		{"preBind", p.PreBind},
-		{pointBind, p.Bind},
-		{"postBind", p.PostBind},
-		{"placementGenerate", p.PlacementGenerate},
-		{"placementScore", p.PlacementScore},
+		{"preEnqueue", &p.PreEnqueue},
+		{pointQueueSort, &p.QueueSort},
+		{"preFilter", &p.PreFilter},
+		{"filter", &p.Filter},
+		{"postFilter", &p.PostFilter},
+		{"preScore", &p.PreScore},
+		{pointScore, &p.Score},
+		{"reserve", &p.Reserve},
+		{"permit", &p.Permit},
+		{"preBind", &p.PreBind},
+		{pointBind, &p.Bind},
+		{"postBind", &p.PostBind},
+		{"placementGenerate", &p.PlacementGenerate},
+		{"placementScore", &p.PlacementScore},
 	}
 }

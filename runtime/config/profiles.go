@@ -60,7 +60,7 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 	cat, custom := customPlugins(r, cat, path.Child("pluginConfig"), in.PluginConfig)
 	plugins := path.Child("plugins")
 	file := pluginsOf(in)
-	multi := readSelection(r, cat, plugins, pointSet{pointMultiPoint, file.MultiPoint})
+	multi := readSelection(r, cat, plugins, pointSet{pointMultiPoint, &file.MultiPoint})
 	multiPoint := mergeMultiPoint(cat.Default, multi)
 	for _, e := range multiPoint {
 		if e.path == nil {

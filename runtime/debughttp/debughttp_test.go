@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/server/healthz"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
@@ -83,12 +85,17 @@ func TestRecorder(t *testing.T) {
 	debughttp.NewRecorder(0, nil).Attempted(attempt(1, "a", abi.Success, ""), node)
 }
 
+func says(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
+}
+
 func config(r *debughttp.Recorder) debughttp.Config {
+	loop := healthz.NamedCheck("loop", func(*http.Request) error { return nil })
 	return debughttp.Config{
-		Live:     []debughttp.Check{{Name: "loop", Well: func(*http.Request) error { return nil }}},
-		Ready:    []debughttp.Check{{Name: "loop", Well: func(*http.Request) error { return nil }}, {Name: "sync", Well: func(*http.Request) error { return errors.New("nodes") }}},
-		Metrics:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
-		Recorder: r, Configuration: map[string]int{"parallelism": 16},
+		Live:    []healthz.HealthChecker{healthz.PingHealthz, loop},
+		Ready:   []healthz.HealthChecker{loop, healthz.NamedCheck("sched-handler-sync", func(*http.Request) error { return errors.New("nodes") })},
+		Metrics: says("metrics"), Resources: says("resources"),
+		Recorder: r, Configuration: &configv1.KubeSchedulerConfiguration{Parallelism: new(int32(16))},
 		Where: func(_ context.Context, pod types.NamespacedName) (string, error) {
 			switch pod.Name {
 			case "waits":
@@ -98,7 +105,10 @@ func config(r *debughttp.Recorder) debughttp.Config {
 			}
 			return "", nil
 		},
-		Plugins: func(context.Context) (any, error) { return []string{"guest"}, nil },
+		Plugins: func(context.Context) (*debughttp.Plugins, error) {
+			return &debughttp.Plugins{Plugins: []debughttp.Plugin{{Name: "guest"}}}, nil
+		},
+		Leader: func() (string, bool) { return "host_me", true },
 	}
 }
 
@@ -113,14 +123,21 @@ func TestHandler(t *testing.T) {
 		text   string
 	}{
 		{"/healthz", 200, "ok"},
-		{"/livez?verbose", 200, "[+]loop ok\nlivez check passed\n"},
-		{"/readyz", 500, "[+]loop ok\n[-]sync failed: nodes\nreadyz check failed\n"},
+		{"/healthz/ping", 200, "ok"},
+		{"/livez?verbose", 200, "[+]ping ok\n[+]loop ok\nlivez check passed\n"},
+		{"/readyz", 500, "[+]loop ok\n[-]sched-handler-sync failed: reason withheld\nreadyz check failed\n"},
+		{"/readyz?exclude=sched-handler-sync", 200, "ok"},
+		{"/readyz?exclude=sched-handler-sync&exclude=sync&verbose", 200,
+			"[+]loop ok\n[+]sched-handler-sync excluded: ok\nwarn: some health checks cannot be excluded: no matches for \"sync\"\nreadyz check passed\n"},
 		{"/readyz/loop", 200, "ok"},
-		{"/readyz/sync", 500, "[-]sync failed: nodes"},
+		{"/readyz/sched-handler-sync", 500, "internal server error: nodes"},
 		{"/readyz/none", 404, ""},
 		{"/metrics", 200, "metrics"},
-		{"/configz", 200, `{"componentconfig":{"parallelism":16}}`},
-		{"/debug/berth/plugins", 200, `["guest"]`},
+		{"/metrics/resources", 200, "resources"},
+		{"/metrics/slis", 200, `kubernetes_healthcheck{name="sched-handler-sync",type="readyz"} 0`},
+		{"/metrics/slis", 200, `kubernetes_healthcheck{name="loop",type="livez"} 1`},
+		{"/configz", 200, `{"componentconfig":{"parallelism":16,`},
+		{"/debug/berth/plugins", 200, `{"plugins":[{"profile":"","name":"guest"`},
 		{"/debug/berth/explain/ns/waits", 200, `{"namespace":"ns","name":"waits","where":"backoff"}`},
 		{"/debug/berth/explain/ns/a", 200, `"rejections":[{"plugin":"Fit","code":"Unschedulable"`},
 		{"/debug/berth/explain/ns/none", 404, "pod ns/none is neither waiting nor among the last pods that were tried"},
@@ -133,17 +150,38 @@ func TestHandler(t *testing.T) {
 			t.Errorf("%s: %d %s", c.path, w.Code, w.Body)
 		}
 	}
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/configz", nil))
-	if w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("a POST: %d", w.Code)
+	for _, path := range []string{"/configz", "/healthz", "/metrics/slis"} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, nil))
+		if w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("a POST to %s: %d", path, w.Code)
+		}
 	}
 	profiling := config(r)
 	profiling.Profiling = true
-	w = httptest.NewRecorder()
+	w := httptest.NewRecorder()
 	debughttp.NewHandler(profiling).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/", nil))
 	if w.Code != http.StatusOK {
 		t.Errorf("profiles: %d", w.Code)
+	}
+	// A replica that waits knows of no tries, and says who does.
+	for leader, text := range map[string]string{
+		"host_other": "this replica does not lead: host_other does; ask that one", "": "this replica does not lead, and none is known to",
+	} {
+		c := config(r)
+		c.Leader = func() (string, bool) { return leader, false }
+		standby := debughttp.NewHandler(c)
+		w := httptest.NewRecorder()
+		standby.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/berth/explain/ns/waits", nil))
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), text) {
+			t.Errorf("a pod: %d %s", w.Code, w.Body)
+		}
+		w = httptest.NewRecorder()
+		standby.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/berth/plugins", nil))
+		var s debughttp.Plugins
+		if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || !s.Standby || s.Leader != leader || len(s.Plugins) != 1 {
+			t.Errorf("plugins: %v, %+v", err, s)
+		}
 	}
 	// What is served can be read again.
 	w = httptest.NewRecorder()
@@ -205,5 +243,47 @@ func TestServe(t *testing.T) {
 	}
 	if _, err := debughttp.Serve("tcp", "256.0.0.1:0", nil, handler, log); err == nil {
 		t.Error("an address that is none")
+	}
+}
+
+// TestLongProfile: a profile takes as long as it is asked to, though a request must be
+// read sooner.
+func TestLongProfile(t *testing.T) {
+	c := config(debughttp.NewRecorder(1, nil))
+	c.Profiling = true
+	server := httptest.NewUnstartedServer(debughttp.NewHandler(c))
+	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Start()
+	defer server.Close()
+	began := time.Now()
+	response, err := http.Get(server.URL + "/debug/pprof/trace?seconds=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%s: %v", response.Status, err)
+	}
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("a second's trace took %v", took)
+	}
+}
+
+// TestCheckFolder: a socket is looked for only where nobody else can put one.
+func TestCheckFolder(t *testing.T) {
+	dir := t.TempDir()
+	own, open, file := filepath.Join(dir, "own"), filepath.Join(dir, "open"), filepath.Join(dir, "file")
+	for name, mode := range map[string]os.FileMode{own: 0o700, open: 0o777} {
+		if err := errors.Join(os.Mkdir(name, mode), os.Chmod(name, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, good := range map[string]bool{own: true, open: false, file: false, filepath.Join(dir, "none"): true} {
+		if err := debughttp.CheckFolder(name); good != (err == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

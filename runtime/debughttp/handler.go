@@ -3,14 +3,15 @@ package debughttp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/component-base/metrics/prometheus/slis"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
 // Paths of what is Berth's own.
@@ -24,24 +25,22 @@ func OpenPaths() []string {
 	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*"}
 }
 
-// Check is one of the things that must be well.
-type Check struct {
-	Name string
-	Well func(*http.Request) error
-}
-
 // Config is what is served.
 type Config struct {
 	// Live and Ready are checked by /livez and /readyz; /healthz checks Live.
-	Live, Ready []Check
-	Metrics     http.Handler
-	// Configuration is shown by /configz, as JSON.
-	Configuration any
+	Live, Ready []healthz.HealthChecker
+	// Metrics and Resources are /metrics and /metrics/resources.
+	Metrics, Resources http.Handler
+	// Configuration is shown by /configz, under kube-scheduler's key componentconfig.
+	Configuration *configv1.KubeSchedulerConfiguration
 	Recorder      *Recorder
 	// Where tells where a pod is now in the scheduler; empty if it is not known there.
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
-	// Plugins is what runs, as JSON.
-	Plugins func(ctx context.Context) (any, error)
+	// Plugins is what runs.
+	Plugins func(ctx context.Context) (*Plugins, error)
+	// Leader tells who leads, by its identity in the Lease, and whether that is this
+	// replica; empty if nobody is known to. Only the leader knows of tries.
+	Leader func() (identity string, here bool)
 	// Profiling serves /debug/pprof.
 	Profiling bool
 }
@@ -60,13 +59,12 @@ type Pod struct {
 // NewHandler serves what Config says.
 func NewHandler(c Config) http.Handler {
 	mux := http.NewServeMux()
-	for path, checks := range map[string][]Check{"/healthz": c.Live, "/livez": c.Live, "/readyz": c.Ready} {
-		mux.Handle("GET "+path, health(path, checks))
-		for _, check := range checks {
-			mux.Handle("GET "+path+"/"+check.Name, health(path+"/"+check.Name, []Check{check}))
-		}
-	}
+	healthz.InstallHandler(reading{mux}, c.Live...)
+	healthz.InstallLivezHandler(reading{mux}, c.Live...)
+	healthz.InstallReadyzHandler(reading{mux}, c.Ready...)
+	slis.SLIMetrics{}.Install(reading{mux})
 	mux.Handle("GET /metrics", c.Metrics)
+	mux.Handle("GET /metrics/resources", c.Resources)
 	mux.HandleFunc("GET /configz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"componentconfig": c.Configuration})
 	})
@@ -77,48 +75,45 @@ func NewHandler(c Config) http.Handler {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
+		if leader, here := c.Leader(); !here {
+			out.Standby, out.Leader = true, leader
+		}
 		answer(w, out)
 	})
 	if c.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/profile", unhurried(pprof.Profile))
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/trace", unhurried(pprof.Trace))
 	}
 	return mux
 }
 
-// health answers ok, or what is not well. With ?verbose it tells of each check.
-func health(path string, checks []Check) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var text strings.Builder
-		var errs []error
-		for _, check := range checks {
-			if err := check.Well(r); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", check.Name, err))
-				fmt.Fprintf(&text, "[-]%s failed: %v\n", check.Name, err)
-				continue
-			}
-			fmt.Fprintf(&text, "[+]%s ok\n", check.Name)
-		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if errors.Join(errs...) != nil {
-			w.WriteHeader(http.StatusInternalServerError)
-			fmt.Fprintf(w, "%s%s check failed\n", text.String(), strings.TrimPrefix(path, "/"))
-			return
-		}
-		if _, verbose := r.URL.Query()["verbose"]; verbose {
-			fmt.Fprintf(w, "%s%s check passed\n", text.String(), strings.TrimPrefix(path, "/"))
-			return
-		}
-		fmt.Fprint(w, "ok")
-	})
+// unhurried is a handler that takes as long as it is asked to: the end of the time to read
+// a request would end it, too.
+func unhurried(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // or it ends with that time
+		handle(w, r)
+	}
 }
+
+// reading is a mux that nobody can write to.
+type reading struct{ *http.ServeMux }
+
+func (m reading) Handle(path string, handler http.Handler) { m.ServeMux.Handle("GET "+path, handler) }
 
 func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+	if leader, here := c.Leader(); !here {
+		text := "this replica does not lead: " + leader + " does; ask that one"
+		if leader == "" {
+			text = "this replica does not lead, and none is known to; ask again when one does"
+		}
+		http.Error(w, text, http.StatusServiceUnavailable)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	where, err := c.Where(ctx, name)

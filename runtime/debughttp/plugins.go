@@ -4,6 +4,10 @@ import "time"
 
 // Plugins is the answer about plugin modules.
 type Plugins struct {
+	// Standby says that this replica does not lead, so that its plugins are loaded and not
+	// called; Leader is the identity of who does, empty if none is known to.
+	Standby bool     `json:"standby,omitempty"`
+	Leader  string   `json:"leader,omitempty"`
 	Plugins []Plugin `json:"plugins"`
 	// Folder has a line for each module of the followed folder.
 	Folder []FolderEntry `json:"folder,omitempty"`

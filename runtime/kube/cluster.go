@@ -45,8 +45,8 @@ type Deps struct {
 
 // WriteObserver hears how writes to the API server went, from several goroutines.
 type WriteObserver interface {
-	// Wrote hears of a write that has ended, of its kind: pod_binding, pod_status_patch
-	// or pod_delete.
+	// Wrote hears of a write that has ended, of its kind: pod_binding, pod_status_patch,
+	// pod_delete, pv_update or pvc_update.
 	Wrote(kind string, took time.Duration, err error)
 }
 

@@ -31,7 +31,8 @@ type Election struct {
 	watchdog *leaderelection.HealthzAdaptor
 	lock     resourcelock.Interface
 	tenure   *tenure
-	working  *atomic.Bool // lead has not returned
+	elector  atomic.Pointer[leaderelection.LeaderElector] // nil before Lead
+	working  *atomic.Bool                                 // lead has not returned
 }
 
 // NewElection prepares an election; config has defaults filled in. Without
@@ -138,6 +139,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}
+	e.elector.Store(elector)
 	defer context.AfterFunc(ctx, func() {
 		if !turn.Load() { // otherwise lead ends first
 			release()

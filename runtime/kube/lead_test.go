@@ -38,8 +38,8 @@ func TestLead(t *testing.T) {
 	cluster, client := connect(t)
 	var leading atomic.Int32
 	began, ended := make(chan string, 2), make(chan error, 2)
-	lead := func(ctx context.Context, name string, finish time.Duration) {
-		ended <- elect(t, client, cluster).Lead(ctx, func(ctx context.Context) error {
+	lead := func(ctx context.Context, e *kube.Election, name string, finish time.Duration) {
+		ended <- e.Lead(ctx, func(ctx context.Context) error {
 			if n := leading.Add(1); n != 1 {
 				t.Errorf("%d replicas lead", n)
 			}
@@ -50,18 +50,27 @@ func TestLead(t *testing.T) {
 			return nil
 		})
 	}
+	one, two := elect(t, client, cluster), elect(t, client, cluster)
+	if who, here := one.Leader(); who != "" || here {
+		t.Errorf("%q leads before anybody does", who)
+	}
 	first, endFirst := context.WithCancel(context.Background())
-	go lead(first, "first", 300*time.Millisecond)
+	go lead(first, one, "first", 300*time.Millisecond)
 	if who := <-began; who != "first" {
 		t.Fatal(who)
 	}
 	second, endSecond := context.WithCancel(context.Background())
 	defer endSecond()
-	go lead(second, "second", 0)
+	go lead(second, two, "second", 0)
 	select {
 	case <-began:
 		t.Fatal("the second one leads, too")
 	case <-time.After(300 * time.Millisecond):
+	}
+	for e, leads := range map[*kube.Election]bool{one: true, two: false} {
+		if who, here := e.Leader(); who != one.Identity() || here != leads {
+			t.Errorf("%q leads, here: %v", who, here)
+		}
 	}
 	endFirst()
 	if err := <-ended; err != nil {
@@ -71,7 +80,7 @@ func TestLead(t *testing.T) {
 		t.Error(who)
 	}
 	third, endThird := context.WithCancel(context.Background())
-	go lead(third, "third", 0)
+	go lead(third, elect(t, client, cluster), "third", 0)
 	time.Sleep(150 * time.Millisecond)
 	endThird() // while it waits
 	if err := <-ended; err != nil {
@@ -152,5 +161,8 @@ func TestNoElection(t *testing.T) {
 	}
 	if err := e.Lead(context.Background(), func(context.Context) error { return boom }); !errors.Is(err, boom) || e.Check(nil) != nil || e.Identity() != "" {
 		t.Errorf("error is %v", err)
+	}
+	if who, here := e.Leader(); who != "" || !here {
+		t.Errorf("%q leads, here: %v", who, here)
 	}
 }

@@ -41,7 +41,6 @@ func commands() map[string]command {
 		"tick":          tick,        //
 		"deadline":      deadline,    //
 		"nominate":      nominate,    // POD NODE, or POD for none
-		"by-status":     byStatus,    // POD
 		"denominate":    denominate,  // POD
 		"nominations":   nominations, //
 		"reverse":       reverse,     // turn the order round, and Rebuild
@@ -228,11 +227,6 @@ func deadline(w *world, _ args) error {
 
 func nominate(w *world, a args) error {
 	w.Nominate(types.UID(a.names[0]), strings.Join(a.names[1:], ""))
-	return nil
-}
-
-func byStatus(w *world, a args) error {
-	w.NominateByStatus(types.UID(a.names[0]))
 	return nil
 }
 

@@ -20,15 +20,6 @@ func (q *Queue) Nominate(uid types.UID, node string) {
 	}
 }
 
-// NominateByStatus makes the nomination what the pod's status says. It is what a
-// try that had nothing to say about the nomination ends with.
-func (q *Queue) NominateByStatus(uid types.UID) {
-	q.nominator.remove(uid)
-	if it, ok := q.pods[uid]; ok {
-		q.nominator.set(it.latest, it.latest.NominatedNode())
-	}
-}
-
 // Denominate withdraws a promise. Assuming a pod does it: from then on the cache
 // has the pod on its node.
 func (q *Queue) Denominate(uid types.UID) { q.nominator.remove(uid) }

@@ -47,7 +47,7 @@ func (q *Queue) Done(uid types.UID) {
 // Pop are looked at as if they came now: if one helps, the pod goes to Backoff or
 // Active, else to Unschedulable.
 //
-// The nomination stays as it was: call Nominate or NominateByStatus afterwards.
+// The nomination stays as it was, unless Nominate is called afterwards.
 //
 // The result is false if the pod is not in flight: deleted meanwhile, or returned
 // before. Nothing happens then, and the caller drops the pod.

@@ -83,7 +83,7 @@ func (o *outletCount) Binding(ctx context.Context, _ *state.Pod) error {
 	}
 	return o.refuses(ctx)
 }
-func (o *outletCount) Denominated(*state.Pod)                  {}
+func (o *outletCount) Denominated(*state.Pod) {}
 
 // TestRun has the loop, binding cycles, the watch and the clock run side by side;
 // the race detector looks on.

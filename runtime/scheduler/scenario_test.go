@@ -95,6 +95,7 @@ func (w *world) commands() map[string]fake.Command {
 			return nil
 		},
 		"delete": each(func(name string, _ fake.Args) error { w.gone(types.UID(name)); return nil }),
+		"slow":   func(fake.Args) error { w.writes = false; return nil },                                       // nominations are not written yet
 		"linger": func(fake.Args) error { w.lingers = true; return nil },                                       // evicted pods go when they are deleted
 		"refuse": each(func(name string, _ fake.Args) error { w.refused[types.UID(name)] = true; return nil }), // the next eviction fails
 		"budget": each(func(name string, a fake.Args) error { // NAME label= allowed=

@@ -199,10 +199,10 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	if !known {
 		return
 	}
+	// Otherwise the promise stays: the pod's status may not have it yet, or still have one
+	// that was withdrawn.
 	if nomination.Override {
 		s.queue.Nominate(uid, nomination.NominatedNode)
-	} else {
-		s.queue.NominateByStatus(uid)
 	}
 	select {
 	case <-s.stopped: // what fails now fails because this scheduler ends: the next one tries

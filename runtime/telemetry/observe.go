@@ -143,7 +143,7 @@ func (m *Metrics) timings(profile string, timings []report.Timing, sampled bool)
 		t := &timings[i]
 		w := m.of(workOf{plugin: t.Plugin, digest: t.Digest, profile: profile, point: t.Point})
 		if w.evaluations != nil {
-			w.evaluations.Add(float64(t.Calls))
+			w.evaluations.Add(evaluations(t))
 		}
 		w.calls.Add(float64(t.Calls))
 		w.rows.Add(float64(t.Rows))
@@ -153,6 +153,18 @@ func (m *Metrics) timings(profile string, timings []report.Timing, sampled bool)
 			m.execution.WithLabelValues(t.Plugin, t.Point.String(), t.Code.String()).Observe(t.Duration.Seconds())
 		}
 	}
+}
+
+// evaluations is how often kube-scheduler would have asked the plugin: at Filter and
+// Score once for each node. A pod that has nothing to do with it is not counted.
+func evaluations(t *report.Timing) float64 {
+	switch {
+	case t.Code == abi.Skip:
+		return 0
+	case t.Point == abi.Filter, t.Point == abi.Score:
+		return float64(t.Rows)
+	}
+	return float64(t.Calls)
 }
 
 // Queued counts a pod that came into a queue: active, backoff or unschedulable.
@@ -166,23 +178,4 @@ func (m *Metrics) Wrote(kind string, took time.Duration, err error) {
 	}
 	m.calls.WithLabelValues(kind, result).Inc()
 	m.callTime.WithLabelValues(kind, result).Observe(took.Seconds())
-}
-
-// Requested counts a request to the API server; code is its status, or "<error>".
-func (m *Metrics) Requested(code, method, host string) {
-	m.requests.WithLabelValues(code, method, host).Inc()
-}
-
-// RequestTook measures a request to the API server.
-func (m *Metrics) RequestTook(verb, host string, took time.Duration) {
-	m.requestLatency.WithLabelValues(verb, host).Observe(took.Seconds())
-}
-
-// Leads tells whether this replica holds the Lease of a name.
-func (m *Metrics) Leads(name string, leads bool) {
-	value := 0.0
-	if leads {
-		value = 1
-	}
-	m.leader.WithLabelValues(name).Set(value)
 }

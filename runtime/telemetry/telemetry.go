@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -47,10 +47,6 @@ type Metrics struct {
 	works     map[workOf]*work
 	pointsOf  map[pointOf]prometheus.Observer
 	handlings map[state.ClusterEvent]prometheus.Observer
-
-	requests       *prometheus.CounterVec   // code, method, host
-	requestLatency *prometheus.HistogramVec // verb, host
-	leader         *prometheus.GaugeVec     // name
 }
 
 // New returns metrics that nothing was counted in. now (optional) is asked at each
@@ -93,7 +89,7 @@ func New(version string, now func() *State) *Metrics {
 		prometheus.ExponentialBuckets(0.00001, 1.5, 20), "plugin", "extension_point", "status")
 	m.permitWait = histogram(name("permit_wait_duration_seconds", "Time that pods waited at Permit, by how that ended."), latency, "result")
 	m.handling = histogram(name("event_handling_duration_seconds", "Time to take in an event of the cluster and to move the pods that it helps."), quick, "event")
-	m.evaluations = counter(name("plugin_evaluation_total", "Calls of plugins at PreFilter, Filter, PreScore and Score; a call may be for many nodes."),
+	m.evaluations = counter(name("plugin_evaluation_total", "Evaluations by plugins: at Filter and Score of each node, at PreFilter and PreScore of each pod that they do not skip."),
 		"plugin", "extension_point", "profile")
 	m.calls = counter(name("async_api_call_execution_total", "Writes to the API server that were made."), "call_type", "result")
 	m.callTime = histogram(name("async_api_call_execution_duration_seconds", "Time of writes to the API server."), latency, "call_type", "result")
@@ -106,21 +102,17 @@ func New(version string, now func() *State) *Metrics {
 	m.pluginFaults = plugin("faults_total", "Calls that a plugin's module did not answer as it must.")
 	m.pluginSeconds = plugin("seconds_total", "Time that calls of a plugin took.")
 
-	m.requests = counter(prometheus.Opts{Subsystem: "rest_client", Name: "requests_total", Help: "Requests to the API server, by status code, method and host."}, "code", "method", "host")
-	m.requestLatency = histogram(prometheus.Opts{Subsystem: "rest_client", Name: "request_duration_seconds", Help: "Time of requests to the API server, by verb and host."},
-		[]float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, "verb", "host")
-	m.leader = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Subsystem: "leader_election", Name: "master_status", Help: "Whether this replica leads: 1 or 0. Name is that of the Lease.",
-	}, []string{"name"})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: "berth", Name: "build_info", Help: "Always 1; the label has the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	r.MustRegister(m.leader, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newStateCollector(now))
+	r.MustRegister(build, newStateCollector(now))
 	return m
 }
 
-// Handler serves the metrics.
+// Handler serves the metrics, and those that Kubernetes' libraries keep for the whole
+// process: of the Go runtime and the process, and where a cluster is connected of
+// requests to the API server, leader election and work queues.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, legacyregistry.DefaultGatherer}, promhttp.HandlerOpts{})
 }

@@ -45,7 +45,12 @@ func TestMetrics(t *testing.T) {
 		}},
 	}
 	m := telemetry.New("v1", func() *telemetry.State { return now })
-	timings := []report.Timing{{Plugin: "guest", Digest: "sha256:1", Point: abi.Filter, Code: abi.Unschedulable, Calls: 2, Rows: 2000, Faults: 1, Duration: 500 * time.Millisecond}}
+	timings := []report.Timing{
+		{Plugin: "guest", Digest: "sha256:1", Point: abi.Filter, Code: abi.Unschedulable, Calls: 2, Rows: 2000, Faults: 1, Duration: 500 * time.Millisecond},
+		{Plugin: "guest", Digest: "sha256:1", Point: abi.PreFilter, Code: abi.Skip, Calls: 1},
+		{Plugin: "guest", Digest: "sha256:1", Point: abi.PreScore, Calls: 2},
+		{Plugin: "guest", Digest: "sha256:1", Point: abi.Score, Calls: 1, Rows: 700},
+	}
 	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Success, Timings: timings,
 		Points: []report.PointTiming{{Point: abi.Filter, Duration: 250 * time.Millisecond}}}, nil)
 	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Success, Try: 2, Duration: 3 * time.Millisecond, SinceFirst: 4 * time.Second})
@@ -61,9 +66,6 @@ func TestMetrics(t *testing.T) {
 	m.Queued("active", "UnschedulablePodAdd")
 	m.Wrote("pod_binding", time.Second, nil)
 	m.Wrote("pod_binding", 2*time.Second, errors.New("no"))
-	m.Requested("200", "GET", "h")
-	m.RequestTook("GET", "h", time.Second)
-	m.Leads("kube-scheduler", true)
 
 	const of = `profile="default-scheduler"`
 	const guest = `{digest="sha256:1",extension_point="Filter",plugin="guest",` + of + `}`
@@ -80,7 +82,10 @@ func TestMetrics(t *testing.T) {
 		`scheduler_preemption_attempts_total 2`,
 		`scheduler_preemption_victims_sum 2`,
 		`scheduler_queue_incoming_pods_total{event="UnschedulablePodAdd",queue="active"} 1`,
-		`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="guest",` + of + `} 2`,
+		`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="guest",` + of + `} 2000`,
+		`scheduler_plugin_evaluation_total{extension_point="Score",plugin="guest",` + of + `} 700`,
+		`scheduler_plugin_evaluation_total{extension_point="PreScore",plugin="guest",` + of + `} 2`,
+		`scheduler_plugin_evaluation_total{extension_point="PreFilter",plugin="guest",` + of + `} 0`,
 		`scheduler_async_api_call_execution_total{call_type="pod_binding",result="success"} 1`,
 		`scheduler_async_api_call_execution_total{call_type="pod_binding",result="error"} 1`,
 		`scheduler_async_api_call_execution_duration_seconds_sum{call_type="pod_binding",result="success"} 1`,
@@ -102,9 +107,6 @@ func TestMetrics(t *testing.T) {
 		`berth_plugin_fuel_total` + guest + ` 1234`,
 		`berth_plugin_faults_by_kind_total{digest="sha256:1",extension_point="Filter",kind="trap",plugin="guest",` + of + `} 5`,
 		`berth_build_info{version="v1"} 1`,
-		`rest_client_requests_total{code="200",host="h",method="GET"} 1`,
-		`rest_client_request_duration_seconds_sum{host="h",verb="GET"} 1`,
-		`leader_election_master_status{name="kube-scheduler"} 1`,
 		`scheduler_pending_pods{queue="active"} 1`,
 		`scheduler_pending_pods{queue="backoff"} 2`,
 		`scheduler_pending_pods{queue="unschedulable"} 3`,
@@ -126,9 +128,18 @@ func TestMetrics(t *testing.T) {
 	if got := scrape(t, m); got[`scheduler_pending_pods{queue="active"} 1`] || !got[`scheduler_pod_scheduling_attempts_sum 22`] {
 		t.Error("without a state the rest is not told")
 	}
-	m.Leads("kube-scheduler", false)
 	if !scrape(t, telemetry.New("v2", nil))[`berth_build_info{version="v2"} 1`] {
 		t.Error("metrics without a state")
+	}
+}
+
+// TestProcess: what the process takes is told, too.
+func TestProcess(t *testing.T) {
+	got := scrape(t, telemetry.New("v1", nil))
+	for _, want := range []string{`# TYPE go_goroutines gauge`, `# TYPE process_cpu_seconds_total counter`} {
+		if !got[want] {
+			t.Errorf("there is no line %s", want)
+		}
 	}
 }
 

@@ -151,7 +151,7 @@ func (r *run) update(op *Op) {
 	// such an update moves, Berth keeps it.
 	if _, after := r.us.Get(uid); after == queue.Active && (before == queue.Unschedulable || before == queue.Gated) &&
 		p.Changes(old)[0].Action == state.UpdateOther {
-		r.us.NominateByStatus(uid)
+		r.us.Nominate(uid, p.NominatedNode())
 	}
 	r.latest[op.Pod] = p
 }
@@ -219,7 +219,7 @@ func (r *run) giveBack(name string, op *Op) (ours, theirs string) {
 		r.us.Nominate(types.UID(name), node)
 	case op.Nominate == "status":
 		r.them.AddNominatedPod(r.logger, o.theirs.PodInfo, nil)
-		r.us.NominateByStatus(types.UID(name))
+		r.us.Nominate(types.UID(name), r.latest[name].NominatedNode())
 	}
 	return "", ""
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"k8s.io/apiserver/pkg/server/healthz"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
+)
+
+// checks returns what must be well for the scheduler to be live, and to be ready: what
+// kube-scheduler has, by its names, and the loop.
+func (w *watched) checks(ctx context.Context, election *kube.Election) (live, ready []healthz.HealthChecker) {
+	var lease []healthz.HealthChecker
+	if election.Identity() != "" {
+		lease = []healthz.HealthChecker{healthz.NamedCheck("leaderElection", election.Check)}
+	}
+	live = []healthz.HealthChecker{healthz.PingHealthz, healthz.NamedCheck("loop", w.loopCheck)}
+	ready = []healthz.HealthChecker{healthz.NewShutdownHealthz(ctx.Done()), healthz.NamedCheck("sched-handler-sync", w.syncCheck)}
+	return slices.Concat(lease, live), slices.Concat(lease, ready)
+}
+
+// loopTime is how long the loop may take to answer before the scheduler is not live.
+const loopTime = 30 * time.Second
+
+func (w *watched) loopCheck(r *http.Request) error {
+	running := w.running.Load()
+	if running == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), loopTime)
+	defer cancel()
+	return running.assembly.Scheduler.Ask(ctx, func() {})
+}
+
+func (w *watched) syncCheck(*http.Request) error {
+	if running := w.running.Load(); running != nil {
+		return running.cluster.Synced()
+	}
+	return errors.New("starting")
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+)
+
+// ArgsWriter is implemented by typed args of Catalog.Custom that say themselves how they
+// are written; of others the text of the file is.
+type ArgsWriter interface {
+	// ArgsJSON returns the args as an object that a file may have.
+	ArgsJSON() ([]byte, error)
+}
+
+// redacted takes the place of a secret.
+const redacted = "REDACTED"
+
+// Versioned returns the configuration as a file says it, with kind and apiVersion: read
+// with the same Catalog it gives the same configuration, without warnings about
+// defaults. Every point lists its plugins in execution order, and nothing comes by
+// default. The keys of client certificates of extenders are left out for a word that
+// says so.
+//
+// # Errors
+//
+// Args that cannot be written.
+func (s *Scheduler) Versioned() (*configv1.KubeSchedulerConfiguration, error) {
+	out := &configv1.KubeSchedulerConfiguration{
+		Parallelism:              &s.Parallelism,
+		LeaderElection:           s.LeaderElection,
+		ClientConnection:         s.ClientConnection,
+		PercentageOfNodesToScore: s.PercentageOfNodesToScore,
+		PodInitialBackoffSeconds: new(int64(s.PodInitialBackoff / time.Second)),
+		PodMaxBackoffSeconds:     new(int64(s.PodMaxBackoff / time.Second)),
+		DelayCacheUntilActive:    s.DelayCacheUntilActive,
+	}
+	out.SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind(configKind))
+	out.EnableProfiling, out.EnableContentionProfiling = &s.EnableProfiling, &s.EnableContentionProfiling
+	for i := range s.Profiles {
+		profile, err := s.Profiles[i].versioned()
+		if err != nil {
+			return nil, fmt.Errorf("profile %q: %w", s.Profiles[i].SchedulerName, err)
+		}
+		out.Profiles = append(out.Profiles, profile)
+	}
+	for i := range s.Extenders {
+		e := s.Extenders[i].DeepCopy()
+		if e.TLSConfig != nil && len(e.TLSConfig.KeyData) > 0 {
+			e.TLSConfig.KeyData = []byte(redacted)
+		}
+		out.Extenders = append(out.Extenders, *e)
+	}
+	return out.DeepCopy(), nil // nothing is shared
+}
+
+func (p *Profile) versioned() (configv1.KubeSchedulerProfile, error) {
+	// Without the defaults of multiPoint a point has what it lists.
+	plugins := &configv1.Plugins{MultiPoint: configv1.PluginSet{Disabled: []configv1.Plugin{{Name: allPlugins}}}}
+	for _, to := range pointSets(plugins) {
+		for _, ref := range p.Points[to.point] {
+			listed := configv1.Plugin{Name: ref.Name}
+			if to.point == pointScore {
+				listed.Weight = &ref.Weight
+			}
+			to.set.Enabled = append(to.set.Enabled, listed)
+		}
+	}
+	out := configv1.KubeSchedulerProfile{SchedulerName: &p.SchedulerName, PercentageOfNodesToScore: p.PercentageOfNodesToScore, Plugins: plugins}
+	for _, name := range slices.Sorted(maps.Keys(p.Args)) {
+		raw, err := p.Args[name].json()
+		if err != nil {
+			return out, fmt.Errorf("args of %s: %w", name, err)
+		}
+		out.PluginConfig = append(out.PluginConfig, configv1.PluginConfig{Name: name, Args: runtime.RawExtension{Raw: raw}})
+	}
+	return out, nil
+}
+
+// json returns the args as an object of a file.
+func (a Args) json() ([]byte, error) {
+	switch typed := a.Typed.(type) {
+	case ArgsWriter:
+		return typed.ArgsJSON()
+	case runtime.Object:
+		return json.Marshal(typed)
+	}
+	return a.Raw, nil
+}

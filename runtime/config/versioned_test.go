@@ -1,0 +1,134 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/runtime/config"
+)
+
+// withoutPlaces describes a configuration, but for where args are in the file.
+func withoutPlaces(s *config.Scheduler) string {
+	plain := *s
+	plain.Profiles = nil
+	for _, p := range s.Profiles {
+		args := make(map[string]config.Args)
+		for name, a := range p.Args {
+			args[name] = config.Args{Typed: a.Typed}
+		}
+		p.Args = args
+		plain.Profiles = append(plain.Profiles, p)
+	}
+	return describe(&plain, nil, nil)
+}
+
+// sameAgain writes a configuration and reads it again.
+func sameAgain(s *config.Scheduler, cat config.Catalog) error {
+	versioned, err := s.Versioned()
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(versioned)
+	if err != nil {
+		return err
+	}
+	again, warnings, err := config.Parse(raw, "again.json", cat)
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, raw)
+	}
+	shown := *s
+	shown.Extenders = versioned.Extenders // without keys
+	if got, want := withoutPlaces(again), withoutPlaces(&shown); got != want {
+		return fmt.Errorf("\n got: %s\nwant: %s", got, want)
+	}
+	for _, w := range warnings {
+		if w.ByDefault {
+			return fmt.Errorf("there is a warning about a default: %v", w)
+		}
+	}
+	return nil
+}
+
+// TestVersioned: a configuration that is written and read again is the same, and
+// nothing comes to it by default.
+func TestVersioned(t *testing.T) {
+	paths, err := filepath.Glob("testdata/parse/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	for _, path := range paths {
+		in, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cat := catalogOf(path)
+		for _, f := range in.Files {
+			s, _, err := config.Parse(f.Data, "s.yaml", cat)
+			if !strings.HasSuffix(f.Name, ".yaml") || err != nil {
+				continue
+			}
+			accepted++
+			if err := sameAgain(s, cat); err != nil {
+				t.Errorf("%s: %s: %v", path, f.Name, err)
+			}
+		}
+	}
+	if accepted < 30 {
+		t.Errorf("only %d files were accepted", accepted)
+	}
+}
+
+// TestVersionedShares: who changes what is shown does not change the scheduler; keys
+// are not shown.
+func TestVersionedShares(t *testing.T) {
+	s := config.Default(testCatalog())
+	s.Extenders = []configv1.Extender{{URLPrefix: "https://e", TLSConfig: &configv1.ExtenderTLSConfig{CertData: []byte("cert"), KeyData: []byte("key")}}}
+	v, err := s.Versioned()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key := string(v.Extenders[0].TLSConfig.KeyData); key != "REDACTED" {
+		t.Errorf("the key is %q", key)
+	}
+	before := withoutPlaces(s)
+	*v.Parallelism = 99
+	*v.Profiles[0].SchedulerName = "other"
+	*v.Profiles[0].Plugins.Score.Enabled[0].Weight = 99
+	*v.LeaderElection.LeaderElect = false
+	v.Extenders[0].TLSConfig.CertData[0] = 'x'
+	if got := withoutPlaces(s); got != before {
+		t.Errorf("got: %s\nwant: %s", got, before)
+	}
+	if string(s.Extenders[0].TLSConfig.KeyData) != "key" {
+		t.Error("the key is gone")
+	}
+}
+
+// TestVersionedCustom: args that bring a plugin along are written as they say, or as
+// the file has them.
+func TestVersionedCustom(t *testing.T) {
+	for want, typed := range map[string]any{`{"file":1}`: "typed", `{"own":2}`: ownArgs(`{"own":2}`)} {
+		s := config.Default(brought())
+		p := &s.Profiles[0]
+		p.Points["filter"] = append(p.Points["filter"], config.PluginRef{Name: "mine"})
+		p.Args["mine"] = config.Args{Raw: []byte(`{"file":1}`), Typed: typed}
+		v, err := s.Versioned()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(v.Profiles[0].PluginConfig[0].Args.Raw); got != want {
+			t.Errorf("args are %s, want %s", got, want)
+		}
+	}
+}
+
+type ownArgs string
+
+func (a ownArgs) ArgsJSON() ([]byte, error) { return []byte(a), nil }

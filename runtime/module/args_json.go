@@ -1,0 +1,120 @@
+package module
+
+import (
+	"encoding/json"
+	"net/url"
+)
+
+// argsDocument is WasmPluginArgs as they are written.
+type argsDocument struct {
+	APIVersion    string          `json:"apiVersion"`
+	Kind          string          `json:"kind"`
+	Module        moduleDocument  `json:"module"`
+	Config        json.RawMessage `json:"config,omitempty"`
+	Namespaces    []string        `json:"namespaces,omitempty"`
+	FailurePolicy any             `json:"failurePolicy,omitempty"`
+	Grants        grantsDocument  `json:"grants,omitzero"`
+	Limits        limitsDocument  `json:"limits,omitzero"`
+}
+
+type moduleDocument struct {
+	Path   string `json:"path,omitempty"`
+	URL    string `json:"url,omitempty"`
+	Image  string `json:"image,omitempty"`
+	Digest string `json:"digest,omitempty"`
+}
+
+type grantsDocument struct {
+	Annotations []string `json:"annotations,omitempty"`
+	Labels      []string `json:"labels,omitempty"`
+	Nominate    bool     `json:"nominate,omitempty"`
+	Bind        bool     `json:"bind,omitempty"`
+	Waiting     bool     `json:"waiting,omitempty"`
+	Activate    bool     `json:"activate,omitempty"`
+}
+
+type limitsDocument struct {
+	FuelPerCall   int64  `json:"fuelPerCall,omitempty"`
+	FuelPerRow    int64  `json:"fuelPerRow,omitempty"`
+	FuelPerCycle  int64  `json:"fuelPerCycle,omitempty"`
+	FuelStart     int64  `json:"fuelStart,omitempty"`
+	Deadline      string `json:"deadline,omitempty"`
+	Memory        string `json:"memory,omitempty"`
+	Depth         uint32 `json:"depth,omitempty"`
+	TableElements uint32 `json:"tableElements,omitempty"`
+	Functions     int    `json:"functions,omitempty"`
+	Globals       int    `json:"globals,omitempty"`
+	Locals        int    `json:"locals,omitempty"`
+	Nesting       int    `json:"nesting,omitempty"`
+	ModuleSize    string `json:"moduleSize,omitempty"`
+	ConfigSize    string `json:"configSize,omitempty"`
+	StateSize     string `json:"stateSize,omitempty"`
+	ReasonSize    string `json:"reasonSize,omitempty"`
+	DirectiveSize string `json:"directiveSize,omitempty"`
+	LogSize       string `json:"logSize,omitempty"`
+}
+
+// MarshalJSON writes the args as DecodeArgs reads them, but for what may be secret in a
+// module's URL: the password, and the values of a query, which can be a signature.
+func (a *WasmPluginArgs) MarshalJSON() ([]byte, error) {
+	d := argsDocument{
+		APIVersion: ArgsAPIVersion, Kind: ArgsKind,
+		Module:     moduleDocument{Path: a.Module.Path, URL: withoutSecrets(a.Module.URL), Image: a.Module.Image, Digest: a.Module.Digest},
+		Namespaces: a.Namespaces, Grants: grantsDocument(a.Grants), Limits: writtenLimits(&a.Limits),
+	}
+	if string(a.Config) != "{}" {
+		d.Config = a.Config
+	}
+	switch {
+	case a.FailurePolicy.All != "":
+		d.FailurePolicy = a.FailurePolicy.All
+	case len(a.FailurePolicy.Points) > 0:
+		d.FailurePolicy = a.FailurePolicy.Points
+	}
+	return json.Marshal(&d)
+}
+
+// withoutSecrets returns a URL that may be shown.
+func withoutSecrets(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "" // it could not be fetched from
+	}
+	query := u.Query()
+	for _, values := range query {
+		for i := range values {
+			values[i] = "xxxxx" // as Redacted does with passwords
+		}
+	}
+	u.RawQuery = query.Encode()
+	return u.Redacted()
+}
+
+func writtenLimits(l *Limits) limitsDocument {
+	size := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return inBytes(int64(n))
+	}
+	out := limitsDocument{
+		FuelPerCall: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart,
+		Memory: size(int(l.Memory)), Depth: l.Depth, TableElements: l.TableElements,
+		Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
+		ModuleSize: size(l.ModuleSize), ConfigSize: size(l.ConfigSize), StateSize: size(l.StateSize),
+		ReasonSize: size(l.ReasonSize), DirectiveSize: size(l.DirectiveSize), LogSize: size(l.LogSize),
+	}
+	if l.Deadline != 0 {
+		out.Deadline = l.Deadline.String()
+	}
+	return out
+}
+
+// Args returns the args of a loaded module as a file has them, whatever named it: with
+// the configuration and the grants that it has.
+func (r *Reference) Args(l *Loaded) *WasmPluginArgs {
+	return &WasmPluginArgs{
+		Module: ArgsModule{Path: r.Path, URL: r.URL, Image: r.Image, Digest: r.Digest}, Config: l.Config,
+		Namespaces: r.Namespaces, FailurePolicy: r.FailurePolicy, Grants: l.Grants, Limits: r.Limits,
+	}
+}
