@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"crypto/tls"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -81,6 +82,8 @@ func (g *Gateway) URL() string { return g.url }
 // Close ends the gateway and all its connections.
 func (g *Gateway) Close() error {
 	err := g.server.Close()
-	<-g.done
+	if served := <-g.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	return err
 }

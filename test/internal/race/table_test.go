@@ -73,8 +73,8 @@ func TestPage(t *testing.T) {
 			t.Fatalf("%d cells in %s", len(cells), line)
 		}
 		how = cells[0]
-		leg := race.Leg{Nodes: int(number(t, strings.NewReplacer(",", "", " nodes", "").Replace(how[strings.Index(how, ", ")+2:])))}
-		leg.Mode = race.Mode(how[:strings.Index(how, ",")])
+		mode, nodes, _ := strings.Cut(how, ", ")
+		leg := race.Leg{Mode: race.Mode(mode), Nodes: int(number(t, strings.NewReplacer(",", "", " nodes", "").Replace(nodes)))}
 		if leg.Workload, err = workload.ByName(cells[1]); err != nil {
 			t.Fatal(err)
 		}
