@@ -1,11 +1,9 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
 // files serves the script's files at $FILES.
@@ -91,10 +90,7 @@ func (s *script) metrics(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("want SOCKET")
 	}
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", args[0])
-	}}}
-	response, err := client.Get("http://berth/metrics")
+	response, err := cluster.SocketClient(args[0]).Get("http://berth/metrics")
 	if err != nil {
 		return err
 	}

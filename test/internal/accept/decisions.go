@@ -1,23 +1,19 @@
 package accept
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
 // Decisions asks a running Berth at its debug socket for the order of its decisions. It
 // remembers as many as berth explain can tell of. What it returns is a Config.Decided.
 func Decisions(socket string) func(*v1.Pod) (uint64, error) {
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}}}
+	client := cluster.SocketClient(socket)
 	return func(pod *v1.Pod) (uint64, error) {
 		response, err := client.Get("http://berth" + debughttp.ExplainPath + pod.Namespace + "/" + pod.Name)
 		if err != nil {
