@@ -71,6 +71,7 @@ The exit status is 0, or 1 if the simulation was interrupted or, with
 	f.BoolVar(&o.input.shuffle, "shuffle", false, "put the pods of the trace in random order")
 	f.BoolVar(&o.input.departures, "departures", false, "let pods arrive and leave at the times of the trace")
 	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
+	o.modules.harmless = true
 	o.modules.flags(f)
 	f.Int64Var(&o.seed, "seed", 42, "seed of all randomness")
 	f.StringVar(&o.tieBreak, "tie-break", "random", "`CHOICE` among nodes of equal score: random, or first in a seeded order of nodes")
