@@ -154,6 +154,9 @@ func (w *watched) state() *telemetry.State {
 		Writes:        r.cluster.PendingWrites(),
 	}
 	out.Breakers, out.Guests = pluginsOf(r.assembly.Status())
+	if r.folder != nil {
+		out.Folder = refusedOf(r.folder.Status())
+	}
 	s := r.assembly.Scheduler
 	if err := s.Ask(ctx, func() {
 		pending, cached := s.Pending(), s.CacheCounts()
