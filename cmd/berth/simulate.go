@@ -267,7 +267,6 @@ func warn(w io.Writer, warnings []config.Warning) {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(w, "warning: of kube-scheduler's default plugins some are not built, or in part only (pods that need what is missing stay pending): %s\n",
-			strings.Join(missing, ", "))
+		fmt.Fprintf(w, "warning: implemented in part only (pods that need the rest stay pending): %s\n", strings.Join(missing, ", "))
 	}
 }
