@@ -94,7 +94,11 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 func (o *serverOptions) client() (*http.Client, string, error) {
 	server := o.server
 	if server == "" {
-		server = "unix:" + defaultSocket()
+		socket, err := defaultSocket()
+		if err != nil {
+			return nil, "", fmt.Errorf("the scheduler's socket: %w (name it with --server unix:FILE)", err)
+		}
+		server = "unix:" + socket
 	}
 	if socket, ok := strings.CutPrefix(server, "unix:"); ok {
 		return &http.Client{Transport: &http.Transport{

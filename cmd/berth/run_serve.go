@@ -86,12 +86,15 @@ func (o *serveOptions) check() error {
 
 // defaultSocket is where berth run listens and berth explain looks if nothing else is
 // said: in the folder of the user's own run-time files, or that of temporary ones.
-func defaultSocket() string {
+func defaultSocket() (string, error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if dir == "" {
 		dir = filepath.Join(os.TempDir(), "berth-"+strconv.Itoa(os.Getuid()))
+		if err := debughttp.CheckFolder(dir); err != nil {
+			return "", err
+		}
 	}
-	return filepath.Join(dir, "berth.sock")
+	return filepath.Join(dir, "berth.sock"), nil
 }
 
 // watched is a scheduler that is watched: its metrics and its last attempts.
@@ -248,9 +251,12 @@ func (o *serveOptions) serve(
 	}
 	socket := o.socket
 	if socket == "" {
-		socket = defaultSocket()
-		if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
-			log.Warn("there is no socket for berth explain", "error", err)
+		var err error
+		if socket, err = defaultSocket(); err == nil {
+			err = os.MkdirAll(filepath.Dir(socket), 0o700)
+		}
+		if err != nil {
+			log.Warn("there is no socket for berth explain; name one with --debug-socket", "error", err)
 			return closeAll, nil
 		}
 	}

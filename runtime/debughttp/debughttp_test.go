@@ -245,3 +245,45 @@ func TestServe(t *testing.T) {
 		t.Error("an address that is none")
 	}
 }
+
+// TestLongProfile: a profile takes as long as it is asked to, though a request must be
+// read sooner.
+func TestLongProfile(t *testing.T) {
+	c := config(debughttp.NewRecorder(1, nil))
+	c.Profiling = true
+	server := httptest.NewUnstartedServer(debughttp.NewHandler(c))
+	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Start()
+	defer server.Close()
+	began := time.Now()
+	response, err := http.Get(server.URL + "/debug/pprof/trace?seconds=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%s: %v", response.Status, err)
+	}
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("a second's trace took %v", took)
+	}
+}
+
+// TestCheckFolder: a socket is looked for only where nobody else can put one.
+func TestCheckFolder(t *testing.T) {
+	dir := t.TempDir()
+	own, open, file := filepath.Join(dir, "own"), filepath.Join(dir, "open"), filepath.Join(dir, "file")
+	for name, mode := range map[string]os.FileMode{own: 0o700, open: 0o777} {
+		if err := errors.Join(os.Mkdir(name, mode), os.Chmod(name, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, good := range map[string]bool{own: true, open: false, file: false, filepath.Join(dir, "none"): true} {
+		if err := debughttp.CheckFolder(name); good != (err == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

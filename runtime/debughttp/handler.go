@@ -83,11 +83,20 @@ func NewHandler(c Config) http.Handler {
 	if c.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/profile", unhurried(pprof.Profile))
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/trace", unhurried(pprof.Trace))
 	}
 	return mux
+}
+
+// unhurried is a handler that takes as long as it is asked to: the end of the time to read
+// a request would end it, too.
+func unhurried(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // or it ends with that time
+		handle(w, r)
+	}
 }
 
 // reading is a mux that nobody can write to.

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/berth-scheduler/berth/runtime/internal/ours"
 )
 
 // Limits of a request.
@@ -65,6 +67,21 @@ func Serve(network, address string, config *tls.Config, handler http.Handler, lo
 		s.done <- s.http.Serve(listener)
 	}()
 	return s, nil
+}
+
+// CheckFolder refuses a folder in which somebody else could put a socket for ours. One
+// that is not there is none.
+func CheckFolder(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.IsDir() || !ours.File(info) || info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("%s is not a folder that only this user writes to", dir)
+	}
+	return nil
 }
 
 // removeStale removes the socket of a scheduler that did not end well. One that is

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
 )
@@ -28,20 +29,13 @@ const quiet = 50 * time.Millisecond
 
 // drain waits until all events are written, or ctx ends. It returns how many are not.
 func (s *eventSink) drain(ctx context.Context) int64 {
-	tick := time.NewTicker(quiet)
-	defer tick.Stop()
-	for last := int64(-1); ; {
+	last := int64(-1)
+	_ = wait.PollUntilContextCancel(ctx, quiet, true, func(context.Context) (done bool, _ error) {
 		come := s.come.Load()
-		if come == last && s.open.Load() == 0 {
-			return 0
-		}
-		last = come
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return s.open.Load()
-		}
-	}
+		done, last = come == last && s.open.Load() == 0, come
+		return done, nil
+	}) // what is open says whether it was in time
+	return s.open.Load()
 }
 
 func newEventSink(client kubernetes.Interface) *eventSink {

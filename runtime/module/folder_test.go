@@ -96,3 +96,51 @@ func TestWatch(t *testing.T) {
 	case <-time.After(100 * time.Millisecond):
 	}
 }
+
+// TestWatchAgain: a folder that is removed is told of once, and again when there is one of
+// its name, whose changes are told, too.
+func TestWatchAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "plugins")
+	create := func() {
+		t.Helper()
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create()
+	const settle = 20 * time.Millisecond
+	changed, err := module.Watch(t.Context(), dir, settle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(what string) {
+		t.Helper()
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s is not told of", what)
+		}
+		select {
+		case <-changed:
+			t.Errorf("%s is told of twice", what)
+		case <-time.After(5 * settle):
+		}
+	}
+	for range 2 {
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		expect("that the folder is gone")
+		create()
+		expect("that it is there again")
+		file := filepath.Join(dir, "a")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		expect("a change")
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		expect("another change")
+	}
+}

@@ -3,14 +3,16 @@ package module
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
 // Watch returns a channel that gets a value when something in a folder has
-// changed and nothing more has for as long as settle; several changes are one. It
-// is closed when the context ends, or with the folder.
+// changed and nothing more has for as long as settle; several changes are one. A folder
+// that is removed is looked for until it is there again. The channel is closed when the
+// context ends.
 //
 // # Errors
 //
@@ -29,24 +31,29 @@ func Watch(ctx context.Context, dir string, settle time.Duration) (<-chan struct
 	go func() {
 		defer close(changed)
 		defer w.Close() //nolint:errcheck // nothing is left to be done about it
-		watch(ctx, w, settle, changed)
+		watch(ctx, w, filepath.Clean(dir), settle, changed)
 	}()
 	return changed, nil
 }
 
-func watch(ctx context.Context, w *fsnotify.Watcher, settle time.Duration, changed chan<- struct{}) {
+func watch(ctx context.Context, w *fsnotify.Watcher, dir string, settle time.Duration, changed chan<- struct{}) {
 	// Set while changes have not been told. No decision depends on it: what is done
 	// about a change is an input of the scheduler's loop.
 	quiet := time.NewTimer(settle) //nolint:forbidigo // see above
 	quiet.Stop()
 	defer quiet.Stop()
+	lost, told := false, false // of the folder itself
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case _, ok := <-w.Events:
+		case event, ok := <-w.Events:
 			if !ok {
 				return
+			}
+			if event.Name == dir && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename)) {
+				_ = w.Remove(dir) // what is of that name from now on is another one
+				lost = true
 			}
 			quiet.Reset(settle)
 		case _, ok := <-w.Errors: // some events may be lost: look again
@@ -55,6 +62,16 @@ func watch(ctx context.Context, w *fsnotify.Watcher, settle time.Duration, chang
 			}
 			quiet.Reset(settle)
 		case <-quiet.C:
+			if lost {
+				again := w.Add(dir) == nil
+				if !again {
+					quiet.Reset(settle)
+				}
+				if !again && told {
+					continue
+				}
+				lost, told = !again, !again
+			}
 			select {
 			case changed <- struct{}{}:
 			default: // the last one was not looked at yet

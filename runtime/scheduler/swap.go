@@ -74,6 +74,9 @@ func (s *Scheduler) swap(pipelines []*pipeline.Pipeline, changed []string, drain
 	for _, name := range changed {
 		s.queue.Release(name)
 	}
+	if len(changed) > 0 { // one of them may enforce what nobody did
+		s.queue.Release(pipeline.Enforcement)
+	}
 	if s.retired = append(s.retired, old); len(s.retired) > maxRetired {
 		s.rejectWaiting(s.retired[0].pipelines)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/ours"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -88,7 +89,7 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 	if mode := info.Mode().Perm(); mode&others != 0 {
 		return nil, fmt.Errorf("others may write to it (mode %#o), and what is in it is run as native code: chmod go-w", mode)
 	}
-	if !ours(info) {
+	if !ours.File(info) {
 		return nil, errors.New("it belongs to another user, and what is in it is run as native code: use a folder of your own")
 	}
 	return wazero.NewCompilationCacheWithDir(dir)
