@@ -85,7 +85,7 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return &failure{err}
 	}
 	for _, w := range l.Warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", w)
+		fmt.Fprintf(stderr, "warning: %s: %s\n", out, w)
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), l.Digest)
 	return writing(err)
