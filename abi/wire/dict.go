@@ -1,4 +1,5 @@
-// Package wire holds the plain column types of a snapshot. It depends on the
+// Package wire reads and writes what host and guest exchange (abi/SPEC.md): modules,
+// manifests, call records, the columns of a snapshot, pod records. It depends on the
 // standard library only, so that hosts, guests and tests share it.
 package wire
 

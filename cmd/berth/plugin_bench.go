@@ -83,6 +83,7 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 		}
 		t.ref.ConfigFile = o.config
 	}
+	t.ref.GrantAll = true // what it asks for is not done
 	loaded, err := module.Load(t.ref)
 	if err != nil && t.dir != "" && o.config == "" {
 		return fmt.Errorf("%w (a configuration is named with --config)", t.named(err))

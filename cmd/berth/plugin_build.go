@@ -33,8 +33,8 @@ func newPluginBuild() *cobra.Command {
 A folder with a Cargo.toml is built with cargo, one with C files with clang, one with
 assembly/index.ts with the AssemblyScript compiler; of any other one, the main package
 or that of the subfolder guest is built with the Go toolchain. Without the toolchain,
-what to install is told. The same sources give the same bytes, whichever folder they
-are in.
+the error says what to install. The same sources give the same bytes, whichever folder
+they are in.
 
 The manifest is manifest.json in the folder, or else in the one above. What cargo and
 clang make has it already, and it must be the same.`,
@@ -85,7 +85,7 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return &failure{err}
 	}
 	for _, w := range l.Warnings {
-		fmt.Fprintf(stderr, "warning: %s\n", w)
+		fmt.Fprintf(stderr, "warning: %s: %s\n", out, w)
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), l.Digest)
 	return writing(err)

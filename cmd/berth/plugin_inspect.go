@@ -22,7 +22,7 @@ running it, and prints what it is: points, reads, imports, memory, sections, siz
 and digest, the limits that hold for it unless a configuration sets others, and
 what is worth a look.
 
-The exit status is 2 if the module cannot be used; all reasons are told.`,
+The exit status is 2 if the module cannot be used; all reasons are listed.`,
 		Example: `  berth plugin inspect tenant-pool.wasm
   berth plugin inspect tenant-pool.wasm -o json`,
 		Args:    oneArgument("file", "FILE"),

@@ -19,7 +19,8 @@ func newPluginNew() *cobra.Command {
 		Short: "Make a project with a small plugin, its test and the SDK",
 		Long: `New makes a folder with a plugin in Go, Rust, C or AssemblyScript: the manifest, the
 source, a scenario that is its test, a README, and the SDK beside it. It builds and passes
-its test as it is, without a network, given the language's toolchain.
+its test as it is, given the language's toolchain, without a network; only AssemblyScript's
+compiler is fetched from npm, once.
 
 NAME is the folder and the plugin's name; a path may be before it.`,
 		Example: `  berth plugin new rack-aware --lang go

@@ -269,8 +269,8 @@ func (t *pluginTest) checkHostile(last *berthtest.Trial, pods []berthtest.Pod) {
 	if t.module.code.ExportsName(abi.ExportConfigure) {
 		var configs berthtest.Hostile
 		failed = record(func(tb testing.TB) { configs = last.In(tb).Configurations() })
-		t.report(fmt.Sprintf("%s that are none: %d refused, %d accepted, %d faults",
-			count(configs.Refused+configs.Answered+configs.Faults, "configuration"), configs.Refused, configs.Answered, configs.Faults), failed)
+		t.report(fmt.Sprintf("%s: %d refused, %d accepted, %d faults",
+			count(configs.Refused+configs.Answered+configs.Faults, "invalid configuration"), configs.Refused, configs.Answered, configs.Faults), failed)
 	}
 
 	var regions berthtest.Hostile

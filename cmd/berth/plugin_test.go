@@ -190,7 +190,7 @@ func TestPluginBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(stdout, "tiny.wasm: tiny 0.1.0, 1.") || !strings.Contains(stdout, "MiB, sha256:") || !strings.Contains(stderr, "warning: the manifest names no publisher\n") {
+	if !strings.HasPrefix(stdout, "tiny.wasm: tiny 0.1.0, 1.") || !strings.Contains(stdout, "MiB, sha256:") || !strings.Contains(stderr, "warning: tiny.wasm: the manifest names no publisher\n") {
 		t.Errorf("printed %q and %q", stdout, stderr)
 	}
 	if _, _, err := pluginCommand(t, "build", "copy/deep", "-o", "second.wasm"); err != nil {

@@ -45,7 +45,7 @@ func TestReadmeTutorial(t *testing.T) {
 		t.Errorf("inspect does not name the plugin:\n%s", out)
 	}
 	out := berth("simulate", "--cluster", demo, "--plugin", "quiet.wasm?config=quiet/config.json")
-	if !strings.Contains(strings.Join(strings.Fields(out), " "), "were busy already") {
+	if !strings.Contains(strings.Join(strings.Fields(out), " "), "were already busy") {
 		t.Errorf("no pod stays pending for the plugin's reason:\n%s", out)
 	}
 }

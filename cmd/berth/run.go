@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
@@ -45,7 +46,7 @@ followed.
 An interrupt ends it when the bindings that are on their way are made; a second
 one at once. The exit status is 0 after an interrupt, 1 when the lease was lost,
 2 for input that cannot be used.`,
-		Example: `  berth run --kubeconfig ~/.kube/config --leader-elect=false
+		Example: `  berth run --kubeconfig ~/.kube/config --config berth.yaml --leader-elect=false
   berth run --config /etc/kubernetes/scheduler.yaml --plugin-dir /etc/berth/plugins`,
 		Args:    cobra.NoArgs,
 		PreRunE: applySettings,
@@ -104,6 +105,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	warn(stderr, warnings)
+	warnAlone(stderr, scheduler)
 	saveMemory()
 	w := newWatched()
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master}
@@ -115,6 +117,17 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		o.seed = rand.Int64()
 	}
 	return o.schedule(ctx, scheduler, modules, clients, w, log)
+}
+
+// warnAlone prints a warning when nothing keeps this scheduler and kube-scheduler from
+// placing the same pods.
+func warnAlone(w io.Writer, s *config.Scheduler) {
+	for i := range s.Profiles {
+		if name := s.Profiles[i].SchedulerName; name == v1.DefaultSchedulerName && !*s.LeaderElection.LeaderElect {
+			fmt.Fprintf(w, "warning: leader election is off and there is a profile %s: if kube-scheduler is at work as well, both place the same pods "+
+				"(give the profile a schedulerName of its own, or turn election on)\n", name)
+		}
+	}
 }
 
 // saveMemory lets the garbage collector begin when the heap has grown by half instead of

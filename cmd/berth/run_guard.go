@@ -25,7 +25,7 @@ func (o *guardOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.authorization, "authorization-kubeconfig", "", "kubeconfig `FILE` to ask the API server with what a client may see; that of --kubeconfig if not given")
 	f.StringVar(&o.clientCA, "client-ca-file", "", "`FILE` with the authorities of client certificates; those of the API server if not given")
 	f.BoolVar(&o.skipLookup, "authentication-skip-lookup", false, "do not ask the API server for the authorities of client certificates")
-	f.BoolVar(&o.tolerateFailure, "authentication-tolerate-lookup-failure", true, "start without them if it does not tell")
+	f.BoolVar(&o.tolerateFailure, "authentication-tolerate-lookup-failure", true, "start without client certificates if the lookup fails")
 	f.DurationVar(&o.config.TokenTTL, "authentication-token-webhook-cache-ttl", 10*time.Second, "how long a token that the API server knows is not asked about again")
 	f.StringSliceVar(&o.config.Open, "authorization-always-allow-paths", debughttp.OpenPaths(), "`PATHS` that are served to everyone")
 	f.DurationVar(&o.config.AllowTTL, "authorization-webhook-cache-authorized-ttl", 10*time.Second, "how long what the API server allows is not asked about again")

@@ -29,6 +29,15 @@ func pluginsOf(s assembly.Status) (breakers []telemetry.Breaker, guests []teleme
 	return breakers, guests
 }
 
+// refusedOf tells of each module of a folder whether it was refused.
+func refusedOf(files []assembly.FolderStatus) map[string]bool {
+	out := make(map[string]bool, len(files))
+	for _, f := range files {
+		out[f.Path] = f.Err != nil
+	}
+	return out
+}
+
 // plugins is what runs, for berth plugin status.
 func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	r := w.running.Load()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +28,16 @@ func TestPluginMetrics(t *testing.T) {
 	}
 	want := []telemetry.Guest{{PluginOf: a, Digest: "sha256:1", Point: "Filter", Fuel: 10, Faults: map[string]int64{"trap": 3}}}
 	if diff := cmp.Diff(want, guests); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestFolderMetrics: a module that was refused is measured, also where its last good
+// version is at work.
+func TestFolderMetrics(t *testing.T) {
+	bad := errors.New("no module")
+	got := refusedOf([]assembly.FolderStatus{{Path: "a.wasm", Plugin: "a"}, {Path: "b.wasm", Err: bad}, {Path: "c.wasm", Plugin: "c", Err: bad}})
+	if diff := cmp.Diff(map[string]bool{"a.wasm": false, "b.wasm": true, "c.wasm": true}, got); diff != "" {
 		t.Error(diff)
 	}
 }

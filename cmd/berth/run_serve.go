@@ -50,7 +50,7 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.tls.MinVersion, "tls-min-version", "", "least `VERSION` of TLS: VersionTLS12, which is the default, or VersionTLS13")
 	f.StringSliceVar(&o.tls.CipherSuites, "tls-cipher-suites", nil, "`SUITES` for TLS 1.2, by their names in Go; those that Go prefers if not given")
 	o.guard.flags(f)
-	f.StringVar(&o.socket, "debug-socket", "", "serve the same at this Unix socket `FILE`, for who runs the scheduler and without authentication; berth explain looks there")
+	f.StringVar(&o.socket, "debug-socket", "", "serve the same at this Unix socket `FILE`, for the user who runs the scheduler, without authentication; berth explain looks there")
 	f.BoolVar(&o.profiling, "profiling", true, "serve profiles at /debug/pprof")
 	f.BoolVar(&o.contention, "contention-profiling", true, "let profiles tell where goroutines were blocked")
 	o.set = f
@@ -157,6 +157,9 @@ func (w *watched) state() *telemetry.State {
 		Writes:        r.cluster.PendingWrites(),
 	}
 	out.Breakers, out.Guests = pluginsOf(r.assembly.Status())
+	if r.folder != nil {
+		out.Folder = refusedOf(r.folder.Status())
+	}
 	s := r.assembly.Scheduler
 	if err := s.Ask(ctx, func() {
 		pending, cached := s.Pending(), s.CacheCounts()

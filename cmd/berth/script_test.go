@@ -20,6 +20,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
@@ -102,7 +104,7 @@ func scripts(t *testing.T) []string {
 // compile builds the modules that scripts use, once, and returns their folder and
 // the digest of one as variables. Besides three examples they are unruly, which breaks
 // rules (see testdata/guest), accepts, a hundred bytes that accept every node and are
-// compiled at once, and some that cannot be used.
+// compiled at once, asks, the same with directives, and some that cannot be used.
 func compile(t *testing.T) (map[string]string, error) {
 	dir := t.TempDir()
 	for name, source := range map[string]string{
@@ -120,12 +122,32 @@ func compile(t *testing.T) (map[string]string, error) {
 	}
 	accepts, err := vector("good")
 	errs := []error{err}
+	asks, err := withDirectives(accepts, &wire.ManifestDirectives{Labels: []string{"example.com/"}, Waiting: true})
+	errs = append(errs, err)
 	for name, data := range map[string][]byte{
-		"accepts": accepts, "cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
+		"accepts": accepts, "asks": asks, "cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
 	} {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".wasm"), data, 0o600))
 	}
 	return map[string]string{"MODULES": dir, "DIGEST": module.Digest(good)}, errors.Join(errs...)
+}
+
+// withDirectives returns a module whose manifest declares these directives.
+func withDirectives(code []byte, directives *wire.ManifestDirectives) ([]byte, error) {
+	m, err := wire.ReadModule(code)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := wire.ReadManifest(m, "")
+	if err != nil {
+		return nil, err
+	}
+	manifest.Directives = *directives
+	bare, _, err := wire.RemoveCustomSection(code, abi.ManifestSection)
+	if err != nil {
+		return nil, err
+	}
+	return wire.AppendCustomSection(bare, abi.ManifestSection, wire.EncodeManifest(manifest))
 }
 
 func expand(ts *testscript.TestScript, neg bool, args []string) {

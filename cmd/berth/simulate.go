@@ -71,6 +71,7 @@ The exit status is 0, or 1 if the simulation was interrupted or, with
 	f.BoolVar(&o.input.shuffle, "shuffle", false, "put the pods of the trace in random order")
 	f.BoolVar(&o.input.departures, "departures", false, "let pods arrive and leave at the times of the trace")
 	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
+	o.modules.harmless = true
 	o.modules.flags(f)
 	f.Int64Var(&o.seed, "seed", 42, "seed of all randomness")
 	f.StringVar(&o.tieBreak, "tie-break", "random", "`CHOICE` among nodes of equal score: random, or first in a seeded order of nodes")
@@ -266,7 +267,6 @@ func warn(w io.Writer, warnings []config.Warning) {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(w, "warning: of kube-scheduler's default plugins some are not built, or in part only (pods that need what is missing stay pending): %s\n",
-			strings.Join(missing, ", "))
+		fmt.Fprintf(w, "warning: implemented in part only (pods that need the rest stay pending): %s\n", strings.Join(missing, ", "))
 	}
 }

@@ -41,10 +41,15 @@ type Folder struct {
 	log      *slog.Logger
 	done     chan struct{}
 
+	// mu is held while modules are compiled.
 	mu struct {
 		sync.Mutex
 		running []running // sorted by path
-		status  []FolderStatus
+	}
+	// told guards what Status tells, which waits for no module.
+	told struct {
+		sync.Mutex
+		status []FolderStatus
 	}
 }
 
@@ -95,9 +100,9 @@ func (f *Folder) Done() <-chan struct{} { return f.done }
 
 // Status returns what has become of each module, sorted by path.
 func (f *Folder) Status() []FolderStatus {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.mu.status)
+	f.told.Lock()
+	defer f.told.Unlock()
+	return slices.Clone(f.told.status)
 }
 
 // Sync makes the plugins those that the folder holds now.
@@ -189,14 +194,14 @@ func (f *Folder) oneByOne(ctx context.Context, wanted []running, errs map[string
 
 // tell writes the status, and logs what is new in it.
 func (f *Folder) tell(entries []module.Entry, errs map[string]error) {
-	before := f.mu.status
-	f.mu.status = nil
+	before := f.Status()
+	var status []FolderStatus
 	for i := range entries {
 		s := FolderStatus{Path: entries[i].Path, Err: errs[entries[i].Path]}
 		if m := f.last(s.Path); m != nil {
 			s.Plugin, s.Version, s.Digest = m.Loaded.Name, m.Loaded.Manifest.Version, m.Loaded.Digest
 		}
-		f.mu.status = append(f.mu.status, s)
+		status = append(status, s)
 		at := slices.IndexFunc(before, func(b FolderStatus) bool { return b.Path == s.Path })
 		known := at >= 0 && before[at].Digest == s.Digest && errText(before[at].Err) == errText(s.Err)
 		switch {
@@ -207,6 +212,9 @@ func (f *Folder) tell(entries []module.Entry, errs map[string]error) {
 			f.log.Info("plugin module is at work", "file", s.Path, "plugin", s.Plugin, "version", s.Version, "digest", s.Digest)
 		}
 	}
+	f.told.Lock()
+	defer f.told.Unlock()
+	f.told.status = status
 }
 
 func errText(err error) string {

@@ -119,24 +119,28 @@ func TestFolder(t *testing.T) {
 	r := start(t, Config{Modules: modules})
 	oneNode(r)
 	dir := t.TempDir()
-	put := func(name string, g guest) {
+	move := func(name string, data []byte) { // nobody must see half of it
 		t.Helper()
-		data, err := os.ReadFile(g.write(t))
+		hidden := filepath.Join(dir, "."+name)
+		err := os.WriteFile(hidden, data, 0o600)
 		if err == nil {
-			hidden := filepath.Join(dir, "."+name)
-			if err = os.WriteFile(hidden, data, 0o600); err == nil {
-				err = os.Rename(hidden, filepath.Join(dir, name+".wasm"))
-			}
+			err = os.Rename(hidden, filepath.Join(dir, name))
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	write := func(name, text string) {
+	put := func(name string, g guest) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		data, err := os.ReadFile(g.write(t))
+		if err != nil {
 			t.Fatal(err)
 		}
+		move(name+".wasm", data)
+	}
+	write := func(name, text string) {
+		t.Helper()
+		move(name, []byte(text))
 	}
 	put("one", guest{filter: no})
 	write("one.yaml", "name: one\nnamespaces: [elsewhere]\n")

@@ -58,10 +58,11 @@ func (c Catalog) unknownFix(name string) string {
 	if fix, ok := removedPlugins()[name]; ok {
 		return fix
 	}
-	if near, ok := nearest.Of(name, slices.Concat(c.Known, c.Upstream)); ok {
+	if near, ok := nearest.Of(name, c.Known); ok {
 		return "did you mean " + quote(near) + "?"
 	}
-	return "remove it, or use a plugin that is built: " + list(c.Known)
+	return "Berth has no plugin of this name: remove it; or if your kube-scheduler has it compiled in, make it a module (docs/authors.md) " +
+		"or compile it into Berth (docs/plugins.md)"
 }
 
 // removedPlugins names plugins that old configuration files still mention and

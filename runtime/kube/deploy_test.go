@@ -37,7 +37,8 @@ func manifests(t *testing.T) (out []runtime.Object) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name := filepath.Base(file); name == "kustomization.yaml" || name == "podmonitor.yaml" {
+		switch filepath.Base(file) {
+		case "kustomization.yaml", "podmonitor.yaml", "scheduler.yaml":
 			continue
 		}
 		documents := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(text)))

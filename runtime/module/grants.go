@@ -2,6 +2,8 @@ package module
 
 import (
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi/wire"
@@ -70,9 +72,60 @@ func (l *Loaded) granted(ref Reference) (wire.ManifestDirectives, error) {
 		return ref.Grants, nil
 	}
 	return ref.Grants, &Error{
-		File: l.Path, Path: "grants", Detail: "the module uses directives that it is not granted: " + missing.JSON(),
-		Fix: "add them to grants in the plugin's args if it is trusted with " + inWords(&missing) + ", or use another module",
+		File: l.Path, Path: "grants", Detail: "the module declares directives that it is not granted: " + missing.JSON(),
+		Fix: "if you trust it with " + inWords(&missing) + ", add them to the plugin's grants in its file, or grant=" + onFlag(&missing) +
+			" after --plugin; otherwise use another module",
 	}
+}
+
+// grantNames are the grants without a prefix as a command line names them.
+func grantNames(d *wire.ManifestDirectives) map[string]*bool {
+	return map[string]*bool{"nominate": &d.Nominate, "bind": &d.Bind, "waiting": &d.Waiting, "activate": &d.Activate}
+}
+
+// prefixGrants are those with one.
+func prefixGrants(d *wire.ManifestDirectives) map[string]*[]string {
+	return map[string]*[]string{"annotations": &d.Annotations, "labels": &d.Labels}
+}
+
+// grant reads the grants of a command line.
+func (p *referenceParser) grant(value string) {
+	grants := &p.ref.Grants
+	names, prefixes := grantNames(grants), prefixGrants(grants)
+	for item := range strings.SplitSeq(value, ",") {
+		name, prefix, has := strings.Cut(item, ":")
+		switch {
+		case !has && names[name] != nil:
+			*names[name] = true
+		case has && prefixes[name] != nil:
+			*prefixes[name] = append(*prefixes[name], prefix)
+		default:
+			p.add("grant", strconv.Quote(item)+" is no grant", "write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas")
+		}
+	}
+	for _, err := range flatten(grants.Validate("")) {
+		var e *wire.ManifestError
+		if errors.As(err, &e) {
+			p.add("grant", e.Detail, e.Fix)
+		}
+	}
+}
+
+// onFlag writes directives as grant of a command line takes them.
+func onFlag(d *wire.ManifestDirectives) string {
+	var out []string
+	for name, granted := range grantNames(d) {
+		if *granted {
+			out = append(out, name)
+		}
+	}
+	for name, prefixes := range prefixGrants(d) {
+		for _, prefix := range *prefixes {
+			out = append(out, name+":"+prefix)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ",")
 }
 
 // inWords says what directives do.

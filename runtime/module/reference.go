@@ -56,15 +56,15 @@ const ociScheme = "oci://"
 //	https://HOST/PATH.wasm?digest=sha256:…[&key=value…]
 //	oci://REGISTRY/REPOSITORY:TAG[?key=value&…]
 //
-// with the keys config (a file), digest, failurePolicy (Fail or Ignore), name,
-// namespaces (separated by commas) and weight. In values, %XX is a byte. The
-// plugin is granted what it declares: a command line is of who runs it.
+// with the keys config (a file), digest, failurePolicy (Fail or Ignore), grant
+// (nominate, bind, waiting, activate, annotations:PREFIX and labels:PREFIX, separated
+// by commas), name, namespaces (likewise) and weight. In values, %XX is a byte.
 //
 // # Errors
 //
 // All mistakes at once, joined, each an *Error.
 func ParseReference(text string) (Reference, error) {
-	p := referenceParser{text: text, ref: Reference{GrantAll: true}}
+	p := referenceParser{text: text}
 	query, ok := p.source()
 	if !ok {
 		return Reference{}, errors.Join(p.errs...)
@@ -130,7 +130,7 @@ func (p *referenceParser) source() (query string, ok bool) {
 }
 
 func referenceKeys() []string {
-	return []string{"config", "digest", "failurePolicy", "name", "namespaces", "weight"}
+	return []string{"config", "digest", "failurePolicy", "grant", "name", "namespaces", "weight"}
 }
 
 type referenceParser struct {
@@ -160,6 +160,8 @@ func (p *referenceParser) set(key, value string) {
 		if !p.ref.FailurePolicy.All.valid() {
 			p.add(key, strconv.Quote(value)+" is no policy", policyFix)
 		}
+	case "grant":
+		p.grant(value)
 	case "name":
 		p.ref.Name = value
 		wrong(checkName(value))

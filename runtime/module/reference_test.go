@@ -22,12 +22,19 @@ func TestParseReference(t *testing.T) {
 		want module.Reference
 		err  string
 	}{
-		{text: "a/b.wasm", want: module.Reference{Path: "a/b.wasm", GrantAll: true}},
-		{text: "b.wasm?", want: module.Reference{Path: "b.wasm", GrantAll: true}},
+		{text: "a/b.wasm", want: module.Reference{Path: "a/b.wasm"}},
+		{text: "b.wasm?", want: module.Reference{Path: "b.wasm"}},
 		{text: "what?/b.wasm?weight=2&config=c%26.yaml&namespaces=b,a&failurePolicy=Ignore&name=My.plugin&digest=" + digest, want: module.Reference{
-			Path: "what?/b.wasm", GrantAll: true, Weight: 2, ConfigFile: "c&.yaml", Namespaces: []string{"a", "b"}, Name: "My.plugin", Digest: digest,
+			Path: "what?/b.wasm", Weight: 2, ConfigFile: "c&.yaml", Namespaces: []string{"a", "b"}, Name: "My.plugin", Digest: digest,
 			FailurePolicy: module.FailurePolicies{All: module.Ignore},
 		}},
+		{text: "b.wasm?grant=bind,labels:a.com/x-,activate,labels:b.com/,annotations:a.com/", want: module.Reference{
+			Path: "b.wasm", Grants: wire.ManifestDirectives{Annotations: []string{"a.com/"}, Labels: []string{"a.com/x-", "b.com/"}, Bind: true, Activate: true},
+		}},
+		{text: "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x", err: `reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "all" is no grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
+reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "bind:x" is no grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
+reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "labels" is no grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
+reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "k8s.io/x" is of Kubernetes itself; use a domain of your own`},
 		{text: "", err: `reference "": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
 		{text: "b.wat?weight=1", err: `reference "b.wat?weight=1": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
 		{text: "b.wasm?wieght=2&weight=2&weight=3&name&config=", err: `reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": wieght: unknown key; did you mean "weight"?

@@ -22,6 +22,8 @@ type State struct {
 	// their guests have done.
 	Breakers []Breaker
 	Guests   []Guest
+	// Folder is whether each module of a plugin folder was refused, by its file.
+	Folder map[string]bool
 }
 
 // PluginOf is a plugin in a profile.
@@ -48,7 +50,7 @@ type Guest struct {
 type stateCollector struct {
 	state                                                                  func() *State
 	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
-	opened, fuel, faults                                                   *prometheus.Desc
+	opened, fuel, faults, refused                                          *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -67,15 +69,17 @@ func newStateCollector(state func() *State) *stateCollector {
 		goroutines:    desc("goroutines", "What runs beside the loop, by operation.", "operation"),
 		writes:        desc("pending_async_api_calls", "Writes to the API server that wait.", "call_type"),
 		breakerUp:     ofPlugin("breaker_open", "Whether a plugin is not called because of its faults: 1 or 0."),
-		opened:        ofPlugin("breaker_opened_total", "How often a plugin was left alone because of its faults."),
-		fuel:          ofPlugin("fuel_total", "Units of fuel that guests have used.", "extension_point"),
-		faults:        ofPlugin("faults_by_kind_total", "Faults of guests by kind, calls that were not made included.", "extension_point", "kind"),
+		refused: prometheus.NewDesc("berth_plugin_folder_refused",
+			"Whether a file of the plugin folder cannot be used, 1 or 0; what runs instead is its last good version, or nothing.", []string{"file"}, nil),
+		opened: ofPlugin("breaker_opened_total", "How often a plugin was left alone because of its faults."),
+		fuel:   ofPlugin("fuel_total", "Units of fuel that guests have used.", "extension_point"),
+		faults: ofPlugin("faults_by_kind_total", "Faults of guests by kind, calls that were not made included.", "extension_point", "kind"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused} {
 		out <- d
 	}
 }
@@ -111,12 +115,18 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(c.goroutines, s.Binding, "binding")
 	gauge(c.goroutines, s.Evicting, "preemption")
 	gauge(c.writes, s.Writes, "pod_status_patch")
-	for _, b := range s.Breakers {
-		open := 0
-		if b.Open {
-			open = 1
+	flag := func(d *prometheus.Desc, set bool, labels ...string) {
+		n := 0
+		if set {
+			n = 1
 		}
-		gauge(c.breakerUp, open, b.Plugin, b.Digest, b.Profile)
+		gauge(d, n, labels...)
+	}
+	for file, refused := range s.Folder {
+		flag(c.refused, refused, file)
+	}
+	for _, b := range s.Breakers {
+		flag(c.breakerUp, b.Open, b.Plugin, b.Digest, b.Profile)
 		count(c.opened, int64(b.Opened), b.Plugin, b.Digest, b.Profile)
 	}
 	for i := range s.Guests {

@@ -43,6 +43,7 @@ func TestMetrics(t *testing.T) {
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
 			Fuel: 1234, Faults: map[string]int64{"trap": 5},
 		}},
+		Folder: map[string]bool{"plugins/bad.wasm": true, "plugins/good.wasm": false},
 	}
 	m := telemetry.New("v1", func() *telemetry.State { return now })
 	timings := []report.Timing{
@@ -106,6 +107,8 @@ func TestMetrics(t *testing.T) {
 		`berth_plugin_breaker_opened_total{digest="sha256:1",plugin="guest",` + of + `} 3`,
 		`berth_plugin_fuel_total` + guest + ` 1234`,
 		`berth_plugin_faults_by_kind_total{digest="sha256:1",extension_point="Filter",kind="trap",plugin="guest",` + of + `} 5`,
+		`berth_plugin_folder_refused{file="plugins/bad.wasm"} 1`,
+		`berth_plugin_folder_refused{file="plugins/good.wasm"} 0`,
 		`berth_build_info{version="v1"} 1`,
 		`scheduler_pending_pods{queue="active"} 1`,
 		`scheduler_pending_pods{queue="backoff"} 2`,

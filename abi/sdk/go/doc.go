@@ -31,6 +31,9 @@
 //
 // These methods report false, and ask for nothing, where the host would not take
 // it: more than 256 directives or 65,536 bytes of their texts in a call, a text
-// that is not UTF-8, a value of a label that is none. A plugin that cannot do
+// that is not UTF-8, an invalid value of a label. A plugin that cannot do
 // without answers Error then.
+//
+// The functions Serve… are called by the packages below export; a plugin does not
+// need them.
 package berth

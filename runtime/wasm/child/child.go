@@ -128,7 +128,7 @@ func prepare(args []string) (*wasm.CompileJob, error) {
 
 // outOfMemory reports whether a Go program died for want of memory.
 func outOfMemory(stderr string) bool {
-	for _, said := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread"} {
+	for _, said := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed"} {
 		if strings.Contains(stderr, said) {
 			return true
 		}

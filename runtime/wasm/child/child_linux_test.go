@@ -18,3 +18,11 @@ func TestMemory(t *testing.T) {
 	one.Memory = 28 << 20
 	stopped(t.Context(), t, one, large, "took more than 28 MiB of memory and was stopped: do not use it")
 }
+
+// TestNoThread: a Go program that uses C says something else when there is no memory for
+// another thread; that is the same mistake.
+func TestNoThread(t *testing.T) {
+	one := newChild(t)
+	one.Path, one.Args = "/bin/sh", []string{"sh", "-c", "echo 'runtime/cgo: pthread_create failed: Resource temporarily unavailable' >&2; exit 2"}
+	stopped(t.Context(), t, one, wat.Compile(t, good, ""), "took more than 1024 MiB of memory and was stopped: do not use it")
+}
