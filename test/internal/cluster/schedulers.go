@@ -90,11 +90,11 @@ func (c *Cluster) Install(ctx context.Context, deploy string) error {
 	if err != nil {
 		return err
 	}
-	names, err := Manifests(deploy)
+	k, err := readKustomization(deploy)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	for _, name := range k.Resources {
 		documents, err := os.ReadFile(filepath.Join(deploy, name))
 		if err != nil {
 			return err
@@ -103,26 +103,59 @@ func (c *Cluster) Install(ctx context.Context, deploy string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	for _, g := range k.ConfigMapGenerator {
+		config, err := g.generate(deploy)
+		if err != nil {
+			return err
+		}
+		if err := objects.Apply(ctx, config); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// Manifests returns the files that the kustomization of a folder lists.
-func Manifests(folder string) ([]string, error) {
+// kustomization is what is used of a kustomization.yaml.
+type kustomization struct {
+	Resources          []string    `json:"resources"`
+	ConfigMapGenerator []generator `json:"configMapGenerator"`
+}
+
+// generator makes a ConfigMap of files, here without the hash in its name.
+type generator struct {
+	Name      string   `json:"name"`
+	Namespace string   `json:"namespace"`
+	Files     []string `json:"files"`
+}
+
+func readKustomization(folder string) (kustomization, error) {
 	path := filepath.Join(folder, "kustomization.yaml")
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return kustomization{}, err
 	}
-	var kustomization struct {
-		Resources []string `json:"resources"`
+	var k kustomization
+	if err := yaml.Unmarshal(text, &k); err != nil {
+		return kustomization{}, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := yaml.Unmarshal(text, &kustomization); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if len(k.Resources) == 0 {
+		return kustomization{}, fmt.Errorf("%s lists no resources", path)
 	}
-	if len(kustomization.Resources) == 0 {
-		return nil, fmt.Errorf("%s lists no resources", path)
+	return k, nil
+}
+
+func (g generator) generate(folder string) ([]byte, error) {
+	data := make(map[string]string)
+	for _, file := range g.Files {
+		text, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil {
+			return nil, err
+		}
+		data[file] = string(text)
 	}
-	return kustomization.Resources, nil
+	return yaml.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": g.Name, "namespace": g.Namespace}, "data": data,
+	})
 }
 
 // schedulerConfig writes the file of a scheduler: its own, and how it reaches
