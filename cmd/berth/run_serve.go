@@ -117,10 +117,15 @@ func newWatched() *watched {
 	return w
 }
 
-// moved counts pods that enter a queue, by kube-scheduler's names of queues.
+// moved counts pods that enter a queue, by kube-scheduler's names of queues. There gated
+// pods are among the unschedulable ones.
 func (w *watched) moved(t queue.Transition) {
-	if name := queueOf(t.To); name != "" && t.To != queue.Gated {
+	parked := func(p queue.Place) bool { return p == queue.Unschedulable || p == queue.Gated }
+	switch name := queueOf(t.To); {
+	case !parked(t.To) && name != "":
 		w.metrics.Queued(name, t.Event.Name())
+	case parked(t.To) && !parked(t.From):
+		w.metrics.Queued(queueOf(queue.Unschedulable), t.Event.Name())
 	}
 }
 

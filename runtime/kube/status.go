@@ -91,8 +91,11 @@ func (w *statusWriter) set(pod *state.Pod, condition v1.PodCondition, nominated 
 		}
 	}
 	w.mu.wanted[pod.UID] = next
+	waits := w.queue.NumRequeues(pod.UID) > 0 // for another try, which is of this write then
 	w.mu.Unlock()
-	w.queue.Add(pod.UID)
+	if !waits {
+		w.queue.Add(pod.UID)
+	}
 }
 
 // supersede drops what was to be written of a pod that is about to be bound, and waits
@@ -176,8 +179,13 @@ func (w *statusWriter) write(uid types.UID) {
 	}
 	again := err != nil && worthAnotherTry(err) && w.context.Err() == nil && w.queue.NumRequeues(uid) < statusTries
 	w.mu.Lock()
-	if !again && w.mu.wanted[uid] == s { // otherwise more was asked for meanwhile, and uid is in the queue again
-		delete(w.mu.wanted, uid)
+	if !again {
+		w.queue.Forget(uid)
+		if w.mu.wanted[uid] == s {
+			delete(w.mu.wanted, uid)
+		} else if w.mu.wanted[uid] != nil { // more was asked for meanwhile
+			w.queue.Add(uid)
+		}
 	}
 	if now != nil && !sent.dropped {
 		w.mu.written[uid] = now
@@ -194,7 +202,6 @@ func (w *statusWriter) write(uid types.UID) {
 	default:
 		w.deps.Log.Error("pod status could not be written", "pod", s.pod.Namespace+"/"+s.pod.Name, "error", err)
 	}
-	w.queue.Forget(uid)
 }
 
 // send makes a write, and returns the pod as it is then; nil if there was nothing to

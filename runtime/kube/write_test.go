@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -234,6 +235,30 @@ func TestStatusRetries(t *testing.T) {
 				t.Errorf("%d tries, want %d", got, c.tries)
 			}
 		})
+	}
+}
+
+// TestStatusPauses: a write that is refused is not tried more often because more is asked
+// for, and what was asked for last is written in the end.
+func TestStatusPauses(t *testing.T) {
+	p := pod("p", "", "default-scheduler")
+	c, client := connect(t, p)
+	var open atomic.Bool
+	client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return !open.Load(), nil, apierrors.NewTooManyRequestsError("slow down")
+	})
+	const times = 500
+	for i := range times {
+		c.Failed(failure(p, fmt.Sprint("no room ", i)))
+		time.Sleep(100 * time.Microsecond)
+	}
+	if got := len(writes(client)); got > times/10 {
+		t.Errorf("%d tries while %d writes were asked for", got, times)
+	}
+	open.Store(true)
+	await(t, "no writes", func() bool { return c.PendingWrites() == 0 })
+	if got := writes(client); !strings.Contains(got[len(got)-1], fmt.Sprint("no room ", times-1)) {
+		t.Errorf("the last write is %s", got[len(got)-1])
 	}
 }
 

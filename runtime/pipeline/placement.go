@@ -184,8 +184,15 @@ func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
 func (b *Binding) preBind() (asked []Asked, status *plugin.Status) {
 	watch := clock.Start()
 	skip, status := b.preFlight()
-	b.meter.ran(abi.PreBindPreFlight, status.CodeOf(), watch)
-	if !status.Success() || !slices.Contains(skip, false) {
+	code, none := status.CodeOf(), status.Success() && !slices.Contains(skip, false)
+	if none {
+		code = abi.Skip
+	}
+	b.meter.ran(abi.PreBindPreFlight, code, watch)
+	if none { // kube-scheduler runs the point all the same
+		b.meter.ran(abi.PreBind, abi.Success, clock.Start())
+	}
+	if none || !status.Success() {
 		return nil, status
 	}
 	ctx := b.Placement.Context

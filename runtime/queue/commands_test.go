@@ -21,21 +21,22 @@ type command = func(w *world, a args) error
 // the log shows what the queue asked and told while it ran.
 func commands() map[string]command {
 	return map[string]command{
-		"add":           add,                                                                // POD… [priority= nominated= label= cpu= gates=]
-		"update":        update,                                                             // POD… and the same options
-		"delete":        remove,                                                             // POD…
-		"pop":           pop,                                                                //
-		"done":          done,                                                               // POD
-		"unschedulable": unschedulable,                                                      // POD [rejectors=A,B] [pending=C]
-		"fail":          fail,                                                               // POD [rejectors=A]
-		"hint":          hint,                                                               // POD EVENT leave|queue|now: what the hints will answer
-		"deaf":          deaf,                                                               // EVENT: no plugin registered it
-		"event":         event,                                                              // EVENT [only=PODS]
-		"activate":      activate,                                                           // POD…
-		"release":       func(w *world, a args) error { w.Release(a.names[0]); return nil }, // PLUGIN
-		"gate":          gate,                                                               // POD plugin= [reason=]: what the gates will answer
-		"ungate":        ungate,                                                             // POD…
-		"let-go":        letGo,                                                              // POD PLUGIN
+		"add":           add,                                                                         // POD… [priority= nominated= label= cpu= gates=]
+		"update":        update,                                                                      // POD… and the same options
+		"delete":        remove,                                                                      // POD…
+		"pop":           pop,                                                                         //
+		"done":          done,                                                                        // POD
+		"unschedulable": unschedulable,                                                               // POD [rejectors=A,B] [pending=C]
+		"fail":          fail,                                                                        // POD [rejectors=A]
+		"hint":          hint,                                                                        // POD EVENT leave|queue|now: what the hints will answer
+		"deaf":          deaf,                                                                        // EVENT: no plugin registered it
+		"event":         event,                                                                       // EVENT [only=PODS]
+		"retry":         func(w *world, a args) error { w.Retry(types.UID(a.names[0])); return nil }, // POD
+		"activate":      activate,                                                                    // POD…
+		"release":       func(w *world, a args) error { w.Release(a.names[0]); return nil },          // PLUGIN
+		"gate":          gate,                                                                        // POD plugin= [reason=]: what the gates will answer
+		"ungate":        ungate,                                                                      // POD…
+		"let-go":        letGo,                                                                       // POD PLUGIN
 		"regate":        func(w *world, _ args) error { w.Regate(); return nil },
 		"advance":       advance,     // DURATION
 		"tick":          tick,        //

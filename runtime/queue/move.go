@@ -39,7 +39,13 @@ func (q *Queue) move(b *batch, event state.ClusterEvent, object state.Object) {
 // Activate moves pods to Active at once, out of a backoff too, unless a gate
 // holds them. One in flight will be tried again as soon as its backoff allows.
 // Unknown pods are ignored.
-func (q *Queue) Activate(uids []types.UID) {
+func (q *Queue) Activate(uids []types.UID) { q.activate(uids, state.Immediately) }
+
+// Retry is Activate of one pod, which serves the error backoff first: what it asked for has
+// failed, and may fail again.
+func (q *Queue) Retry(uid types.UID) { q.activate([]types.UID{uid}, state.AfterBackoff) }
+
+func (q *Queue) activate(uids []types.UID, when state.Requeue) {
 	event := state.EventForceActivate()
 	b := q.begin()
 	for _, uid := range uids {
@@ -50,10 +56,13 @@ func (q *Queue) Activate(uids []types.UID) {
 		switch it.place {
 		case Unschedulable, Gated:
 			if !slices.Contains(b.items, it) {
-				b.add(it, state.Immediately)
+				it.failed = when == state.AfterBackoff
+				b.add(it, when)
 			}
 		case Backoff, ErrorBackoff:
-			q.put(it, Active, event)
+			if when == state.Immediately {
+				q.put(it, Active, event)
+			}
 		case InFlight:
 			q.record(event, state.Object{NewPod: it.latest})
 		}

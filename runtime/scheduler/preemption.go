@@ -164,7 +164,8 @@ func (s *Scheduler) preempted(e *preemption, victim *state.Pod, inMemory bool) {
 }
 
 // finishPreemption lets the pod into the queue again. If a victim could not be
-// evicted, no event may ever come for the pod, so it is tried at once.
+// evicted, no event may ever come for the pod, so it is tried again, after its backoff: who
+// refused may refuse again.
 func (s *Scheduler) finishPreemption(e *preemption) {
 	e.cancel()
 	uid := e.preemptor.UID
@@ -172,7 +173,7 @@ func (s *Scheduler) finishPreemption(e *preemption) {
 		delete(s.preempting, uid)
 	}
 	if e.failed {
-		s.queue.Activate([]types.UID{uid})
+		s.queue.Retry(uid)
 	} else {
 		s.queue.Ungate(uid, e.by)
 	}
