@@ -53,6 +53,7 @@ type bindWrite struct {
 	last    error
 	doubt   bool      // a request may have been carried out
 	sent    time.Time // when the last request had ended
+	lost    time.Time // when the last one had that was not answered; zero for none
 	errs    time.Time // since when the server answers with errors; zero if it does not
 }
 
@@ -75,13 +76,14 @@ func (w *bindWrite) try(ctx context.Context) (done bool) {
 	case apierrors.IsConflict(w.last): // maybe with a request before, which client-go has repeated by itself
 		where = w.look(ctx)
 	case apierrors.ReasonForError(w.last) == metav1.StatusReasonUnknown: // no answer
-		where, w.errs = unknown, time.Time{}
+		where, w.errs, w.lost = unknown, time.Time{}, w.sent
 	case unanswered(w.last), w.doubt && notYet(w.last):
 		if w.errs.IsZero() {
 			w.errs = w.sent
 		}
 		where = w.look(ctx)
-		if where == unbound && (!impatient || now().Sub(w.sent) < bindSettles) {
+		settled := now().Sub(w.sent) >= bindSettles && now().Sub(w.lost) >= writeTimeout
+		if where == unbound && !(impatient && settled) {
 			where = unknown
 		}
 	}
