@@ -208,13 +208,13 @@ func (p *printer) works(works []debughttp.Work) {
 	columns := []column{{head: "PLUGIN"}, {head: "POINT"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true}, {head: "FAULTS", numbers: true}, {head: "TIME", numbers: true}}
 	modules := slices.ContainsFunc(works, func(w debughttp.Work) bool { return w.Digest != "" })
 	if modules {
-		columns = append(columns, column{head: "MODULE"}, column{head: "DIGEST", least: 12})
+		columns = append(columns, column{head: "MODULE"}, column{head: "DIGEST"})
 	}
 	rows := make([]table.Row, 0, len(works))
 	for _, w := range works {
 		row := table.Row{w.Plugin, w.Point, w.Calls, w.Rows, w.Faults, seconds(w.Duration.Seconds())}
 		if modules {
-			row = append(row, w.Module, w.Digest)
+			row = append(row, w.Module, short(w.Digest))
 		}
 		rows = append(rows, row)
 	}

@@ -19,7 +19,7 @@ func TestPrintStatus(t *testing.T) {
 	soon, before := now.Add(4*time.Second), now.Add(-2*time.Minute)
 	s := debughttp.Plugins{
 		Plugins: []debughttp.Plugin{
-			{Profile: "a", Name: "pool", Module: "tenant-pool 1.2.0", Digest: "sha256:1", Breaker: "closed", Calls: 10, Rows: 5000, Fuel: 123456, Namespaces: []string{"x", "y"}},
+			{Profile: "a", Name: "pool", Module: "tenant-pool 1.2.0", Digest: "sha256:5e2513cea0be6e3529a61cd927706d267834f891c08d88c383417c3e710749f9", Breaker: "closed", Calls: 10, Rows: 5000, Fuel: 123456, Namespaces: []string{"x", "y"}},
 			{Profile: "a", Name: "bad", Module: "bad 0.1.0", Digest: "sha256:2", Breaker: "open", Opened: 3, RetryAt: &soon, LastFault: "bad: filter: trap: unreachable", FaultAt: &before, Calls: 9, Faults: 9},
 			{Profile: "b", Name: "bad", Module: "bad 0.1.0", Digest: "sha256:2", Breaker: "half-open"},
 		},
@@ -30,7 +30,7 @@ func TestPrintStatus(t *testing.T) {
 	p := &printer{w: &out, width: 120}
 	p.status(&s, now)
 	const want = `PROFILE  PLUGIN         MODULE             CALLED           CALLS  ROWS    FUEL  FAULTS  DIGEST
-a        pool for x, y  tenant-pool 1.2.0  yes                 10  5000  123456       0  sha256:1
+a        pool for x, y  tenant-pool 1.2.0  yes                 10  5000  123456       0  sha256:5e2513cea0be
 a        bad            bad 0.1.0          again in 4.00 s      9     0       0       9  sha256:2
 b        bad            bad 0.1.0          as a probe           0     0       0       0  sha256:2
 
@@ -66,7 +66,7 @@ func TestPrintLive(t *testing.T) {
 	worked := pod(placed, "", debughttp.Bound)
 	worked.Last.Plugins = []debughttp.Work{
 		{Plugin: "NodeName", Point: "Filter", Calls: 1, Rows: 4, Duration: time.Microsecond},
-		{Plugin: "pool", Module: "tenant-pool 1.2.0", Digest: "sha256:1", Point: "Filter", Calls: 1, Rows: 3, Faults: 1, Duration: time.Millisecond},
+		{Plugin: "pool", Module: "tenant-pool 1.2.0", Digest: "sha256:5e2513cea0be6e3529a61cd927706d267834f891c08d88c383417c3e710749f9", Point: "Filter", Calls: 1, Rows: 3, Faults: 1, Duration: time.Millisecond},
 	}
 	for _, c := range []struct {
 		pod  *debughttp.Pod
@@ -75,7 +75,7 @@ func TestPrintLive(t *testing.T) {
 		{worked, `ns/p is on n1, placed 3s ago at try 2 by profile default: 1 of 4 nodes feasible, 4 looked at; 1.23 ms, with binding 2.00 s.
 
 PLUGIN    POINT   CALLS  ROWS  FAULTS     TIME  MODULE             DIGEST
-pool      Filter      1     3       1  1.00 ms  tenant-pool 1.2.0  sha256:1
+pool      Filter      1     3       1  1.00 ms  tenant-pool 1.2.0  sha256:5e2513cea0be
 NodeName  Filter      1     4       0  1.00 µs
 
 `},

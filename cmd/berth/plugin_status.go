@@ -64,7 +64,7 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 		p.text("No modules run.")
 	} else {
 		columns := []column{{head: "PROFILE"}, {head: "PLUGIN"}, {head: "MODULE"}, {head: "CALLED"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true},
-			{head: "FUEL", numbers: true}, {head: "FAULTS", numbers: true}, {head: "DIGEST", least: 12}}
+			{head: "FUEL", numbers: true}, {head: "FAULTS", numbers: true}, {head: "DIGEST"}}
 		var rows []table.Row
 		for i := range s.Plugins {
 			x := &s.Plugins[i]
@@ -72,7 +72,7 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 			if len(x.Namespaces) > 0 {
 				name += " for " + strings.Join(x.Namespaces, ", ")
 			}
-			rows = append(rows, table.Row{x.Profile, name, x.Module, called(x, now), x.Calls, x.Rows, x.Fuel, x.Faults, x.Digest})
+			rows = append(rows, table.Row{x.Profile, name, x.Module, called(x, now), x.Calls, x.Rows, x.Fuel, x.Faults, short(x.Digest)})
 		}
 		p.table(columns, rows)
 	}

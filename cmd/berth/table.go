@@ -32,6 +32,17 @@ func width(w io.Writer) int {
 	return defaultWidth
 }
 
+// digestShown is how many of a digest's hexadecimal digits a table has; -o json has all.
+const digestShown = 12
+
+// short returns the beginning of a digest.
+func short(digest string) string {
+	if at := strings.IndexByte(digest, ':') + 1 + digestShown; at < len(digest) {
+		return digest[:at]
+	}
+	return digest
+}
+
 // column is a column of a table.
 type column struct {
 	head    string

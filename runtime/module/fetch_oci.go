@@ -104,7 +104,7 @@ func (s *Sources) repository(ref registry.Reference) (*remote.Repository, error)
 
 // moduleLayer finds the module among the layers of a manifest.
 func moduleLayer(described ocispec.Descriptor, text []byte) (ocispec.Descriptor, *problem) {
-	const fix = "push it with berth plugin push, or with oras push --config FILE:" + ConfigMediaType + " REFERENCE FILE.wasm:" + LayerMediaType
+	const fix = "push it with oras push --config FILE:" + ConfigMediaType + " REFERENCE FILE.wasm:" + LayerMediaType
 	none := ocispec.Descriptor{}
 	if described.MediaType != ocispec.MediaTypeImageManifest {
 		return none, &problem{detail: "it is of type " + described.MediaType + ", not " + ocispec.MediaTypeImageManifest, fix: fix}
