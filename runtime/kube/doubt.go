@@ -83,7 +83,7 @@ func (w *bindWrite) try(ctx context.Context) (done bool) {
 		}
 		where = w.look(ctx)
 		settled := now().Sub(w.sent) >= bindSettles && now().Sub(w.lost) >= writeTimeout
-		if where == unbound && !(impatient && settled) {
+		if where == unbound && (!impatient || !settled) {
 			where = unknown
 		}
 	}
