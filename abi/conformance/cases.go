@@ -50,23 +50,13 @@ type setupDoc struct {
 	// the guest exports, the host functions what it imports.
 	Manifest map[string]json.RawMessage `json:"manifest,omitempty"`
 	// Manifests is how many times the manifest is in the module; once unless given.
-	Manifests  *int            `json:"manifests,omitempty"`
-	Config     json.RawMessage `json:"config,omitempty"`
-	Namespaces []string        `json:"namespaces,omitempty"`
-	Grants     *directivesDoc  `json:"grants,omitempty"`
-	Verify     bool            `json:"verify,omitempty"`
+	Manifests  *int                     `json:"manifests,omitempty"`
+	Config     json.RawMessage          `json:"config,omitempty"`
+	Namespaces []string                 `json:"namespaces,omitempty"`
+	Grants     *wire.ManifestDirectives `json:"grants,omitempty"`
+	Verify     bool                     `json:"verify,omitempty"`
 	// Padding is bytes that are added to the manifest.
 	Padding int `json:"padding,omitempty"`
-}
-
-// directivesDoc is wire.ManifestDirectives in the JSON of a manifest.
-type directivesDoc struct {
-	Annotations []string `json:"annotations,omitempty"`
-	Labels      []string `json:"labels,omitempty"`
-	Nominate    bool     `json:"nominate,omitempty"`
-	Bind        bool     `json:"bind,omitempty"`
-	Waiting     bool     `json:"waiting,omitempty"`
-	Activate    bool     `json:"activate,omitempty"`
 }
 
 // refusalDoc is how a host refuses.

@@ -64,7 +64,7 @@ func (lib *library) build(s *setupDoc) (*built, error) {
 		out.Grants = out.manifest.Directives
 	}
 	if g := s.Grants; g != nil {
-		out.Grants = wire.ManifestDirectives(*g)
+		out.Grants = *g
 	}
 	return out, nil
 }

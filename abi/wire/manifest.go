@@ -70,12 +70,15 @@ type ManifestReads struct {
 }
 
 // ManifestDirectives is the directives that a module uses, or that a user grants
-// it (ABI-9.11).
+// it (ABI-9.11), with the names that manifests and configurations have for them.
 type ManifestDirectives struct {
 	// Annotations and Labels are prefixes of keys.
-	Annotations, Labels []string
-	// Waiting is allow and reject.
-	Nominate, Bind, Waiting, Activate bool
+	Annotations []string `json:"annotations,omitempty"`
+	Labels      []string `json:"labels,omitempty"`
+	Nominate    bool     `json:"nominate,omitempty"`
+	Bind        bool     `json:"bind,omitempty"`
+	Waiting     bool     `json:"waiting,omitempty"` // allow and reject
+	Activate    bool     `json:"activate,omitempty"`
 }
 
 // ManifestEvent is a kind of cluster event, in the names of

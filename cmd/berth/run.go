@@ -104,8 +104,12 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	if err := scheduler.CheckOverrides(); err != nil {
 		return err
 	}
-	warn(stderr, warnings)
-	warnAlone(stderr, scheduler)
+	tell := plainly(stderr)
+	if o.modules.json { // whoever reads the log reads nothing else
+		tell = func(text string) { log.Warn(text) }
+	}
+	warn(tell, warnings)
+	warnAlone(tell, scheduler)
 	saveMemory()
 	w := newWatched()
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master}
@@ -121,11 +125,11 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 
 // warnAlone prints a warning when nothing keeps this scheduler and kube-scheduler from
 // placing the same pods.
-func warnAlone(w io.Writer, s *config.Scheduler) {
+func warnAlone(tell func(text string), s *config.Scheduler) {
 	for i := range s.Profiles {
 		if name := s.Profiles[i].SchedulerName; name == v1.DefaultSchedulerName && !*s.LeaderElection.LeaderElect {
-			fmt.Fprintf(w, "warning: leader election is off and there is a profile %s: if kube-scheduler is at work as well, both place the same pods "+
-				"(give the profile a schedulerName of its own, or turn election on)\n", name)
+			tell("leader election is off and there is a profile " + name + ": if kube-scheduler is at work as well, both place the same pods " +
+				"(give the profile a schedulerName of its own, or turn election on)")
 		}
 	}
 }

@@ -207,7 +207,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 	if err := checkExplain(&c); err != nil {
 		return sim.Config{}, nil, err
 	}
-	warn(stderr, warnings)
+	warn(plainly(stderr), warnings)
 	for i := range scheduler.Extenders {
 		if scheduler.Extenders[i].BindVerb != "" {
 			fmt.Fprintf(stderr, "warning: %s: extenders[%d].bindVerb: it is not called, for a simulation binds nothing in a real cluster\n", o.config, i)
@@ -256,17 +256,22 @@ func checkExplain(c *sim.Config) error {
 	return fmt.Errorf("--explain: there is no pod %s in the input: write NAMESPACE/POD of a pod that has neither a node nor ended", c.Explain)
 }
 
-// warn prints warnings, those about the default profile in one line.
-func warn(w io.Writer, warnings []config.Warning) {
+// plainly prints warnings as lines.
+func plainly(w io.Writer) func(text string) {
+	return func(text string) { fmt.Fprintf(w, "warning: %s\n", text) }
+}
+
+// warn tells warnings, those about the default profile in one.
+func warn(tell func(text string), warnings []config.Warning) {
 	var missing []string
 	for _, warning := range warnings {
 		if warning.ByDefault {
 			missing = append(missing, warning.Plugin)
 			continue
 		}
-		fmt.Fprintf(w, "warning: %s\n", warning)
+		tell(warning.String())
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(w, "warning: implemented in part only (pods that need the rest stay pending): %s\n", strings.Join(missing, ", "))
+		tell("implemented in part only (pods that need the rest stay pending): " + strings.Join(missing, ", "))
 	}
 }

@@ -25,20 +25,29 @@ const writeTimeout = 65 * time.Second
 // way may be carried out, and nobody would know. Who still waits when the scheduler is
 // told to stop is called off. A turn is for one request or two, never for a pause.
 func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(), err error) {
+	over, err := c.turn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	return writing, func() {
+		cancel()
+		over()
+	}, nil
+}
+
+// turn waits for a turn to write. One that is free is taken also when ctx has ended.
+func (c *Cluster) turn(ctx context.Context) (end func(), err error) {
 	select {
 	case c.slots <- struct{}{}:
 	default:
 		select {
 		case c.slots <- struct{}{}:
 		case <-ctx.Done():
-			return nil, nil, fmt.Errorf("called off before it was written: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("called off before it was written: %w", context.Cause(ctx))
 		}
 	}
-	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
-	return writing, func() {
-		cancel()
-		<-c.slots
-	}, nil
+	return func() { <-c.slots }, nil
 }
 
 // Bind implements objects.Binder. The annotations of a patch travel in the metadata

@@ -21,16 +21,15 @@ import (
 func (c *Cluster) Evict(ctx context.Context, e objects.Eviction) error {
 	victim := e.Victim
 	pods := c.deps.Client.CoreV1().Pods(victim.Namespace)
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	end, err := c.turn(ctx)
+	if err != nil {
+		return err
 	}
+	defer end()
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	watch := clock.Start()
-	err := func() error {
+	err = func() error {
 		if patch, needed := conditionPatch(victim.Object, e.Condition, nil, c.deps.Clock.Now()); needed {
 			if err := retry.OnError(retry.DefaultBackoff, temporary, func() error {
 				_, err := pods.Patch(ctx, victim.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")

@@ -3,18 +3,20 @@ package module
 import (
 	"encoding/json"
 	"net/url"
+
+	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // argsDocument is WasmPluginArgs as they are written.
 type argsDocument struct {
-	APIVersion    string          `json:"apiVersion"`
-	Kind          string          `json:"kind"`
-	Module        moduleDocument  `json:"module"`
-	Config        json.RawMessage `json:"config,omitempty"`
-	Namespaces    []string        `json:"namespaces,omitempty"`
-	FailurePolicy any             `json:"failurePolicy,omitempty"`
-	Grants        grantsDocument  `json:"grants,omitzero"`
-	Limits        limitsDocument  `json:"limits,omitzero"`
+	APIVersion    string                  `json:"apiVersion"`
+	Kind          string                  `json:"kind"`
+	Module        moduleDocument          `json:"module"`
+	Config        json.RawMessage         `json:"config,omitempty"`
+	Namespaces    []string                `json:"namespaces,omitempty"`
+	FailurePolicy any                     `json:"failurePolicy,omitempty"`
+	Grants        wire.ManifestDirectives `json:"grants,omitzero"`
+	Limits        limitsDocument          `json:"limits,omitzero"`
 }
 
 type moduleDocument struct {
@@ -22,15 +24,6 @@ type moduleDocument struct {
 	URL    string `json:"url,omitempty"`
 	Image  string `json:"image,omitempty"`
 	Digest string `json:"digest,omitempty"`
-}
-
-type grantsDocument struct {
-	Annotations []string `json:"annotations,omitempty"`
-	Labels      []string `json:"labels,omitempty"`
-	Nominate    bool     `json:"nominate,omitempty"`
-	Bind        bool     `json:"bind,omitempty"`
-	Waiting     bool     `json:"waiting,omitempty"`
-	Activate    bool     `json:"activate,omitempty"`
 }
 
 type limitsDocument struct {
@@ -60,7 +53,7 @@ func (a *WasmPluginArgs) MarshalJSON() ([]byte, error) {
 	d := argsDocument{
 		APIVersion: ArgsAPIVersion, Kind: ArgsKind,
 		Module:     moduleDocument{Path: a.Module.Path, URL: withoutSecrets(a.Module.URL), Image: a.Module.Image, Digest: a.Module.Digest},
-		Namespaces: a.Namespaces, Grants: grantsDocument(a.Grants), Limits: writtenLimits(&a.Limits),
+		Namespaces: a.Namespaces, Grants: a.Grants, Limits: writtenLimits(&a.Limits),
 	}
 	if string(a.Config) != "{}" {
 		d.Config = a.Config

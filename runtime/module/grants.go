@@ -34,12 +34,15 @@ func (d *argsDecoder) grants(into *wire.ManifestDirectives) func(any, string) {
 			*into = b
 		}
 	}
+	fields := make(map[string]func(any, string))
+	for name, prefixes := range prefixGrants(into) {
+		fields[name] = list(prefixes)
+	}
+	for name, granted := range grantNames(into) {
+		fields[name] = flag(granted)
+	}
 	return func(value any, path string) {
-		d.object(value, path, map[string]func(any, string){
-			"annotations": list(&into.Annotations), "labels": list(&into.Labels),
-			"nominate": flag(&into.Nominate), "bind": flag(&into.Bind),
-			"waiting": flag(&into.Waiting), "activate": flag(&into.Activate),
-		})
+		d.object(value, path, fields)
 		for _, err := range flatten(into.Validate(path)) {
 			var e *wire.ManifestError
 			if errors.As(err, &e) {
@@ -78,7 +81,7 @@ func (l *Loaded) granted(ref Reference) (wire.ManifestDirectives, error) {
 	}
 }
 
-// grantNames are the grants without a prefix as a command line names them.
+// grantNames are the grants without a prefix by their names.
 func grantNames(d *wire.ManifestDirectives) map[string]*bool {
 	return map[string]*bool{"nominate": &d.Nominate, "bind": &d.Bind, "waiting": &d.Waiting, "activate": &d.Activate}
 }
