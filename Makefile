@@ -23,7 +23,7 @@ RACE      ?= -repetitions 3
 SOAK      ?= 5m
 
 # Tools run at pinned versions and are no part of go.mod.
-GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
+GOTESTSUM := mkdir -p $(CURDIR)/bin && go run gotest.tools/gotestsum@v1.13.0 --jsonfile $(CURDIR)/bin/tests.json --post-run-command $(CURDIR)/.ci/test-summary
 GOLANGCI  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
@@ -54,13 +54,14 @@ examples: build ## compile the example plugins into bin/plugins
 	done
 
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
-	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- -timeout 20m $(PKG)
+	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -timeout 20m $(PKG)
 
 test-race: ## run all tests under the race detector (needs a C compiler)
-	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --post-run-command .ci/test-summary -- -race -timeout 60m $(PKG)
+	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -race -timeout 60m $(PKG)
 
 e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
-	cd test && go test ./e2e -count=1 -timeout 20m -scheduler $(SCHEDULER) -run '$(RUN)'
+	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \
+		./e2e -count=1 -timeout 20m -scheduler $(SCHEDULER) -run '$(RUN)'
 
 race: ## measure berth and kube-scheduler side by side on a real API server, into race.out (RACE='-workloads basic -repetitions 1')
 	cd test && go run ./cmd/race -out ../race.out $(RACE)
@@ -160,7 +161,7 @@ oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time
 
 .PHONY: oracle-test
 oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
-	cd test && go test ./internal/...
+	cd test && export PKG=./internal/... && $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- ./internal/...
 
 .PHONY: oracle-mutants
 oracle-mutants: ## put one mistake after the other into the plugins and the engine, and see that the oracle finds it (ONLY=subject,…)

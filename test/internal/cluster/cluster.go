@@ -25,6 +25,8 @@ import (
 	"syscall"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -48,6 +50,7 @@ type Cluster struct {
 	serverPort int
 
 	etcd      *Process
+	store     *clientv3.Client // of etcd; it outlives its restarts
 	apiserver *Process
 	admin     *kubernetes.Clientset
 
@@ -96,6 +99,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	if err := c.StartEtcd(); err != nil {
 		return err
+	}
+	if c.store, err = clientv3.New(clientv3.Config{
+		Endpoints: []string{hostPort(c.etcdPort)}, Logger: zap.NewNop(), MaxCallRecvMsgSize: 64 << 20,
+	}); err != nil {
+		return fmt.Errorf("etcd: %w", err)
 	}
 	return c.StartAPIServer(ctx)
 }
@@ -217,6 +225,9 @@ func (c *Cluster) Stop() error {
 		if p != c.etcd && p != c.apiserver && p.Running() {
 			errs = append(errs, p.Resume(), p.Stop(stopPatience))
 		}
+	}
+	if c.store != nil {
+		errs = append(errs, c.store.Close())
 	}
 	for _, p := range []*Process{c.apiserver, c.etcd} {
 		if p != nil && p.Running() {

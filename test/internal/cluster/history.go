@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -29,12 +28,7 @@ const storePrefix = "/registry/"
 
 // Revision is that of the cluster's last write.
 func (c *Cluster) Revision(ctx context.Context) (int64, error) {
-	client, err := c.store()
-	if err != nil {
-		return 0, err
-	}
-	defer client.Close() //nolint:errcheck // nothing was written
-	answer, err := client.Get(ctx, storePrefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
+	answer, err := c.store.Get(ctx, storePrefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil {
 		return 0, fmt.Errorf("etcd: %w", err)
 	}
@@ -53,20 +47,15 @@ func (c *Cluster) History(ctx context.Context, from int64, yield func(Change) er
 	if from >= last {
 		return nil
 	}
-	client, err := c.store()
-	if err != nil {
-		return err
-	}
-	defer client.Close() //nolint:errcheck // nothing was written
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Fragments keep answers below the limit of a message. The mark is a write that
 	// the watch cannot miss, for the last revision may be of another prefix.
-	if _, err := client.Put(ctx, storePrefix+"berth-e2e-mark", strconv.FormatInt(last, 10)); err != nil {
+	if _, err := c.store.Put(ctx, storePrefix+"berth-e2e-mark", strconv.FormatInt(last, 10)); err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}
 	decoder := scheme.Codecs.UniversalDeserializer()
-	for answer := range client.Watch(ctx, storePrefix, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(from+1), clientv3.WithFragment()) {
+	for answer := range c.store.Watch(ctx, storePrefix, clientv3.WithPrefix(), clientv3.WithPrevKV(), clientv3.WithRev(from+1), clientv3.WithFragment()) {
 		if err := answer.Err(); err != nil {
 			return fmt.Errorf("etcd: history from %d: %w", from, err)
 		}
@@ -117,8 +106,4 @@ func decode(decoder runtime.Decoder, e *clientv3.Event) (Change, bool, error) {
 		change.Object.SetResourceVersion(strconv.FormatInt(e.Kv.ModRevision, 10))
 	}
 	return change, true, nil
-}
-
-func (c *Cluster) store() (*clientv3.Client, error) {
-	return clientv3.New(clientv3.Config{Endpoints: []string{hostPort(c.etcdPort)}, Logger: zap.NewNop(), MaxCallRecvMsgSize: 64 << 20})
 }

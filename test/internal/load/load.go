@@ -91,11 +91,12 @@ func mayPass(err error) bool {
 		apierrors.IsInternalError(err) || apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err)
 }
 
-// Pending returns how many pods of a namespace have no node; -1 while the API
-// server is away.
-func Pending(ctx context.Context, client kubernetes.Interface, namespace string) int {
+// pending returns how many pods of a namespace have no node, in what the API server has
+// at hand (version 0), or in the newest state (no version); -1 while the API server is
+// away.
+func pending(ctx context.Context, client kubernetes.Interface, namespace, version string) int {
 	list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", "").String(), ResourceVersion: "0",
+		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", "").String(), ResourceVersion: version,
 	})
 	if err != nil {
 		return -1
@@ -107,7 +108,11 @@ func Pending(ctx context.Context, client kubernetes.Interface, namespace string)
 func AwaitPlaced(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	left := -1
 	for {
-		if n := Pending(ctx, client, namespace); n >= 0 {
+		n := pending(ctx, client, namespace, "0")
+		if n == 0 { // the last that were created may be unknown there
+			n = pending(ctx, client, namespace, "")
+		}
+		if n >= 0 {
 			left = n
 		}
 		if left == 0 {
