@@ -34,6 +34,8 @@ type bench struct {
 	// doubtful says that a scheduler may put more on a node than it holds, and why
 	// nobody can help it. No pod may be bound twice all the same.
 	doubtful string
+	// roomy says that the pods leave room on the nodes, which finish fills.
+	roomy bool
 	// decided returns the number of the decision to place a pod; nil if the scheduler
 	// does not tell.
 	decided func(*v1.Pod) (uint64, error)
@@ -94,10 +96,9 @@ func (b *bench) finish() {
 	if err := <-b.created; err != nil {
 		b.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(b.Context(), drained)
-	defer cancel()
-	if err := load.AwaitPlaced(ctx, b.client, b.namespace); err != nil {
-		b.Error(err)
+	b.drain()
+	if b.roomy {
+		b.fill()
 	}
 	began := time.Now()
 	b.sound()
@@ -108,6 +109,64 @@ func (b *bench) finish() {
 	}
 	accepted(b.T, b.Cluster, b.since, b.decided)
 	b.Logf("checked in %v and %v", played.Sub(began).Round(time.Millisecond), time.Since(played).Round(time.Millisecond))
+}
+
+// drain waits until all pods are placed.
+func (b *bench) drain() {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), drained)
+	defer cancel()
+	if err := load.AwaitPlaced(ctx, b.client, b.namespace); err != nil {
+		b.Error(err)
+	}
+}
+
+// fill creates as many pods as the nodes have room for, large ones before small ones. If
+// the scheduler takes a place for taken that is not, as by a binding that failed, there
+// is one too many of them.
+func (b *bench) fill() {
+	b.Helper()
+	for _, milliCPU := range []int64{500, 100} {
+		room, scheduler := b.room(milliCPU)
+		b.create(room, func(i int) *v1.Pod {
+			pod := workload.Pod(b.namespace, fmt.Sprintf("filler-%d-%05d", milliCPU, i), milliCPU, 250)
+			pod.Spec.SchedulerName = scheduler
+			pod.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
+			return pod
+		})
+		if err := <-b.created; err != nil {
+			b.Fatal(err)
+		}
+		b.drain()
+		b.Logf("%d pods of %dm more fill the nodes", room, milliCPU)
+	}
+}
+
+// room returns how many pods of a size the nodes have room for, and the scheduler of
+// those that are there.
+func (b *bench) room(milliCPU int64) (pods int, scheduler string) {
+	b.Helper()
+	nodes, err := b.client.CoreV1().Nodes().List(b.Context(), metav1.ListOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	placed, err := b.client.CoreV1().Pods(b.namespace).List(b.Context(), metav1.ListOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	used, count := make(map[string]int64), make(map[string]int64)
+	for i := range placed.Items {
+		spec := &placed.Items[i].Spec
+		used[spec.NodeName] += spec.Containers[0].Resources.Requests.Cpu().MilliValue()
+		count[spec.NodeName]++
+		scheduler = spec.SchedulerName
+	}
+	for i := range nodes.Items {
+		has := nodes.Items[i].Status.Allocatable
+		name := nodes.Items[i].Name
+		pods += int(min((has.Cpu().MilliValue()-used[name])/milliCPU, has.Pods().Value()-count[name]))
+	}
+	return pods, scheduler
 }
 
 // placed returns how many pods of the bench have a node.
@@ -167,15 +226,18 @@ func tight(nodes int) (pods int, capacity workload.Capacity) {
 }
 
 // newMixedBench returns a cluster for pods of several kinds, in which some nodes are
-// tainted, and how many pods of 100m take two thirds of it.
+// tainted, and how many pods there may be of 100m. The nodes of a zone that are not
+// tainted, and those that the pods with node affinity want, have room for all: whatever
+// the order, there is a place for a pod with a spread constraint.
 func newMixedBench(t *testing.T, name string, nodes int) (*bench, int) {
 	t.Helper()
-	capacity := workload.Capacity{CPU: 4, Memory: 16, Pods: 110}
+	capacity := workload.Capacity{CPU: 10, Memory: 64, Pods: 110}
 	b := newBench(t, name, nodes/2, capacity)
+	b.roomy = true
 	if err := load.Nodes(t.Context(), b.client, nodes/2, nodes, capacity, true); err != nil {
 		t.Fatal(err)
 	}
-	return b, nodes * 40 * 2 / 3
+	return b, nodes * 26
 }
 
 // allKinds are all kinds of pods that need no others to go. Whether a spread constraint
