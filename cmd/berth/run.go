@@ -85,7 +85,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	if err := o.serve.check(); err != nil {
 		return err
 	}
-	klog.SetSlogLogger(log.With("by", "client-go"))
+	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler())).With("by", "client-go"))
 	modules, err := o.modules.open()
 	if err != nil {
 		return err

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// How many records alike are shown in a while: client-go says the same of each request
+// that fails, of which there are hundreds a second when the API server goes away.
+const (
+	repeatsShown = 10
+	repeatsWhile = 10 * time.Second
+	// repeatsKnown is how many messages are told apart, for those that differ each time.
+	repeatsKnown = 1000
+)
+
+// repeats is a handler that shows only the first of many records alike, which are those
+// of the same level and message. The first one after a while says how many were left out
+// before it.
+type repeats struct {
+	slog.Handler
+	seen *seen
+}
+
+type seen struct {
+	sync.Mutex
+	records map[alike]*streak
+}
+
+type alike struct {
+	level   slog.Level
+	message string
+}
+
+type streak struct {
+	since time.Time // of the while
+	count int       // in the while
+}
+
+func withoutRepeats(next slog.Handler) slog.Handler {
+	return &repeats{Handler: next, seen: &seen{records: make(map[alike]*streak)}}
+}
+
+// WithAttrs implements slog.Handler.
+func (h *repeats) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &repeats{Handler: h.Handler.WithAttrs(attrs), seen: h.seen}
+}
+
+// WithGroup implements slog.Handler.
+func (h *repeats) WithGroup(name string) slog.Handler {
+	return &repeats{Handler: h.Handler.WithGroup(name), seen: h.seen}
+}
+
+// Handle implements slog.Handler.
+func (h *repeats) Handle(ctx context.Context, r slog.Record) error {
+	shown, leftOut := h.seen.take(alike{r.Level, r.Message}, r.Time)
+	if !shown {
+		return nil
+	}
+	if leftOut > 0 {
+		r = r.Clone()
+		r.AddAttrs(slog.Int("leftOut", leftOut))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// take tells whether a record is shown, and how many like it were not in the while
+// before.
+func (s *seen) take(what alike, now time.Time) (shown bool, leftOut int) {
+	s.Lock()
+	defer s.Unlock()
+	last := s.records[what]
+	if last == nil || now.Sub(last.since) >= repeatsWhile {
+		if last != nil {
+			leftOut = max(0, last.count-repeatsShown)
+		} else if len(s.records) >= repeatsKnown {
+			clear(s.records)
+		}
+		last = &streak{since: now}
+		s.records[what] = last
+	}
+	last.count++
+	return last.count <= repeatsShown, leftOut
+}
