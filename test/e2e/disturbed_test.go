@@ -52,11 +52,7 @@ func (b *bench) kill(times, pods int, s cluster.Scheduler) {
 		if err := p.Kill(); err != nil {
 			b.Fatal(err)
 		}
-		placed := b.placed()
-		b.Logf("killed with %d pods placed, for %d", placed, moment)
-		if placed >= pods {
-			b.Errorf("the kill comes too late to disturb anything")
-		}
+		b.Logf("killed with %d pods placed, for %d", b.placed(), moment)
 	}
 	b.run(s)
 	b.finish()
@@ -249,9 +245,7 @@ func TestWatchExpired(t *testing.T) {
 	}})
 	p := b.run(cluster.Scheduler{Server: gateway.URL()})
 	b.create(pods/2, b.pod)
-	if err := <-b.created; err != nil {
-		t.Fatal(err)
-	}
+	b.complete()
 	b.reach(pods / 2)
 
 	if err := p.Pause(); err != nil {

@@ -30,7 +30,8 @@ type bench struct {
 	client    kubernetes.Interface
 	namespace string
 	since     int64
-	created   chan error // one value, when all are created
+	created   chan error    // one value, when all are created
+	rest      chan struct{} // closed when the rest is to be created; nil for no rest
 	// doubtful says that a scheduler may put more on a node than it holds, and why
 	// nobody can help it. No pod may be bound twice all the same.
 	doubtful string
@@ -82,20 +83,41 @@ func (b *bench) deployed(s cluster.Scheduler) cluster.Scheduler {
 	return s
 }
 
-// create begins to create n pods.
+// create begins to create n pods. The last tenth is kept back until complete is called,
+// so that a disturbance finds pods that are not placed, however late it comes.
 func (b *bench) create(n int, pod func(i int) *v1.Pod) {
-	b.created = make(chan error, 1)
+	created, rest := make(chan error, 1), make(chan struct{})
+	b.created, b.rest = created, rest
 	go func() {
-		b.created <- load.Each(b.Context(), n, func(ctx context.Context, i int) error { return load.Pod(ctx, b.client, pod(i)) })
+		created <- load.Each(b.Context(), n, func(ctx context.Context, i int) error {
+			if i >= n-n/10 {
+				select {
+				case <-rest:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return load.Pod(ctx, b.client, pod(i))
+		})
 	}()
+}
+
+// complete waits until all pods are created.
+func (b *bench) complete() {
+	b.Helper()
+	if b.rest != nil {
+		close(b.rest)
+		b.rest = nil
+	}
+	if err := <-b.created; err != nil {
+		b.Fatal(err)
+	}
 }
 
 // finish waits until all pods are created and placed, and looks at how that went.
 func (b *bench) finish() {
 	b.Helper()
-	if err := <-b.created; err != nil {
-		b.Fatal(err)
-	}
+	b.complete()
 	b.drain()
 	if b.roomy {
 		b.fill()
@@ -134,9 +156,7 @@ func (b *bench) fill() {
 			pod.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
 			return pod
 		})
-		if err := <-b.created; err != nil {
-			b.Fatal(err)
-		}
+		b.complete()
 		b.drain()
 		b.Logf("%d pods of %dm more fill the nodes", room, milliCPU)
 	}
