@@ -140,38 +140,6 @@ func (c *Cluster) Kinds() []string {
 	return out
 }
 
-// Await waits until Synced returns nil, and logs now and again what is missing.
-//
-// # Errors
-//
-// The context ended before; the error is that of Synced.
-func (c *Cluster) Await(ctx context.Context) error {
-	const poll, tell = 20 * time.Millisecond, 10 * time.Second
-	ticks := time.NewTicker(poll) //nolint:forbidigo // nothing is decided yet
-	defer ticks.Stop()
-	told := time.Duration(0)
-	for waited := time.Duration(0); ; waited += poll {
-		err := c.Synced()
-		if err == nil {
-			return nil
-		}
-		if waited-told >= tell {
-			told = waited
-			// client-go tries again in silence while nobody answers.
-			if _, away := c.deps.Client.Discovery().ServerVersion(); away != nil && apierrors.ReasonForError(away) == metav1.StatusReasonUnknown {
-				c.log.Warn("the API server does not answer; it is tried again", "error", away)
-			} else {
-				c.log.Warn("waiting to be told of the cluster", "missing", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-ticks.C:
-		}
-	}
-}
-
 // failed takes note of a list or watch that failed. The informer tries again by
 // itself, ever more slowly. That a watch ends, or is too old to go on, is how watches
 // are.

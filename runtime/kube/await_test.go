@@ -1,0 +1,114 @@
+package kube_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
+)
+
+// mute is a client of a server that lists nothing while it is away, and says its version
+// when it is told to.
+type mute struct {
+	kubernetes.Interface
+	away    atomic.Bool
+	asked   atomic.Int64
+	answers chan error
+}
+
+func newMute() *mute {
+	client := fake.NewClientset()
+	m := &mute{Interface: client, answers: make(chan error)}
+	m.away.Store(true)
+	client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return m.away.Load(), nil, errors.New("connection refused")
+	})
+	return m
+}
+
+// IsWatchListSemanticsUnSupported tells informers to list, as the fake client does.
+func (m *mute) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (m *mute) Discovery() discovery.DiscoveryInterface {
+	return &muteDiscovery{m.Interface.Discovery(), m}
+}
+
+type muteDiscovery struct {
+	discovery.DiscoveryInterface
+	client *mute
+}
+
+func (d *muteDiscovery) ServerVersion() (*version.Info, error) {
+	d.client.asked.Add(1)
+	return &version.Info{}, <-d.client.answers
+}
+
+// TestAwait: while the API server does not even refuse, waiting ends all the same when
+// it is told to, and when the cluster is known.
+func TestAwait(t *testing.T) {
+	for name, test := range map[string]func(t *testing.T, m *mute, awaiting context.CancelFunc, result <-chan error, log *bytes.Buffer){
+		"told to end": func(t *testing.T, m *mute, end context.CancelFunc, result <-chan error, _ *bytes.Buffer) {
+			time.Sleep(time.Minute)
+			if n := m.asked.Load(); n != 1 {
+				t.Errorf("the server is asked %d times at once", n)
+			}
+			end()
+			if err := <-result; err == nil || !strings.Contains(err.Error(), "pods: ") {
+				t.Errorf("error is %v", err)
+			}
+			m.answers <- nil
+		},
+		"known": func(t *testing.T, m *mute, _ context.CancelFunc, result <-chan error, _ *bytes.Buffer) {
+			time.Sleep(4 * time.Second)
+			m.away.Store(false)
+			if err := <-result; err != nil {
+				t.Error(err)
+			}
+			m.answers <- nil
+		},
+		"told what is missing": func(t *testing.T, m *mute, end context.CancelFunc, result <-chan error, log *bytes.Buffer) {
+			m.answers <- errors.New("no route")
+			m.answers <- nil
+			end()
+			<-result
+			for _, want := range []string{"the API server does not answer; it is tried again", "no route", "waiting to be told of the cluster", "connection refused"} {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("%q is missing in %s", want, log)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				m := newMute()
+				c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: m, Log: slog.New(slog.NewTextHandler(&log, nil))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Start(newEar()); err != nil {
+					t.Fatal(err)
+				}
+				ctx, end := context.WithCancel(t.Context())
+				result := make(chan error, 1)
+				go func() { result <- c.Await(ctx) }()
+				test(t, m, end, result, &log)
+				c.Close(t.Context())
+			})
+		})
+	}
+}
