@@ -24,7 +24,7 @@ import (
 type tenure struct {
 	clock    clock.Clock
 	duration time.Duration
-	// over is closed when a write was refused.
+	// over is closed when a write was refused, or another replica holds the lease.
 	over chan struct{}
 	once sync.Once
 
@@ -50,6 +50,18 @@ func (t *tenure) renew(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.renewed = at
+}
+
+// taken takes note of another replica that holds the lease. A leader's clock that stood
+// still, as in a machine that was suspended, does not show that it has run out.
+func (t *tenure) taken() {
+	t.mu.Lock()
+	led := !t.renewed.IsZero()
+	t.renewed = time.Time{}
+	t.mu.Unlock()
+	if led {
+		t.once.Do(func() { close(t.over) })
+	}
 }
 
 // check returns why nothing may be written; nil if it may.
@@ -98,11 +110,20 @@ func (t *tenured) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// timedLock tells a tenure when the lease was renewed or given back.
+// timedLock tells a tenure when the lease was renewed, given back or taken.
 type timedLock struct {
 	resourcelock.Interface
 	tenure  *tenure
 	working *atomic.Bool // nothing is given back now
+}
+
+// Get implements resourcelock.Interface.
+func (l timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if err == nil && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
+		l.tenure.taken()
+	}
+	return record, raw, err
 }
 
 // Create implements resourcelock.Interface.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -179,6 +181,59 @@ func TestPausedLeader(t *testing.T) {
 	}
 	if who := *lease.Spec.HolderIdentity; who != other {
 		t.Errorf("the lease was taken from who has it, and is %q's", who)
+	}
+}
+
+// TestTaken: a leader that sees another one in the lease writes nothing more, although its
+// clock says that it may; a standby sees another one all the time.
+func TestTaken(t *testing.T) {
+	for name, leads := range map[string]bool{"leader": true, "standby": false} {
+		t.Run(name, func(t *testing.T) {
+			client := fake.NewClientset()
+			tenure := newTenure(clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), 15*time.Second)
+			tenure.require()
+			inner, err := resourcelock.New("leases", "kube-system", "berth", client.CoreV1(), client.CoordinationV1(), resourcelock.ResourceLockConfig{Identity: "this"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lock := timedLock{Interface: inner, tenure: tenure, working: &atomic.Bool{}}
+			record := resourcelock.LeaderElectionRecord{HolderIdentity: "this"}
+			if leads {
+				if err := lock.Create(t.Context(), record); err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err := lock.Get(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if err := tenure.check(); err != nil {
+					t.Errorf("the leader must not write: %v", err)
+				}
+				record.HolderIdentity = "other"
+				err = inner.Update(t.Context(), record)
+			} else {
+				record.HolderIdentity = "other"
+				err = inner.Create(t.Context(), record)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := lock.Get(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-tenure.over:
+				if !leads {
+					t.Error("a standby is told to end")
+				}
+			default:
+				if leads {
+					t.Error("the leader is not told to end")
+				}
+			}
+			if err := tenure.check(); !errors.Is(err, ErrLeaseLost) {
+				t.Errorf("it may write: %v", err)
+			}
+		})
 	}
 }
 
