@@ -52,7 +52,11 @@ func (b *bench) kill(times, pods int, s cluster.Scheduler) {
 		if err := p.Kill(); err != nil {
 			b.Fatal(err)
 		}
-		b.Logf("killed with %d pods placed, for %d", b.placed(), moment)
+		placed := b.placed()
+		b.Logf("killed with %d pods placed, for %d", placed, moment)
+		if placed >= pods {
+			b.Errorf("the kill comes too late to disturb anything")
+		}
 	}
 	b.run(s)
 	b.finish()

@@ -101,7 +101,7 @@ func isPatient(t *testing.T) {
 		proxy := b.proxy()
 		proxy.Cut()
 		p := run(t, b.Cluster, cluster.Scheduler{Server: proxy.URL()})
-		expect(t, p, "the API server does not answer", proxy.URL())
+		expect(t, p, "the API server does not answer", `Get \"`+proxy.URL()+`/version\": `)
 		proxy.Mend()
 		works(t, "away")
 	})

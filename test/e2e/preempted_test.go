@@ -54,26 +54,13 @@ func TestKilledWhilePreempting(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.kubelet()
-	b.created, b.rest = make(chan error, 1), make(chan struct{})
-	rest := b.rest
-	go func() {
-		for i := range pods {
-			if i == pods-pods/10 {
-				select {
-				case <-rest:
-				case <-t.Context().Done():
-				}
-			}
-			pod := workload.Pod(b.namespace, fmt.Sprintf("important-%05d", i), 10_000, 1024) // as much as a filler
-			pod.Spec.PriorityClassName = workload.Priority
-			if err := load.Pod(t.Context(), b.client, pod); err != nil {
-				b.created <- err
-				return
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-		b.created <- nil
-	}()
+	began := time.Now()
+	b.create(pods, func(i int) *v1.Pod {
+		time.Sleep(time.Until(began.Add(time.Duration(i) * 20 * time.Millisecond)))
+		pod := workload.Pod(b.namespace, fmt.Sprintf("important-%05d", i), 10_000, 1024) // as much as a filler
+		pod.Spec.PriorityClassName = workload.Priority
+		return pod
+	})
 
 	random := dice(t)
 	moments := make([]int, kills)
@@ -103,6 +90,9 @@ func TestKilledWhilePreempting(t *testing.T) {
 		waiting, placed := b.count(isPromised), b.count(isPlaced)
 		t.Logf("killed with %d evicted, %d promised a place and %d placed, for %d evicted", evicted(), waiting, placed, moment)
 		waited += waiting
+		if placed >= pods {
+			t.Error("the kill comes too late to disturb anything")
+		}
 	}
 	if waited == 0 {
 		t.Error("no pod was left with the promise of a node")
