@@ -163,7 +163,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),
-			Observer: both{w}, Moved: w.moved, Handled: w.metrics.Handled, Log: log,
+			Observer: both{w}, Moved: w.moved, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Log: log,
 		})
 	if err != nil {
 		return err

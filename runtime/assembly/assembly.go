@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -72,6 +73,7 @@ type Deps struct {
 	Observer    scheduler.Observer                      // optional
 	Moved       func(queue.Transition)                  // optional, see scheduler.Deps
 	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
+	Worked      func(string, []report.Timing)           // optional, see scheduler.Deps
 	Log         *slog.Logger                            // optional
 	Spawn       func(run func())                        // optional, see scheduler.Deps
 }
@@ -154,7 +156,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		},
 		scheduler.Deps{
 			Clock: d.Clock, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
-			Observer: d.Observer, Moved: d.Moved, Handled: d.Handled, Log: d.Log, Spawn: d.Spawn,
+			Observer: d.Observer, Moved: d.Moved, Handled: d.Handled, Worked: d.Worked, Log: d.Log, Spawn: d.Spawn,
 		},
 	)
 	if err != nil {

@@ -62,8 +62,9 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 	}
 }
 
-// Timings appends what was measured of gates and hints, and the faults of all
-// plugins, since the last call. Like gates it is for the loop's goroutine only.
+// Timings appends what was measured of gates, keys and hints since the last call. Like
+// gates it is for the loop's goroutine only.
 func (p *Pipeline) Timings(out []report.Timing) []report.Timing {
-	return p.faults(p.timings(&p.meter, out))
+	p.faults(&p.meter, betweenCycles)
+	return p.timings(&p.meter, out)
 }

@@ -24,13 +24,15 @@ type fewCounter struct {
 }
 
 // add is meter.add for points without rows.
-func (m *fewMeter) add(plugin int, point abi.Point, code abi.Code, took time.Duration) {
+func (m *fewMeter) add(plugin int, point abi.Point, code abi.Code, faults int, took time.Duration) {
 	at := slices.IndexFunc(m.counters, func(c fewCounter) bool { return c.plugin == plugin && c.point == point })
 	if at < 0 {
 		at = len(m.counters)
 		m.counters = append(m.counters, fewCounter{plugin: plugin, point: point})
 	}
-	m.counters[at].called(code, took)
+	c := &m.counters[at]
+	c.called(code, took)
+	c.faults += int64(faults)
 }
 
 // ran is a run of all plugins of a point.

@@ -8,7 +8,10 @@ import (
 )
 
 // meter counts the work of each plugin at each point. Each worker has its own.
-type meter struct{ counters []counter }
+type meter struct {
+	counters []counter
+	used     bool // something was counted since the last drain or timings
+}
 
 type counter struct {
 	calls, rows, faults int64
@@ -29,15 +32,25 @@ func newMeter(plugins int) meter {
 	return meter{counters: make([]counter, plugins*int(abi.NumPoints))}
 }
 
+// of returns the counter of a plugin at a point, to count in it.
+func (m *meter) of(plugin int, point abi.Point) *counter {
+	m.used = true
+	return &m.counters[plugin*int(abi.NumPoints)+int(point)]
+}
+
 // add counts one call.
 func (m *meter) add(plugin int, point abi.Point, rows int, code abi.Code, took time.Duration) {
-	c := &m.counters[plugin*int(abi.NumPoints)+int(point)]
+	c := m.of(plugin, point)
 	c.called(code, took)
 	c.rows += int64(rows)
 }
 
 // drain moves the counts of another meter into m.
 func (m *meter) drain(o *meter) {
+	if !o.used {
+		return
+	}
+	m.used, o.used = true, false
 	for i := range o.counters {
 		c, d := &m.counters[i], &o.counters[i]
 		if d.calls == 0 {
@@ -48,7 +61,6 @@ func (m *meter) drain(o *meter) {
 		}
 		c.calls += d.calls
 		c.rows += d.rows
-		c.faults += d.faults
 		c.duration += d.duration
 		*d = counter{}
 	}
@@ -57,10 +69,14 @@ func (m *meter) drain(o *meter) {
 // timings appends an entry for each plugin and point that was called, and
 // resets the counts.
 func (p *Pipeline) timings(m *meter, out []report.Timing) []report.Timing {
+	if !m.used {
+		return out
+	}
+	m.used = false
 	for i, info := range p.infos {
 		for point := range abi.NumPoints {
 			c := &m.counters[i*int(abi.NumPoints)+int(point)]
-			if c.calls == 0 {
+			if c.calls == 0 && c.faults == 0 {
 				continue
 			}
 			out = append(out, report.Timing{
@@ -73,28 +89,33 @@ func (p *Pipeline) timings(m *meter, out []report.Timing) []report.Timing {
 	return out
 }
 
+// The points of cycles, and those that the loop calls between them. The faults of the
+// others are counted in plugin.Placement.
+var (
+	inCycle       = []abi.Point{abi.PreFilter, abi.Filter, abi.PreScore, abi.Score, abi.Normalize, abi.PostFilter, abi.AddPod, abi.RemovePod}
+	betweenCycles = []abi.Point{abi.PreEnqueue, abi.QueueSort, abi.Hint}
+)
+
 // faulter is a plugin that can fail without having an opinion: a guest.
-type faulter interface{ Faults() int64 }
+type faulter interface{ FaultsAt(point abi.Point) int64 }
 
 // failing is such a plugin and how many of its faults were counted.
 type failing struct {
 	plugin  faulter
 	index   int
-	counted int64
+	counted [abi.NumPoints]int64
 }
 
-// faults appends the faults since the last call, at the point of the plugin that
-// comes first: a guest counts them over all points.
-func (p *Pipeline) faults(out []report.Timing) []report.Timing {
+// faults counts the faults at some points since the last call. Calls of these points
+// come one after the other, so that those of a cycle are of its pod.
+func (p *Pipeline) faults(m *meter, points []abi.Point) {
 	for i := range p.failing {
 		f := &p.failing[i]
-		n := f.plugin.Faults()
-		if n == f.counted {
-			continue
+		for _, point := range points {
+			if n := f.plugin.FaultsAt(point); n != f.counted[point] {
+				m.of(f.index, point).faults += n - f.counted[point]
+				f.counted[point] = n
+			}
 		}
-		info := p.infos[f.index]
-		out = append(out, report.Timing{Plugin: info.Name, Module: info.Module, Digest: info.Digest, Point: abi.PreFilter, Faults: n - f.counted})
-		f.counted = n
 	}
-	return out
 }

@@ -148,7 +148,11 @@ func (b *builder) add(p plugin.Plugin) int {
 		i = len(b.p.infos)
 		b.p.index[info.Name] = i
 		if f, ok := p.(faulter); ok {
-			b.p.failing = append(b.p.failing, failing{plugin: f, index: i, counted: f.Faults()})
+			already := failing{plugin: f, index: i}
+			for point := range abi.NumPoints {
+				already.counted[point] = f.FaultsAt(point)
+			}
+			b.p.failing = append(b.p.failing, already)
 		}
 		if breaker, ok := p.(plugin.Breaker); ok {
 			b.p.breakers = append(b.p.breakers, breaker)

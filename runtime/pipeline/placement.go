@@ -80,6 +80,12 @@ func (b *Binding) Pipeline() *Pipeline { return b.p }
 // has no plugins.
 func (b *Binding) Interruption() *Interruption { return b.interruption }
 
+// called counts a call, and the fault that it may have ended with.
+func (b *Binding) called(plugin int, point abi.Point, code abi.Code, watch clock.Stopwatch) {
+	b.meter.add(plugin, point, code, b.Placement.Faults, watch.Elapsed())
+	b.Placement.Faults = 0
+}
+
 // Reserve runs the Reserve plugins in order. asked is called after each with
 // what it asks for, so that its patch is visible to the next one. After a
 // failure the caller runs Unreserve.
@@ -94,7 +100,7 @@ func (b *Binding) reserve(asked func(Asked) error) *plugin.Status {
 	for _, s := range b.p.reserve {
 		watch := clock.Start()
 		d, answer := s.plugin.Reserve(&b.Placement)
-		b.meter.add(s.index, abi.Reserve, answer.CodeOf(), watch.Elapsed())
+		b.called(s.index, abi.Reserve, answer.CodeOf(), watch)
 		if answer.Rejected() {
 			return answer.By(s.info.Name)
 		}
@@ -116,7 +122,7 @@ func (b *Binding) Unreserve() []Asked {
 		s := b.p.reserve[i]
 		watch := clock.Start()
 		d := s.plugin.Unreserve(&b.Placement)
-		b.meter.add(s.index, abi.Unreserve, abi.Success, watch.Elapsed())
+		b.called(s.index, abi.Unreserve, abi.Success, watch)
 		out = append(out, Asked{Plugin: s.info.Name, Directives: d})
 	}
 	b.meter.ran(abi.Unreserve, abi.Success, whole)
@@ -140,7 +146,7 @@ func (b *Binding) permit() (waits []Wait, asked []Asked, status *plugin.Status) 
 	for _, s := range b.p.permit {
 		watch := clock.Start()
 		timeout, d, answer := s.plugin.Permit(&b.Placement)
-		b.meter.add(s.index, abi.Permit, answer.CodeOf(), watch.Elapsed())
+		b.called(s.index, abi.Permit, answer.CodeOf(), watch)
 		switch {
 		case answer.Rejected():
 			return nil, asked, answer.By(s.info.Name)
@@ -172,7 +178,7 @@ func (b *Binding) Bind() (asked []Asked, status *plugin.Status) {
 	for _, s := range b.p.postBind {
 		watch := clock.Start()
 		d := s.plugin.PostBind(&b.Placement)
-		b.meter.add(s.index, abi.PostBind, abi.Success, watch.Elapsed())
+		b.called(s.index, abi.PostBind, abi.Success, watch)
 		asked = append(asked, Asked{Plugin: s.info.Name, Directives: d})
 	}
 	b.meter.ran(abi.PostBind, abi.Success, watch)
@@ -214,7 +220,7 @@ func (b *Binding) runPreBind(skip []bool) (asked []Asked, status *plugin.Status)
 		}
 		watch := clock.Start()
 		d, answer := s.plugin.PreBind(&b.Placement)
-		b.meter.add(s.index, abi.PreBind, answer.CodeOf(), watch.Elapsed())
+		b.called(s.index, abi.PreBind, answer.CodeOf(), watch)
 		if answer.Rejected() {
 			return asked, answer.By(s.info.Name)
 		}
@@ -242,7 +248,7 @@ func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
 	for i, s := range b.p.preBind {
 		watch := clock.Start()
 		answer := s.plugin.PreBindPreFlight(&b.Placement)
-		b.meter.add(s.index, abi.PreBindPreFlight, answer.CodeOf(), watch.Elapsed())
+		b.called(s.index, abi.PreBindPreFlight, answer.CodeOf(), watch)
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:
@@ -262,7 +268,7 @@ func (b *Binding) bind() ([]Asked, *plugin.Status) {
 	for _, s := range b.p.bind {
 		watch := clock.Start()
 		d, answer := s.plugin.Bind(&b.Placement)
-		b.meter.add(s.index, abi.Bind, answer.CodeOf(), watch.Elapsed())
+		b.called(s.index, abi.Bind, answer.CodeOf(), watch)
 		switch {
 		case answer.Is(abi.Skip):
 			continue

@@ -143,5 +143,6 @@ func (r *Run) Timings(out []report.Timing) []report.Timing {
 	for i := range r.workers {
 		r.meter.drain(&r.workers[i].meter)
 	}
+	r.p.faults(&r.meter, inCycle)
 	return r.p.timings(&r.meter, out)
 }

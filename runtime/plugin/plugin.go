@@ -176,6 +176,9 @@ type Placement struct {
 	State *state.CycleState
 	// Patch is what plugins wrote on the pod so far; it travels in the binding.
 	Patch state.Patch
+	// Faults is how many calls about the placement a guest failed since the pipeline
+	// last took account of them.
+	Faults int
 }
 
 // Directives are the effects that a plugin asks for; the scheduler checks them

@@ -69,5 +69,6 @@ func (s *Scheduler) drain() (any bool) {
 	for _, call := range calls {
 		call()
 	}
+	s.tellWork() // this is what the loop does last before it sleeps
 	return len(calls) > 0
 }

@@ -57,6 +57,10 @@ type Deps struct {
 	// Handled (optional) hears on the loop how long it took to take in an event of the
 	// cluster and to move the pods that it helps.
 	Handled func(event state.ClusterEvent, took time.Duration)
+	// Worked (optional) hears on the loop what plugins of a profile did outside of tries:
+	// at PreEnqueue, as they sort the queue, and as they hint at pods to try again. The
+	// timings are the loop's own.
+	Worked func(profile string, timings []report.Timing)
 	// Log (optional) takes what an operator should know.
 	Log *slog.Logger
 	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a

@@ -51,10 +51,9 @@ func (s *Scheduler) Swap(pipelines []*pipeline.Pipeline, changed []string, drain
 }
 
 func (s *Scheduler) swap(pipelines []*pipeline.Pipeline, changed []string, drained func()) {
+	s.tellWork()
 	old := retired{drained: drained}
 	for i, p := range s.deps.Pipelines {
-		s.scratch = p.Timings(s.scratch[:0])
-		s.totals.add(p.Profile(), s.scratch)
 		if p != pipelines[i] {
 			old.pipelines = append(old.pipelines, p)
 			s.cycle.Forget(p)

@@ -82,13 +82,23 @@ func (t *totals) add(profile string, timings []report.Timing) {
 	}
 }
 
+// tellWork takes in what plugins did outside of tries since the last call.
+func (s *Scheduler) tellWork() {
+	for _, p := range s.deps.Pipelines {
+		if s.scratch = p.Timings(s.scratch[:0]); len(s.scratch) == 0 {
+			continue
+		}
+		s.totals.add(p.Profile(), s.scratch)
+		if s.deps.Worked != nil {
+			s.deps.Worked(p.Profile(), s.scratch)
+		}
+	}
+}
+
 // Totals returns what has been done so far. It must not be called while Run or
 // Step runs.
 func (s *Scheduler) Totals() Totals {
-	for _, p := range s.deps.Pipelines {
-		s.scratch = p.Timings(s.scratch[:0])
-		s.totals.add(p.Profile(), s.scratch)
-	}
+	s.tellWork()
 	out := Totals{Attempts: s.totals.attempts, Reconciled: s.totals.reconciled}
 	for key, sum := range s.totals.plugins {
 		out.Plugins = append(out.Plugins, PluginTotal{Profile: key.profile, Timing: *sum})

@@ -49,6 +49,12 @@ func (m *Metrics) Ended(e *report.Ending) {
 	m.ran(e.Profile, e.Points)
 }
 
+// Worked counts what plugins did outside of tries: at PreEnqueue, as they sort the queue,
+// and as they hint at pods to try again.
+func (m *Metrics) Worked(profile string, timings []report.Timing) {
+	m.timings(profile, timings, false)
+}
+
 // sampled reports whether the time of plugins is measured in a try: in one of ten, as in
 // kube-scheduler, and not in every tenth, which pods that come in turns might all miss.
 func sampled(sequence uint64) bool { return sequence*0x9e3779b97f4a7c15>>32%10 == 0 }

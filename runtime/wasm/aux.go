@@ -243,6 +243,7 @@ func (a *aux) show(c *auxCall) {
 // auxCall makes a call in an instance of its own. binding tells that it comes
 // from a binding cycle.
 func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out reply, f *Fault) {
+	defer func() { p.count(c.point, f) }()
 	if !p.breaker.allow() {
 		return reply{}, p.breaker.fault(p, c.point)
 	}

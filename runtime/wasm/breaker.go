@@ -132,7 +132,6 @@ func (b *breaker) fault(p *Plugin, point abi.Point) *Fault {
 		detail = fmt.Sprintf("the plugin is not called until %s, after %s at %s: %s",
 			b.mu.until.UTC().Format(time.RFC3339), b.mu.last.Kind, b.mu.last.Point, b.mu.last.Detail)
 	}
-	p.work[point].fault(BreakerOpen)
 	return &Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: BreakerOpen, Detail: detail, Output: output}
 }
 

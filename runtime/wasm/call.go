@@ -60,6 +60,7 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() {
+		s.plug.count(r.point, f)
 		if f != nil && f.Kind == Bug {
 			s.discard(c.Context)
 		}

@@ -36,31 +36,37 @@ func (p *Plugin) enter(c *plugin.Cycle, point abi.Point) *Fault {
 			return p.asFault(point, err)
 		}
 		p.mu.RUnlock()
-		p.beginCycle(c, key)
+		p.beginCycle(c, key, point)
 	}
 }
 
 func (p *Plugin) leave() { p.mu.RUnlock() }
 
-func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey) {
+// beginCycle prepares a cycle for the call of a point, which is the first. A fault of it
+// is counted here, once, however many calls fail by it.
+func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey, point abi.Point) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cycle == key {
 		return
 	}
 	p.settle()
-	p.cycle, p.cycleErr = key, errClosed
+	p.cycle, p.cycleErr = key, nil
 	p.ignored.Store(false)
-	if p.closed {
-		return
+	var f *Fault
+	switch {
+	case p.closed:
+		f = p.asFault(point, errClosed)
+	case !p.breaker.allow():
+		f = p.breaker.fault(p, point)
+	default:
+		p.ration.begin(key, p.config.Limits.FuelPerCycle)
+		if f = p.asFault(point, p.guarded(c)); f != nil {
+			p.drop(c.Context) // nothing that is half written stays
+		}
 	}
-	if !p.breaker.allow() {
-		p.cycleErr = p.breaker.fault(p, abi.PreFilter)
-		return
-	}
-	p.ration.begin(key, p.config.Limits.FuelPerCycle)
-	if p.cycleErr = p.guarded(c); p.cycleErr != nil {
-		p.drop(c.Context) // nothing that is half written stays
+	if p.count(point, f); f != nil {
+		p.cycleErr = f
 	}
 }
 
@@ -245,15 +251,20 @@ func (s *shard) discard(ctx context.Context) {
 	s.guest = nil
 }
 
-// fault counts a fault and returns it.
+// fault returns a fault. Who ends a call with it counts it, at the point that was called.
 func (p *Plugin) fault(point abi.Point, kind Kind, detail string, env *Env) *Fault {
-	p.faults.Add(1)
-	p.work[point].fault(kind)
 	f := &Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: kind, Detail: detail}
 	if env != nil {
 		f.Output = env.log.String()
 	}
 	return f
+}
+
+// count counts the fault that a call of a point ended with; nil for none.
+func (p *Plugin) count(point abi.Point, f *Fault) {
+	if f != nil {
+		p.work[point].fault(f.Kind)
+	}
 }
 
 // asFault makes a fault of an error, which is one already if a guest is to blame.

@@ -41,6 +41,9 @@ const (
 	Start Kind = "start"
 )
 
+// ofGuest reports whether a guest was called and failed.
+func (k Kind) ofGuest() bool { return k != BreakerOpen && k != Interrupted }
+
 // Fault is a failure of a guest, as opposed to its "no", which is a status.
 type Fault struct {
 	Plugin string

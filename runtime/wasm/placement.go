@@ -29,6 +29,9 @@ func (p *Plugin) placed(pl *plugin.Placement, point abi.Point, binding bool) (re
 	}
 	answer, f := p.auxCall(pl.Context, &auxCall{point: point, placement: pl}, binding)
 	if f != nil {
+		if f.Kind.ofGuest() {
+			pl.Faults++
+		}
 		return reply{}, p.failed(f)
 	}
 	return answer, answer.status

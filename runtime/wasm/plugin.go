@@ -85,11 +85,11 @@ type Plugin struct {
 	batch      uint32        // pods that a call can be about
 	readsNode  bool          // at points after the node is chosen
 
-	calls, faults atomic.Int64
-	fuel          atomic.Int64 // used
-	work          [abi.NumPoints]counter
-	written       atomic.Uint64
-	hashSeed      maphash.Seed
+	calls    atomic.Int64
+	fuel     atomic.Int64 // used
+	work     [abi.NumPoints]counter
+	written  atomic.Uint64
+	hashSeed maphash.Seed
 
 	// ignored tells that scores of this cycle are void: a call was faulted, and
 	// the policy is to go on without them.
@@ -310,7 +310,17 @@ func (p *Plugin) Points() []abi.Point {
 }
 
 // Faults returns how often a guest of this plugin failed.
-func (p *Plugin) Faults() int64 { return p.faults.Load() }
+func (p *Plugin) Faults() int64 {
+	var sum int64
+	for point := range abi.NumPoints {
+		sum += p.FaultsAt(point)
+	}
+	return sum
+}
+
+// FaultsAt returns how often a guest of this plugin failed at a point, without the calls
+// that were not made or that ended because the scheduler is to stop.
+func (p *Plugin) FaultsAt(point abi.Point) int64 { return p.work[point].failed.Load() }
 
 // Calls returns how often a guest of this plugin was called.
 func (p *Plugin) Calls() int64 { return p.calls.Load() }

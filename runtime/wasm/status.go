@@ -50,6 +50,8 @@ type FaultCount struct {
 // counter counts the work of a point.
 type counter struct {
 	calls, rows, fuel atomic.Int64
+	// failed counts faults of the guest itself.
+	failed atomic.Int64
 
 	mu     sync.Mutex
 	faults map[Kind]int64
@@ -63,6 +65,9 @@ func (c *counter) call(rows int, fuel int64) {
 }
 
 func (c *counter) fault(k Kind) {
+	if k.ofGuest() {
+		c.failed.Add(1)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.faults == nil {

@@ -17,7 +17,7 @@ type tally struct {
 // add notes a call. Calls that the breaker did not make, and those that were
 // interrupted, do not count.
 func (t *tally) add(point abi.Point, f *Fault) {
-	if f != nil && (f.Kind == BreakerOpen || f.Kind == Interrupted) {
+	if f != nil && (!f.Kind.ofGuest()) {
 		return
 	}
 	t.mu.Lock()
