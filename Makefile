@@ -35,7 +35,7 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build demo examples test test-race e2e race soak bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build demo examples test test-race test-arm64 e2e race soak bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,11 @@ test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one p
 
 test-race: ## run all tests under the race detector (needs a C compiler)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -race -timeout 60m $(PKG)
+
+test-arm64: ## run the tests of guests as arm64 programs, under qemu-aarch64-static if this machine is another
+	@command -v qemu-aarch64-static > /dev/null || [ "$$(go env GOHOSTARCH)" = arm64 ] || { echo "qemu-aarch64-static is missing: apt-get install qemu-user-static" >&2; exit 1; }
+	GOARCH=arm64 CGO_ENABLED=0 go test -timeout 60m -exec 'env -u GOARCH $(if $(filter arm64,$(shell go env GOHOSTARCH)),,qemu-aarch64-static)' \
+		./runtime/wasm/... ./abi/sdk/go/... ./wasm-examples/internal/hosttest
 
 e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
 	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \

@@ -54,7 +54,6 @@ type body struct {
 	function wire.FuncType
 	start    int            // of the code, after the size
 	locals   []wire.ValType // parameters included
-	groups   int            // of locals in the module that was given
 	shape    shape
 
 	out    code
@@ -84,8 +83,6 @@ type shape struct {
 	calls bool // it calls, so it counts as a frame
 	exit  bool // there is code at its end
 	slots int  // locals and operands
-	// choices are the types for which a select is written anew (select.go).
-	choices [3]bool
 }
 
 // frameWeight is what the function counts for in the depth.
@@ -117,7 +114,6 @@ func (b *body) try() bool {
 	b.frames, b.level, b.operands, b.highest, b.dead = b.frames[:0], 0, b.operands[:0], 0, false
 	b.constant = notConstant
 	b.readLocals()
-	b.writeLocals()
 	b.path = path{}.plus(min(len(b.locals)/movesPerWeight, mergeLimit))
 	b.enter()
 	b.push(frame{op: opCall, results: b.function.Results})
@@ -136,13 +132,12 @@ func (b *body) try() bool {
 	return true
 }
 
-// readLocals reads the types of the locals.
+// readLocals reads and copies the types of the locals.
 func (b *body) readLocals() {
 	limits := &b.r.config.Limits
 	b.locals = append(b.locals[:0], b.function.Params...)
-	b.groups = b.in.count("groups of locals", limits.Locals)
 	b.copied = b.in.pos
-	for range b.groups {
+	for range b.in.count("groups of locals", limits.Locals) {
 		at := b.in.pos
 		n := int(b.in.u32())
 		b.in.limit(at, len(b.locals)+n, limits.Locals, "locals")
@@ -151,6 +146,7 @@ func (b *body) readLocals() {
 			b.locals = append(b.locals, t)
 		}
 	}
+	b.flush(b.in.pos)
 }
 
 // valueType reads a value type.

@@ -44,11 +44,17 @@ type host struct {
 const pages = 2048
 
 // newHost returns a host that is closed when t ends; with a nil t by the caller.
-func newHost(t testing.TB, e engine) *host {
+func newHost(t testing.TB, e engine) *host { return newCachedHost(t, e, nil) }
+
+// newCachedHost returns a host that shares what is compiled with others; with a nil cache it does not.
+func newCachedHost(t testing.TB, e engine, cache wazero.CompilationCache) *host {
 	ctx := context.Background()
 	config := wazero.NewRuntimeConfigCompiler()
 	if e == interpreter {
 		config = wazero.NewRuntimeConfigInterpreter()
+	}
+	if cache != nil {
+		config = config.WithCompilationCache(cache)
 	}
 	h := &host{t: t, runtime: wazero.NewRuntimeWithConfig(ctx, config.WithMemoryLimitPages(pages).WithDebugInfoEnabled(false))}
 	if t != nil {

@@ -28,7 +28,7 @@ func (b *body) step() bool {
 	case op == opCall || op == opCallIndirect:
 		fits = b.call(at, op)
 	case op == opSelect || op == opSelectTyped:
-		fits = b.choice(at, op)
+		b.choose(at, op)
 	case op == opEnd:
 		if fits = b.end(at); len(b.frames) == 0 {
 			b.flush(b.in.pos)
@@ -224,8 +224,8 @@ func (b *body) control(at int, op byte) {
 	}
 }
 
-// choice rewrites select.
-func (b *body) choice(at int, op byte) bool {
+// choose reads select.
+func (b *body) choose(at int, op byte) {
 	if op == opSelectTyped {
 		if n := b.in.byte(); n != 1 {
 			b.in.malformed(at, "select has %d types instead of one", n)
@@ -233,7 +233,13 @@ func (b *body) choice(at int, op byte) bool {
 		b.in.valueType()
 	}
 	b.pop(at, 1)
-	return b.choose(at)
+	if b.dead {
+		return
+	}
+	b.need(at, 2)
+	t := b.operands[len(b.operands)-1]
+	b.pop(at, 2)
+	b.give(at, t)
 }
 
 // table rewrites br_table.
