@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
@@ -54,7 +55,11 @@ one at once. The exit status is 0 after an interrupt, 1 when the lease was lost,
 			return o.run(cmd.Context(), cmd.ErrOrStderr())
 		},
 	}
-	f := cmd.Flags()
+	o.flags(cmd.Flags())
+	return cmd
+}
+
+func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
 	o.connection.flags(f)
@@ -67,7 +72,6 @@ one at once. The exit status is 0 after an interrupt, 1 when the lease was lost,
 	f.Int64Var(&o.seed, "seed", 0, "seed of all randomness; 0 for a random one, which is logged")
 	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may be unschedulable before it is tried again without a reason")
 	f.DurationVar(&o.drain, "shutdown-grace-period", 10*time.Second, "how long status and events may take to be written at the end")
-	return cmd
 }
 
 // run checks the input before anything starts.
@@ -91,17 +95,8 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
-	scheduler, warnings, err := config.Load(o.config, modules.Catalog())
+	scheduler, warnings, err := o.load(modules)
 	if err != nil {
-		return unreadable(err, "config", o.config)
-	}
-	if err := o.modules.enable(modules, scheduler); err != nil {
-		return err
-	}
-	o.leader.apply(scheduler)
-	o.connection.apply(scheduler)
-	o.serve.apply(scheduler)
-	if err := scheduler.CheckOverrides(); err != nil {
 		return err
 	}
 	tell := plainly(stderr)
@@ -121,6 +116,21 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		o.seed = rand.Int64()
 	}
 	return o.schedule(ctx, scheduler, modules, clients, w, log)
+}
+
+// load reads the configuration, and completes it with flags and the modules of --plugin.
+func (o *runOptions) load(modules *assembly.Modules) (*config.Scheduler, []config.Warning, error) {
+	scheduler, warnings, err := config.Load(o.config, modules.Catalog())
+	if err != nil {
+		return nil, nil, unreadable(err, "config", o.config)
+	}
+	if err := o.modules.enable(modules, scheduler); err != nil {
+		return nil, nil, err
+	}
+	o.leader.apply(scheduler)
+	o.connection.apply(scheduler)
+	o.serve.apply(scheduler)
+	return scheduler, warnings, scheduler.CheckOverrides()
 }
 
 // warnAlone prints a warning when nothing keeps this scheduler and kube-scheduler from

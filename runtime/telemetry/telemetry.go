@@ -110,6 +110,10 @@ func New(version string, now func() *State) *Metrics {
 	return m
 }
 
+// Describe implements half of prometheus.Collector: it tells all metrics of the scheduler,
+// those included that have no series yet.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) { m.registry.Describe(out) }
+
 // Handler serves the metrics, and those that Kubernetes' libraries keep for the whole
 // process: of the Go runtime and the process, and where a cluster is connected of
 // requests to the API server, leader election and work queues.
