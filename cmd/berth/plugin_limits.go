@@ -42,6 +42,7 @@ func limitsOf(l *module.Loaded) []limitInfo {
 		{"fuelPerRow", number(d.FuelPerRow), nil, "and for each node or pod that it is about"},
 		{"fuelPerCycle", number(d.FuelPerCycle), nil, "units of all plugins of a tenant in a cycle"},
 		{"fuelStart", number(d.FuelStart), nil, "units of starting an instance"},
+		{"fuelRestarts", number(d.FuelRestarts), nil, "units of starts after the faults of the last 100 calls"},
 		{"deadline", d.Deadline.String(), nil, "of a call by the clock; fuel runs out long before"},
 		{"memory", bytes(int(d.OwnMemory)), has(memory), "bytes besides what the host puts there"},
 		{"tableElements", number(int64(d.TableElements)), has(tables), "elements of a table"},

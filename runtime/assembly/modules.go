@@ -232,7 +232,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 // limitsOf translates what a user wrote.
 func limitsOf(l *module.Limits) wasm.Limits {
 	return wasm.Limits{
-		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart,
+		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
 		Deadline: l.Deadline, OwnMemory: l.Memory, Depth: l.Depth, TableElements: l.TableElements,
 		ModuleSize: l.ModuleSize, Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
 		StateSize: l.StateSize, TextSize: l.ReasonSize, DirectiveSize: l.DirectiveSize, LogSize: l.LogSize,

@@ -31,6 +31,7 @@ type limitsDocument struct {
 	FuelPerRow    int64  `json:"fuelPerRow,omitempty"`
 	FuelPerCycle  int64  `json:"fuelPerCycle,omitempty"`
 	FuelStart     int64  `json:"fuelStart,omitempty"`
+	FuelRestarts  int64  `json:"fuelRestarts,omitempty"`
 	Deadline      string `json:"deadline,omitempty"`
 	Memory        string `json:"memory,omitempty"`
 	Depth         uint32 `json:"depth,omitempty"`
@@ -91,7 +92,7 @@ func writtenLimits(l *Limits) limitsDocument {
 		return inBytes(int64(n))
 	}
 	out := limitsDocument{
-		FuelPerCall: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart,
+		FuelPerCall: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
 		Memory: size(int(l.Memory)), Depth: l.Depth, TableElements: l.TableElements,
 		Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
 		ModuleSize: size(l.ModuleSize), ConfigSize: size(l.ConfigSize), StateSize: size(l.StateSize),

@@ -14,8 +14,8 @@ import (
 // Limits are what a plugin's guest may use; zero values stand for the host's
 // defaults. Fuel is in units of package runtime/wasm/meter.
 type Limits struct {
-	FuelPerCall, FuelPerRow, FuelPerCycle, FuelStart int64
-	Deadline                                         time.Duration
+	FuelPerCall, FuelPerRow, FuelPerCycle, FuelStart, FuelRestarts int64
+	Deadline                                                       time.Duration
 	// Memory is besides what the host puts there, in bytes.
 	Memory               uint32
 	Depth, TableElements uint32
@@ -70,7 +70,7 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 	return func(value any, path string) {
 		d.object(value, path, map[string]func(any, string){
 			"fuelPerCall": fuel(&into.FuelPerCall), "fuelPerRow": fuel(&into.FuelPerRow),
-			"fuelPerCycle": fuel(&into.FuelPerCycle), "fuelStart": fuel(&into.FuelStart),
+			"fuelPerCycle": fuel(&into.FuelPerCycle), "fuelStart": fuel(&into.FuelStart), "fuelRestarts": fuel(&into.FuelRestarts),
 			"depth": small(&into.Depth, 1_000_000), "tableElements": small(&into.TableElements, 10_000_000),
 			"functions": whole(&into.Functions, 1_000_000), "globals": whole(&into.Globals, 1_000_000),
 			"locals": whole(&into.Locals, 50_000), "nesting": whole(&into.Nesting, 50_000),

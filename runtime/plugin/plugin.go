@@ -179,6 +179,9 @@ type Placement struct {
 	// Faults is how many calls about the placement a guest failed since the pipeline
 	// last took account of them.
 	Faults int
+	// Ended is what plugins want done on the loop when it takes in the result of the
+	// binding cycle.
+	Ended []func()
 }
 
 // Directives are the effects that a plugin asks for; the scheduler checks them

@@ -186,6 +186,10 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 func (s *Scheduler) bound(pod *state.QueuedPod, b *pipeline.Binding, asked []pipeline.Asked, status *plugin.Status) {
 	assumed := b.Placement.Pod
 	delete(s.binding, assumed.UID)
+	for _, ended := range b.Placement.Ended {
+		ended()
+	}
+	b.Placement.Ended = nil
 	s.carryOut(b.Pipeline(), asked, status.Success())
 	if status.Success() {
 		s.queue.Delete(assumed.UID)

@@ -244,10 +244,15 @@ func (a *aux) show(c *auxCall) {
 // from a binding cycle.
 func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out reply, f *Fault) {
 	defer func() { p.count(c.point, f) }()
-	if !p.breaker.allow() {
+	switch {
+	case binding && p.breaker.open(), !binding && !p.breaker.allow():
 		return reply{}, p.breaker.fault(p, c.point)
+	case p.breaker.overspent():
+		f = p.breaker.starting(p, c.point)
+		p.ended(c, f, binding)
+		return reply{}, f
 	}
-	defer func() { p.breaker.done(c.point, f) }()
+	defer func() { p.ended(c, f, binding) }()
 	defer p.guard(c.point, &f)
 	if binding {
 		p.aux.binding <- struct{}{}
@@ -267,4 +272,22 @@ func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out rep
 	out, f = a.call(ctx, c)
 	sound = true
 	return out, f
+}
+
+// ended takes in how a call outside of cycles ended. What became of those that binding
+// cycles make, whenever they do, the breaker hears when the loop takes in the result of
+// the binding: so none of the loop's verdicts depends on which of them is first.
+func (p *Plugin) ended(c *auxCall, f *Fault, binding bool) {
+	if f != nil && !f.Kind.ofGuest() {
+		return
+	}
+	o := &outcome{}
+	if o.called[c.point], o.faults[c.point] = true, f; f != nil && f.Kind != Starting {
+		o.starts = 1
+	}
+	if binding {
+		c.placement.Ended = append(c.placement.Ended, func() { p.breaker.done(o) })
+		return
+	}
+	p.breaker.done(o)
 }

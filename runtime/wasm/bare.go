@@ -29,7 +29,8 @@ type Bare struct {
 
 // Bare makes an instance with a memory that has room for what the caller writes.
 func (m *Module) Bare(ctx context.Context, l Limits, room uint32, f Functions) (*Bare, error) {
-	env := &Env{allowance: allowance{limits: l}, serve: f}
+	l = l.WithDefaults()
+	env := &Env{allowance: allowance{limits: l}, starting: l.FuelStart, serve: f}
 	g, err := m.New(ctx, room, env)
 	if err != nil {
 		return nil, err

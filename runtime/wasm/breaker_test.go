@@ -46,7 +46,8 @@ func TestBreaker(t *testing.T) {
 				return "c"
 			case p.Calls() > before:
 				return "f"
-			case !strings.Contains(v.Texts(0)[0], "the plugin is not called until 1970-01-01T00:00:0"):
+			case !strings.Contains(v.Texts(0)[0], "the plugin is not called until 1970-01-01T00:00:0"),
+				!strings.Contains(v.Texts(0)[0], "calls in a row were faulted, the last with ") && !strings.Contains(v.Texts(0)[0], "the call to try it was faulted, the last with "):
 				t.Errorf("message %q", v.Texts(0))
 			}
 			return "o"
@@ -94,5 +95,105 @@ func TestBreaker(t *testing.T) {
 		if err := p.Close(context.Background()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestBreakerByShare: a plugin that fails now and then, never often in a row, is left alone
+// when a quarter of its last calls were faulted; and for longer each time that this
+// happens again soon.
+func TestBreakerByShare(t *testing.T) {
+	for every, want := range map[int]struct {
+		calls int // until it is left alone
+		again time.Duration
+	}{
+		2: {50, 2 * time.Second},
+		3: {75, 2 * time.Second},
+		4: {100, time.Second}, // 100 calls went by
+		5: {0, 0},
+	} {
+		w := newWorld(1)
+		clk := clock.NewStep(time.Unix(0, 0))
+		called := 0
+		p, err := wasm.New(t.Context(), wasm.Config{Name: "guest"}, wasm.Deps{
+			Factory: native(func(*tiny, string, uint32, uint32, uint32) int32 {
+				if called++; called%every == 0 {
+					panic("broken")
+				}
+				return 0
+			}, abi.ExportFilter), Manifest: &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}}}, Clock: clk,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		until := func() (calls int, open time.Duration) {
+			before := called
+			for range 1000 {
+				filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
+				if p.Settle(); p.Status().Breaker == wasm.Open {
+					at, _ := p.RetryAt()
+					return called - before, at.Sub(clk.Now())
+				}
+			}
+			return 0, 0
+		}
+		if calls, open := until(); calls != want.calls || calls > 0 && open != time.Second {
+			t.Errorf("each %d. call fails: left alone after %d calls, for %v; want %d", every, calls, open, want.calls)
+		}
+		clk.Advance(time.Second)
+		if _, open := until(); open != want.again {
+			t.Errorf("each %d. call fails: left alone again for %v, want %v", every, open, want.again)
+		}
+		if err := p.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestBreakerOfBindings: what becomes of a binding cycle's calls counts when the loop takes
+// in the result of the binding, and no sooner: no verdict of the loop depends on how
+// fast binding cycles are.
+func TestBreakerOfBindings(t *testing.T) {
+	w := newWorld(1)
+	clk := clock.NewStep(time.Unix(0, 0))
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: wasm.BreakerConfig{Faults: 2}}, wasm.Deps{
+		Factory: native(func(_ *tiny, export string, _, _, _ uint32) int32 {
+			if export == abi.ExportPreBind {
+				panic("broken")
+			}
+			return 0
+		}, abi.ExportFilter, abi.ExportPreBind), Clock: clk,
+		Manifest: &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}, PreBind: &wire.ManifestPoint{}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(context.Background())
+	cycle := func() abi.Code {
+		defer p.Settle()
+		return filter(p, w.cycle(incoming("a", "p", 0)), w.rows()).Codes[0]
+	}
+	cycle()
+	var bound []*plugin.Placement
+	for i := range 4 {
+		pl := w.placement(incoming("a", "p", 0), nodeName(0))
+		if _, status := p.PreBind(pl); status.CodeOf() != abi.Error {
+			t.Errorf("binding %d: %v", i, status.CodeOf())
+		}
+		if code := cycle(); code != abi.Success {
+			t.Errorf("a filter after binding %d: %v", i, code)
+		}
+		bound = append(bound, pl)
+	}
+	for i, pl := range bound {
+		for _, ended := range pl.Ended {
+			ended()
+		}
+		if code := cycle(); (code == abi.Success) != (i < 1) {
+			t.Errorf("a filter after result %d: %v", i, code)
+		}
+	}
+	clk.Advance(time.Second)
+	if p.Settle(); p.Status().Breaker != wasm.HalfOpen {
+		t.Error("binding cycles are not let through when the time has come")
 	}
 }

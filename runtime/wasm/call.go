@@ -59,16 +59,21 @@ type reply struct {
 func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer func() { s.plug.count(r.point, f) }()
+	allowed, starts := s.plug.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity(), s.plug.affordsStarts)
+	switch {
+	case !allowed:
+		return reply{}, s.plug.spent(r.point)
+	case !starts:
+		return reply{}, s.plug.breaker.starting(s.plug, r.point)
+	}
 	defer func() {
-		s.plug.count(r.point, f)
-		if f != nil && f.Kind == Bug {
-			s.discard(c.Context)
+		if f != nil {
+			s.discard(c.Context) // ABI-2.10
+			s.plug.tally.lost(f)
 		}
 	}()
 	defer s.plug.guard(r.point, &f)
-	if !s.plug.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity()) {
-		return reply{}, s.plug.spent(r.point)
-	}
 	defer func() { s.plug.ration.used(r.fuel) }()
 	if s.guest == nil { // an earlier call was faulted
 		if f := s.plug.asFault(r.point, s.revive(c.Context, c.Snapshot)); f != nil {
@@ -82,9 +87,7 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 		}
 	}
 	if err != nil {
-		f := s.plug.asFault(r.point, err)
-		s.discard(c.Context)
-		return reply{}, f
+		return reply{}, s.plug.asFault(r.point, err)
 	}
 	if r.pods == nil {
 		r.pods = s.plug.pods[:]
@@ -93,11 +96,7 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 	if !r.stateful && !s.plug.sharded { // pre_filter saw rows, which a point of scope node must not (ABI-7.5)
 		r.state = nil
 	}
-	out, f := s.run(c.Context, c.Snapshot, r, lo, hi)
-	if f != nil {
-		s.discard(c.Context) // ABI-2.10
-	}
-	return out, f
+	return s.run(c.Context, c.Snapshot, r, lo, hi)
 }
 
 // run calls the guest and reads its answers.

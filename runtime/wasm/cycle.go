@@ -59,10 +59,13 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey, point abi.Point) {
 		f = p.asFault(point, errClosed)
 	case !p.breaker.allow():
 		f = p.breaker.fault(p, point)
+	case p.breaker.overspent():
+		f = p.breaker.starting(p, point)
 	default:
 		p.ration.begin(key, p.config.Limits.FuelPerCycle)
 		if f = p.asFault(point, p.guarded(c)); f != nil {
 			p.drop(c.Context) // nothing that is half written stays
+			p.tally.lost(f)
 		}
 	}
 	if p.count(point, f); f != nil {
@@ -189,7 +192,7 @@ func (s *shard) make(ctx context.Context) error {
 	if err != nil {
 		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, largest(&spec)), nil)
 	}
-	env := &Env{allowance: allowance{limits: p.config.Limits}, published: p.published, hidden: p.deps.Manifest.CycleLocal, node: s.nodeAt}
+	env := &Env{allowance: allowance{limits: p.config.Limits}, starting: p.startFuel(), published: p.published, hidden: p.deps.Manifest.CycleLocal, node: s.nodeAt}
 	guest, err := p.start(ctx, layout.Size, env)
 	if err != nil {
 		return p.fault(abi.PreFilter, Start, err.Error(), nil)

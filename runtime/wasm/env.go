@@ -13,7 +13,8 @@ import (
 // the call that runs.
 type Env struct {
 	allowance
-	next int64 // fuel of the call that is about to be made
+	next     int64 // fuel of the call that is about to be made
+	starting int64 // fuel that is left to start with
 	// serve (optional) takes the place of all that follows but the log.
 	serve    Functions
 	log      tail

@@ -37,11 +37,14 @@ const (
 	WroteSnapshot Kind = "wrote-snapshot"
 	// NoMemory is an allocator that has no room for the region.
 	NoMemory Kind = "no-memory"
-	// Start is an instance that could not be made.
-	Start Kind = "start"
+	// Start is an instance that could not be made, and Starting one that was not made
+	// since starts after faults have used their fuel.
+	Start    Kind = "start"
+	Starting Kind = "starting"
 )
 
-// ofGuest reports whether a guest was called and failed.
+// ofGuest reports whether the guest failed, or used what it may: not a call that the
+// breaker did not make, or that was interrupted.
 func (k Kind) ofGuest() bool { return k != BreakerOpen && k != Interrupted }
 
 // Fault is a failure of a guest, as opposed to its "no", which is a status.

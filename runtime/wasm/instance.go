@@ -126,11 +126,18 @@ func (g *instanceGuest) begin(ctx context.Context) error {
 		if f == nil {
 			continue
 		}
-		if err := g.run(ctx, f, g.env.limits.FuelStart); err != nil {
+		if err := g.starts(ctx, f); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(name, meter.Prefix), err)
 		}
 	}
 	return nil
+}
+
+// starts calls a function within what is left of the fuel of starting.
+func (g *instanceGuest) starts(ctx context.Context, f api.Function) error {
+	err := g.run(ctx, f, g.env.starting)
+	g.env.starting -= g.env.used
+	return err
 }
 
 // run calls a function with the stack, within an allowance of fuel, until ctx ends.
@@ -155,7 +162,7 @@ func (g *instanceGuest) run(ctx context.Context, f api.Function, grant int64) er
 }
 
 func (g *instanceGuest) checkVersion(ctx context.Context, version api.Function) error {
-	if err := g.run(ctx, version, g.env.limits.FuelStart); err != nil {
+	if err := g.starts(ctx, version); err != nil {
 		return fmt.Errorf("%s: %w", abi.ExportABI, err)
 	}
 	got := uint32(g.stack[0])
@@ -172,10 +179,11 @@ func (g *instanceGuest) Memory() []byte {
 	return view
 }
 
-// Alloc implements Guest.
+// Alloc implements Guest, with the fuel of a call and a unit for each byte: the host writes
+// as many.
 func (g *instanceGuest) Alloc(ctx context.Context, size uint32) (uint32, error) {
 	g.stack[0], g.stack[1] = uint64(size), abi.RegionAlign
-	if err := g.run(ctx, g.alloc, g.env.limits.FuelStart); err != nil {
+	if err := g.run(ctx, g.alloc, min(g.env.limits.FuelStart, g.env.limits.FuelBase+int64(size))); err != nil {
 		return 0, err
 	}
 	return uint32(g.stack[0]), nil
@@ -187,15 +195,16 @@ func (g *instanceGuest) Configure(ctx context.Context, config []byte) (bool, err
 	if g.configure == nil {
 		return true, nil
 	}
-	address, err := g.Alloc(ctx, uint32(len(config)))
-	if err != nil {
+	g.stack[0], g.stack[1] = uint64(len(config)), abi.RegionAlign
+	if err := g.starts(ctx, g.alloc); err != nil {
 		return false, err
 	}
+	address := uint32(g.stack[0])
 	if address == 0 || !g.memory.Write(address, config) {
 		return false, fmt.Errorf("%s returned %#x for %d bytes of configuration", abi.ExportAlloc, address, len(config))
 	}
 	g.stack[0], g.stack[1] = uint64(address), uint64(len(config))
-	if err := g.run(ctx, g.configure, g.env.limits.FuelStart); err != nil {
+	if err := g.starts(ctx, g.configure); err != nil {
 		return false, err
 	}
 	return uint32(g.stack[0]) == 0, nil

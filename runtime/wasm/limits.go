@@ -15,9 +15,10 @@ type Limits struct {
 	// FuelPerCycle is the fuel of all calls of a plugin's tenant in one scheduling
 	// cycle, or about one event; see Bucket.
 	FuelPerCycle int64
-	// FuelStart is the fuel of making an instance: start section, _initialize,
-	// configuration and allocation, each.
-	FuelStart int64
+	// FuelStart is the fuel of making an instance: start section, _initialize and
+	// configuration together. FuelRestarts is that of instances in place of those that
+	// faults took, for the faults of the last 100 cycles or calls.
+	FuelStart, FuelRestarts int64
 	// Deadline is how long a call may take by the clock: a backstop, as fuel runs out
 	// long before.
 	Deadline time.Duration
@@ -44,7 +45,8 @@ const (
 	DefaultFuelBase     int64 = 5_000_000
 	DefaultFuelPerRow   int64 = 5_000
 	DefaultFuelPerCycle int64 = 200_000_000
-	DefaultFuelStart    int64 = 1_000_000_000
+	DefaultFuelStart    int64 = 200_000_000
+	DefaultFuelRestarts int64 = 200_000_000
 	DefaultDeadline           = 10 * time.Second
 	DefaultLogSize            = 256 << 10
 )
@@ -60,6 +62,7 @@ func (l Limits) WithDefaults() Limits {
 	fill(&l.FuelPerRow, DefaultFuelPerRow)
 	fill(&l.FuelPerCycle, DefaultFuelPerCycle)
 	fill(&l.FuelStart, DefaultFuelStart)
+	fill(&l.FuelRestarts, DefaultFuelRestarts)
 	if l.Deadline == 0 {
 		l.Deadline = DefaultDeadline
 	}

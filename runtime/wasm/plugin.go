@@ -174,13 +174,24 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if p.info, err = infoOf(&c, &d); err != nil {
 		return nil, err
 	}
-	env := &Env{allowance: allowance{limits: c.Limits}}
+	env := &Env{allowance: allowance{limits: c.Limits}, starting: c.Limits.FuelStart}
 	guest, err := p.start(ctx, 0, env)
 	if err != nil {
 		return nil, err
 	}
+	p.breaker.price, p.breaker.starts = c.Limits.FuelStart-env.starting, c.Limits.FuelRestarts
 	return p, guest.Close(ctx)
 }
+
+// startFuel is what an instance may use to start from now on. It does the same as the first
+// one did, so it needs no more: a guest that can tell the two apart cannot use it.
+func (p *Plugin) startFuel() int64 {
+	return min(p.config.Limits.FuelStart, p.breaker.price+p.config.Limits.FuelBase)
+}
+
+// affordsStarts reports whether the faults of this cycle leave fuel for the instances in
+// their place.
+func (p *Plugin) affordsStarts() bool { return p.breaker.affords(p.tally.due()) }
 
 // check refuses what could not work.
 func check(c *Config, d *Deps) error {

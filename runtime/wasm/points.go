@@ -34,7 +34,7 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Statu
 
 // once makes a call that is not split.
 func (p *Plugin) once(c *plugin.Cycle, r *request) (out reply, f *Fault) {
-	defer func() { p.tally.add(r.point, f) }()
+	defer func() { p.tally.add(r.point, r.rows, f) }()
 	if f := p.enter(c, r.point); f != nil {
 		return reply{}, f
 	}
@@ -78,7 +78,7 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 }
 
 func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) (f *Fault) {
-	defer func() { p.tally.add(abi.Filter, f) }()
+	defer func() { p.tally.add(abi.Filter, rows, f) }()
 	if f := p.enter(c, abi.Filter); f != nil {
 		return f
 	}
@@ -155,7 +155,7 @@ func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Stat
 }
 
 func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.Status, f *Fault) {
-	defer func() { p.tally.add(abi.Score, f) }()
+	defer func() { p.tally.add(abi.Score, rows, f) }()
 	if f := p.enter(c, abi.Score); f != nil {
 		return nil, f
 	}

@@ -16,6 +16,7 @@ type ration struct {
 	point   abi.Point
 	begun   bool // a point has
 	allowed bool
+	starts  bool // instances that are missing may be made
 	pending int64
 }
 
@@ -28,16 +29,17 @@ func (r *ration) begin(key cycleKey, fuel int64) {
 	r.bucket.begin(key, fuel)
 }
 
-// enter reports whether a point may be called. alone tells that no other call of
-// the point is made at the same time.
-func (r *ration) enter(point abi.Point, alone bool) bool {
+// enter reports whether a point may be called, and whether an instance that was lost
+// earlier in the cycle may be made again, which afford tells. alone tells that no other
+// call of the point is made at the same time.
+func (r *ration) enter(point abi.Point, alone bool, afford func() bool) (allowed, starts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.begun || r.point != point || alone {
 		left := r.bucket.take(r.pending)
-		r.pending, r.point, r.begun, r.allowed = 0, point, true, left > 0
+		r.pending, r.point, r.begun, r.allowed, r.starts = 0, point, true, left > 0, afford()
 	}
-	return r.allowed
+	return r.allowed, r.starts
 }
 
 // used notes what a call has used.

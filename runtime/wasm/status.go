@@ -23,6 +23,9 @@ type Status struct {
 	Breaker BreakerState
 	Opened  int
 	RetryAt time.Time
+	// Starts is the fuel charged for starts after the faults of the last 100 calls, which
+	// may be up to StartsLimit.
+	Starts, StartsLimit int64
 	// LastFault is nil if there was none.
 	LastFault   *Fault
 	LastFaultAt time.Time
@@ -108,6 +111,7 @@ func (b *breaker) tell(s *Status) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s.Breaker, s.Opened, s.LastFault, s.LastFaultAt = b.mu.state, b.mu.opened, b.mu.last, b.mu.lastAt
+	s.Starts, s.StartsLimit = b.mu.window.starts, b.starts
 	if b.mu.state == Open {
 		s.RetryAt = b.mu.until
 	}

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -12,20 +13,57 @@ type tally struct {
 	mu     sync.Mutex
 	called [abi.NumPoints]bool
 	faults [abi.NumPoints]*Fault
+	rows   [abi.NumPoints]uint32 // of the faults
+	starts int64
 }
 
-// add notes a call. Calls that the breaker did not make, and those that were
-// interrupted, do not count.
-func (t *tally) add(point abi.Point, f *Fault) {
-	if f != nil && (!f.Kind.ofGuest()) {
+// add notes a call about rows from a first one on. Calls that the breaker did not make,
+// and those that were interrupted, do not count. Of several faults the one of the lowest
+// row is kept, whichever worker is first.
+func (t *tally) add(point abi.Point, rows []uint32, f *Fault) {
+	if f != nil && !f.Kind.ofGuest() {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.called[point] = true
-	if f != nil {
-		t.faults[point] = f
+	if f == nil {
+		return
 	}
+	row := uint32(math.MaxUint32)
+	if len(rows) > 0 {
+		row = rows[0]
+	}
+	if t.faults[point] == nil || row < t.rows[point] {
+		t.faults[point], t.rows[point] = f, row
+	}
+}
+
+// lost notes that an instance was thrown away because of a fault. Calls are cut into the
+// same blocks on any number of workers, and each loses one at most.
+func (t *tally) lost(f *Fault) {
+	if !f.Kind.ofGuest() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.starts++
+}
+
+// due returns how many instances were thrown away.
+func (t *tally) due() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.starts
+}
+
+// take returns how the cycle ended, and begins with the next.
+func (t *tally) take() *outcome {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := &outcome{called: t.called, faults: t.faults, starts: t.starts}
+	t.called, t.faults, t.starts = [abi.NumPoints]bool{}, [abi.NumPoints]*Fault{}, 0
+	return o
 }
 
 // Settle takes in how the cycle's calls ended. The scheduler calls it at the end
@@ -34,20 +72,10 @@ func (p *Plugin) Settle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.settle()
+	p.breaker.allow() // binding cycles only look: their probes begin here
 }
 
-func (p *Plugin) settle() {
-	t := &p.tally
-	t.mu.Lock()
-	called, faults := t.called, t.faults
-	t.called, t.faults = [abi.NumPoints]bool{}, [abi.NumPoints]*Fault{}
-	t.mu.Unlock()
-	for point := range called {
-		if called[point] {
-			p.breaker.done(abi.Point(point), faults[point])
-		}
-	}
-}
+func (p *Plugin) settle() { p.breaker.done(p.tally.take()) }
 
 // RetryAt returns when a plugin whose breaker is open is tried again; false if it
 // is not.

@@ -1,0 +1,134 @@
+package wasm_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// counting counts the instances that are made.
+type counting struct {
+	wasm.Factory
+	mu   sync.Mutex
+	made int
+}
+
+func (c *counting) New(ctx context.Context, region uint32, env *wasm.Env) (wasm.Guest, error) {
+	c.mu.Lock()
+	c.made++
+	c.mu.Unlock()
+	return c.Factory.New(ctx, region, env)
+}
+
+// inBlocks calls the filter, or score, block by block, by so many workers at once.
+func inBlocks(workers int, c *plugin.Cycle, rows []uint32, call func(rows []uint32) string) string {
+	said := make([]string, (len(rows)+1023)/1024)
+	work := make(chan int, len(said))
+	for i := range said {
+		work <- i
+	}
+	close(work)
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for i := range work {
+				said[i] = call(rows[1024*i : min(len(rows), 1024*(i+1))])
+			}
+		})
+	}
+	group.Wait()
+	return strings.Join(slices.Compact(said), " ")
+}
+
+// kindOf names the fault of a status, with what it tells of the breaker.
+func kindOf(s *plugin.Status) string {
+	switch f, ok := wasm.AsFault(s.AsError()); {
+	case !ok:
+		return "."
+	case f.Kind == wasm.Trap:
+		return "T"
+	default:
+		return string(f.Kind) + ": " + f.Detail + "\n"
+	}
+}
+
+// TestStarts: a guest that takes much to start and fails for each third pod is charged a
+// start for each call that failed; when they have used their fuel it is left alone, for
+// longer each time. How often depends on nothing but its calls: with any number of
+// workers the verdicts are the same, and so is what was charged.
+func TestStarts(t *testing.T) {
+	runtime := newRuntime(t, wasm.RuntimeConfig{})
+	module, man := guest(t, runtime, "guests/burns_start")
+	const start, restarts = 1_000_000, 20_000_000
+	var want string
+	for _, workers := range []int{1, 2, 8} {
+		clk := clock.NewStep(time.Unix(0, 0))
+		factory := &counting{Factory: module}
+		p, err := wasm.New(t.Context(), wasm.Config{
+			Name: "guest", Shards: workers, Policies: map[abi.Point]wasm.Policy{abi.Filter: wasm.Ignore, abi.Score: wasm.Fail},
+			Limits: wasm.Limits{FuelStart: start, FuelRestarts: restarts},
+		}, wasm.Deps{Factory: factory, Manifest: man, Clock: clk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(5000)
+		var got strings.Builder
+		for pod := range 60 {
+			before := factory.made
+			c := w.cycle(incoming("a", fmt.Sprint(pod), int32(pod%3/2)))
+			_, status := p.PreFilter(c)
+			fmt.Fprintf(&got, "pod %d: %s", pod, kindOf(status))
+			rows := w.rows()
+			got.WriteString(inBlocks(workers, c, rows, func(rows []uint32) string {
+				var v plugin.Verdicts
+				v.Reset(len(rows))
+				p.Filter(c, rows, &v)
+				return v.Codes[1].String() + strings.Join(v.Texts(1), ", ")
+			}))
+			got.WriteString(inBlocks(workers, c, rows, func(rows []uint32) string {
+				return kindOf(p.Score(c, rows, make([]int64, len(rows))))
+			}))
+			p.Settle()
+			s := p.Status()
+			fmt.Fprintf(&got, " %s, opened %d, starts %d of %d, last %v\n", s.Breaker, s.Opened, s.Starts, s.StartsLimit, s.LastFault)
+			clk.Advance(100 * time.Millisecond)
+			if factory.made-before > 10 { // a start for each block and score
+				t.Errorf("%d workers: pod %d started %d instances", workers, pod, factory.made-before)
+			}
+		}
+		if err := p.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		text := got.String()
+		if want == "" {
+			want = text
+			for _, part := range []string{"starting: ", "open, opened 1,", "open, opened 2,", "the plugin is not called until"} {
+				if !strings.Contains(text, part) {
+					t.Errorf("nothing tells %q:\n%.4000s", part, text)
+				}
+			}
+		}
+		if text != want {
+			a, b := strings.Split(want, "\n"), strings.Split(text, "\n")
+			for i := range min(len(a), len(b)) {
+				if a[i] != b[i] {
+					t.Errorf("%d workers:\n%s\nwith one:\n%s", workers, b[i], a[i])
+					break
+				}
+			}
+		}
+		// The first of each instance, the budget, and a few for each probe.
+		if n := 2 + workers + restarts/900_000 + 40; factory.made > n {
+			t.Errorf("%d workers: %d instances were started, at most %d may", workers, factory.made, n)
+		}
+	}
+}
