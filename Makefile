@@ -87,7 +87,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	@for pkg in $(call packages-with,Fuzz); do \
 		for target in $$(go test -list '^Fuzz' "$$pkg" | grep '^Fuzz'); do \
 			echo "$$pkg $$target"; \
-			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2s "$$pkg"; \
 		done; \
 	done
 

@@ -229,4 +229,14 @@ const (
 	MaxDirectives    = 256
 	MaxDirectiveText = 65536
 	StatusReasonNone = 0
+
+	// Of the schema of the configuration (ABI-9.8). A program is what a pattern
+	// compiles to, in instructions as RE2 counts them.
+	MaxSchemas         = 2000
+	MaxSchemaDepth     = 16
+	MaxSchemaBranches  = 64
+	MaxPatternSize     = 1024
+	MaxPatternsSize    = 16384
+	MaxPatternProgram  = 2048
+	MaxPatternsProgram = 20000
 )

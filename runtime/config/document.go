@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	jsonyaml "sigs.k8s.io/yaml"
+
+	"github.com/berth-scheduler/berth/runtime/internal/aliases"
 )
 
 const configKind = "KubeSchedulerConfiguration"
@@ -38,6 +40,9 @@ func readDocument(file string, data []byte) (document, []*Error) {
 	doc := document{lines: &lines{root: root}}
 	r := newReport(file, doc.lines)
 	reportDuplicates(r, root, nil)
+	if !aliases.Fit(root, parts, maxExpanded) {
+		return doc, append(r.errs, &Error{File: file, Detail: fmt.Sprintf("the aliases stand for more than %d bytes, or for themselves", maxExpanded), Fix: "write them out"})
+	}
 	toJSON := jsonyaml.YAMLToJSONStrict
 	if len(r.errs) > 0 {
 		toJSON = jsonyaml.YAMLToJSON // the duplicates are known with their paths
@@ -56,6 +61,17 @@ func readDocument(file string, data []byte) (document, []*Error) {
 	}
 	doc.tree = tree
 	return doc, r.errs
+}
+
+// maxExpanded bounds what aliases make of a file, in bytes of its texts.
+const maxExpanded = 16 << 20
+
+// parts returns the bytes of a node itself, and the nodes in it.
+func parts(n *yaml.Node) (bytes int, in []*yaml.Node) {
+	if n.Alias != nil {
+		return 1, []*yaml.Node{n.Alias}
+	}
+	return 1 + len(n.Value), n.Content
 }
 
 // reportDuplicates adds an error for each key that its mapping had before. It

@@ -104,7 +104,12 @@ func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 
 type argsDecoder struct{ errs []error }
 
+// add keeps a mistake with its texts cut, as the first maxProblems ones.
 func (d *argsDecoder) add(path, detail, fix string) {
+	if len(d.errs) >= maxProblems {
+		return
+	}
+	path, detail, fix = cut(path, 2*maxPath), cut(detail, maxProblem), cut(fix, maxProblem)
 	d.errs = append(d.errs, &Error{Path: path, Detail: detail, Fix: fix})
 }
 

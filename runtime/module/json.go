@@ -10,78 +10,31 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// maxDepth is how deep a configuration may nest.
-const maxDepth = 100
-
-// toJSON turns one YAML document, which JSON is too, into JSON. Nothing is {}.
-func toJSON(data []byte) ([]byte, error) {
-	docs := yaml.NewDecoder(bytes.NewReader(data))
-	for n := 0; ; n++ {
-		var doc yaml.Node
-		err := docs.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, &problem{detail: "no YAML or JSON: " + strings.TrimPrefix(err.Error(), "yaml: ")}
-		}
-		if n > 0 {
-			return nil, &problem{detail: fmt.Sprintf("a second document begins on line %d", doc.Line), fix: "keep one"}
-		}
-		if word := ambiguous(&doc); word != nil {
-			return nil, &problem{detail: fmt.Sprintf("line %d: %s is a text to some readers of YAML and true or false to others", word.Line, word.Value),
-				fix: "write it in quotes, or write true or false"}
-		}
-	}
-	out, err := sigsyaml.YAMLToJSONStrict(data)
-	if err != nil {
-		text := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
-		return nil, &problem{detail: "no YAML or JSON: " + strings.TrimPrefix(text, "unmarshal errors: ")}
-	}
-	if string(out) == "null" {
-		return []byte("{}"), nil
-	}
-	return out, nil
-}
-
-// ambiguous returns a word such as y or no without quotes, which YAML 1.1 takes
-// for a truth value, and 1.2 for a text; nil if there is none.
-func ambiguous(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.ScalarNode && n.Style == 0 {
-		switch strings.ToLower(n.Value) {
-		case "y", "n", "yes", "no", "on", "off":
-			return n
-		}
-	}
-	for _, part := range n.Content {
-		if word := ambiguous(part); word != nil {
-			return word
-		}
-	}
-	return nil
-}
+// A configuration nests at most maxDepth levels, and has at most maxValues values:
+// what is written in two bytes may take a hundred in memory.
+const (
+	maxDepth  = 100
+	maxValues = 100_000
+)
 
 // parseJSON reads one JSON value: map[string]any, []any, string, bool,
 // json.Number or nil. It refuses fields that are there twice.
 func parseJSON(raw []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	v, err := parseValue(d, "", 0)
+	r := jsonReader{tokens: json.NewDecoder(bytes.NewReader(raw))}
+	r.tokens.UseNumber()
+	v, err := r.value()
 	if err != nil {
-		return nil, syntax(err)
+		return nil, notJSON(err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	if _, err := r.tokens.Token(); !errors.Is(err, io.EOF) {
 		return nil, &problem{detail: "text after the end of the JSON value"}
 	}
 	return v, nil
 }
 
-func syntax(err error) error {
+func notJSON(err error) error {
 	var known *problem
 	switch {
 	case errors.As(err, &known):
@@ -92,43 +45,60 @@ func syntax(err error) error {
 	return &problem{detail: "no JSON: " + err.Error()}
 }
 
-func parseValue(d *json.Decoder, path string, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, &problem{path: path, detail: fmt.Sprintf("nested deeper than %d levels", maxDepth)}
+// jsonReader reads values from tokens.
+type jsonReader struct {
+	tokens *json.Decoder
+	at     path
+	values int
+}
+
+func (r *jsonReader) fail(detail, fix string) error {
+	return &problem{path: r.at.String(), detail: detail, fix: fix}
+}
+
+func (r *jsonReader) value() (any, error) {
+	if len(r.at) > maxDepth {
+		return nil, r.fail(fmt.Sprintf("nested deeper than %d levels", maxDepth), "")
 	}
-	t, err := d.Token()
+	if r.values++; r.values > maxValues {
+		return nil, r.fail(fmt.Sprintf("more than %d values", maxValues), "make it smaller")
+	}
+	t, err := r.tokens.Token()
 	if err != nil {
 		return nil, err
 	}
 	switch t {
 	case json.Delim('{'):
 		m := map[string]any{}
-		for d.More() {
-			key, err := d.Token()
+		for r.tokens.More() {
+			key, err := r.tokens.Token()
 			if err != nil {
 				return nil, err
 			}
 			name := key.(string) // the decoder saw to it
-			at := join(path, name)
+			r.at.push(step{name: name, field: true})
 			if _, twice := m[name]; twice {
-				return nil, &problem{path: at, detail: "the field is there twice", fix: "keep one"}
+				return nil, r.fail("the field is there twice", "keep one")
 			}
-			if m[name], err = parseValue(d, at, depth+1); err != nil {
+			if m[name], err = r.value(); err != nil {
 				return nil, err
 			}
+			r.at.pop()
 		}
-		_, err = d.Token()
+		_, err = r.tokens.Token()
 		return m, err
 	case json.Delim('['):
 		list := []any{}
-		for d.More() {
-			v, err := parseValue(d, index(path, len(list)), depth+1)
+		for r.tokens.More() {
+			r.at.push(step{index: len(list)})
+			v, err := r.value()
 			if err != nil {
 				return nil, err
 			}
+			r.at.pop()
 			list = append(list, v)
 		}
-		_, err = d.Token()
+		_, err = r.tokens.Token()
 		return list, err
 	}
 	return t, nil
@@ -163,17 +133,20 @@ func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 // show writes a value for a message, cut if it is long.
 func show(v any) string {
 	switch v := v.(type) {
-	case map[string]any:
+	case map[string]any, *object:
 		return "an object"
 	case []any:
 		return "a list"
 	case nil:
 		return "null"
 	case string:
-		if r := []rune(v); len(r) > 40 {
-			return strconv.Quote(string(r[:40])) + "…"
+		runes := 0
+		for i := range v {
+			if runes++; runes > 40 {
+				return strconv.Quote(v[:i]) + "…"
+			}
 		}
 		return strconv.Quote(v)
 	}
-	return fmt.Sprint(v)
+	return cut(fmt.Sprint(v), 40)
 }

@@ -6,14 +6,21 @@ import (
 	"strings"
 )
 
+// MaxName is the bytes of a name that is looked for at most: names may be a
+// stranger's, and comparing two costs the product of their lengths.
+const MaxName = 64
+
 // Of returns the member of among that differs least from name, if it is near
 // enough to be what was meant: two letters wrong, in long names a third, in short
 // ones half. Case does not count. Of equals the first in alphabetical order wins.
 func Of(name string, among []string) (string, bool) {
+	if len(name) > MaxName {
+		return "", false
+	}
 	best, least := "", max(len(name)/3, min(2, len(name)/2))+1
 	for _, candidate := range slices.Sorted(slices.Values(among)) {
 		if len(name) > 2*len(candidate)+2 || len(candidate) > 2*len(name)+2 {
-			continue // too far, and long names of strangers cost time
+			continue // too far
 		}
 		if d := distance(strings.ToLower(name), strings.ToLower(candidate)); d < least {
 			best, least = candidate, d

@@ -1,0 +1,158 @@
+package module
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// mostPerByte is what may be allocated for a byte of YAML, besides a megabyte.
+const mostPerByte = 600
+
+// spends fails if do allocates more than that many bytes. It reads a
+// counter and does not stop the world, so that thousands of inputs are tried a second.
+func spends(t *testing.T, most int, do func()) {
+	t.Helper()
+	counter := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(counter)
+	before := counter[0].Value.Uint64()
+	do()
+	metrics.Read(counter)
+	if n := counter[0].Value.Uint64() - before; n > uint64(most) {
+		t.Errorf("%d bytes were allocated, at most %d may be", n, most)
+	}
+}
+
+// short fails if an error has texts that are not cut, or is none of this package.
+func short(t *testing.T, err error) {
+	t.Helper()
+	errs := flatten(err)
+	if len(errs) > maxProblems {
+		t.Errorf("%d errors", len(errs))
+	}
+	for _, e := range errs {
+		var known *Error
+		if !errors.As(e, &known) {
+			t.Errorf("%T: %v", e, e)
+		} else if n := len(known.Path + known.Detail + known.Fix); n > 4*maxProblem {
+			t.Errorf("%d bytes of text: %v", n, e)
+		}
+	}
+}
+
+// FuzzConfig: whatever the schema in a manifest and the configuration, loading and
+// checking end within the steps and bytes that they may take, without a panic and with
+// short texts, and what is accepted stays the same when it is checked again.
+func FuzzConfig(f *testing.F) {
+	schema := ""
+	for _, file := range seeds(f, "testdata/config/*.txtar") {
+		switch {
+		case file.Name == "schema.json":
+			schema = string(file.Data)
+		case filepath.Ext(file.Name) == ".json":
+			f.Add(schema, string(file.Data))
+		}
+		f.Add(schema, `{"a": [1, {"b": null}]}`)
+	}
+	for _, a := range attacks() {
+		if schema, config := a.schema(), a.config(); len(schema)+len(config) < 4096 {
+			f.Add(schema, config)
+		}
+	}
+	f.Fuzz(func(t *testing.T, schemaText, config string) {
+		if len(schemaText) > abi.MaxManifestSize || len(config) > abi.MaxConfigSize {
+			return
+		}
+		spends(t, mostAtLoad+mostAtCheck, func() {
+			s, remarks, err := newSchema([]byte(schemaText))
+			if err != nil {
+				short(t, wrap("fuzz.wasm", sectionSchema, err))
+				return
+			}
+			if len(remarks) > maxProblems+1 {
+				t.Errorf("%d remarks", len(remarks))
+			}
+			l := &Loaded{schema: s}
+			out, err := l.CheckConfig("fuzz.json", []byte(config))
+			if err != nil {
+				short(t, err)
+				return
+			}
+			again, err := l.CheckConfig("fuzz.json", out)
+			if err != nil || string(again) != string(out) {
+				t.Errorf("%s was accepted, and then %s (%v)", out, again, err)
+			}
+		})
+	})
+}
+
+// FuzzSchema draws schemas and values instead of texts, and holds this package against
+// google/jsonschema-go.
+func FuzzSchema(f *testing.F) { f.Fuzz(rapid.MakeFuzz(asLibrary(new([2]int)))) }
+
+// FuzzEntry: whatever the file beside a module in the plugin folder, reading it ends
+// within the bytes that it may take, with short texts; and what is accepted is the same
+// when it is written as JSON.
+func FuzzEntry(f *testing.F) {
+	for _, text := range []string{
+		"", "# nothing", "name: my-pool\nweight: 2\nconfig: {pools: {a: [1, 2.50]}}\nnamespaces: [team-b, team-a]\n",
+		"failurePolicy: {filter: Fail, score: Ignore}\n", "failurePolicy: Ignore", "grants: {annotations: [example.com/], waiting: true}",
+		"limits: {fuelPerRow: 5000, deadline: 2s, memory: 64Mi}", "a: &a {b: 1}\nc: *a\nd: {<<: *a}", "a: &a [*a]", "--- a\n--- b", "yes: no",
+		`{"name": "x", "config": {"a": "\u0000"}}`, "a: &a \"x\"\nb: [*a, *a]", "? - a\n: b", "a: !!binary aGk=", "a: 0x10\nb: 1e3\nc: .inf",
+	} {
+		f.Add([]byte(text))
+	}
+	for _, file := range seeds(f, "testdata/config/*.txtar") {
+		f.Add(file.Data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > maxEntry {
+			return
+		}
+		spends(t, len(data)*mostPerByte+1<<20, func() {
+			var first, second Entry
+			raw, err := toJSON(data)
+			if err == nil {
+				err = first.decode("fuzz.yaml", raw)
+			} else {
+				err = wrap("fuzz.yaml", "", err)
+			}
+			if err != nil {
+				short(t, err)
+				return
+			}
+			if err := second.decode("fuzz.yaml", raw); err != nil {
+				t.Fatal(err)
+			}
+			a, b := first.Reference, second.Reference
+			if string(a.Config) != string(b.Config) || a.Name != b.Name || a.Weight != b.Weight || a.Limits != b.Limits {
+				t.Errorf("read once %+v, and then %+v", a, b)
+			}
+		})
+	})
+}
+
+// seeds returns the files of archives.
+func seeds(f *testing.F, pattern string) []txtar.File {
+	f.Helper()
+	archives, err := filepath.Glob(pattern)
+	if err != nil || len(archives) == 0 {
+		f.Fatalf("no cases: %v", err)
+	}
+	var out []txtar.File
+	for _, path := range archives {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		out = append(out, txtar.Parse(text).Files...)
+	}
+	return out
+}

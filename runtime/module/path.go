@@ -1,0 +1,33 @@
+package module
+
+import "strings"
+
+// path leads to a part of a value. It is put into words only for a mistake: names
+// are a stranger's and may be long, and a name is in the path of all that is below.
+type path []step
+
+// step is a field, or an element of a list.
+type step struct {
+	name  string
+	index int
+	field bool
+}
+
+func (p *path) push(s step) { *p = append(*p, s) }
+func (p *path) pop()        { *p = (*p)[:len(*p)-1] }
+
+// String is the path as pools.team-a[1], cut to maxPath bytes.
+func (p path) String() string {
+	text := ""
+	for _, s := range p {
+		if len(text) > maxPath {
+			break
+		}
+		if s.field {
+			text = join(text, strings.ToValidUTF8(cut(s.name, maxPath), "�"))
+		} else {
+			text = index(text, s.index)
+		}
+	}
+	return cut(text, maxPath)
+}

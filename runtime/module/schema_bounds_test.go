@@ -1,0 +1,215 @@
+package module
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+// attack is a schema and a configuration that together are to cost much.
+type attack struct {
+	name           string
+	schema, config func() string
+	refused        string // part of the error at load; empty if the schema is accepted
+}
+
+func text(s string) func() string { return func() string { return s } }
+
+// attacks are shapes that cost gigabytes, minutes or both before there were limits,
+// and the largest of each shape that the limits let through.
+func attacks() []attack {
+	list := func(n int, item string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
+	numbered := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format+",", i)
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	chain := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `"%d":{"$ref":"#/$defs/%d"},`, i, i+1)
+		}
+		return b.String() + fmt.Sprintf(`"%d":{}`, n)
+	}
+	deep := func(n int, before, inner, after string) string {
+		return strings.Repeat(before, n) + inner + strings.Repeat(after, n)
+	}
+	long := strings.Repeat("x", 30_000)
+	return []attack{
+		{"allOf of 3,200", text(`{"allOf":` + list(3200, `{"type":"text"}`) + `}`), text(`{}`), "more than 64 schemas in a list"},
+		{"allOf of 64", text(`{"allOf":` + list(64, `{"type":"null"}`) + `}`), text(`{"a":"` + long + `"}`), ""},
+		{"pattern of 23 KiB", text(`{"pattern":"` + strings.Repeat(`a`, 23<<10) + `"}`), text(`""`), "23552 bytes, at most 1024"},
+		{"46 KiB of patterns", text(`{"patternProperties":{` + numbered(46, `"`+strings.Repeat("a", 1000)+`%d":{}`) + `}}`), text(`{}`), "more than 16384 bytes of patterns"},
+		{"repeats", text(`{"pattern":"` + strings.Repeat(`.{1000}`, 140) + `"}`), text(`{}`), "compiles to more than 2048"},
+		{"repeats of repeats", text(`{"pattern":"((((a{10}){10}){10}){10}){10}"}`), text(`{}`), "invalid repeat count"},
+		{"classes", text(`{"allOf":[` + numbered(16, `{"pattern":"`+strings.Repeat(`\\pL`, 330)+`%d"}`) + `]}`), text(`{}`), "too many ranges"},
+		{"classes in a repeat", text(`{"pattern":"^(?i)\\PL{400}$"}`), text(`{}`), "too many ranges"},
+		{"itself 1,500 times", text(`{"additionalProperties":{"allOf":` + list(1500, `{"$ref":"#"}`) + `}}`), text(deep(60, `{"a":`, `1`, `}`)), "more than 64 schemas"},
+		{"itself 64 times", text(`{"additionalProperties":{"allOf":` + list(64, `{"$ref":"#"}`) + `}}`), text(deep(60, `{"a":`, `1`, `}`)), ""},
+		{"itself by not", text(`{"additionalProperties":{"not":{"anyOf":` + list(64, `{"not":{"$ref":"#"}}`) + `}}}`), text(deep(60, `{"a":`, `1`, `}`)), ""},
+		{"itself by names", text(`{"additionalProperties":{"$ref":"#"},"patternProperties":{` + numbered(40, `"^a{0,%d}":{"$ref":"#"}`) + `}}`), text(deep(60, `{"a":`, `1`, `}`)), ""},
+		{"itself by unevaluatedProperties", text(`{"anyOf":[` + numbered(8, `{"minProperties":%d}`) + `],"unevaluatedProperties":{"oneOf":[{"$ref":"#"},{"$ref":"#"}]}}`), text(deep(60, `{"a":`, `1`, `}`)), ""},
+		{"evaluated many times", text(`{"anyOf":` + list(64, `{"anyOf":`+list(10, `{"minProperties":1}`)+`}`) + `,"unevaluatedProperties":false}`), func() string { return `{` + numbered(80_000, `"%d":1`) + `}` }, ""},
+		{"items counted many times", text(`{"allOf":` + list(64, `{"uniqueItems":true,"contains":{"type":"null"},"minContains":0}`) + `}`), func() string { return list(99_000, `"a"`) }, ""},
+		{"uniqueItems", text(`{"uniqueItems":true}`), func() string { return `[` + numbered(90_000, `"%d"`) + `]` }, ""},
+		{"uniqueItems of long texts", text(`{"uniqueItems":true}`), func() string { return `[` + numbered(34, `"`+long+`%d"`) + `]` }, ""},
+		{"enum of many", text(`{"items":{"enum":[` + numbered(9000, `"%d"`) + `]}}`), func() string { return `[` + numbered(90_000, `%d`) + `]` }, ""},
+		{"enum of long", text(`{"items":{"enum":` + list(2, `"`+long+`"`) + `}}`), func() string { return list(30, `"`+long+`y"`) }, ""},
+		{"const that is deep", text(`{"items":{"const":` + deep(50, `[`, list(9000, `1`), `]`) + `}}`), func() string { return list(10, deep(50, `[`, list(9000, `1`), `]`)) }, ""},
+		{"long names", text(`{"properties":{"` + long + `":{"properties":{` + numbered(1500, `"%d":{"type":"null"}`) + `}}}}`), func() string { return `{"` + long + `":{` + numbered(50_000, `"%d":"a"`) + `}}` }, ""},
+		{"a long name of much", text(`{"additionalProperties":{"items":false}}`), func() string { return `{"` + strings.Repeat("x", 700_000) + `":` + list(99_000, `0`) + `}` }, ""},
+		{"unknown keywords", text(`{` + numbered(7000, `"%d":1`) + `}`), text(`{}`), ""},
+		{"unknown keywords below a long name", text(`{"properties":{"` + long + `":{` + numbered(4000, `"%d":1`) + `}}}`), text(`{}`), ""},
+		{"many schemas", text(`{"properties":{` + numbered(5000, `"%d":{}`) + `}}`), text(`{}`), "more than 2000 schemas"},
+		{"schemas that are deep", text(deep(17, `{"not":`, `{}`, `}`)), text(`{}`), "nested deeper than 16"},
+		{"a chain of references", text(`{"$ref":"#/$defs/0","$defs":{` + chain(1000) + `}}`), text(`{}`), "more than 64 schemas apply to one value one within another"},
+		{"a reference that is long", text(`{"$ref":"#` + strings.Repeat("/not", 15_000) + `"}`), text(`{}`), "nothing is at"},
+		{"references to one place", text(`{"allOf":` + list(60, `{"allOf":`+list(30, `{"$ref":"#/$defs/a"}`)+`}`) + `,"$defs":{"a":{"pattern":"^(a|aa)*$"}}}`), func() string { return `"` + strings.Repeat("a", 1_000_000) + `b"` }, ""},
+		{"a slow pattern", text(`{"items":{"pattern":"(x+x+)+y"}}`), func() string { return `["` + strings.Repeat("x", 1_000_000) + `"]` }, ""},
+		{"a pattern that is at many places", text(`{"pattern":"(.*a){200}$"}`), func() string { return `"` + strings.Repeat("a", 1_000_000) + `"` }, ""},
+		{"classes that are allowed", text(`{"allOf":[` + numbered(16, `{"pattern":"`+strings.Repeat(`\\pL`, 8)+`%d"}`) + `]}`), text(`{}`), ""},
+		{"one pass over classes", text(`{"pattern":"^(?i)\\PL{100}$"}`), text(`{}`), ""},
+		{"names that match much", text(`{"patternProperties":{` + numbered(7, `"(.*a){60}%d$":false`) + `}}`), func() string { return `{` + numbered(1000, `"`+strings.Repeat("a", 900)+`%d":1`) + `}` }, ""},
+		{"lengths", text(`{"allOf":` + list(64, `{"allOf":`+list(30, `{"minLength":1}`)+`}`) + `}`), func() string { return `"` + strings.Repeat("ä", 500_000) + `"` }, ""},
+		{"numbers out of range", text(`{"multipleOf":1e1000000}`), text(`1`), "out of range"},
+		{"a number out of range", text(`{"multipleOf":1e-300}`), text(`1e1000000`), ""},
+		{"a number of a megabyte", text(`{"multipleOf":0.3,"minimum":1e300}`), func() string { return strings.Repeat("7", 1_000_000) }, ""},
+		{"numbers with many bounds", text(`{"items":{"minimum":0.5,"maximum":1e300,"exclusiveMinimum":0.1,"multipleOf":1e-300}}`), func() string { return `[` + numbered(99_000, `%d.5`) + `]` }, ""},
+		{"alternatives within alternatives", text(deep(5, `{"anyOf":[`, numbered(50, `{"type":"null","title":"%d"}`), strings.Repeat(`,{"type":"null"}`, 12)+`]}`)), text(`{}`), ""},
+		{"mistakes everywhere", text(`{"items":{"anyOf":` + list(64, `{"properties":{"a":{"enum":[`+numbered(30, `"%d"`)+`]}},"required":["b"]}`) + `}}`), func() string { return list(30_000, `{"a":1}`) }, ""},
+		{"unknown fields", text(`{"properties":{` + numbered(1900, `"field%d":{}`) + `},"additionalProperties":false}`), func() string { return `{` + numbered(60_000, `"feld%d":1`) + `}` }, ""},
+		{"required fields", text(`{"items":{"required":[` + numbered(8000, `"%d"`) + `]}}`), func() string { return list(99_000, `{}`) }, ""},
+		{"many values", text(`{}`), func() string { return list(500_000, `0`) }, ""},
+		{"many lists", text(`{}`), func() string { return list(99_000, `[]`) }, ""},
+		{"deep values", text(`{}`), func() string { return deep(400_000, `[`, ``, `]`) }, ""},
+	}
+}
+
+// What an attack may cost. Memory is all that was allocated, not only what is held
+// at a time, so that no collection can hide it.
+const (
+	mostAtLoad  = 16 << 20
+	mostAtCheck = 64 << 20
+)
+
+// TestAttacks: no schema and no configuration, however made, take more than a
+// bounded number of steps and bytes, or say more than a bounded text.
+func TestAttacks(t *testing.T) {
+	for _, a := range attacks() {
+		t.Run(a.name, func(t *testing.T) {
+			schemaText, configText := []byte(a.schema()), []byte(a.config())
+			if len(configText) > abi.MaxConfigSize || !json.Valid(schemaText) {
+				t.Fatal("this is no attack: it is refused before")
+			}
+			var s *schema
+			var remarks []string
+			var err error
+			if n := allocated(func() { s, remarks, err = newSchema(schemaText) }); n > mostAtLoad {
+				t.Errorf("%d bytes at load, want at most %d", n, mostAtLoad)
+			}
+			for _, r := range append(remarks, message(err)) {
+				if len(r) > maxProblem {
+					t.Errorf("%d bytes of text: %s", len(r), r)
+				}
+			}
+			if len(remarks) > maxProblems+1 {
+				t.Errorf("%d remarks", len(remarks))
+			}
+			if (err != nil) != (a.refused != "") || !strings.Contains(message(err), a.refused) {
+				t.Errorf("got %v, want it refused with %q", err, a.refused)
+			}
+			if err != nil {
+				return
+			}
+			var steps int
+			var first []problem
+			n := allocated(func() { steps, first = count(t, s, configText) })
+			if n > mostAtCheck {
+				t.Errorf("%d bytes to check, want at most %d", n, mostAtCheck)
+			}
+			if steps > maxSteps/10 {
+				return
+			}
+			if again, second := count(t, s, configText); again != steps || !slices.Equal(first, second) {
+				t.Errorf("%d steps, then %d: %v, then %v", steps, again, first, second)
+			}
+		})
+	}
+}
+
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// count checks a configuration as validate does and returns the steps.
+func count(t *testing.T, s *schema, config []byte) (int, []problem) {
+	t.Helper()
+	value, err := parseJSON(config)
+	if err != nil {
+		return 0, []problem{{detail: message(err)}}
+	}
+	instance, bad := newInstance(value)
+	if bad != nil {
+		return 0, []problem{*bad}
+	}
+	c := checker{left: maxSteps}
+	out := c.check(s.root, instance)
+	if len(out) > maxProblems {
+		t.Errorf("%d problems", len(out))
+	}
+	for _, p := range out {
+		if n := len(p.path + p.detail + p.fix); n > maxProblem || !utf8.ValidString(p.path+p.detail+p.fix) {
+			t.Errorf("%d bytes of text: %+v", n, p)
+		}
+	}
+	return maxSteps - c.left, out
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// BenchmarkStep: what a step takes, of each attack. The bound of a check is
+// maxSteps of them.
+func BenchmarkStep(b *testing.B) {
+	for _, a := range attacks() {
+		s, _, err := newSchema([]byte(a.schema()))
+		if err != nil {
+			continue
+		}
+		value, err := parseJSON([]byte(a.config()))
+		if err != nil {
+			continue
+		}
+		instance, bad := newInstance(value)
+		if bad != nil {
+			continue
+		}
+		b.Run(a.name, func(b *testing.B) {
+			steps := 0
+			for b.Loop() {
+				c := checker{left: maxSteps}
+				c.check(s.root, instance)
+				steps += maxSteps - c.left
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(steps), "ns/step")
+		})
+	}
+}

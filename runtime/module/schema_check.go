@@ -1,0 +1,229 @@
+package module
+
+import (
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// checker holds a value against a schema. Everything that it does is paid for in
+// steps; without any left it stops.
+type checker struct {
+	left    int
+	at      path
+	scratch []int
+}
+
+// spent is thrown when no steps are left.
+type spent struct{}
+
+func (c *checker) spend(steps int) {
+	if c.left -= steps; c.left < 0 {
+		panic(spent{})
+	}
+}
+
+// within runs what spends steps; false when they run out.
+func (c *checker) within(do func() bool) (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, expected := r.(spent); !expected {
+				panic(r)
+			}
+			ok = false
+		}
+	}()
+	return do()
+}
+
+// fail records a mistake at the checker's place, and is false. Without findings
+// nobody asks why, and no text is made.
+func (c *checker) fail(out *findings, text func() (detail, fix string)) bool {
+	if out != nil && !out.full() {
+		c.spend(stepsProblem)
+		detail, fix := text()
+		out.add(problem{path: c.at.String(), detail: detail, fix: fix})
+	}
+	return false
+}
+
+// evaluated is the fields or elements of a value that a schema has been applied to,
+// for unevaluatedProperties and unevaluatedItems, by their position. nil takes
+// nothing.
+type evaluated []bool
+
+func (e evaluated) add(i int) {
+	if e != nil {
+		e[i] = true
+	}
+}
+
+// fresh returns an empty one of the same size.
+func (c *checker) fresh(e evaluated) evaluated {
+	if e == nil {
+		return nil
+	}
+	c.spend(len(e) / 2) // its memory is paid for, too
+	return make(evaluated, len(e))
+}
+
+func (c *checker) merge(into, from evaluated) {
+	if into == nil {
+		return
+	}
+	c.spend(len(from) / 16)
+	for i, yes := range from {
+		into[i] = into[i] || yes
+	}
+}
+
+// eval reports whether a value fits a schema. With out it goes on after a mistake
+// and says what is wrong; without it ends at the first. seen (may be nil) gets what
+// was evaluated, which counts if the value fits.
+func (c *checker) eval(n *node, value any, seen evaluated, out *findings) bool {
+	c.spend(stepsSchema)
+	if n.nothing {
+		return c.fail(out, func() (string, string) { return "nothing may be here", "remove it" })
+	}
+	if !c.itself(n, value, out) {
+		return false
+	}
+	own, apart := seen, n.unevaluatedProperties != nil || n.unevaluatedItems != nil
+	if apart {
+		c.spend(width(value) / 2)
+		own = make(evaluated, width(value))
+	}
+	ok := c.inside(n, value, own, out)
+	if ok || out != nil && !out.full() {
+		ok = c.beside(n, value, own, out) && ok
+	}
+	// What is left over is known only if all else fits.
+	ok = ok && c.leftOver(n, value, own, out)
+	if ok && apart {
+		c.merge(seen, own)
+	}
+	return ok
+}
+
+// width is the number of fields or elements of a value.
+func width(value any) int {
+	switch v := value.(type) {
+	case *object:
+		return len(v.names)
+	case []any:
+		return len(v)
+	}
+	return 0
+}
+
+// itself checks a value without its parts.
+func (c *checker) itself(n *node, value any, out *findings) bool {
+	if len(n.types) > 0 && !slices.ContainsFunc(n.types, func(t string) bool { return hasType(value, t) }) {
+		return c.fail(out, func() (string, string) { return explainType(n.types, value), "" })
+	}
+	if n.hasEnum && !slices.ContainsFunc(n.enum, func(e any) bool { return c.equal(e, value) }) {
+		return c.fail(out, func() (string, string) { return explainEnum(n.enum, value) })
+	}
+	if n.isConst && !c.equal(n.konst, value) {
+		return c.fail(out, func() (string, string) { return explainEnum([]any{n.konst}, value) })
+	}
+	switch v := value.(type) {
+	case string:
+		return c.text(n, v, out)
+	case int64, uint64, float64:
+		return c.number(n, v, out)
+	}
+	return true
+}
+
+func hasType(value any, want string) bool {
+	is := typeOf(value)
+	return is == want || is == "integer" && want == "number"
+}
+
+func (c *checker) text(n *node, v string, out *findings) bool {
+	ok := true
+	if n.length != anySize() {
+		c.spend(len(v) / 4)
+		ok = c.sized(n.length, utf8.RuneCountInString(v), "character", out)
+	}
+	if n.pattern != nil && (ok || out != nil) && !c.matches(n.pattern, v) {
+		ok = c.fail(out, func() (string, string) {
+			return show(v) + " does not match the pattern " + strconv.Quote(n.pattern.regexp.String()), ""
+		})
+	}
+	return ok
+}
+
+func (c *checker) sized(s size, n int, noun string, out *findings) bool {
+	if n < s.least || n > s.most {
+		return c.fail(out, func() (string, string) { return explainSize(s, n, noun), "" })
+	}
+	return true
+}
+
+func (c *checker) number(n *node, v any, out *findings) bool {
+	bounds := [...]struct {
+		bound any
+		text  string
+		fits  func(compared int) bool
+	}{
+		{n.minimum, "at least", func(c int) bool { return c >= 0 }},
+		{n.maximum, "at most", func(c int) bool { return c <= 0 }},
+		{n.exclusiveMinimum, "more than", func(c int) bool { return c > 0 }},
+		{n.exclusiveMaximum, "less than", func(c int) bool { return c < 0 }},
+	}
+	for _, b := range bounds {
+		if b.bound != nil && !b.fits(compareNumbers(v, b.bound)) {
+			return c.fail(out, func() (string, string) {
+				return show(v) + " is not allowed", "write a number of " + b.text + " " + show(b.bound)
+			})
+		}
+	}
+	if n.multipleOf == nil {
+		return true
+	}
+	c.spend(stepsSchema)
+	if !isMultiple(v, n.multipleOf) {
+		return c.fail(out, func() (string, string) { return show(v) + " is no multiple of " + show(n.multipleOf), "" })
+	}
+	return true
+}
+
+// leftOver checks the fields or elements that nothing else was applied to.
+func (c *checker) leftOver(n *node, value any, own evaluated, out *findings) bool {
+	ok := true
+	switch v := value.(type) {
+	case *object:
+		for i, name := range v.names {
+			if n.unevaluatedProperties != nil && !own[i] {
+				ok = c.field(n.unevaluatedProperties, name, v.values[i], out) && ok
+				own.add(i)
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if n.unevaluatedItems != nil && !own[i] {
+				ok = c.element(n.unevaluatedItems, i, item, out) && ok
+				own.add(i)
+			}
+		}
+	}
+	return ok
+}
+
+// field checks the value of a field.
+func (c *checker) field(n *node, name string, value any, out *findings) bool {
+	c.at.push(step{name: name, field: true})
+	ok := c.eval(n, value, nil, out)
+	c.at.pop()
+	return ok
+}
+
+// element checks an element of a list.
+func (c *checker) element(n *node, i int, value any, out *findings) bool {
+	c.at.push(step{index: i})
+	ok := c.eval(n, value, nil, out)
+	c.at.pop()
+	return ok
+}

@@ -1,0 +1,417 @@
+package module
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+)
+
+const schemaFix = "see https://json-schema.org/draft/2020-12 (ABI-9.8)"
+
+// compiler makes nodes of a schema. It refuses what this host does not support
+// (identifiers, anchors, references to other documents) and what exceeds the limits
+// of ABI-10.
+type compiler struct {
+	keywords map[string]kind
+	at       path
+	nodes    []*node
+	parts    map[*node]map[string]*node // the schemas in a schema by keyword, or keyword/name
+	places   map[*node]string           // for mistakes
+	refs     []reference
+	patterns patterns
+	remarks  findings // on unknown keywords
+	remarked int      // all of them
+}
+
+// reference is a $ref that is to be resolved.
+type reference struct {
+	from *node
+	to   string // a JSON pointer
+}
+
+// kind says how a keyword holds schemas.
+type kind int
+
+const (
+	unknown kind = iota
+	plain
+	oneSchema
+	schemaList
+	schemaMap
+)
+
+// keywords are those of JSON Schema 2020-12.
+func keywords() map[string]kind {
+	out := map[string]kind{}
+	add := func(k kind, names string) {
+		for name := range strings.FieldsSeq(names) {
+			out[name] = k
+		}
+	}
+	add(oneSchema, `items contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties contentSchema
+		not if then else`)
+	add(schemaList, "prefixItems allOf anyOf oneOf")
+	add(schemaMap, "$defs properties patternProperties dependentSchemas")
+	add(plain, `$ref $comment title description default deprecated readOnly writeOnly examples type enum const multipleOf
+		minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern minItems maxItems uniqueItems minContains
+		maxContains minProperties maxProperties required dependentRequired contentEncoding contentMediaType format`)
+	return out
+}
+
+// compile makes the whole schema.
+func (c *compiler) compile(root any) (*node, error) {
+	c.remarks.most = maxProblems
+	c.places = map[*node]string{}
+	n, err := c.schema(root, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range c.refs {
+		to := c.resolve(n, r.to)
+		if to == nil {
+			return nil, &problem{path: cut(join(c.places[r.from], "$ref"), maxPath), detail: "nothing is at " + show("#"+r.to), fix: `write "#/$defs/…"`}
+		}
+		r.from.ref = to
+	}
+	return n, c.ends()
+}
+
+// fail is a mistake at the compiler's place, or below it.
+func (c *compiler) fail(key, detail, fix string) error {
+	at := slices.Clone(c.at)
+	if key != "" {
+		at.push(step{name: key, field: true})
+	}
+	return &problem{path: at.String(), detail: detail, fix: fix}
+}
+
+// schema makes a node of a schema at a depth.
+func (c *compiler) schema(value any, depth int) (*node, error) {
+	if len(c.nodes) == abi.MaxSchemas {
+		return nil, c.fail("", tooMany(abi.MaxSchemas, "schemas"), "simplify the schema")
+	}
+	if depth > abi.MaxSchemaDepth {
+		return nil, c.fail("", fmt.Sprintf("schemas are nested deeper than %d (ABI-10)", abi.MaxSchemaDepth), "move parts to $defs, and refer to them with $ref")
+	}
+	n := &node{length: anySize(), items: anySize(), properties: anySize(), contained: size{1, math.MaxInt}}
+	c.nodes = append(c.nodes, n)
+	c.places[n] = c.at.String()
+	switch s := value.(type) {
+	case bool:
+		n.nothing = !s
+	case map[string]any:
+		for _, key := range keys(s) {
+			if err := c.keyword(n, key, s[key], depth); err != nil {
+				return nil, err
+			}
+		}
+	default:
+		return nil, c.fail("", "expected a schema, which is an object, true or false, found "+show(value), schemaFix)
+	}
+	return n, nil
+}
+
+// keyword stores one keyword of a schema.
+func (c *compiler) keyword(n *node, key string, value any, depth int) error {
+	switch key {
+	case "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary", "$schema":
+		return c.fail(key, "it is not supported here", "refer to $defs with $ref")
+	}
+	c.at.push(step{name: key, field: true})
+	defer c.at.pop()
+	switch c.keywords[key] {
+	case unknown:
+		c.unknown(key)
+		return nil
+	case oneSchema:
+		s, err := c.schema(value, depth+1)
+		if err != nil {
+			return err
+		}
+		c.hold(n, key, s)
+		n.one(key, s)
+	case schemaList:
+		return c.list(n, key, value, depth)
+	case schemaMap:
+		return c.fields(n, key, value, depth)
+	case plain:
+		return c.plain(n, key, value)
+	}
+	return nil
+}
+
+// hold remembers a schema within a schema for references.
+func (c *compiler) hold(in *node, key string, s *node) {
+	if c.parts[in] == nil {
+		c.parts[in] = map[string]*node{}
+	}
+	c.parts[in][key] = s
+}
+
+func (n *node) one(key string, s *node) {
+	switch key {
+	case "items":
+		n.rest = s
+	case "contains":
+		n.contains = s
+	case "additionalProperties":
+		n.additional = s
+	case "propertyNames":
+		n.names = s
+	case "unevaluatedItems":
+		n.unevaluatedItems = s
+	case "unevaluatedProperties":
+		n.unevaluatedProperties = s
+	case "not":
+		n.not = s
+	case "if":
+		n.condition = s
+	case "then":
+		n.then = s
+	case "else":
+		n.otherwise = s
+	}
+}
+
+// list stores a keyword with a list of schemas.
+func (c *compiler) list(n *node, key string, value any, depth int) error {
+	items, ok := value.([]any)
+	switch {
+	case !ok || len(items) == 0:
+		return c.fail("", "expected a list of at least one schema, found "+show(value), schemaFix)
+	case len(items) > abi.MaxSchemaBranches:
+		return c.fail("", tooMany(abi.MaxSchemaBranches, "schemas in a list"), "simplify the schema")
+	}
+	all := make([]*node, len(items))
+	for i, item := range items {
+		c.at.push(step{index: i})
+		s, err := c.schema(item, depth+1)
+		c.at.pop()
+		if err != nil {
+			return err
+		}
+		c.hold(n, key+"/"+strconv.Itoa(i), s)
+		all[i] = s
+	}
+	switch key {
+	case "prefixItems":
+		n.prefix = all
+	case "allOf":
+		n.allOf = all
+	case "anyOf":
+		n.anyOf = all
+	case "oneOf":
+		n.oneOf = all
+	}
+	return nil
+}
+
+// fields stores a keyword with an object of schemas.
+func (c *compiler) fields(n *node, key string, value any, depth int) error {
+	m, ok := value.(map[string]any)
+	if !ok {
+		return c.fail("", "expected an object, found "+show(value), schemaFix)
+	}
+	for _, name := range keys(m) {
+		c.at.push(step{name: name, field: true})
+		s, err := c.schema(m[name], depth+1)
+		if err == nil && key == "patternProperties" {
+			var p *pattern
+			p, err = c.pattern(name)
+			n.patternFields = append(n.patternFields, patternField{p, s})
+		}
+		c.at.pop()
+		if err != nil {
+			return err
+		}
+		c.hold(n, key+"/"+name, s)
+		switch key {
+		case "properties":
+			if n.fields == nil {
+				n.fields = map[string]*node{}
+			}
+			n.fields[name] = s
+		case "dependentSchemas":
+			n.dependentSchemas = append(n.dependentSchemas, dependency{name: name, schema: s})
+		}
+	}
+	return nil
+}
+
+// unknown remarks that a keyword does nothing.
+func (c *compiler) unknown(key string) {
+	if strings.HasPrefix(key, "x-") {
+		return
+	}
+	if c.remarked++; c.remarked > maxProblems {
+		return
+	}
+	fix := ""
+	if near := didYouMean(key, keys(c.keywords)); near != "" {
+		fix = "; " + near
+	}
+	c.remarks.add(problem{path: c.at.String(), detail: "the keyword is unknown and does nothing", fix: fix})
+}
+
+// plain stores a keyword that holds no schema.
+func (c *compiler) plain(n *node, key string, value any) (err error) {
+	switch key {
+	case "type":
+		n.types, err = c.types(value)
+	case "enum":
+		n.hasEnum = true
+		n.enum, err = c.values(value)
+	case "const":
+		var bad *problem
+		if n.konst, bad = newInstance(value); bad != nil {
+			return c.fail("", bad.detail, schemaFix)
+		}
+		n.isConst = true
+	case "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		return c.bound(n, key, value)
+	case "minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties", "maxProperties":
+		return c.size(n, key, value)
+	case "pattern":
+		text, ok := value.(string)
+		if !ok {
+			return c.fail("", "expected a text, found "+show(value), schemaFix)
+		}
+		n.pattern, err = c.pattern(text)
+	case "uniqueItems":
+		ok := false
+		if n.unique, ok = value.(bool); !ok {
+			return c.fail("", "expected true or false, found "+show(value), schemaFix)
+		}
+	case "required":
+		n.required, err = c.texts(value)
+	case "dependentRequired":
+		m, ok := value.(map[string]any)
+		if !ok {
+			return c.fail("", "expected an object, found "+show(value), schemaFix)
+		}
+		for _, name := range keys(m) {
+			needs, err := c.texts(m[name])
+			if err != nil {
+				return err
+			}
+			n.dependentRequired = append(n.dependentRequired, dependency{name: name, required: needs})
+		}
+	case "$ref":
+		to, err := localPointer(value)
+		if err != nil {
+			return c.fail("", err.Error(), `write "#/$defs/…"`)
+		}
+		c.refs = append(c.refs, reference{n, to})
+	}
+	return err
+}
+
+func (c *compiler) types(value any) ([]string, error) {
+	known := []string{"null", "boolean", "integer", "number", "string", "array", "object"}
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	var out []string
+	for _, item := range list {
+		name, _ := item.(string)
+		if !slices.Contains(known, name) {
+			return nil, c.fail("", show(item)+" is no type", "write one of "+strings.Join(known, ", "))
+		}
+		if slices.Contains(out, name) {
+			return nil, c.fail("", show(item)+" is there twice", "keep one")
+		}
+		out = append(out, name)
+	}
+	if len(out) == 0 {
+		return nil, c.fail("", "the list is empty", "write one of "+strings.Join(known, ", "))
+	}
+	return out, nil
+}
+
+func (c *compiler) values(value any) ([]any, error) {
+	if _, ok := value.([]any); !ok {
+		return nil, c.fail("", "expected a list, found "+show(value), schemaFix)
+	}
+	out, bad := newInstance(value)
+	if bad != nil {
+		return nil, c.fail("", bad.detail, schemaFix)
+	}
+	list, _ := out.([]any)
+	return list, nil
+}
+
+func (c *compiler) texts(value any) ([]string, error) {
+	list, ok := value.([]any)
+	if !ok {
+		return nil, c.fail("", "expected a list of texts, found "+show(value), schemaFix)
+	}
+	out := make([]string, len(list))
+	for i, item := range list {
+		if out[i], ok = item.(string); !ok {
+			return nil, c.fail("", "expected a list of texts, found "+show(item)+" in it", schemaFix)
+		}
+	}
+	return out, nil
+}
+
+func (c *compiler) number(value any) (any, error) {
+	text, ok := value.(json.Number)
+	if !ok {
+		return nil, c.fail("", "expected a number, found "+show(value), schemaFix)
+	}
+	n, bad := parseNumber(text.String())
+	if bad != "" {
+		return nil, c.fail("", bad, schemaFix)
+	}
+	return n, nil
+}
+
+func (c *compiler) bound(n *node, key string, value any) error {
+	number, err := c.number(value)
+	if err != nil {
+		return err
+	}
+	switch key {
+	case "multipleOf":
+		if compareNumbers(number, int64(0)) <= 0 {
+			return c.fail("", show(value)+" is not more than 0", schemaFix)
+		}
+		n.multipleOf = number
+	case "minimum":
+		n.minimum = number
+	case "maximum":
+		n.maximum = number
+	case "exclusiveMinimum":
+		n.exclusiveMinimum = number
+	case "exclusiveMaximum":
+		n.exclusiveMaximum = number
+	}
+	return nil
+}
+
+func (c *compiler) size(n *node, key string, value any) error {
+	number, err := c.number(value)
+	if err != nil {
+		return err
+	}
+	if typeOf(number) != "integer" || compareNumbers(number, int64(0)) < 0 {
+		return c.fail("", show(value)+" is no whole number from 0", schemaFix)
+	}
+	most, whole := number.(int64)
+	if !whole { // larger than any size
+		most = math.MaxInt64
+	}
+	of := map[string]*size{"Length": &n.length, "Items": &n.items, "Contains": &n.contained, "Properties": &n.properties}[key[3:]]
+	if strings.HasPrefix(key, "min") {
+		of.least = int(most)
+	} else {
+		of.most = int(most)
+	}
+	return nil
+}

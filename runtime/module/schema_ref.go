@@ -1,0 +1,102 @@
+package module
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+const (
+	// maxApplied bounds how many schemas apply to one value, maxChain how deep one
+	// within another.
+	maxApplied = 10_000
+	maxChain   = 64
+)
+
+// localPointer is the JSON pointer of a reference into the same document.
+func localPointer(ref any) (string, error) {
+	text, _ := ref.(string)
+	fragment, ok := strings.CutPrefix(text, "#")
+	if !ok || fragment != "" && fragment[0] != '/' {
+		return "", fmt.Errorf("%s is no reference into this schema", show(ref))
+	}
+	pointer, err := url.PathUnescape(fragment)
+	if err != nil {
+		return "", fmt.Errorf("%s is no reference: a %% has no two digits after it", show(ref))
+	}
+	return pointer, nil
+}
+
+// resolve returns the schema at a JSON pointer, nil if none is there.
+func (c *compiler) resolve(n *node, pointer string) *node {
+	rest := pointer
+	for rest != "" && n != nil {
+		var keyword, name string
+		keyword, rest = nextStep(rest)
+		switch c.keywords[keyword] {
+		case schemaList, schemaMap:
+			if rest == "" {
+				return nil
+			}
+			name, rest = nextStep(rest)
+			n = c.parts[n][keyword+"/"+name]
+		default:
+			n = c.parts[n][keyword]
+		}
+	}
+	return n
+}
+
+// nextStep takes the first step off a JSON pointer.
+func nextStep(pointer string) (name, rest string) {
+	name = pointer[1:] // it begins with a slash
+	if i := strings.IndexByte(name, '/'); i >= 0 {
+		name, rest = name[:i], name[i:]
+	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name), rest
+}
+
+// reach is what a schema applies to a value: how many schemas, how deep.
+type reach struct {
+	count, chain int
+	running      bool
+}
+
+// ends refuses schemas that lead back to the same value, which would never end, and
+// those that apply too many schemas to one value.
+func (c *compiler) ends() error {
+	known := map[*node]*reach{}
+	for _, n := range c.nodes {
+		if _, err := c.reach(n, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *compiler) reach(n *node, known map[*node]*reach) (*reach, error) {
+	r := known[n]
+	switch {
+	case r != nil && r.running:
+		return nil, &problem{path: c.places[n], detail: "the schema refers to itself for the same value", fix: "refer to it from properties or items"}
+	case r != nil:
+		return r, nil
+	}
+	r = &reach{count: 1, chain: 1, running: true}
+	known[n] = r
+	for _, next := range n.inPlace() {
+		inner, err := c.reach(next, known)
+		if err != nil {
+			return nil, err
+		}
+		r.count, r.chain = r.count+inner.count, max(r.chain, inner.chain+1)
+		switch {
+		case r.count > maxApplied:
+			return nil, &problem{path: c.places[n], detail: tooMany(maxApplied, "schemas apply to one value"), fix: "simplify the schema"}
+		case r.chain > maxChain:
+			return nil, &problem{path: c.places[n], detail: tooMany(maxChain, "schemas apply to one value one within another"), fix: "simplify the schema"}
+		}
+	}
+	r.running = false
+	return r, nil
+}
