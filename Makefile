@@ -21,6 +21,7 @@ SCHEDULER ?= berth
 RUN       ?= .
 RACE      ?= -repetitions 3
 SOAK      ?= 5m
+HOSTILE   ?=
 
 # Tools run at pinned versions and are no part of go.mod.
 GOTESTSUM := mkdir -p $(CURDIR)/bin && go run gotest.tools/gotestsum@v1.13.0 --jsonfile $(CURDIR)/bin/tests.json --post-run-command $(CURDIR)/.ci/test-summary
@@ -175,6 +176,11 @@ oracle-mutants: ## put one mistake after the other into the plugins and the engi
 .PHONY: oracle-bench
 oracle-bench: ## measure plugins beside those of kube-scheduler in one process, COUNT times, into bench.oracle.out (BENCH=pattern)
 	cd test && go test -run '^$$' -bench '$(BENCH)' -benchtime 200ms -count $(COUNT) ./internal/bench | tee ../bench.oracle.out
+
+.PHONY: hostile
+hostile: build ## run all hostile guests against bin/berth and hold what becomes of them against the bounds of docs/sandbox.md (HOSTILE='-only names', or '-beside')
+	cd test && go build -o ../bin/hostile ./cmd/hostile
+	cd test && ../bin/hostile $(HOSTILE)
 
 check: ## everything but the tests that a change must pass; ends on a clean git diff
 	@git=$$(git rev-parse --is-inside-work-tree 2>/dev/null || true); \

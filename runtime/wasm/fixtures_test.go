@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,88 +12,36 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/runtime/internal/hostile"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// fixture is a .wat file of testdata. Lines of its head, ";; KEY: VALUE", say how
-// it is used; the first line says what it is.
+// fixture is a .wat file of testdata.
 type fixture struct {
-	name, about string
-	points      string
-	host        string
-	reads       string
-	verify      int
-	policies    map[abi.Point]wasm.Policy
-	source      string
+	*hostile.Guest
+	policies map[abi.Point]wasm.Policy
 }
 
-// readFixture reads a fixture and puts the parts that it names in their places.
+// readFixture reads a fixture.
 func readFixture(t testing.TB, path string) *fixture {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	g, err := hostile.ReadGuest(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{
-		name: strings.TrimSuffix(filepath.Base(path), ".wat"), host: "[]", policies: map[abi.Point]wasm.Policy{},
-		reads: `{"node":["generation"],"pod":["priority"]}`,
-	}
-	parts := readParts(t)
-	for i, line := range strings.Split(string(text), "\n") {
-		if i == 0 {
-			f.about = strings.TrimPrefix(line, ";; ")
-			continue
-		}
-		key, value, _ := strings.Cut(strings.TrimPrefix(line, ";; "), ": ")
-		switch {
-		case strings.HasPrefix(strings.TrimSpace(line), ";;+"):
-			for _, name := range strings.Fields(line)[1:] {
-				if parts[name] == "" {
-					t.Fatalf("%s: no part %q", path, name)
-				}
-				f.source += parts[name]
-			}
-		case f.source == "" && strings.HasPrefix(line, ";; ") && f.points == "" && key != "points":
-			f.about += " " + key
-		case !strings.HasPrefix(line, ";; "):
-			f.source += line + "\n"
-		case key == "points":
-			f.points = value
-		case key == "reads":
-			f.reads = value
-		case key == "host":
-			f.host = value
-		case key == "verify":
-			fmt.Sscan(value, &f.verify)
-		case key == "policy":
-			point, policy, _ := strings.Cut(value, " ")
-			for _, p := range abi.Points() {
-				if p.String() == point {
-					f.policies[p] = map[string]wasm.Policy{"Fail": wasm.Fail, "Ignore": wasm.Ignore}[policy]
-				}
-			}
+	f := &fixture{Guest: g, policies: map[abi.Point]wasm.Policy{}}
+	for _, point := range abi.Points() {
+		if policy, ok := g.Policies[point.String()]; ok {
+			f.policies[point] = map[string]wasm.Policy{"Fail": wasm.Fail, "Ignore": wasm.Ignore}[policy]
 		}
 	}
 	return f
 }
 
-func readParts(t testing.TB) map[string]string {
-	text, err := os.ReadFile("testdata/parts.inc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, part := range strings.Split(string(text), ";;= ")[1:] {
-		name, body, _ := strings.Cut(part, "\n")
-		out[name] = body
-	}
-	return out
-}
-
 func (f *fixture) module(t testing.TB) []byte {
-	return wat.Compile(t, f.source, manifestJSON(f.points, f.reads, f.host))
+	return wat.Compile(t, f.Source, manifestJSON(f.Points, f.Reads, f.Host))
 }
 
 // guest loads a fixture as a factory.
@@ -106,7 +53,7 @@ func guest(t testing.TB, runtime *wasm.Runtime, name string) (*wasm.Module, *wir
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close(context.Background()) })
-	return m, manifest(t, f.points, f.reads, f.host)
+	return m, manifest(t, f.Points, f.Reads, f.Host)
 }
 
 func newRuntime(t testing.TB, c wasm.RuntimeConfig) *wasm.Runtime {
@@ -139,7 +86,7 @@ func TestFixtures(t *testing.T) {
 		other := newPlugin(t, wasm.Config{Name: "other"}, module, man)
 		for _, path := range files {
 			f := readFixture(t, path)
-			fmt.Fprintf(&out[i], "%s: %s\n", f.name, f.about)
+			fmt.Fprintf(&out[i], "%s: %s\n", f.Name, f.About)
 			f.run(t, r, other, &out[i])
 		}
 	}
@@ -163,7 +110,7 @@ func (f *fixture) run(t *testing.T, r *wasm.Runtime, other *wasm.Plugin, out *by
 	data := f.module(t)
 	if parsed, err := wire.ReadModule(data); err != nil {
 		say("check: %v", err)
-	} else if err := wire.Check(parsed, manifest(t, f.points, f.reads, f.host), ""); err != nil {
+	} else if err := wire.Check(parsed, manifest(t, f.Points, f.Reads, f.Host), ""); err != nil {
 		say("check: %s", oneLine(err))
 	}
 	module, err := r.Load(ctx, data)
@@ -173,8 +120,8 @@ func (f *fixture) run(t *testing.T, r *wasm.Runtime, other *wasm.Plugin, out *by
 	}
 	defer module.Close(ctx)
 	watched := &spy{Factory: module}
-	p, err := wasm.New(ctx, wasm.Config{Name: "guest", VerifyEvery: f.verify, Policies: f.policies, Limits: wasm.Limits{OwnMemory: 1 << 20, Depth: 500, FuelBase: 100_000, FuelPerRow: 10_000, FuelStart: 1_000_000}},
-		wasm.Deps{Factory: watched, Manifest: manifest(t, f.points, f.reads, f.host)})
+	p, err := wasm.New(ctx, wasm.Config{Name: "guest", VerifyEvery: f.Verify, Policies: f.policies, Limits: wasm.Limits{OwnMemory: 1 << 20, Depth: 500, FuelBase: 100_000, FuelPerRow: 10_000, FuelStart: 1_000_000}},
+		wasm.Deps{Factory: watched, Manifest: manifest(t, f.Points, f.Reads, f.Host)})
 	if err != nil {
 		say("new: %s", oneLine(err))
 		return
@@ -191,7 +138,7 @@ func (f *fixture) run(t *testing.T, r *wasm.Runtime, other *wasm.Plugin, out *by
 		}
 		c = w.again(incoming("default", "another", 0))
 		if verdict := verdicts(filter(other, c, w.rows())); verdict != "Success Unschedulable Success" {
-			t.Errorf("%s: another plugin says %s", f.name, verdict)
+			t.Errorf("%s: another plugin says %s", f.Name, verdict)
 		}
 	}
 	say("faults %d, instances %d", p.Faults(), len(watched.guests)-1)
@@ -200,15 +147,15 @@ func (f *fixture) run(t *testing.T, r *wasm.Runtime, other *wasm.Plugin, out *by
 // want is what a good guest says.
 func (f *fixture) want() string {
 	var out []string
-	if strings.Contains(f.points, "preFilter") {
+	if strings.Contains(f.Points, "preFilter") {
 		out = append(out, "PreFilter: Success all rows")
 	}
-	if strings.Contains(f.points, "filter") {
+	if strings.Contains(f.Points, "filter") {
 		out = append(out, "Filter: Success Unschedulable Success")
 	}
-	if strings.Contains(f.points, "max") {
+	if strings.Contains(f.Points, "max") {
 		out = append(out, "Score: Success [0 1 2] normalized [0 50 100]")
-	} else if strings.Contains(f.points, "score") {
+	} else if strings.Contains(f.Points, "score") {
 		out = append(out, "Score: Success [0 1 2] normalized [0 1 2]")
 	}
 	return strings.Join(out, "; ")
@@ -247,7 +194,7 @@ func (f *fixture) points1(t *testing.T, p *wasm.Plugin, c *plugin.Cycle, rows []
 func describe(t *testing.T, f *fixture, point abi.Point, status *plugin.Status) string {
 	if fault, ok := wasm.AsFault(status.AsError()); ok {
 		if fault.Plugin != "guest" || fault.Point != point || fault.Kind == "" || fault.Kind == wasm.Trap && !strings.Contains(fault.Trace, "i32") {
-			t.Errorf("%s: the fault names plugin %q, point %s, kind %q, trace %q", f.name, fault.Plugin, fault.Point, fault.Kind, fault.Trace)
+			t.Errorf("%s: the fault names plugin %q, point %s, kind %q, trace %q", f.Name, fault.Plugin, fault.Point, fault.Kind, fault.Trace)
 		}
 	}
 	if status.Success() {

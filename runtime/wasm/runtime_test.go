@@ -292,9 +292,9 @@ func TestGuestsOfThisTest(t *testing.T) {
 	}
 	for _, path := range paths {
 		f := readFixture(t, path)
-		m, err := wire.ReadModule(wat.Compile(t, f.source, ""))
+		m, err := wire.ReadModule(wat.Compile(t, f.Source, ""))
 		if err == nil {
-			err = wire.Check(m, manifest(t, f.points, f.reads, f.host), path)
+			err = wire.Check(m, manifest(t, f.Points, f.Reads, f.Host), path)
 		}
 		if err != nil {
 			t.Error(err)

@@ -8,7 +8,6 @@ type body struct {
 	locals *space
 	labels []string // innermost last
 	out    []byte
-	ops    map[string]opcode
 }
 
 // body encodes locals and instructions of a function.
@@ -46,9 +45,6 @@ func (m *module) body(typeIndex uint64, signature, rest []*expr) []byte {
 
 // all encodes a sequence of flat and folded instructions.
 func (b *body) all(list []*expr) {
-	if b.ops == nil {
-		b.ops = opcodes()
-	}
 	for len(list) > 0 {
 		if list[0].isList {
 			b.folded(list[0])
@@ -162,7 +158,7 @@ func (b *body) plain(list []*expr) []*expr {
 		b.close()
 		return rest
 	}
-	code, ok := b.ops[op.atom]
+	code, ok := b.m.ops[op.atom]
 	if !ok {
 		fail(op, "unknown instruction %s", op)
 	}

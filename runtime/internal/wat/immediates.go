@@ -13,7 +13,7 @@ func (b *body) immediates(op string, rest []*expr) int {
 	isNumber := func(e *expr) bool {
 		return e.isName() || e.isAtom() && e.atom != "" && strings.IndexByte("0123456789+-", e.atom[0]) >= 0
 	}
-	switch code := b.ops[op]; code.kind {
+	switch code := b.m.ops[op]; code.kind {
 	case kindOne, kindConst:
 		return min(1, len(rest))
 	case kindMemarg:

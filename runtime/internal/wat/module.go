@@ -55,13 +55,14 @@ type module struct {
 	exports [][]byte
 	data    *space
 	elems   *space
+	ops     map[string]opcode
 }
 
 // kinds are those of imports and exports, by their number.
 func kinds() []string { return []string{"func", "table", "memory", "global"} }
 
 func newModule(root *expr) *module {
-	m := &module{fields: root.list[1:], types: newSpace(), spaces: map[string]*space{}, data: newSpace(), elems: newSpace()}
+	m := &module{fields: root.list[1:], types: newSpace(), spaces: map[string]*space{}, data: newSpace(), elems: newSpace(), ops: opcodes()}
 	if len(m.fields) > 0 && m.fields[0].isName() {
 		m.fields = m.fields[1:]
 	}

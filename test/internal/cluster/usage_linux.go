@@ -40,19 +40,27 @@ func (p *Process) Usage() (Usage, error) {
 		}
 		u.CPU += time.Duration(ticks) * time.Second / ticksPerSecond
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
-	if err != nil {
+	if u.PeakMemory, err = PeakMemory(p.PID()); err != nil {
 		return Usage{}, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return u, nil
+}
+
+// PeakMemory returns the most bytes that a process which runs has had resident
+// (proc(5): status).
+func PeakMemory(pid int) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
 	}
 	for lines := bufio.NewScanner(bytes.NewReader(status)); lines.Scan(); {
 		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
 			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
 			if err != nil {
-				return Usage{}, fmt.Errorf("%s: VmHWM: %w", p.Name, err)
+				return 0, fmt.Errorf("VmHWM: %w", err)
 			}
-			u.PeakMemory = kib << 10
-			return u, nil
+			return kib << 10, nil
 		}
 	}
-	return Usage{}, fmt.Errorf("%s: /proc/%d/status has no VmHWM", p.Name, p.PID())
+	return 0, fmt.Errorf("/proc/%d/status has no VmHWM", pid)
 }

@@ -17,3 +17,8 @@ type Usage struct {
 func (p *Process) Usage() (Usage, error) {
 	return Usage{}, errors.New("CPU time and memory of a process are read on Linux only")
 }
+
+// PeakMemory is read from /proc, which only Linux has.
+func PeakMemory(int) (int64, error) {
+	return 0, errors.New("memory of a process is read on Linux only")
+}

@@ -1,0 +1,78 @@
+// Command corpus writes the attacks of package hostile into a folder: for each a folder
+// GROUP/NAME with N.wasm and, if it has a configuration, N.json for each plugin, a list of
+// them all, attacks.json, and a folder good with nine plugins to run beside them.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/berth-scheduler/berth/runtime/internal/hostile"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "corpus:", err)
+		os.Exit(1)
+	}
+}
+
+// entry is an attack in the list.
+type entry struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+	Nodes int    `json:"nodes"`
+	// Plugins says of each whether it has a configuration.
+	Plugins []bool `json:"plugins"`
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return errors.New("usage: corpus DIR, in the folder of go.mod")
+	}
+	attacks, err := hostile.Attacks(".")
+	if err != nil {
+		return err
+	}
+	var list []entry
+	for _, a := range attacks {
+		e := entry{Name: a.Name, About: a.About, Nodes: a.Nodes}
+		dir := filepath.Join(args[0], filepath.FromSlash(a.Name))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		for i, p := range a.Plugins {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.wasm", i)), p.Module, 0o644); err != nil {
+				return err
+			}
+			if p.Config != nil {
+				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", i)), p.Config, 0o644); err != nil {
+					return err
+				}
+			}
+			e.Plugins = append(e.Plugins, p.Config != nil)
+		}
+		list = append(list, e)
+	}
+	for k := range 9 {
+		good, err := hostile.Good(k)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(args[0], "good", fmt.Sprintf("good-%d.wasm", k))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, good, 0o644); err != nil {
+			return err
+		}
+	}
+	data, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(args[0], "attacks.json"), append(data, '\n'), 0o644)
+}

@@ -1,0 +1,145 @@
+// Command hostile runs the corpus of hostile guests against Berth, prints what became of
+// each and the bound that it was held against, and fails if one is not bounded. With
+// -beside it measures on a real API server what they do to pods that they do not apply to.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/berth-scheduler/berth/test/internal/attack"
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hostile:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("hostile", flag.ContinueOnError)
+	root := flags.String("root", "..", "`DIR` of Berth's go.mod")
+	berth := flags.String("berth", "../bin/berth", "the `PROGRAM` that is attacked")
+	only := flags.String("only", "", "attacks whose names match this `EXPRESSION`; all if not given")
+	budget := flags.Duration("budget", 0, "stop after this `TIME`; 0 runs all. Attacks that were found from outside come first")
+	patience := flags.Duration("patience", time.Minute, "`TIME` after which a run counts as one that does not end")
+	beside := flags.Bool("beside", false, "run them with nine good plugins in berth run, and measure attempts for pods that they do not apply to")
+	b := attack.Bench{Progress: os.Stderr}
+	flags.IntVar(&b.Pairs, "pairs", 5, "with -beside: how often it is measured without and with each attack")
+	flags.IntVar(&b.Calm, "calm", 300, "with -beside: pods that are measured, each time")
+	flags.IntVar(&b.Attacked, "attacked", 30, "with -beside: pods that attacks apply to, each time")
+	nodes := flags.Int("nodes", 500, "with -beside: nodes")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	match, err := regexp.Compile(*only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "hostile-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a folder that is left is harmless
+	attacks, err := attack.Corpus(ctx, *root, filepath.Join(dir, "corpus"))
+	if err != nil {
+		return err
+	}
+	attacks = slices.DeleteFunc(attacks, func(a attack.Attack) bool { return !match.MatchString(a.Name) })
+	if *beside {
+		b.Corpus, b.Dir = filepath.Join(dir, "corpus"), dir
+		return runBeside(ctx, &b, attacks, *nodes, out)
+	}
+	began := time.Now()
+	s := &attack.Simulator{Berth: *berth, Dir: dir, Patience: *patience}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ATTACK\tENDED\tMEMORY\tBOUND\tLOG\tBOUND\tTIME\tHOLDS")
+	var problems []error
+	tried, left := 0, 0
+	for _, a := range attacks {
+		if *budget > 0 && time.Since(began) > *budget {
+			left++
+			continue
+		}
+		o, err := s.Run(ctx, a)
+		if err != nil {
+			return errors.Join(append(problems, err)...)
+		}
+		tried++
+		holds := "yes"
+		if len(o.Unbounded) > 0 {
+			holds = "NO"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d MiB\t%d MiB\t%d KiB\t%d KiB\t%v\t%s\n", a.Name, o.Ended,
+			max(o.Memory, 0)>>20, o.Attack.MemoryBound()>>20, (o.Log+1023)>>10, o.LogBound()>>10, o.Took.Round(10*time.Millisecond), holds)
+		for _, u := range o.Unbounded {
+			problems = append(problems, fmt.Errorf("%s (%s): %s", a.Name, a.About, u))
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d attacks, %d bounds that did not hold", tried, len(problems))
+	if left > 0 {
+		fmt.Fprintf(out, "; %d attacks not tried, since the time was over", left)
+	}
+	fmt.Fprintln(out)
+	return errors.Join(problems...)
+}
+
+func runBeside(ctx context.Context, b *attack.Bench, attacks []attack.Attack, nodes int, out io.Writer) (err error) {
+	binaries, err := cluster.Build(ctx, ".", os.Stderr)
+	if err != nil {
+		return err
+	}
+	if b.Cluster, err = cluster.Start(ctx, cluster.Config{Binaries: binaries, APIServerFlags: []string{"--enable-priority-and-fairness=false"}}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Cluster.Stop(), b.Cluster.Remove()) }()
+	if err := b.Prepare(ctx, nodes); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ATTACK\tFAULTS\tP99 WITHOUT\tWITH\tRATIO\tDIFFERENCE\tMEMORY\tLOG A FAULT\tHOLDS")
+	var problems []error
+	refused := 0
+	for _, a := range attacks {
+		r, err := b.Run(ctx, a)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", a.Name, err))
+			continue
+		}
+		if r.Refused {
+			refused++
+			continue
+		}
+		holds := "yes"
+		log := r.Log / max(r.Faults, 1)
+		if !r.Bounded() || r.Memory > a.MemoryBound() || log > attack.FaultLog {
+			holds = "NO"
+			problems = append(problems, fmt.Errorf("%s (%s) is not bounded", a.Name, a.About))
+		}
+		fmt.Fprintf(t, "%s\t%d\t%v\t%v\t%.2f\t%v\t%d MiB\t%d B\t%s\n", a.Name, r.Faults, r.Without.Round(time.Microsecond), r.With.Round(time.Microsecond), r.Ratio,
+			r.Difference.Round(time.Microsecond), max(r.Memory, 0)>>20, log, holds)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d attacks, of which %d are refused when they are loaded; %d are not bounded\n", len(attacks), refused, len(problems))
+	return errors.Join(problems...)
+}

@@ -1,0 +1,88 @@
+package attack
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestUnprintable: what a terminal acts upon is found, other text is not.
+func TestUnprintable(t *testing.T) {
+	for _, text := range []string{"", "a\tb\n", "0,25 µs → …", "日本"} {
+		if err := unprintable([]byte(text)); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range []string{"\x1b[2J", "a\rb", "\x00", "\u202e", "\u2066", "\u200f", "\u009b", "\xff", "\x7f", "\u2028"} {
+		if unprintable([]byte(text)) == nil {
+			t.Errorf("%q is printed", text)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	const table = "PLUGIN   CALLS  ROWS  FAULTS  TIME\nguest-0  5  100  3  1 ms\nguest-1  2  40  1  1 ms\nNodeName  1  2  9  1 ms\n"
+	if n := faults([]byte(table)); n != 4 {
+		t.Errorf("%d faults", n)
+	}
+	if n := faults([]byte("PLUGIN   CALLS  ROWS  TIME\nguest-0  5  100  3 ms\n")); n != 0 {
+		t.Errorf("%d faults in a table without them", n)
+	}
+}
+
+// program writes a program that does something instead of Berth, unless it is asked for a
+// simulation without plugins.
+func program(t *testing.T, does string) string {
+	file := filepath.Join(t.TempDir(), "berth")
+	text := "#!/usr/bin/env bash\n[ $# -gt 3 ] || [ \"$1\" = plugin ] || exit 0\n" + does + "\n"
+	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestSimulatorFinds: each bound that does not hold is found.
+func TestSimulatorFinds(t *testing.T) {
+	for _, test := range []struct{ name, does, want string }{
+		{"nothing", "exit 0", ""},
+		{"refused", "echo no >&2; exit 2", ""},
+		{"log", "head -c 200000 /dev/zero | tr '\\0' x >&2", "wrote 200000 bytes"},
+		{"escapes", `printf '\033[2J'`, "U+001B"},
+		{"stack", `printf 'goroutine 1 [running]:\n\tmain.go:1\n'`, "a stack"},
+		{"clock", `echo 'deadline at Filter: x'`, "ended by the clock"},
+		{"status", "exit 3", "status 3"},
+		{"forever", "exec sleep 60", "did not end"},
+		{"memory", `x=$(head -c 200000000 /dev/zero | tr '\0' x); y=$x$x; sleep 0.1`, "MiB of memory"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &Simulator{Berth: program(t, test.does), Dir: t.TempDir(), Patience: 10 * time.Second}
+			if test.name == "forever" {
+				s.Patience = time.Second
+			}
+			o, err := s.Run(context.Background(), Attack{Name: "a/b", Plugins: []bool{false}, dir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(o.Unbounded, "; ")
+			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("found %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestBounded: a ratio or a difference is enough.
+func TestBounded(t *testing.T) {
+	for _, test := range []struct {
+		ratio      float64
+		difference time.Duration
+		want       bool
+	}{{1, 0, true}, {1.1, time.Second, true}, {9, 2 * time.Millisecond, true}, {1.2, 3 * time.Millisecond, false}} {
+		if b := (&Beside{Ratio: test.ratio, Difference: test.difference}); b.Bounded() != test.want {
+			t.Errorf("%+v", test)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+// Package attack runs the hostile guests of runtime/internal/hostile against the program
+// as its users run it, and holds what becomes of it against the bounds that
+// docs/sandbox.md promises.
+package attack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Attack is a hostile plugin, or several, in files.
+type Attack struct {
+	Name  string `json:"name"` // GROUP/NAME
+	About string `json:"about"`
+	Nodes int    `json:"nodes"` // of the cluster; 0 means 20
+	// Plugins says of each whether a configuration is beside it.
+	Plugins []bool `json:"plugins"`
+
+	dir string
+}
+
+// Corpus writes all attacks into dir; root is the folder of Berth's go.mod.
+func Corpus(ctx context.Context, root, dir string) ([]Attack, error) {
+	write := exec.CommandContext(ctx, "go", "run", "./runtime/internal/hostile/corpus", dir)
+	write.Dir = root
+	if out, err := write.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", write, err, out)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "attacks.json"))
+	if err != nil {
+		return nil, err
+	}
+	var attacks []Attack
+	if err := json.Unmarshal(data, &attacks); err != nil {
+		return nil, err
+	}
+	for i := range attacks {
+		attacks[i].dir = filepath.Join(dir, filepath.FromSlash(attacks[i].Name))
+	}
+	return attacks, nil
+}
+
+// Modules returns the paths of the attack's modules.
+func (a *Attack) Modules() []string {
+	var out []string
+	for i := range a.Plugins {
+		out = append(out, filepath.Join(a.dir, fmt.Sprintf("%d.wasm", i)))
+	}
+	return out
+}
+
+// config returns the path of a plugin's configuration; empty if it has none.
+func (a *Attack) config(i int) string {
+	if !a.Plugins[i] {
+		return ""
+	}
+	return filepath.Join(a.dir, fmt.Sprintf("%d.json", i))
+}

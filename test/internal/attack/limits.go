@@ -1,0 +1,72 @@
+package attack
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The bounds that docs/sandbox.md promises, with default settings.
+const (
+	// PluginMemory is a plugin's budget, in bytes.
+	PluginMemory = 256 << 20
+	// SlackMemory is what the scheduler's process may take beyond the budgets, in bytes.
+	SlackMemory = 64 << 20
+	// ProcessMemory is the budget of all plugins, in bytes.
+	ProcessMemory = 1 << 30
+	// FaultLog is what may be written for a fault, in bytes; as much again is for what is
+	// said once.
+	FaultLog = 64 << 10
+)
+
+// MemoryBound is what an attack may take beyond the same run without plugins, in bytes.
+func (a *Attack) MemoryBound() int64 {
+	return min(int64(len(a.Plugins))*PluginMemory, ProcessMemory) + SlackMemory
+}
+
+// deadline is how a call that ended by the clock is told.
+var deadline = regexp.MustCompile(`deadline at |the call took longer than`)
+
+// unprintable returns the first thing in a text that a terminal may act upon.
+func unprintable(text []byte) error {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		switch {
+		case r == utf8.RuneError && size <= 1:
+			return fmt.Errorf("byte %#02x at %d is no UTF-8: %.60q", text[i], i, around(text, i))
+		case r == '\n', r == '\t', r == ' ':
+		case !unicode.IsPrint(r) && !unicode.IsSpace(r), unicode.Is(unicode.Bidi_Control, r), r == '\r', r == '\u2028', r == '\u2029', r == '\v', r == '\f', r == '\u0085':
+			return fmt.Errorf("%U at %d: %.60q", r, i, around(text, i))
+		}
+		i += size
+	}
+	return nil
+}
+
+func around(text []byte, i int) []byte { return text[max(0, i-20):min(len(text), i+40)] }
+
+// work is a line of `berth simulate` about a guest, where some had faults: calls, rows and
+// faults.
+var work = regexp.MustCompile(`(?m)^guest\S* +\d+ +\d+ +(\d+) `)
+
+// faults returns how many faults the table of plugins has. It has no such column if there
+// were none.
+func faults(out []byte) (n int64) {
+	if !regexp.MustCompile(`(?m)^PLUGIN +CALLS +ROWS +FAULTS`).Match(out) {
+		return 0
+	}
+	for _, m := range work.FindAllSubmatch(out, -1) {
+		var one int64
+		if _, err := fmt.Sscan(string(m[1]), &one); err == nil {
+			n += one
+		}
+	}
+	return n
+}
+
+// stack is what Go prints when a program fails by itself.
+func stack(text []byte) bool {
+	return bytes.Contains(text, []byte("goroutine ")) && bytes.Contains(text, []byte(".go:")) || bytes.Contains(text, []byte("nil pointer dereference"))
+}

@@ -1,0 +1,233 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+)
+
+// Simulator runs attacks through `berth simulate` and `berth plugin inspect`, with
+// default settings.
+type Simulator struct {
+	// Berth is the program, and Dir a folder for clusters.
+	Berth, Dir string
+	// Patience is after how long a run counts as one that does not end.
+	Patience time.Duration
+
+	baselines map[int]int64 // bytes, by the number of nodes
+}
+
+// Outcome is what became of an attack.
+type Outcome struct {
+	Attack Attack
+	// Ended is how: refused, faults, or nothing.
+	Ended  string
+	Faults int64
+	// Memory is the most that the scheduler's process held beyond the same run without
+	// plugins, and Log what it wrote to its log and as its result, in bytes.
+	Memory, Log int64
+	Took        time.Duration
+	// Unbounded says which bounds did not hold.
+	Unbounded []string
+}
+
+// LogBound is what may be written for the attack, in bytes.
+func (o *Outcome) LogBound() int64 {
+	return int64(1+len(o.Attack.Plugins))*FaultLog + o.Faults*FaultLog
+}
+
+// Run carries out an attack.
+func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
+	nodes := a.Nodes
+	if nodes == 0 {
+		nodes = 20
+	}
+	files, err := s.cluster(nodes)
+	if err != nil {
+		return Outcome{}, err
+	}
+	baseline, err := s.baseline(ctx, nodes, files)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o := Outcome{Attack: a}
+	fail := func(format string, args ...any) { o.Unbounded = append(o.Unbounded, fmt.Sprintf(format, args...)) }
+	args := []string{"simulate", "--cluster", files}
+	for i, module := range a.Modules() {
+		plugin := fmt.Sprintf("%s?name=guest-%d", module, i)
+		if config := a.config(i); config != "" {
+			plugin += "&config=" + config
+		}
+		args = append(args, "--plugin", plugin)
+	}
+	runs := [][]string{args}
+	for _, module := range a.Modules() {
+		runs = append(runs, []string{"plugin", "inspect", module})
+	}
+	for i, args := range runs {
+		what := "plugin inspect"
+		if i == 0 {
+			what = "simulate"
+		}
+		r, err := s.run(ctx, args)
+		if err != nil {
+			return Outcome{}, fmt.Errorf("%s: %s: %w", a.Name, what, err)
+		}
+		o.Took += r.took
+		o.Memory = max(o.Memory, r.memory-baseline)
+		log := int64(len(r.out) + len(r.log))
+		o.Log += log
+		if i == 0 {
+			o.Faults = faults(r.out)
+			switch {
+			case r.status == 2:
+				o.Ended = "refused"
+			case o.Faults > 0:
+				o.Ended = fmt.Sprintf("%d faults", o.Faults)
+			default:
+				o.Ended = "ran"
+			}
+		}
+		if r.killed {
+			fail("%s did not end within %v", what, s.Patience)
+		}
+		if r.status != 0 && r.status != 1 && r.status != 2 {
+			fail("%s ended with status %d: %.300q", what, r.status, r.log)
+		}
+		if most := FaultLog * (1 + o.Faults); log > most {
+			fail("%s wrote %d bytes for %d faults, the bound is %d", what, log, o.Faults, most)
+		}
+		for _, text := range [][]byte{r.out, r.log} {
+			if err := unprintable(text); err != nil {
+				fail("%s printed %v", what, err)
+			}
+			if stack(text) {
+				fail("%s printed a stack: %.300q", what, text)
+			}
+			if deadline.Match(text) {
+				fail("%s: a call was ended by the clock", what)
+			}
+		}
+	}
+	if o.Memory > a.MemoryBound() {
+		fail("%d MiB of memory, the bound is %d", o.Memory>>20, a.MemoryBound()>>20)
+	}
+	return o, nil
+}
+
+// baseline returns what a run without plugins takes.
+func (s *Simulator) baseline(ctx context.Context, nodes int, files string) (int64, error) {
+	if memory, ok := s.baselines[nodes]; ok {
+		return memory, nil
+	}
+	r, err := s.run(ctx, []string{"simulate", "--cluster", files})
+	if err != nil {
+		return 0, err
+	}
+	if r.status != 0 {
+		return 0, fmt.Errorf("without plugins: status %d: %s", r.status, r.log)
+	}
+	if s.baselines == nil {
+		s.baselines = map[int]int64{}
+	}
+	s.baselines[nodes] = r.memory
+	return r.memory, nil
+}
+
+// run is a run of the program.
+type run struct {
+	out, log []byte
+	status   int
+	killed   bool
+	memory   int64 // resident, the most
+	took     time.Duration
+}
+
+// most is how much of an output is kept; a program that writes more is killed.
+const most = 64 << 20
+
+// sink keeps what is written, up to a bound.
+type sink struct{ bytes.Buffer }
+
+func (s *sink) Write(p []byte) (int, error) {
+	if s.Len()+len(p) > most {
+		return 0, fmt.Errorf("more than %d bytes", most)
+	}
+	return s.Buffer.Write(p)
+}
+
+// run runs the program and looks at its memory while it runs: the processes that it
+// starts for compiling have limits of their own.
+func (s *Simulator) run(ctx context.Context, args []string) (run, error) {
+	limited, cancel := context.WithTimeout(ctx, s.Patience)
+	defer cancel()
+	var out, log sink
+	command := exec.CommandContext(limited, s.Berth, args...)
+	command.Stdout, command.Stderr = &out, &log
+	command.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(s.Dir, "cache"))
+	command.WaitDelay = time.Second
+	began := time.Now()
+	if err := command.Start(); err != nil {
+		return run{}, err
+	}
+	ended := make(chan struct{})
+	peak := make(chan int64)
+	go func() {
+		memory := int64(0)
+		for {
+			if n, err := cluster.PeakMemory(command.Process.Pid); err == nil {
+				memory = max(memory, n)
+			}
+			select {
+			case <-ended:
+				peak <- memory
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	_ = command.Wait() // its status says it
+	close(ended)
+	r := run{out: out.Bytes(), log: log.Bytes(), status: command.ProcessState.ExitCode(), memory: <-peak, took: time.Since(began)}
+	r.killed = limited.Err() != nil && ctx.Err() == nil
+	return r, ctx.Err()
+}
+
+// cluster writes a cluster of some nodes, as large as real ones, and 12 pods, each third
+// with priority 1, and returns the file.
+func (s *Simulator) cluster(nodes int) (string, error) {
+	type object map[string]any
+	var items []object
+	for i := range nodes {
+		name := fmt.Sprintf("node-%04d", i)
+		items = append(items, object{
+			"apiVersion": "v1", "kind": "Node",
+			"metadata": object{
+				"name": name, "labels": object{"kubernetes.io/hostname": name},
+				"annotations": object{"example.com/notes": strings.Repeat(name+" ", 1000)},
+			},
+			"status": object{"allocatable": object{"cpu": "8", "memory": "32Gi", "pods": "110"}},
+		})
+	}
+	for i := range 12 {
+		pod := object{"priority": 0, "containers": []object{{"name": "c", "resources": object{"requests": object{"cpu": "100m"}}}}}
+		if i%3 == 2 {
+			pod["priority"] = 1
+		}
+		items = append(items, object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"namespace": "default", "name": fmt.Sprintf("pod-%02d", i)}, "spec": pod})
+	}
+	data, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": items})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(s.Dir, fmt.Sprintf("%d-nodes.json", nodes))
+	return file, os.WriteFile(file, data, 0o644)
+}
