@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -142,5 +143,39 @@ func TestDocsCheckers(t *testing.T) {
 	}
 	if _, err := checkMakeTargets(fsys, "MISSING.md"); err == nil {
 		t.Error("a missing page was accepted")
+	}
+}
+
+// TestSandboxNamesTests: every test that docs/sandbox.md names for a promise or an attack is there.
+func TestSandboxNamesTests(t *testing.T) {
+	text, err := os.ReadFile("docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	for _, top := range []string{"abi", "cmd", "runtime", "test"} {
+		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			for _, m := range declared.FindAllSubmatch(source, -1) {
+				there[string(m[1])] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)").FindAllSubmatch(text, -1)
+	if len(named) < 20 {
+		t.Errorf("only %d tests are named", len(named))
+	}
+	for _, m := range named {
+		if !there[string(m[1])] {
+			t.Errorf("docs/sandbox.md names %s, which there is not: name the test that shows it now, or drop the promise", m[1])
+		}
 	}
 }
