@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	attacks = slices.DeleteFunc(attacks, func(a attack.Attack) bool { return !match.MatchString(a.Name) })
 	if *beside {
 		b.Corpus, b.Dir = filepath.Join(dir, "corpus"), dir
-		return runBeside(ctx, &b, attacks, *nodes, out)
+		return runBeside(ctx, &b, *root, attacks, *nodes, out)
 	}
 	began := time.Now()
 	s := &attack.Simulator{Berth: *berth, Dir: dir, Patience: *patience}
@@ -102,8 +102,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(problems...)
 }
 
-func runBeside(ctx context.Context, b *attack.Bench, attacks []attack.Attack, nodes int, out io.Writer) (err error) {
-	binaries, err := cluster.Build(ctx, ".", os.Stderr)
+func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []attack.Attack, nodes int, out io.Writer) (err error) {
+	root, err = filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	binaries, err := cluster.Build(ctx, filepath.Join(root, "test"), os.Stderr)
 	if err != nil {
 		return err
 	}
