@@ -36,7 +36,7 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build demo examples test test-race test-arm64 e2e race soak bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build demo examples test test-race test-arm64 e2e race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ race: ## measure berth and kube-scheduler side by side on a real API server, int
 
 soak: ## change plugins that fail at every point while pods come and go on 1,000 nodes, for SOAK=time
 	go test ./runtime/assembly -run '^TestSoak$$' -v -count=1 -timeout 0 -soak $(SOAK)
+
+prices: ## measure what a unit of fuel takes at worst in each function of the host; fails above 32 times that of a plain loop
+	go test ./runtime/wasm -run '^TestHostCallTime$$' -v -count=1 -timeout 30m -prices
 
 bench: ## run the benchmarks COUNT times into bench.out (BENCH=pattern)
 	@pkgs="$(call packages-with,Benchmark)"; \

@@ -40,8 +40,9 @@ type ModulesConfig struct {
 // Modules loads and compiles the modules that a configuration names, each once
 // by its digest.
 type Modules struct {
-	config  ModulesConfig
-	sources *module.Sources
+	config    ModulesConfig
+	sources   *module.Sources
+	encodings *wasm.Encodings // of all plugins
 	// mu guards what follows.
 	mu struct {
 		sync.Mutex
@@ -64,7 +65,7 @@ type Module struct {
 
 // NewModules returns a place for modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir})}
+	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir}), encodings: wasm.NewEncodings()}
 	m.mu.compiled = make(map[string]*compiled)
 	return m
 }
@@ -220,7 +221,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limitsOf(&named.Reference.Limits),
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
-		Recovered: func() { d.recovered(loaded.Name) }})
+		Encodings: m.encodings, Recovered: func() { d.recovered(loaded.Name) }})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", loaded.Path, err), m.give(ctx, loaded.Digest))
 	}

@@ -234,7 +234,7 @@ func (p *Plugin) stateOf(c *state.CycleState, create bool) *guestState {
 	if !create {
 		return nil
 	}
-	v := &guestState{public: p.deps.Manifest.Publishes, most: p.config.Limits.StateSize}
+	v := &guestState{public: p.public, most: p.config.Limits.StateSize}
 	c.Write(p.config.Name, stateKey, v)
 	return v
 }

@@ -192,7 +192,10 @@ func (s *shard) make(ctx context.Context) error {
 	if err != nil {
 		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, largest(&spec)), nil)
 	}
-	env := &Env{allowance: allowance{limits: p.config.Limits}, starting: p.startFuel(), published: p.published, hidden: p.deps.Manifest.CycleLocal, node: s.nodeAt}
+	env := &Env{
+		allowance: allowance{limits: p.config.Limits}, starting: p.startFuel(), published: p.published, hidden: p.hidden,
+		node: s.nodeAt, encodings: p.deps.Encodings,
+	}
 	guest, err := p.start(ctx, layout.Size, env)
 	if err != nil {
 		return p.fault(abi.PreFilter, Start, err.Error(), nil)

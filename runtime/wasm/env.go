@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -25,12 +24,12 @@ type Env struct {
 	published []publishedKey
 	// hidden are keys of the state that hold ids; concealed tells that this call is
 	// made where those mean nothing (ABI-7.10).
-	hidden    []string
+	hidden    map[string]bool
 	concealed bool
 	// pods are those of the call, node returns the node of a row of the instance.
-	pods    []*state.Pod
-	node    func(row uint32) *state.Node
-	encoded encodedObject
+	pods      []*state.Pod
+	node      func(row uint32) *state.Node
+	encodings *Encodings
 	// panicked is what a host function failed with, which is the host's mistake.
 	panicked *hostPanic
 	// heard (optional) passes on what the guest logs.
@@ -59,6 +58,15 @@ func (e *Env) Log(level int, text string) {
 	}
 }
 
+// output is what a guest writes to its standard streams.
+type output struct{ env *Env }
+
+// Write implements io.Writer, once for each entry of a list of WASI's.
+func (o output) Write(p []byte) (int, error) {
+	o.env.charge(priceOfOutput(min(len(p), tailSize)))
+	return o.env.log.Write(p)
+}
+
 // StateGet returns the value of a key of the state.
 func (e *Env) StateGet(key string) ([]byte, bool) {
 	if e.state == nil || e.conceals(key) {
@@ -76,7 +84,7 @@ func (e *Env) StateSet(key string, value []byte) bool {
 	return e.state.set(key, value)
 }
 
-func (e *Env) conceals(key string) bool { return e.concealed && slices.Contains(e.hidden, key) }
+func (e *Env) conceals(key string) bool { return e.concealed && e.hidden[key] }
 
 // begin sets what a call may see.
 func (e *Env) begin(p *Plugin, r *request) {
@@ -92,14 +100,14 @@ func (e *Env) begin(p *Plugin, r *request) {
 }
 
 // end takes it back, so that nothing is kept alive.
-func (e *Env) end() { e.state, e.cycle, e.pods, e.encoded = nil, nil, nil, encodedObject{} }
+func (e *Env) end() { e.state, e.cycle, e.pods = nil, nil, nil }
 
 // guestState is a plugin's bytes in a CycleState (ABI-7.4).
 type guestState struct {
 	values map[string][]byte
 	size   int
-	most   int      // 0 means the ABI's limit
-	public []string // keys that others may read
+	most   int             // 0 means the ABI's limit
+	public map[string]bool // keys that others may read
 }
 
 var _ state.Value = (*guestState)(nil)

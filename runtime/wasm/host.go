@@ -30,16 +30,19 @@ func hostModule(ctx context.Context, r wazero.Runtime) error {
 }
 
 // hostFunc adapts a function on Env and memory. A panic with badAddress is a trap
-// of the guest (ABI-7.6), any other one a mistake of the host.
+// of the guest (ABI-7.6), one with errNoFuel too, any other one a mistake of the host.
 func hostFunc(f func(env *Env, m api.Memory, stack []uint64)) api.GoModuleFunction {
 	return api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
 		env := ctx.Value(envKey{}).(*Env)
 		defer func() {
-			switch r := recover().(type) {
+			switch r := recover(); r.(type) {
 			case nil:
 			case badAddress:
 				panic(r)
 			default:
+				if r == any(errNoFuel) {
+					panic(r)
+				}
 				env.panicked = &hostPanic{value: r, stack: debug.Stack()}
 				panic(fmt.Errorf("the host failed: %v", r))
 			}
@@ -69,21 +72,25 @@ func read(function string, m api.Memory, address, length uint64) []byte {
 
 func hostLog(env *Env, m api.Memory, stack []uint64) {
 	text := read(abi.HostLog, m, stack[1], stack[2])
-	env.functions().Log(int(int32(stack[0])), string(text[:min(len(text), abi.MaxLogText)]))
+	text = text[:min(len(text), abi.MaxLogText)]
+	env.charge(priceOfLog(len(text)))
+	env.functions().Log(int(int32(stack[0])), string(text))
 }
 
 func hostStateGet(env *Env, m api.Memory, stack []uint64) {
 	key, buffer := read(abi.HostStateGet, m, stack[0], stack[1]), read(abi.HostStateGet, m, stack[2], stack[3])
+	env.charge(priceOfKey)
 	value, ok := env.functions().StateGet(string(key[:min(len(key), abi.MaxStateKeySize+1)]))
-	stack[0] = give(buffer, value, ok)
+	stack[0] = give(env, buffer, value, ok)
 }
 
 // give copies a value to a guest's buffer if it fits, and returns its length, −1
-// if there is none.
-func give(buffer, value []byte, ok bool) uint64 {
+// if there is none. It costs the same if it does not fit.
+func give(env *Env, buffer, value []byte, ok bool) uint64 {
 	if !ok {
 		return api.EncodeI32(-1)
 	}
+	env.charge(priceOfCopy(len(value)))
 	if len(value) <= len(buffer) {
 		copy(buffer, value)
 	}
@@ -92,25 +99,28 @@ func give(buffer, value []byte, ok bool) uint64 {
 
 func hostPublishedGet(env *Env, m api.Memory, stack []uint64) {
 	buffer := read(abi.HostPublishedGet, m, stack[1], stack[2])
+	env.charge(priceOfKey)
 	value, ok := env.functions().PublishedGet(uint32(stack[0]))
-	stack[0] = give(buffer, value, ok)
+	stack[0] = give(env, buffer, value, ok)
 }
 
 func hostPodObject(env *Env, m api.Memory, stack []uint64) {
 	buffer := read(abi.HostPodObject, m, stack[1], stack[2])
 	value, ok := env.functions().PodObject(uint32(stack[0]))
-	stack[0] = give(buffer, value, ok)
+	stack[0] = give(env, buffer, value, ok)
 }
 
 func hostNodeObject(env *Env, m api.Memory, stack []uint64) {
 	buffer := read(abi.HostNodeObject, m, stack[1], stack[2])
 	value, ok := env.functions().NodeObject(uint32(stack[0]))
-	stack[0] = give(buffer, value, ok)
+	stack[0] = give(env, buffer, value, ok)
 }
 
 func hostStateSet(env *Env, m api.Memory, stack []uint64) {
-	key := read(abi.HostStateSet, m, stack[0], stack[1])
-	if env.functions().StateSet(string(key[:min(len(key), abi.MaxStateKeySize+1)]), read(abi.HostStateSet, m, stack[2], stack[3])) {
+	key, value := read(abi.HostStateSet, m, stack[0], stack[1]), read(abi.HostStateSet, m, stack[2], stack[3])
+	value = value[:min(len(value), abi.MaxStateValue+1)] // which is too long
+	env.charge(priceOfSet(len(value)))
+	if env.functions().StateSet(string(key[:min(len(key), abi.MaxStateKeySize+1)]), value) {
 		stack[0] = 0
 	} else {
 		stack[0] = api.EncodeI32(-1)

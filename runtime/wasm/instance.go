@@ -80,7 +80,7 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	ctx = context.WithValue(ctx, envKey{}, env)
 	// Names are left out, so that instances of one module do not collide. Clock
 	// and random source are wazero's deterministic defaults (ABI-1.4).
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithStdout(&env.log).WithStderr(&env.log)
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithStdout(output{env}).WithStderr(output{env})
 	instance, err := c.runtime.InstantiateModule(ctx, c.module, config)
 	if err != nil {
 		return nil, fmt.Errorf("instantiate: %w", err)
@@ -91,6 +91,7 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	if g.gauges, err = newGauges(instance, c.info); err != nil {
 		return nil, errors.Join(err, instance.Close(ctx))
 	}
+	env.gauges = g.gauges
 	if err := g.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("instantiate: %w", err), instance.Close(ctx))
 	}

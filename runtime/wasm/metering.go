@@ -23,7 +23,19 @@ type allowance struct {
 	stop   bool // the call is to end
 	watch  clock.Stopwatch
 	yields int
+	gauges *gauges // nil if the guest is not metered
 }
+
+// charge takes fuel for what a host function does for a guest. It is the guest's trap
+// if there is not as much, and nothing is taken then.
+func (a *allowance) charge(units int64) {
+	if a.gauges != nil && !a.gauges.take(units) {
+		panic(errNoFuel)
+	}
+}
+
+// errNoFuel is the panic value of a host function that cannot be paid.
+var errNoFuel = errors.New("the host function costs more fuel than is left")
 
 // yieldsPerLook is after how many yields the clock is read: a yield is made every
 // few microseconds.
@@ -84,6 +96,25 @@ func (g *gauges) fill(grant int64) {
 	g.fuel.Set(uint64(grant - slice))
 	g.depth.Set(uint64(g.info.MaxDepth))
 	g.status.Set(uint64(meter.Running))
+}
+
+// take takes fuel while a host function runs, as the guest's own checks do: they see it
+// at once, since code reads its globals again after a call. What exceeds the slice
+// ends it, so that the guest yields at its next check.
+func (g *gauges) take(units int64) bool {
+	slice := int64(int32(g.slice.Get()))
+	if units <= slice {
+		g.slice.Set(uint64(uint32(slice - units)))
+		return true
+	}
+	left := g.left() - units
+	if left < 0 {
+		g.status.Set(uint64(meter.OutOfFuel))
+		return false
+	}
+	g.slice.Set(0)
+	g.fuel.Set(uint64(left))
+	return true
 }
 
 // left returns the fuel that was not used.

@@ -1,10 +1,7 @@
 package wasm
 
 import (
-	"slices"
 	"strings"
-
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -21,6 +18,15 @@ func publishedKeys(names []string) []publishedKey {
 	return out
 }
 
+// keySet is keys that a manifest lists, as many as it may.
+func keySet(keys []string) map[string]bool {
+	set := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		set[key] = true
+	}
+	return set
+}
+
 // PublishedGet returns what another plugin published in this pod's cycle
 // (ABI-7.9).
 func (e *Env) PublishedGet(index uint32) ([]byte, bool) {
@@ -29,19 +35,11 @@ func (e *Env) PublishedGet(index uint32) ([]byte, bool) {
 	}
 	from := &e.published[index]
 	s, ok := e.cycle.Read(from.plugin, stateKey).(*guestState)
-	if !ok || !slices.Contains(s.public, from.key) {
+	if !ok || !s.public[from.key] {
 		return nil, false
 	}
 	value, ok := s.values[from.key]
 	return value, ok
-}
-
-// encodedObject is the object that a guest asked for last: it asks twice, first
-// for the size.
-type encodedObject struct {
-	pod  *state.Pod
-	node *state.Node
-	data []byte
 }
 
 // PodObject returns a pod of the call as protobuf (ABI-7.7).
@@ -49,11 +47,7 @@ func (e *Env) PodObject(index uint32) ([]byte, bool) {
 	if uint64(index) >= uint64(len(e.pods)) {
 		return nil, false
 	}
-	pod := e.pods[index]
-	if e.encoded.pod != pod {
-		e.encoded = encodedObject{pod: pod, data: encodePod(pod.Object)}
-	}
-	return e.encoded.data, true
+	return e.read(e.encodings.pod(e.pods[index].Object)), true
 }
 
 // NodeObject returns the node of a row as protobuf (ABI-7.8).
@@ -65,30 +59,14 @@ func (e *Env) NodeObject(row uint32) ([]byte, bool) {
 	if node == nil {
 		return nil, false
 	}
-	if e.encoded.node != node {
-		e.encoded = encodedObject{node: node, data: encodeNode(node.Object)}
-	}
-	return e.encoded.data, true
+	return e.read(e.encodings.node(node.Object)), true
 }
 
-func encodePod(pod *v1.Pod) []byte {
-	object := *pod
-	object.ManagedFields = nil
-	data, err := object.Marshal()
-	if err != nil {
-		panic("BUG: a pod cannot be encoded: " + err.Error())
-	}
-	return data
-}
-
-func encodeNode(node *v1.Node) []byte {
-	object := *node
-	object.ManagedFields = nil
-	data, err := object.Marshal()
-	if err != nil {
-		panic("BUG: a node cannot be encoded: " + err.Error())
-	}
-	return data
+// read charges for an object, whether it had to be encoded or not, so that fuel is the
+// same whatever others have read.
+func (e *Env) read(object *encoding) []byte {
+	e.charge(object.price)
+	return object.data
 }
 
 // nodeAt returns the node of a row of the instance; nil if there is none.

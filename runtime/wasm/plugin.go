@@ -61,6 +61,9 @@ type Deps struct {
 	// pod has a node yet, nil if it is not known. It is called on the scheduler's
 	// loop.
 	Namespace func(name string) *state.Namespace
+	// Encodings (optional) keep objects that plugins read whole; nil keeps those of this
+	// plugin for itself.
+	Encodings *Encodings
 	// Clock (optional) is the breaker's time; nil means the machine's.
 	Clock clock.Clock
 	// Recovered (optional) hears that the plugin works again after its breaker was
@@ -81,9 +84,11 @@ type Plugin struct {
 	normalize  string
 	sharded    bool
 	published  []publishedKey
-	records    atomic.Uint32 // room for the records of a batch
-	batch      uint32        // pods that a call can be about
-	readsNode  bool          // at points after the node is chosen
+	// public and hidden are keys of its state that others may read, and that hold ids.
+	public, hidden map[string]bool
+	records        atomic.Uint32 // room for the records of a batch
+	batch          uint32        // pods that a call can be about
+	readsNode      bool          // at points after the node is chosen
 
 	calls    atomic.Int64
 	fuel     atomic.Int64 // used
@@ -139,6 +144,9 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if d.Clock == nil {
 		d.Clock = clock.Real{}
 	}
+	if d.Encodings == nil {
+		d.Encodings = NewEncodings()
+	}
 	c.Breaker.setDefaults()
 	c.Limits = c.Limits.WithDefaults()
 	if d.Log == nil {
@@ -165,6 +173,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	}
 	p.breaker = breaker{config: c.Breaker, now: d.Clock.Now, closed: d.Recovered}
 	p.published = publishedKeys(d.Manifest.Reads.Published)
+	p.public, p.hidden = keySet(d.Manifest.Publishes), keySet(d.Manifest.CycleLocal)
 	p.begin(p.projection)
 	if p.declared[abi.AddPod] {
 		p.otherRoom = 4096

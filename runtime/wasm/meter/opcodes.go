@@ -47,6 +47,7 @@ const (
 	opI64GtU        = 0x56
 	opI32Add        = 0x6a
 	opI32Sub        = 0x6b
+	opI32Mul        = 0x6c
 	opI32Or         = 0x72
 	opI32Shl        = 0x74
 	opI32ShrU       = 0x76

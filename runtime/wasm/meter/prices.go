@@ -1,11 +1,16 @@
 package meter
 
-import "github.com/berth-scheduler/berth/abi/wire"
+import (
+	"math"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
 
 // Price is what a call of an imported function costs besides its instruction,
 // since a host may work for as long as its parameters say, and no check is in it.
 type Price struct {
-	// Module and Name are those of the import.
+	// Module and Name are those of the import. A price without a name is that of all
+	// functions of the module that have no other.
 	Module, Name string
 	// Fixed is in units.
 	Fixed uint32
@@ -13,11 +18,12 @@ type Price struct {
 	Lengths []Length
 }
 
-// Length is a parameter of type i32 by its index, of which each 1 << Shift cost a
-// unit. Shift is at least 1.
+// Length is a parameter of type i32 by its index, of which each 1 << Shift cost as
+// many Units, at least one, up to 2³¹ − 1 of them in all.
 type Length struct {
 	Param int
 	Shift uint8
+	Units uint32
 }
 
 // setPrices adds a helper for each imported function that has a price. All calls go
@@ -27,16 +33,32 @@ func (r *rewriter) setPrices() {
 	r.priced = make([]int, r.imported)
 	for i := range r.module.Imports {
 		imp := &r.module.Imports[i]
-		for k := range r.config.Prices {
-			if p := &r.config.Prices[k]; p.Module == imp.Module && p.Name == imp.Name && p.fits(r.module.Types[imp.Type].Params) {
-				r.priced[i] = r.helpers.find(helper{kind: helpPrice, a: i, b: k})
-			}
+		if k := r.config.priceOf(imp.Module, imp.Name, r.module.Types[imp.Type].Params); k >= 0 {
+			r.priced[i] = r.helpers.find(helper{kind: helpPrice, a: i, b: k})
 		}
 	}
 }
 
+// priceOf returns the index of a function's price, −1 if it has none.
+func (c *Config) priceOf(module, name string, params []wire.ValType) int {
+	found := -1
+	for k := range c.Prices {
+		p := &c.Prices[k]
+		if p.Module != module || !p.fits(params) {
+			continue
+		}
+		if p.Name == name {
+			return k
+		}
+		if p.Name == "" {
+			found = k
+		}
+	}
+	return found
+}
+
 // fits reports whether the parameters are there. An import of another type has no
-// price; a host does not have it.
+// such price; a host does not have it.
 func (p *Price) fits(params []wire.ValType) bool {
 	for _, l := range p.Lengths {
 		if l.Param >= len(params) || params[l.Param] != wire.ValI32 {
@@ -54,15 +76,12 @@ func (r *rewriter) price(imported int, p *Price) function {
 	c := &f.code
 	cost := len(t.Params)
 	if p.Fixed > 0 {
-		c.i32(int32(p.Fixed))
+		c.i32(int32(min(p.Fixed, math.MaxInt32)))
 		c.indexed(opLocalSet, cost)
 		r.charge(c, cost)
 	}
 	for _, l := range p.Lengths {
-		c.indexed(opLocalGet, l.Param)
-		c.i32(int32(max(l.Shift, 1)))
-		c.op(opI32ShrU)
-		c.indexed(opLocalSet, cost)
+		l.charge(c, cost)
 		r.charge(c, cost)
 	}
 	for i := range t.Params {
@@ -70,4 +89,23 @@ func (r *rewriter) price(imported int, p *Price) function {
 	}
 	c.indexed(opCall, imported)
 	return f
+}
+
+// charge writes cost = min(parameter >> Shift, most) × Units.
+func (l *Length) charge(c *code, cost int) {
+	units := min(max(l.Units, 1), math.MaxInt32)
+	most := int32(math.MaxInt32 / units)
+	c.indexed(opLocalGet, l.Param)
+	c.i32(int32(l.Shift))
+	c.op(opI32ShrU)
+	c.indexed(opLocalTee, cost)
+	c.i32(most)
+	c.op(opI32GtU, opIf, empty)
+	c.i32(most)
+	c.indexed(opLocalSet, cost)
+	c.op(opEnd)
+	c.indexed(opLocalGet, cost)
+	c.i32(int32(units))
+	c.op(opI32Mul)
+	c.indexed(opLocalSet, cost)
 }

@@ -20,7 +20,7 @@ func TestPrices(t *testing.T) {
 	  (func (export "reference") (param i32)
 	    (table.set 0 (i32.const 0) (ref.func $log))
 	    (drop (call_indirect (type $log) (local.get 0) (i32.const 0)))))`, "")
-	lengths := []meter.Length{{Param: 0, Shift: 8}, {Param: 0, Shift: 0}} // 0 means 1: nothing is negative
+	lengths := []meter.Length{{Param: 0, Shift: 8}, {Param: 0, Units: 3}}
 	for name, c := range map[string]struct {
 		prices []meter.Price
 		extra  func(arg uint32) int64
@@ -29,7 +29,9 @@ func TestPrices(t *testing.T) {
 		"of others":       {[]meter.Price{{Module: "env", Name: "other", Fixed: 100}, {Module: "other", Name: "log", Fixed: 100}}, func(uint32) int64 { return 0 }},
 		"of another type": {[]meter.Price{{Module: "env", Name: "log", Fixed: 100, Lengths: []meter.Length{{Param: 1, Shift: 4}}}}, func(uint32) int64 { return 0 }},
 		"fixed":           {[]meter.Price{{Module: "env", Name: "log", Fixed: 100}}, func(uint32) int64 { return 100 }},
-		"by lengths":      {[]meter.Price{{Module: "env", Name: "log", Fixed: 7, Lengths: lengths}}, func(arg uint32) int64 { return 7 + int64(arg>>8) + int64(arg>>1) }},
+		"by lengths":      {[]meter.Price{{Module: "env", Name: "log", Fixed: 7, Lengths: lengths}}, func(arg uint32) int64 { return 7 + int64(arg>>8) + 3*min(int64(arg), (1<<31-1)/3) }}, // nothing is negative
+		"of all":          {[]meter.Price{{Module: "env", Fixed: 50}, {Module: "other", Fixed: 60}}, func(uint32) int64 { return 50 }},
+		"of all but this": {[]meter.Price{{Module: "env", Fixed: 50}, {Module: "env", Name: "log", Fixed: 9}, {Module: "env", Fixed: 70}}, func(uint32) int64 { return 9 }},
 	} {
 		rewritten, info := rewrite(t, module, meter.Config{Prices: c.prices})
 		for _, e := range engines() {

@@ -1,0 +1,103 @@
+package wasm
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+func podOf(name string, size int) *v1.Pod {
+	p := &v1.Pod{}
+	p.Name = name
+	p.Annotations = map[string]string{"a": strings.Repeat("x", size)}
+	return p
+}
+
+// TestEncodingsAreBounded: what is kept never exceeds the bound, what was read last
+// stays, and what could never fit is not kept.
+func TestEncodingsAreBounded(t *testing.T) {
+	const most, size = 100_000, 1000
+	e := newEncodings(most)
+	used := podOf("used", size)
+	first := e.pod(used)
+	for i := range 1000 {
+		e.pod(podOf(fmt.Sprint("p", i), size))
+		if e.pod(used) != first {
+			t.Fatalf("the pod that is always read was dropped after %d others", i+1)
+		}
+		if e.mu.bytes > most || e.mu.bytes < 0 {
+			t.Fatalf("%d bytes are kept", e.mu.bytes)
+		}
+	}
+	if n := e.mu.recent.Len(); n < 50 || n*size > most {
+		t.Errorf("%d are kept", n)
+	}
+	large := podOf("large", most)
+	if a, b := e.pod(large), e.pod(large); a == b || !bytes.Equal(a.data, b.data) || e.mu.bytes > most {
+		t.Errorf("an object larger than the bound is kept: %d bytes", e.mu.bytes)
+	}
+	sum := 0
+	for e.mu.recent.Len() > 0 {
+		e.mu.recent.RemoveOldest()
+		sum++
+	}
+	if e.mu.bytes != 0 {
+		t.Errorf("%d bytes are left without any of %d entries", e.mu.bytes, sum)
+	}
+}
+
+// TestEncodingsOfOthers: another object is another encoding, even where an earlier one
+// was in memory, and objects that are gone are not kept alive.
+func TestEncodingsOfOthers(t *testing.T) {
+	e := NewEncodings()
+	var gone sync.WaitGroup
+	for i := range 100 {
+		for j := range 20 {
+			p := podOf(fmt.Sprintf("p%d-%d", i, j), 10_000)
+			var got v1.Pod
+			if err := got.Unmarshal(e.pod(p).data); err != nil || got.Name != p.Name {
+				t.Fatalf("%s for %s: %v", got.Name, p.Name, err)
+			}
+			if i == 0 {
+				gone.Add(1)
+				runtime.AddCleanup(p, func(struct{}) { gone.Done() }, struct{}{})
+			}
+			n := &v1.Node{ObjectMeta: p.ObjectMeta}
+			var node v1.Node
+			if err := node.Unmarshal(e.node(n).data); err != nil || node.Name != n.Name {
+				t.Fatalf("%s for %s: %v", node.Name, n.Name, err)
+			}
+		}
+		runtime.GC()
+	}
+	gone.Wait()
+}
+
+// TestEncodingsTogether: many readers get the same bytes at the same price.
+func TestEncodingsTogether(t *testing.T) {
+	e := newEncodings(50_000) // for some of them
+	pods := make([]*v1.Pod, 100)
+	want := make([]*encoding, len(pods))
+	for i := range pods {
+		pods[i] = podOf(fmt.Sprint("p", i), i*50)
+		pods[i].ManagedFields = nil
+		want[i] = NewEncodings().pod(pods[i])
+	}
+	var wg sync.WaitGroup
+	for k := range 8 {
+		wg.Go(func() {
+			for i := range 2000 {
+				j := (i*7 + k*13) % len(pods)
+				if got := e.pod(pods[j]); !bytes.Equal(got.data, want[j].data) || got.price != want[j].price {
+					t.Errorf("pod %d: %d bytes for %d units, want %d for %d", j, len(got.data), got.price, len(want[j].data), want[j].price)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
