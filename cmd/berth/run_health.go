@@ -15,13 +15,15 @@ import (
 // checks returns what must be well for the scheduler to be live, and to be ready: what
 // kube-scheduler has, by its names, and the loop.
 func (w *watched) checks(ctx context.Context, election *kube.Election) (live, ready []healthz.HealthChecker) {
-	var lease []healthz.HealthChecker
+	var holds, canLead []healthz.HealthChecker
 	if election.Identity() != "" {
-		lease = []healthz.HealthChecker{healthz.NamedCheck("leaderElection", election.Check)}
+		const name = "leaderElection"
+		holds = []healthz.HealthChecker{healthz.NamedCheck(name, election.Check)}
+		canLead = []healthz.HealthChecker{healthz.NamedCheck(name, election.Ready)} // a right that is missing is not cured by a restart
 	}
 	live = []healthz.HealthChecker{healthz.PingHealthz, healthz.NamedCheck("loop", w.loopCheck)}
 	ready = []healthz.HealthChecker{healthz.NewShutdownHealthz(ctx.Done()), healthz.NamedCheck("sched-handler-sync", w.syncCheck)}
-	return slices.Concat(lease, live), slices.Concat(lease, ready)
+	return slices.Concat(holds, live), slices.Concat(canLead, ready)
 }
 
 // loopTime is how long the loop may take to answer before the scheduler is not live.

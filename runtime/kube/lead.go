@@ -31,6 +31,7 @@ type Election struct {
 	watchdog *leaderelection.HealthzAdaptor
 	lock     resourcelock.Interface
 	tenure   *tenure
+	rights   *leaseRights
 	elector  atomic.Pointer[leaderelection.LeaderElector] // nil before Lead
 	working  *atomic.Bool                                 // lead has not returned
 }
@@ -58,7 +59,11 @@ func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, cli
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	e.lock = timedLock{Interface: e.lock, tenure: e.tenure, working: e.working}
+	e.rights = &leaseRights{
+		reviews: clients.Lease.AuthorizationV1().SelfSubjectAccessReviews(), log: events.log,
+		namespace: config.ResourceNamespace, name: config.ResourceName,
+	}
+	e.lock = timedLock{Interface: rightsLock{Interface: e.lock, rights: e.rights}, tenure: e.tenure, working: e.working}
 	e.tenure.require()
 	return e, nil
 }
@@ -73,6 +78,15 @@ func (e *Election) Check(r *http.Request) error {
 		return nil
 	}
 	return e.watchdog.Check(r)
+}
+
+// Ready returns why this replica could not lead: it is not healthy, or its user may not
+// use the lease.
+func (e *Election) Ready(r *http.Request) error {
+	if e.rights == nil {
+		return nil
+	}
+	return errors.Join(e.Check(r), e.rights.check())
 }
 
 // Lead calls lead when this replica is the leader, once, with a context that ends
@@ -145,7 +159,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 			release()
 		}
 	})()
-	elector.Run(leaseCtx)
+	elector.Run(withoutForbidden(leaseCtx))
 	if !turn.CompareAndSwap(false, true) {
 		return <-result
 	}
