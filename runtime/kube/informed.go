@@ -148,7 +148,7 @@ func (w *informed) failed(k *kind, err error) {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || utilnet.IsProbableEOF(err):
 		return
 	case apierrors.IsForbidden(err):
-		err = fmt.Errorf("%w (the scheduler's user needs get, list and watch on %s)", err, k.name)
+		err = fmt.Errorf("%w (the scheduler's user needs list and watch on %s)", err, k.name)
 	}
 	k.mu.Lock()
 	known := k.mu.err != nil && k.mu.err.Error() == err.Error()

@@ -133,7 +133,7 @@ func TestForbidden(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	err := c.Await(ctx)
-	if err == nil || !strings.Contains(err.Error(), "needs get, list and watch on poddisruptionbudgets.policy") || strings.Contains(err.Error(), "nodes") {
+	if err == nil || !strings.Contains(err.Error(), "needs list and watch on poddisruptionbudgets.policy") || strings.Contains(err.Error(), "nodes") {
 		t.Errorf("error is %v", err)
 	}
 }

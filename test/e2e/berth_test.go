@@ -22,6 +22,8 @@ func TestBerth(t *testing.T) {
 		{"patient", isPatient},
 		{"shutdown", shutsDown},
 		{"takeover", takesOver},
+		{"installed", leadsAsInstalled},
+		{"static pod", leadsAsStaticPod},
 		{"throttled", writesStatusLater},
 		{"serves", servesAlike},
 	} {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/test/internal/cluster"
+	"github.com/berth-scheduler/berth/test/internal/manifests"
 )
 
 var (
@@ -114,15 +115,18 @@ func startCluster(ctx context.Context) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := cluster.Start(ctx, cluster.Config{Binaries: binaries})
+	c, err := cluster.Start(ctx, cluster.Config{Binaries: binaries, Audited: []cluster.User{cluster.Berth}})
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Install(ctx, filepath.Join("..", "..", "deploy")); err != nil {
+	if _, err := c.Install(ctx, deploy(), manifests.Beside()); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
 }
+
+// deploy is the folder of the manifests.
+func deploy() string { return filepath.Join("..", "..", "deploy") }
 
 // run starts a scheduler, which is stopped when the test ends. When the test
 // fails, the end of its log is shown.

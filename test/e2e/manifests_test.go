@@ -9,26 +9,30 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/berth-scheduler/berth/test/internal/manifests"
 )
 
 // TestManifests shows the manifests of deploy/ to the API server, also those that are not
 // installed, and has each refused when it has a field that there is not. What the
-// kustomization lists is applied when the cluster starts, and here once more, as who
-// upgrades does. Kinds that an API server does not know by itself, such as PodMonitor,
+// kustomization lists is applied when the cluster starts, and here once more in each variant,
+// as who upgrades does. Kinds that an API server does not know by itself, such as PodMonitor,
 // are left out.
 func TestManifests(t *testing.T) {
 	c := start(t)
-	deploy := filepath.Join("..", "..", "deploy")
-	if err := c.Install(t.Context(), deploy); err != nil {
-		t.Error(err)
+	for _, v := range manifests.Installed() {
+		if _, err := c.Install(t.Context(), deploy(), v); err != nil {
+			t.Error(err)
+		}
 	}
+	removeExtras(t, c)
 	objects, err := c.Objects("kube-system")
 	if err != nil {
 		t.Fatal(err)
 	}
 	objects = objects.DryRun()
 	var kinds []string
-	if err := filepath.WalkDir(deploy, func(path string, _ fs.DirEntry, err error) error {
+	if err := filepath.WalkDir(deploy(), func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".yaml" {
 			return err
 		}

@@ -38,6 +38,8 @@ type Config struct {
 	Dir string
 	// APIServerFlags are added to those that a cluster needs.
 	APIServerFlags []string
+	// Audited are users whose requests are kept, for Requests.
+	Audited []User
 }
 
 // Cluster is a running control plane. Starting and stopping etcd and the API server is
@@ -97,6 +99,9 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := os.WriteFile(c.path("service-accounts.key"), key, 0o600); err != nil {
 		return err
 	}
+	if err := c.writeAuditPolicy(); err != nil {
+		return err
+	}
 	if err := c.StartEtcd(); err != nil {
 		return err
 	}
@@ -134,6 +139,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context, flags ...string) error {
 		"--etcd-compaction-interval=0",
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 	}
+	args = append(args, c.auditFlags()...)
 	var err error
 	if c.apiserver, err = c.run("kube-apiserver", c.config.Binaries.APIServer, slices.Concat(args, c.config.APIServerFlags, flags)...); err != nil {
 		return err

@@ -1,10 +1,8 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -80,82 +78,6 @@ func (c *Cluster) StartScheduler(s Scheduler) (*Process, error) {
 	default:
 		return nil, fmt.Errorf("no scheduler is called %q", s.Program)
 	}
-}
-
-// Install applies the manifests in deploy/, those that kubectl apply -k would: Berth has
-// its rights and its lease then, and the API server has checked the rest of them. It
-// starts no pods.
-func (c *Cluster) Install(ctx context.Context, deploy string) error {
-	objects, err := c.Objects("kube-system")
-	if err != nil {
-		return err
-	}
-	k, err := readKustomization(deploy)
-	if err != nil {
-		return err
-	}
-	for _, name := range k.Resources {
-		documents, err := os.ReadFile(filepath.Join(deploy, name))
-		if err != nil {
-			return err
-		}
-		if err := objects.Apply(ctx, documents); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	for _, g := range k.ConfigMapGenerator {
-		config, err := g.generate(deploy)
-		if err != nil {
-			return err
-		}
-		if err := objects.Apply(ctx, config); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// kustomization is what is used of a kustomization.yaml.
-type kustomization struct {
-	Resources          []string    `json:"resources"`
-	ConfigMapGenerator []generator `json:"configMapGenerator"`
-}
-
-// generator makes a ConfigMap of files, here without the hash in its name.
-type generator struct {
-	Name      string   `json:"name"`
-	Namespace string   `json:"namespace"`
-	Files     []string `json:"files"`
-}
-
-func readKustomization(folder string) (kustomization, error) {
-	path := filepath.Join(folder, "kustomization.yaml")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return kustomization{}, err
-	}
-	var k kustomization
-	if err := yaml.Unmarshal(text, &k); err != nil {
-		return kustomization{}, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(k.Resources) == 0 {
-		return kustomization{}, fmt.Errorf("%s lists no resources", path)
-	}
-	return k, nil
-}
-
-func (g generator) generate(folder string) ([]byte, error) {
-	data := make(map[string]string)
-	for _, file := range g.Files {
-		text, err := os.ReadFile(filepath.Join(folder, file))
-		if err != nil {
-			return nil, err
-		}
-		data[file] = string(text)
-	}
-	return yaml.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": g.Name, "namespace": g.Namespace}, "data": data,
-	})
 }
 
 // schedulerConfig writes the file of a scheduler: its own, and how it reaches

@@ -57,6 +57,10 @@ func (c *Cluster) RESTConfig(u User) *rest.Config {
 // Kubeconfig writes a kubeconfig for a user and returns its path. server is the
 // URL to name in it, that of the API server if empty.
 func (c *Cluster) Kubeconfig(u User, server string) (string, error) {
+	return c.kubeconfig(u.Token(), server)
+}
+
+func (c *Cluster) kubeconfig(token, server string) (string, error) {
 	if server == "" {
 		server = c.URL()
 	}
@@ -70,7 +74,7 @@ func (c *Cluster) Kubeconfig(u User, server string) (string, error) {
 	const name = "e2e"
 	return file.Name(), clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: server, CertificateAuthority: c.certificate()}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: u.Token()}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: token}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
 		CurrentContext: name,
 	}, file.Name())
