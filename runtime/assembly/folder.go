@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -17,7 +18,8 @@ import (
 // FolderConfig is a folder whose modules are plugins of every profile.
 type FolderConfig struct {
 	Dir string
-	// Settle is how long the folder must rest after a change; 0 means 200 ms.
+	// Settle is how long a file must rest after a change; 0 means 200 ms. Files that
+	// rest wait for others at most ten times as long.
 	Settle time.Duration
 }
 
@@ -86,8 +88,8 @@ func (a *Assembly) Watch(ctx context.Context, c FolderConfig) (*Folder, error) {
 	}
 	go func() {
 		defer close(f.done)
-		for range changed {
-			if err := f.Sync(ctx); err != nil && ctx.Err() == nil {
+		for change := range changed {
+			if err := f.sync(ctx, change); err != nil && ctx.Err() == nil {
 				f.log.Error("plugin folder", "dir", c.Dir, "error", err)
 			}
 		}
@@ -110,7 +112,10 @@ func (f *Folder) Status() []FolderStatus {
 // # Errors
 //
 // The folder cannot be read; its plugins stay as they are.
-func (f *Folder) Sync(ctx context.Context) error {
+func (f *Folder) Sync(ctx context.Context) error { return f.sync(ctx, module.Change{}) }
+
+// sync leaves plugins whose files are still written as they are.
+func (f *Folder) sync(ctx context.Context, change module.Change) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	entries, err := module.ReadFolder(f.config.Dir)
@@ -121,6 +126,9 @@ func (f *Folder) Sync(ctx context.Context) error {
 	var wanted []running
 	for i := range entries {
 		e := &entries[i]
+		if !change.Complete(e) {
+			e.Err = fmt.Errorf("%s: it is still written; it is used when it rests for %v", e.Path, f.config.Settle)
+		}
 		m, err := f.load(e)
 		if err != nil {
 			errs[e.Path] = err
@@ -130,6 +138,14 @@ func (f *Folder) Sync(ctx context.Context) error {
 			wanted = append(wanted, running{path: e.Path, module: m})
 		}
 	}
+	for i := range f.mu.running { // being replaced, and away for a moment
+		r := &f.mu.running[i]
+		gone := !slices.ContainsFunc(entries, func(e module.Entry) bool { return e.Path == r.path })
+		if gone && !change.Complete(&module.Entry{Path: r.path}) {
+			wanted = append(wanted, *r)
+		}
+	}
+	slices.SortFunc(wanted, func(a, b running) int { return cmp.Compare(a.path, b.path) })
 	if err := f.apply(ctx, wanted); err != nil {
 		f.oneByOne(ctx, wanted, errs)
 	}

@@ -1,0 +1,90 @@
+package module
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxPending is how many changed files are told apart; of more, only that something
+// has changed is known.
+const maxPending = 1000
+
+// settling decides when changes of files are told: as one, when all files rest; at the
+// latest when a file that rests has waited for most, while others are still written.
+type settling struct {
+	settle, most time.Duration
+	pending      map[string]pending
+}
+
+// pending is a file with changes that have not been told.
+type pending struct{ first, last time.Time }
+
+func newSettling(settle time.Duration) *settling {
+	return &settling{settle: settle, most: 10 * settle, pending: map[string]pending{}}
+}
+
+// changed notes a change of a file; "" is none in particular.
+func (s *settling) changed(file string, now time.Time) {
+	p, known := s.pending[file]
+	if !known {
+		if len(s.pending) >= maxPending {
+			file = ""
+			p, known = s.pending[file]
+		}
+		if !known {
+			p.first = now
+		}
+	}
+	p.last = now
+	s.pending[file] = p
+}
+
+// due returns when the changes are to be told. ok is false without any.
+func (s *settling) due() (at time.Time, ok bool) {
+	var all, waited time.Time // when all files rest; when one has waited long enough
+	for _, p := range s.pending {
+		rests := p.last.Add(s.settle)
+		if rests.After(all) {
+			all = rests
+		}
+		enough := p.first.Add(s.most)
+		if enough.Before(rests) {
+			enough = rests
+		}
+		if waited.IsZero() || enough.Before(waited) {
+			waited = enough
+		}
+	}
+	if waited.Before(all) {
+		all = waited
+	}
+	return all, len(s.pending) > 0
+}
+
+// take returns the files that are still written, sorted, and forgets the others.
+func (s *settling) take(now time.Time) (moving []string) {
+	for file, p := range s.pending {
+		if now.Before(p.last.Add(s.settle)) {
+			moving = append(moving, file)
+		} else {
+			delete(s.pending, file)
+		}
+	}
+	slices.Sort(moving)
+	return moving
+}
+
+// Change tells that files of a folder have changed.
+type Change struct {
+	// Moving is the names of files that are still written, sorted: what is read of them
+	// now may be half of it. Another change is told when they rest.
+	Moving []string
+}
+
+// Complete reports whether a module's file, and the file beside it, rest.
+func (c Change) Complete(e *Entry) bool {
+	base := strings.TrimSuffix(e.Path, ".wasm")
+	base = base[strings.LastIndexAny(base, `/\`)+1:]
+	return !slices.Contains(c.Moving, base+".wasm") && !slices.Contains(c.Moving, base+".yaml")
+}
