@@ -3,25 +3,21 @@ package module
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-
-	"github.com/berth-scheduler/berth/abi/wire"
 )
 
 // fetchURL gets a module from a web server.
-func fetchURL(ctx context.Context, address string) ([]byte, error) {
+func (s *Sources) fetchURL(ctx context.Context, address string) ([]byte, error) {
 	fail := func(detail, fix string, err error) ([]byte, error) {
-		return nil, &Error{File: address, Section: sectionModule, Detail: detail, Fix: fix, Err: err}
+		return nil, &Error{File: address, Section: sectionModule, Detail: cut(detail, maxProblem), Fix: fix, Err: err}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return fail(err.Error(), "write https://HOST/PATH", err)
 	}
 	request.Header.Set("Accept", "application/wasm, application/octet-stream;q=0.9")
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{Transport: s.config.Transport}).Do(request)
 	if err != nil {
 		var at *url.Error
 		if errors.As(err, &at) {
@@ -33,12 +29,9 @@ func fetchURL(ctx context.Context, address string) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return fail("the server answers "+response.Status, "name a module that anyone can get", nil)
 	}
-	data, err := io.ReadAll(io.LimitReader(response.Body, wire.MaxModuleSize+1))
-	switch {
-	case err != nil:
+	data, err := readModule(response.Body)
+	if err != nil {
 		return fail(err.Error(), "try again", err)
-	case len(data) > wire.MaxModuleSize:
-		return fail(fmt.Sprintf("more than the %d bytes that are allowed", wire.MaxModuleSize), "", nil)
 	}
 	return data, nil
 }

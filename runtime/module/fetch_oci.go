@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
+	"net/http"
 	"strings"
 
 	"github.com/opencontainers/image-spec/specs-go"
@@ -29,15 +29,16 @@ const (
 	LayerMediaType  = "application/wasm"
 )
 
-// maxImageManifest is the size of an image's manifest at most, in bytes.
-const maxImageManifest = 1 << 20
+// maxImageManifest is the size of an image's manifest at most, in bytes. That of a
+// module names a config and a layer.
+const maxImageManifest = 64 << 10
 
 // fetchImage gets a module from a registry: the one layer that is a module, in an
 // image manifest of the CNCF's layout. An image that is named by its digest is pinned.
 // Credentials are those of docker login.
 func (s *Sources) fetchImage(ctx context.Context, image string) (data []byte, pinned bool, err error) {
 	fail := func(detail, fix string, err error) ([]byte, bool, error) {
-		return nil, false, &Error{File: "oci://" + image, Section: sectionModule, Detail: detail, Fix: fix, Err: err}
+		return nil, false, &Error{File: "oci://" + image, Section: sectionModule, Detail: cut(detail, maxProblem), Fix: fix, Err: err}
 	}
 	ref, err := registry.ParseReference(image)
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *Sources) fetchImage(ctx context.Context, image string) (data []byte, pi
 	}
 	pinned = ref.ValidateReferenceAsDigest() == nil
 	if pinned {
-		if known, err := os.ReadFile(s.file(ref.Reference, ".module")); s.config.Dir != "" && err == nil {
+		if known, err := readFile(s.file(ref.Reference, ".module"), "", 128); s.config.Dir != "" && err == nil {
 			if data, ok := s.kept(string(known)); ok {
 				return data, true, nil
 			}
@@ -73,7 +74,7 @@ func (s *Sources) fetchImage(ctx context.Context, image string) (data []byte, pi
 	}
 	data, ok := s.kept(layer.Digest.String())
 	if !ok {
-		if data, err = content.FetchAll(ctx, repository, layer); err != nil {
+		if data, err = fetchLayer(ctx, repository, layer); err != nil {
 			return fail("its module: "+registryError(err), registryFix(err), err)
 		}
 	}
@@ -83,6 +84,21 @@ func (s *Sources) fetchImage(ctx context.Context, image string) (data []byte, pi
 	return data, pinned, nil
 }
 
+// fetchLayer gets a layer and holds it against its size and digest.
+func fetchLayer(ctx context.Context, from content.Fetcher, layer ocispec.Descriptor) ([]byte, error) {
+	body, err := from.Fetch(ctx, layer)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	verified := content.NewVerifyReader(body, layer)
+	data, err := readModule(verified)
+	if err != nil {
+		return nil, err
+	}
+	return data, verified.Verify()
+}
+
 // repository returns a connection to a repository. A registry of this machine is
 // spoken to without TLS, as docker does.
 func (s *Sources) repository(ref registry.Reference) (*remote.Repository, error) {
@@ -90,9 +106,9 @@ func (s *Sources) repository(ref registry.Reference) (*remote.Repository, error)
 	if err != nil {
 		return nil, fmt.Errorf("credentials of docker login: %w", err)
 	}
-	client := &auth.Client{Client: retry.DefaultClient, Cache: auth.NewCache(), Credential: credentials.Credential(store)}
+	client := &auth.Client{Client: &http.Client{Transport: retry.NewTransport(s.config.Transport)}, Cache: auth.NewCache(), Credential: credentials.Credential(store)}
 	client.SetUserAgent("berth")
-	repository := &remote.Repository{Client: client, Reference: ref}
+	repository := &remote.Repository{Client: client, Reference: ref, MaxMetadataBytes: maxImageManifest}
 	host, _, err := net.SplitHostPort(ref.Host())
 	if err != nil {
 		host = ref.Host()
@@ -119,7 +135,9 @@ func moduleLayer(described ocispec.Descriptor, text []byte) (ocispec.Descriptor,
 	var found []ocispec.Descriptor
 	var types []string
 	for _, layer := range manifest.Layers {
-		types = append(types, layer.MediaType)
+		if len(types) < 10 {
+			types = append(types, cut(layer.MediaType, 64))
+		}
 		if layer.MediaType == LayerMediaType {
 			found = append(found, layer)
 		}
@@ -127,7 +145,7 @@ func moduleLayer(described ocispec.Descriptor, text []byte) (ocispec.Descriptor,
 	switch {
 	case len(found) != 1:
 		return none, &problem{detail: fmt.Sprintf("it has %d layers of type %s, not one (its layers: %s)", len(found), LayerMediaType, strings.Join(types, ", ")), fix: fix}
-	case found[0].Size > wire.MaxModuleSize:
+	case found[0].Size < 0 || found[0].Size > wire.MaxModuleSize:
 		return none, &problem{detail: fmt.Sprintf("its module has %d bytes, at most %d are allowed", found[0].Size, wire.MaxModuleSize)}
 	}
 	return found[0], nil

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +22,12 @@ type SourcesConfig struct {
 	Dir string
 	// Timeout bounds a fetch; 0 means a minute.
 	Timeout time.Duration
+	// Transport (optional) makes the requests; nil connects to the servers.
+	Transport http.RoundTripper
 }
+
+// maxHeader is the bytes of the headers of an answer at most.
+const maxHeader = 64 << 10
 
 // Sources is where modules come from: files, web servers and OCI registries.
 type Sources struct{ config SourcesConfig }
@@ -29,6 +36,12 @@ type Sources struct{ config SourcesConfig }
 func NewSources(c SourcesConfig) *Sources {
 	if c.Timeout == 0 {
 		c.Timeout = time.Minute
+	}
+	if c.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxResponseHeaderBytes = maxHeader
+		t.DisableCompression = true // what arrives is what is counted
+		c.Transport = t
 	}
 	return &Sources{config: c}
 }
@@ -49,7 +62,7 @@ func (s *Sources) fetch(ctx context.Context, ref *Reference) (data []byte, pinne
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	if ref.URL != "" {
-		data, err = fetchURL(ctx, ref.URL)
+		data, err = s.fetchURL(ctx, ref.URL)
 		pinned = true // no other is accepted
 	} else {
 		data, pinned, err = s.fetchImage(ctx, ref.Image)
@@ -62,6 +75,15 @@ func (s *Sources) fetch(ctx context.Context, ref *Reference) (data []byte, pinne
 	}
 	s.keep(data)
 	return data, pinned || ref.Digest != "", nil
+}
+
+// readModule reads a module. Memory grows with what arrives, whatever was announced.
+func readModule(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, wire.MaxModuleSize+1))
+	if err == nil && len(data) > wire.MaxModuleSize {
+		err = fmt.Errorf("more than the %d bytes that are allowed", wire.MaxModuleSize)
+	}
+	return data, err
 }
 
 // kept returns the bytes of a digest that were fetched before. What is in the folder
