@@ -73,7 +73,7 @@ func (e *Extenders) bind(x *extender, p *plugin.Placement) error {
 func (x *extender) bind(p *plugin.Placement) error {
 	args := &extenderv1.ExtenderBindingArgs{PodName: p.Pod.Name, PodNamespace: p.Pod.Namespace, PodUID: p.Pod.UID, Node: p.Node.Name}
 	var result extenderv1.ExtenderBindingResult
-	if err := x.client.call(p.Context, x.config.BindVerb, args, &result); err != nil {
+	if err := x.client.call(p.Context, x.config.BindVerb, 1, args, &result); err != nil {
 		return err
 	}
 	if result.Error != "" {

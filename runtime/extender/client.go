@@ -19,11 +19,16 @@ import (
 const DefaultTimeout = 5 * time.Second
 
 // An answer repeats what was asked at most, with reasons. It may be answerTimes as
-// long as the request, and answerRoom bytes longer.
+// long as the request, with answerNode bytes for each node asked about and answerRoom
+// bytes besides. Decoding takes up to ten times as much memory.
 const (
 	answerTimes = 2
-	answerRoom  = 16 << 20
+	answerNode  = 1 << 10
+	answerRoom  = 1 << 20
 )
+
+// maxHeader is the bytes of the headers of an answer at most.
+const maxHeader = 64 << 10
 
 // drained is how many bytes after an answer are read so that the connection can be
 // used again.
@@ -46,28 +51,29 @@ func newClient(c *configv1.Extender) (*client, error) {
 	}
 	return &client{
 		url:  strings.TrimRight(c.URLPrefix, "/"),
-		http: http.Client{Transport: utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: secure}), Timeout: timeout},
+		http: http.Client{Transport: utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: secure, MaxResponseHeaderBytes: maxHeader}), Timeout: timeout},
 	}, nil
 }
 
-// call posts args as JSON to a verb, and decodes the answer into result.
+// call posts args about a number of nodes as JSON to a verb, and decodes the answer
+// into result.
 //
 // # Errors
 //
 // The request fails or takes longer than the extender's timeout; the status is not
 // 200; the answer is too long or not the JSON that is expected.
-func (c *client) call(ctx context.Context, verb string, args, result any) error {
+func (c *client) call(ctx context.Context, verb string, nodes int, args, result any) error {
 	body, err := json.Marshal(args)
 	if err != nil {
 		return fmt.Errorf("extender %s: %s: encode the request: %w", c.url, verb, err)
 	}
-	if err := c.post(ctx, c.url+"/"+verb, body, result); err != nil {
+	if err := c.post(ctx, c.url+"/"+verb, body, int64(answerTimes*len(body)+answerNode*nodes+answerRoom), result); err != nil {
 		return fmt.Errorf("extender %s: %s: %w", c.url, verb, err)
 	}
 	return nil
 }
 
-func (c *client) post(ctx context.Context, url string, body []byte, result any) error {
+func (c *client) post(ctx context.Context, url string, body []byte, most int64, result any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -78,7 +84,6 @@ func (c *client) post(ctx context.Context, url string, body []byte, result any) 
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	most := int64(answerTimes*len(body) + answerRoom)
 	answer := http.MaxBytesReader(nil, response.Body, most)
 	defer func() { _, _ = io.CopyN(io.Discard, answer, drained) }() // what comes after the answer says nothing
 	if response.StatusCode != http.StatusOK {

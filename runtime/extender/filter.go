@@ -71,7 +71,7 @@ func (e *Extenders) Filter(c *plugin.Cycle, rows []uint32) (standing []uint32, r
 
 func (x *extender) filter(c *plugin.Cycle, rows []uint32) (standing []uint32, rejected []Rejection, err error) {
 	var result filterResult
-	if err := x.client.call(c.Context, x.config.FilterVerb, x.args(c, rows), &result); err != nil {
+	if err := x.client.call(c.Context, x.config.FilterVerb, len(rows), x.args(c, rows), &result); err != nil {
 		return nil, nil, err
 	}
 	if result.Error != "" {

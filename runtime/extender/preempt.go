@@ -50,7 +50,7 @@ func (e *Extenders) ProcessPreemption(c *plugin.Cycle, candidates []plugin.Candi
 
 func (x *extender) preempt(c *plugin.Cycle, candidates []plugin.Candidate) ([]plugin.Candidate, error) {
 	var result extenderv1.ExtenderPreemptionResult
-	if err := x.client.call(c.Context, x.config.PreemptVerb, x.preemptionArgs(c, candidates), &result); err != nil {
+	if err := x.client.call(c.Context, x.config.PreemptVerb, len(candidates), x.preemptionArgs(c, candidates), &result); err != nil {
 		return nil, err
 	}
 	var out []plugin.Candidate

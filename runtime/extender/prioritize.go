@@ -59,7 +59,7 @@ func (e *Extenders) Prioritize(c *plugin.Cycle, rows []uint32) []Scores {
 // nowhere.
 func (x *extender) prioritize(c *plugin.Cycle, rows []uint32) ([]int64, error) {
 	var result extenderv1.HostPriorityList
-	if err := x.client.call(c.Context, x.config.PrioritizeVerb, x.args(c, rows), &result); err != nil {
+	if err := x.client.call(c.Context, x.config.PrioritizeVerb, len(rows), x.args(c, rows), &result); err != nil {
 		return nil, err
 	}
 	sums := make(map[string]int64, len(result))
