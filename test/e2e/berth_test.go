@@ -24,6 +24,7 @@ func TestBerth(t *testing.T) {
 		{"takeover", takesOver},
 		{"installed", leadsAsInstalled},
 		{"static pod", leadsAsStaticPod},
+		{"alerts", alertsFire},
 		{"throttled", writesStatusLater},
 		{"serves", servesAlike},
 	} {

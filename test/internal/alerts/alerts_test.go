@@ -1,0 +1,104 @@
+package alerts_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"github.com/berth-scheduler/berth/test/internal/alerts"
+)
+
+var root = filepath.Join("..", "..", "..")
+
+// TestRules: the alerts are those of docs/run.md, with the same expressions in the same
+// order, and Prometheus can read them.
+func TestRules(t *testing.T) {
+	rules, err := alerts.Rules(filepath.Join(root, "deploy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented, err := alerts.Documented(filepath.Join(root, "docs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rules) != len(documented) {
+		t.Fatalf("deploy/monitoring/alerts.yaml has %d alerts, docs/run.md %d", len(rules), len(documented))
+	}
+	for i, rule := range rules {
+		if d := documented[i]; rule.Name != d.Name || rule.Expression != d.Expression {
+			t.Errorf("deploy/monitoring/alerts.yaml has\n%s: %s\nand docs/run.md\n%s: %s", rule.Name, rule.Expression, d.Name, d.Expression)
+		}
+		if names, err := alerts.Metrics(rule.Expression); err != nil || len(names) == 0 {
+			t.Errorf("%s reads %q: %v", rule.Name, names, err)
+		}
+		if rule.For != "" {
+			if _, err := model.ParseDuration(rule.For); err != nil {
+				t.Errorf("%s: %v", rule.Name, err)
+			}
+		}
+		if rule.Labels["severity"] == "" || rule.Annotations["summary"] == "" {
+			t.Errorf("%s has no severity or no summary", rule.Name)
+		}
+	}
+}
+
+// TestDashboard: the queries of all panels can be read.
+func TestDashboard(t *testing.T) {
+	panels, err := alerts.Dashboard(filepath.Join(root, "deploy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(panels) < 10 {
+		t.Errorf("%d queries", len(panels))
+	}
+	for _, p := range panels {
+		if names, err := alerts.Metrics(p.Expression); err != nil || len(names) == 0 {
+			t.Errorf("%s reads %q: %v", p.Title, names, err)
+		}
+		if strings.Contains(p.Expression, "$") || p.Title == "" {
+			t.Errorf("%q: %s", p.Title, p.Expression)
+		}
+	}
+}
+
+// TestStore: what is scraped is evaluated as Prometheus would.
+func TestStore(t *testing.T) {
+	s := alerts.NewStore()
+	scrape := func(text string) {
+		t.Helper()
+		if err := s.Scrape(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(expression, want string) {
+		t.Helper()
+		got, err := s.Eval(t.Context(), expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s is %q, want %q", expression, got, want)
+		}
+	}
+	expect(`absent(up)`, `{} => 1 @[1767225600000]`)
+	scrape("# TYPE up gauge\nup{a=\"x\"} 1\nup{a=\"y\"} 0\nn_total 3\n")
+	expect(`up == 1`, `{__name__="up", a="x"} => 1 @[1767225630000]`)
+	expect(`rate(n_total[5m])`, ``)
+	scrape("up{a=\"y\"} 0\nn_total 3\n")
+	expect(`up == 1`, ``) // stale
+	expect(`rate(n_total[5m]) > 0`, ``)
+	scrape("up{a=\"y\"} 1\nn_total 33\n")
+	expect(`n_total - n_total offset 30s`, `{} => 30 @[1767225690000]`)
+	scrape("")
+	expect(`absent(up)`, `{} => 1 @[1767225720000]`)
+	if !s.Has("n_total") || s.Has("other") {
+		t.Error("names are mixed up")
+	}
+	for range 5 * time.Minute / alerts.Interval {
+		scrape("")
+	}
+	expect(`rate(n_total[5m])`, ``)
+}
