@@ -36,13 +36,24 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build demo examples test test-race test-arm64 e2e race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-race test-arm64 e2e race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/berth
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/berth ./cmd/berth
+
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+binaries: ## build berth for Linux, macOS and Windows on amd64 and arm64 into dist/, as deploy/Dockerfile does, and print the sizes
+	@mkdir -p dist
+	@for platform in $(PLATFORMS); do \
+		os=$${platform%/*} arch=$${platform#*/} suffix=; \
+		[ $$os != windows ] || suffix=.exe; \
+		file=dist/berth-$$os-$$arch$$suffix; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $$file ./cmd/berth; \
+		printf '%-30s %4d MiB, %3d MiB compressed\n' $$file $$(($$(wc -c <$$file) >> 20)) $$(($$(gzip -c $$file | wc -c) >> 20)); \
+	done
 
 demo: examples ## schedule the bundled cluster through two WASM plugins and explain a pod that stays pending (EXPLAIN=namespace/pod)
 	bin/berth simulate --cluster $(DEMO)/cluster --config $(DEMO)/scheduler-wasm.yaml --explain $(EXPLAIN)
