@@ -53,7 +53,7 @@ func (o *moduleOptions) logger(w io.Writer) (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(o.log)); err != nil {
 		return nil, fmt.Errorf("--log-level: %q is not debug, info, warn, error or none", o.log)
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withoutPointers}
 	if o.json {
 		return slog.New(slog.NewJSONHandler(w, options)), nil
 	}

@@ -195,7 +195,11 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		return err
 	}
 	defer closeServers()
-	log.Info("berth starts", "version", version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", election.Identity())
+	identity := election.Identity()
+	if identity == "" {
+		identity = "none: leader election is off"
+	}
+	log.Info("berth starts", "version", version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", identity)
 	err = cluster.Run(ctx, kube.RunConfig{
 		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain,
 		Leading:    func() { log.Info("this replica leads") },

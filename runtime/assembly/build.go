@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -151,11 +152,19 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
 	}
 	return a.config.Modules.plugin(ctx, named, a.config.Workers, &moduleDeps{
-		binder: a.deps.Binder, clock: a.deps.Clock, log: a.deps.Log, bucket: a.bucket(profile, named),
+		binder: a.deps.Binder, clock: a.deps.Clock, log: a.logger(profile), bucket: a.bucket(profile, named),
 		// Plugins are made before the scheduler, and ask when it runs.
 		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
 		recovered: func(plugin string) { a.Scheduler.ReleasePlugin(plugin) },
 	})
+}
+
+// logger returns where the plugins of a profile log to.
+func (a *Assembly) logger(profile string) *slog.Logger {
+	if a.deps.Log == nil {
+		return nil
+	}
+	return a.deps.Log.With("profile", profile)
 }
 
 // bucket returns the bucket of fuel of a tenant, which is the namespaces that a

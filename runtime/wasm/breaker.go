@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -82,6 +83,7 @@ type breaker struct {
 	}
 	// closed (optional) hears that the plugin works again.
 	closed func()
+	log    *slog.Logger
 }
 
 // outcome is how a cycle, or a call outside of cycles, ended: which points were called,
@@ -192,7 +194,11 @@ func (b *breaker) change(to BreakerState) {
 		b.mu.backoff = max(b.config.Backoff, min(2*b.mu.backoff, b.config.MaxBackoff))
 		b.mu.until = b.now().Add(b.mu.backoff)
 		b.mu.opened++
+		b.log.Warn("plugin is not called for a while: its breaker opens", "cause", b.mu.cause, "retryIn", b.mu.backoff, "opened", b.mu.opened, "fault", b.mu.last)
+	case HalfOpen:
+		b.log.Info("plugin is called to see whether it works again: its breaker is half open", "opened", b.mu.opened)
 	case Closed:
+		b.log.Info("plugin works again: its breaker closes", "opened", b.mu.opened)
 		b.mu.streak, b.mu.closed, b.mu.over = [abi.NumPoints]int{}, 0, false
 		b.mu.window.forgive()
 	}

@@ -26,7 +26,7 @@ func (p *Plugin) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 	answer, f := p.auxCall(context.Background(), &auxCall{point: abi.PreEnqueue, pods: mine, verdicts: &v}, false)
 	all := answer.status
 	if f != nil {
-		all = p.failed(f)
+		all = p.failed(f, mine...)
 	}
 	for j, i := range at {
 		switch {
@@ -57,7 +57,7 @@ func (p *Plugin) Keys(queued []*state.QueuedPod) {
 	keys := make([][]byte, len(queued))
 	answer, f := p.auxCall(context.Background(), &auxCall{point: abi.QueueSort, pods: pods, queued: queued, keys: keys}, false)
 	if f != nil {
-		_ = p.failed(f)
+		_ = p.failed(f, pods...)
 		return // they keep the keys that they have (ABI-5.11)
 	}
 	if answer.status != nil {
@@ -109,7 +109,7 @@ func (p *Plugin) Hint(event state.ClusterEvent, object state.Object, pods []*sta
 		point: abi.Hint, pods: mine, verdicts: &v, event: &clusterEvent{event, object},
 	}, false)
 	if f != nil {
-		_ = p.failed(f)
+		_ = p.failed(f, mine...)
 		return
 	}
 	if answer.code != abi.Success {

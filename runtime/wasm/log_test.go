@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
@@ -37,5 +39,43 @@ func TestLog(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "too low") {
 		t.Errorf("log is %q", out.String())
+	}
+}
+
+// TestLogOfFaults: a fault is logged with its pod, and each change of the breaker with why.
+func TestLogOfFaults(t *testing.T) {
+	var out bytes.Buffer
+	now, broken := clock.NewStep(time.Unix(0, 0)), true
+	guest := native(func(*tiny, string, uint32, uint32, uint32) int32 {
+		if broken {
+			panic("broken")
+		}
+		return 0
+	}, abi.ExportFilter)
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: wasm.BreakerConfig{Faults: 2, Backoff: time.Second}}, wasm.Deps{
+		Factory: guest, Manifest: &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}}}, Clock: now,
+		Log: slog.New(slog.NewTextHandler(&out, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(1)
+	for range 2 {
+		filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
+		p.Settle()
+	}
+	now.Advance(time.Second)
+	broken = false
+	filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
+	p.Settle()
+	rest := out.String()
+	for _, want := range []string{
+		`msg="plugin fault"`, ` pod=a/p`, "its breaker opens", `cause="2 calls in a row were faulted"`, "retryIn=1s", "its breaker is half open", "its breaker closes",
+	} {
+		_, after, ok := strings.Cut(rest, want)
+		if !ok {
+			t.Fatalf("there is no %s in its place in the log:\n%s", want, &out)
+		}
+		rest = after
 	}
 }

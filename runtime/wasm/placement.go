@@ -32,7 +32,7 @@ func (p *Plugin) placed(pl *plugin.Placement, point abi.Point, binding bool) (re
 		if f.Kind.ofGuest() {
 			pl.Faults++
 		}
-		return reply{}, p.failed(f)
+		return reply{}, p.failed(f, pl.Pod)
 	}
 	return answer, answer.status
 }

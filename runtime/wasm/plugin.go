@@ -171,7 +171,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if p.ration.bucket = d.Bucket; d.Bucket == nil {
 		p.ration.bucket = NewBucket()
 	}
-	p.breaker = breaker{config: c.Breaker, now: d.Clock.Now, closed: d.Recovered}
+	p.breaker = breaker{config: c.Breaker, now: d.Clock.Now, closed: d.Recovered, log: d.Log.With("plugin", c.Name)}
 	p.published = publishedKeys(d.Manifest.Reads.Published)
 	p.public, p.hidden = keySet(d.Manifest.Publishes), keySet(d.Manifest.CycleLocal)
 	p.begin(p.projection)

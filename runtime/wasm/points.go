@@ -24,7 +24,7 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Statu
 	}
 	out, f := p.once(c, &request{point: abi.PreFilter, stateful: true})
 	if f != nil {
-		if status := p.failed(f); status != nil {
+		if status := p.failed(f, c.Pod); status != nil {
 			return nil, status
 		}
 		return nil, plugin.NewStatus(abi.Skip) // ignored: its filter would judge without what this call prepares
@@ -45,13 +45,21 @@ func (p *Plugin) once(c *plugin.Cycle, r *request) (out reply, f *Fault) {
 	return p.shards[0].call(c, r)
 }
 
-// failed returns the status of a fault by policy; nil when it is ignored.
-func (p *Plugin) failed(f *Fault) *plugin.Status {
+// failed returns the status of a fault by policy; nil when it is ignored. The call was about
+// these pods.
+func (p *Plugin) failed(f *Fault, pods ...*state.Pod) *plugin.Status {
 	level := slog.LevelError
 	if f.Kind == BreakerOpen { // the faults that opened it were told
 		level = slog.LevelDebug
 	}
-	p.deps.Log.Log(context.Background(), level, "plugin fault", "plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace, "fault", f)
+	attrs := []any{"plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace, "fault", f}
+	if len(pods) > 0 {
+		attrs = append(attrs, "pod", pods[0].Key())
+	}
+	if len(pods) > 1 { // one of them, which is not known, or the plugin anyway
+		attrs = append(attrs, "pods", len(pods))
+	}
+	p.deps.Log.Log(context.Background(), level, "plugin fault", attrs...)
 	if p.policy(f.Point) == Ignore {
 		return nil
 	}
@@ -67,7 +75,7 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	if f == nil {
 		return
 	}
-	status := p.failed(f)
+	status := p.failed(f, c.Pod)
 	var reason uint16
 	if status != nil {
 		reason = out.Reason(status.AllReasons()...)
@@ -134,7 +142,7 @@ func (p *Plugin) PreScore(c *plugin.Cycle, rows []uint32) *plugin.Status {
 	if f == nil {
 		return answer.status
 	}
-	if status := p.failed(f); status != nil {
+	if status := p.failed(f, c.Pod); status != nil {
 		return status
 	}
 	return plugin.NewStatus(abi.Skip) // ignored: no opinion on any node
@@ -151,7 +159,7 @@ func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Stat
 	}
 	clear(out)
 	p.ignored.Store(true)
-	return p.failed(f)
+	return p.failed(f, c.Pod)
 }
 
 func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.Status, f *Fault) {
@@ -192,7 +200,7 @@ func (p *Plugin) Normalize(c *plugin.Cycle, rows []uint32, scores []int64) *plug
 	if f == nil {
 		return answer.status
 	}
-	status := p.failed(f)
+	status := p.failed(f, c.Pod)
 	if status == nil {
 		clear(scores)
 	}
