@@ -16,15 +16,15 @@ import (
 
 // compileOptions is the flags about compiling modules.
 type compileOptions struct {
-	cache     string
-	timeLimit time.Duration
-	memory    string
+	cache         string
+	timeLimit     time.Duration
+	compileMemory string
 }
 
 func (o *compileOptions) addTo(f *pflag.FlagSet) {
 	f.StringVar(&o.cache, "module-cache", "", "`DIR` that keeps compiled modules, or none; berth/modules in the user's cache folder if not given")
 	f.DurationVar(&o.timeLimit, "compile-time", time.Minute, "how `LONG` compiling one module may take in a process of its own; 0 compiles in this one, without limits")
-	f.StringVar(&o.memory, "compile-memory", "2Gi", "how much memory that process may take, as a `QUANTITY`")
+	f.StringVar(&o.compileMemory, "compile-memory", "2Gi", "how much memory that process may take, as a `QUANTITY`")
 }
 
 // noCache as the folder keeps compiled modules in memory only.
@@ -57,12 +57,12 @@ const leastCompileMemory = 128 << 20
 // compiler returns what compiles modules: this program, started once more. It is nil
 // for this process.
 func (o *compileOptions) compiler() (wasm.Compiler, error) {
-	memory, err := resource.ParseQuantity(o.memory)
+	memory, err := resource.ParseQuantity(o.compileMemory)
 	switch {
 	case o.timeLimit < 0:
 		return nil, fmt.Errorf("--compile-time: %v is less than 0", o.timeLimit)
 	case err != nil || memory.Value() < leastCompileMemory:
-		return nil, fmt.Errorf("--compile-memory: %q is no size of at least 128Mi: write 2Gi", o.memory)
+		return nil, fmt.Errorf("--compile-memory: %q is no size of at least 128Mi: write 2Gi", o.compileMemory)
 	case o.timeLimit == 0:
 		return nil, nil
 	}

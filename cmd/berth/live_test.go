@@ -19,7 +19,7 @@ func TestPrintStatus(t *testing.T) {
 	soon, before := now.Add(4*time.Second), now.Add(-2*time.Minute)
 	s := debughttp.Plugins{
 		Plugins: []debughttp.Plugin{
-			{Profile: "a", Name: "pool", Module: "tenant-pool 1.2.0", Digest: "sha256:5e2513cea0be6e3529a61cd927706d267834f891c08d88c383417c3e710749f9", Breaker: "closed", Calls: 10, Rows: 5000, Fuel: 123456, Namespaces: []string{"x", "y"}},
+			{Profile: "a", Name: "pool", Module: "tenant-pool 1.2.0", Digest: "sha256:5e2513cea0be6e3529a61cd927706d267834f891c08d88c383417c3e710749f9", Breaker: "closed", Calls: 10, Rows: 5000, Fuel: 123456, Memory: 13<<20 + 1, MemoryTotal: 256 << 20, Namespaces: []string{"x", "y"}},
 			{Profile: "a", Name: "bad", Module: "bad 0.1.0", Digest: "sha256:2", Breaker: "open", Opened: 3, RetryAt: &soon, LastFault: "bad: filter: trap: unreachable", FaultAt: &before, Calls: 9, Faults: 9},
 			{Profile: "b", Name: "bad", Module: "bad 0.1.0", Digest: "sha256:2", Breaker: "half-open"},
 		},
@@ -29,10 +29,10 @@ func TestPrintStatus(t *testing.T) {
 	var out bytes.Buffer
 	p := &printer{w: &out, width: 120}
 	p.status(&s, now)
-	const want = `PROFILE  PLUGIN         MODULE             CALLED           CALLS  ROWS    FUEL  FAULTS  DIGEST
-a        pool for x, y  tenant-pool 1.2.0  yes                 10  5000  123456       0  sha256:5e2513cea0be
-a        bad            bad 0.1.0          again in 4.00 s      9     0       0       9  sha256:2
-b        bad            bad 0.1.0          as a probe           0     0       0       0  sha256:2
+	const want = `PROFILE  PLUGIN         MODULE             CALLED           CALLS  ROWS    FUEL  FAULTS     MEMORY  DIGEST
+a        pool for x, y  tenant-pool 1.2.0  yes                 10  5000  123456       0  14/256 Mi  sha256:5e2513cea0be
+a        bad            bad 0.1.0          again in 4.00 s      9     0       0       9     0/0 Mi  sha256:2
+b        bad            bad 0.1.0          as a probe           0     0       0       0     0/0 Mi  sha256:2
 
 The last fault of bad in a, 2m ago: bad: filter: trap: unreachable
 p/new.wasm is not what runs (nothing of it runs): no module

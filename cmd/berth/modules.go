@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
@@ -25,6 +26,7 @@ type moduleOptions struct {
 	verify  bool
 	log     string
 	json    bool // log in JSON, not in text
+	memory  string
 	// harmless says that nothing real is at stake: a module of --plugin is granted what
 	// it declares, unless grant= says what.
 	harmless bool
@@ -40,6 +42,7 @@ func (o *moduleOptions) flags(f *pflag.FlagSet) {
 		f.Lookup("plugin").Usage += "; it may do nothing but answer, and what is granted, as in grant=bind,labels:example.com/"
 	}
 	o.addTo(f)
+	f.StringVar(&o.memory, "plugin-memory", "2Gi", "how much memory all plugin modules may have together, as a `QUANTITY`")
 	f.StringVar(&o.log, "log-level", "none", "print what modules log from this `LEVEL` on: debug, info, warn, error, or none")
 	f.BoolVar(&o.verify, "verify-columns", false, "check after every call, not after some, that a module left the snapshot alone")
 }
@@ -70,6 +73,11 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 	if c.Compiler, err = o.compiler(); err != nil {
 		return nil, err
 	}
+	memory, err := resource.ParseQuantity(o.memory)
+	if err != nil || memory.Value() < 1<<20 {
+		return nil, fmt.Errorf("--plugin-memory: %q is no size of at least 1Mi: write 2Gi", o.memory)
+	}
+	c.Memory = memory.Value()
 	switch {
 	case c.CacheDir == "":
 	case c.CacheOptional:

@@ -64,7 +64,7 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 		p.text("No modules run.")
 	} else {
 		columns := []column{{head: "PROFILE"}, {head: "PLUGIN"}, {head: "MODULE"}, {head: "CALLED"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true},
-			{head: "FUEL", numbers: true}, {head: "FAULTS", numbers: true}, {head: "DIGEST"}}
+			{head: "FUEL", numbers: true}, {head: "FAULTS", numbers: true}, {head: "MEMORY", numbers: true}, {head: "DIGEST"}}
 		var rows []table.Row
 		for i := range s.Plugins {
 			x := &s.Plugins[i]
@@ -72,7 +72,8 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 			if len(x.Namespaces) > 0 {
 				name += " for " + strings.Join(x.Namespaces, ", ")
 			}
-			rows = append(rows, table.Row{x.Profile, name, x.Module, called(x, now), x.Calls, x.Rows, x.Fuel, x.Faults, short(x.Digest)})
+			rows = append(rows, table.Row{x.Profile, name, x.Module, called(x, now), x.Calls, x.Rows, x.Fuel, x.Faults,
+				ofMebibytes(x.Memory, x.MemoryTotal), short(x.Digest)})
 		}
 		p.table(columns, rows)
 	}
@@ -108,4 +109,10 @@ func called(x *debughttp.Plugin, now time.Time) string {
 		return "again in " + seconds(x.RetryAt.Sub(now).Seconds())
 	}
 	return "as a probe"
+}
+
+// ofMebibytes writes how much of something is used, both rounded up.
+func ofMebibytes(used, total int64) string {
+	const mebi = 1 << 20
+	return fmt.Sprintf("%d/%d Mi", (used+mebi-1)/mebi, (total+mebi-1)/mebi)
 }

@@ -54,6 +54,7 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 		line := debughttp.Plugin{
 			Profile: p.Profile, Name: p.Name, Module: p.Module + " " + p.Version, Digest: p.Digest, Namespaces: p.Namespaces,
 			Breaker: p.Breaker.String(), Opened: p.Opened, RetryAt: unlessZero(p.RetryAt), FaultAt: unlessZero(p.LastFaultAt),
+			Instances: p.Instances, Memory: p.Memory, MemoryTotal: p.MemoryTotal, Starts: p.Starts, StartsLimit: p.StartsLimit,
 		}
 		if p.LastFault != nil {
 			line.LastFault = p.LastFault.Error()

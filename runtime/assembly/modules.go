@@ -32,6 +32,9 @@ type ModulesConfig struct {
 	// Compiler (optional) compiles modules before this process does, as package
 	// runtime/wasm/child, so that one that takes long to compile is stopped.
 	Compiler wasm.Compiler
+	// Memory is what the plugins of all modules may have together, in bytes; 0 means
+	// wasm.DefaultProcessMemory.
+	Memory int64
 	// VerifyEvery is after how many calls of a guest its columns are checked: 1
 	// for every call, 0 for never.
 	VerifyEvery int
@@ -43,6 +46,7 @@ type Modules struct {
 	config    ModulesConfig
 	sources   *module.Sources
 	encodings *wasm.Encodings // of all plugins
+	process   *wasm.Process   // memory of all plugins
 	// mu guards what follows.
 	mu struct {
 		sync.Mutex
@@ -65,7 +69,7 @@ type Module struct {
 
 // NewModules returns a place for modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir}), encodings: wasm.NewEncodings()}
+	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir}), process: wasm.NewProcess(c.Memory), encodings: wasm.NewEncodings()}
 	m.mu.compiled = make(map[string]*compiled)
 	return m
 }
@@ -221,7 +225,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limitsOf(&named.Reference.Limits),
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
-		Encodings: m.encodings, Recovered: func() { d.recovered(loaded.Name) }})
+		Encodings: m.encodings, Process: m.process, Recovered: func() { d.recovered(loaded.Name) }})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", loaded.Path, err), m.give(ctx, loaded.Digest))
 	}
@@ -234,7 +238,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 func limitsOf(l *module.Limits) wasm.Limits {
 	return wasm.Limits{
 		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
-		Deadline: l.Deadline, OwnMemory: l.Memory, Depth: l.Depth, TableElements: l.TableElements,
+		Deadline: l.Deadline, OwnMemory: l.Memory, TotalMemory: l.MemoryTotal, Depth: l.Depth, TableElements: l.TableElements,
 		ModuleSize: l.ModuleSize, Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
 		StateSize: l.StateSize, TextSize: l.ReasonSize, DirectiveSize: l.DirectiveSize, LogSize: l.LogSize,
 	}

@@ -34,6 +34,14 @@ type Plugin struct {
 	Rows       int64      `json:"rows"`
 	Fuel       int64      `json:"fuel"`
 	Faults     int64      `json:"faults"`
+	// Instances of the module and what the host keeps for them have Memory bytes of the
+	// MemoryTotal that limits allow. Starts is the fuel charged for starts after the faults
+	// of the last 100 calls, of StartsLimit.
+	Instances   int   `json:"instances"`
+	Memory      int64 `json:"memory"`
+	MemoryTotal int64 `json:"memoryTotal"`
+	Starts      int64 `json:"starts"`
+	StartsLimit int64 `json:"startsLimit"`
 }
 
 // FolderEntry is a module of a folder.

@@ -13,13 +13,12 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
 // ErrLeaseLost says that another replica may be at work now.
 var ErrLeaseLost = errors.New("the lease was lost: another replica may be at work now")
-
-// errNotLeading is a lease that another replica may hold, too.
-var errNotLeading = fmt.Errorf("%w, or is not held yet", ErrLeaseLost)
 
 // leaseTolerance is how long past its lease a leader may be before it is unhealthy,
 // as in kube-scheduler.
@@ -46,7 +45,7 @@ func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, cli
 		return e, nil
 	}
 	if e.tenure = clients.tenure; e.tenure == nil {
-		e.tenure = newTenure(awake{}, config.LeaseDuration.Duration)
+		e.tenure = newTenure(clock.Real{}, config.LeaseDuration.Duration)
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -125,18 +124,17 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 				defer stop()
 				defer context.AfterFunc(ctx, stop)()
 				// Who finds that the lease has run out need not wait for the elector to.
-				watching, led := context.WithCancel(context.WithoutCancel(ctx))
-				go e.tenure.guard(watching)
+				led := make(chan struct{})
 				go func() {
 					select {
 					case <-e.tenure.over:
 						stop()
-					case <-watching.Done():
+					case <-led:
 					}
 				}()
 				err := lead(working)
 				e.working.Store(false)
-				led()
+				close(led)
 				select {
 				case <-e.tenure.over:
 					err = ErrLeaseLost

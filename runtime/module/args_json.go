@@ -34,6 +34,7 @@ type limitsDocument struct {
 	FuelRestarts  int64  `json:"fuelRestarts,omitempty"`
 	Deadline      string `json:"deadline,omitempty"`
 	Memory        string `json:"memory,omitempty"`
+	MemoryTotal   string `json:"memoryTotal,omitempty"`
 	Depth         uint32 `json:"depth,omitempty"`
 	TableElements uint32 `json:"tableElements,omitempty"`
 	Functions     int    `json:"functions,omitempty"`
@@ -93,7 +94,7 @@ func writtenLimits(l *Limits) limitsDocument {
 	}
 	out := limitsDocument{
 		FuelPerCall: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
-		Memory: size(int(l.Memory)), Depth: l.Depth, TableElements: l.TableElements,
+		Memory: size(int(l.Memory)), MemoryTotal: size(int(l.MemoryTotal)), Depth: l.Depth, TableElements: l.TableElements,
 		Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
 		ModuleSize: size(l.ModuleSize), ConfigSize: size(l.ConfigSize), StateSize: size(l.StateSize),
 		ReasonSize: size(l.ReasonSize), DirectiveSize: size(l.DirectiveSize), LogSize: size(l.LogSize),

@@ -16,8 +16,10 @@ import (
 type Limits struct {
 	FuelPerCall, FuelPerRow, FuelPerCycle, FuelStart, FuelRestarts int64
 	Deadline                                                       time.Duration
-	// Memory is besides what the host puts there, in bytes.
+	// Memory is what an instance has besides what the host puts there, and MemoryTotal
+	// what all instances of the plugin have with it, in bytes.
 	Memory               uint32
+	MemoryTotal          int64
 	Depth, TableElements uint32
 	// Functions, Globals, Locals of a function and Nesting of blocks are how many the
 	// module may have.
@@ -77,7 +79,8 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 			"moduleSize": bytes(&into.ModuleSize, wire.MaxModuleSize), "configSize": bytes(&into.ConfigSize, abi.MaxConfigSize),
 			"stateSize": bytes(&into.StateSize, abi.MaxStateSize), "reasonSize": bytes(&into.ReasonSize, abi.MaxTextsSize),
 			"directiveSize": bytes(&into.DirectiveSize, abi.MaxDirectiveText), "logSize": bytes(&into.LogSize, 64<<20),
-			"memory": quantity(64<<10, 3<<30, func(v int64) { into.Memory = uint32(v) }),
+			"memory":      quantity(64<<10, 3<<30, func(v int64) { into.Memory = uint32(v) }),
+			"memoryTotal": quantity(1<<20, 1<<40, func(v int64) { into.MemoryTotal = v }),
 			"deadline": func(value any, path string) {
 				s, _ := value.(string)
 				v, err := time.ParseDuration(s)

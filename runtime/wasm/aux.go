@@ -40,7 +40,7 @@ func (a *aux) enlarge(bytes uint32) {
 
 func newAux(p *Plugin) *aux {
 	a := &aux{snap: state.NewSnapshot(), records: max(recordRoom, p.records.Load())}
-	a.plug, a.src = p, &a.own
+	a.plug, a.src, a.aux = p, &a.own, true
 	a.own.shardCount = 1
 	a.own.begin(p.projection)
 	a.other = podEncoder{p: p.projection, dict: &a.own.dict}
@@ -61,6 +61,7 @@ type auxCall struct {
 	verdicts *plugin.Verdicts
 	at       int
 	keys     [][]byte
+	large    bool // the instance grew beyond its grant and is made again for the next call
 }
 
 // clusterEvent is the event of a hint.
@@ -141,9 +142,7 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 	if err := a.syncStrings(); err != nil {
 		return nil, err
 	}
-	if a.own.dict.live == 0 {
-		a.own.dict.live = a.own.dict.Len()
-	}
+	a.own.dict.settle()
 	cycle := wire.Cycle{Epoch: a.own.dict.epoch, Generation: a.snap.Generation, State: 1}
 	if c.placement != nil {
 		cycle.Seed = c.placement.Seed
@@ -254,23 +253,25 @@ func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out rep
 	}
 	defer func() { p.ended(c, f, binding) }()
 	defer p.guard(c.point, &f)
+	turn := p.aux.loop
 	if binding {
-		p.aux.binding <- struct{}{}
-		defer func() { <-p.aux.binding }()
+		turn = p.aux.binding
 	}
+	turn <- struct{}{}
+	defer func() { <-turn }()
 	a, err := p.aux.take(p)
 	if err != nil {
 		return reply{}, p.asFault(c.point, err)
 	}
 	sound := false
 	defer func() {
-		if !sound { // the host failed while it served this instance
+		if !sound || a.large() { // the host failed while it served this instance, or it has more than it may keep
 			a.discard(ctx)
 		}
 		p.aux.give(ctx, a)
 	}()
 	out, f = a.call(ctx, c)
-	sound = true
+	sound, c.large = true, a.large()
 	return out, f
 }
 
@@ -282,7 +283,7 @@ func (p *Plugin) ended(c *auxCall, f *Fault, binding bool) {
 		return
 	}
 	o := &outcome{}
-	if o.called[c.point], o.faults[c.point] = true, f; f != nil && f.Kind != Starting {
+	if o.called[c.point], o.faults[c.point] = true, f; c.large || f != nil && f.Kind != Starting {
 		o.starts = 1
 	}
 	if binding {

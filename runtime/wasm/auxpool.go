@@ -6,15 +6,6 @@ import (
 	"sync"
 )
 
-// Numbers of aux instances of a plugin.
-const (
-	// maxIdle is how many are kept for the next call.
-	maxIdle = 4
-	// maxBinding is how many binding cycles may be in the guest at once, so that a
-	// burst of bindings does not take a burst of memory. The loop never waits.
-	maxBinding = 8
-)
-
 // auxPool has the aux instances of a plugin that nobody uses at the moment.
 type auxPool struct {
 	mu struct {
@@ -22,10 +13,15 @@ type auxPool struct {
 		idle   []*aux
 		closed bool
 	}
-	binding chan struct{} // holds a token for each binding cycle that is in the guest
+	// binding holds a token for each binding cycle that is in the guest, loop one for
+	// the loop, which waits for no binding cycle: so there are no more instances than
+	// tokens.
+	binding, loop chan struct{}
 }
 
-func (a *auxPool) init() { a.binding = make(chan struct{}, maxBinding) }
+func (a *auxPool) init(binding int) {
+	a.binding, a.loop = make(chan struct{}, binding), make(chan struct{}, 1)
+}
 
 // take returns an instance to be used by the caller alone, which may have to be
 // made yet. It fails after close.
@@ -46,7 +42,7 @@ func (a *auxPool) take(p *Plugin) (*aux, error) {
 // give takes an instance back.
 func (a *auxPool) give(ctx context.Context, x *aux) {
 	a.mu.Lock()
-	keep := !a.mu.closed && len(a.mu.idle) < maxIdle && x.guest != nil
+	keep := !a.mu.closed && x.guest != nil
 	if keep {
 		a.mu.idle = append(a.mu.idle, x)
 	}

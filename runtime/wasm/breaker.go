@@ -158,7 +158,7 @@ func (b *breaker) record(o *outcome) (recovered bool) {
 		return false
 	}
 	b.mu.window.add(ended{faulted != nil, o.starts * b.price})
-	b.mu.over = faulted != nil && b.mu.window.starts > b.starts
+	b.mu.over = (faulted != nil || o.starts > 0) && b.mu.window.starts > b.starts
 	if b.mu.closed++; b.mu.closed >= windowCalls {
 		b.mu.closed, b.mu.backoff = windowCalls, 0
 	}

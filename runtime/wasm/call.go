@@ -68,9 +68,15 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 		return reply{}, s.plug.breaker.starting(s.plug, r.point)
 	}
 	defer func() {
-		if f != nil {
+		large := s.large()
+		if f != nil || large {
 			s.discard(c.Context) // ABI-2.10
+		}
+		switch {
+		case f != nil:
 			s.plug.tally.lost(f)
+		case large && (s.rowless || s.plug.tight): // else there will be fewer instances, once
+			s.plug.tally.again()
 		}
 	}()
 	defer s.plug.guard(r.point, &f)

@@ -11,6 +11,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
+// errShort says that an instance needs more memory to start than it was granted, so that
+// there have to be fewer.
+var errShort = errors.New("the guest needs more memory to start than the first time")
+
 // errClosed is the fault of a call after Close.
 var errClosed = errors.New("the plugin is closed")
 
@@ -90,6 +94,8 @@ func (p *Plugin) prepare(c *plugin.Cycle) error {
 	if p.dict.stale() {
 		p.dict.begin()
 		p.drop(c.Context)
+	} else if p.memory.grew.Load() != p.full || p.share.Load() != p.planned {
+		p.drop(c.Context) // there have to be fewer, or may be more
 	}
 	p.pods[0] = c.Pod
 	p.dict.follow(c.Snapshot.Strings)
@@ -97,14 +103,14 @@ func (p *Plugin) prepare(c *plugin.Cycle) error {
 	p.recordNumber++
 	err := p.fill(c)
 	for range maxGrowth {
-		if !errors.Is(err, errNoRoom) {
+		if !errors.Is(err, errNoRoom) && !errors.Is(err, errShort) {
 			break
 		}
 		p.drop(c.Context)
 		err = p.fill(c)
 	}
-	if err == nil && p.dict.live == 0 {
-		p.dict.live = p.dict.Len()
+	if err == nil {
+		p.dict.settle()
 	}
 	return err
 }
@@ -128,8 +134,9 @@ func (p *Plugin) drop(ctx context.Context) {
 // fill makes the instances that are missing, and writes what changed.
 func (p *Plugin) fill(c *plugin.Cycle) error {
 	if p.shards == nil {
-		p.shardCount = p.split(c.Snapshot.Len())
-		p.measure(p.projection, c.Snapshot)
+		if err := p.plan(c.Snapshot); err != nil {
+			return err
+		}
 		for i := range p.shardCount {
 			p.shards = append(p.shards, &shard{plug: p, src: &p.source, index: i})
 		}
@@ -196,11 +203,26 @@ func (s *shard) make(ctx context.Context) error {
 		allowance: allowance{limits: p.config.Limits}, starting: p.startFuel(), published: p.published, hidden: p.hidden,
 		node: s.nodeAt, encodings: p.deps.Encodings,
 	}
+	most := p.regionMost
+	if s.aux {
+		most = auxRegion
+	}
+	if uint64(layout.Size) > most {
+		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("a region of %d bytes, for which limits.memoryTotal and --plugin-memory leave %d; the largest columns are %s: "+
+			"raise limits.memoryTotal, lower limits.memory, or declare fewer columns", layout.Size, most, largest(&spec)), nil)
+	}
+	env.memory = p.linear(layout.Size, !s.aux && !s.rowless)
 	guest, err := p.start(ctx, layout.Size, env)
+	if err != nil && env.memory.short && env.memory.cycle && !p.full {
+		return errShort
+	}
 	if err != nil {
 		return p.fault(abi.PreFilter, Start, err.Error(), nil)
 	}
 	base, err := guest.Alloc(ctx, layout.Size)
+	if env.memory.short && env.memory.cycle && !p.full {
+		return errors.Join(errShort, guest.Close(ctx))
+	}
 	if err != nil {
 		detail, trace := trapText(err)
 		f := p.fault(abi.PreFilter, trapKind(err), abi.ExportAlloc+": "+detail, env)
@@ -216,6 +238,7 @@ func (s *shard) make(ctx context.Context) error {
 	if err := fresh.view(); err != nil {
 		return errors.Join(p.fault(abi.PreFilter, Trap, err.Error(), env), guest.Close(ctx))
 	}
+	env.memory.starting = false
 	clear(fresh.mem)
 	layout.WriteDirectories(fresh.mem, base)
 	s.take(&fresh)
@@ -254,8 +277,11 @@ func (s *shard) discard(ctx context.Context) {
 	if err := s.guest.Close(ctx); err != nil {
 		s.plug.deps.Log.Warn("instance does not close", "plugin", s.plug.config.Name, "error", err)
 	}
-	s.guest = nil
+	s.guest, s.memory, s.mem = nil, nil, nil
 }
+
+// large reports whether the instance has more memory than it may keep.
+func (s *shard) large() bool { return s.guest != nil && s.env.memory != nil && s.env.memory.held }
 
 // fault returns a fault. Who ends a call with it counts it, at the point that was called.
 func (p *Plugin) fault(point abi.Point, kind Kind, detail string, env *Env) *Fault {

@@ -11,6 +11,10 @@ type dictionary struct {
 	*wire.Dict
 	epoch uint64
 	live  int // size when the epoch began
+	// text is the length of the first counted strings, and liveText that of those alive
+	// when the epoch began, in bytes.
+	text, liveText uint64
+	counted        uint32
 
 	host      *wire.Dict // of the snapshot that translate is for
 	translate []uint32   // id of the host → id of the plugin; 0 for not yet
@@ -20,7 +24,7 @@ type dictionary struct {
 func (d *dictionary) begin() {
 	d.Dict = wire.NewDict()
 	d.epoch++
-	d.live = 0
+	d.live, d.liveText, d.text, d.counted = 0, 0, 0, 0
 	d.translate = d.translate[:0]
 }
 
@@ -48,15 +52,26 @@ func (d *dictionary) of(id uint32) uint32 {
 	return d.translate[id]
 }
 
-// stale reports whether more than half of the strings can be dead: there are
-// twice as many as when the epoch began, when all were alive.
-func (d *dictionary) stale() bool { return d.Len() > 2*d.live+4096 }
+// spareText is how much text may be dead in a dictionary, in bytes.
+const spareText = 1 << 20
 
-// bytes returns the length of all strings.
-func (d *dictionary) bytes() uint64 {
-	n := uint64(0)
-	for id := range uint32(d.Len()) {
-		n += uint64(len(d.String(id)))
+// stale reports whether more than half of the strings can be dead: there are
+// twice as many, or as long, as when the epoch began, when all were alive.
+func (d *dictionary) stale() bool {
+	return d.Len() > 2*d.live+4096 || d.size() > 2*d.liveText+spareText
+}
+
+// settle ends the beginning of an epoch: all strings are alive.
+func (d *dictionary) settle() {
+	if d.live == 0 {
+		d.live, d.liveText = d.Len(), d.size()
 	}
-	return n
+}
+
+// size returns the length of all strings.
+func (d *dictionary) size() uint64 {
+	for ; d.counted < uint32(d.Len()); d.counted++ {
+		d.text += uint64(len(d.String(d.counted)))
+	}
+	return d.text
 }

@@ -14,6 +14,8 @@ type Env struct {
 	allowance
 	next     int64 // fuel of the call that is about to be made
 	starting int64 // fuel that is left to start with
+	// memory is the instance's; nil for one that is in no budget.
+	memory *linear
 	// serve (optional) takes the place of all that follows but the log.
 	serve    Functions
 	log      tail

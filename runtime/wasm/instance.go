@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
@@ -77,12 +78,21 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithValue(ctx, envKey{}, env)
+	memory := env.memory
+	if memory == nil {
+		most := pages(uint64(env.limits.OwnMemory)) + pages(uint64(region)+abi.RegionAlign)
+		memory = &linear{hard: most, granted: most}
+	}
+	if least := c.least(); least > memory.hard {
+		return nil, fmt.Errorf("its memory begins with %d bytes, and limits.memory is %d", least, env.limits.OwnMemory)
+	}
+	ctx = experimental.WithMemoryAllocator(context.WithValue(ctx, envKey{}, env), memory)
 	// Names are left out, so that instances of one module do not collide. Clock
 	// and random source are wazero's deterministic defaults (ABI-1.4).
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithStdout(output{env}).WithStderr(output{env})
 	instance, err := c.runtime.InstantiateModule(ctx, c.module, config)
 	if err != nil {
+		memory.Free()
 		return nil, fmt.Errorf("instantiate: %w", err)
 	}
 	// The Env is outermost, where looking it up allocates nothing.
@@ -176,6 +186,9 @@ func (g *instanceGuest) checkVersion(ctx context.Context, version api.Function) 
 
 // Memory implements Guest.
 func (g *instanceGuest) Memory() []byte {
+	if g.memory == nil {
+		return nil
+	}
 	view, _ := g.memory.Read(0, g.memory.Size())
 	return view
 }
@@ -221,4 +234,16 @@ func (g *instanceGuest) Call(ctx context.Context, point abi.Point, call, lo, hi 
 }
 
 // Close implements Guest.
-func (g *instanceGuest) Close(ctx context.Context) error { return g.module.Close(ctx) }
+func (g *instanceGuest) Close(ctx context.Context) error {
+	g.memory = nil // there is none any more
+	return g.module.Close(ctx)
+}
+
+// least is how large the memory of an instance is when it begins, in bytes.
+func (c *compiled) least() uint64 {
+	memory, ok := c.module.ExportedMemories()[abi.ExportMemory]
+	if !ok {
+		return 0
+	}
+	return uint64(memory.Min()) * pageSize
+}

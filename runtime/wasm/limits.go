@@ -22,8 +22,11 @@ type Limits struct {
 	// Deadline is how long a call may take by the clock: a backstop, as fuel runs out
 	// long before.
 	Deadline time.Duration
-	// OwnMemory is what a guest may use besides the region, in bytes.
-	OwnMemory uint32
+	// OwnMemory is what a guest may use besides the region, in bytes. TotalMemory is
+	// what all instances of a plugin may, with their regions and what the host keeps for
+	// them.
+	OwnMemory   uint32
+	TotalMemory int64
 	// Depth is how many frames there may be, TableElements how large a table.
 	Depth, TableElements uint32
 	// Functions, Globals, Locals (of a function) and Nesting (of blocks) are how many
@@ -49,6 +52,7 @@ const (
 	DefaultFuelRestarts int64 = 200_000_000
 	DefaultDeadline           = 10 * time.Second
 	DefaultLogSize            = 256 << 10
+	DefaultTotalMemory  int64 = 256 << 20 // or four times OwnMemory, if that is more
 )
 
 // WithDefaults returns the limits with zero values filled in.
@@ -68,6 +72,9 @@ func (l Limits) WithDefaults() Limits {
 	}
 	if l.OwnMemory == 0 {
 		l.OwnMemory = DefaultOwnMemory
+	}
+	if l.TotalMemory == 0 {
+		l.TotalMemory = max(DefaultTotalMemory, 4*int64(l.OwnMemory))
 	}
 	if l.Depth == 0 {
 		l.Depth = meter.DefaultMaxDepth

@@ -55,6 +55,9 @@ type Deps struct {
 	// Bucket (optional) is the fuel that the plugin shares with others of its tenant;
 	// nil for one of its own.
 	Bucket *Bucket
+	// Process (optional) is the memory that the plugin shares with the others of the
+	// process; nil for as much as its limits say.
+	Process *Process
 	// Binder carries out the directive bind; required by a manifest that has it.
 	Binder objects.Binder
 	// Namespace (optional) returns a namespace by name for the points at which no
@@ -105,6 +108,13 @@ type Plugin struct {
 	ration  ration
 	// aux has the instances of the points outside of cycles.
 	aux auxPool
+	// budget divides the memory, of which the instances use memory. needed is what it
+	// may come to with the instances that there are, host what the host keeps.
+	budget       budget
+	memory       memoryUse
+	needed, host atomic.Int64
+	// share is what the process leaves it, at most its limit.
+	share atomic.Int64
 
 	// mu guards what follows: it is held for reading during a call of a cycle
 	// instance, and for writing to begin a cycle or to close, so that neither
@@ -114,8 +124,13 @@ type Plugin struct {
 	closed   bool
 	cycle    cycleKey
 	cycleErr error // of preparing it
-	shards   []*shard
-	pods     [1]*state.Pod // the cycle's
+	// full tells that cycle instances need all of their memory at once, and tight that
+	// there is no room for that, regionMost how large a region of theirs may be.
+	full, tight bool
+	regionMost  uint64
+	planned     int64 // the share that they were made for
+	shards      []*shard
+	pods        [1]*state.Pod // the cycle's
 	// source is that of the shards.
 	source
 }
@@ -178,7 +193,6 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if p.declared[abi.AddPod] {
 		p.otherRoom = 4096
 	}
-	p.aux.init()
 	var err error
 	if p.info, err = infoOf(&c, &d); err != nil {
 		return nil, err
@@ -189,7 +203,14 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 		return nil, err
 	}
 	p.breaker.price, p.breaker.starts = c.Limits.FuelStart-env.starting, c.Limits.FuelRestarts
-	return p, guest.Close(ctx)
+	started := uint64(len(guest.Memory()))
+	if err := guest.Close(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.join(started); err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", c.Name, err)
+	}
+	return p, nil
 }
 
 // startFuel is what an instance may use to start from now on. It does the same as the first
@@ -366,6 +387,9 @@ func (c *Config) policy(point abi.Point) Policy {
 // Close frees the plugin's instances when the calls that run have ended. Later
 // calls are faults.
 func (p *Plugin) Close(ctx context.Context) error {
+	if p.deps.Process != nil {
+		defer p.deps.Process.leave(p) // when p.mu is free
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed, p.cycle, p.cycleErr = true, cycleKey{}, nil

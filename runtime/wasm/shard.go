@@ -26,6 +26,7 @@ type shard struct {
 	// rowless is a cycle instance that holds no rows: it is for a pre_filter that
 	// looks at the pod alone (ABI-5.3).
 	rowless bool
+	aux     bool // it is for points outside of cycles
 
 	guest Guest // nil after a fault, until the next use
 	env   *Env

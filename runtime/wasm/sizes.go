@@ -66,7 +66,7 @@ func (s *source) measure(p *projection, snap *state.Snapshot, overlays ...uint32
 	most.rows, most.overlays, most.slots = s.rowsEach(snap.Len()), 8, half(uint64(snap.Pods.Len()), 256)
 	// Strings are known when rows have been written, so room is made for those
 	// there are, and the first full write of a large cluster may ask for more.
-	most.strings, most.stringBytes = half(uint64(s.dict.Len()), 1024), half(s.dict.bytes(), 16384)
+	most.strings, most.stringBytes = half(uint64(s.dict.Len()), 1024), half(s.dict.size(), 16384)
 	most.podRoom = half(uint64(len(s.record)), 4096)
 	if s.otherRoom > 0 {
 		most.batch, most.records = 1, s.otherRoom

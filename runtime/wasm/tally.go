@@ -42,9 +42,13 @@ func (t *tally) add(point abi.Point, rows []uint32, f *Fault) {
 // lost notes that an instance was thrown away because of a fault. Calls are cut into the
 // same blocks on any number of workers, and each loses one at most.
 func (t *tally) lost(f *Fault) {
-	if !f.Kind.ofGuest() {
-		return
+	if f.Kind.ofGuest() {
+		t.again()
 	}
+}
+
+// again notes that an instance has to be made again.
+func (t *tally) again() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.starts++
