@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"slices"
 
@@ -24,7 +25,7 @@ type Request struct {
 }
 
 // Forbidden tells whether the API server has refused the request for want of a right.
-func (r Request) Forbidden() bool { return r.Status == 403 }
+func (r Request) Forbidden() bool { return r.Status == http.StatusForbidden }
 
 // auditFlags let the API server keep the requests of Config.Audited.
 func (c *Cluster) auditFlags() []string {
