@@ -2,6 +2,7 @@ package meter_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 )
 
@@ -154,7 +155,7 @@ func (m *mod) bytes() []byte {
 		a.opN(kind, index)
 		exports = append(exports, a.b)
 	}
-	names := []string{"g0", "g1", "g2", "g3", "g4", "g5", "g6", "g7"}
+	name := func(i int) string { return fmt.Sprint("g", i) }
 	for i, t := range m.globals {
 		a := &asm{}
 		a.op(t, 1)
@@ -162,7 +163,7 @@ func (m *mod) bytes() []byte {
 		a.op(0x0b)
 		globals = append(globals, a.b)
 		if t != tV128 && t != tFuncref && t != tExternref {
-			export(names[i], 3, i)
+			export(name(i), 3, i)
 		}
 	}
 	if m.memory != nil {

@@ -15,8 +15,10 @@ type Limits struct {
 	Types, Imports, Exports, Functions, Globals, Tables, Elements, Datas int
 	// References is how many elements all element segments may have.
 	References int
-	// Values is how many parameters, and how many results, a type may have.
-	Values int
+	// Values is how many parameters, and how many results, a type may have, and
+	// AllValues how many all types: a runtime takes up
+	// to 550 bytes for each.
+	Values, AllValues int
 	// Locals is how many locals a function may have, parameters included, and
 	// AllLocals how many all functions.
 	Locals, AllLocals int
@@ -47,8 +49,8 @@ func DefaultLimits() Limits {
 	return Limits{
 		Module: 32 << 20, Body: 1 << 20, Customs: 16 << 20,
 		Types: 10_000, Imports: 1_000, Exports: 10_000, Functions: 100_000, Globals: 4_096, Tables: 16,
-		Elements: 10_000, Datas: 100_000, References: 1_000_000,
-		Values: 255, Locals: 1_024, AllLocals: 2_000_000, Operands: 4_096, Nesting: 8_192, Blocks: 8_192,
+		Elements: 10_000, Datas: 100_000, References: 250_000,
+		Values: 255, AllValues: 30_000, Locals: 1_024, AllLocals: 2_000_000, Operands: 4_096, Nesting: 8_192, Blocks: 8_192,
 		Merges: 1 << 20, Moves: 1 << 18, Targets: 16_384, AllTargets: 65_536, Reloads: 1 << 20,
 	}
 }
@@ -62,7 +64,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.Module, d.Module}, {&l.Body, d.Body}, {&l.Customs, d.Customs},
 		{&l.Types, d.Types}, {&l.Imports, d.Imports}, {&l.Exports, d.Exports}, {&l.Functions, d.Functions},
 		{&l.Globals, d.Globals}, {&l.Tables, d.Tables}, {&l.Elements, d.Elements}, {&l.Datas, d.Datas},
-		{&l.References, d.References}, {&l.Values, d.Values}, {&l.Locals, d.Locals}, {&l.AllLocals, d.AllLocals},
+		{&l.References, d.References}, {&l.Values, d.Values}, {&l.AllValues, d.AllValues}, {&l.Locals, d.Locals}, {&l.AllLocals, d.AllLocals},
 		{&l.Operands, d.Operands}, {&l.Nesting, d.Nesting}, {&l.Blocks, d.Blocks}, {&l.Merges, d.Merges}, {&l.Moves, d.Moves}, {&l.Targets, d.Targets},
 		{&l.AllTargets, d.AllTargets}, {&l.Reloads, d.Reloads},
 	} {
@@ -78,9 +80,12 @@ func (r *rewriter) checkStructure() {
 	l, m := &r.config.Limits, r.module
 	at := r.sectionReader(sectionType)
 	at.limit(at.pos, len(m.Types), l.Types, "types")
+	values := 0
 	for i := range m.Types {
 		at.limit(at.pos, len(m.Types[i].Params), l.Values, "parameters in a type")
 		at.limit(at.pos, len(m.Types[i].Results), l.Values, "results in a type")
+		values += len(m.Types[i].Params) + len(m.Types[i].Results)
+		at.limit(at.pos, values, l.AllValues, "parameters and results in all types")
 	}
 	for _, c := range []struct {
 		section   byte

@@ -178,8 +178,11 @@ func TestLimits(t *testing.T) {
 			return m.bytes()
 		}},
 		"parameters in a type": {9, func(l *meter.Limits, n int) { l.Values = n }, func(n int) []byte { return (&mod{types: []sig{{params: repeat(n, tI32)}}}).bytes() }},
-		"results in a type":    {9, func(l *meter.Limits, n int) { l.Values = n }, func(n int) []byte { return (&mod{types: []sig{{results: repeat(n, tI32)}}}).bytes() }},
-		"locals":               {9, func(l *meter.Limits, n int) { l.Locals = n }, func(n int) []byte { return code(n).bytes() }},
+		"parameters and results in all types": {20, func(l *meter.Limits, n int) { l.AllValues = n }, func(n int) []byte {
+			return (&mod{types: []sig{{params: repeat(9, tI32), results: repeat(3, tI32)}, {results: repeat(n-12, tI32)}}}).bytes()
+		}},
+		"results in a type": {9, func(l *meter.Limits, n int) { l.Values = n }, func(n int) []byte { return (&mod{types: []sig{{results: repeat(n, tI32)}}}).bytes() }},
+		"locals":            {9, func(l *meter.Limits, n int) { l.Locals = n }, func(n int) []byte { return code(n).bytes() }},
 		"locals in all functions": {20, func(l *meter.Limits, n int) { l.AllLocals = n }, func(n int) []byte {
 			return (&mod{funcs: []fn{{locals: repeat(n-5, tI32)}, {locals: repeat(5, tI64)}}}).bytes()
 		}},
