@@ -80,6 +80,9 @@ e2e: ## run berth against a real API server and etcd, which are built the first 
 	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \
 		./e2e -count=1 -timeout 20m -scheduler $(SCHEDULER) -run '$(RUN)'
 
+pauses: ## stop the leader for 30 s under load, 20 times, and read back from etcd that it writes nothing afterwards (15 minutes)
+	cd test && go test ./e2e -count=1 -v -timeout 60m -run '^TestPausedLeader$$' -pauses 20 -pause 30s
+
 race: ## measure berth and kube-scheduler side by side on a real API server, into race.out (RACE='-workloads basic -repetitions 1')
 	cd test && go run ./cmd/race -out ../race.out $(RACE)
 

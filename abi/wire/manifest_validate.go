@@ -142,8 +142,12 @@ func (v manifestValidator) state(m *Manifest) {
 	fix := "use at most 128 letters, digits, dashes, dots, underscores and slashes, a letter or digit at both ends"
 	v.form("publishes", m.Publishes, rule, ok, fix)
 	v.form("cycleLocal", m.CycleLocal, rule, ok, fix)
+	published := make(map[string]bool, len(m.Publishes))
+	for _, key := range m.Publishes {
+		published[key] = true
+	}
 	for i, key := range m.CycleLocal {
-		if slices.Contains(m.Publishes, key) {
+		if published[key] {
 			v.add(index("cycleLocal", i), quoted(key)+" is published, and others must not see ids", "remove it from one of the two", rule)
 		}
 	}

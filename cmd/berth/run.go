@@ -159,7 +159,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles}, kube.Deps{Client: clients.Main, Events: clients.Events, Observer: w.metrics, Log: log})
+	cluster, err := kube.New(kube.Config{Profiles: profiles}, kube.Deps{Client: clients.Main, Events: clients.Events, Covered: clients.Covered, Observer: w.metrics, Log: log})
 	if err != nil {
 		return err
 	}

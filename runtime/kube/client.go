@@ -9,8 +9,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
-
-	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
 // Connection is how the API server is reached.
@@ -28,7 +26,8 @@ type Clients struct {
 	// Main watches the cluster and writes to it, with an election only while this replica
 	// leads.
 	Main kubernetes.Interface
-	// Events writes events, Lease the lease, and Reviews asks who may see what is served.
+	// Events writes events, those of this replica's lease as well, until the lease is lost;
+	// Lease the lease, and Reviews asks who may see what is served.
 	Events, Lease, Reviews kubernetes.Interface
 	// REST is what the clients were made of.
 	REST *rest.Config
@@ -56,16 +55,20 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 	forLease := named("leader-election")
 	// A lease that cannot be written in time must fail while there is time to try again.
 	forLease.Timeout = lease.RenewDeadline.Duration / 2
-	out := &Clients{REST: base, tenure: newTenure(clock.Real{}, lease.LeaseDuration.Duration)}
-	main := named("scheduler")
+	out := &Clients{REST: base, tenure: newTenure(awake{}, lease.LeaseDuration.Duration)}
+	main, events := named("scheduler"), named("events")
 	main.Wrap(out.tenure.wrap)
+	events.Wrap(out.tenure.wrapEvents)
+	if lease.LeaderElect == nil || *lease.LeaderElect {
+		main.Dial, events.Dial = out.tenure.dial, out.tenure.dial
+	}
 	for _, x := range []struct {
 		to     *kubernetes.Interface
 		config *rest.Config
 	}{
 		{&out.Main, main},
 		{&out.Reviews, named("reviews")},
-		{&out.Events, named("events")},
+		{&out.Events, events},
 		{&out.Lease, forLease},
 	} {
 		client, err := kubernetes.NewForConfig(x.config)
@@ -75,6 +78,14 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 		*x.to = client
 	}
 	return out, nil
+}
+
+// Covered returns why this replica may not write; nil if it may.
+func (c *Clients) Covered() error {
+	if c.tenure == nil {
+		return nil
+	}
+	return c.tenure.check()
 }
 
 // ReviewsWith is Reviews with another kubeconfig, or Reviews if it is empty. It sends

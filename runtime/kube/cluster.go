@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -37,6 +38,9 @@ type Deps struct {
 	Client kubernetes.Interface
 	// Events (optional) writes events; nil means Client.
 	Events kubernetes.Interface
+	// Covered (optional) returns why nothing may be written for want of a lease, which
+	// writes by Client and Events find out by themselves.
+	Covered func() error
 	// Observer (optional) hears of writes.
 	Observer WriteObserver
 	Clock    clock.Clock  // optional: the machine's if nil
@@ -65,6 +69,7 @@ type Cluster struct {
 	events   *eventWriter
 	informed *informed
 	slots    chan struct{} // bindings and evictions that are on their way
+	finished sync.Once
 }
 
 var (
@@ -91,6 +96,9 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	}
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	if deps.Covered == nil {
+		deps.Covered = func() error { return nil }
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.Real{}
@@ -131,10 +139,19 @@ func (c *Cluster) Controllers() objects.Controllers { return c.owners }
 // must have stopped.
 func (c *Cluster) Close(ctx context.Context) {
 	c.informed.stop()
-	c.status.close(ctx)
-	if n := c.events.close(ctx); n > 0 {
-		c.log.LogAttrs(ctx, slog.LevelWarn, "events were not written before the end", slog.Int64("events", n))
-	}
+	c.finish(ctx)
+	c.events.close()
+}
+
+// finish writes what is still to be written of pods, until the context ends: the lease is
+// given back after it, and another replica begins.
+func (c *Cluster) finish(ctx context.Context) {
+	c.finished.Do(func() {
+		c.status.close(ctx)
+		if n := c.events.finish(ctx); n > 0 {
+			c.log.LogAttrs(ctx, slog.LevelWarn, "events were not written before the end", slog.Int64("events", n))
+		}
+	})
 }
 
 func (d *Deps) wrote(kind string, watch clock.Stopwatch, err error) {

@@ -24,25 +24,28 @@ type eventWriter struct {
 	recorders   map[string]events.EventRecorder // by profile
 	ofLease     record.EventBroadcaster
 	lease       record.EventRecorder
-	cancel      context.CancelFunc
+	cancel      context.CancelFunc // ends what is written of pods
+	endLease    context.CancelFunc
 }
 
 // newEventWriter begins to write.
 func newEventWriter(profiles []string, client kubernetes.Interface) (*eventWriter, error) {
 	ctx, cancel := context.WithCancel(context.Background())
+	forLease, endLease := context.WithCancel(context.Background())
 	sink := newEventSink(client)
 	w := &eventWriter{
 		sink:        sink,
 		broadcaster: events.NewBroadcaster(sink),
 		recorders:   make(map[string]events.EventRecorder),
-		ofLease:     record.NewBroadcaster(record.WithContext(ctx)),
-		cancel:      cancel,
+		ofLease:     record.NewBroadcaster(record.WithContext(forLease)),
+		cancel:      cancel, endLease: endLease,
 	}
 	for _, profile := range profiles {
 		w.recorders[profile] = w.broadcaster.NewRecorder(scheme.Scheme, profile)
 	}
 	if err := w.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
 		cancel()
+		endLease()
 		return nil, err
 	}
 	// Leases are told of in events of the old kind.
@@ -82,12 +85,17 @@ func truncate(note string) string {
 	return note[:noteLimit-len(suffix)] + suffix
 }
 
-// close sends what is on its way, until the context ends, and returns how many events
-// were not sent.
-func (w *eventWriter) close(ctx context.Context) int64 {
+// finish sends what is on its way of pods, until the context ends, and returns how many
+// events were not sent. Nothing is sent of pods from then on.
+func (w *eventWriter) finish(ctx context.Context) int64 {
 	left := w.sink.drain(ctx)
 	w.broadcaster.Shutdown()
-	w.ofLease.Shutdown()
 	w.cancel()
 	return left
+}
+
+// close ends it all.
+func (w *eventWriter) close() {
+	w.ofLease.Shutdown()
+	w.endLease()
 }

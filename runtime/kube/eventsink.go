@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -42,7 +43,9 @@ func newEventSink(client kubernetes.Interface) *eventSink {
 	return &eventSink{next: &events.EventSinkImpl{Interface: client.EventsV1()}, slots: make(chan struct{}, eventsAtOnce)}
 }
 
-func (s *eventSink) write(ctx context.Context, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
+// write makes a write when it is its turn. One that the lease does not cover any more is as
+// good as made: client-go would try it again, and log it.
+func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
 	s.open.Add(1)
 	defer s.open.Add(-1)
 	s.come.Add(1)
@@ -52,20 +55,24 @@ func (s *eventSink) write(ctx context.Context, write func() (*eventsv1.Event, er
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-s.slots }()
-	return write()
+	out, err := write()
+	if errors.Is(err, ErrLeaseLost) {
+		return event, nil
+	}
+	return out, err
 }
 
 // Create implements events.EventSink.
 func (s *eventSink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	return s.write(ctx, func() (*eventsv1.Event, error) { return s.next.Create(ctx, event) })
+	return s.write(ctx, event, func() (*eventsv1.Event, error) { return s.next.Create(ctx, event) })
 }
 
 // Update implements events.EventSink.
 func (s *eventSink) Update(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	return s.write(ctx, func() (*eventsv1.Event, error) { return s.next.Update(ctx, event) })
+	return s.write(ctx, event, func() (*eventsv1.Event, error) { return s.next.Update(ctx, event) })
 }
 
 // Patch implements events.EventSink.
 func (s *eventSink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
-	return s.write(ctx, func() (*eventsv1.Event, error) { return s.next.Patch(ctx, event, data) })
+	return s.write(ctx, event, func() (*eventsv1.Event, error) { return s.next.Patch(ctx, event, data) })
 }

@@ -13,12 +13,13 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
-
-	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
 // ErrLeaseLost says that another replica may be at work now.
 var ErrLeaseLost = errors.New("the lease was lost: another replica may be at work now")
+
+// errNotLeading is a lease that another replica may hold, too.
+var errNotLeading = fmt.Errorf("%w, or is not held yet", ErrLeaseLost)
 
 // leaseTolerance is how long past its lease a leader may be before it is unhealthy,
 // as in kube-scheduler.
@@ -45,7 +46,7 @@ func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, cli
 		return e, nil
 	}
 	if e.tenure = clients.tenure; e.tenure == nil {
-		e.tenure = newTenure(clock.Real{}, config.LeaseDuration.Duration)
+		e.tenure = newTenure(awake{}, config.LeaseDuration.Duration)
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -124,17 +125,18 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 				defer stop()
 				defer context.AfterFunc(ctx, stop)()
 				// Who finds that the lease has run out need not wait for the elector to.
-				led := make(chan struct{})
+				watching, led := context.WithCancel(context.WithoutCancel(ctx))
+				go e.tenure.guard(watching)
 				go func() {
 					select {
 					case <-e.tenure.over:
 						stop()
-					case <-led:
+					case <-watching.Done():
 					}
 				}()
 				err := lead(working)
 				e.working.Store(false)
-				close(led)
+				led()
 				select {
 				case <-e.tenure.over:
 					err = ErrLeaseLost

@@ -9,8 +9,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Binding implements scheduler.Outlet.
+// Binding implements scheduler.Outlet. An extender that binds pods has no other way to
+// know that this replica must not write.
 func (c *Cluster) Binding(ctx context.Context, pod *state.Pod) error {
+	if err := c.deps.Covered(); err != nil {
+		return err
+	}
 	return c.status.supersede(ctx, pod.UID)
 }
 
@@ -18,11 +22,17 @@ func (c *Cluster) Binding(ctx context.Context, pod *state.Pod) error {
 // void, as the API server has set the condition with the binding.
 func (c *Cluster) Scheduled(pod *state.Pod, node string) {
 	c.status.drop(pod.UID)
+	if c.deps.Covered() != nil { // the next leader sees the binding, and may know better
+		return
+	}
 	c.events.normal(pod, nil, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", pod.Namespace, pod.Name, node)
 }
 
 // Failed implements scheduler.Outlet.
 func (c *Cluster) Failed(f scheduler.Failure) {
+	if c.deps.Covered() != nil { // the next leader tries the pod, or has placed it
+		return
+	}
 	c.events.warning(f.Pod, "FailedScheduling", "Scheduling", f.Message)
 	var nominated *string
 	if f.Override {
@@ -35,6 +45,9 @@ func (c *Cluster) Failed(f scheduler.Failure) {
 
 // Preempted implements scheduler.Outlet.
 func (c *Cluster) Preempted(p scheduler.Preempted) {
+	if c.deps.Covered() != nil {
+		return
+	}
 	c.events.normal(p.Victim, p.Preemptor, "Preempted", "Preempting", "%s", p.Message)
 }
 

@@ -21,8 +21,8 @@ type RunConfig struct {
 	// Leading (optional) is told when this replica begins to lead, and when it has
 	// been told of all that there is and begins to schedule.
 	Leading, Scheduling func()
-	// Grace is how long the status of pods may take to be written before the lease is
-	// given back.
+	// Grace is how long the status and events of pods may take to be written before the
+	// lease is given back.
 	Grace time.Duration
 }
 
@@ -72,7 +72,7 @@ func (c *Cluster) Run(ctx context.Context, config RunConfig, loop Loop, election
 		err := loop.Run(ctx)
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.Grace)
 		defer cancel()
-		c.status.close(last)
+		c.finish(last)
 		return err
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,17 +19,20 @@ import (
 //
 // An election finds out at its next try that it has lost. A process that was stopped,
 // or a machine that hung, goes on before that with what it was about to write; so every
-// write asks first. What it cannot hold up is a request that is under way.
+// write asks first, and every piece of it that goes into a connection, which is broken off
+// when the lease is lost. A lease that was lost stays lost: who was refused a write must
+// not make the next one.
 type tenure struct {
 	clock    clock.Clock
 	duration time.Duration
-	// over is closed when a write was refused, or another replica holds the lease.
+	// over is closed when the lease is lost: it has run out, or another replica holds it.
 	over chan struct{}
-	once sync.Once
 
 	mu      sync.Mutex
 	needed  bool      // there is an election
 	renewed time.Time // zero while this replica does not lead
+	why     error     // of a lease that is lost
+	conns   map[*fencedConn]bool
 }
 
 func newTenure(c clock.Clock, duration time.Duration) *tenure {
@@ -52,62 +54,74 @@ func (t *tenure) renew(at time.Time) {
 	t.renewed = at
 }
 
-// taken takes note of another replica that holds the lease. A leader's clock that stood
-// still, as in a machine that was suspended, does not show that it has run out.
+// taken takes note of another replica that holds the lease: a leader's clock that stood
+// still, as in a virtual machine that was paused, does not show that it has run out.
 func (t *tenure) taken() {
 	t.mu.Lock()
-	led := !t.renewed.IsZero()
-	t.renewed = time.Time{}
-	t.mu.Unlock()
-	if led {
-		t.once.Do(func() { close(t.over) })
+	defer t.mu.Unlock()
+	if !t.renewed.IsZero() {
+		t.lose(fmt.Errorf("not written: %w", ErrLeaseLost))
 	}
 }
 
-// check returns why nothing may be written; nil if it may.
-func (t *tenure) check() error {
+// lose ends all writing. It is called with mu held.
+func (t *tenure) lose(why error) {
+	if t.why != nil {
+		return
+	}
+	t.why = why
+	close(t.over)
+	for c := range t.conns {
+		go c.abort()
+	}
+}
+
+// lost returns why the lease was lost under which this replica led; nil if it holds it, has
+// given it back, or has not led.
+func (t *tenure) lost() error {
 	t.mu.Lock()
-	needed, renewed := t.needed, t.renewed
-	t.mu.Unlock()
-	if !needed {
-		return nil
-	}
-	age := t.clock.Now().Sub(renewed)
-	if !renewed.IsZero() && age < t.duration {
-		return nil
-	}
-	t.once.Do(func() { close(t.over) })
-	if renewed.IsZero() {
-		return fmt.Errorf("not written: %w", ErrLeaseLost)
-	}
-	return fmt.Errorf("not written: %w: it was renewed %v ago and is for %v", ErrLeaseLost, age.Round(time.Millisecond), t.duration)
-}
-
-// tenured lets no write through that the lease does not cover. It stands behind the rate
-// limit, where a request may have waited for long.
-type tenured struct {
-	tenure *tenure
-	next   http.RoundTripper
-}
-
-func (t *tenure) wrap(next http.RoundTripper) http.RoundTripper {
-	return &tenured{tenure: t, next: next}
-}
-
-// WrappedRoundTripper lets client-go find the transport (k8s.io/apimachinery/pkg/util/net).
-func (t *tenured) WrappedRoundTripper() http.RoundTripper { return t.next }
-
-// RoundTrip implements http.RoundTripper.
-func (t *tenured) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodGet {
-		if err := t.tenure.check(); err != nil {
-			if r.Body != nil {
-				_ = r.Body.Close() // as a RoundTripper must, whatever it returns
-			}
-			return nil, err
+	defer t.mu.Unlock()
+	if t.why == nil && t.needed && !t.renewed.IsZero() {
+		if age := t.clock.Now().Sub(t.renewed); age >= t.duration {
+			t.lose(fmt.Errorf("not written: %w: it was renewed %v ago and is for %v", ErrLeaseLost, age.Round(time.Millisecond), t.duration))
 		}
 	}
-	return t.next.RoundTrip(r)
+	return t.why
+}
+
+// check returns why nothing may be written to the cluster; nil if it may.
+func (t *tenure) check() error {
+	if err := t.lost(); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.needed && t.renewed.IsZero() {
+		return fmt.Errorf("not written: %w", errNotLeading)
+	}
+	return nil
+}
+
+// guard finds that the lease has run out when nothing is written either, until the context
+// ends.
+func (t *tenure) guard(ctx context.Context) {
+	for t.lost() == nil {
+		t.mu.Lock()
+		end := t.renewed.Add(t.duration)
+		if t.renewed.IsZero() {
+			end = t.clock.Now().Add(t.duration)
+		}
+		t.mu.Unlock()
+		reached, stop := t.clock.Until(end)
+		select {
+		case <-reached:
+			continue
+		case <-t.over:
+		case <-ctx.Done():
+		}
+		stop()
+		return
+	}
 }
 
 // timedLock tells a tenure when the lease was renewed, given back or taken.
@@ -115,6 +129,13 @@ type timedLock struct {
 	resourcelock.Interface
 	tenure  *tenure
 	working *atomic.Bool // nothing is given back now
+}
+
+// RecordEvent implements resourcelock.Interface. Who has lost the lease says nothing more.
+func (l timedLock) RecordEvent(what string) {
+	if l.tenure.lost() == nil {
+		l.Interface.RecordEvent(what)
+	}
 }
 
 // Get implements resourcelock.Interface.

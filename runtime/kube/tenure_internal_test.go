@@ -13,6 +13,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
@@ -66,7 +67,7 @@ func TestTenure(t *testing.T) {
 	}
 	events := fake.NewClientset()
 	events.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}}
-	c, err := New(Config{Profiles: []string{"default-scheduler"}}, Deps{Client: client, Events: events})
+	c, err := New(Config{Profiles: []string{"default-scheduler"}}, Deps{Client: client, Events: events, Covered: tenure.check})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +119,11 @@ func TestTenure(t *testing.T) {
 		t.Error("nobody is told that the lease has run out")
 	}
 	c.Failed(scheduler.Failure{Pod: pod, Reason: v1.PodReasonSchedulerError, Message: "no"})
+	c.Scheduled(pod, "n")
+	c.Preempted(scheduler.Preempted{Victim: pod, Preemptor: pod, Message: "no"})
+	if err := c.Binding(t.Context(), pod); !errors.Is(err, ErrLeaseLost) {
+		t.Errorf("an extender may bind: %v", err)
+	}
 	for range 200 {
 		if c.PendingWrites() == 0 {
 			break
@@ -126,6 +132,46 @@ func TestTenure(t *testing.T) {
 	}
 	if n := c.PendingWrites(); n > 0 {
 		t.Errorf("%d refused writes of status are tried again", n)
+	}
+	c.finish(t.Context())
+	for _, action := range events.Actions() {
+		if action.GetVerb() != "get" {
+			t.Errorf("an event was written: %v", action)
+		}
+	}
+}
+
+// TestEventsEnd: no event is written when the lease is lost, also of what was to be told
+// before; that it was given back is told of in one. A write that is refused is not tried
+// again.
+func TestEventsEnd(t *testing.T) {
+	step := clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	tenure, wire := newTenure(step, 15*time.Second), &wire{}
+	config := &rest.Config{Host: "http://api", Transport: wire}
+	config.Wrap(tenure.wrapEvents)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := newEventSink(client)
+	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "e"}}
+	for _, write := range []struct {
+		when string
+		set  func()
+		sent int
+	}{
+		{"while it leads", func() { tenure.require(); tenure.renew(step.Now()) }, 3},
+		{"when the lease was given back", func() { tenure.renew(time.Time{}) }, 3},
+		{"when the lease has run out", func() { tenure.renew(step.Now()); step.Advance(time.Minute) }, 0},
+	} {
+		write.set()
+		before := wire.sent()
+		_, created := sink.Create(t.Context(), event)
+		_, updated := sink.Update(t.Context(), event)
+		_, patched := sink.Patch(t.Context(), event, []byte("{}"))
+		if err := errors.Join(created, updated, patched); err != nil || wire.sent()-before != write.sent {
+			t.Errorf("%s: %d events were sent, want %d: %v", write.when, wire.sent()-before, write.sent, err)
+		}
 	}
 }
 

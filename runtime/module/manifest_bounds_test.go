@@ -1,0 +1,52 @@
+package module
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// TestManifestAttacks: no manifest takes more memory to be read and refused than what the
+// scheduler's process may spend on a plugin that never runs.
+func TestManifestAttacks(t *testing.T) {
+	repeat := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format+",", i)
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	for name, manifest := range map[string]string{
+		"unknown fields":     `{` + repeat(7000, `"%d":0`) + `}`,
+		"values of no type":  `{"host":[` + repeat(10_000, `%d`) + `]}`,
+		"names":              `{"reads":{"node":[` + repeat(8000, `"%d"`) + `]}}`,
+		"events":             `{"events":[` + repeat(1500, `{"resource":"Pods","actions":["A%d"]}`) + `]}`,
+		"actions":            `{"events":[{"resource":"Node","actions":[` + repeat(7000, `"%d"`) + `]}]}`,
+		"two lists of keys":  `{"publishes":[` + repeat(4000, `"%d"`) + `],"cycleLocal":[` + repeat(4000, `"%d"`) + `]}`,
+		"one name that long": `{"reads":{"` + strings.Repeat("x", 60_000) + `":[]}}`,
+		"a schema of values": `{"config":{"enum":[` + repeat(10_000, `%d`) + `]}}`,
+		"nesting":            `{"config":{"enum":` + strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000) + `}}`,
+	} {
+		if len(manifest) > abi.MaxManifestSize {
+			t.Fatalf("%s: %d bytes are refused before they are read", name, len(manifest))
+		}
+		n := allocated(func() {
+			m, err := wire.DecodeManifest([]byte(manifest))
+			if err == nil {
+				err = m.Validate()
+			}
+			if err == nil {
+				t.Errorf("%s: it is accepted", name)
+			} else {
+				_ = wrap("guest.wasm", "", err).Error()
+			}
+		})
+		if n > 48<<20 {
+			t.Errorf("%s: %d bytes were allocated", name, n)
+		}
+		t.Logf("%s: %d KiB", name, n>>10)
+	}
+}

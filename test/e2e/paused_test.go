@@ -1,0 +1,197 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+	"github.com/berth-scheduler/berth/test/internal/workload"
+)
+
+var (
+	pauses   = flag.Int("pauses", 3, "how often TestPausedLeader stops the leader")
+	pauseFor = flag.Duration("pause", 0, "how long TestPausedLeader stops it, with the lease of the default configuration; the time of a short lease if 0")
+)
+
+// TestPausedLeader stops the leader under load for longer than its lease, as a machine that
+// hangs does, and lets it go on when another leads, which is stopped next. Each ends soon
+// after it goes on, and from the first write of the next leader on it writes nothing: no
+// binding, no status, no event, as etcd has them. No pod is bound twice, and no node holds
+// more than it can.
+func TestPausedLeader(t *testing.T) {
+	const pods = 400
+	b := newBench(t, "paused", 50, workload.Capacity{CPU: 4, Memory: 16, Pods: 110})
+	if program() == cluster.UpstreamProgram {
+		b.doubtful = "kube-scheduler goes on with what it was about to write, until it tries to renew its lease"
+	}
+	random, pause, config := dice(t), *pauseFor, ""
+	if pause == 0 {
+		pause = 2 * cluster.LeaseDuration
+	} else {
+		config = b.elected("leaderElection: {leaderElect: true, resourceName: berth}\n")
+	}
+	start := func(n int) *replica {
+		return b.replica(cluster.Scheduler{Name: fmt.Sprint("replica-", n), LeaderElection: true, Config: config})
+	}
+	leader, refused := start(0), 0
+	for round := range *pauses {
+		since, err := b.Revision(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.create(pods, func(i int) *v1.Pod {
+			pod := workload.Pod(b.namespace, fmt.Sprintf("round-%d-%05d", round, i), 100, 250)
+			if i%10 == 9 { // for no node, so that there are conditions to write
+				pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("1000")
+			}
+			return pod
+		})
+		b.reach(1) // it leads
+		next := start(round + 1)
+		b.reach(1 + random.IntN(pods/2))
+		if err := leader.Pause(); err != nil {
+			t.Fatal(err)
+		}
+		resume := time.Now().Add(pause)
+		b.complete()
+		b.reach(pods * 9 / 10) // the next one leads
+		time.Sleep(time.Until(resume))
+		if err := leader.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		if _, err := leader.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		wrote, late := b.afterwards(since, leader, next)
+		t.Logf("pause %d: %d writes before it, %d after the first of the next leader", round+1, wrote, len(late))
+		if program() == cluster.BerthProgram {
+			for _, write := range late {
+				t.Errorf("pause %d: the leader that was stopped wrote after the next one: %s", round+1, write)
+			}
+		}
+		refused += strings.Count(leader.Tail(math.MaxInt), "the lease was lost")
+		b.empty()
+		leader = next
+	}
+	t.Logf("%d lines of leaders that say that the lease was lost", refused)
+	b.sound()
+}
+
+// empty deletes the pods of the bench.
+func (b *bench) empty() {
+	b.Helper()
+	var now int64
+	if err := b.client.CoreV1().Pods(b.namespace).DeleteCollection(b.Context(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	awaitThat(b.T, "the pods are gone", func() bool { return b.count(func(*v1.Pod) bool { return true }) == 0 })
+}
+
+// replica is a scheduler whose writes are known as its own.
+type replica struct {
+	*cluster.Process
+	mu sync.Mutex
+	// bound are the pods that it has bound, by name; written is what else it wrote, by
+	// revision.
+	bound   map[string]bool
+	written map[int64]string
+}
+
+// replica runs a scheduler behind a gateway of its own, in JSON.
+func (b *bench) replica(s cluster.Scheduler) *replica {
+	b.Helper()
+	r := &replica{bound: make(map[string]bool), written: make(map[int64]string)}
+	s.Server = b.gateway(cluster.GatewayConfig{Passed: r.passed}).URL()
+	s.Flags = append(s.Flags, "--kube-api-content-type=application/json")
+	r.Process = b.run(s)
+	return r
+}
+
+// passed takes note of a write that was made. What the lease itself is renewed by is no
+// work of a leader, and reviews are not kept.
+func (r *replica) passed(answer *http.Response) {
+	path := answer.Request.URL.Path
+	if answer.Request.Method == http.MethodGet || answer.StatusCode >= http.StatusMultipleChoices ||
+		strings.Contains(path, "/leases") || strings.HasSuffix(path, "reviews") {
+		return
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return // the client does not hear of it either
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if pod, ok := strings.CutSuffix(path, "/binding"); ok {
+		r.bound[pod[strings.LastIndexByte(pod, '/')+1:]] = true
+		return
+	}
+	var object struct {
+		Metadata     struct{ Name, ResourceVersion string }
+		Reason, Note string
+	}
+	revision := int64(0)
+	if err := json.Unmarshal(body, &object); err == nil {
+		revision, _ = strconv.ParseInt(object.Metadata.ResourceVersion, 10, 64)
+	}
+	r.written[revision] = fmt.Sprintf("%s %s %s %s", answer.Request.Method, path, object.Reason, object.Note)
+}
+
+// afterwards reads back from etcd how many writes a leader has made since a revision until the next one
+// began, and which it made from then on.
+func (b *bench) afterwards(since int64, leader, next *replica) (before int, late []string) {
+	b.Helper()
+	leader.mu.Lock()
+	defer leader.mu.Unlock()
+	next.mu.Lock()
+	defer next.mu.Unlock()
+	for _, r := range []*replica{leader, next} {
+		if write, ok := r.written[0]; ok {
+			b.Errorf("no revision is known of %s", write)
+		}
+	}
+	begun := false
+	bound := make(map[string]bool)
+	if err := b.History(b.Context(), since, func(change cluster.Change) error {
+		write, old := leader.written[change.Revision]
+		_, new := next.written[change.Revision]
+		if pod, ok := change.Object.(*v1.Pod); ok && pod.Namespace == b.namespace {
+			if on := pod.Spec.NodeName; on != "" && !change.Deleted && !bound[pod.Name] {
+				old, new = old || leader.bound[pod.Name], new || next.bound[pod.Name]
+				write = fmt.Sprintf("binding of %s to %s", pod.Name, on)
+			}
+			bound[pod.Name] = pod.Spec.NodeName != "" && !change.Deleted
+		}
+		begun = begun || new
+		switch {
+		case old && begun:
+			late = append(late, write)
+		case old:
+			before++
+		}
+		return nil
+	}); err != nil {
+		b.Error(err)
+	}
+	if !begun || before == 0 {
+		b.Errorf("%d writes of the leader are known, and whether the next one wrote: %v", before, begun)
+	}
+	return before, late
+}
