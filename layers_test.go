@@ -18,7 +18,11 @@ func design() rules {
 	const nothing = "" // of ours
 	return rules{
 		layers: []layer{
-			{pkg: "abi", on: nothing, libs: stdlibOnly,
+			{pkg: "internal", on: nothing, libs: stdlibOnly,
+				why: "anything here may import it, guests included, so it must not pull anything in",
+				fix: "take an interface or a function as argument, or move the code to the layer whose types it needs"},
+
+			{pkg: "abi", on: "internal", libs: stdlibOnly,
 				why: "every SDK and every guest compiles against the ABI's names, codes and limits",
 				fix: "keep numbers and names in abi; put code that needs more into abi/wire or runtime"},
 			{pkg: "abi/wire", on: "abi", libs: stdlibOnly,
@@ -34,7 +38,7 @@ func design() rules {
 				why: "an example shows what an author outside this repository can do",
 				fix: "use the SDK; a helper that an example misses belongs into the SDK"},
 
-			{pkg: "runtime/internal", on: nothing, libs: stdlibOnly,
+			{pkg: "runtime/internal", on: "internal", libs: stdlibOnly,
 				why: "anything under runtime may import it, so it must not pull anything in",
 				fix: "take an interface or a function as argument, or move the code to the layer whose types it needs"},
 
@@ -74,7 +78,7 @@ func design() rules {
 			{pkg: "runtime/module", on: "abi/wire",
 				why: "fetching and verifying bytes has nothing to do with running them",
 				fix: "return the bytes and their digest"},
-			{pkg: "runtime/config", on: nothing,
+			{pkg: "runtime/config", on: "internal",
 				why: "configuration is a leaf: it is read once, and parts get their own Config values",
 				fix: "translate in runtime/assembly"},
 			{pkg: "runtime/telemetry", on: "runtime/report",
@@ -84,7 +88,7 @@ func design() rules {
 				why: "assembly is the one place that wires things together",
 				fix: "take the part as an argument of assembly's Deps"},
 
-			{pkg: "runtime/sim/input", on: nothing,
+			{pkg: "runtime/sim/input", on: "internal",
 				why: "reading files yields Kubernetes objects and nothing of ours",
 				fix: "return v1 objects and let runtime/sim build state from them"},
 			{pkg: "runtime/sim", on: "runtime/assembly runtime/sim/input",
