@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // Verdict is the outcome of a duty.
@@ -49,6 +51,9 @@ const wellFormed = " are well formed"
 // mostAnswers is how many different answers of a point a report shows.
 const mostAnswers = 8
 
+// mostExample is how much of an example, which can be a trace, a report shows in bytes.
+const mostExample = 8 << 10
+
 // String is the report as text.
 func (r *Report) String() string {
 	var out strings.Builder
@@ -70,7 +75,7 @@ func (r *Report) Write(w io.Writer) error {
 		fmt.Fprintf(&out, "%-4s  %s (%s): %d times\n", d.Verdict, d.Name, strings.Join(d.Cites, ", "), d.Times)
 		if d.Verdict == Failed {
 			failed++
-			fmt.Fprintf(&out, "      failed %d times, first in %s\n", d.Failures, strings.ReplaceAll(d.Example, "\n", "\n      "))
+			fmt.Fprintf(&out, "      failed %d times, first in %s\n", d.Failures, strings.ReplaceAll(plain.Lines(d.Example, mostExample), "\n", "\n      "))
 		}
 	}
 	var points []string
@@ -87,7 +92,7 @@ func (r *Report) Write(w io.Writer) error {
 	for _, point := range slices.Sorted(maps.Keys(r.Answers)) {
 		var all []string
 		for _, answer := range slices.Sorted(maps.Keys(r.Answers[point])) {
-			all = append(all, fmt.Sprintf("%d %s", r.Answers[point][answer], answer))
+			all = append(all, fmt.Sprintf("%d %s", r.Answers[point][answer], plain.Line(answer, mostExample)))
 		}
 		if len(all) > mostAnswers {
 			all = append(all[:mostAnswers:mostAnswers], fmt.Sprintf("and %d others", len(r.Answers[point])-mostAnswers))

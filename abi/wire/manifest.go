@@ -2,12 +2,12 @@ package wire
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // Manifest says what a module is, which extension points it implements, what it
@@ -241,8 +241,11 @@ func (e *ManifestError) Error() string {
 	if e.Rule != "" {
 		out += " (" + e.Rule + ")"
 	}
-	return out
+	return plain.Line(out, maxMistake)
 }
+
+// maxMistake is how much the text of a mistake has, in bytes.
+const maxMistake = 1024
 
 // manifestErrors collects mistakes.
 type manifestErrors struct{ all []*ManifestError }
@@ -256,11 +259,7 @@ func (c *manifestErrors) err() error {
 	slices.SortStableFunc(c.all, func(a, b *ManifestError) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Detail, b.Detail))
 	})
-	joined := make([]error, len(c.all))
-	for i, e := range c.all {
-		joined[i] = e
-	}
-	return errors.Join(joined...)
+	return joinSome(c.all)
 }
 
 // nearest returns "did you mean …?", or the list unless it is long.

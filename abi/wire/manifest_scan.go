@@ -114,7 +114,7 @@ func numberLength(s string) int {
 
 // join and index build field paths: points.filter, reads.node[2].
 func join(path, name string) string {
-	if strings.ContainsAny(name, ".[]\" \n\r\t") || name == "" || strings.IndexFunc(name, strconv.IsPrint) < 0 {
+	if strings.ContainsAny(name, ".[]\" \n\r\t") || name == "" || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return path + "[" + quoted(name) + "]"
 	}
 	if path == "" {

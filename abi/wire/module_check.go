@@ -74,9 +74,21 @@ func Check(m *Module, man *Manifest, name string) error {
 	slices.SortStableFunc(c.errs, func(a, b *CheckError) int {
 		return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Detail, b.Detail))
 	})
-	joined := make([]error, len(c.errs))
-	for i, e := range c.errs {
-		joined[i] = e
+	return joinSome(c.errs)
+}
+
+// mostMistakes is how many mistakes of a module or a manifest are told.
+const mostMistakes = 32
+
+// joinSome joins the first mistakes, and says how many there are besides.
+func joinSome[E error](all []E) error {
+	joined := make([]error, 0, min(len(all), mostMistakes+1))
+	for i, e := range all {
+		if i == mostMistakes {
+			joined = append(joined, errors.New("and "+strconv.Itoa(len(all)-i)+" more mistakes"))
+			break
+		}
+		joined = append(joined, e)
 	}
 	return errors.Join(joined...)
 }
@@ -158,6 +170,8 @@ func (c *checker) function(f namedFunc, must bool, rule, fix string) {
 	case !ok:
 	case e.Kind != KindFunc:
 		c.add("export", f.name, "it is a "+e.Kind.String()+", expected function "+f.typ.String(), "", "ABI-5.1")
+	case uint64(e.Index) < uint64(c.m.Imported(KindFunc)):
+		c.add("export", f.name, "it is an import, which works on the memory of its caller, and the host has none", "export a function that calls it", "ABI-5.1")
 	default:
 		if t, _ := c.m.FuncType(e.Index); !t.Equal(f.typ) {
 			c.add("export", f.name, "the signature is "+t.String()+", expected "+f.typ.String(), "", "ABI-5.1")

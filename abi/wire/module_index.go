@@ -1,6 +1,10 @@
 package wire
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+)
 
 // checkIndices holds counts and indices that sections give against each other.
 // dataCount is −1 without such a section.
@@ -61,5 +65,8 @@ func (m *Module) checkExports(r *moduleReader, at int) {
 	}
 }
 
+// maxQuoted is how much of a name from a file a message has, in bytes.
+const maxQuoted = 256
+
 // quoted writes a name from a file so that it cannot disturb a terminal.
-func quoted(s string) string { return strconv.QuoteToGraphic(s) }
+func quoted(s string) string { return plain.Quote(s, maxQuoted) }

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
 
@@ -154,7 +155,7 @@ has to be asked; another one says which that is.`,
 				return err
 			}
 			if o.output == "json" {
-				_, err = cmd.OutOrStdout().Write(body)
+				_, err = cmd.OutOrStdout().Write(plain.JSON(body))
 				return err
 			}
 			var pod debughttp.Pod

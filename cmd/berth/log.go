@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // withoutPointers has values that do not say how they are to be printed printed as JSON:
@@ -22,4 +24,24 @@ func withoutPointers(_ []string, a slog.Attr) slog.Attr {
 		}
 		return slog.String(a.Key, fmt.Sprintf("a %T", v))
 	}
+}
+
+// maxAttr is how much of a text a record of the log has, in bytes.
+const maxAttr = 8 << 10
+
+// shownAttr cuts a text of a record and makes it printable, where it comes from a module or a registry.
+func shownAttr(groups []string, a slog.Attr) slog.Attr {
+	a = withoutPointers(groups, a)
+	switch a.Value.Kind() {
+	case slog.KindString:
+		a.Value = slog.StringValue(plain.Lines(a.Value.String(), maxAttr))
+	case slog.KindAny:
+		switch v := a.Value.Any().(type) {
+		case error:
+			a.Value = slog.StringValue(plain.Lines(v.Error(), maxAttr))
+		case fmt.Stringer:
+			a.Value = slog.StringValue(plain.Lines(v.String(), maxAttr))
+		}
+	}
+	return a
 }

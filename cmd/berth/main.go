@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // version is set by the linker.
@@ -44,7 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	if !errors.Is(err, errSilent) {
-		for line := range strings.Lines(err.Error()) {
+		for line := range strings.Lines(plain.Lines(err.Error(), maxErrors)) {
 			fmt.Fprintf(stderr, "berth: %s\n", strings.TrimSuffix(line, "\n"))
 		}
 	}
@@ -54,6 +56,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	return exitBadInput
 }
+
+// maxErrors is how long the text of the errors of a command is at most, in bytes.
+const maxErrors = 64 << 10
 
 // errSilent has been told to the user already.
 var errSilent = errors.New("silent")

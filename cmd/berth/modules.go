@@ -56,7 +56,7 @@ func (o *moduleOptions) logger(w io.Writer) (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(o.log)); err != nil {
 		return nil, fmt.Errorf("--log-level: %q is not debug, info, warn, error or none", o.log)
 	}
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: withoutPointers}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: shownAttr}
 	if o.json {
 		return slog.New(slog.NewJSONHandler(w, options)), nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
@@ -85,7 +86,7 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return &failure{err}
 	}
 	for _, w := range l.Warnings {
-		fmt.Fprintf(stderr, "warning: %s: %s\n", out, w)
+		fmt.Fprintf(stderr, "warning: %s: %s\n", out, plain.Line(w, maxCell))
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), l.Digest)
 	return writing(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
@@ -121,12 +123,22 @@ func inspect(l *module.Loaded) *inspection {
 	return out
 }
 
+// writeJSON writes a value so that texts of strangers in it cannot disturb a terminal.
+func writeJSON(w io.Writer, value any) error {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(value); err != nil {
+		return err
+	}
+	_, err := w.Write(plain.JSON(out.Bytes()))
+	return err
+}
+
 func printInspection(w io.Writer, output string, i *inspection) error {
 	if output == "json" {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(i)
+		return writeJSON(w, i)
 	}
 	p := &printer{w: w, width: width(w)}
 	p.inspection(i)

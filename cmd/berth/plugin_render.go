@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // inspection prints what a module is for people.
@@ -142,7 +142,7 @@ func (p *printer) configFields(schema []byte) {
 		if slices.Contains(s.Required, name) {
 			required = "yes"
 		}
-		rows = append(rows, table.Row{plain(name), cmp.Or(kind, "-"), required, cmp.Or(plain(field.Description), "-")})
+		rows = append(rows, table.Row{quotedText(name), cmp.Or(kind, "-"), required, cmp.Or(quotedText(field.Description), "-")})
 	}
 	p.table([]column{{head: "CONFIG"}, {head: "TYPE", least: 10}, {head: "REQUIRED"}, {head: "MEANING", least: 20}}, rows)
 }
@@ -150,18 +150,20 @@ func (p *printer) configFields(schema []byte) {
 func joined(values []any, separator string) string {
 	texts := make([]string, len(values))
 	for i, v := range values {
-		texts[i] = plain(fmt.Sprint(v))
+		texts[i] = quotedText(fmt.Sprint(v))
 	}
 	return strings.Join(texts, separator)
 }
 
-// plain writes a text of a stranger so that it cannot disturb a terminal or a table.
-func plain(s string) string {
-	quoted := strconv.QuoteToGraphic(s)
-	if quoted[1:len(quoted)-1] == strings.ReplaceAll(s, `"`, `\"`) {
+// maxCell is how much of a name or a description from a module a table has, in bytes.
+const maxCell = 1 << 10
+
+// quotedText writes a text of a stranger so that it cannot disturb a terminal or a table, in quotes if it could.
+func quotedText(s string) string {
+	if shown := plain.Line(s, maxCell); shown == s {
 		return s
 	}
-	return quoted
+	return plain.Quote(s, maxCell)
 }
 
 // imports prints the host functions; those of WASI, which a toolchain adds, only
@@ -193,7 +195,7 @@ func (p *printer) sections(sections []sectionInfo) {
 	for _, s := range sections {
 		name := s.Name
 		if s.Custom != "" {
-			name = "custom " + strconv.QuoteToGraphic(s.Custom)
+			name = "custom " + plain.Quote(s.Custom, maxCell)
 		}
 		rows = append(rows, table.Row{name, s.Size})
 	}

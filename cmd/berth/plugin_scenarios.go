@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
@@ -166,7 +167,7 @@ func (t *pluginTest) report(what string, failed []string) {
 	t.failed++
 	t.printf("FAIL  %s\n", what)
 	for _, text := range failed {
-		t.printf("      %s\n", strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      "))
+		t.printf("      %s\n", strings.ReplaceAll(strings.TrimSpace(plain.Lines(text, maxErrors)), "\n", "\n      "))
 	}
 }
 

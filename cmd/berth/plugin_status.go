@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
 
@@ -33,7 +34,7 @@ leads.`,
 				return err
 			}
 			if o.output == "json" {
-				_, err = cmd.OutOrStdout().Write(body)
+				_, err = cmd.OutOrStdout().Write(plain.JSON(body))
 				return err
 			}
 			var s debughttp.Plugins

@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
@@ -23,15 +24,39 @@ type printer struct {
 	err   error
 }
 
-func (p *printer) printf(format string, args ...any) {
+func (p *printer) printf(format string, args ...any) { p.print(fmt.Sprintf(format, shown(args)...)) }
+
+// print prints a text that is shown already.
+func (p *printer) print(text string) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format, args...)
+		_, p.err = io.WriteString(p.w, text)
 	}
 }
 
 // text prints a paragraph.
 func (p *printer) text(format string, args ...any) {
-	p.printf("%s\n", wrap(fmt.Sprintf(format, args...), p.width))
+	p.print(wrap(fmt.Sprintf(format, shown(args)...), p.width) + "\n")
+}
+
+// maxShown is how much of a text is printed in a paragraph or a cell, in bytes; JSON has all.
+const maxShown = 16 << 10
+
+// shown returns values with texts that cannot disturb a terminal, and of a length that can be read: many come from
+// modules.
+func shown(values []any) []any {
+	out := make([]any, len(values))
+	for i, value := range values {
+		switch v := value.(type) {
+		case string:
+			value = plain.Lines(v, maxShown)
+		case error:
+			value = plain.Lines(v.Error(), maxShown)
+		case fmt.Stringer:
+			value = plain.Lines(v.String(), maxShown)
+		}
+		out[i] = value
+	}
+	return out
 }
 
 // render prints a result for people.

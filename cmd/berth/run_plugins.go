@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
@@ -38,6 +39,9 @@ func refusedOf(files []assembly.FolderStatus) map[string]bool {
 	return out
 }
 
+// maxRefusal is how long the text is at most that says why a change was refused, in bytes.
+const maxRefusal = 8 << 10
+
 // plugins is what runs, for berth plugin status.
 func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	r := w.running.Load()
@@ -47,7 +51,7 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	s := r.assembly.Status()
 	out := &debughttp.Plugins{Plugins: []debughttp.Plugin{}, Reloads: s.Reloads, Refused: s.Refused}
 	if s.Err != nil {
-		out.Error = s.Err.Error()
+		out.Error = plain.Lines(s.Err.Error(), maxRefusal)
 	}
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
@@ -74,7 +78,7 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 		for _, f := range r.folder.Status() {
 			entry := debughttp.FolderEntry{File: f.Path, Plugin: f.Plugin, Digest: f.Digest}
 			if f.Err != nil {
-				entry.Error = f.Err.Error()
+				entry.Error = plain.Lines(f.Err.Error(), maxRefusal)
 			}
 			out.Folder = append(out.Folder, entry)
 		}

@@ -54,6 +54,11 @@ type column struct {
 
 // table prints rows under a header.
 func (p *printer) table(columns []column, rows []table.Row) {
+	left := max(0, len(rows)-maxRows)
+	rows = slices.Clone(rows[:len(rows)-left])
+	for i, row := range rows {
+		rows[i] = shown(row)
+	}
 	widths := fit(columns, rows, p.width)
 	t := table.NewWriter()
 	style := table.StyleLight
@@ -74,10 +79,16 @@ func (p *printer) table(columns []column, rows []table.Row) {
 	t.AppendHeader(header)
 	t.AppendRows(rows)
 	for line := range strings.Lines(t.Render() + "\n") {
-		p.printf("%s\n", strings.TrimRight(strings.ReplaceAll(line, noBreak, " "), " \n"))
+		p.print(strings.TrimRight(strings.ReplaceAll(line, noBreak, " "), " \n") + "\n")
+	}
+	if left > 0 {
+		p.printf("and %d more, which -o json has\n", left)
 	}
 	p.printf("\n")
 }
+
+// maxRows is how many rows of a table are printed.
+const maxRows = 1000
 
 // fit returns the widths of the columns: what their longest lines need, less what
 // has to be taken from the widest breakable ones for the table to fit.

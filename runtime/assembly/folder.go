@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
@@ -208,12 +209,15 @@ func (f *Folder) oneByOne(ctx context.Context, wanted []running, errs map[string
 	}
 }
 
+// maxRefusal is how long the text is at most that says why a module is not used, in bytes.
+const maxRefusal = 8 << 10
+
 // tell writes the status, and logs what is new in it.
 func (f *Folder) tell(entries []module.Entry, errs map[string]error) {
 	before := f.Status()
 	var status []FolderStatus
 	for i := range entries {
-		s := FolderStatus{Path: entries[i].Path, Err: errs[entries[i].Path]}
+		s := FolderStatus{Path: entries[i].Path, Err: plain.Error(errs[entries[i].Path], maxRefusal)}
 		if m := f.last(s.Path); m != nil {
 			s.Plugin, s.Version, s.Digest = m.Loaded.Name, m.Loaded.Manifest.Version, m.Loaded.Digest
 		}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
@@ -159,7 +160,7 @@ func (c *Cycle) Schedule(in Input) Decision {
 	if d.Node != nil {
 		c.attempt.Node = d.Node.Name
 	} else if c.attempt.Message == "" {
-		c.attempt.Message = d.Status.Message()
+		c.attempt.Message = plain.Lines(d.Status.Message(), report.MaxMessage)
 	}
 	c.attempt.Timings, c.attempt.Points = run.Timings(c.attempt.Timings), run.Points(c.attempt.Points)
 	c.attempt.Duration = watch.Elapsed()

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/component-base/metrics/prometheus/slis"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // Paths of what is Berth's own.
@@ -142,5 +144,5 @@ func answer(w http.ResponseWriter, value any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(data, '\n')) // who has asked may be gone
+	_, _ = w.Write(append(plain.JSON(data), '\n')) // who has asked may be gone
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/report"
 )
@@ -15,6 +16,15 @@ import (
 // namesKept is how many of the nodes that were rejected for the same reasons are
 // kept by name.
 const namesKept = 8
+
+// What is kept of attempts, in bytes of texts. An attempt is a large one from smallRecord on, kept whole up to
+// largeRecord; of large ones the last are kept whole, until they have more than largeRecords together, and the others
+// are shortened: reasons come from plugins, which must not decide how much memory the scheduler takes.
+const (
+	smallRecord  = 6 << 10
+	largeRecord  = 1 << 20
+	largeRecords = 16 << 20
+)
 
 // Recorder keeps the last attempts. It hears of them on the scheduler's loop; others
 // may ask it at any time.
@@ -26,11 +36,18 @@ type Recorder struct {
 		ring []record // the oldest at next, once it is full
 		next int
 		last map[types.NamespacedName]int // by pod, the place of its last attempt
+		// large are the places of the attempts that are large, the oldest first, and largeSize is
+		// that of all of them.
+		large     []large
+		largeSize int
 		// plugins is all that ever did something, with their places.
 		plugins []pluginName
 		known   map[pluginName]uint32
 	}
 }
+
+// large is the place of an attempt, and its size when it came.
+type large struct{ at, size int }
 
 // record is a place of the ring. What plugins did is kept small: there are some thirty
 // of them for each pod.
@@ -101,7 +118,7 @@ func (r *Recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
 	if r.most == 0 {
 		return
 	}
-	kept := a.Brief(name, namesKept)
+	kept := a.Brief(name, namesKept).Shortened(largeRecord)
 	kept.Timings = nil
 	next := record{
 		pod:         types.NamespacedName{Namespace: a.Namespace, Name: a.Pod},
@@ -117,10 +134,36 @@ func (r *Recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
 		if old := r.mu.ring[at].pod; r.mu.last[old] == at {
 			delete(r.mu.last, old)
 		}
+		if len(r.mu.large) > 0 && r.mu.large[0].at == at {
+			r.shorten()
+		}
 		r.mu.ring[at] = next
 	}
+	r.grow(at)
 	r.mu.last[next.pod] = at
 	r.mu.next = (at + 1) % r.most
+}
+
+// grow notes that the attempt at a place is large, if it is, and makes room for it.
+func (r *Recorder) grow(at int) {
+	size := r.mu.ring[at].Attempt.Size()
+	if size <= smallRecord {
+		return
+	}
+	r.mu.large = append(r.mu.large, large{at, size})
+	r.mu.largeSize += size
+	for r.mu.largeSize > largeRecords {
+		r.shorten()
+	}
+}
+
+// shorten shortens the oldest of the large attempts. Who has asked for it keeps it as it was.
+func (r *Recorder) shorten() {
+	oldest := r.mu.large[0]
+	r.mu.large = r.mu.large[1:]
+	r.mu.largeSize -= oldest.size
+	x := &r.mu.ring[oldest.at]
+	x.Attempt = x.Attempt.Shortened(smallRecord)
 }
 
 // Ended implements scheduler.Observer.
@@ -138,7 +181,7 @@ func (r *Recorder) Ended(e *report.Ending) {
 	if e.Code != abi.Success {
 		// The attempt is shared with who has asked already.
 		a := *x.Attempt
-		a.Code, a.Node, a.Message = e.Code, "", e.Message
+		a.Code, a.Node, a.Message = e.Code, "", plain.Lines(e.Message, report.MaxMessage)
 		x.Attempt, x.Outcome = &a, e.Code.String()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -77,7 +78,7 @@ func (x *extender) bind(p *plugin.Placement) error {
 		return err
 	}
 	if result.Error != "" {
-		return errors.New(result.Error)
+		return errors.New(plain.Line(result.Error, abi.MaxTextSize))
 	}
 	return nil
 }

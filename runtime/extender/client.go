@@ -13,6 +13,9 @@ import (
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // DefaultTimeout is that of a call when the configuration has none.
@@ -68,7 +71,7 @@ func (c *client) call(ctx context.Context, verb string, nodes int, args, result 
 		return fmt.Errorf("extender %s: %s: encode the request: %w", c.url, verb, err)
 	}
 	if err := c.post(ctx, c.url+"/"+verb, body, int64(answerTimes*len(body)+answerNode*nodes+answerRoom), result); err != nil {
-		return fmt.Errorf("extender %s: %s: %w", c.url, verb, err)
+		return fmt.Errorf("extender %s: %s: %w", c.url, verb, plain.Error(err, abi.MaxTextSize))
 	}
 	return nil
 }

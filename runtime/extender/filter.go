@@ -10,6 +10,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -75,7 +76,7 @@ func (x *extender) filter(c *plugin.Cycle, rows []uint32) (standing []uint32, re
 		return nil, nil, err
 	}
 	if result.Error != "" {
-		return nil, nil, errors.New(result.Error)
+		return nil, nil, errors.New(plain.Line(result.Error, abi.MaxTextSize))
 	}
 	stands := make(map[string]bool)
 	switch {
@@ -99,18 +100,21 @@ func (x *extender) filter(c *plugin.Cycle, rows []uint32) (standing []uint32, re
 	}
 	if len(stands) > 0 {
 		name := slices.Sorted(maps.Keys(stands))[0]
-		return nil, nil, fmt.Errorf("extender %s: %s: the answer has the node %q, which was not asked about", x.client.url, x.config.FilterVerb, name)
+		return nil, nil, fmt.Errorf("extender %s: %s: the answer has the node %s, which was not asked about", x.client.url, x.config.FilterVerb, plain.Quote(name, maxNamed))
 	}
 	return standing, rejected, nil
 }
 
+// maxNamed is how much of a name from an answer an error has, in bytes.
+const maxNamed = 256
+
 // rejection words why a node does not stand. Who is in both maps cannot be helped.
 func (r *filterResult) rejection(row uint32, name string) Rejection {
 	if reason, ok := r.FailedAndUnresolvableNodes[name]; ok {
-		return Rejection{Row: row, Code: abi.UnschedulableAndUnresolvable, Reason: reason}
+		return Rejection{Row: row, Code: abi.UnschedulableAndUnresolvable, Reason: plain.Line(reason, abi.MaxTextSize)}
 	}
 	if reason, ok := r.FailedNodes[name]; ok {
-		return Rejection{Row: row, Code: abi.Unschedulable, Reason: reason}
+		return Rejection{Row: row, Code: abi.Unschedulable, Reason: plain.Line(reason, abi.MaxTextSize)}
 	}
 	return Rejection{Row: row, Code: abi.UnschedulableAndUnresolvable}
 }

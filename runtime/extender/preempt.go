@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -111,7 +112,7 @@ func (x *extender) preemptionArgs(c *plugin.Cycle, candidates []plugin.Candidate
 func (x *extender) candidate(c *plugin.Cycle, name string, meta *extenderv1.MetaVictims) (plugin.Candidate, error) {
 	row, ok := c.Snapshot.Row(name)
 	if !ok {
-		return plugin.Candidate{}, fmt.Errorf("extender %s: %s: there is no node %q", x.client.url, x.config.PreemptVerb, name)
+		return plugin.Candidate{}, fmt.Errorf("extender %s: %s: there is no node %s", x.client.url, x.config.PreemptVerb, plain.Quote(name, maxNamed))
 	}
 	out := plugin.Candidate{Row: row}
 	if meta == nil {
@@ -125,7 +126,7 @@ func (x *extender) candidate(c *plugin.Cycle, name string, meta *extenderv1.Meta
 		}
 		victim := podOn(c, row, uid)
 		if victim == nil {
-			return out, fmt.Errorf("extender %s: %s: there is no pod with UID %q on node %q", x.client.url, x.config.PreemptVerb, uid, name)
+			return out, fmt.Errorf("extender %s: %s: there is no pod with UID %s on node %q", x.client.url, x.config.PreemptVerb, plain.Quote(uid, maxNamed), name)
 		}
 		out.Victims = append(out.Victims, victim)
 	}

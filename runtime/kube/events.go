@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -67,22 +69,18 @@ func (w *eventWriter) normal(pod, related *state.Pod, reason, action, note strin
 	if related != nil {
 		other = related.Object
 	}
-	recorder.Eventf(pod.Object, other, v1.EventTypeNormal, reason, action, note, args...)
+	recorder.Eventf(pod.Object, other, v1.EventTypeNormal, reason, action, "%s", shownNote(fmt.Sprintf(note, args...)))
 }
 
 func (w *eventWriter) warning(pod *state.Pod, reason, action, note string) {
 	if recorder := w.recorders[pod.Profile]; recorder != nil {
-		recorder.Eventf(pod.Object, nil, v1.EventTypeWarning, reason, action, "%s", truncate(note))
+		recorder.Eventf(pod.Object, nil, v1.EventTypeWarning, reason, action, "%s", shownNote(note))
 	}
 }
 
-// truncate cuts a note as kube-scheduler does.
-func truncate(note string) string {
-	const suffix = " ..."
-	if len(note) <= noteLimit {
-		return note
-	}
-	return note[:noteLimit-len(suffix)] + suffix
+// shownNote cuts a note as kube-scheduler does, but never inside of a character.
+func shownNote(note string) string {
+	return plain.CutWith(plain.Lines(note, 2*noteLimit), noteLimit, " ...")
 }
 
 // finish sends what is on its way of pods, until the context ends, and returns how many

@@ -5,6 +5,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -39,7 +41,7 @@ func (c *Cluster) Failed(f scheduler.Failure) {
 		nominated = &f.Nominated
 	}
 	c.status.set(f.Pod, v1.PodCondition{
-		Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: f.Reason, Message: f.Message, ObservedGeneration: f.Pod.Object.Generation,
+		Type: v1.PodScheduled, Status: v1.ConditionFalse, Reason: f.Reason, Message: plain.Lines(f.Message, report.MaxMessage), ObservedGeneration: f.Pod.Object.Generation,
 	}, nominated)
 }
 

@@ -3,6 +3,8 @@ package module
 import (
 	"errors"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // Sections of what is read, in errors.
@@ -31,17 +33,24 @@ type Error struct {
 	Err error
 }
 
+// The parts of an error's text at most, in bytes: each where the mistake is, and what it is. They come from modules,
+// registries and file names.
+const (
+	maxPlace  = 512
+	maxDetail = 2 << 10
+)
+
 // Error gives "file: section: path: detail; fix".
 func (e *Error) Error() string {
 	var b strings.Builder
 	for _, part := range []string{e.File, e.Section, e.Path} {
 		if part != "" {
-			b.WriteString(part + ": ")
+			b.WriteString(plain.Line(part, maxPlace) + ": ")
 		}
 	}
-	b.WriteString(e.Detail)
+	b.WriteString(plain.Line(e.Detail, maxDetail))
 	if e.Fix != "" {
-		b.WriteString("; " + e.Fix)
+		b.WriteString("; " + plain.Line(e.Fix, maxPlace))
 	}
 	return b.String()
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -20,6 +19,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/retry"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // The media types of the CNCF's layout of modules in registries
@@ -144,7 +144,7 @@ func moduleLayer(described ocispec.Descriptor, text []byte) (ocispec.Descriptor,
 	}
 	switch {
 	case len(found) != 1:
-		return none, &problem{detail: fmt.Sprintf("it has %d layers of type %s, not one (its layers: %s)", len(found), LayerMediaType, strings.Join(types, ", ")), fix: fix}
+		return none, &problem{detail: fmt.Sprintf("it has %d layers of type %s, not one (its layers: %s)", len(found), LayerMediaType, plain.List(types, ", ", maxPlace, "layers")), fix: fix}
 	case found[0].Size < 0 || found[0].Size > wire.MaxModuleSize:
 		return none, &problem{detail: fmt.Sprintf("its module has %d bytes, at most %d are allowed", found[0].Size, wire.MaxModuleSize)}
 	}

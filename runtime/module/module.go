@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // Loaded is a module that keeps the ABI, with its configuration.
@@ -74,8 +75,20 @@ func Parse(path string, data []byte) (*Loaded, error) {
 		return nil, wrap(path, sectionSchema, err)
 	}
 	l.Warnings = append(l.Warnings, unknown...)
+	if over := len(l.Warnings) - maxWarnings; over > 0 {
+		l.Warnings = append(l.Warnings[:maxWarnings], fmt.Sprintf("and %d more warnings", over))
+	}
+	for i, text := range l.Warnings {
+		l.Warnings[i] = plain.Line(text, maxWarning)
+	}
 	return l, nil
 }
+
+// What is worth a look at most: warnings, and bytes of each.
+const (
+	maxWarnings = 64
+	maxWarning  = 1 << 10
+)
 
 // Load is Sources.Load without a folder for what is fetched.
 func Load(ref Reference) (*Loaded, error) {

@@ -39,7 +39,7 @@ type kind int
 
 const (
 	unknown kind = iota
-	plain
+	noSchema
 	oneSchema
 	schemaList
 	schemaMap
@@ -57,7 +57,7 @@ func keywords() map[string]kind {
 		not if then else`)
 	add(schemaList, "prefixItems allOf anyOf oneOf")
 	add(schemaMap, "$defs properties patternProperties dependentSchemas")
-	add(plain, `$ref $comment title description default deprecated readOnly writeOnly examples type enum const multipleOf
+	add(noSchema, `$ref $comment title description default deprecated readOnly writeOnly examples type enum const multipleOf
 		minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern minItems maxItems uniqueItems minContains
 		maxContains minProperties maxProperties required dependentRequired contentEncoding contentMediaType format`)
 	return out
@@ -139,7 +139,7 @@ func (c *compiler) keyword(n *node, key string, value any, depth int) error {
 		return c.list(n, key, value, depth)
 	case schemaMap:
 		return c.fields(n, key, value, depth)
-	case plain:
+	case noSchema:
 		return c.plain(n, key, value)
 	}
 	return nil

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -13,6 +14,9 @@ type Gate struct {
 	Plugin string
 	Reason string
 }
+
+// maxGateReason is how much is kept of why a pod is gated, in bytes: each gated pod has its own.
+const maxGateReason = 1 << 10
 
 // PreEnqueue asks whether pods may enter the queue and sets out for each. A pod
 // that is gated already is asked at the gating plugin first, since that is where
@@ -57,7 +61,7 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 	p.meter.add(s.index, abi.PreEnqueue, 0, abi.Success, watch.Elapsed())
 	for j, i := range ask {
 		if !answers[j].Success() {
-			out[i] = Gate{Plugin: s.info.Name, Reason: answers[j].Message()}
+			out[i] = Gate{Plugin: s.info.Name, Reason: plain.Line(answers[j].Message(), maxGateReason)}
 		}
 	}
 }

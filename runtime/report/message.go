@@ -4,27 +4,40 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
+
+// MaxMessage is how long a message about a pod is at most, in bytes: it is written into the pod's condition.
+const MaxMessage = 4 << 10
+
+// leastAfter is what a PostFilter message that is long has of a message that is too long, in bytes.
+const leastAfter = 1 << 10
 
 // NoFit is the message for a pod that fits no node, in the words that
 // autoscalers and people know from kube-scheduler: how many nodes there are, and
 // how often each reason was given, sorted as text. A PreFilter message stands
-// for all nodes; a PostFilter message comes last.
+// for all nodes; a PostFilter message comes last. Of more reasons than MaxMessage has
+// room for it says how many there are; Rejections has them all.
 func NoFit(nodes int, preFilter string, reasons map[string]int, postFilter string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "0/%d nodes are available:", nodes)
+	room := MaxMessage - b.Len() - len(" .")
+	if after := len(postFilter); after > 0 {
+		room -= len(" ") + min(after, leastAfter)
+	}
 	if preFilter != "" {
-		fmt.Fprintf(&b, " %s.", preFilter)
+		fmt.Fprintf(&b, " %s.", plain.Lines(preFilter, room))
 	} else if len(reasons) > 0 {
 		counted := make([]string, 0, len(reasons))
 		for reason, n := range reasons {
 			counted = append(counted, fmt.Sprintf("%d %s", n, reason))
 		}
 		slices.Sort(counted)
-		fmt.Fprintf(&b, " %s.", strings.Join(counted, ", "))
+		fmt.Fprintf(&b, " %s.", plain.Lines(plain.List(counted, ", ", room, "reasons"), room))
 	}
 	if postFilter != "" {
-		fmt.Fprintf(&b, " %s", postFilter)
+		fmt.Fprintf(&b, " %s", plain.Lines(postFilter, MaxMessage-b.Len()-len(" ")))
 	}
 	return b.String()
 }

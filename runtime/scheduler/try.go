@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
@@ -126,7 +127,7 @@ func (s *Scheduler) rejectPlaced(d *cycle.Decision, status *plugin.Status) {
 	d.Nomination = plugin.PostFilterResult{Override: true}
 	d.Attempt.Node = ""
 	d.Status, d.Rejectors, d.Pending = onePlaceRejected(status)
-	d.Attempt.Code, d.Attempt.Message = d.Status.CodeOf(), d.Status.Message()
+	d.Attempt.Code, d.Attempt.Message = d.Status.CodeOf(), plain.Lines(d.Status.Message(), report.MaxMessage)
 }
 
 // onePlaceRejected words a rejection at Reserve or Permit as kube-scheduler
@@ -167,7 +168,7 @@ func (s *Scheduler) end(b *pipeline.Binding, status *plugin.Status) {
 	e := report.Ending{
 		Sequence: b.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: profile, Node: pod.NodeName(),
 		Try: b.Try, Duration: b.Watch.Elapsed(), SinceFirst: s.deps.Clock.Now().Sub(b.First),
-		Code: status.CodeOf(), Message: status.Message(), Flushed: b.Flushed, Wait: b.Wait,
+		Code: status.CodeOf(), Message: plain.Lines(status.Message(), report.MaxMessage), Flushed: b.Flushed, Wait: b.Wait,
 	}
 	s.scratch, s.points = b.Release(s.scratch[:0], s.points[:0])
 	e.Timings, e.Points = s.scratch, s.points
@@ -210,7 +211,7 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	default:
 	}
 	s.deps.Outlet.Failed(Failure{
-		Pod: pod.Pod, Reason: reason, Message: status.Message(),
+		Pod: pod.Pod, Reason: reason, Message: plain.Lines(status.Message(), report.MaxMessage),
 		Override: nomination.Override, Nominated: nomination.NominatedNode,
 	})
 }

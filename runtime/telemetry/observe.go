@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -92,6 +93,19 @@ func (m *Metrics) Handled(event state.ClusterEvent, took time.Duration) {
 	o.Observe(took.Seconds())
 }
 
+// maxLabel is how long the value of a label is at most, in bytes.
+const maxLabel = 512
+
+// label makes a name the value of a label, which has to be UTF-8.
+func label(name string) string { return plain.Line(name, maxLabel) }
+
+func labels(names []string) []string {
+	for i, name := range names {
+		names[i] = label(name)
+	}
+	return names
+}
+
 func triesLabel(n int) string {
 	if n > manyTries {
 		return strconv.Itoa(manyTries) + "+"
@@ -131,14 +145,14 @@ func (m *Metrics) of(key workOf) *work {
 		return w
 	}
 	point := key.point.String()
-	labels := []string{key.plugin, key.digest, point, key.profile}
+	labels := labels([]string{key.plugin, key.digest, point, key.profile})
 	w := &work{
 		calls: m.pluginCalls.WithLabelValues(labels...), rows: m.pluginRows.WithLabelValues(labels...),
 		faults: m.pluginFaults.WithLabelValues(labels...), seconds: m.pluginSeconds.WithLabelValues(labels...),
 	}
 	switch key.point {
 	case abi.PreFilter, abi.Filter, abi.PreScore, abi.Score:
-		w.evaluations = m.evaluations.WithLabelValues(key.plugin, point, key.profile)
+		w.evaluations = m.evaluations.WithLabelValues(label(key.plugin), point, label(key.profile))
 	}
 	m.works[key] = w
 	return w
@@ -156,7 +170,7 @@ func (m *Metrics) timings(profile string, timings []report.Timing, sampled bool)
 		w.faults.Add(float64(t.Faults))
 		w.seconds.Add(t.Duration.Seconds())
 		if sampled && t.Calls > 0 {
-			m.execution.WithLabelValues(t.Plugin, t.Point.String(), t.Code.String()).Observe(t.Duration.Seconds())
+			m.execution.WithLabelValues(label(t.Plugin), t.Point.String(), t.Code.String()).Observe(t.Duration.Seconds())
 		}
 	}
 }

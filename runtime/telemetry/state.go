@@ -93,11 +93,11 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	if s == nil {
 		return
 	}
-	gauge := func(d *prometheus.Desc, n int, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
+	gauge := func(d *prometheus.Desc, n int, values ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels(values)...)
 	}
-	count := func(d *prometheus.Desc, n int64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	count := func(d *prometheus.Desc, n int64, values ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels(values)...)
 	}
 	for queue, n := range s.Pending {
 		gauge(c.pending, n, queue)
@@ -122,7 +122,12 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 		}
 		gauge(d, n, labels...)
 	}
+	files := make(map[string]bool, len(s.Folder)) // two that cannot be told apart are one
 	for file, refused := range s.Folder {
+		name := label(file)
+		files[name] = files[name] || refused
+	}
+	for file, refused := range files {
 		flag(c.refused, refused, file)
 	}
 	for _, b := range s.Breakers {

@@ -4,12 +4,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -88,6 +87,9 @@ func decides(point abi.Point) bool {
 	return point == abi.Reserve || point == abi.Permit || point == abi.PreBind || point == abi.Bind
 }
 
+// maxNamed is how much of a guest's text the detail of a fault names, in bytes.
+const maxNamed = 128
+
 func (a *answers) bad(format string, args ...any) *Fault {
 	return a.s.plug.fault(a.point, Output, fmt.Sprintf(format, args...), a.s.env)
 }
@@ -137,9 +139,9 @@ func (a *answers) reasonSet(n uint32) ([]string, *Fault) {
 			return nil, f
 		}
 		if !utf8.Valid(text) {
-			return nil, a.bad("the text of a reason is not UTF-8: %q", text)
+			return nil, a.bad("the text of a reason is not UTF-8: %s", plain.Quote(text, maxNamed))
 		}
-		out[i] = printable(string(text))
+		out[i] = plain.Line(text, abi.MaxTextSize)
 	}
 	return out, nil
 }
@@ -215,7 +217,7 @@ func (a *answers) nominated(list []wire.Directive) *Fault {
 	for i := range list {
 		if d := &list[i]; d.Kind == abi.Nominate && d.First != "" {
 			if _, ok := a.s.snapshot.Row(d.First); !ok {
-				return a.bad("the nominated node %q is not there", printable(d.First))
+				return a.bad("the nominated node %s is not there", plain.Quote(d.First, maxNamed))
 			}
 		}
 	}
@@ -262,15 +264,4 @@ func (a *answers) rowSet() ([]uint32, *Fault) {
 		}
 	}
 	return out, nil
-}
-
-// printable replaces what a terminal or a log would not take as text: reasons
-// come from strangers and are shown to people.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }

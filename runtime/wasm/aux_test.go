@@ -362,7 +362,7 @@ func TestDirectives(t *testing.T) {
 	}
 	d, status := p.Reserve(pl)
 	if status != nil || d.Patch.Annotations["example.com/gpu"] != "2" || d.Patch.Labels["example.com/x"] != "y" ||
-		!slices.Equal(d.Allow, []types.UID{"uid-1"}) || len(d.Reject) != 1 || d.Reject[0].Reason != "for a\ufffdreason" || !slices.Equal(d.Activate, []types.UID{"uid-3"}) {
+		!slices.Equal(d.Allow, []types.UID{"uid-1"}) || len(d.Reject) != 1 || d.Reject[0].Reason != "for a reason" || !slices.Equal(d.Activate, []types.UID{"uid-3"}) {
 		t.Errorf("%+v, %v", d, status.AllReasons())
 	}
 	code = abi.Unschedulable // directives of a rejection do not count, and are not looked at

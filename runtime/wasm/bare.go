@@ -3,8 +3,10 @@ package wasm
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // Functions are host functions that somebody else than a Plugin serves; what they
@@ -52,7 +54,7 @@ func (b *Bare) Alloc(ctx context.Context, size, align uint32) (uint32, error) {
 	g := b.guest
 	g.stack[0], g.stack[1] = uint64(size), uint64(align)
 	if err := g.run(ctx, g.alloc, g.env.limits.FuelStart); err != nil {
-		return 0, err
+		return 0, trapped(err)
 	}
 	return uint32(g.stack[0]), nil
 }
@@ -65,7 +67,7 @@ func (b *Bare) Configure(ctx context.Context, address, length uint32) (int32, er
 	}
 	g.stack[0], g.stack[1] = uint64(address), uint64(length)
 	if err := g.run(ctx, g.configure, g.env.limits.FuelStart); err != nil {
-		return 0, err
+		return 0, trapped(err)
 	}
 	return int32(uint32(g.stack[0])), nil
 }
@@ -79,8 +81,27 @@ func (b *Bare) Call(ctx context.Context, export string, call, lo, hi uint32) (in
 	}
 	b.guest.env.next = b.guest.env.limits.grant(int(hi - min(lo, hi)))
 	result, err := b.guest.Call(ctx, point, call, lo, hi)
-	return int32(result), err
+	return int32(result), trapped(err)
 }
+
+// trapped returns the error of a call with a text that can be shown.
+func trapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	text, _, _ := strings.Cut(err.Error(), ofTheHost)
+	return &trapError{text: plain.Lines(text, maxDetail+maxTrace), err: err}
+}
+
+// trapError is an error with another text.
+type trapError struct {
+	text string
+	err  error
+}
+
+func (e *trapError) Error() string { return e.text }
+
+func (e *trapError) Unwrap() error { return e.err }
 
 // Close frees the instance.
 func (b *Bare) Close(ctx context.Context) error { return b.guest.Close(ctx) }

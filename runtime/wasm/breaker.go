@@ -215,7 +215,7 @@ func (b *breaker) fault(p *Plugin, point abi.Point) *Fault {
 		detail = fmt.Sprintf("the plugin is not called until %s: %s, the last with %s at %s: %s",
 			b.mu.until.UTC().Format(time.RFC3339), b.mu.cause, b.mu.last.Kind, b.mu.last.Point, b.mu.last.Detail)
 	}
-	return &Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: BreakerOpen, Detail: detail, Output: output}
+	return newFault(Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: BreakerOpen, Detail: detail, Output: output})
 }
 
 // starting returns the fault of a call for which no instance is made.

@@ -20,9 +20,7 @@ func (p *Plugin) bug(point abi.Point, panicked any, stack []byte) *Fault {
 	if p.config.CrashOnBug {
 		panic(panicked)
 	}
-	f := p.fault(point, Bug, fmt.Sprintf("the host failed: %v; please report this", panicked), nil)
-	f.Trace = string(stack)
-	return f
+	return p.traced(point, Bug, fmt.Sprintf("the host failed: %v; please report this", panicked), string(stack), nil)
 }
 
 // hostPanic is a panic of a host function, kept until the guest's call has

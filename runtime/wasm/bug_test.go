@@ -79,7 +79,7 @@ func TestBugs(t *testing.T) {
 			}
 		}
 	}
-	log := slog.New(badHandler{})
+	log := slog.New(badHandler{slog.DiscardHandler})
 	module, _ := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "guests/hello")
 	for _, crash := range []bool{false, true} {
 		m := manifest(t, `{"filter":{}}`, `{}`, `["log"]`)

@@ -118,6 +118,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 		}
 	}
 	s.env.begin(p, r)
+	s.env.ledger = s.src.ledger
 	p.calls.Add(1)
 	s.env.log.data = s.env.log.data[:0] // what it said of other pods is not for this one
 	var before uint64
@@ -135,9 +136,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	}
 	if err != nil {
 		detail, trace := trapText(err)
-		_, f := bad(trapKind(err), detail)
-		f.Trace = trace
-		return reply{}, f
+		return reply{}, p.traced(r.point, trapKind(err), detail, trace, s.env)
 	}
 	if err := s.view(); err != nil {
 		return bad(Trap, err.Error())

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
 // CompileJob is a module to be compiled into a cache.
@@ -54,10 +57,14 @@ func (j *CompileJob) validate(ctx context.Context) error {
 	if len(j.Original) == 0 {
 		return nil
 	}
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(j.Pages).WithDebugInfoEnabled(false))
-	_, err := r.CompileModule(ctx, j.Original)
+	code, err := meter.WithoutNames(j.Original)
 	if err != nil {
-		err = fmt.Errorf("it is not valid WebAssembly: %w", err)
+		return err
+	}
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(j.Pages).WithDebugInfoEnabled(false))
+	_, err = r.CompileModule(ctx, code)
+	if err != nil {
+		err = fmt.Errorf("it is not valid WebAssembly: %w", plain.Error(err, maxDetail))
 	}
 	return errors.Join(err, r.Close(ctx))
 }

@@ -55,7 +55,10 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey, point abi.Point) {
 		return
 	}
 	p.settle()
-	p.cycle, p.cycleErr = key, nil
+	p.cycle, p.cycleErr, p.ledger = key, nil, p.ledgerOf(c.State)
+	if c.State != nil {
+		c.State.Write(p.config.Name, ledgerKey, p.ledger)
+	}
 	p.ignored.Store(false)
 	var f *Fault
 	switch {
@@ -201,7 +204,7 @@ func (s *shard) make(ctx context.Context) error {
 	}
 	env := &Env{
 		allowance: allowance{limits: p.config.Limits}, starting: p.startFuel(), published: p.published, hidden: p.hidden,
-		node: s.nodeAt, encodings: p.deps.Encodings,
+		node: s.nodeAt, encodings: p.deps.Encodings, ledger: s.src.ledger,
 	}
 	most := p.regionMost
 	if s.aux {
@@ -225,10 +228,8 @@ func (s *shard) make(ctx context.Context) error {
 	}
 	if err != nil {
 		detail, trace := trapText(err)
-		f := p.fault(abi.PreFilter, trapKind(err), abi.ExportAlloc+": "+detail, env)
-		f.Trace = trace
-		err = f
-		return errors.Join(err, guest.Close(ctx))
+		f := p.traced(abi.PreFilter, trapKind(err), abi.ExportAlloc+": "+detail, trace, env)
+		return errors.Join(f, guest.Close(ctx))
 	}
 	if f := p.badRegion(base, layout.Size, uint64(len(guest.Memory())), &spec, env); f != nil {
 		return errors.Join(f, guest.Close(ctx))
@@ -285,11 +286,16 @@ func (s *shard) large() bool { return s.guest != nil && s.env.memory != nil && s
 
 // fault returns a fault. Who ends a call with it counts it, at the point that was called.
 func (p *Plugin) fault(point abi.Point, kind Kind, detail string, env *Env) *Fault {
-	f := &Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: kind, Detail: detail}
+	return p.traced(point, kind, detail, "", env)
+}
+
+// traced is fault with the functions in which the guest trapped.
+func (p *Plugin) traced(point abi.Point, kind Kind, detail, trace string, env *Env) *Fault {
+	f := Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: kind, Detail: detail, Trace: trace}
 	if env != nil {
 		f.Output = env.log.String()
 	}
-	return f
+	return newFault(f)
 }
 
 // count counts the fault that a call of a point ended with; nil for none.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -30,10 +31,10 @@ func (a *answers) directives() ([]wire.Directive, *Fault) {
 		switch d.Kind {
 		case abi.Annotate, abi.Label:
 			if !wire.IsAnnotationKey(d.First) {
-				return nil, a.bad("directive %d: %q is no key (ABI-13.2)", i, d.First)
+				return nil, a.bad("directive %d: %s is no key (ABI-13.2)", i, plain.Quote(d.First, maxNamed))
 			}
 			if d.Kind == abi.Label && !wire.IsLabelValue(d.Second) {
-				return nil, a.bad("directive %d: %q is no value of label %s (ABI-13.2)", i, d.Second, d.First)
+				return nil, a.bad("directive %d: %s is no value of label %s (ABI-13.2)", i, plain.Quote(d.Second, maxNamed), plain.Line(d.First, maxNamed))
 			}
 		}
 	}
@@ -43,7 +44,7 @@ func (a *answers) directives() ([]wire.Directive, *Fault) {
 // describe returns a directive with its key, for messages.
 func describe(d *wire.Directive) string {
 	if d.Kind == abi.Annotate || d.Kind == abi.Label {
-		return d.Kind.String() + " " + printable(d.First)
+		return d.Kind.String() + " " + plain.Line(d.First, maxNamed)
 	}
 	return d.Kind.String()
 }
@@ -62,7 +63,7 @@ func asDirectives(list []wire.Directive) plugin.Directives {
 		case abi.Allow:
 			out.Allow = append(out.Allow, types.UID(d.First))
 		case abi.Reject:
-			out.Reject = append(out.Reject, plugin.Rejection{UID: types.UID(d.First), Reason: printable(d.Second)})
+			out.Reject = append(out.Reject, plugin.Rejection{UID: types.UID(d.First), Reason: plain.Line(d.Second, abi.MaxTextSize)})
 		case abi.Activate:
 			out.Activate = append(out.Activate, types.UID(d.First))
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -35,9 +36,9 @@ type Env struct {
 	// panicked is what a host function failed with, which is the host's mistake.
 	panicked *hostPanic
 	// heard (optional) passes on what the guest logs.
-	heard func(level int, text string)
-	// logged is how much this call has, in bytes.
-	logged int
+	heard func(l *ledger, level int, text string)
+	// ledger counts what it logs.
+	ledger *ledger
 }
 
 // functions are what the guest's calls come to.
@@ -50,13 +51,10 @@ func (e *Env) functions() Functions {
 
 // Log takes a text of the guest; what is too long is cut.
 func (e *Env) Log(level int, text string) {
-	text = text[:min(len(text), abi.MaxLogText)]
-	if e.logged += len(text) + 1; e.limits.LogSize > 0 && e.logged > e.limits.LogSize {
-		return
-	}
+	text = plain.CutWith(text, abi.MaxLogText, "")
 	e.log.line(text)
 	if e.heard != nil {
-		e.heard(level, text)
+		e.heard(e.ledger, level, text)
 	}
 }
 
@@ -91,7 +89,7 @@ func (e *Env) conceals(key string) bool { return e.concealed && e.hidden[key] }
 // begin sets what a call may see.
 func (e *Env) begin(p *Plugin, r *request) {
 	e.state, e.cycle, e.writable, e.pods = nil, nil, r.stateful, r.pods
-	e.concealed, e.logged = r.point.Aux(), 0
+	e.concealed = r.point.Aux()
 	if r.state == nil {
 		return
 	}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // Kind is what went wrong in a guest.
@@ -47,7 +49,8 @@ const (
 // breaker did not make, or that was interrupted.
 func (k Kind) ofGuest() bool { return k != BreakerOpen && k != Interrupted }
 
-// Fault is a failure of a guest, as opposed to its "no", which is a status.
+// Fault is a failure of a guest, as opposed to its "no", which is a status. Its texts are printable, and cut: Detail to
+// 1 KiB, Output to the last 4 KiB, Trace to 8 KiB.
 type Fault struct {
 	Plugin string
 	Digest string
@@ -59,6 +62,23 @@ type Fault struct {
 	Detail string
 	Output string
 	Trace  string
+	// told tells that it is in the log. A fault that keeps a cycle from being prepared is that of each of its calls.
+	told *atomic.Bool
+}
+
+// The texts of a fault at most, in bytes. Of the output a message quotes maxQuoted.
+const (
+	maxDetail = 1 << 10
+	maxOutput = tailSize
+	maxTrace  = 8 << 10
+	maxQuoted = 256
+)
+
+// newFault returns a fault with its texts cut.
+func newFault(f Fault) *Fault {
+	f.Detail, f.Output, f.Trace = plain.Line(f.Detail, maxDetail), plain.Tail(f.Output, maxOutput), plain.Lines(f.Trace, maxTrace)
+	f.told = new(atomic.Bool)
+	return &f
 }
 
 // Error says who failed where and how.
@@ -69,22 +89,16 @@ func (f *Fault) Error() string {
 		fmt.Fprintf(&b, " (module %s)", shortDigest(f.Digest))
 	}
 	if f.Output != "" {
-		fmt.Fprintf(&b, "; the guest's last output: %q", firstLines(f.Output))
+		fmt.Fprintf(&b, "; the guest's last output: %q", lastWords(f.Output))
 	}
 	return b.String()
 }
 
-// maxQuoted is how much of a guest's output a message quotes, in bytes.
-const maxQuoted = 256
-
-// firstLines cuts a Go guest's stack dump off its output, and what is too long at
+// lastWords cuts a Go guest's stack dump off its output, and what is too long at
 // the front: what was said last is worth most.
-func firstLines(output string) string {
+func lastWords(output string) string {
 	output, _, _ = strings.Cut(output, "\n\ngoroutine ")
-	if over := len(output) - maxQuoted; over > 0 {
-		output = "… " + strings.ToValidUTF8(output[over:], "")
-	}
-	return output
+	return plain.Tail(output, maxQuoted)
 }
 
 // trapText splits what wazero says of a trap: what happened in one line, and the
@@ -96,11 +110,13 @@ func trapText(err error) (detail, trace string) {
 		return err.Error(), trace
 	}
 	detail, trace, _ = strings.Cut(err.Error(), "\nwasm stack trace:\n")
-	trace, _, _ = strings.Cut(trace, "\n\nGo runtime stack trace:")
+	trace, _, _ = strings.Cut(trace, ofTheHost)
 	detail = strings.ReplaceAll(strings.TrimSuffix(detail, " (recovered by wazero)"), "wasm error: ", "")
-	detail = strings.ReplaceAll(detail, "\n", " ")
-	return detail, strings.ReplaceAll(trace, "\t", "")
+	return plain.Line(detail, maxDetail), strings.ReplaceAll(plain.Lines(trace, maxTrace), "\t", "")
 }
+
+// ofTheHost begins wazero's stack of the host, which says nothing of the guest.
+const ofTheHost = "\n\nGo runtime stack trace:"
 
 // shortDigest is enough of a digest to recognise it.
 func shortDigest(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }

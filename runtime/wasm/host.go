@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // envKey is the key under which a guest's context carries its Env.
@@ -72,9 +73,9 @@ func read(function string, m api.Memory, address, length uint64) []byte {
 
 func hostLog(env *Env, m api.Memory, stack []uint64) {
 	text := read(abi.HostLog, m, stack[1], stack[2])
-	text = text[:min(len(text), abi.MaxLogText)]
-	env.charge(priceOfLog(len(text)))
-	env.functions().Log(int(int32(stack[0])), string(text))
+	kept := plain.CutWith(string(text[:min(len(text), abi.MaxLogText+1)]), abi.MaxLogText, "")
+	env.charge(priceOfLog(len(kept)))
+	env.functions().Log(int(int32(stack[0])), kept)
 }
 
 func hostStateGet(env *Env, m api.Memory, stack []uint64) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
@@ -50,6 +51,8 @@ func checkExports(m wazero.CompiledModule) error {
 		case !ok && want.required:
 			errs = append(errs, fmt.Errorf("the module does not export %s", want))
 		case !ok:
+		case imported(f):
+			errs = append(errs, fmt.Errorf("the module exports its import %s as %s, which the host calls: export a function of the module", importName(f), want))
 		case len(f.ParamTypes()) != want.params || len(f.ResultTypes()) != 1 ||
 			!i32(f.ResultTypes()[0]) || slices.ContainsFunc(f.ParamTypes(), func(t api.ValueType) bool { return !i32(t) }):
 			errs = append(errs, fmt.Errorf("the module exports %s: (%s) -> (%s), expected %s",
@@ -60,6 +63,15 @@ func checkExports(m wazero.CompiledModule) error {
 		errs = append(errs, fmt.Errorf("the module does not export its memory as %q", abi.ExportMemory))
 	}
 	return errors.Join(errs...)
+}
+
+// imported reports whether a function is an import, which works on the memory of whoever calls it: of the host, which
+// has none.
+func imported(f api.FunctionDefinition) bool { _, _, ok := f.Import(); return ok }
+
+func importName(f api.FunctionDefinition) string {
+	module, name, _ := f.Import()
+	return plain.Quote(module+"."+name, meter.MaxName)
 }
 
 func typeNames(types []api.ValueType) string {

@@ -36,8 +36,9 @@ type Limits struct {
 	ModuleSize int
 	// StateSize is what a plugin may keep in a cycle's state, TextSize what the reasons
 	// of a call may have, DirectiveSize what the texts of its directives may, and LogSize
-	// what it may log during a call, in bytes. The first three are at most the ABI's
-	// (ABI-10); what is logged beyond is dropped.
+	// what it may log during one try to place a pod, or during a call that belongs to
+	// none, in bytes of the log. The first three are at most the ABI's (ABI-10); what is
+	// logged beyond is dropped.
 	StateSize, TextSize, DirectiveSize, LogSize int
 }
 
@@ -51,7 +52,7 @@ const (
 	DefaultFuelStart    int64 = 200_000_000
 	DefaultFuelRestarts int64 = 200_000_000
 	DefaultDeadline           = 10 * time.Second
-	DefaultLogSize            = 256 << 10
+	DefaultLogSize            = 32 << 10
 	DefaultTotalMemory  int64 = 256 << 20 // or four times OwnMemory, if that is more
 )
 

@@ -99,11 +99,11 @@ func sized(t *testing.T, what string, l wasm.Limits) string {
 	return ""
 }
 
-// TestLogSize: what is logged beyond the limit of a call is dropped.
+// TestLogSize: what is logged beyond the limit of a pod is dropped, and that is told once.
 func TestLogSize(t *testing.T) {
 	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "log_flood")
 	var out bytes.Buffer
-	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: wasm.Limits{LogSize: 100, FuelBase: 100_000}},
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: wasm.Limits{LogSize: 10 * (9 + 128 + 5), FuelBase: 100_000}},
 		wasm.Deps{Factory: module, Manifest: man, Log: slog.New(slog.NewTextHandler(&out, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -113,8 +113,11 @@ func TestLogSize(t *testing.T) {
 	for range 2 {
 		out.Reset()
 		filter(p, w.cycle(incoming("a", "p", 1)), w.rows())
-		if n := strings.Count(out.String(), `msg="and again"`); n != 10 { // of 9 bytes and the end of a line each
+		if n := strings.Count(out.String(), `msg="and again"`); n != 10 { // of 9 bytes, the plugin's name and what a record has besides
 			t.Errorf("%d lines are logged, want 10", n)
+		}
+		if n := strings.Count(out.String(), "the rest is left out"); n != 1 {
+			t.Errorf("that lines are left out is told %d times", n)
 		}
 	}
 }

@@ -219,7 +219,8 @@ func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
 // rewritten returns the code that is run in place of the module's.
 func (m *Module) rewritten(f form) ([]byte, *meter.Info, error) {
 	if m.runtime.config.Unmetered {
-		return m.bytes, nil, nil
+		code, err := meter.WithoutNames(m.bytes)
+		return code, nil, err
 	}
 	return meter.Rewrite(m.bytes, meter.Config{
 		Limits: f.structure, MaxDepth: f.depth, MemoryMaxPages: f.pages, TableMaxElements: f.tables,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -197,7 +198,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if p.info, err = infoOf(&c, &d); err != nil {
 		return nil, err
 	}
-	env := &Env{allowance: allowance{limits: c.Limits}, starting: c.Limits.FuelStart}
+	env := &Env{allowance: allowance{limits: c.Limits}, starting: c.Limits.FuelStart, ledger: &ledger{}}
 	guest, err := p.start(ctx, 0, env)
 	if err != nil {
 		return nil, err
@@ -286,18 +287,16 @@ func (p *Plugin) start(ctx context.Context, region uint32, env *Env) (Guest, err
 	return guest, nil
 }
 
-// heard passes on what a guest logs, under its name (ABI-7.1). The levels are
-// debug, info, warning and error; others count as the nearest.
-func (p *Plugin) heard(level int, text string) {
-	p.deps.Log.Log(context.Background(), slog.LevelDebug+4*slog.Level(min(max(level, 0), 3)), printable(text), "plugin", p.config.Name)
-}
+// maxSaid is how much of what a guest said last the error of its start quotes, in bytes.
+const maxSaid = 2 << 10
 
 func (p *Plugin) startError(err error, env *Env) error {
 	if detail, trace := trapText(err); trace != "" {
 		err = errors.New(detail)
 	}
+	err = plain.Error(err, maxDetail)
 	if out := env.log.String(); out != "" {
-		return fmt.Errorf("plugin %s: %w; it said: %s", p.config.Name, err, out)
+		return fmt.Errorf("plugin %s: %w; it said: %s", p.config.Name, err, plain.Tail(out, maxSaid))
 	}
 	return fmt.Errorf("plugin %s: %w", p.config.Name, err)
 }

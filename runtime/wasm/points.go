@@ -49,7 +49,7 @@ func (p *Plugin) once(c *plugin.Cycle, r *request) (out reply, f *Fault) {
 // these pods.
 func (p *Plugin) failed(f *Fault, pods ...*state.Pod) *plugin.Status {
 	level := slog.LevelError
-	if f.Kind == BreakerOpen { // the faults that opened it were told
+	if f.Kind == BreakerOpen || f.told.Swap(true) { // the faults that opened it were told
 		level = slog.LevelDebug
 	}
 	attrs := []any{"plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace, "fault", f}

@@ -13,6 +13,7 @@ type source struct {
 	other        podEncoder // of another pod that a call is about
 	otherRoom    uint32     // room for its record in bytes
 	shardCount   int        // how many instances share the rows
+	ledger       *ledger    // of what is logged
 
 	// mu guards what follows within a cycle, when an instance is filled anew or an
 	// overlay row is written while others run.

@@ -1,8 +1,11 @@
 package meter_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -170,12 +173,68 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := string(m.Custom("name")[0])
-	for _, want := range []string{
-		"\x03log\x01\x11berth.meter.yield\x02\x04boom\x03\x04spin\x06\x12berth.meter.refill\x07\x11berth.meter.enter", // functions
-		"\x02\x06\x01\x02\x01\x00\x01p", "\x03\x06\x01\x03\x01\x00\x01l", "\x63\x01x", // a local, a label, and what is not known
+	const functions = "\x03log\x01\x11berth.meter.yield\x02\x04boom\x03\x04spin\x06\x12berth.meter.refill\x07\x11berth.meter.enter"
+	if !strings.Contains(names, functions) {
+		t.Errorf("names are %q, want %q in them", names, functions)
+	}
+	for what, gone := range map[string]string{
+		"of a local": "\x02\x06\x01\x02\x01\x00\x01p", "of a label": "\x03\x06\x01\x03\x01\x00\x01l", "that nobody knows": "\x63\x01x",
 	} {
-		if !strings.Contains(names, want) {
-			t.Errorf("names are %q, want %q in them", names, want)
+		if strings.Contains(names, gone) {
+			t.Errorf("names are %q, with one %s", names, what)
+		}
+	}
+}
+
+// TestLongNames: of names of any length and number a part is kept, in printable text, and the functions that have lost
+// theirs keep their numbers.
+func TestLongNames(t *testing.T) {
+	name := func(text string) []byte { return append(binary.AppendUvarint(nil, uint64(len(text))), text...) }
+	long := strings.Repeat("\x1b[31mé\n", 1<<20)
+	const functions = 50_000
+	var text strings.Builder
+	text.WriteString("(module ")
+	for range functions - 1 {
+		text.WriteString("(func)")
+	}
+	text.WriteString(`(func (export "boom") unreachable))`)
+	bare := wat.Compile(t, text.String(), "")
+	for what, nameOf := range map[string]func(i int) string{
+		"one of megabytes": func(i int) string {
+			if i == functions-1 {
+				return long
+			}
+			return ""
+		},
+		"many": func(i int) string { return strings.Repeat(strconv.Itoa(i%10), 200) },
+	} {
+		list := binary.AppendUvarint(nil, functions)
+		for i := range functions {
+			list = append(binary.AppendUvarint(list, uint64(i)), name(nameOf(i))...)
+		}
+		section := append(name("name"), 0)
+		section = append(binary.AppendUvarint(section, uint64(len(name(long)))), name(long)...)
+		section = append(section, 1)
+		section = append(binary.AppendUvarint(section, uint64(len(list))), list...)
+		module := append(slices.Clone(bare), 0)
+		module = append(binary.AppendUvarint(module, uint64(len(section))), section...)
+		out, info := rewrite(t, module, meter.Config{Limits: meter.Limits{Customs: 64 << 20}})
+		if most := len(bare) + 6<<20; len(out) > most {
+			t.Errorf("%s: %d bytes became %d, at most %d are allowed", what, len(module), len(out), most)
+		}
+		h := newHost(t, interpreter)
+		g, err := h.guest(out, info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.grant(100)
+		_, err = g.ExportedFunction("boom").Call(context.Background())
+		if trace := err.Error(); len(trace) > 1024 || strings.Contains(trace, "\x1b") || what == "many" && !strings.Contains(trace, ".$50000(") {
+			t.Errorf("%s: a trace of %d bytes: %.2000q", what, len(trace), trace)
+		}
+		stripped, err := meter.WithoutNames(module)
+		if err != nil || !bytes.Equal(stripped, bare) {
+			t.Errorf("%s: without names it has %d bytes, want %d: %v", what, len(stripped), len(bare), err)
 		}
 	}
 }

@@ -5,18 +5,27 @@ import (
 	"unicode/utf8"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// Subsections of the name section that are by function.
+// Subsections of the name section.
 const (
+	namesOfModule    = 0
 	namesOfFunctions = 1
 	namesOfLocals    = 2
 	namesOfLabels    = 3
 )
 
-// names returns the name section with functions renumbered, and with the names of
-// what was added. The section is read as strictly as the others: wazero allocates
-// as many names as it announces.
+// What a module may say in traces, in bytes: the name of one function, its own name, which a runtime writes before that
+// of each function, and the names of all functions. Functions whose names have no room any more have none.
+const (
+	MaxName       = 128
+	maxModuleName = 64
+	maxNames      = 4 << 20
+)
+
+// names returns the name section with the names of the module and of functions only, cut and made printable: a trap
+// repeats them for each of its frames, and a runtime keeps them. The section is read as strictly as the others.
 func (r *rewriter) names(s *wire.Section) []byte {
 	const fix = "strip the names, or mend what wrote them"
 	in := &reader{data: r.source[:s.Offset+s.Size], pos: s.Offset, section: "name", function: noFunction, fix: fix}
@@ -24,7 +33,8 @@ func (r *rewriter) names(s *wire.Section) []byte {
 		in.malformed(s.Offset, "the section is there twice")
 	}
 	r.named = true
-	out := appendName(nil, in.name())
+	in.skipName()
+	out := appendName(nil, "name")
 	last := -1
 	for in.left() > 0 {
 		at := in.pos
@@ -39,16 +49,16 @@ func (r *rewriter) names(s *wire.Section) []byte {
 		sub := &reader{data: in.data[:in.pos], pos: start, section: "name", function: noFunction, fix: fix}
 		var payload []byte
 		switch id {
+		case namesOfModule:
+			payload = appendName(nil, plain.Line(sub.name(), maxModuleName))
+			sub.end()
 		case namesOfFunctions:
 			payload = r.functionNames(sub)
 		case namesOfLocals, namesOfLabels:
-			payload = r.localNames(sub)
+			r.checkLocalNames(sub)
+			continue
 		default:
-			if id == 0 {
-				sub.name()
-				sub.end()
-			}
-			payload = in.data[start:in.pos]
+			continue
 		}
 		out = append(out, id)
 		out = append(appendU32(out, uint32(len(payload))), payload...)
@@ -56,8 +66,29 @@ func (r *rewriter) names(s *wire.Section) []byte {
 	return out
 }
 
-// name reads a name.
-func (r *reader) name() string {
+// WithoutNames returns a module without its name sections, of which a runtime keeps whatever they hold. Whether the
+// module is valid does not depend on them.
+//
+// # Errors
+//
+// As of wire.ReadModule.
+func WithoutNames(module []byte) ([]byte, error) {
+	m, err := wire.ReadModule(module)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(module))
+	out = append(out, module[:8]...)
+	for i := range m.Sections {
+		if s := &m.Sections[i]; s.ID != sectionCustom || s.Name != "name" {
+			out = append(appendU32(append(out, s.ID), uint32(s.Size)), module[s.Offset:s.Offset+s.Size]...)
+		}
+	}
+	return out, nil
+}
+
+// name reads a name; what is returned is part of the data.
+func (r *reader) name() []byte {
 	at := r.pos
 	n := r.u32()
 	r.skip(uint64(n))
@@ -65,18 +96,24 @@ func (r *reader) name() string {
 	if !utf8.Valid(s) {
 		r.malformed(at, "a name is not UTF-8")
 	}
-	return string(s)
+	return s
 }
+
+func (r *reader) skipName() { r.name() }
 
 // functionNames renumbers a list of functions and their names, and adds ours.
 func (r *rewriter) functionNames(in *reader) []byte {
 	n := in.count("names", len(r.typeOf))
 	helpers := r.helperFunctions()
 	var before, after []byte
-	last := -1
+	last, kept := -1, 0
 	for range n {
 		f := in.ascending("function", len(r.typeOf), &last)
-		name := in.name()
+		name := plain.Line(in.name(), MaxName)
+		if len(before)+len(after)+len(name) > maxNames {
+			continue
+		}
+		kept++
 		if f < r.imported {
 			before = appendName(appendU32(before, uint32(f)), name)
 		} else {
@@ -84,7 +121,7 @@ func (r *rewriter) functionNames(in *reader) []byte {
 		}
 	}
 	in.end()
-	out := appendU32(nil, uint32(n+r.shift+len(helpers)))
+	out := appendU32(nil, uint32(kept+r.shift+len(helpers)))
 	out = append(out, before...)
 	if r.shift > 0 {
 		out = appendName(appendU32(out, uint32(r.imported)), Prefix+YieldImport)
@@ -96,23 +133,17 @@ func (r *rewriter) functionNames(in *reader) []byte {
 	return out
 }
 
-// localNames renumbers the functions of a list of functions, each with a list of
-// locals or labels and their names.
-func (r *rewriter) localNames(in *reader) []byte {
-	n := in.count("functions", len(r.typeOf))
-	out := appendU32(nil, uint32(n))
+// checkLocalNames reads a list of functions, each with a list of locals or labels and their names.
+func (r *rewriter) checkLocalNames(in *reader) {
 	last := -1
-	for range n {
-		out = appendU32(out, uint32(r.renumbered(in.ascending("function", len(r.typeOf), &last))))
-		start := in.pos
+	for range in.count("functions", len(r.typeOf)) {
+		in.ascending("function", len(r.typeOf), &last)
 		for range in.count("names", len(in.data)) {
 			in.u32()
-			in.name()
+			in.skipName()
 		}
-		out = append(out, in.data[start:in.pos]...)
 	}
 	in.end()
-	return out
 }
 
 // ascending reads an index that is greater than last.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // The ids of sections.
@@ -98,7 +99,7 @@ func (r *rewriter) checkImports() {
 	at := r.sectionReader(sectionImport)
 	for i := range r.module.Imports {
 		imp := &r.module.Imports[i]
-		name := strconv.QuoteToGraphic(imp.Module + "." + imp.Name)
+		name := plain.Quote(imp.Module+"."+imp.Name, MaxName)
 		if imp.Kind != wire.KindFunc {
 			at.fail(at.pos, "define it in the module: only functions may be imported (ABI-1.2)", "%s %s is imported", imp.Kind, name)
 		}
@@ -112,7 +113,7 @@ func (r *rewriter) checkExports() {
 	at := r.sectionReader(sectionExport)
 	for _, e := range r.module.Exports {
 		if strings.HasPrefix(e.Name, Prefix) {
-			at.fail(at.pos, "choose another name", "export %s has a reserved name", strconv.QuoteToGraphic(e.Name))
+			at.fail(at.pos, "choose another name", "export %s has a reserved name", plain.Quote(e.Name, MaxName))
 		}
 	}
 }

@@ -81,6 +81,7 @@ func (h *host) load(ctx context.Context, p *profile, c *conformance.Plugin) erro
 	p.closers = append(p.closers, code.Close)
 	config := wasm.Config{
 		Name: c.Name, Config: loaded.Config, Namespaces: c.Namespaces, Grants: loaded.Grants, Shards: 2, CrashOnBug: true,
+		Limits:   wasm.Limits{LogSize: 64 << 20}, // the puppets log their memory
 		Policies: map[abi.Point]wasm.Policy{}, Breaker: wasm.BreakerConfig{Faults: -1},
 	}
 	for _, point := range abi.Points() {

@@ -1,0 +1,67 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+)
+
+// Bytes that a string, and a group of nodes, take besides their texts.
+const (
+	stringSize    = 16
+	rejectionSize = 128
+)
+
+// Size estimates the memory that a Clone or a Brief takes for texts, in bytes.
+func (a *Attempt) Size() int {
+	n := len(a.Message) + len(a.PreFilter) + len(a.PostFilter)
+	for i := range a.Rejections {
+		n += a.Rejections[i].size()
+	}
+	return n
+}
+
+func (r *Rejection) size() int {
+	n := rejectionSize + stringSize*(len(r.Reasons)+len(r.Nodes))
+	for _, reason := range r.Reasons {
+		n += len(reason)
+	}
+	for _, node := range r.Nodes {
+		n += len(node)
+	}
+	return n
+}
+
+// Shortened returns a copy of a Clone or Brief of a size of at most about most bytes, which must be more than
+// MaxMessage: the groups of the most nodes stay, and one more says what is left out.
+func (a *Attempt) Shortened(most int) *Attempt {
+	if a.Size() <= most {
+		return a
+	}
+	c := *a
+	c.Message = plain.Lines(a.Message, MaxMessage)
+	c.PreFilter, c.PostFilter = plain.Lines(a.PreFilter, MaxMessage/8), plain.Lines(a.PostFilter, MaxMessage/8)
+	sorted := slices.Clone(a.Rejections)
+	slices.SortStableFunc(sorted, func(x, y Rejection) int { return cmp.Compare(y.Count, x.Count) })
+	c.Rejections = nil
+	room := most - len(c.Message) - len(c.PreFilter) - len(c.PostFilter) - 2*rejectionSize
+	groups, nodes := 0, 0
+	for i := range sorted {
+		r := &sorted[i]
+		if size := r.size(); size <= room {
+			room -= size
+			c.Rejections = append(c.Rejections, *r)
+			continue
+		}
+		groups++
+		nodes += r.Count
+	}
+	if groups > 0 {
+		c.Rejections = append(c.Rejections, Rejection{
+			Reasons: []string{fmt.Sprintf("and %d more groups of nodes, which were not kept", groups)}, Count: nodes,
+		})
+	}
+	return &c
+}

@@ -1,0 +1,65 @@
+package wasm
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// logOverhead is what a record of the log has besides a guest's text and the name of the plugin, in bytes: time, level
+// and the names of fields, in text or JSON.
+const logOverhead = 128
+
+// ledger counts what a plugin logs during one try to place a pod, or during a call that belongs to none, in bytes of the
+// log. It is kept in the state of the cycle, so that binding cycles go on counting.
+type ledger struct{ used atomic.Int64 }
+
+var _ state.Value = (*ledger)(nil)
+
+// Clone implements state.Value: what is logged of a hypothetical node counts as well.
+func (l *ledger) Clone() state.Value { return l }
+
+// ledgerKey is the key of a plugin's ledger in a CycleState.
+const ledgerKey = "log"
+
+// ledgerOf returns the ledger of a try, which may have no state.
+func (p *Plugin) ledgerOf(c *state.CycleState) *ledger {
+	if c != nil {
+		if l, ok := c.Read(p.config.Name, ledgerKey).(*ledger); ok {
+			return l
+		}
+	}
+	return &ledger{}
+}
+
+// take counts a text, and reports whether it is logged. first tells that it is the first that is not.
+func (l *ledger) take(text string, overhead, most int) (logged, first bool) {
+	size := int64(len(text) + strings.Count(text, `"`) + strings.Count(text, `\`) + overhead)
+	used := l.used.Add(size)
+	return used <= int64(most), used > int64(most) && used-size <= int64(most)
+}
+
+// heard passes on what a guest logs, under its name (ABI-7.1). The levels are debug, info, warning and error; others
+// count as the nearest.
+func (p *Plugin) heard(l *ledger, level int, text string) {
+	to := slog.LevelDebug + 4*slog.Level(min(max(level, 0), 3))
+	if !p.deps.Log.Enabled(context.Background(), to) {
+		return
+	}
+	most := p.config.Limits.LogSize
+	if l.used.Load() > int64(most) {
+		return
+	}
+	text = plain.Line(text, abi.MaxLogText)
+	switch logged, first := l.take(text, logOverhead+len(p.config.Name), most); {
+	case logged:
+		p.deps.Log.Log(context.Background(), to, text, "plugin", p.config.Name)
+	case first:
+		p.deps.Log.Warn("plugin logs more than its logSize for a pod; the rest is left out", "plugin", p.config.Name, "logSize", most)
+	}
+}
