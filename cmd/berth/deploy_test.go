@@ -109,9 +109,9 @@ func TestManifestPods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compiling := resource.MustParse(flags.Lookup("compile-memory").Value.String())
-		if limit := container.Resources.Limits.Memory().Value(); mebibytes<<20+compiling.Value() > limit {
-			t.Errorf("%s: %d MiB for the scheduler and %s for compiling are more than the limit, %d bytes", file, mebibytes, &compiling, limit)
+		compiling, plugins := resource.MustParse(flags.Lookup("compile-memory").Value.String()), resource.MustParse(flags.Lookup("plugin-memory").Value.String())
+		if limit := container.Resources.Limits.Memory().Value(); mebibytes<<20+compiling.Value()+plugins.Value() > limit {
+			t.Errorf("%s: %d MiB for the scheduler, %s for its plugins and %s for compiling are more than the limit, %d bytes", file, mebibytes, &plugins, &compiling, limit)
 		}
 	}
 }
