@@ -20,6 +20,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
+// Which events are written.
+const (
+	eventsAll      = "all"
+	eventsFailures = "failures"
+)
+
 // runOptions is the flags of berth run.
 type runOptions struct {
 	config      string
@@ -31,6 +37,7 @@ type runOptions struct {
 	pluginDir   string
 	seed        int64
 	drain       time.Duration
+	events      string
 	unscheduled time.Duration
 }
 
@@ -72,6 +79,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.Int64Var(&o.seed, "seed", 0, "seed of all randomness; 0 for a random one, which is logged")
 	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may be unschedulable before it is tried again without a reason")
 	f.DurationVar(&o.drain, "shutdown-grace-period", 10*time.Second, "how long status and events may take to be written at the end")
+	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events are written: all, or failures for none of pods that were placed")
 }
 
 // run checks the input before anything starts.
@@ -88,6 +96,9 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	if err := o.serve.check(); err != nil {
 		return err
+	}
+	if o.events != eventsAll && o.events != eventsFailures {
+		return fmt.Errorf("--events: %q is neither %s nor %s", o.events, eventsAll, eventsFailures)
 	}
 	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler())).With("by", "client-go"))
 	modules, err := o.modules.open()
@@ -159,7 +170,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles}, kube.Deps{Client: clients.Main, Events: clients.Events, Covered: clients.Covered, Observer: w.metrics, Log: log})
+	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures}, kube.Deps{Client: clients.Main, Events: clients.Events, Covered: clients.Covered, Observer: w.metrics, Log: log})
 	if err != nil {
 		return err
 	}

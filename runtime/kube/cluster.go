@@ -31,6 +31,9 @@ type Config struct {
 	Profiles []string
 	// StatusWriters is how many writes of pod status run at once; 0 means 8.
 	StatusWriters int
+	// Quiet writes no event for a pod that was placed. A pod that is made, placed and told of
+	// in an event costs the API server three writes, otherwise two.
+	Quiet bool
 }
 
 // Deps is what a Cluster is connected to.

@@ -24,7 +24,7 @@ func (c *Cluster) Binding(ctx context.Context, pod *state.Pod) error {
 // void, as the API server has set the condition with the binding.
 func (c *Cluster) Scheduled(pod *state.Pod, node string) {
 	c.status.drop(pod.UID)
-	if c.deps.Covered() != nil { // the next leader sees the binding, and may know better
+	if c.config.Quiet || c.deps.Covered() != nil { // the next leader sees the binding, and may know better
 		return
 	}
 	c.events.normal(pod, nil, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", pod.Namespace, pod.Name, node)

@@ -110,7 +110,7 @@ func pod(name, node, scheduler string) *v1.Pod {
 // connect makes a cluster of objects, which is closed with the test.
 func connect(t *testing.T, objects ...runtime.Object) (*kube.Cluster, *fake.Clientset) {
 	t.Helper()
-	return connectBy(t, 0, objects...)
+	return connectWith(t, kube.Config{}, objects...)
 }
 
 // started is connect with an ear that has heard what there is.
@@ -129,13 +129,13 @@ func started(t *testing.T, objects ...runtime.Object) (*kube.Cluster, *fake.Clie
 	return c, client, e
 }
 
-// connectBy is connect with a number of goroutines that write.
-func connectBy(t *testing.T, writers int, objects ...runtime.Object) (*kube.Cluster, *fake.Clientset) {
+// connectWith is connect with a configuration, of which the profile is the default one.
+func connectWith(t *testing.T, config kube.Config, objects ...runtime.Object) (*kube.Cluster, *fake.Clientset) {
 	t.Helper()
+	config.Profiles = []string{"default-scheduler"}
 	client := fake.NewClientset(objects...)
 	client.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}} // otherwise events are the old ones
-	c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}, StatusWriters: writers},
-		kube.Deps{Client: client, Log: slog.New(slog.DiscardHandler)})
+	c, err := kube.New(config, kube.Deps{Client: client, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

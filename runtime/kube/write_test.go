@@ -114,7 +114,7 @@ func gate(client *fake.Clientset, verb string) (arrived <-chan struct{}, open fu
 // they come to is written; of a pod that was bound meanwhile nothing is.
 func TestStatusMerges(t *testing.T) {
 	p, q := pod("p", "", "default-scheduler"), pod("q", "", "default-scheduler")
-	c, client := connectBy(t, 1, p, q)
+	c, client := connectWith(t, kube.Config{StatusWriters: 1}, p, q)
 	arrived, open := gate(client, "patch")
 	defer open()
 	c.Failed(failure(p, "first"))
@@ -409,37 +409,45 @@ func TestEvict(t *testing.T) {
 
 // TestEvents: events have kube-scheduler's words and the profile's name.
 func TestEvents(t *testing.T) {
-	c, client := connect(t)
+	const placed = "Normal|Scheduled|Binding|p||default-scheduler|Successfully assigned ns/p to n"
+	others := []string{
+		"Normal|Preempted|Preempting|q|p|default-scheduler|Preempted by pod uid-p on node n",
+		"Warning|FailedScheduling|Scheduling|p||default-scheduler|1024x ...",
+	}
+	for quiet, want := range map[bool][]string{false: append([]string{placed}, others...), true: others} {
+		t.Run(fmt.Sprint("quiet ", quiet), func(t *testing.T) {
+			c, client := connectWith(t, kube.Config{Quiet: quiet})
+			events(t, c, client, want)
+		})
+	}
+}
+
+// events expects the events of a pod that was placed, of one that was not, and of a victim.
+func events(t *testing.T, c *kube.Cluster, client *fake.Clientset, want []string) {
+	t.Helper()
 	p, q := state.NewPod(pod("p", "", "default-scheduler")), state.NewPod(pod("q", "n", "other"))
 	c.Scheduled(p, "n")
 	c.Failed(scheduler.Failure{Pod: p, Reason: "Unschedulable", Message: strings.Repeat("x", 1100)})
 	c.Preempted(scheduler.Preempted{Victim: q, Preemptor: p, Message: "Preempted by pod uid-p on node n"})
-	var got []string
-	await(t, "three events", func() bool {
-		list, err := client.EventsV1().Events("ns").List(context.Background(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = nil
-		for _, e := range list.Items {
-			related := ""
-			if e.Related != nil {
-				related = e.Related.Name
-			}
-			note := e.Note
-			if len(note) > 100 {
-				note = fmt.Sprint(len(note), note[len(note)-5:])
-			}
-			got = append(got, strings.Join([]string{e.Type, e.Reason, e.Action, e.Regarding.Name, related, e.ReportingController, note}, "|"))
-		}
-		return len(got) == 3
-	})
-	slices.Sort(got)
-	want := []string{
-		"Normal|Preempted|Preempting|q|p|default-scheduler|Preempted by pod uid-p on node n",
-		"Normal|Scheduled|Binding|p||default-scheduler|Successfully assigned ns/p to n",
-		"Warning|FailedScheduling|Scheduling|p||default-scheduler|1024x ...",
+	c.Close(t.Context()) // all are written
+	list, err := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	var got []string
+	for _, e := range list.Items {
+		related := ""
+		if e.Related != nil {
+			related = e.Related.Name
+		}
+		note := e.Note
+		if len(note) > 100 {
+			note = fmt.Sprint(len(note), note[len(note)-5:])
+		}
+		got = append(got, strings.Join([]string{e.Type, e.Reason, e.Action, e.Regarding.Name, related, e.ReportingController, note}, "|"))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("events are %q", got)
 	}

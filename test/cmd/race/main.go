@@ -31,7 +31,7 @@ func main() {
 }
 
 type options struct {
-	workloads, modes, nodes, schedulers, schedulerConfig, out string
+	workloads, modes, nodes, schedulers, schedulerConfig, berthFlags, out string
 	repetitions, pods, before                                 int
 	patience                                                  time.Duration
 }
@@ -48,6 +48,7 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.StringVar(&o.nodes, "nodes", "", "numbers of nodes instead of these")
 	flags.StringVar(&o.schedulers, "schedulers", "kube-scheduler,berth", "who takes part")
 	flags.StringVar(&o.schedulerConfig, "config", "", "KubeSchedulerConfiguration `FILE` for all; the defaults if not given")
+	flags.StringVar(&o.berthFlags, "berth-flags", "", "`FLAGS` of berth run beside those of the race, with blanks between them")
 	flags.IntVar(&o.repetitions, "repetitions", 3, "of each; the table has the medians")
 	flags.IntVar(&o.pods, "pods", 0, "pods that are measured; 2,000 in a stream and 3,000 in a backlog if not given")
 	flags.IntVar(&o.before, "before", 1000, "pods that are placed before a stream")
@@ -86,7 +87,7 @@ func run(ctx context.Context, args []string) (err error) {
 
 // config expands lists into legs, those of the same nodes after each other.
 func (o *options) config() (race.Config, error) {
-	c := race.Config{Repetitions: o.repetitions, Patience: o.patience, Progress: os.Stderr}
+	c := race.Config{Repetitions: o.repetitions, Patience: o.patience, Progress: os.Stderr, BerthFlags: strings.Fields(o.berthFlags)}
 	for _, name := range strings.Split(o.schedulers, ",") {
 		c.Schedulers = append(c.Schedulers, cluster.Program(name))
 	}

@@ -72,6 +72,8 @@ type Config struct {
 	Legs        []Leg
 	Schedulers  []cluster.Program
 	Repetitions int
+	// BerthFlags are added to Berth's command line.
+	BerthFlags []string
 	// SchedulerConfig is a KubeSchedulerConfiguration for all, the defaults if empty.
 	SchedulerConfig string
 	// Patience is how long a leg may take.
@@ -270,7 +272,7 @@ func (t *trial) create(ctx context.Context, pods *tracker, from, to int) error {
 func (t *trial) start() (*cluster.Process, error) {
 	s := cluster.Scheduler{Program: t.scheduler, Config: t.config.SchedulerConfig}
 	if t.scheduler == cluster.BerthProgram {
-		s.Flags = []string{"--debug-socket=" + t.socket()}
+		s.Flags = append([]string{"--debug-socket=" + t.socket()}, t.config.BerthFlags...)
 	}
 	return t.cluster.StartScheduler(s)
 }
