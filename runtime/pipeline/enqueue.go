@@ -69,6 +69,7 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 // Timings appends what was measured of gates, keys and hints since the last call. Like
 // gates it is for the loop's goroutine only.
 func (p *Pipeline) Timings(out []report.Timing) []report.Timing {
-	p.faults(&p.meter, betweenCycles)
+	points := betweenCycles()
+	p.faults(&p.meter, points[:])
 	return p.timings(&p.meter, out)
 }

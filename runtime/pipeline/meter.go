@@ -89,12 +89,16 @@ func (p *Pipeline) timings(m *meter, out []report.Timing) []report.Timing {
 	return out
 }
 
-// The points of cycles, and those that the loop calls between them. The faults of the
-// others are counted in plugin.Placement.
-var (
-	inCycle       = []abi.Point{abi.PreFilter, abi.Filter, abi.PreScore, abi.Score, abi.Normalize, abi.PostFilter, abi.AddPod, abi.RemovePod}
-	betweenCycles = []abi.Point{abi.PreEnqueue, abi.QueueSort, abi.Hint}
-)
+// inCycle returns the points of cycles. Faults at those of binding cycles are counted in
+// plugin.Placement.
+func inCycle() [8]abi.Point {
+	return [...]abi.Point{abi.PreFilter, abi.Filter, abi.PreScore, abi.Score, abi.Normalize, abi.PostFilter, abi.AddPod, abi.RemovePod}
+}
+
+// betweenCycles returns the points that the loop calls between cycles.
+func betweenCycles() [3]abi.Point {
+	return [...]abi.Point{abi.PreEnqueue, abi.QueueSort, abi.Hint}
+}
 
 // faulter is a plugin that can fail without having an opinion: a guest.
 type faulter interface{ FaultsAt(point abi.Point) int64 }

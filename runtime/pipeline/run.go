@@ -143,6 +143,7 @@ func (r *Run) Timings(out []report.Timing) []report.Timing {
 	for i := range r.workers {
 		r.meter.drain(&r.workers[i].meter)
 	}
-	r.p.faults(&r.meter, inCycle)
+	points := inCycle()
+	r.p.faults(&r.meter, points[:])
 	return r.p.timings(&r.meter, out)
 }

@@ -19,7 +19,13 @@ const (
 	// FaultLog is what may be written for a fault, in bytes; as much again is for what is
 	// said once.
 	FaultLog = 64 << 10
+	// PodResult is what `berth simulate` may say of a pod that stays pending, in bytes: a
+	// message of 4 KiB, folded.
+	PodResult = 8 << 10
 )
+
+// pods is how many an attack is tried on.
+const pods = 12
 
 // MemoryBound is what an attack may take beyond the same run without plugins, in bytes.
 func (a *Attack) MemoryBound() int64 {

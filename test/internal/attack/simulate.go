@@ -32,7 +32,7 @@ type Outcome struct {
 	Ended  string
 	Faults int64
 	// Memory is the most that the scheduler's process held beyond the same run without
-	// plugins, and Log what it wrote to its log and as its result, in bytes.
+	// plugins, and Log the most that a command wrote to its log and as its result, in bytes.
 	Memory, Log int64
 	Took        time.Duration
 	// Unbounded says which bounds did not hold.
@@ -41,7 +41,7 @@ type Outcome struct {
 
 // LogBound is what may be written for the attack, in bytes.
 func (o *Outcome) LogBound() int64 {
-	return int64(1+len(o.Attack.Plugins))*FaultLog + o.Faults*FaultLog
+	return FaultLog*(1+o.Faults) + pods*PodResult
 }
 
 // Run carries out an attack.
@@ -84,7 +84,7 @@ func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
 		o.Took += r.took
 		o.Memory = max(o.Memory, r.memory-baseline)
 		log := int64(len(r.out) + len(r.log))
-		o.Log += log
+		o.Log = max(o.Log, log)
 		if i == 0 {
 			o.Faults = faults(r.out)
 			switch {
@@ -102,8 +102,8 @@ func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
 		if r.status != 0 && r.status != 1 && r.status != 2 {
 			fail("%s ended with status %d: %.300q", what, r.status, r.log)
 		}
-		if most := FaultLog * (1 + o.Faults); log > most {
-			fail("%s wrote %d bytes for %d faults, the bound is %d", what, log, o.Faults, most)
+		if log > o.LogBound() {
+			fail("%s wrote %d bytes for %d faults, the bound is %d", what, log, o.Faults, o.LogBound())
 		}
 		for _, text := range [][]byte{r.out, r.log} {
 			if err := unprintable(text); err != nil {
@@ -201,7 +201,7 @@ func (s *Simulator) run(ctx context.Context, args []string) (run, error) {
 	return r, ctx.Err()
 }
 
-// cluster writes a cluster of some nodes, as large as real ones, and 12 pods, each third
+// cluster writes a cluster of some nodes, as large as real ones, and pods, each third
 // with priority 1, and returns the file.
 func (s *Simulator) cluster(nodes int) (string, error) {
 	type object map[string]any
@@ -217,7 +217,7 @@ func (s *Simulator) cluster(nodes int) (string, error) {
 			"status": object{"allocatable": object{"cpu": "8", "memory": "32Gi", "pods": "110"}},
 		})
 	}
-	for i := range 12 {
+	for i := range pods {
 		pod := object{"priority": 0, "containers": []object{{"name": "c", "resources": object{"requests": object{"cpu": "100m"}}}}}
 		if i%3 == 2 {
 			pod["priority"] = 1
