@@ -32,8 +32,8 @@ func main() {
 
 type options struct {
 	workloads, modes, nodes, schedulers, schedulerConfig, berthFlags, out string
-	repetitions, pods, before                                 int
-	patience                                                  time.Duration
+	repetitions, pods, before                                             int
+	patience                                                              time.Duration
 }
 
 func run(ctx context.Context, args []string) (err error) {
