@@ -92,7 +92,7 @@ func (h *host) load(ctx context.Context, p *profile, c *conformance.Plugin) erro
 	}
 	made, err := wasm.New(ctx, config, wasm.Deps{
 		Factory: code, Manifest: loaded.Manifest, Binder: &p.binder, Namespace: func(name string) *state.Namespace { return p.namespaces[name] },
-		Log: slog.New(&listener{plugin: c, profile: p}),
+		Log: slog.New(&listener{Handler: slog.DiscardHandler, plugin: c, profile: p}),
 	})
 	if err != nil {
 		return err
