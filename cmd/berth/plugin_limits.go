@@ -57,7 +57,7 @@ func limitsOf(l *module.Loaded) []limitInfo {
 		{"stateSize", bytes(d.StateSize), nil, "bytes of state in a cycle"},
 		{"reasonSize", bytes(d.TextSize), nil, "bytes of the reasons of a call"},
 		{"directiveSize", bytes(d.DirectiveSize), nil, "bytes of the directives of a call, patches among them"},
-		{"logSize", bytes(d.LogSize), nil, "bytes that are logged of a call"},
+		{"logSize", bytes(d.LogSize), nil, "bytes of log for a pod"},
 	}
 }
 

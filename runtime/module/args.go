@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // The type of the args of a WASM plugin in KubeSchedulerConfiguration.
@@ -109,7 +110,7 @@ func (d *argsDecoder) add(path, detail, fix string) {
 	if len(d.errs) >= maxProblems {
 		return
 	}
-	path, detail, fix = cut(path, 2*maxPath), cut(detail, maxProblem), cut(fix, maxProblem)
+	path, detail, fix = plain.Cut(path, 2*maxPath), plain.Cut(detail, maxProblem), plain.Cut(fix, maxProblem)
 	d.errs = append(d.errs, &Error{Path: path, Detail: detail, Fix: fix})
 }
 

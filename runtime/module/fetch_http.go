@@ -5,12 +5,14 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // fetchURL gets a module from a web server.
 func (s *Sources) fetchURL(ctx context.Context, address string) ([]byte, error) {
 	fail := func(detail, fix string, err error) ([]byte, error) {
-		return nil, &Error{File: address, Section: sectionModule, Detail: cut(detail, maxProblem), Fix: fix, Err: err}
+		return nil, &Error{File: address, Section: sectionModule, Detail: plain.Cut(detail, maxProblem), Fix: fix, Err: err}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -38,7 +38,7 @@ const maxImageManifest = 64 << 10
 // Credentials are those of docker login.
 func (s *Sources) fetchImage(ctx context.Context, image string) (data []byte, pinned bool, err error) {
 	fail := func(detail, fix string, err error) ([]byte, bool, error) {
-		return nil, false, &Error{File: "oci://" + image, Section: sectionModule, Detail: cut(detail, maxProblem), Fix: fix, Err: err}
+		return nil, false, &Error{File: "oci://" + image, Section: sectionModule, Detail: plain.Cut(detail, maxProblem), Fix: fix, Err: err}
 	}
 	ref, err := registry.ParseReference(image)
 	if err != nil {
@@ -136,7 +136,7 @@ func moduleLayer(described ocispec.Descriptor, text []byte) (ocispec.Descriptor,
 	var types []string
 	for _, layer := range manifest.Layers {
 		if len(types) < 10 {
-			types = append(types, cut(layer.MediaType, 64))
+			types = append(types, plain.Cut(layer.MediaType, 64))
 		}
 		if layer.MediaType == LayerMediaType {
 			found = append(found, layer)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // A configuration nests at most maxDepth levels, and has at most maxValues values:
@@ -148,5 +150,5 @@ func show(v any) string {
 		}
 		return strconv.Quote(v)
 	}
-	return cut(fmt.Sprint(v), 40)
+	return plain.Cut(fmt.Sprint(v), 40)
 }

@@ -1,6 +1,10 @@
 package module
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+)
 
 // path leads to a part of a value. It is put into words only for a mistake: names
 // are a stranger's and may be long, and a name is in the path of all that is below.
@@ -24,10 +28,10 @@ func (p path) String() string {
 			break
 		}
 		if s.field {
-			text = join(text, strings.ToValidUTF8(cut(s.name, maxPath), "�"))
+			text = join(text, strings.ToValidUTF8(plain.Cut(s.name, maxPath), "�"))
 		} else {
 			text = index(text, s.index)
 		}
 	}
-	return cut(text, maxPath)
+	return plain.Cut(text, maxPath)
 }

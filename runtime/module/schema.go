@@ -3,6 +3,8 @@ package module
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 const draft202012 = "https://json-schema.org/draft/2020-12/schema"
@@ -55,7 +57,7 @@ func newSchema(raw []byte) (s *schema, remarks []string, err error) {
 		return nil, nil, err
 	}
 	for _, p := range c.remarks.list {
-		remarks = append(remarks, cut("manifest: config: "+p.path+": "+p.detail+p.fix, maxProblem))
+		remarks = append(remarks, plain.Cut("manifest: config: "+p.path+": "+p.detail+p.fix, maxProblem))
 	}
 	if c.remarked > len(remarks) {
 		remarks = append(remarks, fmt.Sprintf("manifest: config: %d more keywords are unknown", c.remarked-len(remarks)))
@@ -72,7 +74,7 @@ func (s *schema) validate(value any) []problem {
 		case !ok:
 			return []problem{{detail: "expected an object, found " + show(value), fix: "write {}"}}
 		case len(m) > 0:
-			return []problem{{path: cut(join("", keys(m)[0]), maxPath), detail: "the plugin takes no configuration: its manifest has no schema", fix: "remove it (ABI-9.8)"}}
+			return []problem{{path: plain.Cut(join("", keys(m)[0]), maxPath), detail: "the plugin takes no configuration: its manifest has no schema", fix: "remove it (ABI-9.8)"}}
 		}
 		return nil
 	}

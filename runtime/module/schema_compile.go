@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 const schemaFix = "see https://json-schema.org/draft/2020-12 (ABI-9.8)"
@@ -74,7 +75,7 @@ func (c *compiler) compile(root any) (*node, error) {
 	for _, r := range c.refs {
 		to := c.resolve(n, r.to)
 		if to == nil {
-			return nil, &problem{path: cut(join(c.places[r.from], "$ref"), maxPath), detail: "nothing is at " + show("#"+r.to), fix: `write "#/$defs/…"`}
+			return nil, &problem{path: plain.Cut(join(c.places[r.from], "$ref"), maxPath), detail: "nothing is at " + show("#"+r.to), fix: `write "#/$defs/…"`}
 		}
 		r.from.ref = to
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // A value that is held against a schema, or is part of one, is nil, a bool, a string,
@@ -75,7 +77,7 @@ func parseNumber(text string) (any, string) {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return nil, cut(text, 40) + " is out of range"
+		return nil, plain.Cut(text, 40) + " is out of range"
 	}
 	if n == math.Trunc(n) && math.Abs(n) < 1<<63 {
 		return int64(n), ""

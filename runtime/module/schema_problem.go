@@ -2,7 +2,8 @@ package module
 
 import (
 	"slices"
-	"unicode/utf8"
+
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // maxPath is the bytes of a path in a mistake.
@@ -21,24 +22,11 @@ func (f *findings) add(p problem) {
 	if f.full() {
 		return
 	}
-	p.path = cut(p.path, maxPath)
+	p.path = plain.Cut(p.path, maxPath)
 	room := maxProblem - len(p.path)
-	p.detail = cut(p.detail, room-min(len(p.fix), room/3))
-	p.fix = cut(p.fix, room-len(p.detail))
+	p.detail = plain.Cut(p.detail, room-min(len(p.fix), room/3))
+	p.fix = plain.Cut(p.fix, room-len(p.detail))
 	if !slices.Contains(f.list, p) {
 		f.list = append(f.list, p)
 	}
-}
-
-// cut shortens a text to at most most bytes, with … at the end if it was longer.
-func cut(text string, most int) string {
-	const mark = "…"
-	if len(text) <= most {
-		return text
-	}
-	end := max(0, most-len(mark))
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + mark
 }

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/aliases"
 )
 
@@ -58,8 +59,8 @@ func toJSON(data []byte) ([]byte, error) {
 }
 
 func notYAML(err error) *problem {
-	text := strings.Join(strings.Fields(cut(strings.TrimPrefix(err.Error(), "yaml: "), 4*maxProblem)), " ")
-	return &problem{detail: cut("no YAML or JSON: "+strings.TrimPrefix(text, "unmarshal errors: "), maxProblem)}
+	text := strings.Join(strings.Fields(plain.Cut(strings.TrimPrefix(err.Error(), "yaml: "), 4*maxProblem)), " ")
+	return &problem{detail: plain.Cut("no YAML or JSON: "+strings.TrimPrefix(text, "unmarshal errors: "), maxProblem)}
 }
 
 // parts returns the bytes of a node itself, and the nodes in it.
