@@ -212,7 +212,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	}
 	log.Info("berth starts", "version", version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", identity)
 	err = cluster.Run(ctx, kube.RunConfig{
-		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain,
+		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain, Parts: w.parts,
 		Leading:    func() { log.Info("this replica leads") },
 		Scheduling: func() { log.Info("the cluster is known; pods are scheduled") },
 	}, a.Scheduler, election)

@@ -8,6 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
@@ -41,6 +42,54 @@ func refusedOf(files []assembly.FolderStatus) map[string]bool {
 
 // maxRefusal is how long the text is at most that says why a change was refused, in bytes.
 const maxRefusal = 8 << 10
+
+// parts tells of each plugin that is a module whether it is called, and of each module of
+// the folder whether it is used, for events.
+func (w *watched) parts() []kube.Part {
+	r := w.running.Load()
+	if r == nil {
+		return nil
+	}
+	var files []assembly.FolderStatus
+	if r.folder != nil {
+		files = r.folder.Status()
+	}
+	return partsOf(r.assembly.Status(), files)
+}
+
+func partsOf(s assembly.Status, files []assembly.FolderStatus) (out []kube.Part) {
+	const calls, uses = "Calling", "Loading"
+	for i := range s.Plugins {
+		p := &s.Plugins[i]
+		part := kube.Part{
+			Name: "plugin " + p.Name + " of profile " + p.Profile, Cause: p.Digest, Failed: p.Breaker != wasm.Closed, Times: p.Opened,
+			Failure: kube.Notice{Reason: "PluginBreakerOpened", Action: calls}, Recovery: kube.Notice{Reason: "PluginBreakerClosed", Action: calls},
+		}
+		part.Failure.Note = part.Name + " is not called for a while: " + p.Cause
+		if p.LastFault != nil {
+			part.Failure.Note += "; " + p.LastFault.Error()
+		}
+		part.Recovery.Note = part.Name + " is called again and works"
+		out = append(out, part)
+	}
+	for _, f := range files {
+		part := kube.Part{
+			Name: "module " + f.Path, Failed: f.Err != nil,
+			Failure: kube.Notice{Reason: "ModuleRefused", Action: uses}, Recovery: kube.Notice{Reason: "ModuleAccepted", Action: uses},
+		}
+		part.Recovery.Note = part.Name + " is at work as plugin " + f.Plugin + " (" + f.Digest + ")"
+		if f.Err != nil {
+			running := "nothing runs in its place"
+			if f.Digest != "" {
+				running = "its last good version " + f.Digest + " goes on"
+			}
+			part.Cause = f.Err.Error()
+			part.Failure.Note = part.Name + " is not used, " + running + ": " + part.Cause
+		}
+		out = append(out, part)
+	}
+	return out
+}
 
 // plugins is what runs, for berth plugin status.
 func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,42 @@ func TestFolderMetrics(t *testing.T) {
 	bad := errors.New("no module")
 	got := refusedOf([]assembly.FolderStatus{{Path: "a.wasm", Plugin: "a"}, {Path: "b.wasm", Err: bad}, {Path: "c.wasm", Plugin: "c", Err: bad}})
 	if diff := cmp.Diff(map[string]bool{"a.wasm": false, "b.wasm": true, "c.wasm": true}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestParts: what is told in events of plugins whose breaker is open and of modules that
+// are refused.
+func TestParts(t *testing.T) {
+	parts := partsOf(assembly.Status{Plugins: []assembly.PluginStatus{
+		{Profile: "a", Status: wasm.Status{
+			Name: "one", Digest: "sha256:1", Breaker: wasm.Open, Opened: 2, Cause: "5 calls in a row were faulted",
+			LastFault: &wasm.Fault{Plugin: "one", Point: abi.Filter, Kind: wasm.Trap, Detail: "unreachable"},
+		}},
+		{Profile: "b", Status: wasm.Status{Name: "one", Digest: "sha256:1"}},
+		{Profile: "c", Status: wasm.Status{Name: "one", Breaker: wasm.HalfOpen, Opened: 1}},
+	}}, []assembly.FolderStatus{
+		{Path: "a.wasm", Plugin: "a", Digest: "sha256:a"},
+		{Path: "b.wasm", Err: errors.New("no module")},
+		{Path: "c.wasm", Plugin: "c", Digest: "sha256:c", Err: errors.New("no module")},
+	})
+	var got []string
+	for _, p := range parts {
+		state, n := "works", p.Recovery
+		if p.Failed {
+			state, n = "failed", p.Failure
+		}
+		got = append(got, fmt.Sprintf("%s %d %s %s: %s", state, p.Times, n.Reason, n.Action, n.Note))
+	}
+	want := []string{
+		"failed 2 PluginBreakerOpened Calling: plugin one of profile a is not called for a while: 5 calls in a row were faulted; fault of plugin one at Filter: trap: unreachable",
+		"works 0 PluginBreakerClosed Calling: plugin one of profile b is called again and works",
+		"failed 1 PluginBreakerOpened Calling: plugin one of profile c is not called for a while: ",
+		"works 0 ModuleAccepted Loading: module a.wasm is at work as plugin a (sha256:a)",
+		"failed 0 ModuleRefused Loading: module b.wasm is not used, nothing runs in its place: no module",
+		"failed 0 ModuleRefused Loading: module c.wasm is not used, its last good version sha256:c goes on: no module",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

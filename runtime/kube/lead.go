@@ -9,7 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
@@ -35,6 +38,7 @@ type Election struct {
 	rights   *leaseRights
 	elector  atomic.Pointer[leaderelection.LeaderElector] // nil before Lead
 	working  *atomic.Bool                                 // lead has not returned
+	leases   typedcoordinationv1.LeasesGetter             // nil without election
 }
 
 // NewElection prepares an election; config has defaults filled in. Without
@@ -65,8 +69,21 @@ func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, cli
 		namespace: config.ResourceNamespace, name: config.ResourceName,
 	}
 	e.lock = timedLock{Interface: rightsLock{Interface: e.lock, rights: e.rights}, tenure: e.tenure, working: e.working}
+	e.leases = clients.Lease.CoordinationV1()
 	e.tenure.require()
 	return e, nil
+}
+
+// reference refers to the lease in events: with its UID, by which kubectl describe finds
+// them, if it can be had. Without election it is the one that the configuration names.
+func (e *Election) reference(ctx context.Context) v1.ObjectReference {
+	ref := v1.ObjectReference{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: e.config.ResourceNamespace, Name: e.config.ResourceName}
+	if e.leases != nil {
+		if lease, err := e.leases.Leases(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{}); err == nil {
+			ref.UID, ref.ResourceVersion = lease.UID, lease.ResourceVersion
+		}
+	}
+	return ref
 }
 
 // Identity is the name of this replica in the Lease; empty without election.

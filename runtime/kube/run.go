@@ -21,6 +21,9 @@ type RunConfig struct {
 	// Leading (optional) is told when this replica begins to lead, and when it has
 	// been told of all that there is and begins to schedule.
 	Leading, Scheduling func()
+	// Parts (optional) tells of what may fail while the rest works. That it does, and that it
+	// works again, is told in events while this replica schedules.
+	Parts func() []Part
 	// Grace is how long the status and events of pods may take to be written before the
 	// lease is given back.
 	Grace time.Duration
@@ -69,7 +72,12 @@ func (c *Cluster) Run(ctx context.Context, config RunConfig, loop Loop, election
 		if config.Scheduling != nil {
 			config.Scheduling()
 		}
+		stop := func() {}
+		if config.Parts != nil {
+			stop = c.tellOf(ctx, config.Parts, election)
+		}
 		err := loop.Run(ctx)
+		stop()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.Grace)
 		defer cancel()
 		c.finish(last)

@@ -19,9 +19,10 @@ type Status struct {
 	// Namespaces are those whose pods it is for; none means all.
 	Namespaces []string
 	// Breaker tells whether it is called. It was opened as often as Opened says; if
-	// it is open, the next try is at RetryAt.
+	// it is open, the next try is at RetryAt. Cause is why it was opened last.
 	Breaker BreakerState
 	Opened  int
+	Cause   string
 	RetryAt time.Time
 	// Starts is the fuel charged for starts after the faults of the last 100 calls, which
 	// may be up to StartsLimit.
@@ -116,7 +117,7 @@ func (p *Plugin) Status() Status {
 func (b *breaker) tell(s *Status) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.Breaker, s.Opened, s.LastFault, s.LastFaultAt = b.mu.state, b.mu.opened, b.mu.last, b.mu.lastAt
+	s.Breaker, s.Opened, s.Cause, s.LastFault, s.LastFaultAt = b.mu.state, b.mu.opened, b.mu.cause, b.mu.last, b.mu.lastAt
 	s.Starts, s.StartsLimit = b.mu.window.starts, b.starts
 	if b.mu.state == Open {
 		s.RetryAt = b.mu.until
