@@ -32,7 +32,7 @@ the environment, and that over the file.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", width)))
 	root.PersistentFlags().String("settings", "", "YAML `FILE` with values for flags, by their names")
-	root.AddCommand(newRun(), newExplain(), newSimulate(), newPlugin(), newTrace(), newVersion(), newCompile())
+	root.AddCommand(newRun(), newConfig(), newExplain(), newSimulate(), newPlugin(), newTrace(), newVersion(), newCompile())
 	return root
 }
 

@@ -35,6 +35,7 @@ type runOptions struct {
 	serve       serveOptions
 	logging     loggingOptions
 	pluginDir   string
+	writeTo     string
 	seed        int64
 	drain       time.Duration
 	events      string
@@ -63,6 +64,7 @@ one at once. The exit status is 0 after an interrupt, 1 when the lease was lost,
 		},
 	}
 	o.flags(cmd.Flags())
+	cmd.Flags().StringVar(&o.writeTo, "write-config-to", "", "write the configuration with all defaults, and what flags say, to this `FILE`, and exit")
 	return cmd
 }
 
@@ -82,19 +84,25 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events are written: all, or failures for none of pods that were placed")
 }
 
-// run checks the input before anything starts.
-func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
+// check looks at the flags alone, and returns where is logged to.
+func (o *runOptions) check(stderr io.Writer) (*slog.Logger, error) {
 	if err := o.logging.apply(&o.modules); err != nil {
-		return err
+		return nil, err
 	}
 	log, err := o.modules.logger(stderr)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	if err := o.serve.check(); err != nil {
+	return log, o.serve.check()
+}
+
+// run checks the input before anything starts.
+func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
+	log, err := o.check(stderr)
+	if err != nil {
 		return err
 	}
 	if o.events != eventsAll && o.events != eventsFailures {
@@ -115,6 +123,9 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		tell = func(text string) { log.Warn(text) }
 	}
 	warn(tell, warnings)
+	if o.writeTo != "" {
+		return writeConfig(o.writeTo, scheduler)
+	}
 	warnAlone(tell, scheduler)
 	saveMemory()
 	w := newWatched()

@@ -45,12 +45,11 @@ func (o *loggingOptions) apply(m *moduleOptions) error {
 // comes with its command line is told what to do about each.
 func refuseOthers(f *pflag.FlagSet) {
 	const (
-		gates    = "there are no feature gates and there is one version: remove the flag (docs/differences.md says what is different)"
-		headers  = "nobody asks Berth through the API server's aggregator: remove the flag"
-		server   = "the server of health checks and metrics has no such setting: remove the flag"
-		metrics  = "all metrics are served: drop some where they are collected, and remove the flag"
-		logs     = "say how much is logged with --log-level, and remove the flag"
-		contents = "ask /configz of the running scheduler instead, and remove the flag"
+		gates   = "there are no feature gates and there is one version: remove the flag (docs/differences.md says what is different)"
+		headers = "nobody asks Berth through the API server's aggregator: remove the flag"
+		server  = "the server of health checks and metrics has no such setting: remove the flag"
+		metrics = "all metrics are served: drop some where they are collected, and remove the flag"
+		logs    = "say how much is logged with --log-level, and remove the flag"
 	)
 	for name, hint := range map[string]string{
 		"feature-gates": gates, "emulated-version": gates, "min-compatibility-version": gates,
@@ -63,7 +62,6 @@ func refuseOthers(f *pflag.FlagSet) {
 		"disabled-metrics": metrics, "allow-metric-labels": metrics, "allow-metric-labels-manifest": metrics, "show-hidden-metrics-for-version": metrics,
 		"vmodule": logs, "log-flush-frequency": logs, "log-json-info-buffer-size": logs, "log-json-split-stream": logs,
 		"log-text-info-buffer-size": logs, "log-text-split-stream": logs,
-		"write-config-to": contents,
 	} {
 		f.Var(refused(hint), name, "")
 		f.Lookup(name).Hidden = true

@@ -215,7 +215,7 @@ func (w *watched) where(ctx context.Context, name types.NamespacedName) (out str
 func (o *serveOptions) serve(
 	ctx context.Context, w *watched, c *config.Scheduler, election *kube.Election, clients *kube.Clients, log *slog.Logger,
 ) (closeAll func(), err error) {
-	configuration, err := c.Versioned()
+	configuration, err := c.Redacted()
 	if err != nil {
 		return nil, fmt.Errorf("what /configz shows: %w", err)
 	}

@@ -166,6 +166,12 @@ func New(c Config, d Deps) (*Assembly, error) {
 	return a, nil
 }
 
+// NewUnconnected makes the scheduler as New does, plugins included, and connects it to
+// nothing: it shows whether a configuration can be used, and must not be run.
+func NewUnconnected(c Config) (*Assembly, error) {
+	return New(c, Deps{Binder: noBinder{}, Outlet: struct{ scheduler.Outlet }{}})
+}
+
 // Close stops what runs beside the scheduler, which must have stopped.
 func (a *Assembly) Close() {
 	a.workers.Close()

@@ -53,33 +53,57 @@ func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built)
 	})
 	maps.Copy(registry, a.config.Plugins)
 	var out []*built
+	var refused refusals
 	for i := range s.Profiles {
 		profile := &s.Profiles[i]
 		var before *built
 		if at := slices.IndexFunc(old, func(b *built) bool { return b.profile.SchedulerName == profile.SchedulerName }); at >= 0 {
 			before = old[at]
 		}
-		b, err := a.buildProfile(ctx, s, profile, registry, before)
-		if err != nil {
-			for _, b := range out {
-				a.closing.release(b)
-			}
-			return nil, err
+		if b := a.buildProfile(ctx, s, profile, registry, before, &refused); b != nil {
+			out = append(out, b)
 		}
-		out = append(out, b)
+	}
+	if len(refused.errs) > 0 {
+		for _, b := range out {
+			a.closing.release(b)
+		}
+		return nil, errors.Join(refused.errs...)
 	}
 	return out, nil
 }
 
+// refusals is what cannot be made of a configuration: all of it is told at once, and
+// each plugin once, though several profiles have it.
+type refusals struct {
+	errs    []error
+	plugins map[string][]*madePlugin // by name
+}
+
+// has reports whether a plugin is among what cannot be made.
+func (r *refusals) has(name string, args any) bool {
+	return slices.ContainsFunc(r.plugins[name], func(m *madePlugin) bool { return m.same(args) })
+}
+
+func (r *refusals) add(name string, args any, err error) {
+	if r.plugins == nil {
+		r.plugins = make(map[string][]*madePlugin)
+	}
+	r.plugins[name] = append(r.plugins[name], &madePlugin{args: args})
+	r.errs = append(r.errs, err)
+}
+
 // buildProfile makes the plugins of a profile, each once, and their pipeline. A
-// profile that is as it was keeps its pipeline.
+// profile that is as it was keeps its pipeline. It returns nil when something is refused.
 func (a *Assembly) buildProfile(
-	ctx context.Context, s *config.Scheduler, profile *config.Profile, registry plugin.Registry, old *built,
-) (*built, error) {
+	ctx context.Context, s *config.Scheduler, profile *config.Profile, registry plugin.Registry, old *built, refused *refusals,
+) *built {
 	b := &built{profile: *profile, plugins: make(map[string]*madePlugin)}
-	fail := func(err error) (*built, error) {
+	whole := true
+	fail := func(err error) *built {
 		a.closing.release(b)
-		return nil, fmt.Errorf("profile %q: %w", profile.SchedulerName, err)
+		refused.errs = append(refused.errs, err)
+		return nil
 	}
 	points := make(map[abi.Point][]pipeline.Entry)
 	if a.extenders != nil {
@@ -94,9 +118,17 @@ func (a *Assembly) buildProfile(
 		for _, ref := range refs {
 			made, ok := b.plugins[ref.Name]
 			if !ok {
+				given := profile.Args[ref.Name]
+				args := leaveToExtenders(given.Typed, s.Extenders)
+				if refused.has(ref.Name, args) {
+					whole = false
+					continue
+				}
 				var err error
-				if made, err = a.newPlugin(ctx, profile.SchedulerName, ref.Name, leaveToExtenders(profile.Args[ref.Name].Typed, s.Extenders), registry, old); err != nil {
-					return fail(err)
+				if made, err = a.newPlugin(ctx, profile.SchedulerName, ref.Name, args, registry, old); err != nil {
+					refused.add(ref.Name, args, fmt.Errorf("profile %q: %s%w", profile.SchedulerName, given.Place, err))
+					whole = false
+					continue
 				}
 				b.plugins[ref.Name] = made
 				a.closing.hold(made)
@@ -104,13 +136,16 @@ func (a *Assembly) buildProfile(
 			points[point] = append(points[point], pipeline.Entry{Plugin: made.plugin, Weight: int64(ref.Weight)})
 		}
 	}
-	if known != len(profile.Points) {
+	if !whole {
 		a.closing.release(b)
-		return nil, fmt.Errorf("BUG: profile %q has a point that is none among %q", profile.SchedulerName, slices.Sorted(maps.Keys(profile.Points)))
+		return nil
+	}
+	if known != len(profile.Points) {
+		return fail(fmt.Errorf("BUG: profile %q has a point that is none among %q", profile.SchedulerName, slices.Sorted(maps.Keys(profile.Points))))
 	}
 	if old != nil && old.unchanged(b) {
 		b.pipeline = old.pipeline
-		return b, nil
+		return b
 	}
 	percentage := profile.PercentageOfNodesToScore
 	if percentage == nil {
@@ -122,10 +157,9 @@ func (a *Assembly) buildProfile(
 		AllowUnenforced: a.config.AllowUnenforced, Percentage: percentage,
 	}, pipeline.Deps{Workers: a.workers})
 	if err != nil {
-		a.closing.release(b)
-		return nil, err
+		return fail(err)
 	}
-	return b, nil
+	return b
 }
 
 // unchanged reports whether a profile has the same plugins in the same places.

@@ -70,9 +70,6 @@ type running struct {
 //
 // The folder cannot be read or watched.
 func (a *Assembly) Watch(ctx context.Context, c FolderConfig) (*Folder, error) {
-	if a.config.Modules == nil {
-		return nil, errors.New("assembly: a folder of modules needs Config.Modules")
-	}
 	if c.Settle == 0 {
 		c.Settle = 200 * time.Millisecond
 	}
@@ -80,11 +77,8 @@ func (a *Assembly) Watch(ctx context.Context, c FolderConfig) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{config: c, assembly: a, base: a.config.Scheduler, log: a.deps.Log, done: make(chan struct{})}
-	if f.log == nil {
-		f.log = slog.New(slog.DiscardHandler)
-	}
-	if err := f.Sync(ctx); err != nil {
+	f, err := a.ReadFolder(ctx, c)
+	if err != nil {
 		return nil, err
 	}
 	go func() {
@@ -96,6 +90,23 @@ func (a *Assembly) Watch(ctx context.Context, c FolderConfig) (*Folder, error) {
 		}
 	}()
 	return f, nil
+}
+
+// ReadFolder adds the modules of a folder to the scheduler as Watch does, without
+// following the folder: Done is never closed.
+//
+// # Errors
+//
+// The folder cannot be read.
+func (a *Assembly) ReadFolder(ctx context.Context, c FolderConfig) (*Folder, error) {
+	if a.config.Modules == nil {
+		return nil, errors.New("assembly: a folder of modules needs Config.Modules")
+	}
+	f := &Folder{config: c, assembly: a, base: a.config.Scheduler, log: a.deps.Log, done: make(chan struct{})}
+	if f.log == nil {
+		f.log = slog.New(slog.DiscardHandler)
+	}
+	return f, f.Sync(ctx)
 }
 
 // Done is closed when the folder is not followed any more.

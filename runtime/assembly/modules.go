@@ -107,7 +107,7 @@ func (m *Modules) start() error {
 // Catalog returns Catalog, extended by modules that args name.
 func (m *Modules) Catalog() config.Catalog {
 	c := Catalog()
-	c.CustomVersion, c.CustomKind = module.ArgsAPIVersion, module.ArgsKind
+	c.CustomVersion, c.CustomKind, c.CustomFields = module.ArgsAPIVersion, module.ArgsKind, "module: {path: FILE.wasm}"
 	c.Custom = func(name string, args config.Args) ([]string, any, error) {
 		decoded, err := module.DecodeArgs(args.Raw, "")
 		if err != nil {
@@ -167,7 +167,7 @@ func (m *Module) Enable(s *config.Scheduler) error {
 		for point, refs := range p.Points {
 			for _, ref := range refs {
 				if ref.Name == name {
-					return fmt.Errorf("%s: profile %q has a plugin %q at %s already: give the module another name with ?name=",
+					return fmt.Errorf("%s: profile %q has a plugin %q at %s already: give the module another name, with ?name= after --plugin or name in the file beside it",
 						m.Loaded.Path, p.SchedulerName, name, point)
 				}
 			}

@@ -126,7 +126,15 @@ func readArgs(r *report, kinds map[string]argsKind, path *field.Path, c configv1
 		r.add(path, err.Error(), "")
 		return Args{}, false
 	}
-	return Args{Raw: c.Args.Raw, Path: text(path), Typed: kind.decode(r, path, tree)}, true
+	a = r.argsAt(c.Args.Raw, path)
+	a.Typed = kind.decode(r, path, tree)
+	return a, true
+}
+
+// argsAt returns the args that the file has at path, not decoded yet.
+func (r *report) argsAt(raw []byte, path *field.Path) Args {
+	at := text(path)
+	return Args{Raw: raw, Path: at, Place: place(r.file, r.lines.of(at), at)}
 }
 
 // enabledPlugins are the plugins of all points, each once, sorted.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/internal/nearest"
@@ -27,8 +28,9 @@ type Catalog struct {
 	// from, told by their kind, and returns its points and its typed args. The
 	// plugin then counts as known in that profile.
 	Custom func(name string, args Args) (points []string, typed any, err error)
-	// CustomKind is the apiVersion and kind of such args.
-	CustomVersion, CustomKind string
+	// CustomVersion and CustomKind are the apiVersion and kind of such args, CustomFields
+	// the fields that they need besides, as a message shows them.
+	CustomVersion, CustomKind, CustomFields string
 }
 
 // PluginWeight is an entry of the default list; weight 0 means 1.
@@ -59,10 +61,19 @@ func (c Catalog) unknownFix(name string) string {
 		return fix
 	}
 	if near, ok := nearest.Of(name, c.Known); ok {
-		return "did you mean " + quote(near) + "?"
+		return "did you mean " + quote(near) + "?" + c.moduleFix(" If", name)
 	}
 	return "Berth has no plugin of this name: remove it; or if your kube-scheduler has it compiled in, make it a module (docs/authors.md) " +
-		"or compile it into Berth (docs/plugins.md)"
+		"or compile it into Berth (docs/plugins.md)" + c.moduleFix("; if", name)
+}
+
+// moduleFix, which begins with the word if, shows the entry of pluginConfig that brings a plugin along; empty if none can.
+func (c Catalog) moduleFix(word, name string) string {
+	if c.CustomKind == "" {
+		return ""
+	}
+	return fmt.Sprintf("%[5]s it is a module, give it %[1]s: add to pluginConfig of the same profile {name: %[2]q, args: {apiVersion: %[3]s, kind: %[1]s, %[4]s}}",
+		c.CustomKind, name, c.CustomVersion, c.CustomFields, word)
 }
 
 // removedPlugins names plugins that old configuration files still mention and

@@ -31,7 +31,7 @@ func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.Plugi
 				"give the module another name")
 			continue
 		}
-		args := Args{Raw: c.Args.Raw, Path: text(at)}
+		args := r.argsAt(c.Args.Raw, at)
 		points, typed, err := cat.Custom(c.Name, args)
 		if err != nil {
 			r.add(at, err.Error(), "")

@@ -17,7 +17,7 @@ func brought() config.Catalog {
 		Points: func(name string) []string {
 			return map[string][]string{"Sort": {"queueSort"}, "Fit": {"filter"}, "Bind": {"bind"}}[name]
 		},
-		CustomVersion: "example.com/v1", CustomKind: "Brought",
+		CustomVersion: "example.com/v1", CustomKind: "Brought", CustomFields: "from: FILE",
 		Custom: func(_ string, args config.Args) ([]string, any, error) {
 			if strings.Contains(string(args.Raw), "broken") {
 				return nil, nil, errors.New("it is broken")
@@ -33,11 +33,19 @@ func TestCustom(t *testing.T) {
 	args := func(name, fields string) string {
 		return "  - {name: " + name + ", args: {apiVersion: example.com/v1, kind: Brought" + fields + "}}\n"
 	}
+	const needs = "if it is a module, give it Brought: add to pluginConfig of the same profile " +
+		`{name: "mine", args: {apiVersion: example.com/v1, kind: Brought, from: FILE}}`
 	for _, test := range []struct{ name, text, want string }{
 		{"enabled", enabled + args("mine", ""), ""},
 		{"broken", enabled + args("mine", ", a: broken"), "f:6: profiles[0].pluginConfig[0].args: it is broken"},
 		{"another kind of the group", enabled + strings.Replace(args("mine", ", a: broken"), "Brought", "Brougth", 1), "it is broken"},
 		{"another group", enabled + strings.Replace(strings.Replace(args("mine", ""), "Brought", "Other", 1), "example.com", "other.example", 1), `unknown plugin "mine"`},
+		{"no entry", enabled[:strings.LastIndex(enabled, "  pluginConfig")], "f:4: profiles[0].plugins.multiPoint.enabled[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
+		{"no args", enabled + "  - {name: mine}\n", "f:6: profiles[0].pluginConfig[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
+		{"args without a kind", enabled + "  - {name: mine, args: {from: here}}\n", "f:4: profiles[0].plugins.multiPoint.enabled[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
+		{"args in another profile", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: a\n  pluginConfig:\n" + args("mine", "") +
+			"- schedulerName: b\n  plugins: {filter: {enabled: [{name: mine}]}}\n", "f:8: profiles[1].plugins.filter.enabled[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
+		{"a name like no other", header + "plugins: {filter: {enabled: [{name: pools-of-mine}]}}\n", "(docs/plugins.md); " + strings.Replace(needs, "mine", "pools-of-mine", 1)},
 		{"name of a built plugin", header + "pluginConfig:\n" + args("Fit", ""), `"Fit" is the name of a plugin of kube-scheduler`},
 		{"twice", enabled + args("mine", "") + args("mine", ""), "has args in pluginConfig[0] already"},
 	} {

@@ -62,6 +62,9 @@ type Args struct {
 	// Path is the field path, as profiles[0].pluginConfig[2].args; empty if the
 	// file has none.
 	Path string
+	// Place is where that is, as "file:12: profiles[0].pluginConfig[2].args: ", to begin an
+	// error with; empty if the file has none.
+	Place string
 	// Typed is a pointer to the k8s.io/kube-scheduler/config/v1 type of the
 	// plugin, as *NodeResourcesFitArgs, with defaults filled in and checked.
 	Typed any

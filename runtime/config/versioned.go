@@ -24,8 +24,7 @@ const redacted = "REDACTED"
 // Versioned returns the configuration as a file says it, with kind and apiVersion: read
 // with the same Catalog it gives the same configuration, without warnings about
 // defaults. Every point lists its plugins in execution order, and nothing comes by
-// default. The keys of client certificates of extenders are left out for a word that
-// says so.
+// default. It has the keys of client certificates of extenders; Redacted has not.
 //
 // # Errors
 //
@@ -49,14 +48,27 @@ func (s *Scheduler) Versioned() (*configv1.KubeSchedulerConfiguration, error) {
 		}
 		out.Profiles = append(out.Profiles, profile)
 	}
-	for i := range s.Extenders {
-		e := s.Extenders[i].DeepCopy()
-		if e.TLSConfig != nil && len(e.TLSConfig.KeyData) > 0 {
-			e.TLSConfig.KeyData = []byte(redacted)
-		}
-		out.Extenders = append(out.Extenders, *e)
-	}
+	out.Extenders = s.Extenders
 	return out.DeepCopy(), nil // nothing is shared
+}
+
+// Redacted is Versioned for others to see: a word takes the place of the keys of
+// extenders' client certificates.
+//
+// # Errors
+//
+// Those of Versioned.
+func (s *Scheduler) Redacted() (*configv1.KubeSchedulerConfiguration, error) {
+	out, err := s.Versioned()
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Extenders {
+		if t := out.Extenders[i].TLSConfig; t != nil && len(t.KeyData) > 0 {
+			t.KeyData = []byte(redacted)
+		}
+	}
+	return out, nil
 }
 
 func (p *Profile) versioned() (configv1.KubeSchedulerProfile, error) {
