@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -91,7 +92,7 @@ func setChecked(f *pflag.FlagSet, args []string) error {
 
 // checkConfig does what run does before it asks for a cluster, and tells what comes of it.
 func (o *runOptions) checkConfig(ctx context.Context, stdout, stderr io.Writer) error {
-	if _, err := o.check(stderr); err != nil {
+	if _, err := o.check(new(slog.LevelVar), stderr); err != nil {
 		return err
 	}
 	modules, err := o.modules.open()

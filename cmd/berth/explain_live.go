@@ -20,7 +20,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
@@ -47,6 +46,11 @@ func (o *serverOptions) flags(f *pflag.FlagSet) {
 
 // get asks the running scheduler and returns its answer.
 func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
+	return o.ask(ctx, http.MethodGet, path, "")
+}
+
+// ask sends a request to the running scheduler and returns its answer.
+func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]byte, error) {
 	if o.output != "text" && o.output != "json" {
 		return nil, fmt.Errorf("--output: %q is neither text nor json", o.output)
 	}
@@ -56,7 +60,7 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeLimit)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
+	request, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}
@@ -81,14 +85,14 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, &failure{fmt.Errorf("the scheduler's answer: %w", err)}
 	}
-	text := strings.TrimSpace(string(body))
+	said := strings.TrimSpace(string(body))
 	switch response.StatusCode {
 	case http.StatusOK:
 		return body, nil
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, &failure{fmt.Errorf("%s (show a token with --token-file of who may get %s)", text, path)}
+		return nil, &failure{fmt.Errorf("%s (show a token with --token-file of who may get %s)", said, path)}
 	}
-	return nil, &failure{errors.New(text)}
+	return nil, &failure{errors.New(said)}
 }
 
 // client returns what to ask with, and what the URL begins with.
@@ -133,8 +137,9 @@ func newExplain() *cobra.Command {
 		Short: "Ask the running scheduler why a pod is pending, or where it went",
 		Long: `Explain asks a running scheduler about the last try to place a pod: which plugins
 rejected which nodes and why, how the best nodes scored, and what each plugin did.
-The scheduler remembers the last 4,096 tries. Of several replicas the one that leads
-has to be asked; another one says which that is.`,
+The scheduler remembers the last 4,096 tries. Of any other pod of the cluster it says
+for which scheduler the pod is, where it is, and since when. Of several replicas the
+one that leads has to be asked; another one says which that is.`,
 		Example: `  berth explain team-a/web-0
   kubectl exec -n kube-system POD-THAT-LEADS -- /berth explain team-a/web-0
   berth explain team-a/web-0 --server https://10.0.0.1:10259 --token-file token`,
@@ -171,32 +176,6 @@ has to be asked; another one says which that is.`,
 	f.SortFlags = false
 	o.flags(f)
 	return cmd
-}
-
-// live prints what a running scheduler knows of a pod.
-func (p *printer) live(pod *debughttp.Pod, now time.Time) {
-	name := pod.Namespace + "/" + pod.Name
-	last := pod.Last
-	if last == nil {
-		p.text("%s was not tried yet: it is %s.", name, pod.Where)
-		return
-	}
-	a, ago := last.Attempt, duration.HumanDuration(now.Sub(last.At))
-	switch {
-	case last.Outcome == debughttp.Bound:
-		p.text("%s is on %s, placed %s ago at try %d by profile %s: %s; %s, with binding %s.",
-			name, a.Node, ago, a.Try, a.Profile, looked(a), seconds(last.Duration.Seconds()), seconds(last.Took.Seconds()))
-	case a.Node != "":
-		where := pod.Where
-		if where == "" {
-			where = "binding"
-		}
-		p.text("%s is to go to %s, chosen %s ago at try %d by profile %s, and is %s.", name, a.Node, ago, a.Try, a.Profile, where)
-	default:
-		p.text("%s is pending (%s) after try %d by profile %s, %s ago:\n%s", name, pod.Where, a.Try, a.Profile, ago, a.Message)
-	}
-	p.attempt(a)
-	p.works(last.Plugins)
 }
 
 // works prints what plugins did, those that took longest first.

@@ -58,7 +58,11 @@ The last change was refused: profile "a": no
 func TestPrintLive(t *testing.T) {
 	now := time.Unix(1000, 0)
 	pod := func(a *report.Attempt, where, outcome string) *debughttp.Pod {
-		return &debughttp.Pod{Namespace: "ns", Name: "p", Where: where, Last: &debughttp.Explanation{
+		c := &debughttp.ClusterPod{SchedulerName: "default", Created: now.Add(-time.Minute)}
+		if outcome == debughttp.Bound {
+			c.Node = a.Node
+		}
+		return &debughttp.Pod{Namespace: "ns", Name: "p", Where: where, Profiles: []string{"default"}, Cluster: c, Last: &debughttp.Explanation{
 			Attempt: a, At: now.Add(-3 * time.Second), Duration: 1234 * time.Microsecond, Took: 2 * time.Second, Outcome: outcome,
 		}}
 	}

@@ -4,10 +4,20 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 )
+
+// newLogger returns what logs from a level on, which may change, as text or as JSON.
+func newLogger(w io.Writer, level slog.Leveler, json bool) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: shownAttr}
+	if json {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
 
 // withoutPointers has values that do not say how they are to be printed printed as JSON:
 // Go's own form of a struct, a list or a map has the addresses of what they point to.

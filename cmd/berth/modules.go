@@ -13,6 +13,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
@@ -52,15 +53,21 @@ func (o *moduleOptions) logger(w io.Writer) (*slog.Logger, error) {
 	if o.log == "none" {
 		return nil, nil
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.log)); err != nil {
-		return nil, fmt.Errorf("--log-level: %q is not debug, info, warn, error or none", o.log)
+	var level slog.LevelVar
+	if err := o.setLevel(&level); err != nil {
+		return nil, err
 	}
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: shownAttr}
-	if o.json {
-		return slog.New(slog.NewJSONHandler(w, options)), nil
+	return newLogger(w, &level, o.json), nil
+}
+
+// setLevel sets the level that --log-level names.
+func (o *moduleOptions) setLevel(v *slog.LevelVar) error {
+	level, err := debughttp.ParseLevel(o.log)
+	if err != nil {
+		return fmt.Errorf("--log-level: %w", err)
 	}
-	return slog.New(slog.NewTextHandler(w, options)), nil
+	v.Set(level)
+	return nil
 }
 
 // open makes the place for modules.

@@ -18,10 +18,8 @@ func newRoot(width int) *cobra.Command {
 		Use:   "berth",
 		Short: "A Kubernetes scheduler whose decision points are plugins",
 		Long: `Berth is a Kubernetes scheduler whose decision points are plugins.
-
 Every flag of a command can also be set by an environment variable, as
-BERTH_SEED for --seed, or in a YAML file named by --settings. A flag wins over
-the environment, and that over the file.`,
+BERTH_SEED for --seed, which a flag overrides, or in the file of --settings.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -30,9 +28,21 @@ the environment, and that over the file.`,
 	}
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", width)))
+	root.SetUsageTemplate(strings.NewReplacer(
+		"FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", width),
+		// The help of berth itself fits a screen of 24 lines.
+		"{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}",
+		`(or .IsAvailableCommand (eq .Name "help"))`, ".IsAvailableCommand",
+	).Replace(root.UsageTemplate()))
 	root.PersistentFlags().String("settings", "", "YAML `FILE` with values for flags, by their names")
-	root.AddCommand(newRun(), newConfig(), newExplain(), newSimulate(), newPlugin(), newTrace(), newVersion(), newCompile())
+	root.AddCommand(newRun(), newConfig(), newExplain(), newLogLevel(), newSimulate(), newPlugin(), newTrace(), newVersion(), newCompile())
+	// Every program has these.
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Hidden = true
+	}
+	root.InitDefaultVersionFlag()
+	root.Flags().Lookup("version").Hidden = true
 	return root
 }
 

@@ -84,24 +84,21 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events are written: all, or failures for none of pods that were placed")
 }
 
-// check looks at the flags alone, and returns where is logged to.
-func (o *runOptions) check(stderr io.Writer) (*slog.Logger, error) {
+// check looks at the flags alone, and returns where is logged to, from a level on.
+func (o *runOptions) check(level *slog.LevelVar, stderr io.Writer) (*slog.Logger, error) {
 	if err := o.logging.apply(&o.modules); err != nil {
 		return nil, err
 	}
-	log, err := o.modules.logger(stderr)
-	if err != nil {
+	if err := o.modules.setLevel(level); err != nil {
 		return nil, err
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return log, o.serve.check()
+	return newLogger(stderr, level, o.modules.json), o.serve.check()
 }
 
 // run checks the input before anything starts.
 func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
-	log, err := o.check(stderr)
+	w := newWatched()
+	log, err := o.check(w.level, stderr)
 	if err != nil {
 		return err
 	}
@@ -128,7 +125,6 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	warnAlone(tell, scheduler)
 	saveMemory()
-	w := newWatched()
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master}
 	clients, err := connection.Connect(scheduler.LeaderElection)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
+
+	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
 
 // loggingOptions is what the scheduler says of itself: more than the modules of a
@@ -14,9 +16,6 @@ type loggingOptions struct {
 	verbosity int
 	format    string
 }
-
-// debugVerbosity is from where on kube-scheduler's -v tells what Berth calls debug.
-const debugVerbosity = 4
 
 // flags changes the flag of the modules' level, and adds kube-scheduler's.
 func (o *loggingOptions) flags(f *pflag.FlagSet) {
@@ -35,7 +34,7 @@ func (o *loggingOptions) apply(m *moduleOptions) error {
 		return fmt.Errorf("--logging-format: %q is neither text nor json", o.format)
 	}
 	m.json = o.format == "json"
-	if o.verbosity >= debugVerbosity && !o.set.Changed("log-level") {
+	if o.verbosity >= debughttp.DebugVerbosity && !o.set.Changed("log-level") {
 		m.log = "debug"
 	}
 	return nil

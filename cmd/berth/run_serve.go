@@ -97,8 +97,9 @@ func defaultSocket() (string, error) {
 	return filepath.Join(dir, "berth.sock"), nil
 }
 
-// watched is a scheduler that is watched: its metrics and its last attempts.
+// watched is a scheduler that is watched: its metrics, its last attempts and its log.
 type watched struct {
+	level    *slog.LevelVar // that is logged
 	metrics  *telemetry.Metrics
 	recorder *debughttp.Recorder
 	running  atomic.Pointer[running]
@@ -112,7 +113,7 @@ type running struct {
 }
 
 func newWatched() *watched {
-	w := &watched{recorder: debughttp.NewRecorder(attemptsKept, nil)}
+	w := &watched{level: new(slog.LevelVar), recorder: debughttp.NewRecorder(attemptsKept, nil)}
 	w.metrics = telemetry.New(version, w.state)
 	return w
 }
@@ -211,6 +212,19 @@ func (w *watched) where(ctx context.Context, name types.NamespacedName) (out str
 	return out, err
 }
 
+// lookup returns what finds a pod of the cluster: among those that are watched, or, as ended
+// ones are not, with the API server.
+func (w *watched) lookup(clients *kube.Clients) func(context.Context, types.NamespacedName) (*v1.Pod, error) {
+	return func(ctx context.Context, name types.NamespacedName) (*v1.Pod, error) {
+		if r := w.running.Load(); r != nil {
+			if pod := r.cluster.Pod(name); pod != nil {
+				return pod, nil
+			}
+		}
+		return clients.Pod(ctx, name)
+	}
+}
+
 // serve begins to serve; close ends it.
 func (o *serveOptions) serve(
 	ctx context.Context, w *watched, c *config.Scheduler, election *kube.Election, clients *kube.Clients, log *slog.Logger,
@@ -223,7 +237,7 @@ func (o *serveOptions) serve(
 	handler := debughttp.NewHandler(debughttp.Config{
 		Live: live, Ready: ready,
 		Metrics: w.metrics.Handler(), Resources: telemetry.ResourcesHandler(w.pods(election)), Configuration: configuration,
-		Recorder: w.recorder, Where: w.where, Plugins: w.plugins, Leader: election.Leader,
+		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, Leader: election.Leader,
 		Profiling: c.EnableProfiling,
 	})
 	var servers []*debughttp.Server
@@ -265,7 +279,7 @@ func (o *serveOptions) serve(
 			return closeAll, nil
 		}
 	}
-	s, err := debughttp.Serve("unix", socket, nil, handler, log)
+	s, err := debughttp.Serve("unix", socket, nil, debughttp.WithLevel(handler, w.level, log), log)
 	switch {
 	case err == nil:
 		servers = append(servers, s)

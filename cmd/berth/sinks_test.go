@@ -16,7 +16,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/abi/wire"
@@ -54,7 +56,10 @@ func TestSinks(t *testing.T) {
 	served := func(path string, c debughttp.Config) string {
 		c.Recorder, c.Leader = recorder, func() (string, bool) { return "", true }
 		c.Where = func(context.Context, types.NamespacedName) (string, error) { return "active", nil }
-		c.Metrics, c.Resources = http.NotFoundHandler(), http.NotFoundHandler()
+		c.Metrics, c.Resources, c.Configuration = http.NotFoundHandler(), http.NotFoundHandler(), &configv1.KubeSchedulerConfiguration{}
+		c.Lookup = func(context.Context, types.NamespacedName) (*v1.Pod, error) {
+			return &v1.Pod{Spec: v1.PodSpec{SchedulerName: text}}, nil
+		}
 		w := httptest.NewRecorder()
 		debughttp.NewHandler(c).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		return w.Body.String()

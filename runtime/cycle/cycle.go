@@ -138,7 +138,7 @@ func (c *Cycle) Schedule(in Input) Decision {
 	pod := in.Pod.Pod
 	d := Decision{Pod: in.Pod, State: &state.CycleState{}}
 	c.attempt = report.Attempt{
-		Sequence: in.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: in.Pipeline.Profile(),
+		Sequence: in.Sequence, Namespace: pod.Namespace, Pod: pod.Name, UID: pod.UID, Profile: in.Pipeline.Profile(),
 		Try: in.Pod.Attempts, Nodes: in.Snapshot.Len(),
 		Rejections: c.attempt.Rejections[:0], Candidates: c.attempt.Candidates[:0], Timings: c.attempt.Timings[:0], Points: c.attempt.Points[:0],
 		Victims: c.attempt.Victims[:0],

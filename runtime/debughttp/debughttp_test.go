@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/server/healthz"
 	configv1 "k8s.io/kube-scheduler/config/v1"
@@ -34,7 +37,7 @@ func attempt(sequence uint64, pod string, code abi.Code, chosen string) *report.
 		rows[i] = uint32(i)
 	}
 	return &report.Attempt{
-		Sequence: sequence, Namespace: "ns", Pod: pod, Profile: "p", Try: 1, Nodes: 101, Node: chosen, Code: code,
+		Sequence: sequence, Namespace: "ns", Pod: pod, UID: types.UID(pod), Profile: "p", Try: 1, Nodes: 101, Node: chosen, Code: code,
 		Rejections: []report.Rejection{{Plugin: "Fit", Code: abi.Unschedulable, Reasons: []string{"no room"}, Rows: rows}},
 		Timings:    []report.Timing{{Plugin: "Fit", Point: abi.Filter, Calls: 1, Rows: 101, Duration: time.Millisecond}},
 		Duration:   2 * time.Millisecond,
@@ -95,7 +98,32 @@ func config(r *debughttp.Recorder) debughttp.Config {
 		Live:    []healthz.HealthChecker{healthz.PingHealthz, loop},
 		Ready:   []healthz.HealthChecker{loop, healthz.NamedCheck("sched-handler-sync", func(*http.Request) error { return errors.New("nodes") })},
 		Metrics: says("metrics"), Resources: says("resources"),
-		Recorder: r, Configuration: &configv1.KubeSchedulerConfiguration{Parallelism: new(int32(16))},
+		Recorder: r, Configuration: &configv1.KubeSchedulerConfiguration{
+			Parallelism: new(int32(16)), Profiles: []configv1.KubeSchedulerProfile{{SchedulerName: new("p")}, {SchedulerName: new("q")}},
+		},
+		Lookup: func(_ context.Context, pod types.NamespacedName) (*v1.Pod, error) {
+			now := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
+				Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.Name), CreationTimestamp: metav1.Unix(500, 0),
+			}}
+			switch pod.Name {
+			case "none", "gone":
+				return nil, nil
+			case "unknown":
+				return nil, errors.New("no right")
+			case "anew":
+				now.UID = "another"
+			}
+			now.Spec.SchedulerName, now.Spec.NodeName, now.Status.Phase = "x", "n1", v1.PodRunning
+			now.Status.Conditions = []v1.PodCondition{
+				{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(700, 0)},
+				{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(600, 0)},
+			}
+			if pod.Name == "pending" {
+				now.Spec.NodeName, now.Status.Conditions[1].Status = "", v1.ConditionFalse
+				now.DeletionTimestamp = &metav1.Time{Time: time.Unix(800, 0)}
+			}
+			return now, nil
+		},
 		Where: func(_ context.Context, pod types.NamespacedName) (string, error) {
 			switch pod.Name {
 			case "waits":
@@ -115,7 +143,9 @@ func config(r *debughttp.Recorder) debughttp.Config {
 // TestHandler: each path answers what it is for.
 func TestHandler(t *testing.T) {
 	r := debughttp.NewRecorder(3, nil)
-	r.Attempted(attempt(1, "a", abi.Unschedulable, ""), node)
+	for i, pod := range []string{"anew", "gone", "a"} {
+		r.Attempted(attempt(uint64(i), pod, abi.Unschedulable, ""), node)
+	}
 	handler := debughttp.NewHandler(config(r))
 	for _, c := range []struct {
 		path   string
@@ -138,9 +168,11 @@ func TestHandler(t *testing.T) {
 		{"/metrics/slis", 200, `kubernetes_healthcheck{name="loop",type="livez"} 1`},
 		{"/configz", 200, `{"componentconfig":{"parallelism":16,`},
 		{"/debug/berth/plugins", 200, `{"plugins":[{"profile":"","name":"guest"`},
-		{"/debug/berth/explain/ns/waits", 200, `{"namespace":"ns","name":"waits","where":"backoff"}`},
+		{"/debug/berth/explain/ns/waits", 200, `{"namespace":"ns","name":"waits","where":"backoff","cluster":{`},
 		{"/debug/berth/explain/ns/a", 200, `"rejections":[{"plugin":"Fit","code":"Unschedulable"`},
-		{"/debug/berth/explain/ns/none", 404, "pod ns/none is neither waiting nor among the last pods that were tried"},
+		{"/debug/berth/explain/ns/gone", 200, `"profiles":["p","q"]}`},
+		{"/debug/berth/explain/ns/none", 404, "there is no pod ns/none in the cluster, and none of that name is among the last that were tried"},
+		{"/debug/berth/explain/ns/unknown", 503, "pod ns/unknown is neither waiting nor among the last pods that were tried, and the API server does not tell of it: no right"},
 		{"/debug/berth/explain/ns/stuck", 503, "the scheduler does not answer"},
 		{"/debug/pprof/", 404, ""},
 	} {
@@ -181,6 +213,24 @@ func TestHandler(t *testing.T) {
 		var s debughttp.Plugins
 		if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || !s.Standby || s.Leader != leader || len(s.Plugins) != 1 {
 			t.Errorf("plugins: %v, %+v", err, s)
+		}
+	}
+	// A pod of another scheduler, one that is being deleted, and one that took the name of
+	// another that was tried.
+	for name, want := range map[string]debughttp.ClusterPod{
+		"other":   {SchedulerName: "x", Node: "n1", Phase: "Running", Bound: new(time.Unix(600, 0))},
+		"pending": {SchedulerName: "x", Phase: "Running", Deleted: new(time.Unix(800, 0))},
+		"anew":    {SchedulerName: "x", Node: "n1", Phase: "Running", Bound: new(time.Unix(600, 0))},
+	} {
+		want.Created = time.Unix(500, 0)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/berth/explain/ns/"+name, nil))
+		var pod debughttp.Pod
+		if err := json.Unmarshal(w.Body.Bytes(), &pod); err != nil || pod.Last != nil || pod.Cluster == nil {
+			t.Fatalf("%s: %v, %s", name, err, w.Body)
+		}
+		if diff := cmp.Diff(&want, pod.Cluster); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	// What is served can be read again.

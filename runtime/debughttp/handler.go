@@ -8,6 +8,7 @@ import (
 	"net/http/pprof"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/component-base/metrics/prometheus/slis"
@@ -36,6 +37,9 @@ type Config struct {
 	// Configuration is shown by /configz, under kube-scheduler's key componentconfig.
 	Configuration *configv1.KubeSchedulerConfiguration
 	Recorder      *Recorder
+	// Lookup returns a pod of the cluster, whichever scheduler it is for; nil if there is
+	// none of that name. The pod is only read.
+	Lookup func(ctx context.Context, pod types.NamespacedName) (*v1.Pod, error)
 	// Where tells where a pod is now in the scheduler; empty if it is not known there.
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
 	// Plugins is what runs.
@@ -56,6 +60,12 @@ type Pod struct {
 	Where string `json:"where,omitempty"`
 	// Last is the last try; nil if none is remembered.
 	Last *Explanation `json:"last,omitempty"`
+	// Cluster is the pod in the cluster; nil if there is none of that name any more, or if
+	// ClusterError says why that is not known.
+	Cluster      *ClusterPod `json:"cluster,omitempty"`
+	ClusterError string      `json:"clusterError,omitempty"`
+	// Profiles are the scheduler names whose pods this scheduler places.
+	Profiles []string `json:"profiles"`
 }
 
 // NewHandler serves what Config says.
@@ -123,15 +133,29 @@ func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("the scheduler does not answer: %v", err), http.StatusServiceUnavailable)
 		return
 	}
-	out := Pod{Namespace: name.Namespace, Name: name.Name, Where: where}
+	out := Pod{Namespace: name.Namespace, Name: name.Name, Where: where, Profiles: c.profiles()}
 	if last, ok := c.Recorder.Last(name); ok {
 		out.Last = &last
 	}
-	if out.Where == "" && out.Last == nil {
-		http.Error(w, fmt.Sprintf("pod %s is neither waiting nor among the last pods that were tried", name), http.StatusNotFound)
-		return
+	now, err := c.Lookup(ctx, name)
+	switch {
+	case err != nil:
+		out.ClusterError = err.Error()
+	case now != nil:
+		out.Cluster = clusterPod(now)
+		if out.Last != nil && out.Last.Attempt.UID != now.UID {
+			out.Last = nil // of an earlier pod of that name
+		}
 	}
-	answer(w, &out)
+	switch {
+	case out.Where != "" || out.Last != nil || out.Cluster != nil:
+		answer(w, &out)
+	case err != nil:
+		http.Error(w, fmt.Sprintf("pod %s is neither waiting nor among the last pods that were tried, and the API server does not tell of it: %v", name, err),
+			http.StatusServiceUnavailable)
+	default:
+		http.Error(w, fmt.Sprintf("there is no pod %s in the cluster, and none of that name is among the last that were tried", name), http.StatusNotFound)
+	}
 }
 
 // patience is how long the loop may take to answer.

@@ -1,6 +1,13 @@
 package kube
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Pods returns the pods that are watched, those of other schedulers included, without
 // order. Ended ones are not watched. The pods are shared: they must not be changed. It
@@ -12,4 +19,27 @@ func (c *Cluster) Pods() []*v1.Pod {
 		pods[i] = object.(*v1.Pod)
 	}
 	return pods
+}
+
+// Pod returns a watched pod; nil if there is none of that name, or it has ended. The pod is
+// shared: it must not be changed. It may be called from any goroutine.
+func (c *Cluster) Pod(name types.NamespacedName) *v1.Pod {
+	object, ok, err := c.informed.pods.GetStore().GetByKey(name.String())
+	if err != nil || !ok {
+		return nil
+	}
+	return object.(*v1.Pod)
+}
+
+// Pod asks the API server for a pod, for somebody who looks at the scheduler: bindings do
+// not wait for it. It is nil if there is none of that name.
+func (c *Clients) Pod(ctx context.Context, name types.NamespacedName) (*v1.Pod, error) {
+	pod, err := c.Reviews.CoreV1().Pods(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pod, nil
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/berth-scheduler/berth/abi"
 )
 
@@ -18,7 +20,9 @@ type Attempt struct {
 	Sequence  uint64 `json:"sequence"`
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
-	Profile   string `json:"profile"`
+	// UID tells the pod from others that had or will have its name.
+	UID     types.UID `json:"-"`
+	Profile string    `json:"profile"`
 	// Try counts the tries of this pod from 1.
 	Try int `json:"try"`
 	// Nodes is the number of nodes in the snapshot, Evaluated the number that

@@ -1,0 +1,53 @@
+package debughttp
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+)
+
+// ClusterPod is what the API says of a pod.
+type ClusterPod struct {
+	// SchedulerName is spec.schedulerName, cut at maxName bytes: the API server does not check it.
+	SchedulerName string `json:"schedulerName"`
+	// Node is spec.nodeName; empty for a pod that is not bound.
+	Node    string    `json:"node,omitempty"`
+	Phase   string    `json:"phase,omitempty"`
+	Created time.Time `json:"created"`
+	// Bound is since when the condition PodScheduled is true; nil if it is not.
+	Bound *time.Time `json:"bound,omitempty"`
+	// Deleted is when the pod has to be gone at the latest (metadata.deletionTimestamp); nil
+	// if nobody has deleted it.
+	Deleted *time.Time `json:"deleted,omitempty"`
+}
+
+// maxName is the length of the longest name of an object, in bytes.
+const maxName = 253
+
+func clusterPod(p *v1.Pod) *ClusterPod {
+	out := &ClusterPod{
+		SchedulerName: plain.Cut(p.Spec.SchedulerName, maxName), Node: p.Spec.NodeName, Phase: string(p.Status.Phase), Created: p.CreationTimestamp.Time,
+	}
+	if p.DeletionTimestamp != nil {
+		out.Deleted = &p.DeletionTimestamp.Time
+	}
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue && !c.LastTransitionTime.IsZero() {
+			out.Bound = &c.LastTransitionTime.Time
+		}
+	}
+	return out
+}
+
+// profiles returns the scheduler names that are served.
+func (c *Config) profiles() []string {
+	out := make([]string, 0, len(c.Configuration.Profiles))
+	for i := range c.Configuration.Profiles {
+		if name := c.Configuration.Profiles[i].SchedulerName; name != nil {
+			out = append(out, *name)
+		}
+	}
+	return out
+}
