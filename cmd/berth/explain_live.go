@@ -33,6 +33,7 @@ type serverOptions struct {
 	insecure  bool
 	output    string
 	timeLimit time.Duration
+	leader    leaderFinder
 }
 
 func (o *serverOptions) flags(f *pflag.FlagSet) {
@@ -41,6 +42,7 @@ func (o *serverOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.ca, "certificate-authority", "", "`FILE` with the authorities that the server's certificate may be from; the system's if not given")
 	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "do not verify the server's certificate")
 	f.DurationVar(&o.timeLimit, "request-timeout", 15*time.Second, "how long the server may take to answer")
+	o.leader.flags(f)
 	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
 }
 
@@ -77,6 +79,11 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 	case errors.As(err, &stranger):
 		return nil, &failure{fmt.Errorf("the scheduler's certificate cannot be verified: %w (name its authority with --certificate-authority; "+
 			"a scheduler without --tls-cert-file makes a certificate for itself, which only --insecure-skip-tls-verify accepts)", stranger)}
+	case err != nil && o.server == "" && o.leader.lease != "":
+		if hint := o.leader.hint(ctx); hint != "" {
+			return nil, &failure{fmt.Errorf("no scheduler answers: %w\n%s", err, hint)}
+		}
+		fallthrough
 	case err != nil:
 		return nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run at work here? name it with --server)", err)}
 	}
