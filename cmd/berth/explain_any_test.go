@@ -86,7 +86,7 @@ func TestAskScheduler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer response.Body.Close() //nolint:errcheck // it is read
+		defer response.Body.Close()
 		_, _ = io.Copy(io.Discard, response.Body)
 		return response.StatusCode
 	}
