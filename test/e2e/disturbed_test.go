@@ -213,11 +213,18 @@ func (b *bench) cut(proxy *cluster.Proxy, pods int, pass func()) {
 // shipped is the configuration that deploy/ has for Berth.
 func (b *bench) shipped() string {
 	b.Helper()
-	config, err := b.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(b.Context(), "berth", metav1.GetOptions{})
+	configs, err := b.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).List(b.Context(), metav1.ListOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return config.Data["scheduler.yaml"]
+	for _, config := range configs.Items {
+		// A hash of the file follows. Variants may have been installed besides.
+		if strings.HasPrefix(config.Name, "berth-config-") && strings.Contains(config.Data["scheduler.yaml"], "schedulerName: berth") {
+			return config.Data["scheduler.yaml"]
+		}
+	}
+	b.Fatal("deploy/ has no ConfigMap berth-config with a profile called berth")
+	return ""
 }
 
 func (b *bench) proxy() *cluster.Proxy {
