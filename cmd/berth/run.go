@@ -105,7 +105,8 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	if o.events != eventsAll && o.events != eventsFailures {
 		return fmt.Errorf("--events: %q is neither %s nor %s", o.events, eventsAll, eventsFailures)
 	}
-	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler())).With("by", "client-go"))
+	reach := kube.NewReach()
+	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler(), reach.Says)).With("by", "client-go"))
 	modules, err := o.modules.open()
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	warnAlone(tell, scheduler)
 	saveMemory()
-	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master}
+	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master, Reach: reach}
 	clients, err := connection.Connect(scheduler.LeaderElection)
 	if err != nil {
 		return err
@@ -177,7 +178,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures}, kube.Deps{Client: clients.Main, Events: clients.Events, Covered: clients.Covered, Observer: w.metrics, Log: log})
+	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures}, kube.Deps{Client: clients.Main, Events: clients.Events, Covered: clients.Covered, Reach: clients.Reach, Observer: w.metrics, Log: log})
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,13 @@ const (
 
 // repeats is a handler that shows only the first of many records alike, which are those
 // of the same level and message. The first one after a while says how many were left out
-// before it.
+// before it. What the scheduler says itself, as that the API server is away, is shown on
+// the level debug.
 type repeats struct {
 	slog.Handler
 	seen *seen
+	// said reports whether the scheduler says itself what an error means.
+	said func(error) bool
 }
 
 type seen struct {
@@ -39,22 +42,29 @@ type streak struct {
 	count int       // in the while
 }
 
-func withoutRepeats(next slog.Handler) slog.Handler {
-	return &repeats{Handler: next, seen: &seen{records: make(map[alike]*streak)}}
+func withoutRepeats(next slog.Handler, said func(error) bool) slog.Handler {
+	return &repeats{Handler: next, seen: &seen{records: make(map[alike]*streak)}, said: said}
 }
 
 // WithAttrs implements slog.Handler.
 func (h *repeats) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &repeats{Handler: h.Handler.WithAttrs(attrs), seen: h.seen}
+	return &repeats{Handler: h.Handler.WithAttrs(attrs), seen: h.seen, said: h.said}
 }
 
 // WithGroup implements slog.Handler.
 func (h *repeats) WithGroup(name string) slog.Handler {
-	return &repeats{Handler: h.Handler.WithGroup(name), seen: h.seen}
+	return &repeats{Handler: h.Handler.WithGroup(name), seen: h.seen, said: h.said}
 }
 
 // Handle implements slog.Handler.
 func (h *repeats) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level > slog.LevelDebug && h.saidOf(r) {
+		if !h.Enabled(ctx, slog.LevelDebug) {
+			return nil
+		}
+		r = r.Clone()
+		r.Level = slog.LevelDebug
+	}
 	shown, leftOut := h.seen.take(alike{r.Level, r.Message}, r.Time)
 	if !shown {
 		return nil
@@ -64,6 +74,16 @@ func (h *repeats) Handle(ctx context.Context, r slog.Record) error {
 		r.AddAttrs(slog.Int("leftOut", leftOut))
 	}
 	return h.Handler.Handle(ctx, r)
+}
+
+// saidOf reports whether a record is about an error that the scheduler tells of itself.
+func (h *repeats) saidOf(r slog.Record) (said bool) {
+	r.Attrs(func(a slog.Attr) bool {
+		err, ok := a.Value.Any().(error)
+		said = ok && h.said(err)
+		return !said
+	})
+	return said
 }
 
 // take tells whether a record is shown, and how many like it were not in the while

@@ -13,7 +13,7 @@ import (
 func TestRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		log := slog.New(withoutRepeats(slog.NewTextHandler(&out, nil))).With("by", "client-go")
+		log := slog.New(withoutRepeats(slog.NewTextHandler(&out, nil), func(error) bool { return false })).With("by", "client-go")
 		burst := func(n int, where *slog.Logger) {
 			for i := range n {
 				where.Error("no connection", "try", i)

@@ -39,6 +39,9 @@ func (c *Cluster) Await(ctx context.Context) error {
 			return missing
 		case err := <-answers:
 			asking = false
+			if c.deps.Reach.Says(err) {
+				continue
+			}
 			if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
 				c.log.Warn("the API server does not answer; it is tried again", "error", err)
 			} else {

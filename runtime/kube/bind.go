@@ -69,6 +69,8 @@ func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
 		}
 		meta.Annotations = nil
 	}
+	c.bindings.Add(1)
+	defer c.bindings.Add(-1)
 	watch := clock.Start()
 	known, err := c.bind(ctx, b, &v1.Binding{ObjectMeta: meta, Target: v1.ObjectReference{Kind: "Node", Name: b.Node}})
 	c.deps.wrote("pod_binding", watch, err)

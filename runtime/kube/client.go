@@ -18,6 +18,8 @@ type Connection struct {
 	componentconfigv1alpha1.ClientConnectionConfiguration
 	// Master (optional) is the URL of the API server and overrides the kubeconfig's.
 	Master string
+	// Reach (optional) knows from then on whether the API server answers.
+	Reach *Reach
 }
 
 // Clients speak to the API server, each with a rate limit of its own, so that
@@ -31,6 +33,8 @@ type Clients struct {
 	Events, Lease, Reviews kubernetes.Interface
 	// REST is what the clients were made of.
 	REST *rest.Config
+	// Reach knows whether the API server answers them.
+	Reach *Reach
 
 	tenure *tenure // of the lease, as Main asks for it
 }
@@ -56,6 +60,10 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 	// A lease that cannot be written in time must fail while there is time to try again.
 	forLease.Timeout = lease.RenewDeadline.Duration / 2
 	out := &Clients{REST: base, tenure: newTenure(awake{}, lease.LeaseDuration.Duration)}
+	if out.Reach = c.Reach; out.Reach == nil {
+		out.Reach = NewReach()
+	}
+	out.Reach.describe(c.Kubeconfig, base)
 	main, events := named("scheduler"), named("events")
 	main.Wrap(out.tenure.wrap)
 	events.Wrap(out.tenure.wrapEvents)
@@ -71,7 +79,11 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 		{&out.Events, events},
 		{&out.Lease, forLease},
 	} {
-		client, err := kubernetes.NewForConfig(x.config)
+		overHTTP, err := rest.HTTPClientFor(x.config)
+		if err != nil {
+			return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
+		}
+		client, err := kubernetes.NewForConfigAndClient(x.config, out.Reach.client(overHTTP))
 		if err != nil {
 			return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
 		}

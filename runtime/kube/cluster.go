@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -44,6 +45,9 @@ type Deps struct {
 	// Covered (optional) returns why nothing may be written for want of a lease, which
 	// writes by Client and Events find out by themselves.
 	Covered func() error
+	// Reach (optional) knows whether the API server answers to Client and Events. What it
+	// finds is logged, with what waits to be written.
+	Reach *Reach
 	// Observer (optional) hears of writes.
 	Observer WriteObserver
 	Clock    clock.Clock  // optional: the machine's if nil
@@ -73,6 +77,8 @@ type Cluster struct {
 	informed *informed
 	slots    chan struct{} // bindings and evictions that are on their way
 	finished sync.Once
+	bindings atomic.Int64       // that were begun and are not made yet
+	silence  context.CancelFunc // ends what is logged of Deps.Reach
 }
 
 var (
@@ -121,6 +127,11 @@ func New(config Config, deps Deps) (*Cluster, error) {
 		return nil, fmt.Errorf("kube: events: %w", err)
 	}
 	c.status = newStatusWriter(config.StatusWriters, &c.deps)
+	ctx, cancel := context.WithCancel(context.Background())
+	c.silence = cancel
+	if deps.Reach != nil {
+		go c.tellReach(ctx, deps.Reach)
+	}
 	return c, nil
 }
 
@@ -144,6 +155,7 @@ func (c *Cluster) Close(ctx context.Context) {
 	c.informed.stop()
 	c.finish(ctx)
 	c.events.close()
+	c.silence()
 }
 
 // finish writes what is still to be written of pods, until the context ends: the lease is

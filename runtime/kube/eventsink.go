@@ -3,10 +3,13 @@ package kube
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
@@ -22,6 +25,36 @@ type eventSink struct {
 	slots chan struct{}
 	// come counts the writes that have come so far, and open those that have not ended.
 	come, open atomic.Int64
+
+	mu sync.Mutex
+	// waiting are the events that were not written, by name, with how often: client-go
+	// tries each eventTries times.
+	waiting map[string]int
+}
+
+// eventTries is how often client-go tries to write an event (tools/events, maxTriesPerEvent).
+const eventTries = 12
+
+// pending returns how many events are on their way or wait to be tried again.
+func (s *eventSink) pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting) + int(s.open.Load())
+}
+
+// written takes note of how a write has ended.
+func (s *eventSink) written(event *eventsv1.Event, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := event.Namespace + "/" + event.Name
+	if err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || s.waiting[name]+1 >= eventTries {
+		delete(s.waiting, name)
+		return
+	}
+	if s.waiting == nil {
+		s.waiting = make(map[string]int)
+	}
+	s.waiting[name]++
 }
 
 // quiet is how long no event must have come for it to be believed that none is between
@@ -56,7 +89,9 @@ func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func
 	}
 	defer func() { <-s.slots }()
 	out, err := write()
+	s.written(event, err)
 	if errors.Is(err, ErrLeaseLost) {
+		s.written(event, nil)
 		return event, nil
 	}
 	return out, err

@@ -154,7 +154,7 @@ func (w *informed) failed(k *kind, err error) {
 	known := k.mu.err != nil && k.mu.err.Error() == err.Error()
 	k.mu.err = err
 	k.mu.Unlock()
-	if !known {
+	if !known && !w.cluster.deps.Reach.Says(err) {
 		w.cluster.log.Error("cannot watch the cluster; it is tried again", "resource", k.name, "error", err)
 	}
 }
