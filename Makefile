@@ -90,7 +90,7 @@ soak: ## change plugins that fail at every point while pods come and go on 1,000
 	go test ./runtime/assembly -run '^TestSoak$$' -v -count=1 -timeout 0 -soak $(SOAK)
 
 prices: ## measure what a unit of fuel takes at worst in each function of the host; fails above 32 times that of a plain loop
-	go test ./runtime/wasm -run '^TestHostCallTime$$' -v -count=1 -timeout 30m -prices
+	go test ./runtime/wasm -run '^$$' -bench '^BenchmarkHostCallTime$$' -benchtime 1x -timeout 30m
 
 bench: ## run the benchmarks COUNT times into bench.out (BENCH=pattern)
 	@pkgs="$(call packages-with,Benchmark)"; \

@@ -21,7 +21,7 @@ import (
 type hostCall struct{ module, name, params, results string }
 
 // hostCalls returns all functions that a guest can import.
-func hostCalls(t *testing.T) []hostCall {
+func hostCalls(t testing.TB) []hostCall {
 	out := []hostCall{
 		{abi.HostModule, abi.HostLog, "i32 i32 i32", ""},
 		{abi.HostModule, abi.HostStateGet, "i32 i32 i32 i32", "i32"}, {abi.HostModule, abi.HostStateSet, "i32 i32 i32 i32", "i32"},

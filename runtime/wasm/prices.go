@@ -6,7 +6,7 @@ import (
 )
 
 // A call of the host costs fuel in proportion to the time that it takes at worst: no
-// unit takes longer than 32 times one of a plain loop, which TestHostCallTime
+// unit takes longer than 32 times one of a plain loop, which BenchmarkHostCallTime
 // measures. What parameters tell is charged before the call, by the code of the guest
 // as rewritten; what only the host function finds out it charges itself, from what
 // the guest is asked for and never from the time or what a cache has, so that a call

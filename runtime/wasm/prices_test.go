@@ -3,7 +3,6 @@ package wasm_test
 import (
 	"context"
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -22,11 +21,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// The bound of TestHostCallTime: a unit of fuel that a host function costs may take as
+// The bound of BenchmarkHostCallTime: a unit of fuel that a host function costs may take as
 // many times what it takes in a loop that does nothing.
 const mostTimesPlain = 32
-
-var measurePrices = flag.Bool("prices", false, "measure the time of a unit of fuel in each host function")
 
 // Where the memory of measured guests has what arguments point to.
 const (
@@ -336,13 +333,16 @@ func (h *hostCall) cases(random *rand.Rand, rows uint32) (out [][2][]uint64) {
 	return out
 }
 
-// TestHostCallTime measures how long a unit of fuel takes at worst in each function
+// BenchmarkHostCallTime measures how long a unit of fuel takes at worst in each function
 // that a guest can import, over arguments, and fails if that is more than
 // mostTimesPlain times a unit of a loop that does nothing.
-func TestHostCallTime(t *testing.T) {
-	if !*measurePrices {
-		t.Skip("it takes a minute: make prices")
+func BenchmarkHostCallTime(b *testing.B) {
+	for range b.N {
+		hostCallTime(b)
 	}
+}
+
+func hostCallTime(t testing.TB) {
 	r := newRuntime(t, wasm.RuntimeConfig{})
 	objects := newObjectMix()
 	loop := newPriced(t, r, &hostCall{}, objects)
