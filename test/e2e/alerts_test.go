@@ -50,6 +50,7 @@ func alertsFire(t *testing.T) {
 		{"a breaker is open", o.openBreaker},
 		{"`/readyz` fails", o.notReady},
 		{"a replica does not start", o.doesNotStart},
+		{"the log says that the API server does not answer, does not accept the credentials, or is not trusted", o.outage},
 	} {
 		looked[row.symptom] = true
 		row.cause()
@@ -333,6 +334,21 @@ func (o *operator) doesNotStart() {
 	if text := p.Log(); !strings.Contains(text, "profiles[0].plugin") || !strings.Contains(text, ".yaml:") {
 		o.Errorf("the log has neither the line nor the field: %s", text)
 	}
+}
+
+// outage cuts a replica that does not lead off from the API server.
+func (o *operator) outage() {
+	o.Helper()
+	proxy := o.proxy()
+	p := run(o.T, o.Cluster, cluster.Scheduler{Program: cluster.BerthProgram, Name: "cut", Server: proxy.URL(), LeaderElection: true})
+	says := func(text string) {
+		awaitThat(o.T, "the log says that "+text, func() bool { return strings.Contains(p.Log(), text) })
+	}
+	says("berth starts")
+	proxy.Cut()
+	says("the API server does not answer")
+	proxy.Mend()
+	says("the API server answers again")
 }
 
 // module builds an example into the folder, with a file beside it.

@@ -101,9 +101,10 @@ func isPatient(t *testing.T) {
 		proxy := b.proxy()
 		proxy.Cut()
 		p := run(t, b.Cluster, cluster.Scheduler{Server: proxy.URL()})
-		expect(t, p, "the API server does not answer", `Get \"`+proxy.URL()+`/version\": `)
+		expect(t, p, "the API server does not answer", `GET \"`+proxy.URL())
 		proxy.Mend()
 		works(t, "away")
+		expect(t, p, "the API server answers again")
 	})
 	t.Run("unknown", func(t *testing.T) {
 		path, err := b.Kubeconfig(cluster.KubeScheduler, "")
