@@ -70,7 +70,7 @@ func projects() []project {
 				"berth/go.mod": "module github.com/berth-scheduler/berth\n\ngo 1.26.0\n",
 			},
 			sdk: []string{
-				"abi/*.go", "abi/wire/*.go", "abi/sdk/go/*.go", "abi/sdk/go/berthtest/*.go", "abi/sdk/go/config/*.go", "abi/sdk/go/export/*/*.go",
+				"abi/*.go", "abi/wire/*.go", "internal/plain/*.go", "abi/sdk/go/*.go", "abi/sdk/go/berthtest/*.go", "abi/sdk/go/config/*.go", "abi/sdk/go/export/*/*.go",
 				"abi/sdk/go/internal/guest/*.go",
 			},
 			folder: "berth",
