@@ -52,7 +52,7 @@ func TestAskScheduler(t *testing.T) {
 		return strings.Join(strings.Fields(out.String()), " ")
 	}
 	for name, want := range map[string]string{
-		"others":  "Its spec.schedulerName is other; this scheduler serves default-scheduler. Somebody else put it there",
+		"others":  "Its spec.schedulerName is other; this scheduler serves default-scheduler. Another scheduler placed it",
 		"nobodys": "this scheduler leaves it alone. Its spec.schedulerName is nobody; this scheduler serves default-scheduler.",
 		"ended":   "ns/ended has ended (Succeeded); it was on n-1",
 		"fine":    "ns/fine is on n-1, placed",

@@ -74,7 +74,7 @@ func (p *printer) untried(pod *debughttp.Pod, now time.Time) {
 		p.text("This replica remembers no try of it: it was placed before this replica led, or more than 4,096 tries ago, or somebody else bound it.")
 	case c.Node != "":
 		p.text("%s is on %s (%s). %s", name, c.Node, since(c, now), scheduledFor(pod))
-		p.text("Somebody else put it there: another scheduler, or whoever created it with spec.nodeName.")
+		p.text("Another scheduler placed it, or it was created with spec.nodeName.")
 	case c.Deleted != nil:
 		p.text("%s is on no node and is being deleted, so it is not scheduled (%s). %s", name, since(c, now), scheduledFor(pod))
 	case served(pod):

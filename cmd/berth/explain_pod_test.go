@@ -32,7 +32,7 @@ func TestPrintAnyPod(t *testing.T) {
 				"It waits for the scheduler of that name. If there is none, create the pod anew with another spec.schedulerName.\n"},
 		{"placed by another", &debughttp.ClusterPod{SchedulerName: "default-scheduler", Node: "n2", Phase: "Running", Created: *minutes(5), Bound: minutes(4)}, nil, "",
 			"ns/p is on n2 (created 5m ago, bound 4m ago). Its spec.schedulerName is default-scheduler; this scheduler serves berth, batch.\n" +
-				"Somebody else put it there: another scheduler, or whoever created it with spec.nodeName.\n"},
+				"Another scheduler placed it, or it was created with spec.nodeName.\n"},
 		{"placed long ago", &debughttp.ClusterPod{SchedulerName: "batch", Node: "n2", Phase: "Running", Created: *minutes(5), Bound: minutes(4)}, nil, "",
 			"ns/p is on n2 (created 5m ago, bound 4m ago). Its spec.schedulerName is batch, a profile of this scheduler.\n" +
 				"This replica remembers no try of it: it was placed before this replica led, or more than 4,096 tries ago, or somebody else bound it.\n"},

@@ -73,8 +73,8 @@ func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built)
 	return out, nil
 }
 
-// refusals is what cannot be made of a configuration: all of it is told at once, and
-// each plugin once, though several profiles have it.
+// refusals collects the errors of a configuration, so that all are reported at once. A
+// plugin that several profiles have is reported once.
 type refusals struct {
 	errs    []error
 	plugins map[string][]*madePlugin // by name

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
 
-// TestLevel: the level is what was last put, what is no level leaves it alone, and without
-// WithLevel there is no such page.
+// TestLevel: a PUT sets the level, a bad value does not change it, and without WithLevel the
+// page is not served.
 func TestLevel(t *testing.T) {
 	var out bytes.Buffer
 	level := new(slog.LevelVar)

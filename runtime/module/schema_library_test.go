@@ -3,6 +3,7 @@ package module
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -34,7 +35,10 @@ func asLibrary(seen *[2]int) func(*rapid.T) {
 		}
 		s, _, err := newSchema(schemaText)
 		if err != nil {
-			t.Skip("it refers to itself") // for ever, in the library
+			if !strings.Contains(err.Error(), "refers to itself for the same value") {
+				t.Fatalf("%s: %v", schemaText, err)
+			}
+			return // the library would go on for ever
 		}
 		resolved, err := theirs.Resolve(nil)
 		if err != nil {

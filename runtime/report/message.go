@@ -11,7 +11,7 @@ import (
 // MaxMessage is how long a message about a pod is at most, in bytes: it is written into the pod's condition.
 const MaxMessage = 4 << 10
 
-// leastAfter is what a PostFilter message that is long has of a message that is too long, in bytes.
+// leastAfter is the room, in bytes, that a long PostFilter message keeps when the whole message is cut.
 const leastAfter = 1 << 10
 
 // NoFit is the message for a pod that fits no node, in the words that

@@ -65,8 +65,8 @@ func checkExports(m wazero.CompiledModule) error {
 	return errors.Join(errs...)
 }
 
-// imported reports whether a function is an import, which works on the memory of whoever calls it: of the host, which
-// has none.
+// imported reports whether a function is an import that the module exports again. Called by the host it has no guest
+// memory to work on.
 func imported(f api.FunctionDefinition) bool { _, _, ok := f.Import(); return ok }
 
 func importName(f api.FunctionDefinition) string {

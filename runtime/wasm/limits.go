@@ -22,9 +22,9 @@ type Limits struct {
 	// Deadline is how long a call may take by the clock: a backstop, as fuel runs out
 	// long before.
 	Deadline time.Duration
-	// OwnMemory is what a guest may use besides the region, in bytes. TotalMemory is
-	// what all instances of a plugin may, with their regions and what the host keeps for
-	// them.
+	// OwnMemory is the limit of an instance's memory without its region, in bytes.
+	// TotalMemory is the limit of a plugin's memory: all instances with their regions, and
+	// what the host keeps for them.
 	OwnMemory   uint32
 	TotalMemory int64
 	// Depth is how many frames there may be, TableElements how large a table.
