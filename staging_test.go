@@ -32,7 +32,8 @@ func TestStagingModules(t *testing.T) {
 }
 
 func moduleGraph() ([]listedModule, error) {
-	out, err := exec.Command("go", "list", "-m", "-json", "all").Output()
+	// With -e a module is listed even if the proxy does not tell when its version was made, which the law need not know.
+	out, err := exec.Command("go", "list", "-e", "-m", "-json", "all").Output()
 	if err != nil {
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 			return nil, fmt.Errorf("go list: %w\n%s", err, exit.Stderr)

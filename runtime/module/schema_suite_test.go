@@ -14,7 +14,7 @@ import (
 // has a copy. Schemas that this host refuses, because of identifiers, anchors and
 // references elsewhere, are left out; how many there are is known.
 func TestSuite(t *testing.T) {
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/jsonschema-go").Output()
+	dir, err := exec.Command("go", "list", "-f", "{{.Module.Dir}}", "github.com/google/jsonschema-go/jsonschema").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
