@@ -12,9 +12,9 @@ import (
 // Mark stands where a text was cut.
 const Mark = "…"
 
-// Line returns a text as one line of at most most bytes. Line breaks and tabs become spaces, other characters that
-// cannot be printed, and bytes that are no UTF-8, become U+FFFD. A text that is longer is cut at the border of a rune
-// and ends with Mark.
+// Line returns a text as one line of at most most bytes. Line breaks, tabs and other white space become spaces, other
+// characters that cannot be printed, and bytes that are no UTF-8, become U+FFFD. A text that is longer is cut at the border
+// of a rune and ends with Mark. What is left needs no escapes but those of quotes and backslashes.
 func Line[T ~string | ~[]byte](text T, most int) string { return head(window(text, most), most, false) }
 
 // Lines is Line for a text of several lines: line breaks and tabs stay.
@@ -111,12 +111,12 @@ func as(r rune, lines bool) rune {
 	switch {
 	case lines && (r == '\n' || r == '\t'):
 		return r
-	case r == '\n' || r == '\t' || r == '\r':
+	case strconv.IsPrint(r):
+		return r
+	case r == '\n' || r == '\t' || r == '\r' || strconv.IsGraphic(r): // the graphic ones that are not printed are spaces
 		return ' '
-	case !strconv.IsGraphic(r):
-		return utf8.RuneError
 	}
-	return r
+	return utf8.RuneError
 }
 
 // isError reports whether a text begins with U+FFFD itself, and not with bytes that are no UTF-8.

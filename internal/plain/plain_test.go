@@ -28,6 +28,7 @@ func TestLine(t *testing.T) {
 		{"a\xff\xfeb", 100, "a\ufffd\ufffdb"},
 		{"\u202eevil\u2066", 100, "\ufffdevil\ufffd"},
 		{"\u0085\u009b2J\u2028", 100, "\ufffd\ufffd2J\ufffd"},
+		{"a\u00a0b\u3000c", 100, "a b c"},
 		{"\ufffd", 3, "\ufffd"},
 		{"abcdef", 6, "abcdef"},
 		{"abcdefg", 6, "abc…"},
@@ -88,7 +89,7 @@ func FuzzPlain(f *testing.F) {
 				t.Errorf("%s(%q, %d) has %d bytes", name, in, most, len(got))
 			}
 			if at := strings.IndexFunc(got, func(r rune) bool {
-				return !strconv.IsGraphic(r) && (name == "Line" || r != '\n' && r != '\t')
+				return !strconv.IsPrint(r) && (name == "Line" || r != '\n' && r != '\t')
 			}); at >= 0 {
 				t.Errorf("%s(%q, %d) cannot be printed at %d: %q", name, in, most, at, got)
 			}

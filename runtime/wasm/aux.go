@@ -72,9 +72,10 @@ type clusterEvent struct {
 
 // call makes the call, about as many pods at once as there is room for.
 func (a *aux) call(ctx context.Context, c *auxCall) (reply, *Fault) {
-	a.own.ledger = &ledger{}
 	if c.placement != nil {
 		a.own.ledger = a.plug.ledgerOf(c.placement.State)
+	} else {
+		a.own.ledger = a.plug.between.at(a.plug.deps.Clock.Now())
 	}
 	var out reply
 	var used int64

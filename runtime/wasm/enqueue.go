@@ -3,9 +3,9 @@ package wasm
 import (
 	"bytes"
 	"context"
+	"log/slog"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -62,7 +62,7 @@ func (p *Plugin) Keys(queued []*state.QueuedPod) {
 		return // they keep the keys that they have (ABI-5.11)
 	}
 	if answer.status != nil {
-		p.deps.Log.Error("plugin gives no keys of the queue", "plugin", p.config.Name, "reason", plain.Line(answer.status.Message(), maxDetail))
+		p.note(p.between.at(p.deps.Clock.Now()), slog.LevelError, "plugin gives no keys of the queue", answer.status.Message())
 		return
 	}
 	for i, q := range queued {

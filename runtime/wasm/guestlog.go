@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
@@ -15,8 +16,8 @@ import (
 // and the names of fields, in text or JSON.
 const logOverhead = 128
 
-// ledger counts what a plugin logs during one try to place a pod, or during a call that belongs to none, in bytes of the
-// log. It is kept in the state of the cycle, so that binding cycles go on counting.
+// ledger counts what a plugin logs during one try to place a pod, or in a second of calls that belong to none, in bytes of
+// the log. It is kept in the state of the cycle, so that binding cycles go on counting.
 type ledger struct{ used atomic.Int64 }
 
 var _ state.Value = (*ledger)(nil)
@@ -37,9 +38,26 @@ func (p *Plugin) ledgerOf(c *state.CycleState) *ledger {
 	return &ledger{}
 }
 
-// take counts a text, and reports whether it is logged. first tells that it is the first that is not.
-func (l *ledger) take(text string, overhead, most int) (logged, first bool) {
-	size := int64(len(text) + strings.Count(text, `"`) + strings.Count(text, `\`) + overhead)
+// betweenCycles is the ledger of calls that belong to no try: those about pods that arrive, keys and events, which come as
+// often as a cluster changes. The caller holds the loop's token of the pool.
+type betweenCycles struct {
+	*ledger
+	until time.Time
+}
+
+func (b *betweenCycles) at(now time.Time) *ledger {
+	if b.ledger == nil || !now.Before(b.until) {
+		b.ledger, b.until = &ledger{}, now.Add(time.Second)
+	}
+	return b.ledger
+}
+
+// take counts the texts of a record, and reports whether it is logged. first tells that it is the first that is not.
+func (l *ledger) take(overhead, most int, texts ...string) (logged, first bool) {
+	size := int64(overhead)
+	for _, text := range texts {
+		size += int64(len(text) + strings.Count(text, `"`) + strings.Count(text, `\`))
+	}
 	used := l.used.Add(size)
 	return used <= int64(most), used > int64(most) && used-size <= int64(most)
 }
@@ -47,19 +65,24 @@ func (l *ledger) take(text string, overhead, most int) (logged, first bool) {
 // heard passes on what a guest logs, under its name (ABI-7.1). The levels are debug, info, warning and error; others
 // count as the nearest.
 func (p *Plugin) heard(l *ledger, level int, text string) {
-	to := slog.LevelDebug + 4*slog.Level(min(max(level, 0), 3))
-	if !p.deps.Log.Enabled(context.Background(), to) {
-		return
-	}
+	p.note(l, slog.LevelDebug+4*slog.Level(min(max(level, 0), 3)), text, "")
+}
+
+// note writes a record that counts as one of the plugin's, with a reason if there is one.
+func (p *Plugin) note(l *ledger, level slog.Level, text, reason string) {
 	most := p.config.Limits.LogSize
-	if l.used.Load() > int64(most) {
+	if l.used.Load() > int64(most) || !p.deps.Log.Enabled(context.Background(), level) {
 		return
 	}
-	text = plain.Line(text, abi.MaxLogText)
-	switch logged, first := l.take(text, logOverhead+len(p.config.Name), most); {
+	text, reason = plain.Line(text, abi.MaxLogText), plain.Line(reason, maxDetail)
+	attrs := []any{"plugin", p.config.Name}
+	if reason != "" {
+		attrs = append(attrs, "reason", reason)
+	}
+	switch logged, first := l.take(logOverhead+len(p.config.Name), most, text, reason); {
 	case logged:
-		p.deps.Log.Log(context.Background(), to, text, "plugin", p.config.Name)
+		p.deps.Log.Log(context.Background(), level, text, attrs...)
 	case first:
-		p.deps.Log.Warn("plugin logs more than its logSize for a pod; the rest is left out", "plugin", p.config.Name, "logSize", most)
+		p.deps.Log.Warn("plugin logs more than its logSize; the rest is left out", "plugin", p.config.Name, "logSize", most)
 	}
 }

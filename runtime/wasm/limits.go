@@ -36,7 +36,7 @@ type Limits struct {
 	ModuleSize int
 	// StateSize is what a plugin may keep in a cycle's state, TextSize what the reasons
 	// of a call may have, DirectiveSize what the texts of its directives may, and LogSize
-	// what it may log during one try to place a pod, or during a call that belongs to
+	// what it may log during one try to place a pod, or in a second of calls that belong to
 	// none, in bytes of the log. The first three are at most the ABI's (ABI-10); what is
 	// logged beyond is dropped.
 	StateSize, TextSize, DirectiveSize, LogSize int

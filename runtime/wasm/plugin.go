@@ -108,7 +108,8 @@ type Plugin struct {
 	tally   tally
 	ration  ration
 	// aux has the instances of the points outside of cycles.
-	aux auxPool
+	aux     auxPool
+	between betweenCycles
 	// budget divides the memory, of which the instances use memory. needed is what it
 	// may come to with the instances that there are, host what the host keeps.
 	budget       budget
