@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/tetratelabs/wazero"
 
@@ -75,8 +77,22 @@ func compilerConfig(base wazero.RuntimeConfig, cache wazero.CompilationCache, pa
 }
 
 // knownDir is the folder in a cache with a file for each module that was validated and
-// compiled within its bounds: it is not asked for again.
+// compiled within its bounds, in a folder for each compiler: it is not asked for again.
 const knownDir = "bounded"
+
+// compiler names what compiles, as wazero names its part of a cache: what another version
+// has compiled is compiled anew, and may take this one longer.
+func compiler() string {
+	version := "dev"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			if d.Path == "github.com/tetratelabs/wazero" {
+				version = d.Version
+			}
+		}
+	}
+	return fmt.Sprintf("wazero-%s-%s-%s", version, runtime.GOARCH, runtime.GOOS)
+}
 
 // before lets the runtime's Compiler see a module before this process compiles it. Without
 // one the module is validated here.
@@ -86,7 +102,7 @@ func (r *Runtime) before(ctx context.Context, job *CompileJob) error {
 	}
 	original, code := sha256.Sum256(job.Original), sha256.Sum256(job.Code)
 	both := sha256.Sum256(append(original[:], code[:]...))
-	known := filepath.Join(r.dir, knownDir, fmt.Sprintf("%s-%d", hex.EncodeToString(both[:]), job.Pages))
+	known := filepath.Join(r.dir, knownDir, compiler(), fmt.Sprintf("%s-%d", hex.EncodeToString(both[:]), job.Pages))
 	if _, err := os.Stat(known); err == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,43 @@ func TestChild(t *testing.T) {
 		if asked != want.asked {
 			t.Errorf("in %q: the child was asked %d times, want %d", want.dir, asked, want.asked)
 		}
+	}
+}
+
+// TestOtherCompiler: what another version of the compiler, or that for another processor, has compiled, the child compiles again.
+func TestOtherCompiler(t *testing.T) {
+	module := wat.Compile(t, good, "")
+	dir := t.TempDir()
+	asked := 0
+	load := func() {
+		r, err := wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir, Compiler: func(ctx context.Context, job *wasm.CompileJob) error {
+			asked++
+			return newChild(t).Compile(ctx, job)
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Load(t.Context(), module); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	load()
+	compiled, err := filepath.Glob(filepath.Join(dir, "wazero-*"))
+	if err != nil || len(compiled) != 1 {
+		t.Fatalf("%v: %v", compiled, err)
+	}
+	// The mark has the name of what wazero has made of it.
+	mark := filepath.Join(dir, "bounded", filepath.Base(compiled[0]))
+	for _, folder := range []string{compiled[0], mark} {
+		if err := os.Rename(folder, folder+"-older"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if load(); asked != 2 {
+		t.Errorf("the child was asked %d times, want 2", asked)
 	}
 }
 
