@@ -134,6 +134,7 @@ func structure() ([]Attack, error) {
 	l.add(one("structure/types", "9,000 types of 490 values", good, filtering(), func(m []byte) []byte { return moreTypes(m, 9000) }))
 	l.add(one("structure/functions", "90,000 functions", at(strings.Repeat("(func)\n", 90_000)), filtering()))
 	l.add(one("structure/globals", "4,000 globals", at(strings.Repeat("(global (mut i64) (i64.const 1))\n", 4000)), filtering()))
+	l.add(one("structure/functions-globals", "90,000 functions and 4,000 globals, which compilers declare in each", at(strings.Repeat("(func)\n", 90_000)+strings.Repeat("(global (mut i64) (i64.const 1))\n", 4000)), filtering()))
 	l.add(one("structure/data", "90,000 segments of data", at(strings.Repeat("(data (i32.const 8) \"x\")\n", 90_000)), filtering()))
 	l.add(one("structure/elements", "9,000 segments of 20 elements", at("(table 100 funcref) (func $e)"+strings.Repeat("(elem (i32.const 0) "+strings.Repeat("$e ", 20)+")\n", 9000)), filtering()))
 	l.add(one("structure/exports", "9,000 exports", exports(9000, "")[:len("(module (func")]+strings.Join(slices.Collect(func(yield func(string) bool) {

@@ -13,6 +13,9 @@ type Limits struct {
 	// many there may be of each; Elements and Datas count segments, Functions those
 	// that the module defines.
 	Types, Imports, Exports, Functions, Globals, Tables, Elements, Datas int
+	// Declarations is how many functions times globals there may be: compilers declare each
+	// global in each function, used or not.
+	Declarations int
 	// References is how many elements all element segments may have.
 	References int
 	// Values is how many parameters, and how many results, a type may have, and
@@ -49,7 +52,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Module: 32 << 20, Body: 1 << 20, Customs: 16 << 20,
 		Types: 10_000, Imports: 1_000, Exports: 10_000, Functions: 100_000, Globals: 4_096, Tables: 16,
-		Elements: 10_000, Datas: 100_000, References: 250_000,
+		Elements: 10_000, Datas: 100_000, Declarations: 1 << 23, References: 250_000,
 		Values: 255, AllValues: 30_000, Locals: 1_024, AllLocals: 2_000_000, Operands: 4_096, Nesting: 8_192, Blocks: 8_192,
 		Merges: 1 << 20, Moves: 1 << 18, Targets: 16_384, AllTargets: 65_536, Reloads: 1 << 20,
 	}
@@ -64,7 +67,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.Module, d.Module}, {&l.Body, d.Body}, {&l.Customs, d.Customs},
 		{&l.Types, d.Types}, {&l.Imports, d.Imports}, {&l.Exports, d.Exports}, {&l.Functions, d.Functions},
 		{&l.Globals, d.Globals}, {&l.Tables, d.Tables}, {&l.Elements, d.Elements}, {&l.Datas, d.Datas},
-		{&l.References, d.References}, {&l.Values, d.Values}, {&l.AllValues, d.AllValues}, {&l.Locals, d.Locals}, {&l.AllLocals, d.AllLocals},
+		{&l.Declarations, d.Declarations}, {&l.References, d.References}, {&l.Values, d.Values}, {&l.AllValues, d.AllValues}, {&l.Locals, d.Locals}, {&l.AllLocals, d.AllLocals},
 		{&l.Operands, d.Operands}, {&l.Nesting, d.Nesting}, {&l.Blocks, d.Blocks}, {&l.Merges, d.Merges}, {&l.Moves, d.Moves}, {&l.Targets, d.Targets},
 		{&l.AllTargets, d.AllTargets}, {&l.Reloads, d.Reloads},
 	} {
@@ -97,6 +100,7 @@ func (r *rewriter) checkStructure() {
 		{sectionTable, len(m.Tables), l.Tables, "tables"},
 		{sectionMemory, len(m.Memories), 1, "memories"},
 		{sectionGlobal, len(m.Globals), l.Globals, "globals"},
+		{sectionGlobal, len(m.Functions) * len(m.Globals), l.Declarations, "functions times globals"},
 		{sectionExport, len(m.Exports), l.Exports, "exports"},
 		{sectionElement, m.Elements, l.Elements, "element segments"},
 		{sectionData, m.Data, l.Datas, "data segments"},

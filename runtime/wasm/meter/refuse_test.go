@@ -146,6 +146,9 @@ func TestLimits(t *testing.T) {
 		"imports":   {9, func(l *meter.Limits, n int) { l.Imports = n }, func(n int) []byte { return (&mod{imports: n}).bytes() }},
 		"functions": {9, func(l *meter.Limits, n int) { l.Functions = n }, func(n int) []byte { return (&mod{funcs: make([]fn, n)}).bytes() }},
 		"globals":   {5, func(l *meter.Limits, n int) { l.Globals = n }, func(n int) []byte { return (&mod{globals: repeat(n, tI32)}).bytes() }},
+		"functions times globals": {12, func(l *meter.Limits, n int) { l.Declarations = n }, func(n int) []byte {
+			return (&mod{funcs: make([]fn, n/2), globals: repeat(2+n%2, tI32)}).bytes()
+		}},
 		"tables": {4, func(l *meter.Limits, n int) { l.Tables = n }, func(n int) []byte {
 			m := &mod{}
 			for range n {
