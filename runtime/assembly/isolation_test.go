@@ -3,6 +3,8 @@ package assembly
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,31 +15,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/runtime/internal/hostile"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// eachRow is a body that does something for each row, $row from lo to hi.
-func eachRow(body string) string {
-	return `(local $row i32) (local.set $row (local.get 1))
-		(block $done (loop $next
-			(br_if $done (i32.ge_u (local.get $row) (local.get 2)))
-			` + body + `
-			(local.set $row (i32.add (local.get $row) (i32.const 1)))
-			(br $next)))
-		(i32.const 0)`
-}
-
-// goodGuest returns the k-th of the good plugins: each refuses other nodes, and rates
-// them otherwise.
-func goodGuest(k int) guest {
-	return guest{
-		filter: eachRow(fmt.Sprintf(`(i32.store8 (i32.add (i32.load offset=24 (local.get 0)) (i32.sub (local.get $row) (local.get 1)))
-			(i32.shl (i32.eqz (i32.rem_u (i32.add (local.get $row) (i32.const %d)) (i32.const 11))) (i32.const 1)))`, k)),
-		score: eachRow(fmt.Sprintf(`(i64.store (i32.add (i32.load offset=32 (local.get 0)) (i32.shl (i32.sub (local.get $row) (local.get 1)) (i32.const 3)))
-			(i64.extend_i32_u (i32.rem_u (i32.mul (local.get $row) (i32.const %d)) (i32.const 101))))`, 7+13*k)),
+// goodPlugin writes the k-th of the plugins that hostile ones run beside.
+func goodPlugin(t *testing.T, k int) (file string) {
+	t.Helper()
+	data, err := hostile.Good(k)
+	if err != nil {
+		t.Fatal(err)
 	}
+	file = filepath.Join(t.TempDir(), "good.wasm")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 // hostiles are plugins that do their worst in filter and score.
@@ -59,7 +54,7 @@ func hostiles() map[string]guest {
 // withNine schedules a stream of pods of some namespaces with nine good plugins and,
 // if there is one, a hostile one. It returns where each pod is, and the work of each
 // good plugin.
-func withNine(t *testing.T, good []string, hostile *module.Reference, pods ...string) (placed map[string]string, work map[string]string, a *Assembly) {
+func withNine(t *testing.T, good []string, worst *module.Reference, pods ...string) (placed map[string]string, work map[string]string, a *Assembly) {
 	t.Helper()
 	modules := newModules(t)
 	s := Default()
@@ -67,10 +62,10 @@ func withNine(t *testing.T, good []string, hostile *module.Reference, pods ...st
 	for k, file := range good {
 		s = enabled(t, modules, s, module.Reference{Path: file, Name: fmt.Sprint("good-", k), Namespaces: sets[k%len(sets)], Weight: int32(k + 1)})
 	}
-	if hostile != nil {
-		hostile.Name, hostile.Weight = "hostile", 100
-		hostile.Limits = module.Limits{FuelPerCall: 50_000, FuelPerRow: 10, FuelPerCycle: 120_000}
-		s = enabled(t, modules, s, *hostile)
+	if worst != nil {
+		worst.Name, worst.Weight = "hostile", 100
+		worst.Limits = module.Limits{FuelPerCall: 50_000, FuelPerRow: 10, FuelPerCycle: 120_000}
+		s = enabled(t, modules, s, *worst)
 	}
 	r := start(t, Config{Scheduler: s, Modules: modules})
 	for i := range 40 {
@@ -109,7 +104,7 @@ func withNine(t *testing.T, good []string, hostile *module.Reference, pods ...st
 func TestOneHostileNineGood(t *testing.T) {
 	var good []string
 	for k := range 9 {
-		good = append(good, goodGuest(k).write(t))
+		good = append(good, goodPlugin(t, k))
 	}
 	want, work, _ := withNine(t, good, nil, "a", "b", "c")
 	wantOfTwo, workOfTwo, _ := withNine(t, good, nil, "a", "b")

@@ -30,7 +30,7 @@ func versions(t *testing.T) []version {
 	t.Helper()
 	var out []version
 	for k := range 3 {
-		out = append(out, version{goodGuest(k).write(t), true})
+		out = append(out, version{goodPlugin(t, k), true})
 	}
 	return append(out,
 		version{guest{filter: no}.write(t), true},

@@ -2,9 +2,10 @@
 // and files that come with them. Each is a plugin as a stranger would hand it over, so
 // that the whole program can be attacked with it: `make hostile` does.
 //
-// Attacks that a text can show are .wat files: those of testdata, the broken guests of
-// runtime/wasm and the programs of runtime/wasm/meter, which get the exports of a plugin.
-// The others are made by functions.
+// Attacks that a text can show are .wat files: the broken guests of runtime/wasm, the
+// programs of runtime/wasm/meter, which get the exports of a plugin, and the wrong guests
+// of the conformance kit. The others are made by functions, which the tests of those
+// packages use, too.
 package hostile
 
 import (
@@ -37,9 +38,11 @@ type Plugin struct {
 func Attacks(root string) ([]Attack, error) {
 	var out []Attack
 	for _, group := range []func() ([]Attack, error){
-		names, schemas, objects, starts, totals, messages, time, structure, escapes,
+		names, schemas, objects, starts, totals, messages, points, time, structure, escapes,
+		func() ([]Attack, error) { return bombs(root) },
 		func() ([]Attack, error) { return programs(root) },
 		func() ([]Attack, error) { return guests(root) },
+		func() ([]Attack, error) { return kit(root) },
 	} {
 		attacks, err := group()
 		if err != nil {

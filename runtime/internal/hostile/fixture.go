@@ -1,11 +1,13 @@
 package hostile
 
 import (
+	"bytes"
 	_ "embed"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -126,9 +128,6 @@ func guests(root string) ([]Attack, error) {
 	return l.all()
 }
 
-// run is the function that programs of runtime/wasm/meter export.
-var run = regexp.MustCompile(`\(func( \$\w+)? \(export "run"\)( \(param ([^)]*)\))?( \(result \w+\))?`)
-
 // programs are those of runtime/wasm/meter, each as the filter of a plugin.
 func programs(root string) ([]Attack, error) {
 	files, err := filepath.Glob(filepath.Join(root, "runtime/wasm/meter/testdata/hostile/*.wat"))
@@ -142,31 +141,51 @@ func programs(root string) ([]Attack, error) {
 			return nil, err
 		}
 		about, source, _ := strings.Cut(strings.TrimPrefix(string(data), ";; "), "\n")
-		found := run.FindStringSubmatch(source)
-		if found == nil {
-			return nil, fmt.Errorf("%s: no function run", file)
+		if source, err = asFilter(source); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		name, call := found[1], ""
-		for _, t := range strings.Fields(found[3]) {
-			call += fmt.Sprintf(" (%s.const 1)", t)
-		}
-		if name == "" {
-			name = " $run"
-			source = strings.Replace(source, `(func (export "run")`, `(func $run (export "run")`, 1)
-		}
-		call = fmt.Sprintf("(call%s%s)", name, call)
-		if found[4] != "" {
-			call = "(drop " + call + ")"
-		}
-		parts := "abi alloc"
-		if !strings.Contains(source, "(memory ") {
-			parts = "memory " + parts
-		}
-		end := strings.LastIndex(source, ")")
-		source = source[:end] + `
-  (func (export "berth_filter") (param i32 i32 i32) (result i32) ` + call + ` (i32.const 0))
-;;+ ` + parts + "\n)"
 		l.add(one("programs/"+strings.TrimSuffix(filepath.Base(file), ".wat"), about, source, filtering()))
+	}
+	return l.all()
+}
+
+// kit are the wrong guests of the conformance kit: those that a host refuses, or that fail before their first point.
+func kit(root string) ([]Attack, error) {
+	data, err := os.ReadFile(filepath.Join(root, "abi/conformance/testdata/guests.json"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is not the folder of go.mod", err, root)
+	}
+	var guests []struct{ Name, About, Hex string }
+	if err := json.Unmarshal(data, &guests); err != nil {
+		return nil, err
+	}
+	l := &list{}
+	for _, g := range guests {
+		group, _, _ := strings.Cut(g.Name, "-")
+		if group != "load" && group != "alloc" && group != "configure" {
+			continue
+		}
+		module, err := hex.DecodeString(g.Hex)
+		if err != nil {
+			return nil, fmt.Errorf("guest %s: %w", g.Name, err)
+		}
+		points := fields{}
+		for function, point := range pointNames() {
+			if bytes.Contains(module, text("berth_"+function)) {
+				points[point] = fields{}
+			}
+		}
+		host := []string{}
+		for _, function := range []string{"log", "state_get", "state_set", "published_get", "pod_object", "node_object"} {
+			if bytes.Contains(module, append(text("berth"), text(function)...)) {
+				host = append(host, function)
+			}
+		}
+		set := fields{"points": points, "host": host}
+		if _, ok := points["bind"]; ok {
+			set = set.with("directives", fields{"bind": true})
+		}
+		l.add(Attack{Name: "kit/" + g.Name, About: g.About, Plugins: []Plugin{{Module: custom(module, "berth.manifest", []byte(manifest(set)))}}}, nil)
 	}
 	return l.all()
 }

@@ -27,7 +27,7 @@ func TestAttacks(t *testing.T) {
 			}
 		}
 	}
-	for _, group := range []string{"names", "schemas", "objects", "starts", "totals", "messages", "time", "structure", "escapes", "programs", "guests"} {
+	for _, group := range []string{"names", "schemas", "objects", "starts", "totals", "messages", "points", "time", "structure", "escapes", "bombs", "giants", "programs", "guests", "kit"} {
 		if groups[group] == 0 {
 			t.Errorf("group %s is empty", group)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/runtime/internal/hostile"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
@@ -78,87 +79,9 @@ func stopped(t *testing.T, e engine, module []byte, fuel int64, out *bytes.Buffe
 // done is bounded by the fuel. Work is counted by the module itself, in a global.
 func TestGiants(t *testing.T) {
 	const fuel = 100
-	count := func(a *asm) { // 4 instructions
-		a.opN(0x23, 0)
-		a.i64(1)
-		a.op(0x7c)
-		a.opN(0x24, 0)
-	}
-	const pieces = 30_000
-	bodies := map[string]func(a *asm){
-		"a giant block": func(a *asm) {
-			for range pieces {
-				count(a)
-			}
-		},
-		"a giant loop body": func(a *asm) {
-			a.op(0x03, empty)
-			for range pieces {
-				count(a)
-			}
-			a.opN(0x0c, 0)
-			a.op(0x0b)
-		},
-		"blocks that are left early": func(a *asm) {
-			for range pieces / 10 {
-				a.op(0x02, empty)
-				for range 10 {
-					count(a)
-				}
-				a.opN(0x0c, 0)
-				for range 200 { // dead
-					a.op(0x01)
-				}
-				a.op(0x0b)
-			}
-		},
-		"branches back that are not taken": func(a *asm) {
-			a.op(0x03, empty)
-			for range pieces / 10 {
-				for range 10 {
-					count(a)
-				}
-				a.i32(0)
-				a.opN(0x0d, 0)
-			}
-			a.op(0x0b)
-		},
-		"ifs in one another": func(a *asm) {
-			for range 3 {
-				for range 1000 {
-					count(a)
-					a.i32(1)
-					a.op(0x04, empty)
-				}
-				for range 1000 {
-					a.op(0x0b)
-				}
-			}
-		},
-		"a giant br_table": func(a *asm) {
-			a.op(0x03, empty)
-			for range 1500 {
-				a.op(0x02, empty)
-			}
-			a.i32(1499)
-			a.opN(0x0e, 1499)
-			for i := range 1500 {
-				a.u32(i)
-			}
-			for range 1500 {
-				a.op(0x0b)
-				count(a)
-			}
-			a.opN(0x0c, 0)
-			a.op(0x0b)
-		},
-	}
-	for _, name := range sortedKeys(bodies) {
-		t.Run(name, func(t *testing.T) {
-			a := &asm{}
-			bodies[name](a)
-			m := &mod{globals: []byte{tI64}, funcs: []fn{{body: a.b}}, exports: map[string]int{"run": 0}}
-			rewritten, info := rewrite(t, m.bytes(), meter.Config{})
+	for _, s := range hostile.Giants() {
+		t.Run(s.Name, func(t *testing.T) {
+			rewritten, info := rewrite(t, wat.Compile(t, s.GiantSource(), ""), meter.Config{})
 			for _, e := range engines() {
 				g, err := newHost(t, e).guest(rewritten, info)
 				if err != nil {

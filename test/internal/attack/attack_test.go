@@ -37,7 +37,7 @@ func TestFaults(t *testing.T) {
 // simulation without plugins.
 func program(t *testing.T, does string) string {
 	file := filepath.Join(t.TempDir(), "berth")
-	text := "#!/usr/bin/env bash\n[ $# -gt 3 ] || [ \"$1\" = plugin ] || exit 0\n" + does + "\n"
+	text := "#!/usr/bin/env bash\n[ $# -gt 5 ] || [ \"$1\" = plugin ] || exit 0\n" + does + "\n"
 	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestSimulatorFinds(t *testing.T) {
 	for _, test := range []struct{ name, does, want string }{
 		{"nothing", "exit 0", ""},
 		{"refused", "echo no >&2; exit 2", ""},
-		{"log", "head -c 200000 /dev/zero | tr '\\0' x >&2", "wrote 200000 bytes"},
+		{"log", "head -c 600000 /dev/zero | tr '\\0' x >&2", "wrote 600000 bytes"},
 		{"escapes", `printf '\033[2J'`, "U+001B"},
 		{"stack", `printf 'goroutine 1 [running]:\n\tmain.go:1\n'`, "a stack"},
 		{"clock", `echo 'deadline at Filter: x'`, "ended by the clock"},

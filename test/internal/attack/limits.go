@@ -22,6 +22,8 @@ const (
 	// PodResult is what `berth simulate` may say of a pod that stays pending, in bytes: a
 	// message of 4 KiB, folded.
 	PodResult = 8 << 10
+	// PodLog is what a plugin may log of a pod, in bytes.
+	PodLog = 32 << 10
 )
 
 // pods is how many an attack is tried on.

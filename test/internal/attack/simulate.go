@@ -41,7 +41,7 @@ type Outcome struct {
 
 // LogBound is what may be written for the attack, in bytes.
 func (o *Outcome) LogBound() int64 {
-	return FaultLog*(1+o.Faults) + pods*PodResult
+	return FaultLog*(1+o.Faults) + pods*(PodResult+PodLog)
 }
 
 // Run carries out an attack.
@@ -60,7 +60,7 @@ func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
 	}
 	o := Outcome{Attack: a}
 	fail := func(format string, args ...any) { o.Unbounded = append(o.Unbounded, fmt.Sprintf(format, args...)) }
-	args := []string{"simulate", "--cluster", files}
+	args := simulation(files)
 	for i, module := range a.Modules() {
 		plugin := fmt.Sprintf("%s?name=guest-%d", module, i)
 		if config := a.config(i); config != "" {
@@ -123,12 +123,15 @@ func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
 	return o, nil
 }
 
+// simulation returns the arguments of a run without plugins, with the log of `berth run`.
+func simulation(files string) []string { return []string{"simulate", "--cluster", files, "--log-level", "info"} }
+
 // baseline returns what a run without plugins takes.
 func (s *Simulator) baseline(ctx context.Context, nodes int, files string) (int64, error) {
 	if memory, ok := s.baselines[nodes]; ok {
 		return memory, nil
 	}
-	r, err := s.run(ctx, []string{"simulate", "--cluster", files})
+	r, err := s.run(ctx, simulation(files))
 	if err != nil {
 		return 0, err
 	}
