@@ -89,7 +89,8 @@ race: ## measure berth and kube-scheduler side by side on a real API server, int
 soak: ## change plugins that fail at every point while pods come and go on 1,000 nodes, for SOAK=time
 	go test ./runtime/assembly -run '^TestSoak$$' -v -count=1 -timeout 0 -soak $(SOAK)
 
-prices: ## measure what a unit of fuel takes at worst in each function of the host; fails above 32 times that of a plain loop
+prices: ## measure what a unit of fuel takes at worst, by kind of instruction and function of the host; fails above 32 times that of a plain loop
+	go test ./runtime/wasm/meter -run '^$$' -bench '^BenchmarkWorst$$' -benchtime 2x -timeout 30m
 	go test ./runtime/wasm -run '^$$' -bench '^BenchmarkHostCallTime$$' -benchtime 1x -timeout 30m
 
 bench: ## run the benchmarks COUNT times into bench.out (BENCH=pattern)

@@ -64,7 +64,7 @@ func withNine(t *testing.T, good []string, worst *module.Reference, pods ...stri
 	}
 	if worst != nil {
 		worst.Name, worst.Weight = "hostile", 100
-		worst.Limits = module.Limits{FuelPerCall: 50_000, FuelPerRow: 10, FuelPerCycle: 120_000}
+		worst.Limits = module.Limits{FuelPerCall: 3_000, FuelPerRow: 1, FuelPerCycle: 7_500}
 		s = enabled(t, modules, s, *worst)
 	}
 	r := start(t, Config{Scheduler: s, Modules: modules})
@@ -120,7 +120,7 @@ func TestOneHostileNineGood(t *testing.T) {
 				t.Errorf("ignored: placed %v, want %v; work %v, want %v", placed, want, same, work)
 			}
 			p := a.mu.built[0].plugins["hostile"].plugin.(*wasm.Plugin)
-			if p.Faults() == 0 || p.Fuel() > 60*(120_000+50_400) {
+			if p.Faults() == 0 || p.Fuel() > 60*(7_500+3_040) {
 				t.Errorf("%d faults, %d units", p.Faults(), p.Fuel())
 			}
 			// Its faults count, for pods of c only, which are kept back: all others

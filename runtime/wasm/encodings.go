@@ -116,21 +116,21 @@ const (
 	priceOfQuantity = 32
 )
 
-// effort is what encoding a value costs in units besides its bytes.
-func effort(v reflect.Value) (units int64) {
+// effort is what encoding a value costs in iterations besides its bytes.
+func effort(v reflect.Value) (price int64) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			units = effort(v.Elem())
+			price = effort(v.Elem())
 		}
 	case reflect.Struct:
-		units = priceOfMessage
+		price = priceOfMessage
 		if v.Type() == reflect.TypeFor[resource.Quantity]() {
-			return units + priceOfQuantity
+			return price + priceOfQuantity
 		}
 		for i := range v.NumField() {
 			if f := v.Field(i); hasParts(f.Kind()) && f.CanInterface() {
-				units += effort(f)
+				price += effort(f)
 			}
 		}
 	case reflect.Slice:
@@ -138,17 +138,17 @@ func effort(v reflect.Value) (units int64) {
 			return int64(v.Len())
 		}
 		for i := range v.Len() {
-			units += effort(v.Index(i))
+			price += effort(v.Index(i))
 		}
 	case reflect.Map:
-		units = priceOfEntry * int64(v.Len())
+		price = priceOfEntry * int64(v.Len())
 		if hasParts(v.Type().Elem().Kind()) {
 			for values := v.MapRange(); values.Next(); {
-				units += effort(values.Value())
+				price += effort(values.Value())
 			}
 		}
 	}
-	return units
+	return price
 }
 
 // hasParts reports whether values of a kind are made of others.

@@ -120,7 +120,7 @@ func (f *fixture) run(t *testing.T, r *wasm.Runtime, other *wasm.Plugin, out *by
 	}
 	defer module.Close(ctx)
 	watched := &spy{Factory: module}
-	p, err := wasm.New(ctx, wasm.Config{Name: "guest", VerifyEvery: f.Verify, Policies: f.policies, Limits: wasm.Limits{OwnMemory: 1 << 20, Depth: 500, FuelBase: 100_000, FuelPerRow: 10_000, FuelStart: 1_000_000}},
+	p, err := wasm.New(ctx, wasm.Config{Name: "guest", VerifyEvery: f.Verify, Policies: f.policies, Limits: wasm.Limits{OwnMemory: 1 << 20, Depth: 500, FuelBase: 5_000, FuelPerRow: 500, FuelStart: 20_000}},
 		wasm.Deps{Factory: watched, Manifest: manifest(t, f.Points, f.Reads, f.Host)})
 	if err != nil {
 		say("new: %s", oneLine(err))

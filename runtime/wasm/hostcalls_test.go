@@ -156,17 +156,17 @@ func TestHostCallsWithAnyArguments(t *testing.T) {
 	}
 }
 
-// cost is what a call costs at least.
+// cost is what a call costs at least, in units.
 func cost(prices []meter.Price, h *hostCall, args []uint64) int64 {
-	units := int64(2)
+	iterations := int64(2)
 	for _, name := range []string{h.name, ""} {
 		for i := range prices {
 			if prices[i].Module == h.module && prices[i].Name == name {
-				units += int64(prices[i].Fixed)
+				iterations += int64(prices[i].Fixed)
 				for _, l := range prices[i].Lengths {
-					units += int64(args[l.Param]>>l.Shift) * int64(max(l.Units, 1))
+					iterations += int64(args[l.Param]>>l.Shift) * int64(max(l.Iterations, 1))
 				}
-				return units
+				return iterations * meter.Iteration / meter.Unit
 			}
 		}
 	}

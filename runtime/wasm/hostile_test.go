@@ -15,7 +15,7 @@ func TestWorsens(t *testing.T) {
 		r := newRuntime(t, wasm.RuntimeConfig{Interpreter: interpreter})
 		module, man := guest(t, r, "guests/worsens")
 		watched := &spy{Factory: module}
-		limits := wasm.Limits{FuelBase: 50_000, FuelPerRow: 1, OwnMemory: 1 << 20}
+		limits := wasm.Limits{FuelBase: 600, FuelPerRow: 1, OwnMemory: 1 << 20}
 		p := newPlugin(t, wasm.Config{Limits: limits}, watched, man)
 		good, man := guest(t, r, "good")
 		other := newPlugin(t, wasm.Config{Name: "other"}, good, man)
@@ -29,7 +29,7 @@ func TestWorsens(t *testing.T) {
 			switch {
 			case v == "Success Unschedulable Success":
 				got += "."
-			case strings.Contains(v, "out-of-fuel: the call used its fuel of 50003 units"):
+			case strings.Contains(v, "out-of-fuel: the call used its fuel of 603 units"):
 				got += "F"
 			default:
 				t.Fatal(v)
@@ -45,7 +45,7 @@ func TestWorsens(t *testing.T) {
 		if want := ".....F.....F..."; got != want {
 			t.Errorf("the calls went %s, want %s", got, want)
 		}
-		if most > 50_003 {
+		if most > 603 {
 			t.Errorf("a call used %d units", most)
 		}
 	}

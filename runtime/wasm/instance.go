@@ -175,7 +175,7 @@ func (g *instanceGuest) run(ctx context.Context, f api.Function, grant int64) er
 	}
 	g.gauges.fill(grant)
 	err := f.CallWithStack(g.ctx, g.stack)
-	a.used = grant - g.gauges.left()
+	a.used = g.gauges.used(grant)
 	if err != nil {
 		if status := meter.Status(g.gauges.status.Get()); status != meter.Running {
 			return &metered{status: status, limits: &a.limits, grant: grant, cause: a.cause, trap: err}

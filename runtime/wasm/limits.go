@@ -42,15 +42,16 @@ type Limits struct {
 	StateSize, TextSize, DirectiveSize, LogSize int
 }
 
-// The defaults. A unit takes some nanoseconds: the reference workload's Go guest
-// uses 200 units a node, so the defaults leave it 25 times as much, and a call
-// about 5,000 nodes ends after some 100 ms at most.
+// The defaults. A unit takes some nanoseconds in ordinary code, some 50 in a loop that
+// does nothing, and at worst 32 times that. The reference workload's Go guest uses 80
+// units a node, so the defaults leave it 30 times as much; and a call of a block of 1,024
+// rows, or a start, ends before the deadline even at worst.
 const (
-	DefaultFuelBase     int64 = 5_000_000
-	DefaultFuelPerRow   int64 = 5_000
-	DefaultFuelPerCycle int64 = 200_000_000
-	DefaultFuelStart    int64 = 200_000_000
-	DefaultFuelRestarts int64 = 200_000_000
+	DefaultFuelBase     int64 = 2_500_000
+	DefaultFuelPerRow   int64 = 2_500
+	DefaultFuelPerCycle int64 = 50_000_000
+	DefaultFuelStart    int64 = 12_500_000
+	DefaultFuelRestarts int64 = 12_500_000
 	DefaultDeadline           = 10 * time.Second
 	DefaultLogSize            = 32 << 10
 	DefaultTotalMemory  int64 = 256 << 20 // or four times OwnMemory, if that is more

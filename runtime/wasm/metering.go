@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -26,10 +27,10 @@ type allowance struct {
 	gauges *gauges // nil if the guest is not metered
 }
 
-// charge takes fuel for what a host function does for a guest. It is the guest's trap
-// if there is not as much, and nothing is taken then.
-func (a *allowance) charge(units int64) {
-	if a.gauges != nil && !a.gauges.take(units) {
+// charge takes fuel for what a host function does for a guest, in iterations (see
+// prices.go). It is the guest's trap if there is not as much, and nothing is taken then.
+func (a *allowance) charge(iterations int64) {
+	if a.gauges != nil && !a.gauges.take(meter.Iteration*iterations) {
 		panic(errNoFuel)
 	}
 }
@@ -89,11 +90,15 @@ func newGauges(m api.Module, info *meter.Info) (*gauges, error) {
 	return g, nil
 }
 
-// fill gives the guest fuel for a call, and all of its frames.
+// mostUnits is the most fuel that a call can have; what is counted are grains.
+const mostUnits = math.MaxInt64 / meter.Unit
+
+// fill gives the guest fuel for a call, in units, and all of its frames.
 func (g *gauges) fill(grant int64) {
-	slice := min(grant, int64(g.info.Slice))
+	fuel := min(grant, mostUnits) * meter.Unit
+	slice := min(fuel, int64(g.info.Slice))
 	g.slice.Set(uint64(uint32(slice)))
-	g.fuel.Set(uint64(grant - slice))
+	g.fuel.Set(uint64(fuel - slice))
 	g.depth.Set(uint64(g.info.MaxDepth))
 	g.status.Set(uint64(meter.Running))
 }
@@ -101,13 +106,13 @@ func (g *gauges) fill(grant int64) {
 // take takes fuel while a host function runs, as the guest's own checks do: they see it
 // at once, since code reads its globals again after a call. What exceeds the slice
 // ends it, so that the guest yields at its next check.
-func (g *gauges) take(units int64) bool {
+func (g *gauges) take(grains int64) bool {
 	slice := int64(int32(g.slice.Get()))
-	if units <= slice {
-		g.slice.Set(uint64(uint32(slice - units)))
+	if grains <= slice {
+		g.slice.Set(uint64(uint32(slice - grains)))
 		return true
 	}
-	left := g.left() - units
+	left := int64(g.fuel.Get()) + slice - grains
 	if left < 0 {
 		g.status.Set(uint64(meter.OutOfFuel))
 		return false
@@ -117,8 +122,13 @@ func (g *gauges) take(units int64) bool {
 	return true
 }
 
-// left returns the fuel that was not used.
-func (g *gauges) left() int64 { return int64(g.fuel.Get()) + int64(int32(g.slice.Get())) }
+// used returns the fuel that a call took of its grant, in units of which one that was
+// begun is one.
+func (g *gauges) used(grant int64) int64 {
+	// The slice is negative where a function has charged and its next check has not come.
+	left := max(int64(g.fuel.Get())+int64(int32(g.slice.Get())), 0)
+	return min(grant, mostUnits) - left/meter.Unit
+}
 
 // metered is a trap of the code that counts.
 type metered struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
 // readsObjects is a guest of scope node that reads the whole node of each row, in turn
@@ -51,7 +52,7 @@ func TestFuelOfObjects(t *testing.T) {
 	source := strings.ReplaceAll(readsObjects, "CODES", fmt.Sprint(abi.CallCodes))
 	module := wat.Compile(t, source, manifestJSON(points, reads, host))
 	warm := wasm.NewEncodings()
-	for _, perRow := range []int64{10_000, 800} { // of which the second is not enough for all blocks
+	for _, perRow := range []int64{150, 11} { // of which the second is not enough for all blocks
 		want, wantFuel := "", int64(0)
 		for _, c := range []struct {
 			workers     int
@@ -87,7 +88,7 @@ func TestFuelOfObjects(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if out := strings.Contains(want, "out-of-fuel"); out != (perRow == 800) || !strings.Contains(want, "Unschedulable") && !out {
+		if out := strings.Contains(want, "out-of-fuel"); out != (perRow == 11) || !strings.Contains(want, "Unschedulable") && !out {
 			t.Errorf("%d a row: %.300s", perRow, want)
 		}
 	}
@@ -116,14 +117,15 @@ func TestObjectsCostTheirEncoding(t *testing.T) {
 		return units
 	}
 	object := podObject("a", "p", "")
-	first := cost(object, 1<<20, 1)
-	if again, small, many := cost(object, 1<<20, 1), cost(object, 0, 1), cost(object, 1<<20, 101); again != first || small != first || many < 90*first {
-		t.Errorf("a read twice costs %d units, and %d again, %d for the size, %d 101 times", first, again, small, many)
+	first := cost(object, 1<<20, 100) // a part of a unit counts as one
+	if again, small, many := cost(object, 1<<20, 100), cost(object, 0, 100), cost(object, 1<<20, 10_100); again != first || small != first || many < 90*first {
+		t.Errorf("a read costs %d units, and %d again, %d for the size, %d 101 times", first, again, small, many)
 	}
 	for _, size := range []int{1000, 100_000, 1_000_000} {
 		large := object.DeepCopy()
 		large.Annotations = map[string]string{"a": strings.Repeat("x", size)}
-		if units := cost(large, 1<<20, 1); units < 2*int64(size)/4 || units > first+int64(size) {
+		least := 2 * int64(size) / 4 * meter.Iteration / meter.Unit
+		if units := cost(large, 1<<20, 1); units < least || units > first+2*least {
 			t.Errorf("two reads of %d bytes more cost %d units, and %d without", size, units, first)
 		}
 		var got v1.Pod

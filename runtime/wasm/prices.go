@@ -5,14 +5,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
-// A call of the host costs fuel in proportion to the time that it takes at worst: no
-// unit takes longer than 32 times one of a plain loop, which BenchmarkHostCallTime
-// measures. What parameters tell is charged before the call, by the code of the guest
+// A call of the host costs fuel in proportion to the time that it takes at worst, and is
+// priced in iterations of a plain loop (meter.Iteration): none takes longer than 32 times
+// as much, which BenchmarkHostCallTime measures. What parameters tell is charged before the call, by the code of the guest
 // as rewritten; what only the host function finds out it charges itself, from what
 // the guest is asked for and never from the time or what a cache has, so that a call
 // costs the same everywhere.
 
-// transition is what calling any function of the host costs in units, besides the
+// transition is what calling any function of the host costs, besides the
 // instruction.
 const transition = 8
 
@@ -20,10 +20,10 @@ const transition = 8
 // which read paths and lists before they find out that there are no files.
 func prices() []meter.Price {
 	const wasi = abi.WASIModule
-	price := func(name string, shift uint8, units uint32, params ...int) meter.Price {
+	price := func(name string, shift uint8, iterations uint32, params ...int) meter.Price {
 		p := meter.Price{Module: wasi, Name: name, Fixed: transition}
 		for _, param := range params {
-			p.Lengths = append(p.Lengths, meter.Length{Param: param, Shift: shift, Units: units})
+			p.Lengths = append(p.Lengths, meter.Length{Param: param, Shift: shift, Iterations: iterations})
 		}
 		return p
 	}
@@ -44,7 +44,7 @@ func prices() []meter.Price {
 	}
 }
 
-// What host functions charge themselves, in units.
+// What host functions charge themselves, in iterations.
 
 // priceOfLog is for a text of so many bytes, which the host makes printable, escapes
 // and writes out.

@@ -68,7 +68,7 @@ func kindOf(s *plugin.Status) string {
 func TestStarts(t *testing.T) {
 	runtime := newRuntime(t, wasm.RuntimeConfig{})
 	module, man := guest(t, runtime, "guests/burns_start")
-	const start, restarts = 1_000_000, 20_000_000
+	const start, restarts = 14_000, 275_000
 	var want string
 	for _, workers := range []int{1, 2, 8} {
 		clk := clock.NewStep(time.Unix(0, 0))
@@ -127,7 +127,7 @@ func TestStarts(t *testing.T) {
 			}
 		}
 		// The first of each instance, the budget, and a few for each probe.
-		if n := 2 + workers + restarts/900_000 + 40; factory.made > n {
+		if n := 2 + workers + restarts/12_300 + 40; factory.made > n {
 			t.Errorf("%d workers: %d instances were started, at most %d may", workers, factory.made, n)
 		}
 	}

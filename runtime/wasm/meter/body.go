@@ -22,14 +22,19 @@ type frame struct {
 	joined      bool
 	// sets is how many assignments of locals were before it.
 	sets int
-	// nested: a loop that is written as checks.go says; costs are the places of its
-	// cost in the code.
+	// nested: a loop that is written as checks.go says; costs are the places of the
+	// cost of an iteration, or of the function, in the code, and extra is the part of it
+	// that is known before the end.
 	nested bool
-	costs  [3]int
+	costs  places
+	extra  int
 }
 
+// places are where numbers are filled in later; 0 is none.
+type places [3]int
+
 // path is what was executed on the way to a place: the weight since the last
-// check, and the weight that was not charged yet. Where paths meet, either is the
+// check, and the fuel that was not charged yet. Where paths meet, either is the
 // most of any of them.
 type path struct{ weight, unpaid int }
 
@@ -37,9 +42,9 @@ func (p path) with(q path) path {
 	return path{weight: max(p.weight, q.weight), unpaid: max(p.unpaid, q.unpaid)}
 }
 
-// plus returns the path after something of a weight.
-func (p path) plus(weight int) path {
-	return path{weight: p.weight + weight, unpaid: p.unpaid + weight}
+// plus returns the path after something of a weight that costs fuel.
+func (p path) plus(weight, fuel int) path {
+	return path{weight: p.weight + weight, unpaid: p.unpaid + fuel}
 }
 
 // joins adds a path to the label of f.
@@ -68,6 +73,10 @@ type body struct {
 	highest  int
 	dead     bool
 
+	// payer is the frame, a loop or the function, from whose beginning there is but one
+	// way to here, or manyWays.
+	payer int
+
 	// constant is the number that the instruction before gave, if it was i32.const.
 	constant int
 
@@ -80,16 +89,19 @@ type body struct {
 // shape is what has to be known of a function before its first byte is written. It
 // is found out by trying: what does not fit, starts again.
 type shape struct {
-	calls bool // it calls, so it counts as a frame
-	exit  bool // there is code at its end
+	calls bool // it calls, so it counts as a frame, which is given back at its end
 	slots int  // locals and operands
 }
 
 // frameWeight is what the function counts for in the depth.
 func (s shape) frameWeight() int { return 1 + s.slots/frameSlots }
 
-// notConstant is body.constant behind all other instructions.
-const notConstant = -1
+const (
+	// notConstant is body.constant behind all other instructions.
+	notConstant = -1
+	// manyWays is body.payer where code is not always reached, or not from one place.
+	manyWays = -1
+)
 
 // frameSlots is how many values fit into a frame that counts once.
 const frameSlots = 64
@@ -114,9 +126,10 @@ func (b *body) try() bool {
 	b.frames, b.level, b.operands, b.highest, b.dead = b.frames[:0], 0, b.operands[:0], 0, false
 	b.constant = notConstant
 	b.readLocals()
-	b.path = path{}.plus(min(len(b.locals)/movesPerWeight, mergeLimit))
-	b.enter()
-	b.push(frame{op: opCall, results: b.function.Results})
+	moves := min(len(b.locals)/movesPerWeight, mergeLimit)
+	b.path = path{}.plus(moves, moves)
+	b.payer = 0
+	b.push(frame{op: opCall, results: b.function.Results, extra: fuelEntry, costs: b.enter()})
 	for len(b.frames) > 0 {
 		if !b.step() {
 			return false

@@ -2,12 +2,12 @@ package meter
 
 import "math"
 
-// Bulk instructions are charged one unit and one more for each 256 bytes, and done
-// in steps of chunkBytes with a check before each. Growth is charged the same.
+// Bulk instructions are charged a grain for each 8 bytes besides what they cost
+// themselves, and done in steps of chunkBytes with a check before each. Growth is
+// charged the same.
 const (
 	chunkBytes     = 64 << 10
-	unitBytes      = 1 << unitShift
-	unitShift      = 8
+	grainShift     = 3
 	pageShift      = 16
 	referenceShift = 3 // an element of a table has 8 bytes
 	referenceBytes = 1 << referenceShift
@@ -98,11 +98,11 @@ func (b *body) bounded(at, bytes int, h helper) {
 	case bytes > chunkBytes:
 		b.help(at, h)
 	case b.dead:
-	case bytes <= block*unitBytes/grain:
-		b.spend(at, bytes*grain/unitBytes)
+	case bytes>>grainShift <= block:
+		b.spend(at, bytes>>grainShift, bytes>>grainShift)
 	default:
 		b.flush(at)
-		b.check(1 + bytes>>unitShift)
+		b.check(1 + bytes>>grainShift)
 	}
 }
 

@@ -3,41 +3,41 @@ package meter
 import "github.com/berth-scheduler/berth/abi/wire"
 
 const (
-	// grain is the weight that a unit of fuel pays for.
-	grain = 32
+	// worthCheck is the weight of a path that is worth a check of its own.
+	worthCheck = 32
 	// block is the most weight between two checks on any path through a function.
 	block = 256
-	// maxCost is the most that a loop's iteration is charged with, so that the number
-	// takes one byte and can be filled in later.
-	maxCost = 63
+	// worthCharge is the fuel of a path back to a loop that is charged on that path, and
+	// not with each iteration, whichever way that takes.
+	worthCharge = 256
+	// maxCost is the most that a loop's iteration or a function is charged with, so that
+	// the number has a fixed size and can be filled in later.
+	maxCost = 1<<20 - 1
 )
-
-// units is what is charged for a path.
-func units(weight int) int { return weight / grain }
 
 // The globals that are added, counted from the first of them.
 type globalIndices struct{ fuel, slice, depth, status int }
 
-// spend adds the weight of an instruction to the path. Before the path gets too
-// long it writes a check.
-func (b *body) spend(at, weight int) {
+// spend adds an instruction to the path. Before the path gets too long it writes a
+// check.
+func (b *body) spend(at, weight, fuel int) {
 	if b.dead {
 		return
 	}
-	if b.path.weight+weight > block && b.path.weight >= grain {
+	if b.path.weight+weight > block && b.path.weight >= worthCheck {
 		b.flush(at)
-		b.check(max(units(b.path.unpaid), 1))
-		b.path = path{unpaid: b.path.unpaid % grain}
+		b.check(max(b.path.unpaid, 1))
+		b.path = path{}
 	}
-	b.path = b.path.plus(weight)
+	b.path = b.path.plus(weight, fuel)
 }
 
 // settle charges for the path to here, without a check.
 func (b *body) settle(at int) {
-	if cost := units(b.path.unpaid); cost > 0 {
+	if b.path.unpaid > 0 {
 		b.flush(at)
-		b.take(cost)
-		b.path.unpaid %= grain
+		b.take(b.path.unpaid)
+		b.path.unpaid = 0
 	}
 }
 
@@ -47,7 +47,7 @@ func (b *body) settle(at int) {
 //	slice -= cost
 //
 // It does not touch operands, so it can stand before any instruction.
-func (b *body) check(cost int) (costs [3]int) {
+func (b *body) check(cost int) (costs places) {
 	b.splits(b.in.pos, 1)
 	b.checks++
 	b.calls++
@@ -59,20 +59,41 @@ func (b *body) check(cost int) (costs [3]int) {
 	return costs
 }
 
+// unknownCost is one that is filled in later.
+const unknownCost = -1
+
+// cost writes a cost, and returns its place.
+func (b *body) cost(cost int) int {
+	if cost != unknownCost {
+		b.out.i32(int32(cost))
+		return 0
+	}
+	b.out.op(opI32Const, 0x80, 0x80, 0)
+	return len(b.out) - 3
+}
+
+// fill writes a cost where it was left open.
+func (b *body) fill(costs places, cost int) {
+	cost = min(cost, maxCost)
+	for _, place := range costs {
+		if place != 0 {
+			b.out[place], b.out[place+1], b.out[place+2] = byte(cost)|0x80, byte(cost>>7)|0x80, byte(cost>>14)
+		}
+	}
+}
+
 // tooLittle writes slice < cost; like refill and take, it returns the place of the
 // cost.
 func (b *body) tooLittle(cost int) int {
 	b.out.indexed(opGlobalGet, b.r.globals.slice)
-	b.out.i32(int32(cost))
-	place := len(b.out) - 1
+	place := b.cost(cost)
 	b.out.op(opI32LtS)
 	return place
 }
 
 // refill writes the call of the helper.
 func (b *body) refill(cost int) int {
-	b.out.i32(int32(cost))
-	place := len(b.out) - 1
+	place := b.cost(cost)
 	b.out.indexed(opCall, b.r.helpers.refill())
 	return place
 }
@@ -80,51 +101,41 @@ func (b *body) refill(cost int) int {
 // take writes slice -= cost.
 func (b *body) take(cost int) int {
 	b.out.indexed(opGlobalGet, b.r.globals.slice)
-	b.out.i32(int32(cost))
-	place := len(b.out) - 1
+	place := b.cost(cost)
 	b.out.op(opI32Sub)
 	b.out.indexed(opGlobalSet, b.r.globals.slice)
 	return place
 }
 
-// exits reports whether there is code at the end of the function; its body is in
-// a block then, to whose end all branches out of the function go.
-func (b *body) exits() bool { return b.shape.calls || b.shape.exit }
-
-// enter writes what stands before the body: a charge of one unit, and the counting
-// of frames if the function calls. Functions that do not call are not counted:
-// there can only be one of them above those that are.
-func (b *body) enter() {
+// enter writes what stands before the body: a charge, and the counting of frames if
+// the function calls. Functions that do not call are not counted: there can only be one
+// of them above those that are. It returns the places of the cost of the function.
+func (b *body) enter() places {
 	charged := b.reachesLoop() // whose check is that of the entry, too
 	switch {
 	case b.shape.calls:
-		b.enterFrame(charged)
-	case !charged:
-		b.check(1)
-	}
-	if b.exits() {
-		b.out.op(opBlock)
+		costs := b.enterFrame(charged)
+		b.out.op(opBlock) // to whose end all branches out of the function go
 		b.out = append(b.out, b.r.types.blockType(b.function.Results)...)
 		b.level++
+		return costs
+	case charged:
+		return places{b.take(unknownCost)}
 	}
+	return b.check(unknownCost)
 }
 
 // enterFrame writes, with a single test for both since the sign of an or is that of
 // either:
 //
-//	slice -= 1
+//	slice -= cost
 //	depth -= weight of the frame
-//	if ((slice | depth) < 0) enter(1)
+//	if ((slice | depth) < 0) enter(cost)
 //
-// or, if charged, the same without slice.
-func (b *body) enterFrame(charged bool) {
+// or, if the next check is near, the same without the test of slice.
+func (b *body) enterFrame(charged bool) (costs places) {
 	g := &b.r.globals
-	cost := 0
-	if !charged {
-		cost = 1
-		b.checks++
-		b.take(cost)
-	}
+	costs[0] = b.take(unknownCost)
 	b.calls++
 	b.out.indexed(opGlobalGet, g.depth)
 	b.out.i32(int32(b.shape.frameWeight()))
@@ -132,43 +143,41 @@ func (b *body) enterFrame(charged bool) {
 	b.out.indexed(opGlobalSet, g.depth)
 	b.out.indexed(opGlobalGet, g.depth)
 	if !charged {
+		b.checks++
 		b.out.indexed(opGlobalGet, g.slice)
 		b.out.op(opI32Or)
 	}
 	b.out.i32(0)
 	b.out.op(opI32LtS, opIf, empty)
-	b.out.i32(int32(cost))
+	costs[1] = b.cost(unknownCost)
 	b.out.indexed(opCall, b.r.helpers.enter())
 	b.out.op(opEnd)
+	return costs
 }
 
-// leave writes what stands behind the body: the frame is given back, and the path
-// to here is charged for.
-func (b *body) leave(f *frame) bool {
-	// What is not checked here adds up when many frames return one after the other.
-	cost := 0
-	if f.joined && f.join.weight >= grain {
-		cost = max(units(f.join.unpaid), 1)
+// leave fills the cost of the function in, and writes what stands behind the body: the
+// frame is given back. What the function costs since its last check is part of what its
+// entry costs, or charged here with a check if it is much: it adds up when many frames
+// return one after the other.
+func (b *body) leave(f *frame) {
+	cost := f.extra
+	check := b.shape.calls && f.join.weight >= worthCheck
+	if !check {
+		cost += f.join.unpaid
 	}
-	if cost > 0 && !b.exits() {
-		b.shape.exit = true
-		return false
-	}
-	if !b.exits() {
-		return true
+	b.fill(f.costs, cost)
+	if !b.shape.calls {
+		return
 	}
 	b.flush(b.in.pos)
-	if b.shape.calls {
-		b.out.indexed(opGlobalGet, b.r.globals.depth)
-		b.out.i32(int32(b.shape.frameWeight()))
-		b.out.op(opI32Add)
-		b.out.indexed(opGlobalSet, b.r.globals.depth)
-	}
-	if cost > 0 {
-		b.check(cost)
+	b.out.indexed(opGlobalGet, b.r.globals.depth)
+	b.out.i32(int32(b.shape.frameWeight()))
+	b.out.op(opI32Add)
+	b.out.indexed(opGlobalSet, b.r.globals.depth)
+	if check {
+		b.check(max(f.join.unpaid, 1))
 	}
 	b.out.op(opEnd)
-	return true
 }
 
 // reachesLoop looks ahead for a loop that the function enters whatever happens,
@@ -176,7 +185,7 @@ func (b *body) leave(f *frame) bool {
 func (b *body) reachesLoop() bool {
 	saved := b.in
 	defer func() { b.in = saved }()
-	for weight := 0; weight <= grain; weight++ {
+	for weight := 0; weight <= worthCheck; weight++ {
 		op := b.in.byte()
 		i := &b.r.instructions.plain[op]
 		switch {
@@ -198,6 +207,7 @@ func (b *body) reachesLoop() bool {
 func (b *body) block(at int, op byte) {
 	if op == opIf {
 		b.pop(at, 1)
+		b.payer = manyWays
 	}
 	limits := &b.r.config.Limits
 	b.in.limit(at, len(b.frames), limits.Nesting, "blocks in one another")
@@ -253,11 +263,11 @@ func (b *body) otherwise(at int) {
 // nestedLabels are the labels that loop writes besides that of the loop itself.
 const nestedLabels = 3
 
-// loop opens a loop. Paths to it, from before and from inside, are charged for
-// where they end; each iteration, the first included, is charged with a unit, and
-// with what is left over of a path from inside. A loop without parameters,
-// as nearly all are, is written so that the way to the host is not inside of the
-// innermost loop, since compilers find better code for that:
+// loop opens a loop. Paths to it are charged for where they end: with the beginning of
+// the function or loop that leads here if there is but one way; each iteration, the
+// first included, is charged with its own cost, and with what is left over of a path from
+// inside. A loop without parameters, as nearly all are, is written so that the way to the
+// host is not inside of the innermost loop, since compilers find better code for that:
 //
 //	block $done
 //	  loop $again
@@ -276,11 +286,17 @@ const nestedLabels = 3
 //	end
 func (b *body) loop(at int, f *frame, blockType []byte) {
 	b.loops++
-	b.settle(at)
+	if b.payer >= 0 {
+		b.frames[b.payer].extra += b.path.unpaid
+	} else {
+		b.settle(at)
+	}
 	b.path = path{}
+	b.payer = len(b.frames)
+	f.extra = fuelLoop
 	if len(f.params) > 0 {
 		b.flush(b.in.pos)
-		f.costs = b.check(1)
+		f.costs = b.check(unknownCost)
 		return
 	}
 	b.replace(at)
@@ -293,9 +309,9 @@ func (b *body) loop(at int, f *frame, blockType []byte) {
 	f.nested = true
 	b.splits(at, nestedLabels+1)
 	b.checks++
-	f.costs[0] = b.tooLittle(1)
+	f.costs[0] = b.tooLittle(unknownCost)
 	b.out.indexed(opBrIf, 1)
-	f.costs[1] = b.take(1)
+	f.costs[1] = b.take(unknownCost)
 }
 
 // closeLoop fills the cost of an iteration in, and writes the rest of a loop.
@@ -304,20 +320,14 @@ func (b *body) closeLoop(f *frame, moves int) {
 	if !f.live {
 		return
 	}
-	cost := 1
-	if f.joined {
-		cost = min(1+units(f.join.unpaid+moves), maxCost)
-	}
 	if f.nested {
 		b.flush(b.in.pos)
 		b.calls++
 		b.out.indexed(opBr, 2)
 		b.out.op(opEnd)
-		f.costs[2] = b.refill(cost)
+		f.costs[2] = b.refill(unknownCost)
 		b.out.indexed(opBr, 0)
 		b.out.op(opEnd, opEnd)
 	}
-	for _, place := range f.costs {
-		b.out[place] = byte(cost)
-	}
+	b.fill(f.costs, f.extra+f.join.unpaid+moves)
 }

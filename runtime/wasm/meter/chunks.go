@@ -13,16 +13,16 @@ func (r *rewriter) helper(h helper) function {
 		}
 		return out
 	}
-	inMemory := steps{step: chunkBytes, shift: unitShift}
-	inTable := steps{step: chunkBytes / referenceBytes, shift: unitShift - referenceShift}
+	inMemory := steps{step: chunkBytes, shift: grainShift}
+	inTable := steps{step: chunkBytes / referenceBytes, shift: grainShift - referenceShift}
 	switch h.kind {
 	case helpPrice:
 		return r.price(h.a, &r.config.Prices[h.b])
 	case helpMemoryGrow:
-		return r.grow("memory.grow", nil, memory.size, r.module.Memories[0].Max, pageShift-unitShift, []byte{opMemoryGrow, 0})
+		return r.grow("memory.grow", nil, memory.size, r.module.Memories[0].Max, pageShift-grainShift, []byte{opMemoryGrow, 0})
 	case helpTableGrow:
 		table := r.module.Tables[h.a]
-		return r.grow("table.grow", []wire.ValType{table.Elem}, tableSize(h.a), table.Max, referenceShift-unitShift, misc(miscTableGrow, h.a))
+		return r.grow("table.grow", []wire.ValType{table.Elem}, tableSize(h.a), table.Max, referenceShift-grainShift, misc(miscTableGrow, h.a))
 	case helpMemoryFill:
 		s := inMemory
 		s.name, s.op, s.to = "memory.fill", misc(miscMemoryFill, 0), memory
@@ -97,7 +97,7 @@ type steps struct {
 	op       []byte
 	to, from extent
 	segment  bool // the source is a segment, whose size no instruction tells
-	// step is the most that is done at once; a unit of fuel is for 1 << shift.
+	// step is the most that is done at once; a grain is for 1 << shift.
 	step, shift int
 }
 

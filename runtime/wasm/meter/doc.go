@@ -1,5 +1,6 @@
 // Package meter rewrites a module so that what it may use is bounded: it charges fuel
-// at the head of functions and loops and for each bulk operation, counts frames, calls
+// at the head of functions and loops, in long stretches of code and for each bulk
+// operation, counts frames, calls
 // the host at the end of each slice of fuel, and gives memory and tables a maximum. It
 // reads and writes bytes and knows no runtime.
 //

@@ -82,11 +82,12 @@ func (b *body) branch(at int, f *frame) {
 	}
 	n := len(f.takes())
 	b.need(at, n)
-	if f.op == opLoop {
+	if f.op == opLoop && b.path.unpaid >= worthCharge {
 		b.settle(at)
 	}
 	b.meet(at, f)
-	f.joins(b.path.plus(n / movesPerWeight))
+	f.joins(b.path.plus(n/movesPerWeight, n/movesPerWeight))
+	b.payer = manyWays
 }
 
 // meet counts a path that meets others at the label of f: locals that were assigned
@@ -107,7 +108,7 @@ func (b *body) splits(at, n int) {
 }
 
 // end closes the innermost frame, whose end was read but not written.
-func (b *body) end(at int) bool {
+func (b *body) end(at int) {
 	f := *b.top()
 	if !b.dead {
 		b.expect(at, &f)
@@ -119,6 +120,7 @@ func (b *body) end(at int) bool {
 	switch f.op {
 	case opLoop:
 		b.closeLoop(&f, moves)
+		b.payer = manyWays
 	case opIf:
 		if !slices.Equal(f.params, f.results) {
 			b.in.malformed(at, "an if without an else has parameters and results of other types")
@@ -127,12 +129,10 @@ func (b *body) end(at int) bool {
 			f.joins(f.start)
 		}
 	case opCall:
-		if !b.leave(&f) {
-			return false
-		}
+		b.leave(&f)
 	}
 	if f.op != opLoop {
-		b.dead, b.path = !f.joined, f.join.plus(moves)
+		b.dead, b.path = !f.joined, f.join.plus(moves, moves)
 	}
 	// Behind the frame there are its results; if that is dead, nothing looks at them.
 	b.frames = b.frames[:len(b.frames)-1]
@@ -142,7 +142,6 @@ func (b *body) end(at int) bool {
 	b.dead = b.dead || !f.live
 	b.operands = b.operands[:f.base]
 	b.give(at, f.results...)
-	return true
 }
 
 // expect fails unless the results of a frame, and nothing else, are there.

@@ -10,24 +10,27 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
-// TestFuelOf: what some functions cost, in units, as the package comment says.
+// TestFuelOf: what some functions cost, in grains.
 func TestFuelOf(t *testing.T) {
 	module := wat.Compile(t, "testdata/fuel.wat", "")
 	rewritten, info := rewrite(t, module, meter.Config{})
+	const entry, call, bulk, grow = 64, 64, 2*128 + 64, 64 + 64
+	const straight = 64 // instructions
 	costs := map[string]int64{
-		"empty":       1,
-		"calls":       1 + 3,         // its entry, and those of three calls
-		"straight":    1 + 64/32,     // 64 instructions, paid at the end
-		"loop":        10,            // one for each iteration; the first pays for the entry
-		"heavy":       10 + 10*2 + 1, // as loop, with 64 more instructions in each, of which the last are not checked
-		"division":    1 + 4*16/32,   // divisions weigh 16
-		"branches":    1 + 2,         // the longer of two paths, which is taken
-		"not taken":   1 + 2,         // the same, though it is not
-		"fill":        1 + 1 + 1000/256,
-		"fill pages":  1 + 2*(1+256) + 1, // two steps of 64 KiB, and a rest of less than 256 bytes
-		"grow":        1 + 1 + 2*256,
-		"cannot grow": 1,
-		"copy table":  1 + 1 + 1000/32,
+		"empty":       entry,
+		"calls":       entry + 3*(call+entry),
+		"calls twice": entry + call + entry + 3*(call+entry),
+		"straight":    entry + straight,
+		"loop":        entry + 2 + 10*meter.Iteration + 5,                     // what is before the loop, and the end of the last iteration
+		"heavy":       entry + 2 + 10*(meter.Iteration+straight) + 69,         // the same
+		"division":    entry + 5 + 4*16 + 1,                                   // a division is 16
+		"branches":    entry + 2 + straight,                                   // the longer of two paths, which is taken
+		"not taken":   entry + 2 + straight,                                   // the same, though it is not
+		"fill":        entry + 3 + bulk + 1000/8,                              // as much as can be told before
+		"fill pages":  entry + 3 + bulk + 2*(1+8<<10) + 1 + 131172%(64<<10)/8, // two steps of 64 KiB, and the rest
+		"grow":        entry + 2 + grow + 1 + 2*(8<<10),
+		"cannot grow": entry + 2 + grow,
+		"copy table":  entry + 3 + bulk + 1 + 1000,
 	}
 	for _, e := range engines() {
 		h := newHost(t, e)
@@ -40,7 +43,7 @@ func TestFuelOf(t *testing.T) {
 				g.grant(costs[name] - less)
 				_, trap := g.call(name)
 				if want := map[int64]meter.Status{1: meter.OutOfFuel}[less]; g.status() != want || less == 0 && g.left() != 0 {
-					t.Errorf("%s, %s with %d units: %s %s, %d left", e, name, costs[name]-less, g.status(), trap, g.left())
+					t.Errorf("%s, %s with %d grains: %s %s, %d left", e, name, costs[name]-less, g.status(), trap, g.left())
 				}
 			}
 		}
@@ -51,18 +54,18 @@ func TestFuelOf(t *testing.T) {
 func TestYields(t *testing.T) {
 	module := wat.Compile(t, "testdata/hostile/loop.wat", "")
 	for _, e := range engines() {
-		for _, slice := range []uint32{1, 10, 4096} {
+		for _, slice := range []uint32{3, 30, 4096} { // in iterations, which cost 3
 			rewritten, info := rewrite(t, module, meter.Config{Slice: slice})
 			h := newHost(t, e)
 			g, err := h.guest(rewritten, info)
 			if err != nil {
 				t.Fatal(err)
 			}
-			const fuel = 100_000
-			g.grant(fuel)
+			const fuel = 99_999
+			g.grant(64 + fuel) // the entry
 			g.call("run")
 			if want := (fuel + int64(slice) - 1) / int64(slice); h.yields.Load() != want || g.left() != 0 {
-				t.Errorf("%s, slices of %d: %d yields and %d units left, want %d and 0", e, slice, h.yields.Load(), g.left(), want)
+				t.Errorf("%s, slices of %d: %d yields and %d grains left, want %d and 0", e, slice, h.yields.Load(), g.left(), want)
 			}
 		}
 	}
@@ -111,11 +114,11 @@ func TestFuelAfterGrowth(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g.grant(100_000)
+			g.grant(1_000_000)
 			g.call("run")
-			// 10 iterations; 20 growths by a page; 10 by none.
-			if cost := 100_000 - g.left(); cost != 10+20*257+10 {
-				t.Errorf("%s, slices of %d: %d units, want %d", e, slice, cost, 10+20*257+10)
+			// The growths by a page alone: 20 of them.
+			if cost := 1_000_000 - g.left(); cost < 20*(8<<10) || cost > 21*(8<<10) {
+				t.Errorf("%s, slices of %d: %d grains, want %d to %d", e, slice, cost, 20*(8<<10), 21*(8<<10))
 			}
 		}
 	}
@@ -131,12 +134,12 @@ func TestParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.grant(1000)
+		g.grant(2000)
 		if _, trap := g.call("calls"); trap != "" {
 			t.Fatal(trap)
 		}
-		if g.left() != 1000-4 {
-			t.Errorf("without %b: %d units left, want %d", omit, g.left(), 1000-4)
+		if g.left() != 2000-448 {
+			t.Errorf("without %b: %d grains left, want %d", omit, g.left(), 2000-448)
 		}
 		if yields := h.yields.Load() > 0; yields == (omit&meter.PartYield != 0) {
 			t.Errorf("without %b: %d yields", omit, h.yields.Load())
@@ -156,15 +159,16 @@ func TestParts(t *testing.T) {
 // there is some from the beginning.
 func TestFuelOfNewInstance(t *testing.T) {
 	module := wat.Compile(t, "testdata/fuel.wat", "")
-	for _, fuel := range []int64{0, 3, 4} {
+	const enough = 448
+	for _, fuel := range []int64{0, enough - 1, enough} {
 		rewritten, info := rewrite(t, module, meter.Config{Fuel: fuel})
 		g, err := newHost(t, compiler).guest(rewritten, info)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, trap := g.call("calls")
-		if want := map[bool]meter.Status{false: meter.OutOfFuel, true: meter.Running}[fuel >= 4]; g.status() != want {
-			t.Errorf("%d units: %s %s, want %s", fuel, g.status(), trap, want)
+		if want := map[bool]meter.Status{false: meter.OutOfFuel, true: meter.Running}[fuel >= enough]; g.status() != want {
+			t.Errorf("%d grains: %s %s, want %s", fuel, g.status(), trap, want)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import "github.com/berth-scheduler/berth/abi/wire"
 const (
 	Prefix = "berth.meter."
 
-	// FuelExport is a mutable i64 global: fuel that is not yet dealt out. What is
-	// left is FuelExport + SliceExport.
+	// FuelExport is a mutable i64 global: fuel that is not yet dealt out, in grains,
+	// of which a Unit has many. What is left is FuelExport + SliceExport.
 	FuelExport = Prefix + "fuel"
 	// SliceExport is a mutable i32 global: what is left of the slice.
 	SliceExport = Prefix + "slice"
@@ -61,7 +61,7 @@ func (s Status) String() string {
 
 // Defaults of Config.
 const (
-	DefaultSlice            = 1024
+	DefaultSlice            = 512 * Unit
 	DefaultMaxDepth         = 10_000
 	DefaultMemoryMaxPages   = 1024   // 64 MiB
 	DefaultTableMaxElements = 65_536 // 512 KiB of references
@@ -81,10 +81,10 @@ const (
 // Config is how a module is rewritten. Zero values stand for the defaults.
 type Config struct {
 	Limits Limits
-	// Fuel is what a new instance has, in units. With 0 nothing runs before the host
+	// Fuel is what a new instance has, in grains. With 0 nothing runs before the host
 	// has set FuelExport.
 	Fuel int64
-	// Slice is the fuel between two yields, in units.
+	// Slice is the fuel between two yields, in grains.
 	Slice uint32
 	// MaxDepth is how many frames there can be at a time. A function whose parameters,
 	// locals and operands are more than 64 values counts once more for each 64.

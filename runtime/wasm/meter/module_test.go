@@ -251,7 +251,7 @@ func TestStart(t *testing.T) {
 	if len(h.log) > 0 {
 		t.Errorf("the start function ran: %v", h.log)
 	}
-	g.grant(100)
+	g.grant(1000)
 	if _, trap := g.call(meter.StartExport); trap != "" || !slices.Equal(h.log, []uint64{77}) {
 		t.Errorf("start: %s, logged %v", trap, h.log)
 	}

@@ -95,9 +95,8 @@ const (
 	immShuffle
 )
 
-// Weights: what an instruction costs, in the time of a simple one. They bound the
-// time between two checks, so they are made for the slowest realistic case: an
-// access of memory that misses caches, a division that is not predictable.
+// Weights: the time that an instruction takes as a rule, in that of a simple one. They
+// bound the time between two checks. What it costs is in fuel.go.
 const (
 	weightSimple = 1
 	weightAccess = 4  // of memory, of a table
@@ -108,12 +107,13 @@ const (
 
 // instruction is what the rewriter has to know about an opcode: how many operands
 // it takes, and of what type its result is, noResult if there is none or it is
-// found where the instruction is treated.
+// found where the instruction is treated; its weight, and the fuel that it costs.
 type instruction struct {
 	imm    immediate
 	pops   int8
 	result wire.ValType
 	weight uint8
+	fuel   uint16
 }
 
 const noResult wire.ValType = 0
@@ -132,6 +132,7 @@ func newInstructions() *instructions {
 	t.numeric()
 	t.miscellaneous()
 	t.vector()
+	t.setFuel()
 	return t
 }
 

@@ -12,18 +12,18 @@ type Price struct {
 	// Module and Name are those of the import. A price without a name is that of all
 	// functions of the module that have no other.
 	Module, Name string
-	// Fixed is in units.
+	// Fixed is in iterations (Iteration), as all prices.
 	Fixed uint32
 	// Lengths are parameters that work is in proportion to.
 	Lengths []Length
 }
 
 // Length is a parameter of type i32 by its index, of which each 1 << Shift cost as
-// many Units, at least one, up to 2³¹ − 1 of them in all.
+// many Iterations, at least one, up to 2³¹ − 1 grains in all.
 type Length struct {
-	Param int
-	Shift uint8
-	Units uint32
+	Param      int
+	Shift      uint8
+	Iterations uint32
 }
 
 // setPrices adds a helper for each imported function that has a price. All calls go
@@ -76,7 +76,7 @@ func (r *rewriter) price(imported int, p *Price) function {
 	c := &f.code
 	cost := len(t.Params)
 	if p.Fixed > 0 {
-		c.i32(int32(min(p.Fixed, math.MaxInt32)))
+		c.i32(int32(min(p.Fixed, math.MaxInt32/Iteration) * Iteration))
 		c.indexed(opLocalSet, cost)
 		r.charge(c, cost)
 	}
@@ -91,10 +91,10 @@ func (r *rewriter) price(imported int, p *Price) function {
 	return f
 }
 
-// charge writes cost = min(parameter >> Shift, most) × Units.
+// charge writes cost = min(parameter >> Shift, most) × Iterations.
 func (l *Length) charge(c *code, cost int) {
-	units := min(max(l.Units, 1), math.MaxInt32)
-	most := int32(math.MaxInt32 / units)
+	each := min(max(l.Iterations, 1), math.MaxInt32/Iteration) * Iteration
+	most := int32(math.MaxInt32 / each)
 	c.indexed(opLocalGet, l.Param)
 	c.i32(int32(l.Shift))
 	c.op(opI32ShrU)
@@ -105,7 +105,7 @@ func (l *Length) charge(c *code, cost int) {
 	c.indexed(opLocalSet, cost)
 	c.op(opEnd)
 	c.indexed(opLocalGet, cost)
-	c.i32(int32(units))
+	c.i32(int32(each))
 	c.op(opI32Mul)
 	c.indexed(opLocalSet, cost)
 }

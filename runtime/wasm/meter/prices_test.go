@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
-// TestPrices: a call of an import costs two units, and its price besides, however it
+// TestPrices: a call of an import costs its price besides what calls cost, however it
 // is reached; what cannot be paid is not called.
 func TestPrices(t *testing.T) {
 	module := wat.Compile(t, `(module
@@ -20,7 +20,7 @@ func TestPrices(t *testing.T) {
 	  (func (export "reference") (param i32)
 	    (table.set 0 (i32.const 0) (ref.func $log))
 	    (drop (call_indirect (type $log) (local.get 0) (i32.const 0)))))`, "")
-	lengths := []meter.Length{{Param: 0, Shift: 8}, {Param: 0, Units: 3}}
+	lengths := []meter.Length{{Param: 0, Shift: 8}, {Param: 0, Iterations: 3}}
 	for name, c := range map[string]struct {
 		prices []meter.Price
 		extra  func(arg uint32) int64
@@ -29,7 +29,9 @@ func TestPrices(t *testing.T) {
 		"of others":       {[]meter.Price{{Module: "env", Name: "other", Fixed: 100}, {Module: "other", Name: "log", Fixed: 100}}, func(uint32) int64 { return 0 }},
 		"of another type": {[]meter.Price{{Module: "env", Name: "log", Fixed: 100, Lengths: []meter.Length{{Param: 1, Shift: 4}}}}, func(uint32) int64 { return 0 }},
 		"fixed":           {[]meter.Price{{Module: "env", Name: "log", Fixed: 100}}, func(uint32) int64 { return 100 }},
-		"by lengths":      {[]meter.Price{{Module: "env", Name: "log", Fixed: 7, Lengths: lengths}}, func(arg uint32) int64 { return 7 + int64(arg>>8) + 3*min(int64(arg), (1<<31-1)/3) }}, // nothing is negative
+		"by lengths": {[]meter.Price{{Module: "env", Name: "log", Fixed: 7, Lengths: lengths}}, func(arg uint32) int64 {
+			return 7 + min(int64(arg>>8), (1<<31-1)/meter.Iteration) + 3*min(int64(arg), (1<<31-1)/(3*meter.Iteration))
+		}}, // nothing is negative
 		"of all":          {[]meter.Price{{Module: "env", Fixed: 50}, {Module: "other", Fixed: 60}}, func(uint32) int64 { return 50 }},
 		"of all but this": {[]meter.Price{{Module: "env", Fixed: 50}, {Module: "env", Name: "log", Fixed: 9}, {Module: "env", Fixed: 70}}, func(uint32) int64 { return 9 }},
 	} {
@@ -48,12 +50,12 @@ func TestPrices(t *testing.T) {
 					if _, trap := g.call(function, uint64(arg)); trap != "" || len(h.log) != 1 || h.log[0] != uint64(arg) {
 						t.Fatalf("%s: %s(%#x) on %s: %s, log %v", name, function, arg, e, trap, h.log)
 					}
-					cost := fuel - g.left() - c.extra(arg)
+					cost := fuel - g.left() - meter.Iteration*c.extra(arg)
 					if before, ok := used[function]; ok && cost != before {
-						t.Errorf("%s: %s(%#x) on %s: %d units besides the price, want %d", name, function, arg, e, cost, before)
+						t.Errorf("%s: %s(%#x) on %s: %d grains besides the price, want %d", name, function, arg, e, cost, before)
 					}
 					used[function] = cost
-					if extra := c.extra(arg); extra > 0 {
+					if extra := meter.Iteration * c.extra(arg); extra > 0 {
 						g.grant(extra)
 						if _, trap := g.call(function, uint64(arg)); trap == "" && function != "exported" || g.status() != meter.OutOfFuel && function != "exported" {
 							t.Errorf("%s: %s(%#x) on %s with too little fuel: %q, %s", name, function, arg, e, trap, g.status())
@@ -61,7 +63,7 @@ func TestPrices(t *testing.T) {
 					}
 				}
 			}
-			if used["direct"] < 3 || used["indirect"] < 1 {
+			if used["direct"] < 64 || used["indirect"] <= used["direct"] {
 				t.Errorf("%s on %s: calls cost %v", name, e, used)
 			}
 		}

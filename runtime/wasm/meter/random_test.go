@@ -90,11 +90,11 @@ func (p program) checkWork() error {
 	if err != nil || len(out.Globals) == 0 { // it ended in its start function
 		return err
 	}
-	// Frames that a trap left open have not paid for their last path.
-	const mostWork, frameWork = 2 * 256, 32
+	const frameWork = 32
 	work, spent := workStep*out.Globals[len(out.Globals)-1], uint64(p.fuel-out.Left)
-	if most := unitWork*spent + mostWork*uint64(out.Frames+1); work > most {
-		return fmt.Errorf("%d instructions for %d units, want at most %d", work, spent, most)
+	// Frames that a trap left open have not paid for their last path.
+	if most := spent + mostWork*uint64(out.Frames+1); work > most {
+		return fmt.Errorf("%d instructions for %d grains, want at most %d", work, spent, most)
 	}
 	// Each frame may be left without a check if its last path was short.
 	if most := uint64(mostWork + frameWork*c.MaxDepth); workStep*out.Stretch > most {

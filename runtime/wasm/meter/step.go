@@ -15,7 +15,7 @@ func (b *body) step() bool {
 	if i.imm == immUnknown {
 		b.unknown(at, op, second)
 	}
-	b.spend(at, int(i.weight))
+	b.spend(at, int(i.weight), int(i.fuel))
 	b.pop(at, int(i.pops))
 	constant := b.constant
 	b.constant = notConstant
@@ -30,7 +30,7 @@ func (b *body) step() bool {
 	case op == opSelect || op == opSelectTyped:
 		b.choose(at, op)
 	case op == opEnd:
-		if fits = b.end(at); len(b.frames) == 0 {
+		if b.end(at); len(b.frames) == 0 {
 			b.flush(b.in.pos)
 		}
 	default:
@@ -146,7 +146,7 @@ func (b *body) call(at int, op byte) bool {
 	if op == opCall {
 		f := b.in.index("function", len(b.r.typeOf))
 		if f < b.r.imported {
-			b.spend(at, weightHost)
+			b.spend(at, weightHost, fuelHost)
 		}
 		t = b.r.module.Types[b.r.typeOf[f]]
 		if n := b.r.newFunction(f); n != f {
@@ -163,7 +163,7 @@ func (b *body) call(at int, op byte) bool {
 	if b.dead {
 		return true
 	}
-	b.path = b.path.plus((len(t.Params) + len(t.Results)) / 2)
+	b.path = b.path.plus((len(t.Params)+len(t.Results))/2, len(t.Params)+len(t.Results))
 	b.calls++
 	if !b.shape.calls && b.r.config.Omit&PartDepth == 0 {
 		b.shape.calls = true
@@ -198,7 +198,7 @@ func (b *body) control(at int, op byte) {
 	case opReturn:
 		f := &b.frames[0]
 		b.branch(at, f)
-		if b.exits() {
+		if b.shape.calls {
 			b.replace(at)
 			b.out.indexed(opBr, b.labelOf(f))
 		}

@@ -1,3 +1,3 @@
 ;; A function that calls itself.
-;; fuel: 1000000
+;; fuel: 100000000
 (module (func $f (export "run") (call $f)))

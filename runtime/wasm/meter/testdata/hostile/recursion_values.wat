@@ -1,5 +1,5 @@
 ;; A recursion with 129 locals, whose frames count three times.
-;; fuel: 1000000
+;; fuel: 100000000
 (module (global $n (export "g0") (mut i32) (i32.const 0)) (func $f (export "run") (param i64) (result i64)
   (local i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64)
   (local i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64 i64)

@@ -1,5 +1,5 @@
 ;; A recursion that ends, all of whose work is done on the way back.
-;; fuel: 1000000
+;; fuel: 100000000
 (module (global $n (export "g0") (mut i64) (i64.const 0))
   (func $f (param $n i32)
     (if (local.get $n) (then (call $f (i32.sub (local.get $n) (i32.const 1)))))
