@@ -70,6 +70,19 @@ func opcodes() map[string]opcode {
 		name, align, _ := strings.Cut(entry, ":")
 		ops[name] = opcode{bytes: []byte{0x28 + byte(i)}, kind: kindMemarg, align: int(align[0] - '0')}
 	}
+	// Some of those on vectors, whose numbers are behind a prefix.
+	for name, number := range map[string]byte{
+		"i8x16.swizzle": 14, "i32x4.splat": 17, "i64x2.splat": 18, "f32x4.splat": 19, "f64x2.splat": 20, "v128.and": 78, "v128.any_true": 83,
+	} {
+		ops[name] = opcode{bytes: []byte{0xfd, number}}
+	}
+	for name, number := range map[string]byte{
+		"i32x4.mul": 0xb5, "i64x2.mul": 0xd5, "f32x4.sqrt": 0xe3, "f32x4.div": 0xe7, "f64x2.sqrt": 0xef, "f64x2.add": 0xf0, "f64x2.mul": 0xf2, "f64x2.div": 0xf3,
+	} {
+		ops[name] = opcode{bytes: []byte{0xfd, number, 0x01}}
+	}
+	ops["v128.load"] = opcode{bytes: []byte{0xfd, 0}, kind: kindMemarg, align: 4}
+	ops["v128.store"] = opcode{bytes: []byte{0xfd, 11}, kind: kindMemarg, align: 4}
 	return ops
 }
 
