@@ -23,6 +23,7 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/kube"
 )
 
 // serverOptions is the flags about the scheduler that is asked.
@@ -51,39 +52,56 @@ func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
 	return o.ask(ctx, http.MethodGet, path, "")
 }
 
-// ask sends a request to the running scheduler and returns its answer.
+// ask sends a request to the running scheduler and returns its answer: to the one that flags
+// name, or to the leader of a cluster, if none answers here or a kubeconfig is given.
 func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]byte, error) {
 	if o.output != "text" && o.output != "json" {
 		return nil, fmt.Errorf("--output: %q is neither text nor json", o.output)
 	}
-	client, base, err := o.client()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, o.timeLimit)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("--server: %w", err)
-	}
+	var token string
 	if o.token != "" {
-		token, err := os.ReadFile(o.token)
+		data, err := os.ReadFile(o.token)
 		if err != nil {
 			return nil, fmt.Errorf("--token-file: %w", err)
 		}
-		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		token = strings.TrimSpace(string(data))
 	}
-	response, err := client.Do(request)
+	ctx, cancel := context.WithTimeout(ctx, o.timeLimit)
+	defer cancel()
+	lead := func() (*http.Response, error) {
+		client, given, err := o.leader.reach(ctx, token == "")
+		if err != nil {
+			return nil, err
+		}
+		return send(ctx, client, method, "https://leader"+path, cmp.Or(token, given), text)
+	}
+	var response *http.Response
+	var err error
+	if o.server == "" && o.leader.wanted() {
+		response, err = lead()
+	} else {
+		client, base, failed := o.client()
+		if failed != nil {
+			return nil, failed
+		}
+		response, err = send(ctx, client, method, base+path, token, text)
+		if err != nil && o.server == "" && o.leader.lease != "" {
+			led, failed := lead()
+			switch {
+			case failed == nil:
+				response, err = led, nil
+			case !errors.Is(failed, kube.ErrNoCluster):
+				return nil, &failure{fmt.Errorf("no scheduler answers here: %w\n%w", err, failed)}
+			}
+		}
+	}
 	var stranger *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &stranger):
 		return nil, &failure{fmt.Errorf("the scheduler's certificate cannot be verified: %w (name its authority with --certificate-authority; "+
 			"a scheduler without --tls-cert-file makes a certificate for itself, which only --insecure-skip-tls-verify accepts)", stranger)}
-	case err != nil && o.server == "" && o.leader.lease != "":
-		if hint := o.leader.hint(ctx); hint != "" {
-			return nil, &failure{fmt.Errorf("no scheduler answers: %w\n%s", err, hint)}
-		}
-		fallthrough
+	case err != nil && o.server == "" && o.leader.wanted():
+		return nil, &failure{err}
 	case err != nil:
 		return nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run at work here? name it with --server)", err)}
 	}
@@ -100,6 +118,18 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 		return nil, &failure{fmt.Errorf("%s (show a token with --token-file of who may get %s)", said, path)}
 	}
 	return nil, &failure{errors.New(said)}
+}
+
+// send sends a request, with a token if there is one.
+func send(ctx context.Context, client *http.Client, method, url, token, text string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("--server: %w", err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	return client.Do(request)
 }
 
 // client returns what to ask with, and what the URL begins with.
@@ -146,9 +176,10 @@ func newExplain() *cobra.Command {
 rejected which nodes and why, how the best nodes scored, and what each plugin did.
 The scheduler remembers the last 4,096 tries. Of any other pod of the cluster it says
 for which scheduler the pod is, where it is, and since when. Of several replicas the
-one that leads has to be asked; another one says which that is.`,
+one that leads has to be asked. On another machine the leader is found by its Lease, and
+asked through the API server.`,
 		Example: `  berth explain team-a/web-0
-  kubectl exec -n kube-system POD-THAT-LEADS -- /berth explain team-a/web-0
+  berth explain team-a/web-0 --kubeconfig ~/.kube/config --context prod
   berth explain team-a/web-0 --server https://10.0.0.1:10259 --token-file token`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

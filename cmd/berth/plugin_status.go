@@ -25,7 +25,7 @@ their faults, and the last fault. Of a folder that is followed it tells which fi
 not what runs, and why. Only the replica that leads calls plugins; another one says who
 leads.`,
 		Example: `  berth plugin status
-  kubectl exec -n kube-system POD-THAT-LEADS -- /berth plugin status`,
+  berth plugin status --kubeconfig ~/.kube/config --context prod`,
 		Args:    cobra.NoArgs,
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {

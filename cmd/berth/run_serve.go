@@ -29,6 +29,9 @@ import (
 // attemptsKept is how many tries can be explained.
 const attemptsKept = 4096
 
+// defaultPort is kube-scheduler's.
+const defaultPort = 10259
+
 // serveOptions is the flags about what is served over HTTP.
 type serveOptions struct {
 	port      int
@@ -43,7 +46,7 @@ type serveOptions struct {
 }
 
 func (o *serveOptions) flags(f *pflag.FlagSet) {
-	f.IntVar(&o.port, "secure-port", 10259, "`PORT` of health checks, metrics and explanations, over TLS; 0 for none")
+	f.IntVar(&o.port, "secure-port", defaultPort, "`PORT` of health checks, metrics and explanations, over TLS; 0 for none")
 	f.StringVar(&o.address, "bind-address", "0.0.0.0", "`ADDRESS` to listen at")
 	f.StringVar(&o.tls.CertFile, "tls-cert-file", "", "certificate `FILE`; one that is made at the start if not given")
 	f.StringVar(&o.tls.KeyFile, "tls-private-key-file", "", "`FILE` with the key of the certificate")

@@ -94,7 +94,7 @@ func TestManifestRights(t *testing.T) {
 		slices.Sort(berth[kind])
 	}
 	for role, want := range map[string]map[string][]string{
-		"berth": berth, "berth:patch-pods": {"pods": {"patch"}}, "berth:viewer": {},
+		"berth": berth, "berth:patch-pods": {"pods": {"patch"}}, "berth:viewer": {"leases.coordination.k8s.io": {"get"}},
 	} {
 		if !reflect.DeepEqual(got[role], want) {
 			t.Errorf("rights of %s are\n%v, want\n%v", role, got[role], want)

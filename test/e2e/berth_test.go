@@ -24,6 +24,7 @@ func TestBerth(t *testing.T) {
 		{"takeover", takesOver},
 		{"installed", leadsAsInstalled},
 		{"static pod", leadsAsStaticPod},
+		{"explain", explainsFromAfar},
 		{"alerts", alertsFire},
 		{"throttled", writesStatusLater},
 		{"serves", servesAlike},

@@ -58,7 +58,7 @@ func leadsAsInstalled(t *testing.T) {
 					t.Log(err) // kube-scheduler ends with a failure when it is told to
 				}
 			}
-			deployment := find[appsv1.Deployment](t, rendered, "Deployment")
+			deployment := find[appsv1.Deployment](t, rendered, "Deployment", "berth")
 			pod, err := b.RunPod(t.Context(), cluster.PodConfig{Name: v.Name, Namespace: deployment.Namespace, Spec: deployment.Spec.Template.Spec})
 			if err != nil {
 				t.Fatal(err)
@@ -110,7 +110,7 @@ func judge(t *testing.T, seen []cluster.Request, rendered []*unstructured.Unstru
 	}
 	granted := make(map[string]bool)
 	for _, name := range []string{"ClusterRole", "Role"} {
-		for _, rule := range find[rbacv1.Role](t, rendered, name).Rules { // a Role has the fields of a ClusterRole that are of use here
+		for _, rule := range find[rbacv1.Role](t, rendered, name, "berth").Rules { // a Role has the fields of a ClusterRole that are of use here
 			for _, verb := range rule.Verbs {
 				for _, group := range rule.APIGroups {
 					for _, resource := range rule.Resources {
@@ -334,11 +334,11 @@ func requests(c *cluster.Cluster) (int, error) {
 	return len(all), err
 }
 
-// find returns the first object of a kind that is called berth.
-func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) *T {
+// find returns the object of a kind and a name.
+func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind, name string) *T {
 	t.Helper()
 	for _, o := range objects {
-		if o.GetKind() == kind && o.GetName() == "berth" {
+		if o.GetKind() == kind && o.GetName() == name {
 			out := new(T)
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, out); err != nil {
 				t.Fatal(err)
@@ -346,7 +346,7 @@ func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string
 			return out
 		}
 	}
-	t.Fatalf("there is no %s berth", kind)
+	t.Fatalf("there is no %s %s", kind, name)
 	return nil
 }
 

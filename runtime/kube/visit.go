@@ -1,0 +1,94 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// ErrNoCluster says that no kubeconfig names an API server.
+var ErrNoCluster = errors.New("no kubeconfig names a cluster")
+
+// User is how somebody who is no scheduler reaches the API server: as kubectl does.
+type User struct {
+	Kubeconfig string // file; empty for $KUBECONFIG or ~/.kube/config
+	Context    string // of the kubeconfig; empty for its current one
+}
+
+// Visitor is a User who can send requests to the API server.
+type Visitor struct {
+	config *rest.Config
+	client kubernetes.Interface
+}
+
+// Connect reads the kubeconfig. It sends nothing.
+//
+// # Errors
+//
+// ErrNoCluster; the kubeconfig cannot be read.
+func (u User) Connect() (*Visitor, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = u.Kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: u.Context}).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, ErrNoCluster
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	return &Visitor{config: config, client: client}, nil
+}
+
+// LeaseHolder returns the identity of the replica that holds a Lease; empty if none does.
+//
+// # Errors
+//
+// There is no such Lease, or the user may not read it, with the right that is missing.
+func (v *Visitor) LeaseHolder(ctx context.Context, lease types.NamespacedName) (string, error) {
+	found, err := v.client.CoordinationV1().Leases(lease.Namespace).Get(ctx, lease.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", fmt.Errorf("lease %s: %w (your user needs get on leases.coordination.k8s.io %q in namespace %s)", lease, err, lease.Name, lease.Namespace)
+	case err != nil:
+		return "", fmt.Errorf("lease %s: %w (name the scheduler's Lease with --lease NAMESPACE/NAME)", lease, err)
+	case found.Spec.HolderIdentity == nil:
+		return "", nil
+	}
+	return *found.Spec.HolderIdentity, nil
+}
+
+// tokenLifetime is the shortest that the API server gives a token for, in seconds.
+const tokenLifetime = 600
+
+// Token returns a token of a service account, for ten minutes.
+//
+// # Errors
+//
+// There is no such account, or the user may not have its tokens, with the right that is missing.
+func (v *Visitor) Token(ctx context.Context, account types.NamespacedName) (string, error) {
+	lifetime := int64(tokenLifetime)
+	answer, err := v.client.CoreV1().ServiceAccounts(account.Namespace).CreateToken(ctx, account.Name,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &lifetime}}, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", fmt.Errorf("token of service account %s: %w (your user needs create on serviceaccounts/token %q in namespace %s; or give a token of your own with --token-file)",
+			account, err, account.Name, account.Namespace)
+	case apierrors.IsNotFound(err):
+		return "", fmt.Errorf("token of service account %s: %w (kubectl apply -f deploy/viewer.yaml makes it; or give a token of your own with --token-file)", account, err)
+	case err != nil:
+		return "", fmt.Errorf("token of service account %s: %w", account, err)
+	}
+	return answer.Status.Token, nil
+}
