@@ -73,6 +73,17 @@ func (c *fencedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
+// Read implements net.Conn. That the connection was broken off is no fault of the API server.
+func (c *fencedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		if lost := c.tenure.lost(); lost != nil {
+			err = lost
+		}
+	}
+	return n, err
+}
+
 // Close implements net.Conn.
 func (c *fencedConn) Close() error {
 	c.tenure.mu.Lock()

@@ -53,6 +53,9 @@ func TestFencedConnection(t *testing.T) {
 	if n, err := ours.Write([]byte{1}); !errors.Is(err, ErrLeaseLost) || n != 0 {
 		t.Errorf("%d bytes were written when the lease had run out: %v", n, err)
 	}
+	if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, ErrLeaseLost) {
+		t.Errorf("a connection that was broken off says %v", err)
+	}
 	if err := theirs.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}

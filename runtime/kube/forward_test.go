@@ -27,8 +27,8 @@ import (
 func TestDialPod(t *testing.T) {
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		pod, ok := strings.CutPrefix(r.URL.Path, "/api/v1/namespaces/kube-system/pods/")
-		if pod, ok = strings.CutSuffix(pod, "/portforward"); !ok {
+		pod, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/kube-system/pods/"), "/portforward")
+		if !ok {
 			http.NotFound(w, r)
 			return
 		}
@@ -63,7 +63,7 @@ func TestDialPod(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		defer conn.Close() //nolint:errcheck // it was read
+		defer conn.Close()
 		if _, err := io.WriteString(conn, "?"); err != nil {
 			return err.Error()
 		}
@@ -103,7 +103,7 @@ func forwardPort(w http.ResponseWriter, r *http.Request) {
 	if conn == nil {
 		return
 	}
-	defer conn.Close() //nolint:errcheck // the client has read what there was
+	defer conn.Close()
 	byType := make(map[string]httpstream.Stream)
 	for range 2 {
 		s := <-streams

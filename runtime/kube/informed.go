@@ -154,7 +154,7 @@ func (w *informed) failed(k *kind, err error) {
 	known := k.mu.err != nil && k.mu.err.Error() == err.Error()
 	k.mu.err = err
 	k.mu.Unlock()
-	if !known && !w.cluster.deps.Reach.Says(err) {
+	if !known && !errors.Is(err, ErrLeaseLost) && !w.cluster.deps.Reach.Says(err) { // without the lease this replica is about to end
 		w.cluster.log.Error("cannot watch the cluster; it is tried again", "resource", k.name, "error", err)
 	}
 }
