@@ -36,7 +36,7 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build binaries demo examples test test-race test-arm64 e2e race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-race test-arm64 e2e skew pauses race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,14 @@ test-arm64: ## run the tests of guests as arm64 programs, under qemu-aarch64-sta
 e2e: ## run berth against a real API server and etcd, which are built the first time (SCHEDULER=kube-scheduler for that one, RUN=pattern)
 	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \
 		./e2e -count=1 -timeout 20m -scheduler $(SCHEDULER) -run '$(RUN)'
+
+# Placing and binding, the change of leaders, every way to install with its rights, plugins; but what is about kube-scheduler itself.
+SKEWED    := ^(TestUpstream|TestMixed|TestFailover|TestPausedLeader|TestBerth)$$
+UNSKEWED  := ^TestBerth$$/^(flags|takeover|alerts|serves)$$
+skew: ## run the main end-to-end tests against the API server of the minor version that test/skew pins (built the first time)
+	cd test/skew && go mod tidy -diff
+	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \
+		./e2e -count=1 -timeout 30m -skew -run '$(SKEWED)' -skip '$(UNSKEWED)'
 
 pauses: ## stop the leader for 30 s under load, 20 times, and read back from etcd that it writes nothing afterwards (15 minutes)
 	cd test && go test ./e2e -count=1 -v -timeout 60m -run '^TestPausedLeader$$' -pauses 20 -pause 30s

@@ -82,6 +82,64 @@ func checkStaging(modules []listedModule) []string {
 	return problems
 }
 
+// skewVersion is the version of the staging modules of the API server that make skew runs beside: of another minor.
+const skewVersion = "v0.35.4"
+
+// TestReplacedStaging: the modules that have k8s.io/kubernetes replace each staging module by the one of its release.
+func TestReplacedStaging(t *testing.T) {
+	for dir, version := range map[string]string{"test": kubernetesVersion, "test/skew": skewVersion} {
+		edit := exec.Command("go", "mod", "edit", "-json")
+		edit.Dir = dir
+		out, err := edit.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file modFile
+		if err := json.Unmarshal(out, &file); err != nil {
+			t.Fatal(err)
+		}
+		for _, problem := range checkReplaced(file, version) {
+			t.Errorf("%s/go.mod: %s", dir, problem)
+		}
+	}
+	if minor := kubernetesVersion[:strings.LastIndexByte(kubernetesVersion, '.')+1]; strings.HasPrefix(skewVersion, minor) {
+		t.Errorf("%s is of the same minor as %s", skewVersion, kubernetesVersion)
+	}
+}
+
+// modFile is what `go mod edit -json` prints.
+type modFile struct {
+	Require []listedModule
+	Replace []struct {
+		Old, New struct{ Path, Version string }
+	}
+}
+
+// checkReplaced wants the release of a version of staging modules, and all of them at that version.
+func checkReplaced(file modFile, version string) []string {
+	var problems []string
+	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	release := "v1" + strings.TrimPrefix(version, "v0")
+	kubernetes := slices.IndexFunc(file.Require, func(m listedModule) bool { return m.Path == "k8s.io/kubernetes" })
+	if kubernetes < 0 || file.Require[kubernetes].Version != release {
+		complain("k8s.io/kubernetes is not at %s. Remedy: go get k8s.io/kubernetes@%[1]s, or change the version in staging_test.go", release)
+	}
+	staging := 0
+	for _, r := range file.Replace {
+		switch {
+		case !strings.HasPrefix(r.Old.Path, "k8s.io/"):
+		case r.New.Path != r.Old.Path || r.New.Version != version:
+			complain("%s is replaced by %s %s. Remedy: go mod edit -replace %[1]s=%[1]s@%s", r.Old.Path, r.New.Path, r.New.Version, version)
+		default:
+			staging++
+		}
+	}
+	if staging < 30 {
+		complain("%d staging modules are replaced, and k8s.io/kubernetes has 31", staging)
+	}
+	return problems
+}
+
 func TestStagingChecker(t *testing.T) {
 	api := listedModule{Path: "k8s.io/api", Version: kubernetesVersion}
 	replaced := api
@@ -97,6 +155,36 @@ func TestStagingChecker(t *testing.T) {
 		{nil, "checked nothing"},
 	} {
 		got := strings.Join(checkStaging(test.modules), "\n")
+		if !strings.Contains(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("want %q, got %q", test.want, got)
+		}
+	}
+}
+
+func TestReplacedChecker(t *testing.T) {
+	right := modFile{Require: []listedModule{{Path: "k8s.io/kubernetes", Version: "v1.36.3"}}}
+	for i := range 31 {
+		var r struct {
+			Old, New struct{ Path, Version string }
+		}
+		r.Old.Path = fmt.Sprint("k8s.io/", i)
+		r.New = r.Old
+		r.New.Version = "v0.36.3"
+		right.Replace = append(right.Replace, r)
+	}
+	older, mixed, local := right, right, right
+	older.Require = []listedModule{{Path: "k8s.io/kubernetes", Version: "v1.36.2"}}
+	mixed.Replace, local.Replace = slices.Clone(right.Replace), slices.Clone(right.Replace)
+	mixed.Replace[3].New.Version = "v0.36.2"
+	local.Replace[3].New.Path = "../3"
+	for _, test := range []struct {
+		file modFile
+		want string
+	}{
+		{right, ""}, {older, "k8s.io/kubernetes is not at v1.36.3"}, {mixed, "k8s.io/3 is replaced by k8s.io/3 v0.36.2"},
+		{local, "k8s.io/3 is replaced by ../3"}, {modFile{Require: right.Require}, "0 staging modules"},
+	} {
+		got := strings.Join(checkReplaced(test.file, "v0.36.3"), "\n")
 		if !strings.Contains(got, test.want) || test.want == "" && got != "" {
 			t.Errorf("want %q, got %q", test.want, got)
 		}

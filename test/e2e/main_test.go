@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 var (
 	schedulerFlag = flag.String("scheduler", string(cluster.BerthProgram), "the scheduler under test, berth or kube-scheduler")
 	rewrite       = flag.Bool("rewrite", false, "write the expected output of scripts instead of comparing with it")
+	skew          = flag.Bool("skew", false, "run the API server of the minor version that test/skew pins")
 	keep          = flag.Bool("keep", false, "keep the cluster's folder, also when all went well")
 )
 
@@ -111,7 +113,11 @@ func startCluster(ctx context.Context) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	binaries, err := cluster.Build(ctx, module, os.Stderr)
+	server := ""
+	if *skew {
+		server = filepath.Join(module, "skew")
+	}
+	binaries, err := cluster.Build(ctx, module, server, os.Stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +125,37 @@ func startCluster(ctx context.Context) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Install(ctx, deploy(), manifests.Beside()); err != nil {
+	err = said(c)
+	if err == nil {
+		_, err = c.Install(ctx, deploy(), manifests.Beside())
+	}
+	if err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
+}
+
+// said prints the version of the API server, as it tells it: with -skew another minor than
+// kube-scheduler's.
+func said(c *cluster.Cluster) error {
+	client, err := c.Client(cluster.Admin)
+	if err != nil {
+		return err
+	}
+	server, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "e2e: the API server is", server.GitVersion)
+	own := server.GitVersion[:strings.LastIndexByte(server.GitVersion, '.')]
+	out, err := exec.Command(c.Binaries().KubeScheduler, "--version").Output()
+	if err != nil {
+		return err
+	}
+	if other := !strings.Contains(string(out), " "+own+"."); other != *skew {
+		return fmt.Errorf("the API server is %s beside %s: that they are of two minors is %v, want %v", server.GitVersion, strings.TrimSpace(string(out)), other, *skew)
+	}
+	return nil
 }
 
 // deploy is the folder of the manifests.

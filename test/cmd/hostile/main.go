@@ -107,7 +107,7 @@ func runBeside(ctx context.Context, b *attack.Bench, root string, attacks []atta
 	if err != nil {
 		return err
 	}
-	binaries, err := cluster.Build(ctx, filepath.Join(root, "test"), os.Stderr)
+	binaries, err := cluster.Build(ctx, filepath.Join(root, "test"), "", os.Stderr)
 	if err != nil {
 		return err
 	}

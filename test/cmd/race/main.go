@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	binaries, err := cluster.Build(ctx, module, os.Stderr)
+	binaries, err := cluster.Build(ctx, module, "", os.Stderr)
 	if err != nil {
 		return err
 	}

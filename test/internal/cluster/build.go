@@ -20,10 +20,13 @@ type Binaries struct {
 	Etcd, APIServer, KubeScheduler, Berth string
 }
 
-// component is a program of the module that test/go.mod pins.
+// component is a program of a module that pins its version.
 type component struct {
 	pkg, name string
 }
+
+// apiServer is the component that a module of its own may pin in another version.
+const apiServer = "kube-apiserver"
 
 // components are all tools of test/go.mod that run in a cluster, the quickest to
 // build first.
@@ -31,29 +34,34 @@ func components() []component {
 	return []component{
 		{pkg: "go.etcd.io/etcd/server/v3", name: "etcd"},
 		{pkg: "k8s.io/kubernetes/cmd/kube-scheduler", name: "kube-scheduler"},
-		{pkg: "k8s.io/kubernetes/cmd/kube-apiserver", name: "kube-apiserver"},
+		{pkg: "k8s.io/kubernetes/cmd/kube-apiserver", name: apiServer},
 	}
 }
 
 // Build builds what a cluster needs. moduleDir is the folder of test/go.mod; the
-// module of berth lies above it. Programs of Kubernetes and etcd are kept in the
-// user's cache, by their versions, and built once; berth is built each time, into bin/.
-// What it is about to do goes to progress, for a cold build takes minutes.
-func Build(ctx context.Context, moduleDir string, progress io.Writer) (Binaries, error) {
-	versions, err := versions(ctx, moduleDir)
-	if err != nil {
-		return Binaries{}, err
-	}
+// module of berth lies above it. serverDir (optional) is the folder of a go.mod that pins
+// another version of Kubernetes for the API server. Programs of Kubernetes and etcd are
+// kept in the user's cache, by their versions, and built once; berth is built each time,
+// into bin/. What it is about to do goes to progress, for a cold build takes minutes.
+func Build(ctx context.Context, moduleDir, serverDir string, progress io.Writer) (Binaries, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return Binaries{}, fmt.Errorf("folder for programs: %w", err)
 	}
-	dir := filepath.Join(cache, "berth", "e2e", versions.key())
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Binaries{}, fmt.Errorf("folder for programs: %w", err)
-	}
 	paths := make(map[string]string)
 	for _, c := range components() {
+		from := moduleDir
+		if c.name == apiServer && serverDir != "" {
+			from = serverDir
+		}
+		pins, err := versions(ctx, moduleDir, from)
+		if err != nil {
+			return Binaries{}, err
+		}
+		dir := filepath.Join(cache, "berth", "e2e", pins.key())
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return Binaries{}, fmt.Errorf("folder for programs: %w", err)
+		}
 		paths[c.name] = filepath.Join(dir, c.name)
 		if _, err := os.Stat(paths[c.name]); err == nil {
 			continue
@@ -61,8 +69,8 @@ func Build(ctx context.Context, moduleDir string, progress io.Writer) (Binaries,
 			return Binaries{}, err
 		}
 		fmt.Fprintf(progress, "building %s into %s\n", c.name, dir)
-		flags := "-s -w -X k8s.io/component-base/version.gitVersion=" + versions.kubernetes
-		if err := build(ctx, moduleDir, paths[c.name], c.pkg, flags); err != nil {
+		flags := "-s -w -X k8s.io/component-base/version.gitVersion=" + pins.kubernetes
+		if err := build(ctx, from, paths[c.name], c.pkg, flags); err != nil {
 			return Binaries{}, err
 		}
 	}
@@ -74,7 +82,7 @@ func Build(ctx context.Context, moduleDir string, progress io.Writer) (Binaries,
 	if err := build(ctx, filepath.Dir(moduleDir), berth, "./cmd/berth", ""); err != nil {
 		return Binaries{}, err
 	}
-	return Binaries{Etcd: paths["etcd"], APIServer: paths["kube-apiserver"], KubeScheduler: paths["kube-scheduler"], Berth: berth}, nil
+	return Binaries{Etcd: paths["etcd"], APIServer: paths[apiServer], KubeScheduler: paths["kube-scheduler"], Berth: berth}, nil
 }
 
 // build puts a program at path, or leaves what is there: another build may be
@@ -104,18 +112,23 @@ func (p pinned) key() string {
 	return fmt.Sprintf("kubernetes-%s-etcd-%s-%s", p.kubernetes, p.etcd, hex.EncodeToString(sum[:4]))
 }
 
-func versions(ctx context.Context, moduleDir string) (pinned, error) {
-	command := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes", "go.etcd.io/etcd/server/v3")
-	command.Dir = moduleDir
+// versions reads what etcd the tests' module pins, and what Kubernetes another one does.
+func versions(ctx context.Context, moduleDir, kubernetesDir string) (out pinned, err error) {
+	if out.etcd, err = version(ctx, moduleDir, "go.etcd.io/etcd/server/v3"); err != nil {
+		return pinned{}, err
+	}
+	out.kubernetes, err = version(ctx, kubernetesDir, "k8s.io/kubernetes")
+	return out, err
+}
+
+func version(ctx context.Context, dir, module string) (string, error) {
+	command := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", module)
+	command.Dir = dir
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil {
-		return pinned{}, fmt.Errorf("%s in %s: %w\n%s", strings.Join(command.Args, " "), moduleDir, err, &stderr)
+		return "", fmt.Errorf("%s in %s: %w\n%s", strings.Join(command.Args, " "), dir, err, &stderr)
 	}
-	fields := strings.Fields(string(out))
-	if len(fields) != 2 {
-		return pinned{}, fmt.Errorf("%s printed %q, not two versions", strings.Join(command.Args, " "), out)
-	}
-	return pinned{kubernetes: fields[0], etcd: fields[1]}, nil
+	return strings.TrimSpace(string(out)), nil
 }
