@@ -21,7 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// The bound of BenchmarkHostCallTime: a unit of fuel that a host function costs may take as
+// The bound of BenchmarkHostCallTime and FuzzModules: a unit of fuel may take as
 // many times what it takes in a loop that does nothing.
 const mostTimesPlain = 32
 
