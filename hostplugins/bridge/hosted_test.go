@@ -278,7 +278,7 @@ func TestCyclePoints(t *testing.T) {
 	e.status = framework.NewStatus(framework.Unschedulable)
 	result, status := p.PostFilter(c, &plugin.Diagnosis{Codes: []abi.Code{2, 0, 3, 3, 2, 2}})
 	check(t, "PostFilter", text("%+v %v %v", result, status.CodeOf(), e.taken()),
-		"{Override:true NominatedNode:u Preemption:{Victims:[] Denominate:[]} Allow:[] Reject:[]} Unschedulable [postFilter incoming, unschedulable [u p u2], v UnschedulableAndUnresolvable, nobody UnschedulableAndUnresolvable]")
+		"{Override:true NominatedNode:u Preemption:{Victims:[] ClearNominations:[]} Allow:[] Reject:[]} Unschedulable [postFilter incoming, unschedulable [u p u2], v UnschedulableAndUnresolvable, nobody UnschedulableAndUnresolvable]")
 
 	e.status = framework.NewStatus(framework.Skip)
 	check(t, "PreScore", text("%v %v", p.PreScore(c, []uint32{1, 5}).CodeOf(), e.taken()), "Skip [preScore incoming [a u2]]")

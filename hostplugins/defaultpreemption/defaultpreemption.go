@@ -126,7 +126,7 @@ func (p *DefaultPreemption) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (pl
 	node := c.Snapshot.Name(best.Row)
 	return plugin.PostFilterResult{
 		Override: true, NominatedNode: node,
-		Preemption: plugin.Preemption{Victims: best.Victims, Denominate: lessImportant(c, node)},
+		Preemption: plugin.Preemption{Victims: best.Victims, ClearNominations: lessImportant(c, node)},
 	}, nil
 }
 

@@ -133,7 +133,7 @@ func (k *check) mark() {
 	}
 }
 
-// orMost stands in for the fewest pods of no domain.
+// orMost returns n, or the largest number if there is no domain to count.
 func orMost(n int32, ok bool) int64 {
 	if !ok {
 		return math.MaxInt32

@@ -89,7 +89,7 @@ func (*recorder) Scheduled(*state.Pod, string)              {}
 func (*recorder) Failed(scheduler.Failure)                  {}
 func (*recorder) Preempted(scheduler.Preempted)             {}
 func (*recorder) Binding(context.Context, *state.Pod) error { return nil }
-func (*recorder) Denominated(*state.Pod)                    {}
+func (*recorder) NominationCleared(*state.Pod)              {}
 func (*recorder) Ended(*report.Ending)                      {}
 
 func (r *recorder) Attempted(a *report.Attempt, name func(uint32) string) {

@@ -92,7 +92,7 @@ func (*soaked) Scheduled(*state.Pod, string)              {}
 func (*soaked) Failed(scheduler.Failure)                  {}
 func (*soaked) Preempted(scheduler.Preempted)             {}
 func (*soaked) Binding(context.Context, *state.Pod) error { return nil }
-func (*soaked) Denominated(*state.Pod)                    {}
+func (*soaked) NominationCleared(*state.Pod)              {}
 
 // remove is called with mu held.
 func (s *soaked) remove(uid types.UID) bool {

@@ -192,7 +192,7 @@ func (s *search) fail(status *plugin.Status) {
 	s.d.Nomination = plugin.PostFilterResult{Override: true}
 }
 
-// unenforced rejects a pod that asks for what nobody sees to.
+// unenforced rejects a pod that asks for something that no enabled plugin enforces.
 func unenforced(f state.Feature) *plugin.Status {
 	return plugin.NewStatus(abi.UnschedulableAndUnresolvable,
 		fmt.Sprintf("pod uses %s, which no enabled plugin enforces", f)).By(pipeline.Enforcement)

@@ -60,7 +60,7 @@ func TestPreemption(t *testing.T) {
 		if why := c.ineligible(); !strings.HasSuffix(d.Attempt.Message, why) {
 			t.Fatalf("the message is %q, want %q at its end", d.Attempt.Message, why)
 		}
-		c.checkDenominated(t, d)
+		c.checkCleared(t, d)
 	})
 }
 
@@ -425,9 +425,9 @@ func best(plans []plan) []plan {
 	return plans
 }
 
-// checkDenominated: those lose a nomination who are less important and were
+// checkCleared: those lose a nomination who are less important and were
 // promised that node.
-func (c *crowd) checkDenominated(t *rapid.T, d cycle.Decision) {
+func (c *crowd) checkCleared(t *rapid.T, d cycle.Decision) {
 	var want []types.UID
 	for _, p := range c.promised(d.Nomination.NominatedNode) {
 		if *p.Spec.Priority < *c.pod.Spec.Priority {
@@ -437,7 +437,7 @@ func (c *crowd) checkDenominated(t *rapid.T, d cycle.Decision) {
 	if d.Nomination.NominatedNode == "" {
 		want = nil
 	}
-	if got := d.Nomination.Preemption.Denominate; !slices.Equal(got, want) {
-		t.Fatalf("denominated %v, want %v", got, want)
+	if got := d.Nomination.Preemption.ClearNominations; !slices.Equal(got, want) {
+		t.Fatalf("nominations cleared: %v, want %v", got, want)
 	}
 }

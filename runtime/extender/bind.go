@@ -63,7 +63,7 @@ func (e *Extenders) bind(x *extender, p *plugin.Placement) error {
 	}
 	err := x.bind(p)
 	if err != nil {
-		// Also when the binding was called off: the pod must not keep the patch.
+		// Also when the binding was cancelled: the pod must not keep the patch.
 		if failed := undo(context.WithoutCancel(p.Context)); failed != nil {
 			err = errors.Join(err, fmt.Errorf("take the patch back: %w", failed))
 		}

@@ -23,7 +23,7 @@ const writeTimeout = 65 * time.Second
 // begin waits for its turn to write, and returns a context for a write that is made
 // whether or not the scheduler is told to stop from then on: a request that is on its
 // way may be carried out, and nobody would know. Who still waits when the scheduler is
-// told to stop is called off. A turn is for one request or two, never for a pause.
+// told to stop is cancelled. A turn is for one request or two, never for a pause.
 func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(), err error) {
 	over, err := c.turn(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Cluster) turn(ctx context.Context) (end func(), err error) {
 		select {
 		case c.slots <- struct{}{}:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("called off before it was written: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("cancelled before it was written: %w", context.Cause(ctx))
 		}
 	}
 	return func() { <-c.slots }, nil

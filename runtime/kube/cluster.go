@@ -74,7 +74,7 @@ type Cluster struct {
 	waiters  *waiters
 	status   *statusWriter
 	events   *eventWriter
-	informed *informed
+	watches  *watches
 	slots    chan struct{} // bindings and evictions that are on their way
 	finished sync.Once
 	bindings atomic.Int64       // that were begun and are not made yet
@@ -120,7 +120,7 @@ func New(config Config, deps Deps) (*Cluster, error) {
 		slots: make(chan struct{}, writesInFlight), store: storage.New(), owners: owners.New(), budgets: &budgets{}, waiters: &waiters{},
 	}
 	var err error
-	if c.informed, err = newInformed(c); err != nil {
+	if c.watches, err = newWatches(c); err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
 	}
 	if c.events, err = newEventWriter(config.Profiles, deps.Events); err != nil {
@@ -152,7 +152,7 @@ func (c *Cluster) Controllers() objects.Controllers { return c.owners }
 // Close writes what is still to be written, until the context ends. The scheduler
 // must have stopped.
 func (c *Cluster) Close(ctx context.Context) {
-	c.informed.stop()
+	c.watches.stop()
 	c.finish(ctx)
 	c.events.close()
 	c.silence()

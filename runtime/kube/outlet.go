@@ -53,7 +53,7 @@ func (c *Cluster) Preempted(p scheduler.Preempted) {
 	c.events.normal(p.Victim, p.Preemptor, "Preempted", "Preempting", "%s", p.Message)
 }
 
-// Denominated implements scheduler.Outlet.
-func (c *Cluster) Denominated(pod *state.Pod) {
+// NominationCleared implements scheduler.Outlet.
+func (c *Cluster) NominationCleared(pod *state.Pod) {
 	c.status.set(pod, v1.PodCondition{}, new(string))
 }

@@ -13,7 +13,7 @@ import (
 // order. Ended ones are not watched. The pods are shared: they must not be changed. It
 // may be called from any goroutine.
 func (c *Cluster) Pods() []*v1.Pod {
-	objects := c.informed.pods.GetStore().List()
+	objects := c.watches.pods.GetStore().List()
 	pods := make([]*v1.Pod, len(objects))
 	for i, object := range objects {
 		pods[i] = object.(*v1.Pod)
@@ -24,7 +24,7 @@ func (c *Cluster) Pods() []*v1.Pod {
 // Pod returns a watched pod; nil if there is none of that name, or it has ended. The pod is
 // shared: it must not be changed. It may be called from any goroutine.
 func (c *Cluster) Pod(name types.NamespacedName) *v1.Pod {
-	object, ok, err := c.informed.pods.GetStore().GetByKey(name.String())
+	object, ok, err := c.watches.pods.GetStore().GetByKey(name.String())
 	if err != nil || !ok {
 		return nil
 	}

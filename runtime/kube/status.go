@@ -117,7 +117,7 @@ func (w *statusWriter) supersede(ctx context.Context, uid types.UID) error {
 	case <-sent.ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("called off while the pod's status was written: %w", context.Cause(ctx))
+		return fmt.Errorf("cancelled while the pod's status was written: %w", context.Cause(ctx))
 	}
 }
 

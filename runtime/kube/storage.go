@@ -52,7 +52,7 @@ func (c *Cluster) UpdateClaim(ctx context.Context, claim *v1.PersistentVolumeCla
 
 // NodeObject implements objects.Existence.
 func (c *Cluster) NodeObject(name string) *v1.Node {
-	object, ok, err := c.informed.nodes.GetStore().GetByKey(name)
+	object, ok, err := c.watches.nodes.GetStore().GetByKey(name)
 	if !ok || err != nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (c *Cluster) NodeObject(name string) *v1.Node {
 
 // HasPod implements objects.Existence.
 func (c *Cluster) HasPod(namespace, name string) bool {
-	_, ok, err := c.informed.pods.GetStore().GetByKey(namespace + "/" + name)
+	_, ok, err := c.watches.pods.GetStore().GetByKey(namespace + "/" + name)
 	return ok && err == nil
 }
 

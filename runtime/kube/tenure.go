@@ -46,8 +46,8 @@ func (t *tenure) require() {
 	t.needed = true
 }
 
-// renew takes note of when the lease was asked for that was got; the zero time for one
-// that was given back.
+// renew records when the request was sent that got or kept the lease; the zero time says
+// that the lease was given back.
 func (t *tenure) renew(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

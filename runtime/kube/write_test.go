@@ -95,7 +95,7 @@ func TestStatus(t *testing.T) {
 	expectWrites(t, client, `patch status p {"metadata":{"uid":"uid-p"},"status":{"nominatedNodeName":"n"}}`)
 
 	// The watch has not told of the nomination, which is void again.
-	c.Denominated(state.NewPod(has))
+	c.NominationCleared(state.NewPod(has))
 	expectWrites(t, client, `patch status p {"metadata":{"uid":"uid-p"},"status":{"nominatedNodeName":""}}`)
 }
 
@@ -139,7 +139,7 @@ func TestStatusMerges(t *testing.T) {
 }
 
 // TestBindingSupersedes: a binding drops what was to be written of the pod's status, and
-// waits for what is on its way, unless it is called off.
+// waits for what is on its way, unless it is cancelled.
 func TestBindingSupersedes(t *testing.T) {
 	p := pod("p", "", "default-scheduler")
 	client := fake.NewClientset(p)
@@ -162,7 +162,7 @@ func TestBindingSupersedes(t *testing.T) {
 	c.Failed(failure(p, "second"))
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if err := c.Binding(ctx, state.NewPod(p)); err == nil || !strings.Contains(err.Error(), "called off while the pod's status was written") {
+	if err := c.Binding(ctx, state.NewPod(p)); err == nil || !strings.Contains(err.Error(), "cancelled while the pod's status was written") {
 		t.Errorf("error is %v", err)
 	}
 	c.Failed(failure(p, "third"))
@@ -281,7 +281,7 @@ func TestCloseWrites(t *testing.T) {
 	}
 }
 
-// TestBindWaits: bindings wait for their turn. Those that wait are called off when the
+// TestBindWaits: bindings wait for their turn. Those that wait are cancelled when the
 // scheduler is to stop, and those that have begun are made.
 func TestBindWaits(t *testing.T) {
 	_, client := connect(t)
@@ -318,7 +318,7 @@ func TestBindWaits(t *testing.T) {
 	stop()
 	calledOff := 0
 	for calledOff < pods-96 {
-		if err := <-bound; err == nil || !strings.Contains(err.Error(), "called off before it was written") {
+		if err := <-bound; err == nil || !strings.Contains(err.Error(), "cancelled before it was written") {
 			t.Fatalf("error is %v", err)
 		}
 		calledOff++

@@ -80,10 +80,10 @@ type Preemption struct {
 	// important first. Those that wait at Permit go back to the queue, the others
 	// are deleted, unless that has begun.
 	Victims []*state.Pod
-	// Denominate is pods of lower priority, by UID, whose nomination to the node is
+	// ClearNominations is pods of lower priority, by UID, whose nomination to the node is
 	// void: they are to look for another one.
-	Denominate []types.UID
+	ClearNominations []types.UID
 }
 
 // Empty reports whether nothing has to happen.
-func (p *Preemption) Empty() bool { return len(p.Victims) == 0 && len(p.Denominate) == 0 }
+func (p *Preemption) Empty() bool { return len(p.Victims) == 0 && len(p.ClearNominations) == 0 }

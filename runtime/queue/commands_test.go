@@ -21,31 +21,31 @@ type command = func(w *world, a args) error
 // the log shows what the queue asked and told while it ran.
 func commands() map[string]command {
 	return map[string]command{
-		"add":           add,                                                                         // POD… [priority= nominated= label= cpu= gates=]
-		"update":        update,                                                                      // POD… and the same options
-		"delete":        remove,                                                                      // POD…
-		"pop":           pop,                                                                         //
-		"done":          done,                                                                        // POD
-		"unschedulable": unschedulable,                                                               // POD [rejectors=A,B] [pending=C]
-		"fail":          fail,                                                                        // POD [rejectors=A]
-		"hint":          hint,                                                                        // POD EVENT leave|queue|now: what the hints will answer
-		"deaf":          deaf,                                                                        // EVENT: no plugin registered it
-		"event":         event,                                                                       // EVENT [only=PODS]
-		"retry":         func(w *world, a args) error { w.Retry(types.UID(a.names[0])); return nil }, // POD
-		"activate":      activate,                                                                    // POD…
-		"release":       func(w *world, a args) error { w.Release(a.names[0]); return nil },          // PLUGIN
-		"gate":          gate,                                                                        // POD plugin= [reason=]: what the gates will answer
-		"ungate":        ungate,                                                                      // POD…
-		"let-go":        letGo,                                                                       // POD PLUGIN
-		"regate":        func(w *world, _ args) error { w.Regate(); return nil },
-		"advance":       advance,     // DURATION
-		"tick":          tick,        //
-		"deadline":      deadline,    //
-		"nominate":      nominate,    // POD NODE, or POD for none
-		"denominate":    denominate,  // POD
-		"nominations":   nominations, //
-		"reverse":       reverse,     // turn the order round, and Rebuild
-		"state":         showState,   //
+		"add":              add,                                                                         // POD… [priority= nominated= label= cpu= gates=]
+		"update":           update,                                                                      // POD… and the same options
+		"delete":           remove,                                                                      // POD…
+		"pop":              pop,                                                                         //
+		"done":             done,                                                                        // POD
+		"unschedulable":    unschedulable,                                                               // POD [rejectors=A,B] [pending=C]
+		"fail":             fail,                                                                        // POD [rejectors=A]
+		"hint":             hint,                                                                        // POD EVENT leave|queue|now: what the hints will answer
+		"deaf":             deaf,                                                                        // EVENT: no plugin registered it
+		"event":            event,                                                                       // EVENT [only=PODS]
+		"retry":            func(w *world, a args) error { w.Retry(types.UID(a.names[0])); return nil }, // POD
+		"activate":         activate,                                                                    // POD…
+		"release":          func(w *world, a args) error { w.Release(a.names[0]); return nil },          // PLUGIN
+		"gate":             gate,                                                                        // POD plugin= [reason=]: what the gates will answer
+		"ungate":           ungate,                                                                      // POD…
+		"let-go":           letGo,                                                                       // POD PLUGIN
+		"regate":           func(w *world, _ args) error { w.Regate(); return nil },
+		"advance":          advance,         // DURATION
+		"tick":             tick,            //
+		"deadline":         deadline,        //
+		"nominate":         nominate,        // POD NODE, or POD for none
+		"clear-nomination": clearNomination, // POD
+		"nominations":      nominations,     //
+		"reverse":          reverse,         // turn the order round, and Rebuild
+		"state":            showState,       //
 	}
 }
 
@@ -231,8 +231,8 @@ func nominate(w *world, a args) error {
 	return nil
 }
 
-func denominate(w *world, a args) error {
-	w.Denominate(types.UID(a.names[0]))
+func clearNomination(w *world, a args) error {
+	w.ClearNomination(types.UID(a.names[0]))
 	return nil
 }
 

@@ -20,9 +20,9 @@ func (q *Queue) Nominate(uid types.UID, node string) {
 	}
 }
 
-// Denominate withdraws a promise. Assuming a pod does it: from then on the cache
+// ClearNomination withdraws a promise. Assuming a pod does it: from then on the cache
 // has the pod on its node.
-func (q *Queue) Denominate(uid types.UID) { q.nominator.remove(uid) }
+func (q *Queue) ClearNomination(uid types.UID) { q.nominator.remove(uid) }
 
 // Nominations returns the view of nominated pods, which stays up to date. The
 // pods of a node come in the order of their nominations. What it yields is valid

@@ -83,7 +83,7 @@ func (o *outletCount) Binding(ctx context.Context, _ *state.Pod) error {
 	}
 	return o.refuses(ctx)
 }
-func (o *outletCount) Denominated(*state.Pod) {}
+func (o *outletCount) NominationCleared(*state.Pod) {}
 
 // TestRun has the loop, binding cycles, the watch and the clock run side by side;
 // the race detector looks on.
@@ -215,7 +215,7 @@ func TestCalledOff(t *testing.T) {
 				if ends {
 					<-ctx.Done()
 				}
-				return errors.New("called off")
+				return errors.New("cancelled")
 			}
 			s := w.get()
 			node, _ := fake.Node("n", fake.Parse(""))

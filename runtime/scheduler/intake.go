@@ -175,7 +175,7 @@ func (s *Scheduler) add(pods []*state.Pod) {
 	}
 }
 
-// finished reports whether a pod has given its place free.
+// finished reports whether a pod no longer takes up room on its node.
 func finished(pod *state.Pod) bool {
 	phase := pod.Object.Status.Phase
 	return phase == v1.PodSucceeded || phase == v1.PodFailed

@@ -186,8 +186,8 @@ func (m *machine) Preempted(p scheduler.Preempted) {
 // Binding implements scheduler.Outlet.
 func (*machine) Binding(context.Context, *state.Pod) error { return nil }
 
-// Denominated implements scheduler.Outlet.
-func (m *machine) Denominated(pod *state.Pod) { m.nominate(pod.UID, "") }
+// NominationCleared implements scheduler.Outlet.
+func (m *machine) NominationCleared(pod *state.Pod) { m.nominate(pod.UID, "") }
 
 // Evict implements objects.Evictor.
 func (m *machine) Evict(_ context.Context, e objects.Eviction) error {

@@ -72,11 +72,11 @@ func (s *Scheduler) beginPreemption(ctx context.Context, p *pipeline.Pipeline, d
 // startPreemption carries a preemption out. What waits at Permit on the node goes
 // back to the queue; the others are deleted, the last one after all others, since
 // it is when that one goes that the pod must be let in.
-func (s *Scheduler) startPreemption(p *pipeline.Pipeline, e *preemption, denominate []types.UID) {
+func (s *Scheduler) startPreemption(p *pipeline.Pipeline, e *preemption, cleared []types.UID) {
 	info := p.Plugin(e.by)
-	for _, uid := range denominate {
+	for _, uid := range cleared {
 		if s.may(info, uid) {
-			s.denominate(uid)
+			s.clearNomination(uid)
 		}
 	}
 	var left []*state.Pod
@@ -139,14 +139,14 @@ func (e *preemption) eviction(victim *state.Pod) objects.Eviction {
 }
 
 // evicted takes in the result of an eviction. After a failure those that run are
-// called off, and the last one is not begun.
+// cancelled, and the last one is not begun.
 func (s *Scheduler) evicted(e *preemption, victim *state.Pod, stopped bool, err error) {
 	e.running--
 	s.evicting--
 	switch {
 	case err == nil:
 		s.preempted(e, victim, stopped)
-	case !e.failed: // what comes after was called off
+	case !e.failed: // later ones were cancelled
 		s.deps.Log.Error("pod could not be preempted", "pod", victim.Key(), "node", e.node, "preemptor", e.preemptor.Key(), "error", err)
 		e.failed = true
 		e.cancel()
@@ -194,12 +194,12 @@ func (s *Scheduler) heldBack(pod *state.Pod) (queue.GateResult, bool) {
 	return queue.GateResult{}, false
 }
 
-// denominate withdraws the promise of a node. When the watch tells of it, the pod
+// clearNomination withdraws the promise of a node. When the watch tells of it, the pod
 // is woken to look for another one, and with it those that kept away for its sake.
-func (s *Scheduler) denominate(uid types.UID) {
+func (s *Scheduler) clearNomination(uid types.UID) {
 	if pod, _ := s.queue.Get(uid); pod != nil {
-		s.queue.Denominate(uid)
-		s.deps.Outlet.Denominated(pod.Pod)
+		s.queue.ClearNomination(uid)
+		s.deps.Outlet.NominationCleared(pod.Pod)
 	}
 }
 
@@ -207,5 +207,5 @@ func (s *Scheduler) denominate(uid types.UID) {
 type noEvictor struct{}
 
 func (noEvictor) Evict(context.Context, objects.Eviction) error {
-	return errors.New("there is nothing to evict pods with")
+	return errors.New("no evictor is configured")
 }

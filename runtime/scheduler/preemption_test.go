@@ -48,7 +48,7 @@ func (o *told) Scheduled(pod *state.Pod, _ string) { o.scheduled = append(o.sche
 func (o *told) Preempted(p scheduler.Preempted) { o.preempted = append(o.preempted, p) }
 func (o *told) Failed(f scheduler.Failure)      { o.failures = append(o.failures, f) }
 
-// stuck is an evictor that comes back only when it is called off.
+// stuck is an evictor that comes back only when it is cancelled.
 type stuck struct {
 	begun chan struct{}
 	err   error

@@ -81,8 +81,8 @@ type Outlet interface {
 	Failed(f Failure)
 	// Preempted hears of a pod that had to make room for another.
 	Preempted(p Preempted)
-	// Denominated hears of a pod whose status.nominatedNodeName is void.
-	Denominated(pod *state.Pod)
+	// NominationCleared hears of a pod whose status.nominatedNodeName is void.
+	NominationCleared(pod *state.Pod)
 }
 
 // Failure is a try that did not end with a binding.

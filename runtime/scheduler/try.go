@@ -51,7 +51,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	}
 	s.carryOut(p, append(d.Asked, asked...), d.Status == nil)
 	if preemption != nil {
-		s.startPreemption(p, preemption, d.Nomination.Preemption.Denominate)
+		s.startPreemption(p, preemption, d.Nomination.Preemption.ClearNominations)
 	}
 	if b != nil {
 		s.bind(b)
@@ -68,7 +68,7 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 		s.rejectPlaced(d, plugin.Fail(err))
 		return nil, nil
 	}
-	s.queue.Denominate(uid)
+	s.queue.ClearNomination(uid)
 	placement := plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State, Seed: s.seed()}
 	if row, ok := s.snapshot.NamespaceRow(assumed.Namespace); ok {
 		placement.Namespace = s.snapshot.Namespaces.Namespace[row]

@@ -265,9 +265,9 @@ func (w *world) Preempted(p scheduler.Preempted) {
 // Binding implements scheduler.Outlet.
 func (*world) Binding(context.Context, *state.Pod) error { return nil }
 
-// Denominated implements scheduler.Outlet: the watch tells of it too.
-func (w *world) Denominated(pod *state.Pod) {
-	w.log.Printf("denominated: %s", pod.Name)
+// NominationCleared implements scheduler.Outlet: the watch tells of it too.
+func (w *world) NominationCleared(pod *state.Pod) {
+	w.log.Printf("nomination cleared: %s", pod.Name)
 	if known := w.pods[pod.UID]; known != nil && known.NominatedNode() != "" {
 		w.nominate(known, "")
 	}

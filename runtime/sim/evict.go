@@ -66,8 +66,8 @@ func (w *world) Preempted(scheduler.Preempted) {}
 // Binding implements scheduler.Outlet: what fails is told of at once.
 func (*world) Binding(context.Context, *state.Pod) error { return nil }
 
-// Denominated implements scheduler.Outlet.
-func (w *world) Denominated(pod *state.Pod) {
+// NominationCleared implements scheduler.Outlet.
+func (w *world) NominationCleared(pod *state.Pod) {
 	if p := w.byUID[pod.UID]; p != nil && !p.gone() && p.pod.NominatedNode() != "" {
 		w.change(p, func(object *v1.Pod) { object.Status.NominatedNodeName = "" })
 		w.scheduler.SetPods(p.pod)

@@ -135,7 +135,7 @@ func (p *Pod) On(node string, patch Patch) *Pod {
 }
 
 // Patch is what a plugin writes on a pod when it reserves: annotations and
-// labels, key by key. The empty value is a value.
+// labels, key by key. An empty value is written, too.
 type Patch struct {
 	Annotations map[string]string
 	Labels      map[string]string

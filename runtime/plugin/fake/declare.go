@@ -34,7 +34,7 @@ func points() map[string]abi.Point {
 //
 //	nominate=NODE   PostFilter's nomination; empty for none, not given for no opinion
 //	victims=POD|POD PostFilter's victims on the node it nominates, those that are there
-//	denominate=POD|POD  the pods that lose their nomination
+//	clear-nominations=POD|POD  the pods that lose their nomination
 //	preflight=CODE  PreBind's preflight
 //	normalize=max|reverse|CODE
 //	addpod=CODE     the plugin has PreFilterExtensions; added=CODE rejects what they saw

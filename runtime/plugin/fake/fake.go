@@ -170,9 +170,9 @@ func (p *Plugin) preemption(c *plugin.Cycle) (out plugin.Preemption) {
 			}
 		}
 	}
-	if void, ok := p.at("denominate", c.Pod.Name); ok {
+	if void, ok := p.at("clear-nominations", c.Pod.Name); ok {
 		for _, name := range strings.Split(void.text, "|") {
-			out.Denominate = append(out.Denominate, types.UID(name))
+			out.ClearNominations = append(out.ClearNominations, types.UID(name))
 		}
 	}
 	return out

@@ -147,7 +147,7 @@ func (o *ours) preemption(n *plugin.PostFilterResult, nominated *nominations) *p
 		p.candidates = o.watched.candidates
 	}
 	for _, pod := range nominated.pods[n.NominatedNode] {
-		if slices.Contains(n.Preemption.Denominate, pod.UID) {
+		if slices.Contains(n.Preemption.ClearNominations, pod.UID) {
 			p.void = append(p.void, pod.Key())
 		}
 	}

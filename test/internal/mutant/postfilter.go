@@ -61,7 +61,7 @@ func preemptionMutants() []Mutant {
 		}},
 		{Name: "preemptionPolicy ignored", pod: func(p *v1.Pod) { p.Spec.PreemptionPolicy = nil }},
 		{Name: "keeps the nomination", result: func(r *plugin.PostFilterResult) { r.Override = false }},
-		{Name: "others keep their promise", result: func(r *plugin.PostFilterResult) { r.Preemption.Denominate = nil }},
+		{Name: "others keep their promise", result: func(r *plugin.PostFilterResult) { r.Preemption.ClearNominations = nil }},
 		{Name: "spares the first of the chosen", result: func(r *plugin.PostFilterResult) {
 			r.Preemption.Victims = r.Preemption.Victims[min(1, len(r.Preemption.Victims)):]
 		}},

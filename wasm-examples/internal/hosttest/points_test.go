@@ -280,8 +280,8 @@ func (c *cluster) Preempted(p scheduler.Preempted) {
 // Binding implements scheduler.Outlet.
 func (*cluster) Binding(context.Context, *state.Pod) error { return nil }
 
-// Denominated implements scheduler.Outlet.
-func (c *cluster) Denominated(pod *state.Pod) { c.log.Printf("denominated: %s", pod.Name) }
+// NominationCleared implements scheduler.Outlet.
+func (c *cluster) NominationCleared(pod *state.Pod) { c.log.Printf("nomination cleared: %s", pod.Name) }
 
 // Evict implements objects.Evictor: the pod is gone at once.
 func (c *cluster) Evict(_ context.Context, e objects.Eviction) error {

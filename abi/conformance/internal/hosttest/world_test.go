@@ -201,8 +201,8 @@ func (w *world) Failed(f scheduler.Failure) {
 // Binding implements scheduler.Outlet.
 func (*world) Binding(context.Context, *state.Pod) error { return nil }
 
-// Denominated implements scheduler.Outlet.
-func (w *world) Denominated(pod *state.Pod) { w.nominate(pod, "") }
+// NominationCleared implements scheduler.Outlet.
+func (w *world) NominationCleared(pod *state.Pod) { w.nominate(pod, "") }
 
 // Preempted implements scheduler.Outlet.
 func (w *world) Preempted(scheduler.Preempted) {}

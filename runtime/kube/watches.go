@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// informed is the watches of the cluster.
-type informed struct {
+// watches are the informers of the cluster.
+type watches struct {
 	cluster *Cluster
 	factory informers.SharedInformerFactory
 	pods    cache.SharedIndexInformer
@@ -42,11 +42,11 @@ type kind struct {
 	}
 }
 
-// newInformed makes the informers. Objects lose what no plugin can read before they
+// newWatches makes the informers. Objects lose what no plugin can read before they
 // are kept: a third of a node is managedFields.
-func newInformed(c *Cluster) (*informed, error) {
+func newWatches(c *Cluster) (*watches, error) {
 	f := informers.NewSharedInformerFactoryWithOptions(c.deps.Client, 0, informers.WithTransform(trim))
-	w := &informed{cluster: c, factory: f}
+	w := &watches{cluster: c, factory: f}
 	core, apps, storage := f.Core().V1(), f.Apps().V1(), f.Storage().V1()
 	w.pods, w.nodes = f.InformerFor(&v1.Pod{}, newPodInformer), core.Nodes().Informer()
 	w.kinds = []*kind{
@@ -86,7 +86,7 @@ func newPodInformer(client kubernetes.Interface, resync time.Duration) cache.Sha
 
 // Start begins to watch the cluster and to tell the scheduler of it, until Close.
 func (c *Cluster) Start(s Scheduler) error {
-	w := c.informed
+	w := c.watches
 	if w.cancel != nil {
 		return errors.New("BUG: kube: Start is called twice")
 	}
@@ -104,7 +104,7 @@ func (c *Cluster) Start(s Scheduler) error {
 }
 
 // stop ends the watches.
-func (w *informed) stop() {
+func (w *watches) stop() {
 	if w.cancel != nil {
 		w.cancel()
 		w.factory.Shutdown()
@@ -115,7 +115,7 @@ func (w *informed) stop() {
 // error that names the kinds of object of which it was not, and why.
 func (c *Cluster) Synced() error {
 	var errs []error
-	for _, k := range c.informed.kinds {
+	for _, k := range c.watches.kinds {
 		if k.synced != nil && k.synced() {
 			continue
 		}
@@ -133,7 +133,7 @@ func (c *Cluster) Synced() error {
 // Kinds returns the kinds of object that are watched, sorted, as kubectl names them.
 func (c *Cluster) Kinds() []string {
 	var out []string
-	for _, k := range c.informed.kinds {
+	for _, k := range c.watches.kinds {
 		out = append(out, k.name)
 	}
 	slices.Sort(out)
@@ -143,7 +143,7 @@ func (c *Cluster) Kinds() []string {
 // failed takes note of a list or watch that failed. The informer tries again by
 // itself, ever more slowly. That a watch ends, or is too old to go on, is how watches
 // are.
-func (w *informed) failed(k *kind, err error) {
+func (w *watches) failed(k *kind, err error) {
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || utilnet.IsProbableEOF(err):
 		return
