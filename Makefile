@@ -142,8 +142,9 @@ vet: ## go vet, for the host and for guest packages
 	GOOS=wasip1 GOARCH=wasm go vet ./abi/sdk/go/... ./wasm-examples/...
 	cd test && go vet ./...
 
-laws: ## test the laws of the repository: layers, package comments, file sizes, links, Kubernetes version
+laws: ## test the laws of the repository: layers, package comments, file sizes, links, Kubernetes version, commits that say why
 	go test .
+	[ ! -d .git ] && [ ! -f .git ] || .ci/commits
 
 sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host (needs Rust: abi/sdk/rust/README.md)
 	.ci/sdk-rust
