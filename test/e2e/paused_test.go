@@ -16,9 +16,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/test/internal/cluster"
+	"github.com/berth-scheduler/berth/test/internal/load"
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
@@ -102,7 +102,9 @@ func TestPausedLeader(t *testing.T) {
 			}
 		}
 		refused += strings.Count(leader.Log(), "the lease was lost")
-		b.empty()
+		if err := load.Clear(t.Context(), b.client, b.namespace); err != nil {
+			t.Fatal(err)
+		}
 		r.gone()
 		if void := round + 1 - made; void > *pauses {
 			t.Fatalf("%d leaders had lost the lease before they were stopped: this machine is too slow", void)
@@ -110,16 +112,6 @@ func TestPausedLeader(t *testing.T) {
 	}
 	t.Logf("%d lines of leaders that say that the lease was lost; %d replicas lost it unpaused; the API server answered within %v", refused, r.lost, r.slowest())
 	b.sound()
-}
-
-// empty deletes the pods of the bench.
-func (b *bench) empty() {
-	b.Helper()
-	var now int64
-	if err := b.client.CoreV1().Pods(b.namespace).DeleteCollection(b.Context(), metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{}); err != nil {
-		b.Fatal(err)
-	}
-	awaitThat(b.T, "the pods are gone", func() bool { return b.count(func(*v1.Pod) bool { return true }) == 0 })
 }
 
 // replica is a scheduler whose writes are known as its own.

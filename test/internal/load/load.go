@@ -126,23 +126,29 @@ func AwaitPlaced(ctx context.Context, client kubernetes.Interface, namespace str
 	}
 }
 
-// Clear deletes the pods of a namespace at once, and waits until they are gone.
+// Clear deletes the pods of a namespace at once, and waits until they are gone. It tries again
+// while the API server is away or refuses it for being busy.
 func Clear(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	var zero int64
 	for {
-		list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
+		var list *v1.PodList
+		if err := insist(ctx, func() (err error) {
+			list, err = client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+			return err
+		}); err != nil {
 			return err
 		}
 		if len(list.Items) == 0 {
 			return nil
 		}
 		if err := Each(ctx, len(list.Items), func(ctx context.Context, i int) error {
-			err := client.CoreV1().Pods(namespace).Delete(ctx, list.Items[i].Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
-			if apierrors.IsNotFound(err) {
-				return nil
-			}
-			return err
+			return insist(ctx, func() error {
+				err := client.CoreV1().Pods(namespace).Delete(ctx, list.Items[i].Name, metav1.DeleteOptions{GracePeriodSeconds: &zero})
+				if apierrors.IsNotFound(err) {
+					return nil
+				}
+				return err
+			})
 		}); err != nil {
 			return err
 		}
