@@ -166,7 +166,7 @@ func (g *instanceGuest) starts(ctx context.Context, f api.Function) error {
 // run calls a function with the stack, within an allowance of fuel, until ctx ends.
 func (g *instanceGuest) run(ctx context.Context, f api.Function, grant int64) error {
 	a := &g.env.allowance
-	a.grant, a.used, a.yields = grant, 0, 0
+	a.grant, a.used, a.yields, a.rested = grant, 0, 0, 0
 	a.ctx, a.cause, a.stop = ctx, nil, false
 	defer func() { a.ctx = nil }()
 	a.watch = clock.Start()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -24,7 +25,8 @@ type allowance struct {
 	stop   bool // the call is to end
 	watch  clock.Stopwatch
 	yields int
-	gauges *gauges // nil if the guest is not metered
+	rested time.Duration // of the call, when it last stood aside
+	gauges *gauges       // nil if the guest is not metered
 }
 
 // charge takes fuel for what a host function does for a guest, in iterations (see
@@ -38,18 +40,30 @@ func (a *allowance) charge(iterations int64) {
 // errNoFuel is the panic value of a host function that cannot be paid.
 var errNoFuel = errors.New("the host function costs more fuel than is left")
 
-// yieldsPerLook is after how many yields the clock is read: a yield is made every
-// few microseconds.
-const yieldsPerLook = 16
+const (
+	// yieldsPerLook is after how many yields the clock is read: a yield is made every
+	// few microseconds.
+	yieldsPerLook = 4
+	// longCall is after how long a call stands aside, and restEvery how often. When guests
+	// have all processors of Go, it looks only every 10 ms whether an answer of the API
+	// server has come, and bindings of other pods would wait for that.
+	longCall  = 2 * time.Millisecond
+	restEvery = 250 * time.Microsecond
+)
 
 // yield is where a guest lets the scheduler's process breathe (see package meter).
 // It reports whether the call is to end.
 func (a *allowance) yield() bool {
-	if a.yields++; a.yields%yieldsPerLook == 0 {
+	if a.yields++; a.yields%yieldsPerLook == 0 || a.rested > 0 {
 		if a.ctx.Err() != nil {
 			a.cause = context.Cause(a.ctx)
 		}
-		a.stop = a.cause != nil || a.watch.Elapsed() > a.limits.Deadline
+		elapsed := a.watch.Elapsed()
+		a.stop = a.cause != nil || elapsed > a.limits.Deadline
+		if elapsed > longCall && elapsed > a.rested+restEvery {
+			time.Sleep(time.Nanosecond) // the shortest that frees the processor; Gosched takes no look at the network
+			a.rested = a.watch.Elapsed()
+		}
 	}
 	return a.stop
 }
