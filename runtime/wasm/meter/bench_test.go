@@ -86,7 +86,7 @@ func overhead(b *testing.B, module []byte, setup []call, c call) {
 		b.ReportMetric(float64(best[i+1])/float64(best[0]), "times-"+v.name)
 	}
 	b.ReportMetric(float64(best[0].Nanoseconds()), "best-ns")
-	b.ReportMetric(float64(left-all.left())/float64(n), "units")
+	b.ReportMetric(float64(left-all.left())/float64(n), "grains")
 	b.ReportMetric(float64(all.host.yields.Load()-yields)/float64(n), "yields")
 	b.ReportMetric(0, "ns/op") // of all variants together: means nothing
 }
