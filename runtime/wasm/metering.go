@@ -61,7 +61,8 @@ func (a *allowance) yield() bool {
 		elapsed := a.watch.Elapsed()
 		a.stop = a.cause != nil || elapsed > a.limits.Deadline
 		if elapsed > longCall && elapsed > a.rested+restEvery {
-			time.Sleep(time.Nanosecond) // the shortest that frees the processor; Gosched takes no look at the network
+			// The shortest that frees the processor; Gosched takes no look at the network.
+			time.Sleep(time.Nanosecond) //nolint:forbidigo // nothing depends on how long it takes
 			a.rested = a.watch.Elapsed()
 		}
 	}

@@ -124,7 +124,9 @@ func (s *Simulator) Run(ctx context.Context, a Attack) (Outcome, error) {
 }
 
 // simulation returns the arguments of a run without plugins, with the log of `berth run`.
-func simulation(files string) []string { return []string{"simulate", "--cluster", files, "--log-level", "info"} }
+func simulation(files string) []string {
+	return []string{"simulate", "--cluster", files, "--log-level", "info"}
+}
 
 // baseline returns what a run without plugins takes.
 func (s *Simulator) baseline(ctx context.Context, nodes int, files string) (int64, error) {
