@@ -1,0 +1,63 @@
+package strictyaml
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Mistake is one of the mistakes that a YAML library found in a text.
+type Mistake struct {
+	Line   int // from 1; 0 if it is not known
+	Detail string
+	// Follows tells that the document is complete, and text follows it.
+	Follows bool
+}
+
+// Explain takes the lines out of an error of a YAML library about text: either
+// "yaml: line 3: did not find expected key", or a line for each mistake after a
+// heading.
+func Explain(text []byte, err error) []Mistake {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	message = strings.TrimPrefix(message, "unmarshal errors:\n  ")
+	var all []Mistake
+	for one := range strings.SplitSeq(message, "\n  ") {
+		m := Mistake{Detail: one}
+		if after, ok := strings.CutPrefix(one, "line "); ok {
+			if number, rest, ok := strings.Cut(after, ": "); ok {
+				if n, err := strconv.Atoi(number); err == nil {
+					m.Line, m.Detail = n, rest
+				}
+			}
+		}
+		if strings.HasPrefix(m.Detail, "did not find expected") { // the library names the line before, or where a block began
+			if n := firstBroken(text); n > 0 {
+				m.Line = n
+			}
+		}
+		m.Follows = strings.Contains(m.Detail, "<document start>")
+		all = append(all, m)
+	}
+	return all
+}
+
+// maxProbe is the number of lines up to which firstBroken looks: it parses the
+// text once per line.
+const maxProbe = 400
+
+// firstBroken is the line, from 1, after the longest part of text that is YAML
+// by itself; 0 if text is too long to look.
+func firstBroken(text []byte) int {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	if len(lines) > maxProbe {
+		return 0
+	}
+	end := len(text)
+	for i := len(lines) - 1; i > 0; i-- {
+		end -= len(lines[i])
+		if _, err := Parse(text[:end]); err == nil {
+			return i + 1
+		}
+	}
+	return 1
+}
