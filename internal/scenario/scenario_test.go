@@ -1,0 +1,116 @@
+package scenario
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// words is a language in which everything is refused that can be.
+func words(log *Log) Commands {
+	return Commands{
+		"say WORD…":                          func(a Args) error { log.Printf("%s", strings.Join(a.Names, "+")); return nil },
+		"advance DURATION [loud|quiet]":      func(Args) error { return nil },
+		"pod NAME… [priority=INT] on=NODE":   func(Args) error { return nil },
+		"mark NAME [*/*=TEXT] [how=now|not]": func(Args) error { return nil },
+		"step [INT]":                         func(Args) error { return nil },
+		"rest":                               func(Args) error { return nil },
+	}
+}
+
+func play(text string) (string, error) {
+	log := &Log{}
+	return run("cases/a.txt", text, log, func() Commands { return words(log) })
+}
+
+// TestRefused: what a file has wrong is refused, with file and line.
+func TestRefused(t *testing.T) {
+	for line, want := range map[string]string{
+		"speak a":                  `cases/a.txt:3: no command "speak"; there are new advance mark pod rest say step`,
+		"say":                      "WORD is missing",
+		" say a":                   `no command ""`,
+		"say\ta":                   "no command",
+		`say "a`:                   "a quote is open at the end of the line",
+		"say a loud=yes":           "no option loud=; there are none",
+		"advance":                  "DURATION is missing",
+		"advance 3":                `"3" is no duration like 1m30s`,
+		"advance soon":             `"soon" is no duration like 1m30s`,
+		"advance 3s fast":          `"fast" is not loud or quiet`,
+		"advance 3s loud loud":     `"loud" is one word too many`,
+		"pod a":                    "on= is missing",
+		"pod on=n":                 "NAME is missing",
+		"pod a on=n priority=":     `priority=: "" is no integer`,
+		"pod a on=n priority=1.5":  `priority=: "1.5" is no integer`,
+		"pod a on=n priority=ten":  `priority=: "ten" is no integer`,
+		"pod a on=n on=m":          "on= comes twice",
+		"pod a on=n prioity=1":     "no option prioity=; there are priority= on=",
+		"mark a key=1":             "no option key=; there are */*= how=",
+		"mark a how=never":         `how=: "never" is not now or not`,
+		"mark a b":                 `"b" is one word too many`,
+		"step few":                 `"few" is no integer`,
+		"step 9999999999999999999": `is no integer`,
+		"rest now":                 `"now" is one word too many`,
+	} {
+		_, err := play("# comment\nsay a\n" + line + "\n----\na\n")
+		if err == nil || !strings.HasPrefix(err.Error(), "cases/a.txt:3: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+	if _, err := play("say a\n\nrest\n----\n"); err == nil || !strings.HasPrefix(err.Error(), "cases/a.txt:1: the block has no line ----") {
+		t.Errorf("a block that prints without a line for it: %v", err)
+	}
+}
+
+// TestTaken: what the language has, and what comes out.
+func TestTaken(t *testing.T) {
+	const in = "# comment\nsay a \"b c\" d\"e f\"\npod a b on=\"\" priority=-1\nmark a x/y=1 how=not\nadvance 1m30s quiet\n----\nold\n\n\nnew\nstep\nstep 3\n\nsay x\n----\n"
+	const want = "# comment\nsay a \"b c\" d\"e f\"\npod a b on=\"\" priority=-1\nmark a x/y=1 how=not\nadvance 1m30s quiet\n----\na+b c+de f\n\n\nnew\nstep\nstep 3\n\nsay x\n----\nx\n"
+	if got, err := play(in); err != nil || got != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// TestSignatures: a vocabulary that cannot be read is refused as well.
+func TestSignatures(t *testing.T) {
+	nothing := func(Args) error { return nil }
+	for text, commands := range map[string]Commands{
+		"one bracket":  {"a [B": nothing},
+		"KEY=TYPE":     {"a [b=]": nothing},
+		"cannot be":    {"a B… C": nothing},
+		"told from":    {"a [B] C": nothing},
+		"meaning":      {"a B": nothing, "a C": nothing},
+		"has a":        {"new": nothing},
+		"an option is": {"a [[=B]": nothing},
+	} {
+		if _, err := NewLanguage(commands); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v: %v", commands, err)
+		}
+	}
+}
+
+// TestValues: Int and Duration are for what a signature has checked.
+func TestValues(t *testing.T) {
+	if Int("") != 0 || Int("-7") != -7 || Duration("") != 0 || Duration("2s").Seconds() != 2 {
+		t.Error("wrong values")
+	}
+	for _, read := range []func(){func() { Int("x") }, func() { Duration("7") }, func() { MustParse(`"`) }} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("a value that no signature lets pass is taken")
+				}
+			}()
+			read()
+		}()
+	}
+}
+
+// TestFile: a file is run from its path, and needs to be there.
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(path, []byte("say a\n----\na\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	Test(t, path, func(_ testing.TB, log *Log) Commands { return words(log) })
+}
