@@ -1,0 +1,77 @@
+package region
+
+import "slices"
+
+// Pod is a row of the table of pods.
+type Pod struct {
+	Namespace, Name, UID string
+	Labels, Annotations  map[string]string
+	Priority             int32
+	// Owner is `Kind/name`, empty for none.
+	Owner string
+	// Requests is in milli-CPU, bytes or a count; NonZero is cpu and memory with
+	// kube-scheduler's values for containers without a request.
+	Requests    func(resource string) int64
+	NonZero     [2]int64
+	Ports       []Port
+	Terminating bool
+}
+
+// Pods writes table 2, by slot. A slot without a pod, or with one that the plugin
+// may not see, is nil (ABI-4.10, ABI-4.11).
+func (e *Encoder) Pods(all []*Pod) Table {
+	t := Table{ID: 2, Rows: uint32(len(all))}
+	r := &e.Reads
+	has := func(name string) bool { return slices.Contains(r.Pods, name) }
+	text := func(b []byte, s string) []byte { return append(b, s...) }
+	if has("namespace") {
+		column(&t, all, 64, 0, typeU32, func(b []byte, p *Pod) []byte { return u32(b, e.ID(p.Namespace)) })
+	}
+	if has("priority") {
+		column(&t, all, 65, 0, typeI32, func(b []byte, p *Pod) []byte { return u32(b, uint32(p.Priority)) })
+	}
+	for i, name := range r.Resources {
+		if has("requests") {
+			column(&t, all, 66, i, typeI64, func(b []byte, p *Pod) []byte { return i64(b, p.Requests(name)) })
+		}
+	}
+	if has("labels") {
+		lists(e, &t, all, 67, typePair, func(b []byte, p *Pod) []byte { return e.Pairs(b, p.Labels) })
+	}
+	keyed(e, &t, all, 68, r.PodAnnotations, func(p *Pod) map[string]string { return p.Annotations })
+	if has("owner") {
+		column(&t, all, 69, 0, typeU32, func(b []byte, p *Pod) []byte { return u32(b, e.Text(p.Owner)) })
+	}
+	keyed(e, &t, all, 70, r.PodLabels, func(p *Pod) map[string]string { return p.Labels })
+	if has("flags") {
+		column(&t, all, 71, 0, typeU8, func(b []byte, p *Pod) []byte { return flag(b, p.Terminating) })
+	}
+	if has("uid") {
+		lists(e, &t, all, 73, typeBytes, func(b []byte, p *Pod) []byte { return text(b, p.UID) })
+	}
+	if has("name") {
+		lists(e, &t, all, 74, typeBytes, func(b []byte, p *Pod) []byte { return text(b, p.Name) })
+	}
+	return t
+}
+
+// Namespace is a row of the table of namespaces.
+type Namespace struct {
+	Name   string
+	Labels map[string]string
+}
+
+// HasNamespaces reports whether there is a table of namespaces.
+func (r *Reads) HasNamespaces() bool { return len(r.Namespaces) > 0 || len(r.NamespaceLabels) > 0 }
+
+// Namespaces writes table 4, in which names are always (ABI-4.14). Rows that are nil
+// are empty.
+func (e *Encoder) Namespaces(all []*Namespace) Table {
+	t := Table{ID: 4, Rows: uint32(len(all))}
+	column(&t, all, 224, 0, typeU32, func(b []byte, n *Namespace) []byte { return u32(b, e.ID(n.Name)) })
+	if slices.Contains(e.Reads.Namespaces, "labels") {
+		lists(e, &t, all, 225, typePair, func(b []byte, n *Namespace) []byte { return e.Pairs(b, n.Labels) })
+	}
+	keyed(e, &t, all, 226, e.Reads.NamespaceLabels, func(n *Namespace) map[string]string { return n.Labels })
+	return t
+}
