@@ -1,0 +1,255 @@
+// Package lock reads and writes berth.lock: which modules a configuration meant when
+// someone looked at them last, by digest, with what they may see and do. It is made to
+// be reviewed in a diff.
+package lock
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
+)
+
+// The type of a lock file.
+const (
+	APIVersion = "berth.dev/v1alpha1"
+	Kind       = "Lock"
+)
+
+// MaxSize is the bytes of a lock file at most, maxPlugins its entries.
+const (
+	MaxSize    = 4 << 20
+	maxPlugins = 10_000
+)
+
+// File is a lock file:
+//
+//	apiVersion: berth.dev/v1alpha1
+//	kind: Lock
+//	plugins:
+//	- name: rack-aware
+//	  source: oci://ghcr.io/example/rack-aware:1.2.0
+//	  version: 1.2.0
+//	  module: sha256:…
+//	  image: sha256:…
+//	  signers: [example-2026]
+//	  points: [filter, score]
+//	  reads: {nodeLabels: [example.com/rack]}
+//	  grants: {annotations: [example.com/]}
+type File struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Plugins    []Plugin `json:"plugins"`
+}
+
+// Plugin is a module as it is used.
+type Plugin struct {
+	// Name in profiles, and Source as the configuration names it.
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	// Version and Publisher are those of the manifest.
+	Version   string `json:"version"`
+	Publisher string `json:"publisher,omitempty"`
+	// Module is the digest of its bytes, Image that of the image's manifest, if it is one.
+	Module string `json:"module"`
+	Image  string `json:"image,omitempty"`
+	// Signers is the policy's keys that signed it.
+	Signers []string `json:"signers,omitempty"`
+	// Points and Reads are what the manifest declares, Grants what it was given.
+	Points []string                `json:"points"`
+	Reads  map[string][]string     `json:"reads,omitempty"`
+	Grants wire.ManifestDirectives `json:"grants"`
+}
+
+// Parse reads a lock file.
+func Parse(text []byte) (*File, error) {
+	if len(text) > MaxSize {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxSize)
+	}
+	var f File
+	if err := yaml.UnmarshalStrict(text, &f); err != nil {
+		return nil, errors.New(plain.Lines(err.Error(), 1<<10))
+	}
+	if f.APIVersion != APIVersion || f.Kind != Kind {
+		return nil, fmt.Errorf("it is %s of %s: write kind: %s and apiVersion: %s, or make it with berth plugin lock", plain.Quote(f.Kind, 64), plain.Quote(f.APIVersion, 64), Kind, APIVersion)
+	}
+	if len(f.Plugins) > maxPlugins {
+		return nil, fmt.Errorf("it has %d plugins, at most %d are allowed", len(f.Plugins), maxPlugins)
+	}
+	seen := map[[2]string]bool{}
+	for i := range f.Plugins {
+		p := &f.Plugins[i]
+		key := [2]string{p.Name, p.Source}
+		switch {
+		case !isDigest(p.Module) || p.Image != "" && !isDigest(p.Image):
+			return nil, fmt.Errorf("plugins[%d]: a digest is sha256: and 64 hexadecimal digits", i)
+		case seen[key]:
+			return nil, fmt.Errorf("plugins[%d]: %s of %s is there twice", i, plain.Quote(p.Name, 64), plain.Quote(p.Source, 256))
+		}
+		seen[key] = true
+	}
+	return &f, nil
+}
+
+func isDigest(s string) bool {
+	digits, ok := strings.CutPrefix(s, "sha256:")
+	return ok && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+// Text writes a lock file. The same plugins give the same bytes, in whatever order
+// they were found; one that is used twice in the same way is there once.
+func Text(plugins []Plugin) ([]byte, error) {
+	plugins = slices.Clone(plugins)
+	slices.SortStableFunc(plugins, func(a, b Plugin) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Source, b.Source))
+	})
+	plugins = slices.CompactFunc(plugins, func(a, b Plugin) bool { return reflect.DeepEqual(a, b) })
+	for i := 1; i < len(plugins); i++ {
+		if a, b := plugins[i-1], plugins[i]; a.Name == b.Name && a.Source == b.Source {
+			return nil, fmt.Errorf("%s of %s is used in two ways: give one of them another name", a.Name, a.Source)
+		}
+	}
+	body, err := yaml.Marshal(File{APIVersion: APIVersion, Kind: Kind, Plugins: plugins})
+	return append([]byte("# Written by berth plugin lock. Review it, then start berth run with --lock and this file.\n"), body...), err
+}
+
+// find returns the entry of a plugin, nil if there is none.
+func (f *File) find(name, source string) *Plugin {
+	for i := range f.Plugins {
+		if p := &f.Plugins[i]; p.Name == name && p.Source == source {
+			return p
+		}
+	}
+	return nil
+}
+
+// Has reports whether the lock has a module, by its digest and that of its image.
+func (f *File) Has(module, image string) bool {
+	return slices.ContainsFunc(f.Plugins, func(p Plugin) bool { return p.Module == module && p.Image == image })
+}
+
+// Check says whether a plugin is as it was locked. Who signed it is the policy's
+// business: keys rotate.
+func (f *File) Check(p *Plugin) error {
+	const fix = "run berth plugin lock, and review what it changes"
+	locked := f.find(p.Name, p.Source)
+	switch {
+	case locked == nil:
+		return fmt.Errorf("%s of %s is not in the lock file: %s", p.Name, p.Source, fix)
+	case locked.Module != p.Module:
+		return fmt.Errorf("the module is %s, the lock file has %s: %s", p.Module, locked.Module, fix)
+	case locked.Image != p.Image:
+		return fmt.Errorf("the image is %s, the lock file has %s: %s", p.Image, locked.Image, fix)
+	case !slices.Equal(words(&locked.Grants), words(&p.Grants)):
+		return fmt.Errorf("it is granted [%s], in the lock file [%s]: %s", strings.Join(words(&p.Grants), ", "), strings.Join(words(&locked.Grants), ", "), fix)
+	}
+	return nil
+}
+
+// Changes tells in words what differs from the lock file, which may be nil: what is new,
+// what is gone, versions, and what a plugin may see or do now that it could not before.
+func Changes(before *File, now []Plugin) []string {
+	if before == nil {
+		before = &File{}
+	}
+	var out []string
+	gone := map[[2]string]bool{}
+	for _, p := range before.Plugins {
+		gone[[2]string{p.Name, p.Source}] = true
+	}
+	for i := range now {
+		p := &now[i]
+		delete(gone, [2]string{p.Name, p.Source})
+		was := before.find(p.Name, p.Source)
+		if was == nil {
+			was = before.named(p.Name, gone)
+		}
+		out = append(out, changes(was, p)...)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(gone), func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
+		out = append(out, fmt.Sprintf("%s: gone (%s)", key[0], key[1]))
+	}
+	return out
+}
+
+// named returns the one plugin of a name that has another source now, and takes it from
+// those that are gone.
+func (f *File) named(name string, gone map[[2]string]bool) *Plugin {
+	for i := range f.Plugins {
+		if p := &f.Plugins[i]; p.Name == name && gone[[2]string{p.Name, p.Source}] {
+			delete(gone, [2]string{p.Name, p.Source})
+			return p
+		}
+	}
+	return nil
+}
+
+func changes(was, p *Plugin) []string {
+	if was == nil {
+		out := []string{fmt.Sprintf("%s: new, version %s (%s)", p.Name, p.Version, p.Source)}
+		return append(out, appended(p.Name, nil, permissions(p))...)
+	}
+	var out []string
+	for _, c := range [][3]string{{"version", was.Version, p.Version}, {"source", was.Source, p.Source}, {"module", was.Module, p.Module}, {"image", was.Image, p.Image}} {
+		if c[1] != c[2] {
+			out = append(out, fmt.Sprintf("%s: %s %s -> %s", p.Name, c[0], c[1], c[2]))
+		}
+	}
+	return append(out, appended(p.Name, permissions(was), permissions(p))...)
+}
+
+// appended tells what is new and what is gone of permissions.
+func appended(name string, before, now []string) []string {
+	var out []string
+	for _, text := range now {
+		if !slices.Contains(before, text) {
+			out = append(out, fmt.Sprintf("%s: %s: new", name, text))
+		}
+	}
+	for _, text := range before {
+		if !slices.Contains(now, text) {
+			out = append(out, fmt.Sprintf("%s: %s: gone", name, text))
+		}
+	}
+	return out
+}
+
+// permissions says what a plugin may see and do.
+func permissions(p *Plugin) []string {
+	var out []string
+	for _, point := range p.Points {
+		out = append(out, "is asked at "+point)
+	}
+	for _, list := range slices.Sorted(maps.Keys(p.Reads)) {
+		for _, name := range p.Reads[list] {
+			out = append(out, "reads "+list+" "+name)
+		}
+	}
+	return append(out, words(&p.Grants)...)
+}
+
+// words says what directives allow.
+func words(d *wire.ManifestDirectives) []string {
+	var out []string
+	for _, prefix := range d.Annotations {
+		out = append(out, "writes annotations "+prefix)
+	}
+	for _, prefix := range d.Labels {
+		out = append(out, "writes labels "+prefix)
+	}
+	for text, ok := range map[string]bool{"nominates nodes": d.Nominate, "binds pods": d.Bind, "allows and rejects waiting pods": d.Waiting, "has parked pods tried again": d.Activate} {
+		if ok {
+			out = append(out, text)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,178 @@
+package oci
+
+import (
+	"archive/tar"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content/oci"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+)
+
+// The entries of a tarball at most, and the bytes of its index.
+const (
+	maxEntries = 10_000
+	maxIndex   = 4 << 20
+)
+
+// checkArchive refuses a tarball that is anything but an OCI layout: links, files
+// outside, a name that is there twice.
+func checkArchive(ref Reference) error {
+	f, err := os.Open(ref.Archive)
+	if err != nil {
+		return ref.fail("", err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	return checkTar(ref, f)
+}
+
+func checkTar(ref Reference, r io.Reader) error {
+	const fix = "make it with berth plugin copy REFERENCE oci-archive:FILE"
+	entry := regexp.MustCompile(`^(oci-layout|index\.json|blobs/sha256/[0-9a-f]{64})$`)
+	folder := regexp.MustCompile(`^(\.|blobs|blobs/sha256)/?$`)
+	seen := map[string]bool{}
+	files := tar.NewReader(r)
+	for {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return ref.problem(fix, "it is no tarball: %v", err)
+		}
+		name := strings.TrimPrefix(h.Name, "./")
+		switch {
+		case len(seen) >= maxEntries:
+			return ref.problem(fix, "it has more than %d files", maxEntries)
+		case h.Typeflag == tar.TypeDir && (name == "" || folder.MatchString(name)):
+			continue
+		case h.Typeflag != tar.TypeReg:
+			return ref.problem(fix, "%s is no regular file: links and devices are refused", plain.Quote(h.Name, 128))
+		case !entry.MatchString(name):
+			return ref.problem(fix, "%s is no file of an OCI layout", plain.Quote(h.Name, 128))
+		case seen[name]:
+			return ref.problem(fix, "%s is there twice", plain.Quote(h.Name, 128))
+		case !strings.HasPrefix(name, "blobs/") && h.Size > maxIndex:
+			return ref.fail(name, tooLarge(h.Size, maxIndex))
+		}
+		seen[name] = true
+	}
+}
+
+// createArchive opens a tarball for writing. What it has already is kept.
+func createArchive(ctx context.Context, ref Reference) (_ *Store, err error) {
+	dir, err := os.MkdirTemp("", "berth-layout-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	target, err := oci.NewWithContext(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(ref.Archive); !errors.Is(err, fs.ErrNotExist) {
+		if err := keepArchive(ctx, ref, target); err != nil {
+			return nil, err
+		}
+	}
+	return &Store{ref: ref, source: target, target: target, close: func() error {
+		return errors.Join(writeArchive(dir, ref), os.RemoveAll(dir))
+	}}, nil
+}
+
+// keepArchive copies all that a tarball has.
+func keepArchive(ctx context.Context, ref Reference, to *oci.Store) error {
+	if err := checkArchive(ref); err != nil {
+		return err
+	}
+	from, err := oci.NewFromTar(ctx, ref.Archive)
+	if err != nil {
+		return ref.fail("it is no OCI layout", err)
+	}
+	index, err := archiveIndex(ref)
+	if err != nil {
+		return err
+	}
+	for _, d := range index.Manifests {
+		if err := oras.CopyGraph(ctx, from, to, d, oras.CopyGraphOptions{MaxMetadataBytes: maxIndex}); err != nil {
+			return ref.fail("", err)
+		}
+		if tag := d.Annotations[ocispec.AnnotationRefName]; tag != "" {
+			if err := to.Tag(ctx, d, tag); err != nil {
+				return ref.fail("", err)
+			}
+		}
+	}
+	return nil
+}
+
+// archiveIndex reads the list of manifests of a tarball that was checked.
+func archiveIndex(ref Reference) (index ocispec.Index, err error) {
+	f, err := os.Open(ref.Archive)
+	if err != nil {
+		return index, ref.fail("", err)
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	for files := tar.NewReader(f); ; {
+		h, err := files.Next()
+		if err != nil {
+			return index, ref.fail("index.json", err)
+		}
+		if strings.TrimPrefix(h.Name, "./") == ocispec.ImageIndexFile {
+			return index, ref.fail("index.json", json.NewDecoder(files).Decode(&index))
+		}
+	}
+}
+
+// writeArchive writes a folder as a tarball: the same folder gives the same bytes.
+func writeArchive(dir string, ref Reference) error {
+	out, err := os.CreateTemp(filepath.Dir(ref.Archive), ".berth-archive-")
+	if err != nil {
+		return ref.fail("", err)
+	}
+	err = errors.Join(tarFolder(out, dir), out.Close())
+	if err == nil {
+		err = os.Rename(out.Name(), ref.Archive)
+	}
+	if err != nil {
+		return ref.fail("", errors.Join(err, os.Remove(out.Name())))
+	}
+	return nil
+}
+
+func tarFolder(w io.Writer, dir string) error {
+	out := tar.NewWriter(w)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := out.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(data)), Format: tar.FormatUSTAR}); err != nil {
+			return err
+		}
+		_, err = out.Write(data)
+		return err
+	})
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,95 @@
+package oci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/opencontainers/go-digest"
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+)
+
+// Error says what is wrong with an image or its registry.
+type Error struct {
+	// Ref is the image's reference, or where a redirect led.
+	Ref string
+	// Detail says what is wrong, Fix (may be empty) what to do.
+	Detail, Fix string
+	// Err is the cause, nil if there is none.
+	Err error
+}
+
+// The parts of an error's text at most, in bytes: they come from registries.
+const (
+	maxRef    = 512
+	maxDetail = 1 << 10
+)
+
+// Error gives "reference: detail; fix".
+func (e *Error) Error() string {
+	text := plain.Line(e.Detail, maxDetail)
+	if e.Ref != "" {
+		text = plain.Line(e.Ref, maxRef) + ": " + text
+	}
+	if e.Fix != "" {
+		text += "; " + e.Fix
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// fail words what a registry or a folder answered.
+func (r Reference) fail(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		if known.Ref == "" {
+			known.Ref = r.String()
+			if what != "" {
+				known.Detail = what + ": " + known.Detail
+			}
+		}
+		return known
+	}
+	e := &Error{Ref: r.String(), Detail: err.Error(), Fix: "see whether the registry answers, and log in with docker login if it asks for it", Err: err}
+	var answered *errcode.ErrorResponse
+	switch {
+	case errors.Is(err, errdef.ErrNotFound):
+		e.Detail, e.Fix = "there is no such image", "see what there is with oras repo tags "+r.Place()
+	case errors.As(err, &answered) && (answered.StatusCode == http.StatusUnauthorized || answered.StatusCode == http.StatusForbidden):
+		e.Fix = "log in with docker login " + r.Registry
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Detail, e.Fix = "no answer in time", "see whether the registry answers"
+	case r.Registry == "":
+		e.Fix = ""
+	}
+	if what != "" {
+		e.Detail = what + ": " + e.Detail
+	}
+	return e
+}
+
+func (r Reference) problem(fix, format string, args ...any) error {
+	return &Error{Ref: r.String(), Detail: fmt.Sprintf(format, args...), Fix: fix}
+}
+
+// named is the same place with another tag or digest.
+func (r Reference) named(name string) Reference {
+	if d := digest.Digest(name); d.Validate() == nil {
+		return r.At(d)
+	}
+	r.Tag, r.Digest = name, ""
+	return r
+}
+
+func tooLarge(size, limit int64) error {
+	return &Error{Detail: fmt.Sprintf("it has %d bytes, at most %d are allowed", size, limit)}
+}

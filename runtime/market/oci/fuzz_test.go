@@ -1,0 +1,66 @@
+package oci
+
+import (
+	"archive/tar"
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// FuzzTarball: whatever a tarball is, it is refused in a short text, or read within its
+// folder, and an image of it is one whose digests hold.
+func FuzzTarball(f *testing.F) {
+	dir := f.TempDir()
+	for i, names := range [][]string{{"oci-layout", "index.json"}, {"../x"}, {"index.json", "index.json"}} {
+		var out bytes.Buffer
+		w := tar.NewWriter(&out)
+		for _, name := range names {
+			data := []byte(`{"imageLayoutVersion":"1.0.0","schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2,"annotations":{"org.opencontainers.image.ref.name":"latest"}}]}`)
+			if err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(data)), Mode: 0o644}); err != nil {
+				f.Fatal(err)
+			}
+			if _, err := w.Write(data); err != nil {
+				f.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			f.Fatal(i, err)
+		}
+		f.Add(out.Bytes())
+	}
+	path := filepath.Join(dir, "fuzzed.tar")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		store, err := New(Config{}).Open(t.Context(), Reference{Archive: path})
+		var image *Image
+		if err == nil {
+			image, err = store.Image(t.Context(), DefaultTag)
+		}
+		if err == nil {
+			_, err = store.Module(t.Context(), image)
+		}
+		if err != nil && len(err.Error()) > maxRef+maxDetail+512 {
+			t.Errorf("the error has %d bytes", len(err.Error()))
+		}
+	})
+}
+
+// FuzzReference: a reference that is read is written so that it is read again as the same.
+func FuzzReference(f *testing.F) {
+	for _, text := range []string{"ghcr.io/a/b:1", "oci:dir:1", "oci-archive:a:b/c:1@sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		ref, err := ParseReference(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseReference(ref.String())
+		if err != nil || again.Place() != ref.Place() || again.Name() != ref.Name() {
+			t.Errorf("%q is read as %+v, and that as %+v, %v", text, ref, again, err)
+		}
+	})
+}

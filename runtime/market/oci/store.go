@@ -1,0 +1,220 @@
+package oci
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/content/oci"
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+	"oras.land/oras-go/v2/registry/remote/retry"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// Config is how registries are spoken to.
+type Config struct {
+	// Transport (optional) makes the requests; nil is NewTransport.
+	Transport http.RoundTripper
+}
+
+// Client opens the places where images are. Its methods may be called from several
+// goroutines.
+type Client struct{ transport http.RoundTripper }
+
+// New returns a client. It touches nothing.
+func New(c Config) *Client {
+	if c.Transport == nil {
+		c.Transport = NewTransport()
+	}
+	return &Client{transport: c.Transport}
+}
+
+// Store is an open repository of a registry, an OCI layout folder, or a tarball.
+type Store struct {
+	ref    Reference
+	source oras.ReadOnlyGraphTarget
+	target oras.GraphTarget // nil for what is only read
+	close  func() error
+}
+
+// Open opens the place of a reference for reading. Close ends it.
+func (c *Client) Open(ctx context.Context, ref Reference) (*Store, error) {
+	switch {
+	case ref.Dir != "":
+		root, err := os.OpenRoot(ref.Dir)
+		if err != nil {
+			return nil, ref.fail("", err)
+		}
+		source, err := oci.NewFromFS(ctx, root.FS())
+		if err != nil {
+			return nil, errors.Join(ref.fail("it is no OCI layout", err), root.Close())
+		}
+		return &Store{ref: ref, source: source, close: root.Close}, nil
+	case ref.Archive != "":
+		if err := checkArchive(ref); err != nil {
+			return nil, err
+		}
+		source, err := oci.NewFromTar(ctx, ref.Archive)
+		if err != nil {
+			return nil, ref.fail("it is no OCI layout", err)
+		}
+		return &Store{ref: ref, source: source}, nil
+	}
+	repository, err := c.repository(ref)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{ref: ref, source: repository, target: repository}, nil
+}
+
+// Create opens the place of a reference for writing, and makes what is missing.
+// Close ends it; a tarball is written then.
+func (c *Client) Create(ctx context.Context, ref Reference) (*Store, error) {
+	switch {
+	case ref.Dir != "":
+		target, err := oci.NewWithContext(ctx, ref.Dir)
+		if err != nil {
+			return nil, ref.fail("", err)
+		}
+		return &Store{ref: ref, source: target, target: target}, nil
+	case ref.Archive != "":
+		return createArchive(ctx, ref)
+	}
+	return c.Open(ctx, ref)
+}
+
+// Close ends the store.
+func (s *Store) Close() error {
+	if s.close == nil {
+		return nil
+	}
+	return s.close()
+}
+
+// maxList is the bytes of a list of referrers that are read at most, maxPages its pages.
+const (
+	maxList  = 1 << 20
+	maxPages = 8
+)
+
+// repository returns a connection to a repository. A registry of this machine is
+// spoken to without TLS, as docker does.
+func (c *Client) repository(ref Reference) (*remote.Repository, error) {
+	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
+	if err != nil {
+		return nil, ref.fail("credentials of docker login", err)
+	}
+	at := registry.Reference{Registry: ref.Registry, Repository: ref.Repository}
+	host := at.Host()
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	client := &auth.Client{
+		Client:     &http.Client{Transport: retry.NewTransport(naming{host: host, inner: c.transport})},
+		Cache:      auth.NewCache(),
+		Credential: credentials.Credential(store),
+	}
+	client.SetUserAgent("berth")
+	return &remote.Repository{
+		Client: client, Reference: at, PlainHTTP: isLocal(host),
+		MaxMetadataBytes: maxList, ReferrerListMaxPages: maxPages,
+		SkipReferrersGC: true, // many registries forbid deleting; another client may read the old list
+	}, nil
+}
+
+// naming marks requests as ones to a host that the user named.
+type naming struct {
+	host  string
+	inner http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n naming) RoundTrip(r *http.Request) (*http.Response, error) {
+	return n.inner.RoundTrip(r.WithContext(Named(r.Context(), n.host)))
+}
+
+// Image finds the image of a tag or digest.
+func (s *Store) Image(ctx context.Context, name string) (*Image, error) {
+	ref := s.ref.named(name)
+	described, text, err := s.fetchManifest(ctx, name)
+	if err != nil {
+		return nil, ref.fail("", err)
+	}
+	return readImage(ref, described, text)
+}
+
+// fetchManifest gets a manifest by tag or digest, in one request where that is possible.
+func (s *Store) fetchManifest(ctx context.Context, name string) (ocispec.Descriptor, []byte, error) {
+	var described ocispec.Descriptor
+	var body io.ReadCloser
+	var err error
+	if direct, ok := s.source.(registry.ReferenceFetcher); ok {
+		described, body, err = direct.FetchReference(ctx, name)
+	} else if described, err = s.source.Resolve(ctx, name); err == nil {
+		body, err = s.source.Fetch(ctx, described)
+	}
+	if err != nil {
+		return described, nil, err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	text, err := readAll(body, described, maxManifest)
+	return described, text, err
+}
+
+// Module gets the module of an image and holds it against its size and digest.
+func (s *Store) Module(ctx context.Context, image *Image) ([]byte, error) {
+	data, err := s.fetch(ctx, image.Module, wire.MaxModuleSize)
+	return data, image.Ref.fail("its module", err)
+}
+
+// fetch gets what a descriptor describes, at most limit bytes.
+func (s *Store) fetch(ctx context.Context, described ocispec.Descriptor, limit int64) ([]byte, error) {
+	body, err := s.source.Fetch(ctx, described)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	return readAll(body, described, limit)
+}
+
+// readAll reads what was described, and wants nothing more and nothing else. Memory
+// grows with what arrives, whatever was announced.
+func readAll(r io.Reader, described ocispec.Descriptor, limit int64) ([]byte, error) {
+	if described.Size < 0 || described.Size > limit {
+		return nil, tooLarge(described.Size, limit)
+	}
+	data, err := content.ReadAll(r, described)
+	switch {
+	case errors.Is(err, content.ErrTrailingData):
+		return nil, &Error{Detail: "it is longer than announced", Fix: "ask who runs the registry", Err: err}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, &Error{Detail: "it is shorter than announced", Fix: "try again", Err: err}
+	case errors.Is(err, content.ErrMismatchedDigest):
+		return nil, &Error{Detail: "its bytes do not have the digest " + described.Digest.String(), Fix: "ask who runs the registry", Err: err}
+	}
+	return data, err
+}
+
+// blob stores bytes that are not there yet.
+func (s *Store) blob(ctx context.Context, described ocispec.Descriptor, data []byte) error {
+	if exists, err := s.target.Exists(ctx, described); err == nil && exists && described.ArtifactType == "" {
+		return nil
+	}
+	err := s.target.Push(ctx, described, bytes.NewReader(data))
+	if errors.Is(err, errdef.ErrAlreadyExists) {
+		err = nil
+	}
+	return s.ref.fail("push", err)
+}

@@ -1,0 +1,228 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/signing"
+)
+
+// Subject is a module that may be admitted. Name, Version and Publisher are those of
+// the manifest in its bytes.
+type Subject struct {
+	Name, Version, Publisher string
+	// Repository of the image, REGISTRY/REPOSITORY; empty for a file.
+	Repository string
+	// Module is the digest of the bytes, Image that of the image's manifest, empty for a
+	// file.
+	Module, Image string
+	// Data is the bytes; a file's signature is held against them.
+	Data []byte
+	// Bundles are what is said to sign it, Lies why others do not count.
+	Bundles [][]byte
+	Lies    []error
+	// Locked tells that a lock file has this digest: it was admitted before, so keys that
+	// have ended since do not matter. Revoked ones do.
+	Locked bool
+}
+
+// Refusal is why a module may not run.
+type Refusal struct {
+	// Digest of the image, or of the module of a file.
+	Digest string
+	// Requirement is the place in the policy that failed, as require.allOf[1].
+	Requirement string
+	Detail      string
+}
+
+// Error gives "digest: requirement: detail".
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("%s: the verification policy refuses it: %s: %s", r.Digest, r.Requirement, plain.Line(r.Detail, 1<<10))
+}
+
+// Judge says whether a module may run: nil, or a *Refusal. signers is the names of
+// the policy's keys that signed it. now judges notAfter.
+func (p *Policy) Judge(s *Subject, now time.Time) (signers []string, err error) {
+	j := judge{policy: p, subject: s, now: now, digest: s.Image}
+	if j.digest == "" {
+		j.digest = s.Module
+	}
+	for i, d := range p.revoked.Digests {
+		if d == s.Module || d == s.Image {
+			return nil, j.refuse(fmt.Sprintf("revoked.digests[%d]", i), "this digest is revoked")
+		}
+	}
+	j.verify()
+	if err := j.require("require", &p.require); err != nil {
+		return nil, err
+	}
+	return j.signers, nil
+}
+
+// judge is one judgement.
+type judge struct {
+	policy  *Policy
+	subject *Subject
+	now     time.Time
+	digest  string
+
+	signers []string // names of keys that count, sorted
+	without []string // why bundles and keys do not count
+}
+
+func (j *judge) refuse(at, format string, args ...any) error {
+	return &Refusal{Digest: j.digest, Requirement: at, Detail: fmt.Sprintf(format, args...)}
+}
+
+// verify finds the keys that signed the module and may.
+func (j *judge) verify() {
+	var bundles []*signing.Bundle
+	for _, text := range j.subject.Bundles {
+		b, err := signing.ParseBundle(text)
+		if err != nil {
+			j.without = append(j.without, err.Error())
+			continue
+		}
+		bundles = append(bundles, b)
+	}
+	for _, lie := range j.subject.Lies {
+		j.without = append(j.without, lie.Error())
+	}
+	for name, k := range j.policy.keys {
+		err := j.signedBy(bundles, k.public)
+		switch {
+		case errors.Is(err, signing.ErrOtherKey):
+		case err != nil:
+			j.without = append(j.without, name+": "+err.Error())
+		case k.revoked:
+			j.without = append(j.without, fmt.Sprintf("the key %s signed it, and is revoked", name))
+		case !j.subject.Locked && !k.notAfter.IsZero() && j.now.After(k.notAfter):
+			j.without = append(j.without, fmt.Sprintf("the key %s signed it, and admits nothing new since %s", name, k.notAfter.Format(time.RFC3339)))
+		default:
+			j.signers = append(j.signers, name)
+		}
+	}
+	slices.Sort(j.signers)
+	slices.Sort(j.without)
+}
+
+// signedBy reports whether one of the bundles is by the key. ErrOtherKey is for all of
+// them being by others.
+func (j *judge) signedBy(bundles []*signing.Bundle, public *signing.PublicKey) error {
+	result := signing.ErrOtherKey
+	for _, b := range bundles {
+		var err error
+		if j.subject.Image != "" {
+			err = b.VerifyImage(public, j.subject.Image)
+		} else {
+			err = b.VerifyFile(public, j.subject.Data)
+		}
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, signing.ErrOtherKey) {
+			result = err
+		}
+	}
+	return result
+}
+
+// require holds the module against a requirement.
+func (j *judge) require(at string, q *requirement) error {
+	switch {
+	case q.AllOf != nil:
+		for i := range q.AllOf {
+			if err := j.require(fmt.Sprintf("%s.allOf[%d]", at, i), &q.AllOf[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	case q.AnyOf != nil:
+		return j.anyOf(at, q)
+	case q.Publisher != "":
+		return j.publisher(at+".publisher", j.policy.publishers[q.Publisher])
+	case q.Signatures != nil:
+		return j.signatures(at+".signatures", q.Signatures.Keys, q.Signatures.Least)
+	case q.MinimumVersion != nil:
+		return j.minimum(at+".minimumVersion", q.MinimumVersion)
+	case slices.Contains(q.Digests, j.subject.Module), j.subject.Image != "" && slices.Contains(q.Digests, j.subject.Image):
+		return nil
+	}
+	return j.refuse(at+".digests", "neither the image nor the module %s is in the list", j.subject.Module)
+}
+
+func (j *judge) anyOf(at string, q *requirement) error {
+	met := 0
+	var why []string
+	for i := range q.AnyOf {
+		err := j.require(fmt.Sprintf("%s.anyOf[%d]", at, i), &q.AnyOf[i])
+		var refusal *Refusal
+		if errors.As(err, &refusal) {
+			why = append(why, refusal.Requirement+": "+refusal.Detail)
+			continue
+		}
+		if met++; met >= q.Least {
+			return nil
+		}
+	}
+	return j.refuse(at, "%d of %d are met, %d are needed: %s", met, len(q.AnyOf), q.Least, strings.Join(why, "; "))
+}
+
+func (j *judge) publisher(at string, p publisher) error {
+	if j.subject.Publisher != p.Name {
+		return j.refuse(at, "its publisher is %s, not %s", plain.Quote(j.subject.Publisher, 80), plain.Quote(p.Name, 80))
+	}
+	if len(p.Repositories) > 0 && !slices.ContainsFunc(p.Repositories, func(pattern string) bool {
+		ok, err := path.Match(pattern, j.subject.Repository)
+		return ok && err == nil
+	}) {
+		from := j.subject.Repository
+		if from == "" {
+			from = "a file"
+		}
+		return j.refuse(at, "it is from %s, and %s publishes in %s", from, p.Name, strings.Join(p.Repositories, ", "))
+	}
+	return j.signatures(at, p.Keys, 1)
+}
+
+// signatures wants a number of distinct keys.
+func (j *judge) signatures(at string, keys []string, least int) error {
+	var by []string
+	for _, name := range j.signers {
+		if slices.Contains(keys, name) {
+			by = append(by, name)
+		}
+	}
+	if len(by) >= least {
+		return nil
+	}
+	detail := fmt.Sprintf("it is signed by %d of the keys %s, %d are needed", len(by), strings.Join(keys, ", "), least)
+	if len(j.subject.Bundles) == 0 {
+		detail = fmt.Sprintf("it has no signature; %d of the keys %s are needed", least, strings.Join(keys, ", "))
+	}
+	if len(j.without) > 0 {
+		detail += ": " + strings.Join(j.without, "; ")
+	}
+	return j.refuse(at, "%s", detail)
+}
+
+func (j *judge) minimum(at string, m *minimum) error {
+	if j.subject.Name != m.Plugin {
+		return nil
+	}
+	got, err := semver.StrictNewVersion(j.subject.Version)
+	if err != nil {
+		return j.refuse(at, "its version %s is no semantic one", plain.Quote(j.subject.Version, 80))
+	}
+	if want := semver.MustParse(m.Version); got.LessThan(want) {
+		return j.refuse(at, "it has the version %s, at least %s is required", got, want)
+	}
+	return nil
+}

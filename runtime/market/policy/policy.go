@@ -1,0 +1,282 @@
+// Package policy says which modules may run: by the keys that signed them, their
+// publishers, digests and versions. It judges what was verified, and fetches nothing.
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+	"sigs.k8s.io/yaml"
+
+	"github.com/berth-scheduler/berth/runtime/market/signing"
+)
+
+// The type of a policy's file.
+const (
+	APIVersion = "berth.dev/v1alpha1"
+	Kind       = "VerificationPolicy"
+)
+
+// MaxSize is the bytes of a policy's file at most, maxNodes its requirements, maxKeys
+// its keys.
+const (
+	MaxSize  = 256 << 10
+	maxNodes = 256
+	maxKeys  = 64
+)
+
+// Policy is a VerificationPolicy:
+//
+//	apiVersion: berth.dev/v1alpha1
+//	kind: VerificationPolicy
+//	keys:
+//	- name: example-2026
+//	  publicKey: |
+//	    -----BEGIN PUBLIC KEY-----
+//	    …
+//	  notAfter: 2027-06-30T00:00:00Z   # new digests are not admitted by it after that
+//	publishers:
+//	- name: Example                    # publisher in the manifest
+//	  keys: [example-2026]
+//	  repositories: [ghcr.io/example/*]
+//	revoked:                           # what never runs, whatever else holds
+//	  keys: [example-2025]
+//	  digests: [sha256:…]              # of a module or an image
+//	require:
+//	  allOf:
+//	  - publisher: Example
+//	  - minimumVersion: {plugin: rack-aware, version: 1.2.0}
+//	  - anyOf:
+//	    - signatures: {keys: [security, example-2026], least: 2}
+//	    - digests: [sha256:…]
+type Policy struct {
+	keys       map[string]key
+	publishers map[string]publisher
+	revoked    revoked
+	require    requirement
+}
+
+type key struct {
+	public   *signing.PublicKey
+	notAfter time.Time
+	revoked  bool
+}
+
+// file is how a policy is written.
+type file struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Keys       []struct {
+		Name      string    `json:"name"`
+		PublicKey string    `json:"publicKey"`
+		NotAfter  time.Time `json:"notAfter"`
+	} `json:"keys"`
+	Publishers []publisher `json:"publishers"`
+	Revoked    revoked     `json:"revoked"`
+	Require    requirement `json:"require"`
+}
+
+type publisher struct {
+	Name         string   `json:"name"`
+	Keys         []string `json:"keys"`
+	Repositories []string `json:"repositories"`
+}
+
+type revoked struct {
+	Keys    []string `json:"keys"`
+	Digests []string `json:"digests"`
+}
+
+// requirement is one of its fields.
+type requirement struct {
+	AllOf          []requirement `json:"allOf"`
+	AnyOf          []requirement `json:"anyOf"`
+	Least          int           `json:"least"` // of anyOf; 1 if not given
+	Publisher      string        `json:"publisher"`
+	Signatures     *signatures   `json:"signatures"`
+	Digests        []string      `json:"digests"`
+	MinimumVersion *minimum      `json:"minimumVersion"`
+}
+
+type signatures struct {
+	Keys  []string `json:"keys"`
+	Least int      `json:"least"` // distinct keys; 1 if not given
+}
+
+type minimum struct {
+	Plugin  string `json:"plugin"`
+	Version string `json:"version"`
+}
+
+// Parse reads a policy.
+//
+// # Errors
+//
+// All mistakes at once, joined.
+func Parse(text []byte) (*Policy, error) {
+	if len(text) > MaxSize {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxSize)
+	}
+	var f file
+	if err := yaml.UnmarshalStrict(text, &f); err != nil {
+		return nil, err
+	}
+	if f.APIVersion != APIVersion || f.Kind != Kind {
+		return nil, fmt.Errorf("it is %s of %s: write kind: %s and apiVersion: %s", f.Kind, f.APIVersion, Kind, APIVersion)
+	}
+	p := &Policy{keys: map[string]key{}, publishers: map[string]publisher{}, revoked: f.Revoked}
+	r := reader{policy: p}
+	r.keys(&f)
+	r.publishers(f.Publishers)
+	for i, d := range f.Revoked.Digests {
+		r.digest(fmt.Sprintf("revoked.digests[%d]", i), d)
+	}
+	r.requirement("require", &f.Require, 0)
+	p.require = f.Require // with the defaults
+	return p, errors.Join(r.errs...)
+}
+
+// reader checks a policy and collects mistakes.
+type reader struct {
+	policy *Policy
+	errs   []error
+	nodes  int
+}
+
+func (r *reader) add(at, format string, args ...any) {
+	if len(r.errs) < 20 {
+		r.errs = append(r.errs, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...)))
+	}
+}
+
+func (r *reader) keys(f *file) {
+	if len(f.Keys) > maxKeys {
+		r.add("keys", "%d keys, at most %d are allowed", len(f.Keys), maxKeys)
+		return
+	}
+	names := map[string]string{} // by identity: one key has one name, and counts once
+	for i, k := range f.Keys {
+		at := fmt.Sprintf("keys[%d]", i)
+		public, err := signing.ParsePublicKey([]byte(k.PublicKey))
+		_, twice := r.policy.keys[k.Name]
+		switch {
+		case k.Name == "":
+			r.add(at, "it has no name")
+		case twice:
+			r.add(at, "the name %q is there twice", k.Name)
+		case err != nil:
+			r.add(at+".publicKey", "%v", err)
+		case names[public.ID()] != "":
+			r.add(at, "%q is the same key as %q", k.Name, names[public.ID()])
+		default:
+			names[public.ID()] = k.Name
+			r.policy.keys[k.Name] = key{public: public, notAfter: k.NotAfter, revoked: slices.Contains(f.Revoked.Keys, k.Name)}
+		}
+	}
+	for i, name := range f.Revoked.Keys {
+		r.known(fmt.Sprintf("revoked.keys[%d]", i), name)
+	}
+}
+
+func (r *reader) known(at, name string) {
+	if _, ok := r.policy.keys[name]; !ok {
+		r.add(at, "there is no key %q in keys", name)
+	}
+}
+
+func (r *reader) publishers(list []publisher) {
+	for i, p := range list {
+		at := fmt.Sprintf("publishers[%d]", i)
+		if _, twice := r.policy.publishers[p.Name]; p.Name == "" || twice {
+			r.add(at, "the name %q is empty or there twice", p.Name)
+		}
+		if len(p.Keys) == 0 {
+			r.add(at+".keys", "a publisher needs a key")
+		}
+		for j, name := range p.Keys {
+			r.known(fmt.Sprintf("%s.keys[%d]", at, j), name)
+		}
+		for j, pattern := range p.Repositories {
+			if _, err := path.Match(pattern, "x"); err != nil || strings.Contains(pattern, ":") && !strings.Contains(pattern, "/") {
+				r.add(fmt.Sprintf("%s.repositories[%d]", at, j), "%q is no pattern: write REGISTRY/REPOSITORY, with * for a part", pattern)
+			}
+		}
+		r.policy.publishers[p.Name] = p
+	}
+}
+
+func (r *reader) digest(at, d string) {
+	digits, ok := strings.CutPrefix(d, "sha256:")
+	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+		r.add(at, "%q is no digest: write sha256: and 64 hexadecimal digits", d)
+	}
+}
+
+// requirement checks that exactly one field is set, at each level.
+func (r *reader) requirement(at string, q *requirement, depth int) {
+	if r.nodes++; r.nodes > maxNodes || depth > 16 {
+		r.add(at, "more than %d requirements, or nested deeper than 16", maxNodes)
+		return
+	}
+	set := 0
+	for _, has := range []bool{q.AllOf != nil, q.AnyOf != nil, q.Publisher != "", q.Signatures != nil, q.Digests != nil, q.MinimumVersion != nil} {
+		if has {
+			set++
+		}
+	}
+	if set != 1 {
+		r.add(at, "%d of allOf, anyOf, publisher, signatures, digests and minimumVersion are given, not one", set)
+		return
+	}
+	if (q.AllOf != nil && len(q.AllOf) == 0) || (q.Digests != nil && len(q.Digests) == 0) {
+		r.add(at, "the list is empty")
+	}
+	for i := range q.AllOf {
+		r.requirement(fmt.Sprintf("%s.allOf[%d]", at, i), &q.AllOf[i], depth+1)
+	}
+	for i := range q.AnyOf {
+		r.requirement(fmt.Sprintf("%s.anyOf[%d]", at, i), &q.AnyOf[i], depth+1)
+	}
+	if q.AnyOf == nil && q.Least != 0 {
+		r.add(at+".least", "it is for anyOf")
+	}
+	if q.AnyOf != nil {
+		q.Least = r.least(at, q.Least, len(q.AnyOf))
+	}
+	if _, ok := r.policy.publishers[q.Publisher]; q.Publisher != "" && !ok {
+		r.add(at+".publisher", "there is no publisher %q in publishers", q.Publisher)
+	}
+	if s := q.Signatures; s != nil {
+		for i, name := range s.Keys {
+			r.known(fmt.Sprintf("%s.signatures.keys[%d]", at, i), name)
+			if slices.Contains(s.Keys[:i], name) {
+				r.add(fmt.Sprintf("%s.signatures.keys[%d]", at, i), "%q is there twice", name)
+			}
+		}
+		s.Least = r.least(at+".signatures", s.Least, len(s.Keys))
+	}
+	for i, d := range q.Digests {
+		r.digest(fmt.Sprintf("%s.digests[%d]", at, i), d)
+	}
+	if m := q.MinimumVersion; m != nil {
+		if _, err := semver.StrictNewVersion(m.Version); err != nil || m.Plugin == "" {
+			r.add(at+".minimumVersion", "write plugin: NAME and version: MAJOR.MINOR.PATCH")
+		}
+	}
+}
+
+// least is how many of a list are needed: one if not given.
+func (r *reader) least(at string, n, of int) int {
+	if n == 0 {
+		n = 1
+	}
+	if n < 0 || n > of {
+		r.add(at+".least", "%d of %d cannot be", n, of)
+	}
+	return n
+}

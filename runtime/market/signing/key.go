@@ -1,0 +1,173 @@
+// Package signing signs and verifies plugins with keys, without a network, in the
+// formats of cosign: a Sigstore bundle v0.3 with an in-toto statement about an image,
+// or with the signature of a file. What a bundle says about its signer is ignored: a
+// key verifies it, or does not.
+package signing
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	"github.com/secure-systems-lab/go-securesystemslib/encrypted"
+)
+
+// The algorithms of keys.
+const (
+	ECDSA   = "ecdsa-p256"
+	Ed25519 = "ed25519"
+)
+
+// The types of PEM blocks. Cosign reads and writes the encrypted ones.
+const (
+	pemPublic    = "PUBLIC KEY"
+	pemEncrypted = "ENCRYPTED SIGSTORE PRIVATE KEY"
+	pemCosign    = "ENCRYPTED COSIGN PRIVATE KEY" // of cosign 1
+)
+
+// MaxKey is the bytes of a key's file at most.
+const MaxKey = 16 << 10
+
+// PublicKey verifies signatures: ECDSA on P-256 with SHA-256, or Ed25519.
+type PublicKey struct {
+	key crypto.PublicKey
+	der []byte
+}
+
+// ParsePublicKey reads a key in PEM, as keygen and cosign write it.
+func ParsePublicKey(text []byte) (*PublicKey, error) {
+	if len(text) > MaxKey {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxKey)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != pemPublic {
+		return nil, errors.New("it is no public key in PEM: name the file NAME.pub that berth plugin keygen or cosign made")
+	}
+	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("the public key: %w", err)
+	}
+	return newPublicKey(key)
+}
+
+func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
+	switch k := key.(type) {
+	case *ecdsa.PublicKey:
+		if k.Curve != elliptic.P256() {
+			return nil, fmt.Errorf("the key is on the curve %s: use P-256 or Ed25519", k.Params().Name)
+		}
+	case ed25519.PublicKey:
+	default:
+		return nil, fmt.Errorf("the key is a %T: use ECDSA on P-256, or Ed25519", key)
+	}
+	// Written anew, so that one key has one identity whatever it was read from.
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return &PublicKey{key: key, der: der}, nil
+}
+
+// ID identifies the key: "sha256:" and the digest of its PKIX form in hexadecimal.
+func (k *PublicKey) ID() string {
+	sum := sha256.Sum256(k.der)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// hint is what cosign writes into a bundle to name a key.
+func (k *PublicKey) hint() string {
+	sum := sha256.Sum256(k.der)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// PEM is the key as ParsePublicKey reads it.
+func (k *PublicKey) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: pemPublic, Bytes: k.der})
+}
+
+// PrivateKey makes signatures.
+type PrivateKey struct {
+	signer crypto.Signer
+	public *PublicKey
+}
+
+// Generate makes a key.
+func Generate(algorithm string) (*PrivateKey, error) {
+	switch algorithm {
+	case ECDSA:
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		return newPrivateKey(key)
+	case Ed25519:
+		_, key, err := ed25519.GenerateKey(rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		return newPrivateKey(key)
+	}
+	return nil, fmt.Errorf("%q is no algorithm: write %s or %s", algorithm, ECDSA, Ed25519)
+}
+
+func newPrivateKey(key any) (*PrivateKey, error) {
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("a %T cannot sign", key)
+	}
+	public, err := newPublicKey(signer.Public())
+	if err != nil {
+		return nil, err
+	}
+	return &PrivateKey{signer: signer, public: public}, nil
+}
+
+// Public is the key that verifies.
+func (k *PrivateKey) Public() *PublicKey { return k.public }
+
+// PEM is the key, encrypted by a password, in the form that cosign uses.
+func (k *PrivateKey) PEM(password []byte) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(k.signer)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := encrypted.Encrypt(der, password)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: pemEncrypted, Bytes: sealed}), nil
+}
+
+// ParsePrivateKey reads a key that keygen or cosign made. password is asked for its
+// password.
+func ParsePrivateKey(text []byte, password func() ([]byte, error)) (*PrivateKey, error) {
+	if len(text) > MaxKey {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxKey)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != pemEncrypted && block.Type != pemCosign {
+		return nil, errors.New("it is no encrypted private key: name the file NAME.key that berth plugin keygen or cosign made")
+	}
+	secret, err := password()
+	if err != nil {
+		return nil, err
+	}
+	der, err := encrypted.Decrypt(block.Bytes, secret)
+	if err != nil {
+		return nil, fmt.Errorf("the private key cannot be decrypted: %w: is the password right?", err)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("the private key: %w", err)
+	}
+	return newPrivateKey(key)
+}

@@ -1,0 +1,132 @@
+package signing
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	bundlev1 "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	commonv1 "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+)
+
+// MaxBundle is the bytes of a bundle at most, maxSubjects the images that one
+// statement is about.
+const (
+	MaxBundle   = 256 << 10
+	maxSubjects = 64
+)
+
+// Bundle is a signature that was read and not verified.
+type Bundle struct {
+	message   *commonv1.MessageSignature // of a file
+	payload   []byte                     // of a statement about images
+	signature []byte
+}
+
+// ParseBundle reads a Sigstore bundle v0.3 as it is made with a key.
+func ParseBundle(text []byte) (*Bundle, error) {
+	if len(text) > MaxBundle {
+		return nil, fmt.Errorf("the bundle has %d bytes, at most %d are allowed", len(text), MaxBundle)
+	}
+	var b bundlev1.Bundle
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: 50}).Unmarshal(text, &b); err != nil {
+		return nil, fmt.Errorf("the bundle: %s", plain.Line(err.Error(), 256))
+	}
+	if b.GetMediaType() != MediaType {
+		return nil, fmt.Errorf("the bundle is of type %s, not %s", plain.Quote(b.GetMediaType(), 80), MediaType)
+	}
+	if b.GetVerificationMaterial().GetPublicKey() == nil {
+		return nil, errors.New("the bundle is signed with a certificate: Berth verifies keys, so sign it with --key")
+	}
+	if m := b.GetMessageSignature(); m != nil {
+		return &Bundle{message: m, signature: m.GetSignature()}, nil
+	}
+	envelope := b.GetDsseEnvelope()
+	switch {
+	case envelope == nil:
+		return nil, errors.New("the bundle has neither a message's signature nor a DSSE envelope")
+	case len(envelope.GetSignatures()) != 1:
+		return nil, fmt.Errorf("the bundle has %d signatures, not one", len(envelope.GetSignatures()))
+	case envelope.GetPayloadType() != payloadType:
+		return nil, fmt.Errorf("the bundle's payload is of type %s, not %s", plain.Quote(envelope.GetPayloadType(), 80), payloadType)
+	}
+	return &Bundle{payload: envelope.GetPayload(), signature: envelope.GetSignatures()[0].GetSig()}, nil
+}
+
+// ErrOtherKey is returned when the signature was made by another key.
+var ErrOtherKey = errors.New("the signature is not by this key")
+
+// VerifyImage holds the bundle against a key and an image's manifest digest.
+func (b *Bundle) VerifyImage(key *PublicKey, digest string) error {
+	if b.payload == nil {
+		return errors.New("the bundle signs a file, not an image")
+	}
+	if !key.verify(preAuth(b.payload), b.signature) {
+		return ErrOtherKey
+	}
+	var s statement
+	if err := json.Unmarshal(b.payload, &s); err != nil {
+		return fmt.Errorf("the signed statement: %w", err)
+	}
+	switch {
+	case s.Type != statementType:
+		return fmt.Errorf("the signed statement is of type %s, not %s", plain.Quote(s.Type, 80), statementType)
+	case s.PredicateType != PredicateType:
+		return fmt.Errorf("the signed statement says %s of the image, not that it was signed (%s)", plain.Quote(s.PredicateType, 80), PredicateType)
+	case len(s.Subject) > maxSubjects:
+		return fmt.Errorf("the signed statement is about %d images, at most %d are allowed", len(s.Subject), maxSubjects)
+	}
+	want := strings.TrimPrefix(digest, "sha256:")
+	var others []string
+	for _, about := range s.Subject {
+		got := about.Digest["sha256"]
+		if got == want {
+			return nil
+		}
+		others = append(others, "sha256:"+plain.Cut(got, 64))
+	}
+	return fmt.Errorf("the signed statement is about another image: %s", plain.List(others, ", ", 256, "images"))
+}
+
+// VerifyFile holds the bundle against a key and a file's bytes.
+func (b *Bundle) VerifyFile(key *PublicKey, data []byte) error {
+	if b.message == nil {
+		return errors.New("the bundle signs an image, not a file")
+	}
+	if d := b.message.GetMessageDigest(); len(d.GetDigest()) > 0 {
+		sum := sha256.Sum256(data)
+		if d.GetAlgorithm() == commonv1.HashAlgorithm_SHA2_256 && !bytes.Equal(d.GetDigest(), sum[:]) {
+			return fmt.Errorf("the bundle is of another file: one with the digest sha256:%x", d.GetDigest()[:min(len(d.GetDigest()), sha256.Size)])
+		}
+	}
+	if !key.verify(data, b.signature) {
+		return ErrOtherKey
+	}
+	return nil
+}
+
+// verify reports whether a signature of a message is by the key. An Ed25519 key may
+// have signed the message, or its SHA-512 as Ed25519ph, which is how cosign signs
+// images; neither can pass for the other.
+func (k *PublicKey) verify(message, signature []byte) bool {
+	switch key := k.key.(type) {
+	case *ecdsa.PublicKey:
+		sum := sha256.Sum256(message)
+		return ecdsa.VerifyASN1(key, sum[:], signature)
+	case ed25519.PublicKey:
+		sum := sha512.Sum512(message)
+		return len(signature) == ed25519.SignatureSize && (ed25519.Verify(key, message, signature) ||
+			ed25519.VerifyWithOptions(key, sum[:], signature, &ed25519.Options{Hash: crypto.SHA512}) == nil)
+	}
+	return false
+}
