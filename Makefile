@@ -36,7 +36,11 @@ DEMO   := cmd/berth/demo
 # $(call packages-with,Benchmark): the folders whose tests have such functions, as package patterns.
 packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi runtime hostplugins cmd wasm-examples 2>/dev/null | xargs -rn1 dirname | sort -u | sed 's|^|./|')
 
-.PHONY: help build binaries demo examples test test-race test-arm64 e2e skew pauses race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: example
+example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
+	cd cmd/app/example && go test -count=1 ./...
+
+.PHONY: help build binaries demo examples test test-race test-arm64 e2e skew cosign pauses race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +94,10 @@ skew: ## run the main end-to-end tests against the API server of the minor versi
 	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \
 		./e2e -count=1 -timeout 30m -skew -run '$(SKEWED)' -skip '$(UNSKEWED)'
 
+cosign: build ## hold images and signatures against cosign and another registry, both ways (cosign is built the first time: 10 minutes)
+	cd test/cosign && go mod tidy -diff
+	cd test/cosign && go test -count=1 -timeout 30m .
+
 pauses: ## stop the leader for 30 s under load, 20 times, and read back from etcd that it writes nothing afterwards (15 minutes)
 	cd test && go test ./e2e -count=1 -v -timeout 60m -run '^TestPausedLeader$$' -pauses 20 -pause 30s
 
@@ -121,7 +129,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	done
 
 rewrite: ## rewrite the expected output of scenario and golden files (PKG=…); read the diff before you commit it
-	@flagged=$$(grep -rlE --include='*_test.go' 'internal/golden"|flag\.Bool\("rewrite"' abi runtime hostplugins cmd wasm-examples | xargs -rn1 dirname | sort -u | sed 's|^|$(MODULE)/|'); \
+	@flagged=$$(grep -rlE --include='*_test.go' 'internal/(golden|scenario)"|flag\.Bool\("rewrite"' abi runtime hostplugins cmd wasm-examples | xargs -rn1 dirname | sort -u | sed 's|^|$(MODULE)/|'); \
 	pkgs=$$(go list $(PKG) | grep -Fx "$$flagged" || true); \
 	if [ -z "$$pkgs" ]; then echo "no package has golden files"; exit 0; fi; \
 	go test $$pkgs -rewrite
@@ -132,15 +140,18 @@ generate: ## rewrite generated files
 fmt: ## format the Go files
 	$(GOLANGCI) fmt
 	cd test && $(GOLANGCI) fmt
+	cd cmd/app/example && $(GOLANGCI) fmt
 
 lint: ## run the linters and the format check
 	$(GOLANGCI) run
 	cd test && $(GOLANGCI) run
+	cd cmd/app/example && $(GOLANGCI) run
 
 vet: ## go vet, for the host and for guest packages
 	go vet ./...
 	GOOS=wasip1 GOARCH=wasm go vet ./abi/sdk/go/... ./wasm-examples/...
 	cd test && go vet ./...
+	cd cmd/app/example && go vet ./...
 
 laws: ## test the laws of the repository: layers, package comments, file sizes, links, Kubernetes version, commits that say why
 	go test .
@@ -149,16 +160,16 @@ laws: ## test the laws of the repository: layers, package comments, file sizes, 
 sdk-rust: ## test the Rust SDK and the plugins in Rust, natively and in the host (needs Rust: abi/sdk/rust/README.md)
 	.ci/sdk-rust
 	BERTH_REQUIRE_RUST=1 go test ./abi/sdk/rust/...
-	BERTH_REQUIRE_RUST=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^rust|^TestRust|^(TestPoints|TestReferenceWorkload)$$/^rust'
+	BERTH_REQUIRE_RUST=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^rust|^TestRust|^(TestPoints|TestReferenceWorkload)$$/^rust'
 
 sdk-c: ## test the C SDK and the plugins in C, natively and in the host (needs clang: abi/sdk/c/README.md)
 	BERTH_REQUIRE_C=1 go test ./abi/sdk/c/...
-	BERTH_REQUIRE_C=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
+	BERTH_REQUIRE_C=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^c|^TestC|^TestFGD(Fuel|Refuses)$$/^c|^(TestFGDTwins|TestGPUTwinsToTheBit)$$/./^c|^(TestPoints|TestReferenceWorkload)$$/^c'
 	.ci/conformance c
 
 sdk-assemblyscript: ## test the AssemblyScript SDK and the plugins in it (needs Node.js: abi/sdk/assemblyscript/README.md)
 	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./abi/sdk/assemblyscript/...
-	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/berth ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^assemblyscript|^TestAssemblyScript|^(TestPoints|TestReferenceWorkload)$$/^assemblyscript'
+	BERTH_REQUIRE_ASSEMBLYSCRIPT=1 go test ./cmd/app ./wasm-examples/internal/hosttest -run '^TestPlugin(BuildLanguages|TestLanguages|New)$$/^assemblyscript|^TestAssemblyScript|^(TestPoints|TestReferenceWorkload)$$/^assemblyscript'
 	.ci/conformance assemblyscript
 
 OPENB := $(or $(BERTH_OPENB_DIR),../shared/data/openb)
@@ -186,6 +197,7 @@ mod: ## check go.mod and the downloaded modules
 	go mod tidy -diff
 	go mod verify
 	cd test && go mod tidy -diff
+	cd cmd/app/example && go mod tidy -diff
 	cd test && go mod verify
 
 .PHONY: oracle

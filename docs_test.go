@@ -1,6 +1,7 @@
 package berth_test
 
 import (
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -143,6 +144,118 @@ func TestDocsCheckers(t *testing.T) {
 	}
 	if _, err := checkMakeTargets(fsys, "MISSING.md"); err == nil {
 		t.Error("a missing page was accepted")
+	}
+}
+
+// TestArchitectureChains: each arrow between packages in ARCHITECTURE.md is an entry of a row in layers_test.go.
+func TestArchitectureChains(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrows := 0
+	for line := range strings.Lines(string(text)) {
+		chain := strings.Split(strings.TrimSpace(line), " ← ")
+		for i := range len(chain) - 1 {
+			arrows++
+			if row, _ := design().layerOf(chain[i+1]); row.pkg != chain[i+1] || !slices.Contains(strings.Fields(row.on), chain[i]) {
+				t.Errorf("ARCHITECTURE.md says that %s stands on %s, which its row in layers_test.go does not", chain[i+1], chain[i])
+			}
+		}
+	}
+	if arrows < 20 {
+		t.Errorf("only %d arrows between packages were found", arrows)
+	}
+}
+
+// TestMap: runtime/README.md lists the packages of runtime/ so that none stands on one below it, and leaves none out.
+func TestMap(t *testing.T) {
+	text, err := os.ReadFile("runtime/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\|").FindAllSubmatch(text, -1) {
+		listed = append(listed, "runtime/"+string(m[1]))
+	}
+	for i, upper := range listed {
+		for _, lower := range listed[i+1:] {
+			if slices.Contains(design().below(upper), lower) {
+				t.Errorf("runtime/README.md lists %s above %s, on which it stands", upper, lower)
+			}
+		}
+	}
+	for _, row := range design().layers {
+		if within(row.pkg, "runtime") && !slices.ContainsFunc(listed, func(l string) bool { return within(row.pkg, l) || within(l, row.pkg) }) {
+			t.Errorf("runtime/README.md leaves out %s", row.pkg)
+		}
+	}
+}
+
+// TestArchitectureFiles: the Go files that ARCHITECTURE.md names are there, below runtime/ or runtime/wasm/.
+func TestArchitectureFiles(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllSubmatch(text, -1)
+	for _, m := range named {
+		found := slices.ContainsFunc([]string{".", "runtime", "runtime/wasm", "hostplugins/defaultpreemption"}, func(dir string) bool {
+			_, err := os.Stat(filepath.Join(dir, string(m[1])))
+			return err == nil
+		})
+		if !found {
+			t.Errorf("ARCHITECTURE.md names %s, which there is not", m[1])
+		}
+	}
+	if len(named) < 20 {
+		t.Errorf("only %d files are named", len(named))
+	}
+}
+
+// TestRationaleIndex: the index at the top of RATIONALE.md has each heading once, and links to nothing else.
+func TestRationaleIndex(t *testing.T) {
+	text, err := os.ReadFile("RATIONALE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range checkIndex(string(text)) {
+		t.Errorf("RATIONALE.md: %s. Remedy: give each `###` heading one link in the index, under its topic", problem)
+	}
+}
+
+// checkIndex compares the links in front of a page's first section with the headings of its third level.
+func checkIndex(page string) (problems []string) {
+	index, body, _ := strings.Cut(page, "\n## ")
+	linked := map[string]int{}
+	for _, link := range inlineLink.FindAllStringSubmatch(index, -1) {
+		linked[strings.TrimPrefix(link[1], "#")]++
+	}
+	for _, heading := range regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(body, -1) {
+		// As GitHub makes anchors.
+		anchor := strings.ReplaceAll(regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(heading[1]), ""), " ", "-")
+		if n := linked[anchor]; n != 1 {
+			problems = append(problems, fmt.Sprintf("the index has %d links to %q (#%s)", n, heading[1], anchor))
+		}
+		delete(linked, anchor)
+	}
+	for anchor := range linked {
+		problems = append(problems, fmt.Sprintf("the index links to #%s, which is no heading", anchor))
+	}
+	return problems
+}
+
+func TestCheckIndex(t *testing.T) {
+	page := "# P\n- [a](#why-a), [b](#why-b), [b again](#why-b), [gone](#why-z)\n\n## S\n### Why a?\n### Why `b`?\n### Why c_d-e, f?\n"
+	got := checkIndex(page)
+	want := []string{"2 links to \"Why `b`?\"", "0 links to \"Why c_d-e, f?\" (#why-c_d-e-f)", "links to #why-z, which is no heading"}
+	for _, w := range want {
+		if !strings.Contains(strings.Join(got, "\n"), w) {
+			t.Errorf("no complaint with %s", w)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("got %q", got)
 	}
 }
 

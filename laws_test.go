@@ -23,11 +23,12 @@ type rules struct {
 
 // layer is a package with its subfolders (unless those have a row of their own).
 type layer struct {
-	pkg  string
-	on   string // the layers it stands on directly
-	libs libs
-	why  string
-	fix  string
+	pkg   string
+	on    string // the layers that its code stands on directly
+	tests string // the layers that its test files stand on besides
+	libs  libs
+	why   string
+	fix   string
 }
 
 type libs int
@@ -184,7 +185,12 @@ func (r rules) checkLayer(f goFile, spec ast.Node, imported string, report repor
 		report(spec, "imports %s, which is in no layer. Remedy: give it a row in layers_test.go", target)
 		return
 	}
-	if !r.mayImport(f.dir(), from.pkg, to.pkg) {
+	switch {
+	case r.mayImport(f.dir(), from.pkg, to.pkg), f.isTest() && r.testsMayImport(from, to.pkg):
+	case f.isTest():
+		report(spec, "a test of %s imports %s, which is neither below it nor among what its tests stand on: %s. "+
+			"Remedy: test it in the package above, or add it to the tests of the row in layers_test.go", from.pkg, target, from.why)
+	default:
 		report(spec, "%s imports %s, which is not below it: %s. Remedy: %s", from.pkg, target, from.why, from.fix)
 	}
 }
@@ -197,7 +203,44 @@ func (r rules) mayImport(dir, from, to string) bool {
 	return slices.Contains(r.below(from), to)
 }
 
-// below returns every layer that the layer pkg stands on, directly or not.
+// testsMayImport tells whether test files of the layer from may import the layer to, besides what its code may.
+func (r rules) testsMayImport(from layer, to string) bool {
+	return slices.ContainsFunc(strings.Fields(from.tests), func(on string) bool { return on == to || slices.Contains(r.below(on), to) })
+}
+
+// loose returns a sentence for each entry of a row that no import asks for.
+func (r rules) loose(files []goFile) []string {
+	type edge struct {
+		from, to string
+		test     bool
+	}
+	edges := map[edge]bool{}
+	for _, f := range files {
+		from, _ := r.layerOf(f.dir())
+		for _, spec := range f.ast.Imports {
+			if imported, err := strconv.Unquote(spec.Path.Value); err == nil && within(imported, module) {
+				to, _ := r.layerOf(strings.TrimPrefix(strings.TrimPrefix(imported, module), "/"))
+				edges[edge{from.pkg, to.pkg, f.isTest()}] = true
+			}
+		}
+	}
+	var problems []string
+	for _, l := range r.layers {
+		for on := range strings.FieldsSeq(l.on) {
+			if !edges[edge{l.pkg, on, false}] {
+				problems = append(problems, fmt.Sprintf("%s: its code imports nothing of %s. Remedy: let the row in layers_test.go name what it does import", l.pkg, on))
+			}
+		}
+		for on := range strings.FieldsSeq(l.tests) {
+			if !edges[edge{l.pkg, on, true}] {
+				problems = append(problems, fmt.Sprintf("%s: its tests import nothing of %s. Remedy: let the row in layers_test.go name what they do import", l.pkg, on))
+			}
+		}
+	}
+	return problems
+}
+
+// below returns every layer that the code of the layer pkg stands on, directly or not.
 func (r rules) below(pkg string) []string {
 	var all []string
 	for _, l := range r.layers {

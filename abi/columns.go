@@ -56,6 +56,8 @@ const (
 	NodeLabel ColumnID = 14
 	// NodeZone is the value of the zone label, or of its older name.
 	NodeZone ColumnID = 16
+	// NodeDeclaredFeatures is status.declaredFeatures, for native plugins only.
+	NodeDeclaredFeatures ColumnID = 17
 )
 
 // Bits of the NodeFlags column.
@@ -129,4 +131,6 @@ const (
 	// IncomingNamespaceLabels is the labels of the pod's namespace.
 	IncomingNamespaceLabels ColumnID = 151
 	IncomingUID             ColumnID = 152
+	// PodDeclaredFeatures is what a node must declare to run the pod (KEP-5328).
+	PodDeclaredFeatures ColumnID = 153
 )

@@ -44,28 +44,28 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%s calls itself %s", name, info.Name)
 		}
 		enforced |= info.Enforces
-		fmt.Fprintf(&table, "%s %v filter %v score %v\n", name, plugin.Points(p), info.FilterScope, info.ScoreScope)
+		fmt.Fprintf(&table, "%s %v, of scope node: %v\n", name, plugin.Points(p), info.NodeScoped)
 	}
-	const want = `DefaultBinder [Bind] filter node score node
-DefaultPreemption [PostFilter] filter node score node
-DynamicResources [PreFilter PostFilter] filter node score node
-ImageLocality [Score] filter node score cluster
-InterPodAffinity [PreFilter Filter PreScore Score] filter cluster score cluster
-NodeAffinity [PreFilter Filter PreScore Score] filter node score node
-NodeDeclaredFeatures [PreFilter Filter] filter node score node
-NodeName [Filter] filter node score node
-NodePorts [PreFilter Filter] filter node score node
-NodeResourcesBalancedAllocation [PreScore Score] filter node score node
-NodeResourcesFit [PreFilter Filter PreScore Score] filter node score node
-NodeUnschedulable [Filter] filter node score node
-NodeVolumeLimits [PreFilter Filter] filter cluster score node
-PodTopologySpread [PreFilter Filter PreScore Score] filter cluster score cluster
-PrioritySort [QueueSort] filter node score node
-SchedulingGates [PreEnqueue] filter node score node
-TaintToleration [Filter PreScore Score] filter node score node
-VolumeBinding [PreFilter Filter PreScore Score Reserve PreBind] filter cluster score cluster
-VolumeRestrictions [PreFilter Filter] filter cluster score node
-VolumeZone [PreFilter Filter] filter cluster score node
+	const want = `DefaultBinder [Bind], of scope node: []
+DefaultPreemption [PostFilter], of scope node: []
+DynamicResources [PreFilter PostFilter], of scope node: []
+ImageLocality [Score], of scope node: []
+InterPodAffinity [PreFilter Filter PreScore Score], of scope node: []
+NodeAffinity [PreFilter Filter PreScore Score], of scope node: [Filter Score]
+NodeDeclaredFeatures [PreFilter Filter], of scope node: [Filter]
+NodeName [Filter], of scope node: [Filter]
+NodePorts [PreFilter Filter], of scope node: [Filter]
+NodeResourcesBalancedAllocation [PreScore Score], of scope node: [Score]
+NodeResourcesFit [PreFilter Filter PreScore Score], of scope node: [Filter Score]
+NodeUnschedulable [Filter], of scope node: [Filter]
+NodeVolumeLimits [PreFilter Filter], of scope node: []
+PodTopologySpread [PreFilter Filter PreScore Score], of scope node: []
+PrioritySort [QueueSort], of scope node: []
+SchedulingGates [PreEnqueue], of scope node: []
+TaintToleration [Filter PreScore Score], of scope node: [Filter Score]
+VolumeBinding [PreFilter Filter PreScore Score Reserve PreBind], of scope node: []
+VolumeRestrictions [PreFilter Filter], of scope node: []
+VolumeZone [PreFilter Filter], of scope node: []
 `
 	if got := table.String(); got != want {
 		t.Errorf("got\n%s", got)

@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
-	"github.com/berth-scheduler/berth/hostplugins/reference"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
+	"github.com/berth-scheduler/berth/hostplugins/workload"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -17,9 +17,9 @@ func decoded(pod *v1.Pod) *state.Pod { return state.NewPod(pod) }
 
 // full adds to the reference workload what the other plugins look at: cordons,
 // host ports, images, preferred affinity, PreferNoSchedule taints.
-func full(nodes int) reference.Workload {
-	w := reference.Generate(nodes, reference.Seed)
-	r := rand.New(rand.NewPCG(reference.Seed, 2))
+func full(nodes int) workload.Load {
+	w := workload.Generate(nodes, workload.Seed)
+	r := rand.New(rand.NewPCG(workload.Seed, 2))
 	for i, n := range w.Nodes {
 		n.Spec.Unschedulable = i%50 == 0
 		if i%4 == 0 {
@@ -62,12 +62,12 @@ func BenchmarkOnePod(b *testing.B) {
 		var p profile
 		p.withDefaults()
 		b.Run(fmt.Sprintf("plugins=full/impl=columns/nodes=%d", nodes), func(b *testing.B) {
-			chain, snapshot := p.columns(b), trial.Snapshot(w.Nodes, w.Placed)
+			chain, snapshot := p.columns(b), plugintest.Snapshot(w.Nodes, w.Placed)
 			var pods []*state.Pod
 			for _, pod := range w.Pods {
 				pods = append(pods, decoded(pod))
 			}
-			var r trial.Result
+			var r plugintest.Result
 			i := 0
 			for b.Loop() {
 				chain.Run(snapshot, pods[i%len(pods)], &r)
@@ -76,7 +76,7 @@ func BenchmarkOnePod(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("plugins=full/impl=objects/nodes=%d", nodes), func(b *testing.B) {
 			chain, cluster := p.objects(b), pernode.Cluster(w.Nodes, w.Placed)
-			var r trial.Result
+			var r plugintest.Result
 			i := 0
 			for b.Loop() {
 				chain.Run(cluster, w.Pods[i%len(w.Pods)], &r)
@@ -85,23 +85,23 @@ func BenchmarkOnePod(b *testing.B) {
 		})
 	}
 	for _, nodes := range sizes {
-		w := reference.Generate(nodes, reference.Seed)
-		columns, err := reference.NewColumns(w)
+		w := workload.Generate(nodes, workload.Seed)
+		columns, err := workload.NewColumns(w)
 		if err != nil {
 			b.Fatal(err)
 		}
-		run := func(impl string, pass reference.Pass) {
+		run := func(impl string, pass workload.Pass) {
 			b.Run(fmt.Sprintf("plugins=reference/impl=%s/nodes=%d", impl, nodes), func(b *testing.B) {
 				i := 0
 				for b.Loop() {
-					pass.Filter(i % reference.Pods)
+					pass.Filter(i % workload.Pods)
 					i++
 				}
 			})
 		}
 		run("columns", columns)
-		run("objects", reference.NewObjects(w))
-		run("handwritten", reference.NewHandwritten(w))
+		run("objects", workload.NewObjects(w))
+		run("handwritten", workload.NewHandwritten(w))
 	}
 }
 

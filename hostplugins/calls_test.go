@@ -11,13 +11,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // newCycle is a cycle whose PreFilters and PreScores have run.
-func newCycle(chain *trial.Columns, s *state.Snapshot, pod *state.Pod) *plugin.Cycle {
+func newCycle(chain *plugintest.Columns, s *state.Snapshot, pod *state.Pod) *plugin.Cycle {
 	c := &plugin.Cycle{Context: context.Background(), Snapshot: s, Pod: pod, State: &state.CycleState{}}
 	for _, f := range chain.Filters {
 		if p, ok := f.(plugin.PreFilter); ok {
@@ -67,7 +67,7 @@ func TestCalls(t *testing.T) {
 		for i := range g.number("placed", 8) {
 			placed = append(placed, g.pod(100+i, len(nodes), true))
 		}
-		s, chain, pod := trial.Snapshot(nodes, placed), p.columns(t), decoded(g.pod(0, len(nodes), false))
+		s, chain, pod := plugintest.Snapshot(nodes, placed), p.columns(t), decoded(g.pod(0, len(nodes), false))
 		c, rows := newCycle(chain, s, pod), rowsOf(s)
 		bare := *c
 		bare.State = &state.CycleState{}
@@ -115,7 +115,7 @@ func TestCalls(t *testing.T) {
 			more.Spec.NodeName = node.Name
 			placed = append(placed, more)
 		}
-		full := trial.Snapshot(nodes, placed)
+		full := plugintest.Snapshot(nodes, placed)
 		there := newCycle(chain, full, pod)
 		for _, f := range chain.Filters {
 			if got, want := verdicts(f, c, over), verdicts(f, there, rows); !slices.Equal(got, want) {
@@ -145,7 +145,7 @@ func overlays(s *state.Snapshot, rows []uint32) []uint32 {
 	return out
 }
 
-func scoresWithoutState(rt *rapid.T, chain *trial.Columns, c, bare *plugin.Cycle, rows []uint32) {
+func scoresWithoutState(rt *rapid.T, chain *plugintest.Columns, c, bare *plugin.Cycle, rows []uint32) {
 	for _, w := range chain.Scores {
 		a, b := make([]int64, len(rows)), make([]int64, len(rows))
 		x, y := w.Plugin.Score(c, rows, a), w.Plugin.Score(bare, rows, b)
@@ -162,7 +162,7 @@ func TestAllocations(t *testing.T) {
 		w := full(nodes)
 		var p profile
 		p.withDefaults()
-		chain, s := p.columns(t), trial.Snapshot(w.Nodes, w.Placed)
+		chain, s := p.columns(t), plugintest.Snapshot(w.Nodes, w.Placed)
 		pod, rows := decoded(w.Pods[4]), rowsOf(s)
 		c := newCycle(chain, s, pod)
 		out := map[string]float64{}
@@ -227,8 +227,8 @@ func TestManyScalars(t *testing.T) {
 		t.Error(err)
 	}
 	chain := p.columns(t)
-	var r trial.Result
-	chain.Run(trial.Snapshot(nodes, nil), decoded(pod), &r)
+	var r plugintest.Result
+	chain.Run(plugintest.Snapshot(nodes, nil), decoded(pod), &r)
 	if want := []string{"Insufficient example.com/r70"}; r.Code[0] != abi.Success || !slices.Equal(r.Reasons[1], want) || len(r.Reasons[2]) != 80 {
 		t.Errorf("got %v %q", r.Code, r.Reasons)
 	}

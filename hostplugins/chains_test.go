@@ -9,7 +9,7 @@ import (
 
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -67,7 +67,7 @@ func (p *profile) plugin(t testing.TB, name string) plugin.Plugin {
 	return made
 }
 
-func (p *profile) columns(t testing.TB) *trial.Columns {
+func (p *profile) columns(t testing.TB) *plugintest.Columns {
 	t.Helper()
 	made := map[string]plugin.Plugin{}
 	get := func(name string) plugin.Plugin {
@@ -76,17 +76,17 @@ func (p *profile) columns(t testing.TB) *trial.Columns {
 		}
 		return made[name]
 	}
-	c := &trial.Columns{}
+	c := &plugintest.Columns{}
 	for _, name := range filterNames() {
 		c.Filters = append(c.Filters, get(name).(plugin.Filter))
 	}
 	for i, name := range scoreNames() {
-		c.Scores = append(c.Scores, trial.Weighted{Plugin: get(name).(plugin.Score), Weight: scoreWeights()[i]})
+		c.Scores = append(c.Scores, plugintest.Weighted{Plugin: get(name).(plugin.Score), Weight: scoreWeights()[i]})
 	}
 	return c
 }
 
-func (p *profile) objects(t testing.TB) *trial.Objects {
+func (p *profile) objects(t testing.TB) *plugintest.Objects {
 	t.Helper()
 	var required *nodeaffinity.NodeSelector
 	var preferred *nodeaffinity.PreferredSchedulingTerms
@@ -114,7 +114,7 @@ func (p *profile) objects(t testing.TB) *trial.Objects {
 	if w := p.Pods.HardPodAffinityWeight; w != nil {
 		affinity.HardWeight = *w
 	}
-	o := &trial.Objects{Filters: []pernode.Filter{
+	o := &plugintest.Objects{Filters: []pernode.Filter{
 		&pernode.NodeUnschedulable{}, &pernode.NodeName{}, &pernode.TaintToleration{},
 		&pernode.NodeAffinity{Added: required}, &pernode.NodePorts{}, &pernode.Fit{Args: p.Fit},
 		&spread, &affinity, &pernode.Declared{},
@@ -125,7 +125,7 @@ func (p *profile) objects(t testing.TB) *trial.Objects {
 		&pernode.SpreadScore{Spread: spread}, &pernode.PodAffinityScore{PodAffinity: affinity},
 		&pernode.Resources{Balanced: true, Strategy: balanced}, &pernode.Images{},
 	} {
-		o.Scores = append(o.Scores, trial.WeightedPerNode{Score: s, Weight: scoreWeights()[i]})
+		o.Scores = append(o.Scores, plugintest.WeightedPerNode{Score: s, Weight: scoreWeights()[i]})
 	}
 	return o
 }
@@ -134,12 +134,12 @@ func (p *profile) objects(t testing.TB) *trial.Objects {
 func (p *profile) difference(t testing.TB, nodes []*v1.Node, placed []*v1.Pod, pods ...*v1.Pod) error {
 	t.Helper()
 	columns, objects := p.columns(t), p.objects(t)
-	snapshot, cluster := trial.Snapshot(nodes, placed, p.world.Namespaces...), pernode.Cluster(nodes, placed)
-	a, b := trial.Result{KeepRaw: true}, trial.Result{KeepRaw: true}
+	snapshot, cluster := plugintest.Snapshot(nodes, placed, p.world.Namespaces...), pernode.Cluster(nodes, placed)
+	a, b := plugintest.Result{KeepRaw: true}, plugintest.Result{KeepRaw: true}
 	for _, pod := range pods {
 		columns.Run(snapshot, decoded(pod), &a)
 		objects.Run(cluster, pod, &b)
-		if err := trial.Difference(&a, &b); err != nil {
+		if err := plugintest.Difference(&a, &b); err != nil {
 			return err
 		}
 	}

@@ -1,18 +1,13 @@
 package hostplugins_test
 
 import (
-	"bytes"
-	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"golang.org/x/tools/txtar"
-)
 
-// rewrite is the flag of runtime/internal/golden, which only packages below
-// runtime/ may import.
-var rewrite = flag.Bool("rewrite", false, "write the expected output of scenario files instead of comparing with it")
+	"github.com/berth-scheduler/berth/internal/golden"
+)
 
 // eachScenario runs every file of a pattern. run returns what the section named
 // result has to be, its last line ended.
@@ -31,17 +26,8 @@ func eachScenario(t *testing.T, pattern string, run func(t *testing.T, section f
 			for _, f := range archive.Files {
 				known[f.Name] = f.Data
 			}
-			got := run(t, func(name string) []byte { return known[name] })
-			if *rewrite {
-				setResult(archive, got)
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if want := known["result"]; !bytes.Equal(want, []byte(got)) {
-				t.Errorf("run the test with -rewrite if the new text is right\nwant:\n%s\ngot:\n%s", want, got)
-			}
+			setResult(archive, run(t, func(name string) []byte { return known[name] }))
+			golden.Check(t, file, txtar.Format(archive))
 		})
 	}
 }

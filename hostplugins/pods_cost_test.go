@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/hostplugins/internal/tally"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
 	"github.com/berth-scheduler/berth/hostplugins/interpodaffinity"
 	"github.com/berth-scheduler/berth/hostplugins/podtopologyspread"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -25,23 +25,23 @@ const apps = 10
 
 // populated is a cluster of three zones with perNode pods a node, of apps
 // workloads, every one of which minds the others.
-func populated(nodes int) *trial.World {
-	w := trial.NewWorld()
+func populated(nodes int) *plugintest.LiveCluster {
+	w := plugintest.NewLiveCluster()
 	for i := range nodes {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", i)}}
 		n.Labels = map[string]string{hostname: n.Name, zone: fmt.Sprintf("zone-%d", i%3), "pool": fmt.Sprintf("pool-%d", i%10)}
 		w.SetNode(n)
 		for j := range perNode {
-			w.SetPod(workload("mixed", i*perNode+j, n.Name))
+			w.SetPod(samplePod("mixed", i*perNode+j, n.Name))
 		}
 	}
 	w.Update(false)
 	return w
 }
 
-// workload is the i-th pod of a kind: spread over zones and hosts, close to its
+// samplePod is the i-th pod of a kind: spread over zones and hosts, close to its
 // own app, apart from its own group, or a mixture of them.
-func workload(kind string, i int, node string) *v1.Pod {
+func samplePod(kind string, i int, node string) *v1.Pod {
 	app := fmt.Sprintf("app-%d", i%apps)
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("%s-%d-%s", kind, i, node), Labels: map[string]string{"app": app}}}
 	p.UID = types.UID(p.Name)
@@ -87,16 +87,16 @@ func TestCostPerPod(t *testing.T) {
 		made := p.plugin(t, name).(counting)
 		w := populated(nodes)
 		try := func(i int) {
-			c := &plugin.Cycle{Context: context.Background(), Snapshot: w.Snapshot, Pod: state.NewPod(workload("mixed", i, "")), State: &state.CycleState{}}
+			c := &plugin.Cycle{Context: context.Background(), Snapshot: w.Snapshot, Pod: state.NewPod(samplePod("mixed", i, "")), State: &state.CycleState{}}
 			made.PreFilter(c)
 			made.PreScore(c, rowsOf(w.Snapshot))
 		}
 		for i := range 4 * apps {
-			try(i) // so that every workload is known
+			try(i) // so that every kind of pod is known
 		}
 		before := made.Work()
 		for i := range pods {
-			w.SetPod(workload("mixed", 1000000+i, fmt.Sprintf("node-%d", 7*i%100)))
+			w.SetPod(samplePod("mixed", 1000000+i, fmt.Sprintf("node-%d", 7*i%100)))
 			w.Update(false)
 			try(i)
 		}
@@ -125,7 +125,7 @@ func TestCostOfHeartbeats(t *testing.T) {
 		made := p.plugin(t, name).(counting)
 		w := populated(100)
 		try := func() {
-			c := &plugin.Cycle{Context: context.Background(), Snapshot: w.Snapshot, Pod: state.NewPod(workload("spread", 0, "")), State: &state.CycleState{}}
+			c := &plugin.Cycle{Context: context.Background(), Snapshot: w.Snapshot, Pod: state.NewPod(samplePod("spread", 0, "")), State: &state.CycleState{}}
 			made.PreFilter(c)
 			made.PreScore(c, rowsOf(w.Snapshot))
 		}
@@ -153,13 +153,13 @@ func BenchmarkPods(b *testing.B) {
 				var p profile
 				p.withDefaults()
 				chain := p.columns(b)
-				only(chain, &trial.Objects{}, podtopologyspread.Name, interpodaffinity.Name)
+				only(chain, &plugintest.Objects{}, podtopologyspread.Name, interpodaffinity.Name)
 				w := populated(nodes)
 				var pods []*state.Pod
 				for i := range 64 {
-					pods = append(pods, state.NewPod(workload(kind, i, "")))
+					pods = append(pods, state.NewPod(samplePod(kind, i, "")))
 				}
-				var r trial.Result
+				var r plugintest.Result
 				for _, pod := range pods {
 					chain.Run(w.Snapshot, pod, &r) // the first look at a cluster is at all of it
 				}
@@ -168,7 +168,7 @@ func BenchmarkPods(b *testing.B) {
 					chain.Run(w.Snapshot, pods[i%len(pods)], &r)
 					b.StopTimer()
 					// The place of the pod before is taken by the next one.
-					w.SetPod(workload(kind, i%nodes, fmt.Sprintf("node-%d", i%nodes)))
+					w.SetPod(samplePod(kind, i%nodes, fmt.Sprintf("node-%d", i%nodes)))
 					w.Update(false)
 					b.StartTimer()
 					i++

@@ -11,7 +11,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 	"pgregory.net/rapid"
 
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 )
 
 // fair draws what has to be of some likelihood: rapid's own numbers are mostly
@@ -228,7 +228,7 @@ func (g fair) mind(nodes []*v1.Node, pods ...*v1.Pod) {
 }
 
 // step changes one thing of a cluster. It returns the number of the next pod.
-func (g fair) step(w *trial.World, next int) int {
+func (g fair) step(w *plugintest.LiveCluster, next int) int {
 	nodes := w.Objects()
 	switch g.number("step", 12) {
 	case 0:

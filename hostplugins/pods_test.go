@@ -10,18 +10,18 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // only leaves the plugins of these names in both chains.
-func only(columns *trial.Columns, objects *trial.Objects, names ...string) {
+func only(columns *plugintest.Columns, objects *plugintest.Objects, names ...string) {
 	has := func(name string) bool { return slices.Contains(names, name) }
 	columns.Filters = slices.DeleteFunc(columns.Filters, func(f plugin.Filter) bool { return !has(f.Info().Name) })
-	columns.Scores = slices.DeleteFunc(columns.Scores, func(w trial.Weighted) bool { return !has(w.Plugin.Info().Name) })
+	columns.Scores = slices.DeleteFunc(columns.Scores, func(w plugintest.Weighted) bool { return !has(w.Plugin.Info().Name) })
 	objects.Filters = slices.DeleteFunc(objects.Filters, func(f pernode.Filter) bool { return !has(f.Name()) })
-	objects.Scores = slices.DeleteFunc(objects.Scores, func(w trial.WeightedPerNode) bool { return !has(w.Score.Name()) })
+	objects.Scores = slices.DeleteFunc(objects.Scores, func(w plugintest.WeightedPerNode) bool { return !has(w.Score.Name()) })
 }
 
 // TestPods holds PodTopologySpread and InterPodAffinity, whose counts follow a
@@ -35,7 +35,7 @@ func TestPods(t *testing.T) {
 				p := g.mindingProfile()
 				columns, objects := p.columns(t), p.objects(t)
 				only(columns, objects, name)
-				w := trial.NewWorld()
+				w := plugintest.NewLiveCluster()
 				for i := range 1 + g.number("nodes", 6) {
 					w.SetNode(g.minded(i))
 				}
@@ -55,10 +55,10 @@ func TestPods(t *testing.T) {
 					pod := pods[g.number("pod", len(pods)-1)]
 					p.world.set(w)
 					knows(objects, p.world.namespaceLabels())
-					a, b := trial.Result{KeepRaw: true}, trial.Result{KeepRaw: true}
+					a, b := plugintest.Result{KeepRaw: true}, plugintest.Result{KeepRaw: true}
 					columns.Run(w.Snapshot, state.NewPod(pod), &a)
 					objects.Run(w.Objects(), pod, &b)
-					if err := trial.Difference(&a, &b); err != nil {
+					if err := plugintest.Difference(&a, &b); err != nil {
 						rt.Fatalf("%v", err)
 					}
 					whatIf(g, columns.Filters[0], objects.Filters[0], w, pod)
@@ -69,7 +69,7 @@ func TestPods(t *testing.T) {
 }
 
 // knows tells per-node plugins of namespaces.
-func knows(o *trial.Objects, namespaces map[string]map[string]string) {
+func knows(o *plugintest.Objects, namespaces map[string]map[string]string) {
 	for _, f := range o.Filters {
 		if a, ok := f.(*pernode.PodAffinity); ok {
 			a.Namespaces = namespaces
@@ -86,7 +86,7 @@ func knows(o *trial.Objects, namespaces map[string]map[string]string) {
 // those of a cluster that is like that. An empty selector of a spread constraint
 // and pods that are being deleted are left out: there kube-scheduler, and so the
 // plugin, counts otherwise in a what-if.
-func whatIf(g fair, columns plugin.Filter, objects pernode.Filter, w *trial.World, pod *v1.Pod) {
+func whatIf(g fair, columns plugin.Filter, objects pernode.Filter, w *plugintest.LiveCluster, pod *v1.Pod) {
 	for _, c := range pod.Spec.TopologySpreadConstraints {
 		if s := c.LabelSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
 			return
@@ -174,7 +174,7 @@ func TestFilterWithoutState(t *testing.T) {
 		p := g.mindingProfile()
 		columns, objects := p.columns(t), p.objects(t)
 		only(columns, objects, "PodTopologySpread", "InterPodAffinity")
-		w := trial.NewWorld()
+		w := plugintest.NewLiveCluster()
 		for i := range 1 + g.number("nodes", 6) {
 			w.SetNode(g.minded(i))
 		}

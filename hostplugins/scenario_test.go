@@ -14,7 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -131,17 +131,17 @@ func TestScenarios(t *testing.T) {
 		}
 		columns, objects := s.columns(t), s.objects(t)
 		columns.Filters = slices.DeleteFunc(columns.Filters, func(f plugin.Filter) bool { return !slices.Contains(s.Plugins, f.Info().Name) })
-		columns.Scores = slices.DeleteFunc(columns.Scores, func(w trial.Weighted) bool { return !slices.Contains(s.Plugins, w.Plugin.Info().Name) })
+		columns.Scores = slices.DeleteFunc(columns.Scores, func(w plugintest.Weighted) bool { return !slices.Contains(s.Plugins, w.Plugin.Info().Name) })
 		objects.Filters = slices.DeleteFunc(objects.Filters, func(f pernode.Filter) bool { return !slices.Contains(s.Plugins, f.Name()) })
-		objects.Scores = slices.DeleteFunc(objects.Scores, func(w trial.WeightedPerNode) bool { return !slices.Contains(s.Plugins, w.Score.Name()) })
-		snapshot, cluster := trial.Snapshot(nodes, placed, s.world.Namespaces...), pernode.Cluster(nodes, placed)
+		objects.Scores = slices.DeleteFunc(objects.Scores, func(w plugintest.WeightedPerNode) bool { return !slices.Contains(s.Plugins, w.Score.Name()) })
+		snapshot, cluster := plugintest.Snapshot(nodes, placed, s.world.Namespaces...), pernode.Cluster(nodes, placed)
 
 		var out strings.Builder
 		for _, pod := range pending {
-			a, b := trial.Result{KeepRaw: true}, trial.Result{KeepRaw: true}
+			a, b := plugintest.Result{KeepRaw: true}, plugintest.Result{KeepRaw: true}
 			columns.Run(snapshot, state.NewPod(pod), &a)
 			objects.Run(cluster, pod, &b)
-			if err := trial.Difference(&a, &b); err != nil {
+			if err := plugintest.Difference(&a, &b); err != nil {
 				t.Errorf("pod %s: columns and objects: %v", pod.Name, err)
 			}
 			table(&out, pod.Name, nodes, columns, &a)
@@ -151,7 +151,7 @@ func TestScenarios(t *testing.T) {
 }
 
 // table writes the verdicts and scores of one pod.
-func table(out *strings.Builder, pod string, nodes []*v1.Node, chain *trial.Columns, r *trial.Result) {
+func table(out *strings.Builder, pod string, nodes []*v1.Node, chain *plugintest.Columns, r *plugintest.Result) {
 	fmt.Fprintf(out, "pod %s\n", pod)
 	for i, skipped := range r.Skipped {
 		if skipped {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
@@ -40,7 +40,7 @@ func TestVolumesOracle(t *testing.T) {
 		g := volumeGen{rt}
 		w := g.world(5)
 		plugins := w.plugins(t, straight())
-		cluster := trial.NewCluster()
+		cluster := plugintest.NewCluster()
 		for step := range 4 {
 			pod := g.incoming(w, fmt.Sprintf("new%d", step))
 			s := cluster.Snapshot(w.nodes, w.placed)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -199,7 +199,7 @@ func volumePlugins() []string {
 	return []string{"VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"}
 }
 
-func (w *volumeWorld) snapshot() *state.Snapshot { return trial.Snapshot(w.nodes, w.placed) }
+func (w *volumeWorld) snapshot() *state.Snapshot { return plugintest.Snapshot(w.nodes, w.placed) }
 
 // said is what a plugin says of a pod, in words.
 type said struct {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
 
@@ -116,7 +116,7 @@ func (w *world) namespaceLabels() map[string]map[string]string {
 }
 
 // set takes over the namespaces of a cluster that changes.
-func (w *world) set(from *trial.World) {
+func (w *world) set(from *plugintest.LiveCluster) {
 	w.Namespaces = nil
 	for name, labels := range from.NamespaceLabels() {
 		w.Namespaces = append(w.Namespaces, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})

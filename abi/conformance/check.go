@@ -44,7 +44,7 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 			}
 			if i == 0 {
 				first = append(first, script)
-				k.tally(script)
+				k.countAnswers(script)
 				continue
 			}
 			k.compare(w, s, first[n], script)
@@ -123,8 +123,8 @@ type entry struct {
 	answer string
 }
 
-// tally counts the answers of the first way.
-func (k *checker) tally(script []entry) {
+// countAnswers counts the answers of the first way.
+func (k *checker) countAnswers(script []entry) {
 	for _, e := range script {
 		switch e.point {
 		case abi.QueueSort, abi.NumPoints:

@@ -52,7 +52,7 @@ func (w *world) try(q *queued) error {
 	if q.node, err = a.choose(nodes); err != nil {
 		return err
 	}
-	return a.place()
+	return a.reserve()
 }
 
 func (q *queued) park(rejectors []*plugin, message string) {
@@ -169,8 +169,8 @@ func (a *attempt) choose(nodes []string) (string, error) {
 	return nodes[best], nil
 }
 
-// place assumes the pod, reserves and asks permit.
-func (a *attempt) place() error {
+// reserve assumes the pod, reserves and asks permit.
+func (a *attempt) reserve() error {
 	w, q := a.w, a.q
 	assumed := q.pod
 	assumed.Spec.NodeName = q.node

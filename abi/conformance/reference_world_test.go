@@ -42,7 +42,7 @@ type queued struct {
 }
 
 // Start implements conformance.Scheduler.
-func (h *reference) Start(ctx context.Context, plugins []conformance.Plugin) (conformance.World, error) {
+func (h *reference) Start(ctx context.Context, plugins []conformance.Plugin) (conformance.Running, error) {
 	p, err := h.Load(ctx, plugins)
 	if err != nil {
 		return nil, err
@@ -50,10 +50,10 @@ func (h *reference) Start(ctx context.Context, plugins []conformance.Plugin) (co
 	return &world{h: h, profile: p.(*profile), done: map[string]*queued{}}, nil
 }
 
-// Close implements conformance.World.
+// Close implements conformance.Running.
 func (w *world) Close(context.Context) error { return nil }
 
-// Outcome implements conformance.World.
+// Outcome implements conformance.Running.
 func (w *world) Outcome(_ context.Context, namespace, name string) (*conformance.Outcome, error) {
 	q := w.done[namespace+"/"+name]
 	if q == nil {
@@ -65,7 +65,7 @@ func (w *world) Outcome(_ context.Context, namespace, name string) (*conformance
 	return &out, nil
 }
 
-// Apply implements conformance.World.
+// Apply implements conformance.Running.
 func (w *world) Apply(_ context.Context, c conformance.Change) error {
 	switch {
 	case c.Node != nil:
@@ -187,7 +187,7 @@ func (w *world) event(e *conformance.Event, resource string) error {
 	return nil
 }
 
-// Settle implements conformance.World.
+// Settle implements conformance.Running.
 func (w *world) Settle(_ context.Context, d time.Duration) error {
 	end := w.now + d
 	for {

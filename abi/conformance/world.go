@@ -18,11 +18,11 @@ import (
 type Scheduler interface {
 	// Start starts a scheduler with one profile that has these plugins beside what the
 	// host needs to place pods by name and to bind them. An error refuses them.
-	Start(ctx context.Context, plugins []Plugin) (World, error)
+	Start(ctx context.Context, plugins []Plugin) (Running, error)
 }
 
-// World is a cluster with a scheduler.
-type World interface {
+// Running is a scheduler that runs, with its cluster.
+type Running interface {
 	// Apply makes a change. A pod without a node is to be placed.
 	Apply(ctx context.Context, c Change) error
 	// Settle lets time pass, and everything happen that can happen until then.
@@ -153,7 +153,7 @@ func (lib *library) playWorld(t tester, s Scheduler, c *worldDoc) {
 }
 
 // turn makes the changes of a step and lets time pass.
-func (lib *library) turn(ctx context.Context, w World, step *worldStepDoc) error {
+func (lib *library) turn(ctx context.Context, w Running, step *worldStepDoc) error {
 	var changes []Change
 	if step.Cluster != nil {
 		c, err := lib.cluster(step.Cluster)
@@ -194,7 +194,7 @@ func (lib *library) turn(ctx context.Context, w World, step *worldStepDoc) error
 }
 
 // outcomes holds pods against what a step wants of them.
-func (lib *library) outcomes(ctx context.Context, w World, step *worldStepDoc) (problems []string) {
+func (lib *library) outcomes(ctx context.Context, w Running, step *worldStepDoc) (problems []string) {
 	nodes := map[string]string{}
 	for _, pod := range append(slices.Sorted(maps.Keys(step.Want)), step.Apart...) {
 		namespace, name, _ := strings.Cut(pod, "/")

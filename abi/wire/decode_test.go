@@ -3,7 +3,6 @@ package wire_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,17 +10,14 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/golden"
 )
-
-// rewrite makes tests of this package write the vectors and examples that the
-// writer produces: read them before committing.
-var rewrite = flag.Bool("rewrite", false, "write abi/vectors/{regions,pods}.json and abi/testdata/example-*.txt anew")
 
 // load reads a file of vectors, or writes it.
 func load[T any](t *testing.T, name string, cases []T) []T {
 	t.Helper()
 	path := filepath.Join("..", "vectors", name)
-	if *rewrite {
+	if golden.Rewriting() {
 		text, err := json.MarshalIndent(cases, "", "  ")
 		if err == nil {
 			err = os.WriteFile(path, append(text, '\n'), 0o644)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/golden"
 )
 
 // dump is a hex dump with explanations.
@@ -109,7 +110,7 @@ func TestFilterExample(t *testing.T) {
 	at = d.u32s(at, "the text of set 1: address", "12 bytes", "the text of set 2: address", "10 bytes")
 	at = d.line(at, 12, `"no node pool"`)
 	d.line(at, 10, `"pool taken"`)
-	golden(t, "11", "example-filter.txt", d.String())
+	checkExample(t, "11", "example-filter.txt", d.String())
 }
 
 // TestPodExample: section 12 of SPEC.md shows what the code writes.
@@ -133,7 +134,7 @@ func TestPodExample(t *testing.T) {
 	if int(at) != len(d.memory) {
 		t.Errorf("%d bytes of %d are shown", at, len(d.memory))
 	}
-	golden(t, "12", "example-pod.txt", d.String())
+	checkExample(t, "12", "example-pod.txt", d.String())
 }
 
 // TestReserveExample: section 14 of SPEC.md shows what the code writes.
@@ -194,26 +195,15 @@ func TestReserveExample(t *testing.T) {
 	at = d.u32s(0x400, "kind: 1, annotate", "zero", "first text, the key: address", "15 bytes", "second text, the value: address", "1 byte")
 	at = d.line(at, 15, `"example.com/gpu"`)
 	d.line(at, 1, `"1"`)
-	golden(t, "14", "example-reserve.txt", d.String())
+	checkExample(t, "14", "example-reserve.txt", d.String())
 }
 
-// golden compares a dump with its file, and wants it in a section of SPEC.md as
+// checkExample compares a dump with its file, and wants it in a section of SPEC.md as
 // soon as there is one.
-func golden(t *testing.T, section, name, text string) {
+func checkExample(t *testing.T, section, name, text string) {
 	t.Helper()
 	path := filepath.Join("..", "testdata", name)
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; run the test with -rewrite to create it", err)
-	}
-	if string(want) != text {
-		t.Errorf("%s is not what the code writes:\n%s", path, text)
-	}
+	golden.Check(t, path, []byte(text))
 	spec, err := os.ReadFile(filepath.Join("..", "SPEC.md"))
 	if err != nil {
 		t.Fatal(err)

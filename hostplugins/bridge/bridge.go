@@ -44,6 +44,8 @@ type Config struct {
 // Deps is the world that hosted plugins see through their handle. All of it is
 // optional.
 type Deps struct {
+	// ClientSet and KubeConfig reach the API server. Without them each request fails
+	// and says so, as in a simulation.
 	ClientSet  kubernetes.Interface
 	KubeConfig *rest.Config
 	// Informers is started and stopped by whoever made it. Without it plugins get
@@ -100,8 +102,14 @@ func New(config Config, deps Deps) *Bridge {
 	if config.Parallelism <= 0 {
 		config.Parallelism = 16
 	}
+	if deps.KubeConfig == nil {
+		deps.KubeConfig = unconnected()
+	}
+	if deps.ClientSet == nil {
+		deps.ClientSet = kubernetes.NewForConfigOrDie(unconnected())
+	}
 	if deps.Informers == nil {
-		deps.Informers = informers.NewSharedInformerFactory(nil, 0) // never started
+		deps.Informers = informers.NewSharedInformerFactory(deps.ClientSet, 0) // never started
 	}
 	if deps.CSI == nil {
 		deps.CSI = csiNodes{deps.Informers.Storage().V1().CSINodes().Lister()}

@@ -19,8 +19,8 @@ type cycleState struct {
 	// cloneAs (optional) is the state that the next clone is another view of. It
 	// is set for the moment in which a what-if is begun.
 	cloneAs *cycleState
-	// trials are the what-ifs that a plugin plays with this state, by node name.
-	trials map[string]*trial
+	// hypothetical has the hypothetical nodes of this state, by node name.
+	hypothetical map[string]*hypothetical
 }
 
 // stateData is what a state holds. It may be read and written by several

@@ -2,12 +2,15 @@ package bridge
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	storagelisters "k8s.io/client-go/listers/storage/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/kube-scheduler/framework"
@@ -16,6 +19,18 @@ import (
 // preFilterExtension is one method of framework.PreFilterExtensions.
 type preFilterExtension func(e framework.PreFilterExtensions, ctx context.Context, cs framework.CycleState, pod *v1.Pod,
 	other framework.PodInfo, node framework.NodeInfo) *framework.Status
+
+// unconnected returns a configuration of clients whose requests all fail.
+func unconnected() *rest.Config {
+	return &rest.Config{Host: "http://localhost", Transport: refusal{}}
+}
+
+// refusal implements http.RoundTripper.
+type refusal struct{}
+
+func (refusal) RoundTrip(r *http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("%s %s: no API server is connected: in a simulation or a check of a configuration a plugin sees what its handle lists", r.Method, r.URL.Path)
+}
 
 // csiNodes implements framework.CSIManager over an informer's lister.
 type csiNodes struct{ lister storagelisters.CSINodeLister }

@@ -35,10 +35,10 @@ type Handle struct {
 	b      *Bridge
 	lister lister
 
-	// trialMu guards what follows; it is held while a what-if is judged, since
+	// whatIfMu guards what follows; it is held while a what-if is judged, since
 	// those belong to one goroutine and plugins use many.
-	trialMu sync.Mutex
-	whatIf  *whatIf // within PostFilter
+	whatIfMu sync.Mutex
+	whatIf   *whatIf // within PostFilter
 
 	// mu guards what follows. It is not held while anything is called.
 	mu          sync.Mutex

@@ -3,13 +3,16 @@ package bridge_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/kube-scheduler/framework"
 
@@ -122,8 +125,13 @@ func TestDefaults(t *testing.T) {
 	}
 	h.IterateOverWaitingPods(func(framework.WaitingPod) { t.Error("a pod waits") })
 	h.Activate(klog.Background(), map[string]*v1.Pod{"ns/p": pod("p")})
-	check(t, "absent", text("%v %v %v %v %v %v %v", h.ClientSet(), h.KubeConfig(), h.SharedDRAManager(), h.APIDispatcher(), h.APICacher(), h.PodGroupManager(), h.Extenders()),
-		"<nil> <nil> <nil> <nil> <nil> <nil> []")
+	for name, client := range map[string]kubernetes.Interface{"ClientSet": h.ClientSet(), "KubeConfig": kubernetes.NewForConfigOrDie(h.KubeConfig())} {
+		if _, err := client.CoreV1().Pods("ns").Get(t.Context(), "p", metav1.GetOptions{}); err == nil || !strings.Contains(err.Error(), "no API server is connected") {
+			t.Errorf("%s reaches somebody: %v", name, err)
+		}
+	}
+	check(t, "absent", text("%v %v %v %v %v", h.SharedDRAManager(), h.APIDispatcher(), h.APICacher(), h.PodGroupManager(), h.Extenders()),
+		"<nil> <nil> <nil> <nil> []")
 	if h.SignPod(context.Background(), pod("p")) != nil {
 		t.Error("a pod has a signature")
 	}

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"k8s.io/kube-scheduler/framework"
 
@@ -57,7 +58,7 @@ var (
 
 func newPlugin(ctx context.Context, b *Bridge, s Source, hosted framework.Plugin) (*Plugin, error) {
 	p := &Plugin{bridge: b, hosted: hosted, ctx: ctx}
-	p.info = plugin.Info{Name: s.Name, FilterScope: abi.ScopeCluster, ScoreScope: abi.ScopeCluster, Enforces: s.Enforces}
+	p.info = plugin.Info{Name: s.Name, Enforces: s.Enforces}
 	if s.Name != hosted.Name() {
 		return nil, fmt.Errorf("the factory of %s returned a plugin that calls itself %s; name the source so", s.Name, hosted.Name())
 	}
@@ -104,6 +105,14 @@ func (p *Plugin) Info() *plugin.Info { return &p.info }
 
 // Points returns the points that the hosted plugin implements.
 func (p *Plugin) Points() []abi.Point { return p.points }
+
+// Close closes the hosted plugin if it can be closed, as kube-scheduler does.
+func (p *Plugin) Close() error {
+	if c, ok := p.hosted.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
 
 // Hosted returns the plugin of the framework.
 func (p *Plugin) Hosted() framework.Plugin { return p.hosted }

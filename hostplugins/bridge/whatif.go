@@ -21,34 +21,34 @@ type whatIf struct {
 	maker  plugin.WhatIf
 }
 
-// trial is a hypothetical node, with the pods that are on it now.
-type trial struct {
-	plugin.Trial
+// hypothetical is a hypothetical node, with the pods that are on it now.
+type hypothetical struct {
+	plugin.HypotheticalNode
 	on []*state.Pod
 }
 
 // open begins PostFilter, and close ends it.
 func (h *Handle) open(w *whatIf) {
-	h.trialMu.Lock()
-	defer h.trialMu.Unlock()
+	h.whatIfMu.Lock()
+	defer h.whatIfMu.Unlock()
 	h.whatIf = w
 }
 
 func (h *Handle) close() { h.open(nil) }
 
-// try makes the trial of a node for a plugin's state, or finds the one that there
+// try makes a hypothetical node of a node for a plugin's state, or finds the one that there
 // is, and lets act have it.
-func (h *Handle) try(cs framework.CycleState, node framework.NodeInfo, act func(*trial) *plugin.Status) *framework.Status {
-	h.trialMu.Lock()
-	defer h.trialMu.Unlock()
-	t, err := h.trial(cs, node)
+func (h *Handle) try(cs framework.CycleState, node framework.NodeInfo, act func(*hypothetical) *plugin.Status) *framework.Status {
+	h.whatIfMu.Lock()
+	defer h.whatIfMu.Unlock()
+	t, err := h.hypothetical(cs, node)
 	if err != nil {
 		return framework.AsStatus(err)
 	}
 	return frameworkStatus(act(t))
 }
 
-func (h *Handle) trial(cs framework.CycleState, node framework.NodeInfo) (*trial, error) {
+func (h *Handle) hypothetical(cs framework.CycleState, node framework.NodeInfo) (*hypothetical, error) {
 	w := h.whatIf
 	if w == nil {
 		return nil, errors.New("the plugins of the profile run for another plugin within its PostFilter only; " +
@@ -59,7 +59,7 @@ func (h *Handle) trial(cs framework.CycleState, node framework.NodeInfo) (*trial
 		return nil, fmt.Errorf("a state of type %T and a node of type %T are not those of this cycle; pass on what PostFilter was given, or clones of it", cs, node)
 	}
 	name := node.Node().Name
-	if t, ok := s.trials[name]; ok {
+	if t, ok := s.hypothetical[name]; ok {
 		return t, nil
 	}
 	snapshot := w.cycle.Snapshot
@@ -67,23 +67,23 @@ func (h *Handle) trial(cs framework.CycleState, node framework.NodeInfo) (*trial
 	if !ok {
 		return nil, fmt.Errorf("node %q is not in the snapshot", name)
 	}
-	t := &trial{}
+	t := &hypothetical{}
 	for _, slot := range snapshot.Nodes.Pods.Row(row) {
 		t.on = append(t.on, snapshot.Pods.Pod[slot])
 	}
-	// What the plugin wrote into its state is what its own points see in the trial.
+	// What the plugin wrote into its state is what its own points see on that node.
 	w.origin.cloneAs = s
-	t.Trial = w.maker.Trial(row)
+	t.HypotheticalNode = w.maker.Node(row)
 	w.origin.cloneAs = nil
-	if s.trials == nil {
-		s.trials = make(map[string]*trial)
+	if s.hypothetical == nil {
+		s.hypothetical = make(map[string]*hypothetical)
 	}
-	s.trials[name] = t
+	s.hypothetical[name] = t
 	return t, nil
 }
 
 // remove takes a pod off the node, if it is there.
-func (t *trial) remove(uid types.UID) *plugin.Status {
+func (t *hypothetical) remove(uid types.UID) *plugin.Status {
 	i := t.index(uid)
 	if i < 0 {
 		return nil
@@ -94,7 +94,7 @@ func (t *trial) remove(uid types.UID) *plugin.Status {
 }
 
 // add puts a pod on the node, unless it is there.
-func (t *trial) add(p framework.PodInfo) *plugin.Status {
+func (t *hypothetical) add(p framework.PodInfo) *plugin.Status {
 	if t.index(p.GetPod().UID) >= 0 {
 		return nil
 	}
@@ -103,12 +103,12 @@ func (t *trial) add(p framework.PodInfo) *plugin.Status {
 	return t.Add(pod)
 }
 
-func (t *trial) index(uid types.UID) int {
+func (t *hypothetical) index(uid types.UID) int {
 	return slices.IndexFunc(t.on, func(p *state.Pod) bool { return p.UID == uid })
 }
 
 // become makes the node have the pods of a NodeInfo that the plugin has changed.
-func (t *trial) become(node framework.NodeInfo) *plugin.Status {
+func (t *hypothetical) become(node framework.NodeInfo) *plugin.Status {
 	want := make(map[types.UID]bool, len(t.on))
 	for _, p := range node.GetPods() {
 		want[p.GetPod().UID] = true
@@ -130,17 +130,17 @@ func (t *trial) become(node framework.NodeInfo) *plugin.Status {
 
 // RunPreFilterExtensionAddPod implements framework.PluginsRunner.
 func (h *Handle) RunPreFilterExtensionAddPod(_ context.Context, cs framework.CycleState, _ *v1.Pod, add framework.PodInfo, node framework.NodeInfo) *framework.Status {
-	return h.try(cs, node, func(t *trial) *plugin.Status { return t.add(add) })
+	return h.try(cs, node, func(t *hypothetical) *plugin.Status { return t.add(add) })
 }
 
 // RunPreFilterExtensionRemovePod implements framework.PluginsRunner.
 func (h *Handle) RunPreFilterExtensionRemovePod(_ context.Context, cs framework.CycleState, _ *v1.Pod, remove framework.PodInfo, node framework.NodeInfo) *framework.Status {
-	return h.try(cs, node, func(t *trial) *plugin.Status { return t.remove(remove.GetPod().UID) })
+	return h.try(cs, node, func(t *hypothetical) *plugin.Status { return t.remove(remove.GetPod().UID) })
 }
 
 // RunFilterPluginsWithNominatedPods implements framework.Handle.
 func (h *Handle) RunFilterPluginsWithNominatedPods(_ context.Context, cs framework.CycleState, _ *v1.Pod, node framework.NodeInfo) *framework.Status {
-	return h.try(cs, node, func(t *trial) *plugin.Status {
+	return h.try(cs, node, func(t *hypothetical) *plugin.Status {
 		if status := t.become(node); !status.Success() {
 			return status
 		}

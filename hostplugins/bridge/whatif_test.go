@@ -17,31 +17,31 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// trials is the pipeline as a PostFilter sees it: overlay rows, on which the
+// whatIf is the pipeline as a PostFilter sees it: overlay rows, on which the
 // hosted plugins are told of pods and judge.
-type trials struct {
+type whatIf struct {
 	c       *plugin.Cycle
 	plugins []*bridge.Plugin
 	made    int
 }
 
-func (w *trials) Trial(row uint32) plugin.Trial {
+func (w *whatIf) Node(row uint32) plugin.HypotheticalNode {
 	w.made++
 	c := *w.c
 	c.State = w.c.State.Clone()
-	return &oneTrial{w: w, c: &c, row: w.c.Snapshot.Overlay(row)}
+	return &oneNode{w: w, c: &c, row: w.c.Snapshot.Overlay(row)}
 }
 
-type oneTrial struct {
-	w   *trials
+type oneNode struct {
+	w   *whatIf
 	c   *plugin.Cycle
 	row uint32
 }
 
-func (t *oneTrial) Row() uint32 { return t.row }
-func (t *oneTrial) Close()      { t.c.Snapshot.Release(t.row) }
+func (t *oneNode) Row() uint32 { return t.row }
+func (t *oneNode) Close()      { t.c.Snapshot.Release(t.row) }
 
-func (t *oneTrial) Remove(p *state.Pod) *plugin.Status {
+func (t *oneNode) Remove(p *state.Pod) *plugin.Status {
 	if !t.c.Snapshot.RemovePod(t.row, p.UID) {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (t *oneTrial) Remove(p *state.Pod) *plugin.Status {
 	return nil
 }
 
-func (t *oneTrial) Add(p *state.Pod) *plugin.Status {
+func (t *oneNode) Add(p *state.Pod) *plugin.Status {
 	t.c.Snapshot.AddPod(t.row, p)
 	for _, q := range t.w.plugins {
 		if status := q.AddPod(t.c, t.row, p); !status.Success() {
@@ -63,7 +63,7 @@ func (t *oneTrial) Add(p *state.Pod) *plugin.Status {
 	return nil
 }
 
-func (t *oneTrial) Judge() *plugin.Status {
+func (t *oneNode) Judge() *plugin.Status {
 	for _, q := range t.w.plugins {
 		var v plugin.Verdicts
 		v.Reset(1)
@@ -146,7 +146,7 @@ func (p *preempter) PostFilter(ctx context.Context, s framework.CycleState, pod 
 
 // postFilter runs try in the PostFilter of a plugin that stands beside a counter,
 // over two nodes of three pods each.
-func postFilter(t *testing.T, try func(h framework.Handle, ctx context.Context, s framework.CycleState, p *v1.Pod)) *trials {
+func postFilter(t *testing.T, try func(h framework.Handle, ctx context.Context, s framework.CycleState, p *v1.Pod)) *whatIf {
 	t.Helper()
 	b := bridge.New(bridge.Config{}, bridge.Deps{})
 	counting, _ := host(t, b, func(framework.Handle) framework.Plugin { return counter{"C"} })
@@ -163,7 +163,7 @@ func postFilter(t *testing.T, try func(h framework.Handle, ctx context.Context, 
 	if _, status := counting.PreFilter(c); status != nil {
 		t.Fatal(status.Message())
 	}
-	maker := &trials{c: c, plugins: []*bridge.Plugin{counting}}
+	maker := &whatIf{c: c, plugins: []*bridge.Plugin{counting}}
 	preempting.PostFilter(c, &plugin.Diagnosis{Codes: []abi.Code{2, 2}, WhatIf: maker})
 	if got := h.RunFilterPlugins(context.Background(), nil, nil, nil); !strings.Contains(got.Message(), "within its PostFilter only") {
 		t.Errorf("after PostFilter: %v", got.Message())
@@ -171,9 +171,9 @@ func postFilter(t *testing.T, try func(h framework.Handle, ctx context.Context, 
 	return maker
 }
 
-// TestTrials removes pods from a copy of a node and of the state as kube-scheduler's
+// TestHypotheticalNodes removes pods from a copy of a node and of the state as kube-scheduler's
 // preemption does: from several goroutines, each with a node of its own.
-func TestTrials(t *testing.T) {
+func TestHypotheticalNodes(t *testing.T) {
 	maker := postFilter(t, func(h framework.Handle, ctx context.Context, s framework.CycleState, p *v1.Pod) {
 		var group sync.WaitGroup
 		nodes, err := h.SnapshotSharedLister().NodeInfos().List()
@@ -216,13 +216,13 @@ func TestTrials(t *testing.T) {
 		check(t, "the cycle's own counts", data, "map[a:3 b:3]")
 	})
 	if maker.made != 2 {
-		t.Errorf("%d trials were made, want one a node", maker.made)
+		t.Errorf("%d hypothetical nodes were made, want one a node", maker.made)
 	}
 }
 
-// TestTrialsWithoutExtensions changes a NodeInfo only: plugins are told of what
+// TestHypotheticalNodesWithoutExtensions changes a NodeInfo only: plugins are told of what
 // is missing all the same.
-func TestTrialsWithoutExtensions(t *testing.T) {
+func TestHypotheticalNodesWithoutExtensions(t *testing.T) {
 	postFilter(t, func(h framework.Handle, ctx context.Context, s framework.CycleState, p *v1.Pod) {
 		original, err := h.SnapshotSharedLister().NodeInfos().Get("b")
 		if err != nil {
@@ -240,7 +240,7 @@ func TestTrialsWithoutExtensions(t *testing.T) {
 	})
 }
 
-func TestTrialErrors(t *testing.T) {
+func TestHypotheticalNodeErrors(t *testing.T) {
 	postFilter(t, func(h framework.Handle, ctx context.Context, s framework.CycleState, p *v1.Pod) {
 		elsewhere := newWorld(node("elsewhere"))
 		hosted, other := host(t, bridge.New(bridge.Config{}, bridge.Deps{}), func(framework.Handle) framework.Plugin { return watcher{"W"} })

@@ -72,9 +72,9 @@ func New(args *configv1.DefaultPreemptionArgs, budgets objects.PodDisruptionBudg
 	}
 	p.info = plugin.Info{
 		Name: Name,
-		Reads: []abi.ColumnID{
+		Reads: plugin.Whole(
 			abi.NodePods, abi.PodNamespace, abi.PodPriority, abi.PodLabels, abi.PodFlags, abi.PodWhole, abi.IncomingPriority,
-		},
+		),
 		// A pod that is held back until its victims are evicted is looked at again
 		// when one goes, and those plugins decide that rejected it.
 		Events: []plugin.Event{{

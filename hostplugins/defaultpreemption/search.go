@@ -106,26 +106,26 @@ func (s *search) try(candidate *plugin.Candidate) *plugin.Status {
 	if err := s.needBudgets(); err != nil {
 		return plugin.Fail(err)
 	}
-	trial := s.d.WhatIf.Trial(candidate.Row)
-	defer trial.Close()
+	node := s.d.WhatIf.Node(candidate.Row)
+	defer node.Close()
 	for _, pod := range s.lower {
-		if status := trial.Remove(pod); !status.Success() {
+		if status := node.Remove(pod); !status.Success() {
 			return plugin.Fail(status.AsError())
 		}
 	}
-	if status := trial.Judge(); !status.Success() {
+	if status := node.Judge(); !status.Success() {
 		return status
 	}
 	slices.SortStableFunc(s.lower, byImportance)
 	violating, sound := s.budgets.split(s.lower)
 	for _, pod := range violating {
-		if status := s.reprieve(trial, pod, candidate); !status.Success() {
+		if status := s.reprieve(node, pod, candidate); !status.Success() {
 			return status
 		}
 	}
 	candidate.PDBViolations = int64(len(candidate.Victims))
 	for _, pod := range sound {
-		if status := s.reprieve(trial, pod, candidate); !status.Success() {
+		if status := s.reprieve(node, pod, candidate); !status.Success() {
 			return status
 		}
 	}
@@ -138,15 +138,15 @@ func (s *search) try(candidate *plugin.Candidate) *plugin.Status {
 
 // reprieve puts a pod back, and takes it off again if the cycle's pod does not fit
 // with it. A filter that fails counts as one that rejects.
-func (s *search) reprieve(trial plugin.Trial, pod *state.Pod, candidate *plugin.Candidate) *plugin.Status {
-	if status := trial.Add(pod); !status.Success() {
+func (s *search) reprieve(node plugin.HypotheticalNode, pod *state.Pod, candidate *plugin.Candidate) *plugin.Status {
+	if status := node.Add(pod); !status.Success() {
 		return plugin.Fail(status.AsError())
 	}
-	if trial.Judge().Success() {
+	if node.Judge().Success() {
 		return nil
 	}
 	candidate.Victims = append(candidate.Victims, pod)
-	if status := trial.Remove(pod); !status.Success() {
+	if status := node.Remove(pod); !status.Success() {
 		return plugin.Fail(status.AsError())
 	}
 	return nil

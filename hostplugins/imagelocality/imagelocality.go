@@ -31,9 +31,8 @@ var _ plugin.Score = (*ImageLocality)(nil)
 // New returns the plugin.
 func New() *ImageLocality {
 	return &ImageLocality{info: plugin.Info{
-		Name:       Name,
-		Reads:      []abi.ColumnID{abi.NodeImages, abi.PodImages, abi.PodVolumes},
-		ScoreScope: abi.ScopeCluster, // an image counts by the share of nodes that have it
+		Name:  Name,
+		Reads: plugin.Whole(abi.NodeImages, abi.PodImages, abi.PodVolumes),
 	}}
 }
 

@@ -80,13 +80,11 @@ func New(args *configv1.InterPodAffinityArgs) (*InterPodAffinity, error) {
 	p.index = tally.New(tally.Config{Affinity: true, Joined: p.joined, Left: p.left, Reset: func() { p.terms = newPlacedTerms() }})
 	p.info = plugin.Info{
 		Name: Name,
-		Reads: []abi.ColumnID{
+		Reads: plugin.Whole(
 			abi.NodeLabels, abi.NodePods, abi.PodNamespace, abi.PodLabels, abi.NamespaceName, abi.NamespaceLabels,
 			abi.PodAffinity, abi.IncomingNamespace, abi.IncomingLabels, abi.IncomingNamespaceLabels,
-		},
-		FilterScope: abi.ScopeCluster,
-		ScoreScope:  abi.ScopeCluster,
-		Enforces:    state.FeatureInterPodAffinity,
+		),
+		Enforces: state.FeatureInterPodAffinity,
 		Events: []plugin.Event{
 			{
 				ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Add | state.UpdatePodLabel | state.Delete},

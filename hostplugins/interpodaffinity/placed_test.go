@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -21,7 +21,7 @@ func TestTermsAreLetGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := trial.NewWorld()
+	w := plugintest.NewLiveCluster()
 	w.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"zone": "z"}}})
 	const groups = 50
 	name := func(i, j int) string { return fmt.Sprintf("p%d-%d", i, j) }

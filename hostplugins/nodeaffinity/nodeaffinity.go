@@ -51,9 +51,10 @@ var (
 func New(args *configv1.NodeAffinityArgs) (*NodeAffinity, error) {
 	n := &NodeAffinity{pod: []string{ReasonPod}, enforced: []string{ReasonEnforced}}
 	n.info = plugin.Info{
-		Name:     Name,
-		Reads:    []abi.ColumnID{abi.NodeName, abi.NodeLabels, abi.PodNodeSelector, abi.PodRequiredTerms, abi.PodPreferredTerms},
-		Enforces: state.FeatureNodeAffinity,
+		Name:       Name,
+		Reads:      plugin.Whole(abi.NodeName, abi.NodeLabels, abi.PodNodeSelector, abi.PodRequiredTerms, abi.PodPreferredTerms),
+		NodeScoped: []abi.Point{abi.Filter, abi.Score},
+		Enforces:   state.FeatureNodeAffinity,
 		Events: []plugin.Event{{
 			ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeLabel},
 			Hint:         n.afterNodeChange,

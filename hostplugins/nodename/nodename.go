@@ -26,8 +26,9 @@ func New() *NodeName {
 	return &NodeName{
 		noMatch: []string{ReasonNoMatch},
 		info: plugin.Info{
-			Name:  Name,
-			Reads: []abi.ColumnID{abi.NodeName, abi.PodNodeName},
+			Name:       Name,
+			Reads:      plugin.Whole(abi.NodeName, abi.PodNodeName),
+			NodeScoped: []abi.Point{abi.Filter},
 			// A node with the name may come; no update gives a node another name.
 			Events: []plugin.Event{{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}}},
 		},

@@ -37,9 +37,10 @@ func New() *NodePorts {
 	return &NodePorts{
 		taken: []string{ReasonTaken},
 		info: plugin.Info{
-			Name:     Name,
-			Reads:    []abi.ColumnID{abi.NodePorts, abi.PodHostPorts},
-			Enforces: state.FeatureHostPorts,
+			Name:       Name,
+			Reads:      plugin.Whole(abi.NodePorts, abi.PodHostPorts),
+			NodeScoped: []abi.Point{abi.Filter},
+			Enforces:   state.FeatureHostPorts,
 			Events: []plugin.Event{
 				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete}, Hint: afterPodDelete},
 				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}},

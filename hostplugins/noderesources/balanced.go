@@ -26,8 +26,9 @@ var (
 // NewBalanced returns the plugin. Without args it balances cpu and memory.
 func NewBalanced(args *configv1.NodeResourcesBalancedAllocationArgs) (*Balanced, error) {
 	b := &Balanced{info: plugin.Info{
-		Name:  BalancedName,
-		Reads: []abi.ColumnID{abi.NodeAllocatable, abi.NodeRequested, abi.IncomingRequests},
+		Name:       BalancedName,
+		Reads:      plugin.Whole(abi.NodeAllocatable, abi.NodeRequested, abi.IncomingRequests),
+		NodeScoped: []abi.Point{abi.Score},
 	}}
 	var specs []configv1.ResourceSpec
 	if args != nil {

@@ -70,9 +70,10 @@ func NewFit(args *configv1.NodeResourcesFitArgs) (*Fit, error) {
 		reasons:       newFixedReasons(),
 	}
 	f.info = plugin.Info{
-		Name:     FitName,
-		Reads:    []abi.ColumnID{abi.NodeAllocatable, abi.NodeRequested, abi.NodeNonZeroRequested, abi.IncomingRequests, abi.IncomingNonZero},
-		Enforces: state.FeatureRequests,
+		Name:       FitName,
+		Reads:      plugin.Whole(abi.NodeAllocatable, abi.NodeRequested, abi.NodeNonZeroRequested, abi.IncomingRequests, abi.IncomingNonZero),
+		NodeScoped: []abi.Point{abi.Filter, abi.Score},
+		Enforces:   state.FeatureRequests,
 		Events: []plugin.Event{
 			{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete | state.UpdatePodScaleDown}, Hint: afterPodEvent},
 			{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeAllocatable}, Hint: afterNodeChange},

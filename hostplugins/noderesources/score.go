@@ -5,8 +5,6 @@ import (
 	"math"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	resourcehelper "k8s.io/component-helpers/resource"
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -53,7 +51,7 @@ func amountsOf(pod *state.Pod, resources []scored, nonZero bool) amounts {
 	out := make(amounts, len(resources))
 	cpu, memory := pod.Requests.MilliCPU, pod.Requests.Memory
 	if nonZero {
-		cpu, memory = withDefaults(pod)
+		cpu, memory = pod.ScoredCPU, pod.ScoredMemory
 	}
 	for i := range resources {
 		switch name := resources[i].name; name {
@@ -68,25 +66,6 @@ func amountsOf(pod *state.Pod, resources []scored, nonZero bool) amounts {
 		}
 	}
 	return out
-}
-
-// withDefaults returns milli-CPU and bytes as kube-scheduler counts them for the
-// pod to be placed. That differs from what it counts for pods on nodes, and so
-// from Pod.NonZeroCPU, where pod-level resources (KEP-2837) leave one resource to
-// the containers.
-func withDefaults(pod *state.Pod) (cpu, memory int64) {
-	if !resourcehelper.IsPodLevelRequestsSet(pod.Object) {
-		return pod.NonZeroCPU, pod.NonZeroMemory
-	}
-	list := resourcehelper.PodRequests(pod.Object, resourcehelper.PodResourcesOptions{
-		UseStatusResources: true,
-		InPlacePodLevelResourcesVerticalScalingEnabled: true,
-		NonMissingContainerRequests: v1.ResourceList{
-			v1.ResourceCPU:    *resource.NewMilliQuantity(state.DefaultMilliCPURequest, resource.DecimalSI),
-			v1.ResourceMemory: *resource.NewQuantity(state.DefaultMemoryRequest, resource.DecimalSI),
-		},
-	})
-	return list.Cpu().MilliValue(), list.Memory().Value()
 }
 
 // fewResources is the number of resources that a call keeps on its stack.

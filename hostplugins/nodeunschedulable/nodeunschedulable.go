@@ -32,8 +32,9 @@ func New() *NodeUnschedulable {
 	return &NodeUnschedulable{
 		cordoned: []string{ReasonUnschedulable},
 		info: plugin.Info{
-			Name:  Name,
-			Reads: []abi.ColumnID{abi.NodeFlags, abi.PodTolerations},
+			Name:       Name,
+			Reads:      plugin.Whole(abi.NodeFlags, abi.PodTolerations),
+			NodeScoped: []abi.Point{abi.Filter},
 			Events: []plugin.Event{
 				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeTaint}, Hint: afterNodeChange},
 				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.UpdatePodToleration}, Hint: afterTolerationChange},

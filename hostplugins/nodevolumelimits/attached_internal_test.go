@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -121,7 +121,7 @@ func (a *attached) columns(rows int) map[string]string {
 func TestKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &world{store: storage.New(), nodes: []*v1.Node{nodeOf("n0"), nodeOf("n1")}}
-		cluster, kept := trial.NewCluster(), newAttached(w.deps())
+		cluster, kept := plugintest.NewCluster(), newAttached(w.deps())
 		for range 40 {
 			w.change(rt)
 			if rapid.IntRange(0, 2).Draw(rt, "not looked at") == 0 {
@@ -161,7 +161,7 @@ func TestWork(t *testing.T) {
 			w.placed = append(w.placed, pod("p"+id, name, "c"+id))
 		}
 	}
-	cluster, kept := trial.NewCluster(), newAttached(w.deps())
+	cluster, kept := plugintest.NewCluster(), newAttached(w.deps())
 	work := func(s *state.Snapshot) (pods int) {
 		before := kept.podsRead
 		kept.update(s)

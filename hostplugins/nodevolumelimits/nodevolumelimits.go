@@ -48,9 +48,8 @@ func New(deps Deps) *NodeVolumeLimits {
 	return &NodeVolumeLimits{
 		attached: newAttached(deps), exceeded: []string{ReasonExceeded},
 		info: plugin.Info{
-			Name:        Name,
-			Reads:       []abi.ColumnID{abi.NodeName, abi.NodePods, abi.PodVolumes},
-			FilterScope: abi.ScopeCluster, // verdicts depend on objects of storage
+			Name:  Name,
+			Reads: plugin.Whole(abi.NodeName, abi.NodePods, abi.PodVolumes),
 			Events: []plugin.Event{
 				{ClusterEvent: state.ClusterEvent{Resource: state.CSINodeResource, Action: state.Add}},
 				{ClusterEvent: state.ClusterEvent{Resource: state.CSINodeResource, Action: state.Update}, Hint: afterCSINodeUpdate},

@@ -32,9 +32,9 @@ type check struct {
 	rest bool
 }
 
-// trial is how a what-if differs from a check. The domains are one, because a
+// deviation is how a what-if differs from a check. The domains are one, because a
 // what-if is about one node; more are right too, and slower.
-type trial struct {
+type deviation struct {
 	domains []uint32
 	deltas  []int32 // pods added or taken away, by domain
 	others  int64   // the least number of pods in any other domain
@@ -42,17 +42,17 @@ type trial struct {
 
 // hard is what Filter checks.
 type hard struct {
-	checks []check
-	trials []trial // by check; nil if nothing differs
+	checks     []check
+	deviations []deviation // by check; nil if nothing differs
 }
 
 // Clone copies what AddPod and RemovePod change.
 func (h *hard) Clone() state.Value {
 	c := &hard{checks: h.checks}
-	if h.trials != nil {
-		c.trials = make([]trial, len(h.trials))
-		for i, t := range h.trials {
-			c.trials[i] = trial{domains: slices.Clone(t.domains), deltas: slices.Clone(t.deltas), others: t.others}
+	if h.deviations != nil {
+		c.deviations = make([]deviation, len(h.deviations))
+		for i, t := range h.deviations {
+			c.deviations[i] = deviation{domains: slices.Clone(t.domains), deltas: slices.Clone(t.deltas), others: t.others}
 		}
 	}
 	return c
@@ -161,9 +161,9 @@ func (p *PodTopologySpread) Filter(c *plugin.Cycle, rows []uint32, out *plugin.V
 	var noLabel, skewed uint16
 	for j := range h.checks {
 		k := &h.checks[j]
-		var t *trial
-		if h.trials != nil && len(h.trials[j].domains) > 0 {
-			t = &h.trials[j]
+		var t *deviation
+		if h.deviations != nil && len(h.deviations[j].domains) > 0 {
+			t = &h.deviations[j]
 		}
 		for i, row := range rows {
 			if out.Codes[i] != abi.Success {
@@ -187,7 +187,7 @@ func (p *PodTopologySpread) Filter(c *plugin.Cycle, rows []uint32, out *plugin.V
 }
 
 // fits reports whether one more pod may come to a domain of a what-if.
-func (t *trial) fits(k *check, domain uint32) bool {
+func (t *deviation) fits(k *check, domain uint32) bool {
 	least, n := t.others, int64(k.count.At(domain))
 	for i, d := range t.domains {
 		changed := int64(k.count.At(d)) + int64(t.deltas[i])
@@ -227,15 +227,15 @@ func (p *PodTopologySpread) change(c *plugin.Cycle, overlay uint32, pod *state.P
 		if domain == tally.Nowhere || !k.selector.Matches(labels.Set(pod.Object.Labels)) {
 			continue
 		}
-		if h.trials == nil {
-			h.trials = make([]trial, len(h.checks))
+		if h.deviations == nil {
+			h.deviations = make([]deviation, len(h.checks))
 		}
-		h.trials[i].add(k, domain, delta)
+		h.deviations[i].add(k, domain, delta)
 	}
 	return nil
 }
 
-func (t *trial) add(k *check, domain uint32, delta int32) {
+func (t *deviation) add(k *check, domain uint32, delta int32) {
 	at := slices.Index(t.domains, domain)
 	if at < 0 {
 		at = len(t.domains)

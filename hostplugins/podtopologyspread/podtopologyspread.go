@@ -92,14 +92,12 @@ func New(args *configv1.PodTopologySpreadArgs, deps Deps) (*PodTopologySpread, e
 	}
 	p.info = plugin.Info{
 		Name: Name,
-		Reads: []abi.ColumnID{
+		Reads: plugin.Whole(
 			abi.NodeName, abi.NodeLabels, abi.NodeTaints, abi.NodePods, abi.PodNamespace, abi.PodLabels, abi.PodFlags,
 			abi.PodSpreadConstraint, abi.IncomingNamespace, abi.IncomingLabels, abi.IncomingOwner,
 			abi.PodNodeSelector, abi.PodRequiredTerms, abi.PodTolerations,
-		},
-		FilterScope: abi.ScopeCluster,
-		ScoreScope:  abi.ScopeCluster,
-		Enforces:    state.FeatureTopologySpread,
+		),
+		Enforces: state.FeatureTopologySpread,
 		Events: []plugin.Event{
 			{
 				ClusterEvent: state.ClusterEvent{

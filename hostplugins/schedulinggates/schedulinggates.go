@@ -23,7 +23,7 @@ var _ plugin.PreEnqueue = (*SchedulingGates)(nil)
 func New() *SchedulingGates {
 	return &SchedulingGates{info: plugin.Info{
 		Name:     Name,
-		Reads:    []abi.ColumnID{abi.PodSchedulingGates},
+		Reads:    plugin.Whole(abi.PodSchedulingGates),
 		Enforces: state.FeatureSchedulingGates,
 		Events: []plugin.Event{{
 			ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.UpdatePodSchedulingGatesEliminated},

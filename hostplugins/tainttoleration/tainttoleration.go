@@ -46,8 +46,9 @@ func New() *TaintToleration {
 	return &TaintToleration{
 		untolerated: []string{ReasonUntolerated},
 		info: plugin.Info{
-			Name:  Name,
-			Reads: []abi.ColumnID{abi.NodeTaints, abi.PodTolerations},
+			Name:       Name,
+			Reads:      plugin.Whole(abi.NodeTaints, abi.PodTolerations),
+			NodeScoped: []abi.Point{abi.Filter, abi.Score},
 			Events: []plugin.Event{
 				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeTaint}, Hint: afterNodeChange},
 				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.UpdatePodToleration}, Hint: afterTolerationChange},

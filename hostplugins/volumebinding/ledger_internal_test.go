@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/claims"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/hostplugins/internal/topology"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -64,7 +64,7 @@ func TestLedgerKept(t *testing.T) {
 		host := fmt.Sprint("h", i)
 		nodes = append(nodes, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: host, Labels: map[string]string{"host": host}}})
 	}
-	s := trial.Snapshot(nodes, nil)
+	s := plugintest.Snapshot(nodes, nil)
 	rapid.Check(t, func(rt *rapid.T) {
 		store := storage.New()
 		kept := NewLedger(store.Objects())

@@ -67,12 +67,10 @@ var (
 func New(args *configv1.VolumeBindingArgs, deps Deps) (*VolumeBinding, error) {
 	b := &VolumeBinding{deps: deps, timeout: DefaultBindTimeout}
 	b.info = plugin.Info{
-		Name:        Name,
-		Reads:       []abi.ColumnID{abi.NodeName, abi.NodeLabels, abi.PodVolumes},
-		FilterScope: abi.ScopeCluster, // verdicts and scores depend on volumes
-		ScoreScope:  abi.ScopeCluster,
-		Enforces:    state.FeatureVolumeClaims,
-		Events:      b.events(),
+		Name:     Name,
+		Reads:    plugin.Whole(abi.NodeName, abi.NodeLabels, abi.PodVolumes),
+		Enforces: state.FeatureVolumeClaims,
+		Events:   b.events(),
 	}
 	if args == nil {
 		return b, nil

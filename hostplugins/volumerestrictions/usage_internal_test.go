@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 )
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, UID: types.UID(name)} }
@@ -35,7 +35,7 @@ func TestKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := []*v1.Node{{ObjectMeta: named("n0")}, {ObjectMeta: named("n1")}, {ObjectMeta: named("n2")}}
 		var placed []*v1.Pod
-		cluster, kept := trial.NewCluster(), newUsage()
+		cluster, kept := plugintest.NewCluster(), newUsage()
 		for range 30 {
 			name := fmt.Sprint("p", rapid.IntRange(0, 5).Draw(rt, "pod"))
 			placed = slices.DeleteFunc(slices.Clone(placed), func(p *v1.Pod) bool { return p.Name == name })
@@ -79,7 +79,7 @@ func TestWork(t *testing.T) {
 			placed = append(placed, pod(fmt.Sprint(i, "-", j), node, fmt.Sprint("c", i), ""))
 		}
 	}
-	cluster, u := trial.NewCluster(), newUsage()
+	cluster, u := plugintest.NewCluster(), newUsage()
 	u.update(cluster.Snapshot(nodes, placed))
 	if u.podsRead != count*each {
 		t.Errorf("%d pods are read at first, want %d", u.podsRead, count*each)

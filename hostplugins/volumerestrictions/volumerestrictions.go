@@ -49,10 +49,9 @@ func New(deps Deps) *VolumeRestrictions {
 	return &VolumeRestrictions{
 		deps: deps, use: newUsage(), disk: []string{ReasonDisk}, claim: []string{ReasonClaim},
 		info: plugin.Info{
-			Name:        Name,
-			Reads:       []abi.ColumnID{abi.NodePods, abi.PodVolumes},
-			FilterScope: abi.ScopeCluster, // a claim can be in use on any node
-			Enforces:    state.FeatureExclusiveVolumes,
+			Name:     Name,
+			Reads:    plugin.Whole(abi.NodePods, abi.PodVolumes),
+			Enforces: state.FeatureExclusiveVolumes,
 			Events: []plugin.Event{
 				{ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete}, Hint: afterPodDelete},
 				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}},

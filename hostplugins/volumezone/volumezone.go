@@ -58,9 +58,8 @@ func New(deps Deps) *VolumeZone {
 	return &VolumeZone{
 		deps: deps, conflict: []string{ReasonConflict},
 		info: plugin.Info{
-			Name:        Name,
-			Reads:       []abi.ColumnID{abi.NodeLabels, abi.PodVolumes},
-			FilterScope: abi.ScopeCluster, // verdicts depend on volumes
+			Name:  Name,
+			Reads: plugin.Whole(abi.NodeLabels, abi.PodVolumes),
 			Events: []plugin.Event{
 				{ClusterEvent: state.ClusterEvent{Resource: state.StorageClassResource, Action: state.Add}, Hint: afterClassAdd},
 				{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add | state.UpdateNodeLabel}},

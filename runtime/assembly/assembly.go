@@ -8,10 +8,12 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/hostplugins/bridge"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
@@ -22,6 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -34,6 +37,9 @@ type Config struct {
 	// Plugins (optional) can be named in profiles besides the native ones, and
 	// instead of those of the same name, modules included.
 	Plugins plugin.Registry
+	// Framework (optional) is plugins of kube-scheduler's framework that can be named in
+	// profiles. Each profile that has some hosts them in a bridge of its own.
+	Framework []bridge.Source
 	// Modules (optional) makes the plugins whose args are a *Module.
 	Modules *Modules
 	// Seed is the source of all randomness.
@@ -45,6 +51,9 @@ type Config struct {
 	Rank func(node string) uint64
 	// Candidates is how many of the best nodes an attempt lists; 0 means 5.
 	Candidates int
+	// Reuse bounds the answers of plugins that are kept for pods that are alike; the zero
+	// value keeps none.
+	Reuse reuse.Config
 	// Workers evaluate blocks of nodes side by side; 0 means as many as there
 	// are CPUs, but no more than the configuration's parallelism. Decisions do
 	// not depend on it.
@@ -74,8 +83,12 @@ type Deps struct {
 	Moved       func(queue.Transition)                  // optional, see scheduler.Deps
 	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
 	Worked      func(string, []report.Timing)           // optional, see scheduler.Deps
-	Log         *slog.Logger                            // optional
-	Spawn       func(run func())                        // optional, see scheduler.Deps
+	Broken      func(pipeline.Broken)                   // optional, see pipeline.Deps
+	// Framework (optional) returns what plugins of kube-scheduler's framework see in a
+	// profile. Scheduler is filled in.
+	Framework func(profile string) bridge.Deps
+	Log       *slog.Logger     // optional
+	Spawn     func(run func()) // optional, see scheduler.Deps
 }
 
 // Assembly is a scheduler and what must be closed with it.
@@ -100,9 +113,16 @@ type Assembly struct {
 		built  []*built
 		status Status
 	}
-	buckets map[string]*wasm.Bucket // by profile and namespaces; under mu as well
+	buckets map[string]*wasm.FuelBucket // by profile and namespaces; under mu as well
+	bridges map[string]*bridge.Bridge   // by profile; under mu as well
+	// loop is Scheduler for plugins of kube-scheduler's framework, which may ask for it
+	// while it is made.
+	loop atomic.Pointer[scheduler.Scheduler]
+	// life ends with Close: that of plugins of kube-scheduler's framework.
+	life context.Context //nolint:containedctx // their factories want one, whenever they are made
+	end  context.CancelFunc
 	// closing guards the plugins that are still in use, by their pipelines.
-	closing   references
+	closing   holders
 	extenders *extender.Extenders
 }
 
@@ -132,8 +152,10 @@ func New(c Config, d Deps) (*Assembly, error) {
 		return nil, err
 	}
 	a := &Assembly{config: c, deps: d, workers: workers, extenders: extenders}
+	a.life, a.end = context.WithCancel(context.Background())
 	a.mu.built, err = a.build(context.Background(), c.Scheduler, nil)
 	if err != nil {
+		a.end()
 		a.workers.Close()
 		return nil, err
 	}
@@ -151,7 +173,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 	a.Scheduler, err = scheduler.New(
 		scheduler.Config{
 			Seed: c.Seed, Queue: queues,
-			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates},
+			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates, Reuse: c.Reuse},
 			Cache: cache.Config{Rank: c.Rank},
 		},
 		scheduler.Deps{
@@ -163,6 +185,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		a.Close()
 		return nil, err
 	}
+	a.loop.Store(a.Scheduler)
 	return a, nil
 }
 
@@ -172,8 +195,20 @@ func NewUnconnected(c Config) (*Assembly, error) {
 	return New(c, Deps{Binder: noBinder{}, Outlet: struct{ scheduler.Outlet }{}})
 }
 
+// broken says that a plugin is asked every time from now on.
+func (a *Assembly) broken(b pipeline.Broken) {
+	if a.deps.Log != nil {
+		a.deps.Log.Warn("plugin answers are not reused any more: asked again, it gave another answer although nothing that it declares to read had changed",
+			"plugin", b.Plugin.Name, "digest", b.Plugin.Digest, "point", b.Point.String(), "pod", b.Pod.Key(), "node", b.Node)
+	}
+	if a.deps.Broken != nil {
+		a.deps.Broken(b)
+	}
+}
+
 // Close stops what runs beside the scheduler, which must have stopped.
 func (a *Assembly) Close() {
+	a.end()
 	a.workers.Close()
 	a.extenders.Close()
 	a.mu.Lock()

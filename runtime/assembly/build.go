@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"reflect"
@@ -60,7 +61,7 @@ func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built)
 		if at := slices.IndexFunc(old, func(b *built) bool { return b.profile.SchedulerName == profile.SchedulerName }); at >= 0 {
 			before = old[at]
 		}
-		if b := a.buildProfile(ctx, s, profile, registry, before, &refused); b != nil {
+		if b := a.buildProfile(ctx, s, profile, a.withFramework(registry, profile.SchedulerName, s.Parallelism), before, &refused); b != nil {
 			out = append(out, b)
 		}
 	}
@@ -105,43 +106,39 @@ func (a *Assembly) buildProfile(
 		refused.errs = append(refused.errs, err)
 		return nil
 	}
-	points := make(map[abi.Point][]pipeline.Entry)
-	if a.extenders != nil {
-		points[abi.Bind] = append(points[abi.Bind], pipeline.Entry{Plugin: a.extenders.Binder()})
-	}
-	known := 0
 	for _, point := range abi.Points() {
-		refs, ok := profile.Points[configName(point)]
-		if ok {
-			known++
-		}
-		for _, ref := range refs {
-			made, ok := b.plugins[ref.Name]
-			if !ok {
-				given := profile.Args[ref.Name]
-				args := leaveToExtenders(given.Typed, s.Extenders)
-				if refused.has(ref.Name, args) {
-					whole = false
-					continue
-				}
-				var err error
-				if made, err = a.newPlugin(ctx, profile.SchedulerName, ref.Name, args, registry, old); err != nil {
-					refused.add(ref.Name, args, fmt.Errorf("profile %q: %s%w", profile.SchedulerName, given.Place, err))
-					whole = false
-					continue
-				}
-				b.plugins[ref.Name] = made
-				a.closing.hold(made)
+		for _, ref := range profile.Points[configName(point)] {
+			if _, ok := b.plugins[ref.Name]; ok {
+				continue
 			}
-			points[point] = append(points[point], pipeline.Entry{Plugin: made.plugin, Weight: int64(ref.Weight)})
+			given := profile.Args[ref.Name]
+			args := leaveToExtenders(given.Typed, s.Extenders)
+			if refused.has(ref.Name, args) {
+				whole = false
+				continue
+			}
+			made, err := a.newPlugin(ctx, profile.SchedulerName, ref.Name, args, registry, old)
+			if err != nil {
+				refused.add(ref.Name, args, fmt.Errorf("profile %q: %s%w", profile.SchedulerName, given.Position, err))
+				whole = false
+				continue
+			}
+			b.plugins[ref.Name] = made
+			a.closing.hold(made)
 		}
 	}
 	if !whole {
 		a.closing.release(b)
 		return nil
 	}
-	if known != len(profile.Points) {
-		return fail(fmt.Errorf("BUG: profile %q has a point that is none among %q", profile.SchedulerName, slices.Sorted(maps.Keys(profile.Points))))
+	if len(a.config.Plugins)+len(a.config.Framework) > 0 {
+		if err := profile.Settle(a.compiledIn(b)); err != nil {
+			return fail(fmt.Errorf("profile %q: %w", profile.SchedulerName, err))
+		}
+	}
+	points, err := a.entries(b)
+	if err != nil {
+		return fail(err)
 	}
 	if old != nil && old.unchanged(b) {
 		b.pipeline = old.pipeline
@@ -151,15 +148,36 @@ func (a *Assembly) buildProfile(
 	if percentage == nil {
 		percentage = s.PercentageOfNodesToScore
 	}
-	var err error
 	b.pipeline, err = pipeline.New(pipeline.Config{
 		Profile: profile.SchedulerName, Points: points,
 		AllowUnenforced: a.config.AllowUnenforced, Percentage: percentage,
-	}, pipeline.Deps{Workers: a.workers})
+	}, pipeline.Deps{Workers: a.workers, Broken: a.broken})
 	if err != nil {
 		return fail(err)
 	}
 	return b
+}
+
+// entries returns the plugins of a settled profile by point.
+func (a *Assembly) entries(b *built) (map[abi.Point][]pipeline.Entry, error) {
+	points := make(map[abi.Point][]pipeline.Entry)
+	if a.extenders != nil {
+		points[abi.Bind] = append(points[abi.Bind], pipeline.Entry{Plugin: a.extenders.Binder()})
+	}
+	known := 0
+	for _, point := range abi.Points() {
+		refs, ok := b.profile.Points[configName(point)]
+		if ok {
+			known++
+		}
+		for _, ref := range refs {
+			points[point] = append(points[point], pipeline.Entry{Plugin: b.plugins[ref.Name].plugin, Weight: int64(ref.Weight)})
+		}
+	}
+	if known != len(b.profile.Points) {
+		return nil, fmt.Errorf("BUG: profile %q has a point that is none among %q", b.profile.SchedulerName, slices.Sorted(maps.Keys(b.profile.Points)))
+	}
+	return points, nil
 }
 
 // unchanged reports whether a profile has the same plugins in the same places.
@@ -180,7 +198,11 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 	named, ok := args.(*Module)
 	if _, instead := a.config.Plugins[name]; !ok || instead {
 		p, err := registry.New(name, args)
-		return &madePlugin{plugin: p, args: args}, err
+		made := &madePlugin{plugin: p, args: args}
+		if closer, ok := p.(io.Closer); ok {
+			made.close = func(context.Context) error { return closer.Close() }
+		}
+		return made, err
 	}
 	if a.config.Modules == nil {
 		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
@@ -203,14 +225,14 @@ func (a *Assembly) logger(profile string) *slog.Logger {
 
 // bucket returns the bucket of fuel of a tenant, which is the namespaces that a
 // plugin is attached to in a profile.
-func (a *Assembly) bucket(profile string, m *Module) *wasm.Bucket {
+func (a *Assembly) bucket(profile string, m *Module) *wasm.FuelBucket {
 	key := profile + "/" + strings.Join(m.Reference.Namespaces, ",")
 	if a.buckets == nil {
-		a.buckets = make(map[string]*wasm.Bucket)
+		a.buckets = make(map[string]*wasm.FuelBucket)
 	}
 	b, ok := a.buckets[key]
 	if !ok {
-		b = wasm.NewBucket()
+		b = wasm.NewFuelBucket()
 		a.buckets[key] = b
 	}
 	return b

@@ -15,10 +15,13 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/market/lock"
+	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 )
 
 // ModulesConfig is how plugin modules are run.
@@ -29,6 +32,13 @@ type ModulesConfig struct {
 	CacheOptional bool
 	// SourceDir keeps modules that were fetched, by their digest; empty for none.
 	SourceDir string
+	// Policy (optional) says which modules may run.
+	Policy *policy.Policy
+	// Lock (optional) has the modules that may be used, but for those of a folder.
+	// Admitted (optional, Lock if nil) has those that the policy admitted before.
+	Lock, Admitted *lock.File
+	// Loaded (optional) is told of each module that was loaded.
+	Loaded func(*module.Loaded, *module.Reference)
 	// Compiler (optional) compiles modules before this process does, as package
 	// runtime/wasm/child, so that one that takes long to compile is stopped.
 	Compiler wasm.Compiler
@@ -45,8 +55,8 @@ type ModulesConfig struct {
 type Modules struct {
 	config    ModulesConfig
 	sources   *module.Sources
-	encodings *wasm.Encodings // of all plugins
-	process   *wasm.Process   // memory of all plugins
+	encodings *encoding.Cache     // of all plugins
+	process   *wasm.ProcessMemory // memory of all plugins
 	// mu guards what follows.
 	mu struct {
 		sync.Mutex
@@ -69,7 +79,7 @@ type Module struct {
 
 // NewModules returns a place for modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir}), process: wasm.NewProcess(c.Memory), encodings: wasm.NewEncodings()}
+	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted}), process: wasm.NewProcessMemory(c.Memory), encodings: encoding.New()}
 	m.mu.compiled = make(map[string]*compiled)
 	return m
 }
@@ -104,9 +114,11 @@ func (m *Modules) start() error {
 	return err
 }
 
-// Catalog returns Catalog, extended by modules that args name.
-func (m *Modules) Catalog() config.Catalog {
+// Catalog returns Catalog, extended by modules that args name and by plugins that are
+// compiled in: see Config.
+func (m *Modules) Catalog(compiledIn ...string) config.Catalog {
 	c := Catalog()
+	c.Late = compiledIn
 	c.CustomVersion, c.CustomKind, c.CustomFields = module.ArgsAPIVersion, module.ArgsKind, "module: {path: FILE.wasm}"
 	c.Custom = func(name string, args config.Args) ([]string, any, error) {
 		decoded, err := module.DecodeArgs(args.Raw, "")
@@ -133,6 +145,9 @@ func (m *Modules) Load(ref module.Reference) (*Module, error) {
 	loaded, err := m.sources.Load(context.Background(), ref)
 	if err != nil {
 		return nil, err
+	}
+	if m.config.Loaded != nil {
+		m.config.Loaded(loaded, &ref)
 	}
 	return &Module{Loaded: loaded, Reference: ref}, nil
 }
@@ -201,7 +216,7 @@ type moduleDeps struct {
 	binder    objects.Binder
 	namespace func(name string) *state.Namespace
 	recovered func(plugin string)
-	bucket    *wasm.Bucket
+	bucket    *wasm.FuelBucket
 	clock     clock.Clock
 	log       *slog.Logger
 }

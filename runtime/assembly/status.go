@@ -13,6 +13,8 @@ import (
 type Status struct {
 	// Plugins are the modules in profiles, sorted by profile and name.
 	Plugins []PluginStatus
+	// CompiledIn are the plugins of Config in profiles, sorted alike.
+	CompiledIn []CompiledIn
 	// Reloads counts calls of Reload that changed something, Refused those that
 	// failed. Err is why the last one did, at At; nil if it did not.
 	Reloads, Refused int
@@ -26,6 +28,13 @@ type PluginStatus struct {
 	wasm.Status
 }
 
+// CompiledIn is a plugin of Config in a profile, with its points as a configuration
+// file has them.
+type CompiledIn struct {
+	Profile, Name string
+	Points        []string
+}
+
 // Status returns what has become of the modules now. It may be called from
 // anywhere, while plugins are made as well.
 func (a *Assembly) Status() Status {
@@ -37,8 +46,12 @@ func (a *Assembly) Status() Status {
 			if p, ok := b.plugins[name].plugin.(*wasm.Plugin); ok {
 				s.Plugins = append(s.Plugins, PluginStatus{Profile: b.profile.SchedulerName, Status: p.Status()})
 			}
+			if points, ok := a.compiledIn(b)(name); ok {
+				s.CompiledIn = append(s.CompiledIn, CompiledIn{Profile: b.profile.SchedulerName, Name: name, Points: points})
+			}
 		}
 	}
+	slices.SortStableFunc(s.CompiledIn, func(x, y CompiledIn) int { return cmp.Compare(x.Profile, y.Profile) })
 	slices.SortStableFunc(s.Plugins, func(x, y PluginStatus) int { return cmp.Compare(x.Profile, y.Profile) })
 	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/state/statetest"
 )
 
 // tester is what *testing.T, *testing.B and *rapid.T have in common.
@@ -20,7 +21,7 @@ type tester interface {
 func dump(t tester, s *state.Snapshot) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.Dump(&b); err != nil {
+	if err := statetest.Dump(&b, s); err != nil {
 		t.Fatalf("%v", err)
 	}
 	return b.String()
@@ -30,7 +31,7 @@ func dump(t tester, s *state.Snapshot) string {
 func rowText(t tester, s *state.Snapshot, row uint32) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := s.DumpRow(&b, row); err != nil {
+	if err := statetest.DumpRow(&b, s, row); err != nil {
 		t.Fatalf("%v", err)
 	}
 	return strings.TrimPrefix(b.String(), fmt.Sprintf("row %d ", row))

@@ -11,8 +11,8 @@ import (
 
 // Counts is how much the cache holds.
 type Counts struct {
-	// Nodes is the nodes with an object, Ghosts those that only pods name.
-	Nodes, Ghosts int
+	// Nodes is the nodes with an object, MissingNodes those that only pods name.
+	Nodes, MissingNodes int
 	// Pods is all pods, Assumed those of them that are not confirmed.
 	Pods, Assumed int
 	// Namespaces is the namespaces with an object.
@@ -22,7 +22,7 @@ type Counts struct {
 // Counts returns how much the cache holds.
 func (c *Cache) Counts() Counts {
 	return Counts{
-		Nodes: len(c.rows), Ghosts: len(c.nodes) - len(c.rows), Pods: len(c.pods), Assumed: c.assumed,
+		Nodes: len(c.rows), MissingNodes: len(c.nodes) - len(c.rows), Pods: len(c.pods), Assumed: c.assumed,
 		Namespaces: len(c.namespaces.rows),
 	}
 }

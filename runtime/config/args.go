@@ -90,7 +90,7 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 		if _, ok := custom[c.Name]; ok {
 			continue
 		}
-		if a, ok := readArgs(r, kinds, at.Child("args"), c); ok {
+		if a, ok := readArgs(r, kinds, at.Child("args"), c, cat.late(c.Name)); ok {
 			given[c.Name] = a
 		}
 	}
@@ -112,9 +112,14 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 }
 
 // readArgs decodes the args of one built plugin; ok is false if there are none.
-func readArgs(r *report, kinds map[string]argsKind, path *field.Path, c configv1.PluginConfig) (a Args, ok bool) {
+func readArgs(r *report, kinds map[string]argsKind, path *field.Path, c configv1.PluginConfig, late bool) (a Args, ok bool) {
 	if len(c.Args.Raw) == 0 || string(c.Args.Raw) == "null" {
 		return Args{}, false
+	}
+	if late {
+		a = r.argsAt(c.Args.Raw, path)
+		a.Typed = c.Args.Raw
+		return a, true
 	}
 	kind, takes := kinds[c.Name]
 	if !takes {
@@ -134,7 +139,7 @@ func readArgs(r *report, kinds map[string]argsKind, path *field.Path, c configv1
 // argsAt returns the args that the file has at path, not decoded yet.
 func (r *report) argsAt(raw []byte, path *field.Path) Args {
 	at := text(path)
-	return Args{Raw: raw, Path: at, Place: place(r.file, r.lines.of(at), at)}
+	return Args{Raw: raw, Path: at, Position: position(r.file, r.lines.of(at), at)}
 }
 
 // enabledPlugins are the plugins of all points, each once, sorted.

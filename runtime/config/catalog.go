@@ -19,6 +19,9 @@ type Catalog struct {
 	// Partial are names in Known of plugins of kube-scheduler that are built in part
 	// only; they are accepted at any point and with any args, with a warning.
 	Partial []string
+	// Late are names of plugins that a program brings along, whose points are known once they are made: see
+	// Profile.Settle. They take any args.
+	Late []string
 	// Default is kube-scheduler's default multiPoint list in its order,
 	// including plugins that are not built.
 	Default []PluginWeight
@@ -39,7 +42,9 @@ type PluginWeight struct {
 	Weight int32
 }
 
-func (c Catalog) built(name string) bool { return slices.Contains(c.Known, name) }
+func (c Catalog) built(name string) bool { return slices.Contains(c.Known, name) || c.late(name) }
+
+func (c Catalog) late(name string) bool { return slices.Contains(c.Late, name) }
 
 func (c Catalog) upstreamOnly(name string) bool {
 	return !c.built(name) && slices.Contains(c.Upstream, name)
@@ -52,7 +57,7 @@ func (c Catalog) partial(name string) bool { return slices.Contains(c.Partial, n
 func (c Catalog) unfinished(name string) bool { return c.partial(name) || c.upstreamOnly(name) }
 
 func (c Catalog) implements(name, point string) bool {
-	return c.Points != nil && slices.Contains(c.Points(name), point)
+	return c.late(name) || c.Points != nil && slices.Contains(c.Points(name), point)
 }
 
 // unknownFix says what to do about a name that is nowhere in the catalog.
@@ -60,11 +65,11 @@ func (c Catalog) unknownFix(name string) string {
 	if fix, ok := removedPlugins()[name]; ok {
 		return fix
 	}
-	if near, ok := nearest.Of(name, c.Known); ok {
+	if near, ok := nearest.Of(name, slices.Concat(c.Known, c.Late)); ok {
 		return "did you mean " + quote(near) + "?" + c.moduleFix(" If", name)
 	}
 	return "Berth has no plugin of this name: remove it; or if your kube-scheduler has it compiled in, make it a module (docs/authors.md) " +
-		"or compile it into Berth (docs/plugins.md)" + c.moduleFix("; if", name)
+		"or compile it into Berth (docs/library.md)" + c.moduleFix("; if", name)
 }
 
 // moduleFix, which begins with the word if, shows the entry of pluginConfig that brings a plugin along; empty if none can.

@@ -26,6 +26,11 @@ func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.Plugi
 		if _, twice := custom[c.Name]; twice || c.Name == "" {
 			continue // buildArgs reports both
 		}
+		if cat.late(c.Name) {
+			r.add(path.Index(i).Child("name"), fmt.Sprintf("%s is the name of a plugin that is compiled in, not of a module", quote(c.Name)),
+				"give the module another name")
+			continue
+		}
 		if cat.built(c.Name) || cat.upstreamOnly(c.Name) {
 			r.add(path.Index(i).Child("name"), fmt.Sprintf("%s is the name of a plugin of kube-scheduler, not of a module", quote(c.Name)),
 				"give the module another name")

@@ -45,7 +45,7 @@ func TestCustom(t *testing.T) {
 		{"args without a kind", enabled + "  - {name: mine, args: {from: here}}\n", "f:4: profiles[0].plugins.multiPoint.enabled[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
 		{"args in another profile", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: a\n  pluginConfig:\n" + args("mine", "") +
 			"- schedulerName: b\n  plugins: {filter: {enabled: [{name: mine}]}}\n", "f:8: profiles[1].plugins.filter.enabled[0].name: unknown plugin \"mine\"; did you mean \"Bind\"? I" + needs[1:]},
-		{"a name like no other", header + "plugins: {filter: {enabled: [{name: pools-of-mine}]}}\n", "(docs/plugins.md); " + strings.Replace(needs, "mine", "pools-of-mine", 1)},
+		{"a name like no other", header + "plugins: {filter: {enabled: [{name: pools-of-mine}]}}\n", "(docs/library.md); " + strings.Replace(needs, "mine", "pools-of-mine", 1)},
 		{"name of a built plugin", header + "pluginConfig:\n" + args("Fit", ""), `"Fit" is the name of a plugin of kube-scheduler`},
 		{"twice", enabled + args("mine", "") + args("mine", ""), "has args in pluginConfig[0] already"},
 	} {

@@ -7,19 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	configv1 "k8s.io/kube-scheduler/config/v1"
-	jsonyaml "sigs.k8s.io/yaml"
 
-	"github.com/berth-scheduler/berth/runtime/internal/aliases"
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 const configKind = "KubeSchedulerConfiguration"
 
-// document is one YAML (or JSON) file. The values come from sigs.k8s.io/yaml,
-// which kube-scheduler uses too (YAML 1.1: yes is a boolean); the node tree of
-// yaml/v3 serves for lines and for duplicate keys only.
+// document is one YAML (or JSON) file. The values are as kube-scheduler reads them
+// (YAML 1.1: yes is a boolean); the tree serves for lines and for duplicate keys only.
 type document struct {
 	tree  map[string]any // numbers are json.Number; nil if it cannot be read
 	lines *lines
@@ -29,9 +26,9 @@ type document struct {
 // that leave the tree usable.
 func readDocument(file string, data []byte) (document, []*Error) {
 	data = plainSlashes(bytes.TrimPrefix(data, []byte("\ufeff")))
-	root, bad := onlyDocument(file, data)
-	if bad != nil {
-		return document{}, []*Error{bad}
+	root, err := strictyaml.Parse(data)
+	if err != nil {
+		return document{}, syntaxErrors(file, data, err)[:1]
 	}
 	if root == nil {
 		return document{}, []*Error{{File: file, Detail: "the file is empty",
@@ -39,15 +36,14 @@ func readDocument(file string, data []byte) (document, []*Error) {
 	}
 	doc := document{lines: &lines{root: root}}
 	r := newReport(file, doc.lines)
-	reportDuplicates(r, root, nil)
-	if !aliases.Fit(root, parts, maxExpanded) {
+	for _, d := range strictyaml.Duplicates(root) {
+		r.errs = append(r.errs, &Error{File: file, Line: d.Key.Line, Path: text(pathOf(d.Path)),
+			Detail: fmt.Sprintf("the field is given twice, first in line %d", d.First.Line), Fix: "keep one of them"})
+	}
+	if !strictyaml.Fits(root, maxExpanded) {
 		return doc, append(r.errs, &Error{File: file, Detail: fmt.Sprintf("the aliases stand for more than %d bytes, or for themselves", maxExpanded), Fix: "write them out"})
 	}
-	toJSON := jsonyaml.YAMLToJSONStrict
-	if len(r.errs) > 0 {
-		toJSON = jsonyaml.YAMLToJSON // the duplicates are known with their paths
-	}
-	raw, err := toJSON(data)
+	raw, err := strictyaml.Values(data, len(r.errs) > 0) // the duplicates are known with their paths
 	if err != nil {
 		return doc, append(r.errs, syntaxErrors(file, data, err)...)
 	}
@@ -66,36 +62,17 @@ func readDocument(file string, data []byte) (document, []*Error) {
 // maxExpanded bounds what aliases make of a file, in bytes of its texts.
 const maxExpanded = 16 << 20
 
-// parts returns the bytes of a node itself, and the nodes in it.
-func parts(n *yaml.Node) (bytes int, in []*yaml.Node) {
-	if n.Alias != nil {
-		return 1, []*yaml.Node{n.Alias}
-	}
-	return 1 + len(n.Value), n.Content
-}
-
-// reportDuplicates adds an error for each key that its mapping had before. It
-// does not follow aliases: an anchor is visited where it is defined.
-func reportDuplicates(r *report, node *yaml.Node, path *field.Path) {
-	switch node.Kind {
-	case yaml.SequenceNode:
-		for i, c := range node.Content {
-			reportDuplicates(r, c, path.Index(i))
-		}
-	case yaml.MappingNode:
-		first := map[string]int{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			key := node.Content[i]
-			p := path.Child(key.Value)
-			if line, ok := first[key.Value]; ok && key.Kind == yaml.ScalarNode {
-				r.errs = append(r.errs, &Error{File: r.file, Line: key.Line, Path: text(p),
-					Detail: fmt.Sprintf("the field is given twice, first in line %d", line), Fix: "keep one of them"})
-			} else {
-				first[key.Value] = key.Line
-			}
-			reportDuplicates(r, node.Content[i+1], p)
+// pathOf is a path of keys and indices.
+func pathOf(steps []any) *field.Path {
+	var path *field.Path
+	for _, step := range steps {
+		if i, ok := step.(int); ok {
+			path = path.Index(i)
+		} else {
+			path = path.Child(step.(string))
 		}
 	}
+	return path
 }
 
 // checkHeader reports whether apiVersion and kind are the expected ones. If not,

@@ -26,7 +26,7 @@ type Error struct {
 // Error gives "file:line: path: detail; fix", without the parts that are not known.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString(place(e.File, e.Line, e.Path))
+	b.WriteString(position(e.File, e.Line, e.Path))
 	b.WriteString(e.Detail)
 	if e.Fix != "" {
 		b.WriteString("; " + e.Fix)
@@ -34,8 +34,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// place is the front part of errors and warnings.
-func place(file string, line int, path string) string {
+// position is the front part of errors and warnings.
+func position(file string, line int, path string) string {
 	var b strings.Builder
 	switch {
 	case file != "" && line > 0:

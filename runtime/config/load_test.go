@@ -13,8 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/config"
-	"github.com/berth-scheduler/berth/runtime/internal/golden"
 )
 
 // TestParse runs the archives of testdata/parse: every NAME.yaml in them is
@@ -158,6 +158,10 @@ func describe(s *config.Scheduler, warnings []config.Warning, err error) string 
 		}
 		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
 			a := p.Args[name]
+			if raw, ok := a.Typed.([]byte); ok {
+				fmt.Fprintf(&b, "  args %s %s: %s\n", name, a.Path, raw)
+				continue
+			}
 			typed, _ := json.Marshal(a.Typed) // plain structs
 			header := fmt.Sprintf(`"kind":"%sArgs","apiVersion":"kubescheduler.config.k8s.io/v1"`, name)
 			fields, ok := strings.CutPrefix(string(typed), "{"+header)

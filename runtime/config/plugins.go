@@ -27,6 +27,10 @@ type selection struct {
 	disabled []string
 }
 
+func (s selection) enables(name string) bool {
+	return slices.ContainsFunc(s.enabled, func(e entry) bool { return e.name == name })
+}
+
 func (s selection) disables(name string) bool { return slices.Contains(s.disabled, name) }
 
 // readSelection takes over the valid entries of a set and reports the others. A
@@ -43,7 +47,7 @@ func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selecti
 			continue
 		case !checkName(r, cat, name, plugin.Name):
 			continue
-		case slices.ContainsFunc(s.enabled, func(e entry) bool { return e.name == plugin.Name }):
+		case s.enables(plugin.Name):
 			r.add(name, "plugin "+quote(plugin.Name)+" is listed twice", "keep one of the entries")
 			continue
 		}
@@ -134,8 +138,7 @@ func resolve(cat Catalog, multiPoint []entry, here selection) []entry {
 		}
 	}
 	for _, m := range multiPoint {
-		listed := slices.ContainsFunc(here.enabled, func(e entry) bool { return e.name == m.name })
-		if !listed && expands(m.name) && cat.built(m.name) && cat.implements(m.name, here.point) {
+		if !here.enables(m.name) && expands(m.name) && cat.built(m.name) && cat.implements(m.name, here.point) {
 			second = append(second, m)
 		}
 	}
@@ -145,11 +148,11 @@ func resolve(cat Catalog, multiPoint []entry, here selection) []entry {
 // refs turns entries into the result. Only scores have weights; 0 means 1. That
 // the weighted sum fits an int64, which kube-scheduler checks, needs no check: a
 // weight is below 2^31 and a score at most 100.
-func refs(entries []entry, point string) []PluginRef {
+func refs(cat Catalog, entries []entry, here selection) []PluginRef {
 	var out []PluginRef
 	for _, e := range entries {
-		ref := PluginRef{Name: e.name}
-		if point == pointScore {
+		ref := PluginRef{Name: e.name, Late: cat.late(e.name) && !here.enables(e.name)}
+		if here.point == pointScore {
 			ref.Weight = max(e.weight, 1)
 		}
 		out = append(out, ref)

@@ -69,7 +69,7 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 	}
 	for _, p := range pointSets(file) {
 		here := readSelection(r, cat, plugins, p)
-		if enabled := refs(resolve(cat, multiPoint, here), p.point); len(enabled) > 0 {
+		if enabled := refs(cat, resolve(cat, multiPoint, here), here); len(enabled) > 0 {
 			out.Points[p.point] = enabled
 		}
 	}
@@ -93,9 +93,9 @@ func noteDefault(r *report, cat Catalog, name string) {
 }
 
 func checkPoints(r *report, path *field.Path, points map[string][]PluginRef) {
-	switch sort := points[pointQueueSort]; len(sort) {
-	case 1:
-	case 0:
+	switch sort := points[pointQueueSort]; {
+	case len(sort) == 1, unsettled(sort):
+	case len(sort) == 0:
 		r.add(path.Child(pointQueueSort), "no queueSort plugin is left", "enable one")
 	default:
 		var names []string

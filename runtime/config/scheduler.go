@@ -53,6 +53,8 @@ type PluginRef struct {
 	Name string
 	// Weight is >= 1 at the score point, 0 at all others.
 	Weight int32
+	// Late says that multiPoint put a plugin of Catalog.Late here, which may not implement the point. Settle decides.
+	Late bool
 }
 
 // Args are the arguments of one plugin in one profile.
@@ -62,10 +64,11 @@ type Args struct {
 	// Path is the field path, as profiles[0].pluginConfig[2].args; empty if the
 	// file has none.
 	Path string
-	// Place is where that is, as "file:12: profiles[0].pluginConfig[2].args: ", to begin an
+	// Position is where that is, as "file:12: profiles[0].pluginConfig[2].args: ", to begin an
 	// error with; empty if the file has none.
-	Place string
+	Position string
 	// Typed is a pointer to the k8s.io/kube-scheduler/config/v1 type of the
-	// plugin, as *NodeResourcesFitArgs, with defaults filled in and checked.
+	// plugin, as *NodeResourcesFitArgs, with defaults filled in and checked; Raw for a
+	// plugin of Catalog.Late.
 	Typed any
 }

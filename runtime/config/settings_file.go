@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/berth-scheduler/berth/runtime/internal/nearest"
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // readSettingsFile loads the file into v and returns the line of each key, and
@@ -86,10 +87,10 @@ func settingsValue(node *yaml.Node) (any, error) {
 
 // settingsMapping gives the mapping at the top of the file, nil if it is empty.
 func settingsMapping(file string, data []byte) (*yaml.Node, error) {
-	root, bad := onlyDocument(file, data)
+	root, err := strictyaml.Parse(data)
 	switch {
-	case bad != nil:
-		return nil, bad
+	case err != nil:
+		return nil, syntaxErrors(file, data, err)[0]
 	case root != nil && root.Kind != yaml.MappingNode:
 		return nil, &Error{File: file, Line: root.Line, Detail: "the settings are not a mapping", Fix: "write lines such as seed: 7"}
 	}

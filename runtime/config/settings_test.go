@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/pflag"
 
+	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/config"
-	"github.com/berth-scheduler/berth/runtime/internal/golden"
 )
 
 func testFlags() *pflag.FlagSet {

@@ -24,7 +24,7 @@ type Warning struct {
 }
 
 // String gives "file:line: path: detail" without the parts that are not known.
-func (w Warning) String() string { return place(w.File, w.Line, w.Path) + w.Detail }
+func (w Warning) String() string { return position(w.File, w.Line, w.Path) + w.Detail }
 
 // note is what is known so far about a name that is not built, or in part only.
 type note struct {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -42,18 +43,18 @@ func (p *idle) Score(*plugin.Cycle, []uint32, []int64) *plugin.Status { return n
 func engine(t testing.TB, n int) (schedule func() cycle.Decision) {
 	w := newWorld(t, nil)
 	for i := range n {
-		if err := w.node(fmt.Sprintf("n%05d", i), fake.Args{}); err != nil {
+		if err := w.node(fmt.Sprintf("n%05d", i), scenario.Args{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, every := range []uint32{0, 2, 3, 5, 0, 0} {
-		p := &idle{info: plugin.Info{Name: fmt.Sprintf("P%d", i)}, every: every, texts: []string{"no"}}
+		p := &idle{info: plugin.Info{Name: fmt.Sprintf("P%d", i), NodeScoped: []abi.Point{abi.Filter, abi.Score}}, every: every, texts: []string{"no"}}
 		w.add(p, 1, abi.Filter)
 		if i > 0 {
 			w.add(p, 1, abi.PreScore, abi.Score)
 		}
 	}
-	pod, err := fake.Pod("p", fake.Args{})
+	pod, err := fake.Pod("p", scenario.Args{})
 	if err != nil {
 		t.Fatal(err)
 	}

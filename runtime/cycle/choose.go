@@ -8,7 +8,7 @@ import (
 
 // choose scores the feasible rows and takes the best one. A single feasible row
 // is taken without scoring.
-func (s *search) choose(rows []uint32) {
+func (s *draft) choose(rows []uint32) {
 	if len(rows) == 1 {
 		s.d.Node = s.in.Snapshot.Nodes.Node[rows[0]]
 		s.attempt.Candidates = append(s.attempt.Candidates, report.Candidate{Node: s.d.Node.Name})
@@ -29,7 +29,7 @@ func (s *search) choose(rows []uint32) {
 }
 
 // best returns the position of the highest total, ties broken as configured.
-func (s *search) best(rows []uint32) int {
+func (s *draft) best(rows []uint32) int {
 	totals := s.run.Scores.Totals
 	highest, ties := totals[0], 0
 	for _, total := range totals {
@@ -65,7 +65,7 @@ func (s *search) best(rows []uint32) int {
 
 // candidates records the best rows with their scores, the chosen one first and
 // the others by total, then by row.
-func (s *search) candidates(rows []uint32, chosen int) {
+func (s *draft) candidates(rows []uint32, chosen int) {
 	totals := s.run.Scores.Totals
 	n := min(s.cycle.config.Candidates, len(rows))
 	top := append(s.cycle.top[:0], chosen)

@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -46,12 +47,15 @@ type Config struct {
 	TieBreak TieBreak
 	// Candidates is how many of the best nodes an Attempt lists; 0 means 5.
 	Candidates int
+	// Reuse bounds the answers of plugins that are kept for pods that are alike.
+	Reuse reuse.Config
 }
 
 // Cycle runs scheduling cycles. It belongs to one goroutine, and reuses its
 // buffers: a Decision's Attempt is valid until the next cycle.
 type Cycle struct {
 	config Config
+	store  *reuse.Store // nil if no answers are kept
 	runs   map[*pipeline.Pipeline]*pipeline.Run
 	// start is where the next search for enough feasible nodes begins.
 	start   int
@@ -78,6 +82,9 @@ func New(config Config) *Cycle {
 		config.Candidates = 5
 	}
 	c := &Cycle{config: config, runs: make(map[*pipeline.Pipeline]*pipeline.Run), counts: make(map[string]int)}
+	if !config.Reuse.Off() {
+		c.store = reuse.New(config.Reuse)
+	}
 	c.rand = rand.New(&c.pcg)
 	return c
 }
@@ -113,8 +120,8 @@ type Decision struct {
 	// room for the pod, and NominatedBy the plugin that did.
 	Nomination  plugin.PostFilterResult
 	NominatedBy string
-	// Asked is what PostFilter plugins want done with waiting pods.
-	Asked []pipeline.Asked
+	// Directives are what PostFilter plugins ask for with waiting pods.
+	Directives []plugin.Directives
 	// State is the plugins' state, which lives on in the binding cycle.
 	State *state.CycleState
 	// Attempt is the record of the cycle.
@@ -125,14 +132,19 @@ type Decision struct {
 var errNoNodes = errors.New("no nodes available to schedule pods")
 
 // Forget drops what is kept for a pipeline that is not used any more.
-func (c *Cycle) Forget(p *pipeline.Pipeline) { delete(c.runs, p) }
+func (c *Cycle) Forget(p *pipeline.Pipeline) {
+	if run, ok := c.runs[p]; ok {
+		run.Drop()
+		delete(c.runs, p)
+	}
+}
 
 // Schedule decides where the pod goes.
 func (c *Cycle) Schedule(in Input) Decision {
 	watch := clock.Start()
 	run, ok := c.runs[in.Pipeline]
 	if !ok {
-		run = in.Pipeline.NewRun()
+		run = in.Pipeline.NewRun(c.store)
 		c.runs[in.Pipeline] = run
 	}
 	pod := in.Pod.Pod
@@ -144,14 +156,14 @@ func (c *Cycle) Schedule(in Input) Decision {
 		Victims: c.attempt.Victims[:0],
 	}
 	d.Attempt = &c.attempt
-	s := search{
+	s := draft{
 		cycle: c, run: run, in: &in, d: &d, attempt: &c.attempt,
 		input: plugin.Cycle{
 			Context: in.Context, Snapshot: in.Snapshot, Pod: pod, State: d.State,
 			Seed: in.Seed, Nominations: in.Nominations,
 		},
 	}
-	s.place()
+	s.decide()
 	c.attempt.Code = d.Status.CodeOf()
 	c.attempt.Nominated = d.Nomination.NominatedNode
 	for _, victim := range d.Nomination.Preemption.Victims {
@@ -187,7 +199,7 @@ func feasibleToFind(percentage *int32, n int) int {
 
 // fail ends the cycle with something other than verdicts on nodes. A nomination
 // that the pod has is void.
-func (s *search) fail(status *plugin.Status) {
+func (s *draft) fail(status *plugin.Status) {
 	s.d.Status = status
 	s.d.Nomination = plugin.PostFilterResult{Override: true}
 }

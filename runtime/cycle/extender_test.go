@@ -13,9 +13,9 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
-	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 )
 
 // services are the HTTP extenders of a world.
@@ -26,25 +26,29 @@ type services struct {
 
 // service is one of them. It knows nodes by name.
 type service struct {
-	args fake.Args
-	log  *fake.Log
+	args scenario.Args
+	log  *scenario.Log
 	url  string
 }
 
-// add starts a service with the verbs that it has answers for:
+// serviceOptions is the answers of a service, by verb:
 //
-//	keep=NODE,…          filter: the nodes that stay; no= and never=NODE:REASON,… why others go
-//	scores=NODE:N,…      prioritize, with weight=
-//	spare=NODE:POD,…     preempt: the only candidates that stay, with one victim each
-//	error=TEXT           filter fails
+//	keep, no, never  filter: the nodes that stay, and why others go
+//	error            filter fails
+//	scores           prioritize, with weight=
+//	spare            preempt: the only candidates that stay, with one victim each
 //
 // ignorable=yes makes failures of it count for nothing.
-func (s *services) add(w *world, a fake.Args) {
+const serviceOptions = "[keep=NODE,…] [no=NODE:REASON,…] [never=NODE:REASON,…] [error=TEXT] " +
+	"[scores=NODE:INT,…] [weight=INT] [spare=NODE:POD,…] [ignorable=yes]"
+
+// add starts a service with the verbs that it has answers for.
+func (s *services) add(w *world, a scenario.Args) error {
 	one := &service{args: a, log: w.log}
 	server := httptest.NewServer(one)
 	w.t.Cleanup(server.Close)
 	one.url = server.URL
-	c := configv1.Extender{URLPrefix: server.URL, NodeCacheCapable: true, Ignorable: a.Has("ignorable"), Weight: int64(max(1, number(a.Options["weight"])))}
+	c := configv1.Extender{URLPrefix: server.URL, NodeCacheCapable: true, Ignorable: a.Has("ignorable"), Weight: int64(max(1, scenario.Int(a.Options["weight"])))}
 	if a.Has("keep") || a.Has("error") {
 		c.FilterVerb = "filter"
 	}
@@ -56,6 +60,12 @@ func (s *services) add(w *world, a fake.Args) {
 	}
 	s.all, s.configs = append(s.all, one), append(s.configs, c)
 	w.pipeline = nil
+	for _, score := range one.pairs("scores") {
+		if _, err := strconv.Atoi(score); err != nil {
+			return fmt.Errorf("scores=: %w", err)
+		}
+	}
+	return nil
 }
 
 // extend makes the extenders, and their plugin one of the profile.
@@ -113,8 +123,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Not logged: several are asked at a time.
 		list := extenderv1.HostPriorityList{}
 		for node, score := range s.pairs("scores") {
-			n, _ := strconv.ParseInt(score, 10, 64)
-			list = append(list, extenderv1.HostPriority{Host: node, Score: n})
+			list = append(list, extenderv1.HostPriority{Host: node, Score: int64(scenario.Int(score))})
 		}
 		answer = list
 	case "/preempt":

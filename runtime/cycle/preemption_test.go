@@ -20,6 +20,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -190,7 +191,7 @@ func (c *crowd) decide(t *rapid.T) cycle.Decision {
 	add(registry.New("PrioritySort", nil))
 	add(registry.New("NodeResourcesFit", nil))
 	add(registry.New("DefaultPreemption", &c.args))
-	bind, err := fake.Declare("Bind", fake.Parse("bind="), fake.Deps{})
+	bind, err := fake.Declare("Bind", scenario.MustParse("bind="), fake.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}

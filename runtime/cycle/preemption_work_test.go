@@ -7,6 +7,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -35,11 +36,11 @@ func preempting(t testing.TB, n int) (schedule func(priority int) cycle.Decision
 	}
 	slot := uint32(0)
 	for i := range n {
-		if err := w.node(fmt.Sprintf("n%05d", i), fake.Parse("cpu=1000")); err != nil {
+		if err := w.node(fmt.Sprintf("n%05d", i), scenario.MustParse("cpu=1000")); err != nil {
 			t.Fatal(err)
 		}
 		for j := range podsOnNode {
-			p, err := fake.Pod(fmt.Sprintf("p%05d-%d", i, j), fake.Parse(fmt.Sprintf("cpu=100 priority=%d started=%d", j, i*7919%1000)))
+			p, err := fake.Pod(fmt.Sprintf("p%05d-%d", i, j), scenario.MustParse(fmt.Sprintf("cpu=100 priority=%d started=%d", j, i*7919%1000)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +50,7 @@ func preempting(t testing.TB, n int) (schedule func(priority int) cycle.Decision
 	}
 	pods := map[int]*state.Pod{}
 	for priority := range podsOnNode + 1 {
-		pod, err := fake.Pod("p", fake.Parse(fmt.Sprintf("cpu=500 priority=%d", priority)))
+		pod, err := fake.Pod("p", scenario.MustParse(fmt.Sprintf("cpu=500 priority=%d", priority)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,14 +72,14 @@ func preempting(t testing.TB, n int) (schedule func(priority int) cycle.Decision
 func preemptionCases(n int) []struct {
 	name     string
 	priority int
-	trials   int // of nodes
+	tried    int // hypothetical nodes
 	judged   int // times the filters run on one
 } {
 	enough := max(n/10, min(n, 100))
 	return []struct {
-		name           string
-		priority       int
-		trials, judged int
+		name          string
+		priority      int
+		tried, judged int
 	}{
 		// Each of enough nodes is judged without pods, and once for each that may stay.
 		{"all may go", podsOnNode, enough, enough * (1 + podsOnNode)},
@@ -89,7 +90,7 @@ func preemptionCases(n int) []struct {
 	}
 }
 
-// TestPreemptionWork counts what a preemption costs: one trial a node until there
+// TestPreemptionWork counts what a preemption costs: one hypothetical node a node until there
 // are enough candidates, one run of the filters a pod that may stay, and two
 // overlay rows in all.
 func TestPreemptionWork(t *testing.T) {
@@ -103,8 +104,8 @@ func TestPreemptionWork(t *testing.T) {
 			}
 			for _, timing := range d.Attempt.Timings {
 				switch {
-				case timing.Plugin == "DefaultPreemption" && timing.Point == abi.PostFilter && int(timing.Rows) != c.trials:
-					t.Errorf("%d nodes, %s: %d trials, want %d", n, c.name, timing.Rows, c.trials)
+				case timing.Plugin == "DefaultPreemption" && timing.Point == abi.PostFilter && int(timing.Rows) != c.tried:
+					t.Errorf("%d nodes, %s: %d hypothetical nodes, want %d", n, c.name, timing.Rows, c.tried)
 				case timing.Plugin == "NodeResourcesFit" && timing.Point == abi.Filter && int(timing.Rows) != n+c.judged:
 					t.Errorf("%d nodes, %s: %d rows filtered, want %d and %d", n, c.name, timing.Rows, n, c.judged)
 				}
@@ -128,7 +129,7 @@ func BenchmarkPreemption(b *testing.B) {
 				for b.Loop() {
 					schedule(c.priority)
 				}
-				b.ReportMetric(float64(c.trials), "trials/op")
+				b.ReportMetric(float64(c.tried), "nodes/op")
 				b.ReportMetric(float64(c.judged), "judged/op")
 			})
 		}

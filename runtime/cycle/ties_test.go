@@ -3,6 +3,7 @@ package cycle_test
 import (
 	"testing"
 
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 )
 
@@ -11,12 +12,12 @@ import (
 func TestTies(t *testing.T) {
 	w := newWorld(t, nil)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		if err := w.node(name, fake.Args{}); err != nil {
+		if err := w.node(name, scenario.Args{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.declare("S", fake.Parse("score=b=1;*=2"))
-	pod, err := fake.Pod("p", fake.Args{})
+	w.declare("S", scenario.MustParse("score=b=1;*=2"))
+	pod, err := fake.Pod("p", scenario.Args{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,12 +44,12 @@ func TestSeed(t *testing.T) {
 	for range 2 {
 		w := newWorld(t, nil)
 		for _, name := range []string{"a", "b", "c"} {
-			if err := w.node(name, fake.Args{}); err != nil {
+			if err := w.node(name, scenario.Args{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w.declare("S", fake.Parse("score=1"))
-		pod, _ := fake.Pod("p", fake.Args{})
+		w.declare("S", scenario.MustParse("score=1"))
+		pod, _ := fake.Pod("p", scenario.Args{})
 		s := w.snapshot()
 		var got string
 		for range 50 {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -57,7 +58,7 @@ func (p *hashed) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Statu
 }
 
 func (p *hashed) Filter(_ *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
-	salt := p.salt(rows, p.info.FilterScope)
+	salt := p.salt(rows, p.info.Scope(abi.Filter))
 	var reasons [3]uint16
 	for i, row := range rows {
 		h := p.of(row, 2+salt)
@@ -75,7 +76,7 @@ func (p *hashed) Filter(_ *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 }
 
 func (p *hashed) Score(_ *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
-	salt := p.salt(rows, p.info.ScoreScope)
+	salt := p.salt(rows, p.info.Scope(abi.Score))
 	for i, row := range rows {
 		out[i] = int64(p.of(row, 3+salt) % 101)
 		if p.fail > 0 && p.of(row, 4)%4096 == 0 {
@@ -91,17 +92,17 @@ func TestWorkers(t *testing.T) {
 	const nodes = 5200
 	w := newWorld(t, nil)
 	for i := range nodes {
-		if err := w.node(fmt.Sprintf("n%04d", i), fake.Args{}); err != nil {
+		if err := w.node(fmt.Sprintf("n%04d", i), scenario.Args{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	snapshot := w.snapshot()
 	rapid.Check(t, func(r *rapid.T) {
 		var plugins []*hashed
-		scope := rapid.SampledFrom([]abi.Scope{abi.ScopeNode, abi.ScopeNode, abi.ScopeCluster})
+		scoped := rapid.SampledFrom([][]abi.Point{{abi.Filter, abi.Score}, {abi.Filter, abi.Score}, {abi.Filter}, {abi.Score}, nil})
 		for i := range rapid.IntRange(1, 5).Draw(r, "plugins") {
 			plugins = append(plugins, &hashed{
-				info:   plugin.Info{Name: fmt.Sprintf("P%d", i), FilterScope: scope.Draw(r, "filter"), ScoreScope: scope.Draw(r, "score")},
+				info:   plugin.Info{Name: fmt.Sprintf("P%d", i), Reads: plugin.Whole(abi.PodWhole), NodeScoped: scoped.Draw(r, "scoped")},
 				seed:   rapid.Uint64().Draw(r, "seed"),
 				reject: rapid.SampledFrom([]uint64{0, 1, 100, 900, 1024}).Draw(r, "reject"),
 				fail:   rapid.SampledFrom([]uint64{0, 0, 0, 0, 1}).Draw(r, "fail"),
@@ -120,7 +121,7 @@ func TestWorkers(t *testing.T) {
 			if promised.pods[node] == nil {
 				promised.nodes = append(promised.nodes, node)
 			}
-			pod, _ := fake.Pod("q", fake.Parse("priority=9"))
+			pod, _ := fake.Pod("q", scenario.MustParse("priority=9"))
 			promised.pods[node] = append(promised.pods[node], pod)
 		}
 		seed := rapid.Uint64().Draw(r, "cycle")
@@ -140,7 +141,7 @@ func TestWorkers(t *testing.T) {
 				if i == 1 {
 					options += " nominated=n0007"
 				}
-				pod, _ := fake.Pod("p", fake.Parse(options))
+				pod, _ := fake.Pod("p", scenario.MustParse(options))
 				d := w.decide(snapshot, pod)
 				b.WriteString(describe(d, snapshot.Name) + work(d.Attempt.Timings))
 				for _, rejection := range d.Attempt.Rejections {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/extender"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
@@ -21,7 +21,7 @@ import (
 // world is a snapshot, a profile of fake plugins and a cycle over them.
 type world struct {
 	t        testing.TB
-	log      *fake.Log
+	log      *scenario.Log
 	config   cycle.Config
 	cycle    *cycle.Cycle
 	profile  pipeline.Config
@@ -38,10 +38,10 @@ type world struct {
 	slots       uint32
 }
 
-func newWorld(t testing.TB, log *fake.Log) *world {
+func newWorld(t testing.TB, log *scenario.Log) *world {
 	w := &world{t: t, log: log, workers: 1, seed: 1, pods: map[string]*state.Pod{}}
 	w.profile = pipeline.Config{Profile: "default", Points: map[abi.Point][]pipeline.Entry{}}
-	w.declare("Sort", fake.Parse("sort= bind="))
+	w.declare("Sort", scenario.MustParse("sort= bind="))
 	return w
 }
 
@@ -61,7 +61,7 @@ func (n *nominations) Nodes(yield func(node string, pods []*state.Pod) bool) {
 	}
 }
 
-func (w *world) declare(name string, a fake.Args) {
+func (w *world) declare(name string, a scenario.Args) {
 	w.t.Helper()
 	p, err := fake.Declare(name, a, fake.Deps{Log: w.log})
 	if err != nil {
@@ -77,7 +77,7 @@ func (w *world) add(p plugin.Plugin, weight int64, points ...abi.Point) {
 	w.pipeline = nil
 }
 
-func (w *world) node(name string, a fake.Args) error {
+func (w *world) node(name string, a scenario.Args) error {
 	node, err := fake.Node(name, a)
 	if err != nil {
 		return err
@@ -178,9 +178,4 @@ func work(timings []report.Timing) string {
 		fmt.Fprintf(&b, "  %s %s: %d calls, %d rows\n", t.Plugin, t.Point, t.Calls, t.Rows)
 	}
 	return b.String()
-}
-
-func number(text string) int {
-	n, _ := strconv.Atoi(text)
-	return n
 }

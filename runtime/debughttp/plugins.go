@@ -9,6 +9,8 @@ type Plugins struct {
 	Standby bool     `json:"standby,omitempty"`
 	Leader  string   `json:"leader,omitempty"`
 	Plugins []Plugin `json:"plugins"`
+	// CompiledIn are plugins that this program has besides those of every berth.
+	CompiledIn []CompiledIn `json:"compiledIn,omitempty"`
 	// Folder has a line for each module of the followed folder.
 	Folder []FolderEntry `json:"folder,omitempty"`
 	// Reloads and Refused count changes that were made, and that failed; Error is why the
@@ -16,6 +18,13 @@ type Plugins struct {
 	Reloads int    `json:"reloads"`
 	Refused int    `json:"refused"`
 	Error   string `json:"error,omitempty"`
+}
+
+// CompiledIn is a plugin that was compiled in, in a profile.
+type CompiledIn struct {
+	Profile string   `json:"profile"`
+	Name    string   `json:"name"`
+	Points  []string `json:"points"`
 }
 
 // Plugin is a module that runs in a profile.

@@ -61,6 +61,7 @@ type record struct {
 type work struct {
 	plugin   uint32 // of Recorder.mu.plugins
 	rows     uint32
+	reused   uint32
 	calls    uint32
 	faults   uint16
 	point    abi.Point
@@ -93,6 +94,7 @@ type Work struct {
 	Point    string        `json:"point"`
 	Calls    int64         `json:"calls"`
 	Rows     int64         `json:"rows,omitempty"`
+	Reused   int64         `json:"reused,omitempty"`
 	Faults   int64         `json:"faults,omitempty"`
 	Duration time.Duration `json:"duration"`
 }
@@ -201,7 +203,7 @@ func (r *Recorder) add(before []work, timings []report.Timing) []work {
 		}
 		out = append(out, work{
 			plugin: at, point: t.Point, duration: t.Duration,
-			calls: uint32(min(t.Calls, math.MaxUint32)), rows: uint32(min(t.Rows, math.MaxUint32)), faults: uint16(min(t.Faults, math.MaxUint16)),
+			calls: uint32(min(t.Calls, math.MaxUint32)), rows: uint32(min(t.Rows, math.MaxUint32)), reused: uint32(min(t.Reused, math.MaxUint32)), faults: uint16(min(t.Faults, math.MaxUint16)),
 		})
 	}
 	return out
@@ -222,7 +224,7 @@ func (r *Recorder) Last(pod types.NamespacedName) (Explanation, bool) {
 		name := r.mu.plugins[w.plugin]
 		out.Plugins[i] = Work{
 			Plugin: name.name, Module: name.module, Digest: name.digest, Point: w.point.String(),
-			Calls: int64(w.calls), Rows: int64(w.rows), Faults: int64(w.faults), Duration: w.duration,
+			Calls: int64(w.calls), Rows: int64(w.rows), Reused: int64(w.reused), Faults: int64(w.faults), Duration: w.duration,
 		}
 	}
 	return out, true

@@ -12,8 +12,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/extender"
-	"github.com/berth-scheduler/berth/runtime/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Await waits until Synced returns nil, and logs after a moment, and then now and again,
-// what is missing.
+// Await waits until Synced returns nil. It logs what is missing after a moment, and then
+// periodically.
 //
 // # Errors
 //
@@ -18,8 +18,8 @@ func (c *Cluster) Await(ctx context.Context) error {
 	const poll, first, next = 20 * time.Millisecond, 3 * time.Second, 10 * time.Second
 	ticks := time.NewTicker(poll) //nolint:forbidigo // nothing is decided yet
 	defer ticks.Stop()
-	// client-go tries again in silence while nobody answers, so the server is asked for
-	// its version. Nobody waits for that: it takes long where packets get lost.
+	// client-go retries silently while the server does not answer, so Await requests the
+	// server's version. It does so in the background, because lost packets take long.
 	answers := make(chan error, 1)
 	asking, tell := false, first
 	for waited := time.Duration(0); ; {
@@ -43,9 +43,9 @@ func (c *Cluster) Await(ctx context.Context) error {
 				continue
 			}
 			if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
-				c.log.Warn("the API server does not answer; it is tried again", "error", err)
+				c.log.Warn("the API server does not answer; retrying", "error", err)
 			} else {
-				c.log.Warn("waiting to be told of the cluster", "missing", missing)
+				c.log.Warn("waiting for caches to sync", "missing", missing)
 			}
 		case <-ticks.C:
 			waited += poll

@@ -85,7 +85,7 @@ func TestAwait(t *testing.T) {
 			m.answers <- nil
 			end()
 			<-result
-			for _, want := range []string{"the API server does not answer; it is tried again", "no route", "waiting to be told of the cluster", "connection refused"} {
+			for _, want := range []string{"the API server does not answer; retrying", "no route", "waiting for caches to sync", "connection refused"} {
 				if !strings.Contains(log.String(), want) {
 					t.Errorf("%q is missing in %s", want, log)
 				}

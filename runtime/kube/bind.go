@@ -17,13 +17,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// writeTimeout bounds one write. It is longer than an API server works at a request.
+// writeTimeout bounds one write. It is longer than the API server's own request timeout.
 const writeTimeout = 65 * time.Second
 
-// begin waits for its turn to write, and returns a context for a write that is made
-// whether or not the scheduler is told to stop from then on: a request that is on its
-// way may be carried out, and nobody would know. Who still waits when the scheduler is
-// told to stop is cancelled. A turn is for one request or two, never for a pause.
+// begin waits for a write slot and returns a context for the write. Stopping the scheduler
+// does not cancel that context, because the server may carry out a request in flight.
+// Stopping cancels the writers that still wait for a slot. A slot is held for one or two
+// requests, never during a pause.
 func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(), err error) {
 	over, err := c.turn(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Cluster) begin(ctx context.Context) (writing context.Context, end func(
 	}, nil
 }
 
-// turn waits for a turn to write. One that is free is taken also when ctx has ended.
+// turn waits for a write slot. It takes a free slot even if ctx has ended.
 func (c *Cluster) turn(ctx context.Context) (end func(), err error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -50,10 +50,10 @@ func (c *Cluster) turn(ctx context.Context) (end func(), err error) {
 	return func() { <-c.slots }, nil
 }
 
-// Bind implements objects.Binder. The annotations of a patch travel in the metadata
+// Bind implements objects.Binder. The annotations of a patch are sent in the metadata
 // of the Binding, which the API server merges into the pod in the same write
-// (pkg/registry/core/pod/storage, BindingREST). Labels it would leave out unless its
-// PodTopologyLabels admission knows them, so a patch with labels is written before.
+// (pkg/registry/core/pod/storage, BindingREST). The server drops labels there unless its
+// PodTopologyLabels admission knows them, so a patch with labels is written first.
 func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
 	meta := metav1.ObjectMeta{Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.Pod.UID, Annotations: b.Patch.Annotations}
 	undo := func(context.Context) error { return nil }
@@ -78,7 +78,7 @@ func (c *Cluster) Bind(ctx context.Context, b objects.Binding) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer cancel()
 		if failed := undo(ctx); failed != nil {
-			c.log.Warn("a patch of a pod that was not bound could not be taken back", "pod", b.Pod.Key(), "error", failed)
+			c.log.Warn("cannot revert the patch of a pod that was not bound", "pod", b.Pod.Key(), "error", failed)
 		}
 	}
 	return err
@@ -94,8 +94,8 @@ type metadata struct {
 	} `json:"metadata"`
 }
 
-// Patch implements objects.Patcher. What the keys were before is read first: the
-// scheduler's version of the pod has the patch applied already.
+// Patch implements objects.Patcher. It first reads the old values of the keys from the API
+// server, because the scheduler's copy of the pod already has the patch applied.
 func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) (undo func(context.Context) error, err error) {
 	pods := c.deps.Client.CoreV1().Pods(pod.Namespace)
 	before, err := pods.Get(ctx, pod.Name, metav1.GetOptions{})
@@ -103,7 +103,7 @@ func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) 
 		return nil, err
 	}
 	if before.UID != pod.UID || before.Spec.NodeName != "" {
-		return nil, apierrors.NewConflict(v1.Resource("pods"), pod.Name, errors.New("it is another one, or on a node by now"))
+		return nil, apierrors.NewConflict(v1.Resource("pods"), pod.Name, errors.New("the pod was recreated or is already bound"))
 	}
 	var forth, back metadata
 	forth.Metadata.UID, back.Metadata.UID = pod.UID, pod.UID
@@ -119,7 +119,7 @@ func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) 
 		return err
 	}
 	undo = func(ctx context.Context) error {
-		// Without a resourceVersion: others may have written on the pod meanwhile, but
+		// Without a resourceVersion: others may have changed the pod meanwhile, but
 		// the keys are the plugin's.
 		err := send(ctx, back)
 		if apierrors.IsNotFound(err) {
@@ -132,15 +132,15 @@ func (c *Cluster) Patch(ctx context.Context, pod *state.Pod, patch state.Patch) 
 			err = errors.Join(err, undo(ctx))
 		}
 		if apierrors.IsForbidden(err) {
-			err = fmt.Errorf("%w (deploy/patch-pods has the right that labels need)", err)
+			err = fmt.Errorf("%w (deploy/patch-pods grants the permission to patch pods)", err)
 		}
 		return nil, err
 	}
 	return undo, nil
 }
 
-// both returns the values to write and those to write back; nil stands for a key
-// that is not there.
+// both returns the values to write and those to restore; nil means that the key is
+// absent.
 func both(patch, before map[string]string) (forth, back map[string]*string) {
 	if len(patch) == 0 {
 		return nil, nil

@@ -11,19 +11,19 @@ import (
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 )
 
-// Connection is how the API server is reached.
+// Connection says how to connect to the API server.
 type Connection struct {
 	// ClientConnection is as in a KubeSchedulerConfiguration. Without a Kubeconfig
 	// and a Master it is the service account of the pod that Berth runs in.
 	componentconfigv1alpha1.ClientConnectionConfiguration
 	// Master (optional) is the URL of the API server and overrides the kubeconfig's.
 	Master string
-	// Reach (optional) knows from then on whether the API server answers.
+	// Reach (optional) is told how the requests end.
 	Reach *Reach
 }
 
-// Clients speak to the API server, each with a rate limit of its own, so that
-// events, leases and reviews never wait for bindings.
+// Clients are clients of the API server, each with its own rate limit, so that events,
+// leases and reviews never wait for bindings.
 type Clients struct {
 	// Main watches the cluster and writes to it, with an election only while this replica
 	// leads.
@@ -33,31 +33,31 @@ type Clients struct {
 	Events, Lease, Reviews kubernetes.Interface
 	// REST is what the clients were made of.
 	REST *rest.Config
-	// Reach knows whether the API server answers them.
+	// Reach is told how the clients' requests end.
 	Reach *Reach
 
 	tenure *tenure // of the lease, as Main asks for it
 }
 
-// Connect makes the clients. It sends nothing.
+// Connect creates the clients. It sends no request.
 //
 // # Errors
 //
-// The kubeconfig cannot be read, or names no server; without one, that this is no
-// pod.
+// The kubeconfig cannot be read or names no server, or there is no kubeconfig and the
+// process does not run in a pod.
 func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfiguration) (*Clients, error) {
 	base, err := c.rest()
 	if err != nil {
 		return nil, err
 	}
-	base.DisableCompression = true // it costs more than it saves inside of a cluster
+	base.DisableCompression = true // compression costs more than it saves within a cluster
 	base.AcceptContentTypes, base.ContentType = c.AcceptContentTypes, c.ContentType
 	base.QPS, base.Burst = c.QPS, int(c.Burst)
 
-	// Each has a configuration of its own; AddUserAgent changes the one that it is given.
+	// Each client gets its own configuration, because AddUserAgent changes its argument.
 	named := func(name string) *rest.Config { return rest.AddUserAgent(rest.CopyConfig(base), name) }
 	forLease := named("leader-election")
-	// A lease that cannot be written in time must fail while there is time to try again.
+	// A write of the lease must fail early enough for another attempt.
 	forLease.Timeout = lease.RenewDeadline.Duration / 2
 	out := &Clients{REST: base, tenure: newTenure(awake{}, lease.LeaseDuration.Duration)}
 	if out.Reach = c.Reach; out.Reach == nil {
@@ -100,8 +100,8 @@ func (c *Clients) Covered() error {
 	return c.tenure.check()
 }
 
-// ReviewsWith is Reviews with another kubeconfig, or Reviews if it is empty. It sends
-// nothing.
+// ReviewsWith returns a client like Reviews for another kubeconfig, or Reviews if it is
+// empty. It sends no request.
 //
 // # Errors
 //
@@ -122,7 +122,7 @@ func (c *Connection) rest() (*rest.Config, error) {
 	if c.Kubeconfig == "" && c.Master == "" {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, errors.New("there is no kubeconfig, and this is not a pod of a cluster: " +
+			return nil, errors.New("there is no kubeconfig, and berth does not run in a pod: " +
 				"give --kubeconfig, or clientConnection.kubeconfig in the configuration file")
 		}
 		if err != nil {
@@ -137,7 +137,7 @@ func (c *Connection) rest() (*rest.Config, error) {
 	}
 	config, err := clientcmd.BuildConfigFromFlags(c.Master, c.Kubeconfig)
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, fmt.Errorf("kubeconfig %s: it names no cluster (kubectl config view --kubeconfig %[1]s shows what is in it)", c.Kubeconfig)
+		return nil, fmt.Errorf("kubeconfig %s names no cluster (kubectl config view --kubeconfig %[1]s prints it)", c.Kubeconfig)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", c.Kubeconfig, err)

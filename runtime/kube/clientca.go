@@ -9,15 +9,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// The ConfigMap in which the API server publishes how clients are known to it, so that
-// servers beside it know them too.
+// The ConfigMap in which the API server publishes its settings for authenticating clients,
+// so that other servers can authenticate them too.
 const (
 	lookupNamespace = metav1.NamespaceSystem
 	lookupName      = "extension-apiserver-authentication"
 	lookupKey       = "client-ca-file"
 )
 
-// ClientCAOfFile has the authorities of a file, which is followed until ctx ends.
+// ClientCAOfFile returns the certificate authorities in a file. It watches the file until ctx ends.
 //
 // # Errors
 //
@@ -31,18 +31,18 @@ func ClientCAOfFile(ctx context.Context, file string) (dynamiccertificates.CACon
 	return ca, nil
 }
 
-// ClientCAOfCluster has the authorities that the API server takes client certificates
-// of, from the ConfigMap kube-system/extension-apiserver-authentication, which is
-// followed until ctx ends. Until it can be read nobody has a certificate. A caller that
-// must has it looked for at once.
+// ClientCAOfCluster returns the authorities whose client certificates the API server
+// accepts, from the ConfigMap kube-system/extension-apiserver-authentication. It watches
+// the ConfigMap until ctx ends. Until the first read succeeds, no client certificate is
+// accepted. With must, the first read happens at once.
 //
 // # Errors
 //
-// With must, that it cannot be read.
+// With must, the ConfigMap cannot be read.
 func ClientCAOfCluster(ctx context.Context, client kubernetes.Interface, must bool) (dynamiccertificates.CAContentProvider, error) {
 	if must {
 		if _, err := client.CoreV1().ConfigMaps(lookupNamespace).Get(ctx, lookupName, metav1.GetOptions{}); err != nil {
-			return nil, fmt.Errorf("look up the authorities of client certificates: %w", err)
+			return nil, fmt.Errorf("read the certificate authorities of clients from the API server: %w", err)
 		}
 	}
 	ca, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", lookupNamespace, lookupName, lookupKey, client)

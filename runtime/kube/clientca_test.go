@@ -83,7 +83,7 @@ func TestClientCA(t *testing.T) {
 	if _, err := kube.ClientCAOfFile(ctx, file); err == nil {
 		t.Error("a file that is not there")
 	}
-	if _, err := kube.ClientCAOfCluster(ctx, client, true); err == nil || !strings.HasPrefix(err.Error(), "look up the authorities of client certificates: ") {
+	if _, err := kube.ClientCAOfCluster(ctx, client, true); err == nil || !strings.HasPrefix(err.Error(), "read the certificate authorities of clients from the API server: ") {
 		t.Errorf("a ConfigMap that is not there: %v", err)
 	}
 	write := func() {

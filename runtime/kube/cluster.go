@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -19,10 +20,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
 
-// writesInFlight is how many bindings and evictions are on their way at most. API servers
-// refuse more than 200 writes at once unless they are told otherwise
-// (--max-mutating-requests-inflight), and each hundred or so is another connection, with
-// a handshake that costs as much as tens of requests.
+// writesInFlight is the maximum number of bindings and evictions in flight. By default, API
+// servers refuse more than 200 concurrent writes (--max-mutating-requests-inflight). About
+// every hundred requests need another connection, whose handshake costs as much as tens of
+// requests.
 const writesInFlight = 96
 
 // Config is what a Cluster does.
@@ -32,37 +33,39 @@ type Config struct {
 	Profiles []string
 	// StatusWriters is how many writes of pod status run at once; 0 means 8.
 	StatusWriters int
-	// Quiet writes no event for a pod that was placed. A pod that is made, placed and told of
-	// in an event costs the API server three writes, otherwise two.
+	// Quiet writes no event for a pod that was placed. A pod that is created, placed and reported
+	// in an event costs the API server three writes instead of two.
 	Quiet bool
 }
 
 // Deps is what a Cluster is connected to.
 type Deps struct {
 	Client kubernetes.Interface
+	// KubeConfig (optional) is for plugins of kube-scheduler's framework that make clients of their own.
+	KubeConfig *rest.Config
 	// Events (optional) writes events; nil means Client.
 	Events kubernetes.Interface
-	// Covered (optional) returns why nothing may be written for want of a lease, which
-	// writes by Client and Events find out by themselves.
+	// Covered (optional) returns why nothing may be written without the lease. Writes through
+	// Client and Events check that themselves.
 	Covered func() error
 	// Reach (optional) knows whether the API server answers to Client and Events. What it
 	// finds is logged, with what waits to be written.
 	Reach *Reach
-	// Observer (optional) hears of writes.
+	// Observer (optional) is told of writes.
 	Observer WriteObserver
 	Clock    clock.Clock  // optional: the machine's if nil
 	Log      *slog.Logger // optional
 }
 
-// WriteObserver hears how writes to the API server went, from several goroutines.
+// WriteObserver is told of writes to the API server, by several goroutines.
 type WriteObserver interface {
-	// Wrote hears of a write that has ended, of its kind: pod_binding, pod_status_patch,
+	// Wrote is called after a write. Its kind is one of pod_binding, pod_status_patch,
 	// pod_delete, pv_update or pvc_update.
 	Wrote(kind string, took time.Duration, err error)
 }
 
-// Cluster is a Kubernetes cluster as a scheduler sees it. What plugins and the
-// scheduler need of it can be used from New on; it is told of nothing before Start.
+// Cluster is a Kubernetes cluster for a scheduler. Plugins and the scheduler can use it
+// from New on, but it delivers no events before Start.
 type Cluster struct {
 	config Config
 	deps   Deps
@@ -75,10 +78,10 @@ type Cluster struct {
 	status   *statusWriter
 	events   *eventWriter
 	watches  *watches
-	slots    chan struct{} // bindings and evictions that are on their way
+	slots    chan struct{} // bindings and evictions in flight
 	finished sync.Once
-	bindings atomic.Int64       // that were begun and are not made yet
-	silence  context.CancelFunc // ends what is logged of Deps.Reach
+	bindings atomic.Int64       // begun and not finished
+	silence  context.CancelFunc // stops the log about Deps.Reach
 }
 
 var (
@@ -92,7 +95,7 @@ var (
 	_ objects.PodDisruptionBudgets = (*budgets)(nil)
 )
 
-// New returns a cluster that is not watched yet. Close ends what it started.
+// New returns a cluster that is not watched yet. Close stops what New started.
 func New(config Config, deps Deps) (*Cluster, error) {
 	if deps.Client == nil {
 		return nil, errors.New("kube: Deps.Client is missing")
@@ -135,7 +138,7 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	return c, nil
 }
 
-// Storage returns what volume plugins work with.
+// Storage returns the objects that volume plugins read.
 func (c *Cluster) Storage() hostplugins.Storage {
 	return hostplugins.Storage{Objects: c.store.Objects(), Writer: c, Waiter: c.waiters, Exists: c}
 }
@@ -146,11 +149,11 @@ func (c *Cluster) Budgets() objects.PodDisruptionBudgets { return c.budgets }
 // Services returns the services.
 func (c *Cluster) Services() objects.Services { return c.owners }
 
-// Controllers returns what owns pods.
+// Controllers returns the owners of pods.
 func (c *Cluster) Controllers() objects.Controllers { return c.owners }
 
-// Close writes what is still to be written, until the context ends. The scheduler
-// must have stopped.
+// Close finishes pending writes, until the context ends. The scheduler must have stopped
+// before.
 func (c *Cluster) Close(ctx context.Context) {
 	c.watches.stop()
 	c.finish(ctx)
@@ -158,13 +161,13 @@ func (c *Cluster) Close(ctx context.Context) {
 	c.silence()
 }
 
-// finish writes what is still to be written of pods, until the context ends: the lease is
-// given back after it, and another replica begins.
+// finish finishes pending writes of pods, until the context ends. Afterwards the lease is
+// released and another replica starts.
 func (c *Cluster) finish(ctx context.Context) {
 	c.finished.Do(func() {
 		c.status.close(ctx)
 		if n := c.events.finish(ctx); n > 0 {
-			c.log.LogAttrs(ctx, slog.LevelWarn, "events were not written before the end", slog.Int64("events", n))
+			c.log.LogAttrs(ctx, slog.LevelWarn, "events were not written before exit", slog.Int64("events", n))
 		}
 	})
 }

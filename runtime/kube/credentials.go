@@ -2,14 +2,14 @@ package kube
 
 import "k8s.io/client-go/rest"
 
-// describe keeps where the credentials of a connection are from, and what it trusts.
+// describe records where a connection's credentials and trusted authorities come from.
 func (r *Reach) describe(kubeconfig string, c *rest.Config) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.credentials, r.authority = credentialsOf(kubeconfig, c), authorityOf(kubeconfig, c)
 }
 
-// credentialsOf says what to do when the API server does not accept the credentials.
+// credentialsOf returns the remedy if the API server rejects the credentials.
 func credentialsOf(kubeconfig string, c *rest.Config) string {
 	where := "kubeconfig " + kubeconfig
 	switch {
@@ -20,23 +20,23 @@ func credentialsOf(kubeconfig string, c *rest.Config) string {
 	}
 	switch {
 	case c.ExecProvider != nil:
-		return "see what " + c.ExecProvider.Command + " gives, which " + where + " names (users[].user.exec)"
+		return "check the output of " + c.ExecProvider.Command + ", which " + where + " names (users[].user.exec)"
 	case c.BearerTokenFile != "":
-		return "put a token that is valid into " + c.BearerTokenFile + ", of " + where + "; it is read again every minute"
+		return "put a valid token into " + c.BearerTokenFile + ", of " + where + "; berth rereads it every minute"
 	case c.BearerToken != "":
-		return "put a token that is valid into " + where + " (users[].user.token), and start again"
+		return "put a valid token into " + where + " (users[].user.token), and restart berth"
 	case c.CertFile != "":
-		return "put a certificate that is valid, and of an authority that the API server trusts, into " + c.CertFile + ", which " + where + " names, and start again"
+		return "put a valid certificate of an authority that the API server trusts into " + c.CertFile + ", which " + where + " names, and restart berth"
 	case len(c.CertData) > 0:
-		return "put a certificate that is valid, and of an authority that the API server trusts, into " + where + " (users[].user.client-certificate-data), and start again"
+		return "put a valid certificate of an authority that the API server trusts into " + where + " (users[].user.client-certificate-data), and restart berth"
 	case c.Username != "":
-		return "put a user and a password that are valid into " + where + ", and start again"
+		return "put a valid user name and password into " + where + ", and restart berth"
 	}
-	return where + " has no credentials: add a token or a client certificate (users[].user), and start again"
+	return where + " has no credentials: add a token or a client certificate (users[].user), and restart berth"
 }
 
-// authorityOf says what to do when the certificate of the API server is of an unknown
-// authority.
+// authorityOf returns the remedy if an unknown authority signed the API server's
+// certificate.
 func authorityOf(kubeconfig string, c *rest.Config) string {
 	if kubeconfig == "" && c.CAFile == "" {
 		return "give a kubeconfig with the certificate of the API server's authority (--kubeconfig)"
@@ -44,11 +44,11 @@ func authorityOf(kubeconfig string, c *rest.Config) string {
 	what := "put the certificate of the API server's authority into "
 	switch {
 	case c.CAFile != "" && kubeconfig != "":
-		return what + c.CAFile + ", which kubeconfig " + kubeconfig + " names, and start again"
+		return what + c.CAFile + ", which kubeconfig " + kubeconfig + " names, and restart berth"
 	case c.CAFile != "":
-		return what + c.CAFile + ", and start again"
+		return what + c.CAFile + ", and restart berth"
 	case len(c.CAData) > 0:
-		return what + "kubeconfig " + kubeconfig + " (clusters[].cluster.certificate-authority-data), and start again"
+		return what + "kubeconfig " + kubeconfig + " (clusters[].cluster.certificate-authority-data), and restart berth"
 	}
 	return "kubeconfig " + kubeconfig + " names no authority: " + what + "it (clusters[].cluster.certificate-authority-data), and start again"
 }

@@ -1,5 +1,5 @@
-// Package kube connects a scheduler to a Kubernetes cluster: informers tell it of
-// what is there, and a Cluster writes what it decides: bindings, evictions, status
-// and events, in kube-scheduler's words. Nothing else in Berth but
-// hostplugins/bridge speaks to an API server.
+// Package kube connects a scheduler to a Kubernetes cluster. Informers deliver the
+// cluster's objects, and a Cluster writes the scheduler's decisions: bindings, evictions,
+// status and events, with kube-scheduler's texts. Besides this package, only
+// hostplugins/bridge uses an API server.
 package kube

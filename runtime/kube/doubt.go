@@ -13,25 +13,25 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
 
-// For how long a binding is written again that the API server answers with errors of its
-// own, and how long after the last time it may still be carried out: an etcd that answers
-// too late may have it in its log.
+// How long a binding is retried if the API server answers with internal errors, and how long
+// after the last request the server may still carry it out, because a slow etcd may have it
+// in its log.
 const (
 	bindPatience = 30 * time.Second
 	bindSettles  = 10 * time.Second
 )
 
-// bind writes a binding, and does not end before it is known whether it was made,
-// unless the scheduler is told to stop or has lost its lease. When an answer gets lost,
-// as when the API server ends or the network is cut, the pod may be bound or not: to
-// give its place to another pod would put too much on the node. It is safe to write the
-// binding again, for a pod is bound once; and who is refused looks where the pod is. An
-// error that is known says that this scheduler has not bound the pod.
+// bind writes a binding and returns when it knows whether the pod is bound, unless the
+// scheduler stops or loses its lease. If an answer gets lost, for example because the API
+// server stops or the network fails, the pod may or may not be bound. Another pod in its
+// place could then overcommit the node. Writing the binding again is safe because a pod is
+// bound only once: if the server refuses the second write, bind looks up the pod's node. A
+// known error means that this scheduler did not bind the pod.
 func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Binding) (known bool, _ error) {
 	w := &bindWrite{cluster: c, Binding: b, object: binding}
 	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 2 * time.Second}.DelayFunc()
 	_ = delay.Until(ctx, true, true, func(ctx context.Context) (done bool, _ error) {
-		// Between two requests others may have the turn.
+		// Between two requests, other writers may use the slot.
 		ctx, end, err := c.begin(ctx)
 		if err != nil {
 			if w.last == nil {
@@ -41,23 +41,23 @@ func (c *Cluster) bind(ctx context.Context, b objects.Binding, binding *v1.Bindi
 		}
 		defer end()
 		return w.try(ctx), nil
-	}) // w.last says more than that the context has ended
+	}) // w.last says more than the context's error
 	return !w.doubt, w.last
 }
 
-// bindWrite is a binding that is written.
+// bindWrite is one binding and its attempts.
 type bindWrite struct {
 	objects.Binding
 	cluster *Cluster
 	object  *v1.Binding
 	last    error
-	doubt   bool      // a request may have been carried out
-	sent    time.Time // when the last request had ended
-	lost    time.Time // when the last one had that was not answered; zero for none
-	errs    time.Time // since when the server answers with errors; zero if it does not
+	doubt   bool      // the server may have carried out a request
+	sent    time.Time // end of the last request
+	lost    time.Time // end of the last request without an answer; zero for none
+	errs    time.Time // start of the server's errors; zero for none
 }
 
-// try writes the binding once more, or looks what has become of it; true if that is
+// try writes the binding again or looks up the pod. It reports whether the outcome is
 // known.
 func (w *bindWrite) try(ctx context.Context) (done bool) {
 	now := w.cluster.deps.Clock.Now
@@ -71,9 +71,9 @@ func (w *bindWrite) try(ctx context.Context) (done bool) {
 	case w.last == nil:
 		where = here
 	case errors.Is(w.last, ErrLeaseLost):
-		w.doubt = true // where the pod is concerns the next leader
+		w.doubt = true // the next leader will look up the pod
 		return true
-	case apierrors.IsConflict(w.last): // maybe with a request before, which client-go has repeated by itself
+	case apierrors.IsConflict(w.last): // maybe with an earlier request, which client-go repeated
 		where = w.look(ctx)
 	case apierrors.ReasonForError(w.last) == metav1.StatusReasonUnknown: // no answer
 		where, w.errs, w.lost = unknown, time.Time{}, w.sent
@@ -94,18 +94,18 @@ func (w *bindWrite) try(ctx context.Context) (done bool) {
 	return !w.doubt
 }
 
-// place is where a pod is.
-type place int
+// whereabouts is where a pod is, as the API server says.
+type whereabouts int
 
 const (
-	unknown place = iota
+	unknown whereabouts = iota
 	unbound
 	here      // on the node of the binding
 	elsewhere // or gone
 )
 
-// look asks where the pod is.
-func (w *bindWrite) look(ctx context.Context) place {
+// look asks the API server where the pod is.
+func (w *bindWrite) look(ctx context.Context) whereabouts {
 	now, err := w.cluster.deps.Client.CoreV1().Pods(w.Pod.Namespace).Get(ctx, w.Pod.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -122,8 +122,8 @@ func (w *bindWrite) look(ctx context.Context) place {
 	return elsewhere
 }
 
-// unanswered reports whether a write may have been carried out in spite of an error:
-// there was no answer of the API server, or one that it had none of its storage.
+// unanswered reports whether a write may have been carried out despite an error: the API
+// server did not answer, or its storage did not answer it.
 func unanswered(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
 		apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err)

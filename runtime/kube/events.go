@@ -23,7 +23,7 @@ const noteLimit = 1024
 type eventWriter struct {
 	sink        *eventSink
 	broadcaster events.EventBroadcaster
-	recorders   map[string]events.EventRecorder // by profile
+	recorders   map[string]events.EventRecorderLogger // by profile
 	ofLease     record.EventBroadcaster
 	lease       record.EventRecorder
 	cancel      context.CancelFunc // ends what is written of pods
@@ -38,7 +38,7 @@ func newEventWriter(profiles []string, client kubernetes.Interface) (*eventWrite
 	w := &eventWriter{
 		sink:        sink,
 		broadcaster: events.NewBroadcaster(sink),
-		recorders:   make(map[string]events.EventRecorder),
+		recorders:   make(map[string]events.EventRecorderLogger),
 		ofLease:     record.NewBroadcaster(record.WithContext(forLease)),
 		cancel:      cancel, endLease: endLease,
 	}

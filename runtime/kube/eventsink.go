@@ -15,34 +15,34 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// eventsAtOnce is how many events are on their way at most.
+// eventsAtOnce is the maximum number of events in flight.
 const eventsAtOnce = 32
 
-// eventSink writes some events at once. client-go starts a goroutine for each event:
-// those that are not on their way wait here, where they have not built a request yet.
+// eventSink limits concurrent writes of events. client-go starts a goroutine for each
+// event. The others wait here, before they build a request.
 type eventSink struct {
 	next  events.EventSink
 	slots chan struct{}
-	// come counts the writes that have come so far, and open those that have not ended.
+	// come counts all writes so far, and open those that have not ended.
 	come, open atomic.Int64
 
 	mu sync.Mutex
-	// waiting are the events that were not written, by name, with how often: client-go
-	// tries each eventTries times.
+	// waiting has the failed attempts of each event by name. client-go makes eventTries
+	// attempts for each.
 	waiting map[string]int
 }
 
-// eventTries is how often client-go tries to write an event (tools/events, maxTriesPerEvent).
+// eventTries is the number of client-go's attempts to write an event (tools/events, maxTriesPerEvent).
 const eventTries = 12
 
-// pending returns how many events are on their way or wait to be tried again.
+// pending returns how many events are in flight or wait for another attempt.
 func (s *eventSink) pending() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.waiting) + int(s.open.Load())
 }
 
-// written takes note of how a write has ended.
+// written records the result of a write.
 func (s *eventSink) written(event *eventsv1.Event, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,18 +57,18 @@ func (s *eventSink) written(event *eventsv1.Event, err error) {
 	s.waiting[name]++
 }
 
-// quiet is how long no event must have come for it to be believed that none is between
-// the recorder and the sink, where client-go does not let them be counted.
+// quiet is how long no event may arrive before drain assumes that no event is left between
+// the recorder and the sink, where client-go offers no count.
 const quiet = 50 * time.Millisecond
 
-// drain waits until all events are written, or ctx ends. It returns how many are not.
+// drain waits until all events are written or ctx ends. It returns how many are not written.
 func (s *eventSink) drain(ctx context.Context) int64 {
 	last := int64(-1)
 	_ = wait.PollUntilContextCancel(ctx, quiet, true, func(context.Context) (done bool, _ error) {
 		come := s.come.Load()
 		done, last = come == last && s.open.Load() == 0, come
 		return done, nil
-	}) // what is open says whether it was in time
+	}) // the count of open events tells whether the time was enough
 	return s.open.Load()
 }
 
@@ -76,8 +76,8 @@ func newEventSink(client kubernetes.Interface) *eventSink {
 	return &eventSink{next: &events.EventSinkImpl{Interface: client.EventsV1()}, slots: make(chan struct{}, eventsAtOnce)}
 }
 
-// write makes a write when it is its turn. One that the lease does not cover any more is as
-// good as made: client-go would try it again, and log it.
+// write waits for a slot and writes. If the lease no longer covers the write, it reports
+// success, because client-go would retry and log it.
 func (s *eventSink) write(ctx context.Context, event *eventsv1.Event, write func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
 	s.open.Add(1)
 	defer s.open.Add(-1)

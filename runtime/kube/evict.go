@@ -49,8 +49,8 @@ func (c *Cluster) Evict(ctx context.Context, e objects.Eviction) error {
 	return err
 }
 
-// gone reports whether a write failed because the pod is not there any more. A
-// conflict says so only if another pod has taken its name.
+// gone reports whether a write failed because the pod no longer exists. A conflict means
+// that only if another pod has its name.
 func (c *Cluster) gone(ctx context.Context, pod *state.Pod, err error) bool {
 	if !apierrors.IsConflict(err) {
 		return apierrors.IsNotFound(err)
@@ -59,7 +59,7 @@ func (c *Cluster) gone(ctx context.Context, pod *state.Pod, err error) bool {
 	return apierrors.IsNotFound(err) || err == nil && now.UID != pod.UID
 }
 
-// temporary reports whether a write is worth another try at once, as in
+// temporary reports whether to retry a write at once, as in
 // kube-scheduler (pkg/scheduler/util, Retriable).
 func temporary(err error) bool {
 	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsConflict(err) || net.IsConnectionRefused(err)
@@ -76,9 +76,9 @@ type statusPatch struct {
 	} `json:"status"`
 }
 
-// conditionPatch returns the patch that gives a pod a condition and, unless it is
-// nil, a nominated node; false if it has both. A condition whose status stays the
-// same keeps its time of transition.
+// conditionPatch returns the patch that sets a pod's condition and, if not nil, its
+// nominated node. It returns false if the pod already has both. A condition with an
+// unchanged status keeps its transition time.
 func conditionPatch(pod *v1.Pod, condition v1.PodCondition, nominated *string, now time.Time) (patch []byte, needed bool) {
 	var out statusPatch
 	out.Metadata.UID = pod.UID

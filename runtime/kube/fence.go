@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// fenced lets no write through that the lease does not cover. It stands behind the rate
-// limit, where a request may have waited for long.
+// fenced rejects writes that the lease does not cover. It comes after the rate limit, where
+// a request may have waited for long.
 type fenced struct {
 	covers func() error // why nothing may be written
 	next   http.RoundTripper
 }
 
-// wrap fences writes to the cluster, which this replica makes while it leads only.
+// wrap fences writes to the cluster, which only the leader may make.
 func (t *tenure) wrap(next http.RoundTripper) http.RoundTripper {
 	return &fenced{covers: t.check, next: next}
 }
 
-// wrapEvents fences events. That the lease is given back is told of in one.
+// wrapEvents fences events. One of them reports that the lease is released.
 func (t *tenure) wrapEvents(next http.RoundTripper) http.RoundTripper {
 	return &fenced{covers: t.lost, next: next}
 }
@@ -40,9 +40,9 @@ func (f *fenced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(r)
 }
 
-// dial connects to the API server. Nothing that a request has left in the transport goes
-// into the connection after the lease was lost, and what the kernel has not sent by then
-// it does not send any more: the network may have been cut.
+// dial connects to the API server. After the lease is lost, bytes that are still in the
+// transport are not written to the connection, and bytes that the kernel has not sent are
+// dropped. They could otherwise be sent late, after an interruption of the network.
 func (t *tenure) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	const patience = 30 * time.Second // and the interval, both as client-go has them
 	c, err := (&net.Dialer{Timeout: patience, KeepAlive: patience}).DialContext(ctx, network, address)
@@ -59,7 +59,7 @@ func (t *tenure) dial(ctx context.Context, network, address string) (net.Conn, e
 	return f, nil
 }
 
-// fencedConn is a connection over which requests are made that a lease has to cover.
+// fencedConn is a connection for requests that the lease must cover.
 type fencedConn struct {
 	net.Conn
 	tenure *tenure
@@ -73,7 +73,7 @@ func (c *fencedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Read implements net.Conn. That the connection was broken off is no fault of the API server.
+// Read implements net.Conn. After an abort its error blames the lease, not the API server.
 func (c *fencedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *fencedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// abort closes the connection, and drops what was not sent.
+// abort closes the connection and drops unsent bytes.
 func (c *fencedConn) abort() {
 	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

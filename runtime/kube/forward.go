@@ -20,12 +20,12 @@ import (
 )
 
 // DialPod connects to a port of a pod as kubectl port-forward does: through the API server and
-// the pod's kubelet, but without a port of this machine. Nobody needs to reach the pod's network.
+// the pod's kubelet, but without a local port. The caller needs no access to the pod's network.
 //
 // # Errors
 //
-// There is no such pod, the user may not forward ports, with the right that is missing, or
-// nobody listens there, which the first Read of the connection may tell only.
+// The pod does not exist, the user may not forward ports (the error names the missing
+// permission), or the port is closed. The last one may only appear at the first Read.
 func (v *Visitor) DialPod(ctx context.Context, pod types.NamespacedName, port int) (net.Conn, error) {
 	type dialed struct {
 		conn httpstream.Connection
@@ -60,8 +60,8 @@ func (v *Visitor) DialPod(ctx context.Context, pod types.NamespacedName, port in
 	}
 }
 
-// stream makes a connection for streams to a pod, as kubectl does: over a WebSocket, or in SPDY
-// where something on the way does not know those, or the user may create it and not get it.
+// stream opens a connection for streams to a pod, as kubectl does: over a WebSocket, or over
+// SPDY if a proxy does not support WebSockets or the user may create but not get.
 func (v *Visitor) stream(pod types.NamespacedName) (httpstream.Connection, error) {
 	url := v.client.CoreV1().RESTClient().Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL()
 	dialer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, v.config)
@@ -90,8 +90,8 @@ func (v *Visitor) stream(pod types.NamespacedName) (httpstream.Connection, error
 	return conn, nil
 }
 
-// refusals takes note of an answer that is an error of the API server, of which client-go's
-// dialer returns the text alone.
+// refusals records an error answer of the API server, because client-go's dialer returns
+// only its text.
 type refusals struct {
 	next    http.RoundTripper
 	refusal error
@@ -120,14 +120,14 @@ type forwarded struct {
 	httpstream.Stream // what is sent and received
 
 	all httpstream.Connection
-	// failed has what the kubelet said of it, and is closed when it has no more to say.
+	// failed has the kubelet's error, and is closed when the kubelet closes the stream.
 	failed chan error
 }
 
 var _ net.Conn = (*forwarded)(nil)
 
-// forward connects to a port by two streams, of which the first one is for what the kubelet
-// says of the other.
+// forward connects to a port with two streams. The first one carries the kubelet's errors
+// about the second.
 func forward(conn httpstream.Connection, port int) (net.Conn, error) {
 	headers := http.Header{}
 	headers.Set(v1.PortHeader, strconv.Itoa(port))
@@ -149,13 +149,13 @@ func forward(conn httpstream.Connection, port int) (net.Conn, error) {
 	go func() {
 		defer close(f.failed)
 		if text, _ := io.ReadAll(io.LimitReader(said, 4096)); len(text) > 0 {
-			f.failed <- fmt.Errorf("the kubelet says: %s", text)
+			f.failed <- fmt.Errorf("kubelet: %s", text)
 		}
 	}()
 	return f, nil
 }
 
-// verdictTime is how long after the end of what was received the kubelet may take to say why.
+// verdictTime is how long the kubelet may take to explain the end of the data stream.
 const verdictTime = time.Second
 
 // Read implements net.Conn.

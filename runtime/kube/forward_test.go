@@ -80,7 +80,7 @@ func TestDialPod(t *testing.T) {
 		want string
 	}{
 		{"leader", 10259, "? to 10259"},
-		{"leader", 1, "the kubelet says: nobody listens at 1"},
+		{"leader", 1, "kubelet: nobody listens at 1"},
 		{"secret", 10259, "your user needs create on pods/portforward in namespace kube-system"},
 		{"slow", 10259, context.DeadlineExceeded.Error()},
 	} {

@@ -15,28 +15,27 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// GuardConfig is who may see what a scheduler serves.
+// GuardConfig says who may see what a scheduler serves.
 type GuardConfig struct {
-	// Open is paths that everyone may see; a * at the end stands for anything.
+	// Open lists paths without authorization; a * at the end matches anything.
 	Open []string
-	// TokenTTL, AllowTTL and DenyTTL are how long answers of the API server hold.
+	// TokenTTL, AllowTTL and DenyTTL are how long answers of the API server are cached.
 	TokenTTL, AllowTTL, DenyTTL time.Duration
 }
 
-// GuardDeps is whom Guard asks.
+// GuardDeps are the dependencies of Guard.
 type GuardDeps struct {
-	// Authentication is asked for TokenReviews, Authorization for SubjectAccessReviews.
+	// Authentication creates TokenReviews, Authorization creates SubjectAccessReviews.
 	Authentication, Authorization kubernetes.Interface
-	// ClientCA (optional) has the authorities that client certificates are from.
+	// ClientCA (optional) has the authorities of client certificates.
 	ClientCA dynamiccertificates.CAContentProvider
 }
 
-// guardTimeout bounds a question to the API server.
+// guardTimeout bounds a request to the API server.
 const guardTimeout = 10 * time.Second
 
-// Guard lets those through whom the API server knows, by TokenReview or a client
-// certificate, and allows to get the path, by SubjectAccessReview, as kube-scheduler
-// does.
+// Guard authenticates clients by TokenReview or client certificate, and authorizes them for
+// the path by SubjectAccessReview, as kube-scheduler does.
 func Guard(handler http.Handler, c GuardConfig, d GuardDeps) (http.Handler, error) {
 	retries := &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 	authentication := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -91,7 +90,7 @@ func Guard(handler http.Handler, c GuardConfig, d GuardDeps) (http.Handler, erro
 	}), nil
 }
 
-// verbOf is a method's name in RBAC rules for URLs.
+// verbOf returns the verb of a method in RBAC rules for URLs.
 func verbOf(method string) string {
 	switch method {
 	case http.MethodGet:

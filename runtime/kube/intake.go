@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Scheduler is what hears of the cluster: a *scheduler.Scheduler.
+// Scheduler receives the cluster's events: a *scheduler.Scheduler.
 type Scheduler interface {
 	SetPods(pods ...*state.Pod)
 	DeletePod(uid types.UID)
@@ -22,7 +22,7 @@ type Scheduler interface {
 	Apply(change func() (event state.ClusterEvent, object state.Object, ok bool))
 }
 
-// trim drops what neither the scheduler nor a plugin reads.
+// trim drops fields that neither the scheduler nor a plugin reads.
 func trim(object any) (any, error) {
 	if m, err := meta.Accessor(object); err == nil {
 		m.SetManagedFields(nil)
@@ -38,8 +38,8 @@ func trim(object any) (any, error) {
 	return object, nil
 }
 
-// handle returns a handler of events. An object that took the place of another of
-// its name unseen comes as an update.
+// handle returns a handler of events. If an object was deleted and recreated unseen, the
+// handler gets an update.
 func handle[T metav1.Object](set func(old, now T), gone func(T)) cache.ResourceEventHandler {
 	var none T
 	return cache.ResourceEventHandlerFuncs{
@@ -75,7 +75,7 @@ func namespaceHandler(s Scheduler) cache.ResourceEventHandler {
 		func(n *v1.Namespace) { s.DeleteNamespace(n.Name) })
 }
 
-// podHandler tells of pods on nodes and of those that wait for a profile. Pods that
+// podHandler passes on bound pods and pods that wait for one of the profiles. Pods that
 // wait for another scheduler are not even decoded.
 func (c *Cluster) podHandler(s Scheduler) cache.ResourceEventHandler {
 	ours := make(map[string]bool)

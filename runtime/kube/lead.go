@@ -18,17 +18,17 @@ import (
 	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
 )
 
-// ErrLeaseLost says that another replica may be at work now.
-var ErrLeaseLost = errors.New("the lease was lost: another replica may be at work now")
+// ErrLeaseLost means that another replica may be the leader now.
+var ErrLeaseLost = errors.New("the lease was lost: another replica may lead now")
 
-// errNotLeading is a lease that another replica may hold, too.
+// errNotLeading means that another replica may hold the lease.
 var errNotLeading = fmt.Errorf("%w, or is not held yet", ErrLeaseLost)
 
-// leaseTolerance is how long past its lease a leader may be before it is unhealthy,
-// as in kube-scheduler.
+// leaseTolerance is how long after the expiry of its lease a leader becomes unhealthy, as
+// in kube-scheduler.
 const leaseTolerance = 20 * time.Second
 
-// Election lets one replica at a time work, by a Lease (coordination.k8s.io).
+// Election elects one leader among the replicas, with a Lease (coordination.k8s.io).
 type Election struct {
 	config   componentconfigv1alpha1.LeaderElectionConfiguration
 	identity string
@@ -41,9 +41,9 @@ type Election struct {
 	leases   typedcoordinationv1.LeasesGetter             // nil without election
 }
 
-// NewElection prepares an election; config has defaults filled in. Without
-// leaderElect this replica is the leader from the start; with it, the main client
-// writes nothing from now on while this replica does not lead.
+// NewElection prepares an election; config has defaults filled in. Without leaderElect,
+// this replica leads from the start. With it, the main client writes only while this
+// replica leads.
 func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, clients *Clients, events *Cluster) (*Election, error) {
 	e := &Election{config: config, working: &atomic.Bool{}}
 	if config.LeaderElect == nil || !*config.LeaderElect {
@@ -74,8 +74,8 @@ func NewElection(config componentconfigv1alpha1.LeaderElectionConfiguration, cli
 	return e, nil
 }
 
-// reference refers to the lease in events: with its UID, by which kubectl describe finds
-// them, if it can be had. Without election it is the one that the configuration names.
+// reference returns the object of events about the lease, if possible with the UID, by which
+// kubectl describe finds events. Without election it is the Lease that the configuration names.
 func (e *Election) reference(ctx context.Context) v1.ObjectReference {
 	ref := v1.ObjectReference{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Namespace: e.config.ResourceNamespace, Name: e.config.ResourceName}
 	if e.leases != nil {
@@ -89,7 +89,7 @@ func (e *Election) reference(ctx context.Context) v1.ObjectReference {
 // Identity is the name of this replica in the Lease; empty without election.
 func (e *Election) Identity() string { return e.identity }
 
-// Check returns why this replica is not healthy: it leads, but could not renew its
+// Check returns an error if this replica is unhealthy: it leads but could not renew its
 // lease.
 func (e *Election) Check(r *http.Request) error {
 	if e.watchdog == nil {
@@ -98,8 +98,8 @@ func (e *Election) Check(r *http.Request) error {
 	return e.watchdog.Check(r)
 }
 
-// Ready returns why this replica could not lead: it is not healthy, or its user may not
-// use the lease.
+// Ready returns an error if this replica could not lead: it is unhealthy, or its user may
+// not use the lease.
 func (e *Election) Ready(r *http.Request) error {
 	if e.rights == nil {
 		return nil
@@ -108,9 +108,9 @@ func (e *Election) Ready(r *http.Request) error {
 }
 
 // Lead calls lead when this replica is the leader, once, with a context that ends
-// when ctx ends or the lease is lost. The lease is given back after lead has
-// returned: nobody else begins while a binding of this replica may be on its way. If
-// lead still works when the lease cannot be renewed, the lease runs out instead.
+// when ctx ends or the lease is lost. Lead releases the lease after lead has returned, so
+// that no other replica starts while a binding of this one may be in flight. If the lease
+// cannot be renewed while lead still runs, the lease expires instead.
 //
 // # Errors
 //
@@ -122,7 +122,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 	leaseCtx, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	result := make(chan error, 1)
-	// turn is taken by lead when it begins, or by the end.
+	// Either lead or the end sets turn.
 	var turn atomic.Bool
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:            e.lock,
@@ -141,7 +141,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 				working, stop := context.WithCancel(leading)
 				defer stop()
 				defer context.AfterFunc(ctx, stop)()
-				// Who finds that the lease has run out need not wait for the elector to.
+				// Whatever finds that the lease has expired need not wait for the elector.
 				watching, led := context.WithCancel(context.WithoutCancel(ctx))
 				go e.tenure.guard(watching)
 				go func() {
@@ -158,7 +158,7 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 				case <-e.tenure.over:
 					err = ErrLeaseLost
 				case <-leading.Done():
-					if leaseCtx.Err() == nil { // the elector has ended it
+					if leaseCtx.Err() == nil { // the elector cancelled it
 						err = ErrLeaseLost
 					}
 				default:
@@ -185,5 +185,5 @@ func (e *Election) Lead(ctx context.Context, lead func(context.Context) error) e
 	if leaseCtx.Err() == nil {
 		return ErrLeaseLost
 	}
-	return nil // asked to end while another was leading
+	return nil // stopped while another replica was leading
 }

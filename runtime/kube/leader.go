@@ -1,8 +1,8 @@
 package kube
 
-// Leader returns the identity of the replica that holds the Lease, as far as this one
-// has seen, and whether it is this one. The identity is empty when none is known to.
-// Without election this replica leads, and has none.
+// Leader returns the identity of the Lease's holder, as far as this replica has seen, and
+// whether that is this replica. The identity is empty if no holder is known. Without
+// election, this replica leads and has no identity.
 func (e *Election) Leader() (identity string, here bool) {
 	if e.lock == nil {
 		return "", true

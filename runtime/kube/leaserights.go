@@ -16,9 +16,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// leaseRights knows whether the scheduler's user may use the lease. A standby does not
-// write to the lease while another replica leads, so it asks the API server whether it may
-// (SelfSubjectAccessReview, which everyone may create) before it has to take over.
+// leaseRights checks whether the scheduler's user may use the lease. A standby does not
+// write to the lease while another replica leads, so it asks the API server for its
+// permissions (SelfSubjectAccessReview, which everyone may create) before it has to take over.
 type leaseRights struct {
 	reviews         typedauthorizationv1.SelfSubjectAccessReviewInterface
 	log             *slog.Logger
@@ -26,7 +26,7 @@ type leaseRights struct {
 
 	mu struct {
 		sync.Mutex
-		verified bool     // nothing is missing, as far as the API server has said
+		verified bool     // the API server reported nothing missing
 		missing  []string // verbs
 		err      error    // why the lease cannot be used; nil if nothing is known to be missing
 	}
@@ -39,7 +39,7 @@ func (r *leaseRights) check() error {
 	return r.mu.err
 }
 
-// answered takes note of how the API server answered a request for the lease.
+// answered records the API server's answer to a request for the lease.
 func (r *leaseRights) answered(ctx context.Context, verb string, err error) {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -67,8 +67,7 @@ func (r *leaseRights) known() bool {
 	return r.mu.verified
 }
 
-// set keeps why the lease cannot be used, and logs it when other verbs are missing than
-// before.
+// set records why the lease cannot be used, and logs it if the missing verbs have changed.
 func (r *leaseRights) set(missing []string, err error) {
 	r.mu.Lock()
 	before := r.mu.err
@@ -80,9 +79,9 @@ func (r *leaseRights) set(missing []string, err error) {
 	r.mu.Unlock()
 	switch {
 	case err != nil && !known:
-		r.log.Error("cannot use the lease, so this replica cannot lead; it is tried again", "lease", r.namespace+"/"+r.name, "error", err)
+		r.log.Error("cannot use the lease, so this replica cannot lead; retrying", "lease", r.namespace+"/"+r.name, "error", err)
 	case err == nil && before != nil:
-		r.log.Info("the lease can be used", "lease", r.namespace+"/"+r.name)
+		r.log.Info("the lease can be used now", "lease", r.namespace+"/"+r.name)
 	}
 }
 
@@ -104,20 +103,20 @@ func (r *leaseRights) ask(ctx context.Context, verbs ...string) (missing []strin
 	return missing, nil
 }
 
-// remedy says what to grant.
+// remedy returns what to grant.
 func (r *leaseRights) remedy(missing []string) string {
 	on := fmt.Sprintf("leases.coordination.k8s.io %q in namespace %s", r.name, r.namespace)
 	if !slices.Contains(missing, "create") {
 		return fmt.Sprintf("the scheduler's user needs %s on %s: bind it to a Role that grants them, as deploy/rbac.yaml does", strings.Join(missing, " and "), on)
 	}
-	text := "make the lease, as deploy/lease.yaml does, or let the scheduler's user create it"
+	text := "create the lease, as deploy/lease.yaml does, or let the scheduler's user create it"
 	if others := slices.DeleteFunc(slices.Clone(missing), func(verb string) bool { return verb == "create" }); len(others) > 0 {
-		text += fmt.Sprintf("; the user needs %s on %s, too", strings.Join(others, " and "), on)
+		text += fmt.Sprintf("; the user also needs %s on %s", strings.Join(others, " and "), on)
 	}
 	return text
 }
 
-// rightsLock tells leaseRights how requests for the lease were answered.
+// rightsLock passes the answers to requests for the lease to leaseRights.
 type rightsLock struct {
 	resourcelock.Interface
 	rights *leaseRights
@@ -144,8 +143,8 @@ func (l rightsLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	return err
 }
 
-// withoutForbidden is a logger for the elector, which would say at each try that the lease
-// is forbidden. leaseRights has said so once, with the remedy.
+// withoutForbidden is a logger for the elector without its repeated messages that the lease
+// is forbidden. leaseRights logs that once, with the remedy.
 func withoutForbidden(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, klog.New(forbiddenFilter{klog.FromContext(ctx).GetSink()}))
 }

@@ -149,7 +149,7 @@ func TestLeaseRights(t *testing.T) {
 			}
 			r.grant(test.enough...)
 			until(t, "it is ready", func() bool { return e.Ready(nil) == nil })
-			if n := strings.Count(log.String(), "the lease can be used"); n != 1 {
+			if n := strings.Count(log.String(), "the lease can be used now"); n != 1 {
 				t.Errorf("that it is over is said %d times:\n%s", n, log.String())
 			}
 			cancel()

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Binding implements scheduler.Outlet. An extender that binds pods has no other way to
-// know that this replica must not write.
+// Binding implements scheduler.Outlet. It is the only check of the lease for extenders that
+// bind pods.
 func (c *Cluster) Binding(ctx context.Context, pod *state.Pod) error {
 	if err := c.deps.Covered(); err != nil {
 		return err
@@ -20,11 +20,11 @@ func (c *Cluster) Binding(ctx context.Context, pod *state.Pod) error {
 	return c.status.supersede(ctx, pod.UID)
 }
 
-// Scheduled implements scheduler.Outlet: what was to be written of failed tries is
-// void, as the API server has set the condition with the binding.
+// Scheduled implements scheduler.Outlet. It drops pending writes about failed attempts,
+// because the API server has set the condition with the binding.
 func (c *Cluster) Scheduled(pod *state.Pod, node string) {
 	c.status.drop(pod.UID)
-	if c.config.Quiet || c.deps.Covered() != nil { // the next leader sees the binding, and may know better
+	if c.config.Quiet || c.deps.Covered() != nil { // the next leader sees the binding
 		return
 	}
 	c.events.normal(pod, nil, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", pod.Namespace, pod.Name, node)
@@ -32,7 +32,7 @@ func (c *Cluster) Scheduled(pod *state.Pod, node string) {
 
 // Failed implements scheduler.Outlet.
 func (c *Cluster) Failed(f scheduler.Failure) {
-	if c.deps.Covered() != nil { // the next leader tries the pod, or has placed it
+	if c.deps.Covered() != nil { // the next leader schedules the pod, or has done so
 		return
 	}
 	c.events.warning(f.Pod, "FailedScheduling", "Scheduling", f.Message)

@@ -18,7 +18,7 @@ func (c *Cluster) ownersHandler(s Scheduler) cache.ResourceEventHandler {
 	return onLoop(s, c.owners.Set, c.owners.Remove)
 }
 
-// onLoop returns a handler that makes changes on the loop, of which no event comes.
+// onLoop returns a handler that makes changes on the loop without a scheduling event.
 func onLoop(s Scheduler, set, remove func(metav1.Object)) cache.ResourceEventHandler {
 	apply := func(change func(metav1.Object), object metav1.Object) {
 		s.Apply(func() (state.ClusterEvent, state.Object, bool) {
@@ -35,8 +35,8 @@ func nameOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// budgets is the PodDisruptionBudgets, sorted by namespace and name. It is written
-// and read on the loop.
+// budgets holds the PodDisruptionBudgets, sorted by namespace and name. Only the loop reads
+// and writes it.
 type budgets struct {
 	list []*policyv1.PodDisruptionBudget
 }
@@ -54,7 +54,7 @@ func (b *budgets) set(object metav1.Object) {
 	})
 }
 
-// remove makes a new list, as plugins may keep what they were given.
+// remove makes a new list, because plugins may keep the old one.
 func (b *budgets) remove(object metav1.Object) {
 	name := nameOf(object)
 	b.list = slices.DeleteFunc(slices.Clone(b.list), func(x *policyv1.PodDisruptionBudget) bool { return nameOf(x) == name })

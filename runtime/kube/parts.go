@@ -14,16 +14,16 @@ import (
 )
 
 // Part is a part of the scheduler that may fail while the rest works, such as a plugin
-// module. Operators are told of it in events, which are about the Lease: it is there in
-// every kind of installation, and has the events of the election.
+// module. Events report its state to operators. They are about the Lease, because every
+// installation has one and it already has the events of the election.
 type Part struct {
-	// Name tells parts apart, and Cause the failures of one part: another one is told of, too.
+	// Name identifies the part, and Cause a failure of it: a new cause is reported, too.
 	Name, Cause string
 	Failed      bool
-	// Times is how often it has failed since it was made, if that is counted: it may have
-	// failed and work again.
+	// Times is the number of failures so far, if they are counted. The part may have failed and
+	// recovered between two looks.
 	Times int
-	// Failure and Recovery are what is written when it fails, and when it works again.
+	// Failure and Recovery are the events for a failure and for its end.
 	Failure, Recovery Notice
 }
 
@@ -32,8 +32,8 @@ type Notice struct {
 	Reason, Action, Note string
 }
 
-// How often parts are looked at, and how many events are written of them: of one part no two
-// failures within a pause, and of all together noticesAtOnce, then one in each noticeEvery.
+// How often the state of parts is read, and how many events are written: at most one failure
+// of a part within a pause, and for all parts noticesAtOnce, then one per noticeEvery.
 const (
 	partsPoll     = 2 * time.Second
 	noticePause   = time.Minute
@@ -41,29 +41,29 @@ const (
 	noticeEvery   = 10 * time.Second
 )
 
-// notices tells of parts that have failed, and of those that work again. What it may not
-// tell now, as when the API server is away, it tells later, if it still holds then.
+// notices reports parts that failed or recovered. Reports that cannot be written now, for
+// example because the API server is down, are written later if they still hold.
 type notices struct {
 	write func(kind string, n Notice) error
 	log   *slog.Logger
 	known map[string]*toldPart
-	// tokens are events that may be written, as of the time counted.
+	// tokens is the number of events that may be written, as of counted.
 	tokens  int
 	counted time.Time
-	// resume is when writing is tried again after an error.
+	// resume is the time of the next attempt after an error.
 	resume time.Time
 }
 
-// toldPart is what is known of a part.
+// toldPart is what was reported about a part.
 type toldPart struct {
 	last  Part
-	bad   bool   // its failure is told, with
+	bad   bool   // its failure was reported, with
 	cause string // this cause
-	times int    // as of what was told
+	times int    // at the last report
 	next  time.Time
 }
 
-// step looks at all parts, at a time.
+// step reads the state of all parts.
 func (n *notices) step(now time.Time, parts []Part) {
 	if n.counted.IsZero() {
 		n.tokens, n.counted = noticesAtOnce, now
@@ -81,8 +81,8 @@ func (n *notices) step(now time.Time, parts []Part) {
 			t = &toldPart{times: p.Times}
 			n.known[p.Name] = t
 		}
-		t.times = min(t.times, p.Times) // another one has taken its place
-		// A file that is being written looks like one that is bad: it has to stay so.
+		t.times = min(t.times, p.Times) // another part has taken its place
+		// A file that is being written looks like a bad one, so it must stay bad for a while.
 		stays := p.Failed && t.last.Failed && t.last.Cause == p.Cause
 		t.last = *p
 		switch {
@@ -108,14 +108,14 @@ func (n *notices) send(now time.Time, kind string, notice Notice) (sent bool) {
 	notice.Note = shownNote(notice.Note)
 	if err := n.write(kind, notice); err != nil {
 		n.resume = now.Add(noticeEvery)
-		n.log.Debug("an event about a part of the scheduler was not written; it is tried again", "reason", notice.Reason, "error", err)
+		n.log.Debug("cannot write an event about a part of the scheduler; retrying", "reason", notice.Reason, "error", err)
 		return false
 	}
 	n.tokens--
 	return true
 }
 
-// tellOf tells of parts from now on, until stop is called, which waits for what is written.
+// tellOf reports parts until stop is called. stop waits for the last write.
 func (c *Cluster) tellOf(ctx context.Context, parts func() []Part, election *Election) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	n := &notices{log: c.log, known: make(map[string]*toldPart), write: func(kind string, notice Notice) error {
@@ -142,8 +142,8 @@ func (c *Cluster) tellOf(ctx context.Context, parts func() []Part, election *Ele
 	}
 }
 
-// notice writes an event about the lease. client-go's recorder would take those of several
-// parts for one that repeats.
+// notice writes an event about the lease. client-go's recorder would merge the events of
+// several parts.
 func (c *Cluster) notice(ctx context.Context, election *Election, kind string, n Notice) error {
 	if err := c.deps.Covered(); err != nil {
 		return err

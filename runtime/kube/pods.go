@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pods returns the pods that are watched, those of other schedulers included, without
-// order. Ended ones are not watched. The pods are shared: they must not be changed. It
-// may be called from any goroutine.
+// Pods returns the watched pods, including those of other schedulers, in no order.
+// Terminated pods are not watched. The pods are shared and must not be changed. Any
+// goroutine may call it.
 func (c *Cluster) Pods() []*v1.Pod {
 	objects := c.watches.pods.GetStore().List()
 	pods := make([]*v1.Pod, len(objects))
@@ -21,8 +21,8 @@ func (c *Cluster) Pods() []*v1.Pod {
 	return pods
 }
 
-// Pod returns a watched pod; nil if there is none of that name, or it has ended. The pod is
-// shared: it must not be changed. It may be called from any goroutine.
+// Pod returns a watched pod, or nil if no such pod exists or it has terminated. The pod is
+// shared and must not be changed. Any goroutine may call it.
 func (c *Cluster) Pod(name types.NamespacedName) *v1.Pod {
 	object, ok, err := c.watches.pods.GetStore().GetByKey(name.String())
 	if err != nil || !ok {
@@ -31,8 +31,8 @@ func (c *Cluster) Pod(name types.NamespacedName) *v1.Pod {
 	return object.(*v1.Pod)
 }
 
-// Pod asks the API server for a pod, for somebody who looks at the scheduler: bindings do
-// not wait for it. It is nil if there is none of that name.
+// Pod asks the API server for a pod, for example for berth explain. Bindings do not wait for
+// it. It returns nil if no such pod exists.
 func (c *Clients) Pod(ctx context.Context, name types.NamespacedName) (*v1.Pod, error) {
 	pod, err := c.Reviews.CoreV1().Pods(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -15,45 +15,45 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
-// Reach knows whether the API server answers, and whether it accepts the scheduler's
-// credentials, from how the requests of Clients end. A Cluster logs what changes, once.
+// Reach tracks whether the API server answers and accepts the scheduler's credentials, from
+// the results of the Clients' requests. A Cluster logs each change once.
 type Reach struct {
-	changed chan struct{} // has an element when told does not hold any more
+	changed chan struct{} // has an element when told is out of date
 
 	mu sync.Mutex
-	// failing is the outage that began with the first request that failed, after which none
-	// was answered; lasts says that another one failed later.
+	// failing is the outage since the first failed request after which none was answered.
+	// lasts means that a later request failed, too.
 	failing outage
 	lasts   bool
-	// credentials and authority say where those of this connection are from.
+	// credentials and authority say where those of this connection come from.
 	credentials, authority string
 }
 
 // outage is a time in which no request succeeds.
 type outage struct {
-	kind  string // what fails; empty for nothing
+	kind  string // empty for no outage
 	since time.Time
 	err   error
-	// remedy is what to do about it; empty where it goes by.
+	// remedy says what to do; empty if waiting is enough.
 	remedy string
 }
 
-// outagePatience is how long no request must have succeeded for it to be told of: one that
-// fails says little.
+// outagePatience is how long no request may succeed before an outage is reported, because
+// single failures are common.
 const outagePatience = 500 * time.Millisecond
 
-// The kinds of outage, as they are logged.
+// The kinds of outage, as logged.
 const (
 	noAnswer      = "the API server does not answer: all writes are queued until it does"
 	noCredentials = "the API server does not accept the scheduler's credentials (401 Unauthorized)"
 	noTrust       = "the certificate of the API server is not trusted (x509)"
 )
 
-// NewReach returns one for Connection.Reach.
+// NewReach returns a Reach for Connection.Reach.
 func NewReach() *Reach { return &Reach{changed: make(chan struct{}, 1)} }
 
-// Says reports whether an error is that no request succeeds at present, which a Cluster
-// logs: nobody else needs to.
+// Says reports whether an error is part of the present outage. The Cluster logs the outage,
+// so callers need not log the error.
 func (r *Reach) Says(err error) bool {
 	if r == nil || err == nil || outageOf(err) == "" {
 		return false
@@ -63,8 +63,8 @@ func (r *Reach) Says(err error) bool {
 	return r.failing.kind != ""
 }
 
-// outageOf is the kind of outage that an error is a sign of; empty if it is an answer, or no
-// request was sent.
+// outageOf returns the kind of outage that an error indicates, or "" if the error is an
+// answer or no request was sent.
 func outageOf(err error) string {
 	var (
 		request   *url.Error
@@ -85,7 +85,7 @@ func outageOf(err error) string {
 	return ""
 }
 
-// ended takes note of how a request has ended.
+// ended records the result of a request.
 func (r *Reach) ended(err error, now time.Time) {
 	kind := ""
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *Reach) ended(err error, now time.Time) {
 		}
 		r.failing, r.lasts = outage{}, false
 	case r.failing.kind != kind:
-		if r.lasts { // it has turned into another one
+		if r.lasts { // the kind of outage has changed
 			r.signal()
 		}
 		since := r.failing.since
@@ -123,7 +123,7 @@ func (r *Reach) signal() {
 	}
 }
 
-// outage returns the outage that lasts; without a kind if there is none.
+// outage returns the present outage, which has no kind if there is none.
 func (r *Reach) outage() outage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,7 +133,7 @@ func (r *Reach) outage() outage {
 	return r.failing
 }
 
-// remedy says what to do about an outage.
+// remedy returns what to do about an outage.
 func (r *Reach) remedy(kind string, err error) string {
 	var authority x509.UnknownAuthorityError
 	switch {
@@ -144,10 +144,10 @@ func (r *Reach) remedy(kind string, err error) string {
 	case errors.As(err, &authority):
 		return r.authority
 	}
-	return "the address of the API server has to be one that its certificate names, the certificate must not have expired, and the clock must be right"
+	return "check that the certificate contains the API server's address and has not expired, and that this machine's clock is right"
 }
 
-// client returns a client whose requests are watched.
+// client returns a client whose requests Reach tracks.
 func (r *Reach) client(c *http.Client) *http.Client {
 	watched := *c
 	if watched.Transport == nil {
@@ -157,8 +157,8 @@ func (r *Reach) client(c *http.Client) *http.Client {
 	return &watched
 }
 
-// reaching tells a Reach how requests end. It stands before whatever finds credentials,
-// which may fail as well.
+// reaching passes the results of requests to a Reach. It wraps the transport that adds
+// credentials, because that may fail as well.
 type reaching struct {
 	reach *Reach
 	next  http.RoundTripper
@@ -174,7 +174,7 @@ func (t *reaching) RoundTrip(request *http.Request) (*http.Response, error) {
 	switch {
 	case err != nil && request.Context().Err() == nil:
 		seen = &url.Error{Op: request.Method, URL: request.URL.Redacted(), Err: err}
-	case err != nil: // a deadline that was too short is no answer; nobody waits otherwise
+	case err != nil: // a missed deadline is not an answer
 		seen = context.Cause(request.Context())
 	case response.StatusCode == http.StatusUnauthorized:
 		seen = apierrors.NewUnauthorized(http.StatusText(http.StatusUnauthorized))
@@ -183,8 +183,7 @@ func (t *reaching) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// tellReach logs when requests begin to fail and when they succeed again, until the context
-// ends.
+// tellReach logs the start and end of outages until the context ends.
 func (c *Cluster) tellReach(ctx context.Context, r *Reach) {
 	var told outage
 	for {
@@ -204,7 +203,7 @@ func (c *Cluster) tellReach(ctx context.Context, r *Reach) {
 		case now.remedy == "":
 			c.log.Error(now.kind, "since", now.since, "error", now.err, queued)
 		default:
-			c.log.Error(now.kind+"; it is tried again", "since", now.since, "error", now.err, "remedy", now.remedy, queued)
+			c.log.Error(now.kind+"; retrying", "since", now.since, "error", now.err, "remedy", now.remedy, queued)
 		}
 		told = now
 	}

@@ -122,7 +122,7 @@ func TestUnauthorized(t *testing.T) {
 		var status atomic.Int64
 		status.Store(http.StatusUnauthorized)
 		_, clients, log := reach(t, serve(t, &status), "insecure-skip-tls-verify: true", "token: bad")
-		told := []string{"level=ERROR", "does not accept the scheduler's credentials (401 Unauthorized)", "remedy=", "put a token that is valid into kubeconfig /", "users[].user.token", "since="}
+		told := []string{"level=ERROR", "does not accept the scheduler's credentials (401 Unauthorized)", "remedy=", "put a valid token into kubeconfig /", "users[].user.token", "since="}
 		log.expect(t, told)
 		status.Store(http.StatusOK)
 		if _, err := clients.Main.Discovery().ServerVersion(); err != nil {

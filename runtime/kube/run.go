@@ -13,25 +13,24 @@ type Loop interface {
 	Run(ctx context.Context) error
 }
 
-// RunConfig is how a scheduler is run.
+// RunConfig says how to run a scheduler.
 type RunConfig struct {
-	// DelayCacheUntilActive does not watch the cluster before this replica leads: it
-	// costs nothing till then and takes longer to take over.
+	// DelayCacheUntilActive watches the cluster only while this replica leads. A standby then
+	// costs nothing, but takes longer to take over.
 	DelayCacheUntilActive bool
 	// Leading (optional) is told when this replica begins to lead, and when it has
 	// been told of all that there is and begins to schedule.
 	Leading, Scheduling func()
-	// Parts (optional) tells of what may fail while the rest works. That it does, and that it
-	// works again, is told in events while this replica schedules.
+	// Parts (optional) returns the parts of the scheduler that may fail separately. Events report
+	// their failure and recovery while this replica schedules.
 	Parts func() []Part
-	// Grace is how long the status and events of pods may take to be written before the
-	// lease is given back.
+	// Grace bounds the writing of pod status and events before the lease is released.
 	Grace time.Duration
 }
 
-// Run schedules the cluster's pods whenever this replica leads, until the context
-// ends. Then it waits for the bindings and status writes that are on their way, and gives
-// the lease back; pods that wait at Permit stay unbound, for the next leader.
+// Run schedules the cluster's pods while this replica leads, until the context ends. Then it
+// waits for bindings and status writes in flight, and releases the lease. Pods that wait at
+// Permit stay unbound for the next leader.
 //
 // # Errors
 //

@@ -19,22 +19,22 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// How often and how long apart a write of status is tried. After that it is left:
-// the next try of the pod writes what holds then.
+// Attempts of a status write and the time between them. Then the write is dropped; the pod's
+// next scheduling attempt writes a newer status.
 const (
 	statusTries      = 12
 	statusFirstPause = 50 * time.Millisecond
 	statusLastPause  = 10 * time.Second
 )
 
-// statusWriter writes the status of pods beside the loop. There is at most one write
-// for a pod: what comes while one waits is merged into it, the newer word first, and
-// a pod that is bound or gone has none.
+// statusWriter writes the status of pods beside the loop. A pod has at most one pending
+// write: later changes are merged into it, and the newer value wins. A pod that is bound
+// or gone has no write.
 type statusWriter struct {
 	deps  *Deps
 	queue workqueue.TypedRateLimitingInterface[types.UID]
 	group sync.WaitGroup
-	// context of the writes; ended when close cannot wait any longer.
+	// context of the writes; cancelled when close stops waiting.
 	context context.Context
 	cancel  context.CancelFunc
 
@@ -54,12 +54,11 @@ type sending struct {
 	dropped bool // of a pod that is bound or gone
 }
 
-// statusWrite is what a pod's status is to become. It is never changed once it is
-// in the table.
+// statusWrite is a pod's new status. It is immutable once it is in the table.
 type statusWrite struct {
 	pod       *v1.Pod
 	condition v1.PodCondition // none without a type
-	nominated *string         // nil leaves it as it is
+	nominated *string         // nil leaves it unchanged
 }
 
 func newStatusWriter(workers int, deps *Deps) *statusWriter {
@@ -77,8 +76,8 @@ func newStatusWriter(workers int, deps *Deps) *statusWriter {
 	return w
 }
 
-// set asks for a write. A condition without a type, and a nil nominated, leave to an
-// earlier write what that wants.
+// set requests a write. A condition without a type and a nil nominated keep the values of
+// an earlier pending write.
 func (w *statusWriter) set(pod *state.Pod, condition v1.PodCondition, nominated *string) {
 	next := &statusWrite{pod: pod.Object, condition: condition, nominated: nominated}
 	w.mu.Lock()
@@ -91,16 +90,16 @@ func (w *statusWriter) set(pod *state.Pod, condition v1.PodCondition, nominated 
 		}
 	}
 	w.mu.wanted[pod.UID] = next
-	waits := w.queue.NumRequeues(pod.UID) > 0 // for another try, which is of this write then
+	waits := w.queue.NumRequeues(pod.UID) > 0 // for a retry, which will make this write
 	w.mu.Unlock()
 	if !waits {
 		w.queue.Add(pod.UID)
 	}
 }
 
-// supersede drops what was to be written of a pod that is about to be bound, and waits
-// for what is on its way: a condition that arrives after the binding would say of a pod on
-// a node that it is unschedulable.
+// supersede drops the pending write of a pod that is about to be bound, and waits for a
+// write in flight. A condition that arrives after the binding would mark a bound pod as
+// unschedulable.
 //
 // # Errors
 //
@@ -132,8 +131,8 @@ func (w *statusWriter) drop(uid types.UID) {
 	}
 }
 
-// latest returns the newer one of a pod as the watch told of it and as the last write
-// left it.
+// latest returns the newer version of a pod: from the watch, or from the answer to the last
+// write.
 func (w *statusWriter) latest(pod *v1.Pod) *v1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -148,7 +147,7 @@ func (w *statusWriter) latest(pod *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// pending returns how many pods have a write that was not made yet.
+// pending returns the number of pods with a pending write.
 func (w *statusWriter) pending() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,7 +182,7 @@ func (w *statusWriter) write(uid types.UID) {
 		w.queue.Forget(uid)
 		if w.mu.wanted[uid] == s {
 			delete(w.mu.wanted, uid)
-		} else if w.mu.wanted[uid] != nil { // more was asked for meanwhile
+		} else if w.mu.wanted[uid] != nil { // a newer write arrived meanwhile
 			w.queue.Add(uid)
 		}
 	}
@@ -200,12 +199,11 @@ func (w *statusWriter) write(uid types.UID) {
 	case err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err): // a conflict is about the UID
 	case errors.Is(err, ErrLeaseLost): // the next leader writes it
 	default:
-		w.deps.Log.Error("pod status could not be written", "pod", s.pod.Namespace+"/"+s.pod.Name, "error", err)
+		w.deps.Log.Error("cannot write pod status", "pod", s.pod.Namespace+"/"+s.pod.Name, "error", err)
 	}
 }
 
-// send makes a write, and returns the pod as it is then; nil if there was nothing to
-// write.
+// send makes a write and returns the resulting pod, or nil if there was nothing to write.
 func (w *statusWriter) send(s *statusWrite) (*v1.Pod, error) {
 	patch, needed := conditionPatch(w.latest(s.pod), s.condition, s.nominated, w.deps.Clock.Now())
 	if !needed {
@@ -222,8 +220,8 @@ func (w *statusWriter) send(s *statusWrite) (*v1.Pod, error) {
 	return now, nil
 }
 
-// worthAnotherTry reports whether a write may succeed later as it is. What the server
-// refuses for what it says, it will refuse again.
+// worthAnotherTry reports whether the same write may succeed later. A write that the server
+// refuses for its content will be refused again.
 func worthAnotherTry(err error) bool {
 	if errors.Is(err, ErrLeaseLost) {
 		return false
@@ -236,18 +234,18 @@ func worthAnotherTry(err error) bool {
 	return true
 }
 
-// close makes the writes that wait, until the context ends.
+// close makes the pending writes, until the context ends.
 func (w *statusWriter) close(ctx context.Context) {
 	stop := context.AfterFunc(ctx, w.cancel)
 	defer stop()
 	w.queue.ShutDownWithDrain()
 	w.group.Wait()
-	w.queue.ShutDown() // what waits for another try, too
+	w.queue.ShutDown() // also processes pending retries
 	w.cancel()
 	if n := w.pending(); n > 0 {
-		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the status of pods was not written before the end", slog.Int("pods", n))
+		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "pod statuses were not written before exit", slog.Int("pods", n))
 	}
 }
 
-// PendingWrites returns how many pods have a status that was not written yet.
+// PendingWrites returns the number of pods with a pending status write.
 func (c *Cluster) PendingWrites() int { return c.status.pending() }

@@ -65,8 +65,8 @@ func (c *Cluster) HasPod(namespace, name string) bool {
 	return ok && err == nil
 }
 
-// Await implements objects.StorageWaiter. Beside changes of storage it looks every
-// second, because done may ask for what is no storage.
+// Await implements objects.StorageWaiter. Besides after each change of storage, it calls done
+// every second, because done may depend on other objects.
 func (w *waiters) Await(ctx context.Context, timeout time.Duration, done func() (bool, error)) error {
 	const atLeast = time.Second
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -87,7 +87,7 @@ func (w *waiters) Await(ctx context.Context, timeout time.Duration, done func() 
 	}
 }
 
-// waiters are told of changes of storage, all by one channel that is closed.
+// waiters signals changes of storage to all waiters by closing a channel.
 type waiters struct {
 	mu   sync.Mutex
 	call chan struct{} // nil if nobody waits

@@ -13,19 +13,18 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
-// tenure is how long this replica may take for granted that it leads: for the duration
-// of the lease from when it last asked to renew it with success. Others wait for as long
-// from when they see it renewed, which is later.
+// tenure knows how long this replica is certain to lead: for the duration of the lease,
+// counted from when it sent its last successful renewal. Other replicas wait as long from
+// when they see the renewal, which is later.
 //
-// An election finds out at its next try that it has lost. A process that was stopped,
-// or a machine that hung, goes on before that with what it was about to write; so every
-// write asks first, and every piece of it that goes into a connection, which is broken off
-// when the lease is lost. A lease that was lost stays lost: who was refused a write must
-// not make the next one.
+// The elector notices a lost lease only at its next attempt. A process or machine that was
+// paused could go on writing before that. So every write checks the tenure, and so does
+// every piece of it that goes into a connection, which is aborted when the lease is lost. A
+// lost lease stays lost, because a replica whose write was refused must not make a later one.
 type tenure struct {
 	clock    clock.Clock
 	duration time.Duration
-	// over is closed when the lease is lost: it has run out, or another replica holds it.
+	// over is closed when the lease is lost: it has expired, or another replica holds it.
 	over chan struct{}
 
 	mu      sync.Mutex
@@ -39,23 +38,23 @@ func newTenure(c clock.Clock, duration time.Duration) *tenure {
 	return &tenure{clock: c, duration: duration, over: make(chan struct{})}
 }
 
-// require says that a lease is needed from now on.
+// require makes writes need a lease from now on.
 func (t *tenure) require() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.needed = true
 }
 
-// renew records when the request was sent that got or kept the lease; the zero time says
-// that the lease was given back.
+// renew records when the successful renewal was sent. The zero time means that the lease was
+// released.
 func (t *tenure) renew(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.renewed = at
 }
 
-// taken takes note of another replica that holds the lease: a leader's clock that stood
-// still, as in a virtual machine that was paused, does not show that it has run out.
+// taken records that another replica holds the lease. If the leader's clock stood still, as
+// in a paused virtual machine, it does not show that the lease has expired.
 func (t *tenure) taken() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,7 +63,7 @@ func (t *tenure) taken() {
 	}
 }
 
-// lose ends all writing. It is called with mu held.
+// lose stops all writing. The caller holds mu.
 func (t *tenure) lose(why error) {
 	if t.why != nil {
 		return
@@ -76,14 +75,14 @@ func (t *tenure) lose(why error) {
 	}
 }
 
-// lost returns why the lease was lost under which this replica led; nil if it holds it, has
-// given it back, or has not led.
+// lost returns why this replica lost the lease, or nil if it holds the lease, has released
+// it, or never led.
 func (t *tenure) lost() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.why == nil && t.needed && !t.renewed.IsZero() {
 		if age := t.clock.Now().Sub(t.renewed); age >= t.duration {
-			t.lose(fmt.Errorf("not written: %w: it was renewed %v ago and is for %v", ErrLeaseLost, age.Round(time.Millisecond), t.duration))
+			t.lose(fmt.Errorf("not written: %w: it was renewed %v ago and lasts %v", ErrLeaseLost, age.Round(time.Millisecond), t.duration))
 		}
 	}
 	return t.why
@@ -102,7 +101,7 @@ func (t *tenure) check() error {
 	return nil
 }
 
-// guard finds that the lease has run out when nothing is written either, until the context
+// guard detects that the lease has expired even if nothing is written, until the context
 // ends.
 func (t *tenure) guard(ctx context.Context) {
 	for t.lost() == nil {
@@ -124,14 +123,14 @@ func (t *tenure) guard(ctx context.Context) {
 	}
 }
 
-// timedLock tells a tenure when the lease was renewed, given back or taken.
+// timedLock tells a tenure when the lease was renewed, released or taken.
 type timedLock struct {
 	resourcelock.Interface
 	tenure  *tenure
-	working *atomic.Bool // nothing is given back now
+	working *atomic.Bool // the lease must not be released now
 }
 
-// RecordEvent implements resourcelock.Interface. Who has lost the lease says nothing more.
+// RecordEvent implements resourcelock.Interface. A replica that lost the lease records nothing.
 func (l timedLock) RecordEvent(what string) {
 	if l.tenure.lost() == nil {
 		l.Interface.RecordEvent(what)
@@ -161,12 +160,12 @@ func (l timedLock) write(
 	ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error,
 ) error {
 	at := l.tenure.clock.Now()
-	if record.HolderIdentity != l.Identity() { // it is given back
+	if record.HolderIdentity != l.Identity() { // release
 		if l.working.Load() {
-			return errors.New("the lease is not given back: what was begun under it has not ended")
+			return errors.New("the lease is not released: work that began under it has not ended")
 		}
-		// An elector that has just gone on believes that it leads, and would take the
-		// lease from who holds it now.
+		// An elector that was paused still believes that it leads, and would take the
+		// lease from its present holder.
 		if err := l.tenure.check(); err != nil {
 			return err
 		}

@@ -13,10 +13,10 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 )
 
-// TLSConfig is how a scheduler serves over TLS.
+// TLSConfig configures serving over TLS.
 type TLSConfig struct {
-	// CertFile and KeyFile (optional) go together and may be replaced while they are
-	// served. Without them a certificate is made, signed by itself.
+	// CertFile and KeyFile (optional) need each other and may be replaced while serving.
+	// Without them, the server uses a self-signed certificate.
 	CertFile, KeyFile string
 	// MinVersion is by the names of component-base, like VersionTLS13; TLS 1.2 if empty.
 	MinVersion string
@@ -49,11 +49,11 @@ func (c TLSConfig) Serving(ctx context.Context) (*tls.Config, error) {
 	if c.CertFile == "" {
 		certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, []string{"localhost"})
 		if err != nil {
-			return nil, fmt.Errorf("make a certificate: %w", err)
+			return nil, fmt.Errorf("create a self-signed certificate: %w", err)
 		}
 		pair, err := tls.X509KeyPair(certificate, key)
 		if err != nil {
-			return nil, fmt.Errorf("make a certificate: %w", err)
+			return nil, fmt.Errorf("create a self-signed certificate: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 		return config, nil

@@ -17,7 +17,7 @@ import (
 // ErrNoCluster says that no kubeconfig names an API server.
 var ErrNoCluster = errors.New("no kubeconfig names a cluster")
 
-// User is how somebody who is no scheduler reaches the API server: as kubectl does.
+// User says how a person connects to the API server, as with kubectl.
 type User struct {
 	Kubeconfig string // file; empty for $KUBECONFIG or ~/.kube/config
 	Context    string // of the kubeconfig; empty for its current one
@@ -29,7 +29,7 @@ type Visitor struct {
 	client kubernetes.Interface
 }
 
-// Connect reads the kubeconfig. It sends nothing.
+// Connect reads the kubeconfig. It sends no request.
 //
 // # Errors
 //
@@ -55,7 +55,8 @@ func (u User) Connect() (*Visitor, error) {
 //
 // # Errors
 //
-// There is no such Lease, or the user may not read it, with the right that is missing.
+// The Lease does not exist, or the user may not read it. The error names the missing
+// permission.
 func (v *Visitor) LeaseHolder(ctx context.Context, lease types.NamespacedName) (string, error) {
 	found, err := v.client.CoordinationV1().Leases(lease.Namespace).Get(ctx, lease.Name, metav1.GetOptions{})
 	switch {
@@ -69,24 +70,25 @@ func (v *Visitor) LeaseHolder(ctx context.Context, lease types.NamespacedName) (
 	return *found.Spec.HolderIdentity, nil
 }
 
-// tokenLifetime is the shortest that the API server gives a token for, in seconds.
+// tokenLifetime is the shortest lifetime that the API server allows, in seconds.
 const tokenLifetime = 600
 
 // Token returns a token of a service account, for ten minutes.
 //
 // # Errors
 //
-// There is no such account, or the user may not have its tokens, with the right that is missing.
+// The account does not exist, or the user may not create its tokens. The error names the
+// missing permission.
 func (v *Visitor) Token(ctx context.Context, account types.NamespacedName) (string, error) {
 	lifetime := int64(tokenLifetime)
 	answer, err := v.client.CoreV1().ServiceAccounts(account.Namespace).CreateToken(ctx, account.Name,
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &lifetime}}, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return "", fmt.Errorf("token of service account %s: %w (your user needs create on serviceaccounts/token %q in namespace %s; or give a token of your own with --token-file)",
+		return "", fmt.Errorf("token of service account %s: %w (your user needs create on serviceaccounts/token %q in namespace %s; or pass your own token with --token-file)",
 			account, err, account.Name, account.Namespace)
 	case apierrors.IsNotFound(err):
-		return "", fmt.Errorf("token of service account %s: %w (kubectl apply -f deploy/viewer.yaml makes it; or give a token of your own with --token-file)", account, err)
+		return "", fmt.Errorf("token of service account %s: %w (kubectl apply -f deploy/viewer.yaml creates it; or pass your own token with --token-file)", account, err)
 	case err != nil:
 		return "", fmt.Errorf("token of service account %s: %w", account, err)
 	}

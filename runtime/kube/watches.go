@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ import (
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/berth-scheduler/berth/hostplugins/bridge"
 )
 
 // watches are the informers of the cluster.
@@ -26,6 +29,7 @@ type watches struct {
 	pods    cache.SharedIndexInformer
 	nodes   cache.SharedIndexInformer
 	kinds   []*kind
+	others  bool               // plugins asked for more informers than kinds
 	cancel  context.CancelFunc // nil before Start
 }
 
@@ -42,8 +46,8 @@ type kind struct {
 	}
 }
 
-// newWatches makes the informers. Objects lose what no plugin can read before they
-// are kept: a third of a node is managedFields.
+// newWatches creates the informers. They drop fields that no plugin can read, such as
+// managedFields, which is a third of a node.
 func newWatches(c *Cluster) (*watches, error) {
 	f := informers.NewSharedInformerFactoryWithOptions(c.deps.Client, 0, informers.WithTransform(trim))
 	w := &watches{cluster: c, factory: f}
@@ -74,7 +78,7 @@ func newWatches(c *Cluster) (*watches, error) {
 	return w, nil
 }
 
-// newPodInformer leaves out pods that have ended, which hold nothing any more.
+// newPodInformer skips terminated pods, which hold no resources.
 func newPodInformer(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 	running := fields.AndSelectors(
 		fields.OneTermNotEqualSelector("status.phase", string(v1.PodSucceeded)),
@@ -84,7 +88,7 @@ func newPodInformer(client kubernetes.Interface, resync time.Duration) cache.Sha
 		func(o *metav1.ListOptions) { o.FieldSelector = running })
 }
 
-// Start begins to watch the cluster and to tell the scheduler of it, until Close.
+// Start watches the cluster and delivers events to the scheduler, until Close.
 func (c *Cluster) Start(s Scheduler) error {
 	w := c.watches
 	if w.cancel != nil {
@@ -100,10 +104,31 @@ func (c *Cluster) Start(s Scheduler) error {
 		k.synced = registration.HasSynced
 	}
 	w.factory.StartWithContext(ctx)
+	w.others = len(w.unlisted()) > len(w.kinds)
 	return nil
 }
 
-// stop ends the watches.
+// Framework returns what plugins of kube-scheduler's framework see in a profile. They share the informers of the
+// cluster, so managedFields and the pod templates of owners are missing in objects; informers that they ask for before
+// Start are started with the others, and Await waits for them.
+func (c *Cluster) Framework(profile string) bridge.Deps {
+	return bridge.Deps{
+		ClientSet: c.deps.Client, KubeConfig: c.deps.KubeConfig, Informers: c.watches.factory, EventRecorder: c.events.recorders[profile],
+	}
+}
+
+// unlisted tells of each informer that was started whether it still waits for its first list.
+func (w *watches) unlisted() map[reflect.Type]bool {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	out := make(map[reflect.Type]bool)
+	for kind, synced := range w.factory.WaitForCacheSyncWithContext(now).Synced {
+		out[kind] = !synced
+	}
+	return out
+}
+
+// stop stops the watches.
 func (w *watches) stop() {
 	if w.cancel != nil {
 		w.cancel()
@@ -111,8 +136,8 @@ func (w *watches) stop() {
 	}
 }
 
-// Synced returns nil if the scheduler was told of all that there is, otherwise an
-// error that names the kinds of object of which it was not, and why.
+// Synced returns nil if the scheduler has received all existing objects, otherwise an error
+// that names the missing kinds and why.
 func (c *Cluster) Synced() error {
 	var errs []error
 	for _, k := range c.watches.kinds {
@@ -127,10 +152,17 @@ func (c *Cluster) Synced() error {
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", k.name, err))
 	}
+	if len(errs) == 0 && c.watches.others {
+		for kind, waits := range c.watches.unlisted() {
+			if waits {
+				errs = append(errs, fmt.Errorf("%v, which a plugin asked for: not listed yet (the scheduler's user needs list and watch on it)", kind))
+			}
+		}
+	}
 	return errors.Join(errs...)
 }
 
-// Kinds returns the kinds of object that are watched, sorted, as kubectl names them.
+// Kinds returns the watched kinds of objects, sorted, as kubectl names them.
 func (c *Cluster) Kinds() []string {
 	var out []string
 	for _, k := range c.watches.kinds {
@@ -140,9 +172,8 @@ func (c *Cluster) Kinds() []string {
 	return out
 }
 
-// failed takes note of a list or watch that failed. The informer tries again by
-// itself, ever more slowly. That a watch ends, or is too old to go on, is how watches
-// are.
+// failed records a failed list or watch. The informer itself retries with growing pauses.
+// Watches that end or are too old are normal.
 func (w *watches) failed(k *kind, err error) {
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || utilnet.IsProbableEOF(err):
@@ -155,6 +186,6 @@ func (w *watches) failed(k *kind, err error) {
 	k.mu.err = err
 	k.mu.Unlock()
 	if !known && !errors.Is(err, ErrLeaseLost) && !w.cluster.deps.Reach.Says(err) { // without the lease this replica is about to end
-		w.cluster.log.Error("cannot watch the cluster; it is tried again", "resource", k.name, "error", err)
+		w.cluster.log.Error("cannot watch the cluster; retrying", "resource", k.name, "error", err)
 	}
 }

@@ -12,6 +12,7 @@ const (
 	sectionReference = "reference"
 	sectionModule    = "module"
 	sectionDigest    = "digest"
+	sectionSignature = "signature"
 	sectionSchema    = "manifest: config"
 	sectionConfig    = "config"
 )
@@ -21,7 +22,7 @@ const (
 type Error struct {
 	// File is where the mistake is; empty for a command line or arguments.
 	File string
-	// Section is the part of the file: reference, module, digest, "manifest:
+	// Section is the part of the file: reference, module, digest, signature, "manifest:
 	// config" (the schema) or config; empty where Path or Detail says it.
 	Section string
 	// Path is the field path, as pools.team-a[1]; empty for the whole.

@@ -3,20 +3,42 @@ package module
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
 
-// fetchURL gets a module from a web server.
-func (s *Sources) fetchURL(ctx context.Context, address string) ([]byte, error) {
-	fail := func(detail, fix string, err error) ([]byte, error) {
-		return nil, &Error{File: address, Section: sectionModule, Detail: plain.Cut(detail, maxProblem), Fix: fix, Err: err}
+// fetchURL gets a module from a web server, which nobody takes but by its digest.
+func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fetched, error) {
+	data, known := s.kept(ref.Digest)
+	if o, ok := s.keptOrigin(ref.Digest); known && ok && !fresh {
+		return &fetched{data: data, pinned: true, kept: true, origin: origin{Bundles: o.Bundles}}, nil
+	}
+	if !known {
+		var err error
+		if data, _, err = s.get(ctx, ref.URL, wire.MaxModuleSize); err != nil {
+			return nil, err
+		}
+	}
+	bundles, err := s.urlBundle(ctx, ref.URL)
+	return &fetched{data: data, pinned: true, origin: origin{Bundles: bundles}}, err
+}
+
+// get gets a file of at most limit bytes. status is that of an answer other than 200.
+func (s *Sources) get(ctx context.Context, address string, limit int64) (data []byte, status int, err error) {
+	fail := func(detail, fix string, err error) error {
+		return &Error{File: address, Section: sectionModule, Detail: plain.Cut(detail, maxProblem), Fix: fix, Err: err}
+	}
+	if at, err := url.Parse(address); err == nil {
+		ctx = oci.Named(ctx, at.Hostname())
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return fail(err.Error(), "write https://HOST/PATH", err)
+		return nil, 0, fail(err.Error(), "write https://HOST/PATH", err)
 	}
 	request.Header.Set("Accept", "application/wasm, application/octet-stream;q=0.9")
 	response, err := (&http.Client{Transport: s.config.Transport}).Do(request)
@@ -25,15 +47,24 @@ func (s *Sources) fetchURL(ctx context.Context, address string) ([]byte, error) 
 		if errors.As(err, &at) {
 			err = at.Err // without the address, which is told already
 		}
-		return fail(err.Error(), "see whether the server answers", err)
+		return nil, 0, fail(err.Error(), "see whether the server answers", err)
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	if response.StatusCode != http.StatusOK {
-		return fail("the server answers "+response.Status, "name a module that anyone can get", nil)
+		return nil, response.StatusCode, fail("the server answers "+response.Status, "name a module that anyone can get", nil)
 	}
-	data, err := readModule(response.Body)
+	data, err = readAtMost(response.Body, limit)
 	if err != nil {
-		return fail(err.Error(), "try again", err)
+		return nil, 0, fail(err.Error(), "try again", err)
 	}
-	return data, nil
+	return data, 0, nil
+}
+
+// readAtMost reads a file. Memory grows with what arrives, whatever was announced.
+func readAtMost(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = &problem{detail: "more than the " + show(limit) + " bytes that are allowed"}
+	}
+	return data, err
 }

@@ -50,7 +50,7 @@ func ReadFolder(dir string) ([]Entry, error) {
 
 func readEntry(dir, base string) Entry {
 	e := Entry{Path: filepath.Join(dir, base+".wasm")}
-	e.Reference = Reference{Path: e.Path}
+	e.Reference = Reference{Path: e.Path, Folder: true}
 	file := filepath.Join(dir, base+".yaml")
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return e

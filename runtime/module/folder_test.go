@@ -39,13 +39,13 @@ func TestReadFolder(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	want := []module.Entry{
 		{Path: at("a.wasm"), Reference: module.Reference{
-			Path: at("a.wasm"), Name: "first", Weight: 3, Config: []byte(`{"x":1}`), Namespaces: []string{"x", "yy"},
+			Path: at("a.wasm"), Folder: true, Name: "first", Weight: 3, Config: []byte(`{"x":1}`), Namespaces: []string{"x", "yy"},
 			FailurePolicy: module.FailurePolicies{Points: map[string]module.FailurePolicy{"filter": module.Ignore}},
 			Grants:        wire.ManifestDirectives{Nominate: true}, Limits: module.Limits{Depth: 9},
 		}},
-		{Path: at("b.wasm"), Reference: module.Reference{Path: at("b.wasm")}},
+		{Path: at("b.wasm"), Reference: module.Reference{Path: at("b.wasm"), Folder: true}},
 		{Path: at("c.wasm")}, {Path: at("d.wasm")},
-		{Path: at("e.wasm"), Reference: module.Reference{Path: at("e.wasm")}},
+		{Path: at("e.wasm"), Reference: module.Reference{Path: at("e.wasm"), Folder: true}},
 	}
 	texts := []string{"", "", `c.yaml: wieght: unknown field; did you mean "weight"?`, "d.yaml: ", ""}
 	if len(entries) != len(want) {

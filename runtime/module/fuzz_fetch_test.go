@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
 
 // answers is a registry, or a web server, in memory.
@@ -36,10 +38,10 @@ func answer(status int, header map[string]string, body []byte) *http.Response {
 func FuzzImage(f *testing.F) {
 	layer := []byte("\x00asm\x01\x00\x00\x00")
 	manifest := func(layers string) []byte {
-		return []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"` + ConfigMediaType +
+		return []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"mediaType":"` + oci.ConfigMediaType +
 			`","digest":"` + Digest([]byte("{}")) + `","size":2},"layers":[` + layers + `]}`)
 	}
-	described := `{"mediaType":"` + LayerMediaType + `","digest":"` + Digest(layer) + `","size":8}`
+	described := `{"mediaType":"` + oci.LayerMediaType + `","digest":"` + Digest(layer) + `","size":8}`
 	const media = "application/vnd.oci.image.manifest.v1+json"
 	f.Add(uint16(200), media, "", "", manifest(described), layer)
 	f.Add(uint16(200), media, Digest(manifest(described)), "", manifest(described), layer[:5])
@@ -64,13 +66,13 @@ func FuzzImage(f *testing.F) {
 		})})
 		input := len(media) + len(digest) + len(challenge) + min(len(text), 1<<20) + len(blob)
 		spends(t, input*mostPerByte+2<<20, func() {
-			data, _, err := s.fetchImage(t.Context(), "registry.example/r:latest")
+			f, err := s.fetchImage(t.Context(), &Reference{Image: "registry.example/r:latest"}, false)
 			if err != nil {
 				short(t, err)
 				return
 			}
-			if !bytes.Equal(data, blob) || !bytes.Contains(text, []byte(Digest(data))) {
-				t.Errorf("got %x, which the manifest does not name: %s", data, text)
+			if !bytes.Equal(f.data, blob) || !bytes.Contains(text, []byte(Digest(f.data))) {
+				t.Errorf("got %x, which the manifest does not name: %s", f.data, text)
 			}
 		})
 	})
@@ -85,12 +87,15 @@ func TestFetchIsBounded(t *testing.T) {
 	}
 	s := NewSources(SourcesConfig{Transport: answers(endless)})
 	for name, fetch := range map[string]func() error{
-		"a manifest": func() error { _, _, err := s.fetchImage(t.Context(), "registry.example/r:latest"); return err },
+		"a manifest": func() error {
+			_, err := s.fetchImage(t.Context(), &Reference{Image: "registry.example/r:latest"}, false)
+			return err
+		},
 		"a redirect": func() error {
 			around := NewSources(SourcesConfig{Transport: answers(func(*http.Request) *http.Response {
 				return answer(302, map[string]string{"Location": "https://example.com/" + strings.Repeat("x", 60_000)}, nil)
 			})})
-			_, err := around.fetchURL(t.Context(), "https://example.com/m.wasm")
+			_, _, err := around.get(t.Context(), "https://example.com/m.wasm", 1<<20)
 			return err
 		},
 	} {

@@ -37,6 +37,11 @@ type Loaded struct {
 	Config []byte
 	// Grants is the directives that the plugin may use.
 	Grants wire.ManifestDirectives
+	// Image is the digest of the manifest of the image that it is from; empty for a file.
+	Image string
+	// Signers is the names of the policy's keys that signed the module; none without a
+	// policy.
+	Signers []string
 
 	schema *schema
 }
@@ -102,23 +107,50 @@ func Load(ref Reference) (*Loaded, error) {
 //
 // All mistakes at once, joined, each an *Error.
 func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
-	data, pinned, err := s.fetch(ctx, &ref)
+	f, err := s.fetch(ctx, &ref, false)
 	if err != nil {
 		return nil, err
 	}
-	source := ref.Source()
-	if most := ref.Limits.ModuleSize; most > 0 && len(data) > most {
-		return nil, &Error{File: source, Section: sectionModule,
-			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(data), most), Fix: "raise limits.moduleSize"}
+	l, err := s.accept(&ref, f)
+	if err != nil && f.kept { // the registry may have signatures that came later
+		if newer, again := s.fetch(ctx, &ref, true); again == nil {
+			f = newer
+			l, err = s.accept(&ref, f)
+		}
 	}
-	if got := Digest(data); ref.Digest != "" && got != ref.Digest {
+	if err != nil {
+		return nil, err
+	}
+	s.keep(f)
+	return s.configure(l, ref, f.pinned)
+}
+
+// accept holds what was fetched against the reference, the ABI and the policy.
+func (s *Sources) accept(ref *Reference, f *fetched) (*Loaded, error) {
+	source := ref.Source()
+	if most := ref.Limits.ModuleSize; most > 0 && len(f.data) > most {
+		return nil, &Error{File: source, Section: sectionModule,
+			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(f.data), most), Fix: "raise limits.moduleSize"}
+	}
+	if got := Digest(f.data); ref.Digest != "" && got != ref.Digest {
 		return nil, &Error{File: source, Section: sectionDigest, Detail: "the module has " + got + ", expected " + ref.Digest,
 			Fix: "get the module that was meant, or change the digest if the new one is trusted"}
 	}
-	l, err := Parse(source, data)
+	l, err := Parse(source, f.data)
 	if err != nil {
 		return nil, err
 	}
+	if len(f.origin.Manifest) > 0 {
+		l.Image = Digest(f.origin.Manifest)
+	}
+	if l.Signers, err = s.admit(ref, f, l); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// configure gives a module the name, the grants and the configuration of its reference.
+func (s *Sources) configure(l *Loaded, ref Reference, pinned bool) (*Loaded, error) {
 	if !pinned {
 		l.Warnings = append(l.Warnings, "the tag may name another module tomorrow: write @sha256:… instead of it, or give the digest "+l.Digest)
 	}
@@ -127,14 +159,15 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 	}
 	var denied error
 	l.Grants, denied = l.granted(ref)
+	var err error
 	if l.Config, err = l.config(ref); err == nil && ref.Limits.ConfigSize > 0 && len(l.Config) > ref.Limits.ConfigSize {
-		err = &Error{File: source, Section: sectionConfig,
+		err = &Error{File: ref.Source(), Section: sectionConfig,
 			Detail: fmt.Sprintf("%d bytes, at most %d are allowed", len(l.Config), ref.Limits.ConfigSize), Fix: "raise limits.configSize"}
 	}
 	if err != nil || denied != nil {
 		return nil, errors.Join(err, denied)
 	}
-	return l, nil
+	return l, s.locked(l, &ref)
 }
 
 // Digest returns the digest of bytes: "sha256:" and 64 hexadecimal digits.

@@ -35,6 +35,8 @@ type Reference struct {
 	Grants   wire.ManifestDirectives
 	GrantAll bool
 	Limits   Limits
+	// Folder tells that a plugin folder has it, so no lock file does.
+	Folder bool
 }
 
 // Source is where the module is from, in words.

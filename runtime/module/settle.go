@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
 // maxPending is how many changed files are told apart; of more, only that something
@@ -82,9 +84,11 @@ type Change struct {
 	Moving []string
 }
 
-// Complete reports whether a module's file, and the file beside it, rest.
+// Complete reports whether a module's file, and the files beside it, rest.
 func (c Change) Complete(e *Entry) bool {
 	base := strings.TrimSuffix(e.Path, ".wasm")
 	base = base[strings.LastIndexAny(base, `/\`)+1:]
-	return !slices.Contains(c.Moving, base+".wasm") && !slices.Contains(c.Moving, base+".yaml")
+	return !slices.ContainsFunc(c.Moving, func(name string) bool {
+		return name == base+".wasm" || name == base+".yaml" || name == base+".wasm"+signing.Suffix
+	})
 }

@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/market/lock"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
 
 // SourcesConfig is how modules that are no files are fetched.
@@ -22,15 +24,22 @@ type SourcesConfig struct {
 	Dir string
 	// Timeout bounds a fetch; 0 means a minute.
 	Timeout time.Duration
-	// Transport (optional) makes the requests; nil connects to the servers.
+	// Transport (optional) makes the requests; nil is oci.NewTransport.
 	Transport http.RoundTripper
+	// Policy (optional) says which modules may run. Now is the time at which it judges;
+	// nil is the clock's.
+	Policy *policy.Policy
+	Now    func() time.Time
+	// Lock (optional) has the modules that may be used, but for those of a folder.
+	// Admitted (optional, Lock if nil) has those that a policy admitted before.
+	Lock, Admitted *lock.File
 }
 
-// maxHeader is the bytes of the headers of an answer at most.
-const maxHeader = 64 << 10
-
 // Sources is where modules come from: files, web servers and OCI registries.
-type Sources struct{ config SourcesConfig }
+type Sources struct {
+	config SourcesConfig
+	images *oci.Client
+}
 
 // NewSources returns sources. It touches nothing.
 func NewSources(c SourcesConfig) *Sources {
@@ -38,52 +47,45 @@ func NewSources(c SourcesConfig) *Sources {
 		c.Timeout = time.Minute
 	}
 	if c.Transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxResponseHeaderBytes = maxHeader
-		t.DisableCompression = true // what arrives is what is counted
-		c.Transport = t
+		c.Transport = oci.NewTransport()
 	}
-	return &Sources{config: c}
+	if c.Admitted == nil {
+		c.Admitted = c.Lock
+	}
+	if c.Now == nil {
+		c.Now = clock.Real{}.Now
+	}
+	return &Sources{config: c, images: oci.New(oci.Config{Transport: c.Transport})}
 }
 
-// fetch returns the bytes of the module of a reference. pinned tells that they cannot
-// be others the next time.
-func (s *Sources) fetch(ctx context.Context, ref *Reference) (data []byte, pinned bool, err error) {
+// fetch returns the module of a reference. fresh asks the server again even if the
+// module was fetched before.
+func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fetched, err error) {
 	if ref.URL == "" && ref.Image == "" {
-		data, err = readFile(ref.Path, sectionModule, wire.MaxModuleSize)
-		return data, true, err // files are the user's own
+		f = &fetched{pinned: true, local: true}
+		if f.data, err = readFile(ref.Path, sectionModule, wire.MaxModuleSize); err != nil {
+			return nil, err
+		}
+		f.origin.Bundles, err = s.fileBundle(ref.Path)
+		return f, err
 	}
 	if ref.URL != "" && ref.Digest == "" {
-		return nil, false, &Error{File: ref.URL, Section: sectionDigest, Detail: "it is missing", Fix: digestFix}
-	}
-	if data, ok := s.kept(ref.Digest); ok {
-		return data, true, nil
+		return nil, &Error{File: ref.URL, Section: sectionDigest, Detail: "it is missing", Fix: digestFix}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	if ref.URL != "" {
-		data, err = s.fetchURL(ctx, ref.URL)
-		pinned = true // no other is accepted
+		f, err = s.fetchURL(ctx, ref, fresh)
 	} else {
-		data, pinned, err = s.fetchImage(ctx, ref.Image)
+		f, err = s.fetchImage(ctx, ref, fresh)
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
-		return nil, false, &Error{File: ref.Source(), Section: sectionModule, Detail: fmt.Sprintf("it was not fetched within %v", s.config.Timeout), Fix: "see whether the server answers", Err: err}
+		return nil, &Error{File: ref.Source(), Section: sectionModule, Detail: fmt.Sprintf("it was not fetched within %v", s.config.Timeout), Fix: "see whether the server answers", Err: err}
 	case err != nil:
-		return nil, false, err
+		return nil, err
 	}
-	s.keep(data)
-	return data, pinned || ref.Digest != "", nil
-}
-
-// readModule reads a module. Memory grows with what arrives, whatever was announced.
-func readModule(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, wire.MaxModuleSize+1))
-	if err == nil && len(data) > wire.MaxModuleSize {
-		err = fmt.Errorf("more than the %d bytes that are allowed", wire.MaxModuleSize)
-	}
-	return data, err
+	return f, nil
 }
 
 // kept returns the bytes of a digest that were fetched before. What is in the folder
@@ -97,17 +99,6 @@ func (s *Sources) kept(digest string) ([]byte, bool) {
 		return nil, false
 	}
 	return data, true
-}
-
-// keep keeps bytes. That it cannot costs another fetch, and nothing else.
-func (s *Sources) keep(data []byte) {
-	if s.config.Dir != "" {
-		_ = write(s.file(Digest(data), ".wasm"), data)
-	}
-}
-
-func (s *Sources) file(digest, suffix string) string {
-	return filepath.Join(s.config.Dir, strings.ReplaceAll(digest, ":", "-")+suffix)
 }
 
 // write makes a file at once, so that nobody reads half of it.

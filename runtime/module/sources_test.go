@@ -113,7 +113,7 @@ func TestURL(t *testing.T) {
 		}
 	}
 	// What was kept may have been changed by others.
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.wasm"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files are %q, %v", files, err)
 	}

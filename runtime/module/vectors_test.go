@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/wire"
-	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 )
 

@@ -5,15 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/berth-scheduler/berth/internal/plain"
-	"github.com/berth-scheduler/berth/runtime/internal/aliases"
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // maxExpanded bounds what aliases make of a YAML document, in bytes of its texts.
@@ -28,27 +26,27 @@ func toJSON(data []byte) ([]byte, error) {
 	if separators(data) > maxValues {
 		return nil, &problem{detail: fmt.Sprintf("more than %d values", maxValues), fix: "make it smaller, or write it as JSON"}
 	}
-	docs := yaml.NewDecoder(bytes.NewReader(data))
-	for n := 0; ; n++ {
-		var doc yaml.Node
-		err := docs.Decode(&doc)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, notYAML(err)
-		}
-		if n > 0 {
-			return nil, &problem{detail: fmt.Sprintf("a second document begins on line %d", doc.Line), fix: "keep one"}
-		}
-		if !aliases.Fit(&doc, parts, maxExpanded) {
-			return nil, &problem{detail: fmt.Sprintf("its aliases stand for more than %d bytes, or for themselves", maxExpanded), fix: "write them out"}
-		}
-		if bad := forbidden(&doc); bad != nil {
-			return nil, bad
+	root, err := strictyaml.Parse(data)
+	var second *strictyaml.SecondDocument
+	switch {
+	case errors.As(err, &second):
+		return nil, &problem{detail: fmt.Sprintf("a second document begins on line %d", second.Line), fix: "keep one"}
+	case err != nil:
+		return nil, notYAML(err)
+	case root == nil:
+		return []byte("{}"), nil
+	case !strictyaml.Fits(root, maxExpanded):
+		return nil, &problem{detail: fmt.Sprintf("its aliases stand for more than %d bytes, or for themselves", maxExpanded), fix: "write them out"}
+	}
+	if bad := forbidden(root); bad != nil {
+		return nil, bad
+	}
+	for _, d := range strictyaml.Duplicates(root) {
+		if d.Key.Tag != "!!merge" {
+			return nil, &problem{detail: fmt.Sprintf("line %d: the field %s is there twice", d.Key.Line, show(d.Key.Value)), fix: "keep one"}
 		}
 	}
-	out, err := sigsyaml.YAMLToJSONStrict(data)
+	out, err := strictyaml.Values(data, false)
 	if err != nil {
 		return nil, notYAML(err)
 	}
@@ -63,28 +61,14 @@ func notYAML(err error) *problem {
 	return &problem{detail: plain.Cut("no YAML or JSON: "+strings.TrimPrefix(text, "unmarshal errors: "), maxProblem)}
 }
 
-// parts returns the bytes of a node itself, and the nodes in it.
-func parts(n *yaml.Node) (bytes int, in []*yaml.Node) {
-	if n.Alias != nil {
-		return 1, []*yaml.Node{n.Alias}
-	}
-	return 1 + len(n.Value), n.Content
-}
-
 // forbidden finds what must not be in a document: a word such as y or no without
-// quotes, which YAML 1.1 takes for a truth value and 1.2 for a text, and a field that
-// is there twice.
+// quotes, which YAML 1.1 takes for a truth value and 1.2 for a text.
 func forbidden(n *yaml.Node) *problem {
-	switch {
-	case n.Kind == yaml.ScalarNode && n.Style == 0:
+	if n.Kind == yaml.ScalarNode && n.Style == 0 {
 		switch strings.ToLower(n.Value) {
 		case "y", "n", "yes", "no", "on", "off":
 			return &problem{detail: fmt.Sprintf("line %d: %s is a text to some readers of YAML and true or false to others", n.Line, n.Value),
 				fix: "write it in quotes, or write true or false"}
-		}
-	case n.Kind == yaml.MappingNode:
-		if again := twice(n); again != nil {
-			return &problem{detail: fmt.Sprintf("line %d: the field %s is there twice", again.Line, show(again.Value)), fix: "keep one"}
 		}
 	}
 	for _, part := range n.Content {
@@ -109,20 +93,4 @@ func separators(data []byte) (n int) {
 		}
 	}
 	return n
-}
-
-// twice returns a key that its mapping has before, nil without one.
-func twice(n *yaml.Node) *yaml.Node {
-	seen := make(map[string]bool, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-			continue
-		}
-		if seen[key.Value] {
-			return key
-		}
-		seen[key.Value] = true
-	}
-	return nil
 }

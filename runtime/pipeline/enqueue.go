@@ -58,7 +58,7 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 	}
 	watch := clock.Start()
 	s.plugin.PreEnqueue(batch, answers)
-	p.meter.add(s.index, abi.PreEnqueue, 0, abi.Success, watch.Elapsed())
+	p.timings.add(s.index, abi.PreEnqueue, 0, abi.Success, watch.Elapsed())
 	for j, i := range ask {
 		if !answers[j].Success() {
 			out[i] = Gate{Plugin: s.info.Name, Reason: plain.Line(answers[j].Message(), maxGateReason)}
@@ -70,6 +70,6 @@ func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask
 // gates it is for the loop's goroutine only.
 func (p *Pipeline) Timings(out []report.Timing) []report.Timing {
 	points := betweenCycles()
-	p.faults(&p.meter, points[:])
-	return p.timings(&p.meter, out)
+	p.faults(&p.timings, points[:])
+	return p.timings.take(p, out)
 }

@@ -34,7 +34,7 @@ func (r *Run) AddScores(name string, weight int64, scores []int64) {
 
 // Measure counts a call that is none of a plugin of that point.
 func (r *Run) Measure(by string, point abi.Point, rows int, watch clock.Stopwatch) {
-	r.meter.add(r.named(by), point, rows, abi.Success, watch.Elapsed())
+	r.timings.add(r.named(by), point, rows, abi.Success, watch.Elapsed())
 }
 
 func (r *Run) named(name string) int {

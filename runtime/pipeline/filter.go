@@ -20,12 +20,12 @@ import (
 // nor a rejection fails the attempt; the lowest such row counts.
 func (r *Run) Filter(rows []uint32, start, want int) (feasible []uint32, looked int, status *plugin.Status) {
 	watch := clock.Start()
-	feasible, looked, status = r.search(rows, start, want)
+	feasible, looked, status = r.filter(rows, start, want)
 	r.ran(abi.Filter, status, watch)
 	return feasible, looked, status
 }
 
-func (r *Run) search(rows []uint32, start, want int) (feasible []uint32, looked int, status *plugin.Status) {
+func (r *Run) filter(rows []uint32, start, want int) (feasible []uint32, looked int, status *plugin.Status) {
 	if status := r.filterNominated(rows); !status.Success() {
 		return nil, 0, status
 	}
@@ -71,7 +71,7 @@ func (r *Run) filterNominated(rows []uint32) *plugin.Status {
 		if _, ok := slices.BinarySearch(rows, n.row); !ok {
 			continue
 		}
-		t := trial{run: r, cycle: r.Cycle, base: n.row, row: n.overlay}
+		t := hypothetical{run: r, cycle: r.Cycle, base: n.row, row: n.overlay}
 		t.cycle.State = r.Cycle.State.Clone()
 		for _, pod := range n.pods {
 			if status := t.told(pod); !status.Success() {
@@ -95,12 +95,12 @@ func (r *Run) chain(c *plugin.Cycle, rows []uint32) {
 			continue
 		}
 		end := i + 1
-		if first.info.FilterScope == abi.ScopeNode {
-			for end < len(r.p.filter) && (r.skipFilter[r.p.filter[end].index] || r.p.filter[end].info.FilterScope == abi.ScopeNode) {
+		if first.info.Scope(abi.Filter) == abi.ScopeNode {
+			for end < len(r.p.filter) && (r.skipFilter[r.p.filter[end].index] || r.p.filter[end].info.Scope(abi.Filter) == abi.ScopeNode) {
 				end++
 			}
 		}
-		r.segment(c, r.p.filter[i:end], r.stand(rows), first.info.FilterScope)
+		r.segment(c, r.p.filter[i:end], r.stand(rows), first.info.Scope(abi.Filter))
 		i = end
 	}
 }
@@ -128,6 +128,16 @@ func (r *Run) segment(c *plugin.Cycle, filters []stage[plugin.Filter], rows []ui
 	}
 	for len(r.tables) < len(r.blocks) {
 		r.tables = append(r.tables, nil)
+	}
+	if scope == abi.ScopeNode {
+		for _, s := range filters {
+			if r.skipFilter[s.index] {
+				continue
+			}
+			if a := r.answersOf(s.index); a != nil {
+				a.Verdicts()
+			}
+		}
 	}
 	r.p.workers.do(len(r.blocks), func(w, block int) {
 		r.block(c, &r.workers[w], filters, r.blocks[block])
@@ -166,10 +176,8 @@ func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], 
 			continue
 		}
 		v := &w.verdicts
-		v.Reset(len(standing))
 		watch := clock.Start()
-		s.plugin.Filter(c, standing, v)
-		took := watch.Elapsed()
+		asked := r.judge(c, w, s, standing, v)
 		w.numbers = slices.Grow(w.numbers[:0], len(v.Table)+1)[:len(v.Table)+1]
 		clear(w.numbers)
 		kept, lowest := 0, v.Codes[0]
@@ -187,7 +195,7 @@ func (r *Run) block(c *plugin.Cycle, w *worker, filters []stage[plugin.Filter], 
 			}
 			o.Codes[row], o.numbers[row] = code, n.number
 		}
-		w.meter.add(s.index, abi.Filter, len(standing), lowest, took)
+		w.measured(s.index, abi.Filter, len(standing), asked, lowest, watch)
 		standing = standing[:kept]
 	}
 }

@@ -70,7 +70,7 @@ func (h *hints) ask(answer state.Requeue, rejected func(pod *state.QueuedPod, na
 			}
 			watch := clock.Start()
 			hinter.Hint(h.event, h.object, batch, yes)
-			h.p.meter.add(index, abi.Hint, len(batch), abi.Success, watch.Elapsed())
+			h.p.timings.add(index, abi.Hint, len(batch), abi.Success, watch.Elapsed())
 			for j, i := range at {
 				if yes[j] == state.Queue {
 					h.say(i, answer)
@@ -112,7 +112,7 @@ func (h *hints) worth(index int, events []*plugin.Event, pod *state.Pod) bool {
 		}
 		watch := clock.Start()
 		hint, err := e.Hint(pod, h.object)
-		h.p.meter.add(index, abi.Hint, 0, abi.Success, watch.Elapsed())
+		h.p.timings.add(index, abi.Hint, 0, abi.Success, watch.Elapsed())
 		if err != nil || hint == state.Queue {
 			return true
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -53,7 +54,7 @@ func TestInterruption(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil)
-			w.declare("Sort", fake.Parse("sort="))
+			w.declare("Sort", scenario.MustParse("sort="))
 			var b *pipeline.Binding
 			bound := false
 			p := &binding{info: plugin.Info{Name: "B"}, skips: test.skips}
@@ -80,9 +81,9 @@ func TestInterruption(t *testing.T) {
 			for _, point := range []abi.Point{abi.PreBind, abi.Bind} {
 				w.config.Points[point] = []pipeline.Entry{{Plugin: p}}
 			}
-			pod, _ := fake.Pod("p", fake.Parse("on=a"))
-			node, _ := fake.Node("a", fake.Args{})
-			b = w.get().NewBinding(plugin.Placement{Context: t.Context(), Pod: pod, Node: node})
+			pod, _ := fake.Pod("p", scenario.MustParse("on=a"))
+			node, _ := fake.Node("a", scenario.Args{})
+			b = w.get().NewBinding(plugin.Placement{Context: t.Context(), Pod: pod, Node: node}, pipeline.Try{})
 			interruption := b.Interruption()
 			if interruption.Interrupt(late) {
 				t.Error("interrupted before PreBind")
@@ -92,7 +93,7 @@ func TestInterruption(t *testing.T) {
 				t.Errorf("bound %v, status %v", bound, status)
 			}
 			b.Release(nil, nil)
-			if next := w.get().NewBinding(plugin.Placement{}); next != b || next.Interruption() == interruption {
+			if next := w.get().NewBinding(plugin.Placement{}, pipeline.Try{}); next != b || next.Interruption() == interruption {
 				t.Error("the next pod's binding could be interrupted in place of this one's")
 			}
 		})

@@ -45,6 +45,9 @@ type Config struct {
 type Deps struct {
 	// Workers evaluate blocks of rows.
 	Workers *Workers
+	// Broken (optional) hears of a plugin whose answers are not kept any more. It is called
+	// by workers.
+	Broken func(Broken)
 }
 
 // Pipeline is the plugins of a profile, ready to run. Its plugins do not change;
@@ -52,11 +55,12 @@ type Deps struct {
 type Pipeline struct {
 	config   Config
 	workers  *Workers
+	broken   func(Broken)
 	infos    []*plugin.Info // by plugin index
 	enforced state.Feature
 	index    map[string]int // plugin name → index
 	free     []*Binding
-	meter    meter // of points outside cycles and bindings
+	timings  timings // of points outside cycles and bindings
 	failing  []failing
 	breakers []plugin.Breaker
 	hinters  []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
@@ -91,7 +95,7 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	if deps.Workers == nil {
 		return nil, errors.New("pipeline: Deps.Workers is required")
 	}
-	p := &Pipeline{config: config, workers: deps.Workers, index: make(map[string]int)}
+	p := &Pipeline{config: config, workers: deps.Workers, broken: deps.Broken, index: make(map[string]int)}
 	b := &builder{p: p}
 	p.preEnqueue = stages[plugin.PreEnqueue](b, abi.PreEnqueue)
 	sorts := stages[plugin.QueueSort](b, abi.QueueSort)
@@ -124,7 +128,7 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	if len(b.errs) > 0 {
 		return nil, errors.Join(b.errs...)
 	}
-	p.meter = newMeter(len(p.infos))
+	p.timings = newTimings(len(p.infos))
 	return p, nil
 }
 
@@ -199,11 +203,11 @@ func (p *Pipeline) Plugins() []*plugin.Info { return p.infos }
 // Percentage returns percentageOfNodesToScore; nil for all nodes.
 func (p *Pipeline) Percentage() *int32 { return p.config.Percentage }
 
-// Scores reports whether any plugin scores.
-func (p *Pipeline) Scores() bool { return len(p.score) > 0 }
+// HasScore reports whether any plugin scores.
+func (p *Pipeline) HasScore() bool { return len(p.score) > 0 }
 
-// PostFilters reports whether any plugin runs when no node fits.
-func (p *Pipeline) PostFilters() bool { return len(p.postFilter) > 0 }
+// HasPostFilter reports whether any plugin runs when no node fits.
+func (p *Pipeline) HasPostFilter() bool { return len(p.postFilter) > 0 }
 
 // Wants reports whether any plugin registered an event.
 func (p *Pipeline) Wants(event state.ClusterEvent) bool {
@@ -223,12 +227,6 @@ func (p *Pipeline) Less(a, b *state.QueuedPod) bool { return p.queueSort.Less(a,
 // QueueSort returns the plugin that orders the queue.
 func (p *Pipeline) QueueSort() plugin.QueueSort { return p.queueSort }
 
-// Keyed reports whether the queue is ordered by keys, which Keys computes.
-func (p *Pipeline) Keyed() bool {
-	_, ok := p.queueSort.(plugin.QueueKeyer)
-	return ok
-}
-
 // Keys computes the keys of pods, of whatever profile.
 func (p *Pipeline) Keys(pods []*state.QueuedPod) {
 	keyer, ok := p.queueSort.(plugin.QueueKeyer)
@@ -237,7 +235,7 @@ func (p *Pipeline) Keys(pods []*state.QueuedPod) {
 	}
 	watch := clock.Start()
 	keyer.Keys(pods)
-	p.meter.add(p.index[keyer.Info().Name], abi.QueueSort, 0, abi.Success, watch.Elapsed())
+	p.timings.add(p.index[keyer.Info().Name], abi.QueueSort, 0, abi.Success, watch.Elapsed())
 }
 
 // Settle ends a scheduling cycle.

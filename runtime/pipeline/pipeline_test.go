@@ -2,13 +2,12 @@ package pipeline_test
 
 import (
 	"context"
-	"os"
+	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -19,16 +18,16 @@ import (
 // world is a profile of fake plugins.
 type world struct {
 	t        testing.TB
-	log      *fake.Log
+	log      *scenario.Log
 	config   pipeline.Config
 	pipeline *pipeline.Pipeline
 }
 
-func newWorld(t testing.TB, log *fake.Log) *world {
+func newWorld(t testing.TB, log *scenario.Log) *world {
 	return &world{t: t, log: log, config: pipeline.Config{Profile: "default", Points: map[abi.Point][]pipeline.Entry{}}}
 }
 
-func (w *world) declare(name string, a fake.Args) plugin.Plugin {
+func (w *world) declare(name string, a scenario.Args) plugin.Plugin {
 	w.t.Helper()
 	p, err := fake.Declare(name, a, fake.Deps{Log: w.log})
 	if err != nil {
@@ -61,47 +60,33 @@ func (w *world) get() *pipeline.Pipeline {
 }
 
 func TestScenarios(t *testing.T) {
-	for _, name := range []string{"hints", "gates", "placement", "errors"} {
-		t.Run(name, func(t *testing.T) {
-			path := "testdata/" + name + ".txt"
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			log := &fake.Log{}
-			got, err := fake.Run(string(text), log, func() map[string]fake.Command { return newWorld(t, log).commands() })
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden.Check(t, path, []byte(got))
-		})
-	}
+	scenario.Test(t, "testdata/*.txt", func(t testing.TB, log *scenario.Log) scenario.Commands { return newWorld(t, log).commands() })
 }
 
-// commands is the vocabulary of scenarios.
-func (w *world) commands() map[string]fake.Command {
-	return map[string]fake.Command{
-		"plugin": func(a fake.Args) error { w.declare(a.Name(0), a); return nil }, // NAME and what fake.Declare takes
-		"build": func(fake.Args) error { // and print what is wrong
+// commands is the words of scenarios.
+func (w *world) commands() scenario.Commands {
+	return scenario.Commands{
+		"plugin NAME " + fake.Options: func(a scenario.Args) error { w.declare(a.Name(0), a); return nil },
+		"build": func(scenario.Args) error { // and print what is wrong
 			if _, err := w.build(); err != nil {
 				w.log.Printf("%v", err)
 			}
 			return nil
 		},
-		"profile": func(a fake.Args) error { w.config.Profile = a.Name(0); return nil },
-		"hint": func(a fake.Args) error { // POD EVENT [rejectors=] [pending=] [gate=] [about=POD]
-			pod, err := fake.Pod(a.Name(0), fake.Args{})
+		"profile [NAME]": func(a scenario.Args) error { w.config.Profile = a.Name(0); return nil },
+		"hint POD EVENT [rejectors=PLUGIN,…] [pending=PLUGIN,…] [gate=PLUGIN] [about=POD]": func(a scenario.Args) error {
+			pod, err := fake.Pod(a.Name(0), scenario.Args{})
 			if err != nil {
 				return err
 			}
-			q := &state.QueuedPod{Pod: pod, GatedBy: a.Options["gate"], Rejectors: split(a, "rejectors"), Pending: split(a, "pending")}
+			q := &state.QueuedPod{Pod: pod, GatedBy: a.Options["gate"], Rejectors: a.List("rejectors"), Pending: a.List("pending")}
 			event, ok := fake.ParseEvent(a.Name(1))
 			if !ok {
-				w.t.Fatalf("no event %q", a.Name(1))
+				return fmt.Errorf("no event %q", a.Name(1))
 			}
 			var object state.Object
 			if a.Has("about") {
-				if object.NewPod, err = fake.Pod(a.Options["about"], fake.Args{}); err != nil {
+				if object.NewPod, err = fake.Pod(a.Options["about"], scenario.Args{}); err != nil {
 					return err
 				}
 			}
@@ -111,10 +96,10 @@ func (w *world) commands() map[string]fake.Command {
 			w.log.Printf("%s, wanted %v", answers[out[0]], w.get().Wants(event))
 			return nil
 		},
-		"gate": func(a fake.Args) error { // POD… [held=PLUGIN, of the first]
+		"gate POD… [held=PLUGIN]": func(a scenario.Args) error { // held the first
 			var pods []*state.QueuedPod
 			for i, name := range a.Names {
-				pod, err := fake.Pod(name, fake.Args{})
+				pod, err := fake.Pod(name, scenario.Args{})
 				if err != nil {
 					return err
 				}
@@ -130,53 +115,46 @@ func (w *world) commands() map[string]fake.Command {
 			}
 			return nil
 		},
-		"place": func(a fake.Args) error { return w.place(a) }, // POD: from Reserve to PostBind
+		"place POD": w.place, // from Reserve to PostBind
 	}
 }
 
-func split(a fake.Args, key string) []string {
-	if !a.Has(key) {
-		return nil
-	}
-	return strings.Split(a.Options[key], ",")
-}
-
-func (w *world) place(a fake.Args) error {
-	pod, err := fake.Pod(a.Name(0), fake.Parse("on=a"))
+func (w *world) place(a scenario.Args) error {
+	pod, err := fake.Pod(a.Name(0), scenario.MustParse("on=a"))
 	if err != nil {
 		return err
 	}
-	node, err := fake.Node("a", fake.Args{})
+	node, err := fake.Node("a", scenario.Args{})
 	if err != nil {
 		return err
 	}
-	b := w.get().NewBinding(plugin.Placement{Context: context.Background(), Pod: pod, Node: node, State: &state.CycleState{}})
-	status := b.Reserve(func(asked pipeline.Asked) error {
-		w.asked([]pipeline.Asked{asked})
-		if !asked.Patch.Empty() {
-			b.Placement.Pod = b.Placement.Pod.On("a", asked.Patch)
+	b := w.get().NewBinding(plugin.Placement{Context: context.Background(), Pod: pod, Node: node, State: &state.CycleState{}}, pipeline.Try{})
+	status := b.Reserve(func(directives plugin.Directives) error {
+		w.directives([]plugin.Directives{directives})
+		if !directives.Patch.Empty() {
+			b.Placement.Pod = b.Placement.Pod.On("a", directives.Patch)
 		}
 		return nil
 	})
 	w.status("reserve", status)
 	if status.Success() {
 		var waits []pipeline.Wait
-		var asked []pipeline.Asked
-		waits, asked, status = b.Permit()
+		var directives []plugin.Directives
+		waits, directives, status = b.Permit()
 		for _, wait := range waits {
 			w.log.Printf("wait for %s, %v", wait.Plugin, wait.Timeout)
 		}
-		w.asked(asked)
+		w.directives(directives)
 		w.status("permit", status)
 	}
 	if status.Success() {
-		var asked []pipeline.Asked
-		asked, status = b.Bind()
-		w.asked(asked)
+		var directives []plugin.Directives
+		directives, status = b.Bind()
+		w.directives(directives)
 		w.status("bind", status)
 	}
 	if !status.Success() {
-		w.asked(b.Unreserve())
+		w.directives(b.Unreserve())
 	}
 	timings, points := b.Release(nil, nil)
 	for _, t := range timings {
@@ -188,7 +166,7 @@ func (w *world) place(a fake.Args) error {
 	return nil
 }
 
-func (w *world) asked(all []pipeline.Asked) {
+func (w *world) directives(all []plugin.Directives) {
 	for _, a := range all {
 		if !a.Patch.Empty() || len(a.Allow)+len(a.Reject)+len(a.Activate) > 0 {
 			w.log.Printf("%s asks: patch %v, allow %v, reject %v, activate %v", a.Plugin, a.Patch.Annotations, a.Allow, a.Reject, a.Activate)
@@ -210,29 +188,29 @@ func pluginOf(s *plugin.Status) string {
 // TestBindingReuse: a released binding keeps nothing of the pod before.
 func TestBindingReuse(t *testing.T) {
 	w := newWorld(t, nil)
-	w.declare("A", fake.Parse("sort= reserve=ok bind=ok"))
+	w.declare("A", scenario.MustParse("sort= reserve=ok bind=ok"))
 	p := w.get()
-	pod, _ := fake.Pod("p", fake.Args{})
-	node, _ := fake.Node("a", fake.Args{})
-	b := p.NewBinding(plugin.Placement{Pod: pod, Node: node, Patch: state.Patch{Labels: map[string]string{"a": "b"}}})
+	pod, _ := fake.Pod("p", scenario.Args{})
+	node, _ := fake.Node("a", scenario.Args{})
+	b := p.NewBinding(plugin.Placement{Pod: pod, Node: node, Patch: state.Patch{Labels: map[string]string{"a": "b"}}}, pipeline.Try{Sequence: 1})
 	b.Unreserve()
 	if timings, points := b.Release(nil, nil); len(timings) != 1 || timings[0].Point != abi.Unreserve ||
 		len(points) != 1 || points[0].Point != abi.Unreserve {
 		t.Errorf("timings %+v", timings)
 	}
-	if b.Placement.Pod != nil || !b.Placement.Patch.Empty() {
-		t.Error("a released binding keeps its pod")
+	if b.Placement.Pod != nil || !b.Placement.Patch.Empty() || b.Try != (pipeline.Try{}) {
+		t.Error("a released binding keeps its pod or its try")
 	}
-	again := p.NewBinding(plugin.Placement{Pod: pod, Node: node})
+	again := p.NewBinding(plugin.Placement{Pod: pod, Node: node}, pipeline.Try{})
 	if again != b {
 		t.Error("the binding is not used again")
 	}
 	if timings, points := again.Release(nil, nil); len(timings)+len(points) != 0 {
 		t.Errorf("what was measured before is measured again: %+v", timings)
 	}
-	if other := p.NewBinding(plugin.Placement{}); other != b {
+	if other := p.NewBinding(plugin.Placement{}, pipeline.Try{}); other != b {
 		t.Error("the binding is not used a third time")
-	} else if p.NewBinding(plugin.Placement{}) == other {
+	} else if p.NewBinding(plugin.Placement{}, pipeline.Try{}) == other {
 		t.Error("two pods share a binding")
 	}
 }
@@ -240,8 +218,8 @@ func TestBindingReuse(t *testing.T) {
 // TestInfo: what a profile says of itself.
 func TestInfo(t *testing.T) {
 	w := newWorld(t, nil)
-	w.declare("A", fake.Parse("sort= prefilter= filter= bind= enforces=requests,host-ports digest=sha256:1"))
-	w.declare("B", fake.Parse("score=1 postfilter="))
+	w.declare("A", scenario.MustParse("sort= prefilter= filter= bind= enforces=requests,host-ports digest=sha256:1"))
+	w.declare("B", scenario.MustParse("score=1 postfilter="))
 	w.config.AllowUnenforced = state.FeatureTopologySpread
 	percentage := int32(30)
 	w.config.Percentage = &percentage
@@ -251,8 +229,8 @@ func TestInfo(t *testing.T) {
 		names = append(names, info.Name)
 	}
 	if !slices.Equal(names, []string{"A", "B"}) || p.Profile() != "default" || p.QueueSort().Info().Name != "A" ||
-		!p.Scores() || !p.PostFilters() || *p.Percentage() != 30 {
-		t.Errorf("plugins %v, profile %q, sort %q, scores %v, post-filters %v", names, p.Profile(), p.QueueSort().Info().Name, p.Scores(), p.PostFilters())
+		!p.HasScore() || !p.HasPostFilter() || *p.Percentage() != 30 {
+		t.Errorf("plugins %v, profile %q, sort %q, scores %v, post-filters %v", names, p.Profile(), p.QueueSort().Info().Name, p.HasScore(), p.HasPostFilter())
 	}
 	pod := &state.Pod{Features: state.FeatureRequests | state.FeatureTopologySpread | state.FeatureVolumeClaims}
 	if f := p.Unenforced(pod); f != state.FeatureVolumeClaims {

@@ -9,15 +9,15 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// PostFiltered is the outcome of the PostFilter plugins.
-type PostFiltered struct {
+// PostFilterOutcome is the outcome of the PostFilter plugins.
+type PostFilterOutcome struct {
 	// Result is that of the plugin By: the one that ended the chain, or the last
 	// one that had something to say about the nomination. Its Preemption is empty
 	// unless the status is Success.
 	Result plugin.PostFilterResult
 	By     string
-	// Asked is what plugins want done with waiting pods.
-	Asked []Asked
+	// Directives are what plugins ask for with waiting pods.
+	Directives []plugin.Directives
 	// Status has the reasons of all plugins; nil for success.
 	Status *plugin.Status
 }
@@ -25,25 +25,25 @@ type PostFiltered struct {
 // PostFilter runs the PostFilter plugins. Success and
 // UnschedulableAndUnresolvable end the chain; otherwise the last nomination that
 // means something counts, and the reasons of all plugins are given. extenders may
-// be nil. What is counted as rows of a call is its trials.
-func (r *Run) PostFilter(extenders plugin.PreemptionExtender) PostFiltered {
+// be nil. What is counted as rows of a call is its hypothetical nodes.
+func (r *Run) PostFilter(extenders plugin.PreemptionExtender) PostFilterOutcome {
 	watch := clock.Start()
 	out := r.postFilter(extenders)
 	r.ran(abi.PostFilter, out.Status, watch)
 	return out
 }
 
-func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFiltered {
-	// Trials are judged in rows of their own, after those that plugins read.
+func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFilterOutcome {
+	// Hypothetical nodes are judged in rows of their own, after those that plugins read.
 	w := &whatIf{run: r}
 	d := &plugin.Diagnosis{Codes: slices.Clone(r.Outcome.Codes[:r.Cycle.Snapshot.Len()]), WhatIf: w, Extenders: extenders}
-	var out PostFiltered
+	var out PostFilterOutcome
 	for _, s := range r.p.postFilter {
-		before, watch := w.trials, clock.Start()
+		before, watch := w.nodes, clock.Start()
 		result, answer := s.plugin.PostFilter(&r.Cycle, d)
-		r.meter.add(s.index, abi.PostFilter, w.trials-before, answer.CodeOf(), watch.Elapsed())
+		r.timings.add(s.index, abi.PostFilter, w.nodes-before, answer.CodeOf(), watch.Elapsed())
 		if len(result.Allow) > 0 || len(result.Reject) > 0 {
-			out.Asked = append(out.Asked, Asked{Plugin: s.info.Name, Directives: plugin.Directives{Allow: result.Allow, Reject: result.Reject}})
+			out.Directives = append(out.Directives, plugin.Directives{Plugin: s.info.Name, Allow: result.Allow, Reject: result.Reject})
 		}
 		if !answer.Success() {
 			result.Preemption = plugin.Preemption{}

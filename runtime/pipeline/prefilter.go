@@ -27,7 +27,7 @@ func (r *Run) preFilter() (rows []uint32, narrowedBy []string, status *plugin.St
 	for _, s := range r.p.preFilter {
 		watch := clock.Start()
 		subset, answer := s.plugin.PreFilter(&r.Cycle)
-		r.meter.add(s.index, abi.PreFilter, 0, answer.CodeOf(), watch.Elapsed())
+		r.timings.add(s.index, abi.PreFilter, 0, answer.CodeOf(), watch.Elapsed())
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:
@@ -64,8 +64,8 @@ func noCommonNode(plugins []string) string {
 	return fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s] simultaneously", joinSorted(plugins))
 }
 
-// LeftOut is the reason given for nodes that PreFilter plugins left out.
-func LeftOut(plugins []string) string {
+// LeftOutReason is the reason given for nodes that PreFilter plugins left out.
+func LeftOutReason(plugins []string) string {
 	return fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s]", joinSorted(plugins))
 }
 

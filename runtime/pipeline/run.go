@@ -7,6 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -22,7 +23,7 @@ type Run struct {
 
 	p                     *Pipeline
 	skipFilter, skipScore []bool // by plugin index
-	meter                 meter
+	timings               timings
 	points                []report.PointTiming
 	workers               []worker
 	blocks                [][]uint32
@@ -32,9 +33,12 @@ type Run struct {
 	standing              []uint32
 	feasible              []uint32
 	nominated             []nominated
-	trials                []*trial         // that are closed
+	closed                []*hypothetical  // to be used again
 	starts                []int            // of blocks among the rows to score
 	answers               []*plugin.Status // of blocks
+
+	store   *reuse.Store // nil if no answers are kept
+	keeping []keeping    // by plugin index
 }
 
 // worker is what one worker needs to evaluate a block.
@@ -43,7 +47,8 @@ type worker struct {
 	verdicts plugin.Verdicts
 	table    verdictTable
 	numbers  []numbered // by reason of the current call
-	meter    meter
+	timings  timings
+	asking   asking
 }
 
 // nominated is a row with the nominated pods that count for this cycle's pod
@@ -53,17 +58,21 @@ type nominated struct {
 	pods         []*state.Pod
 }
 
-// NewRun returns a run for cycles through p.
-func (p *Pipeline) NewRun() *Run {
+// NewRun returns a run for cycles through p. It keeps answers in a store, or none if
+// that is nil; Drop forgets them.
+func (p *Pipeline) NewRun(store *reuse.Store) *Run {
 	r := &Run{
 		p:          p,
 		skipFilter: make([]bool, len(p.infos)),
 		skipScore:  make([]bool, len(p.infos)),
-		meter:      newMeter(len(p.infos)),
+		timings:    newTimings(len(p.infos)),
 		workers:    make([]worker, p.workers.Len()),
 	}
 	for i := range r.workers {
-		r.workers[i].meter = newMeter(len(p.infos))
+		r.workers[i].timings = newTimings(len(p.infos))
+	}
+	if store != nil {
+		r.keep(store)
 	}
 	return r
 }
@@ -71,6 +80,7 @@ func (p *Pipeline) NewRun() *Run {
 // Begin starts a cycle: it forgets the last one with its overlay rows, and makes
 // those for nominated pods, before any plugin resolves strings of the snapshot.
 func (r *Run) Begin(c plugin.Cycle) {
+	r.forgetAnswers(c.Snapshot.Len())
 	r.Cycle = c
 	c.Snapshot.DropOverlays()
 	clear(r.skipFilter)
@@ -78,14 +88,14 @@ func (r *Run) Begin(c plugin.Cycle) {
 	r.Scores.reset()
 	r.nominate()
 	if len(r.p.postFilter) > 0 {
-		c.Snapshot.ReserveOverlays(trialRows)
+		c.Snapshot.ReserveOverlays(hypotheticalRows)
 	}
 	r.Outcome.reset(len(c.Snapshot.Nodes.Node))
 }
 
-// trialRows is how many overlay rows a trial needs: its own, and one with
+// hypotheticalRows is how many overlay rows a hypothetical node needs: its own, and one with
 // nominated pods. They are made ready before plugins look at columns.
-const trialRows = 2
+const hypotheticalRows = 2
 
 // nominate makes an overlay row for each node with nominated pods of equal or
 // higher priority: the pod must leave them their place.
@@ -141,9 +151,9 @@ func (r *Run) Points(out []report.PointTiming) []report.PointTiming {
 // Timings appends what was measured of plugins since the last call.
 func (r *Run) Timings(out []report.Timing) []report.Timing {
 	for i := range r.workers {
-		r.meter.drain(&r.workers[i].meter)
+		r.timings.drain(&r.workers[i].timings)
 	}
 	points := inCycle()
-	r.p.faults(&r.meter, points[:])
-	return r.p.timings(&r.meter, out)
+	r.p.faults(&r.timings, points[:])
+	return r.timings.take(r.p, out)
 }

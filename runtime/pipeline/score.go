@@ -58,7 +58,7 @@ func (r *Run) preScore(rows []uint32) *plugin.Status {
 	for _, s := range r.p.preScore {
 		watch := clock.Start()
 		answer := s.plugin.PreScore(&r.Cycle, rows)
-		r.meter.add(s.index, abi.PreScore, len(rows), answer.CodeOf(), watch.Elapsed())
+		r.timings.add(s.index, abi.PreScore, len(rows), answer.CodeOf(), watch.Elapsed())
 		switch answer.CodeOf() {
 		case abi.Success:
 		case abi.Skip:
@@ -97,7 +97,7 @@ func (r *Run) score(rows []uint32) *plugin.Status {
 		if normalize, ok := s.plugin.(plugin.Normalize); ok {
 			watch := clock.Start()
 			status := normalize.Normalize(&r.Cycle, rows, used.normalized)
-			r.meter.add(s.index, abi.Normalize, n, status.CodeOf(), watch.Elapsed())
+			r.timings.add(s.index, abi.Normalize, n, status.CodeOf(), watch.Elapsed())
 			if !status.Success() {
 				return failed("ScoreExtensionNormalize", s.info.Name, status)
 			}
@@ -119,8 +119,11 @@ func (r *Run) score(rows []uint32) *plugin.Status {
 // cluster.
 func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.Status {
 	r.blocks = r.blocks[:0]
-	if s.info.ScoreScope == abi.ScopeNode {
+	if s.info.Scope(abi.Score) == abi.ScopeNode {
 		r.blocks = cut(rows, r.blocks)
+		if a := r.answersOf(s.index); a != nil {
+			a.Scores()
+		}
 	} else {
 		r.blocks = append(r.blocks, rows)
 	}
@@ -133,8 +136,9 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 	r.p.workers.do(len(r.blocks), func(w, block int) {
 		rows := r.blocks[block]
 		watch := clock.Start()
-		answers[block] = s.plugin.Score(&r.Cycle, rows, out[starts[block]:starts[block+1]])
-		r.workers[w].meter.add(s.index, abi.Score, len(rows), answers[block].CodeOf(), watch.Elapsed())
+		var asked int
+		asked, answers[block] = r.scored(&r.workers[w], s, rows, out[starts[block]:starts[block+1]])
+		r.workers[w].measured(s.index, abi.Score, len(rows), asked, answers[block].CodeOf(), watch)
 	})
 	for _, answer := range answers {
 		if !answer.Success() {

@@ -11,21 +11,21 @@ import (
 
 // whatIf is a run as plugins see it that try hypothetical nodes.
 type whatIf struct {
-	run    *Run
-	trials int // so far, as a measure of work
+	run   *Run
+	nodes int // hypothetical ones so far, as a measure of work
 }
 
 var _ plugin.WhatIf = (*whatIf)(nil)
 
-// Trial implements plugin.WhatIf.
-func (w *whatIf) Trial(row uint32) plugin.Trial {
-	w.trials++
-	return w.run.trial(&w.run.Cycle, row, row)
+// Node implements plugin.WhatIf.
+func (w *whatIf) Node(row uint32) plugin.HypotheticalNode {
+	w.nodes++
+	return w.run.hypothetical(&w.run.Cycle, row, row)
 }
 
-// trial is an overlay row with a copy of the plugins' state. After Close it serves
-// for another row.
-type trial struct {
+// hypothetical is an overlay row with a copy of the plugins' state. After Close it is used
+// again for another row.
+type hypothetical struct {
 	run   *Run
 	cycle plugin.Cycle
 	base  uint32 // the row of the snapshot that is tried
@@ -40,13 +40,13 @@ type taken struct {
 	slot uint32
 }
 
-// trial tries a row, which is base or an overlay of it.
-func (r *Run) trial(c *plugin.Cycle, base, row uint32) *trial {
-	var t *trial
-	if n := len(r.trials); n > 0 {
-		t, r.trials = r.trials[n-1], r.trials[:n-1]
+// hypothetical returns a copy of a row, which is base or an overlay of it.
+func (r *Run) hypothetical(c *plugin.Cycle, base, row uint32) *hypothetical {
+	var t *hypothetical
+	if n := len(r.closed); n > 0 {
+		t, r.closed = r.closed[n-1], r.closed[:n-1]
 	} else {
-		t = &trial{run: r}
+		t = &hypothetical{run: r}
 	}
 	t.cycle, t.base, t.row = *c, base, c.Snapshot.Overlay(row)
 	t.cycle.State = c.State.Clone()
@@ -54,19 +54,19 @@ func (r *Run) trial(c *plugin.Cycle, base, row uint32) *trial {
 	return t
 }
 
-// Row implements plugin.Trial.
-func (t *trial) Row() uint32 { return t.row }
+// Row implements plugin.HypotheticalNode.
+func (t *hypothetical) Row() uint32 { return t.row }
 
-// Close implements plugin.Trial.
-func (t *trial) Close() {
+// Close implements plugin.HypotheticalNode.
+func (t *hypothetical) Close() {
 	t.cycle.Snapshot.Release(t.row)
 	clear(t.taken)
 	t.cycle, t.taken = plugin.Cycle{}, t.taken[:0]
-	t.run.trials = append(t.run.trials, t)
+	t.run.closed = append(t.run.closed, t)
 }
 
-// Remove implements plugin.Trial. A pod that is not on the node changes nothing.
-func (t *trial) Remove(pod *state.Pod) *plugin.Status {
+// Remove implements plugin.HypotheticalNode. A pod that is not on the node changes nothing.
+func (t *hypothetical) Remove(pod *state.Pod) *plugin.Status {
 	slot, ok := t.cycle.Snapshot.TakePod(t.row, pod.UID)
 	if !ok {
 		return nil
@@ -75,8 +75,8 @@ func (t *trial) Remove(pod *state.Pod) *plugin.Status {
 	return t.tell(abi.RemovePod, pod, plugin.PreFilterExtensions.RemovePod)
 }
 
-// Add implements plugin.Trial.
-func (t *trial) Add(pod *state.Pod) *plugin.Status {
+// Add implements plugin.HypotheticalNode.
+func (t *hypothetical) Add(pod *state.Pod) *plugin.Status {
 	if i := slices.IndexFunc(t.taken, func(p taken) bool { return p.pod == pod }); i >= 0 {
 		t.cycle.Snapshot.PutBack(t.row, t.taken[i].slot)
 		t.taken = slices.Delete(t.taken, i, i+1)
@@ -87,11 +87,11 @@ func (t *trial) Add(pod *state.Pod) *plugin.Status {
 }
 
 // told tells the plugins that a pod was added to the row.
-func (t *trial) told(pod *state.Pod) *plugin.Status {
+func (t *hypothetical) told(pod *state.Pod) *plugin.Status {
 	return t.tell(abi.AddPod, pod, plugin.PreFilterExtensions.AddPod)
 }
 
-func (t *trial) tell(
+func (t *hypothetical) tell(
 	point abi.Point, pod *state.Pod, call func(plugin.PreFilterExtensions, *plugin.Cycle, uint32, *state.Pod) *plugin.Status,
 ) *plugin.Status {
 	for _, s := range t.run.p.extensions {
@@ -100,7 +100,7 @@ func (t *trial) tell(
 		}
 		watch := clock.Start()
 		status := call(s.plugin, &t.cycle, t.row, pod)
-		t.run.meter.add(s.index, point, 1, status.CodeOf(), watch.Elapsed())
+		t.run.timings.add(s.index, point, 1, status.CodeOf(), watch.Elapsed())
 		if !status.Success() {
 			return failed(point.String(), s.info.Name, status)
 		}
@@ -108,10 +108,10 @@ func (t *trial) tell(
 	return nil
 }
 
-// Judge implements plugin.Trial.
-func (t *trial) Judge() *plugin.Status {
+// Judge implements plugin.HypotheticalNode.
+func (t *hypothetical) Judge() *plugin.Status {
 	if pods := t.run.nominatedTo(t.base); len(pods) > 0 {
-		with := t.run.trial(&t.cycle, t.base, t.row)
+		with := t.run.hypothetical(&t.cycle, t.base, t.row)
 		defer with.Close()
 		for _, pod := range pods {
 			if status := with.Add(pod); !status.Success() {
@@ -135,7 +135,7 @@ func (r *Run) nominatedTo(row uint32) []*state.Pod {
 }
 
 // judge runs the filter chain on the row as it is.
-func (t *trial) judge() *plugin.Status {
+func (t *hypothetical) judge() *plugin.Status {
 	o := &t.run.Outcome
 	o.forget(t.row)
 	t.only = [1]uint32{t.row}

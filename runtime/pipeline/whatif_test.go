@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -103,10 +103,10 @@ func placedPod(name, node string, priority int32) *state.Pod {
 	return state.NewPod(p)
 }
 
-// TestTrials: a trial is judged with the pods that it has, plugins hear of each
-// change, trials do not see each other, the snapshot stays as it is, and pods
+// TestHypotheticalNodes: a node is judged with the pods that it has, plugins hear of each
+// change, nodes do not see each other, the snapshot stays as it is, and pods
 // nominated to the node count.
-func TestTrials(t *testing.T) {
+func TestHypotheticalNodes(t *testing.T) {
 	var infos []*state.NodeInfo
 	for i := range 20 {
 		name := fmt.Sprint("n", i)
@@ -131,49 +131,49 @@ func TestTrials(t *testing.T) {
 			row, _ := c.Snapshot.Row(node)
 			return c.Snapshot.Pods.Pod[c.Snapshot.Nodes.Pods.Row(row)[i]]
 		}
-		is := func(trial plugin.Trial, want string) {
+		is := func(node plugin.HypotheticalNode, want string) {
 			t.Helper()
-			if got := trial.Judge().Message(); got != want {
+			if got := node.Judge().Message(); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		}
-		var trials []plugin.Trial
+		var nodes []plugin.HypotheticalNode
 		for i := range 20 { // more than there is room for at first
 			row, _ := c.Snapshot.Row(fmt.Sprint("n", i))
-			trials = append(trials, d.WhatIf.Trial(row))
+			nodes = append(nodes, d.WhatIf.Node(row))
 		}
-		for i, trial := range trials {
+		for i, node := range nodes {
 			victim := on(fmt.Sprint("n", i), 0)
 			if i == 7 { // one is nominated to it, and counts
-				is(trial, "3 pods")
+				is(node, "3 pods")
 			} else {
-				is(trial, "2 pods")
+				is(node, "2 pods")
 			}
-			trial.Remove(victim)
+			node.Remove(victim)
 			switch i {
 			case 7: // where a pod is nominated
-				is(trial, "2 pods")
-				trial.Remove(on("n7", 1))
-				is(trial, "")
+				is(node, "2 pods")
+				node.Remove(on("n7", 1))
+				is(node, "")
 			default:
-				is(trial, "")
-				trial.Add(victim)
-				trial.Remove(placedPod("elsewhere", "n1", 0)) // is not there
-				is(trial, "2 pods")
+				is(node, "")
+				node.Add(victim)
+				node.Remove(placedPod("elsewhere", "n1", 0)) // is not there
+				is(node, "2 pods")
 			}
 		}
-		if got := d.WhatIf.Trial(0).Judge().Message(); got != "2 pods" {
-			t.Errorf("a new trial: %q", got)
+		if got := d.WhatIf.Node(0).Judge().Message(); got != "2 pods" {
+			t.Errorf("a new node: %q", got)
 		}
 	}
-	counting := &counter{info: plugin.Info{Name: "Counter", FilterScope: abi.ScopeCluster}, t: t}
+	counting := &counter{info: plugin.Info{Name: "Counter"}, t: t}
 	trying := &tryer{info: plugin.Info{Name: "Tryer"}, run: judge}
-	w := newWorld(t, &fake.Log{})
-	w.declare("Rest", fake.Parse("sort= bind="))
+	w := newWorld(t, &scenario.Log{})
+	w.declare("Rest", scenario.MustParse("sort= bind="))
 	for point, p := range map[abi.Point]plugin.Plugin{abi.PreFilter: counting, abi.Filter: counting, abi.PostFilter: trying} {
 		w.config.Points[point] = append(w.config.Points[point], pipeline.Entry{Plugin: p})
 	}
-	run := w.get().NewRun()
+	run := w.get().NewRun(nil)
 	for range 2 {
 		run.Begin(plugin.Cycle{
 			Context: context.Background(), Snapshot: snap, Pod: placedPod("new", "", 1), State: &state.CycleState{},

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-)
 
-// BlockRows is the number of row numbers in a block. Per-node calls of scope
-// node are cut at multiples of it and nowhere else, so that what a call sees
-// does not depend on the number of workers.
-const BlockRows = 1024
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
 
 // forkBlocks is the number of blocks from which on a second worker pays: waking
 // a goroutine costs about as much as a native plugin needs for some blocks.
@@ -83,10 +80,10 @@ func (j *job) work(worker int) {
 	}
 }
 
-// cut splits ascending rows at multiples of BlockRows of the row number.
+// cut splits ascending rows at multiples of plugin.BlockRows of the row number.
 func cut(rows []uint32, blocks [][]uint32) [][]uint32 {
 	for len(rows) > 0 {
-		limit := rows[0] - rows[0]%BlockRows + BlockRows
+		limit := rows[0] - rows[0]%plugin.BlockRows + plugin.BlockRows
 		n := len(rows)
 		if rows[n-1] >= limit {
 			n = lowerBound(rows, limit)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
 // TestWorkers: every block is done once, by a worker that does one at a time.
@@ -50,10 +51,10 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestCut: blocks are the rows in order, cut at multiples of BlockRows.
+// TestCut: blocks are the rows in order, cut at multiples of plugin.BlockRows.
 func TestCut(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		set := rapid.SliceOfNDistinct(rapid.Uint32Range(0, 6*BlockRows), 0, 200, rapid.ID[uint32]).Draw(r, "rows")
+		set := rapid.SliceOfNDistinct(rapid.Uint32Range(0, 6*plugin.BlockRows), 0, 200, rapid.ID[uint32]).Draw(r, "rows")
 		slices.Sort(set)
 		var joined []uint32
 		last := -1
@@ -61,9 +62,9 @@ func TestCut(t *testing.T) {
 			if len(block) == 0 {
 				r.Fatal("an empty block")
 			}
-			first := int(block[0] / BlockRows)
-			if first == last || int(block[len(block)-1]/BlockRows) != first {
-				r.Fatalf("block %v does not lie between two multiples of %d", block, BlockRows)
+			first := int(block[0] / plugin.BlockRows)
+			if first == last || int(block[len(block)-1]/plugin.BlockRows) != first {
+				r.Fatalf("block %v does not lie between two multiples of %d", block, plugin.BlockRows)
 			}
 			last = first
 			joined = append(joined, block...)

@@ -20,14 +20,14 @@ type Diagnosis struct {
 
 // WhatIf makes hypothetical nodes, on which the cycle's pod is judged.
 type WhatIf interface {
-	// Trial returns a copy of a row of the snapshot. Trials of one cycle are used
-	// one after the other or in turn, by one goroutine.
-	Trial(row uint32) Trial
+	// Node returns a copy of a row of the snapshot. Copies of one cycle are used one
+	// after the other or in turn, by one goroutine.
+	Node(row uint32) HypotheticalNode
 }
 
-// Trial is a hypothetical node: an overlay row, with a copy of the cycle's state
-// that plugins keep up to date. It is gone with the cycle, or before with Close.
-type Trial interface {
+// HypotheticalNode is an overlay row with a copy of the cycle's state, which plugins keep
+// up to date. It is gone with the cycle, or before with Close.
+type HypotheticalNode interface {
 	// Row is the overlay row.
 	Row() uint32
 	// Remove takes a pod off the node, and Add puts one on it.
@@ -36,8 +36,8 @@ type Trial interface {
 	// Judge runs the filter chain on the node as it is now, with the pods nominated
 	// to it that count and then without them, as for any node.
 	Judge() *Status
-	// Close gives the row back, so that a plugin that tries many nodes one after
-	// the other needs few rows. The trial must not be used afterwards.
+	// Close releases the row, so that a plugin that tries many nodes one after the other
+	// needs few rows. The node must not be used afterwards.
 	Close()
 }
 

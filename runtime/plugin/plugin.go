@@ -22,14 +22,42 @@ type Info struct {
 	// Namespaces are those whose pods the plugin may act on, sorted; nil for all.
 	Namespaces []string
 	// Reads is the columns and pod fields that the plugin's answers depend on.
-	Reads []abi.ColumnID
-	// FilterScope and ScoreScope say what an answer for a row depends on.
-	FilterScope, ScoreScope abi.Scope
+	Reads []Read
+	// NodeScoped is the points, Filter or Score, at which an answer for a row depends on
+	// nothing but that row and the pod, as far as Reads names them. A call of them may be
+	// split over rows, and its answers are kept for other pods. All others have the scope
+	// of the cluster.
+	NodeScoped []abi.Point
 	// Enforces is the features of a pod's spec that this plugin sees to.
 	Enforces state.Feature
 	// Events is what can make a pod that this plugin rejected worth another try.
 	// None means that only the leftover flush brings such a pod back.
 	Events []Event
+}
+
+// Read is a column of the snapshot, or a field of the incoming pod, that a plugin reads.
+type Read struct {
+	Column abi.ColumnID
+	// Args are the resources, keys or types that it reads of a column that has many; nil
+	// means all.
+	Args []string
+}
+
+// Whole returns reads of columns with all that they have.
+func Whole(columns ...abi.ColumnID) []Read {
+	out := make([]Read, len(columns))
+	for i, c := range columns {
+		out[i].Column = c
+	}
+	return out
+}
+
+// Scope returns what an answer for a row depends on at a point.
+func (i *Info) Scope(point abi.Point) abi.Scope {
+	if slices.Contains(i.NodeScoped, point) {
+		return abi.ScopeNode
+	}
+	return abi.ScopeCluster
 }
 
 // Event is a cluster event that a plugin registers, with the hint that decides
@@ -41,8 +69,8 @@ type Event struct {
 	Hint func(pod *state.Pod, object state.Object) (state.Hint, error)
 }
 
-// May reports whether the plugin may act on pods of a namespace.
-func (i *Info) May(namespace string) bool {
+// MayActOn reports whether the plugin may act on pods of a namespace.
+func (i *Info) MayActOn(namespace string) bool {
 	if i.Namespaces == nil {
 		return true
 	}
@@ -122,6 +150,11 @@ type PreFilterExtensions interface {
 	RemovePod(c *Cycle, overlay uint32, pod *state.Pod) *Status
 }
 
+// BlockRows is the number of row numbers in a block. Calls of points of scope node are
+// cut at multiples of it and nowhere else, so that what a call sees does not depend on the
+// number of workers.
+const BlockRows = 1024
+
 // Filter judges nodes.
 type Filter interface {
 	Plugin
@@ -187,6 +220,8 @@ type Placement struct {
 // Directives are the effects that a plugin asks for; the scheduler checks them
 // and carries them out.
 type Directives struct {
+	// Plugin is the name of the plugin that asks. The pipeline fills it in.
+	Plugin string
 	// Patch is written on the pod, by Reserve at once in the cache, and in the
 	// API with the binding; by PreBind in the API only. Other points have none: a
 	// Bind that writes on the pod does so itself.
@@ -199,14 +234,20 @@ type Directives struct {
 	Activate []types.UID
 }
 
-// Rejection sends a waiting pod back to the queue.
+// By returns the directives with the name of the plugin that asks for them.
+func (d Directives) By(plugin string) Directives {
+	d.Plugin = plugin
+	return d
+}
+
+// Rejection returns a waiting pod to the queue.
 type Rejection struct {
 	UID    types.UID
 	Reason string
 }
 
-// Reserve notes that a pod takes its place on a node, and Unreserve that it does
-// not after all. Unreserve is called for all plugins in reverse order, whether
+// Reserve notes that a pod is assumed on a node, and Unreserve that it no longer is.
+// Unreserve is called for all plugins in reverse order, whether
 // or not their Reserve was called, and must be idempotent.
 type Reserve interface {
 	Plugin
@@ -245,6 +286,13 @@ type Breaker interface {
 	RetryAt() (time.Time, bool)
 }
 
+// Fallible is a plugin whose calls can end without an answer of its own, like a guest's.
+type Fallible interface {
+	Plugin
+	// Unanswered returns how many calls of a point did so far.
+	Unanswered(point abi.Point) int64
+}
+
 // NodeReader is a plugin that reads Placement.Info.
 type NodeReader interface{ ReadsNodeInfo() bool }
 
@@ -257,6 +305,6 @@ type PostBind interface {
 // WaitingPod is a pod that waits at Permit, as code outside of the loop sees it.
 type WaitingPod struct {
 	Pod *state.Pod
-	// Plugins are those that did not allow it yet.
+	// Plugins are those that have not allowed it yet.
 	Plugins []string
 }

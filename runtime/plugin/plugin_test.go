@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 )
@@ -150,7 +151,7 @@ func TestNormalizeMax(t *testing.T) {
 
 func TestRegistry(t *testing.T) {
 	r := plugin.Registry{
-		"B": func(any) (plugin.Plugin, error) { return fake.Declare("B", fake.Parse("filter="), fake.Deps{}) },
+		"B": func(any) (plugin.Plugin, error) { return fake.Declare("B", scenario.MustParse("filter="), fake.Deps{}) },
 		"A": func(args any) (plugin.Plugin, error) { return nil, fmt.Errorf("bad arguments %v", args) },
 	}
 	if p, err := r.New("B", nil); err != nil || p.Info().Name != "B" {
@@ -166,7 +167,7 @@ func TestRegistry(t *testing.T) {
 
 // TestPoints: a plugin of all points has them in the order of a pod's path.
 func TestPoints(t *testing.T) {
-	p, err := fake.Declare("A", fake.Parse("filter="), fake.Deps{})
+	p, err := fake.Declare("A", scenario.MustParse("filter="), fake.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,70 +3,65 @@ package queue_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-type command = func(w *world, a args) error
+// podOptions is the options of a pod; the CPU is a quantity.
+const podOptions = "[priority=INT] [nominated=NODE] [label=VALUE] [cpu=QUANTITY] [gates=NAME,…]"
 
-// commands is the vocabulary of scenario files. Besides what a command prints,
-// the log shows what the queue asked and told while it ran.
-func commands() map[string]command {
-	return map[string]command{
-		"add":              add,                                                                         // POD… [priority= nominated= label= cpu= gates=]
-		"update":           update,                                                                      // POD… and the same options
-		"delete":           remove,                                                                      // POD…
-		"pop":              pop,                                                                         //
-		"done":             done,                                                                        // POD
-		"unschedulable":    unschedulable,                                                               // POD [rejectors=A,B] [pending=C]
-		"fail":             fail,                                                                        // POD [rejectors=A]
-		"hint":             hint,                                                                        // POD EVENT leave|queue|now: what the hints will answer
-		"deaf":             deaf,                                                                        // EVENT: no plugin registered it
-		"event":            event,                                                                       // EVENT [only=PODS]
-		"retry":            func(w *world, a args) error { w.Retry(types.UID(a.names[0])); return nil }, // POD
-		"activate":         activate,                                                                    // POD…
-		"release":          func(w *world, a args) error { w.Release(a.names[0]); return nil },          // PLUGIN
-		"gate":             gate,                                                                        // POD plugin= [reason=]: what the gates will answer
-		"ungate":           ungate,                                                                      // POD…
-		"let-go":           letGo,                                                                       // POD PLUGIN
-		"regate":           func(w *world, _ args) error { w.Regate(); return nil },
-		"advance":          advance,         // DURATION
-		"tick":             tick,            //
-		"deadline":         deadline,        //
-		"nominate":         nominate,        // POD NODE, or POD for none
-		"clear-nomination": clearNomination, // POD
-		"nominations":      nominations,     //
-		"reverse":          reverse,         // turn the order round, and Rebuild
-		"state":            showState,       //
+// commands is the words of scenarios. Besides what a command prints, the log shows
+// what the queue asked and told while it ran.
+func (w *world) commands() scenario.Commands {
+	return scenario.Commands{
+		"add POD… " + podOptions:    w.add,
+		"update POD… " + podOptions: scenario.Each(w.update),
+		"delete POD…":               scenario.Each(w.remove),
+		"pop":                       w.pop,
+		"done POD":                  func(a scenario.Args) error { w.Done(types.UID(a.Name(0))); return nil },
+		"unschedulable POD [rejectors=PLUGIN,…] [pending=PLUGIN,…]": func(a scenario.Args) error { return w.giveBack(a, w.AddUnschedulable) },
+		"fail POD [rejectors=PLUGIN,…]":                             func(a scenario.Args) error { return w.giveBack(a, w.AddFailed) },
+		"hint POD EVENT leave|queue|now":                            w.hint,          // what the hints will answer
+		"deaf EVENT":                                                w.notRegistered, // by any plugin
+		"event EVENT [only=POD,…]":                                  w.event,
+		"retry POD":                                                 func(a scenario.Args) error { w.Retry(types.UID(a.Name(0))); return nil },
+		"activate POD…":                                             w.activate,
+		"release PLUGIN":                                            func(a scenario.Args) error { w.Release(a.Name(0)); return nil },
+		"gate POD plugin=PLUGIN [reason=TEXT]":                      w.gate, // what the gates will answer
+		"ungate POD…":                                               scenario.Each(func(pod string, _ scenario.Args) error { delete(w.gates, pod); return nil }),
+		"let-go POD PLUGIN":                                         func(a scenario.Args) error { w.Ungate(types.UID(a.Name(0)), a.Name(1)); return nil },
+		"advance DURATION":                                          func(a scenario.Args) error { w.clock.Advance(scenario.Duration(a.Name(0))); return nil },
+		"tick":                                                      func(scenario.Args) error { w.log.Printf("%d moved", w.Tick()); return nil },
+		"deadline":                                                  w.deadline,
+		"nominate POD [NODE]":                                       func(a scenario.Args) error { w.Nominate(types.UID(a.Name(0)), a.Name(1)); return nil },
+		"clear-nomination POD":                                      func(a scenario.Args) error { w.ClearNomination(types.UID(a.Name(0))); return nil },
+		"nominations":                                               w.nominations,
+		"reverse":                                                   w.reverse, // turn the order round, and Rebuild
+		"state":                                                     w.state,
 	}
 }
 
-func (w *world) build(name string, a args) (*state.Pod, error) {
-	cpu, err := resource.ParseQuantity(or(a.options["cpu"], "1"))
-	if err != nil {
-		return nil, err
-	}
-	priority, err := strconv.Atoi(or(a.options["priority"], "0"))
+func (w *world) build(name string, a scenario.Args) (*state.Pod, error) {
+	cpu, err := resource.ParseQuantity(or(a.Options["cpu"], "1"))
 	if err != nil {
 		return nil, err
 	}
 	p := newPod(name, func(p *v1.Pod) {
-		n := int32(priority)
+		n := int32(scenario.Int(a.Options["priority"]))
 		p.Spec.Priority = &n
 		p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: cpu}}}}
-		p.Status.NominatedNodeName = a.options["nominated"]
-		if l := a.options["label"]; l != "" {
+		p.Status.NominatedNodeName = a.Options["nominated"]
+		if l := a.Options["label"]; l != "" {
 			p.Labels = map[string]string{"l": l}
 		}
-		for _, g := range a.list("gates") {
+		for _, g := range a.List("gates") {
 			p.Spec.SchedulingGates = append(p.Spec.SchedulingGates, v1.PodSchedulingGate{Name: g})
 		}
 	})
@@ -81,9 +76,9 @@ func or(s, otherwise string) string {
 	return s
 }
 
-func add(w *world, a args) error {
+func (w *world) add(a scenario.Args) error {
 	var pods []*state.Pod
-	for _, name := range a.names {
+	for _, name := range a.Names {
 		p, err := w.build(name, a)
 		if err != nil {
 			return err
@@ -94,189 +89,142 @@ func add(w *world, a args) error {
 	return nil
 }
 
-func update(w *world, a args) error {
-	for _, name := range a.names {
-		old := w.latest[name]
-		p, err := w.build(name, a)
-		if err != nil {
-			return err
-		}
-		w.Update(old, p)
+func (w *world) update(name string, a scenario.Args) error {
+	old := w.latest[name]
+	p, err := w.build(name, a)
+	if err != nil {
+		return err
+	}
+	w.Update(old, p)
+	return nil
+}
+
+func (w *world) remove(name string, _ scenario.Args) error {
+	if !w.Delete(types.UID(name)) {
+		w.log.Printf("%s is unknown", name)
 	}
 	return nil
 }
 
-func remove(w *world, a args) error {
-	for _, name := range a.names {
-		if !w.Delete(types.UID(name)) {
-			fmt.Fprintf(&w.log, "%s is unknown\n", name)
-		}
-	}
-	return nil
-}
-
-func pop(w *world, _ args) error {
+func (w *world) pop(scenario.Args) error {
 	p, ok := w.Pop()
 	if !ok {
-		w.log.WriteString("nothing\n")
+		w.log.Printf("nothing")
 		return nil
 	}
 	w.out[p.Pod.Name] = p
-	fmt.Fprintf(&w.log, "%s, attempt %d\n", p.Pod.Name, p.Attempts)
+	w.log.Printf("%s, attempt %d", p.Pod.Name, p.Attempts)
 	return nil
 }
 
-func done(w *world, a args) error {
-	w.Done(types.UID(a.names[0]))
-	return nil
-}
-
-func unschedulable(w *world, a args) error { return w.giveBack(a, w.AddUnschedulable) }
-
-func fail(w *world, a args) error { return w.giveBack(a, w.AddFailed) }
-
-func (w *world) giveBack(a args, how func(*state.QueuedPod) bool) error {
-	p := w.out[a.names[0]]
+func (w *world) giveBack(a scenario.Args, how func(*state.QueuedPod) bool) error {
+	p := w.out[a.Name(0)]
 	if p == nil {
 		return fmt.Errorf("the pod was never popped")
 	}
 	p.ClearRejectors()
-	p.Rejectors, p.Pending = a.list("rejectors"), a.list("pending")
+	p.Rejectors, p.Pending = a.List("rejectors"), a.List("pending")
 	if !how(p) {
-		w.log.WriteString("ignored\n")
+		w.log.Printf("ignored")
 	}
 	return nil
 }
 
-func hint(w *world, a args) error {
+func (w *world) hint(a scenario.Args) error {
 	answers := map[string]state.Requeue{"leave": state.Leave, "queue": state.AfterBackoff, "now": state.Immediately}
-	answer, ok := answers[a.names[2]]
-	if !ok {
-		return fmt.Errorf("no answer %q", a.names[2])
+	if _, ok := parseEvent(a.Name(1)); !ok {
+		return fmt.Errorf("no event %q", a.Name(1))
 	}
-	w.hints[a.names[0]+" "+a.names[1]] = answer
+	w.hints[a.Name(0)+" "+a.Name(1)] = answers[a.Name(2)]
 	return nil
 }
 
-func deaf(w *world, a args) error {
-	w.deaf[a.names[0]] = true
+func (w *world) notRegistered(a scenario.Args) error {
+	if _, ok := parseEvent(a.Name(0)); !ok {
+		return fmt.Errorf("no event %q", a.Name(0))
+	}
+	w.deaf[a.Name(0)] = true
 	return nil
 }
 
-func event(w *world, a args) error {
-	e, ok := parseEvent(a.names[0])
+func (w *world) event(a scenario.Args) error {
+	e, ok := parseEvent(a.Name(0))
 	if !ok {
-		return fmt.Errorf("no event %q", a.names[0])
+		return fmt.Errorf("no event %q", a.Name(0))
 	}
 	var precheck func(*state.Pod) bool
-	if only := a.list("only"); only != nil {
+	if only := a.List("only"); only != nil {
 		precheck = func(p *state.Pod) bool { return slices.Contains(only, p.Name) }
 	}
 	w.Move(e, state.Object{}, precheck)
 	return nil
 }
 
-func activate(w *world, a args) error {
+func (w *world) activate(a scenario.Args) error {
 	var uids []types.UID
-	for _, name := range a.names {
+	for _, name := range a.Names {
 		uids = append(uids, types.UID(name))
 	}
 	w.Activate(uids)
 	return nil
 }
 
-func gate(w *world, a args) error {
-	w.gates[a.names[0]] = queue.GateResult{Plugin: a.options["plugin"], Reason: a.options["reason"]}
+func (w *world) gate(a scenario.Args) error {
+	w.gates[a.Name(0)] = queue.GateResult{Plugin: a.Options["plugin"], Reason: a.Options["reason"]}
 	return nil
 }
 
-func ungate(w *world, a args) error {
-	for _, name := range a.names {
-		delete(w.gates, name)
-	}
-	return nil
-}
-
-func letGo(w *world, a args) error {
-	w.Ungate(types.UID(a.names[0]), a.names[1])
-	return nil
-}
-
-func advance(w *world, a args) error {
-	d, err := time.ParseDuration(a.names[0])
-	w.clock.Advance(d)
-	return err
-}
-
-func tick(w *world, _ args) error {
-	fmt.Fprintf(&w.log, "%d moved\n", w.Tick())
-	return nil
-}
-
-func deadline(w *world, _ args) error {
+func (w *world) deadline(scenario.Args) error {
 	t, ok := w.NextDeadline()
 	switch {
 	case !ok:
-		w.log.WriteString("never\n")
+		w.log.Printf("never")
 	case t.Equal(w.clock.Now()):
-		w.log.WriteString("now\n")
+		w.log.Printf("now")
 	default:
-		fmt.Fprintf(&w.log, "at %v\n", t.Sub(w.start))
+		w.log.Printf("at %v", t.Sub(w.start))
 	}
 	return nil
 }
 
-func nominate(w *world, a args) error {
-	w.Nominate(types.UID(a.names[0]), strings.Join(a.names[1:], ""))
-	return nil
-}
-
-func clearNomination(w *world, a args) error {
-	w.ClearNomination(types.UID(a.names[0]))
-	return nil
-}
-
-func nominations(w *world, _ args) error {
+func (w *world) nominations(scenario.Args) error {
 	n := w.Nominations()
-	fmt.Fprintf(&w.log, "%d nominated\n", n.Len())
+	w.log.Printf("%d nominated", n.Len())
 	n.Nodes(func(node string, pods []*state.Pod) bool {
-		fmt.Fprintf(&w.log, "  %s:", node)
-		for _, p := range pods {
-			fmt.Fprintf(&w.log, " %s", p.Name)
-		}
-		w.log.WriteString("\n")
+		w.log.Printf("  %s:%s", node, names(pods))
 		return true
 	})
 	return nil
 }
 
-func reverse(w *world, _ args) error {
+func (w *world) reverse(scenario.Args) error {
 	less := w.less
 	w.less = func(a, b *state.QueuedPod) bool { return less(b, a) }
 	w.Rebuild()
 	return nil
 }
 
-func showState(w *world, _ args) error {
-	fmt.Fprintf(&w.log, "%d waiting, %d events kept\n", w.Len(), w.InFlightEvents())
+func (w *world) state(scenario.Args) error {
+	w.log.Printf("%d waiting, %d events kept", w.Len(), w.InFlightEvents())
 	for place, p := range w.All() {
-		fmt.Fprintf(&w.log, "  %v %s attempts=%d", place, p.Pod.Name, p.Attempts)
+		var line strings.Builder
+		fmt.Fprintf(&line, "  %v %s attempts=%d", place, p.Pod.Name, p.Attempts)
 		if p.Unschedulable > 0 || p.Errors > 0 {
-			fmt.Fprintf(&w.log, " unschedulable=%d errors=%d", p.Unschedulable, p.Errors)
+			fmt.Fprintf(&line, " unschedulable=%d errors=%d", p.Unschedulable, p.Errors)
 		}
 		if !p.BackoffUntil.IsZero() {
-			fmt.Fprintf(&w.log, " backoff=%v", p.BackoffUntil.Sub(w.start))
+			fmt.Fprintf(&line, " backoff=%v", p.BackoffUntil.Sub(w.start))
 		}
 		if len(p.Rejectors)+len(p.Pending) > 0 {
-			fmt.Fprintf(&w.log, " rejectors=%v pending=%v", p.Rejectors, p.Pending)
+			fmt.Fprintf(&line, " rejectors=%v pending=%v", p.Rejectors, p.Pending)
 		}
 		if p.GatedBy != "" {
-			fmt.Fprintf(&w.log, " gate=%s(%s)", p.GatedBy, p.GateReason)
+			fmt.Fprintf(&line, " gate=%s(%s)", p.GatedBy, p.GateReason)
 		}
 		if p.Flushed {
-			w.log.WriteString(" flushed")
+			line.WriteString(" flushed")
 		}
-		w.log.WriteString("\n")
+		w.log.Printf("%s", line.String())
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/queue"
 )
 
@@ -69,14 +70,19 @@ func TestFacts(t *testing.T) {
 			script: "add a\nevent Node/Add\npop\nunschedulable a rejectors=Fit", want: []string{"a: in-flight -> unschedulable"}, never: "hints"},
 	} {
 		t.Run(strings.ReplaceAll(c.rule, " ", "_"), func(t *testing.T) {
-			w := newWorld(t, queue.DefaultConfig())
+			log := &scenario.Log{}
+			language, err := scenario.NewLanguage(newWorld(t, queue.DefaultConfig(), log).commands())
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, line := range strings.Split(c.script, "\n") {
-				w.log.Reset()
-				if err := w.run(line); err != nil {
-					t.Fatalf("%s: %v", line, err)
+				log.Take()
+				if err := language.Do(line); err != nil {
+					t.Fatal(err)
 				}
 			}
-			rest := w.log.String()
+			all := log.Take()
+			rest := all
 			for _, part := range c.want {
 				_, after, found := strings.Cut(rest, part)
 				if !found {
@@ -84,8 +90,8 @@ func TestFacts(t *testing.T) {
 				}
 				rest = after
 			}
-			if c.never != "" && strings.Contains(w.log.String(), c.never) {
-				t.Errorf("%q in\n%s", c.never, w.log.String())
+			if c.never != "" && strings.Contains(all, c.never) {
+				t.Errorf("%q in\n%s", c.never, all)
 			}
 		})
 	}

@@ -95,16 +95,6 @@ func rejectedBy(p *state.QueuedPod, plugin string) bool {
 	return slices.Contains(p.Rejectors, plugin) || slices.Contains(p.Pending, plugin)
 }
 
-// Regate asks the gates about all gated pods, after the gates themselves changed.
-func (q *Queue) Regate() {
-	b := q.begin()
-	for it := q.gated.first; it != nil; it = it.next {
-		b.add(it, state.AfterBackoff)
-	}
-	q.requeue(b, reason("Regate"))
-	q.end(b)
-}
-
 // Ungate parks a pod that a gate has let go, without trying it: what it waits for
 // now are events that help those who rejected it. It does nothing unless that gate
 // holds the pod. A gate that knows of an event for its pods needs no Ungate.

@@ -84,7 +84,7 @@ func (c Config) validate() error {
 //	   └──────────────┘ Pop, while Active is empty
 //
 //	on the way into Active or a backoff, if a gate holds the pod ─▶ Gated
-//	Gated ── Move, Update, Activate, Regate ─▶ as from Unschedulable
+//	Gated ── Move, Update, Activate, Release ─▶ as from Unschedulable
 //	Gated ── Ungate ─▶ Unschedulable
 //
 // and Delete removes it from any of them. Of all places Pop looks at Active, then
@@ -173,8 +173,7 @@ type Transition struct {
 	Pod      *state.QueuedPod
 	From, To Place
 	// Event is the reason. Reasons that are no cluster events have a label only:
-	// Pop, PopFromBackoffQ, Done, ScheduleAttemptFailure, BackoffComplete, Regate,
-	// Ungate.
+	// Pop, PopFromBackoffQ, Done, ScheduleAttemptFailure, BackoffComplete, Ungate.
 	Event state.ClusterEvent
 }
 

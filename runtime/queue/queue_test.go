@@ -52,7 +52,7 @@ func TestConfigIsValidated(t *testing.T) {
 func TestBackoffNeverOverflows(t *testing.T) {
 	config := queue.DefaultConfig()
 	config.InitialBackoff, config.MaxBackoff = 1, 1<<63-1
-	w := newWorld(t, config)
+	w := newWorld(t, config, nil)
 	w.Add(newPod("a", nil))
 	last := time.Time{}
 	for range 70 {
@@ -75,7 +75,7 @@ func TestBackoffNeverOverflows(t *testing.T) {
 // TestRecreatedPod is an update that tells of a pod with the same name and
 // another UID, as informers do that missed the deletion.
 func TestRecreatedPod(t *testing.T) {
-	w := newWorld(t, queue.DefaultConfig())
+	w := newWorld(t, queue.DefaultConfig(), nil)
 	old, recreated := newPod("a", nil), newPod("b", nil)
 	w.Add(old)
 	popped, _ := w.Pop()
@@ -93,7 +93,7 @@ func TestRecreatedPod(t *testing.T) {
 }
 
 func TestUpdateWithoutOldVersion(t *testing.T) {
-	w := newWorld(t, queue.DefaultConfig())
+	w := newWorld(t, queue.DefaultConfig(), nil)
 	w.Add(newPod("a", nil))
 	w.Update(nil, newPod("a", func(p *v1.Pod) { p.Labels = map[string]string{"x": "y"} }))
 	if p, place := w.Get("a"); place != queue.Active || p.Pod.Object.Labels["x"] != "y" {
@@ -106,7 +106,7 @@ func TestUpdateWithoutOldVersion(t *testing.T) {
 
 // TestWildcardForOnePod: a wildcard whose new object is a pod moves only that.
 func TestWildcardForOnePod(t *testing.T) {
-	w := newWorld(t, queue.DefaultConfig())
+	w := newWorld(t, queue.DefaultConfig(), nil)
 	a, b := newPod("a", nil), newPod("b", nil)
 	w.Add(a, b)
 	for range 2 {
@@ -128,7 +128,7 @@ func TestWildcardForOnePod(t *testing.T) {
 // TestRejectorsAreNotShared: a gate adds itself to the rejectors of a pod, whose
 // slice may be someone else's.
 func TestRejectorsAreNotShared(t *testing.T) {
-	w := newWorld(t, queue.DefaultConfig())
+	w := newWorld(t, queue.DefaultConfig(), nil)
 	w.Add(newPod("a", nil))
 	p, _ := w.Pop()
 	shared := append(make([]string, 0, 8), "Fit")
@@ -200,7 +200,7 @@ func TestPlaceNames(t *testing.T) {
 // TestManyEventsInFlight keeps a pod in flight while others come and go with
 // events between, so that the log grows, shrinks from the front and empties.
 func TestManyEventsInFlight(t *testing.T) {
-	w := newWorld(t, queue.DefaultConfig())
+	w := newWorld(t, queue.DefaultConfig(), nil)
 	names := []string{"a", "b", "c", "d"}
 	var out []*state.QueuedPod
 	for i, name := range names {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -26,16 +27,16 @@ type world struct {
 	hints  map[string]state.Requeue // by "pod event"
 	deaf   map[string]bool          // events that no plugin registered
 	less   func(a, b *state.QueuedPod) bool
-	log    strings.Builder
+	log    *scenario.Log
 	out    map[string]*state.QueuedPod // popped
 	latest map[string]*state.Pod
 }
 
-func newWorld(t testing.TB, config queue.Config) *world {
+func newWorld(t testing.TB, config queue.Config, log *scenario.Log) *world {
 	t.Helper()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := &world{
-		clock: clock.NewStep(start), start: start, less: byPriority,
+		clock: clock.NewStep(start), start: start, less: byPriority, log: log,
 		gates: map[string]queue.GateResult{}, hints: map[string]state.Requeue{}, deaf: map[string]bool{},
 		out: map[string]*state.QueuedPod{}, latest: map[string]*state.Pod{},
 	}
@@ -43,7 +44,7 @@ func newWorld(t testing.TB, config queue.Config) *world {
 		Clock: w.clock,
 		Less:  func(a, b *state.QueuedPod) bool { return w.less(a, b) },
 		Gate: func(pods []*state.QueuedPod, out []queue.GateResult) {
-			fmt.Fprintf(&w.log, "  gates asked about%s\n", names(pods, func(p *state.QueuedPod) string {
+			w.log.Printf("  gates asked about%s", described(pods, func(p *state.QueuedPod) string {
 				return p.GatedBy
 			}))
 			for i, p := range pods {
@@ -52,7 +53,7 @@ func newWorld(t testing.TB, config queue.Config) *world {
 		},
 		Wants: func(e state.ClusterEvent) bool { return !w.deaf[eventName(e)] },
 		Hint: func(e state.ClusterEvent, _ state.Object, pods []*state.QueuedPod, out []state.Requeue) {
-			fmt.Fprintf(&w.log, "  hints asked about %s for%s\n", eventName(e), names(pods, func(p *state.QueuedPod) string {
+			w.log.Printf("  hints asked about %s for%s", eventName(e), described(pods, func(p *state.QueuedPod) string {
 				return strings.Join(append(slices.Clone(p.Rejectors), p.Pending...), ",")
 			}))
 			for i, p := range pods {
@@ -60,7 +61,7 @@ func newWorld(t testing.TB, config queue.Config) *world {
 			}
 		},
 		Observe: func(m queue.Transition) {
-			fmt.Fprintf(&w.log, "  %s: %v -> %v (%s)\n", m.Pod.Pod.Name, m.From, m.To, eventName(m.Event))
+			w.log.Printf("  %s: %v -> %v (%s)", m.Pod.Pod.Name, m.From, m.To, eventName(m.Event))
 		},
 	})
 	if err != nil {
@@ -78,13 +79,21 @@ func byPriority(a, b *state.QueuedPod) bool {
 	return a.Timestamp.Before(b.Timestamp)
 }
 
-func names(pods []*state.QueuedPod, whom func(*state.QueuedPod) string) string {
+func described(pods []*state.QueuedPod, whom func(*state.QueuedPod) string) string {
 	var b strings.Builder
 	for _, p := range pods {
 		b.WriteString(" " + p.Pod.Name)
 		if plugins := whom(p); plugins != "" {
 			b.WriteString("(" + plugins + ")")
 		}
+	}
+	return b.String()
+}
+
+func names(pods []*state.Pod) string {
+	var b strings.Builder
+	for _, p := range pods {
+		b.WriteString(" " + p.Name)
 	}
 	return b.String()
 }

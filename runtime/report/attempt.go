@@ -98,6 +98,7 @@ type Timing struct {
 	Code     abi.Code
 	Calls    int64
 	Rows     int64 // rows asked, over all calls; 0 for points without rows
+	Reused   int64 // rows whose answers were kept from pods that are alike
 	Faults   int64
 	Duration time.Duration
 }
@@ -115,6 +116,7 @@ func (t *Timing) Add(o Timing) {
 	t.Code = min(t.Code, o.Code)
 	t.Calls += o.Calls
 	t.Rows += o.Rows
+	t.Reused += o.Reused
 	t.Faults += o.Faults
 	t.Duration += o.Duration
 }

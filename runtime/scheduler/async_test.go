@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -95,8 +97,8 @@ func TestRun(t *testing.T) {
 	b := &slowBinder{info: plugin.Info{Name: "Slow"}, nodes: map[types.UID]string{}}
 	out := &outletCount{done: make(chan struct{}), want: pods, placed: map[types.UID]int{}}
 	w.outlet, w.observer = out, nil
-	w.declare("Fit", fake.Parse("fit=yes enforces=requests events=Pod/Delete,Node/Add reserve=ok patch=a:b"))
-	w.declare("Wait", fake.Parse("permit=p7=wait:10s;p8=wait:10s prebind=ok postbind=ok"))
+	w.declare("Fit", scenario.MustParse("fit=yes enforces=requests events=Pod/Delete,Node/Add reserve=ok patch=a:b"))
+	w.declare("Wait", scenario.MustParse("permit=p7=wait:10s;p8=wait:10s prebind=ok postbind=ok"))
 	w.profiles[0].Points[abi.Bind] = []pipeline.Entry{{Plugin: b}}
 	s := w.get()
 	b.scheduler = s
@@ -107,13 +109,13 @@ func TestRun(t *testing.T) {
 	var feeders sync.WaitGroup
 	feeders.Go(func() {
 		for i := range nodes {
-			node, _ := fake.Node(fmt.Sprintf("n%d", i), fake.Parse("cpu=10000"))
+			node, _ := fake.Node(fmt.Sprintf("n%d", i), scenario.MustParse("cpu=10000"))
 			s.SetNode(node)
 		}
 	})
 	feeders.Go(func() {
 		for i := range pods {
-			p, _ := fake.Pod(fmt.Sprintf("p%d", i), fake.Parse("cpu=500"))
+			p, _ := fake.Pod(fmt.Sprintf("p%d", i), scenario.MustParse("cpu=500"))
 			s.SetPods(p)
 		}
 	})
@@ -165,8 +167,8 @@ func TestRunEnds(t *testing.T) {
 	p := &blockingBinder{info: plugin.Info{Name: "Block"}, begun: begun, finish: finish}
 	w.profiles[0].Points[abi.Bind] = []pipeline.Entry{{Plugin: p}}
 	s := w.get()
-	node, _ := fake.Node("n", fake.Args{})
-	pod, _ := fake.Pod("p", fake.Args{})
+	node, _ := fake.Node("n", scenario.Args{})
+	pod, _ := fake.Pod("p", scenario.Args{})
 	s.SetNode(node)
 	s.SetPods(pod)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -218,15 +220,15 @@ func TestCalledOff(t *testing.T) {
 				return errors.New("cancelled")
 			}
 			s := w.get()
-			node, _ := fake.Node("n", fake.Parse(""))
+			node, _ := fake.Node("n", scenario.MustParse(""))
 			s.SetNode(node)
-			p, _ := fake.Pod("p", fake.Parse(""))
+			p, _ := fake.Pod("p", scenario.MustParse(""))
 			s.SetPods(p)
 			ended := make(chan error)
 			go func() { ended <- s.Run(ctx) }()
 			<-asked
 			for told := ends; !told; {
-				if err := s.Ask(ctx, func() { told = out.failed > 0 }); err != nil {
+				if err := s.Do(ctx, func() { told = out.failed > 0 }); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -238,5 +240,39 @@ func TestCalledOff(t *testing.T) {
 				t.Errorf("told of %d failures, want %d; placed %v", out.failed, want, out.placed)
 			}
 		})
+	}
+}
+
+// TestEndAfterWake: a binding that ends while the loop falls asleep wakes it, and the loop
+// that is to end then waits for no other sign of it.
+func TestEndAfterWake(t *testing.T) {
+	w := newWorld(t, nil)
+	w.spawn = nil // goroutines
+	w.outlet, w.observer = &outletCount{placed: map[types.UID]int{}}, nil
+	s := w.get()
+	node, _ := fake.Node("n", scenario.MustParse(""))
+	s.SetNode(node)
+	p, _ := fake.Pod("p", scenario.MustParse(""))
+	s.SetPods(p)
+	ctx, cancel := context.WithCancel(t.Context())
+	for s.Step(ctx) {
+		if _, binding, _, _, _ := s.CheckIdle(); binding > 0 {
+			break
+		}
+	}
+	for calls := 0; calls == 0; runtime.Gosched() {
+		_, _, _, calls, _ = s.CheckIdle()
+	}
+	s.Sleep(ctx)
+	cancel()
+	ended := make(chan error)
+	go func() { ended <- s.Run(ctx) }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the loop waits for what has come already")
 	}
 }

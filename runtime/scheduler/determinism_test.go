@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -39,20 +40,20 @@ func play(t *testing.T, nodes, workers int, spawn func(run func())) string {
 	r := &recorder{world: w}
 	w.observer = r
 	w.spawn = spawn
-	w.declare("Fit", fake.Parse("fit=yes enforces=requests events=Pod/Delete,Node/Add"))
-	w.declare("Odd", fake.Parse(`scope=cluster filter=n0001=unschedulable:odd score=1`))
-	w.declare("Permit", fake.Parse("reserve=ok patch=a:b permit=p7=wait:3s;p9=wait:5s;p11=unschedulable:no events=Node/Add"))
-	w.declare("Bind", fake.Parse("bind=p3=error:conflict;p4=unschedulable:no"))
+	w.declare("Fit", scenario.MustParse("fit=yes enforces=requests events=Pod/Delete,Node/Add"))
+	w.declare("Odd", scenario.MustParse(`scope=cluster filter=n0001=unschedulable:odd score=1`))
+	w.declare("Permit", scenario.MustParse("reserve=ok patch=a:b permit=p7=wait:3s;p9=wait:5s;p11=unschedulable:no events=Node/Add"))
+	w.declare("Bind", scenario.MustParse("bind=p3=error:conflict;p4=unschedulable:no"))
 	s := w.get()
 	for i := range nodes {
-		node, err := fake.Node(fmt.Sprintf("n%04d", i), fake.Parse("cpu=500"))
+		node, err := fake.Node(fmt.Sprintf("n%04d", i), scenario.MustParse("cpu=500"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.SetNode(node)
 	}
 	for i := range 30 {
-		p, err := fake.Pod(fmt.Sprintf("p%d", i), fake.Parse(fmt.Sprintf("cpu=%d priority=%d", 300+i%3*200, i%4)))
+		p, err := fake.Pod(fmt.Sprintf("p%d", i), scenario.MustParse(fmt.Sprintf("cpu=%d priority=%d", 300+i%3*200, i%4)))
 		if err != nil {
 			t.Fatal(err)
 		}

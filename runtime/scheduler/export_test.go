@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"iter"
 
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -14,6 +15,9 @@ func (s *Scheduler) Snapshot() *state.Snapshot { return s.snapshot }
 
 // Nominations returns the nominated pods.
 func (s *Scheduler) Nominations() state.Nominations { return s.queue.Nominations() }
+
+// Sleep sleeps as Run does when there is nothing to do.
+func (s *Scheduler) Sleep(ctx context.Context) { s.sleep(ctx) }
 
 // CheckIdle returns what is left over in a scheduler that has nothing to do.
 func (s *Scheduler) CheckIdle() (waiting, binding, evicting, calls, events int) {

@@ -7,17 +7,17 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Ask calls a function between two tries, where it may use what must not be used
+// Do calls a function between two tries, where it may use what must not be used
 // while Run runs, and returns when it has.
 //
 // # Errors
 //
 // The context ended before. The function may be called later nevertheless.
-func (s *Scheduler) Ask(ctx context.Context, question func()) error {
+func (s *Scheduler) Do(ctx context.Context, call func()) error {
 	done := make(chan struct{})
 	s.post(func() {
 		defer close(done)
-		question()
+		call()
 	})
 	select {
 	case <-done:

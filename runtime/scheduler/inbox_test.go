@@ -10,13 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 func made(t *testing.T, name, options string) *state.Pod {
 	t.Helper()
-	p, err := fake.Pod(name, fake.Parse(options))
+	p, err := fake.Pod(name, scenario.MustParse(options))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,9 +29,9 @@ func made(t *testing.T, name, options string) *state.Pod {
 func TestInboxGathersPods(t *testing.T) {
 	w := newWorld(t, nil)
 	w.observer = nil
-	w.declare("A", fake.Parse("gate=ok"))
+	w.declare("A", scenario.MustParse("gate=ok"))
 	s := w.get()
-	node, _ := fake.Node("n", fake.Args{})
+	node, _ := fake.Node("n", scenario.Args{})
 	s.SetNode(node)
 	for i := range 10 {
 		s.SetPods(made(t, fmt.Sprint("p", i), "version=1"))
@@ -48,7 +49,7 @@ func TestInboxGathersPods(t *testing.T) {
 			defer close(done)
 			s.Standby(ctx)
 		}()
-		err := s.Ask(ctx, func() {
+		err := s.Do(ctx, func() {
 			for _, q := range s.Queued() {
 				queued = append(queued, q.Pod.Name+q.Pod.Object.Labels["l"])
 			}
@@ -85,12 +86,12 @@ func cachedPod(all func(func(*state.Pod, bool) bool), uid types.UID) (found *sta
 	return found, ok
 }
 
-// TestAsk: a question waits for the loop, and ends with its context.
-func TestAsk(t *testing.T) {
+// TestDo: a call waits for the loop, and ends with its context.
+func TestDo(t *testing.T) {
 	s := newWorld(t, nil).get()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-	if err := s.Ask(ctx, func() {}); !errors.Is(err, context.DeadlineExceeded) {
+	if err := s.Do(ctx, func() {}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a loop that does not run: %v", err)
 	}
 }
@@ -100,9 +101,9 @@ func TestAsk(t *testing.T) {
 func TestApply(t *testing.T) {
 	w := newWorld(t, nil)
 	w.observer = nil
-	w.declare("A", fake.Parse("filter=n=unschedulable:no events=PersistentVolume/Add"))
+	w.declare("A", scenario.MustParse("filter=n=unschedulable:no events=PersistentVolume/Add"))
 	s := w.get()
-	node, _ := fake.Node("n", fake.Args{})
+	node, _ := fake.Node("n", scenario.Args{})
 	s.SetNode(node)
 	s.SetPods(made(t, "p", ""))
 	w.run()

@@ -12,9 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
-	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -67,25 +65,6 @@ func (s *Scheduler) Apply(change func() (event state.ClusterEvent, object state.
 			s.move(event, object, watch.Elapsed())
 		}
 	})
-}
-
-// AllowWaiting ends a plugin's wait for a pod at Permit.
-func (s *Scheduler) AllowWaiting(uid types.UID, plugin string) {
-	s.post(func() { s.allow(uid, plugin) })
-}
-
-// RejectWaiting sends a pod that waits at Permit back to the queue.
-func (s *Scheduler) RejectWaiting(uid types.UID, by, reason string) {
-	s.post(func() { s.reject(uid, plugin.NewStatus(abi.Unschedulable, reason).By(by)) })
-}
-
-// WaitingPods returns the pods that wait at Permit, those first that came first.
-// It may be called from anywhere; what it returns is for reading.
-func (s *Scheduler) WaitingPods() []plugin.WaitingPod {
-	if view := s.waitingView.Load(); view != nil {
-		return *view
-	}
-	return nil
 }
 
 // Activate moves parked pods to the active queue. Pods that are not known, or not
@@ -252,18 +231,6 @@ func (s *Scheduler) updatePod(pod *state.Pod) {
 	}
 }
 
-// abandon gives free what an assumed pod holds that is being deleted: at once if
-// it waits, otherwise its binding cycle finds it forgotten.
-func (s *Scheduler) abandon(uid types.UID) {
-	if s.reject(uid, plugin.NewStatus(abi.Unschedulable, "pod was deleted while it waited")) {
-		return
-	}
-	assumed, _ := s.cache.Get(uid)
-	if err := s.cache.Forget(uid); err == nil {
-		s.freed(assumed, false)
-	}
-}
-
 func (s *Scheduler) deletePod(uid types.UID) {
 	if s.cache.IsAssumed(uid) {
 		s.queue.Delete(uid)
@@ -293,68 +260,4 @@ func (s *Scheduler) drop(uid types.UID) {
 func (s *Scheduler) unnominated(pod *state.Pod) {
 	s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: pod},
 		func(p *state.Pod) bool { return p.Priority <= pod.Priority })
-}
-
-// gate asks the PreEnqueue plugins of each pod's profile, and holds back pods that
-// preempt others.
-func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
-	for profile, p := range s.byProfile(pods) {
-		batch, at := pick(pods, profile)
-		gates := make([]pipeline.Gate, len(batch))
-		p.PreEnqueue(batch, gates)
-		for j, i := range at {
-			out[i] = queue.GateResult{Plugin: gates[j].Plugin, Reason: gates[j].Reason}
-		}
-	}
-	for i, pod := range pods {
-		if held, ok := s.heldBack(pod.Pod); ok && out[i].Plugin == "" {
-			out[i] = held
-		}
-	}
-}
-
-// byProfile yields the pipelines that pods belong to, in configured order.
-func (s *Scheduler) byProfile(pods []*state.QueuedPod) func(yield func(string, *pipeline.Pipeline) bool) {
-	return func(yield func(string, *pipeline.Pipeline) bool) {
-		for _, p := range s.deps.Pipelines {
-			for _, pod := range pods {
-				if pod.Pod.Profile == p.Profile() {
-					if !yield(p.Profile(), p) {
-						return
-					}
-					break
-				}
-			}
-		}
-	}
-}
-
-func pick(pods []*state.QueuedPod, profile string) (batch []*state.QueuedPod, at []int) {
-	for i, pod := range pods {
-		if pod.Pod.Profile == profile {
-			batch, at = append(batch, pod), append(at, i)
-		}
-	}
-	return batch, at
-}
-
-// hint asks the plugins that rejected each pod whether an event helps.
-func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) {
-	for profile, p := range s.byProfile(pods) {
-		batch, at := pick(pods, profile)
-		answers := make([]state.Requeue, len(batch))
-		p.Hint(event, object, batch, answers)
-		for j, i := range at {
-			out[i] = answers[j]
-		}
-	}
-}
-
-func (s *Scheduler) wants(event state.ClusterEvent) bool {
-	for _, p := range s.deps.Pipelines {
-		if p.Wants(event) {
-			return true
-		}
-	}
-	return false
 }

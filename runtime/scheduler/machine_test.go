@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -140,7 +141,7 @@ func newMachine(t *rapid.T, tb testing.TB) *machine {
 	w := m.world
 	w.held = true
 	w.seed = rapid.Uint64().Draw(t, "seed")
-	w.declare("Fit", fake.Parse("fit=yes enforces=requests events=Pod/Delete,Node/Add,Node/UpdateNodeAllocatable"))
+	w.declare("Fit", scenario.MustParse("fit=yes enforces=requests events=Pod/Delete,Node/Add,Node/UpdateNodeAllocatable"))
 	a := &actor{info: plugin.Info{Name: "Actor", Events: []plugin.Event{{ClusterEvent: state.EventAssignedPodDelete()}}}, m: m}
 	for _, point := range []abi.Point{abi.Reserve, abi.Permit, abi.PreBind, abi.Bind} {
 		w.profiles[0].Points[point] = []pipeline.Entry{{Plugin: a}}
@@ -213,7 +214,7 @@ func (m *machine) forget(uid types.UID) {
 }
 
 func (m *machine) setNode(i int) {
-	node, _ := fake.Node(fmt.Sprintf("n%d", i), fake.Parse("cpu=1000"))
+	node, _ := fake.Node(fmt.Sprintf("n%d", i), scenario.MustParse("cpu=1000"))
 	m.world.get().SetNode(node)
 }
 
@@ -235,7 +236,7 @@ func unbound(p *state.Pod) bool { return p.NodeName() == "" }
 
 func (m *machine) change(p *state.Pod, options string) *state.Pod {
 	m.n++
-	out, err := fake.Pod(p.Name, fake.Parse(fmt.Sprintf("cpu=%d priority=%d version=%d %s", p.Requests.MilliCPU, p.Priority, m.n, options)))
+	out, err := fake.Pod(p.Name, scenario.MustParse(fmt.Sprintf("cpu=%d priority=%d version=%d %s", p.Requests.MilliCPU, p.Priority, m.n, options)))
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			for range rapid.IntRange(1, 3).Draw(t, "count") {
 				m.n++
 				name := fmt.Sprintf("p%03d", m.n)
-				p, _ := fake.Pod(name, fake.Parse(fmt.Sprintf("cpu=%d priority=%d",
+				p, _ := fake.Pod(name, scenario.MustParse(fmt.Sprintf("cpu=%d priority=%d",
 					rapid.SampledFrom([]int{0, 100, 300, 600, 1100}).Draw(t, "cpu"), rapid.IntRange(0, 2).Draw(t, "priority"))))
 				m.modes[p.UID] = rapid.SampledFrom(modes()).Draw(t, "mode")
 				m.evictions[p.UID] = rapid.SampledFrom(evictions()).Draw(t, "eviction")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -27,7 +28,7 @@ func (e *endings) Ended(end *report.Ending) {
 // TestMeasured: events are measured under their names, new pods one by one; and an
 // ending tells how the pod waited at Permit and that no event had brought it.
 func TestMeasured(t *testing.T) {
-	w := newWorld(t, &fake.Log{})
+	w := newWorld(t, &scenario.Log{})
 	seen := &endings{Observer: w}
 	w.observer = seen
 	handled := make(map[string]int)
@@ -37,20 +38,20 @@ func TestMeasured(t *testing.T) {
 			t.Errorf("%s took %v", event.Name(), took)
 		}
 	}
-	w.declare("A", fake.Parse("filter=n0=unschedulable:no permit=wait:10s"))
+	w.declare("A", scenario.MustParse("filter=n0=unschedulable:no permit=wait:10s"))
 	set := func(name string) {
-		node, err := fake.Node(name, fake.Args{})
+		node, err := fake.Node(name, scenario.Args{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.get().SetNode(node)
 	}
 	set("n0")
-	first, err := fake.Pod("p0", fake.Args{})
+	first, err := fake.Pod("p0", scenario.Args{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := fake.Pod("p1", fake.Args{})
+	second, err := fake.Pod("p1", scenario.Args{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,65 +2,36 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestScenarios runs testdata/*.txt; fake.Run has their form.
 func TestScenarios(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
-	}
-	for _, path := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			log := &fake.Log{}
-			got, err := fake.Run(string(text), log, func() map[string]fake.Command { return newWorld(t, log).commands() })
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden.Check(t, path, []byte(got))
-		})
-	}
+	scenario.Test(t, "testdata/*.txt", func(t testing.TB, log *scenario.Log) scenario.Commands { return newWorld(t, log).commands() })
 }
 
-// commands is the vocabulary of scenarios. Profiles and plugins come first; what
+// commands is the words of scenarios. Profiles and plugins come first; what
 // tells the scheduler something takes effect with the next step.
-func (w *world) commands() map[string]fake.Command {
-	each := func(f func(name string, a fake.Args) error) fake.Command {
-		return func(a fake.Args) error {
-			for _, name := range a.Names {
-				if err := f(name, a); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}
-	return map[string]fake.Command{
-		"profile": func(a fake.Args) error { w.profile(a.Name(0), a); return nil },      // NAME [allow=FEATURE]
-		"plugin":  func(a fake.Args) error { w.declare(a.Name(0), a); return nil },      // NAME and what fake.Declare takes
-		"swap":    func(a fake.Args) error { return w.swap(a.Name(0), a) },              // NAME and what fake.Declare takes; nothing removes it
-		"native":  each(func(name string, _ fake.Args) error { return w.native(name) }), // NAME… of plugins that are compiled in
-		"set": func(a fake.Args) error { // PLUGIN KEY=VALUE…: other answers from now on
+func (w *world) commands() scenario.Commands {
+	return scenario.Commands{
+		"profile NAME [allow=FEATURE]": func(a scenario.Args) error { return w.profile(a.Name(0), a) },
+		"plugin NAME " + fake.Options:  func(a scenario.Args) error { w.declare(a.Name(0), a); return nil },
+		"swap NAME " + fake.Options:    func(a scenario.Args) error { return w.swap(a.Name(0), a) },                       // no options remove it
+		"native NAME…":                 scenario.Each(func(name string, _ scenario.Args) error { return w.native(name) }), // plugins that are compiled in
+		"set PLUGIN " + fake.Answers: func(a scenario.Args) error { // other answers from now on
 			w.get()
+			if w.plugins[a.Name(0)] == nil {
+				return errors.New("there is no such plugin")
+			}
 			for _, key := range a.Keys {
 				if err := w.plugins[a.Name(0)].Set(key, a.Options[key]); err != nil {
 					return err
@@ -68,21 +39,21 @@ func (w *world) commands() map[string]fake.Command {
 			}
 			return nil
 		},
-		"node": each(func(name string, a fake.Args) error { // NAME… [cpu=] [label=]
+		"node NAME… " + fake.NodeOptions: scenario.Each(func(name string, a scenario.Args) error {
 			node, err := fake.Node(name, a)
 			if err == nil {
 				w.get().SetNode(node)
 			}
 			return err
 		}),
-		"unnode": each(func(name string, _ fake.Args) error { w.get().DeleteNode(name); return nil }),
-		"namespace": each(func(name string, a fake.Args) error { // NAME… [label=]
+		"unnode NAME…": scenario.Each(func(name string, _ scenario.Args) error { w.get().DeleteNode(name); return nil }),
+		"namespace NAME… [label=VALUE]": scenario.Each(func(name string, a scenario.Args) error {
 			w.get().SetNamespace(fake.Namespace(name, a))
 			return nil
 		}),
-		"unnamespace": each(func(name string, _ fake.Args) error { w.get().DeleteNamespace(name); return nil }),
-		"namespaces":  func(fake.Args) error { w.namespaces(); return nil }, // that the last try saw
-		"pod": func(a fake.Args) error { // NAME… and what fake.Pod takes: all at once
+		"unnamespace NAME…": scenario.Each(func(name string, _ scenario.Args) error { w.get().DeleteNamespace(name); return nil }),
+		"namespaces":        func(scenario.Args) error { w.namespaces(); return nil }, // that the last try saw
+		"pod NAME… " + fake.PodOptions: func(a scenario.Args) error { // all at once
 			var pods []*state.Pod
 			for _, name := range a.Names {
 				p, err := fake.Pod(name, a)
@@ -94,19 +65,18 @@ func (w *world) commands() map[string]fake.Command {
 			w.set(pods...)
 			return nil
 		},
-		"delete": each(func(name string, _ fake.Args) error { w.gone(types.UID(name)); return nil }),
-		"slow":   func(fake.Args) error { w.writes = false; return nil },                                       // nominations are not written yet
-		"linger": func(fake.Args) error { w.lingers = true; return nil },                                       // evicted pods go when they are deleted
-		"refuse": each(func(name string, _ fake.Args) error { w.refused[types.UID(name)] = true; return nil }), // the next eviction fails
-		"budget": each(func(name string, a fake.Args) error { // NAME label= allowed=
-			allowed, err := strconv.Atoi(a.Options["allowed"])
+		"delete POD…": scenario.Each(func(name string, _ scenario.Args) error { w.gone(types.UID(name)); return nil }),
+		"slow":        func(scenario.Args) error { w.writes = false; return nil },                                                // nominations are not written yet
+		"linger":      func(scenario.Args) error { w.lingers = true; return nil },                                                // evicted pods go when they are deleted
+		"refuse POD…": scenario.Each(func(name string, _ scenario.Args) error { w.refused[types.UID(name)] = true; return nil }), // the next eviction fails
+		"budget NAME… label=VALUE allowed=INT": scenario.Each(func(name string, a scenario.Args) error {
 			b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 			b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"l": a.Options["label"]}}
-			b.Status.DisruptionsAllowed = int32(allowed)
+			b.Status.DisruptionsAllowed = int32(scenario.Int(a.Options["allowed"]))
 			w.budgets = append(w.budgets, b)
-			return err
+			return nil
 		}),
-		"event": func(a fake.Args) error { // RESOURCE/ACTION
+		"event RESOURCE/ACTION": func(a scenario.Args) error {
 			event, ok := fake.ParseEvent(a.Name(0))
 			if !ok {
 				return fmt.Errorf("no such event")
@@ -114,46 +84,38 @@ func (w *world) commands() map[string]fake.Command {
 			w.get().Event(event, state.Object{})
 			return nil
 		},
-		"allow": func(a fake.Args) error { w.get().AllowWaiting(types.UID(a.Name(0)), a.Name(1)); return nil }, // POD PLUGIN
-		"reject": func(a fake.Args) error { // POD PLUGIN REASON
+		"allow POD PLUGIN": func(a scenario.Args) error { w.get().AllowWaiting(types.UID(a.Name(0)), a.Name(1)); return nil },
+		"reject POD PLUGIN REASON": func(a scenario.Args) error {
 			w.get().RejectWaiting(types.UID(a.Name(0)), a.Name(1), a.Name(2))
 			return nil
 		},
-		"waiting": func(fake.Args) error { // as code outside of the loop sees it
+		"waiting": func(scenario.Args) error { // as code outside of the loop sees it
 			for _, p := range w.get().WaitingPods() {
 				w.log.Printf("  %s waits on %s for %v", p.Pod.Name, p.Pod.NodeName(), p.Plugins)
 			}
 			return nil
 		},
-		"activate": each(func(name string, _ fake.Args) error { w.get().Activate(types.UID(name)); return nil }),
-		"hold":     func(fake.Args) error { w.held = true; return nil }, // bindings from now on wait for release
-		"release": func(fake.Args) error { // carry out what was held
+		"activate POD…": scenario.Each(func(name string, _ scenario.Args) error { w.get().Activate(types.UID(name)); return nil }),
+		"hold":          func(scenario.Args) error { w.held = true; return nil }, // bindings from now on wait for release
+		"release": func(scenario.Args) error { // carry out what was held
 			for _, run := range w.spawned {
 				run()
 			}
 			w.spawned, w.held = nil, false
 			return nil
 		},
-		"deaf":    func(fake.Args) error { w.deaf = true; return nil }, // the watch does not confirm bindings
-		"confirm": each(func(name string, _ fake.Args) error { w.get().SetPods(w.pods[types.UID(name)]); return nil }),
-		"advance": func(a fake.Args) error { // DURATION
-			d, err := time.ParseDuration(a.Name(0))
-			w.clock.Advance(d)
-			return err
-		},
-		"step": func(a fake.Args) error { // [COUNT]
-			n := 1
-			if a.Name(0) != "" {
-				n, _ = strconv.Atoi(a.Name(0))
-			}
-			for range n {
+		"deaf":             func(scenario.Args) error { w.deaf = true; return nil }, // the watch does not confirm bindings
+		"confirm POD…":     scenario.Each(func(name string, _ scenario.Args) error { w.get().SetPods(w.pods[types.UID(name)]); return nil }),
+		"advance DURATION": func(a scenario.Args) error { w.clock.Advance(scenario.Duration(a.Name(0))); return nil },
+		"step [INT]": func(a scenario.Args) error { // once, or as often as it says
+			for range max(1, scenario.Int(a.Name(0))) {
 				w.get().Step(context.Background())
 			}
 			return nil
 		},
-		"run":   func(fake.Args) error { w.run(); return nil }, // steps until nothing is to be done
-		"state": func(fake.Args) error { w.state(); return nil },
-		"deadline": func(fake.Args) error {
+		"run":   func(scenario.Args) error { w.run(); return nil }, // steps until nothing is to be done
+		"state": func(scenario.Args) error { w.state(); return nil },
+		"deadline": func(scenario.Args) error {
 			if at, ok := w.get().NextDeadline(); ok {
 				w.log.Printf("next at %v", at.Sub(w.start))
 			} else {
@@ -161,7 +123,7 @@ func (w *world) commands() map[string]fake.Command {
 			}
 			return nil
 		},
-		"nominations": func(fake.Args) error {
+		"nominations": func(scenario.Args) error {
 			w.get().Nominations().Nodes(func(node string, pods []*state.Pod) bool {
 				for _, p := range pods {
 					w.log.Printf("  %s is promised to %s", node, p.Name)

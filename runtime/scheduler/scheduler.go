@@ -210,25 +210,6 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	return s, nil
 }
 
-// less and keys order the queue by the plugin that all profiles share, which may
-// be replaced.
-func (s *Scheduler) less(a, b *state.QueuedPod) bool { return s.deps.Pipelines[0].Less(a, b) }
-
-func (s *Scheduler) keys(pods []*state.QueuedPod) { s.deps.Pipelines[0].Keys(pods) }
-
-// sameOrder refuses profiles that do not sort the queue alike.
-func sameOrder(a, b *pipeline.Pipeline) error {
-	first, second := a.QueueSort(), b.QueueSort()
-	if x, y := first.Info().Name, second.Info().Name; x != y {
-		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike", a.Profile(), b.Profile(), x, y)
-	}
-	if keyer, ok := first.(plugin.QueueKeyer); ok && !keyer.SameOrder(second) {
-		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by different modules or configurations of %s; all must sort it alike",
-			a.Profile(), b.Profile(), first.Info().Name)
-	}
-	return nil
-}
-
 // Run takes in events and tries pods until the context ends; then it waits for
 // the binding cycles and evictions that still run.
 //
@@ -240,9 +221,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 			s.sleep(ctx)
 		}
 	}
-	for len(s.binding)+s.evicting > 0 {
+	// What came last may have woken sleep already.
+	for s.drain(); len(s.binding)+s.evicting > 0; s.drain() {
 		<-s.inbox.wake
-		s.drain()
 	}
 	return nil
 }

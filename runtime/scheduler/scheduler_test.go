@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -19,7 +20,7 @@ func TestNewErrors(t *testing.T) {
 	}
 	defer workers.Close()
 	profile := func(name, sort string) *pipeline.Pipeline {
-		s, _ := fake.Declare(sort, fake.Parse("sort= bind="), fake.Deps{})
+		s, _ := fake.Declare(sort, scenario.MustParse("sort= bind="), fake.Deps{})
 		entries := []pipeline.Entry{{Plugin: s}}
 		p, err := pipeline.New(pipeline.Config{Profile: name, Points: map[abi.Point][]pipeline.Entry{abi.QueueSort: entries, abi.Bind: entries}},
 			pipeline.Deps{Workers: workers})
@@ -55,17 +56,17 @@ func TestNewErrors(t *testing.T) {
 func TestTotals(t *testing.T) {
 	w := newWorld(t, nil)
 	w.observer = nil
-	w.declare("A", fake.Parse("filter=n1=unschedulable:no reserve=ok permit=p1=unschedulable:no prebind=ok gate=ok score=1 events=Node/Add"))
+	w.declare("A", scenario.MustParse("filter=n1=unschedulable:no reserve=ok permit=p1=unschedulable:no prebind=ok gate=ok score=1 events=Node/Add"))
 	for _, name := range []string{"n0", "n1"} {
-		node, _ := fake.Node(name, fake.Args{})
+		node, _ := fake.Node(name, scenario.Args{})
 		w.get().SetNode(node)
 	}
 	for _, name := range []string{"p0", "p1", "p2"} {
-		pod, _ := fake.Pod(name, fake.Args{})
+		pod, _ := fake.Pod(name, scenario.Args{})
 		w.set(pod)
 	}
 	w.run()
-	node, _ := fake.Node("n2", fake.Args{})
+	node, _ := fake.Node("n2", scenario.Args{})
 	w.get().SetNode(node)
 	w.run()
 	want := map[abi.Point]int64{ // calls

@@ -32,7 +32,7 @@ type Pending struct {
 }
 
 // Pending returns how many pods are where. Like Totals and Queued it must not be
-// called while Run or Step runs, but in Ask.
+// called while Run or Step runs, but in Do.
 func (s *Scheduler) Pending() Pending {
 	return Pending{Queue: s.queue.Pending(), Waiting: len(s.waiting), Binding: len(s.binding), Preempting: len(s.preempting)}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -17,7 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// try gives one pod its scheduling cycle.
+// try runs one scheduling cycle for a pod and acts on the decision.
 func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	p := s.pipelines[pod.Pod.Profile]
 	if p == nil {
@@ -36,9 +35,9 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	})
 	p.Settle()
 	var b *pipeline.Binding
-	var asked []pipeline.Asked
+	var directives []plugin.Directives
 	if d.Node != nil {
-		b, asked = s.place(ctx, p, &d, watch)
+		b, directives = s.reserve(ctx, p, &d, watch)
 	}
 	a := d.Attempt
 	s.totals.attempt(p.Profile(), a)
@@ -49,7 +48,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if d.Status != nil {
 		s.fail(&d)
 	}
-	s.carryOut(p, append(d.Asked, asked...), d.Status == nil)
+	s.carryOut(p, append(d.Directives, directives...), d.Status == nil)
 	if preemption != nil {
 		s.startPreemption(p, preemption, d.Nomination.Preemption.ClearNominations)
 	}
@@ -58,10 +57,10 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	}
 }
 
-// place assumes the pod on the node and runs Reserve and Permit. It returns the
-// binding that is ready for its binding cycle; nil when the pod has to wait, or
-// when it failed, which d.Status then tells. asked is what plugins want done.
-func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision, watch clock.Stopwatch) (_ *pipeline.Binding, asked []pipeline.Asked) {
+// reserve assumes the pod on the node and runs Reserve and Permit. It returns the
+// binding when its binding cycle may begin. It returns nil when the pod has to wait, and
+// when it failed, with the reason in d.Status. directives are the plugins'.
+func (s *Scheduler) reserve(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision, watch clock.Stopwatch) (_ *pipeline.Binding, directives []plugin.Directives) {
 	uid := d.Pod.Pod.UID
 	assumed := d.Pod.Pod.On(d.Node.Name, state.Patch{})
 	if err := s.cache.Assume(assumed); err != nil {
@@ -69,16 +68,14 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 		return nil, nil
 	}
 	s.queue.ClearNomination(uid)
-	placement := plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State, Seed: s.seed()}
-	if row, ok := s.snapshot.NamespaceRow(assumed.Namespace); ok {
-		placement.Namespace = s.snapshot.Namespaces.Namespace[row]
-	}
+	placement := plugin.Placement{Context: ctx, Pod: assumed, Node: d.Node, State: d.State, Seed: s.seed(), Namespace: s.snapshot.Namespace(assumed.Namespace)}
 	if p.WantsNodeInfo() {
 		placement.Info = s.nodeInfo(d.Node.Name, uid)
 	}
-	b := p.NewBinding(placement)
-	b.Sequence, b.Try, b.First, b.Watch, b.Flushed = s.sequence, d.Pod.Attempts, d.Pod.InitialAttempt, watch, d.Pod.Flushed
-	status := b.Reserve(func(a pipeline.Asked) error {
+	b := p.NewBinding(placement, pipeline.Try{
+		Sequence: s.sequence, Number: d.Pod.Attempts, First: d.Pod.InitialAttempt, Watch: watch, Flushed: d.Pod.Flushed,
+	})
+	status := b.Reserve(func(a plugin.Directives) error {
 		if !a.Patch.Empty() {
 			patched, err := s.cache.Patch(uid, a.Patch)
 			if err != nil {
@@ -87,30 +84,30 @@ func (s *Scheduler) place(ctx context.Context, p *pipeline.Pipeline, d *cycle.De
 			b.Placement.Pod = patched
 			b.Placement.Patch = b.Placement.Patch.Merge(a.Patch)
 		}
-		asked = append(asked, a)
+		directives = append(directives, a)
 		return nil
 	})
 	var waits []pipeline.Wait
 	if status.Success() {
-		var more []pipeline.Asked
+		var more []plugin.Directives
 		waits, more, status = b.Permit()
-		asked = append(asked, more...)
+		directives = append(directives, more...)
 	}
 	if !status.Success() {
 		s.giveUp(b)
 		d.Attempt.Timings, d.Attempt.Points = b.Release(d.Attempt.Timings, d.Attempt.Points)
 		s.rejectPlaced(d, status)
-		return nil, asked
+		return nil, directives
 	}
 	if len(waits) > 0 {
 		s.wait(d.Pod, b, waits)
 		b = nil
 	}
-	return b, asked
+	return b, directives
 }
 
-// nodeInfo returns a copy of what the cache knows of a node, without a pod that is
-// assumed on it: binding cycles read it while the cache goes on.
+// nodeInfo returns a copy of the cache's node without one assumed pod: binding cycles read
+// it while the loop changes the cache.
 func (s *Scheduler) nodeInfo(name string, without types.UID) *state.NodeInfo {
 	info, ok := s.cache.Node(name)
 	if !ok {
@@ -121,18 +118,17 @@ func (s *Scheduler) nodeInfo(name string, without types.UID) *state.NodeInfo {
 	return out
 }
 
-// rejectPlaced records that Assume, Reserve or Permit turned the pod away from
-// its node.
+// rejectPlaced records in the decision that Assume, Reserve or Permit failed or rejected the pod.
 func (s *Scheduler) rejectPlaced(d *cycle.Decision, status *plugin.Status) {
 	d.Nomination = plugin.PostFilterResult{Override: true}
 	d.Attempt.Node = ""
-	d.Status, d.Rejectors, d.Pending = onePlaceRejected(status)
+	d.Status, d.Rejectors, d.Pending = oneNodeRejected(status)
 	d.Attempt.Code, d.Attempt.Message = d.Status.CodeOf(), plain.Lines(d.Status.Message(), report.MaxMessage)
 }
 
-// onePlaceRejected words a rejection at Reserve or Permit as kube-scheduler
-// does, as a verdict on the one node that was chosen. A failure stays as it is.
-func onePlaceRejected(status *plugin.Status) (out *plugin.Status, rejectors, pending []string) {
+// oneNodeRejected words a rejection at Reserve or Permit as kube-scheduler does: as a
+// verdict on the one node that was chosen. Other statuses are returned unchanged.
+func oneNodeRejected(status *plugin.Status) (out *plugin.Status, rejectors, pending []string) {
 	if !status.Rejected() {
 		return status, nil, nil
 	}
@@ -145,73 +141,4 @@ func onePlaceRejected(status *plugin.Status) (out *plugin.Status, rejectors, pen
 	}
 	message := report.NoFit(1, "", counts, "")
 	return plugin.NewStatus(status.Code, message), []string{status.Plugin}, pending
-}
-
-// giveUp takes back what Assume and Reserve did. It reports whether the pod is
-// not on its node any more, as it is when the API server has confirmed it.
-func (s *Scheduler) giveUp(b *pipeline.Binding) (gone bool) {
-	asked := b.Unreserve()
-	uid := b.Placement.Pod.UID
-	if s.cache.IsAssumed(uid) {
-		if err := s.cache.Forget(uid); err != nil {
-			panic(fmt.Sprintf("BUG: forget assumed pod: %v", err))
-		}
-	}
-	_, known := s.cache.Get(uid)
-	s.carryOut(b.Pipeline(), asked, false)
-	return !known
-}
-
-// end shows how the placement of an attempt ended, and gives its binding back.
-func (s *Scheduler) end(b *pipeline.Binding, status *plugin.Status) {
-	pod, profile := b.Placement.Pod, b.Pipeline().Profile()
-	e := report.Ending{
-		Sequence: b.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: profile, Node: pod.NodeName(),
-		Try: b.Try, Duration: b.Watch.Elapsed(), SinceFirst: s.deps.Clock.Now().Sub(b.First),
-		Code: status.CodeOf(), Message: plain.Lines(status.Message(), report.MaxMessage), Flushed: b.Flushed, Wait: b.Wait,
-	}
-	s.scratch, s.points = b.Release(s.scratch[:0], s.points[:0])
-	e.Timings, e.Points = s.scratch, s.points
-	s.totals.add(profile, e.Timings)
-	if s.deps.Observer != nil {
-		s.deps.Observer.Ended(&e)
-	}
-}
-
-// fail sends a pod back to the queue after a scheduling cycle.
-func (s *Scheduler) fail(d *cycle.Decision) {
-	d.Pod.ClearRejectors()
-	d.Pod.Rejectors, d.Pod.Pending = d.Rejectors, d.Pending
-	s.failed(d.Pod, d.Status, d.Nomination)
-}
-
-// failed returns a pod to the queue and says so. A pod that was deleted, or
-// bound by someone else meanwhile, is not in the queue any more.
-func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nomination plugin.PostFilterResult) {
-	uid := pod.Pod.UID
-	reason := v1.PodReasonSchedulerError
-	var known bool
-	if status.Rejected() {
-		reason = v1.PodReasonUnschedulable
-		known = s.queue.AddUnschedulable(pod)
-	} else {
-		known = s.queue.AddFailed(pod)
-	}
-	if !known {
-		return
-	}
-	// Otherwise the promise stays: the pod's status may not have it yet, or still have one
-	// that was withdrawn.
-	if nomination.Override {
-		s.queue.Nominate(uid, nomination.NominatedNode)
-	}
-	select {
-	case <-s.stopped: // what fails now fails because this scheduler ends: the next one tries
-		return
-	default:
-	}
-	s.deps.Outlet.Failed(Failure{
-		Pod: pod.Pod, Reason: reason, Message: plain.Lines(status.Message(), report.MaxMessage),
-		Override: nomination.Override, Nominated: nomination.NominatedNode,
-	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
@@ -31,7 +32,7 @@ import (
 // API server of which only the pods are there.
 type world struct {
 	t         testing.TB
-	log       *fake.Log
+	log       *scenario.Log
 	clock     *clock.Step
 	start     time.Time
 	scheduler *scheduler.Scheduler // nil until it is needed
@@ -58,7 +59,7 @@ type world struct {
 	tie      cycle.TieBreak
 }
 
-func newWorld(t testing.TB, log *fake.Log) *world {
+func newWorld(t testing.TB, log *scenario.Log) *world {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := &world{
 		t: t, log: log, clock: clock.NewStep(start), start: start, workers: 1, seed: 1,
@@ -72,22 +73,28 @@ func newWorld(t testing.TB, log *fake.Log) *world {
 		run()
 	}
 	w.outlet, w.observer, w.evictor, w.tie = w, w, w, cycle.First
-	w.profile("default", fake.Args{})
+	if err := w.profile("default", scenario.Args{}); err != nil {
+		t.Fatal(err)
+	}
 	return w
 }
 
 // profile begins a profile, to which the plugins declared next belong.
-func (w *world) profile(name string, a fake.Args) {
-	c := &pipeline.Config{Profile: name, Points: map[abi.Point][]pipeline.Entry{}}
-	c.AllowUnenforced, _ = state.ParseFeature(a.Options["allow"])
+func (w *world) profile(name string, a scenario.Args) error {
+	allowed, err := fake.Allowed(a)
+	if err != nil {
+		return err
+	}
+	c := &pipeline.Config{Profile: name, Points: map[abi.Point][]pipeline.Entry{}, AllowUnenforced: allowed}
 	if len(w.profiles) > 0 && w.profiles[len(w.profiles)-1].Profile == name {
 		w.profiles = w.profiles[:len(w.profiles)-1]
 	}
 	w.profiles = append(w.profiles, c)
-	w.declare("Sort", fake.Parse("sort="))
+	w.declare("Sort", scenario.MustParse("sort="))
+	return nil
 }
 
-func (w *world) declare(name string, a fake.Args) {
+func (w *world) declare(name string, a scenario.Args) {
 	w.t.Helper()
 	p, err := fake.Declare(name, a, fake.Deps{Log: w.log, Bind: w.bind})
 	if err != nil {
@@ -142,7 +149,7 @@ func (w *world) pipelines() (out []*pipeline.Pipeline) {
 	w.t.Cleanup(workers.Close)
 	for _, c := range w.profiles {
 		if len(c.Points[abi.Bind]) == 0 {
-			b, err := fake.Declare("Bind", fake.Parse("bind="), fake.Deps{Log: w.log, Bind: w.bind})
+			b, err := fake.Declare("Bind", scenario.MustParse("bind="), fake.Deps{Log: w.log, Bind: w.bind})
 			if err != nil {
 				w.t.Fatal(err)
 			}
@@ -160,7 +167,7 @@ func (w *world) pipelines() (out []*pipeline.Pipeline) {
 
 // swap replaces a plugin of the last profile, adds it, or without options removes
 // it.
-func (w *world) swap(name string, a fake.Args) error {
+func (w *world) swap(name string, a scenario.Args) error {
 	c := w.profiles[len(w.profiles)-1]
 	next := *c
 	next.Points = map[abi.Point][]pipeline.Entry{}

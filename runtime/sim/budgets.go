@@ -49,7 +49,7 @@ func (b *budgets) admit(p *simPod) {
 }
 
 // List implements objects.PodDisruptionBudgets.
-func (w *world) List() ([]*policyv1.PodDisruptionBudget, error) {
+func (w *apiServer) List() ([]*policyv1.PodDisruptionBudget, error) {
 	if b := w.budgets; b.changes != w.changes {
 		b.changes = w.changes
 		for _, budget := range b.all {

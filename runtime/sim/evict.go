@@ -14,7 +14,7 @@ import (
 
 // Evict implements objects.Evictor as an API server and a kubelet do: the pod is
 // terminating from now on, and gone when its grace period is over.
-func (w *world) Evict(_ context.Context, e objects.Eviction) error {
+func (w *apiServer) Evict(_ context.Context, e objects.Eviction) error {
 	p := w.byUID[e.Victim.UID]
 	if p == nil || p.gone() || p.evictedBy != nil {
 		return nil
@@ -52,7 +52,7 @@ func grace(pod *v1.Pod) time.Duration {
 }
 
 // change makes a new version of a pod.
-func (w *world) change(p *simPod, how func(object *v1.Pod)) {
+func (w *apiServer) change(p *simPod, how func(object *v1.Pod)) {
 	object := p.pod.Object.DeepCopy()
 	object.ResourceVersion = "" // that of a file would tell the scheduler that nothing is new
 	how(object)
@@ -61,13 +61,13 @@ func (w *world) change(p *simPod, how func(object *v1.Pod)) {
 
 // Preempted implements scheduler.Outlet: of those that were deleted Evict has heard
 // first, and the others go on.
-func (w *world) Preempted(scheduler.Preempted) {}
+func (w *apiServer) Preempted(scheduler.Preempted) {}
 
 // Binding implements scheduler.Outlet: what fails is told of at once.
-func (*world) Binding(context.Context, *state.Pod) error { return nil }
+func (*apiServer) Binding(context.Context, *state.Pod) error { return nil }
 
 // NominationCleared implements scheduler.Outlet.
-func (w *world) NominationCleared(pod *state.Pod) {
+func (w *apiServer) NominationCleared(pod *state.Pod) {
 	if p := w.byUID[pod.UID]; p != nil && !p.gone() && p.pod.NominatedNode() != "" {
 		w.change(p, func(object *v1.Pod) { object.Status.NominatedNodeName = "" })
 		w.scheduler.SetPods(p.pod)

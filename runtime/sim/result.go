@@ -73,7 +73,8 @@ type PluginUsage struct {
 	Name    string  `json:"name"`
 	Digest  string  `json:"digest"` // of the module; empty for a native plugin
 	Calls   int64   `json:"calls"`
-	Rows    int64   `json:"rows"`
+	Rows    int64   `json:"rows"`   // it was asked about
+	Reused  int64   `json:"reused"` // whose answers were kept from pods that are alike
 	Seconds float64 `json:"seconds"`
 	Faults  int64   `json:"faults"`
 }
@@ -96,7 +97,7 @@ type Explanation struct {
 
 // result sums up after the last step; stopped tells that it was not the end.
 func (s *Sim) result(took time.Duration, stopped bool) *Result {
-	w, totals := s.world, s.assembly.Scheduler.Totals()
+	w, totals := s.api, s.assembly.Scheduler.Totals()
 	r := &Result{
 		Placements: []Placement{}, Unschedulable: []Pending{}, Evicted: []Eviction{}, Plugins: pluginUsage(totals.Plugins), Usage: w.usage.list(),
 	}
@@ -153,6 +154,7 @@ func pluginUsage(totals []scheduler.PluginTotal) []PluginUsage {
 		u := &out[len(out)-1]
 		u.Calls += t.Calls
 		u.Rows += t.Rows
+		u.Reused += t.Reused
 		u.Faults += t.Faults
 		u.Seconds += t.Duration.Seconds()
 	}

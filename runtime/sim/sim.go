@@ -66,7 +66,7 @@ type Sim struct {
 	config   Config
 	clock    *clock.Step
 	assembly *assembly.Assembly
-	world    *world
+	api      *apiServer
 	next     int // the next arrival
 }
 
@@ -79,21 +79,21 @@ func New(config Config) (*Sim, error) {
 	config.Assembly.IgnoreBindVerbs = true
 	// Any fixed time will do: durations count, the date does not.
 	s := &Sim{config: config, clock: clock.NewStep(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))}
-	s.world = newWorld(&s.config, s.clock)
-	err := s.world.volumes.setUp(config.Storage)
+	s.api = newAPIServer(&s.config, s.clock)
+	err := s.api.volumes.setUp(config.Storage)
 	if err != nil {
 		return nil, err
 	}
 	owners := config.Owners.store()
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
-		Clock: s.clock, Binder: s.world, Evictor: s.world, Budgets: s.world, Storage: s.world.volumes.plugins(), Services: owners, Controllers: owners,
-		Outlet: s.world, Observer: s.world,
+		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Storage: s.api.volumes.plugins(), Services: owners, Controllers: owners,
+		Outlet: s.api, Observer: s.api,
 		Spawn: func(run func()) { run() }, Log: config.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.world.scheduler, s.world.volumes.tell = s.assembly.Scheduler, s.assembly.Scheduler
+	s.api.scheduler, s.api.volumes.tell = s.assembly.Scheduler, s.assembly.Scheduler
 	if err := checkProfiles(&config, s.assembly.Profiles); err != nil {
 		s.assembly.Close()
 		return nil, err
@@ -113,7 +113,7 @@ func (s *Sim) Run(ctx context.Context) (*Result, error) {
 		s.assembly.Scheduler.SetNode(state.NewNode(node))
 	}
 	for _, pod := range s.config.Bound {
-		s.world.bindInitial(pod)
+		s.api.bindInitial(pod)
 	}
 	err := s.run(ctx)
 	return s.result(watch.Elapsed(), err != nil), err
@@ -123,8 +123,8 @@ func (s *Sim) Run(ctx context.Context) (*Result, error) {
 func (s *Sim) run(ctx context.Context) error {
 	for {
 		s.arrive()
-		s.world.depart()
-		for more := true; more; more = s.world.wake() {
+		s.api.depart()
+		for more := true; more; more = s.api.wake() {
 			for s.assembly.Scheduler.Step(ctx) {
 				if err := s.stopped(ctx); err != nil {
 					return err
@@ -144,17 +144,17 @@ func (s *Sim) run(ctx context.Context) error {
 
 func (s *Sim) stopped(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("simulation stopped after %d of %d pods: %w", s.world.answered, len(s.config.Arrivals), err)
+		return fmt.Errorf("simulation stopped after %d of %d pods: %w", s.api.answered, len(s.config.Arrivals), err)
 	}
 	return nil
 }
 
 // arrive hands over the pods whose time has come, all at once.
 func (s *Sim) arrive() {
-	now := s.world.now()
+	now := s.api.now()
 	var pods []*state.Pod
 	for s.next < len(s.config.Arrivals) && s.config.Arrivals[s.next].At <= now {
-		pods = append(pods, s.world.admit(s.config.Arrivals[s.next]))
+		pods = append(pods, s.api.admit(s.config.Arrivals[s.next]))
 		s.next++
 	}
 	if len(pods) > 0 {
@@ -175,9 +175,9 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 		}
 	}
 	if s.next < len(s.config.Arrivals) {
-		earliest(s.world.start.Add(s.config.Arrivals[s.next].At))
+		earliest(s.api.start.Add(s.config.Arrivals[s.next].At))
 	}
-	if t, any := s.world.nextDeparture(); any {
+	if t, any := s.api.nextDeparture(); any {
 		earliest(t)
 	}
 	p := s.assembly.Scheduler.Pending()

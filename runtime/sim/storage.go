@@ -33,7 +33,7 @@ import (
 //
 // Nothing is ever unbound, released or detached.
 type volumes struct {
-	world   *world
+	api     *apiServer
 	store   *storage.Store
 	nodes   map[string]*v1.Node
 	classes []*storagev1.StorageClass
@@ -49,8 +49,8 @@ var (
 	_ objects.Existence     = (*volumes)(nil)
 )
 
-func newVolumes(w *world, nodes []*v1.Node) *volumes {
-	v := &volumes{world: w, store: storage.New(), nodes: make(map[string]*v1.Node), pods: make(map[types.NamespacedName]bool)}
+func newVolumes(w *apiServer, nodes []*v1.Node) *volumes {
+	v := &volumes{api: w, store: storage.New(), nodes: make(map[string]*v1.Node), pods: make(map[types.NamespacedName]bool)}
 	for _, n := range nodes {
 		v.nodes[n.Name] = n
 	}
@@ -103,7 +103,7 @@ func (v *volumes) write(o metav1.Object) {
 	o.SetResourceVersion(strconv.Itoa(v.version))
 	change := v.store.Set(o)
 	if v.tell != nil {
-		v.world.changes++
+		v.api.changes++
 		v.tell.Event(change.Event, change.Object)
 	}
 }

@@ -277,11 +277,11 @@ func TestRandomVolumes(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		s, r := c.run(t, seed, 1)
 		placed, pending := c.staying(r)
-		c.check(t, s.world.volumes, placed)
+		c.check(t, s.api.volumes, placed)
 		if _, again := c.run(t, seed, 3); fmt.Sprint(again.Placements, again.Unschedulable) != fmt.Sprint(r.Placements, r.Unschedulable) {
 			t.Fatalf("with more workers\n%v %v, not\n%v %v", again.Placements, again.Unschedulable, r.Placements, r.Unschedulable)
 		}
-		next := c.after(s.world.volumes, placed, pending)
+		next := c.after(s.api.volumes, placed, pending)
 		if _, fresh := next.run(t, seed, 1); len(fresh.Placements) > 0 {
 			t.Fatalf("placed after all: %v; in the run:\n%v", fresh.Placements, r.Unschedulable)
 		}

@@ -131,6 +131,11 @@ func FeaturesOf(pod *v1.Pod) Feature {
 // kube-scheduler v1.36 infers it.
 func needsDeclared(pod *v1.Pod) bool {
 	info := &declared.PodInfo{Spec: &pod.Spec, Status: &pod.Status}
-	needed, err := declared.DefaultFramework.InferForPodScheduling(info, version.MajorMinor(1, 36))
+	needed, err := needs(info)
 	return err == nil && !needed.IsEmpty()
+}
+
+// needs leaves out features that every node of v1.36 has.
+func needs(pod *declared.PodInfo) (declared.FeatureSet, error) {
+	return declared.DefaultFramework.InferForPodScheduling(pod, version.MajorMinor(1, 36))
 }

@@ -109,6 +109,14 @@ func (s *Snapshot) NamespaceRow(name string) (row uint32, ok bool) {
 	return row, ok
 }
 
+// Namespace returns a namespace; nil if its object is not known.
+func (s *Snapshot) Namespace(name string) *Namespace {
+	if row, ok := s.NamespaceRow(name); ok {
+		return s.Namespaces.Namespace[row]
+	}
+	return nil
+}
+
 // NamespaceChanges returns the rows of the namespaces table, empty ones among
 // them, that may differ from what they were in an earlier generation of this
 // snapshot. Namespaces change seldom, so unlike with [Snapshot.Changes] the

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
+	declared "k8s.io/component-helpers/nodedeclaredfeatures"
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
@@ -51,6 +52,10 @@ type Pod struct {
 	// NonZeroCPU (milli-CPU) and NonZeroMemory (bytes) are the requests with
 	// defaults for containers that have none; scores use them.
 	NonZeroCPU, NonZeroMemory int64
+	// ScoredCPU and ScoredMemory are the same as kube-scheduler counts them for the pod to
+	// be placed. They differ from what it counts for pods on nodes where pod-level
+	// resources (KEP-2837) leave one resource to the containers.
+	ScoredCPU, ScoredMemory int64
 
 	// Selector is spec.nodeSelector, compiled; all must hold.
 	Selector []Requirement
@@ -74,6 +79,10 @@ type Pod struct {
 	Images []string
 	// Features is what the spec asks for.
 	Features Feature
+	// Needs is the features that a node must declare to run the pod (KEP-5328), as
+	// kube-scheduler v1.36 infers them from the spec; NeedsErr says why it cannot.
+	Needs    declared.FeatureSet
+	NeedsErr error
 }
 
 // NewPod compiles a pod.
@@ -93,7 +102,17 @@ func NewPod(object *v1.Pod) *Pod {
 		Spread:      CompileSpread(object.Spec.TopologySpreadConstraints, object.Labels),
 		Affinity:    compilePodAffinity(object),
 	}
+	p.Needs, p.NeedsErr = needs(&declared.PodInfo{Spec: &object.Spec})
 	p.Requests, p.NonZeroCPU, p.NonZeroMemory = requests(object)
+	p.ScoredCPU, p.ScoredMemory = p.NonZeroCPU, p.NonZeroMemory
+	if resourcehelper.IsPodLevelRequestsSet(object) {
+		list := resourcehelper.PodRequests(object, resourcehelper.PodResourcesOptions{
+			UseStatusResources: true,
+			InPlacePodLevelResourcesVerticalScalingEnabled: true,
+			NonMissingContainerRequests:                    defaultRequests(),
+		})
+		p.ScoredCPU, p.ScoredMemory = list.Cpu().MilliValue(), list.Memory().Value()
+	}
 	if r := &p.Requests; r.MilliCPU != 0 || r.Memory != 0 || r.EphemeralStorage != 0 || len(r.Scalars) > 0 {
 		p.Features |= FeatureRequests
 	}
@@ -180,16 +199,24 @@ func requests(pod *v1.Pod) (r Resources, cpu, memory int64) {
 	return NewResources(list), nonZero.Cpu().MilliValue(), nonZero.Memory().Value()
 }
 
+// defaultRequests is what a container without requests counts in scores.
+func defaultRequests() v1.ResourceList {
+	return v1.ResourceList{
+		v1.ResourceCPU:    *resource.NewMilliQuantity(DefaultMilliCPURequest, resource.DecimalSI),
+		v1.ResourceMemory: *resource.NewQuantity(DefaultMemoryRequest, resource.DecimalSI),
+	}
+}
+
 // missing returns the requests to assume for containers that have none. With
 // pod-level resources (KEP-2837) only what the pod leaves open is assumed.
 func missing(pod *v1.Pod, list v1.ResourceList) v1.ResourceList {
-	podLevel := resourcehelper.IsPodLevelRequestsSet(pod)
-	out := v1.ResourceList{}
-	if _, set := list[v1.ResourceCPU]; !podLevel || !set {
-		out[v1.ResourceCPU] = *resource.NewMilliQuantity(DefaultMilliCPURequest, resource.DecimalSI)
-	}
-	if _, set := list[v1.ResourceMemory]; !podLevel || !set {
-		out[v1.ResourceMemory] = *resource.NewQuantity(DefaultMemoryRequest, resource.DecimalSI)
+	out := defaultRequests()
+	if resourcehelper.IsPodLevelRequestsSet(pod) {
+		for name := range out {
+			if _, set := list[name]; set {
+				delete(out, name)
+			}
+		}
 	}
 	return out
 }

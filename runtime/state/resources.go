@@ -50,6 +50,21 @@ func NewResources(list v1.ResourceList) Resources {
 	return r
 }
 
+// Amount returns the amount of a resource, 0 if there is none.
+func (r *Resources) Amount(name v1.ResourceName) int64 {
+	switch name {
+	case v1.ResourceCPU:
+		return r.MilliCPU
+	case v1.ResourceMemory:
+		return r.Memory
+	case v1.ResourceEphemeralStorage:
+		return r.EphemeralStorage
+	case v1.ResourcePods:
+		return r.Pods
+	}
+	return r.Scalar(name)
+}
+
 // Scalar returns the amount of a scalar resource, 0 if there is none.
 func (r *Resources) Scalar(name v1.ResourceName) int64 {
 	for i := range r.Scalars {

@@ -11,8 +11,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/state/statetest"
 )
 
 // load decodes a file of testdata; unknown fields are errors.
@@ -122,7 +123,7 @@ func TestNewNode(t *testing.T) {
 	s := state.NewSnapshot()
 	s.Rebuild(infos)
 	var b bytes.Buffer
-	if err := s.Dump(&b); err != nil {
+	if err := statetest.Dump(&b, s); err != nil {
 		t.Fatal(err)
 	}
 	golden.Check(t, "testdata/nodes.golden", b.Bytes())

@@ -127,8 +127,8 @@ func (m *Metrics) attempt(profile string, code abi.Code, took time.Duration) {
 
 // work is the counters of a plugin at a point.
 type work struct {
-	evaluations                  prometheus.Counter // nil at points that have none
-	calls, rows, faults, seconds prometheus.Counter
+	evaluations                          prometheus.Counter // nil at points that have none
+	calls, rows, reused, faults, seconds prometheus.Counter
 }
 
 type workOf struct {
@@ -147,7 +147,7 @@ func (m *Metrics) of(key workOf) *work {
 	point := key.point.String()
 	labels := labels([]string{key.plugin, key.digest, point, key.profile})
 	w := &work{
-		calls: m.pluginCalls.WithLabelValues(labels...), rows: m.pluginRows.WithLabelValues(labels...),
+		calls: m.pluginCalls.WithLabelValues(labels...), rows: m.pluginRows.WithLabelValues(labels...), reused: m.pluginReused.WithLabelValues(labels...),
 		faults: m.pluginFaults.WithLabelValues(labels...), seconds: m.pluginSeconds.WithLabelValues(labels...),
 	}
 	switch key.point {
@@ -167,12 +167,18 @@ func (m *Metrics) timings(profile string, timings []report.Timing, sampled bool)
 		}
 		w.calls.Add(float64(t.Calls))
 		w.rows.Add(float64(t.Rows))
+		w.reused.Add(float64(t.Reused))
 		w.faults.Add(float64(t.Faults))
 		w.seconds.Add(t.Duration.Seconds())
 		if sampled && t.Calls > 0 {
 			m.execution.WithLabelValues(label(t.Plugin), t.Point.String(), t.Code.String()).Observe(t.Duration.Seconds())
 		}
 	}
+}
+
+// Broken counts a plugin whose answers are not reused any more.
+func (m *Metrics) Broken(plugin, digest string) {
+	m.pluginBroken.WithLabelValues(label(plugin), digest).Inc()
 }
 
 // evaluations is how often kube-scheduler would have asked the plugin: at Filter and
@@ -182,7 +188,7 @@ func evaluations(t *report.Timing) float64 {
 	case t.Code == abi.Skip:
 		return 0
 	case t.Point == abi.Filter, t.Point == abi.Score:
-		return float64(t.Rows)
+		return float64(t.Rows + t.Reused)
 	}
 	return float64(t.Calls)
 }

@@ -40,7 +40,8 @@ type Metrics struct {
 	calls       *prometheus.CounterVec   // call_type, result
 	callTime    *prometheus.HistogramVec // call_type, result
 
-	pluginCalls, pluginRows, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
+	pluginBroken                                                       *prometheus.CounterVec // plugin, digest
+	pluginCalls, pluginRows, pluginReused, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
 
 	mu sync.Mutex
 	// What is looked up by its labels many times for each pod; under mu.
@@ -99,6 +100,11 @@ func New(version string, now func() *State) *Metrics {
 	}
 	m.pluginCalls = plugin("calls_total", "Calls of a plugin. Digest is that of its module, empty for a native plugin.")
 	m.pluginRows = plugin("rows_total", "Nodes, or pods of a batch, that a plugin was asked about.")
+	m.pluginReused = plugin("rows_reused_total", "Nodes for which an answer of the plugin about a pod that is alike was used again.")
+	m.pluginBroken = counter(prometheus.Opts{
+		Namespace: "berth", Subsystem: "plugin", Name: "reuse_demoted_total",
+		Help: "Plugins whose answers are not reused any more, since one changed although nothing had that they declare to read.",
+	}, "plugin", "digest")
 	m.pluginFaults = plugin("faults_total", "Calls that a plugin's module did not answer as it must.")
 	m.pluginSeconds = plugin("seconds_total", "Time that calls of a plugin took.")
 

@@ -22,7 +22,7 @@ type answers struct {
 
 // answer reads the answers of a call that returned code.
 func (s *shard) answer(r *request, code abi.Code) (out reply, f *Fault) {
-	a := answers{s: s, record: s.mem[s.layout.Call : s.layout.Call+abi.CallSize], point: r.point}
+	a := answers{s: s, record: s.Region()[s.Layout().Call : s.Layout().Call+abi.CallSize], point: r.point}
 	if !answerOf(r.point, code) {
 		return out, a.bad("%s returned %d (%s), which is no answer of it", exportOf(r.point), code, code)
 	}
@@ -102,10 +102,10 @@ func (a *answers) field(offset int) uint32 { return binary.LittleEndian.Uint32(a
 
 // bytes returns guest memory, or a fault.
 func (a *answers) bytes(what string, address, size uint64) ([]byte, *Fault) {
-	if memory := a.s.memory; address+size <= uint64(len(memory)) {
+	if memory := a.s.Memory(); address+size <= uint64(len(memory)) {
 		return memory[address : address+size], nil
 	}
-	return nil, a.bad("%s: %d bytes at %#x are beyond the memory of %d bytes", what, size, address, len(a.s.memory))
+	return nil, a.bad("%s: %d bytes at %#x are beyond the memory of %d bytes", what, size, address, len(a.s.Memory()))
 }
 
 // reasonSet returns the texts of a reason set, numbered from 1 (ABI-3.6).
@@ -161,8 +161,8 @@ func (a *answers) status(code abi.Code) (*plugin.Status, *Fault) {
 // verdicts reads filter's answers for n rows into out, beginning at position at.
 func (a *answers) verdicts(n, at int, out *plugin.Verdicts) *Fault {
 	s := a.s
-	codes := s.mem[s.layout.Codes : s.layout.Codes+uint32(n)]
-	reasons := s.mem[s.layout.Reasons : s.layout.Reasons+2*uint32(n)]
+	l, region := s.Layout(), s.Region()
+	codes, reasons := region[l.Codes:l.Codes+uint32(n)], region[l.Reasons:l.Reasons+2*uint32(n)]
 	sets := int(a.field(abi.CallReasonCount))
 	s.numbers = slices.Grow(s.numbers[:0], sets+1)[:sets+1]
 	clear(s.numbers)
@@ -200,7 +200,7 @@ func elementOf(point abi.Point, code abi.Code) bool {
 
 // keys reads queue_key's answers.
 func (a *answers) keys(out [][]byte) *Fault {
-	data := a.s.mem[a.s.layout.Keys:]
+	data := a.s.Region()[a.s.Layout().Keys:]
 	for i := range out {
 		key := data[abi.KeySize*i : abi.KeySize*(i+1)]
 		n := binary.LittleEndian.Uint32(key)
@@ -216,7 +216,7 @@ func (a *answers) keys(out [][]byte) *Fault {
 func (a *answers) nominated(list []wire.Directive) *Fault {
 	for i := range list {
 		if d := &list[i]; d.Kind == abi.Nominate && d.First != "" {
-			if _, ok := a.s.snapshot.Row(d.First); !ok {
+			if !a.s.HasNode(d.First) {
 				return a.bad("the nominated node %s is not there", plain.Quote(d.First, maxNamed))
 			}
 		}
@@ -226,8 +226,8 @@ func (a *answers) nominated(list []wire.Directive) *Fault {
 
 // scores reads score's or normalize's answers.
 func (a *answers) scores(out []int64, inRange bool) *Fault {
-	l := a.s.layout
-	data := a.s.mem[l.Scores : l.Scores+8*uint32(len(out))]
+	l := a.s.Layout()
+	data := a.s.Region()[l.Scores : l.Scores+8*uint32(len(out))]
 	for i := range out {
 		v := int64(binary.LittleEndian.Uint64(data[8*i:]))
 		if inRange && (v < abi.MinScore || v > abi.MaxScore) {
@@ -249,8 +249,8 @@ func (a *answers) rowSet() ([]uint32, *Fault) {
 		return nil, a.bad("pre_filter of a plugin of scope node returned a row set: it sees no rows (ABI-5.3)")
 	}
 	n := a.field(abi.CallRowSetCount)
-	if n > a.s.rows {
-		return nil, a.bad("the row set has %d rows, the table %d", n, a.s.rows)
+	if n > a.s.Rows() {
+		return nil, a.bad("the row set has %d rows, the table %d", n, a.s.Rows())
 	}
 	data, f := a.bytes("row set", uint64(a.field(abi.CallRowSet)), 4*uint64(n))
 	if f != nil {
@@ -259,8 +259,8 @@ func (a *answers) rowSet() ([]uint32, *Fault) {
 	out := make([]uint32, n)
 	for i := range out {
 		out[i] = binary.LittleEndian.Uint32(data[4*i:])
-		if out[i] >= a.s.rows || i > 0 && out[i] <= out[i-1] {
-			return nil, a.bad("the row set is not strictly ascending below %d at element %d: %d", a.s.rows, i, out[i])
+		if out[i] >= a.s.Rows() || i > 0 && out[i] <= out[i-1] {
+			return nil, a.bad("the row set is not strictly ascending below %d at element %d: %d", a.s.Rows(), i, out[i])
 		}
 	}
 	return out, nil

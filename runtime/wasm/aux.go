@@ -8,6 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
 // aux is an instance for the points outside of cycles (ABI-2.11). It has a
@@ -22,7 +23,6 @@ type aux struct {
 	slots   uint32            // in use
 	counter uint64            // of generations
 	records uint32            // room for the records of a batch in bytes
-	other   podEncoder        // of pods of the list
 }
 
 // The room for the records of a batch: at first, and from which on a batch is
@@ -41,9 +41,8 @@ func (a *aux) enlarge(bytes uint32) {
 func newAux(p *Plugin) *aux {
 	a := &aux{snap: state.NewSnapshot(), records: max(recordRoom, p.records.Load())}
 	a.plug, a.src, a.aux = p, &a.own, true
-	a.own.shardCount = 1
-	a.own.begin(p.projection)
-	a.other = podEncoder{p: p.projection, dict: &a.own.dict}
+	a.own.Source = mirror.NewSource(p.projection, &p.written)
+	a.Mirror = a.own.Mirror(0)
 	return a
 }
 
@@ -84,7 +83,7 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *Fault) {
 			return out, a.plug.spent(c.point)
 		}
 		r, err := a.prepare(ctx, c)
-		for try := 0; errors.Is(err, errNoRoom) && try < maxGrowth; try++ {
+		for try := 0; errors.Is(err, mirror.ErrNoRoom) && try < maxGrowth; try++ {
 			a.discard(ctx)
 			r, err = a.prepare(ctx, c)
 		}
@@ -106,83 +105,81 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *Fault) {
 	}
 }
 
-// prepare writes what the call needs. errNoRoom means that a larger region is to
+// prepare writes what the call needs. mirror.ErrNoRoom means that a larger region is to
 // be made.
 func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 	p := a.plug
-	if a.own.dict.stale() {
-		a.own.dict.begin()
+	if a.own.Stale() {
+		a.own.BeginEpoch()
 		a.discard(ctx)
 	}
 	a.show(c)
-	a.own.dict.follow(a.snap.Strings)
+	a.own.Follow(a.snap.Strings)
 	r := &request{point: c.point, stateful: c.placement != nil, verdicts: c.verdicts, at: c.at}
 	call := wire.Call{Point: c.point}
 	if c.placement != nil {
-		a.own.record = a.own.encoder.encode(c.placement.Pod, c.placement.Namespace)
-		a.own.recordNumber++
-		call.PodSize = uint32(len(a.own.record))
+		a.own.SetPod(c.placement.Pod, c.placement.Namespace)
+		call.PodSize = a.own.PodSize()
 		r.state, r.pods = c.placement.State, []*state.Pod{c.placement.Pod}
 	}
 	if a.guest == nil {
-		a.own.measure(p.projection, a.snap)
-		a.own.room.batch, a.own.room.records, a.own.room.keys = p.batch, a.records, p.declared[abi.QueueSort]
+		a.own.Measure(a.snap)
+		a.own.RoomForBatch(p.batch, a.records, p.declared[abi.QueueSort])
 	} else if err := a.view(); err != nil {
 		return nil, p.fault(c.point, Trap, err.Error(), a.env)
 	}
-	if call.PodSize > a.own.room.podRoom {
-		return nil, errNoRoom
+	if call.PodSize > 0 && !a.own.PodFits() {
+		return nil, mirror.ErrNoRoom
 	}
 	if err := a.ready(ctx, a.snap); err != nil {
 		return nil, err
 	}
 	if call.PodSize > 0 {
-		a.writePod()
+		a.SyncPod()
 	}
 	if c.placement == nil {
 		if err := a.writeBatch(c, r, &call); err != nil {
 			return nil, err
 		}
 	}
-	if err := a.syncStrings(); err != nil {
+	if err := a.SyncStrings(); err != nil {
 		return nil, err
 	}
-	a.own.dict.settle()
-	cycle := wire.Cycle{Epoch: a.own.dict.epoch, Generation: a.snap.Generation, State: 1}
+	a.own.Settle()
+	cycle := wire.Cycle{Epoch: a.own.Epoch(), Generation: a.snap.Generation, State: 1}
 	if c.placement != nil {
 		cycle.Seed = c.placement.Seed
 	}
-	a.layout.SetCycle(a.mem, cycle)
-	a.layout.SetCall(a.mem, a.base, call)
-	a.flush()
+	a.WriteCall(cycle, call)
+	a.Flush()
 	return r, nil
 }
 
 // writeBatch writes as many pods of the list as fit, and the event.
 func (a *aux) writeBatch(c *auxCall, r *request, call *wire.Call) error {
-	b := a.layout.NewBatch(a.mem, a.base)
+	b := a.Batch()
 	call.Pods, call.Event, call.Keys = true, c.event != nil, c.point == abi.QueueSort
 	if c.event != nil {
 		if err := a.writeEvent(c.event, &b); err != nil {
 			a.enlarge(2 * a.records)
-			return errNoRoom
+			return mirror.ErrNoRoom
 		}
 	}
 	for i, pod := range c.pods[c.at:] {
-		record := a.other.encode(pod, a.plug.namespace(pod.Namespace))
+		record := a.own.EncodeOther(pod, a.plug.namespace(pod.Namespace))
 		if err := b.Add(record); err != nil {
 			if i > 0 && (i == abi.MaxBatch || a.records >= mostRecords) {
 				break // the others are asked about in the next call
 			}
 			a.enlarge(max(2*a.records, 2*uint32(len(record))))
-			return errNoRoom
+			return mirror.ErrNoRoom
 		}
 		if call.Keys {
 			q := c.queued[c.at+i]
 			b.Queue(wire.QueueEntry{Time: q.Timestamp.UnixNano(), Attempts: uint32(q.Attempts)})
 		}
 	}
-	a.bytes += uint64(b.Bytes()) + uint64(b.Len())*abi.PodEntrySize
+	a.Wrote(uint64(b.Bytes()) + uint64(b.Len())*abi.PodEntrySize)
 	call.N, r.batch = b.Len(), int(b.Len())
 	r.pods = c.pods[c.at : c.at+r.batch]
 	if call.Keys {

@@ -86,14 +86,6 @@ type breaker struct {
 	log    *slog.Logger
 }
 
-// outcome is how a cycle, or a call outside of cycles, ended: which points were called,
-// with what fault, and how many calls lost their instance.
-type outcome struct {
-	called [abi.NumPoints]bool
-	faults [abi.NumPoints]*Fault
-	starts int64
-}
-
 // allow reports whether the plugin may be called; if its time has come, as a
 // probe.
 func (b *breaker) allow() bool {

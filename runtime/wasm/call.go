@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/maphash"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
 // request is one call of a guest's point.
@@ -74,9 +74,9 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 		}
 		switch {
 		case f != nil:
-			s.plug.tally.lost(f)
+			s.plug.outcomes.lost(f)
 		case large && (s.rowless || s.plug.tight): // else there will be fewer instances, once
-			s.plug.tally.again()
+			s.plug.outcomes.again()
 		}
 	}()
 	defer s.plug.guard(r.point, &f)
@@ -87,7 +87,7 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 		}
 	}
 	lo, hi, err := s.prepare(c, r)
-	for try := 0; errors.Is(err, errNoRoom) && try < maxGrowth; try++ { // overlay rows may need more
+	for try := 0; errors.Is(err, mirror.ErrNoRoom) && try < maxGrowth; try++ { // overlay rows may need more
 		if err = s.revive(c.Context, c.Snapshot, r.rows...); err == nil {
 			lo, hi, err = s.prepare(c, r)
 		}
@@ -110,8 +110,8 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	p := s.plug
 	bad := func(kind Kind, detail string) (reply, *Fault) { return reply{}, p.fault(r.point, kind, detail, s.env) }
 	verify := s.sampled()
-	if verify && p.config.VerifyEvery > 1 && len(s.spares) == 0 {
-		if ok, err := s.restored(snap); err != nil {
+	if verify && p.config.VerifyEvery > 1 && !s.ShowsOverlay() {
+		if ok, err := s.Restore(snap); err != nil {
 			return reply{}, p.asFault(r.point, err)
 		} else if !ok {
 			return bad(WroteSnapshot, "the guest has changed columns, which are the host's, since they were last checked")
@@ -123,10 +123,10 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	s.env.log.data = s.env.log.data[:0] // what it said of other pods is not for this one
 	var before uint64
 	if verify {
-		before = s.hash()
+		before = s.Hash()
 	}
 	s.env.next = p.config.Limits.grant(r.n())
-	result, err := s.guest.Call(ctx, r.point, s.base+s.layout.Call, lo, hi)
+	result, err := s.guest.Call(ctx, r.point, s.Base()+s.Layout().Call, lo, hi)
 	s.env.end()
 	p.fuel.Add(s.env.used)
 	p.work[r.point].call(r.n(), s.env.used)
@@ -141,7 +141,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	if err := s.view(); err != nil {
 		return bad(Trap, err.Error())
 	}
-	if verify && s.hash() != before {
+	if verify && s.Hash() != before {
 		return bad(WroteSnapshot, "the guest changed columns, which are the host's")
 	}
 	if result >= abi.NumCodes {
@@ -155,79 +155,47 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 	if err := s.view(); err != nil {
 		return 0, 0, s.plug.fault(r.point, Trap, err.Error(), s.env)
 	}
-	p, l := s.plug, s.layout
-	if s.pod != s.src.recordNumber {
-		s.writePod()
-	}
-	call := wire.Call{Point: r.point, PodSize: uint32(len(s.src.record)), N: uint32(len(r.rows))}
-	if err := s.writeOther(r, &call); err != nil {
-		return 0, 0, err
+	p, l := s.plug, s.Layout()
+	s.SyncPod()
+	call := wire.Call{Point: r.point, PodSize: s.src.PodSize(), N: uint32(len(r.rows))}
+	if r.point == abi.AddPod || r.point == abi.RemovePod {
+		if err := s.WriteOther(r.pods[0]); err != nil {
+			return 0, 0, err
+		}
+		call.Pods = true
 	}
 	if n := len(r.rows); n == 1 && int(r.rows[0]) >= c.Snapshot.Capacity() {
-		if lo, err = s.overlay(c.Snapshot, r.rows[0]); err != nil {
+		if lo, err = s.Overlay(c.Snapshot, r.rows[0]); err != nil {
 			return 0, 0, err
 		}
 		hi, call.Flags = lo+1, abi.CallOverlayRows
 	} else if n > 0 {
-		lo, hi = s.local(r.rows[0]), s.local(r.rows[n-1])+1
-		if call.N > l.MaxRows || hi > s.rows {
-			panic(fmt.Sprintf("BUG: %d rows up to %d asked of an instance that has %d", n, hi, s.rows))
+		lo, hi = s.Local(r.rows[0]), s.Local(r.rows[n-1])+1
+		if call.N > l.MaxRows || hi > s.Rows() {
+			panic(fmt.Sprintf("BUG: %d rows up to %d asked of an instance that has %d", n, hi, s.Rows()))
 		}
 		if hi-lo != uint32(n) {
 			call.RowSet = true
-			for i, row := range r.rows {
-				binary.LittleEndian.PutUint32(s.mem[l.RowSet+4*uint32(i):], s.local(row))
-			}
+			s.WriteRowSet(r.rows)
 		}
 	}
-	cycle := wire.Cycle{Epoch: s.src.dict.epoch, Generation: c.Snapshot.Generation, State: 1}
+	cycle := wire.Cycle{Epoch: s.src.Epoch(), Generation: c.Snapshot.Generation, State: 1}
 	if !p.nodeScoped(r.point) {
 		cycle.Seed = c.Seed
 	}
-	l.SetCycle(s.mem, cycle)
-	l.SetCall(s.mem, s.base, call)
+	s.WriteCall(cycle, call)
 	if r.point == abi.PostFilter {
 		for i, code := range r.verdicts.Codes {
-			s.mem[l.Codes+uint32(i)] = byte(code)
+			s.Region()[l.Codes+uint32(i)] = byte(code)
 		}
 	}
 	if r.point == abi.Normalize {
 		for i, score := range r.scores {
-			binary.LittleEndian.PutUint64(s.mem[l.Scores+8*uint32(i):], uint64(score))
+			binary.LittleEndian.PutUint64(s.Region()[l.Scores+8*uint32(i):], uint64(score))
 		}
 	}
-	s.flush()
+	s.Flush()
 	return lo, hi, nil
-}
-
-// writeOther writes the pod that add_pod and remove_pod are about.
-func (s *shard) writeOther(r *request, call *wire.Call) error {
-	if r.point != abi.AddPod && r.point != abi.RemovePod {
-		return nil
-	}
-	s.src.mu.Lock()
-	defer s.src.mu.Unlock()
-	pod := r.pods[0]
-	record := s.src.other.encode(pod, namespaceOf(s.snapshot, pod.Namespace))
-	b := s.layout.NewBatch(s.mem, s.base)
-	if err := b.Add(record); err != nil {
-		s.src.otherRoom = 2 * uint32(len(record))
-		return errNoRoom
-	}
-	s.bytes += uint64(len(record)) + abi.PodEntrySize
-	call.Pods = true
-	return s.syncStrings()
-}
-
-// hash is over what the guest must not write: all but its answers (ABI-3.4).
-func (s *shard) hash() uint64 {
-	call := s.mem[s.layout.Call : s.layout.Call+abi.CallSize]
-	var h maphash.Hash
-	h.SetSeed(s.plug.hashSeed)
-	_, _ = h.Write(call[:abi.CallGuestStart])
-	_, _ = h.Write(call[abi.CallGuestEnd:])
-	_, _ = h.Write(s.mem[s.layout.ReadOnly:])
-	return h.Sum64()
 }
 
 // stateOf returns the plugin's state of a pod's cycle; nil when nothing was

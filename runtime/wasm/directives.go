@@ -11,7 +11,7 @@ import (
 
 // directives reads what a guest asks for, and refuses what it may not (ABI-13.2).
 func (a *answers) directives() ([]wire.Directive, *Fault) {
-	list, err := wire.DecodeDirectives(a.s.memory, a.field(abi.CallDirectives), a.field(abi.CallDirectiveN))
+	list, err := wire.DecodeDirectives(a.s.Memory(), a.field(abi.CallDirectives), a.field(abi.CallDirectiveN))
 	if err != nil {
 		return nil, a.bad("%v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 )
 
 // Env is what host functions of one instance work on: its log, and the state of
@@ -18,7 +19,7 @@ type Env struct {
 	// memory is the instance's; nil for one that is in no budget.
 	memory *linear
 	// serve (optional) takes the place of all that follows but the log.
-	serve    Functions
+	serve    HostFunctions
 	log      tail
 	state    *guestState // nil when the call has none
 	writable bool
@@ -32,7 +33,7 @@ type Env struct {
 	// pods are those of the call, node returns the node of a row of the instance.
 	pods      []*state.Pod
 	node      func(row uint32) *state.Node
-	encodings *Encodings
+	encodings *encoding.Cache
 	// panicked is what a host function failed with, which is the host's mistake.
 	panicked *hostPanic
 	// heard (optional) passes on what the guest logs.
@@ -42,7 +43,7 @@ type Env struct {
 }
 
 // functions are what the guest's calls come to.
-func (e *Env) functions() Functions {
+func (e *Env) functions() HostFunctions {
 	if e.serve != nil {
 		return e.serve
 	}

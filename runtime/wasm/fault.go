@@ -1,13 +1,18 @@
 package wasm
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
 // Kind is what went wrong in a guest.
@@ -140,4 +145,69 @@ func DefaultPolicy(point abi.Point) Policy {
 		return Ignore
 	}
 	return Fail
+}
+
+// fault returns a fault. Who ends a call with it counts it, at the point that was called.
+func (p *Plugin) fault(point abi.Point, kind Kind, detail string, env *Env) *Fault {
+	return p.traced(point, kind, detail, "", env)
+}
+
+// traced is fault with the functions in which the guest trapped.
+func (p *Plugin) traced(point abi.Point, kind Kind, detail, trace string, env *Env) *Fault {
+	f := Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: kind, Detail: detail, Trace: trace}
+	if env != nil {
+		f.Output = env.log.String()
+	}
+	return newFault(f)
+}
+
+// count counts the fault that a call of a point ended with; nil for none.
+func (p *Plugin) count(point abi.Point, f *Fault) {
+	if f != nil {
+		p.work[point].fault(f.Kind)
+	}
+}
+
+// asFault makes a fault of an error, which is one already if a guest is to blame.
+func (p *Plugin) asFault(point abi.Point, err error) *Fault {
+	var f *Fault
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		atPoint := *f
+		atPoint.Point = point
+		return &atPoint
+	case errors.Is(err, mirror.ErrNoRoom):
+		return p.fault(point, NoMemory, fmt.Sprintf("%v after %d tries; the largest columns are %s", err, maxGrowth, p.source.Largest()), nil)
+	}
+	return p.fault(point, Start, err.Error(), nil)
+}
+
+// failed returns the status of a fault by policy; nil when it is ignored. The call was about
+// these pods.
+func (p *Plugin) failed(f *Fault, pods ...*state.Pod) *plugin.Status {
+	level := slog.LevelError
+	if f.Kind == BreakerOpen || f.told.Swap(true) { // the faults that opened it were told
+		level = slog.LevelDebug
+	}
+	attrs := []any{"plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace, "fault", f}
+	if len(pods) > 0 {
+		attrs = append(attrs, "pod", pods[0].Key())
+	}
+	if len(pods) > 1 { // one of them, which is not known, or the plugin anyway
+		attrs = append(attrs, "pods", len(pods))
+	}
+	p.deps.Log.Log(context.Background(), level, "plugin fault", attrs...)
+	if p.policy(f.Point) == Ignore {
+		return nil
+	}
+	return plugin.Fail(f)
+}
+
+// AsFault returns the fault in an error chain, if there is one.
+func AsFault(err error) (*Fault, bool) {
+	var f *Fault
+	ok := errors.As(err, &f)
+	return f, ok
 }

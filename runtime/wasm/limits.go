@@ -13,7 +13,7 @@ type Limits struct {
 	// base + perRow × the rows or pods that it is about.
 	FuelBase, FuelPerRow int64
 	// FuelPerCycle is the fuel of all calls of a plugin's tenant in one scheduling
-	// cycle, or about one event; see Bucket.
+	// cycle, or about one event; see FuelBucket.
 	FuelPerCycle int64
 	// FuelStart is the fuel of making an instance: start section, _initialize and
 	// configuration together. FuelRestarts is that of instances in place of those that
@@ -44,14 +44,15 @@ type Limits struct {
 
 // The defaults. A unit takes some nanoseconds in ordinary code, some 50 in a loop that
 // does nothing, and at worst 32 times that. The reference workload's Go guest uses 80
-// units a node, so the defaults leave it 30 times as much; and a call of a block of 1,024
-// rows, or a start, ends before the deadline even at worst.
+// units a node, so the defaults leave it 30 times as much. A start, or a call about a block
+// of 1,024 rows, ends before the deadline even at worst; a call about all rows of a large
+// cluster may not.
 const (
 	DefaultFuelBase     int64 = 2_500_000
 	DefaultFuelPerRow   int64 = 2_500
 	DefaultFuelPerCycle int64 = 50_000_000
-	DefaultFuelStart    int64 = 12_500_000
-	DefaultFuelRestarts int64 = 12_500_000
+	DefaultFuelStart    int64 = 6_000_000
+	DefaultFuelRestarts int64 = 6_000_000
 	DefaultDeadline           = 10 * time.Second
 	DefaultLogSize            = 32 << 10
 	DefaultTotalMemory  int64 = 256 << 20 // or four times OwnMemory, if that is more

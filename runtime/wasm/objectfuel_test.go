@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -51,16 +52,16 @@ func TestFuelOfObjects(t *testing.T) {
 	}
 	source := strings.ReplaceAll(readsObjects, "CODES", fmt.Sprint(abi.CallCodes))
 	module := wat.Compile(t, source, manifestJSON(points, reads, host))
-	warm := wasm.NewEncodings()
+	warm := encoding.New()
 	for _, perRow := range []int64{150, 11} { // of which the second is not enough for all blocks
 		want, wantFuel := "", int64(0)
 		for _, c := range []struct {
 			workers     int
 			interpreter bool
-			encodings   *wasm.Encodings
+			encodings   *encoding.Cache
 		}{
-			{1, false, wasm.NewEncodings()}, {2, false, wasm.NewEncodings()}, {8, false, wasm.NewEncodings()},
-			{1, false, warm}, {2, false, warm}, {8, false, warm}, {3, true, warm}, {3, true, wasm.NewEncodings()},
+			{1, false, encoding.New()}, {2, false, encoding.New()}, {8, false, encoding.New()},
+			{1, false, warm}, {2, false, warm}, {8, false, warm}, {3, true, warm}, {3, true, encoding.New()},
 		} {
 			m, err := newRuntime(t, wasm.RuntimeConfig{Interpreter: c.interpreter}).Load(t.Context(), module)
 			if err != nil {

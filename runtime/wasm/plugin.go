@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"slices"
 	"sync"
@@ -17,6 +16,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
+	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
 // Config is how a plugin is used.
@@ -55,19 +56,19 @@ type Deps struct {
 	Manifest *wire.Manifest
 	// Bucket (optional) is the fuel that the plugin shares with others of its tenant;
 	// nil for one of its own.
-	Bucket *Bucket
+	Bucket *FuelBucket
 	// Process (optional) is the memory that the plugin shares with the others of the
 	// process; nil for as much as its limits say.
-	Process *Process
+	Process *ProcessMemory
 	// Binder carries out the directive bind; required by a manifest that has it.
 	Binder objects.Binder
 	// Namespace (optional) returns a namespace by name for the points at which no
 	// pod has a node yet, nil if it is not known. It is called on the scheduler's
 	// loop.
 	Namespace func(name string) *state.Namespace
-	// Encodings (optional) keep objects that plugins read whole; nil keeps those of this
-	// plugin for itself.
-	Encodings *Encodings
+	// Encodings (optional) is the cache of objects that plugins read whole; nil means one of
+	// this plugin's own.
+	Encodings *encoding.Cache
 	// Clock (optional) is the breaker's time; nil means the machine's.
 	Clock clock.Clock
 	// Recovered (optional) hears that the plugin works again after its breaker was
@@ -84,7 +85,7 @@ type Plugin struct {
 	info       plugin.Info
 	points     []abi.Point
 	declared   [abi.NumPoints]bool
-	projection *projection
+	projection *mirror.Projection
 	normalize  string
 	sharded    bool
 	published  []publishedKey
@@ -94,19 +95,20 @@ type Plugin struct {
 	batch          uint32        // pods that a call can be about
 	readsNode      bool          // at points after the node is chosen
 
-	calls    atomic.Int64
-	fuel     atomic.Int64 // used
-	work     [abi.NumPoints]counter
-	written  atomic.Uint64
-	hashSeed maphash.Seed
+	calls   atomic.Int64
+	fuel    atomic.Int64 // used
+	work    [abi.NumPoints]counter
+	written atomic.Uint64
 
 	// ignored tells that scores of this cycle are void: a call was faulted, and
 	// the policy is to go on without them.
-	ignored atomic.Bool
+	ignored atomic.Pointer[cycleKey]
+	// unanswered is how many calls of a point ended without an answer of the guest.
+	unanswered [abi.NumPoints]atomic.Int64
 
-	breaker breaker
-	tally   tally
-	ration  ration
+	breaker  breaker
+	outcomes outcomes
+	ration   ration
 	// aux has the instances of the points outside of cycles.
 	aux     auxPool
 	between betweenCycles
@@ -133,8 +135,7 @@ type Plugin struct {
 	planned     int64 // the share that they were made for
 	shards      []*shard
 	pods        [1]*state.Pod // the cycle's
-	// source is that of the shards.
-	source
+	source      source        // of the shards
 }
 
 // cycleKey tells one cycle from the next.
@@ -145,7 +146,12 @@ type cycleKey struct {
 	seed       uint64
 }
 
+func keyOf(c *plugin.Cycle) cycleKey {
+	return cycleKey{pod: c.Pod, snapshot: c.Snapshot, generation: c.Snapshot.Generation, seed: c.Seed}
+}
+
 var (
+	_ plugin.Fallible  = (*Plugin)(nil)
 	_ plugin.PreFilter = (*Plugin)(nil)
 	_ plugin.Filter    = (*Plugin)(nil)
 	_ plugin.PreScore  = (*Plugin)(nil)
@@ -162,7 +168,7 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 		d.Clock = clock.Real{}
 	}
 	if d.Encodings == nil {
-		d.Encodings = NewEncodings()
+		d.Encodings = encoding.New()
 	}
 	c.Breaker.setDefaults()
 	c.Limits = c.Limits.WithDefaults()
@@ -175,25 +181,25 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if err := check(&c, &d); err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", c.Name, err)
 	}
-	p := &Plugin{config: c, deps: d, points: d.Manifest.Declared(), sharded: d.Manifest.Sharded(), hashSeed: maphash.MakeSeed()}
+	p := &Plugin{config: c, deps: d, points: d.Manifest.Declared(), sharded: d.Manifest.Sharded()}
 	for _, point := range p.points {
 		p.declared[point] = true
 	}
-	p.projection = newProjection(&d.Manifest.Reads, c.Namespaces)
+	p.projection = mirror.NewProjection(&d.Manifest.Reads, c.Namespaces)
 	p.batch = batchOf(d.Manifest)
 	p.readsNode = readsPlaced(d.Manifest)
 	if p.normalize = wire.NormalizeNone; d.Manifest.Points.Score != nil && d.Manifest.Points.Score.Normalize != "" {
 		p.normalize = d.Manifest.Points.Score.Normalize
 	}
 	if p.ration.bucket = d.Bucket; d.Bucket == nil {
-		p.ration.bucket = NewBucket()
+		p.ration.bucket = NewFuelBucket()
 	}
 	p.breaker = breaker{config: c.Breaker, now: d.Clock.Now, closed: d.Recovered, log: d.Log.With("plugin", c.Name)}
 	p.published = publishedKeys(d.Manifest.Reads.Published)
 	p.public, p.hidden = keySet(d.Manifest.Publishes), keySet(d.Manifest.CycleLocal)
-	p.begin(p.projection)
+	p.source.Source = mirror.NewSource(p.projection, &p.written)
 	if p.declared[abi.AddPod] {
-		p.otherRoom = 4096
+		p.source.RoomForOther(4096)
 	}
 	var err error
 	if p.info, err = infoOf(&c, &d); err != nil {
@@ -223,7 +229,7 @@ func (p *Plugin) startFuel() int64 {
 
 // affordsStarts reports whether the faults of this cycle leave fuel for the instances in
 // their place.
-func (p *Plugin) affordsStarts() bool { return p.breaker.affords(p.tally.due()) }
+func (p *Plugin) affordsStarts() bool { return p.breaker.affords(p.outcomes.due()) }
 
 // check refuses what could not work.
 func check(c *Config, d *Deps) error {
@@ -265,7 +271,7 @@ func readsPlaced(m *wire.Manifest) bool {
 
 // namespace returns a namespace outside of cycles; nil if it is not known.
 func (p *Plugin) namespace(name string) *state.Namespace {
-	if p.deps.Namespace == nil || !p.projection.pod["namespaceLabels"] {
+	if p.deps.Namespace == nil || !p.projection.SeesNamespaceLabels() {
 		return nil
 	}
 	return p.deps.Namespace(name)
@@ -307,7 +313,12 @@ func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 	m := d.Manifest
 	info := plugin.Info{
 		Name: c.Name, Module: m.Name + " " + m.Version, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)),
-		FilterScope: m.Scope(abi.Filter), ScoreScope: m.Scope(abi.Score),
+		Reads: readsOf(m),
+	}
+	for _, point := range []abi.Point{abi.Filter, abi.Score} {
+		if m.Points.Get(point) != nil && m.Scope(point) == abi.ScopeNode {
+			info.NodeScoped = append(info.NodeScoped, point)
+		}
 	}
 	for _, name := range m.Enforces {
 		f, ok := state.ParseFeature(name)
@@ -349,6 +360,10 @@ func (p *Plugin) Points() []abi.Point {
 		return false
 	})
 }
+
+// Unanswered implements plugin.Fallible: it counts faults, and calls that the breaker or
+// the end of the scheduler kept from being made.
+func (p *Plugin) Unanswered(point abi.Point) int64 { return p.unanswered[point].Load() }
 
 // Faults returns how often a guest of this plugin failed.
 func (p *Plugin) Faults() int64 {

@@ -1,295 +1,51 @@
 package wasm
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
-// blockRows is the number of row numbers of a block (see pipeline.BlockRows): a
-// shard holds whole blocks.
-const blockRows = 1024
-
-// shard is one instance: a cycle instance and the part of the nodes that it holds: every
-// count-th block of the host's rows. Local rows are its blocks one after the
-// other. The mutex guards all of it during a cycle, since blocks of one shard may
-// come from several workers; who begins a cycle has the plugin to itself.
+// shard is one instance with the mirror of the snapshot in its memory: a cycle instance with
+// the part of the nodes that it holds, or an aux instance. The mutex guards all of it during
+// a cycle, since blocks of one shard may come from several workers; who begins a cycle holds
+// the plugin's mutex.
 type shard struct {
-	mu    sync.Mutex
-	plug  *Plugin
-	src   *source
-	index int
-	// rowless is a cycle instance that holds no rows: it is for a pre_filter that
-	// looks at the pod alone (ABI-5.3).
-	rowless bool
+	mu      sync.Mutex
+	plug    *Plugin
+	src     *source
+	rowless bool // it is for a pre_filter that looks at the pod alone (ABI-5.3)
 	aux     bool // it is for points outside of cycles
 
 	guest Guest // nil after a fault, until the next use
 	env   *Env
-	base  uint32
 	calls int // into this shard, whatever the instance
-	region
-
-	arenas
-
-	snapshot                         *state.Snapshot // that generations are of
-	hostStrings                      *wire.Dict      // its dictionary then
-	objectGeneration, podsGeneration []uint64        // by local row, as written
-	slotGeneration                   []uint64
-	namespaceGeneration              []uint64
-	nodes                            []string // names by local row; of a sharded plugin with pods
-	resources                        []int    // indices in the snapshot of the projection's resources
-	spares                           []uint32 // slots that only the overlay row has
-	overlaying                       bool     // the overlay row is being written
-	overlaid                         uint32   // row of the snapshot that the overlay row shows; 0 for none
-	rows, slots, strings             uint32
-	stringBytes                      uint32
-	generation                       uint64 // of the snapshot that the region shows
-	pod                              uint64 // number of the pod record in the region
-	podSize                          uint32 // its size
+	*mirror.Mirror
 
 	numbers []uint16 // scratch: reason set of the guest → reason of the verdicts
 }
 
-// arenas are where the lists of an instance lie.
-type arenas struct {
-	names, labels, taints, ports, images, pods arena
-	podLabels, podUIDs, podNames               arena
-	namespaceArena                             arena
+// source is what shards are filled from, with the ledger of what their guests log.
+type source struct {
+	*mirror.Source
+	ledger *ledger
 }
 
-// local returns the local row of a host row that the shard holds.
-func (s *shard) local(row uint32) uint32 {
-	return row/blockRows/uint32(s.src.shardCount)*blockRows + row%blockRows
-}
+// view fetches the memory's bytes anew: they may have moved.
+func (s *shard) view() error { return s.View(s.guest.Memory()) }
 
-// holds reports whether the shard holds a host row.
-func (s *shard) holds(row uint32) bool {
-	return !s.rowless && int(row/blockRows)%s.src.shardCount == s.index
-}
-
-// host returns the host row of a local row.
-func (s *shard) host(local uint32) uint32 {
-	return (local/blockRows*uint32(s.src.shardCount)+uint32(s.index))*blockRows + local%blockRows
-}
-
-// count returns how many of n host rows the shard holds.
-func (s *shard) count(n uint32) uint32 {
-	if s.rowless {
-		return 0
+// split says in how many instances n rows are held.
+func (p *Plugin) split(n int) int {
+	if !p.sharded {
+		return 1
 	}
-	shards := uint32(s.src.shardCount)
-	full := n / blockRows / shards * blockRows
-	blocks := n / blockRows % shards // whole blocks beyond the full rounds
-	switch {
-	case uint32(s.index) < blocks:
-		return full + blockRows
-	case uint32(s.index) == blocks:
-		return full + n%blockRows
-	}
-	return full
-}
-
-// view fetches the memory's bytes anew: they may have moved. It fails if there
-// are fewer of them than there were.
-func (s *shard) view() error {
-	memory := s.guest.Memory()
-	end := uint64(s.base) + uint64(s.layout.Size)
-	if end > uint64(len(memory)) {
-		return fmt.Errorf("the memory has %d bytes, and the region ends at %d", len(memory), end)
-	}
-	s.memory, s.mem = memory, memory[s.base:end:end]
-	return nil
-}
-
-// flush adds what was written to the plugin's sum.
-func (s *shard) flush() {
-	s.plug.written.Add(s.bytes)
-	s.bytes = 0
-}
-
-// sync writes what has changed since the region was last written.
-func (s *shard) sync(snap *state.Snapshot) error {
-	defer s.flush()
-	n := s.count(uint32(snap.Len()))
-	if n > s.layout.Tables[nodesTable].Capacity {
-		return errNoRoom
-	}
-	since := s.generation
-	rows, slots, known := snap.Changes(since)
-	whole := since == 0
-	switch {
-	case s.snapshot != snap || s.hostStrings != snap.Strings:
-		// Generations of another snapshot may mean something else, and with other
-		// ids of the host the order of labels and images is another one.
-		s.forget()
-		s.snapshot, s.hostStrings, known, whole = snap, snap.Strings, false, true
-	case s.generation == snap.Generation:
-		rows, slots, known = nil, nil, true
-	}
-	s.findResources(snap)
-	s.clearSpares()
-	moved := false // a pod may have come to or left the shard with its node's row
-	for row := n; row < s.rows; row++ {
-		s.clearRow(row)
-		moved = true
-	}
-	if known {
-		for _, row := range rows {
-			if int(row) < snap.Len() && s.holds(row) {
-				local := s.local(row)
-				moved = s.renamed(snap, row, local) || moved
-				if err := s.writeRow(snap, row, local); err != nil {
-					return err
-				}
-			}
-		}
-	} else {
-		for local := range n {
-			s.renamed(snap, s.host(local), local)
-			if err := s.writeRow(snap, s.host(local), local); err != nil {
-				return err
-			}
-		}
-	}
-	if s.plug.projection.hasPods() && !s.rowless {
-		if err := s.syncSlots(snap, slots, known && (!moved || s.src.shardCount == 1)); err != nil {
-			return err
-		}
-	}
-	if n != s.rows {
-		s.rows = n
-		s.layout.SetRows(s.mem, nodesTable, n)
-	}
-	if s.plug.projection.hasNamespaces() && !s.rowless {
-		if err := s.syncNamespaces(snap, since, whole); err != nil {
-			return err
-		}
-	}
-	s.generation = snap.Generation
-	return s.syncStrings()
-}
-
-// renamed reports whether a local row was another node's until now.
-func (s *shard) renamed(snap *state.Snapshot, row, local uint32) bool {
-	if s.src.shardCount == 1 || !s.plug.projection.hasPods() {
-		return false
-	}
-	for uint32(len(s.nodes)) <= local {
-		s.nodes = append(s.nodes, "")
-	}
-	old, name := s.nodes[local], snap.Name(row)
-	s.nodes[local] = name
-	return old != name
-}
-
-// forget makes the next sync write everything, in its place.
-func (s *shard) forget() {
-	clear(s.objectGeneration)
-	clear(s.podsGeneration)
-	for slot := range s.slotGeneration {
-		s.slotGeneration[slot] = math.MaxUint64 // of no pod, and not empty
-	}
-	for row := range s.namespaceGeneration {
-		s.namespaceGeneration[row] = math.MaxUint64
-	}
-	s.snapshot, s.strings, s.stringBytes, s.generation = nil, 0, 0, 0
-}
-
-// syncStrings writes the strings that are new in the dictionary.
-func (s *shard) syncStrings() error {
-	dict := s.src.dict.Dict
-	n := uint32(dict.Len())
-	if n == s.strings {
-		return nil
-	}
-	l := s.cols.strings
-	if n > l.spans.Elements {
-		return errNoRoom
-	}
-	for id := max(1, s.strings); id < n; id++ {
-		text := dict.String(id)
-		if uint64(s.stringBytes)+uint64(len(text)) > uint64(l.arena.Elements) {
-			return errNoRoom
-		}
-		s.setSpan(l.spans, id, s.stringBytes, uint32(len(text)))
-		copy(s.mem[l.arena.Data+s.stringBytes:], text)
-		s.bytes += uint64(len(text))
-		s.stringBytes += uint32(len(text))
-	}
-	s.strings = n
-	s.layout.SetRows(s.mem, stringsTable, n)
-	s.layout.SetLength(s.mem, l.arena, s.stringBytes)
-	return nil
-}
-
-// overlay writes an overlay row of the snapshot to the first overlay row of the
-// region, with the spare slots of its pods, and returns it.
-func (s *shard) overlay(snap *state.Snapshot, row uint32) (uint32, error) {
-	s.src.mu.Lock()
-	defer s.src.mu.Unlock()
-	defer s.flush()
-	s.findResources(snap)
-	s.clearSpares()
-	if n := uint32(snap.Pods.Len()); s.plug.projection.hasPods() && n > s.slots {
-		if n > s.layout.Tables[podsTable].Capacity {
-			return 0, errNoRoom
-		}
-		s.slots = n
-		s.layout.SetRows(s.mem, podsTable, n)
-	}
-	local := s.layout.Tables[nodesTable].Capacity
-	if int(local) < len(s.objectGeneration) {
-		s.objectGeneration[local] = 0
-	}
-	s.overlaying, s.overlaid = true, row
-	err := s.writeRow(snap, row, local)
-	s.overlaying = false
-	if err != nil {
-		return 0, err
-	}
-	s.objectGeneration[local] = 0 // never taken for a row that is up to date
-	return local, s.syncStrings()
-}
-
-// restored writes the whole region anew, in its place, and reports whether it was
-// what it should be. What no span of an arena covers is left out.
-func (s *shard) restored(snap *state.Snapshot) (asItWas bool, err error) {
-	s.src.mu.Lock()
-	defer s.src.mu.Unlock()
-	if err := s.sync(snap); err != nil { // strings that others added
-		return false, err
-	}
-	before := s.hash()
-	s.forget()
-	s.layout.WriteDirectories(s.mem, s.base)
-	s.layout.SetRows(s.mem, nodesTable, s.rows)
-	if s.plug.projection.hasPods() {
-		s.layout.SetRows(s.mem, podsTable, s.slots)
-	}
-	if s.plug.projection.hasNamespaces() {
-		s.layout.SetRows(s.mem, s.plug.projection.namespacesTable(), uint32(len(s.namespaceGeneration)))
-	}
-	s.writePod()
-	if err := s.sync(snap); err != nil {
-		return false, err
-	}
-	return s.hash() == before, nil
-}
-
-// writePod writes the pod record, and nothing of the one before stays behind it.
-func (s *shard) writePod() {
-	record, room := s.src.record, s.mem[s.layout.Pod:s.layout.Pod+s.layout.PodRoom]
-	copy(room, record)
-	if size := uint32(len(record)); s.podSize > size {
-		clear(room[size:s.podSize])
-	}
-	s.bytes += uint64(len(record))
-	s.pod, s.podSize = s.src.recordNumber, uint32(len(record))
+	return mirror.Split(n, p.config.Shards)
 }
 
 // sampled reports whether the columns are to be checked around the call that is
@@ -306,9 +62,119 @@ func (p *Plugin) nodeScoped(point abi.Point) bool {
 	case abi.PreFilter:
 		return p.sharded
 	case abi.Filter:
-		return p.info.FilterScope == abi.ScopeNode
+		return p.info.Scope(abi.Filter) == abi.ScopeNode
 	case abi.Score:
-		return p.info.ScoreScope == abi.ScopeNode
+		return p.info.Scope(abi.Score) == abi.ScopeNode
 	}
 	return false
 }
+
+// ready makes the shard's instance if there is none, and writes what changed.
+func (s *shard) ready(ctx context.Context, snap *state.Snapshot) error {
+	if s.guest == nil {
+		if err := s.make(ctx); err != nil {
+			return err
+		}
+	} else if err := s.view(); err != nil {
+		return s.plug.fault(abi.PreFilter, Trap, err.Error(), s.env)
+	}
+	return s.Sync(snap)
+}
+
+// revive makes a fresh instance within a cycle and fills it: the host may use one
+// for any call (ABI-2.8). Its region is as large as it must be now, with the
+// overlay rows that are named.
+func (s *shard) revive(ctx context.Context, snap *state.Snapshot, overlays ...uint32) error {
+	s.src.Lock()
+	defer s.src.Unlock()
+	var err error
+	for range maxGrowth {
+		s.discard(ctx)
+		s.src.Measure(snap, overlays...)
+		if err = s.ready(ctx, snap); !errors.Is(err, mirror.ErrNoRoom) {
+			break
+		}
+	}
+	if err != nil {
+		s.discard(ctx)
+	}
+	return err
+}
+
+// make makes the shard's instance with an empty region.
+func (s *shard) make(ctx context.Context) error {
+	p := s.plug
+	spec := s.Spec()
+	layout, err := wire.NewLayout(spec)
+	if err != nil {
+		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, mirror.Largest(&spec)), nil)
+	}
+	env := &Env{
+		allowance: allowance{limits: p.config.Limits}, starting: p.startFuel(), published: p.published, hidden: p.hidden,
+		node: s.Node, encodings: p.deps.Encodings, ledger: s.src.ledger,
+	}
+	most := p.regionMost
+	if s.aux {
+		most = auxRegion
+	}
+	if uint64(layout.Size) > most {
+		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("a region of %d bytes, for which limits.memoryTotal and --plugin-memory leave %d; the largest columns are %s: "+
+			"raise limits.memoryTotal, lower limits.memory, or declare fewer columns", layout.Size, most, mirror.Largest(&spec)), nil)
+	}
+	env.memory = p.linear(layout.Size, !s.aux && !s.rowless)
+	guest, err := p.start(ctx, layout.Size, env)
+	if err != nil && env.memory.short && env.memory.cycle && !p.full {
+		return errShort
+	}
+	if err != nil {
+		return p.fault(abi.PreFilter, Start, err.Error(), nil)
+	}
+	base, err := guest.Alloc(ctx, layout.Size)
+	if env.memory.short && env.memory.cycle && !p.full {
+		return errors.Join(errShort, guest.Close(ctx))
+	}
+	if err != nil {
+		detail, trace := trapText(err)
+		f := p.traced(abi.PreFilter, trapKind(err), abi.ExportAlloc+": "+detail, trace, env)
+		return errors.Join(f, guest.Close(ctx))
+	}
+	if f := p.badRegion(base, layout.Size, uint64(len(guest.Memory())), &spec, env); f != nil {
+		return errors.Join(f, guest.Close(ctx))
+	}
+	if err := s.Begin(layout, base, guest.Memory()); err != nil {
+		return errors.Join(p.fault(abi.PreFilter, Trap, err.Error(), env), guest.Close(ctx))
+	}
+	env.memory.starting = false
+	s.guest, s.env = guest, env
+	return nil
+}
+
+// badRegion says what is wrong with the answer of the allocator (ABI-2.4).
+func (p *Plugin) badRegion(base, size uint32, memory uint64, spec *wire.LayoutSpec, env *Env) *Fault {
+	switch {
+	case base == 0:
+		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%s has no room for a region of %d bytes; the largest columns are %s",
+			abi.ExportAlloc, size, mirror.Largest(spec)), env)
+	case base%abi.RegionAlign != 0:
+		return p.fault(abi.PreFilter, Output, fmt.Sprintf("%s returned %#x, which is not aligned to %d", abi.ExportAlloc, base, abi.RegionAlign), env)
+	case uint64(base)+uint64(size) > memory:
+		return p.fault(abi.PreFilter, Output, fmt.Sprintf("%s returned %#x for %d bytes, beyond the memory of %d bytes",
+			abi.ExportAlloc, base, size, memory), env)
+	}
+	return nil
+}
+
+// discard closes the instance; the next use makes a new one.
+func (s *shard) discard(ctx context.Context) {
+	if s.guest == nil {
+		return
+	}
+	if err := s.guest.Close(ctx); err != nil {
+		s.plug.deps.Log.Warn("instance does not close", "plugin", s.plug.config.Name, "error", err)
+	}
+	s.guest = nil
+	s.Drop()
+}
+
+// large reports whether the instance has more memory than it may keep.
+func (s *shard) large() bool { return s.guest != nil && s.env.memory != nil && s.env.memory.held }

@@ -33,9 +33,9 @@ type Status struct {
 	// Work is by point, for those that the plugin declares.
 	Work []Work
 	// Memory is what the plugin has of MemoryTotal bytes: of it Guests in Instances of its
-	// own, and MemoryMost what these may grow to.
-	Memory, Guests, MemoryMost, MemoryTotal int64
-	Instances                               int
+	// own, and MemoryMax what these may grow to.
+	Memory, Guests, MemoryMax, MemoryTotal int64
+	Instances                              int
 	// Written is bytes written into the memory of guests.
 	Written uint64
 }
@@ -104,7 +104,7 @@ func (p *Plugin) Status() Status {
 	}
 	p.breaker.tell(&s)
 	s.Guests, s.Instances = p.memory.bytes.Load(), int(p.memory.instances.Load())
-	s.Memory, s.MemoryMost, s.MemoryTotal = s.Guests+p.host.Load(), p.needed.Load(), p.share.Load()
+	s.Memory, s.MemoryMax, s.MemoryTotal = s.Guests+p.host.Load(), p.needed.Load(), p.share.Load()
 	for point := range p.declared {
 		if p.declared[point] {
 			s.Work = append(s.Work, p.work[point].work(abi.Point(point)))

@@ -35,7 +35,7 @@ type operator struct {
 }
 
 // alertsFire brings about the cause of each alert of deploy/monitoring, and of each row under
-// "What to look at" in docs/run.md. The alert fires, and no longer when the cause is gone; what
+// "Troubleshooting" in docs/run.md. The alert fires, and no longer when the cause is gone; what
 // the row says to look at shows the cause. Everything that the dashboard asks for is served.
 func alertsFire(t *testing.T) {
 	o := newOperator(t)
@@ -44,7 +44,7 @@ func alertsFire(t *testing.T) {
 		symptom string
 		cause   func()
 	}{
-		{"nobody leads", o.nobodyLeads}, // first: the scheduler starts with it
+		{"no replica leads", o.nobodyLeads}, // first: the scheduler starts with it
 		{"a pod has neither a node nor events", o.strangePod},
 		{"a pod stays pending", o.slowPod},
 		{"a breaker is open", o.openBreaker},
@@ -59,7 +59,7 @@ func alertsFire(t *testing.T) {
 		}
 	}
 	o.refusedModule()
-	rows, err := alerts.Table(filepath.Join("..", "..", "docs", "run.md"), "## What to look at")
+	rows, err := alerts.Table(filepath.Join("..", "..", "docs", "run.md"), "## Troubleshooting")
 	if err != nil {
 		t.Fatal(err)
 	}

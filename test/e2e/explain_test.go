@@ -116,7 +116,7 @@ func explainsFromAfar(t *testing.T) {
 		}
 	}
 	// A static pod has the name of its machine at the end, others are named as their host.
-	explain("in namespace kube-system there is neither a pod " + host + " nor berth-" + host)
+	explain("but namespace kube-system has neither a pod " + host + " nor a pod berth-" + host)
 	pods := b.client.CoreV1().Pods(metav1.NamespaceSystem)
 	for _, name := range []string{"berth-" + host, host} {
 		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PodSpec{NodeName: cluster.KubeletNode, Containers: []v1.Container{{Name: "berth", Image: "berth"}}}}

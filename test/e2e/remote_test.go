@@ -13,7 +13,7 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
@@ -40,7 +40,7 @@ func (s *script) registry(args []string) error {
 		config := []byte("{}")
 		manifest, err := json.Marshal(ocispec.Manifest{
 			Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
-			Config: describe(module.ConfigMediaType, config), Layers: []ocispec.Descriptor{describe(module.LayerMediaType, data)},
+			Config: describe(oci.ConfigMediaType, config), Layers: []ocispec.Descriptor{describe(oci.LayerMediaType, data)},
 		})
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/delta"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -34,7 +34,7 @@ func content(s *state.Snapshot, row int) string {
 // the snapshot were missed.
 func TestUpdate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		cluster, rows := trial.NewCluster(), &delta.Rows{}
+		cluster, rows := plugintest.NewCluster(), &delta.Rows{}
 		nodes, placed := []*v1.Node{node("n0"), node("n1")}, []*v1.Pod{}
 		var kept []string
 		for range 30 {
@@ -85,7 +85,7 @@ func TestUpdate(t *testing.T) {
 
 // TestLooked: one change costs one comparison for a reader that keeps up.
 func TestLooked(t *testing.T) {
-	cluster, rows := trial.NewCluster(), &delta.Rows{}
+	cluster, rows := plugintest.NewCluster(), &delta.Rows{}
 	var nodes []*v1.Node
 	for i := range 500 {
 		nodes = append(nodes, node(fmt.Sprint("n", i)))
@@ -106,7 +106,7 @@ func TestLooked(t *testing.T) {
 		t.Errorf("looked at %d rows after a missed change, want 500", got)
 	}
 	// Another snapshot: nothing is known of it.
-	if changed, fresh := rows.Update(trial.Snapshot(nodes, nil)); !fresh || len(changed) != 500 {
+	if changed, fresh := rows.Update(plugintest.Snapshot(nodes, nil)); !fresh || len(changed) != 500 {
 		t.Errorf("%d rows of another snapshot, fresh %v", len(changed), fresh)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/nodeselector"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -66,7 +66,7 @@ func draw(rt *rapid.T) v1.NodeSelectorTerm {
 func TestMatch(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := cluster(rt)
-		snapshot := trial.Snapshot(nodes, nil)
+		snapshot := plugintest.Snapshot(nodes, nil)
 		pod := &v1.Pod{}
 		if rapid.Bool().Draw(rt, "selector") {
 			pod.Spec.NodeSelector = map[string]string{rapid.SampledFrom([]string{"dense", "holes", "nobody"}).Draw(rt, "selector key"): rapid.SampledFrom(values()).Draw(rt, "selector value")}
@@ -111,7 +111,7 @@ func TestMatch(t *testing.T) {
 func TestScore(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := cluster(rt)
-		snapshot := trial.Snapshot(nodes, nil)
+		snapshot := plugintest.Snapshot(nodes, nil)
 		var terms []v1.PreferredSchedulingTerm
 		for range rapid.IntRange(0, 4).Draw(rt, "terms") {
 			term := v1.PreferredSchedulingTerm{Weight: rapid.Int32Range(0, 100).Draw(rt, "weight"), Preference: draw(rt)}

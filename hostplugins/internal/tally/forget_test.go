@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/hostplugins/internal/tally"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
 )
 
 // cluster is nodes with pods that have a label of their own and one in common.
-func cluster(nodes, podsEach int) *trial.World {
-	w := trial.NewWorld()
+func cluster(nodes, podsEach int) *plugintest.LiveCluster {
+	w := plugintest.NewLiveCluster()
 	for i := range nodes {
 		name := fmt.Sprintf("n%d", i)
 		w.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"host": name}}})

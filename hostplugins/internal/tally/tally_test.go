@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/hostplugins/internal/tally"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -95,7 +95,7 @@ func (q *query) want(nodes []*pernode.Node, namespaces map[string]map[string]str
 }
 
 // check compares a count with what it has to be.
-func (q *query) check(t *rapid.T, x *tally.Index, w *trial.World) {
+func (q *query) check(t *rapid.T, x *tally.Index, w *plugintest.LiveCluster) {
 	c := q.count(x)
 	nodes := w.Objects()
 	want, domains := q.want(nodes, w.NamespaceLabels())
@@ -184,7 +184,7 @@ func queries() []*query {
 // machine changes a cluster at random.
 type machine struct {
 	*rapid.T
-	w    *trial.World
+	w    *plugintest.LiveCluster
 	next int
 }
 
@@ -257,7 +257,7 @@ func (m *machine) step() {
 func TestIndex(t *testing.T) {
 	all := queries()
 	rapid.Check(t, func(r *rapid.T) {
-		m := &machine{T: r, w: trial.NewWorld()}
+		m := &machine{T: r, w: plugintest.NewLiveCluster()}
 		for range rapid.IntRange(1, 8).Draw(r, "nodes") {
 			m.node()
 		}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 	"pgregory.net/rapid"
 
+	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/hostplugins/internal/topology"
-	"github.com/berth-scheduler/berth/hostplugins/internal/trial"
 )
 
 func affine(name string, terms ...v1.NodeSelectorTerm) *v1.PersistentVolume {
@@ -82,7 +82,7 @@ func TestFirst(t *testing.T) {
 		if len(there) > 0 {
 			leftOut = there[:rapid.IntRange(0, 2).Draw(rt, "left out")%len(there)]
 		}
-		s := trial.Snapshot(nodes, nil)
+		s := plugintest.Snapshot(nodes, nil)
 		q := topology.NewQuery(index, s, func(pv *v1.PersistentVolume) bool { return pv.Name != useless })
 		for row, n := range nodes {
 			want := ""
@@ -125,7 +125,7 @@ func TestWork(t *testing.T) {
 		index.Add(topology.NewItem(pv, topology.OfVolume(pv)))
 	}
 	looked := 0
-	q := topology.NewQuery(index, trial.Snapshot(nodes, nil), func(*v1.PersistentVolume) bool { looked++; return true })
+	q := topology.NewQuery(index, plugintest.Snapshot(nodes, nil), func(*v1.PersistentVolume) bool { looked++; return true })
 	for row := range count {
 		if item := q.First(uint32(row), nil); item == nil || item.Value.Name != "v"+nodes[row].Name {
 			t.Fatalf("node %s gets %v", nodes[row].Name, item)
@@ -134,7 +134,7 @@ func TestWork(t *testing.T) {
 	if looked != count {
 		t.Errorf("%d volumes were looked at for %d nodes, want one each", looked, count)
 	}
-	if q := topology.NewQuery[*v1.PersistentVolume](nil, trial.Snapshot(nodes, nil), nil); q.First(0, nil) != nil {
+	if q := topology.NewQuery[*v1.PersistentVolume](nil, plugintest.Snapshot(nodes, nil), nil); q.First(0, nil) != nil {
 		t.Error("an index that is not there has an item")
 	}
 }

@@ -85,12 +85,12 @@ func starting(initialize string) string {
 // starts are instances that are expensive to make, and have to be made often.
 func starts() ([]Attack, error) {
 	l := &list{}
-	// Iterations of a loop; a start has fuel for some 900 million.
+	// Iterations of a loop; a start has fuel for some 430 million.
 	burn := func(n int) string {
 		return fmt.Sprintf(`(loop $again (br_if $again (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const %d))))`, n)
 	}
-	l.add(one("starts/burn", "a start that takes most of its fuel, after each third pod", starting(burn(800_000_000)), filtering()))
-	l.add(one("starts/burn-half", "a start that takes half of its fuel, after each third pod", starting(burn(400_000_000)), filtering()))
+	l.add(one("starts/burn", "a start that takes most of its fuel, after each third pod", starting(burn(390_000_000)), filtering()))
+	l.add(one("starts/burn-half", "a start that takes half of its fuel, after each third pod", starting(burn(195_000_000)), filtering()))
 	l.add(one("starts/touch", "a start that fills all memory, after each third pod", starting(
 		`(loop $grow (br_if $grow (i32.ne (memory.grow (i32.const 1)) (i32.const -1))))
 		(memory.fill (i32.const 4096) (i32.const 1) (i32.sub (i32.mul (memory.size) (i32.const 65536)) (i32.const 4096)))`), filtering()))

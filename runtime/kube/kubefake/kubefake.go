@@ -1,5 +1,5 @@
-// Package kubefake is an API server in memory, for tests of what is built on a cluster: pods
-// that are bound get their node, and writes can be held up on their way.
+// Package kubefake is an in-memory API server for tests of packages that use a cluster. Pods
+// that are bound get their node, and tests can hold up writes.
 package kubefake
 
 import (
@@ -61,9 +61,8 @@ func (a *API) bind(action testing.Action) (bool, runtime.Object, error) {
 	return true, b, tracker.Update(pods, bound, b.Namespace)
 }
 
-// Hold holds up the writes of a verb to pods or to a subresource of them, as in
-// pods/binding, for pods whose names begin so; the others go on. To be called before the
-// scheduler writes.
+// Hold holds up writes with a verb to pods or one of their subresources, such as
+// pods/binding, for pods with a name prefix. Call it before the scheduler writes.
 func (a *API) Hold(verb, resource, name string) (release func()) {
 	until := make(chan struct{})
 	resource, sub, _ := strings.Cut(resource, "/")

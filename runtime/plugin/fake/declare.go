@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // Deps is what plugins are connected to; both may be nil.
 type Deps struct {
-	Log *Log
+	Log *scenario.Log
 	// Bind carries out the bindings of plugins without a bind answer.
 	Bind func(p *plugin.Placement) error
 }
@@ -30,32 +31,46 @@ func points() map[string]abi.Point {
 	}
 }
 
-// Declare makes a plugin. The keys are those of points and
+// Answers is the options that Set takes, as a signature of package scenario has
+// them. Besides those of points:
 //
-//	nominate=NODE   PostFilter's nomination; empty for none, not given for no opinion
-//	victims=POD|POD PostFilter's victims on the node it nominates, those that are there
-//	clear-nominations=POD|POD  the pods that lose their nomination
-//	preflight=CODE  PreBind's preflight
-//	normalize=max|reverse|CODE
-//	addpod=CODE     the plugin has PreFilterExtensions; added=CODE rejects what they saw
-//	patch=KEY:VALUE Reserve's annotation
-//	POINT-allow, POINT-reject, POINT-activate=POD;POD…
-//	weight=N scope=node|cluster enforces=FEATURE,… digest=TEXT
-//	events=RESOURCE/ACTION,… hint=queue|skip|error
-//
-// The result is a *Plugin, or one that embeds it.
-func Declare(name string, options Args, deps Deps) (plugin.Plugin, error) {
-	p := &Plugin{info: plugin.Info{Name: name}, log: deps.Log, bind: deps.Bind, answers: map[string][]rule{}}
+//	nominate           PostFilter's nomination; empty for none, not given for no opinion
+//	victims            PostFilter's victims on the node it nominates, those that are there
+//	clear-nominations  the pods that lose their nomination
+//	preflight          PreBind's preflight
+//	normalize          max, reverse or a code
+//	addpod             the plugin has PreFilterExtensions; added rejects what they saw
+//	patch              Reserve's annotation
+//	hint               queue, skip or error
+const Answers = "[gate=ANSWERS] [sort=ANSWERS] [prefilter=ANSWERS] [filter=ANSWERS] [fit=ANSWERS] [added=ANSWERS] " +
+	"[needs=ANSWERS] [annotated=ANSWERS] [postfilter=ANSWERS] [prescore=ANSWERS] [score=ANSWERS] [reserve=ANSWERS] " +
+	"[permit=ANSWERS] [prebind=ANSWERS] [bind=ANSWERS] [postbind=ANSWERS] [nominate=NODE] [victims=POD|POD] " +
+	"[clear-nominations=POD|POD] [preflight=ANSWERS] [normalize=ANSWERS] [addpod=ANSWERS] [patch=KEY:VALUE] " +
+	"[hint=ANSWERS] [*-allow=POD;POD] [*-reject=POD;POD] [*-activate=POD;POD]"
+
+// Options is the options that Declare takes.
+const Options = Answers + " [weight=INT] [scope=node|cluster] [enforces=FEATURE,…] [digest=TEXT] [events=RESOURCE/ACTION,…]"
+
+// Declare makes a plugin of Options. The result is a *Plugin, or one that embeds
+// it.
+func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, error) {
+	if err := scenario.Check("[NAME…] "+Options, options); err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", name, err)
+	}
+	// Its rules name pods.
+	info := plugin.Info{Name: name, Reads: plugin.Whole(abi.PodWhole), NodeScoped: []abi.Point{abi.Filter, abi.Score}}
+	p := &Plugin{info: info, log: deps.Log, bind: deps.Bind, answers: map[string][]rule{}}
 	byKey := points()
 	for _, key := range options.Keys {
 		value := options.Options[key]
 		var err error
 		switch key {
 		case "weight":
-			p.Weight, err = strconv.ParseInt(value, 10, 64)
+			p.Weight = int64(scenario.Int(value))
 		case "scope":
-			scope := map[string]abi.Scope{"node": abi.ScopeNode, "cluster": abi.ScopeCluster}[value]
-			p.info.FilterScope, p.info.ScoreScope = scope, scope
+			if value == "cluster" {
+				p.info.NodeScoped = nil
+			}
 		case "digest":
 			p.info.Digest = value
 		case "enforces":
@@ -113,8 +128,8 @@ func (p *Plugin) Set(key, value string) error {
 				return err
 			}
 		}
-		if key == "score" && !r.answer.status {
-			if _, err := strconv.ParseInt(r.answer.text, 10, 64); err != nil {
+		if !r.answer.status {
+			if err := checkText(key, r.answer.text); err != nil {
 				return err
 			}
 		}
@@ -122,6 +137,22 @@ func (p *Plugin) Set(key, value string) error {
 	}
 	p.answers[key] = rules
 	return nil
+}
+
+// checkText refuses an answer that is neither a code nor what else the key takes.
+func checkText(key, text string) error {
+	others := map[string]string{"fit": "yes", "normalize": "max reverse", "hint": "queue"}
+	switch key {
+	case "score":
+		_, err := strconv.ParseInt(text, 10, 64)
+		return err
+	case "prefilter", "nominate", "victims", "clear-nominations", "patch":
+		return nil
+	}
+	if text == "" || strings.Contains(key, "-") || slices.Contains(strings.Fields(others[key]), text) {
+		return nil
+	}
+	return fmt.Errorf("no answer %q", text)
 }
 
 func parseAnswer(text string) answer {

@@ -1,53 +1,29 @@
-// Package fake has plugins for tests that are declared in a few words, and the
-// small language of scenario files in which they are. Only tests import it.
+// Package fake has plugins, pods and nodes for tests that are declared in a few
+// words of scenario files (package scenario). Only tests import it.
 //
-// A declaration is a name and key=value options; each key that names an
+// A plugin is a name and key=value options; each key that names an
 // extension point puts the plugin there. A value is answers separated by
 // semicolons, each a code with its text after a colon, for one subject (a pod,
 // or at a filter a node) or for all:
 //
 //	Fit filter=a=unschedulable:"too small";*=ok score=a=10;b=20 weight=2
 //
-// Declare has the list of keys.
+// Options is the list of keys.
 package fake
 
 import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
-
-// Log takes down the calls of plugins. A nil Log takes nothing down.
-type Log struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Printf adds a line.
-func (l *Log) Printf(format string, args ...any) {
-	if l == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	fmt.Fprintf(&l.text, format+"\n", args...)
-}
-
-// Take returns the lines since the last call.
-func (l *Log) Take() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.text.Reset()
-	return l.text.String()
-}
 
 // Plugin stands at the points that its declaration names.
 type Plugin struct {
@@ -56,7 +32,7 @@ type Plugin struct {
 	Points []abi.Point
 
 	info    plugin.Info
-	log     *Log
+	log     *scenario.Log
 	bind    func(p *plugin.Placement) error
 	answers map[string][]rule
 }

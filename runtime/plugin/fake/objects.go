@@ -1,7 +1,7 @@
 package fake
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 
@@ -10,33 +10,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Pod makes a pod whose UID is its name. The options are
-//
-//	priority=N cpu=MILLI on=NODE nominated=NODE profile=NAME label=VALUE
-//	gates=NAME,… uses=spread|claims version=TEXT phase=Succeeded deleting=yes
-//	annotation=KEY:VALUE policy=Never started=SECONDS
-func Pod(name string, a Args) (*state.Pod, error) {
+// PodOptions is the options that Pod takes, as a signature of package scenario has
+// them: cpu= in milli-CPU, started= in seconds.
+const PodOptions = "[priority=INT] [cpu=INT] [on=NODE] [nominated=NODE] [profile=NAME] [label=VALUE] [gates=NAME,…] " +
+	"[uses=spread|claims] [version=TEXT] [phase=Succeeded|Failed] [deleting=yes] [annotation=KEY:VALUE] [policy=Never] [started=INT]"
+
+// NodeOptions is the options that Node takes: cpu= in milli-CPU, 1000 if it is
+// missing.
+const NodeOptions = "[cpu=INT] [label=VALUE]"
+
+// Pod makes a pod of PodOptions, whose UID is its name.
+func Pod(name string, a scenario.Args) (*state.Pod, error) {
+	if err := scenario.Check("[NAME…] "+PodOptions, a); err != nil {
+		return nil, err
+	}
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name), ResourceVersion: a.Options["version"]}}
 	p.Spec.SchedulerName = "default"
 	for _, key := range a.Keys {
 		value := a.Options[key]
 		switch key {
 		case "priority":
-			n, err := strconv.ParseInt(value, 10, 32)
-			if err != nil {
-				return nil, err
-			}
-			priority := int32(n)
+			priority := int32(scenario.Int(value))
 			p.Spec.Priority = &priority
 		case "cpu":
-			q, err := resource.ParseQuantity(value + "m")
-			if err != nil {
-				return nil, err
-			}
-			p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: q}}}}
+			p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: milli(value)}}}}
 		case "on":
 			p.Spec.NodeName = value
 		case "nominated":
@@ -67,25 +68,24 @@ func Pod(name string, a Args) (*state.Pod, error) {
 			policy := v1.PreemptionPolicy(value)
 			p.Spec.PreemptionPolicy = &policy
 		case "started":
-			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			p.Status.StartTime = &metav1.Time{Time: time.Unix(n, 0)}
+			p.Status.StartTime = &metav1.Time{Time: time.Unix(int64(scenario.Int(value)), 0)}
 		}
 	}
 	return state.NewPod(p), nil
 }
 
-// Node makes a node. The options are cpu=MILLI (1000) label=VALUE.
-func Node(name string, a Args) (*state.Node, error) {
-	cpu := "1000"
-	if a.Has("cpu") {
-		cpu = a.Options["cpu"]
-	}
-	q, err := resource.ParseQuantity(cpu + "m")
-	if err != nil {
+func milli(value string) resource.Quantity {
+	return *resource.NewMilliQuantity(int64(scenario.Int(value)), resource.DecimalSI)
+}
+
+// Node makes a node of NodeOptions.
+func Node(name string, a scenario.Args) (*state.Node, error) {
+	if err := scenario.Check("[NAME…] "+NodeOptions, a); err != nil {
 		return nil, err
+	}
+	q := milli("1000")
+	if a.Has("cpu") {
+		q = milli(a.Options["cpu"])
 	}
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: q, v1.ResourcePods: resource.MustParse("110")}
@@ -96,10 +96,19 @@ func Node(name string, a Args) (*state.Node, error) {
 }
 
 // Namespace makes a namespace. The option is label=VALUE.
-func Namespace(name string, a Args) *state.Namespace {
+func Namespace(name string, a scenario.Args) *state.Namespace {
 	n := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if a.Has("label") {
 		n.Labels = map[string]string{"l": a.Options["label"]}
 	}
 	return state.NewNamespace(n)
+}
+
+// Allowed returns the feature of the option allow=FEATURE, none if it is missing.
+func Allowed(a scenario.Args) (state.Feature, error) {
+	f, ok := state.ParseFeature(a.Options["allow"])
+	if !ok && a.Has("allow") {
+		return 0, fmt.Errorf("no feature %q", a.Options["allow"])
+	}
+	return f, nil
 }

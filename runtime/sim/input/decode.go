@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // object is a decoded object and where it came from.
@@ -64,16 +66,15 @@ func (d *decoder) chunk(ctx context.Context, c *chunk) result {
 
 func (d *decoder) yaml(ctx context.Context, c *chunk) (r result) {
 	at := place{chunk: c}
-	root, err := parseYAML(c.text)
+	top, err := strictyaml.Parse(c.text)
 	if err != nil {
 		r.broken = true
 		r.errs = []*Error{syntaxError(c, err)}
 		return r
 	}
-	if len(root.Content) == 0 {
+	if top == nil {
 		return r
 	}
-	top := root.Content[0]
 	if c.whole != nil {
 		if top.Kind != yaml.SequenceNode || len(top.Content) != 1 {
 			r.broken = true
@@ -123,9 +124,9 @@ func (d *decoder) header(at place, top *yaml.Node, r *result) (header, bool) {
 		r.fail(at, top, "", "a document must be an object", "write apiVersion, kind and metadata")
 		return header{}, false
 	}
-	var twice *nodeError
-	if err := distinct(top.Content); errors.As(err, &twice) {
-		r.fail(at, twice.node, twice.node.Value, twice.detail, twice.fix)
+	var twice *strictyaml.NodeError
+	if err := strictyaml.Distinct(top.Content); errors.As(err, &twice) {
+		r.fail(at, twice.Node, twice.Node.Value, twice.Detail, twice.Fix)
 		return header{}, false
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
@@ -157,11 +158,11 @@ func (d *decoder) node(at place, n *yaml.Node, list header, r *result) {
 		r.fail(at, n, "", "a document must be an object", "write apiVersion, kind and metadata")
 		return
 	}
-	text, err := toJSON(n)
+	text, err := strictyaml.JSON(n)
 	if err != nil {
-		var bad *nodeError
+		var bad *strictyaml.NodeError
 		if errors.As(err, &bad) {
-			r.fail(at, bad.node, pathOf(n, bad.node), bad.detail, bad.fix)
+			r.fail(at, bad.Node, pathOf(n, bad.Node), bad.Detail, bad.Fix)
 			return
 		}
 		r.fail(at, n, "", err.Error(), "")
@@ -209,10 +210,10 @@ func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, e
 		n = at.node()
 	}
 	var out []*Error
-	var bad *nodeError
+	var bad *strictyaml.NodeError
 	if n != nil {
-		if _, e := toJSON(n); errors.As(e, &bad) { // keys that occur twice in JSON
-			return []*Error{{File: at.chunk.file, Line: at.line(bad.node), Path: pathOf(n, bad.node), Detail: bad.detail, Fix: bad.fix}}
+		if _, e := strictyaml.JSON(n); errors.As(e, &bad) { // keys that occur twice in JSON
+			return []*Error{{File: at.chunk.file, Line: at.line(bad.Node), Path: pathOf(n, bad.Node), Detail: bad.Detail, Fix: bad.Fix}}
 		}
 	}
 	if obj, e := d.scheme.New(gvk); e == nil && n != nil {

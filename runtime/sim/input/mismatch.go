@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // mismatch is a node that does not fit the type of its field.
@@ -44,7 +46,7 @@ func (w *walker) walk(n *yaml.Node, t reflect.Type, path string, depth int) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if depth > maxDepth || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+	if depth > strictyaml.MaxDepth || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		return
 	}
 	if _, own := reflect.New(t).Interface().(json.Unmarshaler); own {
@@ -94,10 +96,9 @@ func (w *walker) walk(n *yaml.Node, t reflect.Type, path string, depth int) {
 
 // pairs visits the keys of a mapping, those of merges included.
 func (w *walker) pairs(n *yaml.Node, visit func(key, value *yaml.Node)) {
-	c := converter{since: -1}
-	pairs, err := c.merged(n)
+	pairs, err := strictyaml.Merged(n)
 	if err != nil {
-		return // toJSON has refused it already
+		return // JSON has refused it already
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		visit(pairs[i], pairs[i+1])
@@ -106,7 +107,7 @@ func (w *walker) pairs(n *yaml.Node, visit func(key, value *yaml.Node)) {
 
 // leaf tries the value on its own.
 func (w *walker) leaf(n *yaml.Node, t reflect.Type, path string) {
-	text, err := toJSON(n)
+	text, err := strictyaml.JSON(n)
 	if err != nil {
 		return
 	}

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // decodeFiles decodes all documents, on all processors, into the order in which
@@ -63,12 +65,12 @@ func (d *decoder) cut(c chunk) []chunk {
 	if !ok {
 		return whole
 	}
-	root, err := parseYAML(head)
-	if err != nil || len(root.Content) == 0 || !isList(root.Content[0]) || child(root.Content[0], "items") != nil {
+	top, err := strictyaml.Parse(head)
+	if err != nil || top == nil || !isList(top) || child(top, "items") != nil {
 		return whole
 	}
 	var r result
-	list, ok := d.header(place{chunk: &chunk{text: head}}, root.Content[0], &r)
+	list, ok := d.header(place{chunk: &chunk{text: head}}, top, &r)
 	if !ok {
 		return whole
 	}

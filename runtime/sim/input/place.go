@@ -21,11 +21,10 @@ func (p place) line(n *yaml.Node) int { return p.chunk.lineAt(n.Line) }
 // node parses the chunk again, once, and finds the object; nil if that fails,
 // which is possible only for JSON that is no YAML.
 func (p place) node() *yaml.Node {
-	root := p.chunk.parsed()
-	if len(root.Content) == 0 {
+	n := p.chunk.parsed()
+	if n == nil {
 		return nil
 	}
-	n := root.Content[0]
 	if p.chunk.whole != nil && n.Kind == yaml.SequenceNode && len(n.Content) > 0 {
 		n = n.Content[0]
 	}

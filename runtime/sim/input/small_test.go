@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/berth-scheduler/berth/runtime/internal/golden"
+	"github.com/berth-scheduler/berth/internal/golden"
 )
 
 const smallNodesFile, smallPodsFile = "testdata/small/nodes.csv", "testdata/small/pods.csv"

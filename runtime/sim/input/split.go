@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // chunk is a piece of a file that can be decoded by itself: a document, or one
@@ -20,18 +22,16 @@ type chunk struct {
 
 	// What is found out about the text when an error first asks for it. A chunk
 	// is used by one goroutine at a time.
-	tree *yaml.Node
-	last int
+	tree  *yaml.Node
+	tried bool
+	last  int
 }
 
-// parsed is the tree of the text, empty if it is no YAML.
+// parsed is the tree of the text, nil if it is no YAML.
 func (c *chunk) parsed() *yaml.Node {
-	if c.tree == nil {
-		tree, err := parseYAML(c.text)
-		if err != nil {
-			tree = &yaml.Node{}
-		}
-		c.tree = tree
+	if !c.tried {
+		c.tree, _ = strictyaml.Parse(c.text)
+		c.tried = true
 	}
 	return c.tree
 }

@@ -6,7 +6,7 @@ package meter
 // grain takes longer than 32 times what it takes in a loop that does nothing, which
 // BenchmarkWorst measures.
 const (
-	// Unit is how many grains a unit of fuel has, which is what people set and read.
+	// Unit is the number of grains in a unit of fuel, which is what people set and read.
 	Unit = 512
 	// Iteration is what one iteration of a loop that only counts costs, in grains. The
 	// prices of Config are multiples of it.

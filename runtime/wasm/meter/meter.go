@@ -7,8 +7,8 @@ import "github.com/berth-scheduler/berth/abi/wire"
 const (
 	Prefix = "berth.meter."
 
-	// FuelExport is a mutable i64 global: fuel that is not yet dealt out, in grains,
-	// of which a Unit has many. What is left is FuelExport + SliceExport.
+	// FuelExport is a mutable i64 global: fuel that is not yet dealt out, in grains
+	// (512 to the Unit). What is left is FuelExport + SliceExport.
 	FuelExport = Prefix + "fuel"
 	// SliceExport is a mutable i32 global: what is left of the slice.
 	SliceExport = Prefix + "slice"

@@ -223,7 +223,7 @@ func (c *cycle) filter(p *wasm.Plugin, rows []uint32, at []int, a *conformance.A
 	a.Codes, a.RowReasons = make([]abi.Code, len(rows)), make([][]string, len(rows))
 	for from := 0; from < len(rows); {
 		to := from
-		for to < len(rows) && (p.Info().FilterScope == abi.ScopeCluster || rows[to]/1024 == rows[from]/1024) {
+		for to < len(rows) && (p.Info().Scope(abi.Filter) == abi.ScopeCluster || rows[to]/1024 == rows[from]/1024) {
 			to++
 		}
 		var v plugin.Verdicts

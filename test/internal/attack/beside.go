@@ -16,6 +16,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berth-scheduler/berth/runtime/debughttp"
@@ -30,6 +31,8 @@ const (
 	calm, attacked = "calm", "attacked"
 	// priority is the class of each second attacked pod; broken guests misbehave for it.
 	priority = "attack"
+	// calmAtATime is how many calm pods are pending at most.
+	calmAtATime = 4
 )
 
 // The bounds for pods that a hostile plugin does not apply to: the p99 of the duration of
@@ -193,8 +196,11 @@ func (r *attempts) ask(path string, answer any) error {
 	return json.NewDecoder(response.Body).Decode(answer)
 }
 
-// leg has some calm pods placed, one after the other, and attacked ones tried between
-// them. It returns the p99 of the durations of the attempts for the calm ones.
+// leg has some calm pods placed, few at a time, and attacked ones tried between them. It
+// returns the p99 of the durations of the attempts for the calm ones.
+//
+// Few at a time, because an attacked pod holds up the loop: pods that came meanwhile would
+// be bound all at once after it, and the API server would have both cores.
 func (r *attempts) leg(ctx context.Context, hostile int) (time.Duration, error) {
 	r.legs++
 	b := r.bench
@@ -202,6 +208,32 @@ func (r *attempts) leg(ctx context.Context, hostile int) (time.Duration, error) 
 	every := 0
 	if hostile > 0 {
 		every = max(1, b.Calm/hostile)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	bound, err := b.client.CoreV1().Pods(calm).Watch(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName!="})
+	if err != nil {
+		return 0, err
+	}
+	defer bound.Stop()
+	placed := 0
+	await := func(n int) error {
+		for placed < n {
+			select {
+			case e, ok := <-bound.ResultChan():
+				switch {
+				case !ok:
+					return fmt.Errorf("the watch ended after %d of %d pods", placed, n)
+				case e.Type == watch.Error:
+					return apierrors.FromObject(e.Object)
+				case e.Type == watch.Added:
+					placed++
+				}
+			case <-ctx.Done():
+				return fmt.Errorf("%d of %d pods were placed: %w\n%s", placed, n, ctx.Err(), r.process.Tail(10))
+			}
+		}
+		return nil
 	}
 	var names []string
 	for i := range b.Calm {
@@ -221,11 +253,12 @@ func (r *attempts) leg(ctx context.Context, hostile int) (time.Duration, error) 
 		if err := load.Pod(ctx, b.client, pod); err != nil {
 			return 0, err
 		}
+		if err := await(i + 1 - calmAtATime); err != nil {
+			return 0, err
+		}
 	}
-	waiting, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	if err := load.AwaitPlaced(waiting, b.client, calm); err != nil {
-		return 0, fmt.Errorf("%w\n%s", err, r.process.Tail(10))
+	if err := await(b.Calm); err != nil {
+		return 0, err
 	}
 	var durations []time.Duration
 	for _, name := range names {

@@ -158,7 +158,7 @@ func (r *race) arrange(ctx context.Context, leg Leg) error {
 }
 
 // fill fills the nodes of a leg that wants them full.
-func (t *trial) fill(ctx context.Context) error {
+func (t *repetition) fill(ctx context.Context) error {
 	if !t.leg.Workload.Full {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (r *race) run(ctx context.Context, leg Leg, scheduler cluster.Program) (Res
 	if err := r.arrange(ctx, leg); err != nil {
 		return Result{}, err
 	}
-	t, err := r.newTrial(ctx, leg, scheduler)
+	t, err := r.newRepetition(ctx, leg, scheduler)
 	if err != nil {
 		return Result{}, err
 	}
@@ -192,7 +192,7 @@ func (r *race) run(ctx context.Context, leg Leg, scheduler cluster.Program) (Res
 	return result, err
 }
 
-func (t *trial) measure(ctx context.Context) (result Result, err error) {
+func (t *repetition) measure(ctx context.Context) (result Result, err error) {
 	defer func() {
 		err = errors.Join(err, load.Clear(context.WithoutCancel(ctx), t.client, namespace))
 	}()
@@ -211,7 +211,7 @@ func (t *trial) measure(ctx context.Context) (result Result, err error) {
 	return t.stream(ctx, pods)
 }
 
-func (t *trial) stream(ctx context.Context, pods *tracker) (Result, error) {
+func (t *repetition) stream(ctx context.Context, pods *tracker) (Result, error) {
 	before, stop := context.WithCancel(ctx)
 	defer stop()
 	warm, err := track(before, t.client, namespace)
@@ -244,7 +244,7 @@ func (t *trial) stream(ctx context.Context, pods *tracker) (Result, error) {
 	return t.result(ctx, process, used.CPU, last.Sub(first), latencies)
 }
 
-func (t *trial) backlog(ctx context.Context, pods *tracker) (Result, error) {
+func (t *repetition) backlog(ctx context.Context, pods *tracker) (Result, error) {
 	if err := t.create(ctx, pods, 0, t.leg.Pods); err != nil {
 		return Result{}, err
 	}
@@ -261,7 +261,7 @@ func (t *trial) backlog(ctx context.Context, pods *tracker) (Result, error) {
 	return t.result(ctx, process, 0, last.Sub(began), latencies)
 }
 
-func (t *trial) create(ctx context.Context, pods *tracker, from, to int) error {
+func (t *repetition) create(ctx context.Context, pods *tracker, from, to int) error {
 	return load.Each(ctx, to-from, func(ctx context.Context, i int) error {
 		pod := t.leg.Workload.Pod(namespace, from+i)
 		pods.create(pod.Name)
@@ -269,7 +269,7 @@ func (t *trial) create(ctx context.Context, pods *tracker, from, to int) error {
 	})
 }
 
-func (t *trial) start() (*cluster.Process, error) {
+func (t *repetition) start() (*cluster.Process, error) {
 	s := cluster.Scheduler{Program: t.scheduler, Config: t.config.SchedulerConfig}
 	if t.scheduler == cluster.BerthProgram {
 		s.Flags = append([]string{"--debug-socket=" + t.socket()}, t.config.BerthFlags...)
@@ -279,7 +279,7 @@ func (t *trial) start() (*cluster.Process, error) {
 
 // result ends a run: the scheduler's figures are read before it is asked about its
 // decisions, and stopped.
-func (t *trial) result(ctx context.Context, process *cluster.Process, before, took time.Duration, latencies []time.Duration) (Result, error) {
+func (t *repetition) result(ctx context.Context, process *cluster.Process, before, took time.Duration, latencies []time.Duration) (Result, error) {
 	used, err := process.Usage()
 	if err != nil {
 		return Result{}, err

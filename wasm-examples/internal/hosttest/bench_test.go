@@ -13,9 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/hostplugins/reference"
+	"github.com/berth-scheduler/berth/hostplugins/workload"
 	"github.com/berth-scheduler/berth/runtime/cache"
-	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -41,9 +40,9 @@ type pass struct {
 	reasons [][]string
 }
 
-var _ reference.Pass = (*pass)(nil)
+var _ workload.Pass = (*pass)(nil)
 
-func newPass(t testing.TB, w reference.Workload, e *wasmexamples.Example, f wasm.Factory, verify int) *pass {
+func newPass(t testing.TB, w workload.Load, e *wasmexamples.Example, f wasm.Factory, verify int) *pass {
 	t.Helper()
 	p := &pass{cache: cache.New(cache.Config{}), snapshot: state.NewSnapshot()}
 	for _, n := range w.Nodes {
@@ -63,7 +62,7 @@ func newPass(t testing.TB, w reference.Workload, e *wasmexamples.Example, f wasm
 		if p.snapshot.Name(uint32(row)) != n.Name {
 			t.Fatalf("row %d is %s, want the order of the workload", row, p.snapshot.Name(uint32(row)))
 		}
-		if row%pipeline.BlockRows == 0 {
+		if row%plugin.BlockRows == 0 {
 			p.pieces = append(p.pieces, nil)
 		}
 		last := &p.pieces[len(p.pieces)-1]
@@ -95,8 +94,8 @@ func (p *pass) run(pod int, look func(rows []uint32)) {
 	}
 }
 
-// Filter implements reference.Pass, to compare with the baselines.
-func (p *pass) Filter(pod int) reference.Statuses {
+// Filter implements workload.Pass, to compare with the baselines.
+func (p *pass) Filter(pod int) workload.Statuses {
 	p.codes, p.reasons = p.codes[:0], p.reasons[:0]
 	p.run(pod, func(rows []uint32) {
 		for i := range rows {
@@ -104,7 +103,7 @@ func (p *pass) Filter(pod int) reference.Statuses {
 			p.reasons = append(p.reasons, slices.Clone(p.verdicts.Texts(i)))
 		}
 	})
-	return reference.Statuses{Codes: p.codes, Reasons: p.reasons}
+	return workload.Statuses{Codes: p.codes, Reasons: p.reasons}
 }
 
 // next changes one row, as a pod that was placed does: it places a small pod, or
@@ -149,11 +148,11 @@ func TestReferenceWorkload(t *testing.T) {
 		if race && nodes > 1000 {
 			continue
 		}
-		w := reference.Generate(nodes, reference.Seed)
+		w := workload.Generate(nodes, workload.Seed)
 		for _, g := range guests() {
 			t.Run(fmt.Sprintf("%s/nodes=%d", g.name, nodes), func(t *testing.T) {
 				p := newPass(t, w, &g.example, g.make(t, &g.example), 1)
-				if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
+				if err := workload.Compare(p, workload.NewObjects(w)); err != nil {
 					t.Error(err)
 				}
 				for range 5 { // and after changes of single rows
@@ -161,7 +160,7 @@ func TestReferenceWorkload(t *testing.T) {
 					p.Filter(0)
 				}
 				p.next(t)
-				if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
+				if err := workload.Compare(p, workload.NewObjects(w)); err != nil {
 					t.Errorf("after changes: %v", err)
 				}
 				if n := p.plugin.Faults(); n != 0 {
@@ -174,9 +173,9 @@ func TestReferenceWorkload(t *testing.T) {
 
 // written returns how many bytes a pod costs, over all pods in turn, without those
 // of the check that writes the whole snapshot anew once in a while.
-func (g *guest) written(b *testing.B, w reference.Workload, placed bool) float64 {
+func (g *guest) written(b *testing.B, w workload.Load, placed bool) float64 {
 	p := newPass(b, w, &g.example, g.make(b, &g.example), 0)
-	const turns = 4 * reference.Pods
+	const turns = 4 * workload.Pods
 	var before uint64
 	for i := range 2 * turns { // the first turns bring new strings
 		if i == turns {
@@ -185,7 +184,7 @@ func (g *guest) written(b *testing.B, w reference.Workload, placed bool) float64
 		if placed {
 			p.next(b)
 		}
-		p.run(i%reference.Pods, nil)
+		p.run(i%workload.Pods, nil)
 	}
 	return float64(p.plugin.BytesWritten()-before) / turns
 }
@@ -199,25 +198,25 @@ func BenchmarkOnePod(b *testing.B) {
 		b.Run("guest="+g.name, func(b *testing.B) {
 			g.make(b, &g.example) // or skip it
 			for _, nodes := range sizes {
-				b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { g.bench(b, reference.Generate(nodes, reference.Seed)) })
+				b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { g.bench(b, workload.Generate(nodes, workload.Seed)) })
 			}
 		})
 	}
-	for name, base := range map[string]func(reference.Workload) (reference.Pass, error){
-		"columns":     func(w reference.Workload) (reference.Pass, error) { return reference.NewColumns(w) },
-		"objects":     func(w reference.Workload) (reference.Pass, error) { return reference.NewObjects(w), nil },
-		"handwritten": func(w reference.Workload) (reference.Pass, error) { return reference.NewHandwritten(w), nil },
+	for name, base := range map[string]func(workload.Load) (workload.Pass, error){
+		"columns":     func(w workload.Load) (workload.Pass, error) { return workload.NewColumns(w) },
+		"objects":     func(w workload.Load) (workload.Pass, error) { return workload.NewObjects(w), nil },
+		"handwritten": func(w workload.Load) (workload.Pass, error) { return workload.NewHandwritten(w), nil },
 	} {
 		for _, nodes := range sizes {
 			b.Run(fmt.Sprintf("guest=%s/nodes=%d", name, nodes), func(b *testing.B) {
-				pass, err := base(reference.Generate(nodes, reference.Seed))
+				pass, err := base(workload.Generate(nodes, workload.Seed))
 				if err != nil {
 					b.Fatal(err)
 				}
 				i := 0
 				b.ReportAllocs()
 				for b.Loop() {
-					pass.Filter(i % reference.Pods)
+					pass.Filter(i % workload.Pods)
 					i++
 				}
 			})
@@ -226,9 +225,9 @@ func BenchmarkOnePod(b *testing.B) {
 }
 
 // bench compares a guest with the baseline, and measures it.
-func (g *guest) bench(b *testing.B, w reference.Workload) {
+func (g *guest) bench(b *testing.B, w workload.Load) {
 	p := newPass(b, w, &g.example, g.make(b, &g.example), verifyRare)
-	if err := reference.Compare(p, reference.NewObjects(w)); err != nil {
+	if err := workload.Compare(p, workload.NewObjects(w)); err != nil {
 		b.Fatalf("guest and baseline decide differently: %v", err)
 	}
 	for _, placed := range []bool{false, true} {
@@ -240,7 +239,7 @@ func (g *guest) bench(b *testing.B, w reference.Workload) {
 				if placed {
 					p.next(b)
 				}
-				p.run(i%reference.Pods, nil)
+				p.run(i%workload.Pods, nil)
 				i++
 			}
 			b.ReportMetric(float64(p.plugin.Calls()-calls)/float64(i), "guest-calls/pod")

@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berth-scheduler/berth/runtime/plugin/fake"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/wasm-examples/devices"
@@ -108,7 +108,7 @@ func TestDevices(t *testing.T) {
 	for _, twin := range twins()[:2] { // in no other language are there devices
 		t.Run(twin.name, func(t *testing.T) {
 			for seed := range uint64(4) {
-				s := &stream{cluster: newCluster(t, &fake.Log{}, twin), rand: rand.New(rand.NewPCG(seed, 0)), lost: map[string]int{}}
+				s := &stream{cluster: newCluster(t, &scenario.Log{}, twin), rand: rand.New(rand.NewPCG(seed, 0)), lost: map[string]int{}}
 				s.example = *example(t, "devices")
 				s.binder = s
 				s.run(t)
@@ -126,11 +126,11 @@ func TestDevices(t *testing.T) {
 func (s *stream) run(t *testing.T) {
 	t.Helper()
 	const pods, nodes = 150, 4
+	language := s.language(t)
 	do := func(line string) {
 		t.Helper()
-		name, rest, _ := strings.Cut(line, " ")
-		if err := s.commands()[name](fake.Parse(rest)); err != nil {
-			t.Fatalf("%s: %v", line, err)
+		if err := language.Do(line); err != nil {
+			t.Fatal(err)
 		}
 	}
 	for i := range nodes {

@@ -287,9 +287,9 @@ func TestGPUTwinsToTheBit(t *testing.T) {
 		for _, m := range makes {
 			t.Run(policy+"/"+m.name, func(t *testing.T) {
 				e := example(t, policy)
-				twin := &trial{t: t, example: e, factory: m.make(t, e), way: way{name: m.name, fresh: m.fresh}}
-				original := &trial{t: t, example: e, factory: native(t, e), way: way{name: "native"}}
-				for _, tr := range []*trial{original, twin} {
+				twin := &playing{t: t, example: e, factory: m.make(t, e), way: way{name: m.name, fresh: m.fresh}}
+				original := &playing{t: t, example: e, factory: native(t, e), way: way{name: "native"}}
+				for _, tr := range []*playing{original, twin} {
 					tr.config = wasm.Config{Shards: 1, VerifyEvery: 1, Grants: manifest(t, e).Directives}
 					if policy == "fgd" {
 						tr.config.Config = []byte(typicalPods)
@@ -303,7 +303,7 @@ func TestGPUTwinsToTheBit(t *testing.T) {
 }
 
 // compare lets pods come and go.
-func (s *gpuStream) compare(t *testing.T, original, twin *trial) {
+func (s *gpuStream) compare(t *testing.T, original, twin *playing) {
 	t.Helper()
 	steps, refused, scores := 400, 0, map[int64]bool{}
 	if race {
@@ -312,7 +312,7 @@ func (s *gpuStream) compare(t *testing.T, original, twin *trial) {
 	for i := range steps {
 		s.cache.UpdateSnapshot(s.snapshot)
 		pod := s.pod(i)
-		place := func(tr *trial) []berthtest.Verdict {
+		place := func(tr *playing) []berthtest.Verdict {
 			tr.cycle = &plugin.Cycle{Context: context.Background(), Snapshot: s.snapshot, Pod: pod, State: &state.CycleState{}, Seed: uint64(i + 1)}
 			return tr.place(s.names)
 		}

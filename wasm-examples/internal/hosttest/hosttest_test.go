@@ -10,12 +10,11 @@ import (
 	"sync"
 	"testing"
 
+	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
-
-	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
 // built is what all tests of the package share: modules, each built and compiled

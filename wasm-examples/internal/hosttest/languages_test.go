@@ -147,7 +147,7 @@ func decidesAsNative(t *testing.T, e *wasmexamples.Example, language string, mod
 	for seed := range uint64(5) {
 		snapshot, names, pods := chance(t, rand.New(rand.NewPCG(seed, 11)), 200)
 		decide := func(f wasm.Factory) (all []string) {
-			tr := trial{t: t, example: e, factory: f, way: way{name: "by chance", shards: 1}, config: wasm.Config{Config: []byte(chanceConfig(e)), Shards: 1, VerifyEvery: 1}}
+			tr := playing{t: t, example: e, factory: f, way: way{name: "by chance", shards: 1}, config: wasm.Config{Config: []byte(chanceConfig(e)), Shards: 1, VerifyEvery: 1}}
 			defer tr.end()
 			for i, pod := range pods {
 				tr.cycle = &plugin.Cycle{Context: context.Background(), Snapshot: snapshot, Pod: pod, State: &state.CycleState{}, Seed: uint64(i + 1)}

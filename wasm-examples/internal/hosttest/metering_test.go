@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berth-scheduler/berth/hostplugins/reference"
+	"github.com/berth-scheduler/berth/hostplugins/workload"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
@@ -48,7 +48,7 @@ func languageGuests() map[string]func(testing.TB, *wasmexamples.Example) string 
 // without metering, all of the host's work included.
 func BenchmarkMetering(b *testing.B) {
 	csr, dense := wasmexamples.Reference()
-	w := reference.Generate(5000, reference.Seed)
+	w := workload.Generate(5000, workload.Seed)
 	for _, language := range []string{"c", "rust", "assemblyscript", "go"} {
 		for _, e := range []*wasmexamples.Example{&csr, &dense} {
 			b.Run("guest="+language+"-"+strings.TrimPrefix(e.Name, "reference-"), func(b *testing.B) {
@@ -58,23 +58,23 @@ func BenchmarkMetering(b *testing.B) {
 	}
 }
 
-func benchMetering(b *testing.B, w reference.Workload, e *wasmexamples.Example, path string) {
+func benchMetering(b *testing.B, w workload.Load, e *wasmexamples.Example, path string) {
 	code, err := os.ReadFile(path)
 	if err != nil {
 		b.Fatal(err)
 	}
 	var passes []*pass
-	var best [][reference.Pods]time.Duration
+	var best [][workload.Pods]time.Duration
 	for _, m := range meterings() {
 		passes = append(passes, newPass(b, w, e, meteredModule(b, m, code), 0))
-		var times [reference.Pods]time.Duration
+		var times [workload.Pods]time.Duration
 		for i := range times {
 			times[i] = math.MaxInt64
 		}
 		best = append(best, times)
 	}
 	for b.Loop() {
-		for pod := range reference.Pods {
+		for pod := range workload.Pods {
 			for i, p := range passes {
 				start := time.Now()
 				p.run(pod, nil)
@@ -82,7 +82,7 @@ func benchMetering(b *testing.B, w reference.Workload, e *wasmexamples.Example, 
 			}
 		}
 	}
-	total := func(times [reference.Pods]time.Duration) (sum time.Duration) {
+	total := func(times [workload.Pods]time.Duration) (sum time.Duration) {
 		for _, t := range times {
 			sum += t
 		}
@@ -91,7 +91,7 @@ func benchMetering(b *testing.B, w reference.Workload, e *wasmexamples.Example, 
 	for i, m := range meterings()[1:] {
 		b.ReportMetric(float64(total(best[i+1]))/float64(total(best[0])), "times-"+m.name)
 	}
-	b.ReportMetric(float64(total(best[0]).Microseconds())/reference.Pods, "µs-none/pod")
+	b.ReportMetric(float64(total(best[0]).Microseconds())/workload.Pods, "µs-none/pod")
 	b.ReportMetric(0, "ns/op") // of all of them together: means nothing
 	for i, p := range passes {
 		if n := p.plugin.Faults(); n != 0 {

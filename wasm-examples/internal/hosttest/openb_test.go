@@ -73,7 +73,7 @@ const (
 	without    = "without"
 	asNative   = "native"
 	asModules  = "wasm"
-	verifyRare = 1024 // as cmd/berth samples
+	verifyRare = 1024 // as cmd/app samples
 )
 
 // runOpenb schedules the trace without the plugins, or with them as host plugins or

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
@@ -37,7 +37,7 @@ func parkedPods(annotations map[string]string) []*state.Pod {
 // TestParkedPods: an event is one guest call for every 1,024 pods that wait, and so
 // are the gates of pods that come at once; the scheduler asks once.
 func TestParkedPods(t *testing.T) {
-	c := newCluster(t, &fake.Log{}, twins()[0])
+	c := newCluster(t, &scenario.Log{}, twins()[0])
 	var p *wasm.Plugin
 	calls := func(what string, most int64, do func()) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestParkedPods(t *testing.T) {
 		t.Fatalf("%d pods are gated", n)
 	}
 	calls("a node comes", batches, func() {
-		if err := c.commands()["node"](fake.Parse("a")); err != nil {
+		if err := c.language(t).Do("node a"); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -5,7 +5,6 @@ package hosttest
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,19 +21,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/internal/golden"
+	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	source "github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
-
-var rewritePoints = flag.Bool("rewrite", false, "write the expected text of testdata/points anew, from the native plugin")
 
 // twin is a way of running a plugin in a scheduler.
 type twin struct {
@@ -50,41 +47,18 @@ func twins() []twin {
 }
 
 // TestPoints: at every point a guest's answer changes what the scheduler does, in
-// the same way whatever the guest is made of. The files have blocks of commands,
-// and after a line "----" what they print.
+// the same way whatever the guest is made of.
 func TestPoints(t *testing.T) {
-	files, err := filepath.Glob("testdata/points/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scenarios: %v", err)
-	}
 	for _, twin := range twins() {
-		for _, path := range files {
+		for _, path := range scenario.Files(t, "testdata/points/*.txt") {
 			t.Run(twin.name+"/"+strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-				text, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
+				log := &scenario.Log{}
+				got := scenario.Run(t, path, log, func() scenario.Commands { return newCluster(t, log, twin).commands() })
+				check := golden.Check
+				if twin.file != nil {
+					check = golden.Compare // -rewrite writes what the native plugin does
 				}
-				log := &fake.Log{}
-				got, err := fake.Run(string(text), log, func() map[string]fake.Command { return newCluster(t, log, twin).commands() })
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got == string(text) {
-					return
-				}
-				if *rewritePoints && twin.file == nil {
-					if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-					return
-				}
-				want, lines := strings.Split(string(text), "\n"), strings.Split(got, "\n")
-				for i := range lines {
-					if i >= len(want) || lines[i] != want[i] {
-						t.Fatalf("%s:%d is\n%s\nrun the test with -rewrite if the new text is right", path, i+1, strings.Join(lines[i:min(i+8, len(lines))], "\n"))
-					}
-				}
-				t.Fatalf("%s is longer than what came out", path)
+				check(t, path, got)
 			})
 		}
 	}
@@ -93,7 +67,7 @@ func TestPoints(t *testing.T) {
 // cluster is a scheduler with a plugin, and the API server that it works on.
 type cluster struct {
 	t        testing.TB
-	log      *fake.Log
+	log      *scenario.Log
 	twin     twin
 	clock    *stepClock
 	example  wasmexamples.Example
@@ -111,7 +85,7 @@ type cluster struct {
 	detail  *regexp.Regexp  // what only some twins say
 }
 
-func newCluster(t testing.TB, log *fake.Log, twin twin) *cluster {
+func newCluster(t testing.TB, log *scenario.Log, twin twin) *cluster {
 	return &cluster{
 		t: t, log: log, twin: twin, clock: &stepClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		detail:  regexp.MustCompile(` \(module sha256:[0-9a-f]+\)|(: trap): .*|; the guest's last output: .*`),
@@ -190,7 +164,7 @@ func (c *cluster) native(any) (plugin.Plugin, error) {
 }
 
 // handler prints what plugins log.
-type handler struct{ log *fake.Log }
+type handler struct{ log *scenario.Log }
 
 func (h handler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
 func (h handler) WithAttrs([]slog.Attr) slog.Handler           { return h }
@@ -293,26 +267,23 @@ func (c *cluster) Evict(_ context.Context, e objects.Eviction) error {
 // prefix begins the annotations of everypoint.
 const prefix = "everypoint.berth.dev/"
 
-// pod makes a pod whose UID is its name. An option is priority=, cpu= in
-// milli-CPU, on= a node, a key with a slash for an annotation, or one of
-// everypoint's.
-func (c *cluster) pod(name string, a fake.Args) (*state.Pod, error) {
+// podOptions is the options of a pod: cpu= in milli-CPU, a key with a slash for an
+// annotation, and the annotations of everypoint.
+const podOptions = "[priority=INT] [cpu=INT] [on=NODE] [*/*=ANNOTATION] [label:*=LABEL] [bind=ANSWER] [filter=ANSWER] [hint=ANSWER] " +
+	"[max-peers=INT] [normalize=ANSWER] [peer=true] [permit=ANSWER] [p*-bind=ANSWER] [post-filter=ANSWER] [pre-filter=ANSWER] " +
+	"[pre-score=ANSWER] [pre-enqueue=ANSWER] [queue-key=INT] [reserve=ANSWER] [score=ANSWER] [unreserve=ANSWER]"
+
+// pod makes a pod of podOptions, whose UID is its name.
+func (c *cluster) pod(name string, a scenario.Args) *state.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Annotations: map[string]string{}, Labels: map[string]string{}}}
 	p.Spec.SchedulerName = "default-scheduler"
 	for key, value := range a.Options {
 		switch key {
 		case "priority":
-			n, err := strconv.ParseInt(value, 10, 32)
-			if err != nil {
-				return nil, err
-			}
-			priority := int32(n)
+			priority := int32(scenario.Int(value))
 			p.Spec.Priority = &priority
 		case "cpu":
-			q, err := resource.ParseQuantity(value + "m")
-			if err != nil {
-				return nil, err
-			}
+			q := *resource.NewMilliQuantity(int64(scenario.Int(value)), resource.DecimalSI)
 			p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: q}}}}
 		case "on":
 			p.Spec.NodeName = value
@@ -327,34 +298,34 @@ func (c *cluster) pod(name string, a fake.Args) (*state.Pod, error) {
 			p.Annotations[key] = value
 		}
 	}
-	return state.NewPod(p), nil
+	return state.NewPod(p)
 }
 
-func (c *cluster) commands() map[string]fake.Command {
-	each := func(f func(name string, a fake.Args) error) fake.Command {
-		return func(a fake.Args) error {
-			for _, name := range a.Names {
-				if err := f(name, a); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
+// language carries out single lines.
+func (c *cluster) language(t testing.TB) *scenario.Language {
+	t.Helper()
+	l, err := scenario.NewLanguage(c.commands())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return map[string]fake.Command{
-		"example": func(a fake.Args) error { // NAME: another plugin than everypoint
+	return l
+}
+
+func (c *cluster) commands() scenario.Commands {
+	return scenario.Commands{
+		"example NAME": func(a scenario.Args) error { // another plugin than everypoint
 			c.example = *example(c.t, a.Name(0))
 			return nil
 		},
-		"without": func(a fake.Args) error { c.without = a.Names; return nil }, // plugins of the default profile
-		"config":  func(a fake.Args) error { c.ref.Config = []byte(a.Name(0)); return nil },
-		"node": each(func(name string, a fake.Args) error { // NAME… [cpu=] and annotations; the first is preferred
-			cpu := "1000"
+		"without PLUGIN…": func(a scenario.Args) error { c.without = a.Names; return nil }, // plugins of the default profile
+		"config JSON":     func(a scenario.Args) error { c.ref.Config = []byte(a.Name(0)); return nil },
+		"node NAME… [cpu=INT] [*/*=ANNOTATION]": scenario.Each(func(name string, a scenario.Args) error { // the first is preferred
+			cpu := int64(1000)
 			if a.Has("cpu") {
-				cpu = a.Options["cpu"]
+				cpu = int64(scenario.Int(a.Options["cpu"]))
 			}
 			n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
-			n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu + "m"), v1.ResourcePods: resource.MustParse("110")}
+			n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: *resource.NewMilliQuantity(cpu, resource.DecimalSI), v1.ResourcePods: resource.MustParse("110")}
 			for key, value := range a.Options {
 				if strings.Contains(key, "/") {
 					n.Annotations[key] = value
@@ -364,34 +335,31 @@ func (c *cluster) commands() map[string]fake.Command {
 			c.get().SetNode(state.NewNode(n))
 			return nil
 		}),
-		"relabel": each(func(name string, _ fake.Args) error { // NODE…: an event, and nothing else
+		"relabel NODE…": scenario.Each(func(name string, _ scenario.Args) error { // an event, and nothing else
 			n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"changed": fmt.Sprint(c.clock.now.Unix())}}}
 			n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: resource.MustParse("1"), v1.ResourcePods: resource.MustParse("110")}
 			c.get().SetNode(state.NewNode(n))
 			return nil
 		}),
-		"pod": func(a fake.Args) error { // NAME… and options, all at once
+		"pod NAME… " + podOptions: func(a scenario.Args) error { // all at once
 			var pods []*state.Pod
 			for _, name := range a.Names {
-				p, err := c.pod(name, a)
-				if err != nil {
-					return err
-				}
+				p := c.pod(name, a)
 				c.pods[p.UID] = p
 				pods = append(pods, p)
 			}
 			c.get().SetPods(pods...)
 			return nil
 		},
-		"delete": each(func(name string, _ fake.Args) error {
+		"delete POD…": scenario.Each(func(name string, _ scenario.Args) error {
 			delete(c.pods, types.UID(name))
 			c.get().DeletePod(types.UID(name))
 			return nil
 		}),
-		"fail": each(func(name string, _ fake.Args) error { c.failing[name] = true; return nil }), // POD…: bindings fail
-		"mend": each(func(name string, _ fake.Args) error { delete(c.failing, name); return nil }),
-		"hold": func(fake.Args) error { c.held = true; return nil }, // bindings wait
-		"release": func(fake.Args) error {
+		"fail POD…": scenario.Each(func(name string, _ scenario.Args) error { c.failing[name] = true; return nil }), // bindings fail
+		"mend POD…": scenario.Each(func(name string, _ scenario.Args) error { delete(c.failing, name); return nil }),
+		"hold":      func(scenario.Args) error { c.held = true; return nil }, // bindings wait
+		"release": func(scenario.Args) error {
 			spawned := c.spawned
 			c.held, c.spawned = false, nil
 			for _, run := range spawned {
@@ -399,12 +367,11 @@ func (c *cluster) commands() map[string]fake.Command {
 			}
 			return nil
 		},
-		"advance": func(a fake.Args) error {
-			d, err := time.ParseDuration(a.Name(0))
-			c.clock.now = c.clock.now.Add(d)
-			return err
+		"advance DURATION": func(a scenario.Args) error {
+			c.clock.now = c.clock.now.Add(scenario.Duration(a.Name(0)))
+			return nil
 		},
-		"run": func(fake.Args) error {
+		"run": func(scenario.Args) error {
 			for i := 0; c.get().Step(context.Background()); i++ {
 				if i > 1000 {
 					return errors.New("the scheduler does not rest")
@@ -412,7 +379,7 @@ func (c *cluster) commands() map[string]fake.Command {
 			}
 			return nil
 		},
-		"state": func(fake.Args) error { c.state(); return nil },
+		"state": func(scenario.Args) error { c.state(); return nil },
 	}
 }
 

@@ -19,9 +19,9 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// scenario is a part of an example's scenario file: a configuration, and a cluster
+// part is a part of an example's scenario file: a configuration, and a cluster
 // of the API's objects on which pods are tried.
-type scenario struct {
+type part struct {
 	at      string // file and line
 	config  string
 	refusal []string // what is expected of a configuration that is refused
@@ -38,13 +38,13 @@ type try struct {
 
 // scenarios reads the files of an example. Package berthtest says what is in them,
 // and reads them for its own memory image.
-func scenarios(t *testing.T, e *wasmexamples.Example) []*scenario {
+func scenarios(t *testing.T, e *wasmexamples.Example) []*part {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(e.Scenarios)))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s has no scenarios: %v", e.Name, err)
 	}
-	var all []*scenario
+	var all []*part
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -63,7 +63,7 @@ type reader struct {
 	name  string
 	lines []string
 	at    int
-	all   []*scenario
+	all   []*part
 }
 
 func (r *reader) read() error {
@@ -81,7 +81,7 @@ func (r *reader) read() error {
 				config += r.lines[r.at]
 				r.at++
 			}
-			r.all = append(r.all, &scenario{at: at, config: strings.TrimSpace(config), refusal: r.expected()})
+			r.all = append(r.all, &part{at: at, config: strings.TrimSpace(config), refusal: r.expected()})
 			continue
 		case len(r.all) == 0:
 			return fmt.Errorf("%s comes before the first config", words[0])
@@ -105,7 +105,7 @@ func (r *reader) expected() (want []string) {
 	return want
 }
 
-func (s *scenario) add(at string, words, want []string) error {
+func (s *part) add(at string, words, want []string) error {
 	switch words[0] {
 	case "node":
 		n, err := readNode(words[1:])

@@ -71,7 +71,7 @@ func TestTwins(t *testing.T) {
 }
 
 // decides holds an example against scenarios, in all ways of making the calls.
-func decides(t *testing.T, e *wasmexamples.Example, all []*scenario, f wasm.Factory) {
+func decides(t *testing.T, e *wasmexamples.Example, all []*part, f wasm.Factory) {
 	t.Helper()
 	for _, s := range all {
 		if s.refusal != nil {
@@ -87,7 +87,7 @@ func decides(t *testing.T, e *wasmexamples.Example, all []*scenario, f wasm.Fact
 }
 
 // refused holds what the host says of a refused configuration against the file.
-func refused(t *testing.T, e *wasmexamples.Example, s *scenario, f wasm.Factory) {
+func refused(t *testing.T, e *wasmexamples.Example, s *part, f wasm.Factory) {
 	t.Helper()
 	_, err := newPlugin(t, e, f, wasm.Config{Config: []byte(s.config)})
 	want := strings.TrimPrefix(s.refusal[0], "configuration refused: ")
@@ -96,8 +96,8 @@ func refused(t *testing.T, e *wasmexamples.Example, s *scenario, f wasm.Factory)
 	}
 }
 
-// trial is a scenario under way.
-type trial struct {
+// playing is a scenario under way.
+type playing struct {
 	t       *testing.T
 	example *wasmexamples.Example
 	factory wasm.Factory
@@ -107,7 +107,7 @@ type trial struct {
 	cycle   *plugin.Cycle
 }
 
-func (s *scenario) run(t *testing.T, e *wasmexamples.Example, f wasm.Factory, w way) {
+func (s *part) run(t *testing.T, e *wasmexamples.Example, f wasm.Factory, w way) {
 	t.Helper()
 	snapshot := s.snapshot(t, w)
 	var names []string
@@ -120,7 +120,7 @@ func (s *scenario) run(t *testing.T, e *wasmexamples.Example, f wasm.Factory, w 
 	if len(blocks) < min(w.shards, len(s.nodes)) {
 		t.Fatalf("%s, %s: the nodes are in %d blocks of rows only; choose another order", s.at, w.name, len(blocks))
 	}
-	tr := trial{t: t, example: e, factory: f, way: w, config: wasm.Config{Config: []byte(s.config), Shards: w.shards, VerifyEvery: 1}}
+	tr := playing{t: t, example: e, factory: f, way: w, config: wasm.Config{Config: []byte(s.config), Shards: w.shards, VerifyEvery: 1}}
 	defer tr.end()
 	for i, c := range s.tries {
 		tr.cycle = &plugin.Cycle{Context: context.Background(), Snapshot: snapshot, Pod: state.NewPod(c.pod), State: &state.CycleState{}, Seed: uint64(i + 1)}
@@ -136,7 +136,7 @@ func (s *scenario) run(t *testing.T, e *wasmexamples.Example, f wasm.Factory, w 
 
 // snapshot is the cluster as the cache shows it. With fillers, the scenario's nodes
 // come after each quarter of them in turn, so that they are in several blocks.
-func (s *scenario) snapshot(t *testing.T, w way) *state.Snapshot {
+func (s *part) snapshot(t *testing.T, w way) *state.Snapshot {
 	t.Helper()
 	nodes, pods := slices.Clone(s.nodes), slices.Clone(s.pods)
 	r := rand.New(rand.NewPCG(w.permute, 0))
@@ -192,7 +192,7 @@ func filler(i int) (*v1.Node, *v1.Pod) {
 }
 
 // call makes one call of the plugin.
-func (tr *trial) call(f func(p *wasm.Plugin)) {
+func (tr *playing) call(f func(p *wasm.Plugin)) {
 	tr.t.Helper()
 	if tr.plugin == nil {
 		var err error
@@ -206,7 +206,7 @@ func (tr *trial) call(f func(p *wasm.Plugin)) {
 	}
 }
 
-func (tr *trial) end() {
+func (tr *playing) end() {
 	tr.t.Helper()
 	if tr.plugin == nil {
 		return
@@ -221,7 +221,7 @@ func (tr *trial) end() {
 }
 
 // batches calls f with the rows of each call and where they begin.
-func (tr *trial) batches(rows []uint32, f func(p *wasm.Plugin, at int, rows []uint32)) {
+func (tr *playing) batches(rows []uint32, f func(p *wasm.Plugin, at int, rows []uint32)) {
 	size := len(rows)
 	if tr.way.batch > 0 {
 		size = tr.way.batch
@@ -233,7 +233,7 @@ func (tr *trial) batches(rows []uint32, f func(p *wasm.Plugin, at int, rows []ui
 
 // place calls all points as a pipeline does, for the named nodes only, and returns
 // the verdicts in the order of the names.
-func (tr *trial) place(names []string) []berthtest.Verdict {
+func (tr *playing) place(names []string) []berthtest.Verdict {
 	tr.t.Helper()
 	verdicts := make(map[uint32]*berthtest.Verdict)
 	out := make([]berthtest.Verdict, len(names))
@@ -272,7 +272,7 @@ func (tr *trial) place(names []string) []berthtest.Verdict {
 	return out
 }
 
-func (tr *trial) score(rows []uint32) []int64 {
+func (tr *playing) score(rows []uint32) []int64 {
 	tr.t.Helper()
 	check := func(status *plugin.Status) {
 		if !status.Success() {

@@ -1,4 +1,4 @@
-// Package reference is the reference workload of hostplugins/reference as a
+// Package reference is the reference workload of hostplugins/workload as a
 // plugin, for benchmarks: taints against tolerations, required node affinity, and
 // resources, with the verdicts and reasons of kube-scheduler's plugins. CSR finds
 // labels in each node's list, Dense in a column for each declared key.

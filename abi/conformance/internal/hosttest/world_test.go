@@ -35,7 +35,7 @@ type host struct {
 
 var _ conformance.Scheduler = (*host)(nil)
 
-// world implements conformance.World: a scheduler, and the API server that it works
+// world implements conformance.Running: a scheduler, and the API server that it works
 // on.
 type world struct {
 	modules  *assembly.Modules
@@ -62,7 +62,7 @@ func (c *clock) Now() time.Time { return c.now }
 func (c *clock) Until(time.Time) (<-chan struct{}, func()) { return nil, func() {} }
 
 // Start implements conformance.Scheduler.
-func (h *host) Start(_ context.Context, plugins []conformance.Plugin) (conformance.World, error) {
+func (h *host) Start(_ context.Context, plugins []conformance.Plugin) (conformance.Running, error) {
 	w := &world{clock: &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, pods: map[string]*placed{}}
 	w.modules = assembly.NewModules(assembly.ModulesConfig{VerifyEvery: 1})
 	config := assembly.Config{Scheduler: assembly.Default(), Modules: w.modules, Seed: 1, TieBreak: drawn.First, Workers: 1}
@@ -95,13 +95,13 @@ func (h *host) Start(_ context.Context, plugins []conformance.Plugin) (conforman
 	return w, err
 }
 
-// Close implements conformance.World.
+// Close implements conformance.Running.
 func (w *world) Close(ctx context.Context) error {
 	w.assembly.Close()
 	return w.modules.Close(ctx)
 }
 
-// Apply implements conformance.World.
+// Apply implements conformance.Running.
 func (w *world) Apply(_ context.Context, c conformance.Change) error {
 	s := w.assembly.Scheduler
 	switch {
@@ -135,7 +135,7 @@ func (w *world) set(p *state.Pod) *placed {
 	return w.pods[key]
 }
 
-// Settle implements conformance.World: the clock goes from deadline to deadline.
+// Settle implements conformance.Running: the clock goes from deadline to deadline.
 func (w *world) Settle(ctx context.Context, d time.Duration) error {
 	end := w.clock.now.Add(d)
 	for range 10_000 {
@@ -154,7 +154,7 @@ func (w *world) Settle(ctx context.Context, d time.Duration) error {
 	return errors.New("the scheduler does not rest")
 }
 
-// Outcome implements conformance.World.
+// Outcome implements conformance.Running.
 func (w *world) Outcome(_ context.Context, namespace, name string) (*conformance.Outcome, error) {
 	p := w.pods[namespace+"/"+name]
 	if p == nil {

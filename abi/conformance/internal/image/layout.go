@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/internal/region"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -37,7 +38,7 @@ type roomTable struct {
 }
 
 type roomColumn struct {
-	Column
+	region.Column
 	elements uint32 // of an arena
 }
 
@@ -56,7 +57,7 @@ func (r *Rooms) Fit(c *Content) {
 				room.columns = append(room.columns, roomColumn{Column: column})
 			}
 			if column.Arena {
-				room.columns[j].elements = max(room.columns[j].elements, column.len())
+				room.columns[j].elements = max(room.columns[j].elements, column.Len())
 			}
 		}
 	}
@@ -85,8 +86,6 @@ func (r *Rooms) table(id abi.TableID) *roomTable {
 	r.tables = append(r.tables, roomTable{id: id})
 	return &r.tables[len(r.tables)-1]
 }
-
-func (c *Column) len() uint32 { return uint32(len(c.Data) / c.Type.Size()) }
 
 // Ids that no version has.
 const (
@@ -172,7 +171,7 @@ func (im *Image) Write(mem []byte, base uint32, c *Content, cycle wire.Cycle) er
 	return nil
 }
 
-func (im *Image) columns(mem []byte, t *wire.TableLayout, content *Table) error {
+func (im *Image) columns(mem []byte, t *wire.TableLayout, content *region.Table) error {
 	next := 0
 	for j := range t.Columns {
 		to := &t.Columns[j]
@@ -189,7 +188,7 @@ func (im *Image) columns(mem []byte, t *wire.TableLayout, content *Table) error 
 		}
 		column := &content.Columns[next]
 		next++
-		n := column.len()
+		n := column.Len()
 		if n > to.Elements {
 			return fmt.Errorf("image: column %d of table %d has room for %d elements, not for %d", to.ID, t.ID, to.Elements, n)
 		}
@@ -208,7 +207,7 @@ func (im *Image) columns(mem []byte, t *wire.TableLayout, content *Table) error 
 	return nil
 }
 
-func (c *Content) table(id abi.TableID) *Table {
+func (c *Content) table(id abi.TableID) *region.Table {
 	for i := range c.Tables {
 		if c.Tables[i].ID == id {
 			return &c.Tables[i]

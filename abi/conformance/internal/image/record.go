@@ -7,6 +7,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
+	"github.com/berth-scheduler/berth/abi/internal/region"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -37,8 +38,8 @@ func (e *Encoder) Record(c *cluster.Cluster, p *cluster.Pod, node string, unknow
 	}
 	if e.Reads.HasPod("hostPorts") {
 		b.Field(abi.PodHostPorts, 0)
-		for _, port := range e.ports(p) {
-			b.Port(port)
+		for _, port := range ports(p) {
+			b.Port(e.port(port))
 		}
 	}
 	if e.Reads.HasPod("images") {
@@ -126,7 +127,7 @@ func (b *recorder) metadata() {
 	}
 	if r.HasPod("owner") {
 		b.Field(abi.IncomingOwner, 0)
-		b.ID(b.e.owner(b.p))
+		b.ID(b.e.text(owner(b.p)))
 	}
 }
 
@@ -202,4 +203,21 @@ func (e *Encoder) toleration(t *cluster.Toleration) wire.Toleration {
 		out.Seconds = *t.Seconds
 	}
 	return out
+}
+
+func (e *Encoder) port(p region.Port) wire.Port {
+	ip := p.IP
+	if ip == "" {
+		ip = "0.0.0.0"
+	}
+	protocol := map[string]wire.Protocol{"": wire.TCP, "TCP": wire.TCP, "UDP": wire.UDP, "SCTP": wire.SCTP}[p.Protocol]
+	return wire.Port{IP: e.Dict.Intern(ip), Port: p.Port, Protocol: protocol}
+}
+
+// text is the id of a string, 0 for an empty one.
+func (e *Encoder) text(s string) uint32 {
+	if s == "" {
+		return 0
+	}
+	return e.Dict.Intern(s)
 }

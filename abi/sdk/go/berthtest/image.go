@@ -5,20 +5,9 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/berth-scheduler/berth/abi/internal/region"
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
-
-// This file and its neighbours write what SPEC.md says, with numbers of its own:
-// it must not share a mistake with the host.
-
-// Element types (ABI-4.7).
-const (
-	typeU8, typeU32, typeU64, typeI32, typeI64       = 1, 3, 4, 5, 6
-	typeSpan, typePair, typeTaint, typePort, typeImg = 7, 8, 9, 10, 11
-	typeBytes                                        = 12
-)
-
-var elementSize = map[uint32]uint32{1: 1, 3: 4, 4: 8, 5: 4, 6: 8, 7: 8, 8: 8, 9: 12, 10: 8, 11: 16, 12: 1} //nolint:gochecknoglobals // a table that is not written
 
 const (
 	spareRows = 3
@@ -71,6 +60,7 @@ type image struct {
 	base      uint32
 	addresses []uint32 // offsets of u32 that hold an address
 	dict      dict
+	encoder   region.Encoder
 	numbering
 	rows, capacity uint32
 
@@ -94,17 +84,10 @@ func (d *dict) id(s string) uint32 {
 	return id
 }
 
-// column is a column; rows is false for an arena.
-type column struct {
-	id, arg, typ uint32
-	data         []byte
-	rows         bool
-	length       uint32
-}
-
+// table is a table with room for rows.
 type table struct {
-	id, rows, capacity, overlays uint32
-	columns                      []column
+	region.Table
+	capacity uint32
 }
 
 func u32(b []byte, vs ...uint32) []byte {
@@ -115,32 +98,6 @@ func u32(b []byte, vs ...uint32) []byte {
 }
 
 func i64(b []byte, v int64) []byte { return binary.LittleEndian.AppendUint64(b, uint64(v)) }
-
-// each appends a column of one element a row.
-func (t *table) each(id, arg, typ uint32, from []byte) {
-	t.columns = append(t.columns, column{id: id, arg: arg, typ: typ, data: from, rows: true, length: t.rows})
-}
-
-// spans appends a column of spans and its arena. Rows are given as bytes.
-func (t *table) spans(id, typ uint32, rows [][]byte) {
-	var index, arena []byte
-	size := elementSize[typ]
-	arena = append(arena, make([]byte, 2*size)...) // stale entries that no span covers
-	for i := range arena {
-		arena[i] = 0xEE
-	}
-	for _, row := range rows {
-		start := uint32(len(arena)) / size
-		if len(row) == 0 {
-			start = 0xFFFFFFFF // any start will do (ABI-4.8)
-		}
-		index = u32(index, start, uint32(len(row))/size)
-		arena = append(arena, row...)
-	}
-	t.columns = append(t.columns,
-		column{id: id, typ: typeSpan, data: index, rows: true, length: t.rows},
-		column{id: id + 256, typ: typ, data: arena, length: uint32(len(arena)) / size})
-}
 
 // newImage writes the region for a content.
 func newImage(m *Manifest, c *content, n numbering) *image {
@@ -156,20 +113,14 @@ func newImage(m *Manifest, c *content, n numbering) *image {
 func newImageOf(m *Manifest, c *content, n numbering, record func(*image) []byte) *image {
 	img := &image{content: c, numbering: n, rows: uint32(len(c.nodes)), capacity: uint32(len(c.nodes)) + spareRows}
 	img.dict = dict{ids: map[string]uint32{}, texts: []string{""}}
+	img.encoder = region.Encoder{Reads: m.reads(), ID: img.dict.id, Order: func(n int) []int { return perm(n, img.rand) }, Stale: true}
 	if n.rand != nil { // other ids for the same strings
 		for i := range n.rand.IntN(5) + 1 {
 			img.dict.id("berthtest-" + strconv.Itoa(i))
 		}
 		img.dict.id("")
 	}
-	rows := img.rowsOf(c)
-	slots, placed := place(rows, n.rand)
-	nodes := img.nodes(m, rows, slots, uint32(len(c.overlay)), n.rand)
-	tables := []table{nodes, img.pods(m, placed, n.rand)}
-	if !c.aux {
-		tables = append(tables, img.namespaces(m, c.namespaces, n.rand))
-	}
-	img.lay(m, c, tables, record(img))
+	img.lay(m, c, img.tables(c), record(img))
 	return img
 }
 

@@ -1,6 +1,10 @@
 package berthtest
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"github.com/berth-scheduler/berth/abi/internal/region"
+)
 
 // place gives each pod on a row a slot; some slots stay free.
 func place(rows []*rowNode, r *rand.Rand) (map[*Pod]uint32, []*Pod) {
@@ -27,112 +31,43 @@ func place(rows []*rowNode, r *rand.Rand) (map[*Pod]uint32, []*Pod) {
 	return slots, placed
 }
 
-// pods writes the pods table.
-func (img *image) pods(m *Manifest, placed []*Pod, r *rand.Rand) table {
-	d := &img.dict
-	t := table{id: 2, rows: uint32(len(placed)), capacity: uint32(len(placed))}
-	scalar := func(id, arg, typ uint32, f func(*Pod) []byte) {
-		var data []byte
-		for _, pod := range placed {
-			if pod == nil {
-				data = append(data, make([]byte, elementSize[typ])...)
-			} else {
-				data = append(data, f(pod)...)
-			}
-		}
-		t.each(id, arg, typ, data)
+// tables writes the tables of nodes, pods and namespaces.
+func (img *image) tables(c *content) []table {
+	all := img.rowsOf(c)
+	slots, placed := place(all, img.rand)
+	pods := map[*Pod]*region.Pod{}
+	bySlot := make([]*region.Pod, len(placed))
+	numbers := map[*region.Pod]uint32{}
+	for pod, slot := range slots {
+		p := tablePod(pod)
+		pods[pod], bySlot[slot], numbers[p] = p, p, slot
 	}
-	if m.has("pods", "namespace") {
-		scalar(64, 0, typeU32, func(p *Pod) []byte { return u32(nil, d.id(p.Namespace)) })
+	nodes := img.encoder.Nodes(rows(all, pods), numbers)
+	nodes.Rows, nodes.Overlays = img.rows, uint32(len(c.overlay))
+	tables := []table{{nodes, img.capacity}, {img.encoder.Pods(bySlot), uint32(len(bySlot))}}
+	if !c.aux && img.encoder.Reads.HasNamespaces() {
+		t := img.encoder.Namespaces(img.namespaces(c.namespaces))
+		tables = append(tables, table{t, t.Rows})
 	}
-	if m.has("pods", "priority") {
-		scalar(65, 0, typeI32, func(p *Pod) []byte { return u32(nil, uint32(p.Priority)) })
-	}
-	if m.has("pods", "requests") {
-		for i, name := range m.Reads["resources"] {
-			scalar(66, uint32(i), typeI64, func(p *Pod) []byte { return i64(nil, p.Requests[name]) })
-		}
-	}
-	if m.has("pods", "labels") {
-		rows := make([][]byte, len(placed))
-		for i, pod := range placed {
-			if pod != nil {
-				rows[i] = pairs(d, pod.Labels, r)
-			}
-		}
-		t.spans(67, typePair, rows)
-	}
-	for i, key := range m.Reads["podAnnotations"] {
-		scalar(68, uint32(i), typeU32, func(p *Pod) []byte { return u32(nil, valueID(d, p.Annotations, key)) })
-	}
-	if m.has("pods", "owner") {
-		scalar(69, 0, typeU32, func(p *Pod) []byte { return u32(nil, owner(d, p)) })
-	}
-	for i, key := range m.Reads["podLabels"] {
-		scalar(70, uint32(i), typeU32, func(p *Pod) []byte { return u32(nil, valueID(d, p.Labels, key)) })
-	}
-	if m.has("pods", "flags") {
-		scalar(71, 0, typeU8, func(p *Pod) []byte {
-			if p.Terminating {
-				return []byte{1}
-			}
-			return []byte{0}
-		})
-	}
-	texts := func(id uint32, f func(*Pod) string) {
-		rows := make([][]byte, len(placed))
-		for i, pod := range placed {
-			if pod != nil {
-				rows[i] = []byte(f(pod))
-			}
-		}
-		t.spans(id, typeBytes, rows)
-	}
-	if m.has("pods", "uid") {
-		texts(73, (*Pod).uid)
-	}
-	if m.has("pods", "name") {
-		texts(74, func(p *Pod) string { return p.Name })
-	}
-	return t
+	return tables
 }
 
-// namespaces writes the namespaces table, with an empty row between the others.
-func (img *image) namespaces(m *Manifest, all []Namespace, r *rand.Rand) table {
-	d := &img.dict
-	var rows []*Namespace
+func tablePod(p *Pod) *region.Pod {
+	return &region.Pod{
+		Namespace: p.Namespace, Name: p.Name, UID: p.uid(), Labels: p.Labels, Annotations: p.Annotations, Priority: p.Priority, Owner: p.Owner,
+		Requests: amount(p.Requests), NonZero: nonZero(p), Ports: ports(p.HostPorts), Terminating: p.Terminating,
+	}
+}
+
+// namespaces are the rows of namespaces, with an empty one between the others.
+func (img *image) namespaces(all []Namespace) []*region.Namespace {
+	var rows []*region.Namespace
 	if len(all) > 0 {
-		rows = make([]*Namespace, len(all)+1)
+		rows = make([]*region.Namespace, len(all)+1)
 	}
-	for i, row := range perm(len(rows), r)[:len(all)] {
-		rows[row] = &all[i]
+	for i, row := range perm(len(rows), img.rand)[:len(all)] {
+		n := region.Namespace(all[i])
+		rows[row] = &n
 	}
-	t := table{id: 4, rows: uint32(len(rows)), capacity: uint32(len(rows))}
-	scalar := func(id, arg uint32, f func(*Namespace) uint32) {
-		var data []byte
-		for _, n := range rows {
-			if n == nil {
-				data = u32(data, 0)
-			} else {
-				data = u32(data, f(n))
-			}
-		}
-		t.each(id, arg, typeU32, data)
-	}
-	if m.has("namespaces", "name") {
-		scalar(224, 0, func(n *Namespace) uint32 { return d.id(n.Name) })
-	}
-	if m.has("namespaces", "labels") {
-		lists := make([][]byte, len(rows))
-		for i, n := range rows {
-			if n != nil {
-				lists[i] = pairs(d, n.Labels, r)
-			}
-		}
-		t.spans(225, typePair, lists)
-	}
-	for i, key := range m.Reads["namespaceLabels"] {
-		scalar(226, uint32(i), func(n *Namespace) uint32 { return valueID(d, n.Labels, key) })
-	}
-	return t
+	return rows
 }

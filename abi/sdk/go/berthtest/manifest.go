@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/internal/region"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -29,7 +30,18 @@ func parseManifest(data []byte) (*Manifest, error) {
 	}}, nil
 }
 
-func (m *Manifest) has(list, name string) bool { return slices.Contains(m.Reads[list], name) }
+// shows reports whether a field is in the records of pods.
+func (m *Manifest) shows(field string) bool { return slices.Contains(m.Reads["pod"], field) }
+
+// reads is what the tables have.
+func (m *Manifest) reads() region.Reads {
+	r := m.Reads
+	return region.Reads{
+		Node: r["node"], Pods: r["pods"], Namespaces: r["namespaces"], Resources: r["resources"], NodeLabels: r["nodeLabels"],
+		NodeAnnotations: r["nodeAnnotations"], NodeConditions: r["nodeConditions"], PodLabels: r["podLabels"],
+		PodAnnotations: r["podAnnotations"], NamespaceLabels: r["namespaceLabels"],
+	}
+}
 
 func (m *Manifest) exports(p abi.Point) bool { return m.Points.Get(p) != nil }
 

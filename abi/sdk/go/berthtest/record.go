@@ -10,7 +10,7 @@ import (
 
 // record writes a pod record (ABI-6.1).
 func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
-	d := &img.dict
+	d, e := &img.dict, &img.encoder
 	type field struct {
 		id, arg, count uint32
 		data           []byte
@@ -18,79 +18,79 @@ func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
 	var fields []field
 	add := func(id, arg, count uint32, data []byte) { fields = append(fields, field{id, arg, count, data}) }
 	one := func(id, arg uint32, data []byte) { add(id, arg, 1, data) }
-	if m.has("pod", "name") {
+	if m.shows("name") {
 		add(128, 0, uint32(len(p.Name)), []byte(p.Name))
 	}
-	if m.has("pod", "uid") {
+	if m.shows("uid") {
 		add(152, 0, uint32(len(p.uid())), []byte(p.uid()))
 	}
-	if m.has("pod", "nodeName") {
+	if m.shows("nodeName") {
 		add(129, 0, uint32(len(p.NodeName)), []byte(p.NodeName))
 	}
-	if m.has("pod", "schedulingGates") {
+	if m.shows("schedulingGates") {
 		var b []byte
 		for _, name := range p.SchedulingGates {
 			b = u32(b, d.id(name))
 		}
 		add(134, 0, uint32(len(p.SchedulingGates)), b)
 	}
-	if m.has("pod", "namespaceLabels") {
+	if m.shows("namespaceLabels") {
 		var labels map[string]string
 		for i := range c.namespaces {
 			if c.namespaces[i].Name == p.Namespace {
 				labels = c.namespaces[i].Labels
 			}
 		}
-		add(151, 0, uint32(len(labels)), pairs(d, labels, img.rand))
+		add(151, 0, uint32(len(labels)), e.Pairs(nil, labels))
 	}
-	if m.has("pod", "hostPorts") {
-		add(132, 0, uint32(len(p.HostPorts)), ports(nil, d, p.HostPorts))
+	if m.shows("hostPorts") {
+		add(132, 0, uint32(len(p.HostPorts)), e.Ports(nil, ports(p.HostPorts)))
 	}
-	if m.has("pod", "tolerations") {
+	if m.shows("tolerations") {
 		add(131, 0, uint32(len(p.Tolerations)), tolerations(d, p.Tolerations))
 	}
-	if m.has("pod", "images") {
+	if m.shows("images") {
 		var b []byte
 		for _, name := range p.Images {
 			b = u32(b, d.id(name))
 		}
 		add(133, 0, uint32(len(p.Images)), b)
 	}
-	if m.has("pod", "namespace") {
+	if m.shows("namespace") {
 		one(140, 0, u32(nil, d.id(p.Namespace)))
 	}
-	if m.has("pod", "priority") {
+	if m.shows("priority") {
 		one(141, 0, i64(nil, int64(p.Priority)))
 	}
-	if m.has("pod", "requests") {
+	if m.shows("requests") {
 		for i, name := range m.Reads["resources"] {
 			one(142, uint32(i), i64(nil, p.Requests[name]))
 		}
 	}
-	if m.has("pod", "labels") {
-		add(143, 0, uint32(len(p.Labels)), pairs(d, p.Labels, img.rand))
+	if m.shows("labels") {
+		add(143, 0, uint32(len(p.Labels)), e.Pairs(nil, p.Labels))
 	}
-	if m.has("pod", "annotations") {
+	if m.shows("annotations") {
 		for i, key := range m.Reads["podAnnotations"] {
-			one(144, uint32(i), u32(nil, valueID(d, p.Annotations, key)))
+			one(144, uint32(i), u32(nil, e.Value(p.Annotations, key)))
 		}
 	}
-	if m.has("pod", "owner") {
-		one(145, 0, u32(nil, owner(d, p)))
+	if m.shows("owner") {
+		one(145, 0, u32(nil, e.Text(p.Owner)))
 	}
-	if m.has("pod", "nonZeroRequested") {
+	if m.shows("nonZeroRequested") {
 		v := nonZero(p)
 		add(150, 0, 2, i64(i64(nil, v[0]), v[1]))
 	}
 	s := selectors{dict: d}
-	if m.has("pod", "nodeSelector") {
+	if m.shows("nodeSelector") {
 		var all []Requirement
 		for _, key := range slices.Sorted(maps.Keys(p.NodeSelector)) {
 			all = append(all, Requirement{Key: key, Operator: "In", Values: []string{p.NodeSelector[key]}})
 		}
 		add(130, 0, uint32(len(all)), s.write(all))
 	}
-	if m.has("pod", "affinity") {
+	if m.shows("affinity") {
 		if p.Required != nil {
 			add(146, 0, uint32(len(p.Required)), s.terms(p.Required, func(int) int32 { return 0 }))
 		}
@@ -100,7 +100,7 @@ func (img *image) record(m *Manifest, c *content, p *Pod) []byte {
 		}
 		add(147, 0, uint32(len(terms)), s.terms(terms, func(i int) int32 { return p.Preferred[i].Weight }))
 	}
-	if m.has("pod", "affinity") || m.has("pod", "nodeSelector") {
+	if m.shows("affinity") || m.shows("nodeSelector") {
 		add(148, 0, uint32(len(s.requirements)/24), s.requirements)
 		add(149, 0, uint32(len(s.values)/4), s.values)
 	}

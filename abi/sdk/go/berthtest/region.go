@@ -3,6 +3,8 @@ package berthtest
 import (
 	"encoding/binary"
 	"strings"
+
+	"github.com/berth-scheduler/berth/abi/internal/region"
 )
 
 // lay puts everything into one region, at offsets from its start, and notes where
@@ -17,22 +19,13 @@ func (img *image) lay(m *Manifest, c *content, tables []table, record []byte) {
 	img.pod, img.podSize = img.put(record), uint32(len(record))
 	img.about(m, c)
 
-	var spans, bytes []byte
-	for _, text := range img.dict.texts {
-		spans = u32(spans, uint32(len(bytes)), uint32(len(text)))
-		bytes = append(bytes, text...)
-	}
-	n := uint32(len(img.dict.texts))
-	texts := table{id: 3, rows: n, capacity: n, columns: []column{
-		{id: 192, typ: typeSpan, data: spans, rows: true, length: n},
-		{id: 192 + 256, typ: typeBytes, data: bytes, length: uint32(len(bytes))},
-	}}
-	unknown := table{id: 999, rows: 1, capacity: 1, columns: []column{{id: 9, typ: 99, data: []byte{1}, rows: true, length: 1}}}
+	texts := table{region.Strings(img.dict.texts), uint32(len(img.dict.texts))}
+	unknown := table{region.Table{ID: 999, Rows: 1, Columns: []region.Column{{ID: 9, Type: 99, Data: []byte{1}}}}, 1}
 	tables = append([]table{unknown, texts}, tables...)
 	var directory, at []byte
 	for i := range tables {
 		t := &tables[i]
-		directory = u32(directory, t.id, t.rows, t.capacity, 0, t.overlays, uint32(len(t.columns)), 0, 0)
+		directory = u32(directory, uint32(t.ID), t.Rows, t.capacity, 0, t.Overlays, uint32(len(t.Columns)), 0, 0)
 		at = u32(at, img.columns(t))
 	}
 	where := img.put(directory)
@@ -52,16 +45,17 @@ func (img *image) lay(m *Manifest, c *content, tables []table, record []byte) {
 // columns writes the columns of a table and their directory.
 func (img *image) columns(t *table) uint32 {
 	var directory, at []byte
-	for _, c := range t.columns {
-		capacity := t.capacity + t.overlays
-		if !c.rows {
-			capacity = uint32(len(c.data)) / elementSize[c.typ]
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		capacity, length := t.capacity+t.Overlays, t.Rows
+		if c.Arena {
+			capacity, length = c.Len(), c.Len()
 		}
-		at = u32(at, img.put(c.data))
-		directory = u32(directory, c.id, c.arg, c.typ, 0, capacity, c.length)
+		at = u32(at, img.put(c.Data))
+		directory = u32(directory, uint32(c.ID), c.Arg, uint32(c.Type), 0, capacity, length)
 	}
 	where := img.put(directory)
-	for i := range uint32(len(t.columns)) {
+	for i := range uint32(len(t.Columns)) {
 		img.point(where+24*i+12, binary.LittleEndian.Uint32(at[4*i:]))
 	}
 	return where

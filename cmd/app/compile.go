@@ -1,0 +1,117 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/child"
+)
+
+// compileOptions holds the flags about compiling modules.
+type compileOptions struct {
+	cache         string
+	timeLimit     time.Duration
+	compileMemory string
+}
+
+func (o *compileOptions) addTo(f *pflag.FlagSet) {
+	f.StringVar(&o.cache, "module-cache", "", "`DIR` for compiled modules, or none; berth/modules in the user's cache folder if not given")
+	f.DurationVar(&o.timeLimit, "compile-time", time.Minute, "time `LIMIT` for compiling one module in a separate process; 0 compiles in this process, without limits")
+	f.StringVar(&o.compileMemory, "compile-memory", "2Gi", "memory limit of that process, as a `QUANTITY`")
+}
+
+// noCache as the folder keeps compiled modules in memory only.
+const noCache = "none"
+
+// cacheDir returns the folder for compiled modules, empty for none, and reports whether
+// the command can go on without it.
+func (o *compileOptions) cacheDir() (dir string, optional bool, err error) {
+	switch o.cache {
+	case noCache:
+		return "", false, nil
+	case "":
+		// Without a writable home folder, modules are compiled each time.
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return "", false, nil
+		}
+		return filepath.Join(dir, "berth", "modules"), true, nil
+	}
+	if err := os.MkdirAll(o.cache, 0o700); err != nil {
+		return "", false, fmt.Errorf("--module-cache: %w (name a folder that can be created, or none)", err)
+	}
+	return o.cache, false, nil
+}
+
+// leastCompileMemory is a little more than the process needs before it compiles anything.
+const leastCompileMemory = 128 << 20
+
+// compiler returns the compiler of modules: this program, started again. Nil compiles
+// in this process.
+func (o *compileOptions) compiler() (wasm.Compiler, error) {
+	memory, err := resource.ParseQuantity(o.compileMemory)
+	switch {
+	case o.timeLimit < 0:
+		return nil, fmt.Errorf("--compile-time: %v is less than 0", o.timeLimit)
+	case err != nil || memory.Value() < leastCompileMemory:
+		return nil, fmt.Errorf("--compile-memory: %q is not a size of at least 128Mi; write for example 2Gi", o.compileMemory)
+	case o.timeLimit == 0:
+		return nil, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the executable of this program, which compiles modules: %w (--compile-time 0 compiles in this process)", err)
+	}
+	c := &child.Child{
+		Path: path, Args: []string{"berth", compileCommand}, Time: o.timeLimit, Memory: uint64(memory.Value()),
+		TimeSetting: "--compile-time", MemorySetting: "--compile-memory",
+	}
+	return c.Compile, nil
+}
+
+// runtime returns the settings for compiling modules.
+func (o *compileOptions) runtime() (*wasm.Runtime, error) {
+	dir, optional, err := o.cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	if optional && os.MkdirAll(dir, 0o700) != nil {
+		dir = ""
+	}
+	c := wasm.RuntimeConfig{CacheDir: dir}
+	if c.Compiler, err = o.compiler(); err != nil {
+		return nil, err
+	}
+	r, err := wasm.NewRuntime(c)
+	if err != nil && optional {
+		c.CacheDir = ""
+		r, err = wasm.NewRuntime(c)
+	}
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return r, nil
+}
+
+// compileCommand is the subcommand of the compiling process.
+const compileCommand = "compile-job"
+
+// newCompile returns a hidden command, which only berth itself starts.
+func newCompile() *cobra.Command {
+	return &cobra.Command{
+		Use: compileCommand, Hidden: true, DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if status := child.Serve(cmd.Context(), args, cmd.InOrStdin(), cmd.ErrOrStderr()); status != 0 {
+				return &failure{errSilent}
+			}
+			return nil
+		},
+	}
+}

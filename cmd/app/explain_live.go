@@ -1,0 +1,241 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/kube"
+)
+
+// serverOptions holds the flags for finding the running scheduler.
+type serverOptions struct {
+	server    string
+	token     string
+	ca        string
+	insecure  bool
+	output    string
+	timeLimit time.Duration
+	leader    leaderFinder
+}
+
+func (o *serverOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.server, "server", "", "the running scheduler: a `URL` such as https://10.0.0.1:10259, or unix:FILE; the debug socket of this user's scheduler if not given")
+	f.StringVar(&o.token, "token-file", "", "`FILE` with a bearer token for the server")
+	f.StringVar(&o.ca, "certificate-authority", "", "`FILE` with the certificate authorities for the server's certificate; the system's if not given")
+	f.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "do not verify the server's certificate")
+	f.DurationVar(&o.timeLimit, "request-timeout", 15*time.Second, "how long the server may take to answer")
+	o.leader.flags(f)
+	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
+}
+
+// get asks the running scheduler and returns its answer.
+func (o *serverOptions) get(ctx context.Context, path string) ([]byte, error) {
+	return o.ask(ctx, http.MethodGet, path, "")
+}
+
+// ask sends a request to the scheduler that the flags name, or to the local one, and returns
+// the answer. If a kubeconfig is given or no local scheduler answers, it asks the leader of the cluster.
+func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]byte, error) {
+	if o.output != "text" && o.output != "json" {
+		return nil, fmt.Errorf("--output: %q is neither text nor json", o.output)
+	}
+	var token string
+	if o.token != "" {
+		data, err := os.ReadFile(o.token)
+		if err != nil {
+			return nil, fmt.Errorf("--token-file: %w", err)
+		}
+		token = strings.TrimSpace(string(data))
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.timeLimit)
+	defer cancel()
+	lead := func() (*http.Response, error) {
+		client, given, err := o.leader.reach(ctx, token == "")
+		if err != nil {
+			return nil, err
+		}
+		return send(ctx, client, method, "https://leader"+path, cmp.Or(token, given), text)
+	}
+	var response *http.Response
+	var err error
+	if o.server == "" && o.leader.wanted() {
+		response, err = lead()
+	} else {
+		client, base, failed := o.client()
+		if failed != nil {
+			return nil, failed
+		}
+		response, err = send(ctx, client, method, base+path, token, text)
+		if err != nil && o.server == "" && o.leader.lease != "" {
+			led, failed := lead()
+			switch {
+			case failed == nil:
+				response, err = led, nil
+			case !errors.Is(failed, kube.ErrNoCluster):
+				return nil, &failure{fmt.Errorf("no local scheduler answers: %w\n%w", err, failed)}
+			}
+		}
+	}
+	var stranger *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &stranger):
+		return nil, &failure{fmt.Errorf("the scheduler's certificate cannot be verified: %w (name its authority with --certificate-authority; "+
+			"the certificate of a scheduler without --tls-cert-file is self-signed and needs --insecure-skip-tls-verify)", stranger)}
+	case err != nil && o.server == "" && o.leader.wanted():
+		return nil, &failure{err}
+	case err != nil:
+		return nil, &failure{fmt.Errorf("no scheduler answers: %w (is berth run running here? if it runs elsewhere, name it with --server)", err)}
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, &failure{fmt.Errorf("read the scheduler's answer: %w", err)}
+	}
+	said := strings.TrimSpace(string(body))
+	switch response.StatusCode {
+	case http.StatusOK:
+		return body, nil
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return nil, &failure{fmt.Errorf("%s (pass --token-file with the token of a user who may get %s)", said, path)}
+	}
+	return nil, &failure{errors.New(said)}
+}
+
+// send sends a request, with a token if there is one.
+func send(ctx context.Context, client *http.Client, method, url, token, text string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("--server: %w", err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	return client.Do(request)
+}
+
+// client returns a client for the server, and the start of its URLs.
+func (o *serverOptions) client() (*http.Client, string, error) {
+	server := o.server
+	if server == "" {
+		socket, err := defaultSocket()
+		if err != nil {
+			return nil, "", fmt.Errorf("the scheduler's socket: %w (name it with --server unix:FILE)", err)
+		}
+		server = "unix:" + socket
+	}
+	if socket, ok := strings.CutPrefix(server, "unix:"); ok {
+		return &http.Client{Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			},
+		}}, "http://berth", nil
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, "", fmt.Errorf("--server: %q is neither a URL nor unix:FILE", server)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.insecure} //nolint:gosec // asked for
+	if o.ca != "" {
+		pem, err := os.ReadFile(o.ca)
+		if err != nil {
+			return nil, "", fmt.Errorf("--certificate-authority: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, "", fmt.Errorf("--certificate-authority: %s contains no certificate", o.ca)
+		}
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: config}}, strings.TrimSuffix(server, "/"), nil
+}
+
+func newExplain() *cobra.Command {
+	var o serverOptions
+	cmd := &cobra.Command{
+		Use:   "explain NAMESPACE/POD",
+		Short: "Explain why a pod is pending, or why it is on its node",
+		Long: `Explain asks a running scheduler about its last attempt to schedule a pod: which
+plugins rejected which nodes and why, the scores of the best nodes, and what each
+plugin did. The scheduler remembers the last 4,096 attempts. For any other pod of the
+cluster it prints the pod's scheduler, its node, and its age.
+
+Only the leader can answer. If no scheduler runs on this machine, explain finds the
+leader by its Lease and asks it through the API server.`,
+		Example: `  berth explain team-a/web-0
+  berth explain team-a/web-0 --kubeconfig ~/.kube/config --context prod
+  berth explain team-a/web-0 --server https://10.0.0.1:10259 --token-file token`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("explain takes one argument, NAMESPACE/POD")
+			}
+			return nil
+		},
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := parseExplain(args[0])
+			if err != nil {
+				return err
+			}
+			body, err := o.get(cmd.Context(), debughttp.ExplainPath+name.Namespace+"/"+name.Name)
+			if err != nil {
+				return err
+			}
+			if o.output == "json" {
+				_, err = cmd.OutOrStdout().Write(plain.JSON(body))
+				return err
+			}
+			var pod debughttp.Pod
+			if err := json.Unmarshal(body, &pod); err != nil {
+				return &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+			}
+			p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
+			p.live(&pod, time.Now())
+			return p.err
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.flags(f)
+	return cmd
+}
+
+// works prints what each plugin did, the slowest first.
+func (p *printer) works(works []debughttp.Work) {
+	if len(works) == 0 {
+		return
+	}
+	works = slices.Clone(works)
+	slices.SortStableFunc(works, func(a, b debughttp.Work) int { return cmp.Compare(b.Duration, a.Duration) })
+	columns := []column{{head: "PLUGIN"}, {head: "POINT"}, {head: "CALLS", numbers: true}, {head: "ROWS", numbers: true}, {head: "REUSED", numbers: true}, {head: "FAULTS", numbers: true}, {head: "TIME", numbers: true}}
+	modules := slices.ContainsFunc(works, func(w debughttp.Work) bool { return w.Digest != "" })
+	if modules {
+		columns = append(columns, column{head: "MODULE"}, column{head: "DIGEST"})
+	}
+	rows := make([]table.Row, 0, len(works))
+	for _, w := range works {
+		row := table.Row{w.Plugin, w.Point, w.Calls, w.Rows, w.Reused, w.Faults, seconds(w.Duration.Seconds())}
+		if modules {
+			row = append(row, w.Module, short(w.Digest))
+		}
+		rows = append(rows, row)
+	}
+	p.table(columns, rows)
+}

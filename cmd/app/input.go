@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+)
+
+// inputOptions holds the flags for the simulated cluster.
+type inputOptions struct {
+	cluster    []string
+	trace      string
+	nodes      string
+	pods       string
+	inflate    float64
+	shuffle    bool
+	departures bool
+}
+
+func (o *inputOptions) check() error {
+	traceOnly := map[string]bool{
+		"nodes": o.nodes != "", "pods": o.pods != "", "inflate": o.inflate != 0,
+		"shuffle": o.shuffle, "departures": o.departures,
+	}
+	switch {
+	case len(o.cluster) == 0 && o.trace == "":
+		return errors.New("no input: name Kubernetes files with --cluster, or a trace with --trace openb --nodes FILE --pods FILE")
+	case len(o.cluster) > 0 && o.trace != "":
+		return errors.New("--cluster and --trace exclude each other: simulate one or the other")
+	case o.trace != "" && (o.nodes == "" || o.pods == ""):
+		return errors.New("--trace needs the lists of nodes and pods: add --nodes FILE and --pods FILE")
+	case o.trace != "":
+		return nil
+	}
+	var errs []error
+	for _, name := range []string{"nodes", "pods", "inflate", "shuffle", "departures"} {
+		if traceOnly[name] {
+			errs = append(errs, fmt.Errorf("--%s needs a trace: add --trace openb, or remove --%[1]s", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// load reads the input into a simulation. It returns warnings, and the typical pods of a
+// trace.
+func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]input.Warning, []input.TypicalPod, error) {
+	if o.trace != "" {
+		t, err := input.LoadTrace(ctx, o.trace, o.nodes, o.pods, input.TraceOptions{
+			Seed: seed, Inflate: o.inflate, Shuffle: o.shuffle, Departures: o.departures,
+		})
+		if err := stopped(ctx, err); err != nil {
+			return nil, nil, unreadable(unreadable(err, "nodes", o.nodes), "pods", o.pods)
+		}
+		c.Nodes, c.Arrivals = t.Nodes, t.Arrivals
+		c.Assembly.Rank = func(node string) uint64 { return t.NodeRank[node] }
+		return nil, t.Typical, nil
+	}
+	objects, err := input.LoadCluster(ctx, o.cluster)
+	if err := stopped(ctx, err); err != nil {
+		return nil, nil, err
+	}
+	c.Namespaces, c.Nodes, c.PodDisruptionBudgets = objects.Namespaces, objects.Nodes, objects.PodDisruptionBudgets
+	c.Storage = objects.Storage()
+	c.Owners = sim.Owners{
+		Services: objects.Services, ReplicationControllers: objects.ReplicationControllers,
+		ReplicaSets: objects.ReplicaSets, StatefulSets: objects.StatefulSets,
+	}
+	c.Where = func(pod *v1.Pod) string {
+		if source, ok := objects.Source(pod); ok {
+			return source.String()
+		}
+		return ""
+	}
+	for _, pod := range objects.Pods {
+		if pod.Spec.NodeName == "" {
+			c.Arrivals = append(c.Arrivals, input.Arrival{Pod: pod})
+			continue
+		}
+		c.Bound = append(c.Bound, pod)
+	}
+	return objects.Warnings, nil, nil
+}
+
+// stopped turns an error from a cancelled context into a failure, because the input is
+// not its cause.
+func stopped(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return &failure{fmt.Errorf("stopped while reading the input: %w", context.Cause(ctx))}
+	}
+	return err
+}

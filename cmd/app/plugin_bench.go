@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+type pluginBenchOptions struct {
+	plugin string
+	config string
+	hints  []string
+	nodes  []int
+	length time.Duration
+	compileOptions
+}
+
+func newPluginBench() *cobra.Command {
+	var o pluginBenchOptions
+	cmd := &cobra.Command{
+		Use:   "bench [DIR|MODULE]",
+		Short: "Measure a plugin on clusters of several sizes",
+		Long: `Bench measures what a plugin costs for each pod. It takes a module, or builds the plugin
+in a folder (the current one by default). The plugin filters and scores the nodes of
+generated clusters for 64 different pods in turn.
+
+PER POD   time in the host, including its work around the guest's calls, on one core,
+          the best of five runs
+FUEL      work of the guest, the same on every machine
+CALLS     guest calls
+WRITTEN   bytes that the host copies into the guest's memory when only the pod changed
+CALL      time of one bare call of filter, or score, for all nodes
+NATIVE    the same call of the same plugin as native code; only for Go projects whose
+          package has New and Manifest, such as those of berth plugin new
+
+The clusters contain everything that the plugin reads. Pass the plugin's configuration,
+and as hints the strings that matter to it, so that its answers differ.`,
+		Example: `  berth plugin bench ./rack-aware
+  berth plugin bench 'tenant-pool.wasm?config=pools.json' --hint gold --hint team-a`,
+		Args:    optionalArgument("folder or module"),
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.plugin = append(args, ".")[0]
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.config, "config", "", "configuration `FILE` for a folder; for a module write MODULE?config=FILE")
+	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` to use in labels, namespaces and other names; repeatable")
+	f.IntSliceVar(&o.nodes, "nodes", []int{100, 1000, 5000}, "`NUMBERS` of nodes")
+	f.DurationVar(&o.length, "time", 300*time.Millisecond, "`DURATION` of each measurement")
+	o.addTo(f)
+	return cmd
+}
+
+func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	for _, n := range o.nodes {
+		if n < 1 || n > 100_000 {
+			return fmt.Errorf("--nodes: %d is not between 1 and 100000", n)
+		}
+	}
+	if o.length <= 0 {
+		return fmt.Errorf("--time: %v is not a positive duration", o.length)
+	}
+	t, err := findTarget(ctx, o.plugin, stderr)
+	if err != nil {
+		return err
+	}
+	defer t.remove()
+	if o.config != "" {
+		if t.dir == "" {
+			return fmt.Errorf("--config is for a folder: name the module as MODULE?config=%s", o.config)
+		}
+		t.ref.ConfigFile = o.config
+	}
+	t.ref.GrantAll = true // directives are not carried out
+	loaded, err := module.Load(t.ref)
+	if err != nil && t.dir != "" && o.config == "" {
+		return fmt.Errorf("%w (name a configuration with --config)", t.named(err))
+	}
+	if err != nil {
+		return t.named(err)
+	}
+	m, err := openModule(ctx, loaded, &o.compileOptions)
+	if err != nil {
+		return t.named(err)
+	}
+	defer func() { err = errors.Join(err, m.close(ctx)) }()
+	manifest := wire.EncodeManifest(m.Manifest)
+	if !berthtest.Measurable(manifest) {
+		return fmt.Errorf("%s: the plugin implements neither filter nor score, so there is nothing to measure", o.plugin)
+	}
+	p := &printer{w: stdout, width: width(stdout)}
+	p.printf("%s %s, %s; one core, 64 pods in turn\n\n", m.Manifest.Name, m.Manifest.Version, size(int64(len(m.Bytes))))
+	natively, why := map[int]time.Duration{}, "only a Go project has one; name its folder"
+	if t.dir != "" && languageOf(t.dir) == "go" {
+		natively, why = o.native(ctx, t.dir, m.Config)
+	}
+	rows := make([]table.Row, 0, len(o.nodes))
+	for _, n := range o.nodes {
+		row, err := o.measure(ctx, m, n)
+		if err != nil {
+			return t.named(err)
+		}
+		native := "-"
+		if d, ok := natively[n]; ok {
+			native = seconds(d.Seconds())
+		}
+		rows = append(rows, append(row, native))
+	}
+	number := func(head string) column { return column{head: head, numbers: true} }
+	p.table([]column{
+		number("NODES"), number("PER POD"), number("FUEL"), number("CALLS"), number("WRITTEN"), number("CALL"), number("NATIVE"),
+	}, rows)
+	if len(natively) == 0 {
+		p.text("No native measurement: %s.", why)
+	}
+	return writing(p.err)
+}
+
+// measure returns the row of a size, without the native measurement.
+func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (table.Row, error) {
+	manifest := wire.EncodeManifest(m.Manifest)
+	nodes, pods, err := berthtest.Sample(manifest, n, o.hints)
+	if err != nil {
+		return nil, err
+	}
+	h, err := newHosted(ctx, m, nodes, pods)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close(ctx)
+	for i := range 2 * len(pods) { // the first rounds copy strings
+		h.place(i)
+	}
+	before, i := h.counts(), 0
+	perPod := repeated(o.length, func() {
+		h.place(i)
+		i++
+	})
+	used := h.counts().since(before, i)
+	if h.plugin.Faults() > 0 {
+		return nil, &failure{fmt.Errorf("%s: the plugin faults in a cluster of %d nodes; berth plugin test shows where", m.Path, n)}
+	}
+	var perCall time.Duration
+	failed := record(func(tb testing.TB) {
+		trial := berthtest.New(tb, manifest, m.factory(ctx), string(m.Config))
+		trial.Nodes = nodes
+		call, i := trial.Caller(pods), 0
+		perCall = repeated(o.length, func() {
+			call(i % len(pods))
+			i++
+		})
+	})
+	if len(failed) > 0 {
+		return nil, &failure{fmt.Errorf("%s: %s", m.Path, failed[0])}
+	}
+	return table.Row{
+		n, seconds(perPod.Seconds()), used.fuel, strconv.FormatFloat(used.calls, 'g', 4, 64), size(used.written), seconds(perCall.Seconds()),
+	}, nil
+}
+
+// batches is the number of runs of a measurement. The fastest counts, because other load
+// on the machine only slows a run down.
+const batches = 5
+
+// repeated returns the time of one call of f, which it calls for about the given time.
+func repeated(most time.Duration, f func()) time.Duration {
+	f()
+	best := time.Duration(0)
+	for range batches {
+		start, n := time.Now(), 0
+		for n == 0 || time.Since(start) < most/batches {
+			f()
+			n++
+		}
+		if each := time.Since(start) / time.Duration(n); best == 0 || each < best {
+			best = each
+		}
+	}
+	return best
+}

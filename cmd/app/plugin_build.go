@@ -1,0 +1,229 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+type buildOptions struct {
+	dir      string
+	manifest string
+	out      string
+}
+
+func newPluginBuild() *cobra.Command {
+	var o buildOptions
+	cmd := &cobra.Command{
+		Use:   "build DIR",
+		Short: "Build a plugin written in Go, Rust, C or AssemblyScript",
+		Long: `Build compiles a plugin to WebAssembly, adds the manifest and checks the result.
+
+The folder's files select the toolchain: Cargo.toml selects cargo, C files select clang,
+and assembly/index.ts selects the AssemblyScript compiler. For any other folder, the Go
+toolchain builds its main package, or that of its subfolder guest. If the toolchain is
+missing, the error says what to install. The same sources give the same bytes in every
+folder.
+
+The manifest is manifest.json in the folder or its parent. Modules from cargo and clang
+already contain a manifest, which must be the same.`,
+		Example: `  berth plugin build ./tenantpool
+  berth plugin build ./tenantpool -o plugins/tenant-pool.wasm`,
+		Args:    oneArgument("folder", "DIR"),
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.dir = args[0]
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&o.out, "output", "o", "", "`FILE` to write; NAME.wasm in the current folder if not given, with the NAME in the manifest")
+	f.StringVar(&o.manifest, "manifest", "", "manifest `FILE`")
+	return cmd
+}
+
+func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	switch info, err := os.Stat(o.dir); {
+	case err != nil:
+		return fmt.Errorf("%w (name the folder of a plugin)", err)
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file: name the folder of a plugin (berth plugin inspect shows a module)", o.dir)
+	}
+	file, manifest, err := o.readManifest()
+	if err != nil {
+		return err
+	}
+	code, err := o.compile(ctx, file, manifest)
+	if err != nil {
+		return err
+	}
+	out := o.out
+	if out == "" {
+		out = manifest.Name + ".wasm"
+	}
+	data, err := wire.AppendCustomSection(code, abi.ManifestSection, wire.EncodeManifest(manifest))
+	if err != nil {
+		return fmt.Errorf("%s: %w", out, err)
+	}
+	l, err := module.Parse(out, data)
+	if err != nil {
+		return fmt.Errorf("%w\nnothing was written; the manifest is %s", err, file)
+	}
+	if err := replaceFile(out, data); err != nil {
+		return &failure{err}
+	}
+	for _, w := range l.Warnings {
+		fmt.Fprintf(stderr, "warning: %s: %s\n", out, plain.Line(w, maxCell))
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), l.Digest)
+	return writing(err)
+}
+
+// readManifest returns the manifest and its file.
+func (o *buildOptions) readManifest() (file string, m *wire.Manifest, err error) {
+	candidates := []string{o.manifest}
+	if o.manifest == "" {
+		candidates = []string{filepath.Join(o.dir, "manifest.json"), filepath.Join(o.dir, "..", "manifest.json")}
+	}
+	var data []byte
+	for _, file = range candidates {
+		if data, err = os.ReadFile(file); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		if o.manifest != "" {
+			return "", nil, unreadable(err, "manifest", o.manifest)
+		}
+		return "", nil, fmt.Errorf("%s: no manifest.json: write one (abi/SPEC.md, section 9), or name it with --manifest", o.dir)
+	}
+	if m, err = wire.DecodeManifest(data); err == nil {
+		err = m.Validate()
+	}
+	if err != nil {
+		return "", nil, eachLine(file+": ", err)
+	}
+	return file, m, nil
+}
+
+// eachLine prefixes each line of an error.
+func eachLine(before string, err error) error {
+	return errors.New(before + strings.ReplaceAll(err.Error(), "\n", "\n"+before))
+}
+
+// compile builds the folder with its toolchain, and returns the module without a
+// manifest.
+func (o *buildOptions) compile(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
+	temp, err := os.MkdirTemp("", "berth-build-")
+	if err != nil {
+		return nil, &failure{err}
+	}
+	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
+	switch languageOf(o.dir) {
+	case "rust":
+		return o.compileRust(ctx, temp, file, manifest)
+	case "assemblyscript":
+		return o.compileAssemblyScript(ctx, file, manifest)
+	case "c":
+		return o.compileC(ctx, file, manifest)
+	}
+	return o.compileGo(ctx, temp)
+}
+
+// withoutManifest removes the manifest that the toolchain put into a module. The manifest
+// must be the given one; if not, the error is otherwise.
+func (o *buildOptions) withoutManifest(code []byte, manifest *wire.Manifest, otherwise string) ([]byte, error) {
+	m, err := wire.ReadModule(code)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the toolchain wrote no module: %w", o.dir, err)
+	}
+	for _, section := range m.Custom(abi.ManifestSection) {
+		carried, err := wire.DecodeManifest(section)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the manifest in the module: %w", o.dir, err)
+		}
+		if !bytes.Equal(wire.EncodeManifest(carried), wire.EncodeManifest(manifest)) {
+			return nil, fmt.Errorf("%s: %s", o.dir, otherwise)
+		}
+	}
+	code, _, err = wire.RemoveCustomSection(code, abi.ManifestSection)
+	return code, err
+}
+
+// compileGo builds the folder with the Go toolchain, and returns the module.
+func (o *buildOptions) compileGo(ctx context.Context, temp string) ([]byte, error) {
+	compiler, err := exec.LookPath("go")
+	if err != nil {
+		return nil, &failure{fmt.Errorf("the Go toolchain is not installed: go is not in $PATH (%w); see https://go.dev/dl", err)}
+	}
+	dir := o.dir
+	if info, err := os.Stat(filepath.Join(dir, "guest")); err == nil && info.IsDir() {
+		dir = filepath.Join(dir, "guest")
+	}
+	target := filepath.Join(temp, "plugin.wasm")
+	cmd := exec.CommandContext(ctx, compiler, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", target, ".")
+	cmd.Dir = dir
+	// GOWASM and GOEXPERIMENT change the code, so they must not differ between builds.
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, &failure{fmt.Errorf("stopped: %w", context.Cause(ctx))}
+		}
+		said := strings.TrimSpace(output.String())
+		return nil, fmt.Errorf("go build in %s: %w\n%s%s", dir, err, said, buildHint(said))
+	}
+	code, err := os.ReadFile(target)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the Go toolchain wrote no module: the package must be main", dir)
+	}
+	return code, nil
+}
+
+// buildHint explains an error of the Go toolchain to an author of plugins.
+func buildHint(said string) string {
+	switch {
+	case strings.Contains(said, "go.mod file not found"):
+		return "\nmake the folder a Go module: go mod init example.com/NAME, go mod edit -replace github.com/berth-scheduler/berth=CHECKOUT, go mod tidy"
+	case strings.Contains(said, "no Go files"):
+		return "\nthe folder, or its subfolder guest, must contain the plugin's package main"
+	case strings.Contains(said, "requires exactly one main package"):
+		return "\nthe package must be main: put func main() {} beside the exports, or name the folder of the package that has it"
+	}
+	return ""
+}
+
+// replaceFile writes a file atomically.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // gone already if all went well
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/berth-scheduler/berth/abi/sdk/assemblyscript/asc"
+	"github.com/berth-scheduler/berth/abi/sdk/c/clang"
+	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// languageOf returns the language of a folder's plugin, as in --lang of plugin new.
+func languageOf(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, "Cargo.toml")); err == nil {
+		return "rust"
+	}
+	if asc.Is(dir) {
+		return "assemblyscript"
+	}
+	c, err := clang.Files(dir)
+	if err != nil || len(c) == 0 {
+		return "go"
+	}
+	// Go packages may have C files, too.
+	if inGo, err := filepath.Glob(filepath.Join(dir, "*.go")); err == nil && len(inGo) == 0 {
+		return "c"
+	}
+	return "go"
+}
+
+// compileWith returns the module that build writes, without the manifest that the
+// toolchain put into it. That manifest must be the given one, because handles are indices
+// of its lists; if not, the error is otherwise. missing is the toolchain's error if it is
+// not installed.
+func (o *buildOptions) compileWith(ctx context.Context, manifest *wire.Manifest, missing error, otherwise string, build func() ([]byte, error)) ([]byte, error) {
+	code, err := build()
+	switch {
+	case err == nil:
+		return o.withoutManifest(code, manifest, otherwise)
+	case ctx.Err() != nil:
+		return nil, &failure{fmt.Errorf("stopped: %w", context.Cause(ctx))}
+	case errors.Is(err, missing):
+		return nil, &failure{err}
+	}
+	return nil, err
+}
+
+func (o *buildOptions) compileRust(ctx context.Context, temp, file string, manifest *wire.Manifest) ([]byte, error) {
+	otherwise := fmt.Sprintf("the crate's manifest differs from %s: its MANIFEST must be include_str! of this file", file)
+	return o.compileWith(ctx, manifest, cargo.ErrNoToolchain, otherwise, func() ([]byte, error) {
+		toolchain, err := cargo.Find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return toolchain.Build(ctx, o.dir, cmp.Or(os.Getenv("CARGO_TARGET_DIR"), temp))
+	})
+}
+
+func (o *buildOptions) compileC(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
+	otherwise := fmt.Sprintf("the plugin's manifest differs from %s: BERTH_PLUGIN must name this file", file)
+	return o.compileWith(ctx, manifest, clang.ErrNoToolchain, otherwise, func() ([]byte, error) {
+		toolchain, err := clang.Find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return toolchain.Build(ctx, o.dir)
+	})
+}
+
+func (o *buildOptions) compileAssemblyScript(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {
+	otherwise := fmt.Sprintf("the manifest in the module differs from %s: the SDK has another version, so install it again", file)
+	return o.compileWith(ctx, manifest, asc.ErrNoToolchain, otherwise, func() ([]byte, error) {
+		toolchain, err := asc.Find(ctx, o.dir)
+		if err != nil {
+			return nil, err
+		}
+		return toolchain.Build(ctx, o.dir, file)
+	})
+}

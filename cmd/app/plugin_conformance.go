@@ -1,0 +1,117 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-scheduler/berth/abi/conformance"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+type conformanceOptions struct {
+	hints     []string
+	published map[string]string
+	seed      uint64
+	cycles    int
+	compileOptions
+}
+
+func newPluginConformance() *cobra.Command {
+	var o conformanceOptions
+	cmd := &cobra.Command{
+		Use:   "conformance MODULE",
+		Short: "Test that a module conforms to the ABI",
+		Long: `Conformance schedules generated pods in generated clusters with a module, in every way
+that abi/SPEC.md allows a host: with one instance and with several, with other ids for
+the same names, with columns that move, with additions of later ABI versions. It reports
+whether the module's answers are well formed, whether they are the same each time, and
+whether the module leaves the host's memory unchanged.
+
+Conformance does not judge whether answers are useful. Pass the module's configuration,
+and as hints the strings that matter to it, so that its answers differ.
+
+The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
+		Example: `  berth plugin conformance tenant-pool.wasm
+  berth plugin conformance 'tenant-pool.wasm?config=pools.json' --hint gold --hint team-a`,
+		Args:    oneArgument("module", "MODULE"),
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` to use in labels, namespaces and other names; repeatable")
+	f.StringToStringVar(&o.published, "published", nil, "`KEY=VALUE` that another plugin published; repeatable")
+	f.Uint64Var(&o.seed, "seed", 1, "seed `NUMBER` of the clusters and pods")
+	f.IntVar(&o.cycles, "cycles", 0, "`NUMBER` of pods for each duty; 60 if not given")
+	o.addTo(f)
+	return cmd
+}
+
+func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer) (err error) {
+	if o.cycles < 0 {
+		return fmt.Errorf("--cycles: %d is less than 0", o.cycles)
+	}
+	ref, err := module.ParseReference(text)
+	if err != nil {
+		return err
+	}
+	ref.GrantAll = true // directives are checked, not carried out
+	loaded, err := module.Load(ref)
+	if err != nil {
+		return err
+	}
+	m, err := openModule(ctx, loaded, &o.compileOptions)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.close(ctx)) }()
+	options := conformance.Options{
+		Config: m.Config, Namespaces: ref.Namespaces, Seed: o.seed, Cycles: o.cycles, Hints: o.hints, Published: map[string][]byte{},
+	}
+	for key, value := range o.published {
+		options.Published[key] = []byte(value)
+	}
+	report, err := m.conforms(ctx, options)
+	if err != nil {
+		return err
+	}
+	if err := report.Write(out); err != nil {
+		return writing(err)
+	}
+	if !report.OK() {
+		return &failure{fmt.Errorf("%s does not conform to the ABI", m.Path)}
+	}
+	return nil
+}
+
+// conforms tests a module against the duties of guests.
+func (m *opened) conforms(ctx context.Context, options conformance.Options) (*conformance.Report, error) {
+	options.Module = m.Bytes
+	report, err := conformance.Check(ctx, &guest{code: m.code}, m.Manifest, options)
+	if err != nil {
+		return nil, &failure{fmt.Errorf("%s: %s", m.Path, strings.TrimPrefix(err.Error(), "conformance: "))}
+	}
+	return report, nil
+}
+
+// guest is a module for the conformance kit, with the default limits.
+type guest struct{ code *wasm.Module }
+
+// regionRoom is the space for the regions that the kit writes, in bytes. Its clusters are small.
+const regionRoom = 16 << 20
+
+// New implements conformance.Guest.
+func (g *guest) New(ctx context.Context, f conformance.Functions) (conformance.Instance, error) {
+	return g.code.RawInstance(ctx, wasm.Limits{}, regionRoom, f)
+}
+
+// Exports implements conformance.Guest.
+func (g *guest) Exports(name string) bool { return g.code.ExportsName(name) }

@@ -1,0 +1,183 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
+	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// hosted is a plugin in the host, with a cluster and pods to place.
+type hosted struct {
+	plugin   *wasm.Plugin
+	filters  bool
+	scores   bool
+	prepares bool // the plugin has preFilter
+	snapshot *state.Snapshot
+	pods     []*state.Pod
+	rows     []uint32
+
+	cycle    plugin.Cycle
+	state    state.CycleState
+	verdicts plugin.Verdicts
+	fit      []uint32
+	sums     []int64
+	turns    uint64
+}
+
+func newHosted(ctx context.Context, m *opened, nodes []berthtest.Node, pods []berthtest.Pod) (*hosted, error) {
+	points := &m.Manifest.Points
+	h := &hosted{
+		snapshot: state.NewSnapshot(), filters: points.Get(abi.Filter) != nil, scores: points.Get(abi.Score) != nil,
+		prepares: points.Get(abi.PreFilter) != nil,
+	}
+	c := cache.New(cache.Config{})
+	for i := range nodes {
+		n := &nodes[i]
+		c.AddNode(state.NewNode(apiNode(n)))
+		for k := range n.Pods {
+			placed := apiPod(&n.Pods[k])
+			placed.Spec.NodeName = n.Name
+			if _, err := c.AddPod(state.NewPod(placed)); err != nil {
+				return nil, err
+			}
+		}
+		h.rows = append(h.rows, uint32(i))
+	}
+	c.UpdateSnapshot(h.snapshot)
+	for i := range pods {
+		h.pods = append(h.pods, state.NewPod(apiPod(&pods[i])))
+	}
+	var err error
+	h.plugin, err = wasm.New(ctx,
+		wasm.Config{Name: m.Manifest.Name, Config: m.Config, Grants: m.Manifest.Directives, Shards: 1},
+		wasm.Deps{Factory: m.code, Manifest: m.Manifest, Binder: nobody{}})
+	return h, err
+}
+
+func (h *hosted) close(ctx context.Context) { _ = h.plugin.Close(context.WithoutCancel(ctx)) }
+
+// nobody is a binder that refuses to bind.
+type nobody struct{}
+
+// Bind implements objects.Binder.
+func (nobody) Bind(context.Context, objects.Binding) error {
+	return errors.New("binding is disabled here")
+}
+
+// place runs the points about nodes for the i-th pod, as a cycle does.
+func (h *hosted) place(i int) {
+	h.state.Reset()
+	h.turns++
+	h.cycle = plugin.Cycle{Context: context.Background(), Snapshot: h.snapshot, Pod: h.pods[i%len(h.pods)], State: &h.state, Seed: h.turns}
+	rows := h.rows
+	if h.prepares {
+		allowed, status := h.plugin.PreFilter(&h.cycle)
+		switch {
+		case status.Is(abi.Skip):
+			h.score(rows)
+			return
+		case !status.Success():
+			return
+		case allowed != nil:
+			rows = allowed
+		}
+	}
+	h.fit = h.fit[:0]
+	if !h.filters {
+		h.fit = append(h.fit, rows...)
+	}
+	for at := 0; h.filters && at < len(rows); at += plugin.BlockRows {
+		block := rows[at:min(at+plugin.BlockRows, len(rows))]
+		h.verdicts.Reset(len(block))
+		h.plugin.Filter(&h.cycle, block, &h.verdicts)
+		for k, row := range block {
+			if h.verdicts.Codes[k] == abi.Success {
+				h.fit = append(h.fit, row)
+			}
+		}
+	}
+	h.score(h.fit)
+}
+
+// score scores the rows if the plugin implements Score.
+func (h *hosted) score(rows []uint32) {
+	if !h.scores || len(rows) == 0 || !h.plugin.PreScore(&h.cycle, rows).Success() {
+		return
+	}
+	h.sums = append(h.sums[:0], make([]int64, len(rows))...)
+	for at := 0; at < len(rows); at += plugin.BlockRows {
+		end := min(at+plugin.BlockRows, len(rows))
+		h.plugin.Score(&h.cycle, rows[at:end], h.sums[at:end])
+	}
+	h.plugin.Normalize(&h.cycle, rows, h.sums)
+}
+
+// counts is what a plugin used.
+type counts struct {
+	fuel, written int64
+	calls         float64
+}
+
+func (h *hosted) counts() counts {
+	return counts{fuel: h.plugin.Fuel(), written: int64(h.plugin.BytesWritten()), calls: float64(h.plugin.Calls())}
+}
+
+// since returns the use per pod, for n pods.
+func (c counts) since(before counts, n int) counts {
+	n = max(n, 1)
+	return counts{
+		fuel: (c.fuel - before.fuel) / int64(n), written: (c.written - before.written) / int64(n), calls: (c.calls - before.calls) / float64(n),
+	}
+}
+
+// apiNode returns a node as an API object.
+func apiNode(n *berthtest.Node) *v1.Node {
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: types.UID(n.Name), Labels: n.Labels, Annotations: n.Annotations}}
+	node.Status.Allocatable = apiResources(n.Allocatable)
+	for _, t := range n.Taints {
+		node.Spec.Taints = append(node.Spec.Taints, v1.Taint{Key: t.Key, Value: t.Value, Effect: v1.TaintEffect(t.Effect)})
+	}
+	for kind, status := range n.Conditions {
+		node.Status.Conditions = append(node.Status.Conditions, v1.NodeCondition{Type: v1.NodeConditionType(kind), Status: v1.ConditionStatus(status)})
+	}
+	return node
+}
+
+// apiPod returns a pod as an API object.
+func apiPod(p *berthtest.Pod) *v1.Pod {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: p.Namespace, Name: p.Name, UID: types.UID(fmt.Sprint(p.Namespace, "/", p.Name)), Labels: p.Labels, Annotations: p.Annotations,
+	}}
+	pod.Spec.Priority = &p.Priority
+	pod.Spec.Containers = []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: apiResources(p.Requests)}}}
+	for _, t := range p.Tolerations {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, v1.Toleration{Key: t.Key, Value: t.Value, Effect: v1.TaintEffect(t.Effect)})
+	}
+	return pod
+}
+
+// apiResources converts amounts, which are milli-CPU, bytes or a count.
+func apiResources(amounts map[string]int64) v1.ResourceList {
+	list := make(v1.ResourceList)
+	for name, n := range amounts {
+		q := resource.NewQuantity(n, resource.DecimalSI)
+		if name == string(v1.ResourceCPU) {
+			q = resource.NewMilliQuantity(n, resource.DecimalSI)
+		}
+		list[v1.ResourceName(name)] = *q
+	}
+	return list
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/berth-scheduler/berth/runtime/market/signing"
+)
+
+// passwordVariable has the password of a private key.
+const passwordVariable = "BERTH_KEY_PASSWORD"
+
+func newPluginKeygen() *cobra.Command {
+	var prefix, algorithm string
+	cmd := &cobra.Command{
+		Use:   "keygen",
+		Short: "Make a pair of keys for signing plugins",
+		Long: `Keygen makes a private key, encrypted by a password, and its public key, in the files
+PREFIX.key and PREFIX.pub. They are in cosign's format, so cosign and berth read each
+other's keys. The password is asked for, or taken from ` + passwordVariable + `.`,
+		Example: `  berth plugin keygen
+  berth plugin keygen --algorithm ed25519 -o team`,
+		Args:    cobra.NoArgs,
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			password, err := newPassword(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			return keygen(prefix, algorithm, password, cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&prefix, "output", "o", "berth", "`PREFIX` of the files")
+	f.StringVar(&algorithm, "algorithm", signing.ECDSA, "`ALGORITHM` of the key: "+signing.ECDSA+" or "+signing.Ed25519)
+	return cmd
+}
+
+func keygen(prefix, algorithm string, password []byte, stdout io.Writer) error {
+	key, err := signing.Generate(algorithm)
+	if err != nil {
+		return fmt.Errorf("--algorithm: %w", err)
+	}
+	text, err := key.PEM(password)
+	if err != nil {
+		return err
+	}
+	if err := createFile(prefix+".key", text, 0o600); err != nil {
+		return err
+	}
+	if err := createFile(prefix+".pub", key.Public().PEM(), 0o644); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s.key: the private key, keep it secret\n%s.pub: the public key %s\n", prefix, prefix, key.Public().ID())
+	return writing(err)
+}
+
+// createFile writes a file that must not be there yet.
+func createFile(path string, data []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s is there already: name another prefix with --output", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// newPassword is the password of a key that is being made, asked for twice.
+func newPassword(prompt io.Writer) ([]byte, error) {
+	password, asked, err := readPassword("Password of the private key", prompt)
+	if err != nil || !asked {
+		return password, err
+	}
+	again, _, err := readPassword("The same again", prompt)
+	if err == nil && string(again) != string(password) {
+		err = errors.New("the passwords differ: try again")
+	}
+	return password, err
+}
+
+// readPassword takes a password from the environment, or else asks for it.
+func readPassword(what string, prompt io.Writer) (password []byte, asked bool, err error) {
+	if password, ok := os.LookupEnv(passwordVariable); ok {
+		return []byte(password), false, nil
+	}
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return nil, false, fmt.Errorf("there is no terminal to ask for the key's password: set %s", passwordVariable)
+	}
+	fmt.Fprintf(prompt, "%s: ", what)
+	password, err = term.ReadPassword(int(os.Stdin.Fd()))
+	fmt.Fprintln(prompt)
+	return password, true, err
+}
+
+// readPrivateKey reads a private key's file.
+func readPrivateKey(file string, prompt io.Writer) (*signing.PrivateKey, error) {
+	if file == "" {
+		return nil, errors.New("--key is missing: name the private key, as berth plugin keygen made it")
+	}
+	text, err := readSmall(file, signing.MaxKey)
+	if err != nil {
+		return nil, unreadable(err, "key", file)
+	}
+	key, err := signing.ParsePrivateKey(text, func() ([]byte, error) {
+		password, _, err := readPassword("Password of "+file, prompt)
+		return password, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return key, nil
+}
+
+// readPublicKeys reads public keys' files.
+func readPublicKeys(files []string) ([]*signing.PublicKey, error) {
+	out := make([]*signing.PublicKey, len(files))
+	for i, file := range files {
+		text, err := readSmall(file, signing.MaxKey)
+		if err != nil {
+			return nil, unreadable(err, "key", file)
+		}
+		if out[i], err = signing.ParsePublicKey(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return out, nil
+}

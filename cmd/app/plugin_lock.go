@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/lock"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+func newPluginLock(p *program) *cobra.Command {
+	o := runOptions{program: p}
+	var out string
+	cmd := &cobra.Command{
+		Use:   "lock",
+		Short: "Write down which modules a configuration means, by digest",
+		Long: `Lock fetches the modules that a configuration file and --plugin name, judges them by the
+policy if there is one, and writes a lock file: digests, versions, signers, what each
+plugin reads and what it is granted. berth run --lock uses these and no others. Beforehand
+it prints what differs from the lock file that is there: review that, or the file's diff.
+
+A key whose time is over (notAfter) still admits what the lock file has already.`,
+		Example: `  berth plugin lock --config scheduler.yaml
+  berth plugin lock --plugin oci://ghcr.io/team/rack-aware:1.2.0 --verification-policy policy.yaml`,
+		Args:    cobra.NoArgs,
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.writeLock(cmd.Context(), out, cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	o.flags(f)
+	shown := []string{"config", "plugin", "module-cache", "verification-policy"}
+	f.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !slices.Contains(shown, flag.Name) })
+	f.StringVarP(&out, "output", "o", "berth.lock", "`FILE` to write")
+	return cmd
+}
+
+func (o *runOptions) writeLock(ctx context.Context, file string, stdout io.Writer) error {
+	if o.config == "" && len(o.modules.plugins) == 0 {
+		return errors.New("nothing to lock: name a configuration file with --config, or modules with --plugin")
+	}
+	before, err := lockedBefore(file)
+	if err != nil {
+		return err
+	}
+	o.modules.admitted = before
+	var found []lock.Plugin
+	o.modules.loaded = func(l *module.Loaded, ref *module.Reference) {
+		if !slices.ContainsFunc(found, func(p lock.Plugin) bool { return p.Name == l.Name && p.Source == ref.Source() }) {
+			found = append(found, l.Locked(ref))
+		}
+	}
+	modules, err := o.modules.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	if _, _, err := o.load(modules); err != nil {
+		return err
+	}
+	text, err := lock.Text(found)
+	if err != nil {
+		return err
+	}
+	changes := lock.Changes(before, found)
+	for _, line := range changes {
+		if _, err := fmt.Fprintln(stdout, plain.Line(line, maxCell)); err != nil {
+			return writing(err)
+		}
+	}
+	if err := replaceFile(file, text); err != nil {
+		return &failure{err}
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %s, %s\n", file, count(len(found), "plugin"), count(len(changes), "change"))
+	return writing(err)
+}
+
+// lockedBefore reads the lock file that is there; nil if there is none.
+func lockedBefore(file string) (*lock.File, error) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return readLock(file)
+}

@@ -1,0 +1,172 @@
+package app
+
+import (
+	"bytes"
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi/sdk/assemblyscript/asc/asctest"
+	"github.com/berth-scheduler/berth/abi/sdk/c/clang/clangtest"
+	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo/cargotest"
+	"github.com/berth-scheduler/berth/cmd/app/scaffold"
+)
+
+// TestPluginNew: a new project in each language builds without a network, passes its
+// tests at once, and is what its README says.
+func TestPluginNew(t *testing.T) {
+	compiler := filepath.Join(sdkFolder(), "node_modules")
+	require := map[string]func(t *testing.T, dir string){
+		"go":   func(*testing.T, string) {},
+		"rust": func(t *testing.T, _ string) { cargotest.Toolchain(t) },
+		"c":    func(t *testing.T, _ string) { clangtest.Toolchain(t) },
+		"assemblyscript": func(t *testing.T, dir string) {
+			// What npm ci installs.
+			if _, err := os.Stat(compiler); err == nil {
+				if err := os.Symlink(compiler, filepath.Join(dir, "berth", "node_modules")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			asctest.Toolchain(t, dir)
+		},
+	}
+	for _, language := range scaffold.Languages() {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			project := filepath.Join(dir, "rack-aware")
+			stdout, stderr, err := process(t, dir, "plugin", "new", "rack-aware", "--lang", language)
+			if err != nil || stderr != "" {
+				t.Fatalf("%v\n%s", err, stderr)
+			}
+			for _, line := range []string{"Created rack-aware with a plugin and the SDK:\n", "  manifest.json\n", "  testdata/nodes.txt\n", "  cd rack-aware\n"} {
+				if !strings.Contains(stdout, line) {
+					t.Errorf("%q is not printed:\n%s", line, stdout)
+				}
+			}
+			readme, err := os.ReadFile(filepath.Join(project, "README.md"))
+			if err != nil || strings.Contains(string(readme), "@") || !strings.Contains(string(readme), "rack-aware.wasm") {
+				t.Errorf("the README is not filled in (%v):\n%s", err, readme)
+			}
+			require[language](t, project)
+			stdout, stderr, err = process(t, dir, "plugin", "test", "rack-aware")
+			if err != nil || stderr != "" {
+				t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
+			}
+			native := slices.Contains([]string{"go", "rust"}, language)
+			if strings.Count(stdout, "ok    ") < 5 || strings.Contains(stdout, "natively") != native {
+				t.Errorf("not all tests were run:\n%s", stdout)
+			}
+			if language == "go" {
+				checkNewInGo(t, dir)
+			}
+		})
+	}
+}
+
+// checkNewInGo: what is in Go is formatted, built, and measured beside its native twin. plugin test has
+// built the others, and TestPluginBuildLanguages tests how they are built.
+func checkNewInGo(t *testing.T, dir string) {
+	for _, file := range []string{"rack_aware.go", "rack_aware_test.go", "guest/main.go"} {
+		source, err := os.ReadFile(filepath.Join(dir, "rack-aware", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if formatted, err := format.Source(source); err != nil || string(formatted) != string(source) {
+			t.Errorf("%s is not as gofmt has it (%v)", file, err)
+		}
+	}
+	stdout, stderr, err := process(t, dir, "plugin", "build", "rack-aware", "-o", "rack-aware.wasm")
+	if err != nil || !strings.HasPrefix(stdout, "rack-aware.wasm: rack-aware 0.1.0, ") {
+		t.Errorf("%v\n%s\n%s", err, stdout, stderr)
+	}
+	if _, stderr, err := process(t, dir, "plugin", "bench", "rack-aware", "--config", "none.json"); err == nil || !strings.HasPrefix(stderr, "berth: none.json: config: no such file") {
+		t.Errorf("with a configuration that is not there: %v\n%s", err, stderr)
+	}
+	stdout, stderr, err = process(t, dir, "plugin", "bench", "rack-aware", "--nodes", "10,20", "--time", "5ms", "--hint", "soon")
+	lines := strings.Split(stdout, "\n")
+	if err != nil || len(lines) < 5 || !slices.Equal(strings.Fields(lines[2]), strings.Fields("NODES PER POD FUEL CALLS WRITTEN CALL NATIVE")) ||
+		!strings.Contains(lines[4], "  20  ") && !strings.HasPrefix(strings.TrimSpace(lines[4]), "20") || strings.HasSuffix(strings.TrimSpace(lines[4]), "-") {
+		t.Errorf("%v\n%s\n%s", err, stdout, stderr)
+	}
+}
+
+// process runs berth in a process of its own, in a folder and without a network.
+func process(t *testing.T, dir string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	cmd := exec.Command("berth", args...) // which package testscript puts into $PATH
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "CARGO_NET_OFFLINE=true")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}
+
+// TestPluginNewRefuses: a name that would not build, and a folder that is there, are
+// refused before anything is written.
+func TestPluginNewRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("there", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"rack"}, "--lang is missing: use one of go, rust, c, assemblyscript"},
+		{[]string{"rack", "--lang", "zig"}, `--lang: "zig" is not one of go, rust, c, assemblyscript`},
+		{nil, "the name is missing: write berth plugin new NAME --lang LANGUAGE"},
+		{[]string{"a", "b", "--lang", "go"}, `unexpected argument "b": berth plugin new takes one name`},
+		{[]string{"Rack", "--lang", "c"}, `"Rack" is not a valid plugin name: use at most 63 lower-case letters, digits and single dashes, with a letter first`},
+		{[]string{"1rack", "--lang", "c"}, `"1rack" is not a valid plugin name`},
+		{[]string{"rack-", "--lang", "c"}, `"rack-" is not a valid plugin name`},
+		{[]string{"rack_aware", "--lang", "rust"}, `"rack_aware" is not a valid plugin name`},
+		{[]string{"..", "--lang", "go"}, `".." is not a valid plugin name`},
+		{[]string{strings.Repeat("a", 64), "--lang", "go"}, "at most 63"},
+		{[]string{"func", "--lang", "go"}, `"func" is a reserved word in this language: choose another name`},
+		{[]string{"match", "--lang", "rust"}, `"match" is a reserved word`},
+		{[]string{"berth", "--lang", "c"}, `"berth" is a reserved word`},
+		{[]string{"there", "--lang", "c"}, "there exists: choose another name, or remove it"},
+		{[]string{"nowhere/rack", "--lang", "c"}, "create the folder first"},
+	}
+	for _, c := range cases {
+		stdout, _, err := pluginCommand(t, append([]string{"new"}, c.args...)...)
+		if err == nil || !strings.Contains(err.Error(), c.want) || stdout != "" {
+			t.Errorf("%q: got %v, want %q", c.args, err, c.want)
+		}
+	}
+	if files, err := filepath.Glob("*"); err != nil || !slices.Equal(files, []string{"there"}) {
+		t.Errorf("written were %q (%v)", files, err)
+	}
+}
+
+// TestPluginTargets: what is wrong with a folder is told by its name, not by that of the
+// module that is built of it.
+func TestPluginTargets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const mod = "module tiny\n\ngo 1.24\n"
+	config := strings.Replace(guestManifest, `"points"`, `"config": {"type": "object", "required": ["a"]}, "points"`, 1)
+	configured := strings.Replace(guestSource, "//go:wasmexport berth_filter", `//go:wasmexport berth_configure
+func configure(at, n uint32) uint32 { return 0 }
+
+//go:wasmexport berth_filter`, 1)
+	writeFiles(t, ".", map[string]string{
+		"lying/main.go": guestSource, "lying/go.mod": mod, "lying/manifest.json": strings.ReplaceAll(guestManifest, "filter", "score"), "lying/testdata/a.txt": "",
+		"strict/main.go": configured, "strict/go.mod": mod, "strict/manifest.json": config,
+	})
+	for _, c := range []struct{ command, dir, want string }{
+		{"test", "lying", `the module of lying: export "berth_filter": the manifest does not declare the point filter`},
+		{"test", "strict", "no scenario file matches strict/testdata/*.txt: write one"},
+		{"bench", "lying", `the module of lying: export "berth_filter": the manifest does not declare the point filter`},
+		{"bench", "strict", `the module of strict: config: the field "a" is missing (name a configuration with --config)`},
+	} {
+		if _, _, err := pluginCommand(t, c.command, c.dir); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s %s: got %v, want %s", c.command, c.dir, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+// marketOptions holds the flags of commands that use registries.
+type marketOptions struct{ timeout time.Duration }
+
+func (o *marketOptions) flags(f *pflag.FlagSet) {
+	f.DurationVar(&o.timeout, "timeout", 2*time.Minute, "time limit for all requests to registries, as a `DURATION`")
+}
+
+// within runs f with the time limit.
+func (o *marketOptions) within(ctx context.Context, f func(context.Context, *oci.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	err := f(ctx, oci.New(oci.Config{}))
+	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		return &failure{fmt.Errorf("%w (raise --timeout, now %v)", err, o.timeout)}
+	}
+	return err
+}
+
+type pushOptions struct {
+	marketOptions
+	readme, license, sbom string
+}
+
+func newPluginPush() *cobra.Command {
+	var o pushOptions
+	cmd := &cobra.Command{
+		Use:   "push FILE.wasm|DIR REFERENCE",
+		Short: "Publish a module in an OCI registry",
+		Long: `Push stores a module as an OCI image, in the CNCF's layout of WebAssembly modules, with
+annotations from its manifest. If you name a project's folder, push builds it first, and
+attaches its README.md and LICENSE to the image. Without a tag, the image gets the module's
+version as its tag. The same module always gives the same image.
+
+A REFERENCE is REGISTRY/REPOSITORY:TAG, a folder in OCI layout (oci:DIR:TAG), or a tarball
+of one (oci-archive:FILE:TAG). Push uses the credentials of docker login.`,
+		Example: `  berth plugin push rack-aware.wasm ghcr.io/team/rack-aware
+  berth plugin push ./rack-aware localhost:5000/team/rack-aware:1.2.0`,
+		Args:    twoArguments("FILE.wasm|DIR REFERENCE"),
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
+				return o.run(ctx, client, args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.readme, "readme", "", "attach this Markdown `FILE`; the folder's README.md if not given")
+	f.StringVar(&o.license, "license", "", "attach this `FILE` with the licence; the folder's LICENSE if not given")
+	f.StringVar(&o.sbom, "sbom", "", "attach this `FILE`, a bill of materials as CycloneDX JSON")
+	o.flags(f)
+	return cmd
+}
+
+func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, reference string, stdout, stderr io.Writer) error {
+	ref, err := oci.ParseReference(reference)
+	if err != nil {
+		return err
+	}
+	if ref.Digest != "" {
+		return fmt.Errorf("%s: push computes the digest: name a tag, or leave it out for the module's version", reference)
+	}
+	attachments, err := o.attachments(plugin)
+	if err != nil {
+		return err
+	}
+	target, err := findTarget(ctx, plugin, stderr)
+	if err != nil {
+		return err
+	}
+	defer target.remove()
+	l, err := module.Read(target.ref.Path)
+	if err != nil {
+		return target.named(err)
+	}
+	store, err := client.Create(ctx, ref)
+	if err != nil {
+		return err
+	}
+	image, err := pushAll(ctx, store, l, attachments)
+	if err := errors.Join(err, store.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s\n%s\n", image.Ref, l.Manifest.Name, l.Manifest.Version, size(int64(len(l.Bytes))), image.Ref.At(image.Descriptor.Digest))
+	return writing(err)
+}
+
+func pushAll(ctx context.Context, store *oci.Store, l *module.Loaded, attachments []oci.Attachment) (*oci.Image, error) {
+	image, err := store.Push(ctx, l.Bytes, l.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range attachments {
+		if _, err := store.Attach(ctx, image.Descriptor, a); err != nil {
+			return nil, err
+		}
+	}
+	return image, nil
+}
+
+// attachments reads the files to attach: those that flags name, and those in the
+// project's folder.
+func (o *pushOptions) attachments(plugin string) ([]oci.Attachment, error) {
+	info, err := os.Stat(plugin)
+	project := err == nil && info.IsDir()
+	var out []oci.Attachment
+	for _, a := range []struct{ kind, flag, named, found string }{
+		{oci.ReadmeType, "readme", o.readme, "README.md"},
+		{oci.LicenseType, "license", o.license, "LICENSE"},
+		{oci.SBOMType, "sbom", o.sbom, ""},
+	} {
+		file := a.named
+		if file == "" && project && a.found != "" {
+			file = filepath.Join(plugin, a.found)
+			if _, err := os.Stat(file); err != nil {
+				continue
+			}
+		}
+		if file == "" {
+			continue
+		}
+		data, err := readSmall(file, oci.MaxAttachment)
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", a.flag, err)
+		}
+		out = append(out, oci.Attachment{Type: a.kind, Data: data})
+	}
+	return out, nil
+}
+
+// readSmall reads a file of at most limit bytes.
+func readSmall(file string, limit int64) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s: the file is larger than %d bytes", file, limit)
+	}
+	return data, err
+}
+
+// twoArguments requires two arguments; usage names them.
+func twoArguments(usage string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return fmt.Errorf("two arguments are needed, not %d: write %s %s", len(args), cmd.CommandPath(), usage)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,282 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/conformance"
+	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
+	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+type pluginTestOptions struct {
+	plugin    string
+	scenarios string
+	rewrite   bool
+	wasmOnly  bool
+	compileOptions
+}
+
+func newPluginTest() *cobra.Command {
+	var o pluginTestOptions
+	cmd := &cobra.Command{
+		Use:   "test [DIR|MODULE]",
+		Short: "Test a plugin with scenarios, odd clusters and invalid input",
+		Long: `Test takes a module, or builds the plugin in a folder (the current one by default). Then it
+
+- runs the scenario files, testdata/*.txt, against the module: each case in one instance,
+  with a fresh instance for every call, with other row numbers and ids, and split over
+  several calls;
+- runs the project's own tests, which run a Go or Rust plugin as native code;
+- tests the module against the duties of guests, as berth plugin conformance does, with
+  one instance and with several that share the nodes;
+- gives it odd clusters, invalid configurations, and memory with wrong numbers. The module
+  may answer the last two as it likes, but must then decide as before.
+
+The comment of berthtest.Scenarios documents scenario files:
+https://pkg.go.dev/github.com/berth-scheduler/berth/abi/sdk/go/berthtest
+
+The exit status is 1 if a test failed, and 2 if there is nothing to test.`,
+		Example: `  berth plugin test
+  berth plugin test ./rack-aware --rewrite
+  berth plugin test rack-aware.wasm --scenarios 'testdata/*.txt'`,
+		Args:    optionalArgument("folder or module"),
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.plugin = append(args, ".")[0]
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.scenarios, "scenarios", "", "`PATTERN` of scenario files; testdata/*.txt in the folder or its parent if not given")
+	f.BoolVar(&o.rewrite, "rewrite", false, "write the actual answers to the scenario files instead of comparing")
+	f.BoolVar(&o.wasmOnly, "wasm-only", false, "skip the project's own tests")
+	o.addTo(f)
+	return cmd
+}
+
+// pluginTest is one run of the command.
+type pluginTest struct {
+	*pluginTestOptions
+	out    io.Writer
+	dir    string // of the project; empty for a module
+	module *opened
+	failed int
+	err    error // of printing
+}
+
+func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	t := &pluginTest{pluginTestOptions: o, out: stdout}
+	if info, err := os.Stat(o.plugin); err == nil && info.IsDir() {
+		t.dir = o.plugin
+	}
+	files, err := t.files()
+	if err != nil {
+		return err
+	}
+	target, err := findTarget(ctx, o.plugin, stderr)
+	if err != nil {
+		return err
+	}
+	defer target.remove()
+	if target.ref.ConfigFile != "" {
+		return fmt.Errorf("%s: remove ?config=: scenario files contain the configurations", o.plugin)
+	}
+	loaded, err := module.Read(target.ref.Path) // without a configuration
+	if err != nil {
+		return err
+	}
+	if t.module, err = openModule(ctx, loaded, &t.compileOptions); err != nil {
+		return target.named(err)
+	}
+	defer func() { err = errors.Join(err, t.module.close(ctx)) }()
+	t.printf("%s %s, %s\n", t.module.Manifest.Name, t.module.Manifest.Version, size(int64(len(t.module.Bytes))))
+	last, pods := t.runScenarios(ctx, files)
+	if !t.wasmOnly && !t.rewrite && t.dir != "" {
+		t.runOwn(ctx)
+	}
+	if t.failed == 0 && !t.rewrite {
+		if err := t.checkDuties(ctx, last, pods); err != nil {
+			return target.named(err)
+		}
+		t.checkHostile(last, pods)
+	}
+	switch {
+	case t.err != nil:
+		return writing(t.err)
+	case ctx.Err() != nil:
+		return &failure{fmt.Errorf("stopped: %w", context.Cause(ctx))}
+	case t.failed > 0:
+		return &failure{fmt.Errorf("%s failed", count(t.failed, "test"))}
+	}
+	return nil
+}
+
+// files returns the scenario files.
+func (t *pluginTest) files() ([]string, error) {
+	patterns := []string{t.scenarios}
+	if t.scenarios == "" {
+		dir := t.dir
+		if dir == "" {
+			path, _, _ := strings.Cut(t.plugin, "?")
+			dir = filepath.Dir(path)
+		}
+		patterns = []string{filepath.Join(dir, "testdata", "*.txt"), filepath.Join(dir, "..", "testdata", "*.txt")}
+	}
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("--scenarios: %q: %w", pattern, err)
+		}
+		if len(files) > 0 {
+			return files, nil
+		}
+	}
+	return nil, fmt.Errorf("no scenario file matches %s: write one (see berth plugin test --help), or name files with --scenarios", patterns[0])
+}
+
+func (t *pluginTest) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(t.out, format, args...); t.err == nil {
+		t.err = err
+	}
+}
+
+// report prints the result of a test.
+func (t *pluginTest) report(what string, failed []string) {
+	if len(failed) == 0 {
+		t.printf("ok    %s\n", what)
+		return
+	}
+	t.failed++
+	t.printf("FAIL  %s\n", what)
+	for _, text := range failed {
+		t.printf("      %s\n", strings.ReplaceAll(strings.TrimSpace(plain.Lines(text, maxErrors)), "\n", "\n      "))
+	}
+}
+
+// runScenarios runs the files against the module. It returns the last trial that had pods,
+// and these pods.
+func (t *pluginTest) runScenarios(ctx context.Context, files []string) (last *berthtest.Trial, pods []berthtest.Pod) {
+	manifest, factory := wire.EncodeManifest(t.module.Manifest), t.module.factory(ctx)
+	for _, file := range files {
+		failed := record(func(tb testing.TB) {
+			trial, tried := berthtest.Scenario(tb, file, manifest, factory, t.rewrite)
+			if last == nil || len(tried) > 0 {
+				last, pods = trial, tried
+			}
+		})
+		t.report("as WebAssembly: "+file, failed)
+	}
+	return last, pods
+}
+
+// runOwn runs the own tests of a Go or Rust project.
+func (t *pluginTest) runOwn(ctx context.Context) {
+	var cmd *exec.Cmd
+	switch languageOf(t.dir) {
+	case "go":
+		if tests, err := filepath.Glob(filepath.Join(t.dir, "*_test.go")); err != nil || len(tests) == 0 {
+			return
+		}
+		cmd = exec.CommandContext(ctx, "go", "test", ".")
+		cmd.Dir = t.dir
+	case "rust":
+		if info, err := os.Stat(filepath.Join(t.dir, "tests")); err != nil || !info.IsDir() {
+			return
+		}
+		toolchain, err := cargo.Find(ctx)
+		if err != nil {
+			t.report("natively: cargo test", []string{err.Error()})
+			return
+		}
+		cmd = toolchain.Command(ctx, t.dir, "test", "--quiet")
+	default:
+		return
+	}
+	var failed []string
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		failed = []string{fmt.Sprintf("%v\n%s", err, bytes.TrimSpace(said))}
+	}
+	t.report("natively: "+strings.Join(append([]string{filepath.Base(cmd.Path)}, cmd.Args[1:]...), " "), failed)
+}
+
+// dutyCycles is the number of pods for each duty of checkDuties.
+const dutyCycles = 20
+
+// checkDuties tests the module against the duties of guests, with the configuration and
+// the names in the last scenario.
+func (t *pluginTest) checkDuties(ctx context.Context, last *berthtest.Trial, pods []berthtest.Pod) error {
+	options := conformance.Options{Config: []byte(last.Config()), Seed: 1, Cycles: dutyCycles, Hints: hintsOf(last, pods)}
+	report, err := t.module.conforms(ctx, options)
+	if err != nil {
+		return err
+	}
+	var failed []string
+	if !report.OK() {
+		failed = []string{report.String()}
+	}
+	t.report("duties of guests: one instance, fresh instances, and instances that share the nodes", failed)
+	return nil
+}
+
+// hintsOf returns strings that matter to a plugin.
+func hintsOf(trial *berthtest.Trial, pods []berthtest.Pod) []string {
+	var hints []string
+	for _, n := range trial.Nodes {
+		for _, value := range n.Labels {
+			hints = append(hints, value)
+		}
+		for _, value := range n.Annotations {
+			hints = append(hints, value)
+		}
+	}
+	for _, p := range pods {
+		hints = append(hints, p.Namespace)
+	}
+	slices.Sort(hints)
+	return slices.Compact(hints)
+}
+
+// lies is the number of regions with a wrong word.
+const lies = 300
+
+// checkHostile tests the module with input that no plugin expects.
+func (t *pluginTest) checkHostile(last *berthtest.Trial, pods []berthtest.Pod) {
+	if len(pods) == 0 {
+		pods = []berthtest.Pod{{Namespace: "default", Name: "pod"}}
+	}
+	var odd int
+	failed := record(func(tb testing.TB) { odd = last.In(tb).Extremes(pods[0]) })
+	t.report(fmt.Sprintf("%s: answered", count(odd, "odd cluster")), failed)
+
+	if t.module.code.ExportsName(abi.ExportConfigure) {
+		var configs berthtest.Hostile
+		failed = record(func(tb testing.TB) { configs = last.In(tb).Configurations() })
+		t.report(fmt.Sprintf("%s: %d refused, %d accepted, %d faults",
+			count(configs.Refused+configs.Answered+configs.Faults, "invalid configuration"), configs.Refused, configs.Answered, configs.Faults), failed)
+	}
+
+	var regions berthtest.Hostile
+	failed = record(func(tb testing.TB) { regions = last.In(tb).Lies(pods[0], lies) })
+	if n := regions.Answered + regions.Faults; n > 0 || len(failed) > 0 {
+		t.report(fmt.Sprintf("%s with a wrong number: %d answered, %d faults, and the same decisions afterwards",
+			count(n, "region"), regions.Answered, regions.Faults), failed)
+	}
+}

@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+// target is the plugin that a command works on: a named module, or one built from a folder.
+type target struct {
+	ref module.Reference
+	dir string // empty for a module that was named
+}
+
+// findTarget returns the named module, or builds the named folder.
+func findTarget(ctx context.Context, plugin string, stderr io.Writer) (*target, error) {
+	if info, err := os.Stat(plugin); err != nil || !info.IsDir() {
+		ref, err := module.ParseReference(plugin)
+		return &target{ref: ref}, err
+	}
+	temp, err := os.MkdirTemp("", "berth-plugin-")
+	if err != nil {
+		return nil, &failure{err}
+	}
+	t := &target{ref: module.Reference{Path: filepath.Join(temp, "plugin.wasm")}, dir: plugin}
+	build := buildOptions{dir: plugin, out: t.ref.Path}
+	if err := build.run(ctx, io.Discard, stderr); err != nil {
+		t.remove()
+		return nil, t.named(err)
+	}
+	return t, nil
+}
+
+// remove deletes the module if findTarget built it.
+func (t *target) remove() {
+	if t.dir != "" {
+		_ = os.RemoveAll(filepath.Dir(t.ref.Path)) // a folder for temporary files
+	}
+}
+
+// named replaces the temporary file in an error by the folder that it was built from.
+func (t *target) named(err error) error {
+	if err == nil || t.dir == "" || !strings.Contains(err.Error(), t.ref.Path) {
+		return err
+	}
+	text := errors.New(strings.ReplaceAll(err.Error(), t.ref.Path, "the module of "+t.dir))
+	if failed := new(failure); errors.As(err, &failed) {
+		return &failure{text}
+	}
+	return text
+}

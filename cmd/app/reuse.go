@@ -1,0 +1,29 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berth-scheduler/berth/runtime/reuse"
+)
+
+// reuseMemory is the flag that bounds the answers of plugins that are kept.
+type reuseMemory struct{ quantity string }
+
+func (o *reuseMemory) flag(f *pflag.FlagSet) {
+	f.StringVar(&o.quantity, "reuse-memory", "auto", "memory for answers of plugins that are kept for pods that are alike, as a `QUANTITY`; "+
+		"auto for 32Mi and 4Ki for each node, 0 to ask every time")
+}
+
+func (o *reuseMemory) config() (reuse.Config, error) {
+	if o.quantity == "auto" {
+		return reuse.Default(), nil
+	}
+	q, err := resource.ParseQuantity(o.quantity)
+	if err != nil || q.Sign() < 0 {
+		return reuse.Config{}, fmt.Errorf("--reuse-memory: %q is no size: write 256Mi, 0 or auto", o.quantity)
+	}
+	return reuse.Config{Bytes: q.Value()}, nil
+}

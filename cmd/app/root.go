@@ -1,0 +1,115 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/berth-scheduler/berth/runtime/config"
+)
+
+// newRoot returns the root command. Help texts have lines of at most width characters.
+func newRoot(p *program, width int) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "berth",
+		Short: "A Kubernetes scheduler whose decision points are plugins",
+		Long: `Berth is a Kubernetes scheduler whose decision points are plugins.
+Any flag can be set by the environment (BERTH_SEED for --seed) or by --settings.`,
+		Version:       p.version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          knownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: func(*cobra.Command, []string) error { return p.check() },
+	}
+	root.SetVersionTemplate(p.versionLine())
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(strings.NewReplacer(
+		"FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", width),
+		// The help of berth itself fits on a screen of 24 lines.
+		"{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}",
+		`(or .IsAvailableCommand (eq .Name "help"))`, ".IsAvailableCommand",
+	).Replace(root.UsageTemplate()))
+	root.PersistentFlags().String("settings", "", "YAML `FILE` with values of flags by name")
+	root.AddCommand(newRun(p), newConfig(p), newExplain(), newLogLevel(), newSimulate(p), newPlugin(p), newRegistry(), newTrace(), newVersion(p), newCompile())
+	// Every program has these flags.
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Hidden = true
+	}
+	root.InitDefaultVersionFlag()
+	root.Flags().Lookup("version").Hidden = true
+	return root
+}
+
+func newVersion(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(cmd.OutOrStdout(), p.versionLine())
+			return err
+		},
+	}
+}
+
+func (p *program) versionLine() string { return "berth " + p.version + "\n" }
+
+// knownCommand rejects unknown commands and suggests a similar one.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q: did you mean %s?", args[0], near[0])
+	}
+	return fmt.Errorf("unknown command %q: berth --help lists the commands", args[0])
+}
+
+// applySettings sets flags that are not on the command line from the environment and the
+// settings file.
+func applySettings(cmd *cobra.Command, _ []string) error {
+	file, err := cmd.Flags().GetString("settings")
+	if err != nil {
+		return err
+	}
+	if !cmd.Flags().Changed("settings") {
+		file = os.Getenv("BERTH_SETTINGS")
+	}
+	if _, err = config.NewSettings(cmd.Flags(), file); err != nil {
+		return unreadable(err, "settings", file)
+	}
+	return nil
+}
+
+// flagError explains an invalid flag.
+func flagError(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return fmt.Errorf("%w: %s --help lists the flags", err, cmd.CommandPath())
+	}
+	f := invalid.GetFlag()
+	kinds := map[string]string{
+		"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true or false",
+	}
+	kind, ok := kinds[f.Value.Type()]
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("--%s: %q is not %s", f.Name, invalid.GetValue(), kind)
+}
+
+// unreadable adds the flag that named a file to the error of opening it.
+func unreadable(err error, flag, file string) error {
+	var open *os.PathError
+	if errors.As(err, &open) && open.Path == file {
+		return fmt.Errorf("%w (name a file that can be read with --%s)", err, flag)
+	}
+	return err
+}

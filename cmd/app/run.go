@@ -1,0 +1,241 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/kube"
+)
+
+// Values of --events.
+const (
+	eventsAll      = "all"
+	eventsFailures = "failures"
+)
+
+// runOptions holds the flags of berth run.
+type runOptions struct {
+	program     *program
+	config      string
+	connection  connectionOptions
+	leader      leaderOptions
+	modules     moduleOptions
+	reuse       reuseMemory
+	serve       serveOptions
+	logging     loggingOptions
+	pluginDir   string
+	writeTo     string
+	seed        int64
+	drain       time.Duration
+	events      string
+	unscheduled time.Duration
+}
+
+func newRun(p *program) *cobra.Command {
+	o := runOptions{program: p}
+	cmd := &cobra.Command{
+		Use:   "run [--config FILE] [--kubeconfig FILE]",
+		Short: "Schedule the pods of a Kubernetes cluster",
+		Long: `Run schedules the pods of a cluster as kube-scheduler does, with the same
+configuration file, flags, events and conditions. Name plugin modules in the
+configuration or with --plugin, or put them into the folder of --plugin-dir, which
+Berth watches.
+
+After an interrupt, run finishes the bindings in progress and exits; a second
+interrupt exits at once. The exit status is 0 after an interrupt, 1 if the lease
+was lost, and 2 for input that cannot be used.`,
+		Example: `  berth run --kubeconfig ~/.kube/config --config berth.yaml --leader-elect=false
+  berth run --config /etc/kubernetes/scheduler.yaml --plugin-dir /etc/berth/plugins`,
+		Args:    cobra.NoArgs,
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), cmd.ErrOrStderr())
+		},
+	}
+	o.flags(cmd.Flags())
+	cmd.Flags().StringVar(&o.writeTo, "write-config-to", "", "write the configuration with all defaults and flags to this `FILE` and exit")
+	return cmd
+}
+
+func (o *runOptions) flags(f *pflag.FlagSet) {
+	f.SortFlags = false
+	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
+	o.connection.flags(f)
+	o.leader.flags(f)
+	o.serve.flags(f)
+	o.modules.flags(f)
+	o.reuse.flag(f)
+	o.logging.flags(f)
+	refuseOthers(f)
+	f.StringVar(&o.pluginDir, "plugin-dir", "", "add the modules of this `DIR` to every profile, and reload them when they change")
+	f.Int64Var(&o.seed, "seed", 0, "seed of all random choices; 0 for a random seed, which is logged")
+	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may stay unschedulable before it is retried without an event")
+	f.DurationVar(&o.drain, "shutdown-grace-period", 10*time.Second, "time limit for writing status and events before exit")
+	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events to write: all, or failures to leave out events of placed pods")
+}
+
+// check validates the flags, and returns the logger and its level.
+func (o *runOptions) check(level *slog.LevelVar, stderr io.Writer) (*slog.Logger, error) {
+	if err := o.logging.apply(&o.modules); err != nil {
+		return nil, err
+	}
+	if err := o.modules.setLevel(level); err != nil {
+		return nil, err
+	}
+	return newLogger(stderr, level, o.modules.json), o.serve.check()
+}
+
+// run checks the input before anything starts.
+func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
+	w := newWatched(o.program)
+	log, err := o.check(w.level, stderr)
+	if err != nil {
+		return err
+	}
+	if o.events != eventsAll && o.events != eventsFailures {
+		return fmt.Errorf("--events: %q is neither %s nor %s", o.events, eventsAll, eventsFailures)
+	}
+	if _, err := o.reuse.config(); err != nil {
+		return err
+	}
+	reach := kube.NewReach()
+	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler(), reach.Says)).With("by", "client-go"))
+	modules, err := o.modules.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	scheduler, warnings, err := o.load(modules)
+	if err != nil {
+		return err
+	}
+	tell := plainly(stderr)
+	if o.modules.json { // whatever parses the log expects nothing else on stderr
+		tell = func(text string) { log.Warn(text) }
+	}
+	warn(tell, warnings)
+	if o.writeTo != "" {
+		return o.program.writeConfig(o.writeTo, scheduler, modules)
+	}
+	warnAlone(tell, scheduler)
+	saveMemory()
+	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master, Reach: reach}
+	clients, err := connection.Connect(scheduler.LeaderElection)
+	if err != nil {
+		return err
+	}
+	if o.seed == 0 {
+		o.seed = rand.Int64()
+	}
+	return o.schedule(ctx, scheduler, modules, clients, w, log)
+}
+
+// load reads the configuration, and adds flags and the modules of --plugin.
+func (o *runOptions) load(modules *assembly.Modules) (*config.Scheduler, []config.Warning, error) {
+	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...))
+	if err != nil {
+		return nil, nil, unreadable(err, "config", o.config)
+	}
+	if err := o.modules.enable(modules, scheduler); err != nil {
+		return nil, nil, err
+	}
+	o.leader.apply(scheduler)
+	o.connection.apply(scheduler)
+	o.serve.apply(scheduler)
+	return scheduler, warnings, scheduler.CheckOverrides()
+}
+
+// warnAlone prints a warning if this scheduler and kube-scheduler could schedule the same
+// pods.
+func warnAlone(tell func(text string), s *config.Scheduler) {
+	for i := range s.Profiles {
+		if name := s.Profiles[i].SchedulerName; name == v1.DefaultSchedulerName && !*s.LeaderElection.LeaderElect {
+			tell("leader election is off and a profile is named " + name + ": if kube-scheduler also runs, both schedule the same pods " +
+				"(give the profile another schedulerName, or turn leader election on)")
+		}
+	}
+}
+
+// saveMemory starts a garbage collection when the heap has grown by half, unless GOGC is
+// set. Most of the heap are the informers' objects, which stay.
+func saveMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50)
+	}
+}
+
+// schedule connects the scheduler to the cluster and runs it.
+func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules *assembly.Modules, clients *kube.Clients, w *watched, log *slog.Logger) error {
+	var profiles []string
+	for i := range s.Profiles {
+		profiles = append(profiles, s.Profiles[i].SchedulerName)
+	}
+	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures}, kube.Deps{Client: clients.Main, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered, Reach: clients.Reach, Observer: w.metrics, Log: log})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.drain)
+		defer cancel()
+		cluster.Close(last)
+	}()
+	kept, err := o.reuse.config()
+	if err != nil {
+		return err
+	}
+	a, err := assembly.New(
+		o.program.addTo(assembly.Config{Scheduler: s, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled, Reuse: kept}),
+		assembly.Deps{
+			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
+			Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),
+			Observer: both{w}, Moved: w.moved, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken, Framework: cluster.Framework, Log: log,
+		})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	var folder *assembly.Folder
+	if o.pluginDir != "" {
+		if folder, err = a.Watch(ctx, assembly.FolderConfig{Dir: o.pluginDir}); err != nil {
+			return fmt.Errorf("--plugin-dir: %w", err)
+		}
+	}
+	election, err := kube.NewElection(s.LeaderElection, clients, cluster)
+	if err != nil {
+		return err
+	}
+	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder})
+	closeServers, err := o.serve.serve(ctx, w, s, election, clients, log)
+	if err != nil {
+		return err
+	}
+	defer closeServers()
+	identity := election.Identity()
+	if identity == "" {
+		identity = "none: leader election is off"
+	}
+	log.Info("berth starts", "version", o.program.version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", identity)
+	err = cluster.Run(ctx, kube.RunConfig{
+		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain, Parts: w.parts,
+		Leading:    func() { log.Info("this replica leads") },
+		Scheduling: func() { log.Info("the caches are synced; scheduling starts") },
+	}, a.Scheduler, election)
+	if err != nil {
+		return &failure{err}
+	}
+	log.Info("berth ends")
+	return nil
+}

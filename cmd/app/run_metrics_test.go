@@ -1,0 +1,279 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/kube/kubefake"
+	"github.com/berth-scheduler/berth/runtime/telemetry"
+)
+
+// notHere are metrics that nothing in TestEveryMetricMoves moves, with the reason.
+var notHere = map[string]string{
+	"scheduler_pod_scheduled_after_flush_total": "pods are looked at every 30 s for that; TestMachine of runtime/queue and TestMetrics of runtime/telemetry have it",
+	"berth_plugin_reuse_demoted_total":          "it takes a guest that breaks its promise, and a sample that finds it; TestReuse of runtime/pipeline has it",
+}
+
+// TestEveryMetricMoves runs the scheduler as berth run does, with an API in memory, brings
+// about what its metrics are about, and fails for each metric that stays 0: one that is
+// served and not wired would have an alert that never fires. Then what berth explain and
+// berth plugin status say of the faults is what the metrics say.
+func TestEveryMetricMoves(t *testing.T) {
+	dir := t.TempDir()
+	module, folder, socket := filepath.Join(dir, "troubled.wasm"), filepath.Join(dir, "folder"), filepath.Join(dir, "s")
+	var said bytes.Buffer
+	if code := run(t.Context(), []string{"plugin", "build", "testdata/troubled", "-o", module}, io.Discard, &said); code != exitOK {
+		t.Fatalf("build: %s", &said)
+	}
+	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, "bad.wasm"), []byte("no module"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	l := live(t, "--plugin="+module+"?namespaces=troubled", "--plugin-dir="+folder, "--debug-socket="+socket, "--secure-port=0", "--leader-elect=false")
+
+	// What is held up stays visible until all is looked at.
+	defer l.api.Hold("create", "pods/binding", "slow")()
+	defer l.api.Hold("delete", "pods", "")()
+	defer l.api.Hold("patch", "pods/status", "big")()
+	l.node("n-1", 4)
+	l.await("scheduler_cache_size", `type="nodes"`)
+	l.pod("ns", "fine-0", 2, 0)
+	l.await("scheduler_schedule_attempts_total", `result="scheduled"`)
+	l.pod("troubled", "wait-0", 0, 0)
+	l.await("scheduler_inflight_events", `event="PodPopped"`)
+	l.node("n-2", 0) // an event that is kept for it
+	const traps = 6
+	for i := range traps {
+		l.pod("troubled", fmt.Sprint("trap-", i), 0, 0)
+	}
+	l.pod("troubled", "gate-0", 0, 0)
+	l.await("berth_plugin_breaker_opened_total")
+	for i := range 20 { // the time of plugins is measured in one try of ten
+		l.pod("ns", fmt.Sprint("small-", i), 0, 0)
+	}
+	l.pod("ns", "slow-0", 0, 0)
+	l.pod("ns", "big-0", 64, 0)
+	l.pod("ns", "vip-0", 3, 1000) // needs the place of fine-0
+	l.await("scheduler_permit_wait_duration_seconds")
+	l.await("scheduler_goroutines", `operation="preemption"`)
+	l.await("scheduler_goroutines", `operation="binding"`)
+
+	deadline := time.Now().Add(time.Minute)
+	for idle := []string{""}; len(idle) > 0; time.Sleep(50 * time.Millisecond) {
+		l.scrape()
+		if idle = l.idle(); time.Now().After(deadline) {
+			t.Fatalf("metrics that nothing has moved: %q", idle)
+		}
+	}
+	for name, why := range notHere {
+		if l.moved[name] {
+			t.Errorf("%s has moved, and is listed as one that does not: %s", name, why)
+		}
+	}
+
+	const kinds = "berth_plugin_faults_by_kind_total"
+	counted, byKind := l.sum("berth_plugin_faults_total"), l.sum(kinds)-l.sum(kinds, `kind="breaker-open"`)
+	if counted < 2 || counted != byKind {
+		t.Errorf("%v faults, %v by kind", counted, byKind)
+	}
+	// The last try of a pod has a fault from when the plugin is called, as a probe at the
+	// latest, until the pod is tried again.
+	explained := func() (found bool) {
+		for i := range traps {
+			var pod debughttp.Pod
+			l.get(fmt.Sprintf("%stroubled/trap-%d", debughttp.ExplainPath, i), &pod)
+			found = found || slices.ContainsFunc(pod.Last.Plugins, func(w debughttp.Work) bool {
+				return w.Plugin == "troubled" && w.Point == "Filter" && w.Faults == 1
+			})
+		}
+		return found
+	}
+	for !explained() {
+		if time.Sleep(20 * time.Millisecond); time.Now().After(deadline) {
+			t.Fatal("no explanation of a try has the fault of the plugin")
+		}
+	}
+}
+
+// living is a scheduler that is at work as that of berth run, on an API in memory.
+type living struct {
+	t      *testing.T
+	api    *kubefake.API
+	server serverOptions
+	last   map[string]float64 // of the last scrape, by series
+	moved  map[string]bool    // metrics that were not 0 in any
+}
+
+// live runs the scheduler with flags of berth run until the test ends.
+func live(t *testing.T, args ...string) *living {
+	t.Helper()
+	return liveWith(t, newProgram(), args...)
+}
+
+// liveWith is live with plugins that are compiled in.
+func liveWith(t *testing.T, p *program, args ...string) *living {
+	t.Helper()
+	o := runOptions{program: p}
+	f := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	o.flags(f)
+	if err := f.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	modules, err := o.modules.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheduler, _, err := o.load(modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &living{t: t, api: kubefake.New(), moved: make(map[string]bool)}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- o.schedule(ctx, scheduler, modules, l.api.Clients(), newWatched(p), slog.New(slog.DiscardHandler))
+	}()
+	l.server = serverOptions{server: "unix:" + o.serve.socket, output: "json", timeLimit: 10 * time.Second}
+	t.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-done, modules.Close(context.Background())); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 500 {
+		if _, err = l.server.get(ctx, "/metrics"); err == nil {
+			return l
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal(err)
+	return nil
+}
+
+func (l *living) node(name string, cpus int64) {
+	l.t.Helper()
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: *resource.NewQuantity(cpus, resource.DecimalSI), v1.ResourcePods: resource.MustParse("20")}
+	if err := l.api.AddNode(l.t.Context(), n); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *living) pod(namespace, name string, cpus int64, priority int32) {
+	l.t.Helper()
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name), ResourceVersion: "1"}}
+	p.Spec.SchedulerName, p.Spec.Priority = v1.DefaultSchedulerName, &priority
+	p.Spec.Containers = []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
+		Requests: v1.ResourceList{v1.ResourceCPU: *resource.NewQuantity(cpus, resource.DecimalSI)},
+	}}}
+	if err := l.api.AddPod(l.t.Context(), p); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// get asks the scheduler's socket, as berth explain does.
+func (l *living) get(path string, into any) {
+	l.t.Helper()
+	body, err := l.server.get(l.t.Context(), path)
+	if err == nil {
+		err = json.Unmarshal(body, into)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// scrape reads the scheduler's own metrics. The series of histograms are their counts.
+func (l *living) scrape() {
+	l.t.Helper()
+	body, err := l.server.get(l.t.Context(), "/metrics")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.last = make(map[string]float64)
+	histograms := make(map[string]bool)
+	for line := range strings.Lines(string(body)) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			if name, kind, _ := strings.Cut(name, " "); kind == "histogram" {
+				histograms[name] = true
+			}
+			continue
+		}
+		at := strings.LastIndexByte(line, ' ')
+		value, err := strconv.ParseFloat(line[at+1:], 64)
+		if strings.HasPrefix(line, "#") || err != nil {
+			continue
+		}
+		series := digests.ReplaceAllString(line[:at], "")
+		name, _, _ := strings.Cut(series, "{")
+		if count, ok := strings.CutSuffix(name, "_count"); ok && histograms[count] {
+			name, series = count, count+strings.TrimPrefix(series, name)
+		}
+		l.last[series] += value
+		l.moved[name] = l.moved[name] || value != 0
+	}
+}
+
+// digests are of modules, which depend on the toolchain.
+var digests = regexp.MustCompile(`digest="[^"]*",?`)
+
+// sum returns the sum of the series of a metric whose labels have all of these texts.
+func (l *living) sum(name string, labels ...string) (out float64) {
+	for series, value := range l.last {
+		of, all, _ := strings.Cut(series, "{")
+		if of == name && !slices.ContainsFunc(labels, func(label string) bool { return !strings.Contains(all, label) }) {
+			out += value
+		}
+	}
+	return out
+}
+
+// idle returns the metrics that were 0 in each scrape.
+func (l *living) idle() (out []string) {
+	descs := make(chan *prometheus.Desc)
+	go func() {
+		defer close(descs)
+		telemetry.New("", nil).Describe(descs)
+	}()
+	for desc := range descs {
+		_, name, _ := strings.Cut(desc.String(), `fqName: "`)
+		name, _, _ = strings.Cut(name, `"`)
+		if !l.moved[name] && notHere[name] == "" {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// await waits until a metric with these labels is not 0.
+func (l *living) await(name string, labels ...string) {
+	l.t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if l.scrape(); l.sum(name, labels...) > 0 {
+			return
+		}
+	}
+	l.t.Fatalf("%s with %q never moves", name, labels)
+}

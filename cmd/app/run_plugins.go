@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/telemetry"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+)
+
+// pluginsOf converts the state of modules to metrics.
+func pluginsOf(s assembly.Status) (breakers []telemetry.Breaker, guests []telemetry.Guest) {
+	for i := range s.Plugins {
+		p := &s.Plugins[i]
+		of := telemetry.PluginOf{Plugin: p.Name, Profile: p.Profile}
+		breakers = append(breakers, telemetry.Breaker{PluginOf: of, Digest: p.Digest, Open: p.Breaker != wasm.Closed, Opened: p.Opened})
+		for j := range p.Work {
+			w := &p.Work[j]
+			g := telemetry.Guest{PluginOf: of, Digest: p.Digest, Point: w.Point.String(), Fuel: w.Fuel, Faults: make(map[string]int64)}
+			for _, f := range w.Faults {
+				g.Faults[string(f.Kind)] = f.Count
+			}
+			guests = append(guests, g)
+		}
+	}
+	return breakers, guests
+}
+
+// refusedOf returns for each module of a folder whether it was refused.
+func refusedOf(files []assembly.FolderStatus) map[string]bool {
+	out := make(map[string]bool, len(files))
+	for _, f := range files {
+		out[f.Path] = f.Err != nil
+	}
+	return out
+}
+
+// maxRefusal is the longest text about a refused change, in bytes.
+const maxRefusal = 8 << 10
+
+// parts returns the states that events report: for each plugin from a module whether it is
+// called, and for each module of the folder whether it is used.
+func (w *watched) parts() []kube.Part {
+	r := w.running.Load()
+	if r == nil {
+		return nil
+	}
+	var files []assembly.FolderStatus
+	if r.folder != nil {
+		files = r.folder.Status()
+	}
+	return partsOf(r.assembly.Status(), files)
+}
+
+func partsOf(s assembly.Status, files []assembly.FolderStatus) (out []kube.Part) {
+	const calls, uses = "Calling", "Loading"
+	for i := range s.Plugins {
+		p := &s.Plugins[i]
+		part := kube.Part{
+			Name: "plugin " + p.Name + " of profile " + p.Profile, Cause: p.Digest, Failed: p.Breaker != wasm.Closed, Times: p.Opened,
+			Failure: kube.Notice{Reason: "PluginBreakerOpened", Action: calls}, Recovery: kube.Notice{Reason: "PluginBreakerClosed", Action: calls},
+		}
+		part.Failure.Note = part.Name + " is temporarily not called: " + p.Cause
+		if p.LastFault != nil {
+			part.Failure.Note += "; " + p.LastFault.Error()
+		}
+		part.Recovery.Note = part.Name + " is called again and works"
+		out = append(out, part)
+	}
+	for _, f := range files {
+		part := kube.Part{
+			Name: "module " + f.Path, Failed: f.Err != nil,
+			Failure: kube.Notice{Reason: "ModuleRefused", Action: uses}, Recovery: kube.Notice{Reason: "ModuleAccepted", Action: uses},
+		}
+		part.Recovery.Note = part.Name + " runs as plugin " + f.Plugin + " (" + f.Digest + ")"
+		if f.Err != nil {
+			running := "no version of it runs"
+			if f.Digest != "" {
+				running = "its previous version " + f.Digest + " still runs"
+			}
+			part.Cause = f.Err.Error()
+			part.Failure.Note = part.Name + " is not used, " + running + ": " + part.Cause
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// plugins returns the state of modules for berth plugin status.
+func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
+	r := w.running.Load()
+	if r == nil {
+		return nil, errors.New("the scheduler has not started yet")
+	}
+	s := r.assembly.Status()
+	out := &debughttp.Plugins{Plugins: []debughttp.Plugin{}, Reloads: s.Reloads, Refused: s.Refused}
+	if s.Err != nil {
+		out.Error = plain.Lines(s.Err.Error(), maxRefusal)
+	}
+	for i := range s.Plugins {
+		p := &s.Plugins[i]
+		line := debughttp.Plugin{
+			Profile: p.Profile, Name: p.Name, Module: p.Module + " " + p.Version, Digest: p.Digest, Namespaces: p.Namespaces,
+			Breaker: p.Breaker.String(), Opened: p.Opened, RetryAt: unlessZero(p.RetryAt), FaultAt: unlessZero(p.LastFaultAt),
+			Instances: p.Instances, Memory: p.Memory, MemoryTotal: p.MemoryTotal, Starts: p.Starts, StartsLimit: p.StartsLimit,
+		}
+		if p.LastFault != nil {
+			line.LastFault = p.LastFault.Error()
+		}
+		for j := range p.Work {
+			work := &p.Work[j]
+			line.Calls += work.Calls
+			line.Rows += work.Rows
+			line.Fuel += work.Fuel
+			for _, f := range work.Faults {
+				line.Faults += f.Count
+			}
+		}
+		out.Plugins = append(out.Plugins, line)
+	}
+	for _, c := range s.CompiledIn {
+		out.CompiledIn = append(out.CompiledIn, debughttp.CompiledIn{Profile: c.Profile, Name: c.Name, Points: c.Points})
+	}
+	if r.folder != nil {
+		for _, f := range r.folder.Status() {
+			entry := debughttp.FolderEntry{File: f.Path, Plugin: f.Plugin, Digest: f.Digest}
+			if f.Err != nil {
+				entry.Error = plain.Lines(f.Err.Error(), maxRefusal)
+			}
+			out.Folder = append(out.Folder, entry)
+		}
+	}
+	return out, nil
+}
+
+func unlessZero(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,252 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/market/registry"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the expected output of scripts instead of comparing with it")
+
+func TestMain(m *testing.M) {
+	testscript.Main(tests{m}, map[string]func(){"berth": func() { os.Exit(Run(Command())) }})
+}
+
+// tests are those of the package, for all of which cargo keeps what it made in one folder.
+type tests struct{ *testing.M }
+
+// Run implements testscript.TestingM.
+func (m tests) Run() int {
+	target, err := os.MkdirTemp("", "berth-cargo-")
+	if err == nil {
+		defer os.RemoveAll(target)
+		err = os.Setenv("CARGO_TARGET_DIR", target)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	return m.M.Run()
+}
+
+// TestScript runs testdata/script/*.txtar, whose commands besides testscript's
+// own are those below. $DEMO is the demo's folder, $CLUSTER that of a small cluster.
+// Scripts named modules_… have modules in $MODULES, see compile; those named …market…
+// a registry at $REGISTRY, whose folder is $SERVED.
+//
+//	berth ARG …          run berth in a process of its own
+//	status N berth …     the same, with the exit status N
+//	normalise FILE       write what was printed to FILE, without wall-clock times
+//	                     and digests of modules
+//	placements FILE      write the placements of JSON that was printed to FILE
+//	expand FILE          put the values of $VARIABLES into FILE
+func TestScript(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, cache := sync.OnceValues(func() (map[string]string, error) { return compile(t) }), t.TempDir()
+	testscript.Run(t, testscript.Params{
+		Files:         scripts(t),
+		UpdateScripts: *rewrite,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("DEMO", filepath.Join(here, "..", "berth", "demo"))
+			env.Setenv("CLUSTER", filepath.Join(here, "testdata", "cluster"))
+			env.Setenv("XDG_CACHE_HOME", cache)      // compiled modules are shared by all scripts
+			env.Setenv("DOCKER_CONFIG", env.WorkDir) // whatever this user has logged in to
+			script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+			if strings.Contains(script, "market") {
+				if err := serveRegistry(env); err != nil {
+					return err
+				}
+			}
+			if !strings.HasPrefix(script, "modules_") {
+				return nil
+			}
+			vars, err := modules()
+			for name, value := range vars {
+				env.Setenv(name, value)
+			}
+			return err
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status": status, "normalise": normalise, "placements": placements, "expand": expand,
+		},
+	})
+}
+
+// serveRegistry serves a registry for a script.
+func serveRegistry(env *testscript.Env) error {
+	dir := filepath.Join(env.WorkDir, "served")
+	handler, err := registry.New(registry.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	server := httptest.NewServer(handler)
+	env.Defer(server.Close)
+	env.Setenv("REGISTRY", strings.TrimPrefix(server.URL, "http://"))
+	env.Setenv("SERVED", dir)
+	return nil
+}
+
+// scripts returns the files of the scripts.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	return slices.DeleteFunc(files, func(file string) bool {
+		name := filepath.Base(file)
+		chosen, err := filepath.Match(moduleScripts, name)
+		return strings.HasPrefix(name, "modules_") && (err != nil || !chosen)
+	})
+}
+
+// compile builds the modules that scripts use, once, and returns their folder and
+// the digest of one as variables. Besides three examples they are unruly, which breaks
+// rules (see testdata/guest), accepts, a hundred bytes that accept every node and are
+// compiled at once, asks, the same with directives, and some that cannot be used.
+func compile(t *testing.T) (map[string]string, error) {
+	dir := t.TempDir()
+	for name, source := range map[string]string{
+		"tenant-pool": "../../wasm-examples/tenantpool/guest", "zone-cost": "../../wasm-examples/zonecost/guest",
+		"noisy-neighbour": "../../wasm-examples/noisyneighbour/guest", "unruly": "testdata/guest",
+	} {
+		var stderr bytes.Buffer
+		if code := run(context.Background(), []string{"plugin", "build", source, "-o", filepath.Join(dir, name+".wasm")}, io.Discard, &stderr); code != exitOK {
+			return nil, fmt.Errorf("build %s: %s", source, stderr.String())
+		}
+	}
+	good, err := os.ReadFile(filepath.Join(dir, "tenant-pool.wasm"))
+	if err != nil {
+		return nil, err
+	}
+	accepts, err := vector("good")
+	errs := []error{err}
+	asks, err := withDirectives(accepts, &wire.ManifestDirectives{Labels: []string{"example.com/"}, Waiting: true})
+	errs = append(errs, err)
+	for name, data := range map[string][]byte{
+		"accepts": accepts, "asks": asks, "cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
+	} {
+		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".wasm"), data, 0o600))
+	}
+	return map[string]string{"MODULES": dir, "DIGEST": module.Digest(good)}, errors.Join(errs...)
+}
+
+// withDirectives returns a module whose manifest declares these directives.
+func withDirectives(code []byte, directives *wire.ManifestDirectives) ([]byte, error) {
+	m, err := wire.ReadModule(code)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := wire.ReadManifest(m, "")
+	if err != nil {
+		return nil, err
+	}
+	manifest.Directives = *directives
+	bare, _, err := wire.RemoveCustomSection(code, abi.ManifestSection)
+	if err != nil {
+		return nil, err
+	}
+	return wire.AppendCustomSection(bare, abi.ManifestSection, wire.EncodeManifest(manifest))
+}
+
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: expand FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o644))
+}
+
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	if neg || err != nil {
+		ts.Fatalf("usage: status N COMMAND ARG…")
+	}
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit status is %d, want %d", got, want)
+	}
+}
+
+func normalise(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: normalise FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(normal(ts.ReadFile("stdout"))), 0o644))
+}
+
+// normal takes out what the wall clock decides: times and rates, and in the table
+// of plugins the order, the share, and the widths of the columns; and digests of
+// modules, which depend on the toolchain.
+func normal(out string) string {
+	for pattern, with := range map[string]string{
+		`(?m)^( *"(?:seconds|podsPerSecond)": )[0-9.e+-]+`: "${1}0",
+		`in [0-9.]+ (?:s|ms|µs) \([0-9]+ pods/s\)`:         "in T (N pods/s)",
+		`sha256:[0-9a-f]{12,64}`:                           "sha256:D",
+		`127\.0\.0\.1:[0-9]+`:                              "127.0.0.1:PORT",
+	} {
+		out = regexp.MustCompile(pattern).ReplaceAllString(out, with)
+	}
+	lines := strings.Split(out, "\n")
+	for first, line := range lines {
+		if !strings.HasPrefix(line, "PLUGIN ") {
+			continue
+		}
+		n := slices.Index(lines[first:], "")
+		table := lines[first : first+n]
+		keep := 3
+		if strings.Contains(line, " FAULTS ") {
+			keep = 4
+		}
+		for i, row := range table {
+			f := strings.Fields(row)
+			table[i] = strings.Join(f[:keep], " ")
+		}
+		slices.Sort(table[1:])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func placements(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: placements FILE")
+	}
+	var r struct {
+		Placements []struct{ Namespace, Pod, Node string }
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &r))
+	var b strings.Builder
+	for _, p := range r.Placements {
+		b.WriteString(p.Namespace + "/" + p.Pod + " " + p.Node + "\n")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+}

@@ -1,0 +1,284 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// simulateOptions holds the flags of berth simulate.
+type simulateOptions struct {
+	program          *program
+	input            inputOptions
+	config           string
+	seed             int64
+	tieBreak         string
+	attempts         int
+	workers          int
+	allowUnenforced  []string
+	explain          string
+	output           string
+	report           string
+	failOnUnschedule bool
+	modules          moduleOptions
+	reuse            reuseMemory
+}
+
+func newSimulate(p *program) *cobra.Command {
+	o := simulateOptions{program: p}
+	cmd := &cobra.Command{
+		Use:   "simulate (--cluster FILE|DIR ... | --trace openb --nodes FILE --pods FILE)",
+		Short: "Schedule a cluster from files and explain the decisions",
+		Long: `Simulate schedules the unbound pods of a cluster in memory, with the same queue,
+cache and cycles as on a real cluster. It prints where the pods went, which pods
+stayed pending and why, and what each plugin did. Time is virtual: the simulation
+does not wait for backoffs and departures. The same input and seed give the same
+placements.
+
+Simulate really calls the HTTP extenders of the configuration, except their
+bindVerb. The placements then also depend on their answers.
+
+An interrupt ends the simulation and prints the results so far.
+
+The exit status is 0; 1 if the simulation was interrupted or, with
+--fail-on-unschedulable, if pods stay pending; and 2 for input that cannot be used.`,
+		Example: `  berth simulate --cluster cluster/ --explain team-a/web-0
+  berth simulate --cluster nodes.yaml --cluster pods.yaml --config scheduler.yaml -o json
+  berth simulate --trace openb --nodes n.csv --pods p.csv --inflate 1.3 --shuffle --attempts 1`,
+		Args:    noFiles,
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return simulate(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVar(&o.input.cluster, "cluster", nil, "Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
+	f.StringVar(&o.input.trace, "trace", "", "import a cluster trace of this `FORMAT`: openb")
+	f.StringVar(&o.input.nodes, "nodes", "", "node list of the trace, a CSV `FILE`")
+	f.StringVar(&o.input.pods, "pods", "", "pod list of the trace, a CSV `FILE`")
+	f.Float64Var(&o.input.inflate, "inflate", 0, "clone random pods of the trace until they request this `FACTOR` of all GPUs")
+	f.BoolVar(&o.input.shuffle, "shuffle", false, "put the pods of the trace in random order")
+	f.BoolVar(&o.input.departures, "departures", false, "let pods arrive and leave at the times of the trace")
+	f.StringVar(&o.config, "config", "", "KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) `FILE`; kube-scheduler's defaults if not given")
+	o.modules.harmless = true
+	o.modules.flags(f)
+	f.Int64Var(&o.seed, "seed", 42, "seed of all random choices")
+	f.StringVar(&o.tieBreak, "tie-break", "random", "`CHOICE` among nodes of equal score: random, or first in a seeded order of nodes")
+	f.IntVar(&o.attempts, "attempts", 0, "maximum attempts for each pod; 0 for as many as can help")
+	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one per CPU; decisions do not depend on it")
+	o.reuse.flag(f)
+	f.StringSliceVar(&o.allowUnenforced, "allow-unenforced", nil,
+		"schedule pods although no plugin enforces these `FEATURES` of theirs: "+strings.Join(state.FeatureNames(), ", "))
+	f.StringVar(&o.explain, "explain", "", "explain the last attempt for `NAMESPACE/POD` in full")
+	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
+	f.StringVar(&o.report, "report", "", "write the GPU allocation after each pod of a trace as CSV to this `FILE`; needs --attempts 1")
+	f.BoolVar(&o.failOnUnschedule, "fail-on-unschedulable", false, "exit with status 1 when pods stay pending")
+	return cmd
+}
+
+// maxWorkers is more than any cluster has blocks of nodes.
+const maxWorkers = 256
+
+// noFiles rejects arguments, which are probably files.
+func noFiles(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("simulate takes no arguments: name %s with --cluster, or with --nodes or --pods", args[0])
+	}
+	return nil
+}
+
+func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) error {
+	modules, err := o.modules.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	c, typical, err := o.simulation(ctx, modules, stderr)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return &failure{fmt.Errorf("stopped while reading the input: %w", context.Cause(ctx))}
+	}
+	progress := newProgress(stderr, len(c.Arrivals))
+	c.Progress = progress.set
+	report, err := newReport(o.report, &c, typical)
+	if err != nil {
+		return err
+	}
+	s, err := sim.New(c)
+	if err != nil {
+		return err
+	}
+	result, stopped := s.Run(ctx)
+	progress.close()
+	if err := report.write(); err != nil {
+		return &failure{err}
+	}
+	if err := o.print(stdout, result, c.Explain); err != nil {
+		return &failure{fmt.Errorf("print the result: %w", err)}
+	}
+	switch {
+	case stopped != nil:
+		return &failure{fmt.Errorf("%w; the output has the results so far", stopped)}
+	case o.failOnUnschedule && result.Summary.Unschedulable > 0:
+		return &failure{errSilent}
+	}
+	return nil
+}
+
+func (o *simulateOptions) print(w io.Writer, r *sim.Result, explain types.NamespacedName) error {
+	if o.output == "json" {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return render(w, width(w), r, explain)
+}
+
+// simulation checks the flags and reads all input. It also returns the typical pods of a trace.
+func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modules, stderr io.Writer) (sim.Config, []input.TypicalPod, error) {
+	var errs []error
+	fail := func(flag string, err error) {
+		errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
+	}
+	a := o.program.addTo(assembly.Config{Seed: uint64(o.seed), Workers: o.workers, Modules: modules})
+	var err error
+	if a.TieBreak, err = cycle.ParseTieBreak(o.tieBreak); err != nil {
+		fail("tie-break", fmt.Errorf("%q is neither random nor first", o.tieBreak))
+	}
+	if a.Reuse, err = o.reuse.config(); err != nil {
+		errs = append(errs, err)
+	}
+	if o.output != "text" && o.output != "json" {
+		fail("output", fmt.Errorf("%q is neither text nor json", o.output))
+	}
+	if o.workers < 0 || o.workers > maxWorkers {
+		fail("workers", fmt.Errorf("%d is not between 0 and %d; 0 is one per CPU", o.workers, maxWorkers))
+	}
+	if o.attempts < 0 {
+		fail("attempts", fmt.Errorf("%d is negative; 0 is as many as can help", o.attempts))
+	}
+	for _, name := range o.allowUnenforced {
+		f, ok := state.ParseFeature(name)
+		if !ok {
+			fail("allow-unenforced", fmt.Errorf("%q is not a feature; features are %s", name, strings.Join(state.FeatureNames(), ", ")))
+		}
+		a.AllowUnenforced |= f
+	}
+	log, err := o.modules.logger(stderr)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	explain, err := parseExplain(o.explain)
+	if err != nil {
+		fail("explain", err)
+	}
+	if err := o.input.check(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := o.checkReport(); err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) > 0 {
+		return sim.Config{}, nil, errors.Join(errs...)
+	}
+	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...))
+	if err != nil {
+		return sim.Config{}, nil, unreadable(err, "config", o.config)
+	}
+	if err := o.modules.enable(modules, scheduler); err != nil {
+		return sim.Config{}, nil, err
+	}
+	a.Scheduler = scheduler
+	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain, Log: log}
+	doubts, typical, err := o.input.load(ctx, &c, o.seed)
+	if err != nil {
+		return sim.Config{}, nil, err
+	}
+	if err := checkExplain(&c); err != nil {
+		return sim.Config{}, nil, err
+	}
+	warn(plainly(stderr), warnings)
+	for i := range scheduler.Extenders {
+		if scheduler.Extenders[i].BindVerb != "" {
+			fmt.Fprintf(stderr, "warning: %s: extenders[%d].bindVerb is not called, because a simulation does not bind pods of a real cluster\n", o.config, i)
+		}
+	}
+	for _, doubt := range doubts {
+		fmt.Fprintf(stderr, "warning: %s\n", doubt)
+	}
+	return c, typical, nil
+}
+
+func parseExplain(s string) (types.NamespacedName, error) {
+	if s == "" {
+		return types.NamespacedName{}, nil
+	}
+	namespace, name, ok := strings.Cut(s, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return types.NamespacedName{}, fmt.Errorf("%q is not NAMESPACE/POD", s)
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// checkExplain rejects a pod that the simulation does not schedule.
+func checkExplain(c *sim.Config) error {
+	if c.Explain.Name == "" {
+		return nil
+	}
+	elsewhere := ""
+	for _, a := range c.Arrivals {
+		switch {
+		case a.Pod.Name != c.Explain.Name:
+		case a.Pod.Namespace == c.Explain.Namespace:
+			return nil
+		case elsewhere == "":
+			elsewhere = a.Pod.Namespace
+		}
+	}
+	for _, pod := range c.Bound {
+		if pod.Namespace == c.Explain.Namespace && pod.Name == c.Explain.Name {
+			return fmt.Errorf("--explain: pod %s is already on node %s, so it is not scheduled", c.Explain, pod.Spec.NodeName)
+		}
+	}
+	if elsewhere != "" {
+		return fmt.Errorf("--explain: the input has no pod %s: did you mean %s/%s?", c.Explain, elsewhere, c.Explain.Name)
+	}
+	return fmt.Errorf("--explain: the input has no pod %s: write NAMESPACE/POD of a pod that has no node and has not terminated", c.Explain)
+}
+
+// plainly returns a function that prints warnings as lines.
+func plainly(w io.Writer) func(text string) {
+	return func(text string) { fmt.Fprintf(w, "warning: %s\n", text) }
+}
+
+// warn reports warnings, and joins those about the default profile.
+func warn(tell func(text string), warnings []config.Warning) {
+	var missing []string
+	for _, warning := range warnings {
+		if warning.ByDefault {
+			missing = append(missing, warning.Plugin)
+			continue
+		}
+		tell(warning.String())
+	}
+	if len(missing) > 0 {
+		tell("only partly implemented (pods that need the rest stay pending): " + strings.Join(missing, ", "))
+	}
+}

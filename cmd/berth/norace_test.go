@@ -1,6 +1,0 @@
-//go:build !race
-
-package main
-
-// moduleScripts are those of the scripts with modules that are run.
-const moduleScripts = "modules_*.txtar"

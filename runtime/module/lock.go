@@ -1,0 +1,35 @@
+package module
+
+import (
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/market/lock"
+)
+
+// Locked is the entry of a lock file for a module as a reference uses it.
+func (l *Loaded) Locked(ref *Reference) lock.Plugin {
+	m := l.Manifest
+	p := lock.Plugin{
+		Name: l.Name, Source: ref.Source(), Version: m.Version, Publisher: m.Publisher,
+		Module: l.Digest, Image: l.Image, Signers: l.Signers, Reads: map[string][]string{}, Grants: l.Grants,
+	}
+	for _, point := range m.Declared() {
+		p.Points = append(p.Points, wire.PointName(point))
+	}
+	for _, r := range m.Readings() {
+		p.Reads[r.List] = r.Names
+	}
+	return p
+}
+
+// locked checks a module against the lock file. The file does not cover modules of a
+// folder, which are replaced while the scheduler runs.
+func (s *Sources) locked(l *Loaded, ref *Reference) error {
+	if s.config.Lock == nil || ref.Folder {
+		return nil
+	}
+	p := l.Locked(ref)
+	if err := s.config.Lock.Check(&p); err != nil {
+		return &Error{File: ref.Source(), Section: "lock", Detail: err.Error(), Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,290 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// A share of the kept answers is asked again: each plugin in one cycle of auditEvery,
+// about auditRows rows. A guest that breaks its promise is found by that, and from then
+// on it is asked every time.
+const (
+	auditEvery = 64
+	auditRows  = 8
+)
+
+// Broken is an answer of a plugin of scope node that was another one when it was asked
+// again, although nothing that it declares to read had changed.
+type Broken struct {
+	Plugin *plugin.Info
+	Pod    *state.Pod
+	Node   string
+	Point  abi.Point
+}
+
+// keeping is how a run keeps the answers of one plugin.
+type keeping struct {
+	keeper   *reuse.Keeper // nil if none are kept
+	fallible plugin.Fallible
+	breaker  plugin.Breaker
+	answers  *reuse.Answers // of this cycle; nil if none are kept
+	asked    bool           // answers is that of this cycle
+	audit    bool           // some answers of this cycle are asked again
+}
+
+// keep makes a run keep answers in a store.
+func (r *Run) keep(store *reuse.Store) {
+	r.keeping, r.store = make([]keeping, len(r.p.infos)), store
+	add := func(p plugin.Plugin, index int) {
+		k := &r.keeping[index]
+		if k.keeper != nil {
+			return
+		}
+		k.keeper = store.Keeper(p.Info())
+		k.fallible, _ = p.(plugin.Fallible)
+		k.breaker, _ = p.(plugin.Breaker)
+	}
+	for _, s := range r.p.filter {
+		add(s.plugin, s.index)
+	}
+	for _, s := range r.p.score {
+		add(s.plugin, s.index)
+	}
+}
+
+// Drop forgets the answers of a run that is not used any more.
+func (r *Run) Drop() {
+	for i := range r.keeping {
+		if k := r.keeping[i].keeper; k != nil {
+			k.Drop()
+		}
+	}
+}
+
+// forgetAnswers ends the use of the last cycle's answers.
+func (r *Run) forgetAnswers(nodes int) {
+	if r.store == nil {
+		return
+	}
+	for i := range r.keeping {
+		k := &r.keeping[i]
+		if k.answers != nil {
+			k.answers.Settle()
+		}
+		k.answers, k.asked = nil, false
+	}
+	r.store.Trim(nodes)
+}
+
+// answersOf returns the answers of a plugin that are kept for the cycle's pod; nil if none
+// are. A plugin whose breaker is open is not asked, and gives no answers.
+func (r *Run) answersOf(index int) *reuse.Answers {
+	if r.store == nil {
+		return nil
+	}
+	k := &r.keeping[index]
+	if k.keeper != nil && k.keeper.Demoted() {
+		k.answers = nil // those of this cycle, too
+	}
+	if k.asked || k.keeper == nil || k.keeper.Demoted() {
+		return k.answers
+	}
+	k.asked = true
+	if k.breaker != nil {
+		if _, open := k.breaker.RetryAt(); open {
+			return nil
+		}
+	}
+	var namespace *state.Namespace
+	if row, ok := r.Cycle.Snapshot.NamespaceRow(r.Cycle.Pod.Namespace); ok {
+		namespace = r.Cycle.Snapshot.Namespaces.Namespace[row]
+	}
+	k.answers = k.keeper.For(r.Cycle.Snapshot, r.Cycle.Pod, namespace)
+	k.audit = (r.Cycle.Seed>>1+uint64(index))%auditEvery == 0
+	return k.answers
+}
+
+// unanswered returns how many calls of a point ended without an answer of the plugin.
+func (k *keeping) unanswered(point abi.Point) int64 {
+	if k.fallible == nil {
+		return 0
+	}
+	return k.fallible.Unanswered(point)
+}
+
+// audited reports whether a block is the one in which some answers are asked again.
+func (r *Run) audited(k *keeping, rows []uint32) bool {
+	if !k.audit {
+		return false
+	}
+	blocks := uint32(r.Cycle.Snapshot.Len()+plugin.BlockRows-1) / plugin.BlockRows
+	return blocks > 0 && rows[0]/plugin.BlockRows == uint32(r.Cycle.Seed>>32)%blocks
+}
+
+// broken demotes a plugin.
+func (r *Run) broken(index int, point abi.Point, row uint32) {
+	k := r.keeping[index].keeper
+	if !k.Demote() {
+		return
+	}
+	if report := r.p.broken; report != nil {
+		report(Broken{Plugin: r.p.infos[index], Pod: r.Cycle.Pod, Node: r.Cycle.Snapshot.Name(row), Point: point})
+	}
+}
+
+// asking is the rows of a block that a plugin is asked about, by their positions.
+type asking struct {
+	rows      []uint32
+	positions []int
+	verdicts  plugin.Verdicts
+	scores    []int64
+	reasons   []translated // of the call's verdicts
+	kept      []uint16     // of those that are kept: the number in the block's verdicts
+}
+
+// translated is the reasons of a call: their number in the block's verdicts and among
+// those that are kept, if there is room.
+type translated struct {
+	number, kept uint16
+	keep, known  bool
+}
+
+// split sets the rows to ask, ascending: those without an answer that holds, and some of
+// the others if the block is audited.
+func (a *asking) split(rows []uint32, holds func(i int) bool, audit bool) {
+	a.rows, a.positions = a.rows[:0], a.positions[:0]
+	again := 0
+	for i, row := range rows {
+		if holds(i) {
+			if !audit || again == auditRows {
+				continue
+			}
+			again++
+		}
+		a.rows, a.positions = append(a.rows, row), append(a.positions, i)
+	}
+}
+
+// judge has a filter judge rows: it gives the verdicts that are kept, and asks for the
+// others in one call. It returns how many rows it asked about.
+func (r *Run) judge(c *plugin.Cycle, w *worker, s stage[plugin.Filter], rows []uint32, v *plugin.Verdicts) (asked int) {
+	v.Reset(len(rows))
+	var answers *reuse.Answers
+	if r.store != nil && int(rows[0]) < r.Cycle.Snapshot.Len() { // overlay rows are of one cycle
+		answers = r.keeping[s.index].answers
+	}
+	if answers == nil {
+		s.plugin.Filter(c, rows, v)
+		return len(rows)
+	}
+	k, a := &r.keeping[s.index], &w.asking
+	a.kept = a.kept[:0]
+	a.split(rows, func(i int) bool {
+		code, reason, ok := answers.Verdict(rows[i])
+		if ok && code != abi.Success {
+			v.Reject(i, code, a.number(v, answers, reason))
+		}
+		return ok
+	}, r.audited(k, rows))
+	if len(a.rows) == 0 {
+		return 0
+	}
+	out := &a.verdicts
+	out.Reset(len(a.rows))
+	before := k.unanswered(abi.Filter)
+	s.plugin.Filter(c, a.rows, out)
+	keep := k.unanswered(abi.Filter) == before
+	a.reasons = slices.Grow(a.reasons[:0], len(out.Table)+1)[:len(out.Table)+1]
+	clear(a.reasons)
+	for j, i := range a.positions {
+		code, reason := out.Codes[j], &a.reasons[out.Reasons[j]]
+		if !reason.known {
+			*reason = a.translate(v, answers, out.Texts(j))
+		}
+		was, number, holds := answers.Verdict(rows[i])
+		if keep && holds && (was != code || number != reason.kept) {
+			r.broken(s.index, abi.Filter, rows[i])
+		}
+		v.Codes[i], v.Reasons[i] = code, reason.number
+		if keep && reason.keep && (code == abi.Success || code.Rejected()) {
+			answers.KeepVerdict(rows[i], code, reason.kept)
+		}
+	}
+	return len(a.rows)
+}
+
+// translate gives the reasons of a call their numbers in v and among those that are kept.
+func (a *asking) translate(v *plugin.Verdicts, answers *reuse.Answers, texts []string) translated {
+	t := translated{known: true}
+	if len(texts) > 0 {
+		t.number = v.Reason(texts...)
+	}
+	t.kept, t.keep = answers.Reason(texts)
+	return t
+}
+
+// number returns the number in v of reasons that are kept.
+func (a *asking) number(v *plugin.Verdicts, answers *reuse.Answers, reason uint16) uint16 {
+	if reason == 0 {
+		return 0
+	}
+	for len(a.kept) <= int(reason) {
+		a.kept = append(a.kept, 0)
+	}
+	if a.kept[reason] == 0 {
+		a.kept[reason] = v.Reason(answers.Texts(reason)...)
+	}
+	return a.kept[reason]
+}
+
+// scored has a plugin score rows: it gives the scores that are kept, and asks for the
+// others in one call. It returns how many rows it asked about.
+func (r *Run) scored(w *worker, s stage[plugin.Score], rows []uint32, out []int64) (asked int, status *plugin.Status) {
+	var answers *reuse.Answers
+	if r.store != nil {
+		answers = r.keeping[s.index].answers
+	}
+	if answers == nil {
+		return len(rows), s.plugin.Score(&r.Cycle, rows, out)
+	}
+	k, a := &r.keeping[s.index], &w.asking
+	a.split(rows, func(i int) (ok bool) {
+		out[i], ok = answers.Score(rows[i])
+		return ok
+	}, r.audited(k, rows))
+	if len(a.rows) == 0 {
+		return 0, nil
+	}
+	a.scores = slices.Grow(a.scores[:0], len(a.rows))[:len(a.rows)]
+	clear(a.scores)
+	before := k.unanswered(abi.Score)
+	status = s.plugin.Score(&r.Cycle, a.rows, a.scores)
+	keep := status.Success() && k.unanswered(abi.Score) == before
+	for j, i := range a.positions {
+		if keep {
+			if was, known := answers.Score(rows[i]); known && was != a.scores[j] {
+				r.broken(s.index, abi.Score, rows[i])
+			}
+			answers.KeepScore(rows[i], a.scores[j])
+		}
+		out[i] = a.scores[j]
+	}
+	return len(a.rows), status
+}
+
+// measured counts a call about some of the rows, whose other answers were kept.
+func (w *worker) measured(index int, point abi.Point, rows, asked int, lowest abi.Code, watch clock.Stopwatch) {
+	if asked > 0 {
+		w.timings.add(index, point, asked, lowest, watch.Elapsed())
+	}
+	if reused := rows - asked; reused > 0 {
+		c := w.timings.of(index, point)
+		c.answered(lowest)
+		c.reused += int64(reused)
+	}
+}

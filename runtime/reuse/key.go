@@ -1,0 +1,191 @@
+package reuse
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Keyed reports whether answers of a plugin can be kept: it has a point of scope node, and
+// pods can be alike to it. why says why not: what the plugin reads that is each pod's own.
+func Keyed(info *plugin.Info) (why string, ok bool) {
+	if len(info.NodeScoped) == 0 {
+		return "its answers for a node depend on other nodes", false
+	}
+	for i := range info.Reads {
+		switch info.Reads[i].Column {
+		case abi.PodName:
+			return "it reads the pod's name", false
+		case abi.IncomingUID:
+			return "it reads the pod's UID", false
+		case abi.PodQueueTime:
+			return "it reads when the pod was queued", false
+		case abi.PodWhole, abi.PodVolumes, abi.PodSpreadConstraint, abi.PodAffinity:
+			return "it reads the whole pod", false
+		}
+	}
+	return "", true
+}
+
+// appendKey appends what a plugin reads of a pod, namespace labels included. Two pods have
+// the same bytes if and only if they are alike to the plugin.
+func appendKey(b []byte, reads []plugin.Read, pod *state.Pod, namespace *state.Namespace) []byte {
+	for i := range reads {
+		if c := reads[i].Column; !ofPods(c) && !ofObject(c) {
+			b = appendField(append(b, byte(c)), &reads[i], pod, namespace)
+		}
+	}
+	return b
+}
+
+func appendField(b []byte, read *plugin.Read, pod *state.Pod, namespace *state.Namespace) []byte {
+	object := pod.Object
+	switch read.Column {
+	case abi.PodNodeName:
+		b = appendText(b, pod.NodeName())
+	case abi.PodNodeSelector:
+		b = appendMap(b, object.Spec.NodeSelector, nil)
+	case abi.PodTolerations:
+		b = binary.AppendUvarint(b, uint64(len(pod.Tolerations)))
+		for i := range pod.Tolerations {
+			b = appendToleration(b, &pod.Tolerations[i])
+		}
+	case abi.PodHostPorts:
+		b = binary.AppendUvarint(b, uint64(len(pod.HostPorts)))
+		for _, p := range pod.HostPorts {
+			b = append(binary.AppendUvarint(appendText(b, p.IP), uint64(p.Port)), byte(p.Protocol))
+		}
+	case abi.PodImages:
+		b = binary.AppendUvarint(b, uint64(len(pod.Images)))
+		for _, image := range pod.Images {
+			b = appendText(b, image)
+		}
+	case abi.PodSchedulingGates:
+		b = binary.AppendUvarint(b, uint64(len(object.Spec.SchedulingGates)))
+		for i := range object.Spec.SchedulingGates {
+			b = appendText(b, object.Spec.SchedulingGates[i].Name)
+		}
+	case abi.IncomingNamespace:
+		b = appendText(b, pod.Namespace)
+	case abi.IncomingPriority:
+		b = binary.AppendVarint(b, int64(pod.Priority))
+	case abi.IncomingRequests:
+		b = appendRequests(b, &pod.Requests, read.Args)
+	case abi.IncomingNonZero:
+		for _, n := range [...]int64{pod.NonZeroCPU, pod.NonZeroMemory, pod.ScoredCPU, pod.ScoredMemory} {
+			b = binary.AppendVarint(b, n)
+		}
+	case abi.IncomingLabels:
+		b = appendMap(b, object.Labels, read.Args)
+	case abi.IncomingAnnotations:
+		b = appendMap(b, object.Annotations, read.Args)
+	case abi.IncomingOwner:
+		if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
+			b = appendText(appendText(append(b, 1), owner.Kind), owner.Name)
+		} else {
+			b = append(b, 0)
+		}
+	case abi.PodRequiredTerms, abi.PodPreferredTerms, abi.PodRequirements, abi.PodRequirementIDs:
+		b = appendAffinity(b, object.Spec.Affinity, read.Column)
+	case abi.PodDeclaredFeatures:
+		b = appendText(b, pod.Needs.String())
+	case abi.IncomingNamespaceLabels:
+		if namespace != nil {
+			b = appendMap(append(b, 1), namespace.Labels, nil)
+		} else {
+			b = append(b, 0)
+		}
+	default:
+		panic(fmt.Sprintf("BUG: reuse: no key of field %d", read.Column))
+	}
+	return b
+}
+
+func appendToleration(b []byte, t *v1.Toleration) []byte {
+	b = appendText(appendText(appendText(appendText(b, t.Key), string(t.Operator)), t.Value), string(t.Effect))
+	if t.TolerationSeconds != nil {
+		return binary.AppendVarint(append(b, 1), *t.TolerationSeconds)
+	}
+	return append(b, 0)
+}
+
+// appendRequests appends the amounts of the named resources, or all.
+func appendRequests(b []byte, r *state.Resources, names []string) []byte {
+	if names != nil {
+		for _, name := range names {
+			b = binary.AppendVarint(b, r.Amount(v1.ResourceName(name)))
+		}
+		return b
+	}
+	b = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(b, r.MilliCPU), r.Memory), r.EphemeralStorage)
+	b = binary.AppendUvarint(b, uint64(len(r.Scalars)))
+	for i := range r.Scalars {
+		b = binary.AppendVarint(appendText(b, string(r.Scalars[i].Name)), r.Scalars[i].Value)
+	}
+	return b
+}
+
+// appendAffinity appends the terms of node affinity as the API writes them, which is the
+// same for equal terms: they have no maps.
+func appendAffinity(b []byte, a *v1.Affinity, column abi.ColumnID) []byte {
+	if a == nil || a.NodeAffinity == nil {
+		return append(b, 0)
+	}
+	n := *a.NodeAffinity
+	switch column {
+	case abi.PodRequiredTerms:
+		n.PreferredDuringSchedulingIgnoredDuringExecution = nil
+	case abi.PodPreferredTerms:
+		n.RequiredDuringSchedulingIgnoredDuringExecution = nil
+	}
+	data, err := n.Marshal()
+	if err != nil {
+		panic("BUG: reuse: node affinity: " + err.Error())
+	}
+	return append(binary.AppendUvarint(append(b, 1), uint64(len(data))), data...)
+}
+
+// appendMap appends the pairs of a map, those of the named keys if there are names.
+func appendMap(b []byte, m map[string]string, keys []string) []byte {
+	if keys == nil {
+		b = binary.AppendUvarint(b, uint64(len(m)))
+		for _, key := range state.SortedKeys(m) {
+			b = appendText(appendText(b, key), m[key])
+		}
+		return b
+	}
+	for _, key := range keys {
+		if value, ok := m[key]; ok {
+			b = appendText(append(b, 1), value)
+		} else {
+			b = append(b, 0)
+		}
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// appendReads appends what is read, as the name of a projection.
+func appendReads(b []byte, reads []plugin.Read) []byte {
+	for i := range reads {
+		b = append(b, byte(reads[i].Column))
+		if reads[i].Args == nil {
+			b = append(b, 0)
+			continue
+		}
+		b = binary.AppendUvarint(append(b, 1), uint64(len(reads[i].Args)))
+		for _, arg := range reads[i].Args {
+			b = appendText(b, arg)
+		}
+	}
+	return b
+}

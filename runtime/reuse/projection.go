@@ -1,0 +1,207 @@
+package reuse
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// projection follows a part of the nodes table: the columns that plugins declare. A
+// row's stamp moves when one of its columns has changed, and not when only generations
+// have. Columns are compared by their hashes, under a seed that nobody can know.
+type projection struct {
+	columns    []plugin.Read
+	users      int
+	object     bool // some columns come from the node's object
+	pods       bool // some come from the node's pods
+	generation uint64
+	stamps     []uint32
+	seen       []seen
+	next       uint32
+	seed       maphash.Seed
+	scratch    []byte
+}
+
+// seen is what a row was when it was looked at last.
+type seen struct{ objectGeneration, podsGeneration, objectHash, podsHash uint64 }
+
+func newProjection(columns []plugin.Read) *projection {
+	p := &projection{columns: columns, seed: maphash.MakeSeed()}
+	for _, c := range columns {
+		p.pods = p.pods || ofPods(c.Column)
+		p.object = p.object || ofObject(c.Column)
+	}
+	return p
+}
+
+// reset forgets all rows: ids of strings in columns are others.
+func (p *projection) reset() {
+	p.generation, p.stamps, p.seen = 0, p.stamps[:0], p.seen[:0]
+}
+
+// follow takes in what changed in the snapshot.
+func (p *projection) follow(s *state.Snapshot) {
+	if p.generation == s.Generation && len(p.stamps) == s.Len() {
+		return
+	}
+	if p.next > math.MaxUint32-uint32(s.Len()) { // a stamp would come again
+		panic("BUG: reuse: more than four billion changes")
+	}
+	rows, _, ok := s.Changes(p.generation)
+	p.generation = s.Generation
+	known := min(len(p.stamps), s.Len())
+	p.stamps, p.seen = p.stamps[:known], p.seen[:known]
+	if ok {
+		for _, row := range rows {
+			if int(row) < known {
+				p.look(s, row)
+			}
+		}
+	} else {
+		for row := range known {
+			p.look(s, uint32(row))
+		}
+	}
+	for row := known; row < s.Len(); row++ {
+		p.stamps, p.seen = append(p.stamps, 0), append(p.seen, seen{})
+		p.look(s, uint32(row))
+	}
+}
+
+// look compares a row with what it was.
+func (p *projection) look(s *state.Snapshot, row uint32) {
+	t, was := &s.Nodes, &p.seen[row]
+	moved := p.stamps[row] == 0
+	if g := t.ObjectGeneration[row]; p.object && g != was.objectGeneration {
+		was.objectGeneration = g
+		if h := p.hash(s, row, ofObject); h != was.objectHash || moved {
+			was.objectHash, moved = h, true
+		}
+	}
+	if g := t.PodsGeneration[row]; p.pods && g != was.podsGeneration {
+		was.podsGeneration = g
+		if h := p.hash(s, row, ofPods); h != was.podsHash || moved {
+			was.podsHash, moved = h, true
+		}
+	}
+	if moved {
+		p.next++
+		p.stamps[row] = p.next
+	}
+}
+
+// hash returns the hash of those columns of a row.
+func (p *projection) hash(s *state.Snapshot, row uint32, of func(abi.ColumnID) bool) uint64 {
+	b := p.scratch[:0]
+	for i := range p.columns {
+		if of(p.columns[i].Column) {
+			b = appendColumn(b, s, row, &p.columns[i])
+		}
+	}
+	p.scratch = b
+	return maphash.Bytes(p.seed, b)
+}
+
+// ofPods reports whether a column of the nodes table depends on the node's pods.
+func ofPods(c abi.ColumnID) bool {
+	switch c {
+	case abi.NodeRequested, abi.NodeNonZeroRequested, abi.NodePorts, abi.NodePods, abi.NodeGenerations:
+		return true
+	}
+	return false
+}
+
+// ofObject reports whether a column of the nodes table depends on the node's object.
+func ofObject(c abi.ColumnID) bool {
+	return c < abi.PodNamespace && (!ofPods(c) || c == abi.NodeGenerations)
+}
+
+// columnsOf returns the columns of the nodes table among what is read.
+func columnsOf(reads []plugin.Read) []plugin.Read {
+	return slices.DeleteFunc(slices.Clone(reads), func(r plugin.Read) bool { return !ofPods(r.Column) && !ofObject(r.Column) })
+}
+
+// appendColumn appends what a row has in a column. Two rows, or a row at two times of an
+// epoch, have the same if and only if the bytes are equal.
+func appendColumn(b []byte, s *state.Snapshot, row uint32, read *plugin.Read) []byte {
+	t := &s.Nodes
+	node := t.Node[row].Object
+	b = append(b, byte(read.Column))
+	switch read.Column {
+	case abi.NodeName:
+		b = appendText(b, node.Name)
+	case abi.NodeFlags:
+		b = append(b, t.Flags[row])
+	case abi.NodeAllocatable:
+		b = appendResources(b, s, read.Args, func(c *state.ResourceColumns) int64 { return c.Allocatable[row] })
+	case abi.NodeRequested:
+		b = appendResources(b, s, read.Args, func(c *state.ResourceColumns) int64 { return c.Requested[row] })
+	case abi.NodeNonZeroRequested:
+		b = binary.AppendVarint(binary.AppendVarint(b, t.NonZeroCPU[row]), t.NonZeroMemory[row])
+	case abi.NodeLabels, abi.NodeLabel:
+		b = appendMap(b, node.Labels, read.Args)
+	case abi.NodeZone:
+		b = appendMap(b, node.Labels, []string{v1.LabelTopologyZone, v1.LabelFailureDomainBetaZone})
+	case abi.NodeAnnotations:
+		b = appendMap(b, node.Annotations, read.Args)
+	case abi.NodeTaints:
+		b = binary.AppendUvarint(b, uint64(t.TaintSet[row]))
+	case abi.NodeImages:
+		for _, image := range t.Images.Row(row) {
+			b = binary.AppendVarint(binary.AppendUvarint(b, uint64(image.Name)+1), image.Size)
+		}
+		b = append(b, 0)
+	case abi.NodeDeclaredFeatures:
+		b = appendText(b, t.Node[row].Declared.String())
+	case abi.NodeConditions:
+		b = appendConditions(b, node, read.Args)
+	case abi.NodePorts:
+		ports := t.Ports.Row(row)
+		b = binary.AppendUvarint(b, uint64(len(ports)))
+		for _, p := range ports {
+			b = append(binary.AppendUvarint(binary.AppendUvarint(b, uint64(p.IP)), uint64(p.Port)), byte(p.Protocol))
+		}
+	case abi.NodePods: // with what the pods table has of them
+		b = binary.AppendUvarint(b, t.PodsGeneration[row])
+	default: // whatever it is, it changes with a generation
+		b = binary.AppendUvarint(binary.AppendUvarint(b, t.ObjectGeneration[row]), t.PodsGeneration[row])
+	}
+	return b
+}
+
+// appendResources appends the amounts of the named resources, or of all that are not 0.
+func appendResources(b []byte, s *state.Snapshot, names []string, amount func(*state.ResourceColumns) int64) []byte {
+	if names == nil {
+		for i := range s.Nodes.Resources {
+			if n := amount(&s.Nodes.Resources[i]); n != 0 {
+				b = binary.AppendVarint(binary.AppendUvarint(b, uint64(i)+1), n)
+			}
+		}
+		return append(b, 0)
+	}
+	for _, name := range names {
+		n := int64(0)
+		if i := s.ResourceIndex(v1.ResourceName(name)); i >= 0 {
+			n = amount(&s.Nodes.Resources[i])
+		}
+		b = binary.AppendVarint(b, n)
+	}
+	return b
+}
+
+func appendConditions(b []byte, node *v1.Node, types []string) []byte {
+	for i := range node.Status.Conditions {
+		c := &node.Status.Conditions[i]
+		if types == nil || slices.Contains(types, string(c.Type)) {
+			b = appendText(appendText(append(b, 1), string(c.Type)), string(c.Status))
+		}
+	}
+	return append(b, 0)
+}

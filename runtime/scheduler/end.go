@@ -1,0 +1,106 @@
+package scheduler
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// end reports how a binding ended and releases it for reuse.
+func (s *Scheduler) end(b *pipeline.Binding, status *plugin.Status) {
+	pod, profile := b.Placement.Pod, b.Pipeline().Profile()
+	e := report.Ending{
+		Sequence: b.Try.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Profile: profile, Node: pod.NodeName(),
+		Try: b.Try.Number, Duration: b.Try.Watch.Elapsed(), SinceFirst: s.deps.Clock.Now().Sub(b.Try.First),
+		Code: status.CodeOf(), Message: plain.Lines(status.Message(), report.MaxMessage), Flushed: b.Try.Flushed, Wait: b.Wait,
+	}
+	s.scratch, s.points = b.Release(s.scratch[:0], s.points[:0])
+	e.Timings, e.Points = s.scratch, s.points
+	s.totals.add(profile, e.Timings)
+	if s.deps.Observer != nil {
+		s.deps.Observer.Ended(&e)
+	}
+}
+
+// giveUp undoes Reserve and forgets the assumed pod. It reports whether the pod has left its
+// node: a pod whose binding the API server has confirmed stays there.
+func (s *Scheduler) giveUp(b *pipeline.Binding) (gone bool) {
+	directives := b.Unreserve()
+	uid := b.Placement.Pod.UID
+	if s.cache.IsAssumed(uid) {
+		if err := s.cache.Forget(uid); err != nil {
+			panic(fmt.Sprintf("BUG: forget assumed pod: %v", err))
+		}
+	}
+	_, known := s.cache.Get(uid)
+	s.carryOut(b.Pipeline(), directives, false)
+	return !known
+}
+
+// freed tells the queue that an assumed pod has left its node and others may fit now.
+func (s *Scheduler) freed(assumed *state.Pod, exceptItself bool) {
+	var precheck func(*state.Pod) bool
+	if exceptItself {
+		precheck = func(p *state.Pod) bool { return p.UID != assumed.UID }
+	}
+	s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: assumed}, precheck)
+}
+
+// abandon forgets an assumed pod that is being deleted. A pod that waits at Permit is
+// rejected; a binding cycle that runs goes on, and finds the pod forgotten at its end.
+func (s *Scheduler) abandon(uid types.UID) {
+	if s.reject(uid, plugin.NewStatus(abi.Unschedulable, "pod was deleted while it waited")) {
+		return
+	}
+	assumed, _ := s.cache.Get(uid)
+	if err := s.cache.Forget(uid); err == nil {
+		s.freed(assumed, false)
+	}
+}
+
+// fail returns a pod to the queue after a scheduling cycle without a node.
+func (s *Scheduler) fail(d *cycle.Decision) {
+	d.Pod.ClearRejectors()
+	d.Pod.Rejectors, d.Pod.Pending = d.Rejectors, d.Pending
+	s.failed(d.Pod, d.Status, d.Nomination)
+}
+
+// failed returns a pod to the queue and tells the outlet. A pod that was deleted or bound by
+// another scheduler in the meantime is no longer in the queue: then it does nothing.
+func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nomination plugin.PostFilterResult) {
+	uid := pod.Pod.UID
+	reason := v1.PodReasonSchedulerError
+	var known bool
+	if status.Rejected() {
+		reason = v1.PodReasonUnschedulable
+		known = s.queue.AddUnschedulable(pod)
+	} else {
+		known = s.queue.AddFailed(pod)
+	}
+	if !known {
+		return
+	}
+	// Without Override the nomination stays: the pod's status may not show it yet, or may still
+	// show one that was cleared.
+	if nomination.Override {
+		s.queue.Nominate(uid, nomination.NominatedNode)
+	}
+	select {
+	case <-s.stopped: // it failed because this scheduler is stopping; the next leader tries again
+		return
+	default:
+	}
+	s.deps.Outlet.Failed(Failure{
+		Pod: pod.Pod, Reason: reason, Message: plain.Lines(status.Message(), report.MaxMessage),
+		Override: nomination.Override, Nominated: nomination.NominatedNode,
+	})
+}

@@ -1,0 +1,211 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// reasonPreempting is kube-scheduler's text for a pod that is held back.
+const reasonPreempting = "waiting for the preemption for this pod to be finished"
+
+// preemption is a pod whose victims are being evicted (KEP-4832). It is a state
+// of the loop: evictions run beside it, and each comes back through the inbox.
+//
+//	begin ─▶ held back ─▶ start ─▶ all victims but one ─▶ the last one ─▶ finished
+//	                                      │ one fails           │ fails
+//	                                      └──────────▶ the pod is tried again at once
+//
+// Until it is finished, or every victim is seen to be going, the pod does not
+// enter the queue: a try in between would find that it does not fit yet, and
+// preempt others.
+type preemption struct {
+	by        string // the plugin that asked for it
+	preemptor *state.Pod
+	node      string
+	victims   []*state.Pod
+
+	context context.Context // of the evictions; over with the first that fails
+	cancel  context.CancelFunc
+	begun   int // victims whose eviction was begun, from the first on
+	running int // of these, evictions that have not come back
+	failed  bool
+}
+
+// Preempted is a pod that had to make room for another.
+type Preempted struct {
+	Victim, Preemptor *state.Pod
+	// Message is the note of the event on the victim, which is of type Normal, with
+	// reason Preempted and action Preempting.
+	Message string
+}
+
+// beginPreemption holds the decision's pod back until what its preemption needs
+// is done. It comes before the pod is parked, where an event may wake it at once.
+func (s *Scheduler) beginPreemption(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision) *preemption {
+	wanted := &d.Nomination.Preemption
+	if wanted.Empty() {
+		return nil
+	}
+	e := &preemption{by: d.NominatedBy, preemptor: d.Pod.Pod, node: d.Nomination.NominatedNode}
+	info := p.Plugin(e.by)
+	for _, victim := range wanted.Victims {
+		if victim.Object.DeletionTimestamp == nil && info.MayActOn(victim.Namespace) {
+			e.victims = append(e.victims, victim)
+		}
+	}
+	e.context, e.cancel = context.WithCancel(ctx)
+	s.preempting[e.preemptor.UID] = e
+	return e
+}
+
+// startPreemption carries a preemption out. What waits at Permit on the node goes
+// back to the queue; the others are deleted, the last one after all others, since
+// it is when that one goes that the pod must be let in.
+func (s *Scheduler) startPreemption(p *pipeline.Pipeline, e *preemption, cleared []types.UID) {
+	info := p.Plugin(e.by)
+	for _, uid := range cleared {
+		if s.may(info, uid) {
+			s.clearNomination(uid)
+		}
+	}
+	var left []*state.Pod
+	for _, victim := range e.victims {
+		if s.reject(victim.UID, plugin.Fail(errors.New("waiting on permit for pod: preempted")).By(e.by)) {
+			s.preempted(e, victim, true)
+		} else if _, here := s.cache.Get(victim.UID); here { // and was not rejected with another one
+			left = append(left, victim)
+		}
+	}
+	e.victims = left
+	for range len(left) - 1 {
+		s.evict(e)
+	}
+	s.continuePreemption(e)
+}
+
+// continuePreemption evicts the last victim when the others are evicted, and ends
+// the preemption when there is none left.
+func (s *Scheduler) continuePreemption(e *preemption) {
+	switch {
+	case e.running > 0:
+	case e.begun < len(e.victims) && !e.failed:
+		s.evict(e)
+	default:
+		s.finishPreemption(e)
+	}
+}
+
+// evict begins the eviction of the next victim. One whose binding cycle can be
+// stopped is not deleted.
+func (s *Scheduler) evict(e *preemption) {
+	victim := e.victims[e.begun]
+	e.begun++
+	e.running++
+	s.evicting++
+	var interruption *pipeline.Interruption
+	if b := s.binding[victim.UID]; b != nil {
+		interruption = b.Interruption()
+	}
+	s.deps.Spawn(func() {
+		stopped := interruption.Interrupt(fmt.Errorf("preempted by %s", e.by))
+		var err error
+		if !stopped {
+			err = s.deps.Evictor.Evict(e.context, e.eviction(victim))
+		}
+		s.post(func() { s.evicted(e, victim, stopped, err) })
+	})
+}
+
+func (e *preemption) eviction(victim *state.Pod) objects.Eviction {
+	return objects.Eviction{
+		Victim: victim, Preemptor: e.preemptor,
+		Condition: v1.PodCondition{
+			Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonPreemptionByScheduler,
+			ObservedGeneration: victim.Object.Generation,
+			Message:            fmt.Sprintf("%s: preempting to accommodate a higher priority pod", e.preemptor.Profile),
+		},
+	}
+}
+
+// evicted takes in the result of an eviction. After a failure those that run are
+// cancelled, and the last one is not begun.
+func (s *Scheduler) evicted(e *preemption, victim *state.Pod, stopped bool, err error) {
+	e.running--
+	s.evicting--
+	switch {
+	case err == nil:
+		s.preempted(e, victim, stopped)
+	case !e.failed: // later ones were cancelled
+		s.deps.Log.Error("pod could not be preempted", "pod", victim.Key(), "node", e.node, "preemptor", e.preemptor.Key(), "error", err)
+		e.failed = true
+		e.cancel()
+	}
+	s.continuePreemption(e)
+}
+
+// preempted tells of a pod that has made room, or is about to.
+func (s *Scheduler) preempted(e *preemption, victim *state.Pod, inMemory bool) {
+	message := fmt.Sprintf("Preempted by pod %v on node %v", e.preemptor.UID, e.node)
+	if inMemory {
+		message += " (in kube-scheduler memory)."
+	}
+	s.deps.Outlet.Preempted(Preempted{Victim: victim, Preemptor: e.preemptor, Message: message})
+}
+
+// finishPreemption lets the pod into the queue again. If a victim could not be
+// evicted, no event may ever come for the pod, so it is tried again, after its backoff: who
+// refused may refuse again.
+func (s *Scheduler) finishPreemption(e *preemption) {
+	e.cancel()
+	uid := e.preemptor.UID
+	if s.preempting[uid] == e {
+		delete(s.preempting, uid)
+	}
+	if e.failed {
+		s.queue.Retry(uid)
+	} else {
+		s.queue.Ungate(uid, e.by)
+	}
+}
+
+// heldBack gates a pod that preempts, while there is a victim that is not seen to
+// be going.
+func (s *Scheduler) heldBack(pod *state.Pod) (queue.GateResult, bool) {
+	e := s.preempting[pod.UID]
+	if e == nil {
+		return queue.GateResult{}, false
+	}
+	for _, victim := range e.victims {
+		if now, here := s.cache.Get(victim.UID); here && now.Object.DeletionTimestamp == nil {
+			return queue.GateResult{Plugin: e.by, Reason: reasonPreempting}, true
+		}
+	}
+	return queue.GateResult{}, false
+}
+
+// clearNomination withdraws the promise of a node. When the watch tells of it, the pod
+// is woken to look for another one, and with it those that kept away for its sake.
+func (s *Scheduler) clearNomination(uid types.UID) {
+	if pod, _ := s.queue.Get(uid); pod != nil {
+		s.queue.ClearNomination(uid)
+		s.deps.Outlet.NominationCleared(pod.Pod)
+	}
+}
+
+// noEvictor stands in where pods cannot be deleted.
+type noEvictor struct{}
+
+func (noEvictor) Evict(context.Context, objects.Eviction) error {
+	return errors.New("no evictor is configured")
+}

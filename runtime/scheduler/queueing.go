@@ -1,0 +1,93 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// less and keys order the queue by the plugin that all profiles share, which may
+// be replaced.
+func (s *Scheduler) less(a, b *state.QueuedPod) bool { return s.deps.Pipelines[0].Less(a, b) }
+
+func (s *Scheduler) keys(pods []*state.QueuedPod) { s.deps.Pipelines[0].Keys(pods) }
+
+// sameOrder refuses profiles that do not sort the queue alike.
+func sameOrder(a, b *pipeline.Pipeline) error {
+	first, second := a.QueueSort(), b.QueueSort()
+	if x, y := first.Info().Name, second.Info().Name; x != y {
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike", a.Profile(), b.Profile(), x, y)
+	}
+	if keyer, ok := first.(plugin.QueueKeyer); ok && !keyer.SameOrder(second) {
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by different modules or configurations of %s; all must sort it alike",
+			a.Profile(), b.Profile(), first.Info().Name)
+	}
+	return nil
+}
+
+// gate asks the PreEnqueue plugins of each pod's profile, and holds back pods that
+// preempt others.
+func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
+	for profile, p := range s.byProfile(pods) {
+		batch, at := pick(pods, profile)
+		gates := make([]pipeline.Gate, len(batch))
+		p.PreEnqueue(batch, gates)
+		for j, i := range at {
+			out[i] = queue.GateResult{Plugin: gates[j].Plugin, Reason: gates[j].Reason}
+		}
+	}
+	for i, pod := range pods {
+		if held, ok := s.heldBack(pod.Pod); ok && out[i].Plugin == "" {
+			out[i] = held
+		}
+	}
+}
+
+// hint asks the plugins that rejected each pod whether an event helps.
+func (s *Scheduler) hint(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue) {
+	for profile, p := range s.byProfile(pods) {
+		batch, at := pick(pods, profile)
+		answers := make([]state.Requeue, len(batch))
+		p.Hint(event, object, batch, answers)
+		for j, i := range at {
+			out[i] = answers[j]
+		}
+	}
+}
+
+func (s *Scheduler) wants(event state.ClusterEvent) bool {
+	for _, p := range s.deps.Pipelines {
+		if p.Wants(event) {
+			return true
+		}
+	}
+	return false
+}
+
+// byProfile yields the pipelines that pods belong to, in configured order.
+func (s *Scheduler) byProfile(pods []*state.QueuedPod) func(yield func(string, *pipeline.Pipeline) bool) {
+	return func(yield func(string, *pipeline.Pipeline) bool) {
+		for _, p := range s.deps.Pipelines {
+			for _, pod := range pods {
+				if pod.Pod.Profile == p.Profile() {
+					if !yield(p.Profile(), p) {
+						return
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+func pick(pods []*state.QueuedPod, profile string) (batch []*state.QueuedPod, at []int) {
+	for i, pod := range pods {
+		if pod.Pod.Profile == profile {
+			batch, at = append(batch, pod), append(at, i)
+		}
+	}
+	return batch, at
+}

@@ -1,0 +1,154 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// waiting is a pod that waits at Permit. It is a value of the loop and not a parked
+// goroutine, so that a wait ends at the same point in every replay. A wait ends in allow (all
+// plugins agree), reject (a plugin, an event or a preemption) or expire (a timeout).
+type waiting struct {
+	pod     *state.QueuedPod
+	binding *pipeline.Binding
+	plugins []waitingFor // those that have not allowed it yet
+	watch   clock.Stopwatch
+}
+
+// over records how the wait ended.
+func (w *waiting) over(code abi.Code) {
+	w.binding.Wait = &report.PermitWait{Code: code, Duration: w.watch.Elapsed()}
+}
+
+type waitingFor struct {
+	plugin   string
+	timeout  time.Duration
+	deadline time.Time
+}
+
+// first returns the plugin whose deadline comes first.
+func (w *waiting) first() *waitingFor {
+	first := &w.plugins[0]
+	for i := range w.plugins {
+		if w.plugins[i].deadline.Before(first.deadline) {
+			first = &w.plugins[i]
+		}
+	}
+	return first
+}
+
+// wait parks an assumed pod until the Permit plugins in waits allow it.
+func (s *Scheduler) wait(pod *state.QueuedPod, b *pipeline.Binding, waits []pipeline.Wait) {
+	w := &waiting{pod: pod, binding: b, watch: clock.Start()}
+	now := s.deps.Clock.Now()
+	for _, p := range waits {
+		w.plugins = append(w.plugins, waitingFor{plugin: p.Plugin, timeout: p.Timeout, deadline: now.Add(p.Timeout)})
+	}
+	s.waiting = append(s.waiting, w)
+	s.publishWaiting()
+}
+
+// publishWaiting makes the waiting pods visible to code outside the loop.
+func (s *Scheduler) publishWaiting() {
+	view := make([]plugin.WaitingPod, len(s.waiting))
+	for i, w := range s.waiting {
+		view[i].Pod = w.binding.Placement.Pod
+		for j := range w.plugins {
+			view[i].Plugins = append(view[i].Plugins, w.plugins[j].plugin)
+		}
+	}
+	s.waitingView.Store(&view)
+}
+
+// allow ends the wait for one plugin. When it was the last, the binding cycle begins.
+func (s *Scheduler) allow(uid types.UID, by string) {
+	i := s.waitingIndex(uid)
+	if i < 0 {
+		return
+	}
+	w := s.waiting[i]
+	w.plugins = slices.DeleteFunc(w.plugins, func(p waitingFor) bool { return p.plugin == by })
+	if len(w.plugins) > 0 {
+		s.publishWaiting()
+		return
+	}
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.publishWaiting()
+	w.over(abi.Success)
+	s.bind(w.binding)
+}
+
+// reject returns a waiting pod to the queue. It reports whether the pod was waiting.
+func (s *Scheduler) reject(uid types.UID, status *plugin.Status) bool {
+	i := s.waitingIndex(uid)
+	if i < 0 {
+		return false
+	}
+	w := s.waiting[i]
+	s.waiting = slices.Delete(s.waiting, i, i+1)
+	s.publishWaiting()
+	w.over(status.CodeOf())
+	assumed := w.binding.Placement.Pod
+	gone := s.giveUp(w.binding)
+	w.pod.ClearRejectors()
+	status, w.pod.Rejectors, w.pod.Pending = oneNodeRejected(status)
+	s.end(w.binding, status)
+	s.failed(w.pod, status, plugin.PostFilterResult{Override: true})
+	if gone {
+		s.freed(assumed, true)
+	}
+	return true
+}
+
+func (s *Scheduler) waitingIndex(uid types.UID) int {
+	return slices.IndexFunc(s.waiting, func(w *waiting) bool { return w.pod.Pod.UID == uid })
+}
+
+// expire rejects the pods whose wait has timed out, in the order of their deadlines. A
+// rejection runs Unreserve plugins, which may allow or reject other pods.
+func (s *Scheduler) expire() {
+	now := s.deps.Clock.Now()
+	for {
+		var late *waiting
+		for _, w := range s.waiting {
+			if at := w.first().deadline; !at.After(now) && (late == nil || at.Before(late.first().deadline)) {
+				late = w
+			}
+		}
+		if late == nil {
+			return
+		}
+		p := late.first()
+		s.reject(late.pod.Pod.UID, plugin.NewStatus(abi.Unschedulable,
+			fmt.Sprintf("rejected due to timeout after waiting %v at plugin %v", p.timeout, p.plugin)).By(p.plugin))
+	}
+}
+
+// AllowWaiting ends a plugin's wait for a pod at Permit.
+func (s *Scheduler) AllowWaiting(uid types.UID, plugin string) {
+	s.post(func() { s.allow(uid, plugin) })
+}
+
+// RejectWaiting sends a pod that waits at Permit back to the queue.
+func (s *Scheduler) RejectWaiting(uid types.UID, by, reason string) {
+	s.post(func() { s.reject(uid, plugin.NewStatus(abi.Unschedulable, reason).By(by)) })
+}
+
+// WaitingPods returns the pods that wait at Permit, those first that came first.
+// It may be called from anywhere; what it returns is for reading.
+func (s *Scheduler) WaitingPods() []plugin.WaitingPod {
+	if view := s.waitingView.Load(); view != nil {
+		return *view
+	}
+	return nil
+}

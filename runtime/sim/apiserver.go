@@ -1,0 +1,262 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/internal/heap"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/queue"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// apiServer plays the API server: it has the pods, binds them, and hears what the
+// scheduler has to say of them.
+type apiServer struct {
+	config    *Config
+	clock     *clock.Step
+	start     time.Time
+	scheduler *scheduler.Scheduler
+	volumes   *volumes
+
+	pods      []*simPod // in the order of arrival
+	byUID     map[types.UID]*simPod
+	leaving   *heap.Heap[types.UID, *simPod] // by the time at which they leave
+	resting   []*simPod                      // in the order in which they went to rest
+	answered  int                            // see Config.Progress
+	changes   int                            // of the cluster: a try after one may end otherwise
+	usage     *usage
+	budgets   *budgets
+	evicted   []*simPod // in the order of their evictions
+	explained *report.Attempt
+}
+
+// simPod is a pod of the simulation and what has become of it.
+type simPod struct {
+	pod      *state.Pod
+	until    time.Time     // when it leaves; zero for never
+	node     string        // where it was placed
+	at       time.Duration // when, from the start
+	answered bool          // it counts in apiServer.answered
+	left     bool          // its time is over
+	initial  bool          // it was on its node from the start
+	givenUp  bool          // it has had Config.Attempts tries
+	message  string        // of the last failed try
+	tries    int
+	futile   int // failed tries since the cluster last changed
+	seen     int // apiServer.changes at the last failed try
+
+	evictedBy *state.Pod // for whom it has to leave; nil if it has not
+	evictedAt time.Duration
+}
+
+// gone reports that the scheduler does not hear of the pod any more.
+func (p *simPod) gone() bool { return p.left || p.givenUp }
+
+var (
+	_ objects.Binder               = (*apiServer)(nil)
+	_ objects.Evictor              = (*apiServer)(nil)
+	_ objects.PodDisruptionBudgets = (*apiServer)(nil)
+	_ scheduler.Outlet             = (*apiServer)(nil)
+	_ scheduler.Observer           = (*apiServer)(nil)
+)
+
+func newAPIServer(config *Config, c *clock.Step) *apiServer {
+	w := &apiServer{
+		config: config, clock: c, start: c.Now(), byUID: make(map[types.UID]*simPod), usage: newUsage(config.Nodes),
+		budgets: newBudgets(config.PodDisruptionBudgets),
+		leaving: heap.New(
+			func(p *simPod) types.UID { return p.pod.UID },
+			func(a, b *simPod) bool { return a.until.Before(b.until) }),
+	}
+	w.volumes = newVolumes(w, config.Nodes)
+	return w
+}
+
+// now is the time since the start.
+func (w *apiServer) now() time.Duration { return w.clock.Now().Sub(w.start) }
+
+// bindInitial puts a pod on its node before anything is scheduled.
+func (w *apiServer) bindInitial(object *v1.Pod) {
+	p := &simPod{pod: state.NewPod(object), node: object.Spec.NodeName, initial: true}
+	w.byUID[p.pod.UID] = p
+	w.budgets.admit(p)
+	w.usage.add(p.pod)
+	w.volumes.appears(object)
+	w.scheduler.SetPods(p.pod)
+}
+
+// admit takes in a pod that arrives.
+func (w *apiServer) admit(a input.Arrival) *state.Pod {
+	p := &simPod{pod: state.NewPod(a.Pod)}
+	if a.Until > 0 {
+		p.until = w.start.Add(a.Until)
+		w.leaving.Push(p)
+	}
+	w.pods = append(w.pods, p)
+	w.byUID[p.pod.UID] = p
+	w.budgets.admit(p)
+	w.volumes.appears(a.Pod)
+	w.changes++
+	return p.pod
+}
+
+// nextDeparture returns when the next pod leaves.
+func (w *apiServer) nextDeparture() (time.Time, bool) {
+	p, ok := w.leaving.Peek()
+	if !ok {
+		return time.Time{}, false
+	}
+	return p.until, true
+}
+
+// depart removes the pods whose time is over, placed or not.
+func (w *apiServer) depart() {
+	var untold []*simPod
+	for {
+		p, ok := w.leaving.Peek()
+		if !ok || p.until.After(w.clock.Now()) {
+			break
+		}
+		w.leaving.Pop()
+		p.left = true
+		w.volumes.disappears(p.pod.Object)
+		if p.givenUp {
+			continue
+		}
+		w.changes++
+		w.answer(p)
+		if p.node != "" {
+			w.usage.remove(p.pod)
+		} else if p.message == "" {
+			p.message = "left the cluster before it was tried"
+			untold = append(untold, p)
+		}
+		w.scheduler.DeletePod(p.pod.UID)
+	}
+	if len(untold) > 0 {
+		w.tellGated() // the scheduler knows the pods still
+	}
+}
+
+// tellGated takes down why gated pods are held back.
+func (w *apiServer) tellGated() {
+	for place, q := range w.scheduler.Queued() {
+		if p := w.byUID[q.Pod.UID]; p != nil && place == queue.Gated {
+			p.message = q.GateReason
+		}
+	}
+}
+
+// Bind implements objects.Binder: the binding is durable at once, and the watch
+// confirms it.
+func (w *apiServer) Bind(_ context.Context, b objects.Binding) error {
+	p, ok := w.byUID[b.Pod.UID]
+	if !ok || p.gone() {
+		return fmt.Errorf("pod %s is not there any more", b.Pod.Key())
+	}
+	if p.node != "" {
+		return fmt.Errorf("pod %s is on node %s already", b.Pod.Key(), p.node)
+	}
+	p.node, p.at = b.Node, w.now()
+	p.pod = b.Pod
+	if p.pod.NodeName() != b.Node || !b.Patch.Empty() {
+		p.pod = b.Pod.On(b.Node, b.Patch)
+	}
+	w.usage.add(p.pod)
+	w.changes++
+	w.answer(p)
+	w.scheduler.SetPods(p.pod)
+	return nil
+}
+
+// Scheduled implements scheduler.Outlet: Bind has heard of it first.
+func (w *apiServer) Scheduled(*state.Pod, string) {}
+
+// answer counts a pod once.
+func (w *apiServer) answer(p *simPod) {
+	if p.answered || p.initial {
+		return
+	}
+	p.answered = true
+	w.answered++
+	if w.config.Progress != nil {
+		w.config.Progress(w.answered)
+	}
+	if w.config.Answered != nil {
+		w.config.Answered(p.pod, p.node)
+	}
+}
+
+// Failed implements scheduler.Outlet: it takes down the message and the
+// nomination, gives up pods that have had their tries, and lets those rest that
+// fail again and again.
+func (w *apiServer) Failed(f scheduler.Failure) {
+	p := w.byUID[f.Pod.UID]
+	if p == nil || p.gone() {
+		return
+	}
+	w.answer(p)
+	p.message = f.Message
+	p.tries++
+	if p.seen != w.changes {
+		p.seen, p.futile = w.changes, 0
+	}
+	p.futile++
+	switch {
+	case p.tries == w.config.Attempts:
+		p.givenUp = true
+		w.scheduler.DeletePod(p.pod.UID)
+		return
+	case p.futile == restAfter:
+		w.resting = append(w.resting, p)
+		w.scheduler.DeletePod(p.pod.UID)
+	}
+	if f.Override && f.Nominated != p.pod.NominatedNode() {
+		w.change(p, func(object *v1.Pod) { object.Status.NominatedNodeName = f.Nominated })
+		if p.futile < restAfter {
+			w.scheduler.SetPods(p.pod)
+		}
+	}
+}
+
+// wake gives the pods at rest back to the scheduler for which the cluster has
+// changed, and reports whether there were any.
+func (w *apiServer) wake() bool {
+	var pods []*state.Pod
+	w.resting = slices.DeleteFunc(w.resting, func(p *simPod) bool {
+		if !p.left && p.seen != w.changes {
+			pods = append(pods, p.pod)
+		}
+		return p.left || p.seen != w.changes
+	})
+	if len(pods) > 0 {
+		w.scheduler.SetPods(pods...)
+	}
+	return len(pods) > 0
+}
+
+// Ended implements scheduler.Observer: an explanation must not show a node that
+// the pod did not get.
+func (w *apiServer) Ended(e *report.Ending) {
+	if a := w.explained; a != nil && a.Sequence == e.Sequence && e.Code != abi.Success {
+		a.Code, a.Node, a.Message = e.Code, "", e.Message
+	}
+}
+
+// Attempted implements scheduler.Observer.
+func (w *apiServer) Attempted(a *report.Attempt, name func(row uint32) string) {
+	if a.Pod == w.config.Explain.Name && a.Namespace == w.config.Explain.Namespace {
+		w.explained = a.Clone(name)
+	}
+}

@@ -1,0 +1,53 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/sim"
+)
+
+// TestReuse: what becomes of pods, and what is said of it, is the same with answers that
+// are kept, however many, as without.
+func TestReuse(t *testing.T) {
+	reused := int64(0)
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t)
+		c.Assembly = assembly.Config{
+			Seed: rapid.Uint64().Draw(t, "seed"), Workers: rapid.IntRange(1, 2).Draw(t, "workers"), Scheduler: assembly.Default(),
+		}
+		if percent := int32(rapid.IntRange(-1, 60).Draw(t, "percentage")); percent > 0 {
+			c.Assembly.Scheduler.PercentageOfNodesToScore = &percent
+		}
+		run := func(kept reuse.Config) *sim.Result {
+			c := c
+			c.Assembly.Reuse = kept
+			s, err := sim.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := s.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range r.Plugins {
+				reused += r.Plugins[i].Reused
+			}
+			r.Plugins, r.Summary.Seconds, r.Summary.PodsPerSecond = nil, 0, 0
+			return r
+		}
+		want := run(reuse.Config{})
+		for _, bytes := range []int64{1 << 12, 1 << 30} {
+			if diff := cmp.Diff(want, run(reuse.Config{Bytes: bytes})); diff != "" {
+				t.Fatalf("with %d bytes of answers kept (-without +with):\n%s", bytes, diff)
+			}
+		}
+	})
+	if reused == 0 {
+		t.Error("no answer was used again")
+	}
+}

@@ -1,0 +1,74 @@
+package wasm
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// writeEvent writes the event record and what it refers to (ABI-3.10). Its nodes
+// are the rows of the instance.
+func (a *aux) writeEvent(e *clusterEvent, b *wire.Batch) error {
+	view := wire.EventView{
+		Resource: eventKind(e.Resource), Actions: abi.EventAction(e.Action) & eventActions,
+		OldNode: abi.EventNoNode, NewNode: abi.EventNoNode,
+	}
+	row := uint32(0)
+	if e.OldNode != nil {
+		view.OldNode = row
+		row++
+	}
+	if e.NewNode != nil {
+		view.NewNode = row
+	}
+	if e.OldPod != nil && a.plug.applies(e.OldPod) {
+		view.OldPod = append([]byte(nil), a.own.EncodeOther(e.OldPod, a.plug.namespace(e.OldPod.Namespace))...)
+	}
+	if e.NewPod != nil && a.plug.applies(e.NewPod) {
+		view.NewPod = append([]byte(nil), a.own.EncodeOther(e.NewPod, a.plug.namespace(e.NewPod.Namespace))...)
+	}
+	for _, object := range []any{e.Old, e.New} {
+		if o, ok := object.(metav1.Object); ok && (o.GetNamespace() == "" || a.plug.projection.Sees(o.GetNamespace())) {
+			view.Namespace, view.Name = o.GetNamespace(), o.GetName()
+		}
+	}
+	return b.Event(&view)
+}
+
+// eventActions are the actions that the ABI knows.
+const eventActions = abi.ActionUpdateOther<<1 - 1
+
+// eventKind returns the ABI's number of a resource.
+func eventKind(r state.EventResource) abi.EventKind {
+	switch r {
+	case state.AssignedPodResource:
+		return abi.EventPlacedPod
+	case state.UnscheduledPodResource:
+		return abi.EventUnplacedPod
+	case state.NodeResource:
+		return abi.EventNode
+	case state.PersistentVolumeResource:
+		return abi.EventPersistentVolume
+	case state.PersistentVolumeClaimResource:
+		return abi.EventPersistentVolumeClaim
+	case state.CSINodeResource:
+		return abi.EventCSINode
+	case state.CSIDriverResource:
+		return abi.EventCSIDriver
+	case state.VolumeAttachmentResource:
+		return abi.EventVolumeAttachment
+	case state.CSIStorageCapacityResource:
+		return abi.EventCSIStorageCapacity
+	case state.StorageClassResource:
+		return abi.EventStorageClass
+	case state.ResourceClaimResource:
+		return abi.EventResourceClaim
+	case state.ResourceSliceResource:
+		return abi.EventResourceSlice
+	case state.DeviceClassResource:
+		return abi.EventDeviceClass
+	}
+	return abi.EventOther
+}

@@ -1,0 +1,103 @@
+package encoding
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+func podOf(name string, size int) *v1.Pod {
+	p := &v1.Pod{}
+	p.Name = name
+	p.Annotations = map[string]string{"a": strings.Repeat("x", size)}
+	return p
+}
+
+// TestCacheIsBounded: what is kept never exceeds the bound, what was read last
+// stays, and what could never fit is not kept.
+func TestCacheIsBounded(t *testing.T) {
+	const most, size = 100_000, 1000
+	e := bounded(most)
+	used := podOf("used", size)
+	first := e.Pod(used)
+	for i := range 1000 {
+		e.Pod(podOf(fmt.Sprint("p", i), size))
+		if e.Pod(used) != first {
+			t.Fatalf("the pod that is always read was dropped after %d others", i+1)
+		}
+		if e.mu.bytes > most || e.mu.bytes < 0 {
+			t.Fatalf("%d bytes are kept", e.mu.bytes)
+		}
+	}
+	if n := e.mu.recent.Len(); n < 50 || n*size > most {
+		t.Errorf("%d are kept", n)
+	}
+	large := podOf("large", most)
+	if a, b := e.Pod(large), e.Pod(large); a == b || !bytes.Equal(a.Data, b.Data) || e.mu.bytes > most {
+		t.Errorf("an object larger than the bound is kept: %d bytes", e.mu.bytes)
+	}
+	sum := 0
+	for e.mu.recent.Len() > 0 {
+		e.mu.recent.RemoveOldest()
+		sum++
+	}
+	if e.mu.bytes != 0 {
+		t.Errorf("%d bytes are left without any of %d entries", e.mu.bytes, sum)
+	}
+}
+
+// TestCacheOfOthers: another object is another encoding, even where an earlier one
+// was in memory, and objects that are gone are not kept alive.
+func TestCacheOfOthers(t *testing.T) {
+	e := New()
+	var gone sync.WaitGroup
+	for i := range 100 {
+		for j := range 20 {
+			p := podOf(fmt.Sprintf("p%d-%d", i, j), 10_000)
+			var got v1.Pod
+			if err := got.Unmarshal(e.Pod(p).Data); err != nil || got.Name != p.Name {
+				t.Fatalf("%s for %s: %v", got.Name, p.Name, err)
+			}
+			if i == 0 {
+				gone.Add(1)
+				runtime.AddCleanup(p, func(struct{}) { gone.Done() }, struct{}{})
+			}
+			n := &v1.Node{ObjectMeta: p.ObjectMeta}
+			var node v1.Node
+			if err := node.Unmarshal(e.Node(n).Data); err != nil || node.Name != n.Name {
+				t.Fatalf("%s for %s: %v", node.Name, n.Name, err)
+			}
+		}
+		runtime.GC()
+	}
+	gone.Wait()
+}
+
+// TestEncodingsTogether: many readers get the same bytes at the same price.
+func TestEncodingsTogether(t *testing.T) {
+	e := bounded(50_000) // for some of them
+	pods := make([]*v1.Pod, 100)
+	want := make([]*Object, len(pods))
+	for i := range pods {
+		pods[i] = podOf(fmt.Sprint("p", i), i*50)
+		pods[i].ManagedFields = nil
+		want[i] = New().Pod(pods[i])
+	}
+	var wg sync.WaitGroup
+	for k := range 8 {
+		wg.Go(func() {
+			for i := range 2000 {
+				j := (i*7 + k*13) % len(pods)
+				if got := e.Pod(pods[j]); !bytes.Equal(got.Data, want[j].Data) || got.Price != want[j].Price {
+					t.Errorf("pod %d: %d bytes for %d units, want %d for %d", j, len(got.Data), got.Price, len(want[j].Data), want[j].Price)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

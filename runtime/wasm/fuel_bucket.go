@@ -1,0 +1,34 @@
+package wasm
+
+import "sync"
+
+// FuelBucket is the fuel that the plugins of one tenant may use in a scheduling cycle:
+// of one that is attached to the same namespaces, in the same profile. It is
+// filled anew for each cycle, never by time, so what it allows is the same in a
+// replay. A tenant's plugins are called in the cycles of the tenant's pods, so
+// those of others have their own.
+type FuelBucket struct {
+	mu   sync.Mutex
+	key  cycleKey
+	left int64
+}
+
+// NewFuelBucket returns an empty bucket.
+func NewFuelBucket() *FuelBucket { return &FuelBucket{} }
+
+// begin fills the bucket for a cycle, if no other plugin has begun it.
+func (b *FuelBucket) begin(key cycleKey, fuel int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.key != key {
+		b.key, b.left = key, fuel
+	}
+}
+
+// take takes out what was used and returns what is left.
+func (b *FuelBucket) take(used int64) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left -= used
+	return b.left
+}

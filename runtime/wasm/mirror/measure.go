@@ -1,0 +1,139 @@
+package mirror
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// half is what there is and half as much again, and a little for the start.
+func half(n uint64, least uint32) uint32 {
+	return uint32(min(n+n/2+uint64(least), math.MaxUint32/2))
+}
+
+// rowsEach returns how many rows an instance has room for, if there are n.
+func (s *Source) rowsEach(n int) uint32 {
+	if s.Shards == 1 {
+		return max(64, half(uint64(n), 0))
+	}
+	return uint32((blocks(n)+s.Shards-1)/s.Shards) * plugin.BlockRows
+}
+
+// Measure sets the capacities of regions made from now on: what the fullest
+// instance needs now, with the overlay rows that are named, and half as much
+// again.
+func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
+	most := capacities{}
+	all := make([]needs, s.Shards)
+	for row := range uint32(snap.Len()) {
+		all[int(row/plugin.BlockRows)%s.Shards].add(snap, row)
+	}
+	for _, row := range overlays {
+		all[0].add(snap, row)
+	}
+	for _, n := range all {
+		most.names, most.labels = max(most.names, half(n.names, 4096)), max(most.labels, half(n.labels, 1024))
+		most.taints, most.ports = max(most.taints, half(n.taints, 256)), max(most.ports, half(n.ports, 256))
+		most.images, most.pods = max(most.images, half(n.images, 256)), max(most.pods, half(n.pods, 1024))
+		most.podLabels = max(most.podLabels, half(n.podLabels, 1024))
+		most.podUIDs, most.podNames = max(most.podUIDs, half(n.podUIDs, 4096)), max(most.podNames, half(n.podNames, 4096))
+	}
+	if s.projection.HasNamespaces() {
+		labels := uint64(0)
+		for row := range uint32(snap.Namespaces.Len()) {
+			labels += roomFor(len(snap.Namespaces.Labels.Row(row)))
+		}
+		most.namespaces, most.namespaceLabels = half(uint64(snap.Namespaces.Len()), 16), half(labels, 64)
+	}
+	most.rows, most.overlays, most.slots = s.rowsEach(snap.Len()), 8, half(uint64(snap.Pods.Len()), 256)
+	// Strings are known when rows have been written, so room is made for those
+	// there are, and the first full write of a large cluster may ask for more.
+	most.strings, most.stringBytes = half(uint64(s.dict.Len()), 1024), half(s.dict.size(), 16384)
+	most.podRoom = half(uint64(len(s.record)), 4096)
+	if s.otherRoom > 0 {
+		most.batch, most.records = 1, s.otherRoom
+	}
+	s.room = most
+}
+
+// needs is how many elements the lists of an instance take.
+type needs struct {
+	names, labels, taints, ports, images, pods uint64
+	podLabels, podUIDs, podNames               uint64
+}
+
+func (n *needs) add(snap *state.Snapshot, row uint32) {
+	t := &snap.Nodes
+	n.names += roomFor(len(snap.Name(row)))
+	n.labels += roomFor(len(t.Labels.Row(row)))
+	n.taints += roomFor(len(t.TaintSets[t.TaintSet[row]]))
+	n.ports += roomFor(len(t.Ports.Row(row)))
+	n.images += roomFor(len(t.Images.Row(row)))
+	n.pods += roomFor(len(t.Pods.Row(row)))
+	for _, slot := range t.Pods.Row(row) {
+		n.podLabels += roomFor(len(snap.Pods.Labels.Row(slot)))
+		n.podUIDs += roomFor(len(snap.Pods.Pod[slot].UID))
+		n.podNames += roomFor(len(snap.Pods.Pod[slot].Name))
+	}
+}
+
+// Largest names the columns that take most of a region made now, for messages.
+func (s *Source) Largest() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	spec := s.projection.spec(&s.room, 0)
+	return Largest(&spec)
+}
+
+// Largest names the columns that take most of a region, for messages.
+func Largest(spec *wire.LayoutSpec) string {
+	type entry struct {
+		name  string
+		bytes uint64
+	}
+	var all []entry
+	for _, t := range spec.Tables {
+		for _, c := range t.Columns {
+			n := uint64(c.Capacity)
+			if n == 0 {
+				n = uint64(t.Capacity) + uint64(t.Overlays)
+			}
+			e := entry{columnName(t.ID, c.ID), n * uint64(c.Type.Size())}
+			if i := slices.IndexFunc(all, func(o entry) bool { return o.name == e.name }); i >= 0 {
+				all[i].bytes += e.bytes
+			} else {
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(b.bytes, a.bytes) })
+	var out []string
+	for _, e := range all[:min(3, len(all))] {
+		out = append(out, fmt.Sprintf("%s (%d bytes)", e.name, e.bytes))
+	}
+	return strings.Join(out, ", ")
+}
+
+// HostBytes estimates what the host keeps for the mirrors: strings with their ids, and where
+// each list of each row lies.
+func (s *Source) HostBytes() uint64 {
+	const perString, perSpan = 96, 12
+	lists := uint64(1)
+	for _, name := range []string{"name", "labels", "taints", "ports", "images", "pods"} {
+		if s.projection.node[name] {
+			lists++
+		}
+	}
+	rows := uint64(s.room.rows) * uint64(s.Shards) * (16 + lists*perSpan + 16)
+	slots := uint64(0)
+	if s.projection.HasPods() {
+		slots = uint64(s.room.slots) * uint64(s.Shards) * (8 + 3*perSpan)
+	}
+	return rows + slots + uint64(s.dict.Len())*perString + s.dict.size() + uint64(cap(s.record))
+}

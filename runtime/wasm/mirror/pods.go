@@ -1,0 +1,168 @@
+package mirror
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// syncSlots writes the pods that changed, and those that changed their mirror
+// were written with their row.
+func (m *Mirror) syncSlots(snap *state.Snapshot, slots []uint32, known bool) error {
+	n := uint32(snap.Pods.Len())
+	if n > m.layout.Tables[podsTable].Capacity {
+		return ErrNoRoom
+	}
+	for uint32(len(m.slotGeneration)) < n {
+		m.slotGeneration = append(m.slotGeneration, 0)
+	}
+	if known {
+		for _, slot := range slots {
+			if slot >= n {
+				continue // cleared below
+			}
+			if err := m.writeSlot(snap, slot); err != nil {
+				return err
+			}
+		}
+	} else {
+		for slot := range n {
+			if err := m.writeSlot(snap, slot); err != nil {
+				return err
+			}
+		}
+	}
+	for slot := n; slot < m.slots; slot++ {
+		m.clearSlot(slot)
+	}
+	if n != m.slots {
+		m.slots = n
+		m.layout.SetRows(m.mem, podsTable, n)
+	}
+	return nil
+}
+
+// writeSlot brings a slot of the pods table up to date: filled if its pod is on a
+// node of this mirror and may be seen, empty otherwise.
+func (m *Mirror) writeSlot(snap *state.Snapshot, slot uint32) error {
+	if pod := snap.Pods.Pod[slot]; pod != nil && snap.Pods.Generation(slot) != 0 && m.src.projection.Sees(pod.Namespace) {
+		if row, ok := snap.Row(pod.NodeName()); ok && m.holds(row) {
+			return m.fillSlot(snap, slot)
+		}
+	}
+	if int(slot) < len(m.slotGeneration) && m.slotGeneration[slot] != 0 {
+		m.clearSlot(slot)
+	}
+	return nil
+}
+
+// fillSlot writes a pod if the slot holds another generation. What it writes for
+// an overlay row is of no other row of the mirror.
+func (m *Mirror) fillSlot(snap *state.Snapshot, slot uint32) error {
+	if slot >= m.layout.Tables[podsTable].Capacity {
+		return ErrNoRoom
+	}
+	for uint32(len(m.slotGeneration)) <= slot {
+		m.slotGeneration = append(m.slotGeneration, 0)
+	}
+	generation := snap.Pods.Generation(slot)
+	if m.slotGeneration[slot] == generation && generation != 0 {
+		return nil
+	}
+	if m.overlaying {
+		m.spares = append(m.spares, slot)
+	}
+	pod, c, p, d := snap.Pods.Pod[slot], m.cols, m.src.projection, &m.src.dict
+	if c.podNamespace != nil {
+		m.u32(c.podNamespace, slot, d.of(snap.Pods.Namespace[slot]))
+	}
+	if c.podPriority != nil {
+		m.u32(c.podPriority, slot, uint32(pod.Priority))
+	}
+	for i, column := range c.podRequests {
+		m.u64(column, slot, uint64(pod.Requests.Amount(p.resources[i])))
+	}
+	for i, column := range c.podAnnotations {
+		m.u32(column, slot, m.optional(pod.Object.Annotations, p.podAnnotations[i]))
+	}
+	for i, column := range c.podLabel {
+		m.u32(column, slot, m.optional(pod.Object.Labels, p.podLabels[i]))
+	}
+	if c.podOwner != nil {
+		m.u32(c.podOwner, slot, m.owner(pod.Object))
+	}
+	if c.podFlags != nil {
+		var flags uint8
+		if pod.Object.DeletionTimestamp != nil {
+			flags |= abi.PodTerminating
+		}
+		m.u8(c.podFlags, slot, flags)
+	}
+	if c.podLabels.spans != nil {
+		if err := m.writePairs(c.podLabels, &m.podLabels, slot, snap.Pods.Labels.Row(slot)); err != nil {
+			return err
+		}
+	}
+	if err := m.writeText(c.podUID, &m.podUIDs, slot, string(pod.UID)); err != nil {
+		return err
+	}
+	if err := m.writeText(c.podName, &m.podNames, slot, pod.Name); err != nil {
+		return err
+	}
+	m.slotGeneration[slot] = generation
+	return nil
+}
+
+// clearSlot empties a slot, so that nothing of its pod stays behind.
+func (m *Mirror) clearSlot(slot uint32) {
+	t := &m.layout.Tables[podsTable]
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Capacity == 0 {
+			size := uint32(c.Type.Size())
+			clear(m.mem[c.Data+slot*size : c.Data+(slot+1)*size])
+			m.bytes += uint64(size)
+		}
+	}
+	m.wipe(m.cols.podLabels, &m.podLabels, slot, 8)
+	m.wipe(m.cols.podUID, &m.podUIDs, slot, 1)
+	m.wipe(m.cols.podName, &m.podNames, slot, 1)
+	if int(slot) < len(m.slotGeneration) {
+		m.slotGeneration[slot] = 0
+	}
+}
+
+// wipe empties the place that a row has in an arena, which it keeps.
+func (m *Mirror) wipe(l list, a *arena, row, size uint32) {
+	if l.spans == nil || int(row) >= len(a.spans) {
+		return
+	}
+	span := a.spans[row]
+	clear(m.mem[l.arena.Data+size*span.Start : l.arena.Data+size*(span.Start+span.Cap)])
+	a.spans[row].Len = 0
+}
+
+// clearSpares empties the slots that an overlay row had.
+func (m *Mirror) clearSpares() {
+	for _, slot := range m.spares {
+		m.clearSlot(slot)
+	}
+	m.spares = m.spares[:0]
+}
+
+func (m *Mirror) owner(pod *v1.Pod) uint32 {
+	if name := ownerOf(pod); name != "" {
+		return m.src.dict.Intern(name)
+	}
+	return 0
+}
+
+// ownerOf returns "Kind/name" of the controlling owner; empty for none.
+func ownerOf(pod *v1.Pod) string {
+	for i := range pod.OwnerReferences {
+		if r := &pod.OwnerReferences[i]; r.Controller != nil && *r.Controller {
+			return r.Kind + "/" + r.Name
+		}
+	}
+	return ""
+}

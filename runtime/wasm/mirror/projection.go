@@ -1,0 +1,74 @@
+package mirror
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// Projection says which part of a snapshot a plugin sees: the columns that its
+// manifest declares, and nothing else. It is fixed for a plugin.
+type Projection struct {
+	node, pods, pod, namespace map[string]bool
+	resources                  []v1.ResourceName
+	nodeLabels                 []string
+	nodeAnnotations            []string
+	nodeConditions             []string
+	podLabels                  []string
+	podAnnotations             []string
+	namespaceLabels            []string
+	// namespaces are those whose pods the plugin may see, sorted; nil for all.
+	namespaces []string
+}
+
+// NewProjection returns the projection of what a manifest reads. namespaces are those whose
+// pods the plugin may see; none means all.
+func NewProjection(reads *wire.ManifestReads, namespaces []string) *Projection {
+	p := &Projection{
+		node: setOf(reads.Node), pods: setOf(reads.Pods), pod: setOf(reads.Pod),
+		nodeLabels: reads.NodeLabels, nodeAnnotations: reads.NodeAnnotations, nodeConditions: reads.NodeConditions,
+		podLabels: reads.PodLabels, podAnnotations: reads.PodAnnotations,
+		namespace: setOf(reads.Namespaces), namespaceLabels: reads.NamespaceLabels,
+		namespaces: slices.Sorted(slices.Values(namespaces)),
+	}
+	for _, name := range reads.Resources {
+		p.resources = append(p.resources, v1.ResourceName(name))
+	}
+	return p
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// Sees reports whether the plugin may see pods of a namespace.
+func (p *Projection) Sees(namespace string) bool {
+	if p.namespaces == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(p.namespaces, namespace)
+	return ok
+}
+
+// SeesNamespaceLabels reports whether the record of the pod has the labels of its namespace.
+func (p *Projection) SeesNamespaceLabels() bool { return p.pod["namespaceLabels"] }
+
+// HasPods reports whether the plugin sees pods on nodes at all.
+func (p *Projection) HasPods() bool { return p.node["pods"] }
+
+// HasNamespaces reports whether the plugin sees the namespaces table.
+func (p *Projection) HasNamespaces() bool { return len(p.namespace)+len(p.namespaceLabels) > 0 }
+
+// namespacesTable is the index of the namespaces table in the layout.
+func (p *Projection) namespacesTable() int {
+	if p.HasPods() {
+		return podsTable + 1
+	}
+	return podsTable
+}

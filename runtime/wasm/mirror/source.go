@@ -1,0 +1,92 @@
+package mirror
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Source is what mirrors are filled from that share string ids: those of a plugin's cycle, or
+// that of one aux instance.
+type Source struct {
+	// Shards is how many mirrors share the rows, 1 at least. It is set before there is one.
+	Shards int
+
+	projection   *Projection
+	written      *atomic.Uint64 // bytes
+	seed         maphash.Seed
+	encoder      podEncoder
+	record       []byte // of the pod to be placed
+	recordNumber uint64
+	other        podEncoder // of another pod that a call is about
+	otherRoom    uint32     // room for its record in bytes
+
+	// mu guards what follows within a cycle, when an instance is filled anew or an
+	// overlay row is written while others run.
+	mu      sync.Mutex
+	dict    dictionary
+	room    capacities
+	visible []uint32 // scratch
+}
+
+// NewSource returns the source of one mirror. written sums up the bytes that mirrors write.
+func NewSource(p *Projection, written *atomic.Uint64) *Source {
+	s := &Source{Shards: 1, projection: p, written: written, seed: maphash.MakeSeed()}
+	s.BeginEpoch()
+	return s
+}
+
+// Lock is held to fill a mirror while others of the source are used.
+func (s *Source) Lock() { s.mu.Lock() }
+
+// Unlock ends what Lock began.
+func (s *Source) Unlock() { s.mu.Unlock() }
+
+// BeginEpoch makes all ids of strings void. Mirrors have to Begin anew.
+func (s *Source) BeginEpoch() {
+	s.dict.begin()
+	s.encoder = podEncoder{p: s.projection, dict: &s.dict}
+	s.other = podEncoder{p: s.projection, dict: &s.dict}
+}
+
+// Stale reports whether an epoch should begin, since half of the strings may be dead.
+func (s *Source) Stale() bool { return s.dict.stale() }
+
+// Settle ends the beginning of an epoch, when everything is written.
+func (s *Source) Settle() { s.dict.settle() }
+
+// Epoch returns the number of the epoch.
+func (s *Source) Epoch() uint64 { return s.dict.epoch }
+
+// Follow takes over the strings of a snapshot's dictionary.
+func (s *Source) Follow(strings *wire.Dict) { s.dict.follow(strings) }
+
+// SetPod encodes the pod to be placed. namespace is the pod's, nil if its object is not
+// known.
+func (s *Source) SetPod(pod *state.Pod, namespace *state.Namespace) {
+	s.record = s.encoder.encode(pod, namespace)
+	s.recordNumber++
+}
+
+// PodSize returns the size of the pod's record in bytes.
+func (s *Source) PodSize() uint32 { return uint32(len(s.record)) }
+
+// PodFits reports whether regions have room for the pod's record.
+func (s *Source) PodFits() bool { return s.PodSize() <= s.room.podRoom }
+
+// EncodeOther returns the record of another pod, valid until the next call.
+func (s *Source) EncodeOther(pod *state.Pod, namespace *state.Namespace) []byte {
+	return s.other.encode(pod, namespace)
+}
+
+// RoomForOther sets the room for the record of another pod, in bytes.
+func (s *Source) RoomForOther(bytes uint32) { s.otherRoom = bytes }
+
+// RoomForBatch sets the room for a list of pods, after Measure: their number, the bytes of
+// their records, and whether keys of the queue are answered.
+func (s *Source) RoomForBatch(pods, bytes uint32, keys bool) {
+	s.room.batch, s.room.records, s.room.keys = pods, bytes, keys
+}

@@ -1,0 +1,149 @@
+package mirror
+
+import (
+	"math"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Sync writes what has changed since the region was last written.
+func (m *Mirror) Sync(snap *state.Snapshot) error {
+	defer m.Flush()
+	n := m.count(uint32(snap.Len()))
+	if n > m.layout.Tables[nodesTable].Capacity {
+		return ErrNoRoom
+	}
+	since := m.generation
+	rows, slots, known := snap.Changes(since)
+	whole := since == 0
+	switch {
+	case m.snapshot != snap || m.hostStrings != snap.Strings:
+		// Generations of another snapshot may mean something else, and with other
+		// ids of the host the order of labels and images is another one.
+		m.forget()
+		m.snapshot, m.hostStrings, known, whole = snap, snap.Strings, false, true
+	case m.generation == snap.Generation:
+		rows, slots, known = nil, nil, true
+	}
+	m.findResources(snap)
+	m.clearSpares()
+	moved := false // a pod may have come to or left the mirror with its node's row
+	for row := n; row < m.rows; row++ {
+		m.clearRow(row)
+		moved = true
+	}
+	if known {
+		for _, row := range rows {
+			if int(row) < snap.Len() && m.holds(row) {
+				local := m.Local(row)
+				moved = m.renamed(snap, row, local) || moved
+				if err := m.writeRow(snap, row, local); err != nil {
+					return err
+				}
+			}
+		}
+	} else {
+		for local := range n {
+			m.renamed(snap, m.host(local), local)
+			if err := m.writeRow(snap, m.host(local), local); err != nil {
+				return err
+			}
+		}
+	}
+	if m.src.projection.HasPods() && !m.rowless {
+		if err := m.syncSlots(snap, slots, known && (!moved || m.src.Shards == 1)); err != nil {
+			return err
+		}
+	}
+	if n != m.rows {
+		m.rows = n
+		m.layout.SetRows(m.mem, nodesTable, n)
+	}
+	if m.src.projection.HasNamespaces() && !m.rowless {
+		if err := m.syncNamespaces(snap, since, whole); err != nil {
+			return err
+		}
+	}
+	m.generation = snap.Generation
+	return m.SyncStrings()
+}
+
+// renamed reports whether a local row was another node's until now.
+func (m *Mirror) renamed(snap *state.Snapshot, row, local uint32) bool {
+	if m.src.Shards == 1 || !m.src.projection.HasPods() {
+		return false
+	}
+	for uint32(len(m.nodes)) <= local {
+		m.nodes = append(m.nodes, "")
+	}
+	old, name := m.nodes[local], snap.Name(row)
+	m.nodes[local] = name
+	return old != name
+}
+
+// forget makes the next sync write everything, in its place.
+func (m *Mirror) forget() {
+	clear(m.objectGeneration)
+	clear(m.podsGeneration)
+	for slot := range m.slotGeneration {
+		m.slotGeneration[slot] = math.MaxUint64 // of no pod, and not empty
+	}
+	for row := range m.namespaceGeneration {
+		m.namespaceGeneration[row] = math.MaxUint64
+	}
+	m.snapshot, m.strings, m.stringBytes, m.generation = nil, 0, 0, 0
+}
+
+// Overlay writes an overlay row of the snapshot to the first overlay row of the
+// region, with the spare slots of its pods, and returns it.
+func (m *Mirror) Overlay(snap *state.Snapshot, row uint32) (uint32, error) {
+	m.src.mu.Lock()
+	defer m.src.mu.Unlock()
+	defer m.Flush()
+	m.findResources(snap)
+	m.clearSpares()
+	if n := uint32(snap.Pods.Len()); m.src.projection.HasPods() && n > m.slots {
+		if n > m.layout.Tables[podsTable].Capacity {
+			return 0, ErrNoRoom
+		}
+		m.slots = n
+		m.layout.SetRows(m.mem, podsTable, n)
+	}
+	local := m.layout.Tables[nodesTable].Capacity
+	if int(local) < len(m.objectGeneration) {
+		m.objectGeneration[local] = 0
+	}
+	m.overlaying, m.overlaid = true, row
+	err := m.writeRow(snap, row, local)
+	m.overlaying = false
+	if err != nil {
+		return 0, err
+	}
+	m.objectGeneration[local] = 0 // never taken for a row that is up to date
+	return local, m.SyncStrings()
+}
+
+// Restore writes the whole region anew, in its place, and reports whether it was
+// what it should be. What no span of an arena covers is left out.
+func (m *Mirror) Restore(snap *state.Snapshot) (asItWas bool, err error) {
+	m.src.mu.Lock()
+	defer m.src.mu.Unlock()
+	if err := m.Sync(snap); err != nil { // strings that others added
+		return false, err
+	}
+	before := m.Hash()
+	m.forget()
+	m.layout.WriteDirectories(m.mem, m.base)
+	m.layout.SetRows(m.mem, nodesTable, m.rows)
+	if m.src.projection.HasPods() {
+		m.layout.SetRows(m.mem, podsTable, m.slots)
+	}
+	if m.src.projection.HasNamespaces() {
+		m.layout.SetRows(m.mem, m.src.projection.namespacesTable(), uint32(len(m.namespaceGeneration)))
+	}
+	m.writePod()
+	if err := m.Sync(snap); err != nil {
+		return false, err
+	}
+	return m.Hash() == before, nil
+}

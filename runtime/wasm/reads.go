@@ -1,0 +1,115 @@
+package wasm
+
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// readsOf returns what a module's answers can depend on: what its manifest declares, and
+// what the host functions that it imports return.
+func readsOf(m *wire.Manifest) (out []plugin.Read) {
+	r := &m.Reads
+	resources := append([]string{}, r.Resources...) // nil would be all
+	read := func(column abi.ColumnID, args ...string) {
+		out = append(out, plugin.Read{Column: column, Args: args})
+	}
+	for _, name := range r.Node {
+		switch name {
+		case "name":
+			read(abi.NodeName)
+		case "flags":
+			read(abi.NodeFlags)
+		case "allocatable":
+			read(abi.NodeAllocatable, resources...)
+		case "requested":
+			read(abi.NodeRequested, resources...)
+		case "nonZeroRequested":
+			read(abi.NodeNonZeroRequested)
+		case "labels":
+			read(abi.NodeLabels)
+		case "taints":
+			read(abi.NodeTaints)
+		case "ports":
+			read(abi.NodePorts)
+		case "images":
+			read(abi.NodeImages)
+		case "pods": // with all that is declared of them
+			read(abi.NodePods)
+		case "zone":
+			read(abi.NodeZone)
+		default: // generation
+			read(abi.NodeGenerations)
+		}
+	}
+	for _, keyed := range []struct {
+		column abi.ColumnID
+		args   []string
+	}{{abi.NodeLabel, r.NodeLabels}, {abi.NodeAnnotations, r.NodeAnnotations}, {abi.NodeConditions, r.NodeConditions}} {
+		if len(keyed.args) > 0 {
+			read(keyed.column, keyed.args...)
+		}
+	}
+	for _, name := range r.Pod {
+		for _, column := range podFields(name) {
+			switch column {
+			case abi.IncomingRequests:
+				read(column, resources...)
+			case abi.IncomingAnnotations:
+				read(column, r.PodAnnotations...)
+			default:
+				read(column)
+			}
+		}
+	}
+	if slices.Contains(m.Host, abi.HostNodeObject) {
+		read(abi.NodeGenerations)
+	}
+	if slices.Contains(m.Host, abi.HostPodObject) {
+		read(abi.PodWhole)
+	}
+	return out
+}
+
+// podFields returns the fields of the pod record that a name of reads.pod stands for.
+func podFields(name string) []abi.ColumnID {
+	switch name {
+	case "name":
+		return []abi.ColumnID{abi.PodName}
+	case "hostPorts":
+		return []abi.ColumnID{abi.PodHostPorts}
+	case "tolerations":
+		return []abi.ColumnID{abi.PodTolerations}
+	case "images":
+		return []abi.ColumnID{abi.PodImages}
+	case "namespace":
+		return []abi.ColumnID{abi.IncomingNamespace}
+	case "priority":
+		return []abi.ColumnID{abi.IncomingPriority}
+	case "requests":
+		return []abi.ColumnID{abi.IncomingRequests}
+	case "labels":
+		return []abi.ColumnID{abi.IncomingLabels}
+	case "annotations":
+		return []abi.ColumnID{abi.IncomingAnnotations}
+	case "owner":
+		return []abi.ColumnID{abi.IncomingOwner}
+	case "nodeSelector":
+		return []abi.ColumnID{abi.PodNodeSelector}
+	case "affinity":
+		return []abi.ColumnID{abi.PodRequiredTerms, abi.PodPreferredTerms}
+	case "nonZeroRequested":
+		return []abi.ColumnID{abi.IncomingNonZero}
+	case "namespaceLabels":
+		return []abi.ColumnID{abi.IncomingNamespaceLabels}
+	case "uid":
+		return []abi.ColumnID{abi.IncomingUID}
+	case "nodeName":
+		return []abi.ColumnID{abi.PodNodeName}
+	case "schedulingGates":
+		return []abi.ColumnID{abi.PodSchedulingGates}
+	}
+	return []abi.ColumnID{abi.PodWhole} // a name that is new here: nothing is kept
+}
