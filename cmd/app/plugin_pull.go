@@ -82,8 +82,8 @@ func newPluginCopy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy an image with its signatures between registries, folders and tarballs",
-		Long: `Copy copies an image with everything attached to it, including signatures, README and
-licence. It changes nothing, so the digest and the signatures stay valid. To cross an air
+		Long: `Copy copies an image, or an index, with everything attached to it, including signatures,
+README and licence. It changes nothing, so the digest and the signatures stay valid. To cross an air
 gap, copy to a tarball: oci-archive:FILE:TAG. A tarball may hold several plugins. If TO
 has no tag, copy uses the tag of FROM.`,
 		Example: `  berth plugin copy ghcr.io/team/rack-aware:1.2.0 oci-archive:gap.tar:rack-aware-1.2.0
@@ -100,11 +100,11 @@ has no tag, copy uses the tag of FROM.`,
 				if err != nil {
 					return err
 				}
-				image, err := client.Copy(ctx, from, to)
+				copied, err := client.Copy(ctx, from, to)
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), to.At(image.Descriptor.Digest))
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), to.At(copied.Digest))
 				return writing(err)
 			})
 		},

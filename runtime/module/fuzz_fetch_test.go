@@ -59,6 +59,9 @@ func FuzzImage(f *testing.F) {
 		}
 		header := map[string]string{"Content-Type": media, "Docker-Content-Digest": digest, "Www-Authenticate": challenge, "Location": string(text)}
 		s := NewSources(SourcesConfig{Transport: answers(func(r *http.Request) *http.Response {
+			if strings.HasSuffix(r.URL.Path, "/blobs/"+Digest([]byte("{}"))) {
+				return answer(200, map[string]string{"Content-Type": "application/octet-stream"}, []byte("{}"))
+			}
 			if strings.Contains(r.URL.Path, "/blobs/") {
 				return answer(200, map[string]string{"Content-Type": "application/octet-stream"}, blob)
 			}

@@ -166,6 +166,7 @@ func TestImage(t *testing.T) {
 	s := serve(t, map[string]http.HandlerFunc{
 		"/v2/team/guest/manifests/v1":                           content(manifest, good),
 		"/v2/team/guest/manifests/" + module.Digest(good):       content(manifest, good),
+		"/v2/team/guest/blobs/" + module.Digest([]byte("{}")):   content("application/octet-stream", []byte("{}")),
 		"/v2/team/guest/blobs/" + module.Digest(data):           content("application/octet-stream", data),
 		"/v2/team/guest/manifests/two":                          content(manifest, image(layer("application/wasm", data), layer("application/wasm", data))),
 		"/v2/team/guest/manifests/other":                        content(manifest, image(layer("application/x-tar", data))),

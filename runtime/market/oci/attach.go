@@ -8,9 +8,7 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry"
 )
 
@@ -21,6 +19,9 @@ const (
 	ReadmeType  = "application/vnd.berth.plugin.readme.v1+markdown"
 	LicenseType = "application/vnd.berth.plugin.license.v1+text"
 	SBOMType    = "application/vnd.cyclonedx+json"
+	// What berth plugin conformance and bench say of it with -o json.
+	ConformanceType = "application/vnd.berth.plugin.conformance.v1+json"
+	BenchType       = "application/vnd.berth.plugin.bench.v1+json"
 )
 
 // What is attached to an image at most: attachments of a kind, and the bytes of one.
@@ -47,26 +48,14 @@ type Attachment struct {
 // that list meanwhile, so it is read again afterwards.
 func (s *Store) Attach(ctx context.Context, subject ocispec.Descriptor, a Attachment) (digest.Digest, error) {
 	const tries = 5
-	layer := content.NewDescriptorFromBytes(a.Type, a.Data)
-	if layer.Size > MaxAttachment {
-		return "", s.ref.fail("attach "+a.Type, tooLarge(layer.Size, MaxAttachment))
+	if size := int64(len(a.Data)); size > MaxAttachment {
+		return "", s.ref.fail("attach "+a.Type, tooLarge(size, MaxAttachment))
 	}
-	manifest := ocispec.Manifest{
-		Versioned:    specs.Versioned{SchemaVersion: 2},
-		MediaType:    ocispec.MediaTypeImageManifest,
-		ArtifactType: a.Type,
-		Config:       ocispec.DescriptorEmptyJSON,
-		Layers:       []ocispec.Descriptor{layer},
-		Subject:      &ocispec.Descriptor{MediaType: subject.MediaType, Digest: subject.Digest, Size: subject.Size},
-		Annotations:  a.Annotations,
-	}
-	manifest.Config.Data = nil // the bytes are pushed, as old registries want them
-	if err := s.blob(ctx, layer, a.Data); err != nil {
+	manifest, err := s.artifact(ctx, a.Type, a.Data, a.Annotations)
+	if err != nil {
 		return "", err
 	}
-	if err := s.blob(ctx, manifest.Config, ocispec.DescriptorEmptyJSON.Data); err != nil {
-		return "", err
-	}
+	manifest.Subject = &ocispec.Descriptor{MediaType: subject.MediaType, Digest: subject.Digest, Size: subject.Size}
 	for range tries {
 		described, err := s.manifest(ctx, manifest)
 		if err != nil {

@@ -77,6 +77,10 @@ func TestHostileRegistry(t *testing.T) {
 		attack func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool
 		want   string
 	}{
+		"config changed": {func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
+			isConfig := strings.Contains(r.URL.Path, "/blobs/") && bytes.Contains(honest.Body.Bytes(), []byte(`"architecture":"wasm"`))
+			return isConfig && body(w, honest, bytes.Replace(honest.Body.Bytes(), []byte(`"author":"Example"`), []byte(`"author":"Exampel"`), 1))
+		}, "its config: its bytes do not have the digest sha256:"},
 		"layer changed": {func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
 			return isModule(r) && body(w, honest, []byte("MODULE"))
 		}, "its bytes do not have the digest sha256:"},

@@ -2,6 +2,7 @@ package oci
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -10,42 +11,66 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Copy copies an image with all that is attached to it, signatures included, and tags
-// it: with the tag of to, or else that of from. Nothing is changed on the way, so what
-// was signed stays signed.
-func (c *Client) Copy(ctx context.Context, from, to Reference) (*Image, error) {
+// Copy copies an image or an index with all that is attached to it, signatures included,
+// and tags it: with the tag of to, or else that of from. Nothing is changed on the way,
+// so what was signed stays signed.
+func (c *Client) Copy(ctx context.Context, from, to Reference) (ocispec.Descriptor, error) {
+	none := ocispec.Descriptor{}
 	source, err := c.Open(ctx, from)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	defer source.Close() //nolint:errcheck // it was only read
-	image, err := source.Image(ctx, from.Name())
+	subject, err := source.subject(ctx, from.Name())
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	if image.layers > 2*wire.MaxModuleSize {
-		return nil, image.Ref.fail("its layers", tooLarge(image.layers, 2*wire.MaxModuleSize))
-	}
-	attached, err := source.attached(ctx, image.Descriptor)
+	attached, err := source.attached(ctx, subject)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	target, err := c.Create(ctx, to)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	err = copyAll(ctx, source, target, image, attached)
+	err = copyAll(ctx, source, target, subject, attached)
 	if to.Tag == "" {
 		to.Tag = from.Tag
 	}
 	if err == nil && to.Tag != "" {
-		err = to.fail("tag", target.target.Tag(ctx, image.Descriptor, to.Tag))
+		err = to.fail("tag", target.target.Tag(ctx, subject, to.Tag))
 	}
-	return image, errors.Join(err, target.Close())
+	return subject, errors.Join(err, target.Close())
 }
 
-func copyAll(ctx context.Context, source, target *Store, image *Image, attached []Attachment) error {
-	all := []ocispec.Descriptor{image.Descriptor}
+// subject finds what is to be copied: an index, or an image whose layers are not too
+// large.
+func (s *Store) subject(ctx context.Context, name string) (ocispec.Descriptor, error) {
+	ref := s.ref.named(name)
+	described, text, err := s.fetchManifest(ctx, name)
+	if err != nil {
+		return described, ref.fail("", err)
+	}
+	var m struct{ ArtifactType string }
+	if json.Unmarshal(text, &m) == nil && m.ArtifactType == IndexType {
+		index, err := s.Index(ctx, described.Digest.String())
+		if err != nil {
+			return described, err
+		}
+		return index.Descriptor, nil
+	}
+	image, err := readImage(ref, described, text)
+	if err != nil {
+		return described, err
+	}
+	if image.layers > 2*wire.MaxModuleSize {
+		return described, ref.fail("its layers", tooLarge(image.layers, 2*wire.MaxModuleSize))
+	}
+	return described, nil
+}
+
+func copyAll(ctx context.Context, source, target *Store, subject ocispec.Descriptor, attached []Attachment) error {
+	all := []ocispec.Descriptor{subject}
 	for _, a := range attached {
 		all = append(all, a.manifest)
 	}
@@ -65,7 +90,7 @@ func copyAll(ctx context.Context, source, target *Store, image *Image, attached 
 // registry's list says wrongly is not copied.
 func (s *Store) attached(ctx context.Context, subject ocispec.Descriptor) ([]Attachment, error) {
 	var out []Attachment
-	for _, kind := range []string{BundleType, ReadmeType, LicenseType, SBOMType} {
+	for _, kind := range []string{BundleType, ReadmeType, LicenseType, SBOMType, ConformanceType, BenchType} {
 		found, _, err := s.Attachments(ctx, subject, kind)
 		if err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/opencontainers/go-digest"
+	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
@@ -66,6 +67,8 @@ func (r Reference) fail(what string, err error) error {
 		e.Detail, e.Fix = "there is no such image", "see what there is with oras repo tags "+r.Place()
 	case errors.As(err, &answered) && (answered.StatusCode == http.StatusUnauthorized || answered.StatusCode == http.StatusForbidden):
 		e.Fix = "log in with docker login " + r.Registry
+	case errors.Is(err, content.ErrMismatchedDigest):
+		e.Detail, e.Fix = "bytes of it do not have their digest", "ask who runs the registry"
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Detail, e.Fix = "no answer in time", "see whether the registry answers"
 	case r.Registry == "":

@@ -40,6 +40,7 @@ type Image struct {
 	Module ocispec.Descriptor
 	// Text is the manifest as it was fetched.
 	Text   []byte
+	config ocispec.Descriptor
 	layers int64 // bytes of all layers together, as announced
 }
 
@@ -87,7 +88,7 @@ func readImage(ref Reference, described ocispec.Descriptor, text []byte) (*Image
 	case found[0].Size < 0 || found[0].Size > wire.MaxModuleSize:
 		return nil, ref.problem("", "its module has %d bytes, at most %d are allowed", found[0].Size, wire.MaxModuleSize)
 	}
-	return &Image{Ref: ref, Descriptor: described, Annotations: manifest.Annotations, Module: found[0], Text: text, layers: bytes}, nil
+	return &Image{Ref: ref, Descriptor: described, Annotations: manifest.Annotations, Module: found[0], Text: text, config: manifest.Config, layers: bytes}, nil
 }
 
 // Annotations tells what a plugin's manifest says as annotations of its image. They
@@ -178,7 +179,7 @@ func (s *Store) Push(ctx context.Context, module []byte, m *wire.Manifest) (*Ima
 	if err := s.target.Tag(ctx, described, tag); err != nil {
 		return nil, s.ref.fail("tag", err)
 	}
-	return &Image{Ref: s.ref.named(tag), Descriptor: described, Annotations: manifest.Annotations, Module: layer, layers: layer.Size}, nil
+	return &Image{Ref: s.ref.named(tag), Descriptor: described, Annotations: manifest.Annotations, Module: layer, config: manifest.Config, layers: layer.Size}, nil
 }
 
 // manifest stores a manifest.

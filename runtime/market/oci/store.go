@@ -173,14 +173,21 @@ func (s *Store) fetchManifest(ctx context.Context, name string) (ocispec.Descrip
 	return described, text, err
 }
 
-// Module gets the module of an image and holds it against its size and digest.
+// Module gets the module of an image and holds it against its size and digest. The
+// config says nothing that counts, but one that was changed shows a registry that lies.
 func (s *Store) Module(ctx context.Context, image *Image) ([]byte, error) {
+	if _, err := s.fetch(ctx, image.config, maxManifest); err != nil {
+		return nil, image.Ref.fail("its config", err)
+	}
 	data, err := s.fetch(ctx, image.Module, wire.MaxModuleSize)
 	return data, image.Ref.fail("its module", err)
 }
 
 // fetch gets what a descriptor describes, at most limit bytes.
 func (s *Store) fetch(ctx context.Context, described ocispec.Descriptor, limit int64) ([]byte, error) {
+	if described.Size < 0 || described.Size > limit {
+		return nil, tooLarge(described.Size, limit)
+	}
 	body, err := s.source.Fetch(ctx, described)
 	if err != nil {
 		return nil, err
