@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // TestPluginMetrics: what a status says is what is measured.
@@ -18,7 +19,7 @@ func TestPluginMetrics(t *testing.T) {
 	status := assembly.Status{Plugins: []assembly.PluginStatus{
 		{Profile: "a", Status: wasm.Status{
 			Name: "one", Digest: "sha256:1", Breaker: wasm.Open, Opened: 2,
-			Work: []wasm.Work{{Point: abi.Filter, Fuel: 10, Faults: []wasm.FaultCount{{Kind: wasm.Trap, Count: 3}}}},
+			Work: []wasm.Work{{Point: abi.Filter, Fuel: 10, Faults: []wasm.FaultCount{{Kind: fault.Trap, Count: 3}}}},
 		}},
 		{Profile: "b", Status: wasm.Status{Name: "one", Digest: "sha256:1"}},
 	}}
@@ -49,7 +50,7 @@ func TestParts(t *testing.T) {
 	parts := partsOf(assembly.Status{Plugins: []assembly.PluginStatus{
 		{Profile: "a", Status: wasm.Status{
 			Name: "one", Digest: "sha256:1", Breaker: wasm.Open, Opened: 2, Cause: "5 calls in a row were faulted",
-			LastFault: &wasm.Fault{Plugin: "one", Point: abi.Filter, Kind: wasm.Trap, Detail: "unreachable"},
+			LastFault: &fault.Fault{Origin: fault.Origin{Plugin: "one"}, Point: abi.Filter, Kind: fault.Trap, Detail: "unreachable"},
 		}},
 		{Profile: "b", Status: wasm.Status{Name: "one", Digest: "sha256:1"}},
 		{Profile: "c", Status: wasm.Status{Name: "one", Breaker: wasm.HalfOpen, Opened: 1}},

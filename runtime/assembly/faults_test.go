@@ -17,7 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/state"
-	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // told is what a scheduler told of the work of plugins while it ran, by point: the counts
@@ -86,7 +86,7 @@ func TestFaultsAreTold(t *testing.T) {
 			counted := make(map[abi.Point]int64)
 			for _, w := range a.Status().Plugins[0].Work {
 				for _, f := range w.Faults {
-					if f.Kind != wasm.BreakerOpen {
+					if f.Kind != fault.BreakerOpen {
 						counted[w.Point] += f.Count
 					}
 				}

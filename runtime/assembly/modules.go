@@ -22,6 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // ModulesConfig is how plugin modules are run.
@@ -228,11 +229,11 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 	if err != nil {
 		return nil, err
 	}
-	policies := make(map[abi.Point]wasm.Policy)
+	policies := make(map[abi.Point]fault.Policy)
 	for _, point := range loaded.Manifest.Declared() {
-		policies[point] = wasm.Fail
+		policies[point] = fault.Fail
 		if named.Reference.FailurePolicy.For(point) == module.Ignore {
-			policies[point] = wasm.Ignore
+			policies[point] = fault.Ignore
 		}
 	}
 	p, err := wasm.New(ctx, wasm.Config{

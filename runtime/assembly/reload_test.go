@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // no is a filter that refuses every node: 1,000 codes are Unschedulable.
@@ -235,8 +236,8 @@ func TestStatus(t *testing.T) {
 		t.Errorf("plugin %+v", p)
 	}
 	filter := p.Work[0]
-	if p.Breaker == wasm.Closed || p.Opened == 0 || p.LastFault == nil || p.LastFault.Kind != wasm.Trap || p.LastFaultAt.IsZero() ||
-		filter.Point != abi.Filter || filter.Calls < 5 || filter.Rows != filter.Calls || filter.Fuel < filter.Calls || filter.Faults[len(filter.Faults)-1].Kind != wasm.Trap {
+	if p.Breaker == wasm.Closed || p.Opened == 0 || p.LastFault == nil || p.LastFault.Kind != fault.Trap || p.LastFaultAt.IsZero() ||
+		filter.Point != abi.Filter || filter.Calls < 5 || filter.Rows != filter.Calls || filter.Fuel < filter.Calls || filter.Faults[len(filter.Faults)-1].Kind != fault.Trap {
 		t.Errorf("plugin %+v, filter %+v", p, filter)
 	}
 	if (p.Breaker == wasm.Open) == p.RetryAt.IsZero() {

@@ -24,7 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
-	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 var soakTime = flag.Duration("soak", 0, "how long TestSoak goes on, on 1,000 nodes; a short form of it if 0")
@@ -178,7 +178,7 @@ type reloader struct {
 	sorting  []string // of slot 0, all of one kind: a queue is sorted in one way
 	running  [3]*module.Reference
 	// faults are the kinds that were seen, by point.
-	faults map[abi.Point]map[wasm.Kind]int64
+	faults map[abi.Point]map[fault.Kind]int64
 	done   int
 }
 
@@ -235,11 +235,11 @@ func (r *reloader) count() {
 	for i := range status.Plugins {
 		for _, w := range status.Plugins[i].Work {
 			for _, f := range w.Faults {
-				if f.Kind == wasm.BreakerOpen { // it was not even called
+				if f.Kind == fault.BreakerOpen { // it was not even called
 					continue
 				}
 				if r.faults[w.Point] == nil {
-					r.faults[w.Point] = make(map[wasm.Kind]int64)
+					r.faults[w.Point] = make(map[fault.Kind]int64)
 				}
 				r.faults[w.Point][f.Kind] += f.Count
 			}
@@ -272,7 +272,7 @@ func TestSoak(t *testing.T) {
 		n.Status.Allocatable = v1.ResourceList{v1.ResourceCPU: *resource.NewMilliQuantity(nodeMilli, resource.DecimalSI), v1.ResourcePods: resource.MustParse("110")}
 		a.Scheduler.SetNode(state.NewNode(n))
 	}
-	r := &reloader{t: t, assembly: a, modules: modules, random: rand.New(rand.NewPCG(3, 4)), faults: make(map[abi.Point]map[wasm.Kind]int64)}
+	r := &reloader{t: t, assembly: a, modules: modules, random: rand.New(rand.NewPCG(3, 4)), faults: make(map[abi.Point]map[fault.Kind]int64)}
 	r.files, r.sorting = []string{everywhere(t, false, 0, "", 1)}, []string{everywhere(t, true, 0, "", 1)}
 	for _, p := range points {
 		for _, name := range slices.Sorted(maps.Keys(failures)) {

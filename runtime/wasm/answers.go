@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // answers reads what a guest wrote in answer to a call. It trusts nothing.
@@ -21,7 +22,7 @@ type answers struct {
 }
 
 // answer reads the answers of a call that returned code.
-func (s *shard) answer(r *request, code abi.Code) (out reply, f *Fault) {
+func (s *shard) answer(r *request, code abi.Code) (out reply, f *fault.Fault) {
 	a := answers{s: s, record: s.Region()[s.Layout().Call : s.Layout().Call+abi.CallSize], point: r.point}
 	if !answerOf(r.point, code) {
 		return out, a.bad("%s returned %d (%s), which is no answer of it", exportOf(r.point), code, code)
@@ -90,18 +91,18 @@ func decides(point abi.Point) bool {
 // maxNamed is how much of a guest's text the detail of a fault names, in bytes.
 const maxNamed = 128
 
-func (a *answers) bad(format string, args ...any) *Fault {
-	return a.s.plug.fault(a.point, Output, fmt.Sprintf(format, args...), a.s.env)
+func (a *answers) bad(format string, args ...any) *fault.Fault {
+	return a.s.plug.fault(a.point, fault.Output, fmt.Sprintf(format, args...), a.s.env)
 }
 
-func (a *answers) denied(format string, args ...any) *Fault {
-	return a.s.plug.fault(a.point, Denied, fmt.Sprintf(format, args...), a.s.env)
+func (a *answers) denied(format string, args ...any) *fault.Fault {
+	return a.s.plug.fault(a.point, fault.Denied, fmt.Sprintf(format, args...), a.s.env)
 }
 
 func (a *answers) field(offset int) uint32 { return binary.LittleEndian.Uint32(a.record[offset:]) }
 
 // bytes returns guest memory, or a fault.
-func (a *answers) bytes(what string, address, size uint64) ([]byte, *Fault) {
+func (a *answers) bytes(what string, address, size uint64) ([]byte, *fault.Fault) {
 	if memory := a.s.Memory(); address+size <= uint64(len(memory)) {
 		return memory[address : address+size], nil
 	}
@@ -109,7 +110,7 @@ func (a *answers) bytes(what string, address, size uint64) ([]byte, *Fault) {
 }
 
 // reasonSet returns the texts of a reason set, numbered from 1 (ABI-3.6).
-func (a *answers) reasonSet(n uint32) ([]string, *Fault) {
+func (a *answers) reasonSet(n uint32) ([]string, *fault.Fault) {
 	if count := a.field(abi.CallReasonCount); n > count {
 		return nil, a.bad("reason set %d is not there: the call returned %d", n, count)
 	}
@@ -147,10 +148,10 @@ func (a *answers) reasonSet(n uint32) ([]string, *Fault) {
 }
 
 // status returns the answer of a call as a whole that is not Success.
-func (a *answers) status(code abi.Code) (*plugin.Status, *Fault) {
+func (a *answers) status(code abi.Code) (*plugin.Status, *fault.Fault) {
 	status := &plugin.Status{Code: code}
 	if n := a.field(abi.CallStatusReason); n != 0 {
-		var f *Fault
+		var f *fault.Fault
 		if status.Reasons, f = a.reasonSet(n); f != nil {
 			return nil, f
 		}
@@ -159,7 +160,7 @@ func (a *answers) status(code abi.Code) (*plugin.Status, *Fault) {
 }
 
 // verdicts reads filter's answers for n rows into out, beginning at position at.
-func (a *answers) verdicts(n, at int, out *plugin.Verdicts) *Fault {
+func (a *answers) verdicts(n, at int, out *plugin.Verdicts) *fault.Fault {
 	s := a.s
 	l, region := s.Layout(), s.Region()
 	codes, reasons := region[l.Codes:l.Codes+uint32(n)], region[l.Reasons:l.Reasons+2*uint32(n)]
@@ -199,7 +200,7 @@ func elementOf(point abi.Point, code abi.Code) bool {
 }
 
 // keys reads queue_key's answers.
-func (a *answers) keys(out [][]byte) *Fault {
+func (a *answers) keys(out [][]byte) *fault.Fault {
 	data := a.s.Region()[a.s.Layout().Keys:]
 	for i := range out {
 		key := data[abi.KeySize*i : abi.KeySize*(i+1)]
@@ -213,7 +214,7 @@ func (a *answers) keys(out [][]byte) *Fault {
 }
 
 // nominated checks that the node of a nomination is there.
-func (a *answers) nominated(list []wire.Directive) *Fault {
+func (a *answers) nominated(list []wire.Directive) *fault.Fault {
 	for i := range list {
 		if d := &list[i]; d.Kind == abi.Nominate && d.First != "" {
 			if !a.s.HasNode(d.First) {
@@ -225,7 +226,7 @@ func (a *answers) nominated(list []wire.Directive) *Fault {
 }
 
 // scores reads score's or normalize's answers.
-func (a *answers) scores(out []int64, inRange bool) *Fault {
+func (a *answers) scores(out []int64, inRange bool) *fault.Fault {
 	l := a.s.Layout()
 	data := a.s.Region()[l.Scores : l.Scores+8*uint32(len(out))]
 	for i := range out {
@@ -239,7 +240,7 @@ func (a *answers) scores(out []int64, inRange bool) *Fault {
 }
 
 // rowSet reads the rows that pre_filter left, as rows of the host; nil for all.
-func (a *answers) rowSet() ([]uint32, *Fault) {
+func (a *answers) rowSet() ([]uint32, *fault.Fault) {
 	switch has := a.field(abi.CallHasRowSet); {
 	case has == 0:
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -70,7 +71,7 @@ type clusterEvent struct {
 }
 
 // call makes the call, about as many pods at once as there is room for.
-func (a *aux) call(ctx context.Context, c *auxCall) (reply, *Fault) {
+func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 	if c.placement != nil {
 		a.own.ledger = a.plug.ledgerOf(c.placement.State)
 	} else {
@@ -92,7 +93,7 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *Fault) {
 			a.discard(ctx)
 			return out, f
 		}
-		var f *Fault
+		var f *fault.Fault
 		if out, f = a.run(ctx, a.snap, r, 0, uint32(r.batch)); f != nil {
 			a.discard(ctx) // ABI-2.10
 			return out, f
@@ -126,7 +127,7 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 		a.own.Measure(a.snap)
 		a.own.RoomForBatch(p.batch, a.records, p.declared[abi.QueueSort])
 	} else if err := a.view(); err != nil {
-		return nil, p.fault(c.point, Trap, err.Error(), a.env)
+		return nil, p.fault(c.point, fault.Trap, err.Error(), a.env)
 	}
 	if call.PodSize > 0 && !a.own.PodFits() {
 		return nil, mirror.ErrNoRoom
@@ -243,7 +244,7 @@ func (a *aux) show(c *auxCall) {
 
 // auxCall makes a call in an instance of its own. binding tells that it comes
 // from a binding cycle.
-func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out reply, f *Fault) {
+func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out reply, f *fault.Fault) {
 	defer func() { p.count(c.point, f) }()
 	switch {
 	case binding && p.breaker.open(), !binding && !p.breaker.allow():
@@ -280,12 +281,12 @@ func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out rep
 // ended takes in how a call outside of cycles ended. What became of those that binding
 // cycles make, whenever they do, the breaker hears when the loop takes in the result of
 // the binding: so none of the loop's verdicts depends on which of them is first.
-func (p *Plugin) ended(c *auxCall, f *Fault, binding bool) {
-	if f != nil && !f.Kind.ofGuest() {
+func (p *Plugin) ended(c *auxCall, f *fault.Fault, binding bool) {
+	if f != nil && !f.Kind.OfGuest() {
 		return
 	}
 	o := &outcome{}
-	if o.called[c.point], o.faults[c.point] = true, f; c.large || f != nil && f.Kind != Starting {
+	if o.called[c.point], o.faults[c.point] = true, f; c.large || f != nil && f.Kind != fault.Starting {
 		o.starts = 1
 	}
 	if binding {

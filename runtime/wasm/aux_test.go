@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // seen is what a guest finds in its memory.
@@ -393,29 +394,29 @@ func TestDirectives(t *testing.T) {
 	}
 	code = abi.Success
 	for _, c := range []struct {
-		kind wasm.Kind
+		kind fault.Kind
 		want string
 		ask  func(g *tiny, call uint32)
 	}{
-		{wasm.Output, "there is no directive 99", func(g *tiny, call uint32) { g.ask(call, 99) }},
-		{wasm.Output, "directive 0 is nominate, which is none of Reserve", func(g *tiny, call uint32) { g.ask(call, abi.Nominate, "n1") }},
-		{wasm.Output, "directive 0 is bind, which is none of Reserve", func(g *tiny, call uint32) { g.ask(call, abi.BindPod) }},
-		{wasm.Denied, "directive 1, annotate example.org/a, is not declared", func(g *tiny, call uint32) {
+		{fault.Output, "there is no directive 99", func(g *tiny, call uint32) { g.ask(call, 99) }},
+		{fault.Output, "directive 0 is nominate, which is none of Reserve", func(g *tiny, call uint32) { g.ask(call, abi.Nominate, "n1") }},
+		{fault.Output, "directive 0 is bind, which is none of Reserve", func(g *tiny, call uint32) { g.ask(call, abi.BindPod) }},
+		{fault.Denied, "directive 1, annotate example.org/a, is not declared", func(g *tiny, call uint32) {
 			g.ask(call, abi.Annotate, "example.com/a", "1")
 			g.ask(call, abi.Annotate, "example.org/a", "1")
 		}},
-		{wasm.Output, `"example.com/" is no key`, func(g *tiny, call uint32) { g.ask(call, abi.Annotate, "example.com/", "1") }},
-		{wasm.Output, `"a b" is no value of label example.com/l`, func(g *tiny, call uint32) { g.ask(call, abi.Label, "example.com/l", "a b") }},
-		{wasm.Output, "is not UTF-8", func(g *tiny, call uint32) { g.ask(call, abi.Annotate, "example.com/l", "\xff") }},
-		{wasm.Output, "257 directives, the limit is 256", func(g *tiny, call uint32) { g.put32(call+abi.CallDirectiveN, 257) }},
-		{wasm.Output, "beyond the memory", func(g *tiny, call uint32) {
+		{fault.Output, `"example.com/" is no key`, func(g *tiny, call uint32) { g.ask(call, abi.Annotate, "example.com/", "1") }},
+		{fault.Output, `"a b" is no value of label example.com/l`, func(g *tiny, call uint32) { g.ask(call, abi.Label, "example.com/l", "a b") }},
+		{fault.Output, "is not UTF-8", func(g *tiny, call uint32) { g.ask(call, abi.Annotate, "example.com/l", "\xff") }},
+		{fault.Output, "257 directives, the limit is 256", func(g *tiny, call uint32) { g.put32(call+abi.CallDirectiveN, 257) }},
+		{fault.Output, "beyond the memory", func(g *tiny, call uint32) {
 			g.put32(call+abi.CallDirectives, 0xfffffff0)
 			g.put32(call+abi.CallDirectiveN, 1)
 		}},
 	} {
 		ask = c.ask
 		d, status := p.Reserve(pl)
-		f, ok := wasm.AsFault(status.AsError())
+		f, ok := fault.As(status.AsError())
 		if !ok || f.Kind != c.kind || f.Point != abi.Reserve || !strings.Contains(f.Detail, c.want) || !d.Patch.Empty() {
 			t.Errorf("want %q, got %v and %+v", c.want, status.AllReasons(), d)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // BreakerConfig is when a plugin that keeps failing is left alone.
@@ -77,7 +78,7 @@ type breaker struct {
 		until   time.Time     // when the next probe may be made
 		backoff time.Duration // of the last time, 0 after windowCalls calls without
 		cause   string        // of the last time
-		last    *Fault
+		last    *fault.Fault
 		lastAt  time.Time
 		opened  int // how often it was
 	}
@@ -129,7 +130,7 @@ func (b *breaker) done(o *outcome) {
 func (b *breaker) record(o *outcome) (recovered bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var faulted *Fault
+	var faulted *fault.Fault
 	called, streak := false, 0
 	starting := false
 	for point, f := range o.faults {
@@ -141,7 +142,7 @@ func (b *breaker) record(o *outcome) (recovered bool) {
 			called, faulted = true, f
 			b.mu.streak[point]++
 			streak = max(streak, b.mu.streak[point])
-			if starting = starting || f.Kind == Starting; f.Kind != Starting || b.mu.last == nil {
+			if starting = starting || f.Kind == fault.Starting; f.Kind != fault.Starting || b.mu.last == nil {
 				b.mu.last, b.mu.lastAt = f, b.now() // not what only follows from it
 			}
 		}
@@ -198,7 +199,7 @@ func (b *breaker) change(to BreakerState) {
 }
 
 // fault returns the fault of a call that is not made.
-func (b *breaker) fault(p *Plugin, point abi.Point) *Fault {
+func (b *breaker) fault(p *Plugin, point abi.Point) *fault.Fault {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	detail, output := "the plugin is not called", ""
@@ -207,18 +208,18 @@ func (b *breaker) fault(p *Plugin, point abi.Point) *Fault {
 		detail = fmt.Sprintf("the plugin is not called until %s: %s, the last with %s at %s: %s",
 			b.mu.until.UTC().Format(time.RFC3339), b.mu.cause, b.mu.last.Kind, b.mu.last.Point, b.mu.last.Detail)
 	}
-	return newFault(Fault{Plugin: p.config.Name, Digest: p.info.Digest, Point: point, Kind: BreakerOpen, Detail: detail, Output: output})
+	return fault.New(fault.Fault{Origin: p.origin(), Point: point, Kind: fault.BreakerOpen, Detail: detail, Output: output})
 }
 
 // starting returns the fault of a call for which no instance is made.
-func (b *breaker) starting(p *Plugin, point abi.Point) *Fault {
+func (b *breaker) starting(p *Plugin, point abi.Point) *fault.Fault {
 	b.mu.Lock()
 	detail := fmt.Sprintf("a start takes %d units of fuel, and starts after faults may use %d in %d calls", b.price, b.starts, windowCalls)
 	if last := b.mu.last; last != nil {
 		detail += fmt.Sprintf("; the last fault was %s at %s: %s", last.Kind, last.Point, last.Detail)
 	}
 	b.mu.Unlock()
-	return p.fault(point, Starting, detail, nil)
+	return p.fault(point, fault.Starting, detail, nil)
 }
 
 // retryAt returns from when on a probe may be made; false if none is needed.

@@ -12,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // TestBreaker: a plugin that fails again and again is left alone, for longer and
@@ -72,7 +73,7 @@ func TestBreaker(t *testing.T) {
 		}
 		statuses := make([]*plugin.Status, 1)
 		p.PreEnqueue([]*state.Pod{incoming("a", "q", 0)}, statuses)
-		if f, ok := wasm.AsFault(statuses[0].AsError()); !ok || f.Kind != wasm.BreakerOpen || f.Point != abi.PreEnqueue {
+		if f, ok := fault.As(statuses[0].AsError()); !ok || f.Kind != fault.BreakerOpen || f.Point != abi.PreEnqueue {
 			t.Errorf("another point: %v", statuses[0].AllReasons())
 		}
 		clk.Advance(time.Second)

@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -133,7 +134,7 @@ func (p *Plugin) plan(snap *state.Snapshot) error {
 		spec := p.source.Mirror(0).Spec()
 		layout, err := wire.NewLayout(spec)
 		if err != nil && n == 1 {
-			return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, mirror.Largest(&spec)), nil)
+			return p.fault(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, mirror.Largest(&spec)), nil)
 		} else if err != nil {
 			n--
 			continue
@@ -158,7 +159,7 @@ func (p *Plugin) plan(snap *state.Snapshot) error {
 		case p.full && !p.tight:
 			p.tight = true
 		default:
-			return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("it needs %s, and has %s: %s for the guest itself, %s for a region of %d nodes, "+
+			return p.fault(abi.PreFilter, fault.NoMemory, fmt.Sprintf("it needs %s, and has %s: %s for the guest itself, %s for a region of %d nodes, "+
 				"whose largest columns are %s, %s on the host's side, %s for instances outside of cycles: %s, lower limits.memory, or declare fewer columns",
 				inBytes(need), inBytes(total), inBytes(b.own), inBytes(uint64(layout.Size)), snap.Len(), mirror.Largest(&spec), inBytes(host), inBytes(b.aux), p.more(total)), nil)
 		}

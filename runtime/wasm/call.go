@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -56,7 +57,7 @@ type reply struct {
 }
 
 // call makes one call. The caller has entered the cycle.
-func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
+func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer func() { s.plug.count(r.point, f) }()
@@ -106,15 +107,17 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *Fault) {
 }
 
 // run calls the guest and reads its answers.
-func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, hi uint32) (reply, *Fault) {
+func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, hi uint32) (reply, *fault.Fault) {
 	p := s.plug
-	bad := func(kind Kind, detail string) (reply, *Fault) { return reply{}, p.fault(r.point, kind, detail, s.env) }
+	bad := func(kind fault.Kind, detail string) (reply, *fault.Fault) {
+		return reply{}, p.fault(r.point, kind, detail, s.env)
+	}
 	verify := s.sampled()
 	if verify && p.config.VerifyEvery > 1 && !s.ShowsOverlay() {
 		if ok, err := s.Restore(snap); err != nil {
 			return reply{}, p.asFault(r.point, err)
 		} else if !ok {
-			return bad(WroteSnapshot, "the guest has changed columns, which are the host's, since they were last checked")
+			return bad(fault.WroteSnapshot, "the guest has changed columns, which are the host's, since they were last checked")
 		}
 	}
 	s.env.begin(p, r)
@@ -139,13 +142,13 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 		return reply{}, p.traced(r.point, trapKind(err), detail, trace, s.env)
 	}
 	if err := s.view(); err != nil {
-		return bad(Trap, err.Error())
+		return bad(fault.Trap, err.Error())
 	}
 	if verify && s.Hash() != before {
-		return bad(WroteSnapshot, "the guest changed columns, which are the host's")
+		return bad(fault.WroteSnapshot, "the guest changed columns, which are the host's")
 	}
 	if result >= abi.NumCodes {
-		return bad(Output, fmt.Sprintf("%s returned %d, which is no status code", exportOf(r.point), result))
+		return bad(fault.Output, fmt.Sprintf("%s returned %d, which is no status code", exportOf(r.point), result))
 	}
 	return s.answer(r, abi.Code(result))
 }
@@ -153,7 +156,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 // prepare writes what the call needs and returns its bounds.
 func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) {
 	if err := s.view(); err != nil {
-		return 0, 0, s.plug.fault(r.point, Trap, err.Error(), s.env)
+		return 0, 0, s.plug.fault(r.point, fault.Trap, err.Error(), s.env)
 	}
 	p, l := s.plug, s.Layout()
 	s.SyncPod()

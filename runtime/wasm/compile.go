@@ -14,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -66,7 +67,7 @@ func (j *CompileJob) validate(ctx context.Context) error {
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(j.Pages).WithDebugInfoEnabled(false))
 	_, err = r.CompileModule(ctx, code)
 	if err != nil {
-		err = fmt.Errorf("it is not valid WebAssembly: %w", plain.Error(err, maxDetail))
+		err = fmt.Errorf("it is not valid WebAssembly: %w", plain.Error(err, fault.MaxDetail))
 	}
 	return errors.Join(err, r.Close(ctx))
 }

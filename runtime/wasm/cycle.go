@@ -6,6 +6,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -25,7 +26,7 @@ const maxGrowth = 16
 // no earlier call did: dictionary, pod record, rows. Whoever comes first does it
 // for all workers. Without a fault, the caller holds p.mu for reading until
 // leave.
-func (p *Plugin) enter(c *plugin.Cycle, point abi.Point) *Fault {
+func (p *Plugin) enter(c *plugin.Cycle, point abi.Point) *fault.Fault {
 	key := keyOf(c)
 	for {
 		p.mu.RLock()
@@ -57,7 +58,7 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey, point abi.Point) {
 	if c.State != nil {
 		c.State.Write(p.config.Name, ledgerKey, p.source.ledger)
 	}
-	var f *Fault
+	var f *fault.Fault
 	switch {
 	case p.closed:
 		f = p.asFault(point, errClosed)
@@ -79,7 +80,7 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey, point abi.Point) {
 
 // guarded is prepare without panics.
 func (p *Plugin) guarded(c *plugin.Cycle) (err error) {
-	var f *Fault
+	var f *fault.Fault
 	defer func() {
 		if f != nil {
 			err = f

@@ -7,10 +7,11 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // directives reads what a guest asks for, and refuses what it may not (ABI-13.2).
-func (a *answers) directives() ([]wire.Directive, *Fault) {
+func (a *answers) directives() ([]wire.Directive, *fault.Fault) {
 	list, err := wire.DecodeDirectives(a.s.Memory(), a.field(abi.CallDirectives), a.field(abi.CallDirectiveN))
 	if err != nil {
 		return nil, a.bad("%v", err)

@@ -7,6 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // TestEnforces: a plugin that does not see all pods, or lets them through when it
@@ -21,7 +22,7 @@ func TestEnforces(t *testing.T) {
 	}{
 		{"all pods", wasm.Config{}, wire.ManifestPoints{Filter: filter}, state.FeatureTopologySpread},
 		{"some namespaces", wasm.Config{Namespaces: []string{"a"}}, wire.ManifestPoints{Filter: filter}, 0},
-		{"faults ignored", wasm.Config{Policies: map[abi.Point]wasm.Policy{abi.Filter: wasm.Ignore}}, wire.ManifestPoints{Filter: filter}, 0},
+		{"faults ignored", wasm.Config{Policies: map[abi.Point]fault.Policy{abi.Filter: fault.Ignore}}, wire.ManifestPoints{Filter: filter}, 0},
 		{"no filter", wasm.Config{}, wire.ManifestPoints{Score: score}, 0},
 	} {
 		p := newPlugin(t, test.config, native(nil, abi.ExportFilter, abi.ExportScore),

@@ -16,12 +16,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // fixture is a .wat file of testdata.
 type fixture struct {
 	*hostile.Guest
-	policies map[abi.Point]wasm.Policy
+	policies map[abi.Point]fault.Policy
 }
 
 // readFixture reads a fixture.
@@ -31,10 +32,10 @@ func readFixture(t testing.TB, path string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{Guest: g, policies: map[abi.Point]wasm.Policy{}}
+	f := &fixture{Guest: g, policies: map[abi.Point]fault.Policy{}}
 	for _, point := range abi.Points() {
 		if policy, ok := g.Policies[point.String()]; ok {
-			f.policies[point] = map[string]wasm.Policy{"Fail": wasm.Fail, "Ignore": wasm.Ignore}[policy]
+			f.policies[point] = map[string]fault.Policy{"Fail": fault.Fail, "Ignore": fault.Ignore}[policy]
 		}
 	}
 	return f
@@ -192,9 +193,9 @@ func (f *fixture) points1(t *testing.T, p *wasm.Plugin, c *plugin.Cycle, rows []
 }
 
 func describe(t *testing.T, f *fixture, point abi.Point, status *plugin.Status) string {
-	if fault, ok := wasm.AsFault(status.AsError()); ok {
-		if fault.Plugin != "guest" || fault.Point != point || fault.Kind == "" || fault.Kind == wasm.Trap && !strings.Contains(fault.Trace, "i32") {
-			t.Errorf("%s: the fault names plugin %q, point %s, kind %q, trace %q", f.Name, fault.Plugin, fault.Point, fault.Kind, fault.Trace)
+	if got, ok := fault.As(status.AsError()); ok {
+		if got.Plugin != "guest" || got.Point != point || got.Kind == "" || got.Kind == fault.Trap && !strings.Contains(got.Trace, "i32") {
+			t.Errorf("%s: the fault names plugin %q, point %s, kind %q, trace %q", f.Name, got.Plugin, got.Point, got.Kind, got.Trace)
 		}
 	}
 	if status.Success() {

@@ -11,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -174,26 +175,26 @@ func (m *metered) Error() string {
 func (m *metered) Unwrap() error { return m.trap }
 
 // trapKind returns what kind of fault an error of a call is.
-func trapKind(err error) Kind {
+func trapKind(err error) fault.Kind {
 	var m *metered
 	if errors.As(err, &m) {
 		return m.kind()
 	}
-	return Trap
+	return fault.Trap
 }
 
 // kind returns what kind of fault an error of a call is.
-func (m *metered) kind() Kind {
+func (m *metered) kind() fault.Kind {
 	switch m.status {
 	case meter.OutOfFuel:
-		return OutOfFuel
+		return fault.OutOfFuel
 	case meter.TooDeep:
-		return StackOverflow
+		return fault.StackOverflow
 	case meter.Stopped:
 		if m.cause != nil {
-			return Interrupted
+			return fault.Interrupted
 		}
-		return Deadline
+		return fault.Deadline
 	}
-	return Trap
+	return fault.Trap
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // ration is a plugin's use of its tenant's bucket. What the calls of a point use is
@@ -50,6 +51,6 @@ func (r *ration) used(fuel int64) {
 }
 
 // spent is the fault of a plugin whose tenant has used its fuel.
-func (p *Plugin) spent(point abi.Point) *Fault {
-	return p.fault(point, OutOfFuel, fmt.Sprintf("the plugins of the tenant have used their %d units of this cycle", p.config.Limits.FuelPerCycle), nil)
+func (p *Plugin) spent(point abi.Point) *fault.Fault {
+	return p.fault(point, fault.OutOfFuel, fmt.Sprintf("the plugins of the tenant have used their %d units of this cycle", p.config.Limits.FuelPerCycle), nil)
 }

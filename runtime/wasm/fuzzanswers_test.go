@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // FuzzDirectives: whatever a guest writes as directives, what comes of them is declared,
@@ -104,12 +105,12 @@ func FuzzDirectives(f *testing.F) {
 			d = p.Unreserve(pl)
 		}
 		sane(t, status)
-		if fault, ok := wasm.AsFault(status.AsError()); ok {
-			if fault.Kind != wasm.Output && fault.Kind != wasm.Denied {
-				t.Fatalf("%v", fault)
+		if f, ok := fault.As(status.AsError()); ok {
+			if f.Kind != fault.Output && f.Kind != fault.Denied {
+				t.Fatalf("%v", f)
 			}
 			if !d.Patch.Empty() || len(d.Allow)+len(d.Reject)+len(d.Activate) > 0 {
-				t.Fatalf("%v, and %+v", fault, d)
+				t.Fatalf("%v, and %+v", f, d)
 			}
 		}
 		size := 0

@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -130,7 +131,7 @@ func TestHostCallsWithAnyArguments(t *testing.T) {
 			used := p.Fuel() - before
 			if v.Codes[0] == abi.Error {
 				faults++
-				if said := strings.Join(v.Texts(0), " "); !strings.Contains(said, "fault of plugin guest at Filter: ") || strings.Contains(said, string(wasm.Bug)) {
+				if said := strings.Join(v.Texts(0), " "); !strings.Contains(said, "fault of plugin guest at Filter: ") || strings.Contains(said, string(fault.Bug)) {
 					t.Errorf("%s%#x: %s", h.name, digits, said)
 				}
 				continue

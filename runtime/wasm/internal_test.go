@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -121,8 +122,8 @@ func TestTooLarge(t *testing.T) {
 	p.source.Source = mirror.NewSource(p.projection, &p.written)
 	p.source.RoomForBatch(1, math.MaxUint32, false)
 	err := (&shard{plug: p, src: &p.source, Mirror: p.source.Mirror(0)}).make(t.Context())
-	f, ok := AsFault(err)
-	if !ok || f.Kind != NoMemory || !strings.Contains(f.Detail, "declare fewer columns; the largest are node: ") {
+	f, ok := fault.As(err)
+	if !ok || f.Kind != fault.NoMemory || !strings.Contains(f.Detail, "declare fewer columns; the largest are node: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // logOverhead is what a record of the log has besides a guest's text and the name of the plugin, in bytes: time, level
@@ -74,7 +75,7 @@ func (p *Plugin) note(l *ledger, level slog.Level, text, reason string) {
 	if l.used.Load() > int64(most) || !p.deps.Log.Enabled(context.Background(), level) {
 		return
 	}
-	text, reason = plain.Line(text, abi.MaxLogText), plain.Line(reason, maxDetail)
+	text, reason = plain.Line(text, abi.MaxLogText), plain.Line(reason, fault.MaxDetail)
 	attrs := []any{"plugin", p.config.Name}
 	if reason != "" {
 		attrs = append(attrs, "reason", reason)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/ours"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -158,7 +159,7 @@ func (r *Runtime) LoadWith(ctx context.Context, module []byte, limits Limits) (*
 		return nil, err
 	}
 	if err := checkExports(c.module); err != nil {
-		return nil, errors.Join(fmt.Errorf("module %s: %w", shortDigest(m.digest), err), m.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("module %s: %w", fault.ShortDigest(m.digest), err), m.Close(ctx))
 	}
 	exported := c.module.ExportedFunctions()
 	for _, point := range points() {
@@ -189,14 +190,14 @@ func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
 	}
 	code, info, err := m.rewritten(f)
 	if err != nil {
-		return nil, fmt.Errorf("module %s: %w", shortDigest(m.digest), err)
+		return nil, fmt.Errorf("module %s: %w", fault.ShortDigest(m.digest), err)
 	}
 	job := &CompileJob{Code: code, CacheDir: m.runtime.dir, Pages: f.pages}
 	if info != nil {
 		job.Original = m.bytes
 	}
 	if err := m.runtime.before(ctx, job); err != nil {
-		return nil, fmt.Errorf("compile module %s: %w", shortDigest(m.digest), err)
+		return nil, fmt.Errorf("compile module %s: %w", fault.ShortDigest(m.digest), err)
 	}
 	c, err := m.compileWith(ctx, code, f, m.runtime.cache)
 	if err != nil && m.runtime.dir != "" {
@@ -204,12 +205,12 @@ func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
 		var again error
 		if c, again = m.compileWith(ctx, code, f, wazero.NewCompilationCache()); again == nil {
 			m.runtime.config.Log.Warn("cache of compiled modules is damaged: remove the folder",
-				"dir", m.runtime.dir, "module", shortDigest(m.digest), "error", err)
+				"dir", m.runtime.dir, "module", fault.ShortDigest(m.digest), "error", err)
 			err = nil
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("compile module %s: %w", shortDigest(m.digest), err)
+		return nil, fmt.Errorf("compile module %s: %w", fault.ShortDigest(m.digest), err)
 	}
 	c.info = info
 	m.mu.compiled[f] = c

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // outcomes is how the calls of a cycle ended, point by point.
 type outcomes struct {
 	mu     sync.Mutex
 	called [abi.NumPoints]bool
-	faults [abi.NumPoints]*Fault
+	faults [abi.NumPoints]*fault.Fault
 	rows   [abi.NumPoints]uint32 // of the faults
 	starts int64
 }
@@ -20,8 +21,8 @@ type outcomes struct {
 // add notes a call about rows from a first one on. Calls that the breaker did not make,
 // and those that were interrupted, do not count. Of several faults the one of the lowest
 // row is kept, whichever worker is first.
-func (t *outcomes) add(point abi.Point, rows []uint32, f *Fault) {
-	if f != nil && !f.Kind.ofGuest() {
+func (t *outcomes) add(point abi.Point, rows []uint32, f *fault.Fault) {
+	if f != nil && !f.Kind.OfGuest() {
 		return
 	}
 	t.mu.Lock()
@@ -41,8 +42,8 @@ func (t *outcomes) add(point abi.Point, rows []uint32, f *Fault) {
 
 // lost notes that an instance was thrown away because of a fault. Calls are cut into the
 // same blocks on any number of workers, and each loses one at most.
-func (t *outcomes) lost(f *Fault) {
-	if f.Kind.ofGuest() {
+func (t *outcomes) lost(f *fault.Fault) {
+	if f.Kind.OfGuest() {
 		t.again()
 	}
 }
@@ -66,7 +67,7 @@ func (t *outcomes) take() *outcome {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	o := &outcome{called: t.called, faults: t.faults, starts: t.starts}
-	t.called, t.faults, t.starts = [abi.NumPoints]bool{}, [abi.NumPoints]*Fault{}, 0
+	t.called, t.faults, t.starts = [abi.NumPoints]bool{}, [abi.NumPoints]*fault.Fault{}, 0
 	return o
 }
 
@@ -89,6 +90,6 @@ func (p *Plugin) RetryAt() (time.Time, bool) { return p.breaker.retryAt() }
 // with what fault, and how many calls lost their instance.
 type outcome struct {
 	called [abi.NumPoints]bool
-	faults [abi.NumPoints]*Fault
+	faults [abi.NumPoints]*fault.Fault
 	starts int64
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -34,7 +35,7 @@ type Config struct {
 	// the manifest declares.
 	Grants wire.ManifestDirectives
 	// Policies is what a fault means, for points that differ from DefaultPolicy.
-	Policies map[abi.Point]Policy
+	Policies map[abi.Point]fault.Policy
 	// Shards is in how many instances the nodes of a plugin of scope node are
 	// held at most, usually one a worker; 0 means 1.
 	Shards int
@@ -301,7 +302,7 @@ func (p *Plugin) startError(err error, env *Env) error {
 	if detail, trace := trapText(err); trace != "" {
 		err = errors.New(detail)
 	}
-	err = plain.Error(err, maxDetail)
+	err = plain.Error(err, fault.MaxDetail)
 	if out := env.log.String(); out != "" {
 		return fmt.Errorf("plugin %s: %w; it said: %s", p.config.Name, err, plain.Tail(out, maxSaid))
 	}
@@ -327,7 +328,7 @@ func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 		}
 		info.Enforces |= f
 	}
-	if len(c.Namespaces) > 0 || c.policy(abi.Filter) == Ignore || m.Points.Filter == nil {
+	if len(c.Namespaces) > 0 || c.policy(abi.Filter) == fault.Ignore || m.Points.Filter == nil {
 		info.Enforces = 0 // it would speak for pods that it does not see, or lets through
 	}
 	for _, e := range m.Events {
@@ -390,13 +391,13 @@ func (p *Plugin) Fuel() int64 { return p.fuel.Load() }
 func (p *Plugin) BytesWritten() uint64 { return p.written.Load() }
 
 // policy returns what a fault at a point means.
-func (p *Plugin) policy(point abi.Point) Policy { return p.config.policy(point) }
+func (p *Plugin) policy(point abi.Point) fault.Policy { return p.config.policy(point) }
 
-func (c *Config) policy(point abi.Point) Policy {
+func (c *Config) policy(point abi.Point) fault.Policy {
 	if policy, ok := c.Policies[point]; ok {
 		return policy
 	}
-	return DefaultPolicy(point)
+	return fault.DefaultPolicy(point)
 }
 
 // Close frees the plugin's instances when the calls that run have ended. Later

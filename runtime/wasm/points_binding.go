@@ -29,7 +29,7 @@ func (p *Plugin) placed(pl *plugin.Placement, point abi.Point, binding bool) (re
 	}
 	answer, f := p.auxCall(pl.Context, &auxCall{point: point, placement: pl}, binding)
 	if f != nil {
-		if f.Kind.ofGuest() {
+		if f.Kind.OfGuest() {
 			pl.Faults++
 		}
 		return reply{}, p.failed(f, pl.Pod)

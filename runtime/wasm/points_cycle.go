@@ -5,6 +5,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // applies reports whether the plugin is for a pod at all.
@@ -29,7 +30,7 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Statu
 }
 
 // once makes a call that is not split.
-func (p *Plugin) once(c *plugin.Cycle, r *request) (out reply, f *Fault) {
+func (p *Plugin) once(c *plugin.Cycle, r *request) (out reply, f *fault.Fault) {
 	defer func() { p.outcomes.add(r.point, r.rows, f) }()
 	if f := p.enter(c, r.point); f != nil {
 		return reply{}, f
@@ -61,7 +62,7 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	}
 }
 
-func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) (f *Fault) {
+func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) (f *fault.Fault) {
 	defer func() { p.outcomes.add(abi.Filter, rows, f) }()
 	if f := p.enter(c, abi.Filter); f != nil {
 		return f
@@ -140,7 +141,7 @@ func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Stat
 	return p.failed(f, c.Pod)
 }
 
-func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.Status, f *Fault) {
+func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.Status, f *fault.Fault) {
 	defer func() { p.outcomes.add(abi.Score, rows, f) }()
 	if f := p.enter(c, abi.Score); f != nil {
 		return nil, f

@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // globals is a plugin of testdata/guests whose answers are set through globals.
@@ -115,21 +116,21 @@ func TestPreFilterFromGlobal(t *testing.T) {
 func TestScoreFromGlobal(t *testing.T) {
 	for _, c := range []struct {
 		name, globals string
-		policies      map[abi.Point]wasm.Policy
+		policies      map[abi.Point]fault.Policy
 		want          string
 	}{
 		{"raw scores may be anything", "score=-7000 step=7010 add=7000", nil, "Success / Success / [-7000 10 7020] / Success [0 0 0]"},
 		{"normalize", "score=-7000 step=20 add=7000", nil, "Success / Success / [-7000 -6980 -6960] / Success [0 20 40]"},
 		{"out of range, ignored", "score=100 add=1", nil, "Success / Success / [100 100 100] / Success [0 0 0]"},
-		{"out of range", "score=100 add=1", map[abi.Point]wasm.Policy{abi.Normalize: wasm.Fail}, "Success / Success / [100 100 100] / Error"},
+		{"out of range", "score=100 add=1", map[abi.Point]fault.Policy{abi.Normalize: fault.Fail}, "Success / Success / [100 100 100] / Error"},
 		{"a trap is ignored, and all scores of the cycle with it", "score=50 result=-1", nil, "Success / Success / [0 0 0] / Success [0 0 0]"},
-		{"a trap", "score=50 result=-1", map[abi.Point]wasm.Policy{abi.Score: wasm.Fail}, "Success / Error / [0 0 0] / Success [0 0 0]"},
+		{"a trap", "score=50 result=-1", map[abi.Point]fault.Policy{abi.Score: fault.Fail}, "Success / Error / [0 0 0] / Success [0 0 0]"},
 		{"a trap of normalize", "score=50 normalize=-1", nil, "Success / Success / [50 50 50] / Success [0 0 0]"},
 		{"an error is no fault", "score=50 result=1", nil, "Success / Error / [0 0 0] / Success [0 0 0]"},
 		{"skip", "prescore=5", nil, "Skip / Success / [0 0 0] / Success [0 0 0]"},
 		{"pre_score fails", "prescore=1", nil, "Error / Success / [0 0 0] / Success [0 0 0]"},
 		{"pre_score answers nonsense, ignored", "prescore=2", nil, "Skip / Success / [0 0 0] / Success [0 0 0]"},
-		{"pre_score answers nonsense", "prescore=2", map[abi.Point]wasm.Policy{abi.PreScore: wasm.Fail}, "Error / Success / [0 0 0] / Success [0 0 0]"},
+		{"pre_score answers nonsense", "prescore=2", map[abi.Point]fault.Policy{abi.PreScore: fault.Fail}, "Error / Success / [0 0 0] / Success [0 0 0]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := fromGlobals(t, "score_from_global", wasm.Config{Policies: c.policies})
@@ -196,16 +197,16 @@ func TestIgnoredShard(t *testing.T) {
 
 // TestPolicies: Ignore takes back what the faulted call had said already.
 func TestPolicies(t *testing.T) {
-	p := fromGlobals(t, "filter_from_global", wasm.Config{Policies: map[abi.Point]wasm.Policy{abi.Filter: wasm.Ignore}})
+	p := fromGlobals(t, "filter_from_global", wasm.Config{Policies: map[abi.Point]fault.Policy{abi.Filter: fault.Ignore}})
 	p.set("code=2 reason=3")
 	w := newWorld(2)
 	if got := verdicts(filter(p.Plugin, w.cycle(incoming("a", "p", 0)), w.rows())); got != "Success Success" || p.Faults() != 1 {
 		t.Errorf("got %s, %d faults", got, p.Faults())
 	}
-	for point, want := range map[abi.Point]wasm.Policy{
-		abi.PreFilter: wasm.Fail, abi.Filter: wasm.Fail, abi.PreScore: wasm.Ignore, abi.Score: wasm.Ignore, abi.Normalize: wasm.Ignore,
+	for point, want := range map[abi.Point]fault.Policy{
+		abi.PreFilter: fault.Fail, abi.Filter: fault.Fail, abi.PreScore: fault.Ignore, abi.Score: fault.Ignore, abi.Normalize: fault.Ignore,
 	} {
-		if got := wasm.DefaultPolicy(point); got != want {
+		if got := fault.DefaultPolicy(point); got != want {
 			t.Errorf("%s: %v", point, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // HostFunctions are functions of the host that a tool serves instead of a Plugin; what they
@@ -90,7 +91,7 @@ func trapped(err error) error {
 		return nil
 	}
 	text, _, _ := strings.Cut(err.Error(), ofTheHost)
-	return &trapError{text: plain.Lines(text, maxDetail+maxTrace), err: err}
+	return &trapError{text: plain.Lines(text, fault.MaxDetail+fault.MaxTrace), err: err}
 }
 
 // trapError is an error with another text.

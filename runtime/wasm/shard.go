@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -76,7 +77,7 @@ func (s *shard) ready(ctx context.Context, snap *state.Snapshot) error {
 			return err
 		}
 	} else if err := s.view(); err != nil {
-		return s.plug.fault(abi.PreFilter, Trap, err.Error(), s.env)
+		return s.plug.fault(abi.PreFilter, fault.Trap, err.Error(), s.env)
 	}
 	return s.Sync(snap)
 }
@@ -107,7 +108,7 @@ func (s *shard) make(ctx context.Context) error {
 	spec := s.Spec()
 	layout, err := wire.NewLayout(spec)
 	if err != nil {
-		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, mirror.Largest(&spec)), nil)
+		return p.fault(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, mirror.Largest(&spec)), nil)
 	}
 	env := &Env{
 		allowance: allowance{limits: p.config.Limits}, starting: p.startFuel(), published: p.published, hidden: p.hidden,
@@ -118,7 +119,7 @@ func (s *shard) make(ctx context.Context) error {
 		most = auxRegion
 	}
 	if uint64(layout.Size) > most {
-		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("a region of %d bytes, for which limits.memoryTotal and --plugin-memory leave %d; the largest columns are %s: "+
+		return p.fault(abi.PreFilter, fault.NoMemory, fmt.Sprintf("a region of %d bytes, for which limits.memoryTotal and --plugin-memory leave %d; the largest columns are %s: "+
 			"raise limits.memoryTotal, lower limits.memory, or declare fewer columns", layout.Size, most, mirror.Largest(&spec)), nil)
 	}
 	env.memory = p.linear(layout.Size, !s.aux && !s.rowless)
@@ -127,7 +128,7 @@ func (s *shard) make(ctx context.Context) error {
 		return errShort
 	}
 	if err != nil {
-		return p.fault(abi.PreFilter, Start, err.Error(), nil)
+		return p.fault(abi.PreFilter, fault.Start, err.Error(), nil)
 	}
 	base, err := guest.Alloc(ctx, layout.Size)
 	if env.memory.short && env.memory.cycle && !p.full {
@@ -142,7 +143,7 @@ func (s *shard) make(ctx context.Context) error {
 		return errors.Join(f, guest.Close(ctx))
 	}
 	if err := s.Begin(layout, base, guest.Memory()); err != nil {
-		return errors.Join(p.fault(abi.PreFilter, Trap, err.Error(), env), guest.Close(ctx))
+		return errors.Join(p.fault(abi.PreFilter, fault.Trap, err.Error(), env), guest.Close(ctx))
 	}
 	env.memory.starting = false
 	s.guest, s.env = guest, env
@@ -150,15 +151,15 @@ func (s *shard) make(ctx context.Context) error {
 }
 
 // badRegion says what is wrong with the answer of the allocator (ABI-2.4).
-func (p *Plugin) badRegion(base, size uint32, memory uint64, spec *wire.LayoutSpec, env *Env) *Fault {
+func (p *Plugin) badRegion(base, size uint32, memory uint64, spec *wire.LayoutSpec, env *Env) *fault.Fault {
 	switch {
 	case base == 0:
-		return p.fault(abi.PreFilter, NoMemory, fmt.Sprintf("%s has no room for a region of %d bytes; the largest columns are %s",
+		return p.fault(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%s has no room for a region of %d bytes; the largest columns are %s",
 			abi.ExportAlloc, size, mirror.Largest(spec)), env)
 	case base%abi.RegionAlign != 0:
-		return p.fault(abi.PreFilter, Output, fmt.Sprintf("%s returned %#x, which is not aligned to %d", abi.ExportAlloc, base, abi.RegionAlign), env)
+		return p.fault(abi.PreFilter, fault.Output, fmt.Sprintf("%s returned %#x, which is not aligned to %d", abi.ExportAlloc, base, abi.RegionAlign), env)
 	case uint64(base)+uint64(size) > memory:
-		return p.fault(abi.PreFilter, Output, fmt.Sprintf("%s returned %#x for %d bytes, beyond the memory of %d bytes",
+		return p.fault(abi.PreFilter, fault.Output, fmt.Sprintf("%s returned %#x for %d bytes, beyond the memory of %d bytes",
 			abi.ExportAlloc, base, size, memory), env)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // counting counts the instances that are made.
@@ -51,10 +52,10 @@ func inBlocks(workers int, c *plugin.Cycle, rows []uint32, call func(rows []uint
 
 // kindOf names the fault of a status, with what it tells of the breaker.
 func kindOf(s *plugin.Status) string {
-	switch f, ok := wasm.AsFault(s.AsError()); {
+	switch f, ok := fault.As(s.AsError()); {
 	case !ok:
 		return "."
-	case f.Kind == wasm.Trap:
+	case f.Kind == fault.Trap:
 		return "T"
 	default:
 		return string(f.Kind) + ": " + f.Detail + "\n"
@@ -74,7 +75,7 @@ func TestStarts(t *testing.T) {
 		clk := clock.NewStep(time.Unix(0, 0))
 		factory := &counting{Factory: module}
 		p, err := wasm.New(t.Context(), wasm.Config{
-			Name: "guest", Shards: workers, Policies: map[abi.Point]wasm.Policy{abi.Filter: wasm.Ignore, abi.Score: wasm.Fail},
+			Name: "guest", Shards: workers, Policies: map[abi.Point]fault.Policy{abi.Filter: fault.Ignore, abi.Score: fault.Fail},
 			Limits: wasm.Limits{FuelStart: start, FuelRestarts: restarts},
 		}, wasm.Deps{Factory: factory, Manifest: man, Clock: clk})
 		if err != nil {

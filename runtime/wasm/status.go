@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // Status is what there is to know of a plugin at a moment. Counts are since it was
@@ -28,7 +29,7 @@ type Status struct {
 	// may be up to StartsLimit.
 	Starts, StartsLimit int64
 	// LastFault is nil if there was none.
-	LastFault   *Fault
+	LastFault   *fault.Fault
 	LastFaultAt time.Time
 	// Work is by point, for those that the plugin declares.
 	Work []Work
@@ -45,13 +46,13 @@ type Work struct {
 	Point abi.Point
 	// Calls of the guest were about so many Rows or pods, and used so much Fuel.
 	Calls, Rows, Fuel int64
-	// Faults are by kind, with BreakerOpen for calls that were not made.
+	// Faults are by kind, with fault.BreakerOpen for calls that were not made.
 	Faults []FaultCount
 }
 
 // FaultCount is how many faults there were of a kind.
 type FaultCount struct {
-	Kind  Kind
+	Kind  fault.Kind
 	Count int64
 }
 
@@ -62,7 +63,7 @@ type counter struct {
 	failed atomic.Int64
 
 	mu     sync.Mutex
-	faults map[Kind]int64
+	faults map[fault.Kind]int64
 }
 
 // call counts a call.
@@ -72,14 +73,14 @@ func (c *counter) call(rows int, fuel int64) {
 	c.fuel.Add(fuel)
 }
 
-func (c *counter) fault(k Kind) {
-	if k.ofGuest() {
+func (c *counter) fault(k fault.Kind) {
+	if k.OfGuest() {
 		c.failed.Add(1)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.faults == nil {
-		c.faults = make(map[Kind]int64)
+		c.faults = make(map[fault.Kind]int64)
 	}
 	c.faults[k]++
 }

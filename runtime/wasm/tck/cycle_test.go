@@ -18,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // cycle is one pod's way through the points.
@@ -46,13 +47,13 @@ func (c *cycle) Call(ctx context.Context, call *conformance.Call) (*conformance.
 	return a, nil
 }
 
-func kindOf(k wasm.Kind) conformance.Fault {
+func kindOf(k fault.Kind) conformance.Fault {
 	switch k {
-	case wasm.Trap, wasm.OutOfFuel, wasm.StackOverflow, wasm.Deadline:
+	case fault.Trap, fault.OutOfFuel, fault.StackOverflow, fault.Deadline:
 		return conformance.FaultTrap
-	case wasm.WroteSnapshot:
+	case fault.WroteSnapshot:
 		return conformance.FaultRegion
-	case wasm.NoMemory:
+	case fault.NoMemory:
 		return conformance.FaultMemory
 	}
 	return conformance.FaultAnswer

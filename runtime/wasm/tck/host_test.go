@@ -22,6 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
 // TestHost plays the kit's cases against package wasm.
@@ -82,10 +83,10 @@ func (h *host) load(ctx context.Context, p *profile, c *conformance.Plugin) erro
 	config := wasm.Config{
 		Name: c.Name, Config: loaded.Config, Namespaces: c.Namespaces, Grants: loaded.Grants, Shards: 2, CrashOnBug: true,
 		Limits:   wasm.Limits{LogSize: 64 << 20}, // the puppets log their memory
-		Policies: map[abi.Point]wasm.Policy{}, Breaker: wasm.BreakerConfig{Faults: -1},
+		Policies: map[abi.Point]fault.Policy{}, Breaker: wasm.BreakerConfig{Faults: -1},
 	}
 	for _, point := range abi.Points() {
-		config.Policies[point] = wasm.Fail // so that every fault shows
+		config.Policies[point] = fault.Fail // so that every fault shows
 	}
 	if c.Verify {
 		config.VerifyEvery = 1
@@ -114,7 +115,7 @@ func (l *listener) Enabled(context.Context, slog.Level) bool { return true }
 func (l *listener) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == "plugin fault" {
 		r.Attrs(func(a slog.Attr) bool {
-			if f, ok := a.Value.Any().(*wasm.Fault); ok {
+			if f, ok := a.Value.Any().(*fault.Fault); ok {
 				l.profile.mu.Lock()
 				l.profile.fault = f
 				l.profile.mu.Unlock()
@@ -148,7 +149,7 @@ type profile struct {
 	namespaces map[string]*state.Namespace
 
 	mu    sync.Mutex
-	fault *wasm.Fault // of the call that runs
+	fault *fault.Fault // of the call that runs
 
 	keyless bool // queue_key said Error
 	sorts   int  // plugins with queue_key
