@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
-	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
 
 // pluginsOf converts the state of modules to metrics.
@@ -18,7 +18,7 @@ func pluginsOf(s assembly.Status) (breakers []telemetry.Breaker, guests []teleme
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
 		of := telemetry.PluginOf{Plugin: p.Name, Profile: p.Profile}
-		breakers = append(breakers, telemetry.Breaker{PluginOf: of, Digest: p.Digest, Open: p.Breaker != wasm.Closed, Opened: p.Opened})
+		breakers = append(breakers, telemetry.Breaker{PluginOf: of, Digest: p.Digest, Open: p.Breaker.State != breaker.Closed, Opened: p.Breaker.Opened})
 		for j := range p.Work {
 			w := &p.Work[j]
 			g := telemetry.Guest{PluginOf: of, Digest: p.Digest, Point: w.Point.String(), Fuel: w.Fuel, Faults: make(map[string]int64)}
@@ -62,12 +62,12 @@ func partsOf(s assembly.Status, files []assembly.FolderStatus) (out []kube.Part)
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
 		part := kube.Part{
-			Name: "plugin " + p.Name + " of profile " + p.Profile, Cause: p.Digest, Failed: p.Breaker != wasm.Closed, Times: p.Opened,
+			Name: "plugin " + p.Name + " of profile " + p.Profile, Cause: p.Digest, Failed: p.Breaker.State != breaker.Closed, Times: p.Breaker.Opened,
 			Failure: kube.Notice{Reason: "PluginBreakerOpened", Action: calls}, Recovery: kube.Notice{Reason: "PluginBreakerClosed", Action: calls},
 		}
-		part.Failure.Note = part.Name + " is temporarily not called: " + p.Cause
-		if p.LastFault != nil {
-			part.Failure.Note += "; " + p.LastFault.Error()
+		part.Failure.Note = part.Name + " is temporarily not called: " + p.Breaker.Cause
+		if p.Breaker.LastFault != nil {
+			part.Failure.Note += "; " + p.Breaker.LastFault.Error()
 		}
 		part.Recovery.Note = part.Name + " is called again and works"
 		out = append(out, part)
@@ -106,11 +106,11 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 		p := &s.Plugins[i]
 		line := debughttp.Plugin{
 			Profile: p.Profile, Name: p.Name, Module: p.Module + " " + p.Version, Digest: p.Digest, Namespaces: p.Namespaces,
-			Breaker: p.Breaker.String(), Opened: p.Opened, RetryAt: unlessZero(p.RetryAt), FaultAt: unlessZero(p.LastFaultAt),
-			Instances: p.Instances, Memory: p.Memory, MemoryTotal: p.MemoryTotal, Starts: p.Starts, StartsLimit: p.StartsLimit,
+			Breaker: p.Breaker.State.String(), Opened: p.Breaker.Opened, RetryAt: unlessZero(p.Breaker.RetryAt), FaultAt: unlessZero(p.Breaker.LastFaultAt),
+			Instances: p.Instances, Memory: p.Memory, MemoryTotal: p.MemoryTotal, Starts: p.Breaker.Starts, StartsLimit: p.Breaker.StartsLimit,
 		}
-		if p.LastFault != nil {
-			line.LastFault = p.LastFault.Error()
+		if p.Breaker.LastFault != nil {
+			line.LastFault = p.Breaker.LastFault.Error()
 		}
 		for j := range p.Work {
 			work := &p.Work[j]

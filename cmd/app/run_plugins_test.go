@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestPluginMetrics(t *testing.T) {
 	status := assembly.Status{Plugins: []assembly.PluginStatus{
 		{Profile: "a", Status: wasm.Status{
-			Name: "one", Digest: "sha256:1", Breaker: wasm.Open, Opened: 2,
+			Name: "one", Digest: "sha256:1", Breaker: breaker.Status{State: breaker.Open, Opened: 2},
 			Work: []wasm.Work{{Point: abi.Filter, Fuel: 10, Faults: []wasm.FaultCount{{Kind: fault.Trap, Count: 3}}}},
 		}},
 		{Profile: "b", Status: wasm.Status{Name: "one", Digest: "sha256:1"}},
@@ -49,11 +50,13 @@ func TestFolderMetrics(t *testing.T) {
 func TestParts(t *testing.T) {
 	parts := partsOf(assembly.Status{Plugins: []assembly.PluginStatus{
 		{Profile: "a", Status: wasm.Status{
-			Name: "one", Digest: "sha256:1", Breaker: wasm.Open, Opened: 2, Cause: "5 calls in a row were faulted",
-			LastFault: &fault.Fault{Origin: fault.Origin{Plugin: "one"}, Point: abi.Filter, Kind: fault.Trap, Detail: "unreachable"},
+			Name: "one", Digest: "sha256:1", Breaker: breaker.Status{
+				State: breaker.Open, Opened: 2, Cause: "5 calls in a row were faulted",
+				LastFault: &fault.Fault{Origin: fault.Origin{Plugin: "one"}, Point: abi.Filter, Kind: fault.Trap, Detail: "unreachable"},
+			},
 		}},
 		{Profile: "b", Status: wasm.Status{Name: "one", Digest: "sha256:1"}},
-		{Profile: "c", Status: wasm.Status{Name: "one", Breaker: wasm.HalfOpen, Opened: 1}},
+		{Profile: "c", Status: wasm.Status{Name: "one", Breaker: breaker.Status{State: breaker.HalfOpen, Opened: 1}}},
 	}}, []assembly.FolderStatus{
 		{Path: "a.wasm", Plugin: "a", Digest: "sha256:a"},
 		{Path: "b.wasm", Err: errors.New("no module")},

@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
@@ -236,12 +237,12 @@ func TestStatus(t *testing.T) {
 		t.Errorf("plugin %+v", p)
 	}
 	filter := p.Work[0]
-	if p.Breaker == wasm.Closed || p.Opened == 0 || p.LastFault == nil || p.LastFault.Kind != fault.Trap || p.LastFaultAt.IsZero() ||
+	if p.Breaker.State == breaker.Closed || p.Breaker.Opened == 0 || p.Breaker.LastFault == nil || p.Breaker.LastFault.Kind != fault.Trap || p.Breaker.LastFaultAt.IsZero() ||
 		filter.Point != abi.Filter || filter.Calls < 5 || filter.Rows != filter.Calls || filter.Fuel < filter.Calls || filter.Faults[len(filter.Faults)-1].Kind != fault.Trap {
 		t.Errorf("plugin %+v, filter %+v", p, filter)
 	}
-	if (p.Breaker == wasm.Open) == p.RetryAt.IsZero() {
-		t.Errorf("breaker %s, retry at %v", p.Breaker, p.RetryAt)
+	if (p.Breaker.State == breaker.Open) == p.Breaker.RetryAt.IsZero() {
+		t.Errorf("breaker %s, retry at %v", p.Breaker.State, p.Breaker.RetryAt)
 	}
 	broken := enabled(t, modules, clone(base), module.Reference{Path: guest{abi: "unreachable"}.write(t), Name: "a"})
 	if _, err := r.scheduler.Reload(t.Context(), broken); err == nil {

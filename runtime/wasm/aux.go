@@ -8,6 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
@@ -247,10 +248,10 @@ func (a *aux) show(c *auxCall) {
 func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out reply, f *fault.Fault) {
 	defer func() { p.count(c.point, f) }()
 	switch {
-	case binding && p.breaker.open(), !binding && !p.breaker.allow():
-		return reply{}, p.breaker.fault(p, c.point)
-	case p.breaker.overspent():
-		f = p.breaker.starting(p, c.point)
+	case binding && p.breaker.IsOpen(), !binding && !p.breaker.Allow():
+		return reply{}, p.breaker.OpenFault(c.point)
+	case p.breaker.Overspent():
+		f = p.breaker.StartFault(c.point)
 		p.ended(c, f, binding)
 		return reply{}, f
 	}
@@ -285,13 +286,10 @@ func (p *Plugin) ended(c *auxCall, f *fault.Fault, binding bool) {
 	if f != nil && !f.Kind.OfGuest() {
 		return
 	}
-	o := &outcome{}
-	if o.called[c.point], o.faults[c.point] = true, f; c.large || f != nil && f.Kind != fault.Starting {
-		o.starts = 1
-	}
+	o := breaker.OutcomeOf(c.point, f, c.large || f != nil && f.Kind != fault.Starting)
 	if binding {
-		c.placement.Ended = append(c.placement.Ended, func() { p.breaker.done(o) })
+		c.placement.Ended = append(c.placement.Ended, func() { p.breaker.Done(o) })
 		return
 	}
-	p.breaker.done(o)
+	p.breaker.Done(o)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
@@ -115,7 +116,7 @@ func auxPlugin(t testing.TB, point func(g *tiny, export string, call, lo, hi uin
 	if d.Binder == nil {
 		d.Binder = &binder{}
 	}
-	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: all(), VerifyEvery: 1, Breaker: wasm.BreakerConfig{Faults: -1}}, d)
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: all(), VerifyEvery: 1, Breaker: breaker.Config{Faults: -1}}, d)
 	if err != nil {
 		t.Fatal(err)
 	}

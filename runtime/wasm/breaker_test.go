@@ -12,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
@@ -25,7 +26,7 @@ func TestBreaker(t *testing.T) {
 		scope := map[bool]string{true: "node", false: "cluster"}[shards > 0]
 		m := &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{Scope: scope}, PreEnqueue: &wire.ManifestPoint{}, PreScore: nil}}
 		p, err := wasm.New(t.Context(), wasm.Config{
-			Name: "guest", Shards: shards, Breaker: wasm.BreakerConfig{Faults: 3, Backoff: time.Second, MaxBackoff: 3 * time.Second},
+			Name: "guest", Shards: shards, Breaker: breaker.Config{Faults: 3, Backoff: time.Second, MaxBackoff: 3 * time.Second},
 		}, wasm.Deps{
 			Factory: native(func(_ *tiny, export string, _, _, _ uint32) int32 {
 				if broken && export == abi.ExportFilter {
@@ -130,7 +131,7 @@ func TestBreakerByShare(t *testing.T) {
 			before := called
 			for range 1000 {
 				filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
-				if p.Settle(); p.Status().Breaker == wasm.Open {
+				if p.Settle(); p.Status().Breaker.State == breaker.Open {
 					at, _ := p.RetryAt()
 					return called - before, at.Sub(clk.Now())
 				}
@@ -156,7 +157,7 @@ func TestBreakerByShare(t *testing.T) {
 func TestBreakerOfBindings(t *testing.T) {
 	w := newWorld(1)
 	clk := clock.NewStep(time.Unix(0, 0))
-	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: wasm.BreakerConfig{Faults: 2}}, wasm.Deps{
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: breaker.Config{Faults: 2}}, wasm.Deps{
 		Factory: native(func(_ *tiny, export string, _, _, _ uint32) int32 {
 			if export == abi.ExportPreBind {
 				panic("broken")
@@ -194,7 +195,7 @@ func TestBreakerOfBindings(t *testing.T) {
 		}
 	}
 	clk.Advance(time.Second)
-	if p.Settle(); p.Status().Breaker != wasm.HalfOpen {
+	if p.Settle(); p.Status().Breaker.State != breaker.HalfOpen {
 		t.Error("binding cycles are not let through when the time has come")
 	}
 }

@@ -66,7 +66,7 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 	case !allowed:
 		return reply{}, s.plug.spent(r.point)
 	case !starts:
-		return reply{}, s.plug.breaker.starting(s.plug, r.point)
+		return reply{}, s.plug.breaker.StartFault(r.point)
 	}
 	defer func() {
 		large := s.large()
@@ -75,9 +75,9 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 		}
 		switch {
 		case f != nil:
-			s.plug.outcomes.lost(f)
+			s.plug.ending.Lost(f)
 		case large && (s.rowless || s.plug.tight): // else there will be fewer instances, once
-			s.plug.outcomes.again()
+			s.plug.ending.Restart()
 		}
 	}()
 	defer s.plug.guard(r.point, &f)

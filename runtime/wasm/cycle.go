@@ -62,15 +62,15 @@ func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey, point abi.Point) {
 	switch {
 	case p.closed:
 		f = p.asFault(point, errClosed)
-	case !p.breaker.allow():
-		f = p.breaker.fault(p, point)
-	case p.breaker.overspent():
-		f = p.breaker.starting(p, point)
+	case !p.breaker.Allow():
+		f = p.breaker.OpenFault(point)
+	case p.breaker.Overspent():
+		f = p.breaker.StartFault(point)
 	default:
 		p.ration.begin(key, p.config.Limits.FuelPerCycle)
 		if f = p.asFault(point, p.guarded(c)); f != nil {
 			p.drop(c.Context) // nothing that is half written stays
-			p.outcomes.lost(f)
+			p.ending.Lost(f)
 		}
 	}
 	if p.count(point, f); f != nil {

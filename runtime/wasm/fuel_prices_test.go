@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
 
 // The bound of BenchmarkHostCallTime and FuzzModules: a unit of fuel may take as
@@ -161,7 +162,7 @@ func newPriced(t testing.TB, r *wasm.Runtime, h *hostCall, objects *objectMix) *
 	}
 	t.Cleanup(func() { _ = sink.Close() })
 	limits.LogSize = 1 << 40
-	p.plugin, err = wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: limits, Breaker: wasm.BreakerConfig{Faults: -1}},
+	p.plugin, err = wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: limits, Breaker: breaker.Config{Faults: -1}},
 		wasm.Deps{Factory: p.watched, Manifest: manifest(t, points, reads, host), Log: slog.New(slog.NewJSONHandler(sink, nil))})
 	if err != nil {
 		t.Fatal(err)

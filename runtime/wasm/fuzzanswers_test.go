@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
@@ -164,7 +165,7 @@ func FuzzQueueKeys(f *testing.F) {
 	export, _ := wire.ExportOf(abi.QueueSort)
 	f.Fuzz(func(t *testing.T, data []byte, code int32, n uint8) {
 		var guests []*tiny
-		p := newPlugin(t, wasm.Config{Breaker: wasm.BreakerConfig{Faults: -1}}, native(func(g *tiny, _ string, call, _, _ uint32) int32 {
+		p := newPlugin(t, wasm.Config{Breaker: breaker.Config{Faults: -1}}, native(func(g *tiny, _ string, call, _, _ uint32) int32 {
 			guests = append(guests, g)
 			at := g.u32(call + abi.CallKeys)
 			copy(g.memory[at:min(uint32(len(g.memory)), at+abi.KeySize*uint32(n%17))], data)

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
 
 // A script is calls of host functions, one entry each: function, four arguments, and
@@ -286,7 +287,7 @@ func FuzzHostCalls(f *testing.F) {
 	large.Annotations = map[string]string{"a": strings.Repeat("x", 50_000)}
 	pods := []*state.Pod{incoming("a", "p", 0), state.NewPod(large), incoming("b", "q", 5)}
 	// One plugin for all executions: what one leaves behind must not matter to the next.
-	guest := newPlugin(f, wasm.Config{Breaker: wasm.BreakerConfig{Faults: -1}, Limits: wasm.Limits{FuelBase: 300_000}}, s, m)
+	guest := newPlugin(f, wasm.Config{Breaker: breaker.Config{Faults: -1}, Limits: wasm.Limits{FuelBase: 300_000}}, s, m)
 	for i := range 6 {
 		f.Add(bytes.Repeat([]byte{byte(i), 13, 0, 4, 0, 16, 0, 14, 0}, 3), uint8(i))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
 
 // The bounds that FuzzModules holds drawn modules against.
@@ -43,7 +44,7 @@ func FuzzModules(f *testing.F) {
 		for try := 0; try < 2 || try < 6 && least > mostTimesPlain*base; try++ {
 			least, base = min(least, drawn.perUnit()), min(base, plain.perUnit())
 		}
-		t.Logf("seed %d: %.0f ns a unit, %.1f times those of a plain loop; %v", seed, least, least/base, drawn.plugin.Status().LastFault)
+		t.Logf("seed %d: %.0f ns a unit, %.1f times those of a plain loop; %v", seed, least, least/base, drawn.plugin.Status().Breaker.LastFault)
 		if least > mostTimesPlain*base {
 			t.Errorf("seed %d: a unit takes %.0f ns, %.1f times those of a plain loop, at most %d", seed, least, least/base, mostTimesPlain)
 		}
@@ -79,7 +80,7 @@ func newDrawn(t testing.TB, text string) *drawn {
 		t.Errorf("loading %d bytes took %v and %d MiB", len(data), took, n>>20)
 	}
 	p := newPlugin(t, wasm.Config{
-		Breaker: wasm.BreakerConfig{Faults: -1}, Limits: wasm.Limits{FuelBase: genFuel, FuelPerRow: 1, OwnMemory: 32 << 20, TotalMemory: genBudget, Deadline: time.Minute},
+		Breaker: breaker.Config{Faults: -1}, Limits: wasm.Limits{FuelBase: genFuel, FuelPerRow: 1, OwnMemory: 32 << 20, TotalMemory: genBudget, Deadline: time.Minute},
 	}, m, man)
 	return &drawn{plugin: p, world: newWorld(3)}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
@@ -111,7 +112,7 @@ func TestHostCallsWithAnyArguments(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", h.name, err)
 		}
-		p := newPlugin(t, wasm.Config{Limits: wasm.Limits{FuelBase: 100_000}, Breaker: wasm.BreakerConfig{Faults: -1}}, module, manifest(t, points, reads, host))
+		p := newPlugin(t, wasm.Config{Limits: wasm.Limits{FuelBase: 100_000}, Breaker: breaker.Config{Faults: -1}}, module, manifest(t, points, reads, host))
 		w := newWorld(2)
 		random := rand.New(rand.NewPCG(1, 2))
 		ran, faults := 0, 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
 
 // TestInterrupted: a call that ends because its context does says so, and is not held
@@ -16,7 +17,7 @@ func TestInterrupted(t *testing.T) {
 	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "fuel_loop")
 	start, stop := context.WithCancel(t.Context())
 	p, err := wasm.New(start, wasm.Config{
-		Name: "guest", Limits: wasm.Limits{FuelBase: 1 << 60}, Breaker: wasm.BreakerConfig{Faults: 1},
+		Name: "guest", Limits: wasm.Limits{FuelBase: 1 << 60}, Breaker: breaker.Config{Faults: 1},
 	}, wasm.Deps{Factory: module, Manifest: man})
 	if err != nil {
 		t.Fatal(err)

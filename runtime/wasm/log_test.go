@@ -12,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
 
 // TestLog: what a guest logs is passed on under its name and level, as text.
@@ -52,7 +53,7 @@ func TestLogOfFaults(t *testing.T) {
 		}
 		return 0
 	}, abi.ExportFilter)
-	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: wasm.BreakerConfig{Faults: 2, Backoff: time.Second}}, wasm.Deps{
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: breaker.Config{Faults: 2, Backoff: time.Second}}, wasm.Deps{
 		Factory: guest, Manifest: &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}}}, Clock: now,
 		Log: slog.New(slog.NewTextHandler(&out, nil)),
 	})

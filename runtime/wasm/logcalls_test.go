@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
 
 // faultLog is what may be written to the log for a fault, with what the guest logs in the call, in bytes.
@@ -152,7 +153,7 @@ func TestLogOfEveryCall(t *testing.T) {
 				}
 				var out bytes.Buffer
 				clk := clock.NewStep(time.Unix(0, 0))
-				p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: all(), Breaker: wasm.BreakerConfig{Faults: -1}},
+				p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: all(), Breaker: breaker.Config{Faults: -1}},
 					wasm.Deps{Factory: load(t, text, export), Manifest: m, Binder: &binder{}, Clock: clk, Log: slog.New(handler(&out))})
 				if err != nil {
 					t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
 
 // hostileText is what nobody wants in a terminal, a log or a table: escapes, control characters, characters that turn the
@@ -92,9 +93,9 @@ func TestNamesInTraces(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = m.Close(t.Context()) })
 			var out bytes.Buffer
-			p := newPlugin(t, wasm.Config{Breaker: wasm.BreakerConfig{Faults: -1}}, m, man)
+			p := newPlugin(t, wasm.Config{Breaker: breaker.Config{Faults: -1}}, m, man)
 			_ = p.Close(t.Context())
-			p, err = wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: wasm.BreakerConfig{Faults: -1}},
+			p, err = wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: breaker.Config{Faults: -1}},
 				wasm.Deps{Factory: m, Manifest: man, Log: slog.New(slog.NewTextHandler(&out, nil))})
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +117,7 @@ func TestNamesInTraces(t *testing.T) {
 				t.Errorf("%s, %+v: %d faults take %d MiB", name, c, faults, n>>20)
 			}
 			p.Settle()
-			f := p.Status().LastFault
+			f := p.Status().Breaker.LastFault
 			if text := f.Error(); len(f.Trace) > 8<<10 || len(text) > 2<<10 || unprintable(text+f.Trace+f.Output) != "" {
 				t.Errorf("%s, %+v: a text of %d bytes, a trace of %d, with %s", name, c, len(text), len(f.Trace), unprintable(text+f.Trace+f.Output))
 			}
@@ -163,7 +164,7 @@ func TestHostileGuest(t *testing.T) {
 		}
 		panic(text)
 	}, abi.ExportFilter)
-	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: wasm.BreakerConfig{Faults: 1}}, wasm.Deps{
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Breaker: breaker.Config{Faults: 1}}, wasm.Deps{
 		Factory: guest, Manifest: &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}}},
 		Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -174,7 +175,7 @@ func TestHostileGuest(t *testing.T) {
 	for i := range 2 { // the second is that of the breaker
 		v := filter(p, w.cycle(incoming("a", "p", int32(i))), w.rows())
 		p.Settle()
-		f := p.Status().LastFault
+		f := p.Status().Breaker.LastFault
 		for what, at := range map[string]struct {
 			text string
 			most int

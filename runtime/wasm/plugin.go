@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
@@ -45,7 +46,7 @@ type Config struct {
 	// Limits are what the guest may use.
 	Limits Limits
 	// Breaker is when the plugin is left alone because it fails.
-	Breaker BreakerConfig
+	Breaker breaker.Config
 	// VerifyEvery is after how many calls of an instance its columns are checked
 	// for writes by the guest: 1 for every call, 0 for never.
 	VerifyEvery int
@@ -107,9 +108,13 @@ type Plugin struct {
 	// unanswered is how many calls of a point ended without an answer of the guest.
 	unanswered [abi.NumPoints]atomic.Int64
 
-	breaker  breaker
-	outcomes outcomes
-	ration   ration
+	breaker *breaker.Breaker
+	ending  breaker.Cycle // how the calls of this cycle ended
+	// startFuel is what an instance may use to start, from the second on. It does what
+	// the first one did, so it needs no more fuel; a guest that tells the two apart gains
+	// nothing.
+	startFuel int64
+	ration    ration
 	// aux has the instances of the points outside of cycles.
 	aux     auxPool
 	between betweenCycles
@@ -171,7 +176,6 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if d.Encodings == nil {
 		d.Encodings = encoding.New()
 	}
-	c.Breaker.setDefaults()
 	c.Limits = c.Limits.WithDefaults()
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
@@ -195,7 +199,6 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if p.ration.bucket = d.Bucket; d.Bucket == nil {
 		p.ration.bucket = NewFuelBucket()
 	}
-	p.breaker = breaker{config: c.Breaker, now: d.Clock.Now, closed: d.Recovered, log: d.Log.With("plugin", c.Name)}
 	p.published = publishedKeys(d.Manifest.Reads.Published)
 	p.public, p.hidden = keySet(d.Manifest.Publishes), keySet(d.Manifest.CycleLocal)
 	p.source.Source = mirror.NewSource(p.projection, &p.written)
@@ -211,7 +214,12 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.breaker.price, p.breaker.starts = c.Limits.FuelStart-env.starting, c.Limits.FuelRestarts
+	used := c.Limits.FuelStart - env.starting
+	p.startFuel = min(c.Limits.FuelStart, used+c.Limits.FuelBase)
+	p.breaker = breaker.New(c.Breaker, breaker.Deps{
+		Origin: p.origin(), Now: d.Clock.Now, StartFuel: used, RestartFuel: c.Limits.FuelRestarts,
+		Recovered: d.Recovered, Log: d.Log.With("plugin", c.Name),
+	})
 	started := uint64(len(guest.Memory()))
 	if err := guest.Close(ctx); err != nil {
 		return nil, err
@@ -222,15 +230,9 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	return p, nil
 }
 
-// startFuel is what an instance may use to start from now on. It does the same as the first
-// one did, so it needs no more: a guest that can tell the two apart cannot use it.
-func (p *Plugin) startFuel() int64 {
-	return min(p.config.Limits.FuelStart, p.breaker.price+p.config.Limits.FuelBase)
-}
-
-// affordsStarts reports whether the faults of this cycle leave fuel for the instances in
-// their place.
-func (p *Plugin) affordsStarts() bool { return p.breaker.affords(p.outcomes.due()) }
+// affordsStarts reports whether there is fuel to replace the instances that this cycle
+// lost.
+func (p *Plugin) affordsStarts() bool { return p.breaker.Affords(p.ending.Restarts()) }
 
 // check refuses what could not work.
 func check(c *Config, d *Deps) error {

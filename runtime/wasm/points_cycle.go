@@ -31,7 +31,7 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Statu
 
 // once makes a call that is not split.
 func (p *Plugin) once(c *plugin.Cycle, r *request) (out reply, f *fault.Fault) {
-	defer func() { p.outcomes.add(r.point, r.rows, f) }()
+	defer func() { p.ending.Add(r.point, r.rows, f) }()
 	if f := p.enter(c, r.point); f != nil {
 		return reply{}, f
 	}
@@ -63,7 +63,7 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 }
 
 func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) (f *fault.Fault) {
-	defer func() { p.outcomes.add(abi.Filter, rows, f) }()
+	defer func() { p.ending.Add(abi.Filter, rows, f) }()
 	if f := p.enter(c, abi.Filter); f != nil {
 		return f
 	}
@@ -142,7 +142,7 @@ func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Stat
 }
 
 func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.Status, f *fault.Fault) {
-	defer func() { p.outcomes.add(abi.Score, rows, f) }()
+	defer func() { p.ending.Add(abi.Score, rows, f) }()
 	if f := p.enter(c, abi.Score); f != nil {
 		return nil, f
 	}

@@ -111,7 +111,7 @@ func (s *shard) make(ctx context.Context) error {
 		return p.fault(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%v: declare fewer columns; the largest are %s", err, mirror.Largest(&spec)), nil)
 	}
 	env := &Env{
-		allowance: allowance{limits: p.config.Limits}, starting: p.startFuel(), published: p.published, hidden: p.hidden,
+		allowance: allowance{limits: p.config.Limits}, starting: p.startFuel, published: p.published, hidden: p.hidden,
 		node: s.Node, encodings: p.deps.Encodings, ledger: s.src.ledger,
 	}
 	most := p.regionMost

@@ -100,7 +100,7 @@ func TestStarts(t *testing.T) {
 			}))
 			p.Settle()
 			s := p.Status()
-			fmt.Fprintf(&got, " %s, opened %d, starts %d of %d, last %v\n", s.Breaker, s.Opened, s.Starts, s.StartsLimit, s.LastFault)
+			fmt.Fprintf(&got, " %s, opened %d, starts %d of %d, last %v\n", s.Breaker.State, s.Breaker.Opened, s.Breaker.Starts, s.Breaker.StartsLimit, s.Breaker.LastFault)
 			clk.Advance(100 * time.Millisecond)
 			if factory.made-before > 10 { // a start for each block and score
 				t.Errorf("%d workers: pod %d started %d instances", workers, pod, factory.made-before)

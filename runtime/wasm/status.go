@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
@@ -19,18 +20,8 @@ type Status struct {
 	Name, Module, Version, ABI, Digest string
 	// Namespaces are those whose pods it is for; none means all.
 	Namespaces []string
-	// Breaker tells whether it is called. It was opened as often as Opened says; if
-	// it is open, the next try is at RetryAt. Cause is why it was opened last.
-	Breaker BreakerState
-	Opened  int
-	Cause   string
-	RetryAt time.Time
-	// Starts is the fuel charged for starts after the faults of the last 100 calls, which
-	// may be up to StartsLimit.
-	Starts, StartsLimit int64
-	// LastFault is nil if there was none.
-	LastFault   *fault.Fault
-	LastFaultAt time.Time
+	// Breaker says whether the plugin is called.
+	Breaker breaker.Status
 	// Work is by point, for those that the plugin declares.
 	Work []Work
 	// Memory is what the plugin has of MemoryTotal bytes: of it Guests in Instances of its
@@ -95,6 +86,21 @@ func (c *counter) work(point abi.Point) Work {
 	return w
 }
 
+// Settle takes in how the cycle's calls ended. The scheduler calls it at the end
+// of each cycle, so that a plugin that works again is noticed at once.
+func (p *Plugin) Settle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settle()
+	p.breaker.Allow() // binding cycles never begin a probe, so it begins here
+}
+
+func (p *Plugin) settle() { p.breaker.Done(p.ending.Take()) }
+
+// RetryAt returns when a plugin whose breaker is open is tried again; false if the breaker
+// is closed.
+func (p *Plugin) RetryAt() (time.Time, bool) { return p.breaker.RetryAt() }
+
 // Status returns what there is to know of the plugin now. It may be called from
 // anywhere, and waits for no guest.
 func (p *Plugin) Status() Status {
@@ -103,7 +109,7 @@ func (p *Plugin) Status() Status {
 		Name: p.config.Name, Module: m.Name, Version: m.Version, ABI: m.ABI, Digest: p.info.Digest,
 		Namespaces: slices.Clone(p.info.Namespaces), Written: p.written.Load(),
 	}
-	p.breaker.tell(&s)
+	s.Breaker = p.breaker.Status()
 	s.Guests, s.Instances = p.memory.bytes.Load(), int(p.memory.instances.Load())
 	s.Memory, s.MemoryMax, s.MemoryTotal = s.Guests+p.host.Load(), p.needed.Load(), p.share.Load()
 	for point := range p.declared {
@@ -112,15 +118,4 @@ func (p *Plugin) Status() Status {
 		}
 	}
 	return s
-}
-
-// tell writes the breaker's part of a status.
-func (b *breaker) tell(s *Status) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s.Breaker, s.Opened, s.Cause, s.LastFault, s.LastFaultAt = b.mu.state, b.mu.opened, b.mu.cause, b.mu.last, b.mu.lastAt
-	s.Starts, s.StartsLimit = b.mu.window.starts, b.starts
-	if b.mu.state == Open {
-		s.RetryAt = b.mu.until
-	}
 }

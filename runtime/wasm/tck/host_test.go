@@ -22,6 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
@@ -83,7 +84,7 @@ func (h *host) load(ctx context.Context, p *profile, c *conformance.Plugin) erro
 	config := wasm.Config{
 		Name: c.Name, Config: loaded.Config, Namespaces: c.Namespaces, Grants: loaded.Grants, Shards: 2, CrashOnBug: true,
 		Limits:   wasm.Limits{LogSize: 64 << 20}, // the puppets log their memory
-		Policies: map[abi.Point]fault.Policy{}, Breaker: wasm.BreakerConfig{Faults: -1},
+		Policies: map[abi.Point]fault.Policy{}, Breaker: breaker.Config{Faults: -1},
 	}
 	for _, point := range abi.Points() {
 		config.Policies[point] = fault.Fail // so that every fault shows

@@ -1,11 +1,11 @@
-package wasm
+package breaker
 
-// windowCalls is how many of the last calls the breaker looks back on: cycles count as
-// one call each, calls outside of cycles by themselves.
+// windowCalls is how many of the last calls the breaker looks at. A cycle counts as one
+// call; so does each call outside of cycles.
 const windowCalls = 100
 
-// window is how the last calls of a plugin ended, and what starts after their faults
-// were charged.
+// window is how the last calls of a plugin ended, and the fuel that starts after their
+// faults were charged.
 type window struct {
 	calls  [windowCalls]ended
 	next   int // position of the next call
@@ -13,13 +13,13 @@ type window struct {
 	starts int64 // in units of fuel
 }
 
-// ended is how one call did.
+// ended is how one call ended.
 type ended struct {
 	faulted bool
 	starts  int64
 }
 
-// add notes a call in place of the oldest.
+// add replaces the oldest call.
 func (w *window) add(e ended) {
 	old := &w.calls[w.next]
 	w.count(*old, -1)
@@ -35,7 +35,7 @@ func (w *window) count(e ended, n int) {
 	w.starts += e.starts * int64(n)
 }
 
-// forgive forgets the faults, but not what starts were charged.
+// forgive forgets the faults, but not the fuel of starts.
 func (w *window) forgive() {
 	for i := range w.calls {
 		w.calls[i].faulted = false

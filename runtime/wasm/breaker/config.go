@@ -1,0 +1,51 @@
+package breaker
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+)
+
+// Config says when a breaker opens, and for how long.
+type Config struct {
+	// Faults is how many cycles or calls in a row must be faulted at one point, and
+	// OfLast how many of the last 100, at any points; 0 means 5 and 25. If Faults is
+	// negative, the breaker never opens, not for the fuel of starts either.
+	Faults, OfLast int
+	// Backoff is how long the breaker stays open at first, and MaxBackoff at most. The
+	// time doubles with each failed probe, and each time that the breaker opens again
+	// within 100 calls. 0 means 1 s and 5 min.
+	Backoff, MaxBackoff time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	if c.Faults == 0 {
+		c.Faults = 5
+	}
+	if c.OfLast == 0 {
+		c.OfLast = 25
+	}
+	if c.Backoff <= 0 {
+		c.Backoff = time.Second
+	}
+	if c.MaxBackoff <= 0 {
+		c.MaxBackoff = 5 * time.Minute
+	}
+	c.MaxBackoff = max(c.MaxBackoff, c.Backoff)
+	return c
+}
+
+// Deps is what a breaker works with.
+type Deps struct {
+	// Origin is the plugin that faults name.
+	Origin fault.Origin
+	Now    func() time.Time
+	// StartFuel is the fuel of one start. RestartFuel is what the starts after the faults
+	// of the last 100 calls may use together.
+	StartFuel, RestartFuel int64
+	// Recovered (optional) is called when the plugin works again after the breaker was
+	// open.
+	Recovered func()
+	Log       *slog.Logger
+}

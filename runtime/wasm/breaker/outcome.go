@@ -1,0 +1,90 @@
+package breaker
+
+import (
+	"math"
+	"sync"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+)
+
+// Outcome is how a scheduling cycle, or one call outside of cycles, ended: which points
+// were called, with which faults, and how many instances have to be made again.
+type Outcome struct {
+	called [abi.NumPoints]bool
+	faults [abi.NumPoints]*fault.Fault
+	starts int64
+}
+
+// OutcomeOf returns the outcome of one call; f is nil if it succeeded. lost reports whether
+// the call lost its instance.
+func OutcomeOf(point abi.Point, f *fault.Fault, lost bool) *Outcome {
+	o := &Outcome{}
+	o.called[point], o.faults[point] = true, f
+	if lost {
+		o.starts = 1
+	}
+	return o
+}
+
+// Cycle collects how the calls of a scheduling cycle end. It may be used by several
+// workers at once.
+type Cycle struct {
+	mu      sync.Mutex
+	outcome Outcome
+	rows    [abi.NumPoints]uint32 // first row of the call that each fault is of
+}
+
+// Add takes in how a call about rows ended. Calls that the breaker did not make, and
+// interrupted calls, do not count. Of several faults it keeps the one of the lowest row,
+// so that the order of the workers does not matter.
+func (c *Cycle) Add(point abi.Point, rows []uint32, f *fault.Fault) {
+	if f != nil && !f.Kind.OfGuest() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := &c.outcome
+	o.called[point] = true
+	if f == nil {
+		return
+	}
+	row := uint32(math.MaxUint32)
+	if len(rows) > 0 {
+		row = rows[0]
+	}
+	if o.faults[point] == nil || row < c.rows[point] {
+		o.faults[point], c.rows[point] = f, row
+	}
+}
+
+// Lost counts an instance that was closed because of a fault. Any number of workers cuts
+// calls into the same blocks, and each block loses one instance at most.
+func (c *Cycle) Lost(f *fault.Fault) {
+	if f.Kind.OfGuest() {
+		c.Restart()
+	}
+}
+
+// Restart counts an instance that has to be made again.
+func (c *Cycle) Restart() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outcome.starts++
+}
+
+// Restarts returns how many instances have to be made again.
+func (c *Cycle) Restarts() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outcome.starts
+}
+
+// Take returns the outcome of the cycle, and begins the next one.
+func (c *Cycle) Take() *Outcome {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.outcome
+	c.outcome = Outcome{}
+	return &o
+}
