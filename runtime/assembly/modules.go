@@ -23,6 +23,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
 
 // ModulesConfig is how plugin modules are run.
@@ -44,7 +45,7 @@ type ModulesConfig struct {
 	// runtime/wasm/child, so that one that takes long to compile is stopped.
 	Compiler wasm.Compiler
 	// Memory is what the plugins of all modules may have together, in bytes; 0 means
-	// wasm.DefaultProcessMemory.
+	// memory.DefaultProcess.
 	Memory int64
 	// VerifyEvery is after how many calls of a guest its columns are checked: 1
 	// for every call, 0 for never.
@@ -56,8 +57,8 @@ type ModulesConfig struct {
 type Modules struct {
 	config    ModulesConfig
 	sources   *module.Sources
-	encodings *encoding.Cache     // of all plugins
-	process   *wasm.ProcessMemory // memory of all plugins
+	encodings *encoding.Cache // of all plugins
+	process   *memory.Process // memory of all plugins
 	// mu guards what follows.
 	mu struct {
 		sync.Mutex
@@ -80,7 +81,7 @@ type Module struct {
 
 // NewModules returns a place for modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted}), process: wasm.NewProcessMemory(c.Memory), encodings: encoding.New()}
+	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted}), process: memory.NewProcess(c.Memory), encodings: encoding.New()}
 	m.mu.compiled = make(map[string]*compiled)
 	return m
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
 
 // TestMemoryTotal: however many workers there are, all instances of a guest that takes what
@@ -122,7 +123,7 @@ func TestMemoryFewerInstances(t *testing.T) {
 		if text == "" {
 			text = got
 		}
-		for _, part := range []string{"no-memory: it needs ", "and has 4Mi", "a region of 8000 nodes, whose largest columns are node", "raise limits.memoryTotal"} {
+		for _, part := range []string{"no-memory: it needs ", "and has 4Mi", "the largest columns of a region of 8000 nodes are node", "raise limits.memoryTotal"} {
 			if !strings.Contains(got, part) || got != text {
 				t.Errorf("%d workers: %s", workers, got)
 				break
@@ -149,7 +150,7 @@ func many(prefix string, n int) string {
 func TestProcessMemory(t *testing.T) {
 	runtime := newRuntime(t, wasm.RuntimeConfig{})
 	module, man := guest(t, runtime, "guests/hoards")
-	process := wasm.NewProcessMemory(256 << 20)
+	process := memory.NewProcess(256 << 20)
 	w := newWorld(8000)
 	open := func(name string, total int64) (*wasm.Plugin, error) {
 		return wasm.New(t.Context(), wasm.Config{Name: name, Shards: 8, Limits: wasm.Limits{OwnMemory: 16 << 20, TotalMemory: total}},

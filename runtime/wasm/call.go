@@ -76,7 +76,7 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 		switch {
 		case f != nil:
 			s.plug.ending.Lost(f)
-		case large && (s.rowless || s.plug.tight): // else there will be fewer instances, once
+		case large && (s.rowless || s.plug.plan.Tight()): // else there will be fewer instances, once
 			s.plug.ending.Restart()
 		}
 	}()

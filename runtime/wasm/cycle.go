@@ -3,10 +3,14 @@ package wasm
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -95,7 +99,7 @@ func (p *Plugin) prepare(c *plugin.Cycle) error {
 	if p.source.Stale() {
 		p.source.BeginEpoch()
 		p.drop(c.Context)
-	} else if p.memory.grew.Load() != p.full || p.share.Load() != p.planned {
+	} else if !p.budget.Holds(&p.plan) {
 		p.drop(c.Context) // there have to be fewer, or may be more
 	}
 	p.pods[0] = c.Pod
@@ -123,10 +127,46 @@ func (p *Plugin) drop(ctx context.Context) {
 	p.shards = nil
 }
 
+// divide decides how many instances hold the nodes, and sets the capacities of their
+// regions.
+//
+// # Errors
+//
+// There is no memory for a single instance.
+func (p *Plugin) divide(snap *state.Snapshot) error {
+	var spec wire.LayoutSpec
+	var err error
+	p.plan, err = p.budget.Plan(p.split(snap.Len()), func(n int) (memory.Needs, error) {
+		p.source.Shards = n
+		p.source.Measure(snap)
+		spec = p.source.Mirror(0).Spec()
+		layout, err := wire.NewLayout(spec)
+		if err != nil {
+			return memory.Needs{}, fmt.Errorf("%w: declare fewer columns", err)
+		}
+		return memory.Needs{Region: layout.Size, Host: p.source.HostBytes()}, nil
+	})
+	if err != nil {
+		return p.fault(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%v; the largest columns of a region of %d nodes are %s", err, snap.Len(), mirror.Largest(&spec)), nil)
+	}
+	return nil
+}
+
+// shrink closes the cycle instances if they may grow to more than the plugin's share. The
+// next cycle makes fewer.
+func (p *Plugin) shrink() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.budget.Exceeds() {
+		p.drop(context.Background())
+		p.cycle = cycleKey{} // so that the next call makes instances
+	}
+}
+
 // fill makes the instances that are missing, and writes what changed.
 func (p *Plugin) fill(c *plugin.Cycle) error {
 	if p.shards == nil {
-		if err := p.plan(c.Snapshot); err != nil {
+		if err := p.divide(c.Snapshot); err != nil {
 			return err
 		}
 		for i := range p.source.Shards {

@@ -8,6 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
 
 // Env is what host functions of one instance work on: its log, and the state of
@@ -17,7 +18,7 @@ type Env struct {
 	next     int64 // fuel of the call that is about to be made
 	starting int64 // fuel that is left to start with
 	// memory is the instance's; nil for one that is in no budget.
-	memory *linear
+	memory *memory.Linear
 	// serve (optional) takes the place of all that follows but the log.
 	serve    HostFunctions
 	log      tail

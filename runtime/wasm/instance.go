@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -90,21 +91,20 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	if err != nil {
 		return nil, err
 	}
-	memory := env.memory
-	if memory == nil {
-		most := pages(uint64(env.limits.OwnMemory)) + pages(uint64(region)+abi.RegionAlign)
-		memory = &linear{hard: most, granted: most}
+	linear := env.memory
+	if linear == nil {
+		linear = memory.NewLinear(env.limits.OwnMemory, region)
 	}
-	if least := c.least(); least > memory.hard {
+	if least := c.least(); least > linear.Max() {
 		return nil, fmt.Errorf("its memory begins with %d bytes, and limits.memory is %d", least, env.limits.OwnMemory)
 	}
-	ctx = experimental.WithMemoryAllocator(context.WithValue(ctx, envKey{}, env), memory)
+	ctx = experimental.WithMemoryAllocator(context.WithValue(ctx, envKey{}, env), linear)
 	// Names are left out, so that instances of one module do not collide. Clock
 	// and random source are wazero's deterministic defaults (ABI-1.4).
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithStdout(output{env}).WithStderr(output{env})
 	instance, err := c.runtime.InstantiateModule(ctx, c.module, config)
 	if err != nil {
-		memory.Free()
+		linear.Free()
 		return nil, fmt.Errorf("instantiate: %w", err)
 	}
 	// The Env is outermost, where looking it up allocates nothing.
@@ -253,9 +253,9 @@ func (g *instanceGuest) Close(ctx context.Context) error {
 
 // least is how large the memory of an instance is when it begins, in bytes.
 func (c *compiled) least() uint64 {
-	memory, ok := c.module.ExportedMemories()[abi.ExportMemory]
+	exported, ok := c.module.ExportedMemories()[abi.ExportMemory]
 	if !ok {
 		return 0
 	}
-	return uint64(memory.Min()) * pageSize
+	return uint64(exported.Min()) * memory.PageSize
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/ours"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
 // Sizes of guest memory in bytes.
 const (
-	pageSize = 65536
 	// DefaultOwnMemory is what a guest may use besides the region.
 	DefaultOwnMemory = 64 << 20
 )
@@ -172,9 +172,9 @@ func (r *Runtime) LoadWith(ctx context.Context, module []byte, limits Limits) (*
 // form returns the form for a region: its size is rounded up to a power of two,
 // so that growing seldom needs another one.
 func (m *Module) form(l *Limits, region uint32) form {
-	own := (l.OwnMemory + pageSize - 1) / pageSize
+	own := (l.OwnMemory + memory.PageSize - 1) / memory.PageSize
 	room := uint32(16) // 1 MiB
-	for uint64(room)*pageSize < uint64(region) {
+	for uint64(room)*memory.PageSize < uint64(region) {
 		room *= 2
 	}
 	// One page less than there could be, since the size of 4 GiB is no u32.

@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -61,7 +62,7 @@ type Deps struct {
 	Bucket *FuelBucket
 	// Process (optional) is the memory that the plugin shares with the others of the
 	// process; nil for as much as its limits say.
-	Process *ProcessMemory
+	Process *memory.Process
 	// Binder carries out the directive bind; required by a manifest that has it.
 	Binder objects.Binder
 	// Namespace (optional) returns a namespace by name for the points at which no
@@ -118,13 +119,7 @@ type Plugin struct {
 	// aux has the instances of the points outside of cycles.
 	aux     auxPool
 	between betweenCycles
-	// budget divides the memory, of which the instances use memory. needed is what it
-	// may come to with the instances that there are, host what the host keeps.
-	budget       budget
-	memory       memoryUse
-	needed, host atomic.Int64
-	// share is what the process leaves it, at most its limit.
-	share atomic.Int64
+	budget  *memory.Budget
 
 	// mu guards what follows: it is held for reading during a call of a cycle
 	// instance, and for writing to begin a cycle or to close, so that neither
@@ -133,15 +128,11 @@ type Plugin struct {
 	mu       sync.RWMutex
 	closed   bool
 	cycle    cycleKey
-	cycleErr error // of preparing it
-	// full tells that cycle instances need all of their memory at once, and tight that
-	// there is no room for that, regionMost how large a region of theirs may be.
-	full, tight bool
-	regionMost  uint64
-	planned     int64 // the share that they were made for
-	shards      []*shard
-	pods        [1]*state.Pod // the cycle's
-	source      source        // of the shards
+	cycleErr error       // of preparing it
+	plan     memory.Plan // of the shards
+	shards   []*shard
+	pods     [1]*state.Pod // the cycle's
+	source   source        // of the shards
 }
 
 // cycleKey tells one cycle from the next.
@@ -224,9 +215,13 @@ func New(ctx context.Context, c Config, d Deps) (*Plugin, error) {
 	if err := guest.Close(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.join(started); err != nil {
+	p.budget = memory.NewBudget(memory.Config{
+		Name: c.Name, Own: c.Limits.OwnMemory, Total: c.Limits.TotalMemory, Manifest: d.Manifest, Process: d.Process, Shrink: p.shrink,
+	})
+	if err := p.budget.Join(started); err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", c.Name, err)
 	}
+	p.aux.init(p.budget.Binding())
 	return p, nil
 }
 
@@ -405,9 +400,7 @@ func (c *Config) policy(point abi.Point) fault.Policy {
 // Close frees the plugin's instances when the calls that run have ended. Later
 // calls are faults.
 func (p *Plugin) Close(ctx context.Context) error {
-	if p.deps.Process != nil {
-		defer p.deps.Process.leave(p) // when p.mu is free
-	}
+	defer p.budget.Leave() // when p.mu is free
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed, p.cycle, p.cycleErr = true, cycleKey{}, nil

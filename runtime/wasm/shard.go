@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
@@ -114,24 +115,28 @@ func (s *shard) make(ctx context.Context) error {
 		allowance: allowance{limits: p.config.Limits}, starting: p.startFuel, published: p.published, hidden: p.hidden,
 		node: s.Node, encodings: p.deps.Encodings, ledger: s.src.ledger,
 	}
-	most := p.regionMost
+	most := p.plan.RegionMax
 	if s.aux {
-		most = auxRegion
+		most = memory.AuxRegion
 	}
 	if uint64(layout.Size) > most {
 		return p.fault(abi.PreFilter, fault.NoMemory, fmt.Sprintf("a region of %d bytes, for which limits.memoryTotal and --plugin-memory leave %d; the largest columns are %s: "+
 			"raise limits.memoryTotal, lower limits.memory, or declare fewer columns", layout.Size, most, mirror.Largest(&spec)), nil)
 	}
-	env.memory = p.linear(layout.Size, !s.aux && !s.rowless)
+	if s.aux {
+		env.memory = p.budget.Aux(layout.Size)
+	} else {
+		env.memory = p.budget.Cycle(&p.plan, layout.Size, !s.rowless)
+	}
 	guest, err := p.start(ctx, layout.Size, env)
-	if err != nil && env.memory.short && env.memory.cycle && !p.full {
+	if err != nil && env.memory.Short() {
 		return errShort
 	}
 	if err != nil {
 		return p.fault(abi.PreFilter, fault.Start, err.Error(), nil)
 	}
 	base, err := guest.Alloc(ctx, layout.Size)
-	if env.memory.short && env.memory.cycle && !p.full {
+	if env.memory.Short() {
 		return errors.Join(errShort, guest.Close(ctx))
 	}
 	if err != nil {
@@ -145,7 +150,7 @@ func (s *shard) make(ctx context.Context) error {
 	if err := s.Begin(layout, base, guest.Memory()); err != nil {
 		return errors.Join(p.fault(abi.PreFilter, fault.Trap, err.Error(), env), guest.Close(ctx))
 	}
-	env.memory.starting = false
+	env.memory.Started()
 	s.guest, s.env = guest, env
 	return nil
 }
@@ -178,4 +183,4 @@ func (s *shard) discard(ctx context.Context) {
 }
 
 // large reports whether the instance has more memory than it may keep.
-func (s *shard) large() bool { return s.guest != nil && s.env.memory != nil && s.env.memory.held }
+func (s *shard) large() bool { return s.guest != nil && s.env.memory != nil && s.env.memory.Large() }

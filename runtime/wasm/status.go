@@ -110,8 +110,8 @@ func (p *Plugin) Status() Status {
 		Namespaces: slices.Clone(p.info.Namespaces), Written: p.written.Load(),
 	}
 	s.Breaker = p.breaker.Status()
-	s.Guests, s.Instances = p.memory.bytes.Load(), int(p.memory.instances.Load())
-	s.Memory, s.MemoryMax, s.MemoryTotal = s.Guests+p.host.Load(), p.needed.Load(), p.share.Load()
+	u := p.budget.Usage()
+	s.Guests, s.Instances, s.Memory, s.MemoryMax, s.MemoryTotal = u.Guests, u.Instances, u.Guests+u.Host, u.Max, u.Share
 	for point := range p.declared {
 		if p.declared[point] {
 			s.Work = append(s.Work, p.work[point].work(abi.Point(point)))

@@ -1,0 +1,100 @@
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// DefaultProcess is the memory of all plugins of a process together, in bytes.
+const DefaultProcess int64 = 2 << 30
+
+// Process is the memory of all plugins of a process, old versions that still run included.
+// If their limits exceed it together, those with the highest limits get less, all of them
+// the same. The shares depend only on which plugins there are.
+type Process struct {
+	total int64
+	// mu guards plugins: each with the least that it needs. It is taken before a plugin's
+	// own mutex.
+	mu      sync.Mutex
+	plugins map[*Budget]int64
+}
+
+// NewProcess returns the memory of a process; 0 stands for DefaultProcess.
+func NewProcess(total int64) *Process {
+	return &Process{total: cmp.Or(total, DefaultProcess), plugins: make(map[*Budget]int64)}
+}
+
+// join gives a plugin its share, and reduces those of others if need be.
+//
+// # Errors
+//
+// A share would be less than its plugin needs.
+func (p *Process) join(b *Budget, least int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plugins[b] = least
+	shares := p.shares()
+	for _, c := range slices.SortedFunc(maps.Keys(shares), byName) {
+		share := shares[c]
+		if need := p.plugins[c]; share < need {
+			delete(p.plugins, b)
+			return fmt.Errorf("with %d plugins in this process, of whose memory there is %s, %s would have %s, and it needs %s at least; the largest are %s: "+
+				"raise --plugin-memory, or lower limits.memoryTotal or limits.memory of a plugin", len(shares), inBytes(uint64(p.total)), c.config.Name,
+				inBytes(uint64(share)), inBytes(uint64(need)), p.largest(b))
+		}
+	}
+	p.give(shares)
+	return nil
+}
+
+func byName(a, b *Budget) int { return strings.Compare(a.config.Name, b.config.Name) }
+
+// leave takes a plugin's share back.
+func (p *Process) leave(b *Budget) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.plugins, b)
+	p.give(p.shares())
+}
+
+// give sets the shares of all plugins. When it returns, the instances of a plugin whose
+// share shrank are within it. The caller holds p.mu.
+func (p *Process) give(shares map[*Budget]int64) {
+	for b, share := range shares {
+		if b.share.Swap(share) > share {
+			b.config.Shrink()
+		}
+	}
+}
+
+// shares divides the memory: no plugin gets more than its limit, and those that get less
+// get the same.
+func (p *Process) shares() map[*Budget]int64 {
+	ascending := slices.SortedFunc(maps.Keys(p.plugins), func(a, b *Budget) int { return cmp.Compare(a.config.Total, b.config.Total) })
+	left, out := p.total, make(map[*Budget]int64, len(ascending))
+	for i, b := range ascending {
+		out[b] = min(b.config.Total, left/int64(len(ascending)-i))
+		left -= out[b]
+	}
+	return out
+}
+
+// largest names the plugins with the highest limits.
+func (p *Process) largest(without *Budget) string {
+	var all []*Budget
+	for b := range p.plugins {
+		if b != without {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Budget) int { return cmp.Or(cmp.Compare(b.config.Total, a.config.Total), byName(a, b)) })
+	var out []string
+	for _, b := range all[:min(3, len(all))] {
+		out = append(out, fmt.Sprintf("%s (%s)", b.config.Name, inBytes(uint64(b.config.Total))))
+	}
+	return strings.Join(out, ", ")
+}
