@@ -66,6 +66,25 @@ func (p *Policy) Judge(s *Subject, now time.Time) (signers []string, err error) 
 	return j.signers, nil
 }
 
+// JudgeIndex says whether an index of plugins may be believed: nil, or a *Refusal. Of
+// the subject it wants the repository, the image's digest, the bundles and the lies.
+func (p *Policy) JudgeIndex(s *Subject, now time.Time) (signers []string, err error) {
+	j := judge{policy: p, subject: s, now: now, digest: s.Image}
+	if i := slices.Index(p.revoked.Digests, s.Image); i >= 0 {
+		return nil, j.refuse(fmt.Sprintf("revoked.digests[%d]", i), "this digest is revoked")
+	}
+	i := slices.IndexFunc(p.indexes, func(x index) bool { return isIn(s.Repository, x.Repositories) })
+	if i < 0 {
+		return nil, j.refuse("indexes", "none is in %s: add one to the policy, with the keys that sign it", s.Repository)
+	}
+	j.verify()
+	err = j.signatures(fmt.Sprintf("indexes[%d].signatures", i), p.indexes[i].Signatures.Keys, p.indexes[i].Signatures.Least)
+	if err != nil {
+		return nil, err
+	}
+	return j.signers, nil
+}
+
 // judge is one judgement.
 type judge struct {
 	policy  *Policy
@@ -179,10 +198,7 @@ func (j *judge) publisher(at string, p publisher) error {
 	if j.subject.Publisher != p.Name {
 		return j.refuse(at, "its publisher is %s, not %s", plain.Quote(j.subject.Publisher, 80), plain.Quote(p.Name, 80))
 	}
-	if len(p.Repositories) > 0 && !slices.ContainsFunc(p.Repositories, func(pattern string) bool {
-		ok, err := path.Match(pattern, j.subject.Repository)
-		return ok && err == nil
-	}) {
+	if !isIn(j.subject.Repository, p.Repositories) {
 		from := j.subject.Repository
 		if from == "" {
 			from = "a file"
@@ -190,6 +206,14 @@ func (j *judge) publisher(at string, p publisher) error {
 		return j.refuse(at, "it is from %s, and %s publishes in %s", from, p.Name, strings.Join(p.Repositories, ", "))
 	}
 	return j.signatures(at, p.Keys, 1)
+}
+
+// isIn reports whether a repository is one of the patterns; without any it is.
+func isIn(repository string, patterns []string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, repository)
+		return ok && err == nil
+	})
 }
 
 // signatures wants a number of distinct keys.

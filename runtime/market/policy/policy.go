@@ -44,6 +44,9 @@ const (
 //	- name: Example                    # publisher in the manifest
 //	  keys: [example-2026]
 //	  repositories: [ghcr.io/example/*]
+//	indexes:                           # whom to believe what plugins there are
+//	- repositories: [ghcr.io/example/index]
+//	  signatures: {keys: [example-2026]}
 //	revoked:                           # what never runs, whatever else holds
 //	  keys: [example-2025]
 //	  digests: [sha256:…]              # of a module or an image
@@ -57,6 +60,7 @@ const (
 type Policy struct {
 	keys       map[string]key
 	publishers map[string]publisher
+	indexes    []index
 	revoked    revoked
 	require    requirement
 }
@@ -77,6 +81,7 @@ type file struct {
 		NotAfter  time.Time `json:"notAfter"`
 	} `json:"keys"`
 	Publishers []publisher `json:"publishers"`
+	Indexes    []index     `json:"indexes"`
 	Revoked    revoked     `json:"revoked"`
 	Require    requirement `json:"require"`
 }
@@ -85,6 +90,12 @@ type publisher struct {
 	Name         string   `json:"name"`
 	Keys         []string `json:"keys"`
 	Repositories []string `json:"repositories"`
+}
+
+// index is who signs an index of plugins, and where it is.
+type index struct {
+	Repositories []string   `json:"repositories"`
+	Signatures   signatures `json:"signatures"`
 }
 
 type revoked struct {
@@ -133,6 +144,7 @@ func Parse(text []byte) (*Policy, error) {
 	r := reader{policy: p}
 	r.keys(&f)
 	r.publishers(f.Publishers)
+	r.indexes(f.Indexes)
 	for i, d := range f.Revoked.Digests {
 		r.digest(fmt.Sprintf("revoked.digests[%d]", i), d)
 	}
@@ -201,13 +213,37 @@ func (r *reader) publishers(list []publisher) {
 		for j, name := range p.Keys {
 			r.known(fmt.Sprintf("%s.keys[%d]", at, j), name)
 		}
-		for j, pattern := range p.Repositories {
-			if _, err := path.Match(pattern, "x"); err != nil || strings.Contains(pattern, ":") && !strings.Contains(pattern, "/") {
-				r.add(fmt.Sprintf("%s.repositories[%d]", at, j), "%q is no pattern: write REGISTRY/REPOSITORY, with * for a part", pattern)
-			}
-		}
+		r.repositories(at, p.Repositories)
 		r.policy.publishers[p.Name] = p
 	}
+}
+
+func (r *reader) repositories(at string, patterns []string) {
+	for j, pattern := range patterns {
+		if _, err := path.Match(pattern, "x"); err != nil || strings.Contains(pattern, ":") && !strings.Contains(pattern, "/") {
+			r.add(fmt.Sprintf("%s.repositories[%d]", at, j), "%q is no pattern: write REGISTRY/REPOSITORY, with * for a part", pattern)
+		}
+	}
+}
+
+func (r *reader) indexes(list []index) {
+	for i := range list {
+		at := fmt.Sprintf("indexes[%d]", i)
+		r.repositories(at, list[i].Repositories)
+		r.signatures(at+".signatures", &list[i].Signatures)
+	}
+	r.policy.indexes = list
+}
+
+// signatures checks that all keys are there, once.
+func (r *reader) signatures(at string, s *signatures) {
+	for i, name := range s.Keys {
+		r.known(fmt.Sprintf("%s.keys[%d]", at, i), name)
+		if slices.Contains(s.Keys[:i], name) {
+			r.add(fmt.Sprintf("%s.keys[%d]", at, i), "%q is there twice", name)
+		}
+	}
+	s.Least = r.least(at, s.Least, len(s.Keys))
 }
 
 func (r *reader) digest(at, d string) {
@@ -252,13 +288,7 @@ func (r *reader) requirement(at string, q *requirement, depth int) {
 		r.add(at+".publisher", "there is no publisher %q in publishers", q.Publisher)
 	}
 	if s := q.Signatures; s != nil {
-		for i, name := range s.Keys {
-			r.known(fmt.Sprintf("%s.signatures.keys[%d]", at, i), name)
-			if slices.Contains(s.Keys[:i], name) {
-				r.add(fmt.Sprintf("%s.signatures.keys[%d]", at, i), "%q is there twice", name)
-			}
-		}
-		s.Least = r.least(at+".signatures", s.Least, len(s.Keys))
+		r.signatures(at+".signatures", s)
 	}
 	for i, d := range q.Digests {
 		r.digest(fmt.Sprintf("%s.digests[%d]", at, i), d)

@@ -138,6 +138,36 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestJudgeIndex: an index is believed if it is signed by the keys that the policy names
+// for it; keys of plugins do not count.
+func TestJudgeIndex(t *testing.T) {
+	keys := newSigners(t, "catalogue", "deputy", "team")
+	const rest = "indexes:\n- {repositories: [\"ghcr.io/example/*\"], signatures: {keys: [catalogue, deputy]}}\nrequire: {signatures: {keys: [team]}}\n"
+	in := func(repository string, names ...string) *policy.Subject {
+		s := keys.signed(t, names...)
+		s.Repository = repository
+		return s
+	}
+	const there = "ghcr.io/example/index"
+	for want, c := range map[string]struct {
+		subject *policy.Subject
+		more    string
+	}{
+		"": {in(there, "team", "deputy"), ""},
+		"indexes[0].signatures: it has no signatur": {in(there), ""},
+		"it is signed by 0 of the keys catalogue, ": {in(there, "team"), ""},
+		"indexes: none is in ghcr.io/evil/index: a": {in("ghcr.io/evil/index", "catalogue"), ""},
+		"the key catalogue signed it, and is revok": {in(there, "catalogue"), "revoked: {keys: [catalogue]}\n"},
+		"revoked.digests[0]: this digest is revoke": {in(there, "catalogue"), "revoked: {digests: [\"" + image + "\"]}\n"},
+		"catalogue: the signed statement is about ": {func() *policy.Subject { s := in(there, "catalogue"); s.Image = digest("7"); return s }(), ""},
+	} {
+		names, err := keys.parse(t, rest+c.more, nil).JudgeIndex(c.subject, now)
+		if want == "" && (err != nil || len(names) != 2) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q, %v, want %q", names, err, want)
+		}
+	}
+}
+
 func file(t testing.TB, key *signing.PrivateKey, data string) []byte {
 	t.Helper()
 	text, err := signing.SignFile(key, []byte(data))
@@ -165,8 +195,10 @@ func TestParse(t *testing.T) {
 		"require: {least: 1, digests: [\"" + image + "\"]}":      "require.least: it is for anyOf",
 		"require: {minimumVersion: {plugin: x, version: \"1\"}}": "require.minimumVersion: write plugin: NAME",
 		"require: {publisher: X, digests: [\"" + image + "\"]}":  "require: 2 of allOf",
-		"requires: {}":                       "requires",
-		"revoked: {keys: [b], digests: [x]}": `revoked.digests[0]: "x" is no digest`,
+		"requires: {}": "requires",
+		"indexes: [{signatures: {keys: [b]}}]\nrequire: {signatures: {keys: [a]}}":                        `indexes[0].signatures.keys[0]: there is no key "b" in keys`,
+		"indexes: [{repositories: [x]}]\nrequire: {signatures: {keys: [a]}}":                              "indexes[0].signatures.least: 1 of 0 cannot be",
+		"revoked: {keys: [b], digests: [x]}":                                                              `revoked.digests[0]: "x" is no digest`,
 		"publishers: [{name: X, keys: []}]\nrequire: {publisher: X}":                                      "publishers[0].keys: a publisher needs a key",
 		"publishers: [{name: X, keys: [a], repositories: [\"[\"]}]\nrequire: {publisher: X}":              "publishers[0].repositories[0]:",
 		"- name: same\n  publicKey: |\n    " + again + "\nrequire: {signatures: {keys: [a]}}":             `keys[1]: "same" is the same key as "a"`,
@@ -199,6 +231,9 @@ func FuzzParse(f *testing.F) {
 		other := strings.Contains(string(text), "inimumVersion") || strings.Contains(string(text), "igests")
 		if len(names) > 0 || err == nil && !other {
 			t.Errorf("an unsigned module is admitted, by %q", names)
+		}
+		if _, err := p.JudgeIndex(stranger, now); err == nil {
+			t.Error("an unsigned index is believed")
 		}
 	})
 }
