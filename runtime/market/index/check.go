@@ -1,0 +1,175 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
+)
+
+// The bytes of a text, and the items of a list of a version, at most.
+const (
+	maxText  = 1024
+	maxItems = 1024
+)
+
+// check refuses what an index cannot say. Names become names of files and parts of
+// references, and all texts are printed.
+func (f *File) check() error {
+	c := checker{
+		name:   regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`),
+		abi:    regexp.MustCompile(`^(0|[1-9][0-9]{0,4})\.(0|[1-9][0-9]{0,4})$`),
+		digest: regexp.MustCompile(`^sha256:[0-9a-f]{64}$`),
+	}
+	switch {
+	case f.Serial < 1:
+		c.add("serial", "%d is less than 1", f.Serial)
+	case f.Expires.IsZero():
+		c.add("expires", "it is missing")
+	case len(f.Plugins) > maxPlugins:
+		c.add("plugins", "%d plugins, at most %d are allowed", len(f.Plugins), maxPlugins)
+	}
+	for i := range f.Plugins {
+		if len(c.errs) > 0 { // one plugin's mistakes at a time
+			break
+		}
+		at := fmt.Sprintf("plugins[%d]", i)
+		if i > 0 && f.Plugins[i-1].Name >= f.Plugins[i].Name {
+			c.add(at+".name", "%s comes after %s: names are there once, in order", plain.Quote(f.Plugins[i].Name, 64), plain.Quote(f.Plugins[i-1].Name, 64))
+		}
+		c.plugin(at, &f.Plugins[i])
+	}
+	return errors.Join(c.errs...)
+}
+
+// checker collects mistakes.
+type checker struct {
+	name, abi, digest *regexp.Regexp
+	errs              []error
+}
+
+func (c *checker) add(at, format string, args ...any) {
+	if len(c.errs) < 10 {
+		c.errs = append(c.errs, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...)))
+	}
+}
+
+func (c *checker) plugin(at string, p *Plugin) {
+	if !c.name.MatchString(p.Name) {
+		c.add(at+".name", "%s is no name of a plugin", plain.Quote(p.Name, 64))
+	}
+	if ref, err := oci.ParseReference(p.Repository); err != nil || ref.Registry == "" || ref.Place() != p.Repository {
+		c.add(at+".repository", "%s is no REGISTRY/REPOSITORY", plain.Quote(p.Repository, 256))
+	}
+	if len(p.Versions) == 0 || len(p.Versions) > maxVersions {
+		c.add(at+".versions", "%d versions, 1 to %d are allowed", len(p.Versions), maxVersions)
+		return
+	}
+	var before *semver.Version
+	for i := range p.Versions {
+		v := &p.Versions[i]
+		at := fmt.Sprintf("%s.versions[%d]", at, i)
+		version, err := parseVersion(v.Version)
+		switch {
+		case err != nil:
+			c.add(at+".version", "%s is no semantic version", plain.Quote(v.Version, 64))
+		case before != nil && !before.LessThan(version):
+			c.add(at+".version", "%s comes after %s: versions are there once, from the oldest to the newest", version, before)
+		}
+		before = version
+		c.version(at, v)
+		if before == nil || len(c.errs) > 0 {
+			return
+		}
+	}
+}
+
+func parseVersion(s string) (*semver.Version, error) {
+	if len(s) > 128 {
+		return nil, semver.ErrInvalidSemVer
+	}
+	return semver.StrictNewVersion(s)
+}
+
+func (c *checker) version(at string, v *Version) {
+	c.text(at+".publisher", v.Publisher)
+	c.text(at+".license", v.License)
+	c.text(at+".description", v.Description)
+	if !c.abi.MatchString(v.ABI) {
+		c.add(at+".abi", "%s is not major.minor", plain.Quote(v.ABI, 64))
+	}
+	c.sha256(at+".image", v.Image)
+	c.sha256(at+".module", v.Module)
+	if v.Docs != "" {
+		c.sha256(at+".docs", v.Docs)
+	}
+	if v.Size < 1 {
+		c.add(at+".size", "%d is less than 1", v.Size)
+	}
+	c.texts(at+".points", v.Points)
+	lists := slices.Sorted(maps.Keys(v.Reads))
+	c.texts(at+".reads", lists)
+	for _, name := range lists {
+		c.texts(at+".reads."+plain.Line(name, 64), v.Reads[name])
+	}
+	c.texts(at+".grants.annotations", v.Grants.Annotations)
+	c.texts(at+".grants.labels", v.Grants.Labels)
+	if v.Conformance != nil && (v.Conformance.Kept < 0 || v.Conformance.Failed < 0) {
+		c.add(at+".conformance", "a number is less than 0")
+	}
+	if len(v.Bench) > 16 || slices.ContainsFunc(v.Bench, func(b Bench) bool { return b.Nodes < 1 || b.PerPod < 0 || b.Fuel < 0 }) {
+		c.add(at+".bench", "a number is less than 0, or there are more than 16 rows")
+	}
+	if y := v.Yanked; y != nil {
+		c.text(at+".yanked.reason", y.Reason)
+		if y.Reason == "" {
+			c.add(at+".yanked.reason", "it is missing")
+		}
+		c.successor(at+".yanked.successor", y.Successor)
+	}
+}
+
+func (c *checker) sha256(at, digest string) {
+	if !c.digest.MatchString(digest) {
+		c.add(at, "%s is no digest", plain.Quote(digest, 80))
+	}
+}
+
+// successor wants nothing, a version, or NAME@VERSION.
+func (c *checker) successor(at, s string) {
+	name, version, both := strings.Cut(s, "@")
+	if !both {
+		name, version = "x", s
+	}
+	if _, err := parseVersion(version); s != "" && (err != nil || !c.name.MatchString(name)) {
+		c.add(at, "%s is neither a version nor NAME@VERSION", plain.Quote(s, 80))
+	}
+}
+
+func (c *checker) texts(at string, list []string) {
+	if len(list) > maxItems {
+		c.add(at, "%d items, at most %d are allowed", len(list), maxItems)
+		return
+	}
+	for _, text := range list {
+		c.text(at, text)
+	}
+}
+
+// text refuses what could disturb a terminal.
+func (c *checker) text(at, s string) {
+	if len(s) > maxText {
+		c.add(at, "%d bytes, at most %d are allowed", len(s), maxText)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		c.add(at, "%s has a character that cannot be printed", plain.Quote(s, 80))
+	}
+}
