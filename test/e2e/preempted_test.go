@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,10 +35,11 @@ const lingering = 400 * time.Millisecond
 // An important pod fits exactly in the place of one victim. So of each node at most as
 // many have to leave as there are pods that were ever promised a place there; and one
 // more for each whose deletion was written before a kill and the promise of its place was
-// not, for the next scheduler cannot know whom it is for. There is no bound by the
-// number of important pods: one that is promised a place on the node of another counts
-// for that one too, as it does in kube-scheduler, so that both may have to wait, and one
-// of them looks elsewhere.
+// not, for the next scheduler cannot know whom it is for. A promise that was never
+// written, because its pod found another place first, is known from the victim's event.
+// There is no bound by the number of important pods: one that is promised a place on the
+// node of another counts for that one too, as it does in kube-scheduler, so that both may
+// have to wait, and one of them looks elsewhere.
 func TestKilledWhilePreempting(t *testing.T) {
 	const nodes, pods, kills = 60, 150, 4
 	b := newBench(t, "preempting", nodes, workload.Large())
@@ -200,12 +202,25 @@ type promises struct {
 // promises plays back what was written.
 func (b *bench) promises(killed []int64) (out promises) {
 	b.Helper()
-	evicted, wants := make(map[types.UID]string), make(map[types.UID]string) // nodes
+	nodes, evicted, wants := make(map[types.UID]string), make(map[types.UID]string), make(map[types.UID]string)
 	waits := make(map[types.UID]bool)
-	ever := make(map[string]map[types.UID]bool)                 // whom a node was promised to
+	ever := make(map[string]map[types.UID]bool) // the pods that a node was promised to
+	promised := func(node string, uid types.UID) {
+		if ever[node] == nil {
+			ever[node] = make(map[types.UID]bool)
+		}
+		ever[node][uid] = true
+	}
 	orphans, left := make(map[string]int), make(map[string]int) // by node: at all kills, at the last one
 	found := make(map[types.UID]string)
+	story := make(map[string][]string) // by node: what was written about it, for a reader of a failure
+	tell := func(node, format string, args ...any) {
+		story[node] = append(story[node], fmt.Sprintf(format, args...))
+	}
 	kill := func() {
+		for node := range story {
+			tell(node, "killed")
+		}
 		now := make(map[string]int)
 		for _, node := range evicted {
 			now[node]++
@@ -227,20 +242,36 @@ func (b *bench) promises(killed []int64) (out promises) {
 			kill()
 			killed = killed[1:]
 		}
+		if e, ok := change.Object.(*v1.Event); ok && !change.Deleted && e.Reason == "Preempted" && e.Related != nil {
+			node := nodes[e.InvolvedObject.UID]
+			tell(node, "%d: %s had to leave for %s", change.Revision, e.InvolvedObject.Name, e.Related.Name)
+			promised(node, e.Related.UID)
+		}
 		pod, ok := change.Object.(*v1.Pod)
 		switch {
 		case !ok:
 		case isFiller(pod):
+			nodes[pod.UID] = pod.Spec.NodeName
 			if change.Deleted || pod.DeletionTimestamp != nil {
+				if evicted[pod.UID] == "" {
+					tell(pod.Spec.NodeName, "%d: %s has to leave", change.Revision, pod.Name)
+				}
 				evicted[pod.UID] = pod.Spec.NodeName
+			}
+			if change.Deleted {
+				tell(pod.Spec.NodeName, "%d: %s has left", change.Revision, pod.Name)
 			}
 		default:
 			node := cmp.Or(pod.Spec.NodeName, pod.Status.NominatedNodeName)
-			wants[pod.UID], waits[pod.UID] = node, pod.Spec.NodeName == ""
-			if ever[node] == nil {
-				ever[node] = make(map[types.UID]bool)
+			if was := wants[pod.UID]; was != node {
+				tell(was, "%d: %s goes to %q instead", change.Revision, pod.Name, node)
+				tell(node, "%d: promised to %s", change.Revision, pod.Name)
 			}
-			ever[node][pod.UID] = true
+			if waits[pod.UID] && pod.Spec.NodeName != "" {
+				tell(node, "%d: %s is placed", change.Revision, pod.Name)
+			}
+			wants[pod.UID], waits[pod.UID] = node, pod.Spec.NodeName == ""
+			promised(node, pod.UID)
 		}
 		return nil
 	}); err != nil {
@@ -252,7 +283,8 @@ func (b *bench) promises(killed []int64) (out promises) {
 	}
 	for node, n := range perNode {
 		if most := len(ever[node]) + orphans[node]; n > most {
-			out.problems = append(out.problems, fmt.Sprintf("%d pods had to leave %s, which was promised to %d, and %d for nobody who was known at a kill", n, node, len(ever[node]), orphans[node]))
+			out.problems = append(out.problems, fmt.Sprintf("%d pods had to leave %s, which was promised to %d, and %d for nobody who was known at a kill: %s",
+				n, node, len(ever[node]), orphans[node], strings.Join(story[node], "; ")))
 		}
 		out.orphans += orphans[node]
 	}
