@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -102,12 +101,8 @@ func (o *moduleOptions) open() (*assembly.Modules, error) {
 		return nil, err
 	}
 	c.Loaded, c.Admitted = o.loaded, o.admitted
-	switch {
-	case c.CacheDir == "":
-	case c.CacheOptional:
-		c.SourceDir = filepath.Join(filepath.Dir(c.CacheDir), "fetched")
-	default:
-		c.SourceDir = filepath.Join(c.CacheDir, "fetched")
+	if c.CacheDir != "" {
+		c.SourceDir = besideModules(c.CacheDir, c.CacheOptional, "fetched")
 	}
 	if o.verify {
 		c.VerifyEvery = 1

@@ -10,15 +10,16 @@ import (
 func newPlugin(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "Create, build, test, publish and inspect plugins",
-		Long: `Plugin creates plugin projects, and builds, tests, benchmarks, inspects and publishes
-plugin modules. A module is a WebAssembly file with a manifest, which lists the plugin's
+		Short: "Create, build, test, publish, find and inspect plugins",
+		Long: `Plugin creates plugin projects; builds, tests, benchmarks, inspects and publishes plugin
+modules; and finds, installs and upgrades those of others. A module is a WebAssembly file with a manifest, which lists the plugin's
 extension points and everything that it reads.`,
 		Args: knownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginBench(), newPluginInspect(), newPluginConformance(),
-		newPluginPush(), newPluginPull(), newPluginCopy(), newPluginKeygen(), newPluginSign(), newPluginVerify(), newPluginLock(p), newPluginStatus())
+		newPluginPush(), newPluginPull(), newPluginCopy(), newPluginKeygen(), newPluginSign(), newPluginVerify(), newPluginLock(p),
+		newPluginIndex(), newPluginYank(), newPluginSearch(), newPluginInfo(), newPluginStatus())
 	return cmd
 }
 

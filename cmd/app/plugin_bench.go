@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
@@ -23,6 +24,7 @@ type pluginBenchOptions struct {
 	hints  []string
 	nodes  []int
 	length time.Duration
+	output string
 	compileOptions
 }
 
@@ -60,6 +62,7 @@ and as hints the strings that matter to it, so that its answers differ.`,
 	f.StringVar(&o.config, "config", "", "configuration `FILE` for a folder; for a module write MODULE?config=FILE")
 	f.StringArrayVar(&o.hints, "hint", nil, "`STRING` to use in labels, namespaces and other names; repeatable")
 	f.IntSliceVar(&o.nodes, "nodes", []int{100, 1000, 5000}, "`NUMBERS` of nodes")
+	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, or json for berth plugin push --bench")
 	f.DurationVar(&o.length, "time", 300*time.Millisecond, "`DURATION` of each measurement")
 	o.addTo(f)
 	return cmd
@@ -73,6 +76,9 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 	}
 	if o.length <= 0 {
 		return fmt.Errorf("--time: %v is not a positive duration", o.length)
+	}
+	if err := checkOutput(o.output); err != nil {
+		return err
 	}
 	t, err := findTarget(ctx, o.plugin, stderr)
 	if err != nil {
@@ -102,23 +108,42 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 	if !berthtest.Measurable(manifest) {
 		return fmt.Errorf("%s: the plugin implements neither filter nor score, so there is nothing to measure", o.plugin)
 	}
-	p := &printer{w: stdout, width: width(stdout)}
-	p.printf("%s %s, %s; one core, 64 pods in turn\n\n", m.Manifest.Name, m.Manifest.Version, size(int64(len(m.Bytes))))
-	natively, why := map[int]time.Duration{}, "only a Go project has one; name its folder"
-	if t.dir != "" && languageOf(t.dir) == "go" {
-		natively, why = o.native(ctx, t.dir, m.Config)
-	}
-	rows := make([]table.Row, 0, len(o.nodes))
+	rows := make([]benched, 0, len(o.nodes))
 	for _, n := range o.nodes {
 		row, err := o.measure(ctx, m, n)
 		if err != nil {
 			return t.named(err)
 		}
+		rows = append(rows, *row)
+	}
+	if o.output == "json" {
+		out := index.Benched{Module: m.Digest}
+		for _, r := range rows {
+			out.Rows = append(out.Rows, index.Bench{Nodes: r.nodes, PerPod: r.perPod.Nanoseconds(), Fuel: r.used.fuel})
+		}
+		return writing(writeJSON(stdout, out))
+	}
+	natively, why := map[int]time.Duration{}, "only a Go project has one; name its folder"
+	if t.dir != "" && languageOf(t.dir) == "go" {
+		natively, why = o.native(ctx, t.dir, m.Config)
+	}
+	p := &printer{w: stdout, width: width(stdout)}
+	p.benched(m, rows, natively, why)
+	return writing(p.err)
+}
+
+// benched prints the rows.
+func (p *printer) benched(m *opened, measured []benched, natively map[int]time.Duration, why string) {
+	p.printf("%s %s, %s; one core, 64 pods in turn\n\n", m.Manifest.Name, m.Manifest.Version, size(int64(len(m.Bytes))))
+	rows := make([]table.Row, 0, len(measured))
+	for _, r := range measured {
 		native := "-"
-		if d, ok := natively[n]; ok {
+		if d, ok := natively[r.nodes]; ok {
 			native = seconds(d.Seconds())
 		}
-		rows = append(rows, append(row, native))
+		rows = append(rows, table.Row{
+			r.nodes, seconds(r.perPod.Seconds()), r.used.fuel, strconv.FormatFloat(r.used.calls, 'g', 4, 64), size(r.used.written), seconds(r.perCall.Seconds()), native,
+		})
 	}
 	number := func(head string) column { return column{head: head, numbers: true} }
 	p.table([]column{
@@ -127,11 +152,17 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 	if len(natively) == 0 {
 		p.text("No native measurement: %s.", why)
 	}
-	return writing(p.err)
 }
 
-// measure returns the row of a size, without the native measurement.
-func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (table.Row, error) {
+// benched is what was measured in a cluster of a size.
+type benched struct {
+	nodes           int
+	perPod, perCall time.Duration
+	used            counts
+}
+
+// measure measures a size, without the native measurement.
+func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (*benched, error) {
 	manifest := wire.EncodeManifest(m.Manifest)
 	nodes, pods, err := berthtest.Sample(manifest, n, o.hints)
 	if err != nil {
@@ -167,9 +198,7 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (tab
 	if len(failed) > 0 {
 		return nil, &failure{fmt.Errorf("%s: %s", m.Path, failed[0])}
 	}
-	return table.Row{
-		n, seconds(perPod.Seconds()), used.fuel, strconv.FormatFloat(used.calls, 'g', 4, 64), size(used.written), seconds(perCall.Seconds()),
-	}, nil
+	return &benched{nodes: n, perPod: perPod, perCall: perCall, used: used}, nil
 }
 
 // batches is the number of runs of a measurement. The fastest counts, because other load

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/abi/conformance"
+	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
@@ -19,6 +20,7 @@ type conformanceOptions struct {
 	published map[string]string
 	seed      uint64
 	cycles    int
+	output    string
 	compileOptions
 }
 
@@ -51,6 +53,7 @@ The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 	f.StringToStringVar(&o.published, "published", nil, "`KEY=VALUE` that another plugin published; repeatable")
 	f.Uint64Var(&o.seed, "seed", 1, "seed `NUMBER` of the clusters and pods")
 	f.IntVar(&o.cycles, "cycles", 0, "`NUMBER` of pods for each duty; 60 if not given")
+	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, or json for berth plugin push --conformance")
 	o.addTo(f)
 	return cmd
 }
@@ -58,6 +61,9 @@ The exit status is 1 if a duty failed, and 2 if the module cannot be used.`,
 func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer) (err error) {
 	if o.cycles < 0 {
 		return fmt.Errorf("--cycles: %d is less than 0", o.cycles)
+	}
+	if err := checkOutput(o.output); err != nil {
+		return err
 	}
 	ref, err := module.ParseReference(text)
 	if err != nil {
@@ -83,13 +89,32 @@ func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer
 	if err != nil {
 		return err
 	}
-	if err := report.Write(out); err != nil {
+	if o.output == "json" {
+		err = writeJSON(out, conformed(loaded.Digest, report))
+	} else {
+		err = report.Write(out)
+	}
+	if err != nil {
 		return writing(err)
 	}
 	if !report.OK() {
 		return &failure{fmt.Errorf("%s does not conform to the ABI", m.Path)}
 	}
 	return nil
+}
+
+// conformed counts the duties of a report.
+func conformed(module string, report *conformance.Report) *index.Conformed {
+	out := &index.Conformed{Module: module}
+	for _, d := range report.Duties {
+		switch d.Verdict {
+		case conformance.Passed:
+			out.Kept++
+		case conformance.Failed:
+			out.Failed++
+		}
+	}
+	return out
 }
 
 // conforms tests a module against the duties of guests.

@@ -29,8 +29,8 @@ The exit status is 2 if the module cannot be used. Inspect then lists all reason
 		Args:    oneArgument("file", "FILE"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output: %q is neither text nor json", output)
+			if err := checkOutput(output); err != nil {
+				return err
 			}
 			l, err := module.Read(args[0])
 			if err != nil {
@@ -41,6 +41,14 @@ The exit status is 2 if the module cannot be used. Inspect then lists all reason
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "output `FORMAT`: text or json")
 	return cmd
+}
+
+// checkOutput wants one of the two formats.
+func checkOutput(format string) error {
+	if format != "text" && format != "json" {
+		return fmt.Errorf("--output: %q is neither text nor json", format)
+	}
+	return nil
 }
 
 // inspection is the output of berth plugin inspect. Its JSON form is stable.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
@@ -36,7 +37,7 @@ func (o *marketOptions) within(ctx context.Context, f func(context.Context, *oci
 
 type pushOptions struct {
 	marketOptions
-	readme, license, sbom string
+	readme, license, sbom, conformance, bench string
 }
 
 func newPluginPush() *cobra.Command {
@@ -66,6 +67,8 @@ of one (oci-archive:FILE:TAG). Push uses the credentials of docker login.`,
 	f.StringVar(&o.readme, "readme", "", "attach this Markdown `FILE`; the folder's README.md if not given")
 	f.StringVar(&o.license, "license", "", "attach this `FILE` with the licence; the folder's LICENSE if not given")
 	f.StringVar(&o.sbom, "sbom", "", "attach this `FILE`, a bill of materials as CycloneDX JSON")
+	f.StringVar(&o.conformance, "conformance", "", "attach this `FILE`, which berth plugin conformance -o json wrote; an index shows it")
+	f.StringVar(&o.bench, "bench", "", "attach this `FILE`, which berth plugin bench -o json wrote; an index shows it")
 	o.flags(f)
 	return cmd
 }
@@ -91,6 +94,9 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 	if err != nil {
 		return target.named(err)
 	}
+	if err := measured(l, attachments); err != nil {
+		return err
+	}
 	store, err := client.Create(ctx, ref)
 	if err != nil {
 		return err
@@ -101,6 +107,24 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s\n%s\n", image.Ref, l.Manifest.Name, l.Manifest.Version, size(int64(len(l.Bytes))), image.Ref.At(image.Descriptor.Digest))
 	return writing(err)
+}
+
+// measured refuses measurements of another module.
+func measured(l *module.Loaded, attachments []oci.Attachment) error {
+	v := index.Version{Module: l.Digest}
+	for _, a := range attachments {
+		var err error
+		switch a.Type {
+		case oci.ConformanceType:
+			err = v.Measured(a.Data, nil)
+		case oci.BenchType:
+			err = v.Measured(nil, a.Data)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w: measure the module that you push", l.Path, err)
+		}
+	}
+	return nil
 }
 
 func pushAll(ctx context.Context, store *oci.Store, l *module.Loaded, attachments []oci.Attachment) (*oci.Image, error) {
@@ -126,6 +150,8 @@ func (o *pushOptions) attachments(plugin string) ([]oci.Attachment, error) {
 		{oci.ReadmeType, "readme", o.readme, "README.md"},
 		{oci.LicenseType, "license", o.license, "LICENSE"},
 		{oci.SBOMType, "sbom", o.sbom, ""},
+		{oci.ConformanceType, "conformance", o.conformance, ""},
+		{oci.BenchType, "bench", o.bench, ""},
 	} {
 		file := a.named
 		if file == "" && project && a.found != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/internal/plain"
@@ -80,22 +81,27 @@ func signImage(ctx context.Context, client *oci.Client, reference string, key *s
 	if err != nil {
 		return err
 	}
-	bundle, err := signing.SignImage(key, image.Descriptor.Digest.String())
-	if err != nil {
-		return err
-	}
 	store, err := client.Create(ctx, image.Ref)
 	if err != nil {
 		return err
 	}
-	_, err = store.Attach(ctx, image.Descriptor, oci.Attachment{Type: oci.BundleType, Data: bundle, Annotations: map[string]string{
-		"dev.sigstore.bundle.content": "dsse-envelope", "dev.sigstore.bundle.predicateType": signing.PredicateType,
-	}})
-	if err := errors.Join(err, store.Close()); err != nil {
+	if err := errors.Join(signDigest(ctx, store, image.Descriptor, key), store.Close()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, signed by %s\n", image.Ref.At(image.Descriptor.Digest), l.Manifest.Name, l.Manifest.Version, key.Public().ID())
 	return writing(err)
+}
+
+// signDigest signs what has a digest in a store, and attaches the signature.
+func signDigest(ctx context.Context, store *oci.Store, described ocispec.Descriptor, key *signing.PrivateKey) error {
+	bundle, err := signing.SignImage(key, described.Digest.String())
+	if err != nil {
+		return err
+	}
+	_, err = store.Attach(ctx, described, oci.Attachment{Type: oci.BundleType, Data: bundle, Annotations: map[string]string{
+		"dev.sigstore.bundle.content": "dsse-envelope", "dev.sigstore.bundle.predicateType": signing.PredicateType,
+	}})
+	return err
 }
 
 func newPluginVerify() *cobra.Command {

@@ -127,7 +127,8 @@ func scripts(t *testing.T) []string {
 // compile builds the modules that scripts use, once, and returns their folder and
 // the digest of one as variables. Besides three examples they are unruly, which breaks
 // rules (see testdata/guest), accepts, a hundred bytes that accept every node and are
-// compiled at once, asks, the same with directives, and some that cannot be used.
+// compiled at once, asks, the same with directives, versions of rack-aware, and some that
+// cannot be used.
 func compile(t *testing.T) (map[string]string, error) {
 	dir := t.TempDir()
 	for name, source := range map[string]string{
@@ -145,8 +146,10 @@ func compile(t *testing.T) (map[string]string, error) {
 	}
 	accepts, err := vector("good")
 	errs := []error{err}
-	asks, err := withDirectives(accepts, &wire.ManifestDirectives{Labels: []string{"example.com/"}, Waiting: true})
-	errs = append(errs, err)
+	asks, err := withManifest(accepts, func(m *wire.Manifest) {
+		m.Directives = wire.ManifestDirectives{Labels: []string{"example.com/"}, Waiting: true}
+	})
+	errs = append(errs, err, racks(accepts, dir))
 	for name, data := range map[string][]byte{
 		"accepts": accepts, "asks": asks, "cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
 	} {
@@ -155,8 +158,28 @@ func compile(t *testing.T) (map[string]string, error) {
 	return map[string]string{"MODULES": dir, "DIGEST": module.Digest(good)}, errors.Join(errs...)
 }
 
-// withDirectives returns a module whose manifest declares these directives.
-func withDirectives(code []byte, directives *wire.ManifestDirectives) ([]byte, error) {
+// racks writes versions of a plugin: 1.2.0, 1.2.1, 1.3.0, which reads more, and 2.0.0,
+// which also writes labels.
+func racks(accepts []byte, dir string) error {
+	var errs []error
+	for _, version := range []string{"1.2.0", "1.2.1", "1.3.0", "2.0.0"} {
+		data, err := withManifest(accepts, func(m *wire.Manifest) {
+			m.Name, m.Version, m.Publisher, m.License, m.Description = "rack-aware", version, "Example", "Apache-2.0", "Spreads pods over racks"
+			m.Reads.NodeLabels = []string{"example.com/rack"}
+			if version >= "1.3.0" {
+				m.Reads.Pods = []string{"labels"}
+			}
+			if version >= "2.0.0" {
+				m.Directives.Labels = []string{"example.com/"}
+			}
+		})
+		errs = append(errs, err, os.WriteFile(filepath.Join(dir, "rack-aware-"+version+".wasm"), data, 0o600))
+	}
+	return errors.Join(errs...)
+}
+
+// withManifest returns a module with another manifest.
+func withManifest(code []byte, change func(*wire.Manifest)) ([]byte, error) {
 	m, err := wire.ReadModule(code)
 	if err != nil {
 		return nil, err
@@ -165,7 +188,7 @@ func withDirectives(code []byte, directives *wire.ManifestDirectives) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	manifest.Directives = *directives
+	change(manifest)
 	bare, _, err := wire.RemoveCustomSection(code, abi.ManifestSection)
 	if err != nil {
 		return nil, err

@@ -31,18 +31,19 @@ func Describe(m *wire.Manifest) Version {
 
 // Next is the index after one, which is nil for the first: with the plugins found, each
 // of one repository, and those of before that were not looked for. What is yanked stays
-// so, and a version that is gone from its repository stays listed, as someone may have
-// locked it. now is rounded down to seconds.
-func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (*File, error) {
+// so, a version that is gone from its repository stays listed, as someone may have locked
+// it, and one that has another digest now stays as it was: left tells of each. The expiry
+// is in whole seconds.
+func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (next *File, left []string, err error) {
 	if before == nil {
 		before = &File{}
 	}
-	next := &File{
+	next = &File{
 		APIVersion: APIVersion, Kind: Kind, Serial: before.Serial + 1, Expires: now.Add(valid).UTC().Truncate(time.Second),
 		Plugins: make([]Plugin, 0, len(before.Plugins)+len(found)),
 	}
 	if valid < time.Minute {
-		return nil, fmt.Errorf("an index that is valid for %v is expired before it is read: give it some days", valid)
+		return nil, nil, fmt.Errorf("an index that is valid for %v is expired before it is read: give it some days", valid)
 	}
 	for i := range before.Plugins { // they are not changed
 		p := before.Plugins[i]
@@ -50,16 +51,18 @@ func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (*Fi
 		next.Plugins = append(next.Plugins, p)
 	}
 	for i := range found {
-		if err := next.add(&found[i]); err != nil {
-			return nil, err
+		changed, err := next.add(&found[i])
+		if err != nil {
+			return nil, nil, err
 		}
+		left = append(left, changed...)
 	}
 	slices.SortFunc(next.Plugins, func(a, b Plugin) int { return cmp.Compare(a.Name, b.Name) })
-	return next, next.check()
+	return next, left, next.check()
 }
 
 // add merges what was found of a plugin.
-func (f *File) add(found *Plugin) error {
+func (f *File) add(found *Plugin) (left []string, err error) {
 	i := slices.IndexFunc(f.Plugins, func(p Plugin) bool { return p.Name == found.Name })
 	if i < 0 {
 		f.Plugins = append(f.Plugins, Plugin{Name: found.Name, Repository: found.Repository})
@@ -67,7 +70,7 @@ func (f *File) add(found *Plugin) error {
 	}
 	p := &f.Plugins[i]
 	if p.Repository != found.Repository {
-		return fmt.Errorf("%s is in %s and in %s: an index has each name once; leave one of them out", p.Name, p.Repository, found.Repository)
+		return nil, fmt.Errorf("%s is in %s and in %s: an index has each name once; leave one of them out", p.Name, p.Repository, found.Repository)
 	}
 	for _, v := range found.Versions {
 		was := p.Get(v.Version)
@@ -75,16 +78,16 @@ func (f *File) add(found *Plugin) error {
 		case was == nil:
 			p.Versions = append(p.Versions, v)
 		case was.Image != v.Image:
-			return fmt.Errorf("%s %s was %s and is now %s: a version never changes; publish the new one as another version, and have the tag name the old one again",
-				p.Name, v.Version, was.Image, v.Image)
+			left = append(left, fmt.Sprintf("%s %s was %s and is now %s: a version never changes; publish the new one as another version, and have the tag name the old one again",
+				p.Name, v.Version, was.Image, v.Image))
 		default:
 			v.Yanked = was.Yanked
 			*was = v
 		}
 	}
 	for _, v := range p.Versions {
-		if _, err := parseVersion(v.Version); err != nil {
-			return fmt.Errorf("%s: %q is no semantic version", p.Name, v.Version)
+		if !IsVersion(v.Version) {
+			return nil, fmt.Errorf("%s: %q is no semantic version", p.Name, v.Version)
 		}
 	}
 	slices.SortStableFunc(p.Versions, func(a, b Version) int {
@@ -96,7 +99,7 @@ func (f *File) add(found *Plugin) error {
 		}
 		return 0
 	})
-	return nil
+	return left, nil
 }
 
 // Mark yanks a version, or takes a yank back if yank is nil. It changes the index.

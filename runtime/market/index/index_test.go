@@ -36,7 +36,7 @@ func rackAware(versions ...index.Version) index.Plugin {
 
 func first(t testing.TB, plugins ...index.Plugin) *index.File {
 	t.Helper()
-	f, err := index.Next(nil, plugins, now(), 24*time.Hour)
+	f, _, err := index.Next(nil, plugins, now(), 24*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := text(t, before)
-	next, err := index.Next(before, []index.Plugin{rackAware(version("1.2.0", "1"), version("1.3.0", "2"))}, now(), time.Hour)
+	next, _, err := index.Next(before, []index.Plugin{rackAware(version("1.2.0", "1"), version("1.3.0", "2"))}, now(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestNext(t *testing.T) {
 	if !bytes.Equal(was, text(t, before)) {
 		t.Error("the index before has changed")
 	}
-	alone, err := index.Next(next, nil, now(), time.Hour)
+	alone, _, err := index.Next(next, nil, now(), time.Hour)
 	if err != nil || alone.Serial != 3 || len(alone.Find("rack-aware").Versions) != 2 {
 		t.Errorf("what was not looked for is gone: %+v, %v", alone, err)
 	}
@@ -107,15 +107,19 @@ func TestNext(t *testing.T) {
 	elsewhere := rackAware(version("2.0.0", "5"))
 	elsewhere.Repository = "ghcr.io/evil/rack-aware"
 	for want, found := range map[string]index.Plugin{
-		"rack-aware 1.3.0 was " + digest("2") + " and is now " + digest("9") + ": a version never changes":                   rackAware(version("1.3.0", "9")),
 		"rack-aware is in ghcr.io/example/rack-aware and in ghcr.io/evil/rack-aware: an index has each name once; leave one": elsewhere,
 		`rack-aware: "one" is no semantic version`: rackAware(version("one", "1")),
 	} {
-		if _, err := index.Next(next, []index.Plugin{found}, now(), time.Hour); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := index.Next(next, []index.Plugin{found}, now(), time.Hour); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := index.Next(nil, nil, now(), -time.Hour); err == nil {
+	kept, left, err := index.Next(next, []index.Plugin{rackAware(version("1.3.0", "9"))}, now(), time.Hour)
+	if want := "rack-aware 1.3.0 was " + digest("2") + " and is now " + digest("9") + ": a version never changes"; err != nil ||
+		len(left) != 1 || !strings.HasPrefix(left[0], want) || kept.Find("rack-aware").Get("1.3.0").Image != digest("2") {
+		t.Errorf("%q, %v, want %q", left, err, want)
+	}
+	if _, _, err := index.Next(nil, nil, now(), -time.Hour); err == nil {
 		t.Error("an index is made that has expired")
 	}
 	for want, err := range map[string]error{
@@ -252,7 +256,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%s is not found", p.Name)
 			}
 		}
-		if _, err := index.Next(file, nil, now(), time.Hour); err != nil && file.Serial < 1<<62 {
+		if _, _, err := index.Next(file, nil, now(), time.Hour); err != nil && file.Serial < 1<<62 {
 			t.Errorf("nothing can come after it: %v", err)
 		}
 	})

@@ -69,7 +69,7 @@ func newCatalogue(t *testing.T) *catalogue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.reader = &index.Reader{Client: oci.New(oci.Config{}), Policy: believed, Seen: filepath.Join(t.TempDir(), "seen"), Now: now}
+	c.reader = &index.Reader{Client: oci.New(oci.Config{}), Judge: believed.JudgeIndex, Seen: filepath.Join(t.TempDir(), "seen"), Now: now}
 	return c
 }
 
@@ -128,7 +128,7 @@ func (c *catalogue) reads(serial int64) {
 
 func (c *catalogue) next(before *index.File, found ...index.Plugin) *index.File {
 	c.t.Helper()
-	f, err := index.Next(before, found, now(), time.Hour)
+	f, _, err := index.Next(before, found, now(), time.Hour)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -180,6 +180,8 @@ func TestExpired(t *testing.T) {
 	c.reads(1)
 	c.reader.Now = func() time.Time { return now().Add(time.Hour + time.Second) }
 	c.refuses("it expired on 2026-11-22T13:00:00Z: ask who publishes it to run berth plugin index again")
+	c.reader.Expired = true
+	c.reads(1)
 }
 
 // TestForged: an index counts if the keys that the policy names signed it, and not

@@ -166,6 +166,12 @@ func Runs(version string) bool {
 	return major == strconv.Itoa(abi.Major) && err == nil && n <= abi.Minor
 }
 
+// IsVersion reports whether a text is a semantic version.
+func IsVersion(s string) bool {
+	_, err := parseVersion(s)
+	return err == nil
+}
+
 // Newer reports whether version a comes after b. What is no version comes first.
 func Newer(a, b string) bool {
 	x, err := parseVersion(a)

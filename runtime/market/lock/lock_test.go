@@ -77,8 +77,8 @@ func TestCheck(t *testing.T) {
 func TestChanges(t *testing.T) {
 	was, now := plugin(), plugin()
 	now.Version, now.Source, now.Module, now.Image = "1.3.0", "oci://ghcr.io/example/rack-aware:1.3.0", digest("3"), digest("4")
-	now.Reads = map[string][]string{"podLabels": {"app"}, "nodeLabels": {"example.com/rack"}}
-	now.Grants = wire.ManifestDirectives{Nominate: true}
+	now.Reads = map[string][]string{"podLabels": {"app"}, "pods": {"labels"}, "nodeLabels": {"example.com/rack"}}
+	now.Grants, now.Signers = wire.ManifestDirectives{Nominate: true}, []string{"example-2027"}
 	added := plugin()
 	added.Name, added.Reads, added.Grants = "other", nil, wire.ManifestDirectives{}
 	got := lock.Changes(parse(t, was), []lock.Plugin{now, added})
@@ -87,11 +87,15 @@ func TestChanges(t *testing.T) {
 		"rack-aware: source oci://ghcr.io/example/rack-aware:1.2.0 -> oci://ghcr.io/example/rack-aware:1.3.0",
 		"rack-aware: module " + digest("1") + " -> " + digest("3"),
 		"rack-aware: image " + digest("2") + " -> " + digest("4"),
-		"rack-aware: reads podLabels app: new",
+		"rack-aware: reads the label app of placed pods: new",
+		"rack-aware: reads labels of placed pods: new",
 		"rack-aware: nominates nodes: new",
+		"rack-aware: signed by example-2027: new",
 		"rack-aware: writes annotations example.com/: gone",
+		"rack-aware: signed by example-2026: gone",
 		"other: new, version 1.2.0 (oci://ghcr.io/example/rack-aware:1.2.0)",
 		"other: is asked at filter: new",
+		"other: signed by example-2026: new",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -101,6 +105,28 @@ func TestChanges(t *testing.T) {
 	}
 	if got := lock.Changes(parse(t, was), []lock.Plugin{was}); len(got) != 0 {
 		t.Errorf("nothing changed, but %q", got)
+	}
+}
+
+// TestPermissions: each list of a manifest has words of its own, which name it.
+func TestPermissions(t *testing.T) {
+	p := lock.Plugin{Reads: map[string][]string{"later": {"x"}}}
+	for _, r := range (&wire.Manifest{Reads: wire.ManifestReads{
+		Node: []string{"x"}, NodeLabels: []string{"x"}, NodeAnnotations: []string{"x"}, NodeConditions: []string{"x"}, Resources: []string{"x"},
+		Pods: []string{"x"}, PodLabels: []string{"x"}, PodAnnotations: []string{"x"}, Pod: []string{"x"},
+		Namespaces: []string{"x"}, NamespaceLabels: []string{"x"}, Published: []string{"x"},
+	}}).Readings() {
+		p.Reads[r.List] = r.Names
+	}
+	got := lock.Permissions(&p)
+	if len(got) != len(p.Reads) {
+		t.Errorf("%d permissions of %d lists: %q", len(got), len(p.Reads), got)
+	}
+	for i, text := range got {
+		list, _, _ := strings.Cut(strings.TrimPrefix(text, "reads "), " ")
+		if _, raw := p.Reads[list]; slices.Contains(got[:i], text) || !strings.Contains(text, "x") || raw && list != "later" {
+			t.Errorf("%q is there twice, names nothing, or has no words", text)
+		}
 	}
 }
 

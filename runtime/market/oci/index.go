@@ -3,10 +3,12 @@ package oci
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry"
 
 	"github.com/berth-scheduler/berth/internal/plain"
@@ -66,11 +68,17 @@ func (s *Store) artifact(ctx context.Context, kind string, data []byte, annotati
 	return m, s.blob(ctx, m.Config, ocispec.DescriptorEmptyJSON.Data)
 }
 
+// ErrNoIndex is returned where nothing has the name of an index.
+var ErrNoIndex = errors.New("there is no index")
+
 // Index gets the index of a tag or digest. Who made it is told by its signature only.
 func (s *Store) Index(ctx context.Context, name string) (*Index, error) {
 	const fix = "name an index that berth plugin index made"
 	ref := s.ref.named(name)
 	described, text, err := s.fetchManifest(ctx, name)
+	if errors.Is(err, errdef.ErrNotFound) {
+		return nil, &Error{Ref: ref.String(), Detail: ErrNoIndex.Error(), Fix: fix, Err: ErrNoIndex}
+	}
 	if err != nil {
 		return nil, ref.fail("", err)
 	}

@@ -2,6 +2,7 @@ package oci_test
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -90,7 +91,7 @@ func TestIndexPlaces(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := readIndex(t, reference(t, host+"/team/none")); err == nil || !strings.Contains(err.Error(), "there is no such image") {
+	if _, err := readIndex(t, reference(t, host+"/team/none")); !errors.Is(err, oci.ErrNoIndex) || !strings.Contains(err.Error(), "there is no index; name an index that") {
 		t.Error(err)
 	}
 	publish(t, reference(t, host+"/team/index:plugin"))

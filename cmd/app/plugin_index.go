@@ -1,0 +1,189 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-scheduler/berth/runtime/market/index"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
+)
+
+type pluginIndexOptions struct {
+	publishOptions
+	remove []string
+}
+
+func newPluginIndex() *cobra.Command {
+	var o pluginIndexOptions
+	cmd := &cobra.Command{
+		Use:   "index INDEX [REPOSITORY…] --key FILE",
+		Short: "Publish a signed index of the plugins in repositories",
+		Long: `Index makes the next index: it looks for the versions of plugins in the repositories, and
+in those that the index has already, signs the list, and publishes it at INDEX. An index has a
+serial and an expiry, so run the command again from time to time. A version that cannot be
+used, or has another digest than before, is left out with a warning.
+
+The key must be the one that signed the index before; to change it, name a policy whose
+indexes have the old one with --verification-policy. With a policy, index lists only plugins that
+it admits.`,
+		Example: `  berth plugin index ghcr.io/team/index ghcr.io/team/rack-aware --key catalogue.key
+  berth plugin index ghcr.io/team/index --key catalogue.key --valid-for 168h`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("the index is missing: write %s INDEX REPOSITORY --key FILE", cmd.CommandPath())
+			}
+			return nil
+		},
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
+				return o.run(ctx, client, args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVar(&o.remove, "remove", nil, "take the plugin of this `NAME` out of the index; repeatable")
+	o.flags(f)
+	return cmd
+}
+
+func (o *pluginIndexOptions) run(ctx context.Context, client *oci.Client, reference string, repositories []string, stdout, stderr io.Writer) error {
+	p, err := o.begin(ctx, client, reference, stderr)
+	if err != nil {
+		return err
+	}
+	if p.before == nil && len(repositories) == 0 {
+		return errors.New("nothing to list: there is no index yet, and no REPOSITORY is named")
+	}
+	if p.before != nil {
+		for _, name := range o.remove {
+			if err := p.before.Remove(name); err != nil {
+				return fmt.Errorf("--remove: %w", err)
+			}
+		}
+	}
+	l := &listing{client: client, before: p.before, policy: p.policy, tell: plainly(stderr)}
+	found, err := l.all(ctx, repositories)
+	if err != nil {
+		return err
+	}
+	next, left, err := index.Next(p.before, found, time.Now(), o.valid)
+	if err != nil {
+		return err
+	}
+	for _, text := range left {
+		l.tell(text)
+	}
+	return p.publish(ctx, next, stdout)
+}
+
+// all describes the plugins of the repositories, and of those that were listed before; one
+// of the latter that does not answer stays as it was.
+func (l *listing) all(ctx context.Context, repositories []string) ([]index.Plugin, error) {
+	var out []index.Plugin
+	for _, repository := range repositories {
+		p, err := l.plugin(ctx, repository)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *p)
+	}
+	if l.before == nil {
+		return out, nil
+	}
+	for i := range l.before.Plugins {
+		repository := l.before.Plugins[i].Repository
+		if slices.Contains(repositories, repository) {
+			continue
+		}
+		p, err := l.plugin(ctx, repository)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			l.tell(fmt.Sprintf("%s stays as it was listed: %v", repository, err))
+		default:
+			out = append(out, *p)
+		}
+	}
+	return out, nil
+}
+
+type pluginYankOptions struct {
+	publishOptions
+	index     string
+	reason    string
+	successor string
+	undo      bool
+}
+
+func newPluginYank() *cobra.Command {
+	var o pluginYankOptions
+	cmd := &cobra.Command{
+		Use:   "yank NAME@VERSION --index REFERENCE --key FILE --reason TEXT",
+		Short: "Advise against a version of a plugin, in the index",
+		Long: `Yank marks a version in the index, as cargo does: install, upgrade and lock refuse it. Where
+it is locked already, it starts with a warning, and plugin status and a metric show it. To keep
+it from starting, revoke its digest in the policy.`,
+		Example: `  berth plugin yank rack-aware@1.2.0 --index ghcr.io/team/index --key catalogue.key \
+    --reason 'it counts racks twice' --successor 1.2.1
+  berth plugin yank rack-aware@1.2.0 --index ghcr.io/team/index --key catalogue.key --undo`,
+		Args:    oneArgument("plugin", "NAME@VERSION --index REFERENCE --key FILE --reason TEXT"),
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
+				return o.run(ctx, client, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	indexFlag(f, &o.index)
+	f.StringVar(&o.reason, "reason", "", "`TEXT` that says why")
+	f.StringVar(&o.successor, "successor", "", "`VERSION`, or NAME@VERSION, to use instead")
+	f.BoolVar(&o.undo, "undo", false, "take a yank back")
+	o.flags(f)
+	return cmd
+}
+
+func (o *pluginYankOptions) run(ctx context.Context, client *oci.Client, plugin string, stdout, stderr io.Writer) error {
+	w, err := index.ParseWanted(plugin)
+	switch {
+	case err != nil:
+		return err
+	case w.Range == "":
+		return fmt.Errorf("%s: a yank is of one version: write NAME@VERSION", plugin)
+	case o.index == "":
+		return errors.New("--index is missing: name the index, or set BERTH_INDEX")
+	case o.undo && (o.reason != "" || o.successor != ""):
+		return errors.New("--undo takes neither --reason nor --successor")
+	case !o.undo && o.reason == "":
+		return errors.New("--reason is missing: say why, for who has the version in use")
+	}
+	p, err := o.begin(ctx, client, o.index, stderr)
+	if err != nil {
+		return err
+	}
+	if p.before == nil {
+		return fmt.Errorf("%s: there is no such index", p.ref)
+	}
+	next, _, err := index.Next(p.before, nil, time.Now(), o.valid)
+	if err != nil {
+		return err
+	}
+	yank := &index.Yank{Reason: o.reason, Successor: o.successor}
+	if o.undo {
+		yank = nil
+	}
+	if err := next.Mark(w.Name, w.Range, yank); err != nil {
+		return err
+	}
+	return p.publish(ctx, next, stdout)
+}

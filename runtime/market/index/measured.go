@@ -1,0 +1,51 @@
+package index
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+)
+
+// Conformed is the file that berth plugin conformance -o json writes.
+type Conformed struct {
+	// Module is the digest of the module that was tested.
+	Module string `json:"module"`
+	Conformance
+}
+
+// Benched is the file that berth plugin bench -o json writes.
+type Benched struct {
+	Module string  `json:"module"`
+	Rows   []Bench `json:"rows"`
+}
+
+// Measured takes over what the author of a version measured: texts of Conformed and
+// Benched, nil for none. What is about another module is refused.
+func (v *Version) Measured(conformed, benched []byte) error {
+	var c Conformed
+	var b Benched
+	err := errors.Join(v.measured("conformance", conformed, &c, &c.Module), v.measured("bench", benched, &b, &b.Module))
+	if err != nil {
+		return err
+	}
+	v.Conformance, v.Bench = nil, b.Rows
+	if conformed != nil {
+		v.Conformance = &c.Conformance
+	}
+	return nil
+}
+
+func (v *Version) measured(what string, text []byte, into any, module *string) error {
+	if text == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("its %s: %s", what, plain.Line(err.Error(), 256))
+	}
+	if *module != v.Module {
+		return fmt.Errorf("its %s is of another module: %s", what, plain.Quote(*module, 80))
+	}
+	return nil
+}
