@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/child"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // compileOptions holds the flags about compiling modules.
@@ -55,7 +55,7 @@ const leastCompileMemory = 128 << 20
 
 // compiler returns the compiler of modules: this program, started again. Nil compiles
 // in this process.
-func (o *compileOptions) compiler() (wasm.Compiler, error) {
+func (o *compileOptions) compiler() (sandbox.Compiler, error) {
 	memory, err := resource.ParseQuantity(o.compileMemory)
 	switch {
 	case o.timeLimit < 0:
@@ -77,7 +77,7 @@ func (o *compileOptions) compiler() (wasm.Compiler, error) {
 }
 
 // runtime returns the settings for compiling modules.
-func (o *compileOptions) runtime() (*wasm.Runtime, error) {
+func (o *compileOptions) runtime() (*sandbox.Runtime, error) {
 	dir, optional, err := o.cacheDir()
 	if err != nil {
 		return nil, err
@@ -85,14 +85,14 @@ func (o *compileOptions) runtime() (*wasm.Runtime, error) {
 	if optional && os.MkdirAll(dir, 0o700) != nil {
 		dir = ""
 	}
-	c := wasm.RuntimeConfig{CacheDir: dir}
+	c := sandbox.RuntimeConfig{CacheDir: dir}
 	if c.Compiler, err = o.compiler(); err != nil {
 		return nil, err
 	}
-	r, err := wasm.NewRuntime(c)
+	r, err := sandbox.NewRuntime(c)
 	if err != nil && optional {
 		c.CacheDir = ""
-		r, err = wasm.NewRuntime(c)
+		r, err = sandbox.NewRuntime(c)
 	}
 	if err != nil {
 		return nil, &failure{err}

@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 type conformanceOptions struct {
@@ -128,14 +128,14 @@ func (m *opened) conforms(ctx context.Context, options conformance.Options) (*co
 }
 
 // guest is a module for the conformance kit, with the default limits.
-type guest struct{ code *wasm.Module }
+type guest struct{ code *sandbox.Module }
 
 // regionRoom is the space for the regions that the kit writes, in bytes. Its clusters are small.
 const regionRoom = 16 << 20
 
 // New implements conformance.Guest.
 func (g *guest) New(ctx context.Context, f conformance.Functions) (conformance.Instance, error) {
-	return g.code.RawInstance(ctx, wasm.Limits{}, regionRoom, f)
+	return g.code.RawInstance(ctx, sandbox.Limits{}, regionRoom, f)
 }
 
 // Exports implements conformance.Guest.

@@ -11,14 +11,14 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // opened is a compiled module that a tool calls.
 type opened struct {
 	*module.Loaded
-	code    *wasm.Module
-	runtime *wasm.Runtime
+	code    *sandbox.Module
+	runtime *sandbox.Runtime
 }
 
 // openModule compiles a module.
@@ -40,13 +40,13 @@ func (m *opened) close(ctx context.Context) error { return m.runtime.Close(conte
 // factory makes instances for package berthtest.
 func (m *opened) factory(ctx context.Context) berthtest.Factory {
 	return func(host berth.Host) berthtest.Guest {
-		bare, err := m.code.RawInstance(ctx, wasm.Limits{}, regionRoom, host.(wasm.HostFunctions))
+		bare, err := m.code.RawInstance(ctx, sandbox.Limits{}, regionRoom, host.(sandbox.HostFunctions))
 		if err != nil {
 			panic(&berthtest.Trap{Err: err})
 		}
 		g := &bareGuest{ctx: ctx, code: m.code, bare: bare}
 		// Tests make many instances and do not close them.
-		runtime.AddCleanup(g, func(b *wasm.RawInstance) { _ = b.Close(context.WithoutCancel(ctx)) }, bare)
+		runtime.AddCleanup(g, func(b *sandbox.RawInstance) { _ = b.Close(context.WithoutCancel(ctx)) }, bare)
 		return g
 	}
 }
@@ -54,8 +54,8 @@ func (m *opened) factory(ctx context.Context) berthtest.Factory {
 // bareGuest is an instance for package berthtest. It panics where a test would stop.
 type bareGuest struct {
 	ctx  context.Context
-	code *wasm.Module
-	bare *wasm.RawInstance
+	code *sandbox.Module
+	bare *sandbox.RawInstance
 }
 
 // Memory implements berthtest.Guest.

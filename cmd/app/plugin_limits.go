@@ -9,8 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/module"
-	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // limitInfo is a limit, with its name in a configuration's limits.
@@ -25,7 +25,7 @@ type limitInfo struct {
 
 // limitsOf returns all limits of a plugin.
 func limitsOf(l *module.Loaded) []limitInfo {
-	d, s, m := wasm.Limits{}.WithDefaults(), meter.DefaultLimits(), l.Module
+	d, s, m := sandbox.Limits{}.WithDefaults(), meter.DefaultLimits(), l.Module
 	globals, tables := int64(len(m.Globals)), int64(0)
 	for i := range m.Tables {
 		tables = max(tables, int64(m.Tables[i].Min))

@@ -24,6 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // ModulesConfig is how plugin modules are run.
@@ -43,7 +44,7 @@ type ModulesConfig struct {
 	Loaded func(*module.Loaded, *module.Reference)
 	// Compiler (optional) compiles modules before this process does, as package
 	// runtime/wasm/child, so that one that takes long to compile is stopped.
-	Compiler wasm.Compiler
+	Compiler sandbox.Compiler
 	// Memory is what the plugins of all modules may have together, in bytes; 0 means
 	// memory.DefaultProcess.
 	Memory int64
@@ -62,14 +63,14 @@ type Modules struct {
 	// mu guards what follows.
 	mu struct {
 		sync.Mutex
-		runtime  *wasm.Runtime
+		runtime  *sandbox.Runtime
 		compiled map[string]*compiled // by digest
 	}
 }
 
 // compiled is a module and the number of plugins that use it.
 type compiled struct {
-	module *wasm.Module
+	module *sandbox.Module
 	users  int
 }
 
@@ -109,9 +110,9 @@ func (m *Modules) start() error {
 		}
 	}
 	var err error
-	m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir, Compiler: m.config.Compiler})
+	m.mu.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: dir, Compiler: m.config.Compiler})
 	if err != nil && m.config.CacheOptional && dir != "" {
-		m.mu.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{Compiler: m.config.Compiler})
+		m.mu.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{Compiler: m.config.Compiler})
 	}
 	return err
 }
@@ -252,8 +253,8 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 }
 
 // limitsOf translates what a user wrote.
-func limitsOf(l *module.Limits) wasm.Limits {
-	return wasm.Limits{
+func limitsOf(l *module.Limits) sandbox.Limits {
+	return sandbox.Limits{
 		FuelBase: l.FuelPerCall, FuelPerRow: l.FuelPerRow, FuelPerCycle: l.FuelPerCycle, FuelStart: l.FuelStart, FuelRestarts: l.FuelRestarts,
 		Deadline: l.Deadline, OwnMemory: l.Memory, TotalMemory: l.MemoryTotal, Depth: l.Depth, TableElements: l.TableElements,
 		ModuleSize: l.ModuleSize, Functions: l.Functions, Globals: l.Globals, Locals: l.Locals, Nesting: l.Nesting,
@@ -262,7 +263,7 @@ func limitsOf(l *module.Limits) wasm.Limits {
 }
 
 // take returns a compiled module for one more plugin.
-func (m *Modules) take(ctx context.Context, named *Module) (*wasm.Module, error) {
+func (m *Modules) take(ctx context.Context, named *Module) (*sandbox.Module, error) {
 	loaded := named.Loaded
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // answers reads what a guest wrote in answer to a call. It trusts nothing.
@@ -25,7 +26,7 @@ type answers struct {
 func (s *shard) answer(r *request, code abi.Code) (out reply, f *fault.Fault) {
 	a := answers{s: s, record: s.Region()[s.Layout().Call : s.Layout().Call+abi.CallSize], point: r.point}
 	if !answerOf(r.point, code) {
-		return out, a.bad("%s returned %d (%s), which is no answer of it", exportOf(r.point), code, code)
+		return out, a.bad("%s returned %d (%s), which is no answer of it", sandbox.ExportOf(r.point), code, code)
 	}
 	if n := a.field(abi.CallReasonCount); n > abi.MaxReasonSets {
 		return out, a.bad("%d reason sets, the limit is %d", n, abi.MaxReasonSets)
@@ -51,7 +52,7 @@ func (s *shard) answer(r *request, code abi.Code) (out reply, f *fault.Fault) {
 		f = a.keys(r.keys)
 	case abi.Bind:
 		if !bindsPod(out.directives) {
-			f = a.bad("%s returned Success without a directive bind, so nobody has bound the pod (ABI-5.19)", exportOf(r.point))
+			f = a.bad("%s returned Success without a directive bind, so nobody has bound the pod (ABI-5.19)", sandbox.ExportOf(r.point))
 		}
 	case abi.PostFilter:
 		f = a.nominated(out.directives)
@@ -92,11 +93,11 @@ func decides(point abi.Point) bool {
 const maxNamed = 128
 
 func (a *answers) bad(format string, args ...any) *fault.Fault {
-	return a.s.plug.fault(a.point, fault.Output, fmt.Sprintf(format, args...), a.s.env)
+	return a.s.core.faults.at(a.point, fault.Output, fmt.Sprintf(format, args...), a.s.host.env)
 }
 
 func (a *answers) denied(format string, args ...any) *fault.Fault {
-	return a.s.plug.fault(a.point, fault.Denied, fmt.Sprintf(format, args...), a.s.env)
+	return a.s.core.faults.at(a.point, fault.Denied, fmt.Sprintf(format, args...), a.s.host.env)
 }
 
 func (a *answers) field(offset int) uint32 { return binary.LittleEndian.Uint32(a.record[offset:]) }
@@ -132,8 +133,8 @@ func (a *answers) reasonSet(n uint32) ([]string, *fault.Fault) {
 		if size > abi.MaxTextSize {
 			return nil, a.bad("a reason has %d bytes, the limit is %d", size, abi.MaxTextSize)
 		}
-		if a.texts += int(size); a.texts > a.s.plug.config.Limits.TextSize {
-			return nil, a.bad("the reasons of the call have more than %d bytes", a.s.plug.config.Limits.TextSize)
+		if a.texts += int(size); a.texts > a.s.core.config.Limits.TextSize {
+			return nil, a.bad("the reasons of the call have more than %d bytes", a.s.core.config.Limits.TextSize)
 		}
 		text, f := a.bytes("text of a reason", uint64(binary.LittleEndian.Uint32(list[8*i:])), uint64(size))
 		if f != nil {
@@ -246,7 +247,7 @@ func (a *answers) rowSet() ([]uint32, *fault.Fault) {
 		return nil, nil
 	case has != 1:
 		return nil, a.bad("has_row_set is %d, not 0 or 1", has)
-	case a.s.plug.sharded:
+	case a.s.core.sharded:
 		return nil, a.bad("pre_filter of a plugin of scope node returned a row set: it sees no rows (ABI-5.3)")
 	}
 	n := a.field(abi.CallRowSetCount)

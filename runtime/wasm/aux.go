@@ -8,61 +8,60 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
-	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
-// aux is an instance for the points outside of cycles (ABI-2.11). It has a
-// dictionary of its own and a snapshot with the rows of one call, so binding
-// cycles use theirs while the loop goes on with the next pod.
+// aux is an instance for points outside of cycles (ABI-2.11). It has a dictionary of its own
+// and a snapshot with the rows of one call, so binding cycles use theirs while the loop goes
+// on with the next pod.
 type aux struct {
 	shard
+	pool    *auxPool
 	own     source
 	snap    *state.Snapshot
 	infos   []*state.NodeInfo // rows of the snapshot
-	shown   *state.NodeInfo   // whose copy is row 0; nil for another
+	shown   *state.NodeInfo   // row 0 is a copy of it; nil if it is of something else
 	slots   uint32            // in use
 	counter uint64            // of generations
 	records uint32            // room for the records of a batch in bytes
 }
 
-// The room for the records of a batch: at first, and from which on a batch is
-// rather cut, in bytes.
+// The room for the records of a batch in bytes: at first, and when a batch is split instead
+// of giving it more.
 const (
-	recordRoom  = 128 << 10
-	mostRecords = 2 << 20
+	recordRoom = 128 << 10
+	maxRecords = 2 << 20
 )
 
 // enlarge sets the room for records, of later instances too.
 func (a *aux) enlarge(bytes uint32) {
 	a.records = bytes
-	a.plug.records.Store(bytes)
+	a.pool.records.Store(bytes)
 }
 
-func newAux(p *Plugin) *aux {
-	a := &aux{snap: state.NewSnapshot(), records: max(recordRoom, p.records.Load())}
-	a.plug, a.src, a.aux = p, &a.own, true
-	a.own.Source = mirror.NewSource(p.projection, &p.written)
+func newAux(p *auxPool) *aux {
+	a := &aux{pool: p, own: p.newSource(), snap: state.NewSnapshot(), records: max(recordRoom, p.records.Load())}
+	a.core, a.src = p.core, &a.own
 	a.Mirror = a.own.Mirror(0)
 	return a
 }
 
-// auxCall is a call of a point outside of cycles. Which fields count depends on
-// the point.
+// auxCall is a call of a point outside of cycles. Which fields are set depends on the
+// point.
 type auxCall struct {
 	point abi.Point
 	// placement is the pod and its node, from reserve on.
 	placement *plugin.Placement
-	// pods are those asked, queued the same with what the queue knows of them.
+	// pods are those that the call is about; queued are the same, as the queue knows them.
 	pods   []*state.Pod
 	queued []*state.QueuedPod
 	event  *clusterEvent
-	// verdicts and keys take answers, from position at on.
+	// verdicts and keys receive answers, from position at on.
 	verdicts *plugin.Verdicts
 	at       int
 	keys     [][]byte
-	large    bool // the instance grew beyond its grant and is made again for the next call
+	large    bool // the instance grew beyond its grant; the next call makes another
 }
 
 // clusterEvent is the event of a hint.
@@ -71,18 +70,18 @@ type clusterEvent struct {
 	state.Object
 }
 
-// call makes the call, about as many pods at once as there is room for.
+// call makes the call, in batches of as many pods as there is room for.
 func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 	if c.placement != nil {
-		a.own.ledger = a.plug.ledgerOf(c.placement.State)
+		a.own.ledger = a.core.ledgerOf(c.placement.State)
 	} else {
-		a.own.ledger = a.plug.between.at(a.plug.deps.Clock.Now())
+		a.own.ledger = a.pool.between.at(a.core.deps.Clock.Now())
 	}
 	var out reply
 	var used int64
 	for {
-		if used >= a.plug.config.Limits.FuelPerCycle { // about one event, or the pods of one moment
-			return out, a.plug.spent(c.point)
+		if used >= a.core.config.Limits.FuelPerCycle { // about one event, or the pods of one moment
+			return out, a.core.spent(c.point)
 		}
 		r, err := a.prepare(ctx, c)
 		for try := 0; errors.Is(err, mirror.ErrNoRoom) && try < maxGrowth; try++ {
@@ -90,7 +89,7 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 			r, err = a.prepare(ctx, c)
 		}
 		if err != nil {
-			f := a.plug.asFault(c.point, err)
+			f := a.core.faults.of(c.point, a.own.explain(err))
 			a.discard(ctx)
 			return out, f
 		}
@@ -107,10 +106,9 @@ func (a *aux) call(ctx context.Context, c *auxCall) (reply, *fault.Fault) {
 	}
 }
 
-// prepare writes what the call needs. mirror.ErrNoRoom means that a larger region is to
-// be made.
+// prepare writes what the call needs. mirror.ErrNoRoom asks for a larger region.
 func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
-	p := a.plug
+	p := a.core
 	if a.own.Stale() {
 		a.own.BeginEpoch()
 		a.discard(ctx)
@@ -128,7 +126,7 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 		a.own.Measure(a.snap)
 		a.own.RoomForBatch(p.batch, a.records, p.declared[abi.QueueSort])
 	} else if err := a.view(); err != nil {
-		return nil, p.fault(c.point, fault.Trap, err.Error(), a.env)
+		return nil, p.faults.at(c.point, fault.Trap, err.Error(), a.host.env)
 	}
 	if call.PodSize > 0 && !a.own.PodFits() {
 		return nil, mirror.ErrNoRoom
@@ -168,10 +166,10 @@ func (a *aux) writeBatch(c *auxCall, r *request, call *wire.Call) error {
 		}
 	}
 	for i, pod := range c.pods[c.at:] {
-		record := a.own.EncodeOther(pod, a.plug.namespace(pod.Namespace))
+		record := a.own.EncodeOther(pod, a.core.namespace(pod.Namespace))
 		if err := b.Add(record); err != nil {
-			if i > 0 && (i == abi.MaxBatch || a.records >= mostRecords) {
-				break // the others are asked about in the next call
+			if i > 0 && (i == abi.MaxBatch || a.records >= maxRecords) {
+				break // the others are in the next batch
 			}
 			a.enlarge(max(2*a.records, 2*uint32(len(record))))
 			return mirror.ErrNoRoom
@@ -241,55 +239,4 @@ func (a *aux) show(c *auxCall) {
 	if a.snap.Update(a.infos, dirty, freed) {
 		a.snap.Rebuild(a.infos)
 	}
-}
-
-// auxCall makes a call in an instance of its own. binding tells that it comes
-// from a binding cycle.
-func (p *Plugin) auxCall(ctx context.Context, c *auxCall, binding bool) (out reply, f *fault.Fault) {
-	defer func() { p.count(c.point, f) }()
-	switch {
-	case binding && p.breaker.IsOpen(), !binding && !p.breaker.Allow():
-		return reply{}, p.breaker.OpenFault(c.point)
-	case p.breaker.Overspent():
-		f = p.breaker.StartFault(c.point)
-		p.ended(c, f, binding)
-		return reply{}, f
-	}
-	defer func() { p.ended(c, f, binding) }()
-	defer p.guard(c.point, &f)
-	turn := p.aux.loop
-	if binding {
-		turn = p.aux.binding
-	}
-	turn <- struct{}{}
-	defer func() { <-turn }()
-	a, err := p.aux.take(p)
-	if err != nil {
-		return reply{}, p.asFault(c.point, err)
-	}
-	sound := false
-	defer func() {
-		if !sound || a.large() { // the host failed while it served this instance, or it has more than it may keep
-			a.discard(ctx)
-		}
-		p.aux.give(ctx, a)
-	}()
-	out, f = a.call(ctx, c)
-	sound, c.large = true, a.large()
-	return out, f
-}
-
-// ended takes in how a call outside of cycles ended. What became of those that binding
-// cycles make, whenever they do, the breaker hears when the loop takes in the result of
-// the binding: so none of the loop's verdicts depends on which of them is first.
-func (p *Plugin) ended(c *auxCall, f *fault.Fault, binding bool) {
-	if f != nil && !f.Kind.OfGuest() {
-		return
-	}
-	o := breaker.OutcomeOf(c.point, f, c.large || f != nil && f.Kind != fault.Starting)
-	if binding {
-		c.placement.Ended = append(c.placement.Ended, func() { p.breaker.Done(o) })
-		return
-	}
-	p.breaker.Done(o)
 }

@@ -23,14 +23,14 @@ func (a *aux) writeEvent(e *clusterEvent, b *wire.Batch) error {
 	if e.NewNode != nil {
 		view.NewNode = row
 	}
-	if e.OldPod != nil && a.plug.applies(e.OldPod) {
-		view.OldPod = append([]byte(nil), a.own.EncodeOther(e.OldPod, a.plug.namespace(e.OldPod.Namespace))...)
+	if e.OldPod != nil && a.core.applies(e.OldPod) {
+		view.OldPod = append([]byte(nil), a.own.EncodeOther(e.OldPod, a.core.namespace(e.OldPod.Namespace))...)
 	}
-	if e.NewPod != nil && a.plug.applies(e.NewPod) {
-		view.NewPod = append([]byte(nil), a.own.EncodeOther(e.NewPod, a.plug.namespace(e.NewPod.Namespace))...)
+	if e.NewPod != nil && a.core.applies(e.NewPod) {
+		view.NewPod = append([]byte(nil), a.own.EncodeOther(e.NewPod, a.core.namespace(e.NewPod.Namespace))...)
 	}
 	for _, object := range []any{e.Old, e.New} {
-		if o, ok := object.(metav1.Object); ok && (o.GetNamespace() == "" || a.plug.projection.Sees(o.GetNamespace())) {
+		if o, ok := object.(metav1.Object); ok && (o.GetNamespace() == "" || a.core.projection.Sees(o.GetNamespace())) {
 			view.Namespace, view.Name = o.GetNamespace(), o.GetName()
 		}
 	}

@@ -4,28 +4,87 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
+
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-// auxPool has the aux instances of a plugin that nobody uses at the moment.
+// auxPool has the instances for points outside of scheduling cycles, and makes their calls.
 type auxPool struct {
+	*core
 	mu struct {
 		sync.Mutex
 		idle   []*aux
 		closed bool
 	}
-	// binding holds a token for each binding cycle that is in the guest, loop one for
-	// the loop, which waits for no binding cycle: so there are no more instances than
+	// binding holds a token for each binding cycle that is in the guest, and loop one for
+	// the loop, which never waits for a binding cycle. There are no more instances than
 	// tokens.
 	binding, loop chan struct{}
+	// records is the room for the records of a batch in later instances, in bytes.
+	records atomic.Uint32
+	between betweenTries
 }
 
-func (a *auxPool) init(binding int) {
-	a.binding, a.loop = make(chan struct{}, binding), make(chan struct{}, 1)
+// init sets how many binding cycles may be in the guest at once.
+func (a *auxPool) init(c *core, binding int) {
+	a.core, a.binding, a.loop = c, make(chan struct{}, binding), make(chan struct{}, 1)
 }
 
-// take returns an instance to be used by the caller alone, which may have to be
-// made yet. It fails after close.
-func (a *auxPool) take(p *Plugin) (*aux, error) {
+// call makes a call in an instance of its own. binding says that a binding cycle makes it.
+func (a *auxPool) call(ctx context.Context, c *auxCall, binding bool) (out reply, f *fault.Fault) {
+	defer func() { a.counts.fault(c.point, f) }()
+	switch {
+	case binding && a.breaker.IsOpen(), !binding && !a.breaker.Allow():
+		return reply{}, a.breaker.OpenFault(c.point)
+	case a.breaker.Overspent():
+		f = a.breaker.StartFault(c.point)
+		a.ended(c, f, binding)
+		return reply{}, f
+	}
+	defer func() { a.ended(c, f, binding) }()
+	defer a.faults.guard(c.point, &f)
+	turn := a.loop
+	if binding {
+		turn = a.binding
+	}
+	turn <- struct{}{}
+	defer func() { <-turn }()
+	x, err := a.take()
+	if err != nil {
+		return reply{}, a.faults.of(c.point, err)
+	}
+	sound := false
+	defer func() {
+		if !sound || x.large() { // the host panicked while it served the instance, or the instance grew too much
+			x.discard(ctx)
+		}
+		a.give(ctx, x)
+	}()
+	out, f = x.call(ctx, c)
+	sound, c.large = true, x.large()
+	return out, f
+}
+
+// ended takes in how a call ended. The breaker learns of a call in a binding cycle when the
+// loop takes in the result of the binding. So the loop's verdicts do not depend on the order
+// in which binding cycles end.
+func (a *auxPool) ended(c *auxCall, f *fault.Fault, binding bool) {
+	if f != nil && !f.Kind.OfGuest() {
+		return
+	}
+	o := breaker.OutcomeOf(c.point, f, c.large || f != nil && f.Kind != fault.Starting)
+	if binding {
+		c.placement.Ended = append(c.placement.Ended, func() { a.breaker.Done(o) })
+		return
+	}
+	a.breaker.Done(o)
+}
+
+// take returns an instance for the caller alone. It may not have a guest yet. It fails after
+// close.
+func (a *auxPool) take() (*aux, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.mu.closed {
@@ -36,10 +95,10 @@ func (a *auxPool) take(p *Plugin) (*aux, error) {
 		a.mu.idle = a.mu.idle[:n-1]
 		return x, nil
 	}
-	return newAux(p), nil
+	return newAux(a), nil
 }
 
-// give takes an instance back.
+// give returns an instance to the pool.
 func (a *auxPool) give(ctx context.Context, x *aux) {
 	a.mu.Lock()
 	keep := !a.mu.closed && x.guest != nil
@@ -52,8 +111,7 @@ func (a *auxPool) give(ctx context.Context, x *aux) {
 	}
 }
 
-// close closes the instances that are idle; those in use follow when they are
-// given back.
+// close closes the idle instances. Those in use are closed when they are returned.
 func (a *auxPool) close(ctx context.Context) error {
 	a.mu.Lock()
 	idle := a.mu.idle

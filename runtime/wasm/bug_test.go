@@ -10,20 +10,21 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // buggy is a host whose view of memory fails when it is told to.
 type buggy struct {
-	wasm.Factory
+	sandbox.Factory
 	fail bool
 }
 
 type buggyGuest struct {
-	wasm.Guest
+	sandbox.Guest
 	host *buggy
 }
 
-func (b *buggy) New(ctx context.Context, region uint32, env *wasm.Env) (wasm.Guest, error) {
+func (b *buggy) New(ctx context.Context, region uint32, env *sandbox.Env) (sandbox.Guest, error) {
 	g, err := b.Factory.New(ctx, region, env)
 	return &buggyGuest{Guest: g, host: b}, err
 }
@@ -80,7 +81,7 @@ func TestBugs(t *testing.T) {
 		}
 	}
 	log := slog.New(badHandler{slog.DiscardHandler})
-	module, _ := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "guests/hello")
+	module, _ := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/hello")
 	for _, crash := range []bool{false, true} {
 		m := manifest(t, `{"filter":{}}`, `{}`, `["log"]`)
 		p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", CrashOnBug: crash}, wasm.Deps{Factory: module, Manifest: m, Log: log})

@@ -12,33 +12,33 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // request is one call of a guest's point.
 type request struct {
 	point abi.Point
 	rows  []uint32 // of the host, ascending; nil for a point without rows
-	// verdicts takes filter's answers, from position at on.
+	// verdicts receives filter's answers, from position at on.
 	verdicts *plugin.Verdicts
 	at       int
-	// scores takes score's and normalize's answers, and is normalize's input.
+	// scores receives score's and normalize's answers, and is normalize's input.
 	scores []int64
-	// inRange tells that scores must be normalised.
+	// inRange says that scores must be in range already.
 	inRange bool
 	// stateful calls may write state.
 	stateful bool
-	// pods are those of the pod list, or else the one to be placed; batch is their
-	// number for points about many pods, and 0 for others.
+	// pods are those of the pod list, or else the one to be placed. batch is their number
+	// at points about many pods, and 0 at others.
 	pods  []*state.Pod
 	batch int
-	keys  [][]byte // takes queue_key's answers
+	keys  [][]byte // receives queue_key's answers
 	fuel  int64    // that the call has used
 
-	// state is that of the pod's cycle, nil for none.
-	state *state.CycleState
+	state *state.CycleState // of the pod's cycle; nil for none
 }
 
-// n is how many answers there are.
+// n returns how many answers there are.
 func (r *request) n() int {
 	if r.batch > 0 {
 		return r.batch
@@ -46,7 +46,7 @@ func (r *request) n() int {
 	return len(r.rows)
 }
 
-// reply is what a guest answered for a call as a whole.
+// reply is what a guest answered to a call as a whole.
 type reply struct {
 	code   abi.Code
 	status *plugin.Status // nil for Success
@@ -60,13 +60,14 @@ type reply struct {
 func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer func() { s.plug.count(r.point, f) }()
-	allowed, starts := s.plug.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity(), s.plug.affordsStarts)
+	p := s.core
+	defer func() { p.counts.fault(r.point, f) }()
+	allowed, starts := p.ration.enter(r.point, len(r.rows) == 1 && int(r.rows[0]) >= c.Snapshot.Capacity(), p.affordsStarts)
 	switch {
 	case !allowed:
-		return reply{}, s.plug.spent(r.point)
+		return reply{}, p.spent(r.point)
 	case !starts:
-		return reply{}, s.plug.breaker.StartFault(r.point)
+		return reply{}, p.breaker.StartFault(r.point)
 	}
 	defer func() {
 		large := s.large()
@@ -75,15 +76,15 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 		}
 		switch {
 		case f != nil:
-			s.plug.ending.Lost(f)
-		case large && (s.rowless || s.plug.plan.Tight()): // else there will be fewer instances, once
-			s.plug.ending.Restart()
+			p.ending.Lost(f)
+		case large && (s.rowless || s.cycles.plan.Tight()): // otherwise the next plan has fewer instances
+			p.ending.Restart()
 		}
 	}()
-	defer s.plug.guard(r.point, &f)
-	defer func() { s.plug.ration.used(r.fuel) }()
+	defer p.faults.guard(r.point, &f)
+	defer func() { p.ration.used(r.fuel) }()
 	if s.guest == nil { // an earlier call was faulted
-		if f := s.plug.asFault(r.point, s.revive(c.Context, c.Snapshot)); f != nil {
+		if f := p.faults.of(r.point, s.src.explain(s.revive(c.Context, c.Snapshot))); f != nil {
 			return reply{}, f
 		}
 	}
@@ -94,13 +95,13 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 		}
 	}
 	if err != nil {
-		return reply{}, s.plug.asFault(r.point, err)
+		return reply{}, p.faults.of(r.point, s.src.explain(err))
 	}
 	if r.pods == nil {
-		r.pods = s.plug.pods[:]
+		r.pods = s.cycles.pods[:]
 	}
 	r.state = c.State
-	if !r.stateful && !s.plug.sharded { // pre_filter saw rows, which a point of scope node must not (ABI-7.5)
+	if !r.stateful && !p.sharded { // pre_filter saw rows, which a point of scope node must not (ABI-7.5)
 		r.state = nil
 	}
 	return s.run(c.Context, c.Snapshot, r, lo, hi)
@@ -108,47 +109,45 @@ func (s *shard) call(c *plugin.Cycle, r *request) (_ reply, f *fault.Fault) {
 
 // run calls the guest and reads its answers.
 func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, hi uint32) (reply, *fault.Fault) {
-	p := s.plug
+	p, env := s.core, s.host.env
 	bad := func(kind fault.Kind, detail string) (reply, *fault.Fault) {
-		return reply{}, p.fault(r.point, kind, detail, s.env)
+		return reply{}, p.faults.at(r.point, kind, detail, env)
 	}
 	verify := s.sampled()
 	if verify && p.config.VerifyEvery > 1 && !s.ShowsOverlay() {
 		if ok, err := s.Restore(snap); err != nil {
-			return reply{}, p.asFault(r.point, err)
+			return reply{}, p.faults.of(r.point, s.src.explain(err))
 		} else if !ok {
-			return bad(fault.WroteSnapshot, "the guest has changed columns, which are the host's, since they were last checked")
+			return bad(fault.WroteSnapshot, "the guest has changed columns, which belong to the host, since the last check")
 		}
 	}
-	s.env.begin(p, r)
-	s.env.ledger = s.src.ledger
-	p.calls.Add(1)
-	s.env.log.data = s.env.log.data[:0] // what it said of other pods is not for this one
+	s.host.begin(&p.traits, r)
+	s.host.ledger = s.src.ledger
+	p.counts.calls.Add(1)
 	var before uint64
 	if verify {
 		before = s.Hash()
 	}
-	s.env.next = p.config.Limits.grant(r.n())
+	env.Begin(p.config.Limits.CallFuel(r.n()))
 	result, err := s.guest.Call(ctx, r.point, s.Base()+s.Layout().Call, lo, hi)
-	s.env.end()
-	p.fuel.Add(s.env.used)
-	p.work[r.point].call(r.n(), s.env.used)
-	r.fuel = s.env.used
-	if b := s.env.panicked; b != nil {
-		return reply{}, p.bug(r.point, b.value, b.stack)
+	s.host.end()
+	r.fuel = env.Used()
+	p.counts.used(r.point, r.n(), r.fuel)
+	if value, stack, ok := env.Panic(); ok {
+		return reply{}, p.faults.bug(r.point, value, stack)
 	}
 	if err != nil {
-		detail, trace := trapText(err)
-		return reply{}, p.traced(r.point, trapKind(err), detail, trace, s.env)
+		kind, detail, trace := sandbox.TrapOf(err)
+		return reply{}, p.faults.traced(r.point, kind, detail, trace, env)
 	}
 	if err := s.view(); err != nil {
 		return bad(fault.Trap, err.Error())
 	}
 	if verify && s.Hash() != before {
-		return bad(fault.WroteSnapshot, "the guest changed columns, which are the host's")
+		return bad(fault.WroteSnapshot, "the guest changed columns, which belong to the host")
 	}
 	if result >= abi.NumCodes {
-		return bad(fault.Output, fmt.Sprintf("%s returned %d, which is no status code", exportOf(r.point), result))
+		return bad(fault.Output, fmt.Sprintf("%s returned %d, which is no status code", sandbox.ExportOf(r.point), result))
 	}
 	return s.answer(r, abi.Code(result))
 }
@@ -156,9 +155,9 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 // prepare writes what the call needs and returns its bounds.
 func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) {
 	if err := s.view(); err != nil {
-		return 0, 0, s.plug.fault(r.point, fault.Trap, err.Error(), s.env)
+		return 0, 0, s.core.faults.at(r.point, fault.Trap, err.Error(), s.host.env)
 	}
-	p, l := s.plug, s.Layout()
+	l := s.Layout()
 	s.SyncPod()
 	call := wire.Call{Point: r.point, PodSize: s.src.PodSize(), N: uint32(len(r.rows))}
 	if r.point == abi.AddPod || r.point == abi.RemovePod {
@@ -183,7 +182,7 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 		}
 	}
 	cycle := wire.Cycle{Epoch: s.src.Epoch(), Generation: c.Snapshot.Generation, State: 1}
-	if !p.nodeScoped(r.point) {
+	if !s.core.nodeScoped(r.point) {
 		cycle.Seed = c.Seed
 	}
 	s.WriteCall(cycle, call)
@@ -200,20 +199,3 @@ func (s *shard) prepare(c *plugin.Cycle, r *request) (lo, hi uint32, err error) 
 	s.Flush()
 	return lo, hi, nil
 }
-
-// stateOf returns the plugin's state of a pod's cycle; nil when nothing was
-// written and nothing may be.
-func (p *Plugin) stateOf(c *state.CycleState, create bool) *guestState {
-	if v := c.Read(p.config.Name, stateKey); v != nil {
-		return v.(*guestState)
-	}
-	if !create {
-		return nil
-	}
-	v := &guestState{public: p.public, most: p.config.Limits.StateSize}
-	c.Write(p.config.Name, stateKey, v)
-	return v
-}
-
-// stateKey is the key of a plugin's bytes in a CycleState.
-const stateKey = "guest"

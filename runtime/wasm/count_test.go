@@ -12,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // TestCostOfAPlacement: what is written into guest memory for a pod that was
@@ -23,7 +24,7 @@ func TestCostOfAPlacement(t *testing.T) {
 	}
 	var first cost
 	for _, nodes := range []int{10, 100, 1000, 3000} {
-		module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "guests/noop")
+		module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/noop")
 		p := newPlugin(t, wasm.Config{}, module, man)
 		w := newWorld(nodes)
 		filter(p, w.cycle(incoming("a", "first", 0)), w.rows())
@@ -47,7 +48,7 @@ func TestCostOfAPlacement(t *testing.T) {
 // TestCallsOfAPod: one call an instance for scope cluster, one call a block for
 // scope node.
 func TestCallsOfAPod(t *testing.T) {
-	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "guests/noop")
+	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/noop")
 	for _, shards := range []int{1, 2, 4} {
 		p := newPlugin(t, wasm.Config{Shards: shards}, module, man)
 		w := newWorld(4500)
@@ -73,7 +74,7 @@ func allocsOfFilter(t *testing.T, p *wasm.Plugin, w *world) float64 {
 // are what they are.
 func TestAllocations(t *testing.T) {
 	for _, nodes := range []int{3, 3000} {
-		module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "guests/noop")
+		module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/noop")
 		if n := allocsOfFilter(t, newPlugin(t, wasm.Config{}, module, man), newWorld(nodes)); n > 0 {
 			t.Errorf("%d nodes: %v allocations a call", nodes, n)
 		}
@@ -97,8 +98,8 @@ func BenchmarkFilter(b *testing.B) {
 	for _, nodes := range []int{100, 1000, 5000} {
 		for _, kind := range []string{"native", "wasm"} {
 			b.Run(fmt.Sprintf("guest=%s/nodes=%d", kind, nodes), func(b *testing.B) {
-				module, man := guest(b, newRuntime(b, wasm.RuntimeConfig{}), "guests/noop")
-				var factory wasm.Factory = module
+				module, man := guest(b, newRuntime(b, sandbox.RuntimeConfig{}), "guests/noop")
+				var factory sandbox.Factory = module
 				if kind == "native" {
 					factory = native(nil, abi.ExportFilter)
 				}
@@ -129,7 +130,7 @@ func BenchmarkFilter(b *testing.B) {
 func BenchmarkSync(b *testing.B) {
 	for _, nodes := range []int{100, 5000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
-			module, man := guest(b, newRuntime(b, wasm.RuntimeConfig{}), "guests/noop")
+			module, man := guest(b, newRuntime(b, sandbox.RuntimeConfig{}), "guests/noop")
 			p := newPlugin(b, wasm.Config{}, module, man)
 			w := newWorld(nodes)
 			pod := incoming("a", "p", 0)
@@ -150,7 +151,7 @@ func BenchmarkSync(b *testing.B) {
 
 // BenchmarkFill is making an instance and writing all rows.
 func BenchmarkFill(b *testing.B) {
-	module, man := guest(b, newRuntime(b, wasm.RuntimeConfig{}), "guests/noop")
+	module, man := guest(b, newRuntime(b, sandbox.RuntimeConfig{}), "guests/noop")
 	w := newWorld(5000)
 	for i := range 5000 {
 		p := podObject("a", fmt.Sprint("x", i), nodeName(i%5000))

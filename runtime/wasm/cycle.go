@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
@@ -14,117 +15,146 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
 
+// cycleKey identifies a cycle.
+type cycleKey struct {
+	pod        *state.Pod
+	snapshot   *state.Snapshot
+	generation uint64
+	seed       uint64
+}
+
+func keyOf(c *plugin.Cycle) cycleKey {
+	return cycleKey{pod: c.Pod, snapshot: c.Snapshot, generation: c.Snapshot.Generation, seed: c.Seed}
+}
+
+// cycleInstances are the instances for points inside of scheduling cycles. They keep their
+// columns from cycle to cycle: the first call of a cycle, on any worker, prepares all of
+// them.
+type cycleInstances struct {
+	*core
+
+	// mu guards what follows. It is held for reading during a call, and for writing to
+	// begin a cycle or to close, so that neither happens while a guest runs.
+	mu     sync.RWMutex
+	closed bool
+	key    cycleKey // of the cycle that was prepared
+	err    error    // of preparing it
+	plan   memory.Plan
+	shards []*shard
+	pods   [1]*state.Pod // the cycle's
+	source source        // of the shards
+}
+
 // errShort says that an instance needs more memory to start than it was granted, so that
-// there have to be fewer.
+// there must be fewer.
 var errShort = errors.New("the guest needs more memory to start than the first time")
 
 // errClosed is the fault of a call after Close.
 var errClosed = errors.New("the plugin is closed")
 
-// maxGrowth is how often a region is made anew for one cycle before the plugin
-// gives up. What a try found out is counted in the next one, so two are usual:
-// the strings of a large cluster are known only when its rows are written.
+// maxGrowth is how often a region is made again for one cycle before the plugin gives up.
+// Each try measures what the one before lacked. Two are usual: the strings of a large
+// cluster are known only when its rows are written.
 const maxGrowth = 16
 
-// enter brings the plugin's instances up to the cycle that a call belongs to, if
-// no earlier call did: dictionary, pod record, rows. Whoever comes first does it
-// for all workers. Without a fault, the caller holds p.mu for reading until
-// leave.
-func (p *Plugin) enter(c *plugin.Cycle, point abi.Point) *fault.Fault {
+// enter prepares the instances for the cycle of a call, if no earlier call did. Without a
+// fault, the caller holds the mutex for reading until leave.
+func (i *cycleInstances) enter(c *plugin.Cycle, point abi.Point) *fault.Fault {
 	key := keyOf(c)
 	for {
-		p.mu.RLock()
-		if p.cycle == key {
-			if p.cycleErr == nil {
+		i.mu.RLock()
+		if i.key == key {
+			if i.err == nil {
 				return nil
 			}
-			err := p.cycleErr
-			p.mu.RUnlock()
-			return p.asFault(point, err)
+			err := i.err
+			i.mu.RUnlock()
+			return i.faults.of(point, err)
 		}
-		p.mu.RUnlock()
-		p.beginCycle(c, key, point)
+		i.mu.RUnlock()
+		i.begin(c, key, point)
 	}
 }
 
-func (p *Plugin) leave() { p.mu.RUnlock() }
+func (i *cycleInstances) leave() { i.mu.RUnlock() }
 
-// beginCycle prepares a cycle for the call of a point, which is the first. A fault of it
-// is counted here, once, however many calls fail by it.
-func (p *Plugin) beginCycle(c *plugin.Cycle, key cycleKey, point abi.Point) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cycle == key {
+// begin prepares a cycle for its first call, which is of a point. It counts a fault once,
+// however many calls fail because of it.
+func (i *cycleInstances) begin(c *plugin.Cycle, key cycleKey, point abi.Point) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.key == key {
 		return
 	}
-	p.settle()
-	p.cycle, p.cycleErr, p.source.ledger = key, nil, p.ledgerOf(c.State)
+	i.breaker.Done(i.ending.Take())
+	i.key, i.err, i.source.ledger = key, nil, i.ledgerOf(c.State)
 	if c.State != nil {
-		c.State.Write(p.config.Name, ledgerKey, p.source.ledger)
+		c.State.Write(i.config.Name, ledgerKey, i.source.ledger)
 	}
 	var f *fault.Fault
 	switch {
-	case p.closed:
-		f = p.asFault(point, errClosed)
-	case !p.breaker.Allow():
-		f = p.breaker.OpenFault(point)
-	case p.breaker.Overspent():
-		f = p.breaker.StartFault(point)
+	case i.closed:
+		f = i.faults.of(point, errClosed)
+	case !i.breaker.Allow():
+		f = i.breaker.OpenFault(point)
+	case i.breaker.Overspent():
+		f = i.breaker.StartFault(point)
 	default:
-		p.ration.begin(key, p.config.Limits.FuelPerCycle)
-		if f = p.asFault(point, p.guarded(c)); f != nil {
-			p.drop(c.Context) // nothing that is half written stays
-			p.ending.Lost(f)
+		i.ration.begin(key, i.config.Limits.FuelPerCycle)
+		if f = i.faults.of(point, i.guarded(c)); f != nil {
+			i.drop(c.Context) // nothing half-written stays
+			i.ending.Lost(f)
 		}
 	}
-	if p.count(point, f); f != nil {
-		p.cycleErr = f
+	if i.counts.fault(point, f); f != nil {
+		i.err = f
 	}
 }
 
 // guarded is prepare without panics.
-func (p *Plugin) guarded(c *plugin.Cycle) (err error) {
+func (i *cycleInstances) guarded(c *plugin.Cycle) (err error) {
 	var f *fault.Fault
 	defer func() {
 		if f != nil {
 			err = f
 		}
 	}()
-	defer p.guard(abi.PreFilter, &f)
-	return p.prepare(c)
+	defer i.faults.guard(abi.PreFilter, &f)
+	return i.prepare(c)
 }
 
-// prepare has the plugin to itself.
-func (p *Plugin) prepare(c *plugin.Cycle) error {
-	if p.source.Stale() {
-		p.source.BeginEpoch()
-		p.drop(c.Context)
-	} else if !p.budget.Holds(&p.plan) {
-		p.drop(c.Context) // there have to be fewer, or may be more
+// prepare makes the instances and brings their memory up to date. The caller holds the
+// mutex for writing.
+func (i *cycleInstances) prepare(c *plugin.Cycle) error {
+	if i.source.Stale() {
+		i.source.BeginEpoch()
+		i.drop(c.Context)
+	} else if !i.budget.Holds(&i.plan) {
+		i.drop(c.Context) // there must be fewer instances, or there may be more
 	}
-	p.pods[0] = c.Pod
-	p.source.Follow(c.Snapshot.Strings)
-	p.source.SetPod(c.Pod, c.Snapshot.Namespace(c.Pod.Namespace))
-	err := p.fill(c)
+	i.pods[0] = c.Pod
+	i.source.Follow(c.Snapshot.Strings)
+	i.source.SetPod(c.Pod, c.Snapshot.Namespace(c.Pod.Namespace))
+	err := i.fill(c)
 	for range maxGrowth {
 		if !errors.Is(err, mirror.ErrNoRoom) && !errors.Is(err, errShort) {
 			break
 		}
-		p.drop(c.Context)
-		err = p.fill(c)
+		i.drop(c.Context)
+		err = i.fill(c)
 	}
 	if err == nil {
-		p.source.Settle()
+		i.source.Settle()
 	}
-	return err
+	return i.source.explain(err)
 }
 
 // drop closes all instances.
-func (p *Plugin) drop(ctx context.Context) {
-	for _, s := range p.shards {
+func (i *cycleInstances) drop(ctx context.Context) {
+	for _, s := range i.shards {
 		s.discard(ctx)
 	}
-	p.shards = nil
+	i.shards = nil
 }
 
 // divide decides how many instances hold the nodes, and sets the capacities of their
@@ -133,56 +163,113 @@ func (p *Plugin) drop(ctx context.Context) {
 // # Errors
 //
 // There is no memory for a single instance.
-func (p *Plugin) divide(snap *state.Snapshot) error {
+func (i *cycleInstances) divide(snap *state.Snapshot) error {
 	var spec wire.LayoutSpec
 	var err error
-	p.plan, err = p.budget.Plan(p.split(snap.Len()), func(n int) (memory.Needs, error) {
-		p.source.Shards = n
-		p.source.Measure(snap)
-		spec = p.source.Mirror(0).Spec()
+	i.plan, err = i.budget.Plan(i.instances(snap.Len()), func(n int) (memory.Needs, error) {
+		i.source.Shards = n
+		i.source.Measure(snap)
+		spec = i.source.Mirror(0).Spec()
 		layout, err := wire.NewLayout(spec)
 		if err != nil {
 			return memory.Needs{}, fmt.Errorf("%w: declare fewer columns", err)
 		}
-		return memory.Needs{Region: layout.Size, Host: p.source.HostBytes()}, nil
+		return memory.Needs{Region: layout.Size, Host: i.source.HostBytes()}, nil
 	})
 	if err != nil {
-		return p.fault(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%v; the largest columns of a region of %d nodes are %s", err, snap.Len(), mirror.Largest(&spec)), nil)
+		return i.faults.at(abi.PreFilter, fault.NoMemory, fmt.Sprintf("%v; the largest columns of a region of %d nodes are %s", err, snap.Len(), mirror.Largest(&spec)), nil)
 	}
 	return nil
 }
 
-// shrink closes the cycle instances if they may grow to more than the plugin's share. The
-// next cycle makes fewer.
-func (p *Plugin) shrink() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.budget.Exceeds() {
-		p.drop(context.Background())
-		p.cycle = cycleKey{} // so that the next call makes instances
-	}
-}
-
 // fill makes the instances that are missing, and writes what changed.
-func (p *Plugin) fill(c *plugin.Cycle) error {
-	if p.shards == nil {
-		if err := p.divide(c.Snapshot); err != nil {
+func (i *cycleInstances) fill(c *plugin.Cycle) error {
+	if i.shards == nil {
+		if err := i.divide(c.Snapshot); err != nil {
 			return err
 		}
-		for i := range p.source.Shards {
-			p.shards = append(p.shards, &shard{plug: p, src: &p.source, Mirror: p.source.Mirror(i)})
+		for n := range i.source.Shards {
+			i.shards = append(i.shards, &shard{core: i.core, cycles: i, src: &i.source, Mirror: i.source.Mirror(n)})
 		}
-		if p.sharded && p.declared[abi.PreFilter] {
-			p.shards = append(p.shards, &shard{plug: p, src: &p.source, Mirror: p.source.Rowless(), rowless: true})
+		if i.sharded && i.declared[abi.PreFilter] {
+			i.shards = append(i.shards, &shard{core: i.core, cycles: i, src: &i.source, Mirror: i.source.Rowless(), rowless: true})
 		}
 	}
-	if !p.source.PodFits() {
+	if !i.source.PodFits() {
 		return mirror.ErrNoRoom
 	}
-	for _, s := range p.shards {
+	for _, s := range i.shards {
 		if err := s.ready(c.Context, c.Snapshot); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shrink closes the instances if they may grow to more than the plugin's share. The next
+// cycle makes fewer.
+func (i *cycleInstances) shrink() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.budget.Exceeds() {
+		i.drop(context.Background())
+		i.key = cycleKey{} // so that the next call makes instances
+	}
+}
+
+// settle tells the breaker how the calls of the cycle ended.
+func (i *cycleInstances) settle() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.breaker.Done(i.ending.Take())
+	i.breaker.Allow() // binding cycles never begin a probe, so it begins here
+}
+
+// close frees the instances when the calls that run have ended.
+func (i *cycleInstances) close(ctx context.Context) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.closed, i.key, i.err = true, cycleKey{}, nil
+	var errs []error
+	for _, s := range i.shards {
+		if s.guest != nil {
+			errs = append(errs, s.guest.Close(ctx))
+			s.guest = nil
+		}
+	}
+	i.shards = nil
+	return errors.Join(errs...)
+}
+
+// once makes a call that is not split.
+func (i *cycleInstances) once(c *plugin.Cycle, r *request) (out reply, f *fault.Fault) {
+	defer func() { i.ending.Add(r.point, r.rows, f) }()
+	if f := i.enter(c, r.point); f != nil {
+		return reply{}, f
+	}
+	defer i.leave()
+	if r.point == abi.PreFilter && i.sharded { // it sees no rows (ABI-5.3)
+		return i.shards[i.source.Shards].call(c, r)
+	}
+	return i.shards[0].call(c, r)
+}
+
+// part returns the rows at the front that one call can take, and the instance that holds
+// them: all rows if there is one instance, the rows of one block if there are several.
+// Overlay rows are called one at a time.
+func (i *cycleInstances) part(c *plugin.Cycle, rows []uint32) ([]uint32, *shard) {
+	first := uint32(c.Snapshot.Capacity()) // of overlay rows
+	switch {
+	case rows[0] >= first:
+		return rows[:1], i.shards[0]
+	case i.source.Shards == 1 && rows[len(rows)-1] < first:
+		return rows, i.shards[0]
+	case i.source.Shards > 1:
+		first = min(first, (rows[0]/plugin.BlockRows+1)*plugin.BlockRows)
+	}
+	n := 1
+	for n < len(rows) && rows[n] < first {
+		n++
+	}
+	return rows[:n], i.shards[int(rows[0]/plugin.BlockRows)%i.source.Shards]
 }

@@ -16,7 +16,7 @@ func (a *answers) directives() ([]wire.Directive, *fault.Fault) {
 	if err != nil {
 		return nil, a.bad("%v", err)
 	}
-	p, size := a.s.plug, 0
+	p, size := a.s.core, 0
 	for i := range list {
 		d := &list[i]
 		switch size += len(d.First) + len(d.Second); {
@@ -24,7 +24,7 @@ func (a *answers) directives() ([]wire.Directive, *fault.Fault) {
 			return nil, a.bad("the texts of the directives have more than %d bytes", p.config.Limits.DirectiveSize)
 		case !d.Kind.At(a.point):
 			return nil, a.bad("directive %d is %s, which is none of %s (ABI-13.2)", i, d.Kind, a.point)
-		case !p.deps.Manifest.Directives.Allows(d.Kind, d.First):
+		case !p.manifest.Directives.Allows(d.Kind, d.First):
 			return nil, a.denied("directive %d, %s, is not declared in the manifest's directives (ABI-13.2)", i, describe(d))
 		case !p.config.Grants.Allows(d.Kind, d.First):
 			return nil, a.denied("directive %d, %s, is not granted: add it to the plugin's grants", i, describe(d))

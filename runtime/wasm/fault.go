@@ -5,61 +5,40 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
+	"runtime/debug"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// trapText splits what wazero says of a trap: what happened in one line, and the
-// functions of the guest in which it did.
-func trapText(err error) (detail, trace string) {
-	var m *metered
-	if errors.As(err, &m) {
-		_, trace = trapText(m.trap)
-		return err.Error(), trace
-	}
-	detail, trace, _ = strings.Cut(err.Error(), "\nwasm stack trace:\n")
-	trace, _, _ = strings.Cut(trace, ofTheHost)
-	detail = strings.ReplaceAll(strings.TrimSuffix(detail, " (recovered by wazero)"), "wasm error: ", "")
-	return plain.Line(detail, fault.MaxDetail), strings.ReplaceAll(plain.Lines(trace, fault.MaxTrace), "\t", "")
+// faults makes the faults of a plugin, and decides what they mean for a pod.
+type faults struct {
+	origin fault.Origin
+	config *Config // CrashOnBug and the policies
+	log    *slog.Logger
 }
 
-// ofTheHost begins wazero's stack of the host, which says nothing of the guest.
-const ofTheHost = "\n\nGo runtime stack trace:"
-
-// origin names the plugin in its faults.
-func (p *Plugin) origin() fault.Origin {
-	return fault.Origin{Plugin: p.config.Name, Digest: p.info.Digest}
+// at returns a fault, with the output of the instance; env is nil if there is none. Whoever
+// ends a call with the fault counts it.
+func (t *faults) at(point abi.Point, kind fault.Kind, detail string, env *sandbox.Env) *fault.Fault {
+	return t.traced(point, kind, detail, "", env)
 }
 
-// fault returns a fault. Who ends a call with it counts it, at the point that was called.
-func (p *Plugin) fault(point abi.Point, kind fault.Kind, detail string, env *Env) *fault.Fault {
-	return p.traced(point, kind, detail, "", env)
-}
-
-// traced is fault with the functions in which the guest trapped.
-func (p *Plugin) traced(point abi.Point, kind fault.Kind, detail, trace string, env *Env) *fault.Fault {
-	f := fault.Fault{Origin: p.origin(), Point: point, Kind: kind, Detail: detail, Trace: trace}
+// traced is at with the functions in which the guest trapped.
+func (t *faults) traced(point abi.Point, kind fault.Kind, detail, trace string, env *sandbox.Env) *fault.Fault {
+	f := fault.Fault{Origin: t.origin, Point: point, Kind: kind, Detail: detail, Trace: trace}
 	if env != nil {
-		f.Output = env.log.String()
+		f.Output = env.Output()
 	}
 	return fault.New(f)
 }
 
-// count counts the fault that a call of a point ended with; nil for none.
-func (p *Plugin) count(point abi.Point, f *fault.Fault) {
-	if f != nil {
-		p.work[point].fault(f.Kind)
-	}
-}
-
-// asFault makes a fault of an error, which is one already if a guest is to blame.
-func (p *Plugin) asFault(point abi.Point, err error) *fault.Fault {
+// of returns the fault of an error, which may be a fault already; nil for no error.
+func (t *faults) of(point abi.Point, err error) *fault.Fault {
 	var f *fault.Fault
 	switch {
 	case err == nil:
@@ -67,28 +46,44 @@ func (p *Plugin) asFault(point abi.Point, err error) *fault.Fault {
 	case errors.As(err, &f):
 		return f.At(point)
 	case errors.Is(err, mirror.ErrNoRoom):
-		return p.fault(point, fault.NoMemory, fmt.Sprintf("%v after %d tries; the largest columns are %s", err, maxGrowth, p.source.Largest()), nil)
+		return t.at(point, fault.NoMemory, err.Error(), nil)
 	}
-	return p.fault(point, fault.Start, err.Error(), nil)
+	return t.at(point, fault.Start, err.Error(), nil)
 }
 
-// failed returns the status of a fault by policy; nil when it is ignored. The call was about
-// these pods.
-func (p *Plugin) failed(f *fault.Fault, pods ...*state.Pod) *plugin.Status {
+// status returns the status of a fault by policy; nil if it is ignored. pods are those that
+// the call was about.
+func (t *faults) status(f *fault.Fault, pods ...*state.Pod) *plugin.Status {
 	level := slog.LevelError
-	if f.Kind == fault.BreakerOpen || !f.FirstLog() { // the faults that opened it were told
+	if f.Kind == fault.BreakerOpen || !f.FirstLog() { // the faults that opened the breaker are in the log
 		level = slog.LevelDebug
 	}
 	attrs := []any{"plugin", f.Plugin, "point", f.Point.String(), "kind", f.Kind, "detail", f.Detail, "trace", f.Trace, "fault", f}
 	if len(pods) > 0 {
 		attrs = append(attrs, "pod", pods[0].Key())
 	}
-	if len(pods) > 1 { // one of them, which is not known, or the plugin anyway
+	if len(pods) > 1 { // which of them caused it, if any, is not known
 		attrs = append(attrs, "pods", len(pods))
 	}
-	p.deps.Log.Log(context.Background(), level, "plugin fault", attrs...)
-	if p.policy(f.Point) == fault.Ignore {
+	t.log.Log(context.Background(), level, "plugin fault", attrs...)
+	if t.config.policy(f.Point) == fault.Ignore {
 		return nil
 	}
 	return plugin.Fail(f)
+}
+
+// guard turns a panic of the host, while it serves a guest, into a fault of the plugin: the
+// input of one plugin must not end the scheduler. It is deferred.
+func (t *faults) guard(point abi.Point, f **fault.Fault) {
+	if r := recover(); r != nil {
+		*f = t.bug(point, r, debug.Stack())
+	}
+}
+
+// bug returns the fault of a panic. If the configuration says so, it panics again.
+func (t *faults) bug(point abi.Point, panicked any, stack []byte) *fault.Fault {
+	if t.config.CrashOnBug {
+		panic(panicked)
+	}
+	return t.traced(point, fault.Bug, fmt.Sprintf("the host failed: %v; please report this", panicked), string(stack), nil)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // fixture is a .wat file of testdata.
@@ -46,7 +47,7 @@ func (f *fixture) module(t testing.TB) []byte {
 }
 
 // guest loads a fixture as a factory.
-func guest(t testing.TB, runtime *wasm.Runtime, name string) (*wasm.Module, *wire.Manifest) {
+func guest(t testing.TB, runtime *sandbox.Runtime, name string) (*sandbox.Module, *wire.Manifest) {
 	t.Helper()
 	f := readFixture(t, filepath.Join("testdata", name+".wat"))
 	m, err := runtime.Load(context.Background(), f.module(t))
@@ -57,9 +58,9 @@ func guest(t testing.TB, runtime *wasm.Runtime, name string) (*wasm.Module, *wir
 	return m, manifest(t, f.Points, f.Reads, f.Host)
 }
 
-func newRuntime(t testing.TB, c wasm.RuntimeConfig) *wasm.Runtime {
+func newRuntime(t testing.TB, c sandbox.RuntimeConfig) *sandbox.Runtime {
 	t.Helper()
-	r, err := wasm.NewRuntime(c)
+	r, err := sandbox.NewRuntime(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestFixtures(t *testing.T) {
 	}
 	var out [2]bytes.Buffer
 	for i, interpreter := range []bool{false, true} {
-		r := newRuntime(t, wasm.RuntimeConfig{Interpreter: interpreter})
+		r := newRuntime(t, sandbox.RuntimeConfig{Interpreter: interpreter})
 		module, man := guest(t, r, "good")
 		other := newPlugin(t, wasm.Config{Name: "other"}, module, man)
 		for _, path := range files {
@@ -103,7 +104,7 @@ func TestFixtures(t *testing.T) {
 }
 
 // run writes what becomes of a fixture.
-func (f *fixture) run(t *testing.T, r *wasm.Runtime, other *wasm.Plugin, out *bytes.Buffer) {
+func (f *fixture) run(t *testing.T, r *sandbox.Runtime, other *wasm.Plugin, out *bytes.Buffer) {
 	ctx := context.Background()
 	say := func(format string, args ...any) {
 		fmt.Fprintf(out, "  "+format+"\n", args...)
@@ -121,7 +122,7 @@ func (f *fixture) run(t *testing.T, r *wasm.Runtime, other *wasm.Plugin, out *by
 	}
 	defer module.Close(ctx)
 	watched := &spy{Factory: module}
-	p, err := wasm.New(ctx, wasm.Config{Name: "guest", VerifyEvery: f.Verify, Policies: f.policies, Limits: wasm.Limits{OwnMemory: 1 << 20, Depth: 500, FuelBase: 5_000, FuelPerRow: 500, FuelStart: 20_000}},
+	p, err := wasm.New(ctx, wasm.Config{Name: "guest", VerifyEvery: f.Verify, Policies: f.policies, Limits: sandbox.Limits{OwnMemory: 1 << 20, Depth: 500, FuelBase: 5_000, FuelPerRow: 500, FuelStart: 20_000}},
 		wasm.Deps{Factory: watched, Manifest: manifest(t, f.Points, f.Reads, f.Host)})
 	if err != nil {
 		say("new: %s", oneLine(err))

@@ -2,11 +2,10 @@ package wasm
 
 import "sync"
 
-// FuelBucket is the fuel that the plugins of one tenant may use in a scheduling cycle:
-// of one that is attached to the same namespaces, in the same profile. It is
-// filled anew for each cycle, never by time, so what it allows is the same in a
-// replay. A tenant's plugins are called in the cycles of the tenant's pods, so
-// those of others have their own.
+// FuelBucket is the fuel that the plugins of one tenant may use in a scheduling cycle. A
+// tenant's plugins are attached to the same namespaces, in the same profile. The bucket is
+// filled for each cycle, never by time, so that it allows the same in a replay. Plugins of a
+// tenant are called in the cycles of the tenant's pods only, so tenants do not compete.
 type FuelBucket struct {
 	mu   sync.Mutex
 	key  cycleKey
@@ -25,7 +24,7 @@ func (b *FuelBucket) begin(key cycleKey, fuel int64) {
 	}
 }
 
-// take takes out what was used and returns what is left.
+// take takes out fuel that was used, and returns what is left.
 func (b *FuelBucket) take(used int64) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // The bound of BenchmarkHostCallTime and FuzzModules: a unit of fuel may take as
@@ -143,7 +144,7 @@ func newObjectMix() *objectMix {
 }
 
 // newPriced returns the plugin of a function of the host.
-func newPriced(t testing.TB, r *wasm.Runtime, h *hostCall, objects *objectMix) *priced {
+func newPriced(t testing.TB, r *sandbox.Runtime, h *hostCall, objects *objectMix) *priced {
 	t.Helper()
 	host := "[]"
 	if h.module == abi.HostModule {
@@ -155,7 +156,7 @@ func newPriced(t testing.TB, r *wasm.Runtime, h *hostCall, objects *objectMix) *
 		t.Fatalf("%s: %v", h.name, err)
 	}
 	p := &priced{watched: &spy{Factory: module}, world: newWorld(0), objects: objects}
-	limits := wasm.Limits{FuelBase: 1 << 40, FuelPerCycle: 1 << 60, Deadline: time.Minute}
+	limits := sandbox.Limits{FuelBase: 1 << 40, FuelPerCycle: 1 << 60, Deadline: time.Minute}
 	sink, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +345,7 @@ func BenchmarkHostCallTime(b *testing.B) {
 }
 
 func hostCallTime(t testing.TB) {
-	r := newRuntime(t, wasm.RuntimeConfig{})
+	r := newRuntime(t, sandbox.RuntimeConfig{})
 	objects := newObjectMix()
 	loop := newPriced(t, r, &hostCall{}, objects)
 	loop.pod = incoming("a", "p", 0)

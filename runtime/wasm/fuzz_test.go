@@ -8,6 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // FuzzAnswers: whatever a guest writes into the call record, the region and the
@@ -99,7 +100,7 @@ func FuzzModule(f *testing.F) {
 		f.Add(fixture.module(f))
 	}
 	man := manifest(f, `{"filter":{}}`, `{"pod":["priority"],"node":["generation"]}`, "[]")
-	r := newRuntime(f, wasm.RuntimeConfig{Interpreter: true})
+	r := newRuntime(f, sandbox.RuntimeConfig{Interpreter: true})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 4096 {
 			return

@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // FuzzDirectives: whatever a guest writes as directives, what comes of them is declared,
@@ -70,7 +71,7 @@ func FuzzDirectives(f *testing.F) {
 			return int32(code % 9)
 		}, exports...)
 		b := &binder{}
-		p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: grants, CrashOnBug: true, Limits: wasm.Limits{DirectiveSize: int(limit)}},
+		p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Grants: grants, CrashOnBug: true, Limits: sandbox.Limits{DirectiveSize: int(limit)}},
 			wasm.Deps{Factory: guest, Manifest: m, Binder: b})
 		if err != nil {
 			return // it is not granted what it declares

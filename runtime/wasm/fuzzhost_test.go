@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // A script is calls of host functions, one entry each: function, four arguments, and
@@ -195,7 +196,7 @@ func (h *hostModel) set(key string, value []byte) int32 {
 // scripts is a factory of guests that get a script before each call, and are held
 // against the model after it.
 type scripts struct {
-	wasm.Factory
+	sandbox.Factory
 	t      *testing.T
 	script []byte
 	model  *hostModel
@@ -204,11 +205,11 @@ type scripts struct {
 }
 
 type scripted struct {
-	wasm.Guest
+	sandbox.Guest
 	s *scripts
 }
 
-func (s *scripts) New(ctx context.Context, region uint32, env *wasm.Env) (wasm.Guest, error) {
+func (s *scripts) New(ctx context.Context, region uint32, env *sandbox.Env) (sandbox.Guest, error) {
 	g, err := s.Factory.New(ctx, region, env)
 	return &scripted{g, s}, err
 }
@@ -272,7 +273,7 @@ func FuzzHostCalls(f *testing.F) {
 	points, reads, host := `{"preFilter":{},"filter":{},"reserve":{},"preEnqueue":{}}`, `{"node":["generation"],"published":["other/key","other/own","nobody/key"]}`,
 		`["log","state_get","state_set","published_get","pod_object","node_object"]`
 	encoded := strings.Replace(manifestJSON(points, reads, host), `"events"`, `"cycleLocal":["AAAAAAAA"],"events"`, 1)
-	module, err := newRuntime(f, wasm.RuntimeConfig{}).Load(f.Context(), wat.Compile(f, scriptGuest(), encoded))
+	module, err := newRuntime(f, sandbox.RuntimeConfig{}).Load(f.Context(), wat.Compile(f, scriptGuest(), encoded))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -287,7 +288,7 @@ func FuzzHostCalls(f *testing.F) {
 	large.Annotations = map[string]string{"a": strings.Repeat("x", 50_000)}
 	pods := []*state.Pod{incoming("a", "p", 0), state.NewPod(large), incoming("b", "q", 5)}
 	// One plugin for all executions: what one leaves behind must not matter to the next.
-	guest := newPlugin(f, wasm.Config{Breaker: breaker.Config{Faults: -1}, Limits: wasm.Limits{FuelBase: 300_000}}, s, m)
+	guest := newPlugin(f, wasm.Config{Breaker: breaker.Config{Faults: -1}, Limits: sandbox.Limits{FuelBase: 300_000}}, s, m)
 	for i := range 6 {
 		f.Add(bytes.Repeat([]byte{byte(i), 13, 0, 4, 0, 16, 0, 14, 0}, 3), uint8(i))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // The bounds that FuzzModules holds drawn modules against.
@@ -65,7 +66,7 @@ func newDrawn(t testing.TB, text string) *drawn {
 	t.Helper()
 	data := wat.Compile(t, text, "")
 	man := manifest(t, `{"filter":{}}`, `{"node":["name"],"pod":["name"]}`, fmt.Sprintf(`["%s"]`, strings.Join(genHost(), `","`)))
-	r := newRuntime(t, wasm.RuntimeConfig{})
+	r := newRuntime(t, sandbox.RuntimeConfig{})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	began := cpuTime()
@@ -80,7 +81,7 @@ func newDrawn(t testing.TB, text string) *drawn {
 		t.Errorf("loading %d bytes took %v and %d MiB", len(data), took, n>>20)
 	}
 	p := newPlugin(t, wasm.Config{
-		Breaker: breaker.Config{Faults: -1}, Limits: wasm.Limits{FuelBase: genFuel, FuelPerRow: 1, OwnMemory: 32 << 20, TotalMemory: genBudget, Deadline: time.Minute},
+		Breaker: breaker.Config{Faults: -1}, Limits: sandbox.Limits{FuelBase: genFuel, FuelPerRow: 1, OwnMemory: 32 << 20, TotalMemory: genBudget, Deadline: time.Minute},
 	}, m, man)
 	return &drawn{plugin: p, world: newWorld(3)}
 }

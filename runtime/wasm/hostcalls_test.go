@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // hostCall is an imported function, and the types of its parameters and results.
@@ -100,8 +101,8 @@ func clause(name, types string) string {
 // an answer or a fault of its own, and pays for the work: never a mistake of the host,
 // which would end the test.
 func TestHostCallsWithAnyArguments(t *testing.T) {
-	r := newRuntime(t, wasm.RuntimeConfig{})
-	prices := wasm.Prices()
+	r := newRuntime(t, sandbox.RuntimeConfig{})
+	prices := sandbox.Prices()
 	for _, h := range hostCalls(t) {
 		host := "[]"
 		if h.module == abi.HostModule {
@@ -112,7 +113,7 @@ func TestHostCallsWithAnyArguments(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", h.name, err)
 		}
-		p := newPlugin(t, wasm.Config{Limits: wasm.Limits{FuelBase: 100_000}, Breaker: breaker.Config{Faults: -1}}, module, manifest(t, points, reads, host))
+		p := newPlugin(t, wasm.Config{Limits: sandbox.Limits{FuelBase: 100_000}, Breaker: breaker.Config{Faults: -1}}, module, manifest(t, points, reads, host))
 		w := newWorld(2)
 		random := rand.New(rand.NewPCG(1, 2))
 		ran, faults := 0, 0

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // TestWorsens: a module that takes more with each call is stopped when it takes more
@@ -12,10 +13,10 @@ import (
 // notices.
 func TestWorsens(t *testing.T) {
 	for _, interpreter := range []bool{false, true} {
-		r := newRuntime(t, wasm.RuntimeConfig{Interpreter: interpreter})
+		r := newRuntime(t, sandbox.RuntimeConfig{Interpreter: interpreter})
 		module, man := guest(t, r, "guests/worsens")
 		watched := &spy{Factory: module}
-		limits := wasm.Limits{FuelBase: 600, FuelPerRow: 1, OwnMemory: 1 << 20}
+		limits := sandbox.Limits{FuelBase: 600, FuelPerRow: 1, OwnMemory: 1 << 20}
 		p := newPlugin(t, wasm.Config{Limits: limits}, watched, man)
 		good, man := guest(t, r, "good")
 		other := newPlugin(t, wasm.Config{Name: "other"}, good, man)

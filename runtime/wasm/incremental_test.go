@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // machine changes a cluster at random, and compares after each change what the
@@ -35,7 +36,7 @@ type machine struct {
 	base     int // nodes that are there from the start
 	count    int
 	trap     bool // the next call is a trap
-	module   wasm.Factory
+	module   sandbox.Factory
 }
 
 // everything is all that can be read.
@@ -49,7 +50,7 @@ func everything() wire.ManifestReads {
 	}
 }
 
-func newMachine(t testing.TB, reads wire.ManifestReads, config wasm.Config, base int, module wasm.Factory) *machine {
+func newMachine(t testing.TB, reads wire.ManifestReads, config wasm.Config, base int, module sandbox.Factory) *machine {
 	m := &machine{
 		t: t, world: newWorld(0), config: config, nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{},
 		module: module, names: base + 24, base: base, mirror: mirror{reads: reads, namespaces: config.Namespaces},
@@ -392,7 +393,7 @@ func TestIncremental(t *testing.T) {
 			Node: []string{"name", "pods"}, Pods: []string{"labels"},
 		}, wasm.Config{Shards: 3, Namespaces: []string{"a", "b"}}, 2040, "4"},
 	}
-	module, _ := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "guests/noop")
+	module, _ := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/noop")
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
@@ -402,7 +403,7 @@ func TestIncremental(t *testing.T) {
 				defer f.Value.Set(f.DefValue)
 			}
 			rapid.Check(t, func(rt *rapid.T) {
-				var guest wasm.Factory
+				var guest sandbox.Factory
 				if strings.HasPrefix(c.name, "wasm") {
 					guest = module
 				}

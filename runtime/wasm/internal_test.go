@@ -93,35 +93,13 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestTail: what was written last is kept, lines of the guest's log apart from
-// pieces of its output.
-func TestTail(t *testing.T) {
-	var e Env
-	e.Log(1, "one")
-	e.Log(1, "two")
-	if got := e.log.String(); got != "one\ntwo" {
-		t.Errorf("got %q", got)
-	}
-	for _, piece := range []string{"pa", "nic: ", "x\n"} {
-		_, _ = e.log.Write([]byte(piece))
-	}
-	e.Log(1, "three")
-	if got := e.log.String(); got != "one\ntwo\npanic: x\nthree" {
-		t.Errorf("got %q", got)
-	}
-	_, _ = e.log.Write(make([]byte, 1<<20))
-	if len(e.log.data) > tailSize || cap(e.log.data) > 4*tailSize {
-		t.Errorf("%d bytes are kept in %d", len(e.log.data), cap(e.log.data))
-	}
-}
-
 // TestTooLarge: a region beyond what 32-bit memory holds is a clear fault.
 func TestTooLarge(t *testing.T) {
-	p := &Plugin{config: Config{Name: "big"}}
-	p.projection = mirror.NewProjection(&wire.ManifestReads{Node: []string{"labels", "images"}}, nil)
-	p.source.Source = mirror.NewSource(p.projection, &p.written)
-	p.source.RoomForBatch(1, math.MaxUint32, false)
-	err := (&shard{plug: p, src: &p.source, Mirror: p.source.Mirror(0)}).make(t.Context())
+	c := &core{}
+	c.projection = mirror.NewProjection(&wire.ManifestReads{Node: []string{"labels", "images"}}, nil)
+	src := c.newSource()
+	src.RoomForBatch(1, math.MaxUint32, false)
+	err := (&shard{core: c, src: &src, Mirror: src.Mirror(0)}).make(t.Context())
 	f, ok := fault.As(err)
 	if !ok || f.Kind != fault.NoMemory || !strings.Contains(f.Detail, "declare fewer columns; the largest are node: ") {
 		t.Errorf("got %v", err)

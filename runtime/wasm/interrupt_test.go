@@ -9,15 +9,16 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // TestInterrupted: a call that ends because its context does says so, and is not held
 // against the plugin; a context that ends later than it was of use ends nothing.
 func TestInterrupted(t *testing.T) {
-	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "fuel_loop")
+	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "fuel_loop")
 	start, stop := context.WithCancel(t.Context())
 	p, err := wasm.New(start, wasm.Config{
-		Name: "guest", Limits: wasm.Limits{FuelBase: 1 << 60}, Breaker: breaker.Config{Faults: 1},
+		Name: "guest", Limits: sandbox.Limits{FuelBase: 1 << 60}, Breaker: breaker.Config{Faults: 1},
 	}, wasm.Deps{Factory: module, Manifest: man})
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +44,8 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("after the interruption: %s", got)
 	}
 	// The same while it starts.
-	module, man = guest(t, newRuntime(t, wasm.RuntimeConfig{}), "load_initialize_spins")
-	_, err = wasm.New(start, wasm.Config{Name: "guest", Limits: wasm.Limits{FuelStart: 1 << 60}}, wasm.Deps{Factory: module, Manifest: man})
+	module, man = guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "load_initialize_spins")
+	_, err = wasm.New(start, wasm.Config{Name: "guest", Limits: sandbox.Limits{FuelStart: 1 << 60}}, wasm.Deps{Factory: module, Manifest: man})
 	if err == nil || !strings.Contains(err.Error(), "the call was interrupted: context canceled") {
 		t.Errorf("a start that is interrupted: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // TestStructureOfPlugin: of each limit of a module's structure, a plugin may have one
@@ -18,16 +19,16 @@ import (
 func TestStructureOfPlugin(t *testing.T) {
 	for name, c := range map[string]struct {
 		has int // the guest "worsens" has so many
-		set func(l *wasm.Limits, n int)
+		set func(l *sandbox.Limits, n int)
 	}{
-		"functions":             {4, func(l *wasm.Limits, n int) { l.Functions = n }},
-		"globals":               {2, func(l *wasm.Limits, n int) { l.Globals = n }},
-		"locals":                {4, func(l *wasm.Limits, n int) { l.Locals = n }},
-		"blocks in one another": {2, func(l *wasm.Limits, n int) { l.Nesting = n }},
+		"functions":             {4, func(l *sandbox.Limits, n int) { l.Functions = n }},
+		"globals":               {2, func(l *sandbox.Limits, n int) { l.Globals = n }},
+		"locals":                {4, func(l *sandbox.Limits, n int) { l.Locals = n }},
+		"blocks in one another": {2, func(l *sandbox.Limits, n int) { l.Nesting = n }},
 	} {
-		r := newRuntime(t, wasm.RuntimeConfig{})
+		r := newRuntime(t, sandbox.RuntimeConfig{})
 		module, man := guest(t, r, "guests/worsens")
-		var within, beyond wasm.Limits
+		var within, beyond sandbox.Limits
 		c.set(&within, c.has)
 		c.set(&beyond, c.has-1)
 		_, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: beyond}, wasm.Deps{Factory: module, Manifest: man})
@@ -45,16 +46,16 @@ func TestStructureOfPlugin(t *testing.T) {
 // TestSizesOfAnswers: what a plugin writes is taken up to its limits, and no further.
 func TestSizesOfAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
-		fine, less wasm.Limits
+		fine, less sandbox.Limits
 		want       string // of less
 	}{
-		"reasons": {wasm.Limits{TextSize: 4}, wasm.Limits{TextSize: 3}, "the reasons of the call have more than 3 bytes"},
-		"state":   {wasm.Limits{StateSize: 6}, wasm.Limits{StateSize: 5}, "state is full"},
+		"reasons": {sandbox.Limits{TextSize: 4}, sandbox.Limits{TextSize: 3}, "the reasons of the call have more than 3 bytes"},
+		"state":   {sandbox.Limits{StateSize: 6}, sandbox.Limits{StateSize: 5}, "state is full"},
 		"directives": {
-			wasm.Limits{DirectiveSize: 22}, wasm.Limits{DirectiveSize: 21}, "the texts of the directives have more than 21 bytes",
+			sandbox.Limits{DirectiveSize: 22}, sandbox.Limits{DirectiveSize: 21}, "the texts of the directives have more than 21 bytes",
 		},
 	} {
-		for _, l := range []*wasm.Limits{&c.fine, &c.less} {
+		for _, l := range []*sandbox.Limits{&c.fine, &c.less} {
 			got := sized(t, name, *l)
 			if l == &c.fine && got != "" || l == &c.less && !strings.Contains(got, c.want) {
 				t.Errorf("%s with %+v: %q", name, *l, got)
@@ -65,7 +66,7 @@ func TestSizesOfAnswers(t *testing.T) {
 
 // sized calls a plugin that gives a reason of 4 bytes, writes 6 bytes of state, or a
 // patch of 22, and returns what went wrong.
-func sized(t *testing.T, what string, l wasm.Limits) string {
+func sized(t *testing.T, what string, l sandbox.Limits) string {
 	t.Helper()
 	w := newWorld(1)
 	factory := native(func(g *tiny, export string, call, _, _ uint32) int32 {
@@ -101,9 +102,9 @@ func sized(t *testing.T, what string, l wasm.Limits) string {
 
 // TestLogSize: what is logged beyond the limit of a pod is dropped, and that is told once.
 func TestLogSize(t *testing.T) {
-	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "log_flood")
+	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "log_flood")
 	var out bytes.Buffer
-	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: wasm.Limits{LogSize: 10 * (9 + 128 + 5), FuelBase: 100_000}},
+	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Limits: sandbox.Limits{LogSize: 10 * (9 + 128 + 5), FuelBase: 100_000}},
 		wasm.Deps{Factory: module, Manifest: man, Log: slog.New(slog.NewTextHandler(&out, nil))})
 	if err != nil {
 		t.Fatal(err)

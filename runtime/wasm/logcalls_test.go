@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // faultLog is what may be written to the log for a fault, with what the guest logs in the call, in bytes.
@@ -97,8 +98,8 @@ func (w *world) callPoint(p *wasm.Plugin, point abi.Point) {
 // TestLogOfEveryCall: whichever function of a guest floods the log and traps, in a cycle or outside of one, and whatever
 // it says and is called, that takes at most 64 KiB of the log, with the record of the fault.
 func TestLogOfEveryCall(t *testing.T) {
-	r := newRuntime(t, wasm.RuntimeConfig{})
-	load := func(t *testing.T, text, trap string) *wasm.Module {
+	r := newRuntime(t, sandbox.RuntimeConfig{})
+	load := func(t *testing.T, text, trap string) *sandbox.Module {
 		module := wat.Compile(t, floodGuest(text, trap), "")
 		parsed, err := wire.ReadModule(module)
 		if err != nil {

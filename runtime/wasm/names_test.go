@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // hostileText is what nobody wants in a terminal, a log or a table: escapes, control characters, characters that turn the
@@ -85,7 +86,7 @@ func TestNamesInTraces(t *testing.T) {
 		"64 K each":   withNames(bare, middle, all(middle)),
 		"own of 15 M": withNames(bare, long, all("f")),
 	} {
-		for _, c := range []wasm.RuntimeConfig{{}, {Interpreter: true}, {Unmetered: true}} {
+		for _, c := range []sandbox.RuntimeConfig{{}, {Interpreter: true}, {Unmetered: true}} {
 			r := newRuntime(t, c)
 			m, err := r.Load(t.Context(), module)
 			if err != nil {
@@ -134,7 +135,7 @@ func TestNamesInTraces(t *testing.T) {
 // TestFaultIsToldOnce: a fault that keeps a cycle from being prepared is that of all its calls, and one record of the log.
 func TestFaultIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
-	guest := wasm.NewNativeFactory(func(env *wasm.Env) wasm.NativePlugin {
+	guest := sandbox.NewNativeFactory(func(env *sandbox.Env) sandbox.NativePlugin {
 		return &tiny{exports: []string{"berth_filter"}, env: env, limit: 8192}
 	})
 	p, err := wasm.New(t.Context(), wasm.Config{Name: "guest"}, wasm.Deps{
@@ -222,8 +223,8 @@ func TestLogFlood(t *testing.T) {
 				p.PreFilter(c)
 				filter(p, c, w.rows())
 			}
-			if n := out.Len() / pods; n > wasm.DefaultLogSize+512 || n < wasm.DefaultLogSize/3 {
-				t.Errorf("%s: %d bytes of log for a pod, the limit is %d", name, n, wasm.DefaultLogSize)
+			if n := out.Len() / pods; n > sandbox.DefaultLogSize+512 || n < sandbox.DefaultLogSize/3 {
+				t.Errorf("%s: %d bytes of log for a pod, the limit is %d", name, n, sandbox.DefaultLogSize)
 			}
 			if n := strings.Count(out.String(), "the rest is left out"); n != pods {
 				t.Errorf("%s: that lines are left out is told %d times for %d pods", name, n, pods)
@@ -235,8 +236,8 @@ func TestLogFlood(t *testing.T) {
 // TestReexports: an import that is exported again under a name that the host calls or reads is refused, in words that say
 // what to do: called by the host it would work on no memory.
 func TestReexports(t *testing.T) {
-	r := newRuntime(t, wasm.RuntimeConfig{})
-	unmetered := newRuntime(t, wasm.RuntimeConfig{Unmetered: true})
+	r := newRuntime(t, sandbox.RuntimeConfig{})
+	unmetered := newRuntime(t, sandbox.RuntimeConfig{Unmetered: true})
 	for export, imp := range map[string]string{
 		"berth_configure": `(import "wasi_snapshot_preview1" "args_get" (func $i (param i32 i32) (result i32)))`,
 		"berth_alloc":     `(import "wasi_snapshot_preview1" "environ_get" (func $i (param i32 i32) (result i32)))`,
@@ -252,7 +253,7 @@ func TestReexports(t *testing.T) {
 			}
 		}
 		module := wat.Compile(t, text+")", "")
-		for _, runtime := range []*wasm.Runtime{r, unmetered} {
+		for _, runtime := range []*sandbox.Runtime{r, unmetered} {
 			m, err := runtime.Load(t.Context(), module)
 			if err == nil && runtime == r { // the metered host calls a function of the module that calls a priced import
 				p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", CrashOnBug: true}, wasm.Deps{Factory: m, Manifest: &wire.Manifest{}})

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // tiny is a guest of native code: a bump allocator, and a function for all points.
@@ -12,7 +12,7 @@ type tiny struct {
 	memory  []byte
 	top     uint32
 	exports []string
-	env     *wasm.Env
+	env     *sandbox.Env
 	// limit is the most memory there is; 0 for no limit.
 	limit uint32
 	point func(g *tiny, export string, call, lo, hi uint32) int32
@@ -62,8 +62,8 @@ func (g *tiny) asked(call, lo, hi uint32) (rows []uint32) {
 }
 
 // native returns a factory of tiny guests with these exports.
-func native(point func(g *tiny, export string, call, lo, hi uint32) int32, exports ...string) *wasm.NativeFactory {
-	return wasm.NewNativeFactory(func(env *wasm.Env) wasm.NativePlugin {
+func native(point func(g *tiny, export string, call, lo, hi uint32) int32, exports ...string) *sandbox.NativeFactory {
+	return sandbox.NewNativeFactory(func(env *sandbox.Env) sandbox.NativePlugin {
 		return &tiny{exports: exports, env: env, point: point}
 	})
 }

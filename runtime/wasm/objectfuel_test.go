@@ -13,6 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/encoding"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // readsObjects is a guest of scope node that reads the whole node of each row, in turn
@@ -63,11 +64,11 @@ func TestFuelOfObjects(t *testing.T) {
 			{1, false, encoding.New()}, {2, false, encoding.New()}, {8, false, encoding.New()},
 			{1, false, warm}, {2, false, warm}, {8, false, warm}, {3, true, warm}, {3, true, encoding.New()},
 		} {
-			m, err := newRuntime(t, wasm.RuntimeConfig{Interpreter: c.interpreter}).Load(t.Context(), module)
+			m, err := newRuntime(t, sandbox.RuntimeConfig{Interpreter: c.interpreter}).Load(t.Context(), module)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Shards: c.workers, Limits: wasm.Limits{FuelBase: 1, FuelPerRow: perRow}},
+			p, err := wasm.New(t.Context(), wasm.Config{Name: "guest", Shards: c.workers, Limits: sandbox.Limits{FuelBase: 1, FuelPerRow: perRow}},
 				wasm.Deps{Factory: m, Manifest: manifest(t, points, reads, host), Encodings: c.encodings})
 			if err != nil {
 				t.Fatal(err)
@@ -99,14 +100,14 @@ func TestFuelOfObjects(t *testing.T) {
 // is made and whether it fits; a changed object is never the old one.
 func TestObjectsCostTheirEncoding(t *testing.T) {
 	const points, reads, host = `{"preFilter":{}}`, `{"node":["generation"]}`, `["pod_object"]`
-	r := newRuntime(t, wasm.RuntimeConfig{})
+	r := newRuntime(t, sandbox.RuntimeConfig{})
 	h := hostCall{module: abi.HostModule, name: abi.HostPodObject, params: "i32 i32 i32", results: "i32"}
 	m, err := r.Load(t.Context(), wat.Compile(t, h.rounds(), manifestJSON(points, reads, host)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &priced{watched: &spy{Factory: m}, world: newWorld(1)}
-	p.plugin = newPlugin(t, wasm.Config{Limits: wasm.Limits{FuelBase: 1 << 40}}, p.watched, manifest(t, points, reads, host))
+	p.plugin = newPlugin(t, wasm.Config{Limits: sandbox.Limits{FuelBase: 1 << 40}}, p.watched, manifest(t, points, reads, host))
 	p.prepare()
 	cost := func(object *v1.Pod, capacity uint64, rounds uint32) int64 {
 		p.pod = state.NewPod(object)

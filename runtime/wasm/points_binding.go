@@ -20,19 +20,18 @@ var (
 // ReadsNodeInfo implements plugin.NodeReader.
 func (p *Plugin) ReadsNodeInfo() bool { return p.readsNode }
 
-// placed makes a call about a pod and its node; nothing if the plugin has no such
-// point or is not for the pod. A status that is not nil is the answer, that of a
-// fault included.
+// placed makes a call about a pod and its node, unless the plugin lacks the point or is not
+// for the pod. A status that is not nil is the answer, or comes from a fault.
 func (p *Plugin) placed(pl *plugin.Placement, point abi.Point, binding bool) (reply, *plugin.Status) {
 	if !p.declared[point] || !p.applies(pl.Pod) {
 		return reply{}, nil
 	}
-	answer, f := p.auxCall(pl.Context, &auxCall{point: point, placement: pl}, binding)
+	answer, f := p.aux.call(pl.Context, &auxCall{point: point, placement: pl}, binding)
 	if f != nil {
 		if f.Kind.OfGuest() {
 			pl.Faults++
 		}
-		return reply{}, p.failed(f, pl.Pod)
+		return reply{}, p.faults.status(f, pl.Pod)
 	}
 	return answer, answer.status
 }
@@ -70,8 +69,7 @@ func (p *Plugin) PreBind(pl *plugin.Placement) (plugin.Directives, *plugin.Statu
 	return asDirectives(answer.directives), status
 }
 
-// Bind implements plugin.Bind. A fault that is ignored leaves the pod to the next
-// plugin.
+// Bind implements plugin.Bind. After an ignored fault the next plugin binds the pod.
 func (p *Plugin) Bind(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	answer, status := p.placed(pl, abi.Bind, true)
 	if status != nil || !bindsPod(answer.directives) {

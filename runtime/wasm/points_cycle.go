@@ -4,12 +4,16 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
-	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-// applies reports whether the plugin is for a pod at all.
-func (p *Plugin) applies(pod *state.Pod) bool { return p.projection.Sees(pod.Namespace) }
+var (
+	_ plugin.PreFilter = (*Plugin)(nil)
+	_ plugin.Filter    = (*Plugin)(nil)
+	_ plugin.PreScore  = (*Plugin)(nil)
+	_ plugin.Score     = (*Plugin)(nil)
+	_ plugin.Normalize = (*Plugin)(nil)
+)
 
 // PreFilter implements plugin.PreFilter.
 func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Status) {
@@ -19,27 +23,14 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) (rows []uint32, status *plugin.Statu
 	if !p.declared[abi.PreFilter] {
 		return nil, nil
 	}
-	out, f := p.once(c, &request{point: abi.PreFilter, stateful: true})
+	out, f := p.cycles.once(c, &request{point: abi.PreFilter, stateful: true})
 	if f != nil {
-		if status := p.failed(f, c.Pod); status != nil {
+		if status := p.faults.status(f, c.Pod); status != nil {
 			return nil, status
 		}
-		return nil, plugin.NewStatus(abi.Skip) // ignored: its filter would judge without what this call prepares
+		return nil, plugin.NewStatus(abi.Skip) // ignored: Filter would lack what this call prepares
 	}
 	return out.rows, out.status
-}
-
-// once makes a call that is not split.
-func (p *Plugin) once(c *plugin.Cycle, r *request) (out reply, f *fault.Fault) {
-	defer func() { p.ending.Add(r.point, r.rows, f) }()
-	if f := p.enter(c, r.point); f != nil {
-		return reply{}, f
-	}
-	defer p.leave()
-	if r.point == abi.PreFilter && p.sharded { // it sees no rows (ABI-5.3)
-		return p.shards[p.source.Shards].call(c, r)
-	}
-	return p.shards[0].call(c, r)
 }
 
 // Filter implements plugin.Filter.
@@ -52,7 +43,7 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 		return
 	}
 	p.unanswered[abi.Filter].Add(1)
-	status := p.failed(f, c.Pod)
+	status := p.faults.status(f, c.Pod)
 	var reason uint16
 	if status != nil {
 		reason = out.Reason(status.AllReasons()...)
@@ -64,14 +55,14 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 
 func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) (f *fault.Fault) {
 	defer func() { p.ending.Add(abi.Filter, rows, f) }()
-	if f := p.enter(c, abi.Filter); f != nil {
+	if f := p.cycles.enter(c, abi.Filter); f != nil {
 		return f
 	}
-	defer p.leave()
+	defer p.cycles.leave()
 	r := request{point: abi.Filter, verdicts: out, stateful: p.info.Scope(abi.Filter) == abi.ScopeCluster}
 	for r.at < len(rows) {
 		var s *shard
-		r.rows, s = p.part(c, rows[r.at:])
+		r.rows, s = p.cycles.part(c, rows[r.at:])
 		answer, f := s.call(c, &r)
 		if f != nil {
 			return f
@@ -87,26 +78,6 @@ func (p *Plugin) filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) (f
 	return nil
 }
 
-// part returns the rows at the front that one call can take, and the instance
-// that holds them: all rows if there is one instance, those of one block if
-// several share the rows, and overlay rows one at a time.
-func (p *Plugin) part(c *plugin.Cycle, rows []uint32) ([]uint32, *shard) {
-	first := uint32(c.Snapshot.Capacity()) // of overlay rows
-	switch {
-	case rows[0] >= first:
-		return rows[:1], p.shards[0]
-	case p.source.Shards == 1 && rows[len(rows)-1] < first:
-		return rows, p.shards[0]
-	case p.source.Shards > 1:
-		first = min(first, (rows[0]/plugin.BlockRows+1)*plugin.BlockRows)
-	}
-	n := 1
-	for n < len(rows) && rows[n] < first {
-		n++
-	}
-	return rows[:n], p.shards[int(rows[0]/plugin.BlockRows)%p.source.Shards]
-}
-
 // PreScore implements plugin.PreScore.
 func (p *Plugin) PreScore(c *plugin.Cycle, rows []uint32) *plugin.Status {
 	if !p.applies(c.Pod) {
@@ -115,11 +86,11 @@ func (p *Plugin) PreScore(c *plugin.Cycle, rows []uint32) *plugin.Status {
 	if !p.declared[abi.PreScore] {
 		return nil
 	}
-	answer, f := p.once(c, &request{point: abi.PreScore, rows: rows, stateful: true})
+	answer, f := p.cycles.once(c, &request{point: abi.PreScore, rows: rows, stateful: true})
 	if f == nil {
 		return answer.status
 	}
-	if status := p.failed(f, c.Pod); status != nil {
+	if status := p.faults.status(f, c.Pod); status != nil {
 		return status
 	}
 	return plugin.NewStatus(abi.Skip) // ignored: no opinion on any node
@@ -138,22 +109,22 @@ func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Stat
 	clear(out)
 	key := keyOf(c)
 	p.ignored.Store(&key)
-	return p.failed(f, c.Pod)
+	return p.faults.status(f, c.Pod)
 }
 
 func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.Status, f *fault.Fault) {
 	defer func() { p.ending.Add(abi.Score, rows, f) }()
-	if f := p.enter(c, abi.Score); f != nil {
+	if f := p.cycles.enter(c, abi.Score); f != nil {
 		return nil, f
 	}
-	defer p.leave()
+	defer p.cycles.leave()
 	r := request{
 		point: abi.Score, stateful: p.info.Scope(abi.Score) == abi.ScopeCluster,
 		inRange: p.normalize == wire.NormalizeNone && !p.declared[abi.Normalize],
 	}
 	for at := 0; at < len(rows); at += len(r.rows) {
 		var s *shard
-		r.rows, s = p.part(c, rows[at:])
+		r.rows, s = p.cycles.part(c, rows[at:])
 		r.scores = out[at : at+len(r.rows)]
 		answer, f := s.call(c, &r)
 		if f != nil || answer.status != nil {
@@ -163,9 +134,9 @@ func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.S
 	return nil, nil
 }
 
-// Normalize implements plugin.Normalize, with the manifest's normalisation or the
-// guest's. If a fault of Score was ignored it drops all scores of the cycle: some
-// nodes rated and some not would be an opinion nobody has.
+// Normalize implements plugin.Normalize, with the manifest's normalisation or the guest's.
+// If a fault of Score was ignored, it drops all scores of the cycle: scores of some nodes
+// only would favour these.
 func (p *Plugin) Normalize(c *plugin.Cycle, rows []uint32, scores []int64) *plugin.Status {
 	if k := p.ignored.Load(); k != nil && *k == keyOf(c) || !p.declared[abi.Score] || !p.applies(c.Pod) {
 		clear(scores)
@@ -175,11 +146,11 @@ func (p *Plugin) Normalize(c *plugin.Cycle, rows []uint32, scores []int64) *plug
 		normalize(p.normalize, scores)
 		return nil
 	}
-	answer, f := p.once(c, &request{point: abi.Normalize, rows: rows, scores: scores, inRange: true, stateful: true})
+	answer, f := p.cycles.once(c, &request{point: abi.Normalize, rows: rows, scores: scores, inRange: true, stateful: true})
 	if f == nil {
 		return answer.status
 	}
-	status := p.failed(f, c.Pod)
+	status := p.faults.status(f, c.Pod)
 	if status == nil {
 		clear(scores)
 	}

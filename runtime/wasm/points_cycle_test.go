@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // globals is a plugin of testdata/guests whose answers are set through globals.
@@ -27,7 +28,7 @@ type globals struct {
 
 func fromGlobals(t *testing.T, name string, c wasm.Config) *globals {
 	t.Helper()
-	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "guests/"+name)
+	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/"+name)
 	s := &spy{Factory: module}
 	return &globals{Plugin: newPlugin(t, c, s, man), spy: s, t: t}
 }
@@ -41,7 +42,7 @@ func (g *globals) set(values string) {
 			if _, err := fmt.Sscan(text, &v); err != nil {
 				g.t.Fatal(err)
 			}
-			global := wasm.Global(guest.Guest, name)
+			global := mutable(guest.Guest, name)
 			if global.Type() == api.ValueTypeI32 {
 				v = int64(uint32(v))
 			}
@@ -50,9 +51,16 @@ func (g *globals) set(values string) {
 	}
 }
 
+// mutable returns a mutable global that an instance exports.
+func mutable(g sandbox.Guest, name string) api.MutableGlobal {
+	return g.(interface {
+		Global(name string) api.MutableGlobal
+	}).Global(name)
+}
+
 func (g *globals) get(name string) int32 {
 	alive := g.spy.alive()
-	return int32(wasm.Global(alive[len(alive)-1].Guest, name).Get())
+	return int32(mutable(alive[len(alive)-1].Guest, name).Get())
 }
 
 // TestFilterFromGlobal: codes, reasons and the result for the call as a whole.
@@ -362,7 +370,7 @@ func TestColumnsSurvive(t *testing.T) {
 		{7, "ok ok wrong wrong wrong wrong fault ok"},
 		{0, "ok ok wrong wrong wrong wrong wrong wrong"},
 	} {
-		module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "guests/scribble")
+		module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/scribble")
 		watched := &spy{Factory: module}
 		p := newPlugin(t, wasm.Config{VerifyEvery: c.every}, watched, man)
 		w := newWorld(3)
@@ -394,7 +402,7 @@ func TestColumnsSurvive(t *testing.T) {
 
 // TestClose: a plugin that is closed answers with faults, and may be closed again.
 func TestClose(t *testing.T) {
-	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "good")
+	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "good")
 	watched := &spy{Factory: module}
 	p := newPlugin(t, wasm.Config{}, watched, man)
 	w := newWorld(2)

@@ -24,10 +24,10 @@ func (p *Plugin) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 	}
 	var v plugin.Verdicts
 	v.Reset(len(mine))
-	answer, f := p.auxCall(context.Background(), &auxCall{point: abi.PreEnqueue, pods: mine, verdicts: &v}, false)
+	answer, f := p.aux.call(context.Background(), &auxCall{point: abi.PreEnqueue, pods: mine, verdicts: &v}, false)
 	all := answer.status
 	if f != nil {
-		all = p.failed(f, mine...)
+		all = p.faults.status(f, mine...)
 	}
 	for j, i := range at {
 		switch {
@@ -56,13 +56,13 @@ func (p *Plugin) Keys(queued []*state.QueuedPod) {
 		pods[i] = q.Pod
 	}
 	keys := make([][]byte, len(queued))
-	answer, f := p.auxCall(context.Background(), &auxCall{point: abi.QueueSort, pods: pods, queued: queued, keys: keys}, false)
+	answer, f := p.aux.call(context.Background(), &auxCall{point: abi.QueueSort, pods: pods, queued: queued, keys: keys}, false)
 	if f != nil {
-		_ = p.failed(f, pods...)
-		return // they keep the keys that they have (ABI-5.11)
+		_ = p.faults.status(f, pods...)
+		return // the pods keep their keys (ABI-5.11)
 	}
 	if answer.status != nil {
-		p.note(p.between.at(p.deps.Clock.Now()), slog.LevelError, "plugin gives no keys of the queue", answer.status.Message())
+		p.journal.record(p.aux.between.at(p.deps.Clock.Now()), slog.LevelError, "plugin returned no queue keys", answer.status.Message())
 		return
 	}
 	for i, q := range queued {
@@ -70,8 +70,8 @@ func (p *Plugin) Keys(queued []*state.QueuedPod) {
 	}
 }
 
-// Less implements plugin.QueueSort: by key, then by time and UID. Pods without a
-// key come last, in the order of PrioritySort.
+// Less implements plugin.QueueSort: by key, then by time and UID. Pods without a key come
+// last, in the order of PrioritySort.
 func (p *Plugin) Less(a, b *state.QueuedPod) bool {
 	switch {
 	case (a.SortKey == nil) != (b.SortKey == nil):
@@ -97,8 +97,8 @@ func (p *Plugin) SameOrder(o plugin.QueueSort) bool {
 	return ok && other.info.Digest == p.info.Digest && bytes.Equal(other.config.Config, p.config.Config)
 }
 
-// Hint implements plugin.Hinter. Without the point, and after a fault, every
-// event that is registered means Queue (ABI-5.12).
+// Hint implements plugin.Hinter. Without the point, and after a fault, every registered
+// event means Queue (ABI-5.12).
 func (p *Plugin) Hint(event state.ClusterEvent, object state.Object, pods []*state.Pod, out []state.Hint) {
 	mine, at := p.concerned(pods)
 	if !p.declared[abi.Hint] || len(mine) == 0 {
@@ -106,11 +106,11 @@ func (p *Plugin) Hint(event state.ClusterEvent, object state.Object, pods []*sta
 	}
 	var v plugin.Verdicts
 	v.Reset(len(mine))
-	answer, f := p.auxCall(context.Background(), &auxCall{
+	answer, f := p.aux.call(context.Background(), &auxCall{
 		point: abi.Hint, pods: mine, verdicts: &v, event: &clusterEvent{event, object},
 	}, false)
 	if f != nil {
-		_ = p.failed(f, mine...)
+		_ = p.faults.status(f, mine...)
 		return
 	}
 	if answer.code != abi.Success {

@@ -23,15 +23,15 @@ func (p *Plugin) RemovePod(c *plugin.Cycle, overlay uint32, pod *state.Pod) *plu
 	return p.changed(c, abi.RemovePod, overlay, pod)
 }
 
-// changed tells the guest of a pod that came to an overlay row, or left it. It
-// hears of no pod that it may not see.
+// changed tells the guest of a pod that was added to an overlay row or removed from it. Pods
+// that the plugin may not see are left out.
 func (p *Plugin) changed(c *plugin.Cycle, point abi.Point, overlay uint32, pod *state.Pod) *plugin.Status {
 	if !p.declared[point] || !p.applies(c.Pod) || !p.applies(pod) {
 		return nil
 	}
-	answer, f := p.once(c, &request{point: point, rows: []uint32{overlay}, pods: []*state.Pod{pod}, stateful: true})
+	answer, f := p.cycles.once(c, &request{point: point, rows: []uint32{overlay}, pods: []*state.Pod{pod}, stateful: true})
 	if f != nil {
-		return p.failed(f)
+		return p.faults.status(f)
 	}
 	return answer.status
 }
@@ -47,12 +47,12 @@ func (p *Plugin) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostFi
 		rows[i] = uint32(i)
 	}
 	v := plugin.Verdicts{Codes: slices.Clone(d.Codes)}
-	answer, f := p.once(c, &request{point: abi.PostFilter, rows: rows, verdicts: &v, stateful: true})
+	answer, f := p.cycles.once(c, &request{point: abi.PostFilter, rows: rows, verdicts: &v, stateful: true})
 	if f != nil {
-		if status := p.failed(f); status != nil {
+		if status := p.faults.status(f); status != nil {
 			return result, status
 		}
-		return result, plugin.NewStatus(abi.Unschedulable) // ignored: another plugin may know better
+		return result, plugin.NewStatus(abi.Unschedulable) // ignored: another plugin may help
 	}
 	asked := asDirectives(answer.directives)
 	result.Allow, result.Reject = asked.Allow, asked.Reject

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // TestMemoryOfProcess: what the process really has grows by the plugin's budget at most, and
 // a margin, while a guest takes all that it gets for each pod; and is given back.
 func TestMemoryOfProcess(t *testing.T) {
-	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "guests/hoards")
+	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/hoards")
 	const total, margin = 128 << 20, 64 << 20
-	p := newPlugin(t, wasm.Config{Shards: 8, Limits: wasm.Limits{OwnMemory: 32 << 20, TotalMemory: total}}, module, man)
+	p := newPlugin(t, wasm.Config{Shards: 8, Limits: sandbox.Limits{OwnMemory: 32 << 20, TotalMemory: total}}, module, man)
 	w := newWorld(4000)
 	filter(p, w.cycle(incoming("a", "first", 0)), w.rows())
 	before, most := resident(t), int64(0)

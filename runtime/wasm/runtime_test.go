@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // files returns the files below a folder with their contents.
@@ -42,7 +43,7 @@ func TestCacheDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	works := func(log *bytes.Buffer) {
 		t.Helper()
-		r := newRuntime(t, wasm.RuntimeConfig{CacheDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
+		r := newRuntime(t, sandbox.RuntimeConfig{CacheDir: dir, Log: slog.New(slog.NewTextHandler(log, nil))})
 		module, man := guest(t, r, "good")
 		p := newPlugin(t, wasm.Config{}, module, man)
 		w := newWorld(3)
@@ -101,7 +102,7 @@ func TestCacheDirOfOthers(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir}); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
+	if _, err := sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: dir}); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -109,7 +110,7 @@ func TestCacheDirOfOthers(t *testing.T) {
 // TestSameBytesTwice: a module that is closed does not break another one of the
 // same bytes (wazero issue 2336).
 func TestSameBytesTwice(t *testing.T) {
-	r := newRuntime(t, wasm.RuntimeConfig{})
+	r := newRuntime(t, sandbox.RuntimeConfig{})
 	f := readFixture(t, "testdata/good.wat")
 	ctx := context.Background()
 	one, err := r.Load(ctx, f.module(t))
@@ -135,10 +136,10 @@ func TestSameBytesTwice(t *testing.T) {
 // TestMemoryLimit: a guest that takes all of its memory has none for its region;
 // others have theirs.
 func TestMemoryLimit(t *testing.T) {
-	r := newRuntime(t, wasm.RuntimeConfig{})
+	r := newRuntime(t, sandbox.RuntimeConfig{})
 	module, man := guest(t, r, "guests/hungry")
 	watched := &spy{Factory: module}
-	p := newPlugin(t, wasm.Config{Limits: wasm.Limits{OwnMemory: 4 << 20}}, watched, man)
+	p := newPlugin(t, wasm.Config{Limits: sandbox.Limits{OwnMemory: 4 << 20}}, watched, man)
 	good, man := guest(t, r, "good")
 	other := newPlugin(t, wasm.Config{Name: "other"}, good, man)
 	w := newWorld(3)
@@ -159,7 +160,7 @@ func TestMemoryLimit(t *testing.T) {
 // TestCannotGrow: a plugin that cannot grow with the cluster is a fault that names
 // the largest columns, and works again when the cluster is small.
 func TestCannotGrow(t *testing.T) {
-	watched := &spy{Factory: wasm.NewNativeFactory(func(env *wasm.Env) wasm.NativePlugin {
+	watched := &spy{Factory: sandbox.NewNativeFactory(func(env *sandbox.Env) sandbox.NativePlugin {
 		return &tiny{exports: []string{abi.ExportFilter}, limit: 200000}
 	})}
 	p := newPlugin(t, wasm.Config{}, watched, &wire.Manifest{
@@ -191,9 +192,9 @@ func TestCannotGrow(t *testing.T) {
 // pipeline does, beside another plugin, while instances are faulted and revived,
 // and the plugin is closed. It is for the race detector.
 func TestConcurrentCalls(t *testing.T) {
-	module, man := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "trap_unreachable")
+	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "trap_unreachable")
 	man.Points.Filter.Scope = "node"
-	good, goodMan := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "good")
+	good, goodMan := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "good")
 	goodMan.Points.Filter.Scope = "node" // filters of scope cluster run alone
 	for _, shards := range []int{1, 2, 5} {
 		p := newPlugin(t, wasm.Config{Shards: shards, VerifyEvery: 3}, module, man)

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // marks plants a string of its own in every field, so that it can be looked for.
@@ -106,9 +107,9 @@ func TestNotDeclared(t *testing.T) {
 		}
 		return 0
 	}, abi.ExportFilter)
-	module, _ := guest(t, newRuntime(t, wasm.RuntimeConfig{}), "good") // it never traps
+	module, _ := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "good") // it never traps
 	for i := range 2 * len(cases) {
-		c, kind, factory := cases[i/2], "native", wasm.Factory(trapping)
+		c, kind, factory := cases[i/2], "native", sandbox.Factory(trapping)
 		if i%2 == 1 {
 			kind, factory = "module", module
 		}

@@ -14,16 +14,17 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // counting counts the instances that are made.
 type counting struct {
-	wasm.Factory
+	sandbox.Factory
 	mu   sync.Mutex
 	made int
 }
 
-func (c *counting) New(ctx context.Context, region uint32, env *wasm.Env) (wasm.Guest, error) {
+func (c *counting) New(ctx context.Context, region uint32, env *sandbox.Env) (sandbox.Guest, error) {
 	c.mu.Lock()
 	c.made++
 	c.mu.Unlock()
@@ -67,7 +68,7 @@ func kindOf(s *plugin.Status) string {
 // longer each time. How often depends on nothing but its calls: with any number of
 // workers the verdicts are the same, and so is what was charged.
 func TestStarts(t *testing.T) {
-	runtime := newRuntime(t, wasm.RuntimeConfig{})
+	runtime := newRuntime(t, sandbox.RuntimeConfig{})
 	module, man := guest(t, runtime, "guests/burns_start")
 	const start, restarts = 14_000, 275_000
 	var want string
@@ -76,7 +77,7 @@ func TestStarts(t *testing.T) {
 		factory := &counting{Factory: module}
 		p, err := wasm.New(t.Context(), wasm.Config{
 			Name: "guest", Shards: workers, Policies: map[abi.Point]fault.Policy{abi.Filter: fault.Ignore, abi.Score: fault.Fail},
-			Limits: wasm.Limits{FuelStart: start, FuelRestarts: restarts},
+			Limits: sandbox.Limits{FuelStart: start, FuelRestarts: restarts},
 		}, wasm.Deps{Factory: factory, Manifest: man, Clock: clk})
 		if err != nil {
 			t.Fatal(err)

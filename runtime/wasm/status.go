@@ -12,11 +12,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-// Status is what there is to know of a plugin at a moment. Counts are since it was
-// made.
+// Status is a plugin at one moment. Counts begin when it was made.
 type Status struct {
 	// Name is the plugin's in its profile. Module, Version and ABI are those of the
-	// manifest, Digest names the module's bytes.
+	// manifest, and Digest names the module's bytes.
 	Name, Module, Version, ABI, Digest string
 	// Namespaces are those whose pods it is for; none means all.
 	Namespaces []string
@@ -24,15 +23,15 @@ type Status struct {
 	Breaker breaker.Status
 	// Work is by point, for those that the plugin declares.
 	Work []Work
-	// Memory is what the plugin has of MemoryTotal bytes: of it Guests in Instances of its
-	// own, and MemoryMax what these may grow to.
+	// Memory is what the plugin uses of MemoryTotal bytes. Guests of it is the memory of
+	// Instances, and MemoryMax what they may grow to.
 	Memory, Guests, MemoryMax, MemoryTotal int64
 	Instances                              int
 	// Written is bytes written into the memory of guests.
 	Written uint64
 }
 
-// Work is what came of a plugin at one point.
+// Work is what a plugin did at one point.
 type Work struct {
 	Point abi.Point
 	// Calls of the guest were about so many Rows or pods, and used so much Fuel.
@@ -41,10 +40,29 @@ type Work struct {
 	Faults []FaultCount
 }
 
-// FaultCount is how many faults there were of a kind.
+// FaultCount is how many faults of a kind there were.
 type FaultCount struct {
 	Kind  fault.Kind
 	Count int64
+}
+
+// counts is the work of a plugin by point.
+type counts struct {
+	calls, fuel atomic.Int64
+	points      [abi.NumPoints]counter
+}
+
+// used counts what a call used.
+func (c *counts) used(point abi.Point, rows int, fuel int64) {
+	c.fuel.Add(fuel)
+	c.points[point].call(rows, fuel)
+}
+
+// fault counts the fault that a call ended with; nil for none.
+func (c *counts) fault(point abi.Point, f *fault.Fault) {
+	if f != nil {
+		c.points[point].fault(f.Kind)
+	}
 }
 
 // counter counts the work of a point.
@@ -57,7 +75,6 @@ type counter struct {
 	faults map[fault.Kind]int64
 }
 
-// call counts a call.
 func (c *counter) call(rows int, fuel int64) {
 	c.calls.Add(1)
 	c.rows.Add(int64(rows))
@@ -86,36 +103,54 @@ func (c *counter) work(point abi.Point) Work {
 	return w
 }
 
-// Settle takes in how the cycle's calls ended. The scheduler calls it at the end
-// of each cycle, so that a plugin that works again is noticed at once.
-func (p *Plugin) Settle() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.settle()
-	p.breaker.Allow() // binding cycles never begin a probe, so it begins here
-}
-
-func (p *Plugin) settle() { p.breaker.Done(p.ending.Take()) }
-
-// RetryAt returns when a plugin whose breaker is open is tried again; false if the breaker
-// is closed.
-func (p *Plugin) RetryAt() (time.Time, bool) { return p.breaker.RetryAt() }
-
-// Status returns what there is to know of the plugin now. It may be called from
-// anywhere, and waits for no guest.
+// Status returns the plugin's status now. It may be called from any goroutine, and waits for
+// no guest.
 func (p *Plugin) Status() Status {
-	m := p.deps.Manifest
+	m := p.manifest
 	s := Status{
 		Name: p.config.Name, Module: m.Name, Version: m.Version, ABI: m.ABI, Digest: p.info.Digest,
-		Namespaces: slices.Clone(p.info.Namespaces), Written: p.written.Load(),
+		Namespaces: slices.Clone(p.info.Namespaces), Written: p.written.Load(), Breaker: p.breaker.Status(),
 	}
-	s.Breaker = p.breaker.Status()
 	u := p.budget.Usage()
 	s.Guests, s.Instances, s.Memory, s.MemoryMax, s.MemoryTotal = u.Guests, u.Instances, u.Guests+u.Host, u.Max, u.Share
 	for point := range p.declared {
 		if p.declared[point] {
-			s.Work = append(s.Work, p.work[point].work(abi.Point(point)))
+			s.Work = append(s.Work, p.counts.points[point].work(abi.Point(point)))
 		}
 	}
 	return s
 }
+
+// Settle takes in how the calls of the cycle ended. The scheduler calls it at the end of each
+// cycle, so that a plugin that works again is noticed at once.
+func (p *Plugin) Settle() { p.cycles.settle() }
+
+// RetryAt returns when a plugin whose breaker is open is tried again; false if the breaker is
+// closed.
+func (p *Plugin) RetryAt() (time.Time, bool) { return p.breaker.RetryAt() }
+
+// Unanswered implements plugin.Fallible. It counts faults, and calls that were not made
+// because of the breaker or the end of the scheduler.
+func (p *Plugin) Unanswered(point abi.Point) int64 { return p.unanswered[point].Load() }
+
+// Faults returns how often a guest of this plugin failed.
+func (p *Plugin) Faults() int64 {
+	var sum int64
+	for point := range abi.NumPoints {
+		sum += p.FaultsAt(point)
+	}
+	return sum
+}
+
+// FaultsAt returns how often a guest of this plugin failed at a point. Calls that were not
+// made, or that ended because the scheduler is stopping, do not count.
+func (p *Plugin) FaultsAt(point abi.Point) int64 { return p.counts.points[point].failed.Load() }
+
+// Calls returns how often a guest of this plugin was called.
+func (p *Plugin) Calls() int64 { return p.counts.calls.Load() }
+
+// Fuel returns how much fuel the guests of this plugin have used, in units of package meter.
+func (p *Plugin) Fuel() int64 { return p.counts.fuel.Load() }
+
+// BytesWritten returns how many bytes of snapshots and pods were written into guest memory.
+func (p *Plugin) BytesWritten() uint64 { return p.written.Load() }

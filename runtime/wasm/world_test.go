@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // world is a cluster: a cache, and the snapshot that a scheduler takes of it.
@@ -109,7 +110,7 @@ func manifestJSON(points, reads, host string) string {
 }
 
 // newPlugin makes a plugin that is closed when the test ends.
-func newPlugin(t testing.TB, c wasm.Config, f wasm.Factory, m *wire.Manifest) *wasm.Plugin {
+func newPlugin(t testing.TB, c wasm.Config, f sandbox.Factory, m *wire.Manifest) *wasm.Plugin {
 	t.Helper()
 	if c.Name == "" {
 		c.Name = "guest"
@@ -160,7 +161,7 @@ func filterBlocks(p *wasm.Plugin, c *plugin.Cycle, rows []uint32) *plugin.Verdic
 
 // spy is a factory that watches the guests of another one.
 type spy struct {
-	wasm.Factory
+	sandbox.Factory
 	guests []*spied
 	// before is asked before each call of a point, if it is set.
 	before func(g *spied, point abi.Point, call, lo, hi uint32)
@@ -168,7 +169,7 @@ type spy struct {
 
 // spied is a guest that is watched.
 type spied struct {
-	wasm.Guest
+	sandbox.Guest
 	spy    *spy
 	closed bool
 	failed bool // a call was a trap
@@ -178,7 +179,7 @@ type spied struct {
 	base   uint32
 }
 
-func (s *spy) New(ctx context.Context, region uint32, env *wasm.Env) (wasm.Guest, error) {
+func (s *spy) New(ctx context.Context, region uint32, env *sandbox.Env) (sandbox.Guest, error) {
 	g, err := s.Factory.New(ctx, region, env)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // Child is a program that calls Serve.
@@ -32,15 +32,15 @@ type Child struct {
 	TimeSetting, MemorySetting string
 }
 
-var _ wasm.Compiler = (*Child)(nil).Compile
+var _ sandbox.Compiler = (*Child)(nil).Compile
 
-// Compile implements wasm.Compiler.
+// Compile implements sandbox.Compiler.
 //
 // # Errors
 //
 // The program cannot be started; compiling took too long or too much memory; or the
 // module is not valid. The error says what to do.
-func (c *Child) Compile(ctx context.Context, job *wasm.CompileJob) error {
+func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 	limited, cancel := context.WithTimeout(ctx, c.Time)
 	defer cancel()
 	cmd := exec.CommandContext(limited, c.Path)
@@ -99,7 +99,7 @@ func Serve(ctx context.Context, args []string, in io.Reader, stderr io.Writer) i
 }
 
 // prepare reads the arguments, limits the process and makes room for the original.
-func prepare(args []string) (*wasm.CompileJob, error) {
+func prepare(args []string) (*sandbox.CompileJob, error) {
 	if len(args) != 5 {
 		return nil, errors.New("this command is started by berth itself, to compile a module")
 	}
@@ -123,7 +123,7 @@ func prepare(args []string) (*wasm.CompileJob, error) {
 	if err := limit(memory, most); err != nil {
 		return nil, fmt.Errorf("limit the process that compiles: %w", err)
 	}
-	return &wasm.CompileJob{CacheDir: args[0], Pages: uint32(pages), Original: make([]byte, original)}, nil
+	return &sandbox.CompileJob{CacheDir: args[0], Pages: uint32(pages), Original: make([]byte, original)}, nil
 }
 
 // outOfMemory reports whether a Go program died for want of memory.

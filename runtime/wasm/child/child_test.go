@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
-	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/child"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // serve as the first argument makes the test binary a child.
@@ -48,7 +48,7 @@ const good = `(module
 func TestChild(t *testing.T) {
 	module := wat.Compile(t, good, "")
 	asked := 0
-	count := func(ctx context.Context, job *wasm.CompileJob) error {
+	count := func(ctx context.Context, job *sandbox.CompileJob) error {
 		asked++
 		return newChild(t).Compile(ctx, job)
 	}
@@ -57,7 +57,7 @@ func TestChild(t *testing.T) {
 		dir   string
 		asked int
 	}{{dir, 1}, {dir, 1}, {"", 2}, {"", 3}} {
-		r, err := wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: want.dir, Compiler: count})
+		r, err := sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: want.dir, Compiler: count})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestOtherCompiler(t *testing.T) {
 	dir := t.TempDir()
 	asked := 0
 	load := func() {
-		r, err := wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: dir, Compiler: func(ctx context.Context, job *wasm.CompileJob) error {
+		r, err := sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: dir, Compiler: func(ctx context.Context, job *sandbox.CompileJob) error {
 			asked++
 			return newChild(t).Compile(ctx, job)
 		}})
@@ -145,13 +145,13 @@ func TestStopped(t *testing.T) {
 // stopped holds what a child says of a module that it must not compile.
 func stopped(ctx context.Context, t *testing.T, one *child.Child, module []byte, want string) {
 	t.Helper()
-	r, err := wasm.NewRuntime(wasm.RuntimeConfig{Compiler: one.Compile})
+	r, err := sandbox.NewRuntime(sandbox.RuntimeConfig{Compiler: one.Compile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close(context.Background())
 	m, err := r.Load(ctx, module)
-	if m != nil || err == nil || !strings.HasPrefix(err.Error(), "compile module "+wasm.Digest(module)[:19]+": ") || !strings.Contains(err.Error(), want) {
+	if m != nil || err == nil || !strings.HasPrefix(err.Error(), "compile module "+sandbox.Digest(module)[:19]+": ") || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -161,8 +161,8 @@ func stopped(ctx context.Context, t *testing.T, one *child.Child, module []byte,
 func TestOriginal(t *testing.T) {
 	valid := wat.Compile(t, good, "")
 	invalid := wat.Compile(t, strings.Replace(good, "(i32.const 0x10000)", "(i64.const 1)", 1), "")
-	for _, compile := range []wasm.Compiler{newChild(t).Compile, func(ctx context.Context, job *wasm.CompileJob) error { return job.Compile(ctx) }} {
-		job := &wasm.CompileJob{Original: invalid, Code: valid, CacheDir: t.TempDir(), Pages: 64}
+	for _, compile := range []sandbox.Compiler{newChild(t).Compile, func(ctx context.Context, job *sandbox.CompileJob) error { return job.Compile(ctx) }} {
+		job := &sandbox.CompileJob{Original: invalid, Code: valid, CacheDir: t.TempDir(), Pages: 64}
 		if err := compile(t.Context(), job); err == nil || !strings.Contains(err.Error(), "it is not valid WebAssembly: ") {
 			t.Errorf("got %v", err)
 		}

@@ -24,11 +24,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
 // TestHost plays the kit's cases against package wasm.
 func TestHost(t *testing.T) {
-	r, err := wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: t.TempDir()})
+	r, err := sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestHost(t *testing.T) {
 
 // host is package wasm as the kit sees it.
 type host struct {
-	runtime *wasm.Runtime
+	runtime *sandbox.Runtime
 	dir     string
 	files   int
 }
@@ -83,7 +84,7 @@ func (h *host) load(ctx context.Context, p *profile, c *conformance.Plugin) erro
 	p.closers = append(p.closers, code.Close)
 	config := wasm.Config{
 		Name: c.Name, Config: loaded.Config, Namespaces: c.Namespaces, Grants: loaded.Grants, Shards: 2, CrashOnBug: true,
-		Limits:   wasm.Limits{LogSize: 64 << 20}, // the puppets log their memory
+		Limits:   sandbox.Limits{LogSize: 64 << 20}, // the puppets log their memory
 		Policies: map[abi.Point]fault.Policy{}, Breaker: breaker.Config{Faults: -1},
 	}
 	for _, point := range abi.Points() {
@@ -125,7 +126,7 @@ func (l *listener) Handle(_ context.Context, r slog.Record) error {
 		})
 		return nil
 	}
-	if r.Message == "plugin gives no keys of the queue" {
+	if r.Message == "plugin returned no queue keys" {
 		l.profile.keyless = true
 		return nil
 	}

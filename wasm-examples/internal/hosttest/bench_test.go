@@ -18,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
@@ -42,7 +43,7 @@ type pass struct {
 
 var _ workload.Pass = (*pass)(nil)
 
-func newPass(t testing.TB, w workload.Load, e *wasmexamples.Example, f wasm.Factory, verify int) *pass {
+func newPass(t testing.TB, w workload.Load, e *wasmexamples.Example, f sandbox.Factory, verify int) *pass {
 	t.Helper()
 	p := &pass{cache: cache.New(cache.Config{}), snapshot: state.NewSnapshot()}
 	for _, n := range w.Nodes {
@@ -129,7 +130,7 @@ func (p *pass) next(t testing.TB) {
 type guest struct {
 	name    string
 	example wasmexamples.Example
-	make    func(testing.TB, *wasmexamples.Example) wasm.Factory
+	make    func(testing.TB, *wasmexamples.Example) sandbox.Factory
 }
 
 func guests() []guest {

@@ -29,6 +29,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
@@ -281,7 +282,7 @@ func TestGPUTwinsToTheBit(t *testing.T) {
 	makes := []struct {
 		name  string
 		fresh bool
-		make  func(testing.TB, *wasmexamples.Example) wasm.Factory
+		make  func(testing.TB, *wasmexamples.Example) sandbox.Factory
 	}{{"fresh", true, native}, {"go", false, module}, {"c", false, inC().module}}
 	for _, policy := range policies() {
 		for _, m := range makes {
@@ -350,7 +351,7 @@ func TestFGDRefuses(t *testing.T) {
 		models = append(models, fmt.Sprintf(`"model-%d"`, i))
 	}
 	e := example(t, "fgd")
-	for name, make := range map[string]func(testing.TB, *wasmexamples.Example) wasm.Factory{"native": native, "go": module, "c": inC().module} {
+	for name, make := range map[string]func(testing.TB, *wasmexamples.Example) sandbox.Factory{"native": native, "go": module, "c": inC().module} {
 		t.Run(name, func(t *testing.T) {
 			for config, want := range map[string]string{
 				`{"typicalPods": [{"milliCPU": 1, "count": 1}, {"milliCPU": 1, "gpus": 1, "count": 1}]}`:                                   "typicalPods[1]: gpus and milliGPU must both be 0, or both more",
@@ -395,7 +396,7 @@ func TestFGDFuel(t *testing.T) {
 	c.UpdateSnapshot(snapshot)
 	pod := state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p", Annotations: map[string]string{input.GPUCountAnnotation: "1", input.GPUMilliAnnotation: "500"}}})
 	e := example(t, "fgd")
-	for name, make := range map[string]func(testing.TB, *wasmexamples.Example) wasm.Factory{"go": module, "c": inC().module} {
+	for name, make := range map[string]func(testing.TB, *wasmexamples.Example) sandbox.Factory{"go": module, "c": inC().module} {
 		t.Run(name, func(t *testing.T) {
 			p, err := newPlugin(t, e, make(t, e), wasm.Config{
 				Config: []byte(`{"typicalPods": [` + strings.Join(typical, ",") + `]}`), Shards: 1, Grants: manifest(t, e).Directives,

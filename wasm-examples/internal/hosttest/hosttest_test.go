@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
@@ -21,11 +22,11 @@ import (
 // once, when it is first needed.
 var built struct {
 	dir     string
-	runtime *wasm.Runtime
+	runtime *sandbox.Runtime
 
 	mu      sync.Mutex
 	files   map[string]string
-	modules map[string]*wasm.Module
+	modules map[string]*sandbox.Module
 }
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -37,11 +38,11 @@ func testMain(m *testing.M) int {
 		return 2
 	}
 	defer os.RemoveAll(built.dir)
-	if built.runtime, err = wasm.NewRuntime(wasm.RuntimeConfig{CacheDir: cacheDir()}); err != nil {
+	if built.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: cacheDir()}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	built.files, built.modules = make(map[string]string), make(map[string]*wasm.Module)
+	built.files, built.modules = make(map[string]string), make(map[string]*sandbox.Module)
 	status := m.Run()
 	for _, module := range built.modules {
 		if err := module.Close(context.Background()); err != nil {
@@ -76,13 +77,13 @@ func file(t testing.TB, e *wasmexamples.Example) string {
 }
 
 // module returns an example's module as a factory.
-func module(t testing.TB, e *wasmexamples.Example) wasm.Factory {
+func module(t testing.TB, e *wasmexamples.Example) sandbox.Factory {
 	t.Helper()
 	return load(t, e.Name, file(t, e))
 }
 
 // load returns the module in a file, under a name, as a factory.
-func load(t testing.TB, name, path string) wasm.Factory {
+func load(t testing.TB, name, path string) sandbox.Factory {
 	t.Helper()
 	built.mu.Lock()
 	defer built.mu.Unlock()
@@ -102,8 +103,8 @@ func load(t testing.TB, name, path string) wasm.Factory {
 }
 
 // native returns the example as a factory of native code: the module's twin.
-func native(_ testing.TB, e *wasmexamples.Example) wasm.Factory {
-	return wasm.NewNativeFactory(func(env *wasm.Env) wasm.NativePlugin { return berth.NewNative(e.New(), env) })
+func native(_ testing.TB, e *wasmexamples.Example) sandbox.Factory {
+	return sandbox.NewNativeFactory(func(env *sandbox.Env) sandbox.NativePlugin { return berth.NewNative(e.New(), env) })
 }
 
 func manifest(t testing.TB, e *wasmexamples.Example) *wire.Manifest {
@@ -116,7 +117,7 @@ func manifest(t testing.TB, e *wasmexamples.Example) *wire.Manifest {
 }
 
 // newPlugin makes a plugin; whoever asks closes it.
-func newPlugin(t testing.TB, e *wasmexamples.Example, f wasm.Factory, c wasm.Config) (*wasm.Plugin, error) {
+func newPlugin(t testing.TB, e *wasmexamples.Example, f sandbox.Factory, c wasm.Config) (*wasm.Plugin, error) {
 	t.Helper()
 	c.Name, c.CrashOnBug = e.Name, true
 	return wasm.New(context.Background(), c, wasm.Deps{Factory: f, Manifest: manifest(t, e), Binder: noBinder{}})

@@ -18,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
@@ -68,7 +69,7 @@ func (l *language) file(t testing.TB, e *wasmexamples.Example) string {
 }
 
 // module returns an example's module as a factory.
-func (l *language) module(t testing.TB, e *wasmexamples.Example) wasm.Factory {
+func (l *language) module(t testing.TB, e *wasmexamples.Example) sandbox.Factory {
 	t.Helper()
 	return load(t, l.kept(e), l.file(t, e))
 }
@@ -143,10 +144,10 @@ func chanceConfig(e *wasmexamples.Example) string {
 }
 
 // decidesAsNative holds a module in a language against the native twin.
-func decidesAsNative(t *testing.T, e *wasmexamples.Example, language string, module wasm.Factory) {
+func decidesAsNative(t *testing.T, e *wasmexamples.Example, language string, module sandbox.Factory) {
 	for seed := range uint64(5) {
 		snapshot, names, pods := chance(t, rand.New(rand.NewPCG(seed, 11)), 200)
-		decide := func(f wasm.Factory) (all []string) {
+		decide := func(f sandbox.Factory) (all []string) {
 			tr := playing{t: t, example: e, factory: f, way: way{name: "by chance", shards: 1}, config: wasm.Config{Config: []byte(chanceConfig(e)), Shards: 1, VerifyEvery: 1}}
 			defer tr.end()
 			for i, pod := range pods {

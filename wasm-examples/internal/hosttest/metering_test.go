@@ -11,26 +11,26 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/hostplugins/workload"
-	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
 // metering is what a guest is run with.
 type metering struct {
 	name   string
-	config wasm.RuntimeConfig
+	config sandbox.RuntimeConfig
 }
 
 // meterings are nothing, which is what the others are compared with, and all that
 // is shipped, in parts.
 func meterings() []metering {
 	return []metering{
-		{"none", wasm.RuntimeConfig{Unmetered: true}},
-		{"fuel", wasm.RuntimeConfig{Omit: meter.PartDepth | meter.PartYield}},
-		{"fuel-yield", wasm.RuntimeConfig{Omit: meter.PartDepth}},
-		{"fuel-depth", wasm.RuntimeConfig{Omit: meter.PartYield}},
-		{"all", wasm.RuntimeConfig{}},
+		{"none", sandbox.RuntimeConfig{Unmetered: true}},
+		{"fuel", sandbox.RuntimeConfig{Omit: meter.PartDepth | meter.PartYield}},
+		{"fuel-yield", sandbox.RuntimeConfig{Omit: meter.PartDepth}},
+		{"fuel-depth", sandbox.RuntimeConfig{Omit: meter.PartYield}},
+		{"all", sandbox.RuntimeConfig{}},
 	}
 }
 
@@ -101,10 +101,10 @@ func benchMetering(b *testing.B, w workload.Load, e *wasmexamples.Example, path 
 }
 
 // meteredModule returns a module that is run as m says.
-func meteredModule(b *testing.B, m metering, code []byte) wasm.Factory {
+func meteredModule(b *testing.B, m metering, code []byte) sandbox.Factory {
 	b.Helper()
 	m.config.CacheDir = cacheDir()
-	r, err := wasm.NewRuntime(m.config)
+	r, err := sandbox.NewRuntime(m.config)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
@@ -86,7 +87,7 @@ func BenchmarkParkedPods(b *testing.B) {
 	node := state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
 	for _, twin := range []struct {
 		name string
-		make func(testing.TB, *wasmexamples.Example) wasm.Factory
+		make func(testing.TB, *wasmexamples.Example) sandbox.Factory
 	}{{"native", native}, {"go", module}} {
 		p, err := newPlugin(b, &e, twin.make(b, &e), wasm.Config{Grants: manifest(b, &e).Directives})
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
@@ -58,7 +59,7 @@ func ways() []way {
 func TestTwins(t *testing.T) {
 	twins := []struct {
 		name string
-		make func(testing.TB, *wasmexamples.Example) wasm.Factory
+		make func(testing.TB, *wasmexamples.Example) sandbox.Factory
 	}{{"native", native}, {"module", module}}
 	for _, e := range wasmexamples.All() {
 		if e.Placing {
@@ -71,7 +72,7 @@ func TestTwins(t *testing.T) {
 }
 
 // decides holds an example against scenarios, in all ways of making the calls.
-func decides(t *testing.T, e *wasmexamples.Example, all []*part, f wasm.Factory) {
+func decides(t *testing.T, e *wasmexamples.Example, all []*part, f sandbox.Factory) {
 	t.Helper()
 	for _, s := range all {
 		if s.refusal != nil {
@@ -87,7 +88,7 @@ func decides(t *testing.T, e *wasmexamples.Example, all []*part, f wasm.Factory)
 }
 
 // refused holds what the host says of a refused configuration against the file.
-func refused(t *testing.T, e *wasmexamples.Example, s *part, f wasm.Factory) {
+func refused(t *testing.T, e *wasmexamples.Example, s *part, f sandbox.Factory) {
 	t.Helper()
 	_, err := newPlugin(t, e, f, wasm.Config{Config: []byte(s.config)})
 	want := strings.TrimPrefix(s.refusal[0], "configuration refused: ")
@@ -100,14 +101,14 @@ func refused(t *testing.T, e *wasmexamples.Example, s *part, f wasm.Factory) {
 type playing struct {
 	t       *testing.T
 	example *wasmexamples.Example
-	factory wasm.Factory
+	factory sandbox.Factory
 	way     way
 	config  wasm.Config
 	plugin  *wasm.Plugin // nil before the first call, and after each in way.fresh
 	cycle   *plugin.Cycle
 }
 
-func (s *part) run(t *testing.T, e *wasmexamples.Example, f wasm.Factory, w way) {
+func (s *part) run(t *testing.T, e *wasmexamples.Example, f sandbox.Factory, w way) {
 	t.Helper()
 	snapshot := s.snapshot(t, w)
 	var names []string

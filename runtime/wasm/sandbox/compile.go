@@ -1,4 +1,4 @@
-package wasm
+package sandbox
 
 import (
 	"context"
@@ -20,23 +20,23 @@ import (
 
 // CompileJob is a module to be compiled into a cache.
 type CompileJob struct {
-	// Original is the module as it came, which must be valid by itself; empty if Code
-	// is all there is.
+	// Original is the module before rewriting, which must be valid by itself; empty if
+	// the module is not rewritten.
 	Original []byte
-	// Code is the module as rewritten.
+	// Code is the module after rewriting.
 	Code []byte
-	// CacheDir gets the result.
+	// CacheDir is where the result goes.
 	CacheDir string
-	// Pages is the memory limit, in pages of 64 KiB, which is part of the result.
+	// Pages is the memory limit in pages of 64 KiB. It is part of the result.
 	Pages uint32
 }
 
-// Compiler compiles a module into its cache, in another process if need be. An error
-// means that the module must not be used.
+// Compiler compiles a module into its cache, perhaps in another process. An error means that
+// the module must not be used.
 type Compiler func(ctx context.Context, job *CompileJob) error
 
-// Compile validates and compiles the module in this process, without bounds of time and
-// memory besides those of its structure.
+// Compile validates and compiles the module in this process. Only the limits of its
+// structure bound the time and memory that it takes.
 //
 // # Errors
 //
@@ -54,8 +54,8 @@ func (j *CompileJob) Compile(ctx context.Context) error {
 	return errors.Join(err, r.Close(ctx), cache.Close(ctx))
 }
 
-// validate holds the original against the rules of WebAssembly, so that it does not
-// depend on the rewriter alone whether a module that breaks them is noticed.
+// validate checks the original against the rules of WebAssembly, so that the rewriter is not
+// the only one that could notice an invalid module.
 func (j *CompileJob) validate(ctx context.Context) error {
 	if len(j.Original) == 0 {
 		return nil
@@ -72,17 +72,17 @@ func (j *CompileJob) validate(ctx context.Context) error {
 	return errors.Join(err, r.Close(ctx))
 }
 
-// compilerConfig is what a compiled module depends on.
+// compilerConfig returns the settings that a compiled module depends on.
 func compilerConfig(base wazero.RuntimeConfig, cache wazero.CompilationCache, pages uint32) wazero.RuntimeConfig {
 	return base.WithCompilationCache(cache).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
 }
 
-// knownDir is the folder in a cache with a file for each module that was validated and
-// compiled within its bounds, in a folder for each compiler: it is not asked for again.
+// knownDir is a folder in the cache. It has a folder for each compiler, with a file for each
+// module that was validated and compiled within its bounds, so that it need not be again.
 const knownDir = "bounded"
 
-// compiler names what compiles, as wazero names its part of a cache: what another version
-// has compiled is compiled anew, and may take this one longer.
+// compiler names the compiler as wazero names its part of a cache. Another version compiles
+// modules anew, and may need longer.
 func compiler() string {
 	version := "dev"
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -95,8 +95,8 @@ func compiler() string {
 	return fmt.Sprintf("wazero-%s-%s-%s", version, runtime.GOARCH, runtime.GOOS)
 }
 
-// before lets the runtime's Compiler see a module before this process compiles it. Without
-// one the module is validated here.
+// before lets the runtime's Compiler compile a module before this process does. Without a
+// Compiler it validates the module here.
 func (r *Runtime) before(ctx context.Context, job *CompileJob) error {
 	if r.config.Compiler == nil || r.config.Interpreter {
 		return job.validate(ctx)

@@ -1,4 +1,4 @@
-package wasm
+package sandbox
 
 import (
 	"time"
@@ -7,19 +7,19 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
-// Limits are what a guest may use. A zero value stands for the default.
+// Limits are what a plugin may use. A zero value stands for the default.
 type Limits struct {
 	// FuelBase and FuelPerRow are the fuel of one call, in units of package meter:
 	// base + perRow × the rows or pods that it is about.
 	FuelBase, FuelPerRow int64
 	// FuelPerCycle is the fuel of all calls of a plugin's tenant in one scheduling
-	// cycle, or about one event; see FuelBucket.
+	// cycle, or about one event.
 	FuelPerCycle int64
 	// FuelStart is the fuel of making an instance: start section, _initialize and
-	// configuration together. FuelRestarts is that of instances in place of those that
-	// faults took, for the faults of the last 100 cycles or calls.
+	// configuration together. FuelRestarts is the fuel of making instances again after
+	// faults, for the faults of the last 100 cycles or calls.
 	FuelStart, FuelRestarts int64
-	// Deadline is how long a call may take by the clock: a backstop, as fuel runs out
+	// Deadline is how long a call may take by the clock. It is a backstop: fuel runs out
 	// long before.
 	Deadline time.Duration
 	// OwnMemory is the limit of an instance's memory without its region, in bytes.
@@ -30,24 +30,27 @@ type Limits struct {
 	// Depth is how many frames there may be, TableElements how large a table.
 	Depth, TableElements uint32
 	// Functions, Globals, Locals (of a function) and Nesting (of blocks) are how many
-	// the module may have; zero values stand for RuntimeConfig.Structure.
+	// the module may have; zero stands for RuntimeConfig.Structure.
 	Functions, Globals, Locals, Nesting int
-	// ModuleSize is that of the module in bytes; zero means RuntimeConfig.Structure.
+	// ModuleSize is the limit of the module's size in bytes; zero stands for
+	// RuntimeConfig.Structure.
 	ModuleSize int
-	// StateSize is what a plugin may keep in a cycle's state, TextSize what the reasons
-	// of a call may have, DirectiveSize what the texts of its directives may, and LogSize
-	// what it may log during one try to place a pod, or in a second of calls that belong to
-	// none, in bytes of the log. The first three are at most the ABI's (ABI-10); what is
-	// logged beyond is dropped.
+	// All in bytes: StateSize limits what a plugin keeps in a cycle's state, TextSize the
+	// reasons of a call, DirectiveSize the texts of its directives. They are at most the
+	// ABI's (ABI-10). LogSize limits what it logs during one try to place a pod, or in one
+	// second of calls that belong to no try; more is dropped.
 	StateSize, TextSize, DirectiveSize, LogSize int
 }
 
 // The defaults. A unit takes some nanoseconds in ordinary code, some 50 in a loop that
 // does nothing, and at worst 32 times that. The reference workload's Go guest uses 80
-// units a node, so the defaults leave it 30 times as much. A start, or a call about a block
-// of 1,024 rows, ends before the deadline even at worst; a call about all rows of a large
+// units a node; the defaults give it 30 times as much. A start, or a call about a block
+// of 1,024 rows, ends before the deadline even at worst. A call about all rows of a large
 // cluster may not.
 const (
+	// DefaultOwnMemory is an instance's memory without its region, in bytes.
+	DefaultOwnMemory = 64 << 20
+
 	DefaultFuelBase     int64 = 2_500_000
 	DefaultFuelPerRow   int64 = 2_500
 	DefaultFuelPerCycle int64 = 50_000_000
@@ -99,7 +102,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// structure returns the limits of a module's structure, with others where l has none.
+// structure returns the limits of a module's structure: those of l, and s where l has none.
 func (l *Limits) structure(s meter.Limits) meter.Limits {
 	for _, f := range []struct {
 		to   *int
@@ -112,5 +115,5 @@ func (l *Limits) structure(s meter.Limits) meter.Limits {
 	return s
 }
 
-// grant is the fuel of a call about n rows or pods.
-func (l *Limits) grant(n int) int64 { return l.FuelBase + l.FuelPerRow*int64(n) }
+// CallFuel returns the fuel of a call about n rows or pods.
+func (l *Limits) CallFuel(n int) int64 { return l.FuelBase + l.FuelPerRow*int64(n) }

@@ -1,4 +1,4 @@
-package wasm
+package sandbox
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// NativePlugin is a plugin of the Go SDK that runs as native code over a slice
-// as its linear memory: the twin of its module.
+// NativePlugin is a plugin of the Go SDK as native code: the twin of its module. A slice is
+// its linear memory.
 type NativePlugin interface {
 	Memory() []byte
 	Alloc(size, align uint32) uint32
@@ -40,20 +40,25 @@ func (f *NativeFactory) New(_ context.Context, _ uint32, env *Env) (Guest, error
 }
 
 // Exports implements Factory.
-func (f *NativeFactory) Exports(point abi.Point) bool { return f.exports[exportOf(point)] }
+func (f *NativeFactory) Exports(point abi.Point) bool { return f.exports[ExportOf(point)] }
 
 // Digest implements Factory.
 func (f *NativeFactory) Digest() string { return "" }
 
 type nativeGuest struct{ plugin NativePlugin }
 
+var _ Guest = (*nativeGuest)(nil)
+
+// Memory implements Guest.
 func (g *nativeGuest) Memory() []byte { return g.plugin.Memory() }
 
+// Alloc implements Guest.
 func (g *nativeGuest) Alloc(_ context.Context, size uint32) (address uint32, err error) {
 	defer recoverTrap(&err)
 	return g.plugin.Alloc(size, abi.RegionAlign), nil
 }
 
+// Configure implements Guest.
 func (g *nativeGuest) Configure(ctx context.Context, config []byte) (ok bool, err error) {
 	defer recoverTrap(&err)
 	address, err := g.Alloc(ctx, uint32(len(config)))
@@ -64,14 +69,16 @@ func (g *nativeGuest) Configure(ctx context.Context, config []byte) (ok bool, er
 	return g.plugin.Configure(address, uint32(len(config))) == 0, nil
 }
 
+// Call implements Guest.
 func (g *nativeGuest) Call(_ context.Context, point abi.Point, call, lo, hi uint32) (result uint32, err error) {
 	defer recoverTrap(&err)
-	return uint32(g.plugin.Call(exportOf(point), call, lo, hi)), nil
+	return uint32(g.plugin.Call(ExportOf(point), call, lo, hi)), nil
 }
 
+// Close implements Guest.
 func (g *nativeGuest) Close(context.Context) error { return nil }
 
-// recoverTrap makes a panic of a native plugin what it would be in a module.
+// recoverTrap turns a panic of a native plugin into the error that a trap would be.
 func recoverTrap(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("panic: %v", r)

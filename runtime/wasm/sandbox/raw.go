@@ -1,47 +1,30 @@
-package wasm
+package sandbox
 
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/internal/plain"
-	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-// HostFunctions are functions of the host that a tool serves instead of a Plugin; what they
-// return is copied.
-type HostFunctions interface {
-	Log(level int, text string)
-	StateGet(key string) ([]byte, bool)
-	StateSet(key string, value []byte) bool
-	PublishedGet(index uint32) ([]byte, bool)
-	PodObject(index uint32) ([]byte, bool)
-	NodeObject(row uint32) ([]byte, bool)
-}
-
-var _ HostFunctions = (*Env)(nil)
-
-// RawInstance is an instance of a module without a Plugin, for tools that take the
-// host's place. It is metered as ever.
+// RawInstance is an instance for tools that take the place of the host: they write its
+// memory and call its functions by name. It is metered like any other.
 type RawInstance struct {
-	guest  *instanceGuest
+	guest  *instance
 	points map[string]abi.Point // by the names of their functions
 }
 
-// RawInstance makes an instance with a memory that has room for what the caller writes.
+// RawInstance makes an instance whose memory has room for what the caller writes.
 func (m *Module) RawInstance(ctx context.Context, l Limits, room uint32, f HostFunctions) (*RawInstance, error) {
 	l = l.WithDefaults()
-	env := &Env{allowance: allowance{limits: l}, starting: l.FuelStart, serve: f}
-	g, err := m.New(ctx, room, env)
+	g, err := m.New(ctx, room, NewEnv(EnvConfig{Limits: l, StartFuel: l.FuelStart, Host: f}))
 	if err != nil {
 		return nil, err
 	}
-	b := &RawInstance{guest: g.(*instanceGuest), points: map[string]abi.Point{}}
+	b := &RawInstance{guest: g.(*instance), points: map[string]abi.Point{}}
 	for _, point := range points() {
 		if b.guest.points[point] != nil {
-			b.points[exportOf(point)] = point
+			b.points[ExportOf(point)] = point
 		}
 	}
 	return b, nil
@@ -73,36 +56,17 @@ func (b *RawInstance) Configure(ctx context.Context, address, length uint32) (in
 	return int32(uint32(g.stack[0])), nil
 }
 
-// Call calls the function of a point by its name, with the fuel of a call about
-// hi − lo rows.
+// Call calls the function of a point by its name, with the fuel of a call about hi − lo
+// rows.
 func (b *RawInstance) Call(ctx context.Context, export string, call, lo, hi uint32) (int32, error) {
 	point, ok := b.points[export]
 	if !ok {
 		return 0, fmt.Errorf("the module does not export %s", export)
 	}
-	b.guest.env.next = b.guest.env.limits.grant(int(hi - min(lo, hi)))
+	b.guest.env.next = b.guest.env.limits.CallFuel(int(hi - min(lo, hi)))
 	result, err := b.guest.Call(ctx, point, call, lo, hi)
 	return int32(result), trapped(err)
 }
-
-// trapped returns the error of a call with a text that can be shown.
-func trapped(err error) error {
-	if err == nil {
-		return nil
-	}
-	text, _, _ := strings.Cut(err.Error(), ofTheHost)
-	return &trapError{text: plain.Lines(text, fault.MaxDetail+fault.MaxTrace), err: err}
-}
-
-// trapError is an error with another text.
-type trapError struct {
-	text string
-	err  error
-}
-
-func (e *trapError) Error() string { return e.text }
-
-func (e *trapError) Unwrap() error { return e.err }
 
 // Close frees the instance.
 func (b *RawInstance) Close(ctx context.Context) error { return b.guest.Close(ctx) }
@@ -110,7 +74,7 @@ func (b *RawInstance) Close(ctx context.Context) error { return b.guest.Close(ct
 // ExportsName reports whether a module exports a function of the ABI by its name.
 func (m *Module) ExportsName(name string) bool {
 	for _, point := range points() {
-		if exportOf(point) == name {
+		if ExportOf(point) == name {
 			return m.exports[point]
 		}
 	}

@@ -1,4 +1,4 @@
-package wasm
+package sandbox
 
 import (
 	"context"
@@ -8,18 +8,18 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Guest is one instance of a plugin's code with a linear memory: a WebAssembly
-// instance, or the same plugin as native code. It belongs to one goroutine at a
-// time, and is not called again after an error.
+// Guest is one instance of a plugin's code with a linear memory: a WebAssembly instance, or
+// the same plugin as native code. Only one goroutine at a time uses it, and nobody calls it
+// again after an error.
 type Guest interface {
 	// Memory returns the linear memory; a view is stale after the next call.
 	Memory() []byte
-	// Alloc returns the address of size bytes for the host (ABI-2.4); 0 when there
-	// is no room.
+	// Alloc returns the address of size bytes for the host (ABI-2.4); 0 if there is no
+	// room.
 	Alloc(ctx context.Context, size uint32) (uint32, error)
 	// Configure hands over the configuration (ABI-2.3); false refuses it.
 	Configure(ctx context.Context, config []byte) (bool, error)
-	// Call calls a point's function and returns its result. An error is a trap.
+	// Call calls a point's function and returns its result. TrapOf explains an error.
 	Call(ctx context.Context, point abi.Point, call, lo, hi uint32) (uint32, error)
 	// Close frees the instance.
 	Close(ctx context.Context) error
@@ -27,8 +27,8 @@ type Guest interface {
 
 // Factory makes guests of one module.
 type Factory interface {
-	// New makes a guest whose memory can hold a region of the given size besides
-	// its own. env is what its host functions work on.
+	// New makes a guest whose memory has room for a region of the given size besides its
+	// own.
 	New(ctx context.Context, region uint32, env *Env) (Guest, error)
 	// Exports reports whether the guest has the function of a point.
 	Exports(point abi.Point) bool
@@ -36,14 +36,14 @@ type Factory interface {
 	Digest() string
 }
 
-// exportOf returns the name of a point's function; empty for a point that guests
-// do not have.
-func exportOf(point abi.Point) string {
+// ExportOf returns the name of a point's function; empty for a point that guests do not
+// have.
+func ExportOf(point abi.Point) string {
 	name, _ := wire.ExportOf(point)
 	return name
 }
 
 // points returns the points that a guest can have.
 func points() []abi.Point {
-	return slices.DeleteFunc(abi.Points(), func(point abi.Point) bool { return exportOf(point) == "" })
+	return slices.DeleteFunc(abi.Points(), func(point abi.Point) bool { return ExportOf(point) == "" })
 }

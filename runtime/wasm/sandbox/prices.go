@@ -1,24 +1,23 @@
-package wasm
+package sandbox
 
 import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
-// A call of the host costs fuel in proportion to the time that it takes at worst, and is
-// priced in iterations of a plain loop (meter.Iteration): none takes longer than 32 times
-// as much, which BenchmarkHostCallTime measures. What parameters tell is charged before the call, by the code of the guest
-// as rewritten; what only the host function finds out it charges itself, from what
-// the guest is asked for and never from the time or what a cache has, so that a call
+// A call of the host costs fuel in proportion to the time that it takes at worst. Prices are
+// in iterations of a plain loop (meter.Iteration). A call never takes longer than 32 times
+// its price, which BenchmarkHostCallTime measures. What follows from the parameters is
+// charged before the call, by the rewritten code of the guest. The rest is charged by the
+// host function: it depends on the request, never on the time or on a cache, so that a call
 // costs the same everywhere.
 
-// transition is what calling any function of the host costs, besides the
-// instruction.
+// transition is the price of calling any function of the host, besides the instruction.
 const transition = 8
 
-// prices returns what is charged before calls: of the ABI, and of the stubs of WASI,
-// which read paths and lists before they find out that there are no files.
-func prices() []meter.Price {
+// Prices returns what is charged before calls of the ABI's functions and of WASI's stubs.
+// The stubs read paths and lists before they find out that there are no files.
+func Prices() []meter.Price {
 	const wasi = abi.WASIModule
 	price := func(name string, shift uint8, iterations uint32, params ...int) meter.Price {
 		p := meter.Price{Module: wasi, Name: name, Fixed: transition}
@@ -44,20 +43,19 @@ func prices() []meter.Price {
 	}
 }
 
-// What host functions charge themselves, in iterations.
+// What host functions charge, in iterations.
 
-// priceOfLog is for a text of so many bytes, which the host makes printable, escapes
-// and writes out.
+// priceOfLog is the price of a text that the host makes printable, escapes and writes.
 func priceOfLog(bytes int) int64 { return 160 + 2*int64(bytes) }
 
-// priceOfOutput is for bytes written to a standard stream, the end of which is kept.
+// priceOfOutput is the price of bytes on a standard stream. The host keeps their end.
 func priceOfOutput(bytes int) int64 { return 8 + int64(bytes)/32 }
 
-// priceOfKey is for looking a key of the state up.
+// priceOfKey is the price of looking up a key of the state.
 const priceOfKey = 16
 
-// priceOfCopy is for a value that goes to the guest, copied or not, and priceOfSet for
-// one that is kept.
+// priceOfCopy is the price of a value for the guest, whether or not its buffer has room, and
+// priceOfSet that of a value that the host keeps.
 func priceOfCopy(bytes int) int64 { return int64(bytes) / 64 }
 
 func priceOfSet(bytes int) int64 { return 32 + int64(bytes)/16 }

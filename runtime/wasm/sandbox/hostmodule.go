@@ -1,4 +1,4 @@
-package wasm
+package sandbox
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
 // envKey is the key under which a guest's context carries its Env.
 type envKey struct{}
 
-// hostModule makes the functions of ABI section 7 in a runtime. They work on the
-// Env of the context that the guest was called with.
+// hostModule makes the functions of ABI section 7 in a runtime. They work on the Env in the
+// context that the guest was called with.
 func hostModule(ctx context.Context, r wazero.Runtime) error {
 	i32 := api.ValueTypeI32
 	b := r.NewHostModuleBuilder(abi.HostModule)
@@ -30,8 +31,8 @@ func hostModule(ctx context.Context, r wazero.Runtime) error {
 	return err
 }
 
-// hostFunc adapts a function on Env and memory. A panic with badAddress is a trap
-// of the guest (ABI-7.6), one with errNoFuel too, any other one a mistake of the host.
+// hostFunc adapts a function on Env and memory. A panic with badAddress or errNoFuel is a
+// trap of the guest (ABI-7.6). Any other panic is a mistake of the host.
 func hostFunc(f func(env *Env, m api.Memory, stack []uint64)) api.GoModuleFunction {
 	return api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
 		env := ctx.Value(envKey{}).(*Env)
@@ -52,7 +53,7 @@ func hostFunc(f func(env *Env, m api.Memory, stack []uint64)) api.GoModuleFuncti
 	})
 }
 
-// badAddress is the panic value for memory that is not there.
+// badAddress is the panic value for an address outside of the memory.
 type badAddress struct {
 	function        string
 	address, length uint32
@@ -62,7 +63,7 @@ func (b badAddress) Error() string {
 	return fmt.Sprintf("%s.%s: %d bytes at %#x are out of bounds", abi.HostModule, b.function, b.length, b.address)
 }
 
-// read returns memory of the guest, which is stale after the call.
+// read returns memory of the guest. It is stale after the call.
 func read(function string, m api.Memory, address, length uint64) []byte {
 	data, ok := m.Read(uint32(address), uint32(length))
 	if !ok {
@@ -74,24 +75,24 @@ func read(function string, m api.Memory, address, length uint64) []byte {
 func hostLog(env *Env, m api.Memory, stack []uint64) {
 	text := read(abi.HostLog, m, stack[1], stack[2])
 	kept := plain.CutWith(string(text[:min(len(text), abi.MaxLogText+1)]), abi.MaxLogText, "")
-	env.charge(priceOfLog(len(kept)))
-	env.functions().Log(int(int32(stack[0])), kept)
+	env.Charge(priceOfLog(len(kept)))
+	env.Log(int(int32(stack[0])), kept)
 }
 
 func hostStateGet(env *Env, m api.Memory, stack []uint64) {
 	key, buffer := read(abi.HostStateGet, m, stack[0], stack[1]), read(abi.HostStateGet, m, stack[2], stack[3])
-	env.charge(priceOfKey)
-	value, ok := env.functions().StateGet(string(key[:min(len(key), abi.MaxStateKeySize+1)]))
+	env.Charge(priceOfKey)
+	value, ok := env.StateGet(string(key[:min(len(key), abi.MaxStateKeySize+1)]))
 	stack[0] = give(env, buffer, value, ok)
 }
 
-// give copies a value to a guest's buffer if it fits, and returns its length, −1
-// if there is none. It costs the same if it does not fit.
+// give copies a value to a guest's buffer if it fits, and returns its length; −1 if there is
+// no value. A value that does not fit costs the same.
 func give(env *Env, buffer, value []byte, ok bool) uint64 {
 	if !ok {
 		return api.EncodeI32(-1)
 	}
-	env.charge(priceOfCopy(len(value)))
+	env.Charge(priceOfCopy(len(value)))
 	if len(value) <= len(buffer) {
 		copy(buffer, value)
 	}
@@ -100,30 +101,43 @@ func give(env *Env, buffer, value []byte, ok bool) uint64 {
 
 func hostPublishedGet(env *Env, m api.Memory, stack []uint64) {
 	buffer := read(abi.HostPublishedGet, m, stack[1], stack[2])
-	env.charge(priceOfKey)
-	value, ok := env.functions().PublishedGet(uint32(stack[0]))
+	env.Charge(priceOfKey)
+	value, ok := env.PublishedGet(uint32(stack[0]))
 	stack[0] = give(env, buffer, value, ok)
 }
 
 func hostPodObject(env *Env, m api.Memory, stack []uint64) {
 	buffer := read(abi.HostPodObject, m, stack[1], stack[2])
-	value, ok := env.functions().PodObject(uint32(stack[0]))
+	value, ok := env.PodObject(uint32(stack[0]))
 	stack[0] = give(env, buffer, value, ok)
 }
 
 func hostNodeObject(env *Env, m api.Memory, stack []uint64) {
 	buffer := read(abi.HostNodeObject, m, stack[1], stack[2])
-	value, ok := env.functions().NodeObject(uint32(stack[0]))
+	value, ok := env.NodeObject(uint32(stack[0]))
 	stack[0] = give(env, buffer, value, ok)
 }
 
 func hostStateSet(env *Env, m api.Memory, stack []uint64) {
 	key, value := read(abi.HostStateSet, m, stack[0], stack[1]), read(abi.HostStateSet, m, stack[2], stack[3])
-	value = value[:min(len(value), abi.MaxStateValue+1)] // which is too long
-	env.charge(priceOfSet(len(value)))
-	if env.functions().StateSet(string(key[:min(len(key), abi.MaxStateKeySize+1)]), value) {
+	value = value[:min(len(value), abi.MaxStateValue+1)] // more is refused anyway
+	env.Charge(priceOfSet(len(value)))
+	if env.StateSet(string(key[:min(len(key), abi.MaxStateKeySize+1)]), value) {
 		stack[0] = 0
 	} else {
 		stack[0] = api.EncodeI32(-1)
 	}
+}
+
+// meterModule makes the function that rewritten modules import.
+func meterModule(ctx context.Context, r wazero.Runtime) error {
+	yield := api.GoModuleFunc(func(ctx context.Context, _ api.Module, stack []uint64) {
+		stack[0] = 0
+		if ctx.Value(envKey{}).(*Env).yield() {
+			stack[0] = 1
+		}
+	})
+	_, err := r.NewHostModuleBuilder(meter.ImportModule).NewFunctionBuilder().
+		WithGoModuleFunction(yield, nil, []api.ValueType{api.ValueTypeI32}).Export(meter.YieldImport).Instantiate(ctx)
+	return err
 }

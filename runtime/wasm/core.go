@@ -1,0 +1,108 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
+	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
+	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
+)
+
+// core is what the points of a plugin and both kinds of its instances share. Its parts are
+// safe for concurrent use.
+type core struct {
+	traits
+	deps    Deps
+	faults  faults
+	journal journal
+	counts  counts
+	budget  *memory.Budget
+	breaker *breaker.Breaker
+	ending  breaker.Cycle // how the calls of this cycle ended
+	ration  ration
+	// startFuel is what an instance may use to start, from the second on. It does what
+	// the first one did, so it needs no more fuel; a guest that tells the two apart gains
+	// nothing.
+	startFuel int64
+	written   atomic.Uint64 // bytes of guest memory
+}
+
+// newSource returns what instances are filled from.
+func (c *core) newSource() source { return source{Source: mirror.NewSource(c.projection, &c.written)} }
+
+// newHost returns the host functions of an instance, with its Env.
+func (c *core) newHost(config sandbox.EnvConfig, node func(row uint32) *state.Node, l *ledger) *hostCalls {
+	h := &hostCalls{
+		logs: &c.journal, ledger: l, published: c.published, hidden: c.hidden, node: node, encodings: c.deps.Encodings,
+	}
+	config.Limits, config.Host = c.config.Limits, h
+	h.env = sandbox.NewEnv(config)
+	return h
+}
+
+// start makes a guest and hands it the configuration.
+func (c *core) start(ctx context.Context, region uint32, env *sandbox.Env) (sandbox.Guest, error) {
+	guest, err := c.deps.Factory.New(ctx, region, env)
+	if err != nil {
+		return nil, c.startError(err, env)
+	}
+	ok, err := guest.Configure(ctx, c.config.Config)
+	if err == nil && !ok {
+		err = errors.New("the plugin refuses its configuration")
+	}
+	if err != nil {
+		return nil, errors.Join(c.startError(err, env), guest.Close(ctx))
+	}
+	return guest, nil
+}
+
+// maxSaid is how much of a guest's output the error of its start quotes, in bytes.
+const maxSaid = 2 << 10
+
+func (c *core) startError(err error, env *sandbox.Env) error {
+	if _, detail, trace := sandbox.TrapOf(err); trace != "" {
+		err = errors.New(detail)
+	}
+	err = plain.Error(err, fault.MaxDetail)
+	if out := env.Output(); out != "" {
+		return fmt.Errorf("plugin %s: %w; it said: %s", c.config.Name, err, plain.Tail(out, maxSaid))
+	}
+	return fmt.Errorf("plugin %s: %w", c.config.Name, err)
+}
+
+// startFirst starts the plugin's first instance, to see that it accepts the configuration,
+// and closes it again. It returns the fuel and the memory that the start took.
+func (c *core) startFirst(ctx context.Context) (fuel int64, bytes uint64, err error) {
+	env := c.newHost(sandbox.EnvConfig{StartFuel: c.config.Limits.FuelStart}, nil, &ledger{}).env
+	guest, err := c.start(ctx, 0, env)
+	if err != nil {
+		return 0, 0, err
+	}
+	bytes = uint64(len(guest.Memory()))
+	return c.config.Limits.FuelStart - env.StartFuelLeft(), bytes, guest.Close(ctx)
+}
+
+// affordsStarts reports whether there is fuel to replace the instances that this cycle
+// lost.
+func (c *core) affordsStarts() bool { return c.breaker.Affords(c.ending.Restarts()) }
+
+// spent is the fault of a plugin whose tenant has used its fuel.
+func (c *core) spent(point abi.Point) *fault.Fault {
+	return c.faults.at(point, fault.OutOfFuel, fmt.Sprintf("the plugins of the tenant have used their %d units of this cycle", c.config.Limits.FuelPerCycle), nil)
+}
+
+// namespace returns a namespace outside of cycles; nil if it is not known.
+func (c *core) namespace(name string) *state.Namespace {
+	if c.deps.Namespace == nil || !c.projection.SeesNamespaceLabels() {
+		return nil
+	}
+	return c.deps.Namespace(name)
+}

@@ -1,0 +1,88 @@
+package sandbox
+
+import (
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
+)
+
+// HostFunctions are the functions of ABI section 7. What they return is copied.
+type HostFunctions interface {
+	Log(level int, text string)
+	StateGet(key string) ([]byte, bool)
+	StateSet(key string, value []byte) bool
+	PublishedGet(index uint32) ([]byte, bool)
+	PodObject(index uint32) ([]byte, bool)
+	NodeObject(row uint32) ([]byte, bool)
+}
+
+// Env is what one instance runs with: its limits and its memory, the host functions that it
+// calls, what the call that runs may use, and the end of its output.
+type Env struct {
+	HostFunctions
+	allowance
+	next     int64          // fuel of the next call
+	starting int64          // fuel that is left to start with
+	memory   *memory.Linear // nil for one without a budget
+	output   tail
+	panicked *hostPanic // by a host function, in the call that ran last
+}
+
+var _ HostFunctions = (*Env)(nil)
+
+// EnvConfig is what an Env is made of.
+type EnvConfig struct {
+	Limits Limits
+	// StartFuel is the fuel of start section, _initialize and configuration together.
+	StartFuel int64
+	// Memory (optional) is the instance's memory; nil for one without a budget.
+	Memory *memory.Linear
+	Host   HostFunctions
+}
+
+// NewEnv returns the Env of one instance.
+func NewEnv(c EnvConfig) *Env {
+	return &Env{HostFunctions: c.Host, allowance: allowance{limits: c.Limits}, starting: c.StartFuel, memory: c.Memory}
+}
+
+// Log passes on a text of the guest and keeps it in the output. A text that is too long is
+// cut.
+func (e *Env) Log(level int, text string) {
+	text = plain.CutWith(text, abi.MaxLogText, "")
+	e.output.line(text)
+	e.HostFunctions.Log(level, text)
+}
+
+// Begin prepares a call with so much fuel. The output of earlier calls is forgotten, since
+// it may be about other pods.
+func (e *Env) Begin(fuel int64) {
+	e.output.data, e.next = e.output.data[:0], fuel
+}
+
+// Used returns the fuel that the last call used.
+func (e *Env) Used() int64 { return e.used }
+
+// StartFuelLeft returns the fuel that is left to start with.
+func (e *Env) StartFuelLeft() int64 { return e.starting }
+
+// Memory returns the instance's memory; nil for one without a budget.
+func (e *Env) Memory() *memory.Linear { return e.memory }
+
+// Output returns the end of what the guest logged and wrote to its standard streams.
+func (e *Env) Output() string { return e.output.String() }
+
+// Panic returns what a host function panicked with during the last call, and its stack. That
+// is a mistake of the host, not a trap of the guest.
+func (e *Env) Panic() (value any, stack []byte, ok bool) {
+	if e.panicked == nil {
+		return nil, nil, false
+	}
+	return e.panicked.value, e.panicked.stack, true
+}
+
+// hostPanic is a panic of a host function, kept until the guest's call has returned: wazero
+// makes an error of it that looks like a trap.
+type hostPanic struct {
+	value any
+	stack []byte
+}

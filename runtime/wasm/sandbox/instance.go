@@ -1,0 +1,197 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+)
+
+// New implements Factory: it makes an instance, runs its initialisation, and checks its
+// version.
+func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error) {
+	env.limits = env.limits.WithDefaults()
+	c, err := m.compile(ctx, m.form(&env.limits, region))
+	if err != nil {
+		return nil, err
+	}
+	linear := env.memory
+	if linear == nil {
+		linear = memory.NewLinear(env.limits.OwnMemory, region)
+	}
+	if least := c.least(); least > linear.Max() {
+		return nil, fmt.Errorf("its memory begins with %d bytes, and limits.memory is %d", least, env.limits.OwnMemory)
+	}
+	ctx = experimental.WithMemoryAllocator(context.WithValue(ctx, envKey{}, env), linear)
+	// Names are left out, so that instances of one module do not collide. Clock
+	// and random source are wazero's deterministic defaults (ABI-1.4).
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().WithStdout(output{env}).WithStderr(output{env})
+	module, err := c.runtime.InstantiateModule(ctx, c.module, config)
+	if err != nil {
+		linear.Free()
+		return nil, fmt.Errorf("instantiate: %w", err)
+	}
+	// The Env is outermost, where looking it up allocates nothing.
+	calls := context.WithValue(context.WithoutCancel(ctx), envKey{}, env)
+	g := &instance{ctx: calls, env: env, module: module, memory: module.ExportedMemory(abi.ExportMemory), stack: make([]uint64, 3)}
+	if g.gauges, err = newGauges(g, c.info); err != nil {
+		return nil, errors.Join(err, module.Close(ctx))
+	}
+	env.gauges = g.gauges
+	if err := g.begin(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("instantiate: %w", err), module.Close(ctx))
+	}
+	for _, point := range points() {
+		g.points[point] = module.ExportedFunction(ExportOf(point))
+	}
+	g.alloc, g.configure = module.ExportedFunction(abi.ExportAlloc), module.ExportedFunction(abi.ExportConfigure)
+	if err := g.checkVersion(ctx, module.ExportedFunction(abi.ExportABI)); err != nil {
+		return nil, errors.Join(err, module.Close(ctx))
+	}
+	return g, nil
+}
+
+// instance is a WebAssembly instance. Functions are looked up once: looking one up costs
+// more than calling it.
+type instance struct {
+	ctx              context.Context // carries the Env to host functions, and never ends
+	env              *Env
+	gauges           *gauges // nil if the module is not metered
+	module           api.Module
+	memory           api.Memory
+	alloc, configure api.Function
+	points           [abi.NumPoints]api.Function
+	stack            []uint64
+}
+
+var _ Guest = (*instance)(nil)
+
+// Global returns a mutable global that the module exports; nil if there is none.
+func (g *instance) Global(name string) api.MutableGlobal {
+	global, _ := g.module.ExportedGlobal(name).(api.MutableGlobal)
+	return global
+}
+
+// begin runs the start section and _initialize.
+func (g *instance) begin(ctx context.Context) error {
+	for _, name := range []string{meter.StartExport, "_initialize"} {
+		f := g.module.ExportedFunction(name)
+		if f == nil {
+			continue
+		}
+		if err := g.starts(ctx, f); err != nil {
+			return fmt.Errorf("%s: %w", strings.TrimPrefix(name, meter.Prefix), err)
+		}
+	}
+	return nil
+}
+
+// starts calls a function with what is left of the fuel of starting.
+func (g *instance) starts(ctx context.Context, f api.Function) error {
+	err := g.run(ctx, f, g.env.starting)
+	g.env.starting -= g.env.used
+	return err
+}
+
+// run calls a function with the stack as its arguments. The call ends when its fuel is used
+// up, or when ctx ends.
+func (g *instance) run(ctx context.Context, f api.Function, grant int64) error {
+	a := &g.env.allowance
+	a.begin(ctx, grant)
+	defer func() { a.ctx = nil }()
+	if g.gauges == nil {
+		return f.CallWithStack(g.ctx, g.stack)
+	}
+	g.gauges.fill(grant)
+	err := f.CallWithStack(g.ctx, g.stack)
+	a.used = g.gauges.used(grant)
+	if err != nil {
+		if status := meter.Status(g.gauges.status.Get()); status != meter.Running {
+			return &metered{status: status, limits: &a.limits, grant: grant, cause: a.cause, trap: err}
+		}
+	}
+	return err
+}
+
+func (g *instance) checkVersion(ctx context.Context, version api.Function) error {
+	if err := g.starts(ctx, version); err != nil {
+		return fmt.Errorf("%s: %w", abi.ExportABI, err)
+	}
+	got := uint32(g.stack[0])
+	if got>>16 != abi.Major || got&0xffff > abi.Minor {
+		return fmt.Errorf("the module was built for ABI %d.%d, this host speaks %d.%d: build it with a matching SDK",
+			got>>16, got&0xffff, abi.Major, abi.Minor)
+	}
+	return nil
+}
+
+// Memory implements Guest.
+func (g *instance) Memory() []byte {
+	if g.memory == nil {
+		return nil
+	}
+	view, _ := g.memory.Read(0, g.memory.Size())
+	return view
+}
+
+// Alloc implements Guest. It has the fuel of a call, and a unit for each byte that the host
+// will write.
+func (g *instance) Alloc(ctx context.Context, size uint32) (uint32, error) {
+	g.stack[0], g.stack[1] = uint64(size), abi.RegionAlign
+	if err := g.run(ctx, g.alloc, min(g.env.limits.FuelStart, g.env.limits.FuelBase+int64(size))); err != nil {
+		return 0, err
+	}
+	return uint32(g.stack[0]), nil
+}
+
+// Configure implements Guest. A guest without the function accepts any configuration.
+func (g *instance) Configure(ctx context.Context, config []byte) (bool, error) {
+	if g.configure == nil {
+		return true, nil
+	}
+	g.stack[0], g.stack[1] = uint64(len(config)), abi.RegionAlign
+	if err := g.starts(ctx, g.alloc); err != nil {
+		return false, err
+	}
+	address := uint32(g.stack[0])
+	if address == 0 || !g.memory.Write(address, config) {
+		return false, fmt.Errorf("%s returned %#x for %d bytes of configuration", abi.ExportAlloc, address, len(config))
+	}
+	g.stack[0], g.stack[1] = uint64(address), uint64(len(config))
+	if err := g.starts(ctx, g.configure); err != nil {
+		return false, err
+	}
+	return uint32(g.stack[0]) == 0, nil
+}
+
+// Call implements Guest, with the fuel of Env.Begin.
+func (g *instance) Call(ctx context.Context, point abi.Point, call, lo, hi uint32) (uint32, error) {
+	g.stack[0], g.stack[1], g.stack[2] = uint64(call), uint64(lo), uint64(hi)
+	if err := g.run(ctx, g.points[point], g.env.next); err != nil {
+		return 0, err
+	}
+	return uint32(g.stack[0]), nil
+}
+
+// Close implements Guest.
+func (g *instance) Close(ctx context.Context) error {
+	g.memory = nil // it is freed now
+	return g.module.Close(ctx)
+}
+
+// least returns the size of an instance's memory when it begins, in bytes.
+func (c *compiled) least() uint64 {
+	exported, ok := c.module.ExportedMemories()[abi.ExportMemory]
+	if !ok {
+		return 0
+	}
+	return uint64(exported.Min()) * memory.PageSize
+}

@@ -1,0 +1,90 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/wasm/fault"
+	"github.com/berth-scheduler/berth/runtime/wasm/meter"
+)
+
+// TrapOf says what an error of a Guest means: the kind of fault, what happened in one line,
+// and the functions of the guest in which it happened, one a line.
+func TrapOf(err error) (kind fault.Kind, detail, trace string) {
+	var m *metered
+	if errors.As(err, &m) {
+		_, _, trace = TrapOf(m.trap)
+		return m.kind(), err.Error(), trace
+	}
+	detail, trace, _ = strings.Cut(err.Error(), "\nwasm stack trace:\n")
+	trace, _, _ = strings.Cut(trace, hostTrace)
+	detail = strings.ReplaceAll(strings.TrimSuffix(detail, " (recovered by wazero)"), "wasm error: ", "")
+	return fault.Trap, plain.Line(detail, fault.MaxDetail), strings.ReplaceAll(plain.Lines(trace, fault.MaxTrace), "\t", "")
+}
+
+// hostTrace begins wazero's stack of the host, which says nothing about the guest.
+const hostTrace = "\n\nGo runtime stack trace:"
+
+// metered is a trap of the code that the rewriter put in.
+type metered struct {
+	status meter.Status
+	limits *Limits
+	grant  int64
+	cause  error // of Stopped; nil for the deadline
+	trap   error
+}
+
+// Error says which limit was reached.
+func (m *metered) Error() string {
+	switch m.status {
+	case meter.OutOfFuel:
+		return fmt.Sprintf("the call used its fuel of %d units", m.grant)
+	case meter.TooDeep:
+		return fmt.Sprintf("more than %d frames of functions", m.limits.Depth)
+	case meter.Stopped:
+		if m.cause != nil {
+			return "the call was interrupted: " + m.cause.Error()
+		}
+		return fmt.Sprintf("the call took longer than %v", m.limits.Deadline)
+	}
+	return m.trap.Error()
+}
+
+// Unwrap returns the trap.
+func (m *metered) Unwrap() error { return m.trap }
+
+func (m *metered) kind() fault.Kind {
+	switch m.status {
+	case meter.OutOfFuel:
+		return fault.OutOfFuel
+	case meter.TooDeep:
+		return fault.StackOverflow
+	case meter.Stopped:
+		if m.cause != nil {
+			return fault.Interrupted
+		}
+		return fault.Deadline
+	}
+	return fault.Trap
+}
+
+// trapped returns the error of a call with a text that can be shown.
+func trapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	text, _, _ := strings.Cut(err.Error(), hostTrace)
+	return &trapError{text: plain.Lines(text, fault.MaxDetail+fault.MaxTrace), err: err}
+}
+
+// trapError is an error with another text.
+type trapError struct {
+	text string
+	err  error
+}
+
+func (e *trapError) Error() string { return e.text }
+
+func (e *trapError) Unwrap() error { return e.err }
