@@ -68,7 +68,7 @@ func (c *Code) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return errors.New(string(text) + " is no code")
+	return errors.New(string(text) + " is not a code")
 }
 
 // Rejected reports whether the code says that the pod cannot be placed, as

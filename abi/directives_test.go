@@ -49,7 +49,7 @@ func TestDirectives(t *testing.T) {
 			for word := range strings.SplitSeq(words, ", ") {
 				p, known := exports[word]
 				if !known {
-					t.Fatalf("%q is no point of directives; bring this test up to date", word)
+					t.Fatalf("%q is not a point that may give directives; update this test", word)
 				}
 				want[p] = true
 			}

@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// TestNumbersAreStable holds every exported constant against testdata/numbers.txt.
-// A published module was compiled with these numbers, so a line of that file is
-// never changed; a new constant is a new line. Counts may grow.
+// TestNumbersAreStable checks every exported constant against testdata/numbers.txt. A published
+// module was compiled with these numbers, so a line of that file is never changed; a new
+// constant is a new line. Counts may grow.
 func TestNumbersAreStable(t *testing.T) {
 	const path = "testdata/numbers.txt"
 	now := constants(t)

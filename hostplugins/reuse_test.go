@@ -23,8 +23,8 @@ type keptPlugin struct {
 	held, lost int // answers that were known, and those that had to be asked for
 }
 
-// compare asks the plugin about all rows, and holds the answers that are kept against
-// that. All are kept afterwards.
+// compare asks the plugin about all rows, and checks the answers that are kept against that.
+// All are kept afterwards.
 func (k *keptPlugin) compare(c *plugin.Cycle, rows []uint32) error {
 	a := k.keeper.For(c.Snapshot, c.Pod, nil)
 	name := k.Info().Name

@@ -105,8 +105,8 @@ func decode(t *testing.T, text []byte, into any) {
 	}
 }
 
-// TestScenarios prints what each plugin says about each node, and holds it
-// against the per-node implementation.
+// TestScenarios prints what each plugin says about each node, and checks it against the
+// per-node implementation.
 func TestScenarios(t *testing.T) {
 	eachScenario(t, "testdata/scenarios/*.txt", func(t *testing.T, section func(string) []byte) string {
 		var s scenario

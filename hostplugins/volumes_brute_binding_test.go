@@ -22,7 +22,7 @@ import (
 type bindings struct {
 	bound, waiting []*v1.PersistentVolumeClaim
 
-	// A claim that the pod has twice is there twice.
+	// A claim that the pod has twice appears twice.
 	static    []bruteVolume
 	provision []bruteCapacity
 }
@@ -140,7 +140,7 @@ func (w *volumeWorld) bruteNode(b *bindings, n *v1.Node) (reasons []string, err 
 	return reasons, nil
 }
 
-// bruteWaiting tells whether there is no volume, or no space, for a claim.
+// bruteWaiting reports whether there is no volume, or no space, for a claim.
 func (w *volumeWorld) bruteWaiting(b *bindings, n *v1.Node) (match, space bool, err error) {
 	b.static, b.provision = nil, nil
 	var open, provide []*v1.PersistentVolumeClaim
@@ -194,8 +194,8 @@ func (w *volumeWorld) bruteWaiting(b *bindings, n *v1.Node) (match, space bool, 
 	return false, false, nil
 }
 
-// allowedOn tells whether a class provisions for a node: one of its terms must
-// hold, if there is any.
+// allowedOn reports whether a class provisions for a node: one of its terms must hold, if there
+// is any.
 func allowedOn(class *storagev1.StorageClass, n *v1.Node) bool {
 	for _, term := range class.AllowedTopologies {
 		holds := len(term.MatchLabelExpressions) > 0

@@ -56,7 +56,7 @@ func (w *volumeWorld) perNode(judge func(n *v1.Node) (abi.Code, []string)) said 
 	return out
 }
 
-// sameDisk tells whether two volumes are one disk that both must not have.
+// sameDisk reports whether two volumes are one disk that both must not have.
 func sameDisk(a, b *v1.Volume) bool {
 	switch {
 	case a.GCEPersistentDisk != nil && b.GCEPersistentDisk != nil:

@@ -20,8 +20,8 @@ func (s said) accepted(w *volumeWorld) map[string]bool {
 	return out
 }
 
-// asked tells whether the plugin registered a change, and whether one of its hints
-// says that the pod is worth another try.
+// asked reports whether the plugin registered a change, and whether one of its hints says that
+// the pod is worth another try.
 func asked(p plugin.Plugin, pod *state.Pod, change storage.Change) (registered, queue bool) {
 	for _, event := range p.Info().Events {
 		if !event.Matches(change.Event) {

@@ -32,9 +32,8 @@ func straight() *configv1.VolumeBindingArgs {
 	return &configv1.VolumeBindingArgs{Shape: []configv1.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}}
 }
 
-// TestVolumesOracle holds the plugins against an evaluation by brute force, in one
-// cluster after the other that changes come from: what plugins keep must be as
-// good as read anew.
+// TestVolumesOracle checks the plugins against an evaluation by brute force, in one cluster
+// after the other that changes come from: what plugins keep must be as good as read anew.
 func TestVolumesOracle(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}

@@ -17,8 +17,7 @@ func examples() []wasmexamples.Example {
 	return append(wasmexamples.All(), csr, dense, wasmexamples.EveryPoint())
 }
 
-// TestModules builds every module and holds it against its manifest: exports,
-// imports, sizes.
+// TestModules builds every module and checks it against its manifest: exports, imports, sizes.
 func TestModules(t *testing.T) {
 	dir := t.TempDir()
 	for _, e := range examples() {

@@ -123,14 +123,14 @@ type wantDoc struct {
 	// Log is all that the plugin said, as hear.go makes it readable. A line that ends
 	// in * is the beginning of one.
 	Log []string `json:"log,omitempty"`
-	// See holds the dump of each call of the guest against the cluster.
+	// See checks the dump of each call of the guest against the cluster.
 	See bool `json:"see,omitempty"`
 	// Points are those of the dumps of a what-if, in their order.
 	Points []string `json:"points,omitempty"`
-	// Seed holds the seeds of the case's cycles against each other.
+	// Seed checks the seeds of the case's cycles against each other.
 	Seed bool `json:"seed,omitempty"`
-	// Inert holds the stubs of WASI against ABI-1.4, Config the configuration that the
-	// guest was given against that of the case.
+	// Inert checks the stubs of WASI against ABI-1.4, Config the configuration that the guest
+	// was given against that of the case.
 	Inert  bool `json:"inert,omitempty"`
 	Config bool `json:"config,omitempty"`
 	// Blocks is the most rows of one call of the guest.

@@ -100,7 +100,7 @@ func (k *checker) duties() {
 	k.duty(dutyShards, "ABI-4.4", "ABI-4.12", "ABI-4.15", "ABI-5.3")
 }
 
-// module holds the module against its manifest, if there is one.
+// module checks the module against its manifest, if there is one.
 func (k *checker) module() {
 	if k.o.Module == nil {
 		return
@@ -137,7 +137,7 @@ func (k *checker) countAnswers(script []entry) {
 	}
 }
 
-// compare holds the answers of a way against those of the first.
+// compare checks the answers of a way against those of the first.
 func (k *checker) compare(w way, s *scene, want, got []entry) {
 	if !w.states {
 		want, got = answersOnly(want), answersOnly(got)

@@ -13,7 +13,7 @@ import (
 func (k *checker) formed(a *ask, result int32, c *wire.CallView, rows uint32, s *scene) string {
 	code := abi.Code(result)
 	if result < 0 || result >= abi.NumCodes || !slices.Contains(results(a.point), code) {
-		return fmt.Sprintf("it returned %d (%s), which is no answer of it (ABI-5)", result, code)
+		return fmt.Sprintf("it returned %d (%s), which this point may not return (ABI-5)", result, code)
 	}
 	sets := uint32(len(c.ReasonSets))
 	if c.StatusReason > sets {
@@ -41,7 +41,7 @@ func (k *checker) formed(a *ask, result int32, c *wire.CallView, rows uint32, s 
 func elementsFormed(point abi.Point, c *wire.CallView, sets uint32) string {
 	for i, code := range c.Codes {
 		if !slices.Contains(elements(point), abi.Code(code)) {
-			return fmt.Sprintf("code %d is %d (%s), which is no answer (ABI-5.5, 5.9, 5.12)", i, code, abi.Code(code))
+			return fmt.Sprintf("code %d is %d (%s), which may not be a row's code (ABI-5.5, 5.9, 5.12)", i, code, abi.Code(code))
 		}
 		if point != abi.Hint && code != 0 && uint32(c.Reasons[i]) > sets {
 			return fmt.Sprintf("element %d has reason set %d of %d (ABI-3.6)", i, c.Reasons[i], sets)

@@ -42,7 +42,7 @@ type Functions interface {
 
 // Options are what Check does beyond what the manifest says.
 type Options struct {
-	// Module is the module, to be held against the manifest; nil for native code.
+	// Module is the module, to be checked against the manifest; nil for native code.
 	Module []byte
 	// Config is the configuration as JSON; nil for {}.
 	Config []byte

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// judge holds an answer against what a case wants.
+// judge checks an answer against what a case wants.
 type judge struct {
 	want     *wantDoc
 	call     *Call
@@ -79,7 +79,7 @@ func (j *judge) judge(texts []heard) error {
 func (j *judge) faulted() {
 	switch {
 	case j.answer.Fault == "":
-		j.wrong("it is no fault, expected one of kind %q", j.want.Fault)
+		j.wrong("the call succeeded, expected a fault of kind %q", j.want.Fault)
 	case !slices.Contains(j.want.Fault, j.answer.Fault):
 		j.wrong("it is a fault of kind %q, expected %q", j.answer.Fault, j.want.Fault)
 	}

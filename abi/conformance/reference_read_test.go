@@ -16,7 +16,7 @@ func (c *cycle) read(pl *plugin, r *request, i *instance, call wire.Call, result
 		return nil, faultf(conformance.FaultAnswer, format, args...)
 	}
 	if result >= abi.NumCodes || !answers(r.point, abi.Code(result)) && !pl.h.wrong("accepts every status code") {
-		return bad("%d is no answer of %s", result, r.point)
+		return bad("%d is not an answer of %s", result, r.point)
 	}
 	got, err := wire.DecodeCall(i.vm.Memory(), i.base+i.image.Call)
 	if err != nil {

@@ -115,8 +115,7 @@ func (lib *library) play(t tester, h Host, c *caseDoc) {
 	p.sown()
 }
 
-// sown holds the seeds of cycles against each other: not all may be equal
-// (ABI-4.1).
+// sown checks the seeds of cycles against each other: not all may be equal (ABI-4.1).
 func (p *player) sown() {
 	p.t.Helper()
 	if len(p.seeds) > 1 && len(slices.Compact(slices.Clone(p.seeds))) == 1 {
@@ -157,8 +156,7 @@ func (c *caseDoc) faulty() bool {
 	return c.Refused != nil && c.Refused.OrFault
 }
 
-// refused holds what Load said against the case, and reports whether the case is
-// over.
+// refused checks what Load said against the case, and reports whether the case is over.
 func (p *player) refused(c *caseDoc, profile Profile, err error) bool {
 	p.t.Helper()
 	switch {

@@ -106,7 +106,7 @@ func (j *judge) config(configs [][]byte) {
 		return
 	}
 	if err := json.Unmarshal(configs[0], &got); err != nil || !utf8.Valid(configs[0]) {
-		j.wrong("the configuration is no JSON in UTF-8: %q (ABI-2.3)", configs[0])
+		j.wrong("the configuration is not JSON in UTF-8: %q (ABI-2.3)", configs[0])
 	}
 	if err := json.Unmarshal(j.built.Config, &want); err != nil || !reflect.DeepEqual(got, want) {
 		j.wrong("the configuration is %q, expected %q (ABI-2.3)", configs[0], j.built.Config)

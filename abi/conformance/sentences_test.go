@@ -129,7 +129,7 @@ func TestCaseNames(t *testing.T) {
 			}
 			for _, e := range expanded {
 				if name := f.Family + "/" + e.Name; seen[name] {
-					t.Errorf("%s is there twice", name)
+					t.Errorf("%s appears twice", name)
 				} else {
 					seen[name] = true
 				}

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// sight is what a guest must see in one call, to hold dumps against.
+// sight is what a guest must see in one call, to check dumps against.
 type sight struct {
 	man     *wire.Manifest
 	reads   *view.Reads
@@ -128,7 +128,7 @@ func (s *sight) placed(d *dump, call *wire.CallView, snapshot *wire.Snapshot) {
 		if address < from || address+size > from+uint64(region.size) {
 			s.wrong("ABI-2.5", "%s at %#x is not in the region", what, address)
 		} else if (address-from)%64 != 0 {
-			s.wrong("ABI-2.4", "%s begins at %#x, which is no multiple of 64 from the region's start", what, address)
+			s.wrong("ABI-2.4", "%s begins at %#x, which is not a multiple of 64 bytes from the region's start", what, address)
 		}
 	}
 	n := uint64(call.N)

@@ -11,8 +11,8 @@ import (
 // way is one of the ways in which a host may show the same things to a guest and
 // call it. The answers must be the same in all of them.
 type way struct {
-	// duty is the one that a difference fails; the first way is what others are held
-	// against, and has none.
+	// duty is the one that a difference fails; the first way is what others are checked against,
+	// and has none.
 	duty string
 	// fresh says when new instances are made.
 	fresh freshness
@@ -68,7 +68,7 @@ const (
 	dutyUnknown     = "tables, columns, types and fields that are not known are skipped"
 )
 
-// ways are all ways for a plugin, the one that others are held against first.
+// ways are all ways for a plugin, the one that others are checked against first.
 func ways(man *wire.Manifest) []way {
 	inOrder := func(c *cluster.Cluster, _ *rand.Rand) *image.Numbering { return image.InOrder(c) }
 	shifted := func(c *cluster.Cluster, _ *rand.Rand) *image.Numbering { return image.Shifted(c, shift) }

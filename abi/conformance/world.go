@@ -193,7 +193,7 @@ func (lib *library) turn(ctx context.Context, w Running, step *worldStepDoc) err
 	return w.Settle(ctx, time.Duration(step.SettleMS)*time.Millisecond)
 }
 
-// outcomes holds pods against what a step wants of them.
+// outcomes checks pods against what a step wants of them.
 func (lib *library) outcomes(ctx context.Context, w Running, step *worldStepDoc) (problems []string) {
 	nodes := map[string]string{}
 	for _, pod := range append(slices.Sorted(maps.Keys(step.Want)), step.Apart...) {
@@ -251,7 +251,7 @@ func (want *podWant) compare(pod string, got *Outcome) (out []string) {
 	return out
 }
 
-// loggedIn holds what plugins logged against a step.
+// loggedIn checks what plugins logged against a step.
 func loggedIn(step *worldStepDoc, texts []heard) (problems []string) {
 	for _, plugin := range slices.Sorted(maps.Keys(step.Log)) {
 		var got []string

@@ -98,7 +98,7 @@ func DecodeSnapshot(m Memory, header uint32) (*Snapshot, error) {
 			return nil, err
 		}
 		if s.Table(t.ID) != nil {
-			return nil, decodeError("ABI-4.2", "table %d is there twice", t.ID)
+			return nil, decodeError("ABI-4.2", "table %d appears twice", t.ID)
 		}
 		s.Tables = append(s.Tables, t)
 	}
@@ -138,7 +138,7 @@ func (m Memory) table(e []byte) (TableView, error) {
 			return t, err
 		}
 		if t.Column(c.ID, c.Arg) != nil {
-			return t, decodeError("ABI-4.3", "%s is there twice", what)
+			return t, decodeError("ABI-4.3", "%s appears twice", what)
 		}
 		t.Columns = append(t.Columns, c)
 	}

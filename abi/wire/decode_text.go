@@ -24,7 +24,7 @@ func (s *Snapshot) String(id uint32) (string, error) {
 	return strconv.Quote(string(text)), err
 }
 
-// Row returns a row as text, an entry for each column that is no arena, by id and
+// Row returns a row as text, an entry for each column that is not an arena, by id and
 // arg: "3.0" for column 3, arg 0. String ids are resolved, lists are in order.
 func (s *Snapshot) Row(id abi.TableID, row uint32) (map[string]string, error) {
 	t := s.Table(id)

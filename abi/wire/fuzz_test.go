@@ -73,12 +73,12 @@ func FuzzDecodeManifest(f *testing.F) {
 			return
 		}
 		if !json.Valid(data) {
-			t.Fatalf("accepted what is no JSON: %q", data)
+			t.Fatalf("accepted what is not JSON: %q", data)
 		}
 		_ = m.Validate()
 		out := wire.EncodeManifest(m)
 		if !json.Valid(out) {
-			t.Fatalf("wrote what is no JSON: %s", out)
+			t.Fatalf("wrote what is not JSON: %s", out)
 		}
 		if len(out) > abi.MaxManifestSize {
 			return

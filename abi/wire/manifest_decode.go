@@ -71,7 +71,7 @@ func (d manifestDecoder) is(n *jsonNode, want jsonKind, path string) bool {
 		return true
 	}
 	kinds := [...]string{
-		jsonNull: "null", jsonBool: "true or false", jsonNumber: "a number", jsonString: "a text",
+		jsonNull: "null", jsonBool: "true or false", jsonNumber: "a number", jsonString: "a string",
 		jsonArray: "a list", jsonObject: "an object",
 	}
 	d.add(path, "expected "+kinds[want]+", found "+kinds[n.kind], "", "ABI-9.1")

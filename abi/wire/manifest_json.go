@@ -125,7 +125,7 @@ func (r *jsonReader) value() *jsonNode {
 	}
 	n := numberLength(rest)
 	if n == 0 {
-		return r.fail("this is no JSON value")
+		return r.fail("this is not a JSON value")
 	}
 	r.pos += n
 	return &jsonNode{kind: jsonNumber, text: rest[:n]}
@@ -148,7 +148,7 @@ func (r *jsonReader) object() *jsonNode {
 		}
 		r.path = append(r.path, jsonStep{name: name})
 		if seen[name] {
-			return r.fail("the field is there twice")
+			return r.fail("the field appears twice")
 		}
 		seen[name] = true
 		if !r.accept(':') {

@@ -39,13 +39,13 @@ func (v manifestValidator) head(m *Manifest) {
 	case m.Name == "":
 		v.add("name", "it is missing", `add "name", a DNS label such as "tenant-pool"`, "ABI-9.2")
 	case !isLabel(m.Name):
-		v.add("name", quoted(m.Name)+" is no DNS label", "use at most 63 lower-case letters, digits and dashes, a letter or digit at both ends", "ABI-9.2")
+		v.add("name", quoted(m.Name)+" is not a DNS label", "use at most 63 lower-case letters, digits and dashes, a letter or digit at both ends", "ABI-9.2")
 	}
 	switch {
 	case m.Version == "":
 		v.add("version", "it is missing", `add "version", a semantic version such as "1.0.0"`, "ABI-9.2")
 	case !isSemver(m.Version):
-		v.add("version", quoted(m.Version)+" is no semantic version", `write major.minor.patch, such as "1.0.0" or "1.2.0-rc.1", without a leading v`, "ABI-9.2")
+		v.add("version", quoted(m.Version)+" is not a semantic version", `write major.minor.patch, such as "1.0.0" or "1.2.0-rc.1", without a leading v`, "ABI-9.2")
 	}
 	v.abi(m.ABI)
 	texts := []struct{ path, text string }{{"publisher", m.Publisher}, {"license", m.License}, {"description", m.Description}}
@@ -87,7 +87,7 @@ func (v manifestValidator) points(m *Manifest) {
 		}
 		path := "points." + n.name
 		if scope := (*n.value).Scope; scope != "" && scope != "node" && scope != "cluster" {
-			v.add(path+".scope", quoted(scope)+" is no scope", `write "node" or "cluster"`, "ABI-9.3")
+			v.add(path+".scope", quoted(scope)+" is not a scope", `write "node" or "cluster"`, "ABI-9.3")
 		}
 	}
 	v.companions(m)
@@ -101,7 +101,7 @@ func (v manifestValidator) points(m *Manifest) {
 	}
 	kinds := []string{NormalizeNone, NormalizeMax, NormalizeReverse, NormalizeMinMax}
 	if kind := p.Score.Normalize; kind != "" && !slices.Contains(kinds, kind) {
-		v.add("points.score.normalize", quoted(kind)+" is no normalisation", nearest(kind, kinds), "ABI-9.5")
+		v.add("points.score.normalize", quoted(kind)+" is not a normalization", nearest(kind, kinds), "ABI-9.5")
 	}
 	if p.Normalize != nil && p.Score.Normalize != "" && p.Score.Normalize != NormalizeNone {
 		v.add("points.score.normalize", "the module exports normalize itself", "remove one of the two", "ABI-9.5")
@@ -208,7 +208,7 @@ func (v manifestValidator) events(events []ManifestEvent) {
 		case e.Resource == "AssignedPod" || e.Resource == "UnschedulablePod":
 			v.add(path+".resource", quoted(e.Resource)+" cannot be registered", "write Pod, which covers it", rule)
 		case !known:
-			v.add(path+".resource", quoted(e.Resource)+" is no resource of cluster events", nearest(e.Resource, eventResources()), rule)
+			v.add(path+".resource", quoted(e.Resource)+" is not a resource of cluster events", nearest(e.Resource, eventResources()), rule)
 		case again:
 			v.add(path+".resource", quoted(e.Resource)+" is in "+index("events", first)+" already", "put the actions together", rule)
 		default:

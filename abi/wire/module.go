@@ -1,7 +1,7 @@
 package wire
 
-// Limits of what ReadModule accepts. Every count is also held against the bytes
-// that are left, so that a small hostile file cannot make it allocate much.
+// Limits of what ReadModule accepts. Every count is also checked against the bytes that are
+// left, so that a small hostile file cannot make it allocate much.
 const (
 	MaxModuleSize     = 64 << 20 // bytes
 	maxModuleTypes    = 100_000

@@ -59,8 +59,8 @@ func ReadManifest(m *Module, name string) (*Manifest, error) {
 	return man, man.Validate()
 }
 
-// Check holds a module against the ABI and against its manifest (ABI-1, ABI-5,
-// ABI-9.3, ABI-9.6). name is for errors.
+// Check checks a module against the ABI and against its manifest (ABI-1, ABI-5, ABI-9.3,
+// ABI-9.6). name is for errors.
 //
 // # Errors
 //

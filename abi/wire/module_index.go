@@ -6,8 +6,8 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// checkIndices holds counts and indices that sections give against each other.
-// dataCount is −1 without such a section.
+// checkIndices checks counts and indices that sections give against each other. dataCount is
+// −1 without such a section.
 func (m *Module) checkIndices(dataCount int) error {
 	r := &moduleReader{}
 	at := func(id byte) int { // of the section, for the message
@@ -55,7 +55,7 @@ func (m *Module) checkExports(r *moduleReader, at int) {
 	seen := make(map[string]bool, len(m.Exports))
 	for _, e := range m.Exports {
 		if seen[e.Name] {
-			r.fail(at, "export "+quoted(e.Name)+" is there twice", "")
+			r.fail(at, "export "+quoted(e.Name)+" appears twice", "")
 		}
 		seen[e.Name] = true
 		if uint64(e.Index) >= uint64(counts[e.Kind]) {

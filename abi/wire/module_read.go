@@ -95,7 +95,7 @@ func eachSection(data []byte, visit func(s Section, r *moduleReader)) error {
 	case len(data) > MaxModuleSize:
 		r.fail(0, strconv.Itoa(len(data))+" bytes, at most "+strconv.Itoa(MaxModuleSize)+" are allowed", "")
 	case len(data) < 8 || string(data[:4]) != "\x00asm":
-		r.fail(0, `this is no WebAssembly module: it does not begin with "\0asm"`, "name a file that a compiler made for wasm32")
+		r.fail(0, `this is not a WebAssembly module: it does not begin with "\0asm"`, "name a file that a compiler made for wasm32")
 	case string(data[6:8]) == "\x01\x00":
 		r.fail(4, "this is a WebAssembly component", "build a core module: the ABI has no component model (ABI-1.1)")
 	case string(data[4:8]) != "\x01\x00\x00\x00":
@@ -187,7 +187,7 @@ func (m *Module) readSection(id byte, r *moduleReader) {
 func (r *moduleReader) funcType() FuncType {
 	at := r.pos
 	if form := r.byte(); r.err == nil && form != 0x60 {
-		r.fail(at, "type form 0x"+strconv.FormatInt(int64(form), 16)+" is no function",
+		r.fail(at, "type form 0x"+strconv.FormatInt(int64(form), 16)+" is not a function",
 			"compile for WebAssembly 2.0 without garbage collection (ABI-1.1)")
 	}
 	return FuncType{Params: r.valTypes("parameters"), Results: r.valTypes("results")}

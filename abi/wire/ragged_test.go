@@ -117,8 +117,8 @@ func TestRaggedAppendWhileCompacting(t *testing.T) {
 	}
 }
 
-// TestRaggedStaysSmall: a row that grows and shrinks for ever leaves no more dead
-// entries than there are live ones, beyond a constant.
+// TestRaggedStaysSmall: a row that grows and shrinks forever leaves no more dead entries than
+// there are live ones, beyond a constant.
 func TestRaggedStaysSmall(t *testing.T) {
 	var column Ragged[int]
 	column.Resize(10)

@@ -40,10 +40,10 @@ func TestCustomSections(t *testing.T) {
 		t.Errorf("removed %d: %x (%v)", n, out, err)
 	}
 	if _, _, err := wire.RemoveCustomSection([]byte("no"), "a"); err == nil {
-		t.Error("removed a section from what is no module")
+		t.Error("removed a section from what is not a module")
 	}
 	if _, err := wire.AppendCustomSection([]byte("no"), "a", nil); err == nil {
-		t.Error("added a section to what is no module")
+		t.Error("added a section to what is not a module")
 	}
 }
 
@@ -65,7 +65,7 @@ func TestReadManifest(t *testing.T) {
 		{section(), `a.wasm: section "berth.manifest": the module has no manifest; add manifest.json with berth plugin build (ABI-1.5)`},
 		{section(good, good), `a.wasm: section "berth.manifest": 2 manifests, expected one; remove all but one (ABI-1.5)`},
 		{section(`{`), `manifest: line 1, column 2: expected a field's name in double quotes`},
-		{section(strings.Replace(good, `"a"`, `"A"`, 1)), `manifest: name: "A" is no DNS label`},
+		{section(strings.Replace(good, `"a"`, `"A"`, 1)), `manifest: name: "A" is not a DNS label`},
 	}
 	for _, c := range cases {
 		if _, err := wire.ReadManifest(c.m, "a.wasm"); !strings.HasPrefix(message(err), c.want) || (err == nil) != (c.want == "") {

@@ -120,7 +120,7 @@ func TestPluginErrors(t *testing.T) {
 		{[]string{"inspect", "a", "b"}, `unexpected argument "b": berth plugin inspect takes one file`},
 		{[]string{"inspect", "none.wasm"}, `none.wasm: module: no such file or directory; name a file that can be read`},
 		{[]string{"inspect", "plugin.go", "-o", "yaml"}, `--output: "yaml" is neither text nor json`},
-		{[]string{"inspect", "plugin.go"}, `plugin.go: module: offset 0x0: this is no WebAssembly module: it does not begin with "\0asm"; name a file that a compiler made for wasm32`},
+		{[]string{"inspect", "plugin.go"}, `plugin.go: module: offset 0x0: this is not a WebAssembly module: it does not begin with "\0asm"; name a file that a compiler made for wasm32`},
 		{[]string{"build"}, `the folder is missing: write berth plugin build DIR`},
 		{[]string{"build", "testdata/none"}, `stat testdata/none: no such file or directory (name the folder of a plugin)`},
 		{[]string{"build", ".", "--manifest", "none.json"}, `open none.json: no such file or directory (name a file that can be read with --manifest)`},

@@ -23,7 +23,7 @@ func (o *reuseMemory) config() (reuse.Config, error) {
 	}
 	q, err := resource.ParseQuantity(o.quantity)
 	if err != nil || q.Sign() < 0 {
-		return reuse.Config{}, fmt.Errorf("--reuse-memory: %q is no size: write 256Mi, 0 or auto", o.quantity)
+		return reuse.Config{}, fmt.Errorf("--reuse-memory: %q is not a size: write 256Mi, 0 or auto", o.quantity)
 	}
 	return reuse.Config{Bytes: q.Value()}, nil
 }

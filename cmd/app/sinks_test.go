@@ -30,7 +30,7 @@ import (
 )
 
 // TestSinks: whatever a stranger's text is, no place where it is shown gets more of it than its bound, or anything that
-// moves a cursor, turns the direction of writing or is no UTF-8. The places where the scheduler writes it to the API are
+// moves a cursor, turns the direction of writing or is not UTF-8. The places where the scheduler writes it to the API are
 // those of runtime/kube's TestLongMessages, those of a fault are in runtime/wasm.
 func TestSinks(t *testing.T) {
 	const part = "\x1b[2J\x1b]0;title\x07\u202e\u2066\u0085\u009b31m\r\nlevel=ERROR msg=forged\t\"\\\x00é日\ufeff\xff\xc3\x28 "

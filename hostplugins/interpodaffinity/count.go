@@ -9,10 +9,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// selects reports whether terms of the incoming pod, all of them, are about a
-// placed pod of a namespace. As in kube-scheduler v1.36 the namespaceSelector is
-// held against the namespaces that are known, and besides against no labels at
-// all: one that a namespace without labels matches selects every namespace.
+// selects reports whether terms of the incoming pod, all of them, are about a placed pod of a
+// namespace. As in kube-scheduler v1.36 the namespaceSelector is checked against the namespaces
+// that are known, and besides against no labels at all: one that a namespace without labels
+// matches selects every namespace.
 func (p *InterPodAffinity) selects(terms []state.PodTerm, namespace string, podLabels map[string]string) bool {
 	for i := range terms {
 		t := &terms[i]

@@ -36,8 +36,8 @@ type bucket struct {
 	repels bool
 }
 
-// placedTerms is the different terms of all placed pods. Without buckets each pod
-// would be held against all of them, and a large cluster has thousands.
+// placedTerms is the different terms of all placed pods. Without buckets each pod would be
+// checked against all of them, and a large cluster has thousands.
 type placedTerms struct {
 	byKey   map[string]*placedTerm
 	buckets map[bucket][]*placedTerm

@@ -14,8 +14,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestTermsAreLetGo: terms of pods that are gone leave nothing behind, and those of
-// other pods are not held against a pod that they cannot be about.
+// TestTermsAreLetGo: terms of pods that are gone leave nothing behind, and those of other pods
+// are not checked against a pod that they cannot be about.
 func TestTermsAreLetGo(t *testing.T) {
 	p, err := New(nil)
 	if err != nil {

@@ -25,7 +25,7 @@ type attached struct {
 	drivers    map[string]*driver
 	dependent  map[objects.StorageKey]map[uint32]bool // rows
 
-	podsRead int // so that tests can hold the cost against the size of a change
+	podsRead int // so that tests can check the cost against the size of a change
 }
 
 // driver is two columns: how many volumes are attached to a row, and how many can

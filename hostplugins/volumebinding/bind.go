@@ -146,7 +146,7 @@ func older(shown, written string) (bool, error) {
 	return order < 0, nil
 }
 
-// reachable holds a volume's node affinity against a node.
+// reachable checks a volume's node affinity against a node.
 func reachable(pv *v1.PersistentVolume, node *v1.Node, csi *storagev1.CSINode) error {
 	pv, err := asOn(pv, csi)
 	if err != nil {

@@ -58,9 +58,9 @@ func asOn(pv *v1.PersistentVolume, node *storagev1.CSINode) (*v1.PersistentVolum
 	return csi, nil
 }
 
-// check holds the volumes of bound claims against rows, and notes in found why a
-// row does not do, or that it failed. The first claim that a row does not do for
-// decides, as in kube-scheduler.
+// check checks the volumes of bound claims against rows, and notes in found why a row does not
+// do, or that it failed. The first claim that a row does not do for decides, as in
+// kube-scheduler.
 func (b *VolumeBinding) check(p *plan, rows []uint32, found []finding) {
 	for i := range p.bound {
 		claim := &p.bound[i]

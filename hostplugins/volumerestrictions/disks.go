@@ -40,7 +40,7 @@ func mounts(pod *v1.Pod) []mount {
 	return out
 }
 
-// clashes tells whether two mounts of one disk are in each other's way.
+// clashes reports whether two mounts of one disk are in each other's way.
 func (m *mount) clashes(o *mount) bool {
 	if m.readOnly && o.readOnly {
 		return false
@@ -48,7 +48,7 @@ func (m *mount) clashes(o *mount) bool {
 	return m.kind != "rbd" || slices.ContainsFunc(m.monitors, func(s string) bool { return slices.Contains(o.monitors, s) })
 }
 
-// clashAny tells whether a pod has a disk that clashes with one of those wanted.
+// clashAny reports whether a pod has a disk that clashes with one of those wanted.
 func clashAny(want []mount, pod *state.Pod) bool {
 	if pod.Features&state.FeatureExclusiveVolumes == 0 {
 		return false

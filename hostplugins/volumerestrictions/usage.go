@@ -16,7 +16,7 @@ type usage struct {
 	claims map[claims.Key]int // how often pods use a claim
 	disks  map[disk][]placed
 
-	podsRead int // so that tests can hold the cost against the size of a change
+	podsRead int // so that tests can check the cost against the size of a change
 }
 
 // rowUse is what a row adds to the sums.

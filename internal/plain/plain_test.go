@@ -83,7 +83,7 @@ func FuzzPlain(f *testing.F) {
 			"Line": plain.Line(in, most), "Lines": plain.Lines(in, most), "Tail": plain.Tail(in, most),
 		} {
 			if most >= len(plain.Mark) && !utf8.ValidString(got) {
-				t.Errorf("%s(%q, %d) is no UTF-8: %q", name, in, most, got)
+				t.Errorf("%s(%q, %d) is not UTF-8: %q", name, in, most, got)
 			}
 			if len(got) > most {
 				t.Errorf("%s(%q, %d) has %d bytes", name, in, most, len(got))

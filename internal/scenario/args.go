@@ -96,7 +96,7 @@ func Int(text string) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		panic(fmt.Sprintf("scenario: %q is no integer: write INT into the signature", text))
+		panic(fmt.Sprintf("scenario: %q is not an integer: write INT into the signature", text))
 	}
 	return n
 }
@@ -108,7 +108,7 @@ func Duration(text string) time.Duration {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		panic(fmt.Sprintf("scenario: %q is no duration: write DURATION into the signature", text))
+		panic(fmt.Sprintf("scenario: %q is not a duration: write DURATION into the signature", text))
 	}
 	return d
 }

@@ -184,11 +184,11 @@ func (p parameter) check(value string) error {
 	switch {
 	case p.kind == "INT":
 		if _, err := strconv.Atoi(value); err != nil {
-			return fmt.Errorf("%q is no integer", value)
+			return fmt.Errorf("%q is not an integer", value)
 		}
 	case p.kind == "DURATION":
 		if _, err := time.ParseDuration(value); err != nil {
-			return fmt.Errorf("%q is no duration like 1m30s", value)
+			return fmt.Errorf("%q is not a duration like 1m30s", value)
 		}
 	case p.kind == strings.ToUpper(p.kind):
 	case !slices.Contains(strings.Split(p.kind, "|"), value):

@@ -54,7 +54,7 @@ func TestCatalogHasEveryPluginOnce(t *testing.T) {
 		}
 	}
 	if all := slices.Sorted(slices.Values(slices.Concat(c.Known, c.Upstream))); len(slices.Compact(slices.Clone(all))) != len(all) {
-		t.Errorf("a name is there twice: %q", all)
+		t.Errorf("a name appears twice: %q", all)
 	}
 	points := map[string]string{
 		"SchedulingGates": "preEnqueue", "PrioritySort": "queueSort", "NodeUnschedulable": "filter", "NodeName": "filter",

@@ -184,7 +184,7 @@ func TestFolder(t *testing.T) {
 	}
 	awaitSwap("refused", "")
 	write("one.yaml", "name: one\nweight: none\n")
-	await(`one.wasm one /one.yaml: weight: "none" is no weight`)
+	await(`one.wasm one /one.yaml: weight: "none" is not a weight`)
 	awaitSwap("still refused", "")
 	put("two", guest{abi: "unreachable"})
 	await("two.wasm  profile")

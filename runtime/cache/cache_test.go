@@ -206,8 +206,8 @@ func TestMarksAreBounded(t *testing.T) {
 	requireEqual(t, c, s)
 }
 
-// TestPodsTableShrinks: slots that thousands of pods have left do not stay for
-// ever, nor does the table turn over for a few.
+// TestPodsTableShrinks: slots that thousands of pods have left do not stay forever, nor does
+// the table turn over for a few.
 func TestPodsTableShrinks(t *testing.T) {
 	c, s := cluster(t, 500)
 	var g generations

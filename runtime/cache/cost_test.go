@@ -63,8 +63,8 @@ func racePod(node, i int) podSpec {
 	}
 }
 
-// changes are what happens to one node or namespace between two cycles, each in a form that
-// can be repeated for ever.
+// changes are what happens to one node or namespace between two cycles, each in a form that can
+// be repeated forever.
 func changes(t tester, c *cache.Cache, s *state.Snapshot) map[string]func() {
 	const on = 7
 	pod := podSpec{Name: "new", UID: "new", Node: nodeName(on), Labels: map[string]string{"app": "app-1"},

@@ -73,8 +73,8 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
-// churn replaces a node or a pod in each step. At every turn of the epoch, and
-// now and then, it holds the snapshot against a full one.
+// churn replaces a node or a pod in each step. At every turn of the epoch, and now and then, it
+// checks the snapshot against a full one.
 func churn(t *testing.T, nodes, steps int, change func(*nodeSpec, int), pod func(*podSpec, int), check func(*state.Snapshot)) *state.Snapshot {
 	t.Helper()
 	c, s := cache.New(cache.Config{}), state.NewSnapshot()

@@ -201,7 +201,7 @@ func (m *machine) removePod(t *rapid.T) {
 	}
 }
 
-// check holds the cache against the model after every action.
+// check checks the cache against the model after every action.
 func (m *machine) check(t *rapid.T) {
 	want := cache.Counts{
 		Nodes: len(m.model.nodes), MissingNodes: m.model.ghosts(), Pods: len(m.model.pods), Assumed: len(m.model.uids(assumed)),

@@ -70,8 +70,8 @@ func (r *namespaceReader) read(s *state.Snapshot) {
 	r.snapshot, r.generation = s, s.Generation
 }
 
-// checkNamespaces holds the namespaces of the snapshot against the model, and the
-// reader, who does not look every time, against the snapshot.
+// checkNamespaces checks the namespaces of the snapshot against the model, and the reader, who
+// does not look every time, against the snapshot.
 func (m *machine) checkNamespaces(t *rapid.T) {
 	s := m.snapshot
 	rows := 0

@@ -10,17 +10,17 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// argsKind is how the arguments of one plugin are read. The kind of plugin X in
+// argsKind says how the arguments of one plugin are read. The kind for plugin X in
 // kube-scheduler's API is always XArgs.
 type argsKind struct {
 	kind string
-	// decode returns a pointer to the typed arguments with defaults, or nil
-	// after reporting mistakes. The tree is nil if the file has none.
+	// decode returns a pointer to the typed arguments with defaults, or nil after reporting
+	// mistakes. The tree is nil if the file has no args.
 	decode func(r *report, path *field.Path, tree map[string]any) any
 }
 
-// argsKinds is the table of the built plugins that take arguments. A plugin
-// joins by a row with its type, defaults and rules.
+// argsKinds returns the built-in plugins that take arguments. To add a plugin, add a row with
+// its type, defaults and rules.
 func argsKinds() map[string]argsKind {
 	return map[string]argsKind{
 		"NodeResourcesFit":                kindOfArgs("NodeResourcesFitArgs", defaultFit, checkFit),
@@ -55,20 +55,19 @@ func kindOfArgs[T any](kind string, defaults func(*T), check func(*report, *fiel
 	}}
 }
 
-// checkArgsHeader checks apiVersion and kind, which may be left out.
+// checkArgsHeader checks apiVersion and kind, both of which are optional.
 func checkArgsHeader(r *report, path *field.Path, tree map[string]any, kind string) {
 	version := configv1.SchemeGroupVersion.String()
 	if v, ok := tree["apiVersion"].(string); ok && v != "" && v != version {
 		r.add(path.Child("apiVersion"), fmt.Sprintf("expected %q, found %q", version, v), versionFix(v))
 	}
 	if k, ok := tree["kind"].(string); ok && k != "" && k != kind {
-		r.add(path.Child("kind"), fmt.Sprintf("expected %q, found %q", kind, k), "leave it out, or give the args of the plugin that is named")
+		r.add(path.Child("kind"), fmt.Sprintf("expected %q, found %q", kind, k), "leave it out, or give this plugin's own args")
 	}
 }
 
-// buildArgs checks pluginConfig and gives the args of every enabled plugin that
-// takes some. Args of plugins that are not enabled are checked and dropped, as
-// kube-scheduler does.
+// buildArgs checks pluginConfig and returns the args of every enabled plugin that takes args.
+// Args of plugins that are not enabled are checked and dropped, as kube-scheduler does.
 func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig, custom map[string]Args, points map[string][]PluginRef) map[string]Args {
 	kinds := argsKinds()
 	given := maps.Clone(custom)
@@ -79,7 +78,7 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 			continue
 		}
 		if first, ok := seen[c.Name]; ok {
-			r.add(at.Child("name"), fmt.Sprintf("plugin %q has args in pluginConfig[%d] already", c.Name, first), "put them together")
+			r.add(at.Child("name"), fmt.Sprintf("plugin %q has args in pluginConfig[%d] already", c.Name, first), "merge the two entries")
 			continue
 		}
 		seen[c.Name] = i
@@ -105,13 +104,13 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 	}
 	for name, a := range custom {
 		if _, enabled := out[name]; !enabled && a.Typed != nil {
-			r.warn(field.NewPath(a.Path), "the module is loaded and "+quote(name)+" is enabled at no point of this profile, so it does nothing; enable it, as under multiPoint")
+			r.warn(field.NewPath(a.Path), "the module is loaded, but "+quote(name)+" is enabled at no point of this profile, so it does nothing; enable it, as under multiPoint")
 		}
 	}
 	return out
 }
 
-// readArgs decodes the args of one built plugin; ok is false if there are none.
+// readArgs decodes the args of one built-in plugin; ok is false if there are none.
 func readArgs(r *report, kinds map[string]argsKind, path *field.Path, c configv1.PluginConfig, late bool) (a Args, ok bool) {
 	if len(c.Args.Raw) == 0 || string(c.Args.Raw) == "null" {
 		return Args{}, false
@@ -136,13 +135,13 @@ func readArgs(r *report, kinds map[string]argsKind, path *field.Path, c configv1
 	return a, true
 }
 
-// argsAt returns the args that the file has at path, not decoded yet.
+// argsAt returns the args in the file at path, not yet decoded.
 func (r *report) argsAt(raw []byte, path *field.Path) Args {
 	at := text(path)
 	return Args{Raw: raw, Path: at, Position: position(r.file, r.lines.of(at), at)}
 }
 
-// enabledPlugins are the plugins of all points, each once, sorted.
+// enabledPlugins returns the plugins of all points, each once, sorted.
 func enabledPlugins(points map[string][]PluginRef) []string {
 	set := map[string]bool{}
 	for _, refs := range points {
@@ -153,10 +152,9 @@ func enabledPlugins(points map[string][]PluginRef) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// DecodeArgs strictly decodes a.Raw into a struct of JSON-tagged fields, for
-// plugins whose args this package has no type for. Unknown fields and values of
-// the wrong type are errors with their path; there are no defaults. Empty args
-// leave into as it is.
+// DecodeArgs strictly decodes a.Raw into a struct with JSON tags, for plugins without a type
+// for their args in this package. Unknown fields and values of the wrong type are errors with
+// their paths; there are no defaults. Empty args leave into unchanged.
 func DecodeArgs[T any](a Args, into *T) error {
 	if len(a.Raw) == 0 {
 		return nil

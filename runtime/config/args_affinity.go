@@ -13,9 +13,8 @@ import (
 // maxTermWeight is the highest weight of a preferred term in the core API.
 const maxTermWeight = 100
 
-// checkAffinity parses addedAffinity as the plugin will. Beyond kube-scheduler's
-// rules it holds the weights to 1–100, as the API server does for pods:
-// kube-scheduler ignores a term with weight 0.
+// checkAffinity parses addedAffinity as the plugin will. It also requires weights of 1–100,
+// as the API server does for pods; kube-scheduler ignores a term with weight 0.
 func checkAffinity(r *report, path *field.Path, a *configv1.NodeAffinityArgs) {
 	if a.AddedAffinity == nil {
 		return
@@ -31,9 +30,9 @@ func checkAffinity(r *report, path *field.Path, a *configv1.NodeAffinityArgs) {
 		at := preferred.Index(i)
 		if term.Weight < 1 || term.Weight > maxTermWeight {
 			r.add(at.Child("weight"), fmt.Sprintf("the weight of the term is %d", term.Weight), fmt.Sprintf("give 1 to %d", maxTermWeight))
-			term.Weight = 1 // so that the rest of the term is parsed too
+			term.Weight = 1 // to parse the rest of the term too
 		}
-		// Alone in a list, since the parser's paths lack the field preference.
+		// Each term is parsed alone, because the parser's paths lack the field preference.
 		_, err := nodeaffinity.NewPreferredSchedulingTerms([]corev1.PreferredSchedulingTerm{term}, field.WithPath(field.NewPath("term")))
 		for _, e := range fieldErrors(err) {
 			e.Field = text(at.Child("preference")) + strings.TrimPrefix(e.Field, "term[0]")

@@ -9,7 +9,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// maxHardPodAffinityWeight is that of InterPodAffinityArgs.
+// maxHardPodAffinityWeight is the maximum of hardPodAffinityWeight in InterPodAffinityArgs.
 const maxHardPodAffinityWeight = 100
 
 func defaultSpread(a *configv1.PodTopologySpreadArgs) {
@@ -18,15 +18,15 @@ func defaultSpread(a *configv1.PodTopologySpreadArgs) {
 	}
 }
 
-// checkSpread checks default constraints as the API server does those of pods, and
-// that they have no selector: it is found for each pod.
+// checkSpread checks default constraints as the API server checks those of pods. They must not
+// have a selector, because the plugin derives it for each pod.
 func checkSpread(r *report, path *field.Path, a *configv1.PodTopologySpreadArgs) {
 	at := path.Child("defaultingType")
 	switch a.DefaultingType {
 	case configv1.ListDefaulting:
 	case configv1.SystemDefaulting:
 		if len(a.DefaultConstraints) > 0 {
-			r.add(at, "with type System there can be no default constraints", "set defaultingType: List, or remove defaultConstraints")
+			r.add(at, "type System allows no default constraints", "set defaultingType: List, or remove defaultConstraints")
 		}
 	default:
 		r.add(at, fmt.Sprintf("unknown defaulting type %q", a.DefaultingType),
@@ -40,10 +40,10 @@ func checkSpread(r *report, path *field.Path, a *configv1.PodTopologySpreadArgs)
 func checkConstraint(r *report, path *field.Path, all []corev1.TopologySpreadConstraint, i int) {
 	c, at := &all[i], path.Index(i)
 	if c.MaxSkew < 1 {
-		r.add(at.Child("maxSkew"), fmt.Sprintf("the largest skew is %d", c.MaxSkew), "give 1 or more")
+		r.add(at.Child("maxSkew"), fmt.Sprintf("maxSkew is %d", c.MaxSkew), "give 1 or more")
 	}
 	if c.TopologyKey == "" {
-		r.add(at.Child("topologyKey"), "the constraint has no topology key", "give the node label that makes a topology, as "+corev1.LabelTopologyZone)
+		r.add(at.Child("topologyKey"), "the constraint has no topology key", "give a node label, such as "+corev1.LabelTopologyZone)
 	} else {
 		r.addAll(metav1validation.ValidateLabelName(c.TopologyKey, at.Child("topologyKey")).ToAggregate())
 	}
@@ -56,7 +56,7 @@ func checkConstraint(r *report, path *field.Path, all []corev1.TopologySpreadCon
 		r.add(at.Child("whenUnsatisfiable"), fmt.Sprintf("unknown action %q", c.WhenUnsatisfiable), "give "+list(actions))
 	}
 	if c.LabelSelector != nil {
-		r.add(at.Child("labelSelector"), "a default constraint has no selector: it is found for each pod", "remove it")
+		r.add(at.Child("labelSelector"), "a default constraint cannot have a selector: the plugin derives it for each pod", "remove it")
 	}
 	for j := range all[:i] {
 		if c.TopologyKey == all[j].TopologyKey && c.WhenUnsatisfiable == all[j].WhenUnsatisfiable {

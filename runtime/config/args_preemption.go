@@ -22,8 +22,8 @@ func defaultPreemption(a *configv1.DefaultPreemptionArgs) {
 	}
 }
 
-// checkPreemption: a percentage, a number that is not negative, and not both 0,
-// which would try no node.
+// checkPreemption checks that the percentage is one, that the number is not negative, and that
+// they are not both 0, which would try no node.
 func checkPreemption(r *report, path *field.Path, a *configv1.DefaultPreemptionArgs) {
 	percentage, absolute := path.Child("minCandidateNodesPercentage"), path.Child("minCandidateNodesAbsolute")
 	if p := *a.MinCandidateNodesPercentage; p < 0 || p > 100 {

@@ -16,7 +16,7 @@ const (
 	maxShapeScore     = 10  // config.MaxCustomPriorityScore
 )
 
-// defaultResources are scored if the file names none.
+// defaultResources returns the resources that are scored if the file names none.
 func defaultResources() []configv1.ResourceSpec {
 	return []configv1.ResourceSpec{
 		{Name: string(corev1.ResourceCPU), Weight: 1},
@@ -24,7 +24,7 @@ func defaultResources() []configv1.ResourceSpec {
 	}
 }
 
-// resourcesOr fills in an empty list, and weight 1 where there is none.
+// resourcesOr returns the default for an empty list, and sets missing weights to 1.
 func resourcesOr(in []configv1.ResourceSpec) []configv1.ResourceSpec {
 	if len(in) == 0 {
 		return defaultResources()
@@ -88,8 +88,8 @@ func strategyFix() string {
 	return "give " + list([]string{string(configv1.LeastAllocated), string(configv1.MostAllocated), string(configv1.RequestedToCapacityRatio)})
 }
 
-// checkShape holds the points to utilization 0–100 (percent), strictly
-// increasing, and score 0–10.
+// checkShape requires strictly increasing utilizations of 0–100 (percent) and scores of
+// 0–10.
 func checkShape(r *report, path *field.Path, shape []configv1.UtilizationShapePoint) {
 	if len(shape) == 0 {
 		r.add(path, "the shape has no points", "give at least one, as {utilization: 0, score: 0}")
@@ -113,8 +113,8 @@ func defaultBalanced(a *configv1.NodeResourcesBalancedAllocationArgs) {
 	a.Resources = resourcesOr(a.Resources)
 }
 
-// checkBalanced: each resource once, and weight 1, since the plugin compares
-// fractions and knows no weights.
+// checkBalanced requires each resource at most once, and weight 1, because the plugin compares
+// fractions and has no weights.
 func checkBalanced(r *report, path *field.Path, a *configv1.NodeResourcesBalancedAllocationArgs) {
 	seen := map[string]bool{}
 	for i, res := range a.Resources {
@@ -124,7 +124,7 @@ func checkBalanced(r *report, path *field.Path, a *configv1.NodeResourcesBalance
 		}
 		seen[res.Name] = true
 		if res.Weight != 1 {
-			r.add(at.Child("weight"), fmt.Sprintf("the weight of %q is %d", res.Name, res.Weight), "leave it out: this plugin knows only weight 1")
+			r.add(at.Child("weight"), fmt.Sprintf("the weight of %q is %d", res.Name, res.Weight), "leave it out: this plugin has no weights")
 		}
 	}
 }

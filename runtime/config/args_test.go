@@ -22,7 +22,7 @@ func TestDecodeArgs(t *testing.T) {
 		{`{"name": ["a"], "inner": {"limit": 3000000000}}`, path,
 			path + ".inner.limit: expected a 32-bit integer, found the number 3000000000\n" +
 				path + `.name: unknown field "name"; did you mean "names"?`},
-		{`{"names": "a"}`, "", `names: expected a list, found the text "a"`},
+		{`{"names": "a"}`, "", `names: expected a list, found the string "a"`},
 		{`[1]`, path, path + ": expected a mapping, found a list"},
 		{`{`, "", "not valid JSON: unexpected EOF"},
 	}

@@ -17,11 +17,11 @@ const (
 	defaultMaxBackoff     = 10
 )
 
-// maxSeconds is the longest backoff that a time.Duration holds.
+// maxSeconds is the longest backoff that fits a time.Duration.
 const maxSeconds = int64(math.MaxInt64 / time.Second)
 
-// build turns the decoded file into the result. It returns every mistake, r's
-// earlier ones included, or none.
+// build converts the decoded file to the result. It returns every mistake, r's earlier ones
+// included, or nil.
 func build(r *report, in *configv1.KubeSchedulerConfiguration, cat Catalog) (*Scheduler, []Warning, error) {
 	checkPercentage(r, field.NewPath("percentageOfNodesToScore"), in.PercentageOfNodesToScore)
 	out := &Scheduler{
@@ -62,7 +62,7 @@ func backoffs(r *report, in *configv1.KubeSchedulerConfiguration) (initial, most
 		r.add(initialPath, fmt.Sprintf("%d seconds is above podMaxBackoffSeconds, by default %d", i, m), "give podMaxBackoffSeconds too")
 	case m < i:
 		r.add(maxPath, fmt.Sprintf("%d seconds is less than podInitialBackoffSeconds, %d", m, i), "give at least that")
-	case m > maxSeconds: // then so may i be
+	case m > maxSeconds: // i <= m, so this covers i too
 		r.add(maxPath, fmt.Sprintf("%d seconds is too long", m), fmt.Sprintf("give at most %d", maxSeconds))
 	}
 	return time.Duration(i) * time.Second, time.Duration(m) * time.Second

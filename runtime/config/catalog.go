@@ -7,32 +7,32 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/nearest"
 )
 
-// Catalog tells which plugins exist. It is a parameter, so that this package
-// knows no plugin.
+// Catalog says which plugins exist. It is a parameter, so that this package does not depend on
+// plugins.
 type Catalog struct {
-	// Known are the names of the plugins that are built.
+	// Known are the names of the built-in plugins.
 	Known []string
-	// Upstream are names that kube-scheduler v1.36 has and Berth has not built;
-	// they are accepted with a warning and left out. A name also in Known counts
-	// as known.
+	// Upstream are the names of kube-scheduler v1.36's plugins that Berth does not implement.
+	// They are accepted with a warning and left out. A name that is also in Known counts as
+	// known.
 	Upstream []string
-	// Partial are names in Known of plugins of kube-scheduler that are built in part
-	// only; they are accepted at any point and with any args, with a warning.
+	// Partial are names in Known of plugins of kube-scheduler that are only partly implemented.
+	// They are accepted at any point and with any args, with a warning.
 	Partial []string
-	// Late are names of plugins that a program brings along, whose points are known once they are made: see
-	// Profile.Settle. They take any args.
+	// Late are names of plugins that a program registers. Their points are known once they are
+	// constructed: see Profile.Settle. They take any args.
 	Late []string
-	// Default is kube-scheduler's default multiPoint list in its order,
-	// including plugins that are not built.
+	// Default is kube-scheduler's default multiPoint list in its order, including plugins that
+	// are not implemented.
 	Default []PluginWeight
-	// Points returns the extension points that a built plugin implements.
+	// Points returns the extension points that a built-in plugin implements.
 	Points func(plugin string) []string
-	// Custom (optional) takes args that say where a plugin that is not built comes
-	// from, told by their kind, and returns its points and its typed args. The
-	// plugin then counts as known in that profile.
+	// Custom (optional) reads args that say where a plugin that is not built in comes from;
+	// their kind identifies them. It returns the plugin's points and its typed args. The plugin
+	// then counts as known in that profile.
 	Custom func(name string, args Args) (points []string, typed any, err error)
-	// CustomVersion and CustomKind are the apiVersion and kind of such args, CustomFields
-	// the fields that they need besides, as a message shows them.
+	// CustomVersion and CustomKind are the apiVersion and kind of such args. CustomFields are
+	// their required fields, as a message shows them.
 	CustomVersion, CustomKind, CustomFields string
 }
 
@@ -52,15 +52,14 @@ func (c Catalog) upstreamOnly(name string) bool {
 
 func (c Catalog) partial(name string) bool { return slices.Contains(c.Partial, name) }
 
-// unfinished tells that there is a warning about a plugin, and that its args are not
-// looked at.
+// unfinished reports whether there is a warning about the plugin; its args are then ignored.
 func (c Catalog) unfinished(name string) bool { return c.partial(name) || c.upstreamOnly(name) }
 
 func (c Catalog) implements(name, point string) bool {
 	return c.late(name) || c.Points != nil && slices.Contains(c.Points(name), point)
 }
 
-// unknownFix says what to do about a name that is nowhere in the catalog.
+// unknownFix says what to do about a name that is not in the catalog.
 func (c Catalog) unknownFix(name string) string {
 	if fix, ok := removedPlugins()[name]; ok {
 		return fix
@@ -72,7 +71,8 @@ func (c Catalog) unknownFix(name string) string {
 		"or compile it into Berth (docs/library.md)" + c.moduleFix("; if", name)
 }
 
-// moduleFix, which begins with the word if, shows the entry of pluginConfig that brings a plugin along; empty if none can.
+// moduleFix returns a remedy that begins with word, an "if" in some form: the entry of
+// pluginConfig that loads the plugin as a module. It is empty if the catalog has no Custom.
 func (c Catalog) moduleFix(word, name string) string {
 	if c.CustomKind == "" {
 		return ""
@@ -81,11 +81,11 @@ func (c Catalog) moduleFix(word, name string) string {
 		c.CustomKind, name, c.CustomVersion, c.CustomFields, word)
 }
 
-// removedPlugins names plugins that old configuration files still mention and
-// that kube-scheduler no longer has (apis/config/validation and the release
-// notes of v1.20 to v1.29).
+// removedPlugins are plugins that old configuration files still mention and that kube-scheduler
+// has removed (apis/config/validation and the release notes of v1.20 to v1.29), with their
+// remedies.
 func removedPlugins() map[string]string {
-	const removed = "remove it, as kube-scheduler did: "
+	const removed = "remove it; kube-scheduler no longer has it: "
 	const limits = removed + "NodeVolumeLimits checks CSI volume limits"
 	const strategy = removed + "set scoringStrategy in the args of NodeResourcesFit instead"
 	return map[string]string{
@@ -103,7 +103,7 @@ func removedPlugins() map[string]string {
 	}
 }
 
-// pointsOf names the points of a built plugin for a message.
+// pointsOf lists the points of a built-in plugin for a message.
 func (c Catalog) pointsOf(name string) string {
 	if c.Points == nil {
 		return list(nil)

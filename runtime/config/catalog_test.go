@@ -9,9 +9,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
-// testCatalog is like Berth's own at an early stage: the common plugins are
-// built, those for volumes and others are not. FirstComeSort and Spare are made up,
-// so that there is a second queueSort and a plugin with many points.
+// testCatalog resembles Berth's own at an early stage: the common plugins are built in, those
+// for volumes and others are not. FirstComeSort and Spare are made up, to have a second
+// queueSort plugin and a plugin with many points.
 func testCatalog() config.Catalog {
 	points := map[string][]string{
 		"SchedulingGates":                 {"preEnqueue"},
@@ -48,7 +48,7 @@ func testCatalog() config.Catalog {
 	return cat
 }
 
-// built returns a catalog in which one more plugin is built.
+// built returns a catalog with one more built-in plugin.
 func built(cat config.Catalog, name string, points ...string) config.Catalog {
 	others := cat.Points
 	cat.Known = append(cat.Known, name)
@@ -61,8 +61,8 @@ func built(cat config.Catalog, name string, points ...string) config.Catalog {
 	return cat
 }
 
-// smallCatalog has two plugins that score and little else, so that cases about
-// order and weight stay short.
+// smallCatalog has two plugins that score and little else, which keeps cases about order and
+// weight short.
 func smallCatalog() config.Catalog {
 	points := map[string][]string{
 		"Sort":  {"queueSort"},
@@ -96,7 +96,7 @@ func volumesCatalog() config.Catalog {
 	return cat
 }
 
-// podsCatalog has the two plugins that look at pods on nodes, and little else.
+// podsCatalog has the two plugins about pods on nodes, and little else.
 func podsCatalog() config.Catalog {
 	full := []string{"preFilter", "filter", "preScore", "score"}
 	points := map[string][]string{"Sort": {"queueSort"}, "PodTopologySpread": full, "InterPodAffinity": full, "Bind": {"bind"}}
@@ -109,15 +109,16 @@ func podsCatalog() config.Catalog {
 	}
 }
 
-// TestPartial: a plugin that is built in part runs at the points that it has, is accepted
-// at others and with args that nobody reads, and there is a warning unless it is disabled.
+// TestPartial: a partly implemented plugin runs at the points that it has. It is accepted at
+// other points and with any args, which are ignored. There is a warning unless the plugin is
+// disabled.
 func TestPartial(t *testing.T) {
 	cat := smallCatalog()
 	cat.Partial = []string{"D"}
 	cat.Default = append(cat.Default, config.PluginWeight{Name: "D"})
 	const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: s\n"
-	const name = `plugin "D" of kube-scheduler v1.36 is built in part: `
-	const pending = "pods that need a rule only it enforces stay pending"
+	const name = `plugin "D" of kube-scheduler v1.36 is only partly implemented: `
+	const pending = "pods that need a rule that only this plugin enforces stay pending"
 	for _, test := range []struct {
 		yaml, filter, warning string
 	}{

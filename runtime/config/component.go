@@ -10,13 +10,14 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// leaseLock is the only resource lock that is left in kube-scheduler.
+// leaseLock is the only resource lock that kube-scheduler still supports.
 const leaseLock = "leases"
 
-// jitterFactor stretches retryPeriod at random (client-go leaderelection.JitterFactor).
+// jitterFactor is by how much retryPeriod is extended at most, at random (client-go
+// leaderelection.JitterFactor).
 const jitterFactor = 1.2
 
-// leaderElection fills in kube-scheduler's defaults and checks the result.
+// leaderElection sets kube-scheduler's defaults and checks the result.
 func leaderElection(r *report, in componentconfigv1alpha1.LeaderElectionConfiguration) componentconfigv1alpha1.LeaderElectionConfiguration {
 	out := in
 	out.ResourceLock = textOr(in.ResourceLock, leaseLock)
@@ -34,9 +35,9 @@ func leaderElection(r *report, in componentconfigv1alpha1.LeaderElectionConfigur
 	return out
 }
 
-// checkLease: all times above 0, a leader tries again before it gives up, and
-// gives up before its lease ends. kube-scheduler refuses the second only when it
-// starts (leaderelection.NewLeaderElector).
+// checkLease checks that all times are above 0, that the leader retries before it gives up, and
+// that it gives up before its lease ends. kube-scheduler checks the second only when it starts
+// (leaderelection.NewLeaderElector).
 func checkLease(r *report, path *field.Path, l componentconfigv1alpha1.LeaderElectionConfiguration) {
 	times := []struct {
 		name  string
@@ -61,7 +62,7 @@ func checkLease(r *report, path *field.Path, l componentconfigv1alpha1.LeaderEle
 	}
 }
 
-// clientConnection does the same for the connection to the API server.
+// clientConnection sets the defaults of the connection to the API server and checks it.
 func clientConnection(r *report, in componentconfigv1alpha1.ClientConnectionConfiguration) componentconfigv1alpha1.ClientConnectionConfiguration {
 	out := in
 	componentconfigv1alpha1.RecommendedDefaultClientConnectionConfiguration(&out)
@@ -76,8 +77,8 @@ func clientConnection(r *report, in componentconfigv1alpha1.ClientConnectionConf
 	return out
 }
 
-// CheckOverrides checks LeaderElection and ClientConnection again, after flags have
-// changed them. Paths in the error are those of a file.
+// CheckOverrides checks LeaderElection and ClientConnection again after flags have changed
+// them. Errors have the paths of the fields in a file.
 func (s *Scheduler) CheckOverrides() error {
 	r := newReport("", nil)
 	s.LeaderElection, s.ClientConnection = leaderElection(r, s.LeaderElection), clientConnection(r, s.ClientConnection)

@@ -10,8 +10,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// customPlugins reads the pluginConfig entries that bring a plugin along. It
-// returns the catalog of this profile, which knows them, and their args by name.
+// customPlugins reads the pluginConfig entries that define plugins. It returns the catalog of
+// this profile, which includes these plugins, and their args by name.
 func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.PluginConfig) (Catalog, map[string]Args) {
 	custom := map[string]Args{}
 	if cat.Custom == nil {
@@ -24,7 +24,7 @@ func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.Plugi
 			continue
 		}
 		if _, twice := custom[c.Name]; twice || c.Name == "" {
-			continue // buildArgs reports both
+			continue // buildArgs reports both mistakes
 		}
 		if cat.late(c.Name) {
 			r.add(path.Index(i).Child("name"), fmt.Sprintf("%s is the name of a plugin that is compiled in, not of a module", quote(c.Name)),
@@ -40,7 +40,7 @@ func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.Plugi
 		points, typed, err := cat.Custom(c.Name, args)
 		if err != nil {
 			r.add(at, err.Error(), "")
-			for _, p := range pointSets(&configv1.Plugins{}) { // say no more of it
+			for _, p := range pointSets(&configv1.Plugins{}) { // the plugin's points are unknown: report nothing else about it
 				points = append(points, p.point)
 			}
 		}
@@ -64,8 +64,8 @@ func customPlugins(r *report, cat Catalog, path *field.Path, in []configv1.Plugi
 	return cat, custom
 }
 
-// isCustom reports whether args are meant to bring a plugin along: by their kind
-// or by the group of their version, so that a mistake in either is told as such.
+// isCustom reports whether args are meant to define a plugin. Either their kind or their API
+// group is enough, so that a mistake in the other is reported as such.
 func isCustom(cat Catalog, raw []byte) bool {
 	var header struct {
 		APIVersion string `json:"apiVersion"`

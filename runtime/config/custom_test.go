@@ -9,7 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
-// brought is a catalog in which args of kind Brought bring a plugin along.
+// brought is a catalog in which args of kind Brought define a plugin.
 func brought() config.Catalog {
 	return config.Catalog{
 		Known:   []string{"Sort", "Bind", "Fit"},

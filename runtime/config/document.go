@@ -15,15 +15,15 @@ import (
 
 const configKind = "KubeSchedulerConfiguration"
 
-// document is one YAML (or JSON) file. The values are as kube-scheduler reads them
-// (YAML 1.1: yes is a boolean); the tree serves for lines and for duplicate keys only.
+// document is one YAML (or JSON) file. Its values are what kube-scheduler reads (YAML 1.1: yes
+// is a boolean). The syntax tree is used only for lines and duplicate keys.
 type document struct {
 	tree  map[string]any // numbers are json.Number; nil if it cannot be read
 	lines *lines
 }
 
-// readDocument parses the only document of a file. Duplicate keys are errors
-// that leave the tree usable.
+// readDocument parses a file with a single document. Duplicate keys are errors, but leave the
+// tree usable.
 func readDocument(file string, data []byte) (document, []*Error) {
 	data = plainSlashes(bytes.TrimPrefix(data, []byte("\ufeff")))
 	root, err := strictyaml.Parse(data)
@@ -43,7 +43,7 @@ func readDocument(file string, data []byte) (document, []*Error) {
 	if !strictyaml.Fits(root, maxExpanded) {
 		return doc, append(r.errs, &Error{File: file, Detail: fmt.Sprintf("the aliases stand for more than %d bytes, or for themselves", maxExpanded), Fix: "write them out"})
 	}
-	raw, err := strictyaml.Values(data, len(r.errs) > 0) // the duplicates are known with their paths
+	raw, err := strictyaml.Values(data, len(r.errs) > 0) // duplicates were reported with their paths
 	if err != nil {
 		return doc, append(r.errs, syntaxErrors(file, data, err)...)
 	}
@@ -59,7 +59,7 @@ func readDocument(file string, data []byte) (document, []*Error) {
 	return doc, r.errs
 }
 
-// maxExpanded bounds what aliases make of a file, in bytes of its texts.
+// maxExpanded bounds the size of a file with its aliases expanded, in bytes of its texts.
 const maxExpanded = 16 << 20
 
 // pathOf is a path of keys and indices.
@@ -75,8 +75,8 @@ func pathOf(steps []any) *field.Path {
 	return path
 }
 
-// checkHeader reports whether apiVersion and kind are the expected ones. If not,
-// nothing else can be checked.
+// checkHeader reports whether apiVersion and kind are as expected. If not, nothing else can be
+// checked.
 func checkHeader(r *report, tree map[string]any) bool {
 	want := configv1.SchemeGroupVersion.String()
 	version, versionOK := headerField(r, tree, "apiVersion", want)
@@ -104,7 +104,7 @@ func headerField(r *report, tree map[string]any, name, want string) (string, boo
 	return "", false
 }
 
-// versionFix says what to do about an apiVersion that is not v1.
+// versionFix says what to do about an apiVersion other than v1.
 func versionFix(version string) string {
 	group, v, _ := strings.Cut(version, "/")
 	removed := []string{"v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3"}
@@ -114,7 +114,7 @@ func versionFix(version string) string {
 	return "write apiVersion: " + configv1.SchemeGroupVersion.String()
 }
 
-// unmarshalNumbers is json.Unmarshal that keeps numbers as json.Number.
+// unmarshalNumbers is json.Unmarshal with numbers as json.Number.
 func unmarshalNumbers(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

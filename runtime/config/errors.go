@@ -14,16 +14,16 @@ import (
 // Error is one mistake in a configuration or settings file.
 type Error struct {
 	File string
-	// Line counts from 1; 0 if it is not known.
+	// Line counts from 1; 0 if unknown.
 	Line int
-	// Path is the field path, as profiles[0].plugins.filter.enabled[1].name;
-	// empty for the file as a whole.
+	// Path is the field path, such as profiles[0].plugins.filter.enabled[1].name; empty for the
+	// whole file.
 	Path string
-	// Detail says what is wrong, Fix (may be empty) what to do.
+	// Detail says what is wrong. Fix says what to do; it may be empty.
 	Detail, Fix string
 }
 
-// Error gives "file:line: path: detail; fix", without the parts that are not known.
+// Error returns "file:line: path: detail; fix", without unknown parts.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(position(e.File, e.Line, e.Path))
@@ -34,7 +34,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// position is the front part of errors and warnings.
+// position formats where an error or a warning is.
 func position(file string, line int, path string) string {
 	var b strings.Builder
 	switch {
@@ -54,11 +54,11 @@ type report struct {
 	file  string
 	lines *lines // nil if there is no file
 	errs  []*Error
-	// broken are the paths of values that cannot be decoded. They are taken for
-	// absent, and nothing else is said about them.
+	// broken are the paths of values that cannot be decoded. They count as absent, and nothing
+	// else is reported about them.
 	broken []string
 	notes  map[string]note // by plugin name
-	warned []Warning       // those that are not about plugins
+	warned []Warning       // not about plugins
 }
 
 func newReport(file string, l *lines) *report {
@@ -93,7 +93,7 @@ func (r *report) addAll(err error) {
 	}
 }
 
-// fieldErrors flattens err. What is no field error is given as one without a field.
+// fieldErrors flattens err. Errors of other types become field errors without a field.
 func fieldErrors(err error) []*field.Error {
 	if err == nil {
 		return nil
@@ -113,7 +113,7 @@ func fieldErrors(err error) []*field.Error {
 	return []*field.Error{field.InternalError(nil, err)}
 }
 
-// err joins the errors sorted by line, path and detail, without repetitions.
+// err returns the errors sorted by line, path and detail, without duplicates.
 func (r *report) err() error {
 	slices.SortStableFunc(r.errs, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Detail, b.Detail))
@@ -126,7 +126,7 @@ func (r *report) err() error {
 	return errors.Join(joined...)
 }
 
-// text is path.String() with "" for the root.
+// text is path.String(), but "" for the root.
 func text(path *field.Path) string {
 	if path == nil {
 		return ""

@@ -11,10 +11,9 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// checkExtenders holds extenders to kube-scheduler's rules: a weight where there
-// is a prioritize verb, at most one that binds, and no managed resource twice.
-// Beyond these, one that is ever called needs a URL, and no negative timeout, which
-// would be none.
+// checkExtenders applies kube-scheduler's rules: a prioritize verb needs a weight, at most one
+// extender binds, and each resource is managed at most once. In addition, an extender with any
+// verb needs a URL, and the timeout must not be negative, which would mean none.
 func checkExtenders(r *report, path *field.Path, extenders []configv1.Extender) {
 	binder := -1
 	managed := map[string]string{}
@@ -35,7 +34,7 @@ func checkExtenders(r *report, path *field.Path, extenders []configv1.Extender) 
 			name := at.Child("managedResources").Index(j).Child("name")
 			checkExtendedResource(r, name, resource.Name)
 			if first, ok := managed[resource.Name]; ok {
-				r.add(name, fmt.Sprintf("resource %q is managed twice, first by %s", resource.Name, first), "keep one of the entries")
+				r.add(name, fmt.Sprintf("resource %q is already managed by %s", resource.Name, first), "keep one of the entries")
 			} else {
 				managed[resource.Name] = text(name)
 			}
@@ -56,14 +55,14 @@ func checkConnection(r *report, path *field.Path, e *configv1.Extender) {
 	tls := e.TLSConfig
 	switch hasCA := tls != nil && (tls.CAFile != "" || len(tls.CAData) > 0); {
 	case hasCA && tls.Insecure:
-		r.add(path.Child("tlsConfig", "insecure"), "it does not go with a CA", "leave one of them out")
+		r.add(path.Child("tlsConfig", "insecure"), "it cannot be combined with a CA", "leave one of them out")
 	case e.EnableHTTPS && !hasCA:
-		r.warn(path.Child("enableHTTPS"), "without a CA in tlsConfig the certificate of the extender is not verified")
+		r.warn(path.Child("enableHTTPS"), "without a CA in tlsConfig, the extender's certificate is not verified")
 	}
 }
 
-// checkExtendedResource reports what is not the name of an extended resource:
-// qualified, outside kubernetes.io, and usable as a quota ("requests." + name).
+// checkExtendedResource checks the name of an extended resource: qualified, outside
+// kubernetes.io, and usable in a quota ("requests." + name).
 func checkExtendedResource(r *report, path *field.Path, name string) {
 	const fix = "give a name such as example.com/gpu"
 	if name == "" {

@@ -63,7 +63,7 @@ merged:
 	}
 }
 
-// TestLinesOfSelfReference: an anchor that holds itself ends the search.
+// TestLinesOfSelfReference: the search ends at an anchor that contains itself.
 func TestLinesOfSelfReference(t *testing.T) {
 	doc, _ := readDocument("f", []byte("a: &a\n  <<: *a\n  b: *a\n"))
 	if got := doc.lines.of("a.b.b.b.missing"); got != 3 {
@@ -71,7 +71,7 @@ func TestLinesOfSelfReference(t *testing.T) {
 	}
 }
 
-// TestLinesOfFanOut: merges of merges, two at each of 64 levels, end the search too.
+// TestLinesOfFanOut: the search also ends for merges of merges, two at each of 64 levels.
 func TestLinesOfFanOut(t *testing.T) {
 	text := "m0: &m0 {x: 1}\n"
 	for i := 1; i <= 64; i++ {
@@ -83,8 +83,8 @@ func TestLinesOfFanOut(t *testing.T) {
 	}
 }
 
-// TestCheckOneQueueArgs builds profiles by hand, since no built queueSort plugin
-// takes args yet.
+// TestCheckOneQueueArgs builds profiles by hand, because no built-in queueSort plugin takes
+// args yet.
 func TestCheckOneQueueArgs(t *testing.T) {
 	profile := func(a Args) Profile {
 		return Profile{Points: map[string][]PluginRef{pointQueueSort: {{Name: "Q"}}}, Args: map[string]Args{"Q": a}}

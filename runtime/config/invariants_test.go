@@ -14,9 +14,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
-// FuzzParse: no input makes Parse panic; an accepted one gives a result that
-// keeps the promises of the Scheduler type and is the same when it is written and
-// read again, a refused one at least one *Error.
+// FuzzParse: Parse does not panic. An accepted input gives a result that keeps the promises of
+// type Scheduler, and that is unchanged when it is written and read again. A refused one gives
+// at least one *Error.
 func FuzzParse(f *testing.F) {
 	paths, err := filepath.Glob("testdata/parse/*.txtar")
 	if err != nil {

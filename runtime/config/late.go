@@ -8,13 +8,14 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// Settle takes plugins of Catalog.Late out of the points that they do not implement, and then checks what could not
-// be checked before. points returns the points that such a plugin implements; false for other plugins.
+// Settle removes plugins of Catalog.Late from points that they do not implement, and then makes
+// the checks that had to wait for this. points returns the points that such a plugin
+// implements, and false for other plugins.
 //
 // # Errors
 //
-// The profile lists such a plugin at a point that it does not implement, has no bind plugin, or has not one queueSort
-// plugin.
+// The profile lists such a plugin at a point that it does not implement, has no bind plugin, or
+// does not have exactly one queueSort plugin.
 func (p *Profile) Settle(points func(plugin string) ([]string, bool)) error {
 	r := newReport("", nil)
 	path := field.NewPath("plugins")
@@ -43,7 +44,7 @@ func (p *Profile) Settle(points func(plugin string) ([]string, bool)) error {
 	return r.err()
 }
 
-// unsettled reports whether a plugin stands at a point that it may not implement.
+// unsettled reports whether a plugin is at a point that it may not implement.
 func unsettled(refs []PluginRef) bool {
 	return slices.ContainsFunc(refs, func(ref PluginRef) bool { return ref.Late })
 }

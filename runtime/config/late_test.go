@@ -11,8 +11,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
-// TestLate: testdata/late.txtar has configurations with a plugin Mine, whose points are known late: the first line of
-// each file lists them. NAME.want is the profile after Settle, or the error.
+// TestLate: testdata/late.txtar has configurations with a plugin Mine, whose points become
+// known late. The first line of each file lists them. NAME.want is the profile after Settle, or
+// the error.
 func TestLate(t *testing.T) {
 	const path = "testdata/late.txtar"
 	in, err := txtar.ParseFile(path)

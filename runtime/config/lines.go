@@ -7,17 +7,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFollowed bounds how many aliases and merged mappings one lookup follows,
-// since an anchor may contain itself and merges may fan out.
+// maxFollowed bounds how many aliases and merged mappings one lookup follows, because an anchor
+// may contain itself and merges may fan out.
 const maxFollowed = 1000
 
 // lines maps field paths to lines of a YAML file. The zero value and nil know
 // no lines.
 type lines struct{ root *yaml.Node }
 
-// of returns the line (from 1) of the deepest part of path that exists: for a
-// field that of its key, for a list element that of its first character. It is
-// 0 if there is no file. Path is in the form of field.Path.String.
+// of returns the line (from 1) of the deepest existing part of path: the line of the key for a
+// field, of the first character for a list element. It is 0 if there is no file. Path is in the
+// form of field.Path.String.
 func (l *lines) of(path string) int {
 	if l == nil || l.root == nil {
 		return 0
@@ -33,9 +33,9 @@ func (l *lines) of(path string) int {
 	return line
 }
 
-// step follows the first element of path from node. It returns the node that
-// names the element, its value, and what is left of the path; value is nil if
-// there is no such element, or when the budget of nodes to follow is used up.
+// step follows the first element of path from node. It returns the node that names the element,
+// its value, and the rest of the path. value is nil if there is no such element, or if the
+// budget of nodes is used up.
 func step(node *yaml.Node, path string, budget *int) (key, value *yaml.Node, rest string) {
 	if *budget--; *budget < 0 || node == nil {
 		return nil, nil, ""
@@ -60,9 +60,9 @@ func item(node *yaml.Node, path string) (key, value *yaml.Node, rest string) {
 	return node.Content[i], node.Content[i], strings.TrimPrefix(rest, ".")
 }
 
-// entryOf looks for the longest key that begins path, since keys may contain
-// dots; then in the mappings merged with "<<". Of equal keys the last counts,
-// as it does when decoding.
+// entryOf looks for the longest key that is a prefix of path, because keys may contain dots;
+// then it looks in the mappings merged with "<<". Of equal keys the last one counts, as in
+// decoding.
 func entryOf(node *yaml.Node, path string, budget *int) (key, value *yaml.Node, rest string) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		k := node.Content[i]

@@ -1,27 +1,25 @@
-// Package config reads what the operator decides: kube-scheduler's own
-// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) and the settings
-// of the berth command (flags, BERTH_* variables, a settings file).
+// Package config reads what the operator configures: kube-scheduler's own
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) and the settings of the berth
+// command (flags, BERTH_* variables, a settings file).
 //
-// The configuration is read strictly, merged with the default plugins by the
-// rules of kube-scheduler v1.36 and returned as plain values: for every profile
-// the plugins of every extension point in execution order, with weights and with
-// typed, defaulted, validated arguments. Nothing is constructed here; which
-// plugins exist is told by a Catalog.
+// The configuration is read strictly, merged with the default plugins by the rules of
+// kube-scheduler v1.36 and returned as plain values: for every profile, the plugins of every
+// extension point in execution order, with weights and with typed, defaulted, validated
+// arguments. Nothing is constructed here; a Catalog says which plugins exist.
 //
-// All mistakes of a file are reported at once, each with file, line, field path
-// and remedy. Differences from kube-scheduler:
+// All mistakes in a file are reported together, each with file, line, field path and remedy.
+// Differences from kube-scheduler:
 //   - an absent percentageOfNodesToScore stays absent;
-//   - refused here, not there: an unknown plugin name under disabled or
-//     pluginConfig, arguments for a plugin that takes none, wrong arguments of
-//     NodeResourcesFit where it is not enabled, a negative weight, a plugin that
-//     is listed twice even if disabling makes that harmless, a preferred term of
-//     addedAffinity whose weight is outside 1–100, a contentType that is no media
-//     type, a backoff that no time.Duration holds, a second YAML document (there
-//     it is ignored), a renewDeadline too short for the retryPeriod (refused there
-//     when leader election starts);
-//   - accepted here, not there: profiles whose queueSort lists differ but come
-//     to the same plugin; arguments and points of a plugin that is not built,
-//     which nobody checks.
+//   - refused here, but not there: an unknown plugin name under disabled or pluginConfig,
+//     arguments for a plugin that takes none, wrong arguments of NodeResourcesFit where it is
+//     not enabled, a negative weight, a plugin that is listed twice even if disabling makes
+//     that harmless, a preferred term of addedAffinity whose weight is outside 1–100, a
+//     contentType that is not a media type, a backoff that does not fit a time.Duration, a
+//     second YAML document (ignored there), a renewDeadline too short for the retryPeriod
+//     (refused there when leader election starts);
+//   - accepted here, but not there: profiles whose queueSort lists differ but resolve to the
+//     same plugin; arguments and points of a plugin that is not implemented, which are not
+//     checked.
 package config
 
 import (
@@ -31,8 +29,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// Load reads the configuration file at path. An empty path means no file and
-// gives the defaults, with the warnings that they raise.
+// Load reads the configuration file at path. An empty path gives the defaults, with their
+// warnings.
 //
 // The error joins (errors.Join) one *Error per mistake, sorted by line.
 func Load(path string, cat Catalog) (*Scheduler, []Warning, error) {
@@ -46,8 +44,7 @@ func Load(path string, cat Catalog) (*Scheduler, []Warning, error) {
 	return Parse(data, path, cat)
 }
 
-// Parse is Load for bytes that were read already; name stands for the file in
-// errors and warnings.
+// Parse is Load for a file in memory; name is its name in errors and warnings.
 func Parse(data []byte, name string, cat Catalog) (*Scheduler, []Warning, error) {
 	doc, errs := readDocument(name, data)
 	r := newReport(name, doc.lines)
@@ -62,10 +59,9 @@ func Parse(data []byte, name string, cat Catalog) (*Scheduler, []Warning, error)
 	return build(r, cfg, cat)
 }
 
-// Default is what an absent configuration file means: one profile,
-// default-scheduler, with the default plugins that are built. It panics if the
-// catalog's own default list is not valid, which is a bug of the program; Load
-// with an empty path gives the same and the warnings.
+// Default returns the configuration of an absent file: one profile, default-scheduler, with the
+// default plugins that are implemented. It panics if the catalog's own default list is invalid,
+// which is a bug of the program. Load with an empty path returns the same, and the warnings.
 func Default(cat Catalog) *Scheduler {
 	s, _, err := Load("", cat)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
-// TestParse runs the archives of testdata/parse: every NAME.yaml in them is
-// parsed, and NAME.want holds the result as text, or the errors. Archives whose
-// name begins with small or pods use the catalogs of that name, in those with preemption
-// DefaultPreemption is built, in those with volumes VolumeBinding.
+// TestParse runs the archives of testdata/parse: it parses every NAME.yaml and compares the
+// result, or the errors, with NAME.want. Archives whose names begin with small or pods use the
+// catalogs of these names. Those with preemption in their names have DefaultPreemption built
+// in, those with volumes VolumeBinding.
 func TestParse(t *testing.T) {
 	paths, err := filepath.Glob("testdata/parse/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// catalogOf returns the catalog of an archive, as TestParse says.
+// catalogOf returns the catalog of an archive; see TestParse.
 func catalogOf(path string) config.Catalog {
 	switch name := filepath.Base(path); {
 	case strings.HasPrefix(name, "small"):
@@ -63,7 +63,7 @@ func catalogOf(path string) config.Catalog {
 	return testCatalog()
 }
 
-// TestParseOtherBytes: line ends of Windows and a byte order mark change nothing.
+// TestParseOtherBytes: Windows line ends and a byte order mark make no difference.
 func TestParseOtherBytes(t *testing.T) {
 	paths, err := filepath.Glob("testdata/parse/*.txtar")
 	if err != nil {
@@ -94,7 +94,7 @@ func TestParseOtherBytes(t *testing.T) {
 	}
 }
 
-// TestDefault: no file gives the defaults; its warnings are all by default.
+// TestDefault: no file gives the defaults, and all warnings have ByDefault.
 func TestDefault(t *testing.T) {
 	s, warnings, err := config.Load("", testCatalog())
 	golden.Check(t, "testdata/default.txt", []byte(describe(s, warnings, err)))
@@ -133,8 +133,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// describe writes a result as text: points and args profile by profile, then
-// what differs from the defaults of the other fields, then warnings.
+// describe writes a result as text: the points and args of each profile, other fields that
+// differ from the defaults, and warnings.
 func describe(s *config.Scheduler, warnings []config.Warning, err error) string {
 	var b strings.Builder
 	if err != nil {
@@ -191,8 +191,7 @@ func describe(s *config.Scheduler, warnings []config.Warning, err error) string 
 	return b.String()
 }
 
-// component tells the fields that a scheduler has in common with other
-// components, if they are not the default.
+// component describes the fields that all components share, if they differ from the defaults.
 func component(s *config.Scheduler) string {
 	l, c := s.LeaderElection, s.ClientConnection
 	text := fmt.Sprintf("lease %v %s/%s/%s %v %v %v\n", *l.LeaderElect, l.ResourceLock, l.ResourceNamespace, l.ResourceName,

@@ -15,11 +15,11 @@ const allPlugins = "*"
 type entry struct {
 	name   string
 	weight int32
-	// path is where the file lists it, nil for the default list.
+	// path is where the file lists it; nil for the default list
 	path *field.Path
 }
 
-// selection is what a profile's file says about one extension point.
+// selection is what the file says about one extension point of a profile.
 type selection struct {
 	point    string
 	path     *field.Path
@@ -33,9 +33,8 @@ func (s selection) enables(name string) bool {
 
 func (s selection) disables(name string) bool { return slices.Contains(s.disabled, name) }
 
-// readSelection takes over the valid entries of a set and reports the others. A
-// name that is not built stays in, since it still replaces its default entry;
-// resolve leaves it out.
+// readSelection keeps the valid entries of a set and reports the others. A plugin that is not
+// implemented stays in, because it still replaces its default entry; resolve removes it.
 func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selection {
 	s := selection{point: p.point, path: path.Child(p.point)}
 	for i, plugin := range p.set.Enabled {
@@ -43,7 +42,7 @@ func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selecti
 		name := at.Child("name")
 		switch {
 		case plugin.Name == allPlugins:
-			r.add(name, `"*" stands for all plugins only under disabled`, "list the plugins by name")
+			r.add(name, `"*" means all plugins only under disabled`, "list the plugins by name")
 			continue
 		case !checkName(r, cat, name, plugin.Name):
 			continue
@@ -81,7 +80,7 @@ func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selecti
 	return s
 }
 
-// checkName reports a name that is missing or that nobody knows.
+// checkName reports a missing or unknown name.
 func checkName(r *report, cat Catalog, path *field.Path, name string) bool {
 	switch {
 	case name == "":
@@ -94,9 +93,9 @@ func checkName(r *report, cat Catalog, path *field.Path, name string) bool {
 	return false
 }
 
-// mergeMultiPoint puts the file's multiPoint set over the default list. An entry
-// with the name of a default one replaces it in its place; others follow.
-// Disabling takes away default entries only (mergePluginSet of kube-scheduler).
+// mergeMultiPoint merges the file's multiPoint set into the default list. An entry with the
+// name of a default replaces it in place; others follow. Disabling removes only default entries
+// (kube-scheduler's mergePluginSet).
 func mergeMultiPoint(defaults []PluginWeight, file selection) []entry {
 	var merged []entry
 	replaced := map[string]bool{}
@@ -119,11 +118,10 @@ func mergeMultiPoint(defaults []PluginWeight, file selection) []entry {
 	return merged
 }
 
-// resolve gives the built plugins of one extension point in execution order:
-// first those listed both here and under multiPoint, in the order of the list
-// here and with its weights; then the rest of multiPoint; then the rest of the
-// list here. What is disabled here does not come from multiPoint
-// (expandMultiPointPlugins of kube-scheduler).
+// resolve returns the built-in plugins of one extension point in execution order: first those
+// listed both here and under multiPoint, with the order and weights of the list here; then the
+// rest of multiPoint; then the rest of the list here. A plugin that is disabled here does not
+// come from multiPoint (kube-scheduler's expandMultiPointPlugins).
 func resolve(cat Catalog, multiPoint []entry, here selection) []entry {
 	var first, second, third []entry
 	expands := func(name string) bool { return !here.disables(allPlugins) && !here.disables(name) }
@@ -145,9 +143,9 @@ func resolve(cat Catalog, multiPoint []entry, here selection) []entry {
 	return slices.Concat(first, second, third)
 }
 
-// refs turns entries into the result. Only scores have weights; 0 means 1. That
-// the weighted sum fits an int64, which kube-scheduler checks, needs no check: a
-// weight is below 2^31 and a score at most 100.
+// refs converts entries to the result. Only scores have weights; 0 means 1. kube-scheduler
+// checks that the weighted sum fits an int64. That always holds here: a weight is below 2^31
+// and a score at most 100.
 func refs(cat Catalog, entries []entry, here selection) []PluginRef {
 	var out []PluginRef
 	for _, e := range entries {
@@ -160,7 +158,7 @@ func refs(cat Catalog, entries []entry, here selection) []PluginRef {
 	return out
 }
 
-// pluginsOf is never nil, so that a profile without plugins needs no case of its own.
+// pluginsOf is never nil, so that a profile without plugins is not a special case.
 func pluginsOf(p configv1.KubeSchedulerProfile) *configv1.Plugins {
 	if p.Plugins == nil {
 		return &configv1.Plugins{}

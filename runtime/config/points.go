@@ -2,8 +2,8 @@ package config
 
 import configv1 "k8s.io/kube-scheduler/config/v1"
 
-// Names of extension points that have rules of their own, as in the JSON of the
-// v1 Plugins struct.
+// Extension points with rules of their own, by their names in the JSON of the v1 Plugins
+// struct.
 const (
 	pointQueueSort  = "queueSort"
 	pointScore      = "score"
@@ -17,9 +17,9 @@ type pointSet struct {
 	set   *configv1.PluginSet
 }
 
-// pointsOf lists the extension points in the order of a pod's path. The two
-// points of pod-group placement, which Berth does not have yet, are last:
-// a built plugin there is an error, one that is not built is left out.
+// pointSets lists the extension points in the order of a pod's path. The two points of
+// pod-group placement, which Berth does not have yet, are last: a built-in plugin there is an
+// error, and one that is not implemented is left out.
 func pointSets(p *configv1.Plugins) []pointSet {
 	return []pointSet{
 		{"preEnqueue", &p.PreEnqueue},

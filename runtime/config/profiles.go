@@ -10,8 +10,8 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// buildProfiles resolves every profile and checks what concerns them together.
-// No profile in the file means one that has nothing but defaults.
+// buildProfiles resolves every profile and checks the rules that span profiles. A file without
+// profiles means one profile with defaults only.
 func buildProfiles(r *report, cat Catalog, in []configv1.KubeSchedulerProfile) []Profile {
 	if len(in) == 0 {
 		in = []configv1.KubeSchedulerProfile{{}}
@@ -23,7 +23,7 @@ func buildProfiles(r *report, cat Catalog, in []configv1.KubeSchedulerProfile) [
 		path := root.Index(i)
 		name := schedulerName(r, path, p, len(in))
 		if first, ok := names[name]; ok && name != "" {
-			r.add(path.Child("schedulerName"), fmt.Sprintf("%q is the name of profiles[%d] too", name, first),
+			r.add(path.Child("schedulerName"), fmt.Sprintf("%q is already the name of profiles[%d]", name, first),
 				"give every profile its own name")
 		} else {
 			names[name] = i
@@ -34,8 +34,8 @@ func buildProfiles(r *report, cat Catalog, in []configv1.KubeSchedulerProfile) [
 	return out
 }
 
-// schedulerName defaults the name only if there is a single profile, as
-// kube-scheduler does.
+// schedulerName sets the default name only if there is a single profile, as kube-scheduler
+// does.
 func schedulerName(r *report, path *field.Path, p configv1.KubeSchedulerProfile, profiles int) string {
 	switch {
 	case p.SchedulerName != nil && *p.SchedulerName != "":
@@ -75,13 +75,14 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 	}
 	valid := len(r.errs) == before && len(r.broken) == 0
 	out.Args = buildArgs(r, cat, path.Child("pluginConfig"), in.PluginConfig, custom, out.Points)
-	if valid { // otherwise a plugin may be missing only because its entry is wrong
+	if valid { // otherwise a plugin may seem missing because its entry is invalid
 		checkPoints(r, path.Child("plugins"), out.Points)
 	}
 	return out
 }
 
-// noteDefault records a default plugin that stays in effect and is not built, or in part.
+// noteDefault records a default plugin that stays enabled and is not, or only partly,
+// implemented.
 func noteDefault(r *report, cat Catalog, name string) {
 	switch {
 	case cat.unfinished(name):
@@ -103,15 +104,15 @@ func checkPoints(r *report, path *field.Path, points map[string][]PluginRef) {
 			names = append(names, s.Name)
 		}
 		r.add(path.Child(pointQueueSort), fmt.Sprintf("%d queueSort plugins are enabled (%s), one is needed", len(sort), list(names)),
-			"take the others out of enabled, or, if they come from multiPoint as the default one does, add them to disabled here")
+			"remove the others from enabled; if they come from multiPoint, as the default one does, add them to disabled here")
 	}
 	if len(points[pointBind]) == 0 {
 		r.add(path.Child(pointBind), "no bind plugin is left", "enable one, as DefaultBinder")
 	}
 }
 
-// checkOneQueue holds all profiles to the queueSort plugin of the first, with
-// the same args, since they share one queue.
+// checkOneQueue requires the queueSort plugin of the first profile, with the same args, in all
+// profiles, because they share one queue.
 func checkOneQueue(r *report, root *field.Path, profiles []Profile) {
 	first, ok := queueSort(profiles[0])
 	for i := 1; ok && i < len(profiles); i++ {

@@ -7,22 +7,21 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// Scheduler is a checked configuration with every default filled in.
+// Scheduler is a validated configuration with all defaults set.
 type Scheduler struct {
 	// Profiles are in file order; there is at least one.
 	Profiles []Profile
-	// PercentageOfNodesToScore is 0–100, nil if the file has none. Nil means
-	// all nodes, 0 kube-scheduler's adaptive formula.
+	// PercentageOfNodesToScore is 0–100, nil if the file does not set it. nil means all nodes,
+	// 0 means kube-scheduler's adaptive formula.
 	PercentageOfNodesToScore *int32
-	// PodInitialBackoff and PodMaxBackoff bound the wait of a pod that could
-	// not be placed; whole seconds, 0 < initial <= max.
+	// PodInitialBackoff and PodMaxBackoff bound the backoff of a pod that could not be placed;
+	// whole seconds, 0 < initial <= max.
 	PodInitialBackoff, PodMaxBackoff time.Duration
 	// Parallelism is the number of workers, > 0.
 	Parallelism int32
-	// Extenders are as in the file, checked but not defaulted. Who calls them must
-	// also do what kube-scheduler does then: the managed resources with
-	// ignoredByScheduler take the place of ignoredResources in the args of
-	// NodeResourcesFit (buildExtenders in its scheduler.go).
+	// Extenders are as in the file, validated but without defaults. The caller must also do what
+	// kube-scheduler's buildExtenders does: managed resources with ignoredByScheduler replace
+	// ignoredResources in the args of NodeResourcesFit.
 	Extenders []configv1.Extender
 
 	// LeaderElection and ClientConnection have kube-scheduler's defaults.
@@ -30,7 +29,7 @@ type Scheduler struct {
 	ClientConnection componentconfigv1alpha1.ClientConnectionConfiguration
 	// EnableProfiling and EnableContentionProfiling default to true.
 	EnableProfiling, EnableContentionProfiling bool
-	// DelayCacheUntilActive is as in the file: a standby replica without caches.
+	// DelayCacheUntilActive is as in the file: if true, a standby replica keeps no caches.
 	DelayCacheUntilActive bool
 }
 
@@ -38,11 +37,11 @@ type Scheduler struct {
 type Profile struct {
 	// SchedulerName is unique and not empty.
 	SchedulerName string
-	// PercentageOfNodesToScore comes before the file's; nil if the profile has none.
+	// PercentageOfNodesToScore overrides the file's; nil if the profile does not set it.
 	PercentageOfNodesToScore *int32
-	// Points holds the plugins of each extension point in execution order. Keys
-	// are the point names of the v1 Plugins struct (preEnqueue … postBind); a
-	// point without plugins has no key. Only built plugins are listed.
+	// Points has the plugins of each extension point in execution order. Keys are the point
+	// names of the v1 Plugins struct (preEnqueue … postBind); a point without plugins has no
+	// key. Only built-in plugins are listed.
 	Points map[string][]PluginRef
 	// Args has an entry for each plugin of Points that takes arguments.
 	Args map[string]Args
@@ -53,22 +52,21 @@ type PluginRef struct {
 	Name string
 	// Weight is >= 1 at the score point, 0 at all others.
 	Weight int32
-	// Late says that multiPoint put a plugin of Catalog.Late here, which may not implement the point. Settle decides.
+	// Late is true if multiPoint put a plugin of Catalog.Late here; it may not implement the
+	// point. Settle decides.
 	Late bool
 }
 
 // Args are the arguments of one plugin in one profile.
 type Args struct {
-	// Raw is the JSON object of the file, nil if the file has none.
+	// Raw is the JSON object in the file, nil if absent.
 	Raw []byte
-	// Path is the field path, as profiles[0].pluginConfig[2].args; empty if the
-	// file has none.
+	// Path is the field path, such as profiles[0].pluginConfig[2].args; empty if absent.
 	Path string
-	// Position is where that is, as "file:12: profiles[0].pluginConfig[2].args: ", to begin an
-	// error with; empty if the file has none.
+	// Position is the file, line and path, such as "file:12: profiles[0].pluginConfig[2].args:
+	// ", to begin an error with; empty if absent.
 	Position string
-	// Typed is a pointer to the k8s.io/kube-scheduler/config/v1 type of the
-	// plugin, as *NodeResourcesFitArgs, with defaults filled in and checked; Raw for a
-	// plugin of Catalog.Late.
+	// Typed is a pointer to the plugin's type in k8s.io/kube-scheduler/config/v1, such as
+	// *NodeResourcesFitArgs, with defaults, validated. For a plugin of Catalog.Late it is Raw.
 	Typed any
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/viper"
 )
 
-// envPrefix begins the names of the variables: --log-level is BERTH_LOG_LEVEL.
+// envPrefix is the prefix of environment variables: --log-level is BERTH_LOG_LEVEL.
 const envPrefix = "BERTH"
 
-// Source tells where the value of a flag comes from.
+// Source says where the value of a flag comes from.
 type Source int
 
 // The sources, from weakest to strongest.
@@ -41,23 +41,20 @@ func (s Source) String() string {
 	}
 }
 
-// Settings are the flags of a command after environment and settings file were
-// laid under them.
+// Settings are the flags of a command, completed from the environment and the settings file.
 type Settings struct {
 	sources map[string]Source
 }
 
-// NewSettings gives every flag that was not set on the command line its value
-// from the environment (BERTH_ and the name in capitals, dashes as underscores;
-// an empty variable counts as absent) or, failing that, from the YAML file;
-// an empty file name means none. Values go through the flag's own Set, so
-// afterwards the command reads its flags as ever, and Changed is true for them.
-// A value in the file reaches it as written: 1.10 stays 1.10 for a text flag.
-// The flag "help" takes part in neither.
+// NewSettings sets every flag that is not on the command line from the environment (BERTH_ and
+// the name in capitals, dashes as underscores; an empty variable counts as absent) or else from
+// the YAML file; an empty file name means none. Values go through the flag's own Set, so the
+// command reads its flags as usual, and Changed is true for them. A value reaches Set as
+// written in the file: 1.10 stays 1.10 for a string flag. The flag "help" cannot be set this
+// way.
 //
-// The error joins one *Error per mistake: unknown keys of the file, values that
-// a flag refuses. Path is then the key or the variable. The flags are then
-// partly set.
+// The error joins one *Error per mistake: unknown keys in the file, and values that a flag
+// refuses. Path is the key or the variable. After an error some flags may be set.
 func NewSettings(flags *pflag.FlagSet, file string) (*Settings, error) {
 	v := viper.New()
 	v.SetEnvPrefix(envPrefix)
@@ -100,8 +97,7 @@ func NewSettings(flags *pflag.FlagSet, file string) (*Settings, error) {
 	return s, nil
 }
 
-// Source tells where the value of the named flag comes from; FromDefault for a
-// name that is no flag.
+// Source returns where the value of the named flag comes from; FromDefault for an unknown flag.
 func (s *Settings) Source(flag string) Source { return s.sources[flag] }
 
 func sourceOf(f *pflag.Flag, inFile bool) Source {
@@ -120,7 +116,7 @@ func envName(flag string) string {
 	return envPrefix + "_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// setFlag sets f to the text or, from a file only, the list of texts that viper found.
+// setFlag sets f to a string or, from a file only, to the list of strings that viper found.
 func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value any) error {
 	texts, ok := value.([]string)
 	if !ok {
@@ -137,8 +133,8 @@ func setFlag(flags *pflag.FlagSet, f *pflag.Flag, value any) error {
 	return nil
 }
 
-// refused words the error of a flag's Set without the flag's name, since the
-// user wrote a variable or a key.
+// refused rewrites the error of a flag's Set without the flag's name, because the user wrote a
+// variable or a key.
 func refused(err error, value string) error {
 	if err == nil {
 		return nil
@@ -149,12 +145,12 @@ func refused(err error, value string) error {
 	}
 	var number *strconv.NumError
 	if errors.As(err, &number) {
-		err = number.Err // without the value, which is told already
+		err = number.Err // without the value, which the message has already
 	}
 	return fmt.Errorf("invalid value %q: %w", value, err)
 }
 
-// valueFix says what the flag takes, if its type tells.
+// valueFix says what the flag accepts, if its type is known.
 func valueFix(f *pflag.Flag) string {
 	switch t := f.Value.Type(); {
 	case t == "bool":

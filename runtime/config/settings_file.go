@@ -14,10 +14,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
-// readSettingsFile loads the file into v and returns the line of each key, and
-// a mistake for each key that is no flag, is there twice, or has a value that fits no flag.
-// The keys are compared with their case; viper alone would not. An empty file
-// is valid.
+// readSettingsFile loads the file into v. It returns the line of each key, and a mistake for
+// each key that is unknown, duplicate or has a value that does not fit its flag. Keys are
+// case-sensitive; with viper alone they would not be. An empty file is valid.
 func readSettingsFile(v *viper.Viper, flags *pflag.FlagSet, file string) (map[string]int, []*Error, error) {
 	if file == "" {
 		return nil, nil, nil
@@ -59,7 +58,7 @@ func readSettingsFile(v *viper.Viper, flags *pflag.FlagSet, file string) (map[st
 	return at, mistakes, nil
 }
 
-// settingsValue gives the text of a plain value, or the texts of a list.
+// settingsValue returns the string of a scalar, or the strings of a list.
 func settingsValue(node *yaml.Node) (any, error) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
@@ -85,7 +84,7 @@ func settingsValue(node *yaml.Node) (any, error) {
 	return texts, nil
 }
 
-// settingsMapping gives the mapping at the top of the file, nil if it is empty.
+// settingsMapping returns the mapping at the top of the file, nil if it is empty.
 func settingsMapping(file string, data []byte) (*yaml.Node, error) {
 	root, err := strictyaml.Parse(data)
 	switch {
@@ -97,7 +96,7 @@ func settingsMapping(file string, data []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// keyFix names the nearest key, or all.
+// keyFix names the nearest key, or all keys.
 func keyFix(key string, names []string) string {
 	if near, ok := nearest.Of(key, names); ok {
 		return "did you mean " + quote(near) + "?"
@@ -105,7 +104,7 @@ func keyFix(key string, names []string) string {
 	return "the keys are the flags: " + list(names)
 }
 
-// flagNames are the flags that a file can set.
+// flagNames returns the flags that a file can set.
 func flagNames(flags *pflag.FlagSet) []string {
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) {

@@ -27,9 +27,9 @@ func testFlags() *pflag.FlagSet {
 	return fs
 }
 
-// TestSettings runs testdata/settings.txtar: each file NAME.case has lines
-// "env NAME=value", "flag --x=y", "file:" and then the settings file; NAME.want
-// has the flags afterwards with their source, or the error.
+// TestSettings runs testdata/settings.txtar: each file NAME.case has lines "env NAME=value",
+// "flag --x=y", "file:" and then the settings file; NAME.want has the resulting flags with
+// their sources, or the error.
 func TestSettings(t *testing.T) {
 	const path = "testdata/settings.txtar"
 	in, err := txtar.ParseFile(path)

@@ -17,9 +17,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/nearest"
 )
 
-// decodeTree stores the JSON tree in into, a pointer to a struct. Unknown fields
-// and values of the wrong type are reported, all of them, under base, and
-// taken out of the tree. It returns false if into is not usable all the same.
+// decodeTree stores the JSON tree in into, a pointer to a struct. It reports all unknown fields
+// and values of the wrong type, under base, and removes them from the tree. It returns false if
+// into is not usable even so.
 func decodeTree(r *report, base *field.Path, tree map[string]any, into any) bool {
 	fits(r, base, tree, reflect.TypeOf(into).Elem())
 	raw, err := json.Marshal(tree)
@@ -32,9 +32,9 @@ func decodeTree(r *report, base *field.Path, tree map[string]any, into any) bool
 	return err == nil
 }
 
-// fits walks value beside the Go type t, reports what does not fit, and returns
-// whether value, with that taken out of its mappings and lists, does. Field
-// names are compared with their case, unlike encoding/json does.
+// fits checks value against the Go type t and reports what does not fit. It removes that from
+// mappings and lists, and returns whether the rest of value fits. Field names are
+// case-sensitive, unlike in encoding/json.
 func fits(r *report, path *field.Path, value any, t reflect.Type) bool {
 	if value == nil {
 		return true
@@ -140,8 +140,8 @@ func fitsUnmarshaler(r *report, path *field.Path, value any, t reflect.Type) boo
 	return err == nil
 }
 
-// jsonFields adds the JSON names of the fields of struct type t, with those of
-// its inlined structs.
+// jsonFields adds the JSON names of the fields of struct type t, including those of inlined
+// structs.
 func jsonFields(t reflect.Type, into map[string]reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -171,7 +171,7 @@ func mismatch(r *report, path *field.Path, want string, value any) bool {
 	return false
 }
 
-// kindOf names a JSON value for a person, with the value if it is short.
+// kindOf describes a JSON value for a message, with the value if it is short.
 func kindOf(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -184,7 +184,7 @@ func kindOf(value any) string {
 		if len(v) > 40 {
 			return "text"
 		}
-		return "the text " + quote(v)
+		return "the string " + quote(v)
 	case []any:
 		return "a list"
 	default:

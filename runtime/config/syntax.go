@@ -9,16 +9,16 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
-// plainSlashes writes \/ in JSON as /: an escape that the YAML libraries do not
-// know and some programs write. (Nor do they know surrogate pairs, as in
-// \ud83d\ude00; no field here needs one.) Other text stays as it is.
+// plainSlashes writes \/ in JSON as /. Some programs write this escape, but the YAML libraries
+// do not support it. (They do not support surrogate pairs such as \ud83d\ude00 either; no field
+// here needs one.) All other text is unchanged.
 func plainSlashes(data []byte) []byte {
 	if !bytes.Contains(data, []byte(`\/`)) || !json.Valid(data) {
 		return data
 	}
 	out := make([]byte, 0, len(data))
 	for i := 0; i < len(data); i++ {
-		if data[i] == '\\' { // JSON has them in strings only, and never last
+		if data[i] == '\\' { // JSON has backslashes only in strings, and never at the end
 			i++
 			if data[i] != '/' {
 				out = append(out, '\\')
@@ -29,7 +29,7 @@ func plainSlashes(data []byte) []byte {
 	return out
 }
 
-// syntaxErrors are the mistakes that a YAML library found in a text.
+// syntaxErrors converts the mistakes that a YAML library found in a text.
 func syntaxErrors(file string, text []byte, err error) []*Error {
 	var second *strictyaml.SecondDocument
 	if errors.As(err, &second) {
@@ -38,7 +38,7 @@ func syntaxErrors(file string, text []byte, err error) []*Error {
 	var errs []*Error
 	for _, m := range strictyaml.Explain(text, err) {
 		e := &Error{File: file, Line: m.Line}
-		key, merged := strings.CutSuffix(m.Detail, " already set in map") // not a duplicate key: those were found before
+		key, merged := strings.CutSuffix(m.Detail, " already set in map") // not a duplicate key: those were reported before
 		switch {
 		case merged:
 			e.Detail, e.Fix = key+" is set by a merge (<<) too", "write the mapping out; kube-scheduler refuses this too"

@@ -11,24 +11,24 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// ArgsWriter is implemented by typed args of Catalog.Custom that say themselves how they
-// are written; of others the text of the file is.
+// ArgsWriter is implemented by typed args of Catalog.Custom that write themselves. Other args
+// are written as the text of the file.
 type ArgsWriter interface {
-	// ArgsJSON returns the args as an object that a file may have.
+	// ArgsJSON returns the args as a JSON object for a file.
 	ArgsJSON() ([]byte, error)
 }
 
-// redacted takes the place of a secret.
+// redacted replaces a secret.
 const redacted = "REDACTED"
 
-// Versioned returns the configuration as a file says it, with kind and apiVersion: read
-// with the same Catalog it gives the same configuration, without warnings about
-// defaults. Every point lists its plugins in execution order, and nothing comes by
-// default. It has the keys of client certificates of extenders; Redacted has not.
+// Versioned returns the configuration in the form of a file, with kind and apiVersion. Read
+// with the same Catalog it gives the same configuration, without warnings about defaults. Every
+// point lists its plugins in execution order, and nothing is left to defaults. It includes the
+// keys of extenders' client certificates; Redacted does not.
 //
 // # Errors
 //
-// Args that cannot be written.
+// Args cannot be written.
 func (s *Scheduler) Versioned() (*configv1.KubeSchedulerConfiguration, error) {
 	out := &configv1.KubeSchedulerConfiguration{
 		Parallelism:              &s.Parallelism,
@@ -49,11 +49,11 @@ func (s *Scheduler) Versioned() (*configv1.KubeSchedulerConfiguration, error) {
 		out.Profiles = append(out.Profiles, profile)
 	}
 	out.Extenders = s.Extenders
-	return out.DeepCopy(), nil // nothing is shared
+	return out.DeepCopy(), nil // so that nothing is shared
 }
 
-// Redacted is Versioned for others to see: a word takes the place of the keys of
-// extenders' client certificates.
+// Redacted is Versioned with the keys of extenders' client certificates replaced, so that it
+// may be shown.
 //
 // # Errors
 //
@@ -72,7 +72,7 @@ func (s *Scheduler) Redacted() (*configv1.KubeSchedulerConfiguration, error) {
 }
 
 func (p *Profile) versioned() (configv1.KubeSchedulerProfile, error) {
-	// Without the defaults of multiPoint a point has what it lists.
+	// Without the defaults of multiPoint, a point has exactly what it lists.
 	plugins := &configv1.Plugins{MultiPoint: configv1.PluginSet{Disabled: []configv1.Plugin{{Name: allPlugins}}}}
 	for _, to := range pointSets(plugins) {
 		for _, ref := range p.Points[to.point] {
@@ -94,7 +94,7 @@ func (p *Profile) versioned() (configv1.KubeSchedulerProfile, error) {
 	return out, nil
 }
 
-// json returns the args as an object of a file.
+// json returns the args as a JSON object for a file.
 func (a Args) json() ([]byte, error) {
 	switch typed := a.Typed.(type) {
 	case ArgsWriter:

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
-// withoutPlaces describes a configuration, but for where args are in the file.
+// withoutPlaces describes a configuration without the positions of args in the file.
 func withoutPlaces(s *config.Scheduler) string {
 	plain := *s
 	plain.Profiles = nil
@@ -28,7 +28,7 @@ func withoutPlaces(s *config.Scheduler) string {
 	return describe(&plain, nil, nil)
 }
 
-// sameAgain writes a configuration and reads it again.
+// sameAgain writes a configuration, reads it again and compares.
 func sameAgain(s *config.Scheduler, cat config.Catalog) error {
 	versioned, err := s.Versioned()
 	if err != nil {
@@ -53,8 +53,8 @@ func sameAgain(s *config.Scheduler, cat config.Catalog) error {
 	return nil
 }
 
-// TestVersioned: a configuration that is written and read again is the same, and
-// nothing comes to it by default.
+// TestVersioned: a configuration that is written and read again is unchanged, and nothing in it
+// comes from defaults.
 func TestVersioned(t *testing.T) {
 	paths, err := filepath.Glob("testdata/parse/*.txtar")
 	if err != nil {
@@ -83,8 +83,8 @@ func TestVersioned(t *testing.T) {
 	}
 }
 
-// TestVersionedShares: who changes what is shown does not change the scheduler; keys
-// are written, and not shown.
+// TestVersionedShares: a change to the returned value does not change the scheduler. Versioned
+// includes keys and Redacted hides them.
 func TestVersionedShares(t *testing.T) {
 	s := config.Default(testCatalog())
 	s.Extenders = []configv1.Extender{{URLPrefix: "https://e", TLSConfig: &configv1.ExtenderTLSConfig{CertData: []byte("cert"), KeyData: []byte("key")}}}
@@ -115,8 +115,8 @@ func TestVersionedShares(t *testing.T) {
 	}
 }
 
-// TestVersionedCustom: args that bring a plugin along are written as they say, or as
-// the file has them.
+// TestVersionedCustom: args that define a plugin are written by their ArgsWriter, or else as in
+// the file.
 func TestVersionedCustom(t *testing.T) {
 	for want, typed := range map[string]any{`{"file":1}`: "typed", `{"own":2}`: ownArgs(`{"own":2}`)} {
 		s := config.Default(brought())

@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Warning is something accepted that has less effect than its author may think: a plugin
-// of kube-scheduler that is not built, or in part only, or https that verifies nobody.
+// Warning is about something that is accepted but has less effect than its author may expect: a
+// plugin of kube-scheduler that is not, or only partly, implemented; or https without
+// verification.
 type Warning struct {
 	File string
-	Line int // 0 if not known
-	// Path is the place in the file, of a plugin the first that names it; empty
-	// if ByDefault.
+	Line int // 0 if unknown
+	// Path is the place in the file, for a plugin the first one that names it; empty if
+	// ByDefault.
 	Path string
-	// Plugin is the name, empty for a warning about something else; there is one
-	// warning for each.
+	// Plugin is the plugin's name, empty for other warnings. There is one warning per plugin.
 	Plugin string
 	// ByDefault is true if only the default list names the plugin.
 	ByDefault bool
@@ -26,17 +26,17 @@ type Warning struct {
 // String gives "file:line: path: detail" without the parts that are not known.
 func (w Warning) String() string { return position(w.File, w.Line, w.Path) + w.Detail }
 
-// note is what is known so far about a name that is not built, or in part only.
+// note is what is known about a plugin that is not, or only partly, implemented.
 type note struct {
 	path    string // first place in the file, "" if none
-	enabled bool   // somewhere enabled, by file or default
-	given   bool   // somewhere given arguments
-	partial bool   // built, but in part only
+	enabled bool   // enabled somewhere, by the file or by default
+	given   bool   // has arguments somewhere
+	partial bool   // partly implemented
 }
 
-// noteEnabled, noteDisabled and noteArgs record a mention of a plugin that is not built;
-// noteEnabled and noteArgs also of one that is built in part only. The path is nil for
-// the default list. Calls come in file order.
+// noteEnabled, noteDisabled and noteArgs record a mention of a plugin that is not implemented;
+// noteEnabled and noteArgs also one of a partly implemented plugin. The path is nil for the
+// default list. Calls come in file order.
 func (r *report) noteEnabled(name string, path *field.Path, partial bool) {
 	n := r.mention(name, path)
 	n.enabled, n.partial = true, partial
@@ -66,8 +66,8 @@ func (r *report) warn(path *field.Path, detail string) {
 	r.warned = append(r.warned, Warning{File: r.file, Line: r.lines.of(text(path)), Path: text(path), Detail: detail})
 }
 
-// warnings gives what was recorded, one warning for each plugin: those of the
-// file by line, then those of the default list by name.
+// warnings returns the recorded warnings, one per plugin: those about the file by line, then
+// those about the default list by name.
 func (r *report) warnings() []Warning {
 	ws := slices.Clone(r.warned)
 	for name, n := range r.notes {
@@ -90,13 +90,13 @@ func (r *report) warnings() []Warning {
 }
 
 func (n note) detail(name string) string {
-	const pending = "pods that need a rule only it enforces stay pending"
+	const pending = "pods that need a rule that only this plugin enforces stay pending"
 	if n.partial {
 		what := ""
 		if n.given {
 			what = "its args are ignored, and "
 		}
-		return "plugin " + quote(name) + " of kube-scheduler v1.36 is built in part: " + what + pending
+		return "plugin " + quote(name) + " of kube-scheduler v1.36 is only partly implemented: " + what + pending
 	}
 	what := "disabling it has no effect"
 	switch {
@@ -105,6 +105,6 @@ func (n note) detail(name string) string {
 	case n.given:
 		what = "its args are ignored"
 	}
-	return "plugin " + quote(name) + " of kube-scheduler v1.36 is not built yet: " + what +
+	return "plugin " + quote(name) + " of kube-scheduler v1.36 is not implemented yet: " + what +
 		", and " + pending
 }

@@ -8,7 +8,7 @@ import (
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// list names all members in order, or "none".
+// list returns all members in order, separated by commas, or "none".
 func list(names []string) string {
 	if len(names) == 0 {
 		return "none"

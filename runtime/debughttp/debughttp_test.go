@@ -288,7 +288,7 @@ func TestServe(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := debughttp.Serve("unix", file, nil, handler, log); err == nil || !strings.Contains(err.Error(), "is no socket") {
+	if _, err := debughttp.Serve("unix", file, nil, handler, log); err == nil || !strings.Contains(err.Error(), "is not a socket") {
 		t.Errorf("a file: %v", err)
 	}
 	if _, err := debughttp.Serve("tcp", "256.0.0.1:0", nil, handler, log); err == nil {

@@ -95,7 +95,7 @@ func removeStale(path string) error {
 		return err
 	}
 	if info.Mode().Type() != os.ModeSocket {
-		return fmt.Errorf("%s is there and is no socket", path)
+		return fmt.Errorf("%s exists and is not a socket", path)
 	}
 	if c, err := net.Dial("unix", path); err == nil {
 		_ = c.Close()

@@ -89,7 +89,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// endless is a body that goes on for ever.
+// endless is a body that goes on forever.
 type endless struct{ sent int64 }
 
 func (e *endless) Read(p []byte) (int, error) {

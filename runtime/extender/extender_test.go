@@ -18,8 +18,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestRequests holds what is sent against testdata/requests.txt: every verb, for an
-// extender that knows nodes and one that does not.
+// TestRequests checks what is sent against testdata/requests.txt: every verb, for an extender
+// that knows nodes and one that does not.
 func TestRequests(t *testing.T) {
 	answers := map[string]string{
 		"api/filter": `{"NodeNames": ["a"], "Nodes": {"items": [{"metadata": {"name": "a"}}]}}`, "api/prioritize": `[]`,

@@ -33,22 +33,22 @@ const (
 //	limits: {fuelPerRow: 5000, deadline: 2s, memory: 64Mi}   # the defaults if left out
 type WasmPluginArgs struct {
 	Module ArgsModule
-	// Config is the configuration as canonical JSON, {} if none was given.
+	// Config is the configuration as canonical JSON, {} if not given.
 	Config []byte
 	// Namespaces are sorted.
 	Namespaces    []string
 	FailurePolicy FailurePolicies
-	// Grants is the directives that the plugin may use (ABI-13).
+	// Grants are the directives that the plugin may use (ABI-13).
 	Grants wire.ManifestDirectives
 	Limits Limits
 }
 
 // ArgsModule is the module field of WasmPluginArgs.
 type ArgsModule struct {
-	// Path of the file, as it is written: relative ones are the process's; or URL, or
-	// Image.
+	// Path is the file as written, relative to the working directory of the process. Exactly one
+	// of Path, URL and Image is set.
 	Path, URL, Image string
-	// Digest is the expected one, empty if any will do.
+	// Digest is the expected digest of the module; an empty Digest accepts any module.
 	Digest string
 }
 
@@ -60,21 +60,21 @@ func (a *WasmPluginArgs) Reference(name string) Reference {
 	}
 }
 
-// IsArgs reports whether args in JSON are of this kind by their kind field, so
-// that a caller can tell them from those of native plugins.
+// IsArgs reports whether the kind field of args in JSON is WasmPluginArgs. Callers use it to
+// tell them from the args of native plugins.
 func IsArgs(raw []byte) bool {
 	value, err := parseJSON(raw)
 	m, ok := value.(map[string]any)
 	return err == nil && ok && m["kind"] == ArgsKind
 }
 
-// DecodeArgs reads args from JSON. Unknown fields, duplicates and values of the
-// wrong type are refused; at is the field path of the args, as
-// pluginConfig[0].args, and begins the paths of errors.
+// DecodeArgs reads args from JSON. It refuses unknown fields, duplicate fields and values of
+// the wrong type. at is the field path of the args, such as pluginConfig[0].args; the paths in
+// errors begin with it.
 //
 // # Errors
 //
-// All mistakes at once, joined, each an *Error without a file.
+// All mistakes, joined. Each is an *Error without a file.
 func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 	d := &argsDecoder{}
 	value, err := parseJSON(raw)
@@ -105,7 +105,7 @@ func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 
 type argsDecoder struct{ errs []error }
 
-// add keeps a mistake with its texts cut, as the first maxProblems ones.
+// add records a mistake, with its texts cut. Mistakes after the first maxProblems are dropped.
 func (d *argsDecoder) add(path, detail, fix string) {
 	if len(d.errs) >= maxProblems {
 		return
@@ -114,7 +114,7 @@ func (d *argsDecoder) add(path, detail, fix string) {
 	d.errs = append(d.errs, &Error{Path: path, Detail: detail, Fix: fix})
 }
 
-// object stores the fields of an object and refuses others.
+// object stores the fields of an object and refuses unknown fields.
 func (d *argsDecoder) object(value any, path string, fields map[string]func(any, string), required ...string) {
 	m, ok := value.(map[string]any)
 	if !ok {
@@ -146,7 +146,7 @@ func (d *argsDecoder) constant(want string) func(any, string) {
 func (d *argsDecoder) text(value any, path string) (string, bool) {
 	s, ok := value.(string)
 	if !ok {
-		d.add(path, "expected a text, found "+show(value), "")
+		d.add(path, "expected a string, found "+show(value), "")
 	}
 	return s, ok
 }
@@ -161,7 +161,7 @@ func (d *argsDecoder) module(into *ArgsModule) func(any, string) {
 			}
 		}
 		d.object(value, path, map[string]func(any, string){
-			"path":  source(&into.Path, "name the module's file"),
+			"path":  source(&into.Path, "write the path of the module's file"),
 			"url":   source(&into.URL, "write https://HOST/PATH"),
 			"image": source(&into.Image, "write REGISTRY/REPOSITORY:TAG"),
 			"digest": func(value any, path string) {
@@ -189,9 +189,9 @@ func (d *argsDecoder) module(into *ArgsModule) func(any, string) {
 		case len(named) == 0:
 			d.add(path, "it names no module", "add path, url or image")
 		case len(named) > 1:
-			d.add(join(path, named[1]), "the module is named twice, by "+named[0]+" as well", "keep one")
+			d.add(join(path, named[1]), "the module is given twice, by "+named[0]+" as well", "keep one")
 		case named[0] == "url" && into.URL != "" && !strings.HasPrefix(into.URL, "https://") && !strings.HasPrefix(into.URL, "http://"):
-			d.add(join(path, "url"), strconv.Quote(into.URL)+" is no URL of a web server", "write https://HOST/PATH")
+			d.add(join(path, "url"), strconv.Quote(into.URL)+" is not an https URL", "write https://HOST/PATH")
 		case named[0] == "url" && !pinned:
 			d.add(join(path, "digest"), "it is missing", digestFix)
 		}
@@ -203,7 +203,7 @@ func (d *argsDecoder) weight(into *int32) func(any, string) {
 		n, ok := value.(json.Number)
 		w, err := strconv.ParseInt(n.String(), 10, 32)
 		if !ok || err != nil || w < 1 {
-			d.add(path, show(value)+" is no weight", "write a whole number from 1")
+			d.add(path, show(value)+" is not a weight", "write a whole number from 1")
 			return
 		}
 		*into = int32(w)
@@ -240,7 +240,7 @@ func (d *argsDecoder) namespaces(into *[]string) func(any, string) {
 			return
 		}
 		if len(list) == 0 {
-			d.add(path, "the list is empty", "name namespaces, or leave it out for all")
+			d.add(path, "the list is empty", "list namespaces, or leave the field out for all")
 		}
 		if bad := checkNamespaces(*into); bad != nil {
 			d.add(path+bad.path, bad.detail, bad.fix)
@@ -253,7 +253,7 @@ func (d *argsDecoder) policy(into *FailurePolicies) func(any, string) {
 	one := func(value any, path string) FailurePolicy {
 		s, ok := value.(string)
 		if !ok || !FailurePolicy(s).valid() {
-			d.add(path, show(value)+" is no policy", policyFix)
+			d.add(path, show(value)+" is not a policy", policyFix)
 		}
 		return FailurePolicy(s)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// argsDocument is WasmPluginArgs as they are written.
+// argsDocument is the JSON form of WasmPluginArgs.
 type argsDocument struct {
 	APIVersion    string                  `json:"apiVersion"`
 	Kind          string                  `json:"kind"`
@@ -49,8 +49,8 @@ type limitsDocument struct {
 	LogSize       string `json:"logSize,omitempty"`
 }
 
-// MarshalJSON writes the args as DecodeArgs reads them, but for what may be secret in a
-// module's URL: the password, and the values of a query, which can be a signature.
+// MarshalJSON writes args that DecodeArgs can read. It hides what may be secret in a module's
+// URL: the password, and the values of the query, which can be a signature.
 func (a *WasmPluginArgs) MarshalJSON() ([]byte, error) {
 	d := argsDocument{
 		APIVersion: ArgsAPIVersion, Kind: ArgsKind,
@@ -73,12 +73,12 @@ func (a *WasmPluginArgs) MarshalJSON() ([]byte, error) {
 func withoutSecrets(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
-		return "" // it could not be fetched from
+		return "" // such a URL could not be fetched
 	}
 	query := u.Query()
 	for _, values := range query {
 		for i := range values {
-			values[i] = "xxxxx" // as Redacted does with passwords
+			values[i] = "xxxxx" // as URL.Redacted hides passwords
 		}
 	}
 	u.RawQuery = query.Encode()
@@ -105,8 +105,8 @@ func writtenLimits(l *Limits) limitsDocument {
 	return out
 }
 
-// Args returns the args of a loaded module as a file has them, whatever named it: with
-// the configuration and the grants that it has.
+// Args returns the args of a loaded module in the form of a configuration file, with its
+// configuration and grants, however the module was named.
 func (r *Reference) Args(l *Loaded) *WasmPluginArgs {
 	return &WasmPluginArgs{
 		Module: ArgsModule{Path: r.Path, URL: r.URL, Image: r.Image, Digest: r.Digest}, Config: l.Config,

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// TestArgsJSON: args that are written are read as they were, every field of them.
+// TestArgsJSON: args that are written and read again are unchanged, in every field.
 func TestArgsJSON(t *testing.T) {
 	full := module.WasmPluginArgs{
 		Module: module.ArgsModule{Image: "r/p:1", Digest: zeroes()}, Config: []byte(`{"a":{},"b":[1.0]}`), Namespaces: []string{"x", "y"},
@@ -26,7 +26,7 @@ func TestArgsJSON(t *testing.T) {
 			Functions: 7, Globals: 8, Locals: 9, Nesting: 10, ModuleSize: 1 << 20, ConfigSize: 11, StateSize: 12, ReasonSize: 13, DirectiveSize: 14, LogSize: 15,
 		},
 	}
-	for _, s := range []any{full.Grants, full.Limits} { // a field that is new joins the test
+	for _, s := range []any{full.Grants, full.Limits} { // so that new fields are tested too
 		v := reflect.ValueOf(s)
 		for i := range v.NumField() {
 			if v.Field(i).IsZero() {
@@ -50,7 +50,7 @@ func TestArgsJSON(t *testing.T) {
 	}
 }
 
-// TestArgsSecrets: what lets somebody fetch a module is not shown.
+// TestArgsSecrets: credentials in a module's URL are not shown.
 func TestArgsSecrets(t *testing.T) {
 	raw, err := json.Marshal(&module.WasmPluginArgs{Module: module.ArgsModule{URL: "https://me:hush@h/p.wasm?sig=hush&v=hush", Digest: zeroes()}})
 	if err != nil || strings.Contains(string(raw), "hush") || !strings.Contains(string(raw), "https://me:xxxxx@h/p.wasm?sig=") {

@@ -15,12 +15,11 @@ import (
 
 const conformanceData = "../../abi/conformance/testdata"
 
-// TestConformanceGuests: abi/conformance/testdata/guests.json holds what its
-// sources are assembled to. With -rewrite it is written.
+// TestConformanceGuests: abi/conformance/testdata/guests.json contains the assembled sources.
+// -rewrite writes it.
 //
-// A line ";;+ NAME …" stands for the parts of that name in the .inc files, and a
-// line ";; patch: HEX HEX" before the module for other bytes where the assembler
-// has no words.
+// A line ";;+ NAME …" includes the named parts of the .inc files. A line ";; patch: HEX HEX"
+// before the module replaces bytes that the assembler cannot express.
 func TestConformanceGuests(t *testing.T) {
 	type guest struct {
 		Name  string `json:"name"`
@@ -41,7 +40,7 @@ func TestConformanceGuests(t *testing.T) {
 		about, _, _ := strings.Cut(string(text), "\n")
 		data, err := wat.Assemble(expand(t, path, string(text), parts))
 		if err != nil {
-			t.Fatalf("%s, with its parts: %v", path, err)
+			t.Fatalf("%s, with its parts included: %v", path, err)
 		}
 		all = append(all, guest{
 			Name: strings.TrimSuffix(filepath.Base(path), ".wat"), About: strings.TrimPrefix(about, ";; "),
@@ -106,7 +105,7 @@ func expand(t *testing.T, path, text string, parts map[string]string) string {
 	return out.String()
 }
 
-// patch replaces bytes that must be there once by as many others.
+// patch replaces bytes by as many others. The old bytes must occur exactly once.
 func patch(t *testing.T, path, text string, module []byte) []byte {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -118,7 +117,7 @@ func patch(t *testing.T, path, text string, module []byte) []byte {
 		old, err1 := hex.DecodeString(from)
 		patched, err2 := hex.DecodeString(to)
 		if err1 != nil || err2 != nil || len(old) != len(patched) || bytes.Count(module, old) != 1 {
-			t.Fatalf("%s: patch %s: want as many bytes in hex, and those before once in the module (they are there %d times)", path, args, bytes.Count(module, old))
+			t.Fatalf("%s: patch %s: want two hex strings of equal length, the first of which occurs once in the module (it occurs %d times)", path, args, bytes.Count(module, old))
 		}
 		module = bytes.Replace(module, old, patched, 1)
 	}

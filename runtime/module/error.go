@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// Sections of what is read, in errors.
+// Values of Error.Section.
 const (
 	sectionReference = "reference"
 	sectionModule    = "module"
@@ -17,31 +17,31 @@ const (
 	sectionConfig    = "config"
 )
 
-// Error is one mistake in a module, its manifest, its configuration or in what
-// names them.
+// Error is one mistake in a module, in its manifest or configuration, or in the reference to
+// it.
 type Error struct {
-	// File is where the mistake is; empty for a command line or arguments.
+	// File is the file with the mistake; empty for command lines and arguments.
 	File string
-	// Section is the part of the file: reference, module, digest, signature, "manifest:
-	// config" (the schema) or config; empty where Path or Detail says it.
+	// Section is the part of the file: reference, module, digest, signature, "manifest: config"
+	// (the schema) or config. It is empty where Path or Detail already says it.
 	Section string
 	// Path is the field path, as pools.team-a[1]; empty for the whole.
 	Path string
-	// Detail says what is wrong, Fix (may be empty) what to do.
+	// Detail says what is wrong. Fix says what to do; it may be empty.
 	Detail, Fix string
-	// Err is the cause, nil if there is none: a *wire.ModuleError,
-	// *wire.ManifestError, *wire.CheckError or an error of the file system.
+	// Err is the cause or nil: a *wire.ModuleError, *wire.ManifestError, *wire.CheckError or a
+	// file system error.
 	Err error
 }
 
-// The parts of an error's text at most, in bytes: each where the mistake is, and what it is. They come from modules,
-// registries and file names.
+// Limits on the parts of an error's text, in bytes. The texts come from modules, registries and
+// file names.
 const (
 	maxPlace  = 512
 	maxDetail = 2 << 10
 )
 
-// Error gives "file: section: path: detail; fix".
+// Error returns "file: section: path: detail; fix".
 func (e *Error) Error() string {
 	var b strings.Builder
 	for _, part := range []string{e.File, e.Section, e.Path} {
@@ -59,7 +59,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// wrap makes an *Error of each error that err joins.
+// wrap converts each error that err joins to an *Error.
 func wrap(file, section string, err error) error {
 	var joined interface{ Unwrap() []error }
 	if !errors.As(err, &joined) {
@@ -81,7 +81,7 @@ func wrapOne(file, section string, err error) error {
 	return &Error{File: file, Section: section, Detail: err.Error(), Err: err}
 }
 
-// problem is a mistake at a path, in a file that the caller knows.
+// problem is a mistake at a path; the caller knows the file.
 type problem struct{ path, detail, fix string }
 
 func (p *problem) Error() string { return p.path + ": " + p.detail }

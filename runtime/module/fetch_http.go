@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
 
-// fetchURL gets a module from a web server, which nobody takes but by its digest.
+// fetchURL gets a module from a web server. Its digest is required.
 func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fetched, error) {
 	data, known := s.kept(ref.Digest)
 	if o, ok := s.keptOrigin(ref.Digest); known && ok && !fresh {
@@ -28,7 +28,7 @@ func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fe
 	return &fetched{data: data, pinned: true, origin: origin{Bundles: bundles}}, err
 }
 
-// get gets a file of at most limit bytes. status is that of an answer other than 200.
+// get gets a file of at most limit bytes. status is the response's status if it is not 200.
 func (s *Sources) get(ctx context.Context, address string, limit int64) (data []byte, status int, err error) {
 	fail := func(detail, fix string, err error) error {
 		return &Error{File: address, Section: sectionModule, Detail: plain.Cut(detail, maxProblem), Fix: fix, Err: err}
@@ -45,13 +45,13 @@ func (s *Sources) get(ctx context.Context, address string, limit int64) (data []
 	if err != nil {
 		var at *url.Error
 		if errors.As(err, &at) {
-			err = at.Err // without the address, which is told already
+			err = at.Err // without the address, which the error already has
 		}
-		return nil, 0, fail(err.Error(), "see whether the server answers", err)
+		return nil, 0, fail(err.Error(), "check that the server answers", err)
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	if response.StatusCode != http.StatusOK {
-		return nil, response.StatusCode, fail("the server answers "+response.Status, "name a module that anyone can get", nil)
+		return nil, response.StatusCode, fail("the server answers "+response.Status, "name a module that can be downloaded without credentials", nil)
 	}
 	data, err = readAtMost(response.Body, limit)
 	if err != nil {
@@ -60,11 +60,12 @@ func (s *Sources) get(ctx context.Context, address string, limit int64) (data []
 	return data, 0, nil
 }
 
-// readAtMost reads a file. Memory grows with what arrives, whatever was announced.
+// readAtMost reads a file. It allocates for the bytes that arrive, not for the announced
+// length.
 func readAtMost(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = &problem{detail: "more than the " + show(limit) + " bytes that are allowed"}
+		err = &problem{detail: "more than the " + show(limit) + " bytes allowed"}
 	}
 	return data, err
 }

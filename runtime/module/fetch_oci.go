@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
 
-// fetchImage gets the module of an image, and its signatures if there is a policy. An
-// image that is named by its digest is pinned. Credentials are those of docker login.
+// fetchImage gets the module of an image, and its signatures if there is a policy. An image
+// named by its digest is pinned. Credentials come from docker login.
 func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*fetched, error) {
 	at, err := oci.ParseReference(ref.Image)
 	if err != nil {
@@ -51,9 +51,9 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 	return f, nil
 }
 
-// keptImage returns a module that was fetched before, if it is known by its image's
-// digest or its own: a tag alone may name another one by now. What was kept is believed
-// as far as the digests go.
+// keptImage returns a module from the folder of fetched modules if the image's digest or the
+// module's digest is known. A tag is not enough, because it can be moved. Stored data is
+// trusted only as far as the digests prove it.
 func (s *Sources) keptImage(at oci.Reference, digest string) (*fetched, bool) {
 	key := at.Digest.String()
 	if key == "" {
@@ -71,7 +71,7 @@ func (s *Sources) keptImage(at oci.Reference, digest string) (*fetched, bool) {
 	return &fetched{data: data, pinned: true, kept: true, origin: o}, ok
 }
 
-// imageError tells what is wrong with an image.
+// imageError converts an error of package oci.
 func imageError(image string, err error) error {
 	out := &Error{File: ociScheme + image, Section: sectionModule, Detail: plain.Cut(err.Error(), maxProblem), Err: err}
 	var known *oci.Error

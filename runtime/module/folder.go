@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Entry is a module of a plugin folder.
+// Entry is a module in a plugin folder.
 type Entry struct {
 	// Path of the module's file.
 	Path string
-	// Reference says how it is used; it counts if Err is nil.
+	// Reference says how the module is used; valid if Err is nil.
 	Reference Reference
 	Err       error
 }
 
-// ReadFolder returns the modules of a folder, sorted by file name: each file
-// NAME.wasm, used as NAME.yaml beside it says, if there is one:
+// ReadFolder returns the modules of a folder, sorted by file name. Each file NAME.wasm is a
+// module; NAME.yaml beside it, if present, says how it is used:
 //
-//	name: my-pool             # in profiles; the manifest's if left out
+//	name: my-pool             # in profiles; default: the manifest's name
 //	weight: 2                 # of the score
 //	config: {pools: {…}}
 //	namespaces: [team-a]
@@ -28,12 +28,12 @@ type Entry struct {
 //	grants: {annotations: [example.com/]}
 //	limits: {fuelPerRow: 5000}
 //
-// Hidden files and folders are left out, so that a module can be written under
-// another name and then moved into its place.
+// Hidden files and folders are skipped, so that a module can be written under a temporary name
+// and then renamed.
 //
 // # Errors
 //
-// The folder cannot be read. What is wrong with an entry is in its Err.
+// The folder cannot be read. Mistakes in an entry are in its Err.
 func ReadFolder(dir string) ([]Entry, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -69,10 +69,10 @@ func readEntry(dir, base string) Entry {
 	return e
 }
 
-// maxEntry is the size of the file beside a module at most, in bytes.
+// maxEntry is the maximum size of NAME.yaml, in bytes.
 const maxEntry = 2 << 20
 
-// decode reads the file beside a module.
+// decode reads the NAME.yaml of a module.
 func (e *Entry) decode(file string, raw []byte) error {
 	value, err := parseJSON(raw)
 	if err != nil {

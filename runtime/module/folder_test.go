@@ -13,8 +13,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// TestReadFolder: modules with what is written beside them, by name; what is wrong
-// with one is its own.
+// TestReadFolder: modules are returned with their YAML files, sorted by name. A mistake in one
+// does not affect others.
 func TestReadFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -63,11 +63,11 @@ func TestReadFolder(t *testing.T) {
 		}
 	}
 	if _, err := module.ReadFolder(at("none")); err == nil || !strings.Contains(err.Error(), "name a folder that can be read") {
-		t.Errorf("a folder that is not there: %v", err)
+		t.Errorf("a missing folder: %v", err)
 	}
 }
 
-// TestWatch: several changes are one, and none is lost.
+// TestWatch: several changes are reported as one, and none is lost.
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	changed, err := module.Watch(t.Context(), dir, 20*time.Millisecond)
@@ -83,7 +83,7 @@ func TestWatch(t *testing.T) {
 		select {
 		case <-changed:
 		case <-time.After(10 * time.Second):
-			t.Fatalf("round %d: nothing was told", round)
+			t.Fatalf("round %d: no change was reported", round)
 		}
 	}
 	select {
@@ -92,13 +92,13 @@ func TestWatch(t *testing.T) {
 	}
 	select {
 	case <-changed:
-		t.Error("changes were told twice")
+		t.Error("changes were reported twice")
 	case <-time.After(100 * time.Millisecond):
 	}
 }
 
-// TestWatchAgain: a folder that is removed is told of once, and again when there is one of
-// its name, whose changes are told, too.
+// TestWatchAgain: the removal of a folder is reported once, and so are its return and later
+// changes in it.
 func TestWatchAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plugins")
 	create := func() {
@@ -118,11 +118,11 @@ func TestWatchAgain(t *testing.T) {
 		select {
 		case <-changed:
 		case <-time.After(10 * time.Second):
-			t.Fatalf("%s is not told of", what)
+			t.Fatalf("not reported: %s", what)
 		}
 		select {
 		case <-changed:
-			t.Errorf("%s is told of twice", what)
+			t.Errorf("reported twice: %s", what)
 		case <-time.After(5 * settle):
 		}
 	}
@@ -130,9 +130,9 @@ func TestWatchAgain(t *testing.T) {
 		if err := os.Remove(dir); err != nil {
 			t.Fatal(err)
 		}
-		expect("that the folder is gone")
+		expect("the folder's removal")
 		create()
-		expect("that it is there again")
+		expect("the folder's return")
 		file := filepath.Join(dir, "a")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
 
-// answers is a registry, or a web server, in memory.
+// answers is a registry or a web server in memory.
 type answers func(*http.Request) *http.Response
 
 // RoundTrip implements http.RoundTripper.
@@ -33,8 +33,8 @@ func answer(status int, header map[string]string, body []byte) *http.Response {
 	return r
 }
 
-// FuzzImage: whatever a registry answers, a fetch ends within the bytes that it may take,
-// with a short error, or gives the bytes of the digest that the manifest names.
+// FuzzImage: whatever a registry answers, a fetch stays within its limit of bytes. It ends with
+// a short error, or with the bytes of the digest in the manifest.
 func FuzzImage(f *testing.F) {
 	layer := []byte("\x00asm\x01\x00\x00\x00")
 	manifest := func(layers string) []byte {
@@ -55,7 +55,7 @@ func FuzzImage(f *testing.F) {
 	f.Add(uint16(302), "text/html", "", "", []byte("https://registry.example/v2/r/manifests/elsewhere"), layer)
 	f.Fuzz(func(t *testing.T, status uint16, media, digest, challenge string, text, blob []byte) {
 		if status < 200 || status > 599 || status == 408 || status == 429 || status >= 500 {
-			return // tried again after a while, within the timeout
+			return // retried after a pause, within the timeout
 		}
 		header := map[string]string{"Content-Type": media, "Docker-Content-Digest": digest, "Www-Authenticate": challenge, "Location": string(text)}
 		s := NewSources(SourcesConfig{Transport: answers(func(r *http.Request) *http.Response {
@@ -75,13 +75,13 @@ func FuzzImage(f *testing.F) {
 				return
 			}
 			if !bytes.Equal(f.data, blob) || !bytes.Contains(text, []byte(Digest(f.data))) {
-				t.Errorf("got %x, which the manifest does not name: %s", f.data, text)
+				t.Errorf("got %x, which is not in the manifest: %s", f.data, text)
 			}
 		})
 	})
 }
 
-// TestFetchIsBounded: more than may be is not read, and not kept.
+// TestFetchIsBounded: a fetch reads and keeps no more than its limit.
 func TestFetchIsBounded(t *testing.T) {
 	endless := func(r *http.Request) *http.Response {
 		out := answer(200, map[string]string{"Content-Type": "application/vnd.oci.image.manifest.v1+json"}, nil)
@@ -107,13 +107,13 @@ func TestFetchIsBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes were allocated", name, n)
 		}
 		if err == nil {
-			t.Errorf("%s that does not end is accepted", name)
+			t.Errorf("an endless %s is accepted", name)
 		}
 		short(t, err)
 	}
 }
 
-// letters never ends.
+// letters is an endless reader.
 type letters struct{}
 
 func (*letters) Read(p []byte) (int, error) {

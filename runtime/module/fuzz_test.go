@@ -13,11 +13,12 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// mostPerByte is what may be allocated for a byte of YAML, besides a megabyte.
+// mostPerByte is the number of bytes that may be allocated per byte of YAML, besides one
+// megabyte.
 const mostPerByte = 600
 
-// spends fails if do allocates more than that many bytes. It reads a
-// counter and does not stop the world, so that thousands of inputs are tried a second.
+// spends fails if do allocates more than most bytes. It reads a counter and does not stop the
+// world, so that fuzzing tries thousands of inputs per second.
 func spends(t *testing.T, most int, do func()) {
 	t.Helper()
 	counter := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
@@ -26,11 +27,11 @@ func spends(t *testing.T, most int, do func()) {
 	do()
 	metrics.Read(counter)
 	if n := counter[0].Value.Uint64() - before; n > uint64(most) {
-		t.Errorf("%d bytes were allocated, at most %d may be", n, most)
+		t.Errorf("%d bytes were allocated, want at most %d", n, most)
 	}
 }
 
-// short fails if an error has texts that are not cut, or is none of this package.
+// short fails if an error is not of this package, or has texts that are not cut.
 func short(t *testing.T, err error) {
 	t.Helper()
 	errs := flatten(err)
@@ -47,9 +48,9 @@ func short(t *testing.T, err error) {
 	}
 }
 
-// FuzzConfig: whatever the schema in a manifest and the configuration, loading and
-// checking end within the steps and bytes that they may take, without a panic and with
-// short texts, and what is accepted stays the same when it is checked again.
+// FuzzConfig: for any schema and configuration, loading and checking stay within their limits
+// of steps and bytes, do not panic, and give short texts. An accepted configuration is
+// unchanged when it is checked again.
 func FuzzConfig(f *testing.F) {
 	schema := ""
 	for _, file := range seeds(f, "testdata/config/*.txtar") {
@@ -87,19 +88,17 @@ func FuzzConfig(f *testing.F) {
 			}
 			again, err := l.CheckConfig("fuzz.json", out)
 			if err != nil || string(again) != string(out) {
-				t.Errorf("%s was accepted, and then %s (%v)", out, again, err)
+				t.Errorf("%s was accepted first, then %s (%v)", out, again, err)
 			}
 		})
 	})
 }
 
-// FuzzSchema draws schemas and values instead of texts, and holds this package against
-// google/jsonschema-go.
+// FuzzSchema draws schemas and values, and compares this package with google/jsonschema-go.
 func FuzzSchema(f *testing.F) { f.Fuzz(rapid.MakeFuzz(asLibrary(new([2]int)))) }
 
-// FuzzEntry: whatever the file beside a module in the plugin folder, reading it ends
-// within the bytes that it may take, with short texts; and what is accepted is the same
-// when it is written as JSON.
+// FuzzEntry: for any YAML file of a module in the plugin folder, reading stays within its limit
+// of bytes and gives short texts. What is accepted reads the same after it is written as JSON.
 func FuzzEntry(f *testing.F) {
 	for _, text := range []string{
 		"", "# nothing", "name: my-pool\nweight: 2\nconfig: {pools: {a: [1, 2.50]}}\nnamespaces: [team-b, team-a]\n",
@@ -133,13 +132,13 @@ func FuzzEntry(f *testing.F) {
 			}
 			a, b := first.Reference, second.Reference
 			if string(a.Config) != string(b.Config) || a.Name != b.Name || a.Weight != b.Weight || a.Limits != b.Limits {
-				t.Errorf("read once %+v, and then %+v", a, b)
+				t.Errorf("read %+v first, then %+v", a, b)
 			}
 		})
 	})
 }
 
-// seeds returns the files of archives.
+// seeds returns the files of the archives.
 func seeds(f *testing.F, pattern string) []txtar.File {
 	f.Helper()
 	archives, err := filepath.Glob(pattern)

@@ -52,7 +52,7 @@ func (d *argsDecoder) grants(into *wire.ManifestDirectives) func(any, string) {
 	}
 }
 
-// flatten returns the errors that were joined.
+// flatten returns the errors that err joins.
 func flatten(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
@@ -63,8 +63,7 @@ func flatten(err error) []error {
 	return []error{err}
 }
 
-// granted returns the grants of a reference, or an error when the module needs
-// more.
+// granted returns the grants of a reference, or an error if the module needs more.
 func (l *Loaded) granted(ref Reference) (wire.ManifestDirectives, error) {
 	needs := &l.Manifest.Directives
 	if ref.GrantAll {
@@ -81,17 +80,17 @@ func (l *Loaded) granted(ref Reference) (wire.ManifestDirectives, error) {
 	}
 }
 
-// grantNames are the grants without a prefix by their names.
+// grantNames returns the grants without a prefix, by name.
 func grantNames(d *wire.ManifestDirectives) map[string]*bool {
 	return map[string]*bool{"nominate": &d.Nominate, "bind": &d.Bind, "waiting": &d.Waiting, "activate": &d.Activate}
 }
 
-// prefixGrants are those with one.
+// prefixGrants returns the grants with prefixes, by name.
 func prefixGrants(d *wire.ManifestDirectives) map[string]*[]string {
 	return map[string]*[]string{"annotations": &d.Annotations, "labels": &d.Labels}
 }
 
-// grant reads the grants of a command line.
+// grant reads the grants on a command line.
 func (p *referenceParser) grant(value string) {
 	grants := &p.ref.Grants
 	names, prefixes := grantNames(grants), prefixGrants(grants)
@@ -103,7 +102,7 @@ func (p *referenceParser) grant(value string) {
 		case has && prefixes[name] != nil:
 			*prefixes[name] = append(*prefixes[name], prefix)
 		default:
-			p.add("grant", strconv.Quote(item)+" is no grant", "write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas")
+			p.add("grant", strconv.Quote(item)+" is not a grant", "write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas")
 		}
 	}
 	for _, err := range flatten(grants.Validate("")) {
@@ -114,7 +113,7 @@ func (p *referenceParser) grant(value string) {
 	}
 }
 
-// onFlag writes directives as grant of a command line takes them.
+// onFlag writes directives in the form of the key grant of a command line.
 func onFlag(d *wire.ManifestDirectives) string {
 	var out []string
 	for name, granted := range grantNames(d) {
@@ -131,7 +130,7 @@ func onFlag(d *wire.ManifestDirectives) string {
 	return strings.Join(out, ",")
 }
 
-// inWords says what directives do.
+// inWords describes directives.
 func inWords(d *wire.ManifestDirectives) string {
 	var out []string
 	if len(d.Annotations) > 0 {

@@ -14,15 +14,15 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// A configuration nests at most maxDepth levels, and has at most maxValues values:
-// what is written in two bytes may take a hundred in memory.
+// A configuration nests at most maxDepth levels and has at most maxValues values: a value of
+// two bytes of text may take a hundred in memory.
 const (
 	maxDepth  = 100
 	maxValues = 100_000
 )
 
-// parseJSON reads one JSON value: map[string]any, []any, string, bool,
-// json.Number or nil. It refuses fields that are there twice.
+// parseJSON reads one JSON value: map[string]any, []any, string, bool, json.Number or nil. It
+// refuses duplicate fields.
 func parseJSON(raw []byte) (any, error) {
 	r := jsonReader{tokens: json.NewDecoder(bytes.NewReader(raw))}
 	r.tokens.UseNumber()
@@ -42,12 +42,12 @@ func notJSON(err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &problem{detail: "no JSON: the text ends too early"}
+		return &problem{detail: "invalid JSON: the text ends too early"}
 	}
-	return &problem{detail: "no JSON: " + err.Error()}
+	return &problem{detail: "invalid JSON: " + err.Error()}
 }
 
-// jsonReader reads values from tokens.
+// jsonReader builds values from tokens.
 type jsonReader struct {
 	tokens *json.Decoder
 	at     path
@@ -77,10 +77,10 @@ func (r *jsonReader) value() (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			name := key.(string) // the decoder saw to it
+			name := key.(string) // the decoder guarantees it
 			r.at.push(step{name: name, field: true})
 			if _, twice := m[name]; twice {
-				return nil, r.fail("the field is there twice", "keep one")
+				return nil, r.fail("the field appears twice", "keep one")
 			}
 			if m[name], err = r.value(); err != nil {
 				return nil, err
@@ -106,7 +106,7 @@ func (r *jsonReader) value() (any, error) {
 	return t, nil
 }
 
-// canonical writes a value compactly, with fields sorted and numbers as they were.
+// canonical writes a value compactly, with sorted fields and unchanged numbers.
 func canonical(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -117,7 +117,7 @@ func canonical(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// join and index build field paths: pools.team-a[1].
+// join and index build field paths, such as pools.team-a[1].
 func join(path, name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]\" \n\r\t") || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return path + "[" + strconv.Quote(name) + "]"
@@ -132,7 +132,7 @@ func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]
 
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// show writes a value for a message, cut if it is long.
+// show formats a value for a message and cuts it if it is long.
 func show(v any) string {
 	switch v := v.(type) {
 	case map[string]any, *object:

@@ -11,34 +11,34 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Limits are what a plugin's guest may use; zero values stand for the host's
-// defaults. Fuel is in units of package runtime/wasm/meter.
+// Limits are limits of a plugin's guest; zero means the host's default. Fuel is in units of
+// package runtime/wasm/meter.
 type Limits struct {
 	FuelPerCall, FuelPerRow, FuelPerCycle, FuelStart, FuelRestarts int64
 	Deadline                                                       time.Duration
-	// Memory is what an instance has besides what the host puts there, and MemoryTotal
-	// what all instances of the plugin have with it, in bytes.
+	// Memory is the limit of one instance, without what the host writes there. MemoryTotal is
+	// the limit of all instances of the plugin, with it. Both are in bytes.
 	Memory               uint32
 	MemoryTotal          int64
 	Depth, TableElements uint32
-	// Functions, Globals, Locals of a function and Nesting of blocks are how many the
-	// module may have.
+	// Functions, Globals, Locals (of a function) and Nesting (of blocks) limit the module's
+	// structure.
 	Functions, Globals, Locals, Nesting int
-	// In bytes: the module's file; the configuration; what the plugin may keep in a
-	// cycle's state; the texts of reasons and of directives of a call, which patches are
-	// among; what is taken of its log during a call. But for the module and the log
-	// they are at most what the ABI allows.
+	// Sizes in bytes: of the module's file; of the configuration; of the plugin's data in a
+	// cycle's state; of the reasons of a call; of the directives of a call, patches included; of
+	// the log that is read during a call. All but those of the module and the log are at most
+	// what the ABI allows.
 	ModuleSize, ConfigSize, StateSize, ReasonSize, DirectiveSize, LogSize int
 }
 
-// limits reads the limits of args.
+// limits reads the limits in args.
 func (d *argsDecoder) limits(into *Limits) func(any, string) {
 	number := func(most int64, store func(int64)) func(any, string) {
 		return func(value any, path string) {
 			n, _ := value.(json.Number)
 			v, err := strconv.ParseInt(n.String(), 10, 64)
 			if err != nil || v < 1 || v > most {
-				d.add(path, show(value)+" is no limit", "write a whole number from 1 to "+strconv.FormatInt(most, 10))
+				d.add(path, show(value)+" is not a valid limit", "write a whole number from 1 to "+strconv.FormatInt(most, 10))
 				return
 			}
 			store(v)
@@ -60,7 +60,7 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 			}
 			q, err := resource.ParseQuantity(text)
 			if err != nil || q.Value() < least || q.Value() > most {
-				d.add(path, show(value)+" is no size from "+inBytes(least)+" to "+inBytes(most), "write it as 64Ki")
+				d.add(path, show(value)+" is not a size from "+inBytes(least)+" to "+inBytes(most), "write it as 64Ki")
 				return
 			}
 			store(q.Value())
@@ -85,7 +85,7 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 				s, _ := value.(string)
 				v, err := time.ParseDuration(s)
 				if err != nil || v < time.Millisecond {
-					d.add(path, show(value)+" is no duration of at least 1ms", "write 500ms or 2s")
+					d.add(path, show(value)+" is not a duration of at least 1ms", "write 500ms or 2s")
 				}
 				into.Deadline = v
 			},
@@ -93,5 +93,5 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 	}
 }
 
-// inBytes writes a size as a quantity.
+// inBytes formats a size as a quantity.
 func inBytes(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }

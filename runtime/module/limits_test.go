@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// TestLimitsOfArgs: each limit is taken up to its most, and refused one beyond it.
+// TestLimitsOfArgs: each limit accepts its maximum and refuses one more.
 func TestLimitsOfArgs(t *testing.T) {
 	for field, most := range map[string]int64{
 		"fuelPerCall": 1 << 50, "fuelPerRow": 1 << 50, "fuelPerCycle": 1 << 50, "fuelStart": 1 << 50, "fuelRestarts": 1 << 50,
@@ -39,8 +39,8 @@ func TestLimitsOfArgs(t *testing.T) {
 	}
 }
 
-// TestSizesOfFiles: a module and a configuration that are as large as they may be are
-// taken, and refused if a byte less is allowed.
+// TestSizesOfFiles: a module and a configuration of the maximum size are accepted, and refused
+// if the limit is one byte lower.
 func TestSizesOfFiles(t *testing.T) {
 	source, err := filepath.Abs(goodWat)
 	if err != nil {

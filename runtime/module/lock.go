@@ -5,7 +5,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/lock"
 )
 
-// Locked is the entry of a lock file for a module as a reference uses it.
+// Locked returns the lock file's entry for a module as a reference uses it.
 func (l *Loaded) Locked(ref *Reference) lock.Plugin {
 	m := l.Manifest
 	p := lock.Plugin{
@@ -21,8 +21,8 @@ func (l *Loaded) Locked(ref *Reference) lock.Plugin {
 	return p
 }
 
-// locked checks a module against the lock file. The file does not cover modules of a
-// folder, which are replaced while the scheduler runs.
+// locked checks a module against the lock file. The lock file does not cover modules in plugin
+// folders, because they are replaced while the scheduler runs.
 func (s *Sources) locked(l *Loaded, ref *Reference) error {
 	if s.config.Lock == nil || ref.Folder {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// TestManifestAttacks: no manifest takes more memory to be read and refused than what the
-// scheduler's process may spend on a plugin that never runs.
+// TestManifestAttacks: reading and refusing a manifest never takes more memory than the
+// scheduler's process may spend on a plugin that it never runs.
 func TestManifestAttacks(t *testing.T) {
 	repeat := func(n int, format string) string {
 		var b strings.Builder
@@ -31,7 +31,7 @@ func TestManifestAttacks(t *testing.T) {
 		"nesting":            `{"config":{"enum":` + strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000) + `}}`,
 	} {
 		if len(manifest) > abi.MaxManifestSize {
-			t.Fatalf("%s: %d bytes are refused before they are read", name, len(manifest))
+			t.Fatalf("%s: the size limit refuses %d bytes before they are read", name, len(manifest))
 		}
 		n := allocated(func() {
 			m, err := wire.DecodeManifest([]byte(manifest))

@@ -7,7 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/nearest"
 )
 
-// didYouMean returns "did you mean …?", or the list unless it is long.
+// didYouMean returns "did you mean …?", or a list of the known names if none is close and
+// they are few.
 func didYouMean(name string, among []string) string {
 	best, ok := nearest.Of(name, among)
 	switch {

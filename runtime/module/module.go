@@ -1,7 +1,6 @@
-// Package module is where the bytes of plugins come from: it reads a module from
-// a file, checks its size and digest, its structure and its manifest, and the
-// configuration against the manifest's JSON Schema. It runs nothing: what comes
-// out are bytes and facts about them.
+// Package module finds plugin modules and checks them: it reads a module from a file, web
+// server or registry, checks its size, digest, structure and manifest, and checks the
+// configuration against the manifest's JSON Schema. It does not run modules.
 package module
 
 import (
@@ -18,29 +17,26 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// Loaded is a module that keeps the ABI, with its configuration.
+// Loaded is a module that conforms to the ABI, with its configuration.
 type Loaded struct {
-	// Name is the plugin's name in profiles: that of the reference, or the
-	// manifest's.
+	// Name is the plugin's name in profiles: the reference's, or else the manifest's.
 	Name string
-	// Path is the file's path as it was given.
+	// Path is the file's path as given.
 	Path string
-	// Digest of the bytes: "sha256:" and 64 hexadecimal digits.
+	// Digest is the digest of the module's bytes: "sha256:" and 64 hexadecimal digits.
 	Digest   string
 	Bytes    []byte
 	Module   *wire.Module
 	Manifest *wire.Manifest
-	// Warnings are about the module and its manifest, in a fixed order.
+	// Warnings about the module and its manifest, in a fixed order.
 	Warnings []string
-	// Config is the configuration as canonical JSON, {} if none was given. Read
-	// leaves it nil.
+	// Config is the configuration as canonical JSON, {} if not given. Read leaves it nil.
 	Config []byte
-	// Grants is the directives that the plugin may use.
+	// Grants are the directives that the plugin may use.
 	Grants wire.ManifestDirectives
-	// Image is the digest of the manifest of the image that it is from; empty for a file.
+	// Image is the digest of the image's manifest; empty if the module is not from an image.
 	Image string
-	// Signers is the names of the policy's keys that signed the module; none without a
-	// policy.
+	// Signers are the names of the policy's keys that signed the module; empty without a policy.
 	Signers []string
 
 	schema *schema
@@ -50,7 +46,7 @@ type Loaded struct {
 //
 // # Errors
 //
-// All mistakes at once, joined, each an *Error.
+// All mistakes, joined. Each is an *Error.
 func Read(path string) (*Loaded, error) {
 	data, err := readFile(path, sectionModule, wire.MaxModuleSize)
 	if err != nil {
@@ -59,7 +55,7 @@ func Read(path string) (*Loaded, error) {
 	return Parse(path, data)
 }
 
-// Parse is Read for bytes that are at hand; path is for errors.
+// Parse is Read for a module in memory; path is for errors.
 func Parse(path string, data []byte) (*Loaded, error) {
 	l := &Loaded{Path: path, Digest: Digest(data), Bytes: data}
 	var err error
@@ -89,30 +85,30 @@ func Parse(path string, data []byte) (*Loaded, error) {
 	return l, nil
 }
 
-// What is worth a look at most: warnings, and bytes of each.
+// Limits of warnings: their number, and bytes of each.
 const (
 	maxWarnings = 64
 	maxWarning  = 1 << 10
 )
 
-// Load is Sources.Load without a folder for what is fetched.
+// Load calls Sources.Load without a folder for fetched modules.
 func Load(ref Reference) (*Loaded, error) {
 	return NewSources(SourcesConfig{}).Load(context.Background(), ref)
 }
 
-// Load gets the module of a reference, holds it against the expected digest, and
-// checks the configuration that the reference names or holds.
+// Load gets the module of a reference and checks its digest. It also checks the configuration,
+// which the reference contains or names.
 //
 // # Errors
 //
-// All mistakes at once, joined, each an *Error.
+// All mistakes, joined. Each is an *Error.
 func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 	f, err := s.fetch(ctx, &ref, false)
 	if err != nil {
 		return nil, err
 	}
 	l, err := s.accept(&ref, f)
-	if err != nil && f.kept { // the registry may have signatures that came later
+	if err != nil && f.kept { // the registry may have newer signatures
 		if newer, again := s.fetch(ctx, &ref, true); again == nil {
 			f = newer
 			l, err = s.accept(&ref, f)
@@ -125,7 +121,7 @@ func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
 	return s.configure(l, ref, f.pinned)
 }
 
-// accept holds what was fetched against the reference, the ABI and the policy.
+// accept checks what was fetched against the reference, the ABI and the policy.
 func (s *Sources) accept(ref *Reference, f *fetched) (*Loaded, error) {
 	source := ref.Source()
 	if most := ref.Limits.ModuleSize; most > 0 && len(f.data) > most {
@@ -149,10 +145,10 @@ func (s *Sources) accept(ref *Reference, f *fetched) (*Loaded, error) {
 	return l, nil
 }
 
-// configure gives a module the name, the grants and the configuration of its reference.
+// configure gives a module the name, grants and configuration of its reference.
 func (s *Sources) configure(l *Loaded, ref Reference, pinned bool) (*Loaded, error) {
 	if !pinned {
-		l.Warnings = append(l.Warnings, "the tag may name another module tomorrow: write @sha256:… instead of it, or give the digest "+l.Digest)
+		l.Warnings = append(l.Warnings, "the tag can be moved to another module: write @sha256:… instead of the tag, or give the digest "+l.Digest)
 	}
 	if ref.Name != "" {
 		l.Name = ref.Name
@@ -196,9 +192,9 @@ func (l *Loaded) config(ref Reference) ([]byte, error) {
 	return l.CheckConfig(ref.ConfigFile, raw)
 }
 
-// CheckConfig checks a configuration in JSON against the manifest's schema and
-// returns it in canonical form: compact, fields sorted, numbers as they were
-// written (ABI-9.8). file is for errors.
+// CheckConfig checks a configuration in JSON against the manifest's schema and returns it in
+// canonical form: compact, with sorted fields and unchanged numbers (ABI-9.8). file is for
+// errors.
 func (l *Loaded) CheckConfig(file string, raw []byte) ([]byte, error) {
 	if len(raw) > abi.MaxConfigSize {
 		return nil, &Error{File: file, Section: sectionConfig,
@@ -230,7 +226,7 @@ func readFile(path, section string, limit int) ([]byte, error) {
 	case err != nil:
 		return nil, &Error{File: path, Section: section, Detail: reason(err), Err: err}
 	case !info.Mode().IsRegular():
-		return nil, &Error{File: path, Section: section, Detail: "it is no regular file", Fix: "name a file"}
+		return nil, &Error{File: path, Section: section, Detail: "it is not a regular file", Fix: "name a file"}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	switch {
@@ -242,7 +238,7 @@ func readFile(path, section string, limit int) ([]byte, error) {
 	return data, nil
 }
 
-// reason is err without the operation and the path.
+// reason returns the text of err without the operation and the path.
 func reason(err error) string {
 	var at *os.PathError
 	if errors.As(err, &at) {

@@ -19,13 +19,13 @@ import (
 
 const goodWat = vectors + "/modules/good-all-points.wat"
 
-// goodManifest is of the module goodWat.
+// goodManifest is the manifest of the module goodWat.
 const goodManifest = `{"name":"guest","version":"1.0.0","publisher":"p","license":"Apache-2.0","description":"d","abi":"1.0",
 "points":{"preFilter":{},"filter":{"scope":"node"},"preScore":{},"score":{},"normalize":{}},
 "host":["log","state_get","state_set"],"events":[{"resource":"Node","actions":["Add"]}]%s}`
 
-// write puts a file into the test's folder, which is the working directory, so
-// that messages have no random path.
+// write writes a file to the test's folder, which is also the working directory, so that
+// messages have no random paths.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -34,8 +34,8 @@ func write(t *testing.T, name, text string) string {
 	return name
 }
 
-// TestConfigs runs testdata/config/*.txtar: a schema and cases, each a file of a
-// configuration followed by what comes of it.
+// TestConfigs runs testdata/config/*.txtar: a schema, and cases, each a configuration file
+// followed by the expected output.
 func TestConfigs(t *testing.T) {
 	files, err := filepath.Glob("testdata/config/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -131,8 +131,8 @@ func TestLoad(t *testing.T) {
 		want string
 	}{
 		{module.Reference{Path: "none.wasm"}, "none.wasm: module: no such file or directory; name a file that can be read"},
-		{module.Reference{Path: "."}, ".: module: it is no regular file; name a file"},
-		{module.Reference{Path: "text.wasm"}, `text.wasm: module: offset 0x0: this is no WebAssembly module: it does not begin with "\0asm"; name a file that a compiler made for wasm32`},
+		{module.Reference{Path: "."}, ".: module: it is not a regular file; name a file"},
+		{module.Reference{Path: "text.wasm"}, `text.wasm: module: offset 0x0: this is not a WebAssembly module: it does not begin with "\0asm"; name a file that a compiler made for wasm32`},
 		{module.Reference{Path: "bare.wasm"}, `bare.wasm: section "berth.manifest": the module has no manifest; add manifest.json with berth plugin build (ABI-1.5)`},
 		{module.Reference{Path: "broken.wasm"}, `broken.wasm: manifest: line 1, column 13: expected a comma or }`},
 		{module.Reference{Path: "lying.wasm"}, `lying.wasm: export "berth_normalize": the manifest does not declare the point normalize; add points.normalize, or remove the export (ABI-9.3)
@@ -142,7 +142,7 @@ lying.wasm: export "berth_score": the manifest does not declare the point score;
 		{module.Reference{Path: path, Digest: module.Digest(nil)}, "guest.wasm: digest: the module has " + module.Digest(data) + ", expected " + module.Digest(nil) + "; get the module that was meant, or change the digest if the new one is trusted"},
 		{module.Reference{Path: path, ConfigFile: "none.yaml"}, "none.yaml: config: no such file or directory; name a file that can be read"},
 		{module.Reference{Path: path, ConfigFile: "big.yaml"}, "big.yaml: config: 1048577 bytes, at most 1048576 are allowed"},
-		{module.Reference{Path: path, Config: []byte(`[1`)}, "guest.wasm: config: no JSON: the text ends too early"},
+		{module.Reference{Path: path, Config: []byte(`[1`)}, "guest.wasm: config: invalid JSON: the text ends too early"},
 	}
 	for _, c := range cases {
 		_, err := module.Load(c.ref)

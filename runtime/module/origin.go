@@ -15,36 +15,36 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
-// origin records where a module came from. It is stored beside the module's bytes, so
-// that the policy can be applied again without a network. Only what a digest or a key
-// proves is trusted.
+// origin records where a module came from. It is stored beside the module's bytes, so that the
+// policy can be applied again without a network. Only what a digest or a key proves is trusted.
 type origin struct {
-	// Repository and Manifest of the image; empty for a file.
+	// Repository and Manifest are the image's; empty for a file.
 	Repository string `json:"repository,omitempty"`
 	Manifest   []byte `json:"manifest,omitempty"`
-	// Bundles are what is said to sign it; nil if nobody asked.
+	// Bundles are the module's claimed signatures; nil if they were not requested.
 	Bundles [][]byte `json:"bundles,omitempty"`
 
 	lies []error
 }
 
-// fetched is a module's bytes and where they are from.
+// fetched is a module's bytes and where they came from.
 type fetched struct {
 	data   []byte
 	origin origin
-	// pinned tells that the bytes cannot be others the next time.
+	// pinned is true if the next fetch must return the same bytes.
 	pinned bool
-	// kept tells that they were fetched before: the registry may know more by now.
+	// kept is true if the bytes were fetched earlier, so that the registry may have newer
+	// signatures.
 	kept bool
-	// local is a file of the user's.
+	// local is true for a file of the user.
 	local bool
 }
 
-// maxOrigin is the size of what is kept of an origin at most, in bytes.
+// maxOrigin is the maximum size of a stored origin, in bytes.
 const maxOrigin = 8 << 20
 
-// keptOrigin returns where a module of the folder is from. digest is that of an image,
-// or of a module.
+// keptOrigin returns the origin of a stored module. digest is the digest of an image or of a
+// module.
 func (s *Sources) keptOrigin(digest string) (o origin, ok bool) {
 	if s.config.Dir == "" {
 		return o, false
@@ -53,8 +53,7 @@ func (s *Sources) keptOrigin(digest string) (o origin, ok bool) {
 	return o, err == nil && json.Unmarshal(text, &o) == nil
 }
 
-// keep keeps a module that was accepted, and its origin. That it cannot costs another
-// fetch, and nothing else.
+// keep stores an accepted module and its origin. A failure to store only costs another fetch.
 func (s *Sources) keep(f *fetched) {
 	if s.config.Dir == "" || f.kept || f.local {
 		return
@@ -69,7 +68,7 @@ func (s *Sources) keep(f *fetched) {
 	_ = write(s.file(digest, ".wasm"), f.data)
 }
 
-// fileBundle reads the signature beside a file, if the policy wants it.
+// fileBundle reads the signature beside a file if the policy requires one.
 func (s *Sources) fileBundle(path string) ([][]byte, error) {
 	if s.config.Policy == nil {
 		return nil, nil
@@ -81,7 +80,7 @@ func (s *Sources) fileBundle(path string) ([][]byte, error) {
 	return [][]byte{text}, err
 }
 
-// urlBundle gets the signature beside a URL, if the policy wants it.
+// urlBundle gets the signature beside a URL if the policy requires one.
 func (s *Sources) urlBundle(ctx context.Context, address string) ([][]byte, error) {
 	if s.config.Policy == nil {
 		return nil, nil
@@ -93,8 +92,8 @@ func (s *Sources) urlBundle(ctx context.Context, address string) ([][]byte, erro
 	return [][]byte{text}, err
 }
 
-// admit holds a module against the annotations of its image and against the policy. It
-// returns the names of the policy's keys that signed it.
+// admit checks a module against the annotations of its image and against the policy. It returns
+// the names of the policy's keys that signed the module.
 func (s *Sources) admit(ref *Reference, f *fetched, l *Loaded) ([]string, error) {
 	m := l.Manifest
 	subject := &policy.Subject{

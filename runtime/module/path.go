@@ -6,11 +6,12 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// path leads to a part of a value. It is put into words only for a mistake: names
-// are a stranger's and may be long, and a name is in the path of all that is below.
+// path is the path to a part of a value. It becomes text only when there is a mistake: field
+// names come from untrusted input and may be long, and each is in the path of everything below
+// it.
 type path []step
 
-// step is a field, or an element of a list.
+// step is a field or an element of a list.
 type step struct {
 	name  string
 	index int
@@ -20,7 +21,7 @@ type step struct {
 func (p *path) push(s step) { *p = append(*p, s) }
 func (p *path) pop()        { *p = (*p)[:len(*p)-1] }
 
-// String is the path as pools.team-a[1], cut to maxPath bytes.
+// String returns the path as pools.team-a[1], cut to maxPath bytes.
 func (p path) String() string {
 	text := ""
 	for _, s := range p {

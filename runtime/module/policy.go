@@ -5,28 +5,28 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// FailurePolicy says what a fault of a plugin means for the pod.
+// FailurePolicy says what happens to a pod when a plugin faults.
 type FailurePolicy string
 
-// The policies.
+// The failure policies.
 const (
 	// Fail fails the pod's attempt; the pod goes to the error backoff.
 	Fail FailurePolicy = "Fail"
-	// Ignore goes on as if the plugin were not in the profile.
+	// Ignore continues as if the plugin were not in the profile.
 	Ignore FailurePolicy = "Ignore"
 )
 
-// FailurePolicies are the policies of a plugin's points. The zero value has the
-// defaults only.
+// FailurePolicies are the failure policies of a plugin's points. The zero value has only
+// defaults.
 type FailurePolicies struct {
-	// All is for points that Points does not name; empty for the default.
+	// All applies to points that are not in Points; empty for the default.
 	All FailurePolicy
-	// Points is by the manifest's names of points; nil if none is named.
+	// Points is by the manifest's names of points; may be nil.
 	Points map[string]FailurePolicy
 }
 
-// For returns the policy of a point: what is given, or the default, which is
-// Ignore for scoring and for what comes too late to fail, and Fail for all else.
+// For returns the policy of a point: the configured one, or the default. The default is Ignore
+// for scoring and for points that run too late to fail the pod, and Fail for all others.
 func (p FailurePolicies) For(point abi.Point) FailurePolicy {
 	if policy, ok := p.Points[wire.PointName(point)]; ok {
 		return policy
@@ -40,7 +40,7 @@ func (p FailurePolicies) For(point abi.Point) FailurePolicy {
 	return Fail
 }
 
-// policyPoints are the points that a policy can be given for.
+// policyPoints returns the points that can have a policy.
 func policyPoints() []string {
 	var out []string
 	for _, p := range abi.Points() {

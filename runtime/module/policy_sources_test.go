@@ -26,7 +26,7 @@ func generate(t *testing.T) *signing.PrivateKey {
 	return key
 }
 
-// requires is a policy that wants the key; more is the rest of it.
+// requires returns a policy that requires the key; more is the rest of its text.
 func requires(t *testing.T, key *signing.PrivateKey, more string) *policy.Policy {
 	t.Helper()
 	p, err := policy.Parse(fmt.Appendf(nil, "apiVersion: berth.dev/v1alpha1\nkind: VerificationPolicy\nkeys:\n- name: team\n  publicKey: |\n    %s\nrequire: {signatures: {keys: [team]}}\n%s",
@@ -37,8 +37,8 @@ func requires(t *testing.T, key *signing.PrivateKey, more string) *policy.Policy
 	return p
 }
 
-// TestPolicyOfImages: under a policy an image runs when it is signed, from the registry
-// or from what was kept of it, and not once its key is revoked.
+// TestPolicyOfImages: under a policy a signed image runs, fetched or from the folder of stored
+// modules. It no longer runs once its key is revoked.
 func TestPolicyOfImages(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	handler, err := registry.New(registry.Config{Dir: t.TempDir()})
@@ -82,7 +82,7 @@ func TestPolicyOfImages(t *testing.T) {
 	}
 	key, other := generate(t), generate(t)
 	wants := requires(t, key, "")
-	if err := try(nil, pinned); err != nil { // kept, without signatures
+	if err := try(nil, pinned); err != nil { // stored without signatures
 		t.Fatal(err)
 	}
 	expectError(t, try(wants, pinned), "signature: "+image.Descriptor.Digest.String()+": the verification policy refuses it: require.signatures: it has no signature", "have it signed by a key")
@@ -97,7 +97,7 @@ func TestPolicyOfImages(t *testing.T) {
 	}
 	expectError(t, try(requires(t, key, "revoked: {keys: [team]}"), pinned), "the key team signed it, and is revoked")
 
-	// Another image under the tag has none of the signatures.
+	// Another image under the tag does not have these signatures.
 	l.Manifest.Description = "another"
 	moved, err := store.Push(t.Context(), data, l.Manifest)
 	if err != nil || moved.Descriptor.Digest == image.Descriptor.Digest {
@@ -110,7 +110,7 @@ func TestPolicyOfImages(t *testing.T) {
 		t.Errorf("without the registry: %v", err)
 	}
 	expectError(t, try(requires(t, other, "revoked: {digests: [\""+module.Digest(data)+"\"]}"), pinned), "revoked.digests[0]: this digest is revoked")
-	// What was kept is believed as far as digests and keys go.
+	// Stored data is trusted only as far as digests and keys prove it.
 	kept := filepath.Join(dir, strings.Replace(image.Descriptor.Digest.String(), ":", "-", 1)+".origin")
 	text, err := os.ReadFile(kept)
 	if err != nil {
@@ -144,7 +144,7 @@ func TestPolicyOfFiles(t *testing.T) {
 	}
 	late := requires(t, key, "")
 	if _, err := load(module.NewSources(module.SourcesConfig{Policy: late, Now: func() time.Time { return time.Unix(1<<40, 0) }}), path); err != nil {
-		t.Errorf("a key without an end ends: %v", err)
+		t.Errorf("an endless signature was read to its end: %v", err)
 	}
 
 	signed := false

@@ -12,34 +12,33 @@ import (
 
 // Reference names a module and how it is used.
 type Reference struct {
-	// Path of the module's file, URL of a web server that has it, or Image in an OCI
-	// registry, as REGISTRY/REPOSITORY:TAG: one of the three.
+	// Path is the module's file, URL its address on a web server, Image its image in an OCI
+	// registry, as REGISTRY/REPOSITORY:TAG. Exactly one is set.
 	Path, URL, Image string
-	// Digest is the expected one of the module's bytes, empty if any will do. A URL
-	// needs one.
+	// Digest is the expected digest of the module's bytes; empty accepts any. A URL needs one.
 	Digest string
-	// Name of the plugin in profiles; empty for the manifest's.
+	// Name is the plugin's name in profiles; empty means the manifest's.
 	Name string
-	// Weight of the score; 0 if none was given.
+	// Weight is the weight of the score; 0 if not given.
 	Weight int32
-	// ConfigFile is a JSON or YAML file, Config the configuration itself in JSON.
-	// At most one is set; without either it is {}.
+	// ConfigFile is a JSON or YAML file, Config is the configuration itself in JSON. At most one
+	// is set; without either the configuration is {}.
 	ConfigFile string
 	Config     []byte
-	// Namespaces that the plugin applies to, sorted; none means all.
+	// Namespaces are the namespaces that the plugin applies to, sorted; empty means all.
 	Namespaces []string
-	// FailurePolicy of the plugin's points.
+	// FailurePolicy has the policies of the plugin's points.
 	FailurePolicy FailurePolicies
-	// Grants is the directives that the plugin may use. GrantAll gives it all that
-	// its manifest declares.
+	// Grants are the directives that the plugin may use. GrantAll grants all that its manifest
+	// declares.
 	Grants   wire.ManifestDirectives
 	GrantAll bool
 	Limits   Limits
-	// Folder tells that a plugin folder has it, so no lock file does.
+	// Folder is true for a module in a plugin folder; the lock file does not cover it.
 	Folder bool
 }
 
-// Source is where the module is from, in words.
+// Source describes where the module comes from.
 func (r *Reference) Source() string {
 	switch {
 	case r.URL != "":
@@ -82,7 +81,7 @@ func ParseReference(text string) (Reference, error) {
 		case !slices.Contains(referenceKeys(), key):
 			p.add(key, "unknown key", didYouMean(key, referenceKeys()))
 		case seen[key]:
-			p.add(key, "the key is there twice", "keep one")
+			p.add(key, "the key appears twice", "keep one")
 		case !ok || raw == "":
 			p.add(key, "it has no value", "write "+key+"=…")
 		case err != nil:
@@ -101,10 +100,10 @@ func ParseReference(text string) (Reference, error) {
 	return p.ref, nil
 }
 
-// digestFix is for a URL without a digest.
-const digestFix = "say which module is meant, with the digest that berth plugin inspect prints: what a server gives can change"
+// digestFix is the remedy for a URL without a digest.
+const digestFix = "add the module's digest, as berth plugin inspect prints it: a server can replace the file"
 
-// source sets where the module is from, and returns the rest of the text.
+// source parses where the module comes from and returns the rest of the text.
 func (p *referenceParser) source() (query string, ok bool) {
 	if image, is := strings.CutPrefix(p.text, ociScheme); is {
 		p.ref.Image, query, _ = strings.Cut(image, "?")
@@ -160,7 +159,7 @@ func (p *referenceParser) set(key, value string) {
 	case "failurePolicy":
 		p.ref.FailurePolicy.All = FailurePolicy(value)
 		if !p.ref.FailurePolicy.All.valid() {
-			p.add(key, strconv.Quote(value)+" is no policy", policyFix)
+			p.add(key, strconv.Quote(value)+" is not a policy", policyFix)
 		}
 	case "grant":
 		p.grant(value)
@@ -174,22 +173,22 @@ func (p *referenceParser) set(key, value string) {
 	case "weight":
 		n, err := strconv.ParseInt(value, 10, 32)
 		if err != nil || n < 1 {
-			p.add(key, strconv.Quote(value)+" is no weight", "write a whole number from 1")
+			p.add(key, strconv.Quote(value)+" is not a weight", "write a whole number from 1")
 		}
 		p.ref.Weight = int32(n)
 	}
 }
 
-// checkDigest wants "sha256:" and 64 hexadecimal digits in lower case.
+// checkDigest requires "sha256:" and 64 lower-case hexadecimal digits.
 func checkDigest(s string) *problem {
 	digits, ok := strings.CutPrefix(s, "sha256:")
 	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
-		return &problem{detail: strconv.Quote(s) + " is no digest", fix: "write sha256: and 64 hexadecimal digits, as berth plugin inspect prints"}
+		return &problem{detail: strconv.Quote(s) + " is not a digest", fix: "write sha256: and 64 hexadecimal digits, as berth plugin inspect prints"}
 	}
 	return nil
 }
 
-// checkName wants a name that reads well in profiles and metrics.
+// checkName requires a name that is readable in profiles and metrics.
 func checkName(s string) *problem {
 	ok := s != "" && len(s) <= 63
 	for i := range len(s) {
@@ -200,20 +199,20 @@ func checkName(s string) *problem {
 		}
 	}
 	if !ok {
-		return &problem{detail: strconv.Quote(s) + " is no plugin name", fix: "use at most 63 letters, digits, dashes, dots and underscores"}
+		return &problem{detail: strconv.Quote(s) + " is not a plugin name", fix: "use at most 63 letters, digits, dashes, dots and underscores"}
 	}
 	return nil
 }
 
-// checkNamespaces returns the first namespace that is none, or is there twice;
-// its path is the element.
+// checkNamespaces returns a problem for the first invalid or duplicate namespace; its path is
+// the element.
 func checkNamespaces(list []string) *problem {
 	for i, ns := range list {
 		if ns == "" || len(ns) > 63 || strings.Trim(ns, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || ns[0] == '-' || ns[len(ns)-1] == '-' {
-			return &problem{path: index("", i), detail: strconv.Quote(ns) + " is no name of a namespace", fix: "use lower-case letters, digits and dashes"}
+			return &problem{path: index("", i), detail: strconv.Quote(ns) + " is not a namespace name", fix: "use lower-case letters, digits and dashes"}
 		}
 		if slices.Contains(list[:i], ns) {
-			return &problem{path: index("", i), detail: strconv.Quote(ns) + " is there twice", fix: "keep one"}
+			return &problem{path: index("", i), detail: strconv.Quote(ns) + " appears twice", fix: "keep one"}
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// zeroes is a digest.
+// zeroes returns a valid digest.
 func zeroes() string { return "sha256:" + strings.Repeat("0a", 32) }
 
 func TestParseReference(t *testing.T) {
@@ -31,22 +31,22 @@ func TestParseReference(t *testing.T) {
 		{text: "b.wasm?grant=bind,labels:a.com/x-,activate,labels:b.com/,annotations:a.com/", want: module.Reference{
 			Path: "b.wasm", Grants: wire.ManifestDirectives{Annotations: []string{"a.com/"}, Labels: []string{"a.com/x-", "b.com/"}, Bind: true, Activate: true},
 		}},
-		{text: "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x", err: `reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "all" is no grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
-reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "bind:x" is no grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
-reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "labels" is no grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
+		{text: "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x", err: `reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "all" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
+reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "bind:x" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
+reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "labels" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
 reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "k8s.io/x" is of Kubernetes itself; use a domain of your own`},
 		{text: "", err: `reference "": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
 		{text: "b.wat?weight=1", err: `reference "b.wat?weight=1": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
 		{text: "b.wasm?wieght=2&weight=2&weight=3&name&config=", err: `reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": wieght: unknown key; did you mean "weight"?
-reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": weight: the key is there twice; keep one
+reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": weight: the key appears twice; keep one
 reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": name: it has no value; write name=…
 reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": config: it has no value; write config=…`},
-		{text: "b.wasm?weight=0", err: `reference "b.wasm?weight=0": weight: "0" is no weight; write a whole number from 1`},
-		{text: "b.wasm?failurePolicy=fail", err: `reference "b.wasm?failurePolicy=fail": failurePolicy: "fail" is no policy; write Fail or Ignore`},
-		{text: "b.wasm?namespaces=a,,b", err: `reference "b.wasm?namespaces=a,,b": namespaces: "" is no name of a namespace; use lower-case letters, digits and dashes`},
-		{text: "b.wasm?namespaces=a,a", err: `reference "b.wasm?namespaces=a,a": namespaces: "a" is there twice; keep one`},
-		{text: "b.wasm?name=-a", err: `reference "b.wasm?name=-a": name: "-a" is no plugin name; use at most 63 letters, digits, dashes, dots and underscores`},
-		{text: "b.wasm?digest=md5:00", err: `reference "b.wasm?digest=md5:00": digest: "md5:00" is no digest; write sha256: and 64 hexadecimal digits, as berth plugin inspect prints`},
+		{text: "b.wasm?weight=0", err: `reference "b.wasm?weight=0": weight: "0" is not a weight; write a whole number from 1`},
+		{text: "b.wasm?failurePolicy=fail", err: `reference "b.wasm?failurePolicy=fail": failurePolicy: "fail" is not a policy; write Fail or Ignore`},
+		{text: "b.wasm?namespaces=a,,b", err: `reference "b.wasm?namespaces=a,,b": namespaces: "" is not a namespace name; use lower-case letters, digits and dashes`},
+		{text: "b.wasm?namespaces=a,a", err: `reference "b.wasm?namespaces=a,a": namespaces: "a" appears twice; keep one`},
+		{text: "b.wasm?name=-a", err: `reference "b.wasm?name=-a": name: "-a" is not a plugin name; use at most 63 letters, digits, dashes, dots and underscores`},
+		{text: "b.wasm?digest=md5:00", err: `reference "b.wasm?digest=md5:00": digest: "md5:00" is not a digest; write sha256: and 64 hexadecimal digits, as berth plugin inspect prints`},
 		{text: "b.wasm?config=%zz", err: `reference "b.wasm?config=%zz": config: invalid URL escape "%zz"; write a percent sign as %25`},
 	}
 	for _, c := range cases {
@@ -88,31 +88,31 @@ func TestDecodeArgs(t *testing.T) {
 p.args.grants.fly: unknown field; known are activate, annotations, bind, labels, nominate, waiting
 p.args.grants.annotations[0]: "k8s.io/x" is of Kubernetes itself; use a domain of your own
 p.args.grants.annotations[1]: "a b" is not well formed; write the beginning of keys with their domain, such as example.com/ or example.com/gpu-
-p.args.limits.deadline: "soon" is no duration of at least 1ms; write 500ms or 2s
-p.args.limits.depth: "deep" is no limit; write a whole number from 1 to 1000000
+p.args.limits.deadline: "soon" is not a duration of at least 1ms; write 500ms or 2s
+p.args.limits.depth: "deep" is not a valid limit; write a whole number from 1 to 1000000
 p.args.limits.fuel: unknown field; known are configSize, deadline, depth, directiveSize, fuelPerCall, fuelPerCycle, fuelPerRow, fuelRestarts, fuelStart, functions, globals, locals, logSize, memory, memoryTotal, moduleSize, nesting, reasonSize, stateSize, tableElements
-p.args.limits.fuelPerCall: 0 is no limit; write a whole number from 1 to 1125899906842624
-p.args.limits.memory: "9Gi" is no size from 64Ki to 3Gi; write it as 64Ki`},
+p.args.limits.fuelPerCall: 0 is not a valid limit; write a whole number from 1 to 1125899906842624
+p.args.limits.memory: "9Gi" is not a size from 64Ki to 3Gi; write it as 64Ki`},
 		{text: `[]`, err: `p.args: expected an object, found a list`},
-		{text: `{`, err: `p.args: no JSON: the text ends too early`},
-		{text: `{"kind":"A","kind":"A"}`, err: `p.args.kind: the field is there twice; keep one`},
+		{text: `{`, err: `p.args: invalid JSON: the text ends too early`},
+		{text: `{"kind":"A","kind":"A"}`, err: `p.args.kind: the field appears twice; keep one`},
 		{text: `{"kind":"NodeAffinityArgs","modul":{}}`, err: `p.args.kind: expected "WasmPluginArgs", found "NodeAffinityArgs"; write WasmPluginArgs
 p.args.modul: unknown field; did you mean "module"?
 p.args.apiVersion: it is missing; add apiVersion
 p.args.module: it is missing; add module`},
 		{text: `{` + head + `"module":{"digest":"sha256:0","url":7},"config":null,"namespaces":["a",1,"b"],"failurePolicy":"Retry"}`, err: `p.args.config: expected an object, found null; leave it out if there is nothing to configure
-p.args.failurePolicy: "Retry" is no policy; write Fail or Ignore
-p.args.module.digest: "sha256:0" is no digest; write sha256: and 64 hexadecimal digits, as berth plugin inspect prints
-p.args.module.url: expected a text, found 7
-p.args.namespaces[1]: expected a text, found 1`},
-		{text: `{` + head + `"module":{"image":"r/p:1","path":"p.wasm"}}`, err: `p.args.module.image: the module is named twice, by path as well; keep one`},
+p.args.failurePolicy: "Retry" is not a policy; write Fail or Ignore
+p.args.module.digest: "sha256:0" is not a digest; write sha256: and 64 hexadecimal digits, as berth plugin inspect prints
+p.args.module.url: expected a string, found 7
+p.args.namespaces[1]: expected a string, found 1`},
+		{text: `{` + head + `"module":{"image":"r/p:1","path":"p.wasm"}}`, err: `p.args.module.image: the module is given twice, by path as well; keep one`},
 		{text: `{` + head + `"module":{"digest":"` + digest + `"}}`, err: `p.args.module: it names no module; add path, url or image`},
-		{text: `{` + head + `"module":{"url":"https://h/p.wasm"}}`, err: `p.args.module.digest: it is missing; say which module is meant, with the digest that berth plugin inspect prints: what a server gives can change`},
-		{text: `{` + head + `"module":{"url":"ftp://h/p.wasm","digest":"` + digest + `"}}`, err: `p.args.module.url: "ftp://h/p.wasm" is no URL of a web server; write https://HOST/PATH`},
+		{text: `{` + head + `"module":{"url":"https://h/p.wasm"}}`, err: `p.args.module.digest: it is missing; add the module's digest, as berth plugin inspect prints it: a server can replace the file`},
+		{text: `{` + head + `"module":{"url":"ftp://h/p.wasm","digest":"` + digest + `"}}`, err: `p.args.module.url: "ftp://h/p.wasm" is not an https URL; write https://HOST/PATH`},
 		{text: `{` + head + `"module":{"path":""},"namespaces":["a","A"],"failurePolicy":{"filtre":"Fail","score":true}}`, err: `p.args.failurePolicy.filtre: unknown field; did you mean "filter"?
-p.args.failurePolicy.score: true is no policy; write Fail or Ignore
-p.args.module.path: it is empty; name the module's file
-p.args.namespaces[1]: "A" is no name of a namespace; use lower-case letters, digits and dashes`},
+p.args.failurePolicy.score: true is not a policy; write Fail or Ignore
+p.args.module.path: it is empty; write the path of the module's file
+p.args.namespaces[1]: "A" is not a namespace name; use lower-case letters, digits and dashes`},
 	}
 	for _, c := range cases {
 		got, err := module.DecodeArgs([]byte(c.text), "p.args")
@@ -124,11 +124,12 @@ p.args.namespaces[1]: "A" is no name of a namespace; use lower-case letters, dig
 		}
 	}
 	if !module.IsArgs([]byte(`{"kind":"WasmPluginArgs"}`)) || module.IsArgs([]byte(`{"kind":"X"}`)) || module.IsArgs([]byte(`[`)) {
-		t.Error("IsArgs does not go by the kind")
+		t.Error("IsArgs ignores the kind")
 	}
 }
 
-// TestPolicies: what is given for the point, then for all, then the default.
+// TestPolicies: the policy of the point comes first, then the one for all points, then the
+// default.
 func TestPolicies(t *testing.T) {
 	p := module.FailurePolicies{All: module.Ignore, Points: map[string]module.FailurePolicy{"preFilter": module.Fail}}
 	if p.For(abi.PreFilter) != module.Fail || p.For(abi.Filter) != module.Ignore {

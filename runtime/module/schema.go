@@ -9,31 +9,30 @@ import (
 
 const draft202012 = "https://json-schema.org/draft/2020-12/schema"
 
-// Checking a configuration is bounded, whatever the schema and the configuration
-// are: both may be a stranger's.
+// Checking a configuration is bounded for any schema and configuration, because both may come
+// from a stranger.
 const (
-	// maxSteps bounds the work of one check. A step takes less than 0.1 µs: a field
-	// that is looked up, 16 bytes that are compared, four that are counted. What takes
-	// longer is more steps.
+	// maxSteps bounds the work of one check. A step takes less than 0.1 µs: looking up a field,
+	// comparing 16 bytes, counting four. Work that takes longer costs more steps.
 	maxSteps = 10_000_000
-	// stepsSchema is the steps of holding a schema against a value, stepsProblem those
-	// of putting a mistake into words.
+	// stepsSchema is the cost of applying a schema to a value, stepsProblem the cost of
+	// describing a mistake.
 	stepsSchema, stepsProblem = 8, 256
-	// maxProblems is how many mistakes of one configuration are told, maxProblem the
-	// bytes of each, its path and what to do included.
+	// maxProblems is the number of mistakes reported for one configuration. maxProblem is the
+	// size of each in bytes, with its path and remedy.
 	maxProblems = 20
 	maxProblem  = 256
 )
 
-// schema is a manifest's config schema (ABI-9.8). nil accepts {} only. It is safe
-// for concurrent use.
+// schema is a manifest's config schema (ABI-9.8). nil accepts only {}. It is safe for
+// concurrent use.
 type schema struct{ root *node }
 
-// newSchema compiles a schema and returns remarks on it.
+// newSchema compiles a schema and returns warnings about it.
 //
 // # Errors
 //
-// The first mistake or limit that is exceeded, a *problem.
+// The first mistake or exceeded limit, a *problem.
 func newSchema(raw []byte) (s *schema, remarks []string, err error) {
 	if len(raw) == 0 {
 		return nil, nil, nil
@@ -44,10 +43,10 @@ func newSchema(raw []byte) (s *schema, remarks []string, err error) {
 	}
 	root, ok := value.(map[string]any)
 	if !ok {
-		return nil, nil, &problem{detail: "the schema is no object"}
+		return nil, nil, &problem{detail: "the schema is not an object"}
 	}
 	if version, has := root["$schema"]; has && version != draft202012 {
-		return nil, nil, &problem{path: "$schema", detail: show(version) + " is not understood", fix: "leave it out, or write " + strconv.Quote(draft202012) + " (ABI-9.8)"}
+		return nil, nil, &problem{path: "$schema", detail: show(version) + " is not supported", fix: "leave it out, or write " + strconv.Quote(draft202012) + " (ABI-9.8)"}
 	}
 	delete(root, "$schema")
 	delete(root, "$id")
@@ -65,8 +64,8 @@ func newSchema(raw []byte) (s *schema, remarks []string, err error) {
 	return s, remarks, nil
 }
 
-// validate holds a value of parseJSON against the schema and returns what does
-// not fit, in the order of the paths.
+// validate checks a value of parseJSON against the schema and returns the mistakes in the order
+// of their paths.
 func (s *schema) validate(value any) []problem {
 	if s == nil {
 		m, ok := value.(map[string]any)
@@ -86,8 +85,8 @@ func (s *schema) validate(value any) []problem {
 	return c.check(s.root, instance)
 }
 
-// check returns what is wrong with a value. It first asks whether it fits, which
-// costs no memory, and looks for the mistakes only if it does not.
+// check returns the mistakes in a value. It first checks whether the value fits, which needs no
+// memory, and looks for the mistakes only if it does not.
 func (c *checker) check(root *node, value any) []problem {
 	var out findings
 	out.most = maxProblems
@@ -101,12 +100,12 @@ func (c *checker) check(root *node, value any) []problem {
 	case len(out.list) > 0:
 		return out.list
 	case c.left < 0:
-		return []problem{{detail: fmt.Sprintf("holding it against the schema takes more than %d steps", maxSteps), fix: "make the configuration smaller, or let the plugin's author simplify the schema"}}
+		return []problem{{detail: fmt.Sprintf("checking it against the schema takes more than %d steps", maxSteps), fix: "make the configuration smaller, or let the plugin's author simplify the schema"}}
 	}
 	return []problem{{detail: "it does not fit the schema"}}
 }
 
-// tooMany is the text of an exceeded limit of ABI-10.
+// tooMany describes an exceeded limit of ABI-10.
 func tooMany(n int, what string) string {
 	return fmt.Sprintf("more than %d %s (ABI-10)", n, what)
 }

@@ -2,7 +2,7 @@ package module
 
 import "strconv"
 
-// beside checks the schemas that apply to the same value.
+// beside applies the schemas that are about the same value.
 func (c *checker) beside(n *node, value any, seen evaluated, out *findings) bool {
 	ok := true
 	and := func(s *node) bool { // false: stop
@@ -37,12 +37,12 @@ func (c *checker) beside(n *node, value any, seen evaluated, out *findings) bool
 		}
 	}
 	if n.not != nil && c.eval(n.not, value, nil, nil) {
-		ok = c.fail(out, func() (string, string) { return `it fits what "not" rules out`, "" })
+		ok = c.fail(out, func() (string, string) { return `it fits the schema in "not"`, "" })
 	}
 	return c.alternatives(n, value, seen, out) && ok
 }
 
-// isolated is eval that leaves no trace of a schema that does not fit.
+// isolated is eval, but a schema that does not fit leaves no trace.
 func (c *checker) isolated(n *node, value any, seen evaluated) bool {
 	inner := c.fresh(seen)
 	if !c.eval(n, value, inner, nil) {
@@ -60,7 +60,7 @@ func (c *checker) alternatives(n *node, value any, seen evaluated, out *findings
 		for _, s := range n.anyOf {
 			fits = c.isolated(s, value, seen) || fits
 			if fits && seen == nil {
-				break // the others would only add to what is evaluated
+				break // the others only matter for seen
 			}
 		}
 		if !fits {
@@ -88,7 +88,7 @@ func (c *checker) alternatives(n *node, value any, seen evaluated, out *findings
 	return ok
 }
 
-// none tells why each alternative does not fit.
+// none explains why no alternative fits.
 func (c *checker) none(list []*node, value any, out *findings) bool {
 	if len(list) == 1 {
 		if out != nil {
@@ -111,7 +111,7 @@ func (c *checker) none(list []*node, value any, out *findings) bool {
 	})
 }
 
-// why is the first mistake of a value that does not fit, its path from here included.
+// why returns the first mistake in a value that does not fit, with its path from here.
 func (c *checker) why(n *node, value any) string {
 	inner := findings{most: 1}
 	outer := c.at

@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// attack is a schema and a configuration that together are to cost much.
+// attack is a schema and a configuration that are meant to be expensive to check.
 type attack struct {
 	name           string
 	schema, config func() string
@@ -21,8 +21,8 @@ type attack struct {
 
 func text(s string) func() string { return func() string { return s } }
 
-// attacks are shapes that cost gigabytes, minutes or both before there were limits,
-// and the largest of each shape that the limits let through.
+// attacks returns shapes that cost gigabytes, minutes or both before there were limits, and the
+// largest of each shape that the limits accept.
 func attacks() []attack {
 	list := func(n int, item string) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
@@ -72,8 +72,8 @@ func attacks() []attack {
 		{"unknown keywords below a long name", text(`{"properties":{"` + long + `":{` + numbered(4000, `"%d":1`) + `}}}`), text(`{}`), ""},
 		{"many schemas", text(`{"properties":{` + numbered(5000, `"%d":{}`) + `}}`), text(`{}`), "more than 2000 schemas"},
 		{"schemas that are deep", text(deep(17, `{"not":`, `{}`, `}`)), text(`{}`), "nested deeper than 16"},
-		{"a chain of references", text(`{"$ref":"#/$defs/0","$defs":{` + chain(1000) + `}}`), text(`{}`), "more than 64 schemas apply to one value one within another"},
-		{"a reference that is long", text(`{"$ref":"#` + strings.Repeat("/not", 15_000) + `"}`), text(`{}`), "nothing is at"},
+		{"a chain of references", text(`{"$ref":"#/$defs/0","$defs":{` + chain(1000) + `}}`), text(`{}`), "more than 64 nested schemas apply to one value"},
+		{"a reference that is long", text(`{"$ref":"#` + strings.Repeat("/not", 15_000) + `"}`), text(`{}`), "no schema at"},
 		{"references to one place", text(`{"allOf":` + list(60, `{"allOf":`+list(30, `{"$ref":"#/$defs/a"}`)+`}`) + `,"$defs":{"a":{"pattern":"^(a|aa)*$"}}}`), func() string { return `"` + strings.Repeat("a", 1_000_000) + `b"` }, ""},
 		{"a slow pattern", text(`{"items":{"pattern":"(x+x+)+y"}}`), func() string { return `["` + strings.Repeat("x", 1_000_000) + `"]` }, ""},
 		{"a pattern that is at many places", text(`{"pattern":"(.*a){200}$"}`), func() string { return `"` + strings.Repeat("a", 1_000_000) + `"` }, ""},
@@ -95,21 +95,21 @@ func attacks() []attack {
 	}
 }
 
-// What an attack may cost. Memory is all that was allocated, not only what is held
-// at a time, so that no collection can hide it.
+// Bounds of an attack. Memory is the total that was allocated, not the peak, so that garbage
+// collection cannot hide it.
 const (
 	mostAtLoad  = 16 << 20
 	mostAtCheck = 64 << 20
 )
 
-// TestAttacks: no schema and no configuration, however made, take more than a
-// bounded number of steps and bytes, or say more than a bounded text.
+// TestAttacks: every schema and configuration stays within the limits of steps and bytes, and
+// gives messages of limited size.
 func TestAttacks(t *testing.T) {
 	for _, a := range attacks() {
 		t.Run(a.name, func(t *testing.T) {
 			schemaText, configText := []byte(a.schema()), []byte(a.config())
 			if len(configText) > abi.MaxConfigSize || !json.Valid(schemaText) {
-				t.Fatal("this is no attack: it is refused before")
+				t.Fatal("the input is refused before the schema is checked")
 			}
 			var s *schema
 			var remarks []string
@@ -155,7 +155,7 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// count checks a configuration as validate does and returns the steps.
+// count checks a configuration as validate does and returns the number of steps.
 func count(t *testing.T, s *schema, config []byte) (int, []problem) {
 	t.Helper()
 	value, err := parseJSON(config)
@@ -186,8 +186,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// BenchmarkStep: what a step takes, of each attack. The bound of a check is
-// maxSteps of them.
+// BenchmarkStep measures the time of a step in each attack. A check takes at most maxSteps of
+// them.
 func BenchmarkStep(b *testing.B) {
 	for _, a := range attacks() {
 		s, _, err := newSchema([]byte(a.schema()))

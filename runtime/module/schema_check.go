@@ -6,15 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// checker holds a value against a schema. Everything that it does is paid for in
-// steps; without any left it stops.
+// checker checks a value against a schema. Everything costs steps; it stops when they run out.
 type checker struct {
 	left    int
 	at      path
 	scratch []int
 }
 
-// spent is thrown when no steps are left.
+// spent is the value of the panic when no steps are left.
 type spent struct{}
 
 func (c *checker) spend(steps int) {
@@ -23,7 +22,7 @@ func (c *checker) spend(steps int) {
 	}
 }
 
-// within runs what spends steps; false when they run out.
+// within runs do. It returns false if the steps run out.
 func (c *checker) within(do func() bool) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -36,8 +35,8 @@ func (c *checker) within(do func() bool) (ok bool) {
 	return do()
 }
 
-// fail records a mistake at the checker's place, and is false. Without findings
-// nobody asks why, and no text is made.
+// fail records a mistake at the current path and returns false. Without findings it makes no
+// text, because only the result is wanted.
 func (c *checker) fail(out *findings, text func() (detail, fix string)) bool {
 	if out != nil && !out.full() {
 		c.spend(stepsProblem)
@@ -47,9 +46,8 @@ func (c *checker) fail(out *findings, text func() (detail, fix string)) bool {
 	return false
 }
 
-// evaluated is the fields or elements of a value that a schema has been applied to,
-// for unevaluatedProperties and unevaluatedItems, by their position. nil takes
-// nothing.
+// evaluated marks the fields or elements of a value, by position, that a schema was applied to.
+// unevaluatedProperties and unevaluatedItems need it. nil records nothing.
 type evaluated []bool
 
 func (e evaluated) add(i int) {
@@ -63,7 +61,7 @@ func (c *checker) fresh(e evaluated) evaluated {
 	if e == nil {
 		return nil
 	}
-	c.spend(len(e) / 2) // its memory is paid for, too
+	c.spend(len(e) / 2) // memory costs steps too
 	return make(evaluated, len(e))
 }
 
@@ -77,9 +75,9 @@ func (c *checker) merge(into, from evaluated) {
 	}
 }
 
-// eval reports whether a value fits a schema. With out it goes on after a mistake
-// and says what is wrong; without it ends at the first. seen (may be nil) gets what
-// was evaluated, which counts if the value fits.
+// eval reports whether a value fits a schema. Without out it stops at the first mistake; with
+// out it continues and records all. seen (may be nil) receives what was evaluated; it is valid
+// only if the value fits.
 func (c *checker) eval(n *node, value any, seen evaluated, out *findings) bool {
 	c.spend(stepsSchema)
 	if n.nothing {
@@ -97,7 +95,7 @@ func (c *checker) eval(n *node, value any, seen evaluated, out *findings) bool {
 	if ok || out != nil && !out.full() {
 		ok = c.beside(n, value, own, out) && ok
 	}
-	// What is left over is known only if all else fits.
+	// Which fields are left over is known only if everything else fits.
 	ok = ok && c.leftOver(n, value, own, out)
 	if ok && apart {
 		c.merge(seen, own)
@@ -116,7 +114,7 @@ func width(value any) int {
 	return 0
 }
 
-// itself checks a value without its parts.
+// itself checks a value, but not its parts.
 func (c *checker) itself(n *node, value any, out *findings) bool {
 	if len(n.types) > 0 && !slices.ContainsFunc(n.types, func(t string) bool { return hasType(value, t) }) {
 		return c.fail(out, func() (string, string) { return explainType(n.types, value), "" })
@@ -185,12 +183,12 @@ func (c *checker) number(n *node, v any, out *findings) bool {
 	}
 	c.spend(stepsSchema)
 	if !isMultiple(v, n.multipleOf) {
-		return c.fail(out, func() (string, string) { return show(v) + " is no multiple of " + show(n.multipleOf), "" })
+		return c.fail(out, func() (string, string) { return show(v) + " is not a multiple of " + show(n.multipleOf), "" })
 	}
 	return true
 }
 
-// leftOver checks the fields or elements that nothing else was applied to.
+// leftOver checks the fields or elements that no other schema was applied to.
 func (c *checker) leftOver(n *node, value any, own evaluated, out *findings) bool {
 	ok := true
 	switch v := value.(type) {

@@ -14,28 +14,27 @@ import (
 
 const schemaFix = "see https://json-schema.org/draft/2020-12 (ABI-9.8)"
 
-// compiler makes nodes of a schema. It refuses what this host does not support
-// (identifiers, anchors, references to other documents) and what exceeds the limits
-// of ABI-10.
+// compiler compiles a schema to nodes. It refuses what this host does not support (identifiers,
+// anchors, references to other documents) and schemas that exceed the limits of ABI-10.
 type compiler struct {
 	keywords map[string]kind
 	at       path
 	nodes    []*node
-	parts    map[*node]map[string]*node // the schemas in a schema by keyword, or keyword/name
-	places   map[*node]string           // for mistakes
+	parts    map[*node]map[string]*node // subschemas of a schema, by keyword or keyword/name
+	places   map[*node]string           // for messages
 	refs     []reference
 	patterns patterns
-	remarks  findings // on unknown keywords
-	remarked int      // all of them
+	remarks  findings // unknown keywords
+	remarked int      // the number of unknown keywords
 }
 
-// reference is a $ref that is to be resolved.
+// reference is a $ref to resolve.
 type reference struct {
 	from *node
 	to   string // a JSON pointer
 }
 
-// kind says how a keyword holds schemas.
+// kind says in which form a keyword contains schemas.
 type kind int
 
 const (
@@ -46,7 +45,7 @@ const (
 	schemaMap
 )
 
-// keywords are those of JSON Schema 2020-12.
+// keywords returns the keywords of JSON Schema 2020-12.
 func keywords() map[string]kind {
 	out := map[string]kind{}
 	add := func(k kind, names string) {
@@ -64,7 +63,7 @@ func keywords() map[string]kind {
 	return out
 }
 
-// compile makes the whole schema.
+// compile compiles the whole schema.
 func (c *compiler) compile(root any) (*node, error) {
 	c.remarks.most = maxProblems
 	c.places = map[*node]string{}
@@ -75,14 +74,14 @@ func (c *compiler) compile(root any) (*node, error) {
 	for _, r := range c.refs {
 		to := c.resolve(n, r.to)
 		if to == nil {
-			return nil, &problem{path: plain.Cut(join(c.places[r.from], "$ref"), maxPath), detail: "nothing is at " + show("#"+r.to), fix: `write "#/$defs/…"`}
+			return nil, &problem{path: plain.Cut(join(c.places[r.from], "$ref"), maxPath), detail: "no schema at " + show("#"+r.to), fix: `write "#/$defs/…"`}
 		}
 		r.from.ref = to
 	}
 	return n, c.ends()
 }
 
-// fail is a mistake at the compiler's place, or below it.
+// fail returns a mistake at the current path, or at a key below it.
 func (c *compiler) fail(key, detail, fix string) error {
 	at := slices.Clone(c.at)
 	if key != "" {
@@ -91,7 +90,7 @@ func (c *compiler) fail(key, detail, fix string) error {
 	return &problem{path: at.String(), detail: detail, fix: fix}
 }
 
-// schema makes a node of a schema at a depth.
+// schema compiles a schema at a depth.
 func (c *compiler) schema(value any, depth int) (*node, error) {
 	if len(c.nodes) == abi.MaxSchemas {
 		return nil, c.fail("", tooMany(abi.MaxSchemas, "schemas"), "simplify the schema")
@@ -117,7 +116,7 @@ func (c *compiler) schema(value any, depth int) (*node, error) {
 	return n, nil
 }
 
-// keyword stores one keyword of a schema.
+// keyword compiles one keyword of a schema.
 func (c *compiler) keyword(n *node, key string, value any, depth int) error {
 	switch key {
 	case "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary", "$schema":
@@ -146,7 +145,7 @@ func (c *compiler) keyword(n *node, key string, value any, depth int) error {
 	return nil
 }
 
-// hold remembers a schema within a schema for references.
+// hold records a subschema, so that references can find it.
 func (c *compiler) hold(in *node, key string, s *node) {
 	if c.parts[in] == nil {
 		c.parts[in] = map[string]*node{}
@@ -179,7 +178,7 @@ func (n *node) one(key string, s *node) {
 	}
 }
 
-// list stores a keyword with a list of schemas.
+// list compiles a keyword that has a list of schemas.
 func (c *compiler) list(n *node, key string, value any, depth int) error {
 	items, ok := value.([]any)
 	switch {
@@ -212,7 +211,7 @@ func (c *compiler) list(n *node, key string, value any, depth int) error {
 	return nil
 }
 
-// fields stores a keyword with an object of schemas.
+// fields compiles a keyword that has an object of schemas.
 func (c *compiler) fields(n *node, key string, value any, depth int) error {
 	m, ok := value.(map[string]any)
 	if !ok {
@@ -244,7 +243,7 @@ func (c *compiler) fields(n *node, key string, value any, depth int) error {
 	return nil
 }
 
-// unknown remarks that a keyword does nothing.
+// unknown warns about an unknown keyword.
 func (c *compiler) unknown(key string) {
 	if strings.HasPrefix(key, "x-") {
 		return
@@ -256,10 +255,10 @@ func (c *compiler) unknown(key string) {
 	if near := didYouMean(key, keys(c.keywords)); near != "" {
 		fix = "; " + near
 	}
-	c.remarks.add(problem{path: c.at.String(), detail: "the keyword is unknown and does nothing", fix: fix})
+	c.remarks.add(problem{path: c.at.String(), detail: "unknown keyword, which has no effect", fix: fix})
 }
 
-// plain stores a keyword that holds no schema.
+// plain compiles a keyword without subschemas.
 func (c *compiler) plain(n *node, key string, value any) (err error) {
 	switch key {
 	case "type":
@@ -280,7 +279,7 @@ func (c *compiler) plain(n *node, key string, value any) (err error) {
 	case "pattern":
 		text, ok := value.(string)
 		if !ok {
-			return c.fail("", "expected a text, found "+show(value), schemaFix)
+			return c.fail("", "expected a string, found "+show(value), schemaFix)
 		}
 		n.pattern, err = c.pattern(text)
 	case "uniqueItems":
@@ -322,10 +321,10 @@ func (c *compiler) types(value any) ([]string, error) {
 	for _, item := range list {
 		name, _ := item.(string)
 		if !slices.Contains(known, name) {
-			return nil, c.fail("", show(item)+" is no type", "write one of "+strings.Join(known, ", "))
+			return nil, c.fail("", show(item)+" is not a type", "write one of "+strings.Join(known, ", "))
 		}
 		if slices.Contains(out, name) {
-			return nil, c.fail("", show(item)+" is there twice", "keep one")
+			return nil, c.fail("", show(item)+" appears twice", "keep one")
 		}
 		out = append(out, name)
 	}
@@ -350,12 +349,12 @@ func (c *compiler) values(value any) ([]any, error) {
 func (c *compiler) texts(value any) ([]string, error) {
 	list, ok := value.([]any)
 	if !ok {
-		return nil, c.fail("", "expected a list of texts, found "+show(value), schemaFix)
+		return nil, c.fail("", "expected a list of strings, found "+show(value), schemaFix)
 	}
 	out := make([]string, len(list))
 	for i, item := range list {
 		if out[i], ok = item.(string); !ok {
-			return nil, c.fail("", "expected a list of texts, found "+show(item)+" in it", schemaFix)
+			return nil, c.fail("", "expected a list of strings, found "+show(item)+" in it", schemaFix)
 		}
 	}
 	return out, nil
@@ -402,7 +401,7 @@ func (c *compiler) size(n *node, key string, value any) error {
 		return err
 	}
 	if typeOf(number) != "integer" || compareNumbers(number, int64(0)) < 0 {
-		return c.fail("", show(value)+" is no whole number from 0", schemaFix)
+		return c.fail("", show(value)+" is not a whole number from 0", schemaFix)
 	}
 	most, whole := number.(int64)
 	if !whole { // larger than any size

@@ -23,7 +23,7 @@ func (c *checker) inside(n *node, value any, seen evaluated, out *findings) bool
 	return true
 }
 
-// needed checks which fields are there.
+// needed checks that the required fields are present.
 func (c *checker) needed(n *node, v *object, out *findings) bool {
 	ok := true
 	missing := func(name string, why string) {
@@ -85,14 +85,14 @@ func (c *checker) fields(n *node, v *object, seen evaluated, out *findings) bool
 	return ok
 }
 
-// badName tells why the name of a field is not allowed.
+// badName explains why a field's name is not allowed.
 func (c *checker) badName(n *node, name string, out *findings) bool {
 	c.at.push(step{name: name, field: true})
 	defer c.at.pop()
 	return c.fail(out, func() (string, string) { return "the field's name is not allowed: " + c.why(n, name), "" })
 }
 
-// additional checks a field that properties do not name.
+// additional checks a field that is not in properties.
 func (c *checker) additional(n *node, name string, value any, out *findings) bool {
 	if !n.additional.nothing {
 		return c.field(n.additional, name, value, out)
@@ -133,7 +133,7 @@ func (c *checker) elements(n *node, v []any, seen evaluated, out *findings) bool
 	return c.contains(n, v, seen, out) && ok
 }
 
-// contains counts the elements that fit a schema.
+// contains counts the elements that fit the schema of "contains".
 func (c *checker) contains(n *node, v []any, seen evaluated, out *findings) bool {
 	if n.contains == nil {
 		return true
@@ -153,7 +153,7 @@ func (c *checker) contains(n *node, v []any, seen evaluated, out *findings) bool
 	})
 }
 
-// twice finds two elements that are equal.
+// twice finds two equal elements.
 func (c *checker) twice(v []any) (i, j int, found bool) {
 	order := c.scratch[:0]
 	for i := range v {

@@ -11,11 +11,10 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// A value that is held against a schema, or is part of one, is nil, a bool, a string,
-// an int64, uint64 or float64, a []any or an *object.
+// An instance, the value that a schema is applied to, is nil, a bool, a string, an int64,
+// uint64 or float64, a []any or an *object.
 
-// object is a JSON object with its names sorted, so that checking does the same
-// steps each time.
+// object is a JSON object with sorted names, so that a check always takes the same steps.
 type object struct {
 	names  []string
 	values []any
@@ -27,7 +26,7 @@ func (o *object) has(name string) bool {
 	return ok
 }
 
-// newInstance makes one of what parseJSON returns.
+// newInstance converts a value of parseJSON to an instance.
 func newInstance(value any) (any, *problem) {
 	var at path
 	out, bad := at.instance(value)
@@ -37,7 +36,7 @@ func newInstance(value any) (any, *problem) {
 	return out, nil
 }
 
-// instance converts a value. After a mistake the path is that of the mistake.
+// instance converts a value. After a mistake the path leads to it.
 func (p *path) instance(value any) (out any, bad string) {
 	switch v := value.(type) {
 	case json.Number:
@@ -66,8 +65,8 @@ func (p *path) instance(value any) (out any, bad string) {
 	return value, ""
 }
 
-// parseNumber reads a JSON number: a whole one of 64 bits as it is, any other as
-// the nearest float64. An int64 is never written as another type.
+// parseNumber reads a JSON number: as int64 or uint64 if it is whole and fits, otherwise as the
+// nearest float64. A number that fits int64 always becomes an int64.
 func parseNumber(text string) (any, string) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, ""
@@ -104,14 +103,14 @@ func toFloat(v any) float64 {
 	return f
 }
 
-// compareNumbers compares exactly: whole numbers of 64 bits are not rounded.
+// compareNumbers compares exactly: 64-bit integers are not rounded.
 func compareNumbers(a, b any) int {
 	switch x := a.(type) {
 	case int64:
 		switch y := b.(type) {
 		case int64:
 			return cmp.Compare(x, y)
-		case uint64: // more than an int64 holds
+		case uint64: // exceeds int64
 			return -1
 		case float64: // of more than 63 bits, or not whole
 			if math.Abs(y) >= 1<<63 {
@@ -128,7 +127,7 @@ func compareNumbers(a, b any) int {
 			return cmp.Compare(x, y)
 		case float64:
 			if y < 1<<63 || y >= 1<<64 {
-				return cmp.Compare(0, y-(1<<63)) // below or above all that a uint64 is here
+				return cmp.Compare(0, y-(1<<63)) // y is below or above all values that are uint64 here
 			}
 			return cmp.Compare(x, uint64(y))
 		}
@@ -140,8 +139,8 @@ func compareNumbers(a, b any) int {
 	return -compareNumbers(b, a)
 }
 
-// isMultiple reports whether n is a multiple of m > 0: exactly for whole numbers, as
-// the division of floats rounds for others, so that 0.0075 is one of 0.0001.
+// isMultiple reports whether n is a multiple of m > 0. It is exact for integers. For floats it
+// goes by the rounded quotient, so that 0.0075 is a multiple of 0.0001.
 func isMultiple(n, m any) bool {
 	x, ok1 := n.(int64)
 	y, ok2 := m.(int64)
@@ -153,7 +152,7 @@ func isMultiple(n, m any) bool {
 	return quotient == math.Trunc(quotient) && !math.IsInf(quotient, 0) || math.Mod(f, g) == 0
 }
 
-// typeOf is JSON Schema's name of a value's type.
+// typeOf returns JSON Schema's name of a value's type.
 func typeOf(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -174,7 +173,8 @@ func typeOf(value any) string {
 	return "integer" // 1.0 too
 }
 
-// compare orders any two values, equal ones as 0. It pays for what it looks at.
+// compare orders any two values and returns 0 if they are equal. It spends steps on what it
+// reads.
 func (c *checker) compare(a, b any) int {
 	c.spend(2)
 	if isNumber(a) && isNumber(b) {
@@ -223,7 +223,7 @@ func (c *checker) compareTexts(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// compareLists compares lists of one length.
+// compareLists compares lists of equal length.
 func (c *checker) compareLists(a, b []any) int {
 	for i := range a {
 		if n := c.compare(a[i], b[i]); n != 0 {
@@ -233,5 +233,5 @@ func (c *checker) compareLists(a, b []any) int {
 	return 0
 }
 
-// equal is compare without a difference.
+// equal reports whether compare finds no difference.
 func (c *checker) equal(a, b any) bool { return c.compare(a, b) == 0 }

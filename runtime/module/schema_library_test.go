@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAsLibrary: of any schema and any value, this package and google/jsonschema-go
-// say the same. The values are few and small, so that keywords meet.
+// TestAsLibrary: for random schemas and values, this package and google/jsonschema-go agree.
+// Values are few and small, so that keywords interact.
 func TestAsLibrary(t *testing.T) {
 	var seen [2]int
 	rapid.Check(t, asLibrary(&seen))
@@ -20,7 +20,7 @@ func TestAsLibrary(t *testing.T) {
 	}
 }
 
-// asLibrary is the property. It counts the values that fit and those that do not.
+// asLibrary is the property. It counts values that fit and values that do not.
 func asLibrary(seen *[2]int) func(*rapid.T) {
 	return func(t *rapid.T) {
 		schemaText := marshal(t, map[string]any{
@@ -38,7 +38,7 @@ func asLibrary(seen *[2]int) func(*rapid.T) {
 			if !strings.Contains(err.Error(), "refers to itself for the same value") {
 				t.Fatalf("%s: %v", schemaText, err)
 			}
-			return // the library would go on for ever
+			return // the library would not terminate
 		}
 		resolved, err := theirs.Resolve(nil)
 		if err != nil {
@@ -75,7 +75,7 @@ func marshal(t *rapid.T, v any) []byte {
 	return out
 }
 
-// drawValue draws a value of few fields, elements and texts.
+// drawValue draws a value with few fields, elements and strings.
 func drawValue(t *rapid.T, depth int) any {
 	most := 6
 	if depth == 0 {
@@ -108,7 +108,7 @@ func drawName(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"a", "b", "ab", "c"}).Draw(t, "name")
 }
 
-// drawSchema draws a schema of a few keywords.
+// drawSchema draws a schema with a few keywords.
 func drawSchema(t *rapid.T, depth int) any {
 	if rapid.IntRange(0, 9).Draw(t, "plain") == 0 {
 		return rapid.Bool().Draw(t, "any or none")

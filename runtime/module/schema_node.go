@@ -11,7 +11,7 @@ type node struct {
 	hasEnum bool
 	konst   any
 	isConst bool
-	// Numbers, nil for none.
+	// Numbers; nil if absent.
 	minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf any
 
 	length, items, properties, contained size
@@ -35,19 +35,19 @@ type node struct {
 	unevaluatedProperties, unevaluatedItems *node
 }
 
-// size is the least and the most of something.
+// size is a minimum and a maximum.
 type size struct{ least, most int }
 
 func anySize() size { return size{0, math.MaxInt} }
 
-// dependency is what holds for an object that has a field.
+// dependency is what an object must satisfy if it has a field.
 type dependency struct {
 	name     string
 	required []string
 	schema   *node
 }
 
-// patternField is a pattern of names and the schema of such fields.
+// patternField is a pattern of names and the schema of the fields that match.
 type patternField struct {
 	pattern *pattern
 	schema  *node

@@ -14,12 +14,12 @@ const patternFix = "write a regular expression as in RE2"
 // pattern is a compiled regular expression.
 type pattern struct {
 	regexp *regexp.Regexp
-	// price is the steps that a byte of text costs: the expression may be at any of
-	// its instructions.
+	// price is the steps per byte of text: a match may be at any of the expression's
+	// instructions.
 	price int
 }
 
-// patterns compiles the patterns of a schema and adds up what they take.
+// patterns compiles the patterns of a schema and adds up their costs.
 type patterns struct {
 	compiled                    map[string]*pattern
 	bytes, instructions, ranges int
@@ -38,7 +38,7 @@ func (c *compiler) pattern(text string) (*pattern, error) {
 	case p.bytes > abi.MaxPatternsSize:
 		return nil, c.fail("", tooMany(abi.MaxPatternsSize, "bytes of patterns"), "simplify the schema")
 	}
-	// A class such as \pL stands for hundreds of ranges, which the parser writes down.
+	// The parser expands a class such as \pL to hundreds of ranges.
 	if p.ranges+700*(strings.Count(text, `\p`)+strings.Count(text, `\P`)) > maxRanges {
 		return nil, c.fail("", "the classes of characters in the patterns have too many ranges", `use fewer classes such as \pL`)
 	}
@@ -47,7 +47,7 @@ func (c *compiler) pattern(text string) (*pattern, error) {
 		return nil, c.fail("", err.Error(), patternFix)
 	}
 	instructions, ranges := programSize(tree)
-	instructions += 2 // of any program
+	instructions += 2 // every program has these
 	p.instructions, p.ranges = p.instructions+instructions, p.ranges+ranges
 	switch {
 	case instructions > abi.MaxPatternProgram:
@@ -66,13 +66,13 @@ func (c *compiler) pattern(text string) (*pattern, error) {
 	return out, nil
 }
 
-// maxRanges bounds the ranges of all classes of characters, of 8 bytes each.
+// maxRanges bounds the ranges of all character classes. Each takes 8 bytes.
 const maxRanges = 100_000
 
-// programSize returns how many instructions an expression becomes at most, and how
-// many ranges its classes of characters have.
+// programSize returns the maximum number of instructions that an expression compiles to, and
+// the number of ranges in its character classes.
 func programSize(re *syntax.Regexp) (instructions, ranges int) {
-	const huge = 1 << 20 // enough to be refused, and no sum of these overflows
+	const huge = 1 << 20 // large enough to be refused, but sums of it do not overflow
 	for _, sub := range re.Sub {
 		i, r := programSize(sub)
 		instructions, ranges = min(huge, instructions+i), min(huge, ranges+r)
@@ -86,14 +86,14 @@ func programSize(re *syntax.Regexp) (instructions, ranges int) {
 	case syntax.OpRepeat:
 		times := max(re.Min, re.Max) + 1 // x{2,} is xx+
 		instructions, ranges = min(huge, (instructions+1)*times), min(huge, ranges*times)
-	default: // a loop and a group are two, anything else is one
+	default: // a loop and a group take two, anything else one
 		ranges += len(re.Rune) / 2
 		instructions += 2
 	}
 	return instructions, ranges
 }
 
-// matches reports whether a text has a match.
+// matches reports whether a pattern matches a text.
 func (c *checker) matches(p *pattern, text string) bool {
 	c.spend(1 + len(text)*p.price)
 	return p.regexp.MatchString(text)

@@ -6,10 +6,10 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// maxPath is the bytes of a path in a mistake.
+// maxPath is the maximum size of a path in a message, in bytes.
 const maxPath = 128
 
-// findings are mistakes, at most that many.
+// findings collects mistakes, up to a maximum.
 type findings struct {
 	list []problem
 	most int
@@ -17,7 +17,7 @@ type findings struct {
 
 func (f *findings) full() bool { return len(f.list) >= f.most }
 
-// add cuts a mistake to its size and keeps it, unless it is there already.
+// add cuts a mistake to size and keeps it, unless it is already there.
 func (f *findings) add(p problem) {
 	if f.full() {
 		return

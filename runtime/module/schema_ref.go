@@ -7,27 +7,26 @@ import (
 )
 
 const (
-	// maxApplied bounds how many schemas apply to one value, maxChain how deep one
-	// within another.
+	// maxApplied bounds how many schemas apply to one value, maxChain how deeply they nest.
 	maxApplied = 10_000
 	maxChain   = 64
 )
 
-// localPointer is the JSON pointer of a reference into the same document.
+// localPointer returns the JSON pointer of a reference into the same document.
 func localPointer(ref any) (string, error) {
 	text, _ := ref.(string)
 	fragment, ok := strings.CutPrefix(text, "#")
 	if !ok || fragment != "" && fragment[0] != '/' {
-		return "", fmt.Errorf("%s is no reference into this schema", show(ref))
+		return "", fmt.Errorf("%s is not a reference into this schema", show(ref))
 	}
 	pointer, err := url.PathUnescape(fragment)
 	if err != nil {
-		return "", fmt.Errorf("%s is no reference: a %% has no two digits after it", show(ref))
+		return "", fmt.Errorf("%s is not a reference: a %% has no two digits after it", show(ref))
 	}
 	return pointer, nil
 }
 
-// resolve returns the schema at a JSON pointer, nil if none is there.
+// resolve returns the schema at a JSON pointer, or nil if there is none.
 func (c *compiler) resolve(n *node, pointer string) *node {
 	rest := pointer
 	for rest != "" && n != nil {
@@ -47,7 +46,7 @@ func (c *compiler) resolve(n *node, pointer string) *node {
 	return n
 }
 
-// nextStep takes the first step off a JSON pointer.
+// nextStep splits off the first step of a JSON pointer.
 func nextStep(pointer string) (name, rest string) {
 	name = pointer[1:] // it begins with a slash
 	if i := strings.IndexByte(name, '/'); i >= 0 {
@@ -56,14 +55,14 @@ func nextStep(pointer string) (name, rest string) {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name), rest
 }
 
-// reach is what a schema applies to a value: how many schemas, how deep.
+// reach is the number of schemas that a schema applies to a value, and their depth.
 type reach struct {
 	count, chain int
 	running      bool
 }
 
-// ends refuses schemas that lead back to the same value, which would never end, and
-// those that apply too many schemas to one value.
+// ends refuses schemas that refer to themselves for the same value, which would never
+// terminate, and schemas that apply too many schemas to one value.
 func (c *compiler) ends() error {
 	known := map[*node]*reach{}
 	for _, n := range c.nodes {
@@ -94,7 +93,7 @@ func (c *compiler) reach(n *node, known map[*node]*reach) (*reach, error) {
 		case r.count > maxApplied:
 			return nil, &problem{path: c.places[n], detail: tooMany(maxApplied, "schemas apply to one value"), fix: "simplify the schema"}
 		case r.chain > maxChain:
-			return nil, &problem{path: c.places[n], detail: tooMany(maxChain, "schemas apply to one value one within another"), fix: "simplify the schema"}
+			return nil, &problem{path: c.places[n], detail: tooMany(maxChain, "nested schemas apply to one value"), fix: "simplify the schema"}
 		}
 	}
 	r.running = false

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// explainType says that a value is of no type that is allowed.
+// explainType says that a value's type is not allowed.
 func explainType(types []string, value any) string {
 	names := map[string]string{
 		"null": "null", "boolean": "true or false", "integer": "a whole number", "number": "a number", "string": "a text",
@@ -20,7 +20,7 @@ func explainType(types []string, value any) string {
 	return "expected " + strings.Join(texts, " or ") + ", found " + show(value)
 }
 
-// explainEnum says that a value is none of those that are allowed.
+// explainEnum says that a value is not among the allowed ones.
 func explainEnum(list []any, value any) (detail, fix string) {
 	detail = show(value) + " is not allowed"
 	if slices.ContainsFunc(list, isContainer) && isContainer(value) {
@@ -62,7 +62,7 @@ func explainSize(s size, n int, noun string) string {
 	return text + ", expected at most " + strconv.Itoa(s.most)
 }
 
-// String is a size in words.
+// String describes the size.
 func (s size) String() string {
 	switch {
 	case s.most == math.MaxInt:

@@ -8,25 +8,26 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
-// maxPending is how many changed files are told apart; of more, only that something
-// has changed is known.
+// maxPending is the number of changed files that are tracked one by one. Beyond it, only the
+// fact that something changed is kept.
 const maxPending = 1000
 
-// settling decides when changes of files are told: as one, when all files rest; at the
-// latest when a file that rests has waited for most, while others are still written.
+// settling decides when to report changes. It reports all of them together once every file
+// rests: has not changed for settle. While some files keep changing, a resting file waits no
+// longer than most after its first change.
 type settling struct {
 	settle, most time.Duration
 	pending      map[string]pending
 }
 
-// pending is a file with changes that have not been told.
+// pending is a file with unreported changes.
 type pending struct{ first, last time.Time }
 
 func newSettling(settle time.Duration) *settling {
 	return &settling{settle: settle, most: 10 * settle, pending: map[string]pending{}}
 }
 
-// changed notes a change of a file; "" is none in particular.
+// changed records a change of a file; "" is no particular file.
 func (s *settling) changed(file string, now time.Time) {
 	p, known := s.pending[file]
 	if !known {
@@ -42,7 +43,7 @@ func (s *settling) changed(file string, now time.Time) {
 	s.pending[file] = p
 }
 
-// due returns when the changes are to be told. ok is false without any.
+// due returns when to report the changes. ok is false if there are none.
 func (s *settling) due() (at time.Time, ok bool) {
 	var all, waited time.Time // when all files rest; when one has waited long enough
 	for _, p := range s.pending {
@@ -64,7 +65,7 @@ func (s *settling) due() (at time.Time, ok bool) {
 	return all, len(s.pending) > 0
 }
 
-// take returns the files that are still written, sorted, and forgets the others.
+// take returns the files that are still being written, sorted, and forgets the others.
 func (s *settling) take(now time.Time) (moving []string) {
 	for file, p := range s.pending {
 		if now.Before(p.last.Add(s.settle)) {
@@ -77,10 +78,10 @@ func (s *settling) take(now time.Time) (moving []string) {
 	return moving
 }
 
-// Change tells that files of a folder have changed.
+// Change reports that files of a folder have changed.
 type Change struct {
-	// Moving is the names of files that are still written, sorted: what is read of them
-	// now may be half of it. Another change is told when they rest.
+	// Moving are the names of files that are still being written, sorted: reading them now may
+	// return half of their contents. Another Change follows when they rest.
 	Moving []string
 }
 

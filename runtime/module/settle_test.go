@@ -13,9 +13,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
-// TestSettlingEnds: at whatever times files change, each change is told when its file
-// rests, and at the latest when it has waited for the maximum and rests; what is told as
-// moving is, and nothing else.
+// TestSettlingEnds: whenever files change, each change is reported once its file rests, and at
+// the latest when it has waited for the maximum and rests. Moving contains exactly the files
+// that are still being written.
 func TestSettlingEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const settle = 10 * time.Millisecond
@@ -29,7 +29,7 @@ func TestSettlingEnds(t *testing.T) {
 			moving := s.take(now)
 			for name, f := range untold {
 				if rests := !now.Before(f.last.Add(settle)); rests == slices.Contains(moving, name) {
-					t.Fatalf("%s rests: %v, and is told as moving: %v", name, rests, moving)
+					t.Fatalf("%s rests: %v, and is reported as moving: %v", name, rests, moving)
 				} else if rests {
 					delete(untold, name)
 				}
@@ -44,7 +44,7 @@ func TestSettlingEnds(t *testing.T) {
 			clk.Set(until)
 			for name, f := range untold {
 				if limit := later(f.first.Add(10*settle), f.last.Add(settle)); clk.Now().After(limit) {
-					t.Fatalf("%s: first changed %v ago, last %v ago, and not told", name, clk.Now().Sub(f.first), clk.Now().Sub(f.last))
+					t.Fatalf("%s: first changed %v ago, last %v ago, and not reported", name, clk.Now().Sub(f.first), clk.Now().Sub(f.last))
 				}
 			}
 			name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "file")
@@ -61,7 +61,7 @@ func TestSettlingEnds(t *testing.T) {
 			tell()
 		}
 		if len(untold) > 0 {
-			t.Fatalf("not told: %v", untold)
+			t.Fatalf("not reported: %v", untold)
 		}
 	})
 }
@@ -73,7 +73,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// TestSettlingIsBounded: a flood of names is no flood of memory.
+// TestSettlingIsBounded: many changed files do not take unbounded memory.
 func TestSettlingIsBounded(t *testing.T) {
 	s := newSettling(time.Second)
 	for i := range 10 * maxPending {
@@ -84,8 +84,8 @@ func TestSettlingIsBounded(t *testing.T) {
 	}
 }
 
-// TestWatchStarved: a file that is written more often than the settling time does not keep
-// another one back, and is not read half itself.
+// TestWatchStarved: a file that is written more often than the settling time does not delay
+// other files, and is not read half-written.
 func TestWatchStarved(t *testing.T) {
 	const settle = 10 * time.Millisecond
 	w := &fsnotify.Watcher{Events: make(chan fsnotify.Event), Errors: make(chan error)}
@@ -116,6 +116,6 @@ func TestWatchStarved(t *testing.T) {
 	default:
 	}
 	if len(got) != 1 || !got[0].Complete(&Entry{Path: "plugins/good.wasm"}) || got[0].Complete(&Entry{Path: "plugins/bad.wasm"}) {
-		t.Errorf("told %v, want once that good.wasm has changed and bad.yaml moves", got)
+		t.Errorf("reported %v, want one change of good.wasm while bad.yaml moves", got)
 	}
 }

@@ -17,31 +17,31 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
 
-// SourcesConfig is how modules that are no files are fetched.
+// SourcesConfig says how modules are fetched.
 type SourcesConfig struct {
-	// Dir keeps what was fetched by its digest, so that a module that is named with a
-	// digest is fetched once; empty for none.
+	// Dir stores fetched modules by their digests, so that a module that is named by its digest
+	// is fetched once; empty stores nothing.
 	Dir string
-	// Timeout bounds a fetch; 0 means a minute.
+	// Timeout bounds a fetch; 0 means one minute.
 	Timeout time.Duration
 	// Transport (optional) makes the requests; nil is oci.NewTransport.
 	Transport http.RoundTripper
-	// Policy (optional) says which modules may run. Now is the time at which it judges;
-	// nil is the clock's.
+	// Policy (optional) says which modules may run. Now returns the time of the judgement; nil
+	// means the real clock.
 	Policy *policy.Policy
 	Now    func() time.Time
-	// Lock (optional) has the modules that may be used, but for those of a folder.
-	// Admitted (optional, Lock if nil) has those that a policy admitted before.
+	// Lock (optional) lists the modules that may be used, except those of plugin folders.
+	// Admitted (optional; default Lock) lists those that a policy admitted earlier.
 	Lock, Admitted *lock.File
 }
 
-// Sources is where modules come from: files, web servers and OCI registries.
+// Sources loads modules from files, web servers and OCI registries.
 type Sources struct {
 	config SourcesConfig
 	images *oci.Client
 }
 
-// NewSources returns sources. It touches nothing.
+// NewSources returns sources. It makes no requests and reads no files.
 func NewSources(c SourcesConfig) *Sources {
 	if c.Timeout == 0 {
 		c.Timeout = time.Minute
@@ -58,8 +58,8 @@ func NewSources(c SourcesConfig) *Sources {
 	return &Sources{config: c, images: oci.New(oci.Config{Transport: c.Transport})}
 }
 
-// fetch returns the module of a reference. fresh asks the server again even if the
-// module was fetched before.
+// fetch returns the module of a reference. fresh asks the server again even if the module is
+// stored.
 func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fetched, err error) {
 	if ref.URL == "" && ref.Image == "" {
 		f = &fetched{pinned: true, local: true}
@@ -81,15 +81,15 @@ func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fet
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
-		return nil, &Error{File: ref.Source(), Section: sectionModule, Detail: fmt.Sprintf("it was not fetched within %v", s.config.Timeout), Fix: "see whether the server answers", Err: err}
+		return nil, &Error{File: ref.Source(), Section: sectionModule, Detail: fmt.Sprintf("it was not fetched within %v", s.config.Timeout), Fix: "check that the server answers", Err: err}
 	case err != nil:
 		return nil, err
 	}
 	return f, nil
 }
 
-// kept returns the bytes of a digest that were fetched before. What is in the folder
-// is held against the digest again: others may write there.
+// kept returns the stored bytes of a digest. It checks the digest again, because others may
+// write to the folder.
 func (s *Sources) kept(digest string) ([]byte, bool) {
 	if s.config.Dir == "" || digest == "" {
 		return nil, false
@@ -101,7 +101,7 @@ func (s *Sources) kept(digest string) ([]byte, bool) {
 	return data, true
 }
 
-// write makes a file at once, so that nobody reads half of it.
+// write writes a file atomically, so that nobody reads half of it.
 func write(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// guestModule returns a module that keeps the ABI.
+// guestModule returns a module that conforms to the ABI.
 func guestModule(t *testing.T) []byte {
 	t.Helper()
 	source, err := filepath.Abs(goodWat)
@@ -26,7 +26,7 @@ func guestModule(t *testing.T) []byte {
 	return wat.Compile(t, source, fmt.Sprintf(goodManifest, ""))
 }
 
-// server counts the requests that it answers.
+// server counts its requests.
 type server struct {
 	*httptest.Server
 	requests int
@@ -66,7 +66,7 @@ func load(s *module.Sources, text string) (*module.Loaded, error) {
 	return s.Load(context.Background(), ref)
 }
 
-// expectError wants an error with all of the parts.
+// expectError requires an error that contains all parts.
 func expectError(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {
@@ -80,7 +80,7 @@ func expectError(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// TestURL: a module of a web server is fetched once, and only the one that is meant.
+// TestURL: a module of a web server is fetched once, and its digest is checked.
 func TestURL(t *testing.T) {
 	data := guestModule(t)
 	slow := make(chan struct{})
@@ -112,7 +112,7 @@ func TestURL(t *testing.T) {
 			t.Errorf("%d requests after %d loads, want 2", s.requests, i+1)
 		}
 	}
-	// What was kept may have been changed by others.
+	// Others may have changed the stored module.
 	files, err := filepath.Glob(filepath.Join(dir, "*.wasm"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files are %q, %v", files, err)
@@ -128,24 +128,24 @@ func TestURL(t *testing.T) {
 	_, err = load(sources, s.URL+"/guest.wasm?digest="+other)
 	expectError(t, err, s.URL+"/guest.wasm: digest: the module has "+module.Digest(data)+", expected "+other)
 	_, err = load(sources, s.URL+"/guest.wasm")
-	expectError(t, err, "digest: it is missing; say which module is meant")
+	expectError(t, err, "digest: it is missing; add the module's digest")
 	_, err = module.Load(module.Reference{URL: s.URL + "/guest.wasm"})
 	expectError(t, err, "digest: it is missing")
 	_, err = load(sources, s.URL+"/none.wasm?digest="+other)
-	expectError(t, err, "/none.wasm: module: the server answers 404 Not Found; name a module that anyone can get")
+	expectError(t, err, "/none.wasm: module: the server answers 404 Not Found; name a module that can be downloaded without credentials")
 	_, err = load(sources, s.URL+"/huge.wasm?digest="+other)
-	expectError(t, err, "more than the ", " bytes that are allowed")
+	expectError(t, err, "more than the ", " bytes allowed")
 	_, err = load(module.NewSources(module.SourcesConfig{Timeout: 50 * time.Millisecond}), s.URL+"/slow.wasm?digest="+other)
-	expectError(t, err, "it was not fetched within 50ms; see whether the server answers")
+	expectError(t, err, "it was not fetched within 50ms; check that the server answers")
 	s.Close()
 	_, err = load(module.NewSources(module.SourcesConfig{}), at("/guest.wasm"))
-	expectError(t, err, "/guest.wasm: module: ", "connect", "see whether the server answers")
+	expectError(t, err, "/guest.wasm: module: ", "connect", "check that the server answers")
 	if _, err := load(sources, at("/guest.wasm")); err != nil {
-		t.Errorf("a module that was kept needs the server: %v", err)
+		t.Errorf("a stored module was requested from the server: %v", err)
 	}
 }
 
-// image is the manifest of an image with layers.
+// image returns the manifest of an image with layers.
 func image(layers ...string) []byte {
 	return fmt.Appendf(nil, `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",`+
 		`"config":{"mediaType":"application/vnd.wasm.config.v0+json","digest":%q,"size":2},"layers":[%s]}`, module.Digest([]byte("{}")), strings.Join(layers, ","))
@@ -156,10 +156,10 @@ func layer(mediaType string, data []byte) string {
 	return string(text)
 }
 
-// TestImage: the one module of an image in a registry is fetched; an image that is
-// named by its digest once.
+// TestImage: the module of an image in a registry is fetched; an image named by its digest only
+// once.
 func TestImage(t *testing.T) {
-	t.Setenv("DOCKER_CONFIG", t.TempDir()) // whatever this user has logged in to
+	t.Setenv("DOCKER_CONFIG", t.TempDir()) // ignore credentials of the user who runs the test
 	data := guestModule(t)
 	good := image(layer("application/wasm", data))
 	const manifest = "application/vnd.oci.image.manifest.v1+json"
@@ -181,7 +181,7 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Digest != module.Digest(data) || l.Path != "oci://"+registry+":v1" || len(l.Warnings) != 1 || !strings.Contains(l.Warnings[0], "the tag may name another module tomorrow") {
+	if l.Digest != module.Digest(data) || l.Path != "oci://"+registry+":v1" || len(l.Warnings) != 1 || !strings.Contains(l.Warnings[0], "the tag can be moved to another module") {
 		t.Errorf("%s of %s, %q", l.Digest, l.Path, l.Warnings)
 	}
 	pinned := "oci://" + registry + "@" + module.Digest(good)
@@ -199,7 +199,7 @@ func TestImage(t *testing.T) {
 		registry + ":two":    {"it has 2 layers of type application/wasm, not one"},
 		registry + ":other":  {"it has 0 layers of type application/wasm, not one (its layers: application/x-tar); push it with"},
 		registry + ":index":  {"it is of type application/vnd.oci.image.index.v1+json"},
-		registry + ":lies":   {"its module: ", "see whether the registry answers"},
+		registry + ":lies":   {"its module: ", "check that the registry answers"},
 		registry + ":secret": {"log in with docker login"},
 		"guest":              {"oci://guest: module: ", "write REGISTRY/REPOSITORY:TAG"},
 	} {

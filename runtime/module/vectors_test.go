@@ -16,8 +16,8 @@ import (
 
 const vectors = "../../abi/vectors"
 
-// TestVectors: the expected halves of abi/vectors are what this host says. With
-// -rewrite it writes them, and assembles abi/vectors/modules/*.wat.
+// TestVectors: this host gives the expected results in abi/vectors. -rewrite writes them, and
+// assembles abi/vectors/modules/*.wat.
 func TestVectors(t *testing.T) {
 	t.Run("manifests", func(t *testing.T) {
 		rewriteVectors(t, "manifests.json", func(v *manifestVector) {
@@ -97,8 +97,7 @@ type malformedVector struct {
 	Text    string `json:"text"`
 }
 
-// mistake is an error: where it is and which sentence it breaks; the text is
-// this host's.
+// mistake is where an error is and which sentence it cites; the text is this host's.
 type mistake struct {
 	What  string `json:"what,omitempty"`
 	Where string `json:"where,omitempty"`
@@ -133,8 +132,8 @@ func unjoin(err error) []error {
 	return []error{err}
 }
 
-// rewriteVectors fills the expected half of each vector of a file and holds the
-// result against the file.
+// rewriteVectors computes the expected half of each vector of a file and compares the result
+// with the file.
 func rewriteVectors[V any](t *testing.T, name string, fill func(*V)) {
 	t.Helper()
 	path := filepath.Join(vectors, name)

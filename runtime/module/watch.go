@@ -11,10 +11,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 )
 
-// Watch returns a channel that gets a value when something in a folder has changed and
-// nothing more has for as long as settle; several changes are one. A file that is written
-// again and again keeps others back for at most ten times as long. A folder that is removed
-// is looked for until it is there again. The channel is closed when the context ends.
+// Watch returns a channel that receives a value when files of a folder have changed and then
+// rested for settle. Several changes make one value. A file that is written again and again
+// delays the others for at most ten times settle. If the folder is removed, Watch waits for its
+// return. The channel is closed when the context ends.
 //
 // # Errors
 //
@@ -33,17 +33,17 @@ func Watch(ctx context.Context, dir string, settle time.Duration) (<-chan Change
 	go func() {
 		defer close(changed)
 		defer w.Close() //nolint:errcheck // nothing is left to be done about it
-		// No decision depends on the time: what is done about a change is an input of
-		// the scheduler's loop.
+		// The real clock is fine here: no scheduling decision depends on it, because changes are
+		// inputs of the scheduler's loop.
 		watch(ctx, w, filepath.Clean(dir), newSettling(settle), clock.Real{}, changed)
 	}()
 	return changed, nil
 }
 
 func watch(ctx context.Context, w *fsnotify.Watcher, dir string, s *settling, time clock.Clock, changed chan Change) {
-	lost, told := false, false // of the folder itself
+	lost, told := false, false // about the folder itself
 	for {
-		var rest <-chan struct{} // nothing, without a change
+		var rest <-chan struct{} // nil without a pending change
 		stop := func() {}
 		if at, ok := s.due(); ok {
 			rest, stop = time.Until(at)
@@ -62,11 +62,11 @@ func watch(ctx context.Context, w *fsnotify.Watcher, dir string, s *settling, ti
 				name = ""
 			}
 			if name == "" && (event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename)) {
-				_ = w.Remove(dir) // what is of that name from now on is another one
+				_ = w.Remove(dir) // a new folder of this name needs a new watch
 				lost = true
 			}
 			s.changed(name, time.Now())
-		case _, ok := <-w.Errors: // some events may be lost: look again
+		case _, ok := <-w.Errors: // events may be lost: read the folder again
 			stop()
 			if !ok {
 				return
@@ -85,7 +85,7 @@ func watch(ctx context.Context, w *fsnotify.Watcher, dir string, s *settling, ti
 				lost, told = !again, !again
 			}
 			select {
-			case <-changed: // nobody looked yet, and this one knows more
+			case <-changed: // replace an unread value, which knows less
 			default:
 			}
 			changed <- Change{Moving: moving}

@@ -14,11 +14,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
-// maxExpanded bounds what aliases make of a YAML document, in bytes of its texts.
+// maxExpanded bounds the size of a YAML document with its aliases expanded, in bytes of its
+// texts.
 const maxExpanded = 4 << 20
 
-// toJSON turns one YAML document, which JSON is too, into JSON. Nothing is {}. JSON
-// stays as it is.
+// toJSON converts one YAML document to JSON. An empty document and null become {}. JSON is YAML
+// too and is returned unchanged.
 func toJSON(data []byte) ([]byte, error) {
 	if json.Valid(data) && !bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
 		return data, nil
@@ -43,7 +44,7 @@ func toJSON(data []byte) ([]byte, error) {
 	}
 	for _, d := range strictyaml.Duplicates(root) {
 		if d.Key.Tag != "!!merge" {
-			return nil, &problem{detail: fmt.Sprintf("line %d: the field %s is there twice", d.Key.Line, show(d.Key.Value)), fix: "keep one"}
+			return nil, &problem{detail: fmt.Sprintf("line %d: the field %s appears twice", d.Key.Line, show(d.Key.Value)), fix: "keep one"}
 		}
 	}
 	out, err := strictyaml.Values(data, false)
@@ -58,16 +59,16 @@ func toJSON(data []byte) ([]byte, error) {
 
 func notYAML(err error) *problem {
 	text := strings.Join(strings.Fields(plain.Cut(strings.TrimPrefix(err.Error(), "yaml: "), 4*maxProblem)), " ")
-	return &problem{detail: plain.Cut("no YAML or JSON: "+strings.TrimPrefix(text, "unmarshal errors: "), maxProblem)}
+	return &problem{detail: plain.Cut("neither YAML nor JSON: "+strings.TrimPrefix(text, "unmarshal errors: "), maxProblem)}
 }
 
-// forbidden finds what must not be in a document: a word such as y or no without
-// quotes, which YAML 1.1 takes for a truth value and 1.2 for a text.
+// forbidden finds ambiguous words in a document: an unquoted y or no is a boolean in YAML 1.1
+// and a string in YAML 1.2.
 func forbidden(n *yaml.Node) *problem {
 	if n.Kind == yaml.ScalarNode && n.Style == 0 {
 		switch strings.ToLower(n.Value) {
 		case "y", "n", "yes", "no", "on", "off":
-			return &problem{detail: fmt.Sprintf("line %d: %s is a text to some readers of YAML and true or false to others", n.Line, n.Value),
+			return &problem{detail: fmt.Sprintf("line %d: %s is a string to some YAML readers and a boolean to others", n.Line, n.Value),
 				fix: "write it in quotes, or write true or false"}
 		}
 	}
@@ -79,8 +80,8 @@ func forbidden(n *yaml.Node) *problem {
 	return nil
 }
 
-// separators counts the places after which a value can begin. Reading YAML takes some
-// hundred bytes of memory for each.
+// separators counts the places after which a value can begin. Reading YAML takes some hundred
+// bytes of memory for each.
 func separators(data []byte) (n int) {
 	for i, c := range data {
 		switch c {

@@ -42,8 +42,8 @@ func (s *Scheduler) bound(pod *state.QueuedPod, b *pipeline.Binding, directives 
 	}
 	gone := s.giveUp(b)
 	s.end(b, status)
-	// Other pods may fit now. A rejected pod must not be woken by its own departure, or it
-	// would be retried at once for ever; a failed one goes to the error backoff anyway.
+	// Other pods may fit now. A rejected pod must not be woken by its own departure, or it would
+	// be retried at once forever; a failed one goes to the error backoff anyway.
 	rejected := status.Rejected()
 	if gone && !rejected {
 		s.freed(assumed, false)

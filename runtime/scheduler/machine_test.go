@@ -311,7 +311,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// check holds the scheduler against the API server, once it has taken in all.
+// check checks the scheduler against the API server, once it has taken in all.
 func (m *machine) check() {
 	s := m.world.get()
 	m.world.run()
@@ -384,7 +384,7 @@ func (m *machine) settle() {
 		m.modes[uid], m.evictions[uid] = "ok", "goes"
 	}
 	w.held = false
-	m.setNode(0) // without any node pods back off for ever
+	m.setNode(0) // without any node pods back off forever
 	for range 1000 {
 		for _, run := range w.spawned {
 			run()

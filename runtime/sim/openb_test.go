@@ -180,9 +180,9 @@ func original(pod string) string {
 	return name
 }
 
-// check holds a result against the lists: every pod is placed or named with a
-// reason, on a node that has a GPU of its model, and at no time a node is over
-// its capacity. end tells when a pod leaves; nil for never.
+// check checks a result against the lists: every pod is placed or named with a reason, on a
+// node that has a GPU of its model, and at no time a node is over its capacity. end tells when
+// a pod leaves; nil for never.
 func (tr *trace) check(t testing.TB, r *sim.Result, pods int, end func(pod string) time.Duration) {
 	t.Helper()
 	type change struct {

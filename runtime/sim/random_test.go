@@ -22,8 +22,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
-// TestRandomClusters holds the results of random small simulations against a
-// naive reading of the objects, by the functions that kube-scheduler calls:
+// TestRandomClusters checks the results of random small simulations against a naive reading of
+// the objects, by the functions that kube-scheduler calls:
 //
 //   - every pod is accounted for exactly once;
 //   - at no time does a node hold more than it has, two pods on one host port,

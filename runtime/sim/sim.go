@@ -20,9 +20,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// restAfter is the number of failed tries, while nothing changed in the cluster,
-// after which a pod that is not parked by the queue is set aside until something
-// does. Without it a pod that fails with an error would be tried for ever.
+// restAfter is the number of failed tries, while nothing changed in the cluster, after which a
+// pod that is not parked by the queue is set aside until something does. Without it a pod that
+// fails with an error would be tried forever.
 const restAfter = 10
 
 // Config is what is simulated.

@@ -133,7 +133,7 @@ func TestLeavesUnplaced(t *testing.T) {
 	}
 }
 
-// A try that ends with an error is repeated, but not for ever.
+// A try that ends with an error is repeated, but not forever.
 func TestErrorsEnd(t *testing.T) {
 	var answered []int
 	c := sim.Config{

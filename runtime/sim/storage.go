@@ -88,7 +88,7 @@ func (v *volumes) setUp(all []metav1.Object) error {
 		case *storagev1.VolumeAttachment:
 			v.write(x.DeepCopy())
 		default:
-			return fmt.Errorf("%T is no object of storage: leave it out of Config.Storage", o)
+			return fmt.Errorf("%T is not an object of storage: leave it out of Config.Storage", o)
 		}
 	}
 	for _, name := range v.claims {

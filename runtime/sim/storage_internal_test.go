@@ -159,7 +159,7 @@ func TestControllers(t *testing.T) {
 			}
 		}
 	}
-	if err := newVolumes(nil, nil).setUp([]metav1.Object{nodes[0]}); err == nil || err.Error() != "*v1.Node is no object of storage: leave it out of Config.Storage" {
+	if err := newVolumes(nil, nil).setUp([]metav1.Object{nodes[0]}); err == nil || err.Error() != "*v1.Node is not an object of storage: leave it out of Config.Storage" {
 		t.Errorf("a node among objects of storage: %v", err)
 	}
 }

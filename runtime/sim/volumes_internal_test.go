@@ -175,7 +175,7 @@ func (c *volumeCase) staying(r *Result) (placed, pending []*v1.Pod) {
 	return placed, pending
 }
 
-// check holds what a simulation ended with against what must be true of it.
+// check checks what a simulation ended with against what must be true of it.
 func (c *volumeCase) check(t *rapid.T, v *volumes, placed []*v1.Pod) {
 	owners := make(map[string]string)
 	for _, drawn := range c.claims {

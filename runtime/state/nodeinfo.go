@@ -70,7 +70,7 @@ func (n *NodeInfo) RemovePod(uid types.UID) (PlacedPod, bool) {
 func (n *NodeInfo) account(p *Pod, sign int64) {
 	n.Requested.accumulate(&p.Requests, sign)
 	if sign < 0 && len(p.Requests.Scalars) > 0 {
-		// Or a node keeps a resource, and snapshots its column, for ever.
+		// Or a node keeps a resource, and snapshots its column, forever.
 		n.Requested.Scalars = slices.DeleteFunc(n.Requested.Scalars, func(s Scalar) bool { return s.Value == 0 })
 	}
 	n.NonZeroCPU += sign * p.NonZeroCPU

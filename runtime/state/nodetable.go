@@ -45,7 +45,7 @@ type NodeTable struct {
 	// Labels is metadata.labels.
 	Labels LabelColumns
 	// TaintSet is an index into TaintSets: nodes with equal taints in equal
-	// order share a set. Set 0 is no taints.
+	// order share a set. Set 0 is not a taints.
 	TaintSet  []uint32
 	TaintSets [][]wire.Taint
 	// Ports is the host ports in use.
@@ -58,7 +58,7 @@ type NodeTable struct {
 	// Pods is the slots of the row's pods in the pods table.
 	Pods wire.Ragged[uint32]
 	// ObjectGeneration and PodsGeneration change when the node or its pods do.
-	// 0 is no generation: the row is empty, or an overlay whose pods differ from
+	// 0 is not a generation: the row is empty, or an overlay whose pods differ from
 	// every node's.
 	ObjectGeneration, PodsGeneration []uint64
 

@@ -24,8 +24,8 @@ type Snapshot struct {
 	Pods              PodTable
 	Namespaces        NamespaceTable
 
-	// BytesWritten counts what updates wrote into columns, so that tests can
-	// hold the cost of an update against the size of the change.
+	// BytesWritten counts what updates wrote into columns, so that tests can check the cost of
+	// an update against the size of the change.
 	BytesWritten uint64
 
 	index map[string]uint32

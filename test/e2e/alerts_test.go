@@ -125,7 +125,7 @@ func (o *operator) scrape() {
 	}
 }
 
-// fires tells whether an alert would, by what was scraped last.
+// fires reports whether an alert would, by what was scraped last.
 func (o *operator) fires(name string) bool {
 	o.Helper()
 	i := slices.IndexFunc(o.rules, func(a alerts.Alert) bool { return a.Name == name })
@@ -285,10 +285,10 @@ func (o *operator) openBreaker() {
 	o.silent()
 }
 
-// refusedModule puts a file into the folder that is no module.
+// refusedModule puts a file into the folder that is not a module.
 func (o *operator) refusedModule() {
 	o.Helper()
-	o.sidecar("broken.wasm", "this is no module")
+	o.sidecar("broken.wasm", "this is not a module")
 	o.awaitAlert("BerthModuleRefused", true)
 	if err := os.Remove(filepath.Join(o.plugins, "broken.wasm")); err != nil {
 		o.Fatal(err)

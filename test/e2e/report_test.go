@@ -68,7 +68,7 @@ func (v view) report(ctx context.Context, name string) (string, error) {
 	for _, e := range events {
 		text := fmt.Sprintf("%s %s %s by %s: %s", e.Type, e.Reason, e.Action, e.ReportingController, uids.Replace(e.Note))
 		// Who is related is left out: kube-scheduler means to name the preemptor, but
-		// hands over a type that is no API object (docs/differences.md).
+		// hands over a type that is not an API object (docs/differences.md).
 		if !slices.Contains(seen, text) {
 			line("event", text)
 			seen = append(seen, text)
@@ -113,7 +113,7 @@ const (
 	preempted state = "preempted" // an event says that it had to leave
 )
 
-// reached tells whether a pod has come to a state; where says what was seen.
+// reached reports whether a pod has come to a state; where says what was seen.
 func (v view) reached(ctx context.Context, name string, want state, message string) (ok bool, where string, err error) {
 	pods, err := v.client.CoreV1().Pods(v.namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()})
 	if err != nil {

@@ -17,7 +17,7 @@ func (c *Cluster) Check() error {
 	seen := map[string]bool{}
 	once := func(kind, name string) {
 		if name == "" || seen[kind+name] {
-			errs = append(errs, fmt.Errorf("cluster: %s %q has no name, or is there twice", kind, name))
+			errs = append(errs, fmt.Errorf("cluster: %s %q has no name, or appears twice", kind, name))
 		}
 		seen[kind+name] = true
 	}

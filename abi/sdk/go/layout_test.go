@@ -7,8 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// TestLayout holds the structures against package abi, which says where fields
-// are.
+// TestLayout checks the structures against package abi, which says where fields are.
 func TestLayout(t *testing.T) {
 	var (
 		call  callRecord

@@ -54,8 +54,8 @@ func (b *buffer) grow(c *core, size uint32) {
 	}
 }
 
-// Structures of SPEC.md, sections 3, 4, 6 and 13. layout_test.go holds them against
-// package abi.
+// Structures of SPEC.md, sections 3, 4, 6 and 13. layout_test.go checks them against package
+// abi.
 type (
 	callRecord struct {
 		header, pod, podSize, point   uint32

@@ -7,8 +7,8 @@ import "github.com/berth-scheduler/berth/runtime/state"
 // Rows remembers the generations of the rows that it has seen. It belongs to one
 // goroutine.
 type Rows struct {
-	// Looked counts the rows whose generations were compared, so that tests can
-	// hold the cost of Update against the size of a change.
+	// Looked counts the rows whose generations were compared, so that tests can check the cost
+	// of Update against the size of a change.
 	Looked uint64
 
 	snapshot   *state.Snapshot

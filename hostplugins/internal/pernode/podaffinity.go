@@ -76,8 +76,8 @@ func (*PodAffinity) Name() string { return "InterPodAffinity" }
 // See takes in the cluster.
 func (a *PodAffinity) See(cluster, _ []*Node) { a.cluster = cluster }
 
-// matches reports whether a term of owner is about a pod. kube-scheduler v1.36
-// holds the namespaceSelector of the incoming pod's terms against no labels too.
+// matches reports whether a term of owner is about a pod. kube-scheduler v1.36 checks the
+// namespaceSelector of the incoming pod's terms against no labels too.
 func (a *PodAffinity) matches(t *v1.PodAffinityTerm, owner, pod *v1.Pod) bool {
 	selector, _ := metav1.LabelSelectorAsSelector(t.LabelSelector)
 	if !selector.Matches(labels.Set(pod.Labels)) {

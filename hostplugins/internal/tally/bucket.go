@@ -5,10 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Bucket is where counts are kept that pods of a namespace with a label may belong
-// to, so that a pod is not held against all of them. A count of several namespaces
-// has an empty Namespace, one that asks for no certain value of a label an empty
-// Key.
+// Bucket is where counts are kept that pods of a namespace with a label may belong to, so that
+// a pod is not checked against all of them. A count of several namespaces has an empty
+// Namespace, one that asks for no certain value of a label an empty Key.
 type Bucket struct{ Namespace, Key, Value string }
 
 // With returns the bucket for selectors that ask for a value of a label: one that

@@ -60,7 +60,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestBuckets: a pod is held against counts that ask for its labels only.
+// TestBuckets: a pod is checked against counts that ask for its labels only.
 func TestBuckets(t *testing.T) {
 	w := cluster(10, 2)
 	w.Update(false)

@@ -33,8 +33,8 @@ type Config struct {
 	FewDomains int
 }
 
-// Work counts what an index has done, so that tests can hold the cost of an update
-// against the size of the change.
+// Work counts what an index has done, so that tests can check the cost of an update against the
+// size of the change.
 type Work struct {
 	// Rows were looked at because they changed or a scope is new.
 	Rows uint64

@@ -199,7 +199,7 @@ func (q *Query[T]) first(row uint32, items, leftOut []*Item[T]) *Item[T] {
 	return nil
 }
 
-// reaches holds an item against a row that its list leads to.
+// reaches checks an item against a row that its list leads to.
 func (q *Query[T]) reaches(item *Item[T], row uint32) bool {
 	if item.exact || item.reach.Everywhere() {
 		return true

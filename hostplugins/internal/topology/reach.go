@@ -20,9 +20,9 @@ type Reach struct {
 	terms   []state.Term // ORed
 }
 
-// OfVolume returns the reach of a volume, spec.nodeAffinity. Only labels count: a
-// term on the name of the node holds everywhere, as in kube-scheduler, which
-// holds volumes against nodes without names.
+// OfVolume returns the reach of a volume, spec.nodeAffinity. Only labels count: a term on the
+// name of the node holds everywhere, as in kube-scheduler, which checks volumes against nodes
+// without names.
 func OfVolume(pv *v1.PersistentVolume) Reach {
 	if pv.Spec.NodeAffinity == nil || pv.Spec.NodeAffinity.Required == nil {
 		return Reach{}

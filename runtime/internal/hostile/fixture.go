@@ -79,7 +79,7 @@ func readParts(text string) (map[string]string, error) {
 	for _, part := range strings.Split(text, ";;= ")[1:] {
 		name, body, _ := strings.Cut(part, "\n")
 		if out[name] != "" {
-			return nil, fmt.Errorf("part %q is there twice", name)
+			return nil, fmt.Errorf("part %q appears twice", name)
 		}
 		out[name] = body
 	}

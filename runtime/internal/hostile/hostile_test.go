@@ -23,7 +23,7 @@ func TestAttacks(t *testing.T) {
 		groups[group]++
 		for _, p := range a.Plugins {
 			if !bytes.HasPrefix(p.Module, []byte("\x00asm\x01\x00\x00\x00")) && a.Name != "structure/no-module" {
-				t.Errorf("%s is no module", a.Name)
+				t.Errorf("%s is not a module", a.Name)
 			}
 		}
 	}
@@ -47,6 +47,6 @@ func TestReadGuest(t *testing.T) {
 		t.Error("a part that there is not is no mistake")
 	}
 	if _, err := readParts(";;= a\n1\n;;= a\n2\n"); err == nil {
-		t.Error("a part that is there twice is no mistake")
+		t.Error("a part that appears twice is no mistake")
 	}
 }

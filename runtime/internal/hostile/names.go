@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// escapes a terminal would act upon, a change of direction, and what is no UTF-8.
+// escapes a terminal would act upon, a change of direction, and what is not UTF-8.
 const evil = "\x1b[2J\x1b]0;owned\x07\r\n\u202e\u2066\x00\x9b\xff\xfe"
 
 // deep traps when it is n calls deep, each in the next of some functions.

@@ -51,7 +51,7 @@ func (c *converter) merged(n *yaml.Node) ([]*yaml.Node, error) {
 	return own, nil
 }
 
-// sequence is the node's items, or the node itself if it is no sequence.
+// sequence is the node's items, or the node itself if it is not a sequence.
 func sequence(n *yaml.Node) []*yaml.Node {
 	list := n
 	if n.Kind == yaml.AliasNode {

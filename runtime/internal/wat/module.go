@@ -17,7 +17,7 @@ func newSpace() *space { return &space{names: map[string]uint64{}} }
 func (s *space) declare(name *expr) {
 	if name != nil {
 		if _, taken := s.names[name.atom]; taken {
-			fail(name, "%s is there twice", name.atom)
+			fail(name, "%s appears twice", name.atom)
 		}
 		s.names[name.atom] = s.size
 	}

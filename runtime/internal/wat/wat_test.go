@@ -30,7 +30,7 @@ func TestErrors(t *testing.T) {
 		{"(module\n(func", "line 2: a list does not end"},
 		{`(module) (module)`, "line 1: text after the module"},
 		{`(module (func (local.get $x)))`, "line 1: $x is not defined"},
-		{`(module (func $f) (func $f))`, "line 1: $f is there twice"},
+		{`(module (func $f) (func $f))`, "line 1: $f appears twice"},
 		{`(module (func (i32.foo)))`, "line 1: unknown instruction i32.foo"},
 		{`(module (func (br $l)))`, "line 1: label $l is not defined"},
 		{`(module (func (i32.const 5_000_000_000)))`, "line 1: expected a number of 32 bits, found 5_000_000_000"},

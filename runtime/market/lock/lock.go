@@ -91,7 +91,7 @@ func Parse(text []byte) (*File, error) {
 		case !isDigest(p.Module) || p.Image != "" && !isDigest(p.Image):
 			return nil, fmt.Errorf("plugins[%d]: a digest is sha256: and 64 hexadecimal digits", i)
 		case seen[key]:
-			return nil, fmt.Errorf("plugins[%d]: %s of %s is there twice", i, plain.Quote(p.Name, 64), plain.Quote(p.Source, 256))
+			return nil, fmt.Errorf("plugins[%d]: %s of %s appears twice", i, plain.Quote(p.Name, 64), plain.Quote(p.Source, 256))
 		}
 		seen[key] = true
 	}

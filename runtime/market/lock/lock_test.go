@@ -141,7 +141,7 @@ func TestParse(t *testing.T) {
 		"write kind: Lock":        "kind: Other",
 		"a digest is sha256: and": strings.Replace(string(good), digest("1"), "sha256:1", 1),
 		"unknown field":           strings.Replace(string(good), "version:", "edition:", 1),
-		"is there twice":          string(good) + entry,
+		"appears twice":           string(good) + entry,
 		"at most 4194304 are":     string(good) + strings.Repeat("#", 4<<20),
 	} {
 		if _, err := lock.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -26,7 +26,7 @@ const (
 )
 
 // checkArchive refuses a tarball that is anything but an OCI layout: links, files
-// outside, a name that is there twice.
+// outside, a name that appears twice.
 func checkArchive(ref Reference) error {
 	f, err := os.Open(ref.Archive)
 	if err != nil {
@@ -48,7 +48,7 @@ func checkTar(ref Reference, r io.Reader) error {
 			return nil
 		}
 		if err != nil {
-			return ref.problem(fix, "it is no tarball: %v", err)
+			return ref.problem(fix, "it is not a tarball: %v", err)
 		}
 		name := strings.TrimPrefix(h.Name, "./")
 		switch {
@@ -57,11 +57,11 @@ func checkTar(ref Reference, r io.Reader) error {
 		case h.Typeflag == tar.TypeDir && (name == "" || folder.MatchString(name)):
 			continue
 		case h.Typeflag != tar.TypeReg:
-			return ref.problem(fix, "%s is no regular file: links and devices are refused", plain.Quote(h.Name, 128))
+			return ref.problem(fix, "%s is not a regular file: links and devices are refused", plain.Quote(h.Name, 128))
 		case !entry.MatchString(name):
-			return ref.problem(fix, "%s is no file of an OCI layout", plain.Quote(h.Name, 128))
+			return ref.problem(fix, "%s is not a file of an OCI layout", plain.Quote(h.Name, 128))
 		case seen[name]:
-			return ref.problem(fix, "%s is there twice", plain.Quote(h.Name, 128))
+			return ref.problem(fix, "%s appears twice", plain.Quote(h.Name, 128))
 		case !strings.HasPrefix(name, "blobs/") && h.Size > maxIndex:
 			return ref.fail(name, tooLarge(h.Size, maxIndex))
 		}
@@ -101,7 +101,7 @@ func keepArchive(ctx context.Context, ref Reference, to *oci.Store) error {
 	}
 	from, err := oci.NewFromTar(ctx, ref.Archive)
 	if err != nil {
-		return ref.fail("it is no OCI layout", err)
+		return ref.fail("it is not an OCI layout", err)
 	}
 	index, err := archiveIndex(ref)
 	if err != nil {

@@ -149,7 +149,7 @@ func TestHostileRegistry(t *testing.T) {
 		"no more answers": {func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
 			<-r.Context().Done()
 			return true
-		}, "no answer in time; see whether the registry answers"},
+		}, "no answer in time; check that the registry answers"},
 		"a byte from time to time": {func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
 			if !isModule(r) {
 				return false
@@ -303,15 +303,15 @@ func TestAnnotations(t *testing.T) {
 func TestHostileTarballs(t *testing.T) {
 	file := func(name string) *tar.Header { return &tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644} }
 	for want, headers := range map[string][]*tar.Header{
-		`"../outside" is no file of an OCI layout`:                           {file("../outside")},
-		`"/etc/passwd" is no file of an OCI layout`:                          {file("/etc/passwd")},
-		`"blobs/sha256/../../x" is no file of an OCI layout`:                 {file("blobs/sha256/../../x")},
-		`"index.json" is no regular file: links and devices are refused`:     {{Name: "index.json", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}},
-		`"oci-layout" is no regular file: links and devices are refused`:     {{Name: "oci-layout", Typeflag: tar.TypeLink, Linkname: "index.json"}},
-		`"blobs/sha256/pipe" is no regular file: links and devices are refu`: {{Name: "blobs/sha256/pipe", Typeflag: tar.TypeFifo}},
-		`"./index.json" is there twice`:                                      {file("index.json"), file("./index.json")},
-		`"\x1b[2J" is no file of an OCI layout`:                              {file("\x1b[2J")},
-		`it is no OCI layout`:                                                {file("index.json")},
+		`"../outside" is not a file of an OCI layout`:                           {file("../outside")},
+		`"/etc/passwd" is not a file of an OCI layout`:                          {file("/etc/passwd")},
+		`"blobs/sha256/../../x" is not a file of an OCI layout`:                 {file("blobs/sha256/../../x")},
+		`"index.json" is not a regular file: links and devices are refused`:     {{Name: "index.json", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}},
+		`"oci-layout" is not a regular file: links and devices are refused`:     {{Name: "oci-layout", Typeflag: tar.TypeLink, Linkname: "index.json"}},
+		`"blobs/sha256/pipe" is not a regular file: links and devices are refu`: {{Name: "blobs/sha256/pipe", Typeflag: tar.TypeFifo}},
+		`"./index.json" appears twice`:                                          {file("index.json"), file("./index.json")},
+		`"\x1b[2J" is not a file of an OCI layout`:                              {file("\x1b[2J")},
+		`it is not an OCI layout`:                                               {file("index.json")},
 	} {
 		path := filepath.Join(t.TempDir(), "hostile.tar")
 		var out bytes.Buffer

@@ -60,7 +60,7 @@ func (r Reference) fail(what string, err error) error {
 		}
 		return known
 	}
-	e := &Error{Ref: r.String(), Detail: err.Error(), Fix: "see whether the registry answers, and log in with docker login if it asks for it", Err: err}
+	e := &Error{Ref: r.String(), Detail: err.Error(), Fix: "check that the registry answers, and log in with docker login if it asks for it", Err: err}
 	var answered *errcode.ErrorResponse
 	switch {
 	case errors.Is(err, errdef.ErrNotFound):
@@ -70,7 +70,7 @@ func (r Reference) fail(what string, err error) error {
 	case errors.Is(err, content.ErrMismatchedDigest):
 		e.Detail, e.Fix = "bytes of it do not have their digest", "ask who runs the registry"
 	case errors.Is(err, context.DeadlineExceeded):
-		e.Detail, e.Fix = "no answer in time", "see whether the registry answers"
+		e.Detail, e.Fix = "no answer in time", "check that the registry answers"
 	case r.Registry == "":
 		e.Fix = ""
 	}

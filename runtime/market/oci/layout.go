@@ -29,7 +29,7 @@ const maxManifest = 64 << 10
 // maxLayers is how many layers an image has at most, one of which is the module.
 const maxLayers = 16
 
-// Image is the manifest of a plugin's image, held against its digest.
+// Image is the manifest of a plugin's image, checked against its digest.
 type Image struct {
 	// Ref is where it was found.
 	Ref Reference

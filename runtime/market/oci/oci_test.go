@@ -242,8 +242,8 @@ func TestErrors(t *testing.T) {
 		host + "/team/rack-aware:2":                  "team/rack-aware:2: there is no such image; see what there is with oras repo tags " + host + "/team/rack-aware",
 		host + "/team/none:1":                        "there is no such image",
 		"oci:" + filepath.Join(t.TempDir(), "none"):  "no such file",
-		"oci:" + t.TempDir():                         "it is no OCI layout",
-		"oci-archive:" + text:                        "it is no tarball",
+		"oci:" + t.TempDir():                         "it is not an OCI layout",
+		"oci-archive:" + text:                        "it is not a tarball",
 		"oci-archive:" + filepath.Join(text, "none"): "none",
 	} {
 		if err := open(t.Context(), reference(t, ref)); err == nil || !strings.Contains(err.Error(), detail) {

@@ -60,7 +60,7 @@ func ParseReference(text string) (Reference, error) {
 	if at := strings.LastIndexByte(path, ':'); at > strings.LastIndexAny(path, `/\`) {
 		tag := path[at+1:]
 		if err := (registry.Reference{Registry: "x", Repository: "x", Reference: tag}).ValidateReferenceAsTag(); err != nil {
-			return Reference{}, fmt.Errorf("%s: %q is no tag: use letters, digits, dots, dashes and underscores", text, tag)
+			return Reference{}, fmt.Errorf("%s: %q is not a tag: use letters, digits, dots, dashes and underscores", text, tag)
 		}
 		path = path[:at]
 		if !pinned {
@@ -90,7 +90,7 @@ func parseRegistry(text string) (Reference, error) {
 	if ref.ValidateReferenceAsDigest() == nil {
 		r.Tag, r.Digest = "", digest.Digest(ref.Reference)
 		if r.Digest.Algorithm() != digest.SHA256 {
-			return Reference{}, &Error{Ref: text, Detail: "the digest is no sha256", Fix: "write REGISTRY/REPOSITORY@sha256:…", Err: errors.ErrUnsupported}
+			return Reference{}, &Error{Ref: text, Detail: "the digest is not SHA-256", Fix: "write REGISTRY/REPOSITORY@sha256:…", Err: errors.ErrUnsupported}
 		}
 	}
 	return r, nil

@@ -59,7 +59,7 @@ func (c *Client) Open(ctx context.Context, ref Reference) (*Store, error) {
 		}
 		source, err := oci.NewFromFS(ctx, root.FS())
 		if err != nil {
-			return nil, errors.Join(ref.fail("it is no OCI layout", err), root.Close())
+			return nil, errors.Join(ref.fail("it is not an OCI layout", err), root.Close())
 		}
 		return &Store{ref: ref, source: source, close: root.Close}, nil
 	case ref.Archive != "":
@@ -68,7 +68,7 @@ func (c *Client) Open(ctx context.Context, ref Reference) (*Store, error) {
 		}
 		source, err := oci.NewFromTar(ctx, ref.Archive)
 		if err != nil {
-			return nil, ref.fail("it is no OCI layout", err)
+			return nil, ref.fail("it is not an OCI layout", err)
 		}
 		return &Store{ref: ref, source: source}, nil
 	}

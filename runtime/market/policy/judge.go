@@ -23,7 +23,7 @@ type Subject struct {
 	// Module is the digest of the bytes, Image that of the image's manifest, empty for a
 	// file.
 	Module, Image string
-	// Data is the bytes; a file's signature is held against them.
+	// Data is the bytes; a file's signature is checked against them.
 	Data []byte
 	// Bundles are what is said to sign it, Lies why others do not count.
 	Bundles [][]byte
@@ -153,7 +153,7 @@ func (j *judge) signedBy(bundles []*signing.Bundle, public *signing.PublicKey) e
 	return result
 }
 
-// require holds the module against a requirement.
+// require checks the module against a requirement.
 func (j *judge) require(at string, q *requirement) error {
 	switch {
 	case q.AllOf != nil:
@@ -243,7 +243,7 @@ func (j *judge) minimum(at string, m *minimum) error {
 	}
 	got, err := semver.StrictNewVersion(j.subject.Version)
 	if err != nil {
-		return j.refuse(at, "its version %s is no semantic one", plain.Quote(j.subject.Version, 80))
+		return j.refuse(at, "its version %s is not a semantic version", plain.Quote(j.subject.Version, 80))
 	}
 	if want := semver.MustParse(m.Version); got.LessThan(want) {
 		return j.refuse(at, "it has the version %s, at least %s is required", got, want)

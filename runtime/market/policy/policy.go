@@ -180,7 +180,7 @@ func (r *reader) keys(f *file) {
 		case k.Name == "":
 			r.add(at, "it has no name")
 		case twice:
-			r.add(at, "the name %q is there twice", k.Name)
+			r.add(at, "the name %q appears twice", k.Name)
 		case err != nil:
 			r.add(at+".publicKey", "%v", err)
 		case names[public.ID()] != "":
@@ -249,7 +249,7 @@ func (r *reader) signatures(at string, s *signatures) {
 func (r *reader) digest(at, d string) {
 	digits, ok := strings.CutPrefix(d, "sha256:")
 	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
-		r.add(at, "%q is no digest: write sha256: and 64 hexadecimal digits", d)
+		r.add(at, "%q is not a digest: write sha256: and 64 hexadecimal digits", d)
 	}
 }
 

@@ -184,12 +184,12 @@ func TestParse(t *testing.T) {
 	for rest, want := range map[string]string{
 		"":                                      "require: 0 of allOf, anyOf, publisher",
 		"require: {signatures: {keys: [b]}}":    `require.signatures.keys[0]: there is no key "b" in keys`,
-		"require: {signatures: {keys: [a, a]}}": `require.signatures.keys[1]: "a" is there twice`,
+		"require: {signatures: {keys: [a, a]}}": `require.signatures.keys[1]: "a" appears twice`,
 		"require: {signatures: {keys: [a], least: 2}}":           "require.signatures.least: 2 of 1 cannot be",
 		"require: {signatures: {keys: []}}":                      "require.signatures.least: 1 of 0 cannot be",
 		"require: {signatures: {keys: [a], least: -1}}":          "cannot be",
 		"require: {publisher: X}":                                `require.publisher: there is no publisher "X"`,
-		"require: {digests: [abc]}":                              `require.digests[0]: "abc" is no digest`,
+		"require: {digests: [abc]}":                              `require.digests[0]: "abc" is not a digest`,
 		"require: {digests: []}":                                 "require: the list is empty",
 		"require: {allOf: []}":                                   "require: the list is empty",
 		"require: {least: 1, digests: [\"" + image + "\"]}":      "require.least: it is for anyOf",
@@ -202,7 +202,7 @@ func TestParse(t *testing.T) {
 		"publishers: [{name: X, keys: []}]\nrequire: {publisher: X}":                                      "publishers[0].keys: a publisher needs a key",
 		"publishers: [{name: X, keys: [a], repositories: [\"[\"]}]\nrequire: {publisher: X}":              "publishers[0].repositories[0]:",
 		"- name: same\n  publicKey: |\n    " + again + "\nrequire: {signatures: {keys: [a]}}":             `keys[1]: "same" is the same key as "a"`,
-		"- name: bad\n  publicKey: text\nrequire: {signatures: {keys: [a]}}":                              "keys[1].publicKey: it is no public key in PEM",
+		"- name: bad\n  publicKey: text\nrequire: {signatures: {keys: [a]}}":                              "keys[1].publicKey: it is not a public key in PEM",
 		"require: " + strings.Repeat("{allOf: [", 20) + "{publisher: X}" + strings.Repeat("]}", 20):       "nested deeper than 16",
 		"require: {allOf: [" + strings.Repeat("{signatures: {keys: [a]}}, ", 300) + "{publisher: \"\"}]}": "more than 256 requirements",
 	} {

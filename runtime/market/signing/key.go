@@ -50,7 +50,7 @@ func ParsePublicKey(text []byte) (*PublicKey, error) {
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != pemPublic {
-		return nil, errors.New("it is no public key in PEM: name the file NAME.pub that berth plugin keygen or cosign made")
+		return nil, errors.New("it is not a public key in PEM: name the file NAME.pub that berth plugin keygen or cosign made")
 	}
 	key, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
@@ -116,7 +116,7 @@ func Generate(algorithm string) (*PrivateKey, error) {
 		}
 		return newPrivateKey(key)
 	}
-	return nil, fmt.Errorf("%q is no algorithm: write %s or %s", algorithm, ECDSA, Ed25519)
+	return nil, fmt.Errorf("%q is not an algorithm: write %s or %s", algorithm, ECDSA, Ed25519)
 }
 
 func newPrivateKey(key any) (*PrivateKey, error) {
@@ -155,7 +155,7 @@ func ParsePrivateKey(text []byte, password func() ([]byte, error)) (*PrivateKey,
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != pemEncrypted && block.Type != pemCosign {
-		return nil, errors.New("it is no encrypted private key: name the file NAME.key that berth plugin keygen or cosign made")
+		return nil, errors.New("it is not an encrypted private key: name the file NAME.key that berth plugin keygen or cosign made")
 	}
 	secret, err := password()
 	if err != nil {

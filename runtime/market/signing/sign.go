@@ -45,7 +45,7 @@ type subject struct {
 func SignImage(key *PrivateKey, digest string) ([]byte, error) {
 	digits, ok := strings.CutPrefix(digest, "sha256:")
 	if !ok {
-		return nil, fmt.Errorf("%q is no sha256", digest)
+		return nil, fmt.Errorf("%q is not a sha256", digest)
 	}
 	payload, err := json.Marshal(statement{
 		Type: statementType, Subject: []subject{{Digest: map[string]string{"sha256": digits}}},

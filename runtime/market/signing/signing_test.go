@@ -163,7 +163,7 @@ func fields(t *testing.T, text []byte) string {
 }
 
 // changed flips a bit in each signed part of a bundle, and wants it refused. The hint
-// is no part of it: it says nothing that anyone relies on.
+// is not a part of it: it says nothing that anyone relies on.
 func changed(t *testing.T, text []byte, verify func(*signing.Bundle) error) {
 	t.Helper()
 	var b map[string]any
@@ -227,14 +227,14 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for want, text := range map[string]string{
-		"it is no public key in PEM": "key",
-		"use P-256 or Ed25519":       "-----BEGIN PUBLIC KEY-----\nMHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEqofKIr6LBTeOscce8yCtdG4dO2KLp5uY\nWfdB4IJUKjhVAvJdv1UpbDpUXjhydgq3NhfeSpYmLG9dnpi/kpLcKfj0Hb0omhR8\n6doxE7XwuMAKYLHOHX6BnXpDHXyQ6g5f\n-----END PUBLIC KEY-----\n",
+		"it is not a public key in PEM": "key",
+		"use P-256 or Ed25519":          "-----BEGIN PUBLIC KEY-----\nMHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEqofKIr6LBTeOscce8yCtdG4dO2KLp5uY\nWfdB4IJUKjhVAvJdv1UpbDpUXjhydgq3NhfeSpYmLG9dnpi/kpLcKfj0Hb0omhR8\n6doxE7XwuMAKYLHOHX6BnXpDHXyQ6g5f\n-----END PUBLIC KEY-----\n",
 	} {
 		if _, err := signing.ParsePublicKey([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := signing.ParsePrivateKey(read(t, "ecdsa.pub"), nil); err == nil || !strings.Contains(err.Error(), "it is no encrypted private key") {
+	if _, err := signing.ParsePrivateKey(read(t, "ecdsa.pub"), nil); err == nil || !strings.Contains(err.Error(), "it is not an encrypted private key") {
 		t.Error(err)
 	}
 }

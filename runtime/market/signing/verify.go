@@ -66,7 +66,7 @@ func ParseBundle(text []byte) (*Bundle, error) {
 // ErrOtherKey is returned when the signature was made by another key.
 var ErrOtherKey = errors.New("the signature is not by this key")
 
-// VerifyImage holds the bundle against a key and an image's manifest digest.
+// VerifyImage checks the bundle against a key and an image's manifest digest.
 func (b *Bundle) VerifyImage(key *PublicKey, digest string) error {
 	if b.payload == nil {
 		return errors.New("the bundle signs a file, not an image")
@@ -98,7 +98,7 @@ func (b *Bundle) VerifyImage(key *PublicKey, digest string) error {
 	return fmt.Errorf("the signed statement is about another image: %s", plain.List(others, ", ", 256, "images"))
 }
 
-// VerifyFile holds the bundle against a key and a file's bytes.
+// VerifyFile checks the bundle against a key and a file's bytes.
 func (b *Bundle) VerifyFile(key *PublicKey, data []byte) error {
 	if b.message == nil {
 		return errors.New("the bundle signs an image, not a file")

@@ -42,7 +42,7 @@ func newDecoder() (*decoder, error) {
 type result struct {
 	objects []object
 	errs    []*Error
-	broken  bool // the text is no YAML
+	broken  bool // the text is not YAML
 }
 
 func (r *result) fail(p place, n *yaml.Node, path, detail, fix string) {

@@ -33,7 +33,7 @@ func (d *decoder) jsonStream(ctx context.Context, c *chunk) (r result) {
 	}
 }
 
-// jsonSyntax is the error of text that is no JSON.
+// jsonSyntax is the error of text that is not JSON.
 func jsonSyntax(c *chunk, pos int, dec *json.Decoder, err error) result {
 	var syntax *json.SyntaxError
 	at := pos + int(dec.InputOffset())
@@ -128,7 +128,7 @@ func jsonList(ctx context.Context, c *chunk) (fields map[string]string, items []
 			continue
 		}
 		var text string
-		_ = json.Unmarshal(raw, &text) // "" for what is no text
+		_ = json.Unmarshal(raw, &text) // "" for what is not a text
 		fields[name] = text
 	}
 	return fields, items, twice

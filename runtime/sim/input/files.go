@@ -75,8 +75,7 @@ func listDir(ctx context.Context, dir string) (names []string, err error) {
 	return names, err
 }
 
-// irregular is what is no file, nor a folder: opening or reading it may block
-// for ever.
+// irregular is what is no file, nor a folder: opening or reading it may block forever.
 type irregular fs.FileMode
 
 func (m irregular) Error() string {

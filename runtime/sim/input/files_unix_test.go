@@ -39,7 +39,7 @@ func TestFolderOfLinks(t *testing.T) {
 	}
 }
 
-// Opening a pipe without a writer would block for ever.
+// Opening a pipe without a writer would block forever.
 func TestOnlyRegularFilesAreRead(t *testing.T) {
 	dir := t.TempDir()
 	pipe, socket := filepath.Join(dir, "pipe.yaml"), filepath.Join(dir, "s")

@@ -79,7 +79,7 @@ func FuzzCluster(f *testing.F) {
 			}
 			key := fmt.Sprintf("%T %s/%s", obj, obj.GetNamespace(), obj.GetName())
 			if seen[key] {
-				t.Fatalf("%s is there twice", key)
+				t.Fatalf("%s appears twice", key)
 			}
 			seen[key] = true
 		}
@@ -208,7 +208,7 @@ func FuzzTracePods(f *testing.F) {
 				t.Fatalf("arrival %d is at %v until %v", i, a.At, a.Until)
 			}
 			if names[a.Pod.Name] {
-				t.Fatalf("%s is there twice", a.Pod.Name)
+				t.Fatalf("%s appears twice", a.Pod.Name)
 			}
 			names[a.Pod.Name] = true
 			checkPod(t, a.Pod)

@@ -45,7 +45,7 @@ func kindError(gvk schema.GroupVersionKind) *Error {
 	for i, known := range all {
 		if known.Kind == gvk.Kind {
 			return &Error{
-				Path: "apiVersion", Detail: gvk.Kind + " is not understood in version " + gvk.GroupVersion().String(),
+				Path: "apiVersion", Detail: gvk.Kind + " is not supported in version " + gvk.GroupVersion().String(),
 				Fix: "write apiVersion: " + known.GroupVersion().String(),
 			}
 		}
@@ -58,7 +58,7 @@ func kindError(gvk schema.GroupVersionKind) *Error {
 	}
 	return &Error{
 		Path:   "kind",
-		Detail: "kind " + gvk.Kind + " of " + gvk.GroupVersion().String() + " is not understood; understood are " + strings.Join(names, ", ") + " and lists of them",
+		Detail: "kind " + gvk.Kind + " of " + gvk.GroupVersion().String() + " is not supported; supported are " + strings.Join(names, ", ") + " and lists of them",
 		Fix:    fix,
 	}
 }

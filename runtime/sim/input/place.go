@@ -19,7 +19,7 @@ type place struct {
 func (p place) line(n *yaml.Node) int { return p.chunk.lineAt(n.Line) }
 
 // node parses the chunk again, once, and finds the object; nil if that fails,
-// which is possible only for JSON that is no YAML.
+// which is possible only for JSON that is not YAML.
 func (p place) node() *yaml.Node {
 	n := p.chunk.parsed()
 	if n == nil {

@@ -32,7 +32,7 @@ func smallNodes() []byte {
 // and none.
 func smallPods() []byte {
 	state := uint64(4)
-	pick := func(n int) int { // a linear congruential generator, the same for ever
+	pick := func(n int) int { // a linear congruential generator, the same forever
 		state = state*6364136223846793005 + 1442695040888963407
 		return int(state >> 33 % uint64(n))
 	}

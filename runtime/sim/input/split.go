@@ -27,7 +27,7 @@ type chunk struct {
 	last  int
 }
 
-// parsed is the tree of the text, nil if it is no YAML.
+// parsed is the tree of the text, nil if it is not YAML.
 func (c *chunk) parsed() *yaml.Node {
 	if !c.tried {
 		c.tree, _ = strictyaml.Parse(c.text)

@@ -6,7 +6,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
-// syntaxError is the error of text that is no YAML.
+// syntaxError is the error of text that is not YAML.
 func syntaxError(c *chunk, err error) *Error {
 	var second *strictyaml.SecondDocument
 	if errors.As(err, &second) {

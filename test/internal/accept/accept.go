@@ -230,8 +230,8 @@ func (c *Checker) earlier(p *placement) (bool, error) {
 	}
 }
 
-// overtake tells whether a pod is accepted before others that are placed, and they
-// after it. If so it is placed, if not nothing has changed.
+// overtake reports whether a pod is accepted before others that are placed, and they after it.
+// If so it is placed, if not nothing has changed.
 func (c *Checker) overtake(pod *v1.Pod, others []*v1.Pod) (bool, error) {
 	for _, other := range slices.Backward(others) {
 		if err := c.filters.remove(other); err != nil {

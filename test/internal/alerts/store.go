@@ -104,7 +104,7 @@ func (s *Store) Eval(ctx context.Context, expression string) ([]string, error) {
 	return out, nil
 }
 
-// Has tells whether a metric was ever scraped.
+// Has reports whether a metric was ever scraped.
 func (s *Store) Has(metric string) bool {
 	for _, one := range s.series {
 		if one.labels.Get(labels.MetricName) == metric {

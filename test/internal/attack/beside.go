@@ -69,7 +69,7 @@ type Beside struct {
 	Faults, Log, Memory int64
 }
 
-// Bounded tells whether the others were left in peace.
+// Bounded reports whether the others were left in peace.
 func (b *Beside) Bounded() bool { return b.Ratio <= P99Ratio || b.Difference <= P99Difference }
 
 // Prepare makes nodes and namespaces.

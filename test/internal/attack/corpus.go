@@ -1,6 +1,5 @@
-// Package attack runs the hostile guests of runtime/internal/hostile against the program
-// as its users run it, and holds what becomes of it against the bounds that
-// docs/sandbox.md promises.
+// Package attack runs the hostile guests of runtime/internal/hostile against the program as its
+// users run it, and checks what becomes of it against the bounds that docs/sandbox.md promises.
 package attack
 
 import (

@@ -43,7 +43,7 @@ func unprintable(text []byte) error {
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case r == utf8.RuneError && size <= 1:
-			return fmt.Errorf("byte %#02x at %d is no UTF-8: %.60q", text[i], i, around(text, i))
+			return fmt.Errorf("byte %#02x at %d is not UTF-8: %.60q", text[i], i, around(text, i))
 		case r == '\n', r == '\t', r == ' ':
 		case !unicode.IsPrint(r) && !unicode.IsSpace(r), unicode.Is(unicode.Bidi_Control, r), r == '\r', r == '\u2028', r == '\u2029', r == '\v', r == '\f', r == '\u0085':
 			return fmt.Errorf("%U at %d: %.60q", r, i, around(text, i))

@@ -18,13 +18,13 @@ import (
 type Request struct {
 	User User
 	// Verb and the others are in the words of RBAC rules. Resource has its subresource, as
-	// pods/binding; it is empty for a URL that is no object's.
+	// pods/binding; it is empty for a URL that is not an object's.
 	Verb, Group, Resource, Namespace, Name, URL string
 	// Status is that of HTTP.
 	Status int32
 }
 
-// Forbidden tells whether the API server has refused the request for want of a right.
+// Forbidden reports whether the API server has refused the request for want of a right.
 func (r Request) Forbidden() bool { return r.Status == http.StatusForbidden }
 
 // auditFlags let the API server keep the requests of Config.Audited.
@@ -55,7 +55,7 @@ func (c *Cluster) writeAuditPolicy() error {
 }
 
 // Requests returns those of Config.Audited that the API server has answered so far, in its
-// order. from leaves out the first ones; a watch is there twice: when it begins, and when it
+// order. from leaves out the first ones; a watch appears twice: when it begins, and when it
 // ends.
 func (c *Cluster) Requests(from int) ([]Request, error) {
 	text, err := os.ReadFile(c.path("audit.log"))

@@ -57,7 +57,7 @@ func (o *Objects) DryRun() *Objects {
 // Apply makes the objects of YAML documents what they say: those that are new are
 // created, others changed where the document has a value. Status is written as
 // well, which controllers would see to. Fields that a kind does not have, and fields
-// that are there twice, are refused.
+// that appear twice, are refused.
 func (o *Objects) Apply(ctx context.Context, documents []byte) error {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(documents), 4096)
 	for {

@@ -52,7 +52,7 @@ func (p *Process) PID() int { return p.command.Process.Pid }
 // Exited is closed when the process is gone.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Running tells whether the process has not ended.
+// Running reports whether the process has not ended.
 func (p *Process) Running() bool {
 	select {
 	case <-p.exited:

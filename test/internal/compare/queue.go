@@ -87,7 +87,7 @@ func decodeEvent(e *scenario.Event) (event state.ClusterEvent, object state.Obje
 		action, ok = state.UpdateOther, true
 	}
 	if !ok {
-		return event, object, fmt.Errorf("%q is no action", e.Action)
+		return event, object, fmt.Errorf("%q is not an action", e.Action)
 	}
 	if before, after := e.Old.First() != nil, e.New.First() != nil; before == (action == state.Add) || after == (action == state.Delete) {
 		return event, object, fmt.Errorf("%s with a former object %v, a later one %v", e.Action, before, after)

@@ -83,9 +83,9 @@ func insist(ctx context.Context, request func() error) error {
 	}
 }
 
-// mayPass tells whether a request may work the next time: what is no answer of the
-// API server, as when it is away, what says that it is busy, and what it refuses
-// because it has only begun to read the rules.
+// mayPass reports whether a request may work the next time: what is not an answer of the API
+// server, as when it is away, what says that it is busy, and what it refuses because it has
+// only begun to read the rules.
 func mayPass(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsInternalError(err) || apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err)

@@ -190,7 +190,7 @@ func (c *checker) config(m *v1.ConfigMap, user string) {
 	}
 }
 
-// allowed tells whether a Role lets a service account do something with a lease.
+// allowed reports whether a Role lets a service account do something with a lease.
 func (c *checker) allowed(user, verb, namespace, lease string) bool {
 	for _, o := range c.objects {
 		if o.GetKind() != "RoleBinding" || o.GetNamespace() != namespace {

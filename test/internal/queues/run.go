@@ -179,7 +179,7 @@ func (r *run) pop() (ours, theirs string) {
 		return "", ""
 	}
 	if len(r.them.PodsInActiveQ())+len(r.them.PodsInBackoffQ()) == 0 {
-		return "a pod", "none" // it would wait for ever
+		return "a pod", "none" // it would wait forever
 	}
 	b, err := r.them.Pop(r.logger)
 	if err != nil {

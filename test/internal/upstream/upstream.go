@@ -74,7 +74,7 @@ func Load(data []byte) (*config.KubeSchedulerConfiguration, error) {
 	}
 	c, ok := object.(*config.KubeSchedulerConfiguration)
 	if !ok {
-		return nil, fmt.Errorf("decode: a %s is no configuration of the scheduler", kind)
+		return nil, fmt.Errorf("decode: a %s is not a configuration of the scheduler", kind)
 	}
 	c.APIVersion = kind.GroupVersion().String()
 	if err := validation.ValidateKubeSchedulerConfiguration(c); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/fgd/gpushare"
 )
 
-// TestScore: by hand, with the floor of a remainder that is no whole percent.
+// TestScore: by hand, with the floor of a remainder that is not a whole percent.
 func TestScore(t *testing.T) {
 	for _, c := range []struct{ cpu, gpu, want int64 }{
 		{0, 0, 100}, {128_000, 8000, 0}, {64_000, 4000, 50}, {0, 8000, 50}, {128_000, 0, 50}, {2560, 0, 99}, {2561, 0, 98},

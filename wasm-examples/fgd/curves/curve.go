@@ -68,7 +68,7 @@ func read(file string) (curve, error) {
 	for i, row := range rows {
 		if i == 0 {
 			if len(row) < 3 || !slices.Equal(row[:3], []string{"arrived", "allocated", "fragmented"}) {
-				return c, fmt.Errorf("%s:1: it is no curve of berth simulate --report: the columns are %v", file, row)
+				return c, fmt.Errorf("%s:1: it is not a curve of berth simulate --report: the columns are %v", file, row)
 			}
 			continue
 		}

@@ -86,7 +86,7 @@ func TestRefuses(t *testing.T) {
 	broken := filepath.Join(dir, "fgd-42.csv")
 	for text, want := range map[string]string{
 		"":        "it is empty",
-		"a,b,c\n": "fgd-42.csv:1: it is no curve of berth simulate --report",
+		"a,b,c\n": "fgd-42.csv:1: it is not a curve of berth simulate --report",
 		"arrived,allocated,fragmented,fragmented_of_idle\n":          "the curve is empty",
 		"arrived,allocated,fragmented,fragmented_of_idle\nx,1,1,1\n": "fgd-42.csv:2: ",
 		"arrived,allocated,fragmented,fragmented_of_idle\n1,1,,\n":   "fgd-42.csv:2: ",

@@ -79,7 +79,7 @@
 // filter: if `max-peers` is a decimal number and `peers` is not below it, the node
 // is Unschedulable with the reason `too many peers`. Otherwise a step is `NODE
 // STATUS TEXT`, in which NODE is a name or `*`; the first for the node counts. There
-// is no replacing in TEXT.
+// is not a replacing in TEXT.
 //
 // post_filter: steps.
 //
@@ -94,5 +94,5 @@
 //
 // reserve, unreserve, permit, pre_bind, bind, post_bind: steps. permit has the
 // status `wait DURATION`, a decimal number below 2^31 and `ms`, `s` or `m`; another
-// is no time. bind without an annotation is Skip.
+// is not a time. bind without an annotation is Skip.
 package everypoint

@@ -103,8 +103,8 @@ func (l *language) testModules(t *testing.T) {
 	}
 }
 
-// testTwins: an example decides what the scenario files say, which its Go twins are
-// held against, in all ways of making the calls.
+// testTwins: an example decides what the scenario files say, which its Go twins are checked
+// against, in all ways of making the calls.
 func (l *language) testTwins(t *testing.T) {
 	for _, e := range l.examples() {
 		if e.Scenarios == "" || e.Placing {

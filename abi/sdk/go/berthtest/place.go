@@ -68,8 +68,8 @@ func (t *Trial) checkOverlays(pod *Pod, want []Verdict) {
 	}
 }
 
-// checkChanges holds add_pod and remove_pod against a PreFilter that sees the
-// change: for each node, without its first pod, and with that pod twice.
+// checkChanges checks add_pod and remove_pod against a PreFilter that sees the change: for each
+// node, without its first pod, and with that pod twice.
 func (t *Trial) checkChanges(pod *Pod) {
 	t.tb.Helper()
 	if !t.manifest.exports(abi.AddPod) {

@@ -215,7 +215,7 @@ func (f *file) config(config string) []string {
 	return []string{why}
 }
 
-// expect holds what a line showed against what the file has after it.
+// expect checks what a line showed against what the file has after it.
 func (f *file) expect(at int, got []string) {
 	var want []string
 	if f.follows("----") {

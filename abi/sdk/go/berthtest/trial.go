@@ -71,7 +71,7 @@ func New(tb testing.TB, manifest []byte, guest Factory, config string) *Trial {
 	return t
 }
 
-// checkExports holds the manifest's points against the plugin's methods (ABI-9.3).
+// checkExports checks the manifest's points against the plugin's methods (ABI-9.3).
 func (t *Trial) checkExports() {
 	t.tb.Helper()
 	has := t.guest(t.host).Exports()

@@ -101,7 +101,7 @@ func names[T metav1.Object](list []T) []string {
 	return out
 }
 
-// TestStore holds the store against a list, and its journal against what differs.
+// TestStore checks the store against a list, and its journal against what differs.
 func TestStore(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, m := storage.New(), model{}
