@@ -15,7 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// written returns the configuration that /configz shows, as a file.
+// written returns the configuration that /configz shows, in the form of a file.
 func written(t *testing.T, s *config.Scheduler) []byte {
 	t.Helper()
 	versioned, bad := s.Versioned()
@@ -26,13 +26,13 @@ func written(t *testing.T, s *config.Scheduler) []byte {
 	return text
 }
 
-// TestWrittenDefault: what /configz shows of a scheduler that was not configured.
+// TestWrittenDefault: what /configz shows without a configuration.
 func TestWrittenDefault(t *testing.T) {
 	golden.Check(t, "testdata/default.yaml", written(t, Default()))
 }
 
-// TestWrittenIsRead: a configuration that is written and read again makes the same
-// plugins, whether a file or a command line named its modules.
+// TestWrittenIsRead: a configuration that is written and read again makes the same plugins,
+// whether a file or a command line named its modules.
 func TestWrittenIsRead(t *testing.T) {
 	modules := newModules(t)
 	file := guest{}.write(t)

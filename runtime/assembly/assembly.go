@@ -1,5 +1,5 @@
-// Package assembly is the composition root: the one place that makes plugins,
-// pipelines and the scheduler out of a configuration and wires them together.
+// Package assembly is the composition root: the one place that makes plugins, pipelines and the
+// scheduler from a configuration and connects them.
 package assembly
 
 import (
@@ -30,52 +30,50 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// Config is what a scheduler is made of.
+// Config configures a scheduler.
 type Config struct {
-	// Scheduler is the profiles; nil means Default().
+	// Scheduler has the profiles; nil means Default().
 	Scheduler *config.Scheduler
-	// Plugins (optional) can be named in profiles besides the native ones, and
-	// instead of those of the same name, modules included.
+	// Plugins (optional) are plugins that profiles can name besides the native ones; they
+	// replace native plugins and modules of the same name.
 	Plugins plugin.Registry
-	// Framework (optional) is plugins of kube-scheduler's framework that can be named in
-	// profiles. Each profile that has some hosts them in a bridge of its own.
+	// Framework (optional) are plugins of kube-scheduler's framework that profiles can name.
+	// Each profile that uses some hosts them in a bridge of its own.
 	Framework []bridge.Source
 	// Modules (optional) makes the plugins whose args are a *Module.
 	Modules *Modules
 	// Seed is the source of all randomness.
 	Seed uint64
-	// TieBreak chooses among nodes of equal score.
+	// TieBreak chooses among nodes with equal scores.
 	TieBreak cycle.TieBreak
-	// Rank orders nodes for the tie-break by first node: the smallest wins. Nil
-	// means an order that depends on the seed alone.
+	// Rank orders nodes for the tie-break by first node: the smallest rank wins. nil means an
+	// order that depends on the seed only.
 	Rank func(node string) uint64
 	// Candidates is how many of the best nodes an attempt lists; 0 means 5.
 	Candidates int
-	// Reuse bounds the answers of plugins that are kept for pods that are alike; the zero
-	// value keeps none.
+	// Reuse limits the answers of plugins that are kept for pods that are alike; the zero value
+	// keeps none.
 	Reuse reuse.Config
-	// Workers evaluate blocks of nodes side by side; 0 means as many as there
-	// are CPUs, but no more than the configuration's parallelism. Decisions do
-	// not depend on it.
+	// Workers is the number of goroutines that evaluate blocks of nodes; 0 means the number of
+	// CPUs, but at most the configuration's parallelism. Decisions do not depend on it.
 	Workers int
-	// AllowUnenforced is features that pods may ask for although no enabled
-	// plugin enforces them.
+	// AllowUnenforced are features that pods may use although no enabled plugin enforces them.
 	AllowUnenforced state.Feature
-	// MaxUnschedulable is how long a pod stays parked without an event that helps it;
-	// 0 means 5 minutes.
+	// MaxUnschedulable is how long a pod stays parked without a helpful event; 0 means 5
+	// minutes.
 	MaxUnschedulable time.Duration
-	// IgnoreBindVerbs leaves binding to the Bind plugins, whatever extenders say.
+	// IgnoreBindVerbs leaves binding to the Bind plugins even if extenders have bind verbs.
 	IgnoreBindVerbs bool
 }
 
-// Deps is what the scheduler is connected to.
+// Deps connects the scheduler to its environment.
 type Deps struct {
-	Clock       clock.Clock // optional: the machine's if nil
+	Clock       clock.Clock // optional: the machine's clock if nil
 	Binder      objects.Binder
 	Evictor     objects.Evictor              // optional, see scheduler.Deps
 	Budgets     objects.PodDisruptionBudgets // optional, see hostplugins.Deps
 	Patcher     objects.Patcher              // optional, see extender.Deps
-	Storage     hostplugins.Storage          // optional: without it there are no volumes
+	Storage     hostplugins.Storage          // optional: without it volumes do not exist
 	Services    objects.Services
 	Controllers objects.Controllers
 	Outlet      scheduler.Outlet
@@ -84,8 +82,8 @@ type Deps struct {
 	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
 	Worked      func(string, []report.Timing)           // optional, see scheduler.Deps
 	Broken      func(pipeline.Broken)                   // optional, see pipeline.Deps
-	// Framework (optional) returns what plugins of kube-scheduler's framework see in a
-	// profile. Scheduler is filled in.
+	// Framework (optional) returns the dependencies of framework plugins in a profile. Assembly
+	// sets Scheduler.
 	Framework func(profile string) bridge.Deps
 	Log       *slog.Logger     // optional
 	Spawn     func(run func()) // optional, see scheduler.Deps
@@ -94,20 +92,20 @@ type Deps struct {
 // Assembly is a scheduler and what must be closed with it.
 type Assembly struct {
 	Scheduler *scheduler.Scheduler
-	// Profiles is the names of the profiles in configured order.
+	// Profiles are the names of the profiles in configured order.
 	Profiles []string
 
 	config  Config
 	deps    Deps
 	workers *pipeline.Workers
 
-	// mu guards what follows. It is held while plugins are made, so that there is
-	// one Reload at a time; the loop never takes it.
+	// mu is held while plugins are made, so that one Reload runs at a time. The loop never takes
+	// it.
 	mu struct {
 		sync.Mutex
 		built []*built // of the profiles
 	}
-	// now guards what Status tells, which waits for no plugin that is made.
+	// now guards what Status returns, so that Status does not wait while plugins are made.
 	now struct {
 		sync.Mutex
 		built  []*built
@@ -115,18 +113,17 @@ type Assembly struct {
 	}
 	buckets map[string]*wasm.FuelBucket // by profile and namespaces; under mu as well
 	bridges map[string]*bridge.Bridge   // by profile; under mu as well
-	// loop is Scheduler for plugins of kube-scheduler's framework, which may ask for it
-	// while it is made.
+	// loop is Scheduler, for framework plugins that may need it while it is being made.
 	loop atomic.Pointer[scheduler.Scheduler]
-	// life ends with Close: that of plugins of kube-scheduler's framework.
+	// life ends with Close. It is the context of framework plugins.
 	life context.Context //nolint:containedctx // their factories want one, whenever they are made
 	end  context.CancelFunc
-	// closing guards the plugins that are still in use, by their pipelines.
+	// closing counts the users of plugins, to close each after its last.
 	closing   holders
 	extenders *extender.Extenders
 }
 
-// Default returns a new copy of what an absent configuration file means.
+// Default returns a new copy of the configuration that an absent file means.
 func Default() *config.Scheduler { return config.Default(Catalog()) }
 
 // New makes the scheduler.
@@ -189,16 +186,16 @@ func New(c Config, d Deps) (*Assembly, error) {
 	return a, nil
 }
 
-// NewUnconnected makes the scheduler as New does, plugins included, and connects it to
-// nothing: it shows whether a configuration can be used, and must not be run.
+// NewUnconnected makes the scheduler as New does, with its plugins, but connects it to nothing.
+// It shows whether a configuration is usable. The scheduler must not be run.
 func NewUnconnected(c Config) (*Assembly, error) {
 	return New(c, Deps{Binder: noBinder{}, Outlet: struct{ scheduler.Outlet }{}})
 }
 
-// broken says that a plugin is asked every time from now on.
+// broken logs that answers of a plugin are no longer reused.
 func (a *Assembly) broken(b pipeline.Broken) {
 	if a.deps.Log != nil {
-		a.deps.Log.Warn("plugin answers are not reused any more: asked again, it gave another answer although nothing that it declares to read had changed",
+		a.deps.Log.Warn("plugin answers are no longer reused: when asked again, the plugin gave another answer although nothing that it declares to read had changed",
 			"plugin", b.Plugin.Name, "digest", b.Plugin.Digest, "point", b.Point.String(), "pod", b.Pod.Key(), "node", b.Node)
 	}
 	if a.deps.Broken != nil {
@@ -206,7 +203,8 @@ func (a *Assembly) broken(b pipeline.Broken) {
 	}
 }
 
-// Close stops what runs beside the scheduler, which must have stopped.
+// Close frees the plugins and stops what runs beside the scheduler. The scheduler must have
+// stopped.
 func (a *Assembly) Close() {
 	a.end()
 	a.workers.Close()
@@ -216,14 +214,14 @@ func (a *Assembly) Close() {
 	a.closing.closeAll()
 }
 
-// configName is a point's name in a configuration file, which begins with a
-// small letter.
+// configName returns a point's name in a configuration file, which begins with a lower-case
+// letter.
 func configName(point abi.Point) string {
 	name := point.String()
 	return strings.ToLower(name[:1]) + name[1:]
 }
 
-// mix hashes a node name with the seed (FNV-1a, finished by a splitmix64 step).
+// mix hashes a node name with the seed (FNV-1a, finished with a splitmix64 step).
 func mix(seed uint64, name string) uint64 {
 	x := seed ^ 0xcbf29ce484222325
 	for i := range len(name) {

@@ -24,8 +24,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// The list as it stands in kube-scheduler v1.36, with default feature gates
-// (docs FACTS.md; pkg/scheduler/apis/config/v1/default_plugins.go).
+// The list in kube-scheduler v1.36, with default feature gates
+// (pkg/scheduler/apis/config/v1/default_plugins.go).
 const upstreamDefaults = `SchedulingGates, PrioritySort, NodeUnschedulable, NodeName, TaintToleration 3, NodeAffinity 2,
 NodePorts, NodeResourcesFit 1, VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread 2,
 InterPodAffinity 2, DynamicResources 2, DefaultPreemption, NodeResourcesBalancedAllocation 1, ImageLocality 1, DefaultBinder,
@@ -50,7 +50,7 @@ func TestCatalogHasEveryPluginOnce(t *testing.T) {
 	}
 	for _, p := range c.Default {
 		if slices.Contains(c.Known, p.Name) == slices.Contains(c.Upstream, p.Name) {
-			t.Errorf("%s is both built and not built, or neither", p.Name)
+			t.Errorf("%s is in both lists, or in neither", p.Name)
 		}
 	}
 	if all := slices.Sorted(slices.Values(slices.Concat(c.Known, c.Upstream))); len(slices.Compact(slices.Clone(all))) != len(all) {
@@ -71,7 +71,7 @@ func TestCatalogHasEveryPluginOnce(t *testing.T) {
 	}
 }
 
-// recorder keeps what the scheduler says.
+// recorder records what the scheduler reports.
 type recorder struct {
 	scheduler *Assembly
 	clock     *clock.Step
@@ -110,7 +110,7 @@ func start(t *testing.T, c Config) *recorder {
 	return r
 }
 
-// run schedules a pod of each profile on equal nodes.
+// run schedules one pod of each profile on equal nodes.
 func (r *recorder) run(t *testing.T, nodes int) {
 	for i := range nodes {
 		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%03d", i)}}
@@ -138,7 +138,7 @@ func parse(t *testing.T, text string) *config.Scheduler {
 func TestDefaultIsAFreshCopy(t *testing.T) {
 	clear(Default().Profiles[0].Points)
 	if len(Default().Profiles[0].Points) == 0 {
-		t.Error("a change of one is seen in another")
+		t.Error("a change to one copy shows in another")
 	}
 	r := start(t, Config{})
 	if !slices.Equal(r.scheduler.Profiles, []string{v1.DefaultSchedulerName}) {
@@ -146,7 +146,7 @@ func TestDefaultIsAFreshCopy(t *testing.T) {
 	}
 }
 
-// percentageOfNodesToScore of the profile comes before the file's.
+// A profile's percentageOfNodesToScore overrides the file's.
 func TestPercentage(t *testing.T) {
 	r := start(t, Config{Scheduler: parse(t, `
 percentageOfNodesToScore: 50
@@ -163,7 +163,7 @@ profiles:
 	if want := map[string]int{"by-file": 150, "by-profile": 210, "all": 300}; !maps.Equal(got, want) {
 		t.Errorf("feasible nodes found are %v, want %v", got, want)
 	}
-	// Absent means all, not upstream's formula.
+	// Absent means all nodes, not kube-scheduler's formula.
 	r = start(t, Config{})
 	r.run(t, 300)
 	if r.attempts[0].Feasible != 300 {
@@ -182,13 +182,13 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// Without a rank the first node depends on the seed alone; with one, on the rank.
+// Without a rank the first node depends on the seed only; with one, on the rank.
 func TestRank(t *testing.T) {
 	first := func(seed uint64, rank func(string) uint64) string {
 		r := start(t, Config{Seed: seed, TieBreak: 1, Rank: rank, Candidates: 2})
 		r.run(t, 50)
 		if len(r.bound) != 1 || len(r.attempts[0].Candidates) != 2 {
-			t.Fatalf("bound are %q with candidates %v", r.bound, r.attempts[0].Candidates)
+			t.Fatalf("bound %q with candidates %v", r.bound, r.attempts[0].Candidates)
 		}
 		return r.bound[0]
 	}
@@ -236,7 +236,7 @@ profiles:
 		{parse(t, "extenders: [{urlPrefix: \"http://x\", filterVerb: f, tlsConfig: {caFile: none}}]\n"), "extenders[0]: tlsConfig: open none"},
 		{sorted, `profile "b": needs at least one Bind plugin`},
 		{unknown, `profile "default-scheduler": plugin "Nowhere" is not registered`},
-		{nowhere, `BUG: profile "default-scheduler" has a point`},
+		{nowhere, `BUG: profile "default-scheduler" has an unknown point`},
 		{args, `profile "default-scheduler": plugin NodeResourcesFit: `},
 	} {
 		_, err := New(Config{Scheduler: c.scheduler}, Deps{Binder: noBinder{}, Clock: clock.Real{}, Outlet: &recorder{}})

@@ -20,22 +20,22 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// built is a profile's plugins and their pipeline.
+// built is the plugins of a profile and their pipeline.
 type built struct {
 	profile  config.Profile
 	plugins  map[string]*madePlugin
 	pipeline *pipeline.Pipeline
 }
 
-// madePlugin is a plugin and what it was made of.
+// madePlugin is a plugin and what it was made from.
 type madePlugin struct {
 	plugin plugin.Plugin
 	args   any // *Module, typed args, or nil
-	// close frees the plugin; nil for one that holds nothing.
+	// close frees the plugin; nil if there is nothing to free.
 	close func(context.Context) error
 }
 
-// same reports whether args would make the same plugin again.
+// same reports whether args would make the same plugin.
 func (m *madePlugin) same(args any) bool {
 	a, ok := m.args.(*Module)
 	b, also := args.(*Module)
@@ -45,8 +45,8 @@ func (m *madePlugin) same(args any) bool {
 	return ok == also && reflect.DeepEqual(m.args, args)
 }
 
-// build makes the pipelines of a configuration, with the plugins of old ones
-// where they are the same. If it fails, what it made is closed.
+// build makes the pipelines of a configuration. It reuses plugins of old pipelines that are the
+// same. If it fails, it closes what it made.
 func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built) ([]*built, error) {
 	registry := hostplugins.All(hostplugins.Deps{
 		Binder: a.deps.Binder, Budgets: a.deps.Budgets, Storage: a.deps.Storage,
@@ -74,14 +74,14 @@ func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built)
 	return out, nil
 }
 
-// refusals collects the errors of a configuration, so that all are reported at once. A
-// plugin that several profiles have is reported once.
+// refusals collects the errors of a configuration, to report them together. A plugin that
+// several profiles share is reported once.
 type refusals struct {
 	errs    []error
 	plugins map[string][]*madePlugin // by name
 }
 
-// has reports whether a plugin is among what cannot be made.
+// has reports whether the plugin has already failed.
 func (r *refusals) has(name string, args any) bool {
 	return slices.ContainsFunc(r.plugins[name], func(m *madePlugin) bool { return m.same(args) })
 }
@@ -94,8 +94,8 @@ func (r *refusals) add(name string, args any, err error) {
 	r.errs = append(r.errs, err)
 }
 
-// buildProfile makes the plugins of a profile, each once, and their pipeline. A
-// profile that is as it was keeps its pipeline. It returns nil when something is refused.
+// buildProfile makes the plugins of a profile, each once, and their pipeline. An unchanged
+// profile keeps its pipeline. It returns nil if something is refused.
 func (a *Assembly) buildProfile(
 	ctx context.Context, s *config.Scheduler, profile *config.Profile, registry plugin.Registry, old *built, refused *refusals,
 ) *built {
@@ -175,7 +175,7 @@ func (a *Assembly) entries(b *built) (map[abi.Point][]pipeline.Entry, error) {
 		}
 	}
 	if known != len(b.profile.Points) {
-		return nil, fmt.Errorf("BUG: profile %q has a point that is none among %q", b.profile.SchedulerName, slices.Sorted(maps.Keys(b.profile.Points)))
+		return nil, fmt.Errorf("BUG: profile %q has an unknown point among %q", b.profile.SchedulerName, slices.Sorted(maps.Keys(b.profile.Points)))
 	}
 	return points, nil
 }
@@ -187,8 +187,8 @@ func (b *built) unchanged(o *built) bool {
 		reflect.DeepEqual(b.profile.PercentageOfNodesToScore, o.profile.PercentageOfNodesToScore)
 }
 
-// newPlugin makes a plugin by its args: of a module, or of the registry. One that
-// is there already is used again.
+// newPlugin makes a plugin from its args: from a module, or with the registry. It reuses an
+// existing plugin that is the same.
 func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any, registry plugin.Registry, old *built) (*madePlugin, error) {
 	if old != nil {
 		if made, ok := old.plugins[name]; ok && made.same(args) {
@@ -205,17 +205,17 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 		return made, err
 	}
 	if a.config.Modules == nil {
-		return nil, fmt.Errorf("BUG: plugin %q is a module and there are no Modules", name)
+		return nil, fmt.Errorf("BUG: plugin %q is a module, but Modules is nil", name)
 	}
 	return a.config.Modules.plugin(ctx, named, a.config.Workers, &moduleDeps{
 		binder: a.deps.Binder, clock: a.deps.Clock, log: a.logger(profile), bucket: a.bucket(profile, named),
-		// Plugins are made before the scheduler, and ask when it runs.
+		// Plugins are made before the scheduler, and call this while it runs.
 		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
 		recovered: func(plugin string) { a.Scheduler.ReleasePlugin(plugin) },
 	})
 }
 
-// logger returns where the plugins of a profile log to.
+// logger returns the logger of a profile's plugins.
 func (a *Assembly) logger(profile string) *slog.Logger {
 	if a.deps.Log == nil {
 		return nil
@@ -223,8 +223,8 @@ func (a *Assembly) logger(profile string) *slog.Logger {
 	return a.deps.Log.With("profile", profile)
 }
 
-// bucket returns the bucket of fuel of a tenant, which is the namespaces that a
-// plugin is attached to in a profile.
+// bucket returns the fuel bucket of a tenant. A tenant is the set of namespaces that a plugin
+// applies to in a profile.
 func (a *Assembly) bucket(profile string, m *Module) *wasm.FuelBucket {
 	key := profile + "/" + strings.Join(m.Reference.Namespaces, ",")
 	if a.buckets == nil {
@@ -238,5 +238,5 @@ func (a *Assembly) bucket(profile string, m *Module) *wasm.FuelBucket {
 	return b
 }
 
-// errProfiles says that profiles cannot come and go while the scheduler runs.
-var errProfiles = errors.New("profiles cannot be added, removed or renamed while the scheduler runs; start it anew")
+// errProfiles says that the set of profiles is fixed while the scheduler runs.
+var errProfiles = errors.New("profiles cannot be added, removed or renamed while the scheduler runs; restart it")

@@ -11,9 +11,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
 
-// Catalog returns what a configuration file can name: the plugins that are
-// built, those that kube-scheduler v1.36 has besides, and the default profile,
-// which is kube-scheduler's, in its order and with its weights.
+// Catalog returns the plugins that a configuration file can name: those that are implemented,
+// those that only kube-scheduler v1.36 has, and the default profile, which is kube-scheduler's,
+// with its order and weights.
 func Catalog() config.Catalog {
 	registry := hostplugins.All(hostplugins.Deps{Binder: noBinder{}})
 	points := make(map[string][]string)
@@ -62,7 +62,7 @@ func defaultProfile() []config.PluginWeight {
 	}
 }
 
-// notBuilt is the plugins that kube-scheduler v1.36 has and Berth has not yet.
+// notBuilt returns the plugins that kube-scheduler v1.36 has and Berth does not have yet.
 func notBuilt(registry plugin.Registry) []string {
 	names := []string{"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"}
 	for _, p := range defaultProfile() {
@@ -77,7 +77,7 @@ func notBuilt(registry plugin.Registry) []string {
 	return out
 }
 
-// noBinder stands in where plugins are only looked at.
+// noBinder is a Binder for plugins that are only inspected.
 type noBinder struct{}
 
 func (noBinder) Bind(context.Context, objects.Binding) error {

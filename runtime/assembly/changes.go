@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// logChanges tells what a reload has made other, plugin by plugin: which version of
-// which bytes took the place of which.
+// logChanges logs what a reload changed, plugin by plugin, with versions and digests.
 func (a *Assembly) logChanges(ctx context.Context, old, next []*built) {
 	if a.deps.Log == nil {
 		return
@@ -33,25 +32,25 @@ func (a *Assembly) logChanges(ctx context.Context, old, next []*built) {
 	}
 }
 
-// change words how a plugin has changed; empty if it has not. Nil is a plugin that is
-// not there.
+// change describes how a plugin has changed; empty if it has not. nil means that there is no
+// such plugin.
 func change(before, now *madePlugin) (what string, attrs []slog.Attr) {
 	switch {
 	case before == nil:
-		return "plugin is added", identity(now, "version", "digest")
+		return "plugin added", identity(now, "version", "digest")
 	case now == nil:
-		return "plugin is removed", identity(before, "version", "digest")
+		return "plugin removed", identity(before, "version", "digest")
 	case before.plugin == now.plugin:
 		return "", nil
 	}
 	was, is := before.module(), now.module()
 	if was != nil && is != nil && was.Loaded.Digest == is.Loaded.Digest || was == nil && is == nil {
-		return "plugin is configured anew", identity(now, "version", "digest")
+		return "plugin reconfigured", identity(now, "version", "digest")
 	}
-	return "plugin is replaced", append(identity(now, "version", "digest"), identity(before, "oldVersion", "oldDigest")...)
+	return "plugin replaced", append(identity(now, "version", "digest"), identity(before, "oldVersion", "oldDigest")...)
 }
 
-// identity tells the version and the bytes of a plugin that is a module.
+// identity returns the version and digest of a plugin that is a module.
 func identity(p *madePlugin, version, digest string) []slog.Attr {
 	m := p.module()
 	if m == nil {
@@ -60,7 +59,7 @@ func identity(p *madePlugin, version, digest string) []slog.Attr {
 	return []slog.Attr{slog.String(version, m.Loaded.Manifest.Version), slog.String(digest, m.Loaded.Digest)}
 }
 
-// module returns what the plugin was made of; nil if it is a native one.
+// module returns the module that the plugin was made from; nil for a native plugin.
 func (m *madePlugin) module() *Module {
 	module, _ := m.args.(*Module)
 	return module

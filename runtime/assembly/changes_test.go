@@ -12,8 +12,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// TestChangesAreLogged: a reload says of each plugin what has become of it, with the
-// versions and digests of modules, and nothing of what stays.
+// TestChangesAreLogged: a reload logs what happened to each plugin, with the versions and
+// digests of modules, and nothing about plugins that stay.
 func TestChangesAreLogged(t *testing.T) {
 	modules := newModules(t)
 	one, two := guest{filter: no}.write(t), guest{}.write(t)
@@ -44,18 +44,18 @@ func TestChangesAreLogged(t *testing.T) {
 		to   *config.Scheduler
 		want string
 	}{
-		{with(one, Default()), `msg="plugin is added"` + of + "a " + digest(one)},
-		{with(two, Default()), `msg="plugin is replaced"` + of + "a " + digest(two) + " " + old.Replace(digest(one))},
+		{with(one, Default()), `msg="plugin added"` + of + "a " + digest(one)},
+		{with(two, Default()), `msg="plugin replaced"` + of + "a " + digest(two) + " " + old.Replace(digest(one))},
 		{with(two, Default()), ""},
-		{with(two, weighted), `msg="plugin is configured anew"` + of + "InterPodAffinity"},
-		{weighted, `msg="plugin is removed"` + of + "a " + digest(two)},
+		{with(two, weighted), `msg="plugin reconfigured"` + of + "InterPodAffinity"},
+		{weighted, `msg="plugin removed"` + of + "a " + digest(two)},
 	} {
 		log.Reset()
 		if _, err := r.scheduler.Reload(t.Context(), step.to); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.TrimSpace(log.String()); got != step.want {
-			t.Errorf("said %s\nwant %s", got, step.want)
+			t.Errorf("logged %s\nwant %s", got, step.want)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/extender"
 )
 
-// newExtenders makes the HTTP extenders that the configuration names; nil for none.
+// newExtenders makes the HTTP extenders in the configuration; nil for none.
 func newExtenders(c *Config, d Deps) (*extender.Extenders, error) {
 	configs := c.Scheduler.Extenders
 	if c.IgnoreBindVerbs {
@@ -20,9 +20,9 @@ func newExtenders(c *Config, d Deps) (*extender.Extenders, error) {
 	return extender.New(configs, extender.Deps{Patcher: d.Patcher, Log: d.Log})
 }
 
-// leaveToExtenders returns the arguments of NodeResourcesFit with the resources
-// that extenders see to in place of those that it ignores, as kube-scheduler does;
-// others as they are.
+// leaveToExtenders returns the arguments of NodeResourcesFit with ignoredResources replaced by
+// the resources that extenders handle, as kube-scheduler does. It returns other arguments
+// unchanged.
 func leaveToExtenders(args any, extenders []configv1.Extender) any {
 	fit, ok := args.(*configv1.NodeResourcesFitArgs)
 	ignored := extender.Ignored(extenders)

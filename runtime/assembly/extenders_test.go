@@ -22,8 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// binder is an extender that binds, or does not, and the API server that it talks
-// to.
+// binder is an extender that may bind pods, and the API server that it talks to.
 type binder struct {
 	*recorder
 	*httptest.Server
@@ -55,7 +54,7 @@ func (b *binder) Patch(_ context.Context, pod *state.Pod, patch state.Patch) (fu
 	}, nil
 }
 
-// labeller is a plugin that writes on pods when it reserves.
+// labeller is a plugin that patches pods at Reserve.
 type labeller struct{ info plugin.Info }
 
 func (l *labeller) Info() *plugin.Info { return &l.info }
@@ -66,13 +65,12 @@ func (l *labeller) Reserve(*plugin.Placement) (plugin.Directives, *plugin.Status
 
 func (l *labeller) Unreserve(*plugin.Placement) plugin.Directives { return plugin.Directives{} }
 
-// TestExtenderBinds: pods that the extender manages are bound by it, after what
-// plugins wrote on them; others by DefaultBinder. Resources that it sees to are no
-// business of NodeResourcesFit.
+// TestExtenderBinds: the extender binds the pods that it manages, after the patches of plugins;
+// DefaultBinder binds the others. NodeResourcesFit ignores the extender's resources.
 func TestExtenderBinds(t *testing.T) {
 	for name, test := range map[string]struct {
 		fail, ignorable string
-		keep            bool // bindVerb counts
+		keep            bool // whether bindVerb is used
 		want            string
 	}{
 		"bound":    {keep: true, want: "patch map[gpu:0]; bind managed to n-000; DefaultBinder other n-000"},
@@ -124,10 +122,10 @@ profiles:
 			if got := strings.Join(b.calls, "; "); got != test.want {
 				t.Errorf("got %s\nwant %s", got, test.want)
 			}
-			// The resources of extenders are ignored in place of those of the file.
+			// The extenders' resources replace the ignoredResources of the file.
 			for _, attempt := range b.attempts {
 				if attempt.Pod == "unknown" && !strings.Contains(attempt.Message, "Insufficient example.com/mine") {
-					t.Errorf("the attempt for unknown: %+v", attempt)
+					t.Errorf("the attempt for pod unknown: %+v", attempt)
 				}
 			}
 			if len(b.attempts) < 3 {
@@ -137,8 +135,8 @@ profiles:
 	}
 }
 
-// TestExtenderRejects: a pod that an extender rejected is woken by any event, and
-// the name is that of no plugin of a profile.
+// TestExtenderRejects: any event wakes a pod that an extender rejected, and no plugin of a
+// profile may have the extenders' name.
 func TestExtenderRejects(t *testing.T) {
 	answer := `{"NodeNames": []}`
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))

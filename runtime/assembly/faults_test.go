@@ -20,12 +20,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-// told is what a scheduler told of the work of plugins while it ran, by point: the counts
-// that its metrics have.
+// told records what a scheduler reported about plugins while it ran, by point: the counts in
+// its metrics.
 type told struct {
 	recorder
 	faults, calls map[abi.Point]int64
-	// ofPod is the faults that were told with tries of a pod.
+	// ofPod are the faults reported with attempts of a pod.
 	ofPod map[string]int64
 }
 
@@ -42,8 +42,8 @@ func (r *told) add(pod string, timings []report.Timing) {
 func (r *told) Attempted(a *report.Attempt, _ func(uint32) string) { r.add(a.Pod, a.Timings) }
 func (r *told) Ended(e *report.Ending)                             { r.add(e.Pod, e.Timings) }
 
-// TestFaultsAreTold: the faults of a plugin at each point are told while the scheduler
-// runs, at that point, as often as the plugin itself counts them.
+// TestFaultsAreTold: the scheduler reports the faults of a plugin while it runs, at the right
+// points, as many as the plugin counts itself.
 func TestFaultsAreTold(t *testing.T) {
 	modules := newModules(t)
 	for _, p := range points {
@@ -78,7 +78,7 @@ func TestFaultsAreTold(t *testing.T) {
 			for round := range 20 {
 				for a.Scheduler.Step(t.Context()) {
 				}
-				a.Scheduler.SetNode(state.NewNode(node(fmt.Sprint("more-", round/10)))) // hints are asked for
+				a.Scheduler.SetNode(state.NewNode(node(fmt.Sprint("more-", round/10)))) // this calls hints
 				now.Advance(10 * time.Minute)
 			}
 			for a.Scheduler.Step(t.Context()) {
@@ -92,24 +92,24 @@ func TestFaultsAreTold(t *testing.T) {
 				}
 			}
 			if counted[p.point] == 0 || len(counted) != 1 {
-				t.Fatalf("the plugin counts %v; the test is of no use", counted)
+				t.Fatalf("the plugin counts %v; the test needs faults at all points", counted)
 			}
 			for point := range abi.NumPoints {
 				if r.faults[point] != counted[point] {
-					t.Errorf("%d faults were told at %s, %d were counted", r.faults[point], point, counted[point])
+					t.Errorf("%d faults were reported at %s, %d were counted", r.faults[point], point, counted[point])
 				}
 			}
 			if r.calls[p.point] == 0 {
-				t.Errorf("no calls were told")
+				t.Errorf("no calls were reported")
 			}
 			if between := p.point == abi.PreEnqueue || p.point == abi.QueueSort || p.point == abi.Hint; (r.ofPod[""] > 0) != between {
-				t.Errorf("%d faults outside of tries: %v", r.ofPod[""], r.ofPod)
+				t.Errorf("%d faults outside of attempts: %v", r.ofPod[""], r.ofPod)
 			}
 		})
 	}
 }
 
-// refuses binds every other pod.
+// refuses binds only every other pod.
 type refuses struct{ *told }
 
 func (r refuses) Bind(ctx context.Context, b objects.Binding) error {

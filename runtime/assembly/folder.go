@@ -16,27 +16,27 @@ import (
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
-// FolderConfig is a folder whose modules are plugins of every profile.
+// FolderConfig is a folder whose modules become plugins of every profile.
 type FolderConfig struct {
 	Dir string
-	// Settle is how long a file must rest after a change; 0 means 200 ms. Files that
-	// rest wait for others at most ten times as long.
+	// Settle is how long a file must be unchanged before it is read; 0 means 200 ms. Other files
+	// delay it at most ten times as long.
 	Settle time.Duration
 }
 
-// FolderStatus is what has become of one module of a folder.
+// FolderStatus is the state of one module in a folder.
 type FolderStatus struct {
-	// Path of the module's file.
+	// Path is the module's file.
 	Path string
-	// Plugin is the name in profiles of what runs, Version that of its manifest, and
-	// Digest names its bytes; empty if nothing does.
+	// Plugin is the name in profiles of the running module, Version the version in its manifest,
+	// and Digest the digest of its bytes. They are empty if no version of the file runs.
 	Plugin, Version, Digest string
-	// Err says why the file is not what runs; nil if it is.
+	// Err says why the file's current contents do not run; nil if they do.
 	Err error
 }
 
-// Folder keeps the plugins of a scheduler those of a folder. A module that is not
-// fit leaves its last good version at work.
+// Folder makes the modules of a folder plugins of a scheduler, and follows changes. A module
+// that cannot be used leaves its last good version running.
 type Folder struct {
 	config   FolderConfig
 	assembly *Assembly
@@ -49,22 +49,21 @@ type Folder struct {
 		sync.Mutex
 		running []running // sorted by path
 	}
-	// told guards what Status tells, which waits for no module.
+	// told guards what Status returns, so that Status does not wait while modules are compiled.
 	told struct {
 		sync.Mutex
 		status []FolderStatus
 	}
 }
 
-// running is a module that is at work.
+// running is a module that runs.
 type running struct {
 	path   string
 	module *Module
 }
 
-// Watch adds the modules of a folder to the scheduler, and follows the folder
-// until the context ends. It returns when the modules that are there are at work,
-// or told why not in Status.
+// Watch adds the modules of a folder to the scheduler, and follows the folder until the context
+// ends. It returns once each module runs or Status says why not.
 //
 // # Errors
 //
@@ -92,8 +91,8 @@ func (a *Assembly) Watch(ctx context.Context, c FolderConfig) (*Folder, error) {
 	return f, nil
 }
 
-// ReadFolder adds the modules of a folder to the scheduler as Watch does, without
-// following the folder: Done is never closed.
+// ReadFolder adds the modules of a folder to the scheduler as Watch does, but does not follow
+// the folder: Done is never closed.
 //
 // # Errors
 //
@@ -109,24 +108,24 @@ func (a *Assembly) ReadFolder(ctx context.Context, c FolderConfig) (*Folder, err
 	return f, f.Sync(ctx)
 }
 
-// Done is closed when the folder is not followed any more.
+// Done is closed when the folder is no longer followed.
 func (f *Folder) Done() <-chan struct{} { return f.done }
 
-// Status returns what has become of each module, sorted by path.
+// Status returns the state of each module, sorted by path.
 func (f *Folder) Status() []FolderStatus {
 	f.told.Lock()
 	defer f.told.Unlock()
 	return slices.Clone(f.told.status)
 }
 
-// Sync makes the plugins those that the folder holds now.
+// Sync updates the plugins to the current contents of the folder.
 //
 // # Errors
 //
-// The folder cannot be read; its plugins stay as they are.
+// The folder cannot be read; its plugins are unchanged.
 func (f *Folder) Sync(ctx context.Context) error { return f.sync(ctx, module.Change{}) }
 
-// sync leaves plugins whose files are still written as they are.
+// sync leaves plugins unchanged whose files are still being written.
 func (f *Folder) sync(ctx context.Context, change module.Change) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,7 +138,7 @@ func (f *Folder) sync(ctx context.Context, change module.Change) error {
 	for i := range entries {
 		e := &entries[i]
 		if !change.Complete(e) {
-			e.Err = fmt.Errorf("%s: it is still written; it is used when it rests for %v", e.Path, f.config.Settle)
+			e.Err = fmt.Errorf("%s: the file is still being written; it is used once it has not changed for %v", e.Path, f.config.Settle)
 		}
 		m, err := f.load(e)
 		if err != nil {
@@ -150,7 +149,7 @@ func (f *Folder) sync(ctx context.Context, change module.Change) error {
 			wanted = append(wanted, running{path: e.Path, module: m})
 		}
 	}
-	for i := range f.mu.running { // being replaced, and away for a moment
+	for i := range f.mu.running { // it is being replaced, and absent for a moment
 		r := &f.mu.running[i]
 		gone := !slices.ContainsFunc(entries, func(e module.Entry) bool { return e.Path == r.path })
 		if gone && !change.Complete(&module.Entry{Path: r.path}) {
@@ -172,7 +171,7 @@ func (f *Folder) load(e *module.Entry) (*Module, error) {
 	return f.assembly.config.Modules.Load(e.Reference)
 }
 
-// last returns the module of a file that is at work; nil if there is none.
+// last returns the running module of a file; nil if there is none.
 func (f *Folder) last(path string) *Module {
 	for i := range f.mu.running {
 		if f.mu.running[i].path == path {
@@ -182,7 +181,7 @@ func (f *Folder) last(path string) *Module {
 	return nil
 }
 
-// apply puts modules to work, all or none.
+// apply runs modules, all or none.
 func (f *Folder) apply(ctx context.Context, all []running) error {
 	s := clone(f.base)
 	for i := range all {
@@ -197,8 +196,8 @@ func (f *Folder) apply(ctx context.Context, all []running) error {
 	return nil
 }
 
-// oneByOne makes each change for itself, so that one that fails keeps no other
-// back: first what is gone, then what is new or other, in the order of paths.
+// oneByOne makes each change separately, so that one that fails does not block the others:
+// first removals, then additions and changes, in the order of paths.
 func (f *Folder) oneByOne(ctx context.Context, wanted []running, errs map[string]error) {
 	kept := slices.DeleteFunc(slices.Clone(f.mu.running), func(r running) bool {
 		return !slices.ContainsFunc(wanted, func(w running) bool { return w.path == r.path })
@@ -220,10 +219,10 @@ func (f *Folder) oneByOne(ctx context.Context, wanted []running, errs map[string
 	}
 }
 
-// maxRefusal is how long the text is at most that says why a module is not used, in bytes.
+// maxRefusal is the maximum size of FolderStatus.Err, in bytes.
 const maxRefusal = 8 << 10
 
-// tell writes the status, and logs what is new in it.
+// tell updates the status and logs what is new in it.
 func (f *Folder) tell(entries []module.Entry, errs map[string]error) {
 	before := f.Status()
 	var status []FolderStatus
@@ -238,9 +237,9 @@ func (f *Folder) tell(entries []module.Entry, errs map[string]error) {
 		switch {
 		case known:
 		case s.Err != nil:
-			f.log.Error("plugin module is not used", "file", s.Path, "error", s.Err, "running", s.Digest)
+			f.log.Error("plugin module not used", "file", s.Path, "error", s.Err, "running", s.Digest)
 		default:
-			f.log.Info("plugin module is at work", "file", s.Path, "plugin", s.Plugin, "version", s.Version, "digest", s.Digest)
+			f.log.Info("plugin module running", "file", s.Path, "plugin", s.Plugin, "version", s.Version, "digest", s.Digest)
 		}
 	}
 	f.told.Lock()
@@ -255,7 +254,7 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// clone returns a configuration whose profiles can be added to.
+// clone returns a copy of a configuration whose profiles can be extended.
 func clone(s *config.Scheduler) *config.Scheduler {
 	out := *s
 	out.Profiles = slices.Clone(s.Profiles)

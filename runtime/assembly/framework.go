@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// withFramework returns a registry with the plugins of kube-scheduler's framework, hosted for a profile.
+// withFramework returns a registry that also has the framework plugins, hosted for a profile.
 func (a *Assembly) withFramework(registry plugin.Registry, profile string, parallelism int32) plugin.Registry {
 	if len(a.config.Framework) == 0 {
 		return registry
@@ -35,8 +35,8 @@ func (a *Assembly) withFramework(registry plugin.Registry, profile string, paral
 	return out
 }
 
-// compiledIn returns a function that returns the points of a profile's plugins that came with Config, which no
-// Catalog knows.
+// compiledIn returns a function that returns the points of a profile's plugins from Config. The
+// catalog does not know their points.
 func (a *Assembly) compiledIn(b *built) func(name string) ([]string, bool) {
 	return func(name string) (points []string, ok bool) {
 		made := b.plugins[name]

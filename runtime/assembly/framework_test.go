@@ -17,7 +17,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// evens is a plugin of kube-scheduler's framework that wants nodes whose name ends with a digit of its args.
+// evens is a framework plugin that wants nodes whose names end with one of the digits in its
+// args.
 type evens struct {
 	digits string
 	handle framework.Handle
@@ -36,7 +37,7 @@ func (e *evens) Filter(_ context.Context, _ framework.CycleState, _ *v1.Pod, nod
 
 func (e *evens) Close() error { e.closed = true; return nil }
 
-// last is a plugin of Berth that scores the last node best.
+// last is a plugin of Berth's own that scores the last node best.
 type last struct{ info plugin.Info }
 
 func (l *last) Info() *plugin.Info { return &l.info }
@@ -50,8 +51,9 @@ func (l *last) Score(_ *plugin.Cycle, rows []uint32, scores []int64) *plugin.Sta
 
 var _ plugin.Score = (*last)(nil)
 
-// TestCompiledIn: plugins that come with Config are enabled and configured by a file, each profile has its own, they
-// stand at the points that they implement, and those of the framework live until the assembly is closed.
+// TestCompiledIn: a file enables and configures plugins from Config. Each profile has its own
+// instances, at the points that they implement, and framework plugins live until the assembly
+// is closed.
 func TestCompiledIn(t *testing.T) {
 	const text = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -116,7 +118,7 @@ profiles:
 	r.scheduler.Close()
 	for profile, e := range made {
 		if e.life.Err() == nil || !e.closed {
-			t.Errorf("the plugin of %s goes on", profile)
+			t.Errorf("the plugin of %s still runs", profile)
 		}
 	}
 	if len(made) != 2 {

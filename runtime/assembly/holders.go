@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// holders counts which profiles, past ones included, use a plugin; who is not
-// used any more is closed.
+// holders counts the profiles, past ones included, that use each plugin. It closes plugins
+// without users.
 type holders struct {
 	later sync.WaitGroup
 	mu    sync.Mutex
 	count map[*madePlugin]int
 }
 
-// hold notes one more user.
+// hold counts one more user.
 func (h *holders) hold(m *madePlugin) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -23,11 +23,10 @@ func (h *holders) hold(m *madePlugin) {
 	h.count[m]++
 }
 
-// releaseLater is release beside the caller: what is freed may have to wait for a module
-// that is compiled.
+// releaseLater is release in a goroutine: freeing may have to wait until a module is compiled.
 func (h *holders) releaseLater(b *built) { h.later.Go(func() { h.release(b) }) }
 
-// release takes back what a profile holds.
+// release counts one user less of each plugin of a profile.
 func (h *holders) release(b *built) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,7 +38,7 @@ func (h *holders) release(b *built) {
 	}
 }
 
-// closeAll closes what is still used.
+// closeAll closes the plugins that still have users.
 func (h *holders) closeAll() {
 	h.later.Wait()
 	h.mu.Lock()
@@ -52,6 +51,6 @@ func (h *holders) closeAll() {
 
 func (m *madePlugin) free() {
 	if m.close != nil {
-		_ = m.close(context.Background()) // nothing is left to be done about it
+		_ = m.close(context.Background()) // there is no way to recover
 	}
 }

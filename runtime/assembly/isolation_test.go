@@ -21,7 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// goodPlugin writes the k-th of the plugins that hostile ones run beside.
+// goodPlugin writes the k-th of the plugins that run beside a hostile one.
 func goodPlugin(t *testing.T, k int) (file string) {
 	t.Helper()
 	data, err := hostile.Good(k)
@@ -35,7 +35,7 @@ func goodPlugin(t *testing.T, k int) (file string) {
 	return file
 }
 
-// hostiles are plugins that do their worst in filter and score.
+// hostiles are plugins that misbehave in filter and score.
 func hostiles() map[string]guest {
 	out := map[string]guest{}
 	for name, body := range map[string]string{
@@ -51,9 +51,8 @@ func hostiles() map[string]guest {
 	return out
 }
 
-// withNine schedules a stream of pods of some namespaces with nine good plugins and,
-// if there is one, a hostile one. It returns where each pod is, and the work of each
-// good plugin.
+// withNine schedules pods of some namespaces with nine good plugins and, unless worst is nil, a
+// hostile one. It returns the node of each pod, and the work of each good plugin.
 func withNine(t *testing.T, good []string, worst *module.Reference, pods ...string) (placed map[string]string, work map[string]string, a *Assembly) {
 	t.Helper()
 	modules := newModules(t)
@@ -98,9 +97,9 @@ func withNine(t *testing.T, good []string, worst *module.Reference, pods ...stri
 	return placed, work, r.scheduler
 }
 
-// TestOneHostileNineGood: whatever one plugin does, the nine others decide what they
-// decide without it, with the same number of calls, the same fuel and no fault; and
-// what it takes of a cycle is bounded by its own fuel.
+// TestOneHostileNineGood: whatever one plugin does, the nine others make the same decisions as
+// without it, with the same calls and fuel and no faults. What it takes of a cycle is bounded
+// by its own fuel.
 func TestOneHostileNineGood(t *testing.T) {
 	var good []string
 	for k := range 9 {
@@ -114,7 +113,7 @@ func TestOneHostileNineGood(t *testing.T) {
 	for name, g := range hostiles() {
 		file := g.write(t)
 		t.Run(name, func(t *testing.T) {
-			// Its faults are ignored: it is as if it were not there, for all pods.
+			// With its faults ignored, all pods are placed as without it.
 			placed, same, a := withNine(t, good, &module.Reference{Path: file, FailurePolicy: module.FailurePolicies{All: module.Ignore}, Namespaces: []string{"a", "b", "c"}}, "a", "b", "c")
 			if !maps.Equal(placed, want) || !maps.Equal(same, work) {
 				t.Errorf("ignored: placed %v, want %v; work %v, want %v", placed, want, same, work)
@@ -123,8 +122,7 @@ func TestOneHostileNineGood(t *testing.T) {
 			if p.Faults() == 0 || p.Fuel() > 60*(7_500+3_040) {
 				t.Errorf("%d faults, %d units", p.Faults(), p.Fuel())
 			}
-			// Its faults count, for pods of c only, which are kept back: all others
-			// are where they are without pods of c.
+			// With faults that fail pods of c only, all others are placed as without pods of c.
 			reference := module.Reference{Path: file, Namespaces: []string{"c"}}
 			if placed, _, _ = withNine(t, good, &reference, "a", "b", "c"); !maps.Equal(placed, wantOfTwo) {
 				t.Errorf("placed %v, want %v", placed, wantOfTwo)

@@ -19,13 +19,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// version is a version of a plugin, and whether it can be used.
+// version is a version of a plugin, and whether it is usable.
 type version struct {
 	file string
 	good bool
 }
 
-// versions are those that TestReloadUnderLoad changes between.
+// versions are the ones that TestReloadUnderLoad switches between.
 func versions(t *testing.T) []version {
 	t.Helper()
 	var out []version
@@ -38,14 +38,13 @@ func versions(t *testing.T) []version {
 		version{guest{filter: "(loop $again (br $again)) (i32.const 0)"}.write(t), true},
 		version{guest{abi: "unreachable"}.write(t), false},         // traps when it is probed
 		version{guest{abi: "(i32.const 0x90000)"}.write(t), false}, // of another ABI
-		version{guest{filter: "(i64.const 0)"}.write(t), false},    // not valid
+		version{guest{filter: "(i64.const 0)"}.write(t), false},    // invalid
 	)
 }
 
-// TestReloadUnderLoad: while pods come and go, plugins are added, replaced,
-// reconfigured, removed and broken in another goroutine. Each pod is bound once, none
-// is lost, and a version that cannot be used leaves the old one at work. Run it with
-// the race detector.
+// TestReloadUnderLoad: while pods come and go, another goroutine adds, replaces, reconfigures,
+// removes and breaks plugins. Each pod is bound once and none is lost. A version that cannot be
+// used leaves the old one running. Run it with the race detector.
 func TestReloadUnderLoad(t *testing.T) {
 	const reloads, slots = 60, 3
 	all := versions(t)
@@ -62,7 +61,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	wg.Go(func() {
 		defer done.Store(true)
 		random := rand.New(rand.NewPCG(3, 4))
-		running := make([]*module.Reference, slots) // what is at work
+		running := make([]*module.Reference, slots) // the modules that run
 		for range reloads {
 			next := slices.Clone(running)
 			slot, usable := random.IntN(slots), true
@@ -98,7 +97,7 @@ func TestReloadUnderLoad(t *testing.T) {
 				t.Errorf("reload: %v, usable %v", err, usable)
 			}
 			if err != nil && (after.Err == nil || digests(before) != digests(after)) {
-				t.Errorf("after a version that cannot be used: %v; at work %s, want %s", after.Err, digests(after), digests(before))
+				t.Errorf("after a version that cannot be used: %v; running %s, want %s", after.Err, digests(after), digests(before))
 			}
 			if err == nil {
 				running = next
@@ -112,7 +111,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	gone := map[string]bool{}
 	for i := 0; !done.Load() || i < 200; i++ {
 		r.clock.Advance(300 * time.Millisecond)
-		if i >= 800 { // enough: those that there are go on
+		if i >= 800 { // enough: the existing pods continue
 			r.steps(t)
 			time.Sleep(time.Millisecond)
 			continue
@@ -131,7 +130,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	for range 100 { // what was kept back is tried again
+	for range 100 { // retry pods that failed
 		r.clock.Advance(10 * time.Second)
 		r.steps(t)
 	}
@@ -146,7 +145,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		}
 	}
 	if n := len(modules.mu.compiled); n != 0 {
-		t.Errorf("%d modules are compiled for nobody", n)
+		t.Errorf("%d compiled modules have no users", n)
 	}
 	s := r.scheduler.Status()
 	t.Logf("%d pods, %d reloads, %d refused", len(pods), s.Reloads, s.Refused)
@@ -155,7 +154,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 }
 
-// digests names what is at work.
+// digests lists the modules that run.
 func digests(s Status) (out string) {
 	for i := range s.Plugins {
 		out += s.Plugins[i].Name + "=" + s.Plugins[i].Digest + ";"

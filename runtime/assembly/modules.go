@@ -27,20 +27,20 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// ModulesConfig is how plugin modules are run.
+// ModulesConfig says how plugin modules are run.
 type ModulesConfig struct {
-	// CacheDir keeps compiled modules between runs; empty keeps them in memory.
+	// CacheDir stores compiled modules between runs; empty keeps them in memory.
 	CacheDir string
-	// CacheOptional goes on in memory when the folder cannot be used.
+	// CacheOptional falls back to memory if the folder cannot be used.
 	CacheOptional bool
-	// SourceDir keeps modules that were fetched, by their digest; empty for none.
+	// SourceDir stores fetched modules by their digests; empty for none.
 	SourceDir string
 	// Policy (optional) says which modules may run.
 	Policy *policy.Policy
-	// Lock (optional) has the modules that may be used, but for those of a folder.
-	// Admitted (optional, Lock if nil) has those that the policy admitted before.
+	// Lock (optional) lists the modules that may be used, except those of plugin folders.
+	// Admitted (optional; default Lock) lists those that the policy admitted earlier.
 	Lock, Admitted *lock.File
-	// Loaded (optional) is told of each module that was loaded.
+	// Loaded (optional) is called with each module that was loaded.
 	Loaded func(*module.Loaded, *module.Reference)
 	// Compiler (optional) compiles modules before this process does, as package
 	// runtime/wasm/child, so that one that takes long to compile is stopped.
@@ -48,13 +48,12 @@ type ModulesConfig struct {
 	// Memory is what the plugins of all modules may have together, in bytes; 0 means
 	// memory.DefaultProcess.
 	Memory int64
-	// VerifyEvery is after how many calls of a guest its columns are checked: 1
-	// for every call, 0 for never.
+	// VerifyEvery is the number of calls of a guest between checks of its columns: 1 checks
+	// after every call, 0 never.
 	VerifyEvery int
 }
 
-// Modules loads and compiles the modules that a configuration names, each once
-// by its digest.
+// Modules loads and compiles the modules that a configuration names, each digest once.
 type Modules struct {
 	config    ModulesConfig
 	sources   *module.Sources
@@ -68,19 +67,19 @@ type Modules struct {
 	}
 }
 
-// compiled is a module and the number of plugins that use it.
+// compiled is a compiled module and the number of plugins that use it.
 type compiled struct {
 	module *sandbox.Module
 	users  int
 }
 
-// Module is a module as a plugin of a profile.
+// Module is a module used as a plugin in a profile.
 type Module struct {
 	Loaded    *module.Loaded
 	Reference module.Reference
 }
 
-// NewModules returns a place for modules; Close frees it.
+// NewModules returns an empty Modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
 	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted}), process: memory.NewProcess(c.Memory), encodings: encoding.New()}
 	m.mu.compiled = make(map[string]*compiled)
@@ -95,8 +94,7 @@ func (m *Module) same(o *Module) bool {
 		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy) && m.Reference.Limits == o.Reference.Limits
 }
 
-// start makes the runtime when the first module needs it: who uses no modules
-// gets no folder.
+// start makes the runtime when the first module needs it. Without modules no folder is created.
 func (m *Modules) start() error {
 	if m.mu.runtime != nil {
 		return nil
@@ -117,8 +115,8 @@ func (m *Modules) start() error {
 	return err
 }
 
-// Catalog returns Catalog, extended by modules that args name and by plugins that are
-// compiled in: see Config.
+// Catalog returns Catalog with the modules that args can name and with compiled-in plugins; see
+// Config.
 func (m *Modules) Catalog(compiledIn ...string) config.Catalog {
 	c := Catalog()
 	c.Late = compiledIn
@@ -137,8 +135,7 @@ func (m *Modules) Catalog(compiledIn ...string) config.Catalog {
 	return c
 }
 
-// oneLine joins the errors of a module, so that they stay with the field that
-// names it.
+// oneLine joins the errors of a module in one line, to keep them with the field that names it.
 func oneLine(err error) error {
 	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
@@ -155,11 +152,11 @@ func (m *Modules) Load(ref module.Reference) (*Module, error) {
 	return &Module{Loaded: loaded, Reference: ref}, nil
 }
 
-// points returns the extension points of a profile at which the module stands.
+// points returns the extension points of a profile at which the module runs.
 func (m *Module) points() []string {
 	var out []string
 	for _, point := range m.Loaded.Manifest.Declared() {
-		switch point { // they belong to others
+		switch point { // these belong to other points
 		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
 		default:
 			out = append(out, configName(point))
@@ -168,9 +165,8 @@ func (m *Module) points() []string {
 	return out
 }
 
-// Enable adds the module to every profile, at the end of each of its points; at
-// bind it comes first, as the default binder leaves no pod to others, and it
-// replaces the plugin that sorts the queue.
+// Enable adds the module to every profile, at the end of each of its points. At bind it comes
+// first, because the default binder binds every pod; at queueSort it replaces the plugin there.
 //
 // # Errors
 //
@@ -178,14 +174,14 @@ func (m *Module) points() []string {
 func (m *Module) Enable(s *config.Scheduler) error {
 	name := m.Loaded.Name
 	if m.Reference.Weight > 0 && m.Loaded.Manifest.Points.Score == nil {
-		return fmt.Errorf("%s: weight: the module has no score to weigh; leave it out", m.Loaded.Path)
+		return fmt.Errorf("%s: weight: the module has no score; leave the weight out", m.Loaded.Path)
 	}
 	for i := range s.Profiles {
 		p := &s.Profiles[i]
 		for point, refs := range p.Points {
 			for _, ref := range refs {
 				if ref.Name == name {
-					return fmt.Errorf("%s: profile %q has a plugin %q at %s already: give the module another name, with ?name= after --plugin or name in the file beside it",
+					return fmt.Errorf("%s: profile %q already has a plugin %q at %s: give the module another name, with ?name= after --plugin or name in the file beside it",
 						m.Loaded.Path, p.SchedulerName, name, point)
 				}
 			}
@@ -196,7 +192,7 @@ func (m *Module) Enable(s *config.Scheduler) error {
 			case configName(abi.QueueSort):
 				for _, other := range p.Points[point] {
 					if sorts, ok := p.Args[other.Name].Typed.(*Module); ok {
-						return fmt.Errorf("%s: %s sorts the queue already, and there is one queue: leave one of the two out", m.Loaded.Path, sorts.Loaded.Path)
+						return fmt.Errorf("%s: %s already sorts the queue, and there is only one queue: leave one of the two out", m.Loaded.Path, sorts.Loaded.Path)
 					}
 				}
 				p.Points[point] = []config.PluginRef{ref}
@@ -214,7 +210,7 @@ func (m *Module) Enable(s *config.Scheduler) error {
 	return nil
 }
 
-// moduleDeps is what plugins of modules are connected to.
+// moduleDeps are the dependencies of module plugins.
 type moduleDeps struct {
 	binder    objects.Binder
 	namespace func(name string) *state.Namespace
@@ -283,7 +279,7 @@ func (m *Modules) take(ctx context.Context, named *Module) (*sandbox.Module, err
 	return code.module, nil
 }
 
-// give takes a module back; without users it is freed.
+// give releases a module; without users it is freed.
 func (m *Modules) give(ctx context.Context, digest string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

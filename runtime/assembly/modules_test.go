@@ -22,15 +22,15 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// guest writes a module with a filter, a score and the allocator given, or one that
-// serves, and returns its file. The bodies are of functions (call, lo, hi) → i32.
+// guest writes a module and returns its file. filter, score and alloc are bodies of functions
+// (call, lo, hi) → i32; empty ones work.
 type guest struct{ filter, score, alloc, abi string }
 
 func (g guest) write(t *testing.T) string {
 	t.Helper()
 	for body, otherwise := range map[*string]string{
 		&g.filter: "(i32.const 0)", &g.score: "(i32.const 0)", &g.abi: "(i32.const 0x10000)",
-		// All that is asked for is at one place, which is large enough.
+		// Every allocation returns the same place, which is large enough.
 		&g.alloc: "(i32.const 65536)",
 	} {
 		if *body == "" {
@@ -75,8 +75,8 @@ func enabled(t *testing.T, m *Modules, s *config.Scheduler, ref module.Reference
 	return s
 }
 
-// A module that keeps the ABI on paper, but cannot be run, is an error of New that
-// names the profile and the file, whatever else is configured.
+// A module that conforms to the ABI but cannot run makes New fail with the profile and the
+// file, even with failurePolicy Ignore.
 func TestModulesThatCannotRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		guest guest
@@ -108,8 +108,8 @@ func TestModulesThatCannotRun(t *testing.T) {
 	}
 }
 
-// outcomes schedules a pod in each profile and namespace once, and returns where
-// it is or the first line of why not.
+// outcomes schedules one pod in each profile and namespace. It returns the pod's node or the
+// first line of the reason.
 func outcomes(t *testing.T, r *recorder, namespaces ...string) map[string]string {
 	t.Helper()
 	for _, name := range []string{"n-1", "n-2"} {
@@ -136,13 +136,13 @@ func outcomes(t *testing.T, r *recorder, namespaces ...string) map[string]string
 	return out
 }
 
-// A fault is the plugin's own: pods of other profiles, and of namespaces that the
-// plugin is not attached to, are placed; and it is counted.
+// A fault affects only the plugin: pods of other profiles, and of namespaces that it does not
+// apply to, are placed. The fault is counted.
 func TestModuleFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		guest  guest
 		policy module.FailurePolicies
-		want   string // of the plugin's pods; empty for placed
+		want   string // for the plugin's pods; empty for placed
 	}{
 		"filter traps":             {guest{filter: "unreachable"}, module.FailurePolicies{}, "fault of plugin tiny at Filter: trap: "},
 		"filter traps, ignored":    {guest{filter: "unreachable"}, module.FailurePolicies{All: module.Ignore}, ""},
@@ -183,8 +183,7 @@ func TestModuleFaults(t *testing.T) {
 	}
 }
 
-// Profiles with the same module share what was compiled, and have plugins of their
-// own.
+// Profiles with the same module share the compiled code and have separate plugins.
 func TestProfilesShareModules(t *testing.T) {
 	modules := newModules(t)
 	file := guest{}.write(t)
@@ -213,13 +212,13 @@ func TestProfilesShareModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := loaded.Enable(s); err == nil || !strings.Contains(err.Error(), `profile "a" has a plugin "tiny" at `) {
+	if err := loaded.Enable(s); err == nil || !strings.Contains(err.Error(), `profile "a" already has a plugin "tiny" at `) {
 		t.Errorf("a name that is taken: %v", err)
 	}
 }
 
-// TestCatalogWithModules: args of the kind are taken from a file, with a mistake on
-// one line.
+// TestCatalogWithModules: args of this kind are read from a file; mistakes are reported on one
+// line.
 func TestCatalogWithModules(t *testing.T) {
 	modules := newModules(t)
 	const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -244,7 +243,7 @@ func TestCatalogWithModules(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "config.yaml:6: profiles[0].pluginConfig[0].args: none.wasm: module: ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}
-	// A plugin of the host cannot be replaced behind its back.
+	// A module cannot replace a native plugin by taking its name.
 	_, _, err = config.Parse([]byte(text("NodeName", guest{}.write(t))), "config.yaml", modules.Catalog())
 	if err == nil || !strings.HasPrefix(err.Error(), "config.yaml:") {
 		t.Errorf("a module named as a native plugin: %v", err)

@@ -9,17 +9,15 @@ import (
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 )
 
-// Reload replaces the plugins of the running scheduler by those of another
-// configuration. New ones are made and probed beside the old ones, which go on
-// meanwhile; then all change places between two tries. Plugins that are the same
-// stay. changed are the names of the others.
+// Reload replaces the plugins of the running scheduler with those of another configuration. It
+// makes and probes the new plugins while the old ones run, then swaps them between two
+// attempts. Plugins that are the same stay. changed are the names of the others.
 //
-// Settings beside profiles and plugins do not change.
+// It does not change settings other than profiles and plugins.
 //
 // # Errors
 //
-// Everything stays as it was: the profiles are other ones, or a plugin cannot be
-// made.
+// The set of profiles differs, or a plugin cannot be made. Then nothing changes.
 func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -23,10 +23,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-// no is a filter that refuses every node: 1,000 codes are Unschedulable.
+// no is a filter that refuses every node: it fills the codes with Unschedulable.
 const no = `(memory.fill (i32.load offset=24 (local.get 0)) (i32.const 2) (i32.load offset=20 (local.get 0))) (i32.const 0)`
 
-// try gives the scheduler a pod, and returns where it went: "" for nowhere.
+// try adds a pod and returns its node, or "" if it was not placed.
 func (r *recorder) try(t *testing.T, name string) string {
 	t.Helper()
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
@@ -54,9 +54,8 @@ func oneNode(r *recorder) {
 	r.scheduler.Scheduler.SetNode(state.NewNode(n))
 }
 
-// TestReload: a new version takes over, pods that the old one rejected are tried
-// again, what is the same stays, what is not used any more is freed, and a version
-// that cannot run leaves the old one at work.
+// TestReload: a new version takes over; pods that the old one rejected are retried; unchanged
+// plugins stay; unused modules are freed; a version that cannot run leaves the old one running.
 func TestReload(t *testing.T) {
 	modules := newModules(t)
 	base := Default()
@@ -84,7 +83,7 @@ func TestReload(t *testing.T) {
 	renamed := clone(s)
 	renamed.Profiles[0].SchedulerName = "other"
 	if _, err := r.scheduler.Reload(t.Context(), renamed); err == nil {
-		t.Error("another profile is taken")
+		t.Error("another profile is accepted")
 	}
 	next := enabled(t, modules, enabled(t, modules, clone(base), accepts), stays)
 	changed, err := r.scheduler.Reload(t.Context(), next)
@@ -92,7 +91,7 @@ func TestReload(t *testing.T) {
 		t.Fatalf("changed %v, %v", changed, err)
 	}
 	if pluginOf("a") == a || pluginOf("b") != b {
-		t.Error("a is the old one, or b a new one")
+		t.Error("a was not replaced, or b was")
 	}
 	r.clock.Advance(10 * time.Second)
 	r.steps(t)
@@ -107,21 +106,21 @@ func TestReload(t *testing.T) {
 	}
 	r.steps(t)
 	if len(modules.mu.compiled) != 0 {
-		t.Errorf("%d modules are compiled for nobody", len(modules.mu.compiled))
+		t.Errorf("%d compiled modules have no users", len(modules.mu.compiled))
 	}
 	if changed, err := r.scheduler.Reload(t.Context(), clone(base)); err != nil || changed != nil {
 		t.Errorf("nothing changed: %v, %v", changed, err)
 	}
 }
 
-// TestFolder: modules come, change and go with the files of a folder, and one that
-// is not fit keeps no other back.
+// TestFolder: modules are added, changed and removed with the files of a folder, and one that
+// cannot be used does not block the others.
 func TestFolder(t *testing.T) {
 	modules := newModules(t)
 	r := start(t, Config{Modules: modules})
 	oneNode(r)
 	dir := t.TempDir()
-	move := func(name string, data []byte) { // nobody must see half of it
+	move := func(name string, data []byte) { // atomically, so that nobody reads half of it
 		t.Helper()
 		hidden := filepath.Join(dir, "."+name)
 		err := os.WriteFile(hidden, data, 0o600)
@@ -169,7 +168,7 @@ func TestFolder(t *testing.T) {
 	}
 	await("one.wasm one ;")
 	if node := r.try(t, "p0"); node != "n" {
-		t.Error("a module for other namespaces kept p0 back")
+		t.Error("a module for other namespaces rejected p0")
 	}
 	write("one.yaml", "name: one\n")
 	awaitSwap := func(pod, want string) {
@@ -194,7 +193,7 @@ func TestFolder(t *testing.T) {
 	awaitSwap("accepted", "n")
 	put("three", guest{filter: no})
 	write("three.yaml", "name: two\n")
-	await(`three.wasm  /three.wasm: profile "default-scheduler" has a plugin "two" at`)
+	await(`three.wasm  /three.wasm: profile "default-scheduler" already has a plugin "two" at`)
 	if err := os.Remove(filepath.Join(dir, "two.wasm")); err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +209,11 @@ func TestFolder(t *testing.T) {
 	cancel()
 	<-f.Done()
 	if _, err := r.scheduler.Watch(t.Context(), FolderConfig{Dir: filepath.Join(dir, "none")}); err == nil || !strings.Contains(err.Error(), "it cannot be watched") {
-		t.Errorf("a folder that is not there: %v", err)
+		t.Errorf("a missing folder: %v", err)
 	}
 }
 
-// TestStatus: who runs, what it did, and why a reload was refused.
+// TestStatus: which plugins run, what they did, and why a reload was refused.
 func TestStatus(t *testing.T) {
 	modules := newModules(t)
 	base := Default()
@@ -246,7 +245,7 @@ func TestStatus(t *testing.T) {
 	}
 	broken := enabled(t, modules, clone(base), module.Reference{Path: guest{abi: "unreachable"}.write(t), Name: "a"})
 	if _, err := r.scheduler.Reload(t.Context(), broken); err == nil {
-		t.Fatal("a broken version is taken")
+		t.Fatal("a broken version is accepted")
 	}
 	after := r.scheduler.Status()
 	if after.Refused != 1 || after.Err == nil || !strings.Contains(after.Err.Error(), "berth_abi: unreachable") || after.Plugins[0].Digest != p.Digest {

@@ -11,12 +11,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/wat"
 )
 
-// tenth rejects each tenth pod, so that hints are asked for.
+// tenth rejects every tenth pod, so that hints are called.
 const tenth = `(global.set $asked (i32.add (global.get $asked) (i32.const 1)))
 	(select (i32.const 0) (i32.const 2) (i32.rem_u (global.get $asked) (i32.const 10)))`
 
-// points are the functions of a plugin that is everywhere, with what each does when
-// it works, and how many parameters it has besides the call.
+// points are the functions of a plugin at every point: the body of each when it works, and its
+// number of parameters besides the call.
 var points = []struct {
 	point  abi.Point
 	export string
@@ -30,7 +30,7 @@ var points = []struct {
 	{abi.AddPod, "add_pod", true, "(i32.const 0)"},
 	{abi.RemovePod, "remove_pod", true, "(i32.const 0)"},
 	{abi.Filter, "filter", true, "(i32.const 0)"},
-	{abi.PostFilter, "post_filter", true, "(i32.const 2)"}, // Unschedulable: others may know better
+	{abi.PostFilter, "post_filter", true, "(i32.const 2)"}, // Unschedulable: other plugins may find a node
 	{abi.PreScore, "pre_score", true, "(i32.const 0)"},
 	{abi.Score, "score", true, "(i32.const 0)"},
 	{abi.Normalize, "normalize", true, "(i32.const 0)"},
@@ -42,7 +42,7 @@ var points = []struct {
 	{abi.PostBind, "post_bind", false, "(i32.const 0)"},
 }
 
-// failures are what a function does instead, now and then.
+// failures are bodies that functions have instead from time to time.
 var failures = map[string]string{
 	"traps":        "unreachable",
 	"spins":        "(loop $again (br $again))",
@@ -51,8 +51,8 @@ var failures = map[string]string{
 	"hoards":       "(loop $again (br_if $again (i32.ne (memory.grow (i32.const 1)) (i32.const -1)))) unreachable",
 }
 
-// everywhere writes a plugin that is at every point but, unless it sorts, at
-// QueueSort, and does body instead of its work at each every-th call of one of them.
+// everywhere writes a plugin that is at every point, at QueueSort only if sorts is true. At one
+// of its points it runs body instead of its work in every every-th call.
 func everywhere(t *testing.T, sorts bool, broken abi.Point, body string, every int) string {
 	t.Helper()
 	var functions strings.Builder

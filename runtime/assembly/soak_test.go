@@ -27,12 +27,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-var soakTime = flag.Duration("soak", 0, "how long TestSoak goes on, on 1,000 nodes; a short form of it if 0")
+var soakTime = flag.Duration("soak", 0, "duration of TestSoak, on 1,000 nodes; 0 runs a short form")
 
-// nodeMilli is the CPU of a node of the soak.
+// nodeMilli is the CPU of a node.
 const nodeMilli = 4000
 
-// soaked is the API of a cluster in which pods come and go.
+// soaked simulates the API of a cluster in which pods come and go.
 type soaked struct {
 	t         *testing.T
 	scheduler *Assembly
@@ -51,7 +51,7 @@ type soakedPod struct {
 	node   string
 }
 
-// Bind refuses one of fifty, as an API server in trouble does.
+// Bind refuses one of fifty bindings, like an API server under stress.
 func (s *soaked) Bind(_ context.Context, b objects.Binding) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *soaked) Bind(_ context.Context, b objects.Binding) error {
 		return errors.New("it is bound")
 	case s.random.IntN(50) == 0:
 		s.refused++
-		return errors.New("the server is in trouble")
+		return errors.New("the server is overloaded")
 	}
 	if s.used[b.Node]+p.milli > nodeMilli {
 		s.t.Errorf("node %s is overcommitted by %s", b.Node, b.Pod.Key())
@@ -94,7 +94,7 @@ func (*soaked) Preempted(scheduler.Preempted)             {}
 func (*soaked) Binding(context.Context, *state.Pod) error { return nil }
 func (*soaked) NominationCleared(*state.Pod)              {}
 
-// remove is called with mu held.
+// remove needs mu held.
 func (s *soaked) remove(uid types.UID) bool {
 	p := s.pods[uid]
 	if p == nil {
@@ -108,7 +108,7 @@ func (s *soaked) remove(uid types.UID) bool {
 	return true
 }
 
-// come makes a pod: of most sizes, one of a hundred for no node, some that may
+// come creates a pod: of various sizes, one of a hundred too large for any node, some that may
 // preempt.
 func (s *soaked) come() {
 	s.mu.Lock()
@@ -131,11 +131,11 @@ func (s *soaked) come() {
 	s.scheduler.Scheduler.SetPods(state.NewPod(object))
 }
 
-// goes removes some pod, bound or not.
+// goes deletes some pod, bound or not.
 func (s *soaked) goes() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for uid := range s.pods { // an order of no meaning
+	for uid := range s.pods { // in arbitrary order
 		s.remove(uid)
 		return
 	}
@@ -147,7 +147,7 @@ func (s *soaked) alive() int {
 	return len(s.pods)
 }
 
-// lost returns the pods that are neither bound nor known to the scheduler as pending.
+// lost returns the pods that are not bound and not pending in the scheduler.
 func (s *soaked) lost() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +174,8 @@ type reloader struct {
 	assembly *Assembly
 	modules  *Modules
 	random   *rand.Rand
-	files    []string // of slots 1 and 2
-	sorting  []string // of slot 0, all of one kind: a queue is sorted in one way
+	files    []string // for slots 1 and 2
+	sorting  []string // for slot 0, all the same: a queue has one order
 	running  [3]*module.Reference
 	// faults are the kinds that were seen, by point.
 	faults map[abi.Point]map[fault.Kind]int64
@@ -190,7 +190,7 @@ func (r *reloader) reload() {
 	}
 	var ref *module.Reference
 	if r.random.IntN(5) > 0 {
-		file := (*from)[0] // all have their turn
+		file := (*from)[0] // each gets its turn
 		*from = append((*from)[1:], file)
 		ref = &module.Reference{
 			Path: file, Name: fmt.Sprint("plugin-", slot), Weight: int32(1 + r.random.IntN(3)),
@@ -229,7 +229,7 @@ func (r *reloader) swap(next [3]*module.Reference) {
 	r.done++
 }
 
-// count notes what the plugins that are about to go have seen.
+// count records the faults of the plugins that are about to be replaced.
 func (r *reloader) count() {
 	status := r.assembly.Status()
 	for i := range status.Plugins {
@@ -247,9 +247,9 @@ func (r *reloader) count() {
 	}
 }
 
-// TestSoak: pods come and go, bindings fail, and plugins that fail now and then at
-// each point are changed all the while. No pod is lost or bound twice, no node
-// overcommitted, and what was in use is given back.
+// TestSoak: pods come and go, bindings fail, and plugins that sometimes fail, at every point,
+// are replaced all the while. No pod is lost or bound twice, no node is overcommitted, and
+// resources are released.
 func TestSoak(t *testing.T) {
 	nodes, rounds := 100, 60
 	if *soakTime > 0 {
@@ -276,7 +276,7 @@ func TestSoak(t *testing.T) {
 	r.files, r.sorting = []string{everywhere(t, false, 0, "", 1)}, []string{everywhere(t, true, 0, "", 1)}
 	for _, p := range points {
 		for _, name := range slices.Sorted(maps.Keys(failures)) {
-			every := 1 + 6*len(name)%9 // from always to now and then
+			every := 1 + 6*len(name)%9 // from always to sometimes
 			if p.point != abi.QueueSort {
 				r.files = append(r.files, everywhere(t, false, p.point, failures[name], every))
 			} else {
@@ -294,7 +294,7 @@ func TestSoak(t *testing.T) {
 			if p := a.Scheduler.Pending(); p.Binding+p.Preempting == 0 {
 				return
 			}
-			time.Sleep(100 * time.Microsecond) // for what goes on beside the loop
+			time.Sleep(100 * time.Microsecond) // for work beside the loop
 		}
 	}
 	began, heaps := time.Now(), []uint64(nil)
@@ -302,17 +302,17 @@ func TestSoak(t *testing.T) {
 		var last bool
 		if *soakTime > 0 {
 			last = time.Since(began) >= *soakTime
-		} else { // how soon each point has failed depends on how fast modules are made
+		} else { // how soon a plugin has failed at each point depends on how fast modules are made
 			last = round >= rounds && len(r.unharmed()) == 0 || round == 10*rounds
 		}
-		// Reload needs the loop, which is here.
+		// Reload needs the loop, which runs in this goroutine.
 		reloaded := make(chan struct{})
 		go func() {
 			defer close(reloaded)
 			for range 4 {
 				r.reload()
 			}
-			if round%20 == 0 || last { // a time to look, with nothing at work
+			if round%20 == 0 || last { // a pause to check, without plugins
 				r.swap([3]*module.Reference{})
 			}
 		}()
@@ -322,7 +322,7 @@ func TestSoak(t *testing.T) {
 				busy = false
 			default:
 			}
-			for s.alive() < 5*nodes { // a little more than fit
+			for s.alive() < 5*nodes { // slightly more than fit
 				s.come()
 			}
 			steps()
@@ -334,7 +334,7 @@ func TestSoak(t *testing.T) {
 		if round%20 != 0 && !last {
 			continue
 		}
-		for range 60 { // backoffs end, breakers are gone
+		for range 60 { // backoffs end and breakers close
 			now.Advance(10 * time.Second)
 			steps()
 		}
@@ -343,7 +343,7 @@ func TestSoak(t *testing.T) {
 		}
 		a.closing.later.Wait()
 		if n := len(modules.mu.compiled); n != 0 {
-			t.Errorf("round %d: %d modules are compiled for nobody", round, n)
+			t.Errorf("round %d: %d compiled modules have no users", round, n)
 		}
 		heaps = append(heaps, heapAlive())
 		if *soakTime > 0 {
@@ -366,7 +366,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// unharmed returns the points at which no plugin has failed.
+// unharmed returns the points at which no plugin has failed yet.
 func (r *reloader) unharmed() []abi.Point {
 	var out []abi.Point
 	for _, p := range points {
@@ -377,22 +377,22 @@ func (r *reloader) unharmed() []abi.Point {
 	return out
 }
 
-// heapAlive returns the bytes that are in use.
+// heapAlive returns the bytes in use.
 func heapAlive() uint64 {
 	runtime.GC()
-	runtime.GC() // what finalizers kept
+	runtime.GC() // for what finalizers kept
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// flat fails if the heap grew from the first half of the looks to the second, beyond
-// what pools and tables may hold. The first look is not counted: tables grow to their
+// flat fails if the heap grew from the first half of the samples to the second by more than
+// pools and tables may hold. The first sample is not counted, because tables grow to their
 // size.
 func flat(t *testing.T, heaps []uint64) {
 	t.Helper()
 	if len(heaps) < 3 {
-		t.Fatalf("%d looks at the heap", len(heaps))
+		t.Fatalf("%d samples of the heap", len(heaps))
 	}
 	heaps = heaps[1:]
 	early, late := slices.Max(heaps[:(len(heaps)+1)/2]), slices.Max(heaps[len(heaps)/2:])

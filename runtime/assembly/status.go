@@ -9,14 +9,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// Status is what has become of the modules of a scheduler.
+// Status is the state of a scheduler's plugins.
 type Status struct {
 	// Plugins are the modules in profiles, sorted by profile and name.
 	Plugins []PluginStatus
-	// CompiledIn are the plugins of Config in profiles, sorted alike.
+	// CompiledIn are the plugins of Config in profiles, sorted likewise.
 	CompiledIn []CompiledIn
-	// Reloads counts calls of Reload that changed something, Refused those that
-	// failed. Err is why the last one did, at At; nil if it did not.
+	// Reloads counts the calls of Reload that changed something, Refused those that failed. Err
+	// is the error of the last call and At its time; Err is nil if it succeeded.
 	Reloads, Refused int
 	Err              error
 	At               time.Time
@@ -28,15 +28,14 @@ type PluginStatus struct {
 	wasm.Status
 }
 
-// CompiledIn is a plugin of Config in a profile, with its points as a configuration
-// file has them.
+// CompiledIn is a plugin of Config in a profile, with its points as in configuration files.
 type CompiledIn struct {
 	Profile, Name string
 	Points        []string
 }
 
-// Status returns what has become of the modules now. It may be called from
-// anywhere, while plugins are made as well.
+// Status returns the current state. It may be called from any goroutine, also while plugins are
+// being made.
 func (a *Assembly) Status() Status {
 	a.now.Lock()
 	defer a.now.Unlock()
@@ -56,7 +55,7 @@ func (a *Assembly) Status() Status {
 	return s
 }
 
-// reloaded notes how a Reload ended: with plugins that changed, or an error.
+// reloaded records the result of a Reload: the plugins that changed, or an error.
 func (a *Assembly) reloaded(next []*built, changed []string, err error) {
 	a.now.Lock()
 	defer a.now.Unlock()

@@ -44,8 +44,8 @@ func attempt(sequence uint64, pod string, code abi.Code, chosen string) *report.
 	}
 }
 
-// TestRecorder: the last try of each pod is remembered, with how it ended, as long as
-// the ring reaches back.
+// TestRecorder: the recorder keeps the last attempt of each pod and how it ended, as far as its
+// ring reaches back.
 func TestRecorder(t *testing.T) {
 	start := time.Unix(1000, 0)
 	c := clock.NewStep(start)
@@ -57,7 +57,7 @@ func TestRecorder(t *testing.T) {
 	c.Advance(time.Second)
 	r.Attempted(attempt(2, "a", abi.Success, "n7"), node)
 	before, _ := last("a")
-	r.Ended(&report.Ending{Sequence: 1, Namespace: "ns", Pod: "a", Code: abi.Error}) // not of this try
+	r.Ended(&report.Ending{Sequence: 1, Namespace: "ns", Pod: "a", Code: abi.Error}) // of another attempt
 	r.Ended(&report.Ending{Sequence: 2, Namespace: "ns", Pod: "a", Duration: 3 * time.Millisecond,
 		Timings: []report.Timing{{Plugin: "Binder", Point: abi.Bind, Calls: 1}}})
 	got, ok := last("a")
@@ -77,9 +77,9 @@ func TestRecorder(t *testing.T) {
 	if got, _ := last("b"); got.Outcome != "Error" || got.Attempt.Node != "" || got.Attempt.Message != "conflict" || held.Attempt.Node != "n7" {
 		t.Errorf("%+v", got)
 	}
-	r.Attempted(attempt(4, "c", abi.Success, "n7"), node) // over that of sequence 1
+	r.Attempted(attempt(4, "c", abi.Success, "n7"), node) // in the place of sequence 1
 	if _, ok := last("a"); !ok {
-		t.Error("a is forgotten with an older try")
+		t.Error("a is forgotten with an older attempt")
 	}
 	r.Attempted(attempt(5, "d", abi.Success, "n7"), node)
 	if _, ok := last("a"); ok {
@@ -140,7 +140,7 @@ func config(r *debughttp.Recorder) debughttp.Config {
 	}
 }
 
-// TestHandler: each path answers what it is for.
+// TestHandler: what each path answers.
 func TestHandler(t *testing.T) {
 	r := debughttp.NewRecorder(3, nil)
 	for i, pod := range []string{"anew", "gone", "a"} {
@@ -171,8 +171,8 @@ func TestHandler(t *testing.T) {
 		{"/debug/berth/explain/ns/waits", 200, `{"namespace":"ns","name":"waits","where":"backoff","cluster":{`},
 		{"/debug/berth/explain/ns/a", 200, `"rejections":[{"plugin":"Fit","code":"Unschedulable"`},
 		{"/debug/berth/explain/ns/gone", 200, `"profiles":["p","q"]}`},
-		{"/debug/berth/explain/ns/none", 404, "there is no pod ns/none in the cluster, and none of that name is among the last that were tried"},
-		{"/debug/berth/explain/ns/unknown", 503, "pod ns/unknown is neither waiting nor among the last pods that were tried, and the API server does not tell of it: no right"},
+		{"/debug/berth/explain/ns/none", 404, "there is no pod ns/none in the cluster or among the recent attempts"},
+		{"/debug/berth/explain/ns/unknown", 503, "pod ns/unknown is neither waiting nor among the recent attempts, and the API server returned an error: no right"},
 		{"/debug/berth/explain/ns/stuck", 503, "the scheduler does not answer"},
 		{"/debug/pprof/", 404, ""},
 	} {
@@ -196,9 +196,9 @@ func TestHandler(t *testing.T) {
 	if w.Code != http.StatusOK {
 		t.Errorf("profiles: %d", w.Code)
 	}
-	// A replica that waits knows of no tries, and says who does.
+	// A replica that does not lead knows no attempts, and names the leader.
 	for leader, text := range map[string]string{
-		"host_other": "this replica does not lead: host_other does; ask that one", "": "this replica does not lead, and none is known to",
+		"host_other": "this replica is not the leader: ask host_other", "": "this replica is not the leader, and no leader is known",
 	} {
 		c := config(r)
 		c.Leader = func() (string, bool) { return leader, false }
@@ -215,8 +215,8 @@ func TestHandler(t *testing.T) {
 			t.Errorf("plugins: %v, %+v", err, s)
 		}
 	}
-	// A pod of another scheduler, one that is being deleted, and one that took the name of
-	// another that was tried.
+	// A pod of another scheduler, one that is being deleted, and one with the name of an earlier
+	// pod.
 	for name, want := range map[string]debughttp.ClusterPod{
 		"other":   {SchedulerName: "x", Node: "n1", Phase: "Running", Bound: new(time.Unix(600, 0))},
 		"pending": {SchedulerName: "x", Phase: "Running", Deleted: new(time.Unix(800, 0))},
@@ -233,7 +233,7 @@ func TestHandler(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	// What is served can be read again.
+	// The answer can be decoded again.
 	w = httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/berth/explain/ns/a", nil))
 	var pod debughttp.Pod
@@ -242,11 +242,11 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestServe: a socket is for its user only; one that was left over is replaced, one
-// that is in use and a file that is something else are left alone.
+// TestServe: only its user can use a socket; a stale one is replaced; one in use and a file
+// that is not a socket are left alone.
 func TestServe(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	dir, err := os.MkdirTemp("", "berth") // a short path: sockets have no room for long ones
+	dir, err := os.MkdirTemp("", "berth") // a short path, because the length of socket paths is limited
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
-	if _, err := debughttp.Serve("unix", socket, nil, handler, log); err == nil || !strings.Contains(err.Error(), "another scheduler listens at") {
+	if _, err := debughttp.Serve("unix", socket, nil, handler, log); err == nil || !strings.Contains(err.Error(), "another scheduler listens on") {
 		t.Errorf("a socket that is in use: %v", err)
 	}
 	if err := s.Close(context.Background()); err != nil {
@@ -296,8 +296,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestLongProfile: a profile takes as long as it is asked to, though a request must be
-// read sooner.
+// TestLongProfile: a profile takes as long as requested, although requests have a read
+// deadline.
 func TestLongProfile(t *testing.T) {
 	c := config(debughttp.NewRecorder(1, nil))
 	c.Profiling = true
@@ -319,7 +319,7 @@ func TestLongProfile(t *testing.T) {
 	}
 }
 
-// TestCheckFolder: a socket is looked for only where nobody else can put one.
+// TestCheckFolder: a socket is only used in a folder where nobody else can create one.
 func TestCheckFolder(t *testing.T) {
 	dir := t.TempDir()
 	own, open, file := filepath.Join(dir, "own"), filepath.Join(dir, "open"), filepath.Join(dir, "file")

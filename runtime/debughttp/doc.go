@@ -1,4 +1,4 @@
-// Package debughttp is what a running scheduler shows over HTTP: whether it is well,
-// its metrics and configuration, what it decided about a pod and why, and which
-// plugins run. Nothing can be changed through it.
+// Package debughttp serves the state of a running scheduler over HTTP: its health, metrics and
+// configuration, what it decided about a pod and why, and which plugins run. Except for the log
+// level, nothing can be changed through it.
 package debughttp

@@ -17,58 +17,58 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// Paths of what is Berth's own.
+// Paths of Berth's own endpoints.
 const (
 	ExplainPath = "/debug/berth/explain/" // and NAMESPACE/POD
 	PluginsPath = "/debug/berth/plugins"
 )
 
-// OpenPaths are answered to everyone, as kube-scheduler does by default.
+// OpenPaths returns the paths that need no authorization, as kube-scheduler has by default.
 func OpenPaths() []string {
 	return []string{"/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*"}
 }
 
-// Config is what is served.
+// Config is what the handler serves.
 type Config struct {
-	// Live and Ready are checked by /livez and /readyz; /healthz checks Live.
+	// Live is checked by /livez and /healthz, Ready by /readyz.
 	Live, Ready []healthz.HealthChecker
-	// Metrics and Resources are /metrics and /metrics/resources.
+	// Metrics and Resources serve /metrics and /metrics/resources.
 	Metrics, Resources http.Handler
 	// Configuration is shown by /configz, under kube-scheduler's key componentconfig.
 	Configuration *configv1.KubeSchedulerConfiguration
 	Recorder      *Recorder
-	// Lookup returns a pod of the cluster, whichever scheduler it is for; nil if there is
-	// none of that name. The pod is only read.
+	// Lookup returns a pod of the cluster, for any scheduler; nil if there is none of that name.
+	// The pod must not be changed.
 	Lookup func(ctx context.Context, pod types.NamespacedName) (*v1.Pod, error)
-	// Where tells where a pod is now in the scheduler; empty if it is not known there.
+	// Where returns where a pod is in the scheduler; empty if the scheduler does not know it.
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
-	// Plugins is what runs.
+	// Plugins returns the plugins that run.
 	Plugins func(ctx context.Context) (*Plugins, error)
-	// Leader tells who leads, by its identity in the Lease, and whether that is this
-	// replica; empty if nobody is known to. Only the leader knows of tries.
+	// Leader returns the leader's identity in the Lease, and whether this replica is the leader.
+	// The identity is empty if no leader is known. Only the leader has attempts.
 	Leader func() (identity string, here bool)
 	// Profiling serves /debug/pprof.
 	Profiling bool
 }
 
-// Pod is the answer about a pod.
+// Pod is the answer to a question about a pod.
 type Pod struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Where is the pod's place: a queue, binding, waiting; empty if the scheduler does
-	// not know of it as a pod to schedule.
+	// Where is the pod's place: a queue, binding, waiting. It is empty if the scheduler does not
+	// know the pod as one to schedule.
 	Where string `json:"where,omitempty"`
-	// Last is the last try; nil if none is remembered.
+	// Last is the last attempt; nil if it is not recorded.
 	Last *Explanation `json:"last,omitempty"`
-	// Cluster is the pod in the cluster; nil if there is none of that name any more, or if
-	// ClusterError says why that is not known.
+	// Cluster is the pod in the cluster. It is nil if the pod no longer exists, or if
+	// ClusterError says why it is unknown.
 	Cluster      *ClusterPod `json:"cluster,omitempty"`
 	ClusterError string      `json:"clusterError,omitempty"`
-	// Profiles are the scheduler names whose pods this scheduler places.
+	// Profiles are the scheduler names of this scheduler.
 	Profiles []string `json:"profiles"`
 }
 
-// NewHandler serves what Config says.
+// NewHandler returns a handler that serves what Config has.
 func NewHandler(c Config) http.Handler {
 	mux := http.NewServeMux()
 	healthz.InstallHandler(reading{mux}, c.Live...)
@@ -102,16 +102,16 @@ func NewHandler(c Config) http.Handler {
 	return mux
 }
 
-// unhurried is a handler that takes as long as it is asked to: the end of the time to read
-// a request would end it, too.
+// unhurried returns a handler without the read deadline of requests, which would also end a
+// long response.
 func unhurried(handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // or it ends with that time
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the read deadline would end it
 		handle(w, r)
 	}
 }
 
-// reading is a mux that nobody can write to.
+// reading is a mux that accepts only GET and HEAD.
 type reading struct{ *http.ServeMux }
 
 func (m reading) Handle(path string, handler http.Handler) { m.ServeMux.Handle("GET "+path, handler) }
@@ -119,9 +119,9 @@ func (m reading) Handle(path string, handler http.Handler) { m.ServeMux.Handle("
 func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
 	if leader, here := c.Leader(); !here {
-		text := "this replica does not lead: " + leader + " does; ask that one"
+		text := "this replica is not the leader: ask " + leader
 		if leader == "" {
-			text = "this replica does not lead, and none is known to; ask again when one does"
+			text = "this replica is not the leader, and no leader is known; try again later"
 		}
 		http.Error(w, text, http.StatusServiceUnavailable)
 		return
@@ -151,10 +151,10 @@ func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 	case out.Where != "" || out.Last != nil || out.Cluster != nil:
 		answer(w, &out)
 	case err != nil:
-		http.Error(w, fmt.Sprintf("pod %s is neither waiting nor among the last pods that were tried, and the API server does not tell of it: %v", name, err),
+		http.Error(w, fmt.Sprintf("pod %s is neither waiting nor among the recent attempts, and the API server returned an error: %v", name, err),
 			http.StatusServiceUnavailable)
 	default:
-		http.Error(w, fmt.Sprintf("there is no pod %s in the cluster, and none of that name is among the last that were tried", name), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("there is no pod %s in the cluster or among the recent attempts", name), http.StatusNotFound)
 	}
 }
 
@@ -168,5 +168,5 @@ func answer(w http.ResponseWriter, value any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(plain.JSON(data), '\n')) // who has asked may be gone
+	_, _ = w.Write(append(plain.JSON(data), '\n')) // the client may be gone
 }

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// LevelPath is where the log level is read and changed, as in kube-scheduler.
+// LevelPath is the path to read and change the log level, as in kube-scheduler.
 const LevelPath = "/debug/flags/v"
 
-// Silent is the level none, above that of all records.
+// Silent is the level none, above the level of all records.
 const Silent = slog.Level(math.MaxInt32)
 
-// DebugVerbosity is from where on kube-scheduler's verbosity tells what Berth calls debug.
+// DebugVerbosity is the lowest of kube-scheduler's verbosities that corresponds to level debug.
 const DebugVerbosity = 4
 
 // ParseLevel reads debug, info, warn, error or none.
@@ -39,16 +39,16 @@ func FormatLevel(level slog.Level) string {
 	return strings.ToLower(level.String())
 }
 
-// WithLevel adds to a handler the log level, to be read and changed. It is for who runs the
-// scheduler only: it asks nobody who they are.
+// WithLevel adds an endpoint to read and change the log level. It does not authorize requests,
+// so serve it only to the scheduler's own user.
 func WithLevel(handler http.Handler, level *slog.LevelVar, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", handler)
 	mux.HandleFunc("GET "+LevelPath, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintln(w, FormatLevel(level.Level())) // who has asked may be gone
+		_, _ = fmt.Fprintln(w, FormatLevel(level.Level())) // the client may be gone
 	})
 	mux.HandleFunc("PUT "+LevelPath, func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64)) // more than any level has
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64)) // longer than any level
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -67,7 +67,7 @@ func WithLevel(handler http.Handler, level *slog.LevelVar, log *slog.Logger) htt
 		}
 		before := level.Level()
 		level.Set(next)
-		log.Info("the log level was changed", "from", FormatLevel(before), "to", FormatLevel(next))
+		log.Info("log level changed", "from", FormatLevel(before), "to", FormatLevel(next))
 		_, _ = fmt.Fprintln(w, FormatLevel(next))
 	})
 	return mux

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 )
 
-// TestLevel: a PUT sets the level, a bad value does not change it, and without WithLevel the
-// page is not served.
+// TestLevel: a PUT sets the level, an invalid value does not change it, and without WithLevel
+// the path is not served.
 func TestLevel(t *testing.T) {
 	var out bytes.Buffer
 	level := new(slog.LevelVar)

@@ -2,25 +2,25 @@ package debughttp
 
 import "time"
 
-// Plugins is the answer about plugin modules.
+// Plugins is the answer to a question about plugins.
 type Plugins struct {
-	// Standby says that this replica does not lead, so that its plugins are loaded and not
-	// called; Leader is the identity of who does, empty if none is known to.
+	// Standby says that this replica is not the leader, so its plugins are loaded but not
+	// called. Leader is the leader's identity, empty if unknown.
 	Standby bool     `json:"standby,omitempty"`
 	Leader  string   `json:"leader,omitempty"`
 	Plugins []Plugin `json:"plugins"`
-	// CompiledIn are plugins that this program has besides those of every berth.
+	// CompiledIn are plugins of this program that the standard berth does not have.
 	CompiledIn []CompiledIn `json:"compiledIn,omitempty"`
-	// Folder has a line for each module of the followed folder.
+	// Folder has an entry for each module of the followed folder.
 	Folder []FolderEntry `json:"folder,omitempty"`
-	// Reloads and Refused count changes that were made, and that failed; Error is why the
-	// last one did.
+	// Reloads counts reloads that changed something, Refused those that failed; Error is the
+	// error of the last one.
 	Reloads int    `json:"reloads"`
 	Refused int    `json:"refused"`
 	Error   string `json:"error,omitempty"`
 }
 
-// CompiledIn is a plugin that was compiled in, in a profile.
+// CompiledIn is a compiled-in plugin in a profile.
 type CompiledIn struct {
 	Profile string   `json:"profile"`
 	Name    string   `json:"name"`
@@ -31,7 +31,7 @@ type CompiledIn struct {
 type Plugin struct {
 	Profile    string     `json:"profile"`
 	Name       string     `json:"name"`
-	Module     string     `json:"module"` // name and version of the manifest
+	Module     string     `json:"module"` // name and version in the manifest
 	Digest     string     `json:"digest"`
 	Namespaces []string   `json:"namespaces,omitempty"`
 	Breaker    string     `json:"breaker"` // closed, open or half-open
@@ -43,9 +43,9 @@ type Plugin struct {
 	Rows       int64      `json:"rows"`
 	Fuel       int64      `json:"fuel"`
 	Faults     int64      `json:"faults"`
-	// Instances of the module and what the host keeps for them have Memory bytes of the
-	// MemoryTotal that limits allow. Starts is the fuel charged for starts after the faults
-	// of the last 100 calls, of StartsLimit.
+	// Memory is what the module's instances and the host's data for them take, in bytes;
+	// MemoryTotal is its limit. Starts is the fuel charged for restarts after the faults of the
+	// last 100 calls; StartsLimit is its limit.
 	Instances   int   `json:"instances"`
 	Memory      int64 `json:"memory"`
 	MemoryTotal int64 `json:"memoryTotal"`
@@ -53,10 +53,10 @@ type Plugin struct {
 	StartsLimit int64 `json:"startsLimit"`
 }
 
-// FolderEntry is a module of a folder.
+// FolderEntry is a module in a folder.
 type FolderEntry struct {
 	File   string `json:"file"`
-	Plugin string `json:"plugin,omitempty"` // that runs; empty for none
+	Plugin string `json:"plugin,omitempty"` // the one that runs; empty for none
 	Digest string `json:"digest,omitempty"`
-	Error  string `json:"error,omitempty"` // why the file is not what runs
+	Error  string `json:"error,omitempty"` // why the file's current contents do not run
 }

@@ -8,22 +8,23 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// ClusterPod is what the API says of a pod.
+// ClusterPod is a pod in the API.
 type ClusterPod struct {
-	// SchedulerName is spec.schedulerName, cut at maxName bytes: the API server does not check it.
+	// SchedulerName is spec.schedulerName, cut to maxName bytes because the API server does not
+	// limit it.
 	SchedulerName string `json:"schedulerName"`
-	// Node is spec.nodeName; empty for a pod that is not bound.
+	// Node is spec.nodeName; empty if the pod is not bound.
 	Node    string    `json:"node,omitempty"`
 	Phase   string    `json:"phase,omitempty"`
 	Created time.Time `json:"created"`
-	// Bound is since when the condition PodScheduled is true; nil if it is not.
+	// Bound is the time since which the condition PodScheduled is true; nil if it is not.
 	Bound *time.Time `json:"bound,omitempty"`
-	// Deleted is when the pod has to be gone at the latest (metadata.deletionTimestamp); nil
-	// if nobody has deleted it.
+	// Deleted is when the pod must be gone at the latest (metadata.deletionTimestamp); nil if it
+	// is not being deleted.
 	Deleted *time.Time `json:"deleted,omitempty"`
 }
 
-// maxName is the length of the longest name of an object, in bytes.
+// maxName is the maximum length of an object's name, in bytes.
 const maxName = 253
 
 func clusterPod(p *v1.Pod) *ClusterPod {
@@ -41,7 +42,7 @@ func clusterPod(p *v1.Pod) *ClusterPod {
 	return out
 }
 
-// profiles returns the scheduler names that are served.
+// profiles returns the scheduler names of this scheduler.
 func (c *Config) profiles() []string {
 	out := make([]string, 0, len(c.Configuration.Profiles))
 	for i := range c.Configuration.Profiles {

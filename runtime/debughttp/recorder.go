@@ -13,53 +13,54 @@ import (
 	"github.com/berth-scheduler/berth/runtime/report"
 )
 
-// namesKept is how many of the nodes that were rejected for the same reasons are
-// kept by name.
+// namesKept is the number of node names kept for each group of nodes that were rejected for the
+// same reasons.
 const namesKept = 8
 
-// What is kept of attempts, in bytes of texts. An attempt is a large one from smallRecord on, kept whole up to
-// largeRecord; of large ones the last are kept whole, until they have more than largeRecords together, and the others
-// are shortened: reasons come from plugins, which must not decide how much memory the scheduler takes.
+// How much is kept of attempts, in bytes of texts. An attempt is large if it has more than
+// smallRecord bytes; at most largeRecord bytes of it are kept. The newest large attempts are
+// kept unshortened up to largeRecords bytes in total, and older ones are shortened. Reasons
+// come from plugins, which must not control how much memory the scheduler takes.
 const (
 	smallRecord  = 6 << 10
 	largeRecord  = 1 << 20
 	largeRecords = 16 << 20
 )
 
-// Recorder keeps the last attempts. It hears of them on the scheduler's loop; others
-// may ask it at any time.
+// Recorder keeps the last attempts. The scheduler's loop calls its observer methods; Last may
+// be called from any goroutine.
 type Recorder struct {
 	clock clock.Clock
-	most  int // places of the ring
+	most  int // places in the ring
 	mu    struct {
 		sync.Mutex
-		ring []record // the oldest at next, once it is full
+		ring []record // once it is full, the oldest is at next
 		next int
-		last map[types.NamespacedName]int // by pod, the place of its last attempt
-		// large are the places of the attempts that are large, the oldest first, and largeSize is
-		// that of all of them.
+		last map[types.NamespacedName]int // the place of a pod's last attempt
+		// large are the places of large attempts, the oldest first. largeSize is their total
+		// size.
 		large     []large
 		largeSize int
-		// plugins is all that ever did something, with their places.
+		// plugins are all plugins that were ever called, with their indices.
 		plugins []pluginName
 		known   map[pluginName]uint32
 	}
 }
 
-// large is the place of an attempt, and its size when it came.
+// large is the place of an attempt, and its size when it was recorded.
 type large struct{ at, size int }
 
-// record is a place of the ring. What plugins did is kept small: there are some thirty
-// of them for each pod.
+// record is one place in the ring. The work of plugins is stored compactly, because there are
+// some thirty entries per pod.
 type record struct {
 	pod types.NamespacedName
 	Explanation
 	works []work
 }
 
-// work is a Work with its texts in a table.
+// work is a Work with its strings in a table.
 type work struct {
-	plugin   uint32 // of Recorder.mu.plugins
+	plugin   uint32 // index in Recorder.mu.plugins
 	rows     uint32
 	reused   uint32
 	calls    uint32
@@ -71,16 +72,16 @@ type work struct {
 // pluginName is a plugin and its module.
 type pluginName struct{ name, module, digest string }
 
-// Explanation is the last try to place a pod.
+// Explanation is the last attempt to place a pod.
 type Explanation struct {
 	Attempt *report.Attempt `json:"attempt"`
-	// At is when the try was over.
+	// At is when the attempt ended.
 	At time.Time `json:"at"`
-	// Duration is how long it took, without binding.
+	// Duration is how long the attempt took, without binding.
 	Duration time.Duration `json:"duration"`
-	// Outcome is empty while a binding is on its way, and for a try that found no node.
+	// Outcome is empty while the pod is being bound, and for an attempt that found no node.
 	Outcome string `json:"outcome,omitempty"`
-	// Took is how long it took with binding, once that is over.
+	// Took is how long the attempt took with binding, once it is bound.
 	Took time.Duration `json:"took,omitempty"`
 	// Plugins has the work of each plugin.
 	Plugins []Work `json:"plugins"`
@@ -89,7 +90,7 @@ type Explanation struct {
 // Work is what a plugin did at a point.
 type Work struct {
 	Plugin   string        `json:"plugin"`
-	Module   string        `json:"module,omitempty"` // name and version, of plugins that are one
+	Module   string        `json:"module,omitempty"` // name and version, for module plugins
 	Digest   string        `json:"digest,omitempty"`
 	Point    string        `json:"point"`
 	Calls    int64         `json:"calls"`
@@ -99,11 +100,10 @@ type Work struct {
 	Duration time.Duration `json:"duration"`
 }
 
-// Bound is the outcome of a pod that was bound.
+// Bound is the outcome of a bound pod.
 const Bound = "bound"
 
-// NewRecorder returns a recorder of the last n attempts. It takes the time from a
-// clock, the machine's if that is nil.
+// NewRecorder returns a recorder of the last n attempts. A nil clock means the real one.
 func NewRecorder(n int, c clock.Clock) *Recorder {
 	if c == nil {
 		c = clock.Real{}
@@ -146,7 +146,7 @@ func (r *Recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
 	r.mu.next = (at + 1) % r.most
 }
 
-// grow notes that the attempt at a place is large, if it is, and makes room for it.
+// grow registers the attempt at a place if it is large, and shortens older ones to make room.
 func (r *Recorder) grow(at int) {
 	size := r.mu.ring[at].Attempt.Size()
 	if size <= smallRecord {
@@ -159,7 +159,8 @@ func (r *Recorder) grow(at int) {
 	}
 }
 
-// shorten shortens the oldest of the large attempts. Who has asked for it keeps it as it was.
+// shorten shortens the oldest large attempt. It changes a copy, because callers of Last may
+// have the original.
 func (r *Recorder) shorten() {
 	oldest := r.mu.large[0]
 	r.mu.large = r.mu.large[1:]
@@ -181,14 +182,14 @@ func (r *Recorder) Ended(e *report.Ending) {
 	x.works = r.add(x.works, e.Timings)
 	x.Outcome = Bound
 	if e.Code != abi.Success {
-		// The attempt is shared with who has asked already.
+		// Callers of Last may have the attempt: change a copy.
 		a := *x.Attempt
 		a.Code, a.Node, a.Message = e.Code, "", plain.Lines(e.Message, report.MaxMessage)
 		x.Attempt, x.Outcome = &a, e.Code.String()
 	}
 }
 
-// add appends what plugins did, in a new array.
+// add appends the work of plugins, in a new array.
 func (r *Recorder) add(before []work, timings []report.Timing) []work {
 	out := make([]work, 0, len(before)+len(timings))
 	out = append(out, before...)
@@ -209,7 +210,7 @@ func (r *Recorder) add(before []work, timings []report.Timing) []work {
 	return out
 }
 
-// Last returns the last try to place a pod; false if it is too long ago or never was.
+// Last returns the last attempt to place a pod; false if there is none in the ring.
 func (r *Recorder) Last(pod types.NamespacedName) (Explanation, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

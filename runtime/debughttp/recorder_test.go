@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/report"
 )
 
-// TestLargeAttempts: of attempts with the reasons of a plugin that has very many the last are kept whole, all together
-// take a bounded memory, and the others are not forgotten for them.
+// TestLargeAttempts: of attempts with very many reasons only the last are kept whole. Their
+// total size is bounded, and other attempts are not dropped for them.
 func TestLargeAttempts(t *testing.T) {
 	const pods = 200
 	r := debughttp.NewRecorder(2*pods, nil)

@@ -14,12 +14,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/ours"
 )
 
-// Limits of a request.
+// Limits for requests.
 const (
 	readTimeout  = 30 * time.Second
 	idleTimeout  = 90 * time.Second
 	headerLimit  = 64 << 10
-	lastRequests = 5 * time.Second // that are on their way at the end
+	lastRequests = 5 * time.Second // for requests in flight at the end
 )
 
 // Server serves a handler.
@@ -29,12 +29,12 @@ type Server struct {
 	done     chan error
 }
 
-// Serve begins to serve at an address over TLS, or without if config is nil. HTTP/2
-// is spoken over TLS only.
+// Serve listens on an address and serves the handler over TLS, or without if config is nil.
+// HTTP/2 is available only over TLS.
 //
 // # Errors
 //
-// The address cannot be listened at.
+// It cannot listen on the address.
 func Serve(network, address string, config *tls.Config, handler http.Handler, log *slog.Logger) (*Server, error) {
 	if network == "unix" {
 		if err := removeStale(address); err != nil {
@@ -45,7 +45,7 @@ func Serve(network, address string, config *tls.Config, handler http.Handler, lo
 	if err != nil {
 		return nil, err
 	}
-	if network == "unix" { // for who runs the scheduler, and nobody else
+	if network == "unix" { // only for the user who runs the scheduler
 		if err := os.Chmod(address, 0o600); err != nil {
 			_ = listener.Close()
 			return nil, err
@@ -69,8 +69,8 @@ func Serve(network, address string, config *tls.Config, handler http.Handler, lo
 	return s, nil
 }
 
-// CheckFolder refuses a folder in which somebody else could put a socket for ours. One
-// that is not there is none.
+// CheckFolder refuses a folder in which another user could replace our socket. A missing folder
+// is accepted.
 func CheckFolder(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {
@@ -79,13 +79,13 @@ func CheckFolder(dir string) error {
 	case err != nil:
 		return err
 	case !info.IsDir() || !ours.File(info) || info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s is not a folder that only this user writes to", dir)
+		return fmt.Errorf("%s is not a folder that only this user can write to", dir)
 	}
 	return nil
 }
 
-// removeStale removes the socket of a scheduler that did not end well. One that is
-// answered at is of another scheduler.
+// removeStale removes the socket of a scheduler that crashed. If something answers at it, it
+// belongs to a running scheduler.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -99,15 +99,15 @@ func removeStale(path string) error {
 	}
 	if c, err := net.Dial("unix", path); err == nil {
 		_ = c.Close()
-		return fmt.Errorf("another scheduler listens at %s", path)
+		return fmt.Errorf("another scheduler listens on %s", path)
 	}
 	return os.Remove(path)
 }
 
-// Addr returns where it is served.
+// Addr returns the address it listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Close ends it when the requests that are on their way are answered.
+// Close stops the server after the requests in flight.
 func (s *Server) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lastRequests)
 	defer cancel()

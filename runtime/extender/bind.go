@@ -13,8 +13,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Binder is a plugin that stands before the Bind plugins of every profile. It lets
-// the extender bind the pods that it manages, and skips the others.
+// Binder is a plugin that runs before the Bind plugins of every profile. It lets the extender
+// bind the pods that it manages, and skips others.
 type Binder struct {
 	info      plugin.Info
 	extenders *Extenders
@@ -22,8 +22,8 @@ type Binder struct {
 
 var _ plugin.Bind = (*Binder)(nil)
 
-// Binder returns the plugin, which also speaks for extenders that reject pods: as
-// they cannot say what would help, every event does.
+// Binder returns the plugin. It also provides the events for pods that extenders rejected:
+// every event, because extenders cannot say which ones help.
 func (e *Extenders) Binder() *Binder {
 	return &Binder{extenders: e, info: plugin.Info{
 		Name:   Name,
@@ -34,8 +34,8 @@ func (e *Extenders) Binder() *Binder {
 // Info describes the plugin.
 func (b *Binder) Info() *plugin.Info { return &b.info }
 
-// Bind has an extender bind the pod. What plugins want written on it is written
-// before, since the extender makes the binding, and taken back if it fails.
+// Bind lets an extender bind the pod. The extender makes the binding, so patches by plugins are
+// written before it, and undone if it fails.
 func (b *Binder) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	for _, x := range b.extenders.all {
 		if x.config.BindVerb == "" || !x.interested(p.Pod) {
@@ -54,7 +54,7 @@ func (e *Extenders) bind(x *extender, p *plugin.Placement) error {
 	undo := func(context.Context) error { return nil }
 	if !p.Patch.Empty() {
 		if e.deps.Patcher == nil {
-			return errors.New("there is nothing to patch pods with, which an extender binds")
+			return errors.New("no patcher is configured, so an extender cannot bind a pod that plugins patch")
 		}
 		var err error
 		if undo, err = e.deps.Patcher.Patch(p.Context, p.Pod, p.Patch); err != nil {
@@ -63,9 +63,9 @@ func (e *Extenders) bind(x *extender, p *plugin.Placement) error {
 	}
 	err := x.bind(p)
 	if err != nil {
-		// Also when the binding was cancelled: the pod must not keep the patch.
+		// Undo even if the binding was cancelled: the pod must not keep the patch.
 		if failed := undo(context.WithoutCancel(p.Context)); failed != nil {
-			err = errors.Join(err, fmt.Errorf("take the patch back: %w", failed))
+			err = errors.Join(err, fmt.Errorf("undo the patch: %w", failed))
 		}
 	}
 	return err

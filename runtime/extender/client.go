@@ -18,28 +18,27 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// DefaultTimeout is that of a call when the configuration has none.
+// DefaultTimeout is the timeout of a call if the configuration sets none.
 const DefaultTimeout = 5 * time.Second
 
-// An answer repeats what was asked at most, with reasons. It may be answerTimes as
-// long as the request, with answerNode bytes for each node asked about and answerRoom
-// bytes besides. Decoding takes up to ten times as much memory.
+// An answer repeats at most what was in the request, with reasons. So it may be answerTimes as
+// long as the request, plus answerNode bytes for each node in it, plus answerRoom bytes.
+// Decoding takes up to ten times as much memory.
 const (
 	answerTimes = 2
 	answerNode  = 1 << 10
 	answerRoom  = 1 << 20
 )
 
-// maxHeader is the bytes of the headers of an answer at most.
+// maxHeader is the maximum size of the answer's headers, in bytes.
 const maxHeader = 64 << 10
 
-// drained is how many bytes after an answer are read so that the connection can be
-// used again.
+// drained is how many bytes after an answer are read, so that the connection can be reused.
 const drained = 64 << 10
 
-// client calls one extender.
+// client sends requests to one extender.
 type client struct {
-	url  string // without a slash at the end
+	url  string // without a trailing slash
 	http http.Client
 }
 
@@ -58,13 +57,13 @@ func newClient(c *configv1.Extender) (*client, error) {
 	}, nil
 }
 
-// call posts args about a number of nodes as JSON to a verb, and decodes the answer
+// call posts args, which are about a number of nodes, as JSON to a verb and decodes the answer
 // into result.
 //
 // # Errors
 //
-// The request fails or takes longer than the extender's timeout; the status is not
-// 200; the answer is too long or not the JSON that is expected.
+// The request fails or times out; the status is not 200; the answer is too long or is not the
+// expected JSON.
 func (c *client) call(ctx context.Context, verb string, nodes int, args, result any) error {
 	body, err := json.Marshal(args)
 	if err != nil {
@@ -88,7 +87,7 @@ func (c *client) post(ctx context.Context, url string, body []byte, most int64, 
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer := http.MaxBytesReader(nil, response.Body, most)
-	defer func() { _, _ = io.CopyN(io.Discard, answer, drained) }() // what comes after the answer says nothing
+	defer func() { _, _ = io.CopyN(io.Discard, answer, drained) }() // data after the answer does not matter
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("HTTP status %s, want 200", response.Status)
 	}
@@ -100,7 +99,7 @@ func (c *client) post(ctx context.Context, url string, body []byte, most int64, 
 	case errors.Is(err, io.EOF):
 		return errors.New("the answer is empty")
 	case err != nil:
-		return fmt.Errorf("the answer is not usable: %w", err)
+		return fmt.Errorf("invalid answer: %w", err)
 	}
 	return nil
 }

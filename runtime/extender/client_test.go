@@ -22,14 +22,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/extender"
 )
 
-// ask returns what a filter call to a server comes to.
+// ask returns the result of a filter call to a server.
 func ask(t *testing.T, c configv1.Extender) string {
 	t.Helper()
 	c.FilterVerb, c.NodeCacheCapable = "filter", true
 	return strings.ReplaceAll(filtered(create(t, c), cycleOf(t, pod("p", ""))), c.URLPrefix, "URL")
 }
 
-// TestStatus: any status but 200 is a failure, whatever the body says.
+// TestStatus: any status other than 200 is a failure, whatever the body says.
 func TestStatus(t *testing.T) {
 	s := serve(t, map[string]string{"filter": `{"NodeNames": ["a", "b", "c", "d"]}`})
 	for status, want := range map[int]string{
@@ -45,12 +45,12 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestTimeout: a call takes no longer than httpTimeout, from the first byte to the
-// last, and ends with the cycle's context.
+// TestTimeout: a call takes at most httpTimeout, from the first byte to the last, and ends with
+// the cycle's context.
 func TestTimeout(t *testing.T) {
 	release := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow/filter" { // the head comes at once, the body does not
+		if r.URL.Path == "/slow/filter" { // the header comes at once, the body does not
 			w.WriteHeader(http.StatusOK)
 			w.(http.Flusher).Flush()
 		}
@@ -77,7 +77,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestUnreachable: nobody listens.
+// TestUnreachable: nothing listens at the address.
 func TestUnreachable(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
@@ -89,7 +89,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// endless is a body that goes on forever.
+// endless is a body without an end.
 type endless struct{ sent int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -97,17 +97,17 @@ func (e *endless) Read(p []byte) (int, error) {
 	return copy(p, bytes.Repeat([]byte("x"), len(p))), nil
 }
 
-// TestHugeAnswer: an answer is read up to a limit, which depends on the request.
+// TestHugeAnswer: an answer is read up to a limit that depends on the request.
 func TestHugeAnswer(t *testing.T) {
 	for name, prefix := range map[string]string{"a string": `{"Error": "`, "after the answer": `{"NodeNames": ["a", "b", "c", "d"]}`} {
 		body := &endless{}
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, prefix)
-			_, _ = io.Copy(w, body) // until the client has enough
+			_, _ = io.Copy(w, body) // until the client closes
 		}))
 		got := ask(t, configv1.Extender{URLPrefix: s.URL, HTTPTimeout: metav1.Duration{Duration: time.Minute}})
 		s.Close()
-		const most = 20 << 20 // limit and buffers on the way
+		const most = 20 << 20 // the limit, and buffers on the way
 		if body.sent > most {
 			t.Errorf("%s: %d bytes were sent", name, body.sent)
 		}
@@ -121,7 +121,7 @@ func TestHugeAnswer(t *testing.T) {
 	}
 }
 
-// TestTLS: who is trusted, and with what; data comes before files.
+// TestTLS: which servers are trusted, and with which certificates; data overrides files.
 func TestTLS(t *testing.T) {
 	s := httptest.NewUnstartedServer(&service{status: http.StatusOK, answers: map[string]string{"filter": `{"NodeNames": ["a", "b", "c", "d"]}`}})
 	s.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
@@ -131,7 +131,7 @@ func TestTLS(t *testing.T) {
 		asked <- len(r.TLS.PeerCertificates)
 		handler.ServeHTTP(w, r)
 	})
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are meant to fail
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // for handshakes that should fail
 	s.StartTLS()
 	defer s.Close()
 
@@ -155,8 +155,8 @@ func TestTLS(t *testing.T) {
 	for name, test := range map[string]struct {
 		https        bool
 		config       *configv1.ExtenderTLSConfig
-		want         string // the nodes, or a part of the error
-		certificates int    // that the client showed
+		want         string // the nodes, or part of the error
+		certificates int    // number of certificates that the client sent
 	}{
 		"defaults":               {want: "certificate signed by unknown authority"},
 		"enableHTTPS without CA": {https: true, want: "a b c d"},
@@ -178,7 +178,7 @@ func TestTLS(t *testing.T) {
 			continue
 		}
 		if n := <-asked; n != test.certificates {
-			t.Errorf("%s: the client showed %d certificates, want %d", name, n, test.certificates)
+			t.Errorf("%s: the client sent %d certificates, want %d", name, n, test.certificates)
 		}
 	}
 
@@ -187,8 +187,8 @@ func TestTLS(t *testing.T) {
 		want   string
 	}{
 		"no such file":      {configv1.ExtenderTLSConfig{CAFile: filepath.Join(dir, "none")}, "no such file"},
-		"no certificate":    {configv1.ExtenderTLSConfig{CAFile: junk}, "there is no PEM certificate in the CA"},
-		"insecure and a CA": {configv1.ExtenderTLSConfig{Insecure: true, CAFile: caFile}, "insecure does not go with a CA"},
+		"no certificate":    {configv1.ExtenderTLSConfig{CAFile: junk}, "the CA contains no PEM certificate"},
+		"insecure and a CA": {configv1.ExtenderTLSConfig{Insecure: true, CAFile: caFile}, "insecure cannot be combined with a CA"},
 		"no key":            {configv1.ExtenderTLSConfig{CertFile: caFile, KeyFile: junk}, "certificate and key: "},
 		"no key file":       {configv1.ExtenderTLSConfig{CertFile: caFile, KeyFile: filepath.Join(dir, "none")}, "no such file"},
 	} {

@@ -1,9 +1,9 @@
-// Package extender speaks to HTTP extenders as kube-scheduler does
-// (k8s.io/kube-scheduler/extender/v1): services that filter and rate nodes,
-// change what a preemption would do, and bind pods. They are called by the cycle
-// after the plugins of the profile, whichever that is.
+// Package extender calls HTTP extenders as kube-scheduler does
+// (k8s.io/kube-scheduler/extender/v1): services that filter and score nodes, change the
+// candidates of a preemption, and bind pods. The cycle calls them after the plugins of any
+// profile.
 //
-// What an extender answers is an input that a replay does not have by itself.
+// Their answers are inputs that a replay does not have.
 package extender
 
 import (
@@ -17,36 +17,34 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Name stands for all extenders where plugins are named: among those that rejected
-// a pod, and at Bind.
+// Name is the plugin name of all extenders: among the plugins that rejected a pod, and at Bind.
 const Name = "Extender"
 
-// Deps is what extenders work with.
+// Deps are the dependencies of extenders.
 type Deps struct {
-	// Patcher writes what plugins want written on a pod that an extender binds.
-	// Without it such a pod cannot be bound.
+	// Patcher writes the patches of plugins to a pod before an extender binds it. Without it an
+	// extender cannot bind such a pod.
 	Patcher objects.Patcher
-	// Log (optional) takes failures of extenders that are ignored.
+	// Log (optional) receives failures of ignorable extenders.
 	Log *slog.Logger
 }
 
-// Extenders is the extenders of a scheduler in the order in which they are asked:
-// those that may be ignored come last. Nil is none. It holds no state of cycles,
-// and may be used by several goroutines.
+// Extenders are the extenders of a scheduler in the order of the calls: ignorable ones come
+// last. nil means none. It has no state of cycles and is safe for concurrent use.
 type Extenders struct {
 	all  []*extender
 	deps Deps
 }
 
-// extender is one of them.
+// extender is one extender.
 type extender struct {
 	config  configv1.Extender
 	client  *client
 	managed map[v1.ResourceName]bool // nil for all pods
 }
 
-// New returns the extenders of a checked configuration; nil for none. It reads the
-// files that a tlsConfig names.
+// New makes the extenders of a validated configuration; nil if it has none. It reads the files
+// that tlsConfig names.
 func New(configs []configv1.Extender, deps Deps) (*Extenders, error) {
 	if len(configs) == 0 {
 		return nil, nil
@@ -78,7 +76,7 @@ func New(configs []configv1.Extender, deps Deps) (*Extenders, error) {
 	return e, nil
 }
 
-// Close gives idle connections back.
+// Close closes idle connections.
 func (e *Extenders) Close() {
 	if e == nil {
 		return
@@ -88,7 +86,8 @@ func (e *Extenders) Close() {
 	}
 }
 
-// Ignored returns the resources that NodeResourcesFit must leave to extenders.
+// Ignored returns the resources that NodeResourcesFit must ignore because an extender handles
+// them.
 func Ignored(configs []configv1.Extender) (names []string) {
 	for i := range configs {
 		for _, resource := range configs[i].ManagedResources {
@@ -105,7 +104,7 @@ func (e *Extenders) Filters() bool {
 	return e.any(func(c *configv1.Extender) string { return c.FilterVerb })
 }
 
-// Prioritizes reports whether any extender rates nodes.
+// Prioritizes reports whether any extender scores nodes.
 func (e *Extenders) Prioritizes() bool {
 	return e.any(func(c *configv1.Extender) string { return c.PrioritizeVerb })
 }
@@ -122,8 +121,8 @@ func (e *Extenders) any(verb func(*configv1.Extender) string) bool {
 	return false
 }
 
-// interested reports whether the extender is asked about a pod: one of its
-// containers names a resource that the extender manages.
+// interested reports whether the extender is called for a pod: one of its containers uses a
+// resource that the extender manages.
 func (x *extender) interested(pod *state.Pod) bool {
 	if x.managed == nil {
 		return true
@@ -145,11 +144,10 @@ func (x *extender) manages(containers []v1.Container) bool {
 	return false
 }
 
-// ignore reports whether a failure of an extender is to be passed over, and takes
-// it down if so.
+// ignore reports whether a failure of an extender is ignored, and logs it if so.
 func (e *Extenders) ignore(x *extender, verb string, pod *state.Pod, err error) bool {
 	if x.config.Ignorable {
-		e.deps.Log.Info("extender is ignored", "extender", x.config.URLPrefix, "verb", verb, "pod", pod.Key(), "error", err)
+		e.deps.Log.Info("ignoring extender", "extender", x.config.URLPrefix, "verb", verb, "pod", pod.Key(), "error", err)
 	}
 	return x.config.Ignorable
 }

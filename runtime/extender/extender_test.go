@@ -18,8 +18,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestRequests checks what is sent against testdata/requests.txt: every verb, for an extender
-// that knows nodes and one that does not.
+// TestRequests compares the requests with testdata/requests.txt: every verb, for an extender
+// with a node cache and for one without.
 func TestRequests(t *testing.T) {
 	answers := map[string]string{
 		"api/filter": `{"NodeNames": ["a"], "Nodes": {"items": [{"metadata": {"name": "a"}}]}}`, "api/prioritize": `[]`,
@@ -49,8 +49,8 @@ func TestRequests(t *testing.T) {
 	golden.Check(t, "testdata/requests.txt", []byte(got.String()))
 }
 
-// TestFilter: what an extender that knows nodes, and one that does not, makes of
-// answers.
+// TestFilter: how answers are understood, from an extender with a node cache and from one
+// without.
 func TestFilter(t *testing.T) {
 	for name, test := range map[string]struct {
 		knows        bool
@@ -66,11 +66,11 @@ func TestFilter(t *testing.T) {
 		"names not nodes":    {false, `{"NodeNames": ["a", "b", "c", "d"], "FailedNodes": {"a": "", "b": "", "c": "", "d": ""}}`, "; a Unschedulable ; b Unschedulable ; c Unschedulable ; d Unschedulable "},
 		"nodes":              {false, `{"Nodes": {"kind": "NodeList", "items": [{"metadata": {"name": "d"}, "spec": 7}, {"metadata": {"name": "a"}}]}, "FailedNodes": {"b": "x", "c": "y"}}`, "a d; b Unschedulable x; c Unschedulable y"},
 		"an error":           {true, `{"NodeNames": ["a"], "Error": "database is down"}`, "error database is down"},
-		"other nodes":        {true, `{"NodeNames": ["a", "z", "y"]}`, `error extender URL: filter: the answer has the node "y", which was not asked about`},
-		"not JSON":           {true, `<html>`, "error extender URL: filter: the answer is not usable: invalid character '<' looking for beginning of value"},
-		"other types":        {true, `{"NodeNames": "a"}`, "error extender URL: filter: the answer is not usable: json: cannot unmarshal string into Go struct field filterResult.NodeNames of type []string"},
+		"other nodes":        {true, `{"NodeNames": ["a", "z", "y"]}`, `error extender URL: filter: the answer has the node "y", which was not in the request`},
+		"not JSON":           {true, `<html>`, "error extender URL: filter: invalid answer: invalid character '<' looking for beginning of value"},
+		"other types":        {true, `{"NodeNames": "a"}`, "error extender URL: filter: invalid answer: json: cannot unmarshal string into Go struct field filterResult.NodeNames of type []string"},
 		"an empty answer":    {true, ``, "error extender URL: filter: the answer is empty"},
-		"cut off":            {true, `{"NodeNames": ["a"`, "error extender URL: filter: the answer is not usable: unexpected EOF"},
+		"cut off":            {true, `{"NodeNames": ["a"`, "error extender URL: filter: invalid answer: unexpected EOF"},
 		"more than asked":    {true, `{"NodeNames": ["a", "b", "c", "d"]} and so on`, "a b c d"},
 		"null":               {true, `null`, "; a UnschedulableAndUnresolvable ; b UnschedulableAndUnresolvable ; c UnschedulableAndUnresolvable ; d UnschedulableAndUnresolvable "},
 		"duplicates of keys": {true, `{"NodeNames": ["a"], "NodeNames": ["b"], "FailedNodes": {"a": "1", "a": "2", "c": "", "d": ""}}`, "b; a Unschedulable 2; c Unschedulable ; d Unschedulable "},
@@ -96,8 +96,8 @@ func filtered(e *extender.Extenders, c *plugin.Cycle) string {
 	return got
 }
 
-// TestOrder: extenders are asked one after the other about what is left, those
-// that may be ignored last; their failures count, or do not.
+// TestOrder: extenders are called one after the other with the nodes that are left, ignorable
+// ones last. Their failures are ignored or not accordingly.
 func TestOrder(t *testing.T) {
 	s := serve(t, map[string]string{
 		"ab": `{"NodeNames": ["a", "b"], "FailedNodes": {"c": "ab", "d": "ab"}}`, "a": `{"NodeNames": ["a"], "FailedNodes": {"b": "a"}}`,
@@ -134,8 +134,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestManagedResources: extenders are asked about pods that name one of their
-// resources, in any container.
+// TestManagedResources: extenders are called for pods that use one of their resources in any
+// container.
 func TestManagedResources(t *testing.T) {
 	s := serve(t, map[string]string{"filter": `{"NodeNames": []}`, "rate": `[]`, "preempt": `{}`, "bind": `{}`})
 	e := create(t, configv1.Extender{
@@ -177,8 +177,8 @@ func TestManagedResources(t *testing.T) {
 	}
 }
 
-// TestPrioritize: scores times weight times the ratio of scales; who fails has no
-// opinion.
+// TestPrioritize: a score counts with the weight and the ratio of the scales; an extender that
+// fails gives no scores.
 func TestPrioritize(t *testing.T) {
 	s := serve(t, map[string]string{
 		"one": `[{"Host": "a", "Score": 3}, {"host": "c", "score": 10}, {"Host": "z", "Score": 9}, {"Host": "a", "Score": 1}]`,
@@ -205,7 +205,7 @@ func TestPrioritize(t *testing.T) {
 	}
 }
 
-// TestPreemption: what is left of the candidates b:w/0 and a:v1+v2/1.
+// TestPreemption: which of the candidates b:w/0 and a:v1+v2/1 are left.
 func TestPreemption(t *testing.T) {
 	answers := map[string]string{
 		"same":   `{"NodeNameToMetaVictims": {"a": {"Pods": [{"UID": "uid-v1"}, {"UID": "uid-v2"}], "NumPDBViolations": 1}, "b": {"Pods": [{"UID": "uid-w"}]}}}`,
@@ -220,7 +220,7 @@ func TestPreemption(t *testing.T) {
 		"bad":    `[]`,
 	}
 	s := serve(t, answers)
-	const notUsable = "error extender URL: bad: the answer is not usable: json: cannot unmarshal array into Go value of type v1.ExtenderPreemptionResult"
+	const notUsable = "error extender URL: bad: invalid answer: json: cannot unmarshal array into Go value of type v1.ExtenderPreemptionResult"
 	for verbs, want := range map[string]string{
 		"same":          "b:w/0 a:v1+v2/1",
 		"less":          "a:v2/0",
@@ -229,7 +229,7 @@ func TestPreemption(t *testing.T) {
 		"other?":        "a:v2/0",
 		"nobody":        "",
 		"nobody bad":    "",
-		"less same":     "a:v1+v2/1 b:w/0", // it may add what another took away
+		"less same":     "a:v1+v2/1 b:w/0", // it may add a node that another one removed
 		"where":         `error extender URL: where: there is no node "z"`,
 		"where?":        "b:w/0 a:v1+v2/1",
 		"who":           `error extender URL: who: there is no pod with UID "uid-w" on node "a"`,
@@ -264,8 +264,8 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// TestBind: the extender that manages the pod binds it, after what is written on
-// the pod; a failure takes that back.
+// TestBind: the extender that manages the pod binds it, after the pod is patched; a failure
+// undoes the patch.
 func TestBind(t *testing.T) {
 	s := serve(t, map[string]string{"good": `{}`, "bad": `{"Error": "no such pod"}`})
 	down := errors.New("api server is down")
@@ -283,9 +283,9 @@ func TestBind(t *testing.T) {
 		"does not bind":          {status: "Skip"},
 		"patched and bound":      {verb: "good", patch: true, patcher: &patcher{}, status: "Success", log: "patch p map[gpu:1]"},
 		"patched and not bound":  {verb: "bad", patch: true, patcher: &patcher{}, status: "Error no such pod", log: "patch p map[gpu:1], undo, ended false"},
-		"stays patched":          {verb: "bad", patch: true, patcher: &patcher{stay: down}, status: "Error no such pod\ntake the patch back: api server is down", log: "patch p map[gpu:1], undo, ended false"},
+		"stays patched":          {verb: "bad", patch: true, patcher: &patcher{stay: down}, status: "Error no such pod\nundo the patch: api server is down", log: "patch p map[gpu:1], undo, ended false"},
 		"not patched":            {verb: "good", patch: true, patcher: &patcher{fail: down}, status: "Error patch before the binding: api server is down", log: "patch p map[gpu:1]"},
-		"nothing to patch with":  {verb: "good", patch: true, status: "Error there is nothing to patch pods with, which an extender binds"},
+		"no patcher":             {verb: "good", patch: true, status: "Error no patcher is configured, so an extender cannot bind a pod that plugins patch"},
 		"ignored, patch is back": {verb: "bad", ignorable: true, patch: true, patcher: &patcher{}, status: "Skip", log: "patch p map[gpu:1], undo, ended false"},
 	} {
 		deps := extender.Deps{}
@@ -310,7 +310,7 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// TestBinder: it speaks for extenders that rejected a pod, whom any event may help.
+// TestBinder: it provides the events for pods that extenders rejected: all of them.
 func TestBinder(t *testing.T) {
 	info := create(t, configv1.Extender{URLPrefix: "http://x"}).Binder().Info()
 	if info.Name != extender.Name || len(info.Events) != 1 {

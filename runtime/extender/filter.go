@@ -14,18 +14,17 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// Rejection is a node that an extender refuses.
+// Rejection is a node that an extender rejected.
 type Rejection struct {
 	Row uint32
-	// Code is Unschedulable, or UnschedulableAndUnresolvable where preemption does
-	// not help: the extender says so, or gives no reason at all.
+	// Code is Unschedulable, or UnschedulableAndUnresolvable if preemption does not help: the
+	// extender says so, or gives no reason.
 	Code abi.Code
-	// Reason is the extender's words; empty for none.
+	// Reason is the extender's text; may be empty.
 	Reason string
 }
 
-// filterResult is an extenderv1.ExtenderFilterResult of which nodes only the names
-// are read.
+// filterResult is an extenderv1.ExtenderFilterResult that keeps only the names of nodes.
 type filterResult struct {
 	Nodes *struct {
 		Items []struct {
@@ -39,14 +38,13 @@ type filterResult struct {
 	Error                                   string
 }
 
-// Filter asks the extenders that are interested in the cycle's pod one after the
-// other, each about the rows that the one before let stand. It returns those that
-// stand in the end, ascending, and the others.
+// Filter calls the extenders that are interested in the cycle's pod one after the other, each
+// with the rows that the previous one accepted. It returns the rows that all accepted,
+// ascending, and the rejected ones.
 //
 // # Errors
 //
-// An extender that may not be ignored fails, or names nodes that it was not asked
-// about.
+// An extender that is not ignorable fails, or returns nodes that were not in the request.
 func (e *Extenders) Filter(c *plugin.Cycle, rows []uint32) (standing []uint32, rejected []Rejection, err error) {
 	if e == nil {
 		return rows, nil, nil
@@ -100,15 +98,15 @@ func (x *extender) filter(c *plugin.Cycle, rows []uint32) (standing []uint32, re
 	}
 	if len(stands) > 0 {
 		name := slices.Sorted(maps.Keys(stands))[0]
-		return nil, nil, fmt.Errorf("extender %s: %s: the answer has the node %s, which was not asked about", x.client.url, x.config.FilterVerb, plain.Quote(name, maxNamed))
+		return nil, nil, fmt.Errorf("extender %s: %s: the answer has the node %s, which was not in the request", x.client.url, x.config.FilterVerb, plain.Quote(name, maxNamed))
 	}
 	return standing, rejected, nil
 }
 
-// maxNamed is how much of a name from an answer an error has, in bytes.
+// maxNamed is the maximum size of a name in an error, in bytes.
 const maxNamed = 256
 
-// rejection words why a node does not stand. Who is in both maps cannot be helped.
+// rejection explains why a node was not accepted. A node in both maps is unresolvable.
 func (r *filterResult) rejection(row uint32, name string) Rejection {
 	if reason, ok := r.FailedAndUnresolvableNodes[name]; ok {
 		return Rejection{Row: row, Code: abi.UnschedulableAndUnresolvable, Reason: plain.Line(reason, abi.MaxTextSize)}
@@ -119,8 +117,7 @@ func (r *filterResult) rejection(row uint32, name string) Rejection {
 	return Rejection{Row: row, Code: abi.UnschedulableAndUnresolvable}
 }
 
-// args is the pod and nodes: their names for an extender that has a cache of nodes,
-// else all that is known of them.
+// args returns the pod and the nodes: only their names for an extender with a node cache.
 func (x *extender) args(c *plugin.Cycle, rows []uint32) *extenderv1.ExtenderArgs {
 	args := &extenderv1.ExtenderArgs{Pod: c.Pod.Object}
 	if x.config.NodeCacheCapable {

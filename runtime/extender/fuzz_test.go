@@ -13,8 +13,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// FuzzAnswer: whatever an extender answers, a row that was asked about either stands or is
-// rejected, victims are pods that are there, and the memory taken is bounded.
+// FuzzAnswer: for any answer of an extender, each row of the request is either accepted or
+// rejected, victims are existing pods, and memory is bounded.
 func FuzzAnswer(f *testing.F) {
 	for _, answer := range []string{
 		`{"NodeNames": ["c", "a"], "FailedNodes": {"b": "too hot"}, "FailedAndUnresolvableNodes": {"d": "on fire"}}`,
@@ -38,7 +38,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status uint16, answer string) {
 		if status < 200 || status > 599 {
-			return // no status of HTTP
+			return // not an HTTP status
 		}
 		s.mu.Lock()
 		s.status, s.asked = int(status), nil
@@ -59,7 +59,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// askAll asks extenders everything.
+// askAll calls all verbs of the extenders.
 func askAll(t *testing.T, e *extender.Extenders) {
 	t.Helper()
 	c := cycleOf(t, pod("p", ""))

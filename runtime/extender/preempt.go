@@ -15,14 +15,14 @@ import (
 
 var _ plugin.PreemptionExtender = (*Extenders)(nil)
 
-// ProcessPreemption asks the extenders with a preemptVerb that are interested in
-// the cycle's pod one after the other, each about what the one before has left.
-// Candidates keep their order; nodes that an extender adds follow by name.
+// ProcessPreemption calls the extenders with a preemptVerb that are interested in the cycle's
+// pod one after the other, each with the candidates that the previous one left. Candidates keep
+// their order; nodes that an extender adds follow, sorted by name.
 //
 // # Errors
 //
-// An extender that may not be ignored fails, names nodes or pods that are not
-// there, or leaves a node without victims.
+// An extender that is not ignorable fails, returns unknown nodes or pods, or leaves a node
+// without victims.
 func (e *Extenders) ProcessPreemption(c *plugin.Cycle, candidates []plugin.Candidate) ([]plugin.Candidate, error) {
 	if e == nil {
 		return candidates, nil
@@ -80,7 +80,7 @@ func (x *extender) preempt(c *plugin.Cycle, candidates []plugin.Candidate) ([]pl
 	return out, nil
 }
 
-// preemptionArgs names victims by UID for an extender with a cache.
+// preemptionArgs has only the UIDs of victims for an extender with a node cache.
 func (x *extender) preemptionArgs(c *plugin.Cycle, candidates []plugin.Candidate) *extenderv1.ExtenderPreemptionArgs {
 	args := &extenderv1.ExtenderPreemptionArgs{Pod: c.Pod.Object}
 	if x.config.NodeCacheCapable {
@@ -108,7 +108,7 @@ func (x *extender) preemptionArgs(c *plugin.Cycle, candidates []plugin.Candidate
 	return args
 }
 
-// candidate finds the node and the pods that an answer names.
+// candidate finds the node and the pods in an answer.
 func (x *extender) candidate(c *plugin.Cycle, name string, meta *extenderv1.MetaVictims) (plugin.Candidate, error) {
 	row, ok := c.Snapshot.Row(name)
 	if !ok {
@@ -142,8 +142,8 @@ func podOn(c *plugin.Cycle, row uint32, uid string) *state.Pod {
 	return nil
 }
 
-// withVictims refuses an answer with a node that has no victims; of an extender
-// that may be ignored the node is.
+// withVictims refuses an answer that has a node without victims. If the extender is ignorable,
+// it drops the node instead.
 func (x *extender) withVictims(c *plugin.Cycle, candidates []plugin.Candidate) ([]plugin.Candidate, error) {
 	var out []plugin.Candidate
 	for _, candidate := range candidates {

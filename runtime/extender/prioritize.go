@@ -9,23 +9,22 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// scale brings the scores of extenders, at most extenderv1.MaxExtenderPriority, to
-// those of plugins.
+// scale converts the scores of extenders, at most extenderv1.MaxExtenderPriority, to the scale
+// of plugins.
 const scale = abi.MaxScore / extenderv1.MaxExtenderPriority
 
-// Scores is what one extender gives nodes.
+// Scores are the scores of one extender.
 type Scores struct {
 	// Name is the extender's URL.
 	Name string
-	// Weight multiplies its scores, the difference in scale included.
+	// Weight is the extender's weight, times the ratio of the scales.
 	Weight int64
-	// Scores has one element a row asked, as the extender gave them.
+	// Scores has one element per row of the request, as returned by the extender.
 	Scores []int64
 }
 
-// Prioritize asks the extenders that are interested in the cycle's pod, all at a
-// time, to rate rows. One that fails gives no scores: it may have an opinion, but
-// others have too.
+// Prioritize calls the extenders that are interested in the cycle's pod, concurrently, to score
+// rows. One that fails gives no scores; the others still count.
 func (e *Extenders) Prioritize(c *plugin.Cycle, rows []uint32) []Scores {
 	if e == nil {
 		return nil
@@ -39,7 +38,7 @@ func (e *Extenders) Prioritize(c *plugin.Cycle, rows []uint32) []Scores {
 		calls.Go(func() {
 			scores, err := x.prioritize(c, rows)
 			if err != nil {
-				e.deps.Log.Info("extender gives no scores", "extender", x.config.URLPrefix, "pod", c.Pod.Key(), "error", err)
+				e.deps.Log.Info("extender gave no scores", "extender", x.config.URLPrefix, "pod", c.Pod.Key(), "error", err)
 				return
 			}
 			answers[i] = scores
@@ -55,8 +54,7 @@ func (e *Extenders) Prioritize(c *plugin.Cycle, rows []uint32) []Scores {
 	return out
 }
 
-// prioritize adds up the scores of each row. Nodes that were not asked about count
-// nowhere.
+// prioritize adds up the scores of each row. Scores of nodes outside the request are dropped.
 func (x *extender) prioritize(c *plugin.Cycle, rows []uint32) ([]int64, error) {
 	var result extenderv1.HostPriorityList
 	if err := x.client.call(c.Context, x.config.PrioritizeVerb, len(rows), x.args(c, rows), &result); err != nil {

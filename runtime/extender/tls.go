@@ -10,9 +10,9 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// tlsConfig returns how an extender is spoken to securely; nil for the defaults of
-// net/http. As in kube-scheduler, data comes before files, and enableHTTPS without
-// a CA means that the certificate of the extender is not verified.
+// tlsConfig returns the TLS configuration for an extender; nil for the defaults of net/http. As
+// in kube-scheduler, data overrides files, and enableHTTPS without a CA means that the
+// extender's certificate is not verified.
 func tlsConfig(c *configv1.Extender) (*tls.Config, error) {
 	given := c.TLSConfig
 	if given == nil {
@@ -27,13 +27,13 @@ func tlsConfig(c *configv1.Extender) (*tls.Config, error) {
 		insecure = true
 	}
 	if insecure && len(ca) > 0 {
-		return nil, errors.New("insecure does not go with a CA: leave one of them out")
+		return nil, errors.New("insecure cannot be combined with a CA: leave one of them out")
 	}
 	out := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: given.ServerName, InsecureSkipVerify: insecure}
 	if len(ca) > 0 {
 		out.RootCAs = x509.NewCertPool()
 		if !out.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, errors.New("there is no PEM certificate in the CA")
+			return nil, errors.New("the CA contains no PEM certificate")
 		}
 	}
 	certificate, err := content(given.CertData, given.CertFile)
@@ -58,7 +58,7 @@ func tlsConfig(c *configv1.Extender) (*tls.Config, error) {
 	return out, nil
 }
 
-// content returns data, or what is in a file; nothing if there is neither.
+// content returns data or the contents of a file; nil if neither is set.
 func content(data []byte, file string) ([]byte, error) {
 	if len(data) > 0 || file == "" {
 		return data, nil

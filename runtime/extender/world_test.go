@@ -22,8 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// service is an extender that gives prepared answers and takes down what it was
-// asked.
+// service is an extender that gives prepared answers and records requests.
 type service struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -32,7 +31,7 @@ type service struct {
 	status  int
 }
 
-// serve answers each path with a text.
+// serve answers each path with a fixed text.
 func serve(t testing.TB, answers map[string]string) *service {
 	s := &service{answers: answers, status: http.StatusOK}
 	s.Server = httptest.NewServer(s)
@@ -50,7 +49,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, s.answers[strings.TrimPrefix(r.URL.Path, "/")])
 }
 
-// paths returns the paths that were asked for since the last call.
+// paths returns the paths requested since the last call.
 func (s *service) paths() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,15 +77,15 @@ func pod(name, onNode string, change ...func(p *v1.Pod)) *state.Pod {
 	return state.NewPod(p)
 }
 
-// requests makes a pod ask for one of a resource.
+// requests makes a pod request one unit of a resource.
 func requests(name string) func(p *v1.Pod) {
 	return func(p *v1.Pod) {
 		p.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceName(name): resource.MustParse("1")}
 	}
 }
 
-// cycleOf is a cycle for a pod over the nodes a, b, c and d. On a are the pods v1
-// and v2, on b is w.
+// cycleOf returns a cycle for a pod with the nodes a, b, c and d. Pods v1 and v2 are on a, w is
+// on b.
 func cycleOf(t testing.TB, p *state.Pod) *plugin.Cycle {
 	var infos []*state.NodeInfo
 	slot := uint32(0)
@@ -113,7 +112,7 @@ func create(t testing.TB, configs ...configv1.Extender) *extender.Extenders {
 	return e
 }
 
-// victims are candidates of a preemption: a without v1 and v2, b without w.
+// victims returns candidates of a preemption: a without v1 and v2, b without w.
 func victims(c *plugin.Cycle) []plugin.Candidate {
 	on := func(row uint32) (out []*state.Pod) {
 		for _, slot := range c.Snapshot.Nodes.Pods.Row(row) {
@@ -136,11 +135,11 @@ func tell(c *plugin.Cycle, candidates []plugin.Candidate) string {
 	return strings.Join(out, " ")
 }
 
-// patcher writes patches down and fails if it is told to.
+// patcher records patches, and fails as configured.
 type patcher struct {
 	log  []string
-	fail error // of patches
-	stay error // of undoing them
+	fail error // of Patch
+	stay error // of undoing patches
 }
 
 func (p *patcher) Patch(_ context.Context, pod *state.Pod, patch state.Patch) (func(context.Context) error, error) {

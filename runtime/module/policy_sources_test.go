@@ -95,7 +95,7 @@ func TestPolicyOfImages(t *testing.T) {
 			t.Fatalf("%v, signed by %v", err, loaded)
 		}
 	}
-	expectError(t, try(requires(t, key, "revoked: {keys: [team]}"), pinned), "the key team signed it, and is revoked")
+	expectError(t, try(requires(t, key, "revoked: {keys: [team]}"), pinned), "the key team signed it, but is revoked")
 
 	// Another image under the tag does not have these signatures.
 	l.Manifest.Description = "another"

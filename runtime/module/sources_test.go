@@ -195,7 +195,7 @@ func TestImage(t *testing.T) {
 		}
 	}
 	for text, parts := range map[string][]string{
-		registry + ":none":   {"there is no such image; see what there is with oras repo tags"},
+		registry + ":none":   {"image not found; list the tags with oras repo tags"},
 		registry + ":two":    {"it has 2 layers of type application/wasm, not one"},
 		registry + ":other":  {"it has 0 layers of type application/wasm, not one (its layers: application/x-tar); push it with"},
 		registry + ":index":  {"it is of type application/vnd.oci.image.index.v1+json"},

@@ -1,6 +1,6 @@
-// Package report records what happened in one try to place a pod, so that a
-// decision can always be shown: who rejected which nodes and why, how the best
-// nodes scored, and how long each plugin took.
+// Package report records what happened in one attempt to place a pod, so that every decision
+// can be explained: which plugins rejected which nodes and why, how the best nodes scored, and
+// how long each plugin took.
 package report
 
 import (
@@ -13,24 +13,24 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Attempt is one try to place a pod. The scheduler hands it to an observer and
-// reuses its arrays for the next try; an observer that keeps it keeps a Clone.
+// Attempt is one attempt to place a pod. The scheduler passes it to an observer and reuses its
+// arrays for the next attempt; an observer that keeps it must Clone it.
 type Attempt struct {
-	// Sequence numbers the tries of this scheduler from 1.
+	// Sequence numbers the attempts of this scheduler from 1.
 	Sequence  uint64 `json:"sequence"`
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
-	// UID tells the pod from others that had or will have its name.
+	// UID distinguishes the pod from earlier and later pods of the same name.
 	UID     types.UID `json:"-"`
 	Profile string    `json:"profile"`
-	// Try counts the tries of this pod from 1.
+	// Try numbers the attempts of this pod from 1.
 	Try int `json:"try"`
-	// Nodes is the number of nodes in the snapshot, Evaluated the number that
-	// filters looked at, and Feasible the number that all filters passed.
+	// Nodes is the number of nodes in the snapshot, Evaluated the number that filters were
+	// called for, and Feasible the number that passed all filters.
 	Nodes     int `json:"nodes"`
 	Evaluated int `json:"evaluated"`
 	Feasible  int `json:"feasible"`
-	// Node is the chosen node; empty when none was.
+	// Node is the chosen node; may be empty.
 	Node string `json:"node,omitempty"`
 	// Code is the result: Success, a rejection, or Error.
 	Code abi.Code `json:"-"`
@@ -41,31 +41,30 @@ type Attempt struct {
 	PostFilter string `json:"postFilter,omitempty"`
 	// Nominated is the node that PostFilter nominated.
 	Nominated string `json:"nominated,omitempty"`
-	// Victims are the pods, NAMESPACE/NAME, that have to leave that node for this
-	// one, the most important first.
+	// Victims are the pods, NAMESPACE/NAME, that must leave that node for this pod, the most
+	// important first.
 	Victims []string `json:"victims,omitempty"`
-	// Rejections are the verdicts against nodes, grouped.
+	// Rejections are the rejected nodes, grouped.
 	Rejections []Rejection `json:"rejections,omitempty"`
 	// Candidates are the best nodes by total score, the chosen one first.
 	Candidates []Candidate `json:"candidates,omitempty"`
-	// Timings has an entry for each plugin and point that was called, and Points one
-	// for each time that the plugins of a point were run.
+	// Timings has an entry for each called plugin and point. Points has one for each run of a
+	// point.
 	Timings []Timing      `json:"-"`
 	Points  []PointTiming `json:"-"`
 	// Duration is the time from popping the pod to the decision.
 	Duration time.Duration `json:"-"`
 }
 
-// Rejection is a set of nodes that one plugin rejected with the same code and
-// the same reasons.
+// Rejection is a set of nodes that one plugin rejected with the same code and the same reasons.
 type Rejection struct {
 	Plugin  string   `json:"plugin"`
 	Code    abi.Code `json:"code"`
 	Reasons []string `json:"reasons"`
 	// Rows are the rows of the snapshot, ascending.
 	Rows []uint32 `json:"-"`
-	// Count is how many rows there are, and Nodes their names, or those of some of
-	// them; Clone and Brief fill them in.
+	// Count is the number of rows. Nodes are the names of all or some of them; Clone and Brief
+	// set them.
 	Count int      `json:"count"`
 	Nodes []string `json:"nodes"`
 }
@@ -74,12 +73,12 @@ type Rejection struct {
 type Candidate struct {
 	Node  string `json:"node"`
 	Total int64  `json:"total"`
-	// Scores has one element a scoring plugin; empty when scoring was skipped
-	// because only one node was feasible.
+	// Scores has one element per scoring plugin. It is empty if only one node was feasible,
+	// because scoring is then skipped.
 	Scores []Score `json:"scores,omitempty"`
 }
 
-// Score is what one plugin gave one node: as it came, in range, and weighted.
+// Score is the score that one plugin gave one node: raw, normalized, and weighted.
 type Score struct {
 	Plugin     string `json:"plugin"`
 	Raw        int64  `json:"raw"`
@@ -87,24 +86,24 @@ type Score struct {
 	Weighted   int64  `json:"weighted"`
 }
 
-// Timing is the work of one plugin at one point during one try.
+// Timing is the work of one plugin at one point in one attempt.
 type Timing struct {
 	Plugin string
 	// Module and Digest are as in plugin.Info.
 	Module, Digest string
 	Point          abi.Point
-	// Code is the answer, of several the lowest: a filter that let any node pass has
-	// answered Success. It is Success at points that have no answer.
+	// Code is the plugin's answer, the lowest code of several: a filter that passed any node has
+	// answered Success. It is Success at points without an answer.
 	Code     abi.Code
 	Calls    int64
-	Rows     int64 // rows asked, over all calls; 0 for points without rows
-	Reused   int64 // rows whose answers were kept from pods that are alike
+	Rows     int64 // rows over all calls; 0 for points without rows
+	Reused   int64 // rows whose answers were reused
 	Faults   int64
 	Duration time.Duration
 }
 
-// PointTiming is one run of all plugins of a point. The code is that of the whole
-// point: Filter's is Success though no node may have passed.
+// PointTiming is one run of all plugins of a point. Code is the code of the whole point:
+// Filter's is Success even if no node passed.
 type PointTiming struct {
 	Point    abi.Point
 	Code     abi.Code
@@ -121,15 +120,14 @@ func (t *Timing) Add(o Timing) {
 	t.Duration += o.Duration
 }
 
-// Clone returns a copy that shares no array with a, with the names of rejected
-// nodes filled in from their rows.
+// Clone returns a copy that shares no arrays with a, with the names of rejected nodes set from
+// their rows.
 func (a *Attempt) Clone(name func(row uint32) string) *Attempt {
 	return a.copied(name, math.MaxInt, true)
 }
 
-// Brief is a Clone that names at most some of the nodes that were rejected for the
-// same reasons, those of the lowest rows, and leaves out the rows: what it costs does
-// not grow with the cluster.
+// Brief is a Clone with at most most names in each group of rejected nodes, those of the lowest
+// rows, and without rows: its cost does not grow with the cluster.
 func (a *Attempt) Brief(name func(row uint32) string, most int) *Attempt {
 	return a.copied(name, most, false)
 }
@@ -159,37 +157,35 @@ func (a *Attempt) copied(name func(row uint32) string, most int, rows bool) *Att
 	return &c
 }
 
-// Ending is how the placement of an attempt ended after its scheduling cycle: the
-// pod was bound, or was not after all, at Permit or later.
+// Ending says how the placement of a pod ended after its scheduling cycle: the pod was bound,
+// or it failed at Permit or later.
 type Ending struct {
-	// Sequence is that of the attempt.
+	// Sequence is the attempt's sequence number.
 	Sequence  uint64
 	Namespace string
 	Pod       string
 	Profile   string
 	Node      string
-	// Try counts the tries of this pod from 1.
+	// Try numbers the attempts of this pod from 1.
 	Try int
-	// Duration is the time from popping the pod to the end, waiting at Permit
-	// included, and SinceFirst that since the pod was first ready to be tried.
+	// Duration is the time from popping the pod to the end, including the wait at Permit.
+	// SinceFirst is the time since the pod was first ready to be tried.
 	Duration, SinceFirst time.Duration
-	// Code is Success for a pod that was bound, otherwise why it was not, and
-	// Message says so in words.
+	// Code is Success for a bound pod. Otherwise Message says why the pod was not bound.
 	Code    abi.Code
 	Message string
-	// Flushed tells that the pod was tried because it had been unschedulable for long,
-	// and not for any event.
+	// Flushed is true if the pod was tried because it had been unschedulable for long, not
+	// because of an event.
 	Flushed bool
-	// Wait is how the pod waited at Permit; nil if it did not.
+	// Wait is the pod's wait at Permit; nil if it did not wait.
 	Wait *PermitWait
-	// Timings has an entry for each plugin and point that was called since the
-	// node was chosen, Reserve and Permit included, and Points one for each of these
-	// points. They are the loop's own.
+	// Timings has an entry for each plugin and point that was called since the node was chosen,
+	// including Reserve and Permit. Points has one for each of these points. The loop owns both.
 	Timings []Timing
 	Points  []PointTiming
 }
 
-// PermitWait is how long a pod waited at Permit, and how that ended.
+// PermitWait is how long a pod waited at Permit, and how the wait ended.
 type PermitWait struct {
 	Code     abi.Code
 	Duration time.Duration

@@ -8,17 +8,18 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// MaxMessage is how long a message about a pod is at most, in bytes: it is written into the pod's condition.
+// MaxMessage is the maximum size of a message about a pod, in bytes, because it is written to
+// the pod's condition.
 const MaxMessage = 4 << 10
 
-// leastAfter is the room, in bytes, that a long PostFilter message keeps when the whole message is cut.
+// leastAfter is the room, in bytes, that a long PostFilter message keeps when the whole message
+// is cut.
 const leastAfter = 1 << 10
 
-// NoFit is the message for a pod that fits no node, in the words that
-// autoscalers and people know from kube-scheduler: how many nodes there are, and
-// how often each reason was given, sorted as text. A PreFilter message stands
-// for all nodes; a PostFilter message comes last. Of more reasons than MaxMessage has
-// room for it says how many there are; Rejections has them all.
+// NoFit returns the message for a pod that fits no node, in kube-scheduler's words, which
+// autoscalers and people know: the number of nodes, and the number of times of each reason,
+// sorted as text. A PreFilter message counts for all nodes; a PostFilter message comes last. If
+// the reasons exceed MaxMessage it says how many are left out; Rejections has all of them.
 func NoFit(nodes int, preFilter string, reasons map[string]int, postFilter string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "0/%d nodes are available:", nodes)

@@ -9,8 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/report"
 )
 
-// TestLongNoFit: a message of any number of reasons, and of any length before and after them, is at most MaxMessage bytes
-// long, says how many reasons are left out, and keeps what PostFilter said.
+// TestLongNoFit: for any number and size of reasons and of other messages, the message has at
+// most MaxMessage bytes, says how many reasons are left out, and keeps the PostFilter message.
 func TestLongNoFit(t *testing.T) {
 	many := make(map[string]int)
 	for i := range 5_000 {
@@ -41,14 +41,15 @@ func TestLongNoFit(t *testing.T) {
 			}
 		}
 	}
-	// What fits is as it ever was, to the last byte.
+	// A message that fits is not changed.
 	fits := map[string]int{strings.Repeat("x", report.MaxMessage-len("0/1 nodes are available: 1 .")): 1}
 	if got := report.NoFit(1, "", fits, ""); len(got) != report.MaxMessage || strings.Contains(got, "…") {
 		t.Errorf("%d bytes: %s", len(got), got[len(got)-20:])
 	}
 }
 
-// TestShortened: a record keeps the groups of the most nodes, says what is left out, and leaves the original alone.
+// TestShortened: a record keeps its largest groups of nodes and says what is left out; the
+// original is not changed.
 func TestShortened(t *testing.T) {
 	a := &report.Attempt{Message: strings.Repeat("m", 1<<20)}
 	for i := range 1000 {
@@ -72,6 +73,6 @@ func TestShortened(t *testing.T) {
 		t.Error("the original has changed")
 	}
 	if short := (&report.Attempt{Message: "m"}); short.Shortened(most) != short {
-		t.Error("one that is short is copied")
+		t.Error("a short record is copied")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/report"
 )
 
-// TestNoFit has kube-scheduler's words.
+// TestNoFit compares messages with kube-scheduler's words.
 func TestNoFit(t *testing.T) {
 	for _, c := range []struct {
 		nodes                 int
@@ -44,7 +44,7 @@ func attempt() *report.Attempt {
 	}
 }
 
-// TestClone: whatever becomes of the original, its clone stays.
+// TestClone: changes to the original do not affect its clone.
 func TestClone(t *testing.T) {
 	a := attempt()
 	names := func(row uint32) string { return string(rune('b' - row)) } // row 0 is b, row 1 is a
@@ -63,7 +63,7 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// TestJSON is what users of `-o json` see.
+// TestJSON checks what users of `-o json` see.
 func TestJSON(t *testing.T) {
 	text, err := json.Marshal(attempt().Clone(func(row uint32) string { return fmt.Sprint("n", row) }))
 	if err != nil {

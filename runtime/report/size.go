@@ -14,7 +14,7 @@ const (
 	rejectionSize = 128
 )
 
-// Size estimates the memory that a Clone or a Brief takes for texts, in bytes.
+// Size estimates the memory that the texts of a Clone or a Brief take, in bytes.
 func (a *Attempt) Size() int {
 	n := len(a.Message) + len(a.PreFilter) + len(a.PostFilter)
 	for i := range a.Rejections {
@@ -34,8 +34,9 @@ func (r *Rejection) size() int {
 	return n
 }
 
-// Shortened returns a copy of a Clone or Brief of a size of at most about most bytes, which must be more than
-// MaxMessage: the groups of the most nodes stay, and one more says what is left out.
+// Shortened returns a copy of a Clone or Brief with about most bytes at most; most must exceed
+// MaxMessage. It keeps the largest groups of nodes, and adds one that says how many groups are
+// left out.
 func (a *Attempt) Shortened(most int) *Attempt {
 	if a.Size() <= most {
 		return a

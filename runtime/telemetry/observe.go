@@ -12,12 +12,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// manyTries is the last number of tries that has a label of its own, as in
+// manyTries is the highest number of attempts with a label value of its own, as in
 // kube-scheduler.
 const manyTries = 15
 
-// Attempted counts a scheduling cycle. A pod that got a node is counted as scheduled
-// when it is bound.
+// Attempted counts a scheduling cycle. A pod with a chosen node counts as scheduled only when
+// it is bound.
 func (m *Metrics) Attempted(a *report.Attempt, _ func(row uint32) string) {
 	m.algorithm.Observe(a.Duration.Seconds())
 	if len(a.Victims) > 0 {
@@ -33,7 +33,7 @@ func (m *Metrics) Attempted(a *report.Attempt, _ func(row uint32) string) {
 	m.ran(a.Profile, a.Points)
 }
 
-// Ended counts the end of a placement.
+// Ended counts the end of a binding.
 func (m *Metrics) Ended(e *report.Ending) {
 	m.attempt(e.Profile, e.Code, e.Duration)
 	if e.Wait != nil {
@@ -50,17 +50,18 @@ func (m *Metrics) Ended(e *report.Ending) {
 	m.ran(e.Profile, e.Points)
 }
 
-// Worked counts what plugins did outside of tries: at PreEnqueue, as they sort the queue,
-// and as they hint at pods to try again.
+// Worked counts the calls of plugins outside of attempts: at PreEnqueue, for sorting the queue,
+// and for queueing hints.
 func (m *Metrics) Worked(profile string, timings []report.Timing) {
 	m.timings(profile, timings, false)
 }
 
-// sampled reports whether the time of plugins is measured in a try: in one of ten, as in
-// kube-scheduler, and not in every tenth, which pods that come in turns might all miss.
+// sampled reports whether the time of plugins is measured in an attempt: in one of ten, as in
+// kube-scheduler. It is not every tenth, because pods that alternate could then always be
+// missed.
 func sampled(sequence uint64) bool { return sequence*0x9e3779b97f4a7c15>>32%10 == 0 }
 
-// ran measures the points that were run.
+// ran measures the points that ran.
 func (m *Metrics) ran(profile string, points []report.PointTiming) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +82,7 @@ type pointOf struct {
 	code    abi.Code
 }
 
-// Handled measures how an event of the cluster was taken in.
+// Handled measures the handling of a cluster event.
 func (m *Metrics) Handled(event state.ClusterEvent, took time.Duration) {
 	m.mu.Lock()
 	o := m.handlings[event]
@@ -93,10 +94,10 @@ func (m *Metrics) Handled(event state.ClusterEvent, took time.Duration) {
 	o.Observe(took.Seconds())
 }
 
-// maxLabel is how long the value of a label is at most, in bytes.
+// maxLabel is the maximum size of a label value, in bytes.
 const maxLabel = 512
 
-// label makes a name the value of a label, which has to be UTF-8.
+// label converts a name to a label value, which must be UTF-8.
 func label(name string) string { return plain.Line(name, maxLabel) }
 
 func labels(names []string) []string {
@@ -125,9 +126,9 @@ func (m *Metrics) attempt(profile string, code abi.Code, took time.Duration) {
 	m.attemptTime.WithLabelValues(result, profile).Observe(took.Seconds())
 }
 
-// work is the counters of a plugin at a point.
+// work has the counters of a plugin at a point.
 type work struct {
-	evaluations                          prometheus.Counter // nil at points that have none
+	evaluations                          prometheus.Counter // nil at points without evaluations
 	calls, rows, reused, faults, seconds prometheus.Counter
 }
 
@@ -136,8 +137,8 @@ type workOf struct {
 	point                   abi.Point
 }
 
-// of returns the counters of a plugin at a point. They are looked up by their labels
-// once, since this is done some thirty times for each pod.
+// of returns the counters of a plugin at a point. It looks them up by labels only once, because
+// they are used some thirty times per pod.
 func (m *Metrics) of(key workOf) *work {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -176,13 +177,13 @@ func (m *Metrics) timings(profile string, timings []report.Timing, sampled bool)
 	}
 }
 
-// Broken counts a plugin whose answers are not reused any more.
+// Broken counts a plugin whose answers are no longer reused.
 func (m *Metrics) Broken(plugin, digest string) {
 	m.pluginBroken.WithLabelValues(label(plugin), digest).Inc()
 }
 
-// evaluations is how often kube-scheduler would have asked the plugin: at Filter and
-// Score once for each node. A pod that has nothing to do with it is not counted.
+// evaluations returns how often kube-scheduler would have called the plugin: at Filter and
+// Score once per node. A call that returned Skip is not counted.
 func evaluations(t *report.Timing) float64 {
 	switch {
 	case t.Code == abi.Skip:
@@ -193,7 +194,7 @@ func evaluations(t *report.Timing) float64 {
 	return float64(t.Calls)
 }
 
-// Queued counts a pod that came into a queue: active, backoff or unschedulable.
+// Queued counts a pod that entered a queue: active, backoff or unschedulable.
 func (m *Metrics) Queued(queue, event string) { m.incoming.WithLabelValues(queue, event).Inc() }
 
 // Wrote counts and measures a write to the API server.

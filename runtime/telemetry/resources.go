@@ -11,17 +11,17 @@ import (
 	"k8s.io/component-helpers/resource"
 )
 
-// ResourcesHandler serves what each pod asks for and may use, as the scheduler and the
-// kubelet count it: kube_pod_resource_request and kube_pod_resource_limit, which are
-// stable metrics of kube-scheduler's /metrics/resources. pods is asked at each scrape for
-// those that have not ended.
+// ResourcesHandler serves the requests and limits of each pod, as the scheduler and the kubelet
+// count them: kube_pod_resource_request and kube_pod_resource_limit, which are stable metrics
+// of kube-scheduler's /metrics/resources. At each scrape it calls pods, which returns the pods
+// that have not terminated.
 func ResourcesHandler(pods func() []*v1.Pod) http.Handler {
 	labels := []string{"namespace", "pod", "node", "scheduler", "priority", "resource", "unit"}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(&podResources{
 		pods: pods,
 		requests: prometheus.NewDesc("kube_pod_resource_request",
-			"Resources that a pod asks for, as the scheduler and the kubelet count them.", labels, nil),
+			"Resources that a pod requests, as the scheduler and the kubelet count them.", labels, nil),
 		limits: prometheus.NewDesc("kube_pod_resource_limit",
 			"Resources that a pod may use, as the scheduler and the kubelet count them.", labels, nil),
 	})
@@ -42,7 +42,7 @@ func (c *podResources) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *podResources) Collect(out chan<- prometheus.Metric) {
-	// The lists are used again for each pod: there may be many.
+	// The lists are reused for each pod, because there may be many pods.
 	requests, limits := make(v1.ResourceList), make(v1.ResourceList)
 	for _, pod := range c.pods() {
 		collect(out, c.requests, pod, resource.PodRequests(pod, resource.PodResourcesOptions{Reuse: requests}))
@@ -64,7 +64,7 @@ func collect(out chan<- prometheus.Metric, desc *prometheus.Desc, pod *v1.Pod, r
 	}
 }
 
-// unitOf is the unit of a resource; empty for one that is counted, or not known.
+// unitOf returns the unit of a resource; empty for one that is counted or unknown.
 func unitOf(name v1.ResourceName) string {
 	switch {
 	case name == v1.ResourceCPU:

@@ -15,8 +15,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/telemetry"
 )
 
-// TestResources: each pod has a line for each of its resources, with what init
-// containers and overhead add.
+// TestResources: each pod has a line for each of its resources, including those of init
+// containers and overhead.
 func TestResources(t *testing.T) {
 	list := func(pairs ...string) v1.ResourceList {
 		out := make(v1.ResourceList)

@@ -2,27 +2,26 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// State is what is where at a moment.
+// State is a snapshot of the scheduler's gauges.
 type State struct {
 	// Pending is the number of pods by queue: active, backoff, unschedulable, gated.
 	Pending map[string]int
-	// Unschedulable is the number of pods that each plugin holds back.
+	// Unschedulable is the number of pods that each plugin rejected.
 	Unschedulable map[PluginOf]int
-	// Nodes, Pods and Assumed is what the cache has; Pods includes Assumed.
+	// Nodes, Pods and Assumed are counts of the cache; Pods includes Assumed.
 	Nodes, Pods, Assumed int
-	// Binding and Evicting is what runs beside the loop.
+	// Binding and Evicting count operations beside the loop.
 	Binding, Evicting int
-	// Events is the events that are kept, by name, for the Popped pods that are being
-	// tried.
+	// Events are the events, by name, that are kept for the Popped pods, which are being tried.
 	Events map[string]int
 	Popped int
-	// Writes is the writes of pod status that wait.
+	// Writes is the number of pending writes of pod status.
 	Writes int
-	// Breakers is the circuit breakers of plugins that are modules, and Guests what
-	// their guests have done.
+	// Breakers are the circuit breakers of module plugins, and Guests counts what their guests
+	// did.
 	Breakers []Breaker
 	Guests   []Guest
-	// Folder is whether each module of a plugin folder was refused, by its file.
+	// Folder says for each file of a plugin folder whether its module was refused.
 	Folder map[string]bool
 }
 
@@ -34,11 +33,11 @@ type Breaker struct {
 	PluginOf
 	Digest string
 	Open   bool
-	// Opened is how often it was.
+	// Opened is how often it opened.
 	Opened int
 }
 
-// Guest is what the guests of a plugin have done at a point.
+// Guest counts what the guests of a plugin did at a point.
 type Guest struct {
 	PluginOf
 	Digest, Point string
@@ -46,7 +45,7 @@ type Guest struct {
 	Faults        map[string]int64 // by kind
 }
 
-// stateCollector asks for the state at each scrape.
+// stateCollector reads the state at each scrape.
 type stateCollector struct {
 	state                                                                  func() *State
 	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
@@ -62,18 +61,18 @@ func newStateCollector(state func() *State) *stateCollector {
 	}
 	return &stateCollector{
 		state:         state,
-		pending:       desc("pending_pods", "Pods that wait, by queue: active, backoff, unschedulable or gated.", "queue"),
-		unschedulable: desc("unschedulable_pods", "Unschedulable pods by the plugin that rejected them; a pod counts for each.", "plugin", "profile"),
+		pending:       desc("pending_pods", "Pending pods, by queue: active, backoff, unschedulable or gated.", "queue"),
+		unschedulable: desc("unschedulable_pods", "Unschedulable pods, by the plugin that rejected them; a pod counts once for each plugin.", "plugin", "profile"),
 		cache:         desc("cache_size", "Nodes, pods and assumed pods in the cache.", "type"),
-		inFlight:      desc("inflight_events", "Events that are kept for pods that are being tried, by name; PodPopped is these pods.", "event"),
-		goroutines:    desc("goroutines", "What runs beside the loop, by operation.", "operation"),
-		writes:        desc("pending_async_api_calls", "Writes to the API server that wait.", "call_type"),
-		breakerUp:     ofPlugin("breaker_open", "Whether a plugin is not called because of its faults: 1 or 0."),
+		inFlight:      desc("inflight_events", "Events kept for pods that are being tried, by name; PodPopped is the number of these pods.", "event"),
+		goroutines:    desc("goroutines", "Operations that run beside the loop, by kind.", "operation"),
+		writes:        desc("pending_async_api_calls", "Pending writes to the API server.", "call_type"),
+		breakerUp:     ofPlugin("breaker_open", "1 if the plugin is not called because of its faults, otherwise 0."),
 		refused: prometheus.NewDesc("berth_plugin_folder_refused",
-			"Whether a file of the plugin folder cannot be used, 1 or 0; what runs instead is its last good version, or nothing.", []string{"file"}, nil),
-		opened: ofPlugin("breaker_opened_total", "How often a plugin was left alone because of its faults."),
-		fuel:   ofPlugin("fuel_total", "Units of fuel that guests have used.", "extension_point"),
-		faults: ofPlugin("faults_by_kind_total", "Faults of guests by kind, calls that were not made included.", "extension_point", "kind"),
+			"1 if a file of the plugin folder cannot be used, otherwise 0; its last good version runs instead, if any.", []string{"file"}, nil),
+		opened: ofPlugin("breaker_opened_total", "How often the scheduler stopped calling a plugin because of its faults."),
+		fuel:   ofPlugin("fuel_total", "Units of fuel used by guests.", "extension_point"),
+		faults: ofPlugin("faults_by_kind_total", "Faults of guests, by kind; calls that were not made are included.", "extension_point", "kind"),
 	}
 }
 
@@ -122,7 +121,7 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 		}
 		gauge(d, n, labels...)
 	}
-	files := make(map[string]bool, len(s.Folder)) // two that cannot be told apart are one
+	files := make(map[string]bool, len(s.Folder)) // files whose labels are equal count as one
 	for file, refused := range s.Folder {
 		name := label(file)
 		files[name] = files[name] || refused

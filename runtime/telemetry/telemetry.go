@@ -1,7 +1,7 @@
-// Package telemetry is the metrics of a scheduler, in Prometheus' form. Where a
-// metric means the same as one of kube-scheduler v1.36, it has its name, labels and
-// buckets (k8s.io/kubernetes pkg/scheduler/metrics), so that dashboards and alerts
-// go on to work; what kube-scheduler has no word for begins with berth_.
+// Package telemetry has the metrics of a scheduler, for Prometheus. A metric with the meaning
+// of one of kube-scheduler v1.36 has the same name, labels and buckets (k8s.io/kubernetes
+// pkg/scheduler/metrics), so that dashboards and alerts keep working. Names of other metrics
+// begin with berth_.
 package telemetry
 
 import (
@@ -15,11 +15,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// subsystem begins the names of metrics that kube-scheduler has, too.
+// subsystem is the prefix of metrics that kube-scheduler also has.
 const subsystem = "scheduler"
 
-// Metrics is what is counted and measured. Its methods may be called from several
-// goroutines.
+// Metrics are counters and histograms. Its methods are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -44,14 +43,14 @@ type Metrics struct {
 	pluginCalls, pluginRows, pluginReused, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
 
 	mu sync.Mutex
-	// What is looked up by its labels many times for each pod; under mu.
+	// Series that are looked up by labels many times per pod; under mu.
 	works     map[workOf]*work
 	pointsOf  map[pointOf]prometheus.Observer
 	handlings map[state.ClusterEvent]prometheus.Observer
 }
 
-// New returns metrics that nothing was counted in. now (optional) is asked at each
-// scrape for what is where; it may return nil if that cannot be told.
+// New returns metrics without observations. It calls now (optional) at each scrape for the
+// current state; now may return nil if the state is not available.
 func New(version string, now func() *State) *Metrics {
 	r := prometheus.NewRegistry()
 	m := &Metrics{registry: r, works: make(map[workOf]*work),
@@ -73,40 +72,40 @@ func New(version string, now func() *State) *Metrics {
 		return histogram(o, buckets).WithLabelValues().(prometheus.Histogram)
 	}
 	latency := prometheus.ExponentialBuckets(0.001, 2, 15)
-	m.attempts = counter(name("schedule_attempts_total", "Tries to schedule pods, by result: scheduled, unschedulable or error."), "result", "profile")
-	m.attemptTime = histogram(name("scheduling_attempt_duration_seconds", "Time of a try, binding included."), latency, "result", "profile")
+	m.attempts = counter(name("schedule_attempts_total", "Attempts to schedule pods, by result: scheduled, unschedulable or error."), "result", "profile")
+	m.attemptTime = histogram(name("scheduling_attempt_duration_seconds", "Time of an attempt, including binding."), latency, "result", "profile")
 	m.algorithm = single(name("scheduling_algorithm_duration_seconds", "Time of a scheduling cycle."), latency)
-	m.sli = histogram(name("pod_scheduling_sli_duration_seconds", "Time from when a pod was first ready to be tried until it was bound, by the number of tries."),
+	m.sli = histogram(name("pod_scheduling_sli_duration_seconds", "Time from when a pod first became ready for scheduling until it was bound, by the number of attempts."),
 		prometheus.ExponentialBuckets(0.01, 2, 20), "attempts")
-	m.tries = single(name("pod_scheduling_attempts", "Tries that a pod took until it was bound."), prometheus.ExponentialBuckets(1, 2, 5))
-	m.preemptions = counter(name("preemption_attempts_total", "Tries to make room by preemption.")).WithLabelValues()
-	m.victims = single(name("preemption_victims", "Pods that have to go for one pod."), prometheus.ExponentialBuckets(1, 2, 7))
-	m.incoming = counter(name("queue_incoming_pods_total", "Pods that came into a queue, by the event that brought them there."), "queue", "event")
-	m.flushed = counter(name("pod_scheduled_after_flush_total", "Pods that were bound after they had been unschedulable for so long that they were tried without an event.")).WithLabelValues()
+	m.tries = single(name("pod_scheduling_attempts", "Attempts that a pod needed until it was bound."), prometheus.ExponentialBuckets(1, 2, 5))
+	m.preemptions = counter(name("preemption_attempts_total", "Preemption attempts.")).WithLabelValues()
+	m.victims = single(name("preemption_victims", "Victims of one preemption."), prometheus.ExponentialBuckets(1, 2, 7))
+	m.incoming = counter(name("queue_incoming_pods_total", "Pods that entered a queue, by the event that moved them there."), "queue", "event")
+	m.flushed = counter(name("pod_scheduled_after_flush_total", "Pods bound after an attempt that was made without an event, because they had been unschedulable for long.")).WithLabelValues()
 	quick := prometheus.ExponentialBuckets(0.0001, 2, 12)
 	m.points = histogram(name("framework_extension_point_duration_seconds", "Time of all plugins of an extension point."), quick, "extension_point", "status", "profile")
 	m.execution = histogram(name("plugin_execution_duration_seconds",
-		"Time of a plugin at an extension point in a try, for all nodes together; measured in one try of ten."),
+		"Time of a plugin at an extension point in one attempt, for all nodes; measured in one attempt of ten."),
 		prometheus.ExponentialBuckets(0.00001, 1.5, 20), "plugin", "extension_point", "status")
-	m.permitWait = histogram(name("permit_wait_duration_seconds", "Time that pods waited at Permit, by how that ended."), latency, "result")
-	m.handling = histogram(name("event_handling_duration_seconds", "Time to take in an event of the cluster and to move the pods that it helps."), quick, "event")
+	m.permitWait = histogram(name("permit_wait_duration_seconds", "Time that pods waited at Permit, by result."), latency, "result")
+	m.handling = histogram(name("event_handling_duration_seconds", "Time to handle a cluster event, including moving the pods that it may help."), quick, "event")
 	m.evaluations = counter(name("plugin_evaluation_total", "Evaluations by plugins: at Filter and Score of each node, at PreFilter and PreScore of each pod that they do not skip."),
 		"plugin", "extension_point", "profile")
-	m.calls = counter(name("async_api_call_execution_total", "Writes to the API server that were made."), "call_type", "result")
+	m.calls = counter(name("async_api_call_execution_total", "Writes to the API server."), "call_type", "result")
 	m.callTime = histogram(name("async_api_call_execution_duration_seconds", "Time of writes to the API server."), latency, "call_type", "result")
 
 	plugin := func(n, help string) *prometheus.CounterVec {
 		return counter(prometheus.Opts{Namespace: "berth", Subsystem: "plugin", Name: n, Help: help}, "plugin", "digest", "extension_point", "profile")
 	}
-	m.pluginCalls = plugin("calls_total", "Calls of a plugin. Digest is that of its module, empty for a native plugin.")
-	m.pluginRows = plugin("rows_total", "Nodes, or pods of a batch, that a plugin was asked about.")
-	m.pluginReused = plugin("rows_reused_total", "Nodes for which an answer of the plugin about a pod that is alike was used again.")
+	m.pluginCalls = plugin("calls_total", "Calls of the plugin. digest is the digest of its module, empty for a native plugin.")
+	m.pluginRows = plugin("rows_total", "Nodes, or pods of a batch, passed to the plugin.")
+	m.pluginReused = plugin("rows_reused_total", "Nodes for which the plugin's answer for a pod that is alike was reused.")
 	m.pluginBroken = counter(prometheus.Opts{
 		Namespace: "berth", Subsystem: "plugin", Name: "reuse_demoted_total",
-		Help: "Plugins whose answers are not reused any more, since one changed although nothing had that they declare to read.",
+		Help: "Plugins whose answers are no longer reused, because an answer changed although nothing that the plugin declares to read had.",
 	}, "plugin", "digest")
-	m.pluginFaults = plugin("faults_total", "Calls that a plugin's module did not answer as it must.")
-	m.pluginSeconds = plugin("seconds_total", "Time that calls of a plugin took.")
+	m.pluginFaults = plugin("faults_total", "Calls of a plugin's module that ended in a fault.")
+	m.pluginSeconds = plugin("seconds_total", "Time of calls of the plugin.")
 
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: "berth", Name: "build_info", Help: "Always 1; the label has the version.", ConstLabels: prometheus.Labels{"version": version},
@@ -116,13 +115,13 @@ func New(version string, now func() *State) *Metrics {
 	return m
 }
 
-// Describe implements half of prometheus.Collector: it tells all metrics of the scheduler,
-// those included that have no series yet.
+// Describe implements half of prometheus.Collector: it describes all metrics of the scheduler,
+// also those without series.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) { m.registry.Describe(out) }
 
-// Handler serves the metrics, and those that Kubernetes' libraries keep for the whole
-// process: of the Go runtime and the process, and where a cluster is connected of
-// requests to the API server, leader election and work queues.
+// Handler serves these metrics and the process-wide ones of Kubernetes' libraries: the Go
+// runtime, the process, and, if a cluster is connected, API requests, leader election and work
+// queues.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(prometheus.Gatherers{m.registry, legacyregistry.DefaultGatherer}, promhttp.HandlerOpts{})
 }

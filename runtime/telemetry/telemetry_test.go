@@ -15,8 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/telemetry"
 )
 
-// scrape returns the lines of berth's and the scheduler's own metrics that are not 0,
-// without buckets.
+// scrape returns the non-zero lines of the metrics of berth and scheduler, without buckets.
 func scrape(t *testing.T, m *telemetry.Metrics) map[string]bool {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -31,7 +30,7 @@ func scrape(t *testing.T, m *telemetry.Metrics) map[string]bool {
 	return out
 }
 
-// TestMetrics: what happens is counted under kube-scheduler's names.
+// TestMetrics: observations are counted under kube-scheduler's names.
 func TestMetrics(t *testing.T) {
 	now := &telemetry.State{
 		Pending:       map[string]int{"active": 1, "backoff": 2, "unschedulable": 3, "gated": 4},
@@ -127,16 +126,16 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 
-	now = nil // it cannot be told
+	now = nil // no state available
 	if got := scrape(t, m); got[`scheduler_pending_pods{queue="active"} 1`] || !got[`scheduler_pod_scheduling_attempts_sum 22`] {
-		t.Error("without a state the rest is not told")
+		t.Error("without a state the other metrics are missing")
 	}
 	if !scrape(t, telemetry.New("v2", nil))[`berth_build_info{version="v2"} 1`] {
 		t.Error("metrics without a state")
 	}
 }
 
-// TestProcess: what the process takes is told, too.
+// TestProcess: metrics of the process are included.
 func TestProcess(t *testing.T) {
 	got := scrape(t, telemetry.New("v1", nil))
 	for _, want := range []string{`# TYPE go_goroutines gauge`, `# TYPE process_cpu_seconds_total counter`} {
@@ -146,8 +145,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestSampled: the time of plugins is measured in about one try of ten, and in both
-// halves of that try.
+// TestSampled: the time of plugins is measured in about one attempt of ten, in both halves of
+// that attempt.
 func TestSampled(t *testing.T) {
 	m := telemetry.New("v1", nil)
 	const tries = 1000
@@ -170,7 +169,8 @@ func TestSampled(t *testing.T) {
 	}
 }
 
-// TestObserveAllocates: what a try costs does not grow with what it measures.
+// TestObserveAllocates: the allocations of an attempt do not grow with the number of
+// measurements.
 func TestObserveAllocates(t *testing.T) {
 	m := telemetry.New("v1", nil)
 	timings := make([]report.Timing, 30)

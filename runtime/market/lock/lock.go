@@ -1,6 +1,5 @@
-// Package lock reads and writes berth.lock: which modules a configuration meant when
-// someone looked at them last, by digest, with what they may see and do. It is made to
-// be reviewed in a diff.
+// Package lock reads and writes berth.lock, which pins the modules of a configuration by
+// digest, with what they may see and do. A lock file is made to be reviewed as a diff.
 package lock
 
 import (
@@ -17,13 +16,14 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// The type of a lock file.
+// The kind and version of a lock file.
 const (
 	APIVersion = "berth.dev/v1alpha1"
 	Kind       = "Lock"
 )
 
-// MaxSize is the bytes of a lock file at most, maxPlugins its entries.
+// MaxSize is the maximum size of a lock file in bytes, maxPlugins the maximum number of its
+// entries.
 const (
 	MaxSize    = 4 << 20
 	maxPlugins = 10_000
@@ -49,20 +49,22 @@ type File struct {
 	Plugins    []Plugin `json:"plugins"`
 }
 
-// Plugin is a module as it is used.
+// Plugin is a module as a profile uses it.
 type Plugin struct {
-	// Name in profiles, and Source as the configuration names it.
+	// Name is the name in profiles. Source is the reference in the configuration.
 	Name   string `json:"name"`
 	Source string `json:"source"`
-	// Version and Publisher are those of the manifest.
+	// Version and Publisher are from the manifest.
 	Version   string `json:"version"`
 	Publisher string `json:"publisher,omitempty"`
-	// Module is the digest of its bytes, Image that of the image's manifest, if it is one.
+	// Module is the digest of the module's bytes. Image is the digest of the image's manifest;
+	// empty without an image.
 	Module string `json:"module"`
 	Image  string `json:"image,omitempty"`
-	// Signers is the policy's keys that signed it.
+	// Signers are the policy's keys that signed it.
 	Signers []string `json:"signers,omitempty"`
-	// Points and Reads are what the manifest declares, Grants what it was given.
+	// Points and Reads are what the manifest declares. Grants are the directives that the plugin
+	// was granted.
 	Points []string                `json:"points"`
 	Reads  map[string][]string     `json:"reads,omitempty"`
 	Grants wire.ManifestDirectives `json:"grants"`
@@ -89,7 +91,7 @@ func Parse(text []byte) (*File, error) {
 		key := [2]string{p.Name, p.Source}
 		switch {
 		case !isDigest(p.Module) || p.Image != "" && !isDigest(p.Image):
-			return nil, fmt.Errorf("plugins[%d]: a digest is sha256: and 64 hexadecimal digits", i)
+			return nil, fmt.Errorf("plugins[%d]: invalid digest: write sha256: and 64 hexadecimal digits", i)
 		case seen[key]:
 			return nil, fmt.Errorf("plugins[%d]: %s of %s appears twice", i, plain.Quote(p.Name, 64), plain.Quote(p.Source, 256))
 		}
@@ -103,8 +105,8 @@ func isDigest(s string) bool {
 	return ok && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// Text writes a lock file. The same plugins give the same bytes, in whatever order
-// they were found; one that is used twice in the same way is there once.
+// Text formats a lock file. The same plugins give the same bytes in any order, and equal
+// entries are written once.
 func Text(plugins []Plugin) ([]byte, error) {
 	plugins = slices.Clone(plugins)
 	slices.SortStableFunc(plugins, func(a, b Plugin) int {
@@ -113,14 +115,14 @@ func Text(plugins []Plugin) ([]byte, error) {
 	plugins = slices.CompactFunc(plugins, func(a, b Plugin) bool { return reflect.DeepEqual(a, b) })
 	for i := 1; i < len(plugins); i++ {
 		if a, b := plugins[i-1], plugins[i]; a.Name == b.Name && a.Source == b.Source {
-			return nil, fmt.Errorf("%s of %s is used in two ways: give one of them another name", a.Name, a.Source)
+			return nil, fmt.Errorf("%s of %s is used with two different settings: give one of them another name", a.Name, a.Source)
 		}
 	}
 	body, err := yaml.Marshal(File{APIVersion: APIVersion, Kind: Kind, Plugins: plugins})
 	return append([]byte("# Written by berth plugin lock. Review it, then start berth run with --lock and this file.\n"), body...), err
 }
 
-// find returns the entry of a plugin, nil if there is none.
+// find returns the entry of a plugin; nil if there is none.
 func (f *File) find(name, source string) *Plugin {
 	for i := range f.Plugins {
 		if p := &f.Plugins[i]; p.Name == name && p.Source == source {
@@ -130,13 +132,13 @@ func (f *File) find(name, source string) *Plugin {
 	return nil
 }
 
-// Has reports whether the lock has a module, by its digest and that of its image.
+// Has reports whether the lock file has a module with this digest and this image digest.
 func (f *File) Has(module, image string) bool {
 	return slices.ContainsFunc(f.Plugins, func(p Plugin) bool { return p.Module == module && p.Image == image })
 }
 
-// Check says whether a plugin is as it was locked. Who signed it is the policy's
-// business: keys rotate.
+// Check returns an error if a plugin differs from its entry. It ignores signers, which are up
+// to the policy, because keys rotate.
 func (f *File) Check(p *Plugin) error {
 	const fix = "run berth plugin lock, and review what it changes"
 	locked := f.find(p.Name, p.Source)

@@ -33,7 +33,7 @@ func parse(t *testing.T, plugins ...lock.Plugin) *lock.File {
 	return f
 }
 
-// TestText: the order in which plugins are found does not matter, and once is enough.
+// TestText: the order of plugins does not matter, and duplicates are written once.
 func TestText(t *testing.T) {
 	a, b := plugin(), plugin()
 	b.Name = "another"
@@ -46,12 +46,12 @@ func TestText(t *testing.T) {
 		t.Errorf("%v\n%s\n%s", err, one, two)
 	}
 	b.Name, b.Grants = a.Name, wire.ManifestDirectives{}
-	if _, err := lock.Text([]lock.Plugin{a, b}); err == nil || !strings.Contains(err.Error(), "is used in two ways") {
+	if _, err := lock.Text([]lock.Plugin{a, b}); err == nil || !strings.Contains(err.Error(), "is used with two different settings") {
 		t.Error(err)
 	}
 }
 
-// TestCheck: what is not as it was locked is refused, in words that say what.
+// TestCheck: a plugin that differs from its entry is refused, and the error says how.
 func TestCheck(t *testing.T) {
 	f := parse(t, plugin())
 	for want, change := range map[string]func(*lock.Plugin){
@@ -69,11 +69,11 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	if !f.Has(digest("1"), digest("2")) || f.Has(digest("1"), "") || f.Has(digest("2"), digest("1")) {
-		t.Error("the lock has other digests than it was given")
+		t.Error("the lock has the wrong digests")
 	}
 }
 
-// TestChanges: a reviewer reads what a plugin may do that it could not before.
+// TestChanges: a reviewer sees what a plugin may do that it could not do before.
 func TestChanges(t *testing.T) {
 	was, now := plugin(), plugin()
 	now.Version, now.Source, now.Module, now.Image = "1.3.0", "oci://ghcr.io/example/rack-aware:1.3.0", digest("3"), digest("4")
@@ -100,11 +100,11 @@ func TestChanges(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if got := lock.Changes(parse(t, was), nil); !slices.Equal(got, []string{"rack-aware: gone (oci://ghcr.io/example/rack-aware:1.2.0)"}) {
+	if got := lock.Changes(parse(t, was), nil); !slices.Equal(got, []string{"rack-aware: removed (oci://ghcr.io/example/rack-aware:1.2.0)"}) {
 		t.Errorf("got %q", got)
 	}
 	if got := lock.Changes(parse(t, was), []lock.Plugin{was}); len(got) != 0 {
-		t.Errorf("nothing changed, but %q", got)
+		t.Errorf("nothing changed, but got %q", got)
 	}
 }
 
@@ -138,11 +138,11 @@ func TestParse(t *testing.T) {
 	}
 	_, entry, _ := strings.Cut(string(good), "plugins:\n")
 	for want, text := range map[string]string{
-		"write kind: Lock":        "kind: Other",
-		"a digest is sha256: and": strings.Replace(string(good), digest("1"), "sha256:1", 1),
-		"unknown field":           strings.Replace(string(good), "version:", "edition:", 1),
-		"appears twice":           string(good) + entry,
-		"at most 4194304 are":     string(good) + strings.Repeat("#", 4<<20),
+		"write kind: Lock":     "kind: Other",
+		"write sha256: and 64": strings.Replace(string(good), digest("1"), "sha256:1", 1),
+		"unknown field":        strings.Replace(string(good), "version:", "edition:", 1),
+		"appears twice":        string(good) + entry,
+		"at most 4194304 are":  string(good) + strings.Repeat("#", 4<<20),
 	} {
 		if _, err := lock.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -150,7 +150,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is read is written and read again as the same.
+// FuzzParse: what is parsed is unchanged after it is written and parsed again.
 func FuzzParse(f *testing.F) {
 	text, err := lock.Text([]lock.Plugin{plugin()})
 	if err != nil {
@@ -171,7 +171,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if changes := lock.Changes(file, file.Plugins); len(changes) > 0 {
-			t.Errorf("nothing changed, but %q", changes)
+			t.Errorf("nothing changed, but got %q", changes)
 		}
 		again, err := lock.Text(file.Plugins)
 		if err != nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// The entries of a tarball at most, and the bytes of its index.
+// Limits of a tarball: the number of its entries, and the size of its index in bytes.
 const (
 	maxEntries = 10_000
 	maxIndex   = 4 << 20
 )
 
-// checkArchive refuses a tarball that is anything but an OCI layout: links, files
-// outside, a name that appears twice.
+// checkArchive refuses a tarball that is not a plain OCI layout: links, files outside the
+// layout, duplicate names.
 func checkArchive(ref Reference) error {
 	f, err := os.Open(ref.Archive)
 	if err != nil {
@@ -69,7 +69,7 @@ func checkTar(ref Reference, r io.Reader) error {
 	}
 }
 
-// createArchive opens a tarball for writing. What it has already is kept.
+// createArchive opens a tarball for writing. Its images are kept.
 func createArchive(ctx context.Context, ref Reference) (_ *Store, err error) {
 	dir, err := os.MkdirTemp("", "berth-layout-")
 	if err != nil {
@@ -94,7 +94,7 @@ func createArchive(ctx context.Context, ref Reference) (_ *Store, err error) {
 	}}, nil
 }
 
-// keepArchive copies all that a tarball has.
+// keepArchive copies everything in a tarball.
 func keepArchive(ctx context.Context, ref Reference, to *oci.Store) error {
 	if err := checkArchive(ref); err != nil {
 		return err
@@ -120,7 +120,7 @@ func keepArchive(ctx context.Context, ref Reference, to *oci.Store) error {
 	return nil
 }
 
-// archiveIndex reads the list of manifests of a tarball that was checked.
+// archiveIndex reads the list of manifests of a checked tarball.
 func archiveIndex(ref Reference) (index ocispec.Index, err error) {
 	f, err := os.Open(ref.Archive)
 	if err != nil {
@@ -138,7 +138,7 @@ func archiveIndex(ref Reference) (index ocispec.Index, err error) {
 	}
 }
 
-// writeArchive writes a folder as a tarball: the same folder gives the same bytes.
+// writeArchive writes a folder as a tarball. The same folder gives the same bytes.
 func writeArchive(dir string, ref Reference) error {
 	out, err := os.CreateTemp(filepath.Dir(ref.Archive), ".berth-archive-")
 	if err != nil {

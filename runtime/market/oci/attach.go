@@ -12,7 +12,7 @@ import (
 	"oras.land/oras-go/v2/registry"
 )
 
-// The types of what Berth attaches to images. Sigstore's is cosign's
+// The types of artifacts that Berth attaches to images. Sigstore's is cosign's
 // (https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md).
 const (
 	BundleType  = "application/vnd.dev.sigstore.bundle.v0.3+json"
@@ -24,28 +24,28 @@ const (
 	BenchType       = "application/vnd.berth.plugin.bench.v1+json"
 )
 
-// What is attached to an image at most: attachments of a kind, and the bytes of one.
+// Limits of attachments: the number per type and image, and the size of one in bytes.
 const (
 	maxAttachments = 64
 	MaxAttachment  = 4 << 20
 )
 
-// Attachment is a file that refers to an image, as an artifact of its own.
+// Attachment is a file that refers to an image. It is stored as an artifact of its own.
 type Attachment struct {
-	// Type is the artifact's type and its layer's media type.
+	// Type is the artifact's type and the media type of its layer.
 	Type string
-	// Annotations are those of the artifact.
+	// Annotations are the artifact's annotations.
 	Annotations map[string]string
 	Data        []byte
-	// Digest of the artifact's manifest; Attach does not read it.
+	// Digest is the digest of the artifact's manifest; Attach ignores it.
 	Digest digest.Digest
 
 	manifest ocispec.Descriptor
 }
 
-// Attach attaches a file to an image. Where the registry has no referrers API, it
-// keeps the list under the image's tag of the tag schema; another client may replace
-// that list meanwhile, so it is read again afterwards.
+// Attach attaches a file to an image. If the registry has no referrers API, the list of
+// attachments is kept under a tag of the image's digest. Another client may overwrite that
+// list, so Attach reads it again afterwards and retries.
 func (s *Store) Attach(ctx context.Context, subject ocispec.Descriptor, a Attachment) (digest.Digest, error) {
 	const tries = 5
 	if size := int64(len(a.Data)); size > MaxAttachment {
@@ -69,11 +69,12 @@ func (s *Store) Attach(ctx context.Context, subject ocispec.Descriptor, a Attach
 			return described.Digest, nil
 		}
 	}
-	return "", s.ref.problem("try again", "others changed its list of attachments %d times meanwhile", tries)
+	return "", s.ref.problem("try again", "other clients changed its list of attachments %d times in the meantime", tries)
 }
 
-// referrers lists what a registry says refers to an image and may be of a type. Some
-// registries list no type, or that of the config, so they are asked for all types.
+// referrers returns the artifacts that, according to the registry, refer to an image and may be
+// of a type. Some registries list no type or the config's type, so it requests the artifacts of
+// all types.
 func (s *Store) referrers(ctx context.Context, subject ocispec.Descriptor, artifactType string) ([]ocispec.Descriptor, error) {
 	var out []ocispec.Descriptor
 	add := func(page []ocispec.Descriptor) error {
@@ -83,7 +84,7 @@ func (s *Store) referrers(ctx context.Context, subject ocispec.Descriptor, artif
 			}
 		}
 		if len(out) > maxAttachments {
-			return s.ref.problem("have the registry cleaned up", "more than %d artifacts of type %s refer to it", maxAttachments, artifactType)
+			return s.ref.problem("have unused artifacts removed from the registry", "more than %d artifacts of type %s refer to it", maxAttachments, artifactType)
 		}
 		return nil
 	}
@@ -99,12 +100,11 @@ func (s *Store) referrers(ctx context.Context, subject ocispec.Descriptor, artif
 	return out, s.ref.At(subject.Digest).fail("what refers to it", err)
 }
 
-// isVague reports whether a list does not tell an artifact's type.
+// isVague reports whether a list leaves an artifact's type open.
 func isVague(listed string) bool { return listed == "" || listed == ocispec.MediaTypeEmptyJSON }
 
-// Attachments gets what of a type is attached to an image. An artifact that a list
-// names but that is about another image, of another type, or not there is left out;
-// lies tells of each why.
+// Attachments gets the attachments of a type. It skips a listed artifact that is about another
+// image, of another type, or missing; lies says why, for each.
 func (s *Store) Attachments(ctx context.Context, subject ocispec.Descriptor, artifactType string) (found []Attachment, lies []error, err error) {
 	listed, err := s.referrers(ctx, subject, artifactType)
 	if err != nil {
@@ -125,8 +125,8 @@ func (s *Store) Attachments(ctx context.Context, subject ocispec.Descriptor, art
 	return found, lies, nil
 }
 
-// attachment gets a listed artifact; nil if it is of another type and the list did not
-// tell.
+// attachment gets a listed artifact; nil if it is of another type and the list left the type
+// open.
 func (s *Store) attachment(ctx context.Context, subject ocispec.Descriptor, artifactType string, described ocispec.Descriptor) (*Attachment, error) {
 	described.MediaType = ocispec.MediaTypeImageManifest
 	text, err := s.fetch(ctx, described, maxManifest)
@@ -141,7 +141,7 @@ func (s *Store) attachment(ctx context.Context, subject ocispec.Descriptor, arti
 	case m.MediaType != ocispec.MediaTypeImageManifest:
 		return nil, fmt.Errorf("it is of type %q, not %s", m.MediaType, ocispec.MediaTypeImageManifest)
 	case m.Subject == nil || m.Subject.Digest != subject.Digest:
-		return nil, fmt.Errorf("the registry lists it, but it is about another image")
+		return nil, fmt.Errorf("the registry lists it, but it refers to another image")
 	case m.ArtifactType != artifactType && isVague(described.ArtifactType):
 		return nil, nil
 	case m.ArtifactType != artifactType:

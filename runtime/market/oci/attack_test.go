@@ -23,8 +23,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/registry"
 )
 
-// hostile serves a registry whose answers attack may change: it gets the request and
-// what an honest registry answered. An attack that returns false leaves the answer.
+// hostile serves a registry whose answers attack may change. attack gets the request and the
+// answer of an honest registry; if it returns false, the answer is sent unchanged.
 func hostile(t *testing.T, attack func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool) (oci.Reference, ocispec.Descriptor) {
 	t.Helper()
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
@@ -55,7 +55,7 @@ func hostile(t *testing.T, attack func(w http.ResponseWriter, r *http.Request, h
 	return ref, described
 }
 
-// body answers with other bytes than the honest ones, all headers left but the length.
+// body sends other bytes than the honest ones, with the same headers except for the length.
 func body(w http.ResponseWriter, honest *httptest.ResponseRecorder, data []byte) bool {
 	for key, values := range honest.Header() {
 		w.Header()[key] = values
@@ -70,8 +70,8 @@ func isModule(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, digest.FromString("module").String())
 }
 
-// TestHostileRegistry: whatever a registry answers, the module is the one that its
-// digests say, or the error says what is wrong.
+// TestHostileRegistry: whatever a registry answers, the module has the expected digest, or the
+// error says what is wrong.
 func TestHostileRegistry(t *testing.T) {
 	for name, c := range map[string]struct {
 		attack func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool
@@ -109,7 +109,7 @@ func TestHostileRegistry(t *testing.T) {
 			if !isModule(r) {
 				return false
 			}
-			honest.Header().Set("Content-Encoding", "gzip") // is not unpacked, whatever is announced
+			honest.Header().Set("Content-Encoding", "gzip") // must not be unpacked, whatever the header says
 			return body(w, honest, []byte("\x1f\x8bbomb"))
 		}, "its bytes do not have the digest sha256:"},
 		"tag moved, digest of the old": {func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
@@ -126,12 +126,12 @@ func TestHostileRegistry(t *testing.T) {
 		"redirect to metadata": {func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
 			http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusTemporaryRedirect)
 			return true
-		}, "169.254.169.254 is a link-local or metadata address: no registry is there"},
+		}, "169.254.169.254 is a link-local or metadata address, which no registry has"},
 		"redirect to link-local IPv6": {func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
 			http.Redirect(w, r, "http://[fe80::1]/", http.StatusTemporaryRedirect)
 			return true
 		}, "fe80::1 is a link-local or metadata address"},
-		"redirect for ever": {func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
+		"endless redirects": {func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
 			http.Redirect(w, r, r.URL.Path+"x", http.StatusTemporaryRedirect)
 			return true
 		}, "stopped after 10 redirects"},
@@ -181,7 +181,7 @@ func TestHostileRegistry(t *testing.T) {
 			case !strings.Contains(err.Error(), c.want):
 				t.Errorf("error is %v, want %q", err, c.want)
 			case strings.ContainsAny(err.Error(), "\x1b\x07") || len(err.Error()) > 3<<10:
-				t.Errorf("the error has %d bytes, as they came: %q", len(err.Error()), err)
+				t.Errorf("the error has %d bytes, unescaped: %q", len(err.Error()), err)
 			}
 			if took := time.Since(began); took > 15*time.Second {
 				t.Errorf("it took %v", took)
@@ -190,8 +190,8 @@ func TestHostileRegistry(t *testing.T) {
 	}
 }
 
-// TestLyingReferrers: what a registry lists but is about something else is not
-// attached, and the reason is told.
+// TestLyingReferrers: an artifact that is listed but refers to something else is not attached,
+// and lies says why.
 func TestLyingReferrers(t *testing.T) {
 	var listed []ocispec.Descriptor
 	ref, described := hostile(t, func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
@@ -212,9 +212,9 @@ func TestLyingReferrers(t *testing.T) {
 	other := ocispec.Descriptor{MediaType: described.MediaType, Digest: digest.FromString("another image"), Size: 13}
 	attach := func(subject ocispec.Descriptor, kind, text string) ocispec.Descriptor {
 		t.Helper()
-		// The lying list has nothing, so the attachment is stored and then not found.
+		// The lying list is empty, so the stored attachment is not found.
 		_, err := store.Attach(t.Context(), subject, oci.Attachment{Type: kind, Data: []byte(text)})
-		if err == nil || !strings.Contains(err.Error(), "others changed its list of attachments") {
+		if err == nil || !strings.Contains(err.Error(), "other clients changed its list of attachments") {
 			t.Fatalf("error is %v", err)
 		}
 		raw := fmt.Sprintf(`{"schemaVersion":2,"mediaType":%q,"artifactType":%q,"config":{"mediaType":"application/vnd.oci.empty.v1+json","digest":%q,"size":2},"layers":[{"mediaType":%q,"digest":%q,"size":%d}],"subject":{"mediaType":%q,"digest":%q,"size":%d}}`,
@@ -232,7 +232,7 @@ func TestLyingReferrers(t *testing.T) {
 	if err != nil || len(found) != 1 || string(found[0].Data) != "signature" {
 		t.Fatalf("found %+v, %v, %v", found, lies, err)
 	}
-	for i, want := range []string{"it is about another image", "it is of type \"application/vnd.cyclonedx+json\"", "there is no such image", ""} {
+	for i, want := range []string{"it refers to another image", "it is of type \"application/vnd.cyclonedx+json\"", "image not found", ""} {
 		if i >= len(lies) || !strings.Contains(lies[i].Error(), want) {
 			t.Errorf("lies are %v, want %q as number %d", lies, want, i)
 		}
@@ -246,14 +246,14 @@ func TestLyingReferrers(t *testing.T) {
 	}
 }
 
-// TestGuard: a server of the outside leads nobody inside.
+// TestGuard: a remote server cannot redirect the client to internal addresses.
 func TestGuard(t *testing.T) {
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "secret") }))
 	defer inside.Close()
 	client := &http.Client{Transport: oci.NewTransport()}
 	for named, want := range map[string]string{
-		"registry.example": "the server leads to 127.0.0.1, this machine",
-		"":                 "the server leads to 127.0.0.1, this machine",
+		"registry.example": "the server redirects to 127.0.0.1, this machine",
+		"":                 "the server redirects to 127.0.0.1, this machine",
 		"127.0.0.1":        "",
 		"localhost":        "",
 	} {
@@ -274,11 +274,11 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := client.Do(r); err == nil || !strings.Contains(err.Error(), "without TLS") {
-		t.Errorf("a server leads from TLS to none: %v", err)
+		t.Errorf("a redirect from TLS to plain HTTP: %v", err)
 	}
 }
 
-// TestAnnotations: an image that says other things than its module is refused.
+// TestAnnotations: an image whose annotations contradict its module is refused.
 func TestAnnotations(t *testing.T) {
 	image := &oci.Image{Ref: reference(t, "ghcr.io/team/plugin:1"), Annotations: oci.Annotations(manifest())}
 	image.Descriptor.Digest = digest.FromString("image")
@@ -299,7 +299,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestHostileTarballs: a tarball has nothing but files of a layout.
+// TestHostileTarballs: a tarball may only contain files of a layout.
 func TestHostileTarballs(t *testing.T) {
 	file := func(name string) *tar.Header { return &tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644} }
 	for want, headers := range map[string][]*tar.Header{

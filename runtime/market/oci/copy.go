@@ -86,8 +86,8 @@ func copyAll(ctx context.Context, source, target *Store, subject ocispec.Descrip
 	return nil
 }
 
-// attached gets all that refers to an image, of the types that plugins have. What a
-// registry's list says wrongly is not copied.
+// attached gets everything that refers to an image, of the types that plugins have. Wrongly
+// listed artifacts are not copied.
 func (s *Store) attached(ctx context.Context, subject ocispec.Descriptor) ([]Attachment, error) {
 	var out []Attachment
 	for _, kind := range []string{BundleType, ReadmeType, LicenseType, SBOMType, ConformanceType, BenchType} {

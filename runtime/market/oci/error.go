@@ -14,23 +14,23 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// Error says what is wrong with an image or its registry.
+// Error describes a problem with an image or its registry.
 type Error struct {
-	// Ref is the image's reference, or where a redirect led.
+	// Ref is the image's reference, or the target of a redirect.
 	Ref string
-	// Detail says what is wrong, Fix (may be empty) what to do.
+	// Detail says what is wrong. Fix says what to do; it may be empty.
 	Detail, Fix string
-	// Err is the cause, nil if there is none.
+	// Err is the cause; may be nil.
 	Err error
 }
 
-// The parts of an error's text at most, in bytes: they come from registries.
+// Limits on the parts of an error's text, in bytes, because they come from registries.
 const (
 	maxRef    = 512
 	maxDetail = 1 << 10
 )
 
-// Error gives "reference: detail; fix".
+// Error returns "reference: detail; fix".
 func (e *Error) Error() string {
 	text := plain.Line(e.Detail, maxDetail)
 	if e.Ref != "" {
@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// fail words what a registry or a folder answered.
+// fail converts an error of a registry or a folder.
 func (r Reference) fail(what string, err error) error {
 	if err == nil {
 		return nil
@@ -64,7 +64,7 @@ func (r Reference) fail(what string, err error) error {
 	var answered *errcode.ErrorResponse
 	switch {
 	case errors.Is(err, errdef.ErrNotFound):
-		e.Detail, e.Fix = "there is no such image", "see what there is with oras repo tags "+r.Place()
+		e.Detail, e.Fix = "image not found", "list the tags with oras repo tags "+r.Place()
 	case errors.As(err, &answered) && (answered.StatusCode == http.StatusUnauthorized || answered.StatusCode == http.StatusForbidden):
 		e.Fix = "log in with docker login " + r.Registry
 	case errors.Is(err, content.ErrMismatchedDigest):
@@ -84,7 +84,7 @@ func (r Reference) problem(fix, format string, args ...any) error {
 	return &Error{Ref: r.String(), Detail: fmt.Sprintf(format, args...), Fix: fix}
 }
 
-// named is the same place with another tag or digest.
+// named returns the same place with another tag or digest.
 func (r Reference) named(name string) Reference {
 	if d := digest.Digest(name); d.Validate() == nil {
 		return r.At(d)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzTarball: whatever a tarball is, it is refused in a short text, or read within its
-// folder, and an image of it is one whose digests hold.
+// FuzzTarball: any tarball is either refused with a short text, or read only from its folder,
+// and the digests of its images are correct.
 func FuzzTarball(f *testing.F) {
 	dir := f.TempDir()
 	for i, names := range [][]string{{"oci-layout", "index.json"}, {"../x"}, {"index.json", "index.json"}} {
@@ -48,7 +48,7 @@ func FuzzTarball(f *testing.F) {
 	})
 }
 
-// FuzzReference: a reference that is read is written so that it is read again as the same.
+// FuzzReference: a reference is unchanged after it is written and parsed again.
 func FuzzReference(f *testing.F) {
 	for _, text := range []string{"ghcr.io/a/b:1", "oci:dir:1", "oci-archive:a:b/c:1@sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"} {
 		f.Add(text)

@@ -15,36 +15,36 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// The media types of the CNCF's layout of modules in registries
+// The media types of the CNCF's layout for WebAssembly modules in registries
 // (https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact).
 const (
 	ConfigMediaType = "application/vnd.wasm.config.v0+json"
 	LayerMediaType  = "application/wasm"
 )
 
-// maxManifest is the size of an image's manifest at most, in bytes. That of a
-// module names a config and a layer.
+// maxManifest is the maximum size of an image's manifest, in bytes. A module's manifest only
+// names a config and a layer.
 const maxManifest = 64 << 10
 
-// maxLayers is how many layers an image has at most, one of which is the module.
+// maxLayers is the maximum number of layers of an image, one of which is the module.
 const maxLayers = 16
 
 // Image is the manifest of a plugin's image, checked against its digest.
 type Image struct {
-	// Ref is where it was found.
+	// Ref is where the image is.
 	Ref Reference
-	// Descriptor has the manifest's digest and size.
+	// Descriptor has the digest and size of the manifest.
 	Descriptor  ocispec.Descriptor
 	Annotations map[string]string
-	// Module describes the one layer that is a module.
+	// Module describes the module's layer.
 	Module ocispec.Descriptor
-	// Text is the manifest as it was fetched.
+	// Text is the manifest as fetched.
 	Text   []byte
 	config ocispec.Descriptor
 	layers int64 // bytes of all layers together, as announced
 }
 
-// ParseImage reads the manifest of an image that was found at a reference.
+// ParseImage reads the manifest of an image at a reference.
 func ParseImage(reference string, text []byte) (*Image, error) {
 	ref, err := ParseReference(reference)
 	if err != nil {
@@ -53,7 +53,7 @@ func ParseImage(reference string, text []byte) (*Image, error) {
 	return readImage(ref, content.NewDescriptorFromBytes(ocispec.MediaTypeImageManifest, text), text)
 }
 
-// readImage reads an image manifest of the CNCF's layout.
+// readImage reads an image manifest in the CNCF's layout.
 func readImage(ref Reference, described ocispec.Descriptor, text []byte) (*Image, error) {
 	const fix = "push it with berth plugin push FILE.wasm REFERENCE"
 	if described.MediaType != ocispec.MediaTypeImageManifest {
@@ -64,7 +64,7 @@ func readImage(ref Reference, described ocispec.Descriptor, text []byte) (*Image
 		return nil, ref.problem(fix, "its manifest: %v", err)
 	}
 	if (manifest.Versioned != specs.Versioned{SchemaVersion: 2}) {
-		return nil, ref.problem(fix, "its manifest is of another version than 2")
+		return nil, ref.problem(fix, "its manifest's schemaVersion is not 2")
 	}
 	var found []ocispec.Descriptor
 	var types []string
@@ -91,9 +91,9 @@ func readImage(ref Reference, described ocispec.Descriptor, text []byte) (*Image
 	return &Image{Ref: ref, Descriptor: described, Annotations: manifest.Annotations, Module: found[0], Text: text, config: manifest.Config, layers: bytes}, nil
 }
 
-// Annotations tells what a plugin's manifest says as annotations of its image. They
-// are for those who look for plugins; who loads one trusts the manifest inside only,
-// and refuses an image whose annotations say otherwise (CheckAnnotations).
+// Annotations returns the image annotations for a plugin's manifest. They help people search
+// for plugins. A loader trusts only the manifest in the module, and refuses an image whose
+// annotations differ from it (CheckAnnotations).
 func Annotations(m *wire.Manifest) map[string]string {
 	points := make([]string, 0, 16)
 	for _, p := range m.Declared() {
@@ -116,20 +116,20 @@ func Annotations(m *wire.Manifest) map[string]string {
 	return out
 }
 
-// CheckAnnotations refuses an image whose annotations differ from the manifest in
-// its module. Annotations that Berth does not write are nobody's business.
+// CheckAnnotations refuses an image whose annotations differ from the manifest in its module.
+// It ignores annotations that Berth does not write.
 func (i *Image) CheckAnnotations(m *wire.Manifest) error {
 	want := Annotations(m)
 	for _, key := range annotationKeys() {
 		if got, ok := i.Annotations[key]; ok && got != want[key] {
-			return i.Ref.At(i.Descriptor.Digest).problem("ask its publisher, or push it anew with berth plugin push",
+			return i.Ref.At(i.Descriptor.Digest).problem("ask its publisher, or push it again with berth plugin push",
 				"its annotation %s is %s, the manifest in the module says %s", key, plain.Quote(got, 64), plain.Quote(want[key], 64))
 		}
 	}
 	return nil
 }
 
-// annotationKeys are those of Annotations.
+// annotationKeys returns the keys that Annotations uses.
 func annotationKeys() []string {
 	return []string{
 		ocispec.AnnotationTitle, ocispec.AnnotationVersion, ocispec.AnnotationVendor, ocispec.AnnotationLicenses,
@@ -137,8 +137,8 @@ func annotationKeys() []string {
 	}
 }
 
-// wasmConfig is the config of the CNCF's layout. The time is fixed, so that the same
-// module has the same image.
+// wasmConfig is the config in the CNCF's layout. Its time is fixed, so that the same module
+// gives the same image.
 type wasmConfig struct {
 	Created      string          `json:"created"`
 	Author       string          `json:"author,omitempty"`
@@ -147,12 +147,12 @@ type wasmConfig struct {
 	LayerDigests []digest.Digest `json:"layerDigests"`
 }
 
-// Push stores a module as an image under the tag of the reference, or else that of
-// its version, and tells where it is. The same module always gives the same image.
+// Push stores a module as an image under the tag of the reference, or else of its version, and
+// returns the image. The same module always gives the same image.
 func (s *Store) Push(ctx context.Context, module []byte, m *wire.Manifest) (*Image, error) {
 	tag := s.ref.Tag
 	if tag == "" {
-		tag = strings.ReplaceAll(m.Version, "+", "_") // a tag has no plus; helm does the same
+		tag = strings.ReplaceAll(m.Version, "+", "_") // tags cannot contain a plus; helm replaces it too
 	}
 	layer := content.NewDescriptorFromBytes(LayerMediaType, module)
 	config, err := json.Marshal(wasmConfig{Created: "1970-01-01T00:00:00Z", Author: m.Publisher, Architecture: "wasm", OS: "wasip1", LayerDigests: []digest.Digest{layer.Digest}})

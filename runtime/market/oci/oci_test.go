@@ -17,10 +17,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/registry"
 )
 
-// serve serves a registry over a folder and returns its HOST:PORT.
+// serve serves a folder as a registry and returns its HOST:PORT.
 func serve(t *testing.T, c registry.Config) string {
 	t.Helper()
-	t.Setenv("DOCKER_CONFIG", t.TempDir()) // whatever this user has logged in to
+	t.Setenv("DOCKER_CONFIG", t.TempDir()) // ignore credentials of the user who runs the test
 	if c.Dir == "" {
 		c.Dir = t.TempDir()
 	}
@@ -78,7 +78,7 @@ func publish(t *testing.T, ref oci.Reference) ocispec.Descriptor {
 	return described
 }
 
-// expect reads an image back and wants what publish stored.
+// expect reads an image back and compares it with what publish stored.
 func expect(t *testing.T, ref oci.Reference, want ocispec.Descriptor) {
 	t.Helper()
 	store, err := oci.New(oci.Config{}).Open(t.Context(), ref)
@@ -106,8 +106,8 @@ func expect(t *testing.T, ref oci.Reference, want ocispec.Descriptor) {
 	}
 }
 
-// TestPlaces: an image is the same wherever it is, and goes from place to place with
-// what is attached to it; registries without the referrers API included.
+// TestPlaces: an image is the same in every place, and is copied with its attachments, also to
+// registries without the referrers API.
 func TestPlaces(t *testing.T) {
 	dir := t.TempDir()
 	with, without := serve(t, registry.Config{}), serve(t, registry.Config{NoReferrers: true})
@@ -135,12 +135,12 @@ func TestPlaces(t *testing.T) {
 		}
 		expect(t, reference(t, place), want)
 	}
-	// A tarball keeps what it had.
+	// A tarball keeps its images.
 	expect(t, reference(t, places[1]), want)
 }
 
-// TestServedFolder: a registry that is started again has what it had, and its folders
-// are layouts that can be read without it.
+// TestServedFolder: a restarted registry still has its images, and its folders are layouts that
+// are readable without it.
 func TestServedFolder(t *testing.T) {
 	dir := t.TempDir()
 	want := publish(t, reference(t, serve(t, registry.Config{Dir: dir})+"/team/rack-aware:1"))
@@ -178,8 +178,8 @@ func TestParseReference(t *testing.T) {
 	}
 }
 
-// TestAttachAmongOthers: without the referrers API the list of attachments is a tag
-// that others may overwrite; ours is written again.
+// TestAttachAmongOthers: without the referrers API, other clients may overwrite the list of
+// attachments; Attach writes its entry again.
 func TestAttachAmongOthers(t *testing.T) {
 	handler, err := registry.New(registry.Config{Dir: t.TempDir(), NoReferrers: true})
 	if err != nil {
@@ -204,8 +204,8 @@ func TestAttachAmongOthers(t *testing.T) {
 	}
 }
 
-// TestVagueLists: registries that list no type of an artifact, or that of its config,
-// have attachments all the same.
+// TestVagueLists: attachments are found even if a registry lists artifacts without a type, or
+// with the type of their config.
 func TestVagueLists(t *testing.T) {
 	for _, listed := range []string{"", "application/vnd.oci.empty.v1+json"} {
 		ref, want := hostile(t, func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
@@ -230,7 +230,7 @@ func TestVagueLists(t *testing.T) {
 	}
 }
 
-// TestErrors: what cannot be read says what and where.
+// TestErrors: errors say what is wrong and where.
 func TestErrors(t *testing.T) {
 	host := serve(t, registry.Config{})
 	publish(t, reference(t, host+"/team/rack-aware:1"))
@@ -239,8 +239,8 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ref, detail := range map[string]string{
-		host + "/team/rack-aware:2":                  "team/rack-aware:2: there is no such image; see what there is with oras repo tags " + host + "/team/rack-aware",
-		host + "/team/none:1":                        "there is no such image",
+		host + "/team/rack-aware:2":                  "team/rack-aware:2: image not found; list the tags with oras repo tags " + host + "/team/rack-aware",
+		host + "/team/none:1":                        "image not found",
 		"oci:" + filepath.Join(t.TempDir(), "none"):  "no such file",
 		"oci:" + t.TempDir():                         "it is not an OCI layout",
 		"oci-archive:" + text:                        "it is not a tarball",

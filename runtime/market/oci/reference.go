@@ -1,6 +1,6 @@
-// Package oci carries plugins in OCI images: the CNCF's layout of WebAssembly
-// modules, in registries, in OCI layout folders and in tarballs of them. It checks
-// every digest and size that it is told, and runs nothing.
+// Package oci stores plugins as OCI images: WebAssembly modules in the CNCF's layout, in
+// registries, OCI layout folders and tarballs of these. It checks all digests and sizes, and
+// does not run modules.
 package oci
 
 import (
@@ -12,29 +12,30 @@ import (
 	"oras.land/oras-go/v2/registry"
 )
 
-// The prefixes of references to places other than registries; skopeo has the same.
+// The prefixes of references to folders and tarballs, as in skopeo.
 const (
 	schemeRegistry = "oci://"
 	schemeDir      = "oci:"
 	schemeArchive  = "oci-archive:"
 )
 
-// DefaultTag is meant where no tag is given, as docker has it.
+// DefaultTag is the tag of a reference without one, as in docker.
 const DefaultTag = "latest"
 
-// Reference names an image: in a registry, a folder or a tarball. One of Registry,
-// Dir and Archive is set.
+// Reference names an image in a registry, a folder or a tarball. Exactly one of Registry, Dir
+// and Archive is set.
 type Reference struct {
-	// Registry is HOST[:PORT], Repository the name there.
+	// Registry is HOST[:PORT]. Repository is the name in it.
 	Registry, Repository string
-	// Dir is an OCI layout folder, Archive a tarball of one.
+	// Dir is an OCI layout folder. Archive is a tarball of one.
 	Dir, Archive string
-	// Tag or Digest of the image's manifest: one of the two, or neither for DefaultTag.
+	// Tag or Digest of the image's manifest: at most one is set; without either the tag is
+	// DefaultTag.
 	Tag    string
 	Digest digest.Digest
 }
 
-// ParseReference reads
+// ParseReference parses
 //
 //	[oci://]REGISTRY/REPOSITORY[:TAG][@sha256:…]
 //	oci:DIR[:TAG][@sha256:…]
@@ -56,7 +57,7 @@ func ParseReference(text string) (Reference, error) {
 			return Reference{}, fmt.Errorf("%s: %w: write sha256: and 64 hexadecimal digits", text, err)
 		}
 	}
-	// A colon before the last separator belongs to the path.
+	// A colon before the last separator is part of the path.
 	if at := strings.LastIndexByte(path, ':'); at > strings.LastIndexAny(path, `/\`) {
 		tag := path[at+1:]
 		if err := (registry.Reference{Registry: "x", Repository: "x", Reference: tag}).ValidateReferenceAsTag(); err != nil {
@@ -68,7 +69,7 @@ func ParseReference(text string) (Reference, error) {
 		}
 	}
 	if strings.Contains(path, "@sha256") || strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ":") {
-		return Reference{}, fmt.Errorf("%s: the path reads like a tag or a digest: name the file otherwise", text)
+		return Reference{}, fmt.Errorf("%s: the path looks like a tag or a digest: rename the file", text)
 	}
 	if path == "" {
 		return Reference{}, fmt.Errorf("%s: it names no file: write oci:DIR:TAG or oci-archive:FILE:TAG", text)
@@ -103,7 +104,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Name is the reference's tag or digest, or DefaultTag.
+// Name returns the reference's tag or digest, or DefaultTag.
 func (r Reference) Name() string {
 	switch {
 	case r.Digest != "":
@@ -114,8 +115,8 @@ func (r Reference) Name() string {
 	return DefaultTag
 }
 
-// Place is where the image is, without tag and digest: REGISTRY/REPOSITORY, oci:DIR
-// or oci-archive:FILE.
+// Place returns the reference without tag and digest: REGISTRY/REPOSITORY, oci:DIR or
+// oci-archive:FILE.
 func (r Reference) Place() string {
 	switch {
 	case r.Dir != "":
@@ -126,7 +127,7 @@ func (r Reference) Place() string {
 	return r.Registry + "/" + r.Repository
 }
 
-// String is the reference as ParseReference reads it.
+// String returns the reference in the form of ParseReference.
 func (r Reference) String() string {
 	if r.Digest != "" {
 		return r.Place() + "@" + r.Digest.String()
@@ -134,7 +135,7 @@ func (r Reference) String() string {
 	return r.Place() + ":" + r.Name()
 }
 
-// At is the same place with another digest.
+// At returns the same place with another digest.
 func (r Reference) At(d digest.Digest) Reference {
 	r.Tag, r.Digest = "", d
 	return r

@@ -23,17 +23,16 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Config is how registries are spoken to.
+// Config configures a Client.
 type Config struct {
-	// Transport (optional) makes the requests; nil is NewTransport.
+	// Transport (optional) makes the requests; the default is NewTransport.
 	Transport http.RoundTripper
 }
 
-// Client opens the places where images are. Its methods may be called from several
-// goroutines.
+// Client opens the places that store images. It is safe for concurrent use.
 type Client struct{ transport http.RoundTripper }
 
-// New returns a client. It touches nothing.
+// New returns a client. It makes no requests.
 func New(c Config) *Client {
 	if c.Transport == nil {
 		c.Transport = NewTransport()
@@ -41,15 +40,15 @@ func New(c Config) *Client {
 	return &Client{transport: c.Transport}
 }
 
-// Store is an open repository of a registry, an OCI layout folder, or a tarball.
+// Store is an open repository in a registry, an OCI layout folder, or a tarball.
 type Store struct {
 	ref    Reference
 	source oras.ReadOnlyGraphTarget
-	target oras.GraphTarget // nil for what is only read
+	target oras.GraphTarget // nil if the store is read-only
 	close  func() error
 }
 
-// Open opens the place of a reference for reading. Close ends it.
+// Open opens the place of a reference for reading. The caller must Close it.
 func (c *Client) Open(ctx context.Context, ref Reference) (*Store, error) {
 	switch {
 	case ref.Dir != "":
@@ -79,8 +78,8 @@ func (c *Client) Open(ctx context.Context, ref Reference) (*Store, error) {
 	return &Store{ref: ref, source: repository, target: repository}, nil
 }
 
-// Create opens the place of a reference for writing, and makes what is missing.
-// Close ends it; a tarball is written then.
+// Create opens the place of a reference for writing, and creates it if it is missing. The
+// caller must Close it; Close writes a tarball.
 func (c *Client) Create(ctx context.Context, ref Reference) (*Store, error) {
 	switch {
 	case ref.Dir != "":
@@ -95,7 +94,7 @@ func (c *Client) Create(ctx context.Context, ref Reference) (*Store, error) {
 	return c.Open(ctx, ref)
 }
 
-// Close ends the store.
+// Close closes the store.
 func (s *Store) Close() error {
 	if s.close == nil {
 		return nil
@@ -103,14 +102,15 @@ func (s *Store) Close() error {
 	return s.close()
 }
 
-// maxList is the bytes of a list of referrers that are read at most, maxPages its pages.
+// maxList is the maximum size of a list of referrers in bytes, maxPages the maximum number of
+// its pages.
 const (
 	maxList  = 1 << 20
 	maxPages = 8
 )
 
-// repository returns a connection to a repository. A registry of this machine is
-// spoken to without TLS, as docker does.
+// repository returns a client for a repository. It connects to a registry on this machine
+// without TLS, as docker does.
 func (c *Client) repository(ref Reference) (*remote.Repository, error) {
 	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
 	if err != nil {
@@ -130,11 +130,11 @@ func (c *Client) repository(ref Reference) (*remote.Repository, error) {
 	return &remote.Repository{
 		Client: client, Reference: at, PlainHTTP: isLocal(host),
 		MaxMetadataBytes: maxList, ReferrerListMaxPages: maxPages,
-		SkipReferrersGC: true, // many registries forbid deleting; another client may read the old list
+		SkipReferrersGC: true, // many registries forbid deleting; other clients may still read the old list
 	}, nil
 }
 
-// naming marks requests as ones to a host that the user named.
+// naming marks requests to a host that the user named.
 type naming struct {
 	host  string
 	inner http.RoundTripper
@@ -145,7 +145,7 @@ func (n naming) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.inner.RoundTrip(r.WithContext(Named(r.Context(), n.host)))
 }
 
-// Image finds the image of a tag or digest.
+// Image finds an image by its tag or digest.
 func (s *Store) Image(ctx context.Context, name string) (*Image, error) {
 	ref := s.ref.named(name)
 	described, text, err := s.fetchManifest(ctx, name)
@@ -155,7 +155,7 @@ func (s *Store) Image(ctx context.Context, name string) (*Image, error) {
 	return readImage(ref, described, text)
 }
 
-// fetchManifest gets a manifest by tag or digest, in one request where that is possible.
+// fetchManifest gets a manifest by tag or digest, in one request if possible.
 func (s *Store) fetchManifest(ctx context.Context, name string) (ocispec.Descriptor, []byte, error) {
 	var described ocispec.Descriptor
 	var body io.ReadCloser
@@ -183,7 +183,7 @@ func (s *Store) Module(ctx context.Context, image *Image) ([]byte, error) {
 	return data, image.Ref.fail("its module", err)
 }
 
-// fetch gets what a descriptor describes, at most limit bytes.
+// fetch gets the blob of a descriptor, of at most limit bytes.
 func (s *Store) fetch(ctx context.Context, described ocispec.Descriptor, limit int64) ([]byte, error) {
 	if described.Size < 0 || described.Size > limit {
 		return nil, tooLarge(described.Size, limit)
@@ -196,8 +196,8 @@ func (s *Store) fetch(ctx context.Context, described ocispec.Descriptor, limit i
 	return readAll(body, described, limit)
 }
 
-// readAll reads what was described, and wants nothing more and nothing else. Memory
-// grows with what arrives, whatever was announced.
+// readAll reads a blob and checks its size and digest. It allocates for the bytes that arrive,
+// not for the announced size.
 func readAll(r io.Reader, described ocispec.Descriptor, limit int64) ([]byte, error) {
 	if described.Size < 0 || described.Size > limit {
 		return nil, tooLarge(described.Size, limit)
@@ -205,16 +205,16 @@ func readAll(r io.Reader, described ocispec.Descriptor, limit int64) ([]byte, er
 	data, err := content.ReadAll(r, described)
 	switch {
 	case errors.Is(err, content.ErrTrailingData):
-		return nil, &Error{Detail: "it is longer than announced", Fix: "ask who runs the registry", Err: err}
+		return nil, &Error{Detail: "it is longer than announced", Fix: "ask the registry's operator", Err: err}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, &Error{Detail: "it is shorter than announced", Fix: "try again", Err: err}
 	case errors.Is(err, content.ErrMismatchedDigest):
-		return nil, &Error{Detail: "its bytes do not have the digest " + described.Digest.String(), Fix: "ask who runs the registry", Err: err}
+		return nil, &Error{Detail: "its bytes do not have the digest " + described.Digest.String(), Fix: "ask the registry's operator", Err: err}
 	}
 	return data, err
 }
 
-// blob stores bytes that are not there yet.
+// blob stores bytes unless the store has them.
 func (s *Store) blob(ctx context.Context, described ocispec.Descriptor, data []byte) error {
 	if exists, err := s.target.Exists(ctx, described); err == nil && exists && described.ArtifactType == "" {
 		return nil

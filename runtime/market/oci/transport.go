@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// maxHeader is the bytes of the headers of an answer at most.
+// maxHeader is the maximum size of an answer's headers, in bytes.
 const maxHeader = 64 << 10
 
-// NewTransport returns a transport for registries and web servers of strangers. An
-// answer of theirs may send the client elsewhere, so it connects to no address that
-// only this machine or its cloud answers, unless the user named it: link-local and
-// metadata addresses never, this machine only by its own name.
+// NewTransport returns a transport for untrusted registries and web servers. Their answers may
+// redirect the client, so it does not connect to addresses that only this machine or its cloud
+// can reach: never to link-local and metadata addresses, and to this machine only if the user
+// named it.
 func NewTransport() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = maxHeader
 	t.ResponseHeaderTimeout = 30 * time.Second
-	t.DisableCompression = true // what arrives is what is counted
+	t.DisableCompression = true // the limits count the bytes that arrive
 	direct := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(addr)
@@ -38,7 +38,7 @@ func NewTransport() http.RoundTripper {
 	return &guarded{inner: t}
 }
 
-// checkAddress judges the address that a host's name resolved to.
+// checkAddress checks the address that a host's name resolved to.
 func checkAddress(host, resolved string) error {
 	at, err := netip.ParseAddrPort(resolved)
 	if err != nil {
@@ -47,15 +47,15 @@ func checkAddress(host, resolved string) error {
 	ip := at.Addr().Unmap().WithZone("")
 	switch {
 	case ip.IsLinkLocalUnicast(), ip.IsMulticast(), ip.IsUnspecified(), isMetadata(ip):
-		return &Error{Ref: host, Detail: fmt.Sprintf("%s is a link-local or metadata address: no registry is there", ip), Fix: "name the registry by its own address"}
+		return &Error{Ref: host, Detail: fmt.Sprintf("%s is a link-local or metadata address, which no registry has", ip), Fix: "use the registry's public address"}
 	case ip.IsLoopback() && !isLocal(host):
-		return &Error{Ref: host, Detail: fmt.Sprintf("its name leads to %s, this machine", ip), Fix: "write localhost if that is meant"}
+		return &Error{Ref: host, Detail: fmt.Sprintf("its name resolves to %s, this machine", ip), Fix: "write localhost if you mean this machine"}
 	}
 	return nil
 }
 
-// isMetadata reports the addresses of clouds' metadata services that are not
-// link-local: AWS by IPv6, Alibaba and Oracle.
+// isMetadata reports whether the address is a cloud metadata service that is not link-local:
+// AWS over IPv6, Alibaba and Oracle.
 func isMetadata(ip netip.Addr) bool {
 	switch ip.String() {
 	case "fd00:ec2::254", "100.100.100.200", "192.0.0.192":
@@ -64,19 +64,19 @@ func isMetadata(ip netip.Addr) bool {
 	return false
 }
 
-// isLocal reports whether a host is this machine by name or address.
+// isLocal reports whether a host is this machine, by name or address.
 func isLocal(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// guarded refuses what a server may not send a client to.
+// guarded refuses redirects to internal addresses.
 type guarded struct{ inner http.RoundTripper }
 
 type namedKey struct{}
 
-// Named returns a context for requests to a host that the user named. Without it a
-// request to this machine counts as one that a server led to.
+// Named returns a context for requests to a host that the user named. Without it, a request to
+// this machine counts as a redirect.
 func Named(ctx context.Context, host string) context.Context {
 	return context.WithValue(ctx, namedKey{}, host)
 }
@@ -88,9 +88,9 @@ func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case host == named:
 	case isLocal(host) && !isLocal(named):
-		return nil, &Error{Ref: named, Detail: "the server leads to " + host + ", this machine", Fix: "ask who runs the registry"}
+		return nil, &Error{Ref: named, Detail: "the server redirects to " + host + ", this machine", Fix: "ask the registry's operator"}
 	case r.URL.Scheme != "https" && !isLocal(named):
-		return nil, &Error{Ref: named, Detail: "the server leads to " + r.URL.Host + " without TLS", Fix: "ask who runs the registry"}
+		return nil, &Error{Ref: named, Detail: "the server redirects to " + r.URL.Host + " without TLS", Fix: "ask the registry's operator"}
 	}
 	response, err := g.inner.RoundTrip(r)
 	var refused *Error

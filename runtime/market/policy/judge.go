@@ -14,41 +14,41 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
-// Subject is a module that may be admitted. Name, Version and Publisher are those of
-// the manifest in its bytes.
+// Subject is a module to be judged. Name, Version and Publisher are from the manifest in its
+// bytes.
 type Subject struct {
 	Name, Version, Publisher string
-	// Repository of the image, REGISTRY/REPOSITORY; empty for a file.
+	// Repository is the image's REGISTRY/REPOSITORY; empty for a file.
 	Repository string
-	// Module is the digest of the bytes, Image that of the image's manifest, empty for a
-	// file.
+	// Module is the digest of the bytes. Image is the digest of the image's manifest; empty for
+	// a file.
 	Module, Image string
-	// Data is the bytes; a file's signature is checked against them.
+	// Data is the module's bytes, which a file's signature signs.
 	Data []byte
-	// Bundles are what is said to sign it, Lies why others do not count.
+	// Bundles are the module's claimed signatures. Lies says why others do not count.
 	Bundles [][]byte
 	Lies    []error
-	// Locked tells that a lock file has this digest: it was admitted before, so keys that
-	// have ended since do not matter. Revoked ones do.
+	// Locked is true if a lock file has this digest: the module was admitted earlier, so keys
+	// that have expired since still count. Revoked keys do not.
 	Locked bool
 }
 
-// Refusal is why a module may not run.
+// Refusal says why a module may not run.
 type Refusal struct {
-	// Digest of the image, or of the module of a file.
+	// Digest is the digest of the image, or of a file's module.
 	Digest string
-	// Requirement is the place in the policy that failed, as require.allOf[1].
+	// Requirement is the failed part of the policy, such as require.allOf[1].
 	Requirement string
 	Detail      string
 }
 
-// Error gives "digest: requirement: detail".
+// Error returns "digest: requirement: detail".
 func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: the verification policy refuses it: %s: %s", r.Digest, r.Requirement, plain.Line(r.Detail, 1<<10))
 }
 
-// Judge says whether a module may run: nil, or a *Refusal. signers is the names of
-// the policy's keys that signed it. now judges notAfter.
+// Judge decides whether a module may run. The error is nil or a *Refusal. signers are the names
+// of the policy's keys that signed it. notAfter is compared with now.
 func (p *Policy) Judge(s *Subject, now time.Time) (signers []string, err error) {
 	j := judge{policy: p, subject: s, now: now, digest: s.Image}
 	if j.digest == "" {
@@ -92,7 +92,7 @@ type judge struct {
 	now     time.Time
 	digest  string
 
-	signers []string // names of keys that count, sorted
+	signers []string // names of the keys that count, sorted
 	without []string // why bundles and keys do not count
 }
 
@@ -100,7 +100,7 @@ func (j *judge) refuse(at, format string, args ...any) error {
 	return &Refusal{Digest: j.digest, Requirement: at, Detail: fmt.Sprintf(format, args...)}
 }
 
-// verify finds the keys that signed the module and may.
+// verify finds the valid keys that signed the module.
 func (j *judge) verify() {
 	var bundles []*signing.Bundle
 	for _, text := range j.subject.Bundles {
@@ -121,9 +121,9 @@ func (j *judge) verify() {
 		case err != nil:
 			j.without = append(j.without, name+": "+err.Error())
 		case k.revoked:
-			j.without = append(j.without, fmt.Sprintf("the key %s signed it, and is revoked", name))
+			j.without = append(j.without, fmt.Sprintf("the key %s signed it, but is revoked", name))
 		case !j.subject.Locked && !k.notAfter.IsZero() && j.now.After(k.notAfter):
-			j.without = append(j.without, fmt.Sprintf("the key %s signed it, and admits nothing new since %s", name, k.notAfter.Format(time.RFC3339)))
+			j.without = append(j.without, fmt.Sprintf("the key %s signed it, but it expired on %s and the module is not in the lock file", name, k.notAfter.Format(time.RFC3339)))
 		default:
 			j.signers = append(j.signers, name)
 		}
@@ -132,8 +132,8 @@ func (j *judge) verify() {
 	slices.Sort(j.without)
 }
 
-// signedBy reports whether one of the bundles is by the key. ErrOtherKey is for all of
-// them being by others.
+// signedBy reports whether the key made one of the bundles. It returns ErrOtherKey if other
+// keys made all of them.
 func (j *judge) signedBy(bundles []*signing.Bundle, public *signing.PublicKey) error {
 	result := signing.ErrOtherKey
 	for _, b := range bundles {
@@ -191,7 +191,7 @@ func (j *judge) anyOf(at string, q *requirement) error {
 			return nil
 		}
 	}
-	return j.refuse(at, "%d of %d are met, %d are needed: %s", met, len(q.AnyOf), q.Least, strings.Join(why, "; "))
+	return j.refuse(at, "%d of %d requirements are met, %d are needed: %s", met, len(q.AnyOf), q.Least, strings.Join(why, "; "))
 }
 
 func (j *judge) publisher(at string, p publisher) error {
@@ -203,7 +203,7 @@ func (j *judge) publisher(at string, p publisher) error {
 		if from == "" {
 			from = "a file"
 		}
-		return j.refuse(at, "it is from %s, and %s publishes in %s", from, p.Name, strings.Join(p.Repositories, ", "))
+		return j.refuse(at, "it is from %s, but %s publishes in %s", from, p.Name, strings.Join(p.Repositories, ", "))
 	}
 	return j.signatures(at, p.Keys, 1)
 }

@@ -1,5 +1,5 @@
-// Package policy says which modules may run: by the keys that signed them, their
-// publishers, digests and versions. It judges what was verified, and fetches nothing.
+// Package policy decides which modules may run, by their signing keys, publishers, digests and
+// versions. It does not fetch anything.
 package policy
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
-// The type of a policy's file.
+// The kind and version of a policy.
 const (
 	APIVersion = "berth.dev/v1alpha1"
 	Kind       = "VerificationPolicy"
 )
 
-// MaxSize is the bytes of a policy's file at most, maxNodes its requirements, maxKeys
+// Limits of a policy: MaxSize of its file in bytes, maxNodes of its requirements, maxKeys of
 // its keys.
 const (
 	MaxSize  = 256 << 10
@@ -71,7 +71,7 @@ type key struct {
 	revoked  bool
 }
 
-// file is how a policy is written.
+// file is the file format of a policy.
 type file struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -103,11 +103,11 @@ type revoked struct {
 	Digests []string `json:"digests"`
 }
 
-// requirement is one of its fields.
+// requirement has exactly one of its fields set.
 type requirement struct {
 	AllOf          []requirement `json:"allOf"`
 	AnyOf          []requirement `json:"anyOf"`
-	Least          int           `json:"least"` // of anyOf; 1 if not given
+	Least          int           `json:"least"` // for anyOf; default 1
 	Publisher      string        `json:"publisher"`
 	Signatures     *signatures   `json:"signatures"`
 	Digests        []string      `json:"digests"`
@@ -116,7 +116,7 @@ type requirement struct {
 
 type signatures struct {
 	Keys  []string `json:"keys"`
-	Least int      `json:"least"` // distinct keys; 1 if not given
+	Least int      `json:"least"` // distinct keys; default 1
 }
 
 type minimum struct {
@@ -124,11 +124,11 @@ type minimum struct {
 	Version string `json:"version"`
 }
 
-// Parse reads a policy.
+// Parse parses a policy.
 //
 // # Errors
 //
-// All mistakes at once, joined.
+// All mistakes, joined.
 func Parse(text []byte) (*Policy, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxSize)
@@ -171,7 +171,7 @@ func (r *reader) keys(f *file) {
 		r.add("keys", "%d keys, at most %d are allowed", len(f.Keys), maxKeys)
 		return
 	}
-	names := map[string]string{} // by identity: one key has one name, and counts once
+	names := map[string]string{} // by key ID: one key has one name and counts once
 	for i, k := range f.Keys {
 		at := fmt.Sprintf("keys[%d]", i)
 		public, err := signing.ParsePublicKey([]byte(k.PublicKey))
@@ -205,7 +205,7 @@ func (r *reader) publishers(list []publisher) {
 	for i, p := range list {
 		at := fmt.Sprintf("publishers[%d]", i)
 		if _, twice := r.policy.publishers[p.Name]; p.Name == "" || twice {
-			r.add(at, "the name %q is empty or there twice", p.Name)
+			r.add(at, "the name %q is empty or not unique", p.Name)
 		}
 		if len(p.Keys) == 0 {
 			r.add(at+".keys", "a publisher needs a key")
@@ -266,7 +266,7 @@ func (r *reader) requirement(at string, q *requirement, depth int) {
 		}
 	}
 	if set != 1 {
-		r.add(at, "%d of allOf, anyOf, publisher, signatures, digests and minimumVersion are given, not one", set)
+		r.add(at, "%d of allOf, anyOf, publisher, signatures, digests and minimumVersion are set, want exactly one", set)
 		return
 	}
 	if (q.AllOf != nil && len(q.AllOf) == 0) || (q.Digests != nil && len(q.Digests) == 0) {
@@ -279,7 +279,7 @@ func (r *reader) requirement(at string, q *requirement, depth int) {
 		r.requirement(fmt.Sprintf("%s.anyOf[%d]", at, i), &q.AnyOf[i], depth+1)
 	}
 	if q.AnyOf == nil && q.Least != 0 {
-		r.add(at+".least", "it is for anyOf")
+		r.add(at+".least", "it is only for anyOf")
 	}
 	if q.AnyOf != nil {
 		q.Least = r.least(at, q.Least, len(q.AnyOf))
@@ -300,13 +300,13 @@ func (r *reader) requirement(at string, q *requirement, depth int) {
 	}
 }
 
-// least is how many of a list are needed: one if not given.
+// least returns how many of a list are needed; default 1.
 func (r *reader) least(at string, n, of int) int {
 	if n == 0 {
 		n = 1
 	}
 	if n < 0 || n > of {
-		r.add(at+".least", "%d of %d cannot be", n, of)
+		r.add(at+".least", "%d of %d is impossible", n, of)
 	}
 	return n
 }

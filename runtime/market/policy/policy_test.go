@@ -19,7 +19,7 @@ var (
 
 func digest(digit string) string { return "sha256:" + strings.Repeat(digit, 64) }
 
-// signers are keys by name, and the YAML that tells a policy of them.
+// signers are keys by name, for policies in YAML.
 type signers map[string]*signing.PrivateKey
 
 func newSigners(t testing.TB, names ...string) signers {
@@ -35,7 +35,7 @@ func newSigners(t testing.TB, names ...string) signers {
 	return out
 }
 
-// yaml returns a policy with the keys; extra has further fields of a key, by its name.
+// yaml returns a policy with these keys; extra has more fields of a key, by its name.
 func (s signers) yaml(rest string, extra map[string]string) []byte {
 	out := "apiVersion: berth.dev/v1alpha1\nkind: VerificationPolicy\nkeys:\n"
 	for name, key := range s {
@@ -53,7 +53,7 @@ func (s signers) parse(t testing.TB, rest string, extra map[string]string) *poli
 	return p
 }
 
-// signed is an image that these keys signed.
+// signed returns an image that these keys signed.
 func (s signers) signed(t testing.TB, names ...string) *policy.Subject {
 	t.Helper()
 	out := &policy.Subject{Name: "rack-aware", Version: "1.2.0", Publisher: "Example", Repository: "ghcr.io/example/rack-aware", Module: module, Image: image}
@@ -69,7 +69,8 @@ func (s signers) signed(t testing.TB, names ...string) *policy.Subject {
 
 const publishers = "publishers:\n- {name: Example, keys: [old, new], repositories: [\"ghcr.io/example/*\"]}\n"
 
-// TestJudge: what is required holds, and a refusal names the requirement and the digest.
+// TestJudge: a module that meets the requirements is admitted; a refusal names the requirement
+// and the digest.
 func TestJudge(t *testing.T) {
 	keys := newSigners(t, "old", "new", "security", "stranger")
 	of := func(names ...string) *policy.Subject { return keys.signed(t, names...) }
@@ -86,15 +87,15 @@ func TestJudge(t *testing.T) {
 		"wrong key":          {"require: {signatures: {keys: [old]}}", nil, of("stranger"), "require.signatures: it is signed by 0 of the keys old, 1 are needed"},
 		"two keys":           {two, nil, of("old", "security"), ""},
 		"one key twice":      {two, nil, of("old", "old"), "require.signatures: it is signed by 1 of the keys old, new, security, 2 are needed"},
-		"a revoked key":      {"revoked: {keys: [old]}\n" + two, nil, of("old", "new"), "the key old signed it, and is revoked"},
-		"a revoked key lock": {"revoked: {keys: [old]}\n" + two, nil, with(of("old", "new"), func(s *policy.Subject) { s.Locked = true }), "the key old signed it, and is revoked"},
-		"an ended key":       {"require: {signatures: {keys: [old]}}", map[string]string{"old": "  notAfter: 2026-01-01T00:00:00Z\n"}, of("old"), "the key old signed it, and admits nothing new since 2026-01-01T00:00:00Z"},
+		"a revoked key":      {"revoked: {keys: [old]}\n" + two, nil, of("old", "new"), "the key old signed it, but is revoked"},
+		"a revoked key lock": {"revoked: {keys: [old]}\n" + two, nil, with(of("old", "new"), func(s *policy.Subject) { s.Locked = true }), "the key old signed it, but is revoked"},
+		"an ended key":       {"require: {signatures: {keys: [old]}}", map[string]string{"old": "  notAfter: 2026-01-01T00:00:00Z\n"}, of("old"), "the key old signed it, but it expired on 2026-01-01T00:00:00Z"},
 		"an ended key, lock": {"require: {signatures: {keys: [old]}}", map[string]string{"old": "  notAfter: 2026-01-01T00:00:00Z\n"}, with(of("old"), func(s *policy.Subject) { s.Locked = true }), ""},
 		"a key that goes on": {"require: {signatures: {keys: [old]}}", map[string]string{"old": "  notAfter: 2027-01-01T00:00:00Z\n"}, of("old"), ""},
 		"rotated":            {publishers + "require: {publisher: Example}", map[string]string{"old": "  notAfter: 2026-01-01T00:00:00Z\n"}, of("new"), ""},
 		"publisher":          {publishers + "require: {publisher: Example}", nil, of("old"), ""},
 		"another publisher":  {publishers + "require: {publisher: Example}", nil, with(of("old"), func(s *policy.Subject) { s.Publisher = "Exarnple" }), `require.publisher: its publisher is "Exarnple", not "Example"`},
-		"another repository": {publishers + "require: {publisher: Example}", nil, with(of("old"), func(s *policy.Subject) { s.Repository = "ghcr.io/evil/rack-aware" }), "it is from ghcr.io/evil/rack-aware, and Example publishes in ghcr.io/example/*"},
+		"another repository": {publishers + "require: {publisher: Example}", nil, with(of("old"), func(s *policy.Subject) { s.Repository = "ghcr.io/evil/rack-aware" }), "it is from ghcr.io/evil/rack-aware, but Example publishes in ghcr.io/example/*"},
 		"deeper repository":  {publishers + "require: {publisher: Example}", nil, with(of("old"), func(s *policy.Subject) { s.Repository = "ghcr.io/example/evil/rack-aware" }), "it is from ghcr.io/example/evil/rack-aware"},
 		"publisher by other": {publishers + "require: {publisher: Example}", nil, of("security"), "require.publisher: it is signed by 0 of the keys old, new, 1 are needed"},
 		"image digest":       {"require: {digests: [\"" + image + "\"]}", nil, of(), ""},
@@ -108,9 +109,9 @@ func TestJudge(t *testing.T) {
 		"of another plugin":  {"require: {minimumVersion: {plugin: zone-cost, version: 9.0.0}}", nil, of(), ""},
 		"all of":             {"require:\n  allOf:\n  - signatures: {keys: [old]}\n  - minimumVersion: {plugin: rack-aware, version: 2.0.0}", nil, of("old"), "require.allOf[1].minimumVersion: "},
 		"any of":             {"require:\n  anyOf:\n  - signatures: {keys: [new]}\n  - signatures: {keys: [old]}", nil, of("old"), ""},
-		"none of":            {"require:\n  anyOf:\n  - signatures: {keys: [new]}\n  - digests: [\"" + digest("3") + "\"]", nil, of("old"), "require: 0 of 2 are met, 1 are needed: require.anyOf[0].signatures: "},
+		"none of":            {"require:\n  anyOf:\n  - signatures: {keys: [new]}\n  - digests: [\"" + digest("3") + "\"]", nil, of("old"), "require: 0 of 2 requirements are met, 1 are needed: require.anyOf[0].signatures: "},
 		"two of any":         {"require:\n  least: 2\n  anyOf:\n  - signatures: {keys: [new]}\n  - signatures: {keys: [old]}\n  - signatures: {keys: [security]}", nil, of("old", "security"), ""},
-		"one of any two":     {"require:\n  least: 2\n  anyOf:\n  - signatures: {keys: [new]}\n  - signatures: {keys: [old]}\n  - signatures: {keys: [security]}", nil, of("old"), "require: 1 of 3 are met, 2 are needed"},
+		"one of any two":     {"require:\n  least: 2\n  anyOf:\n  - signatures: {keys: [new]}\n  - signatures: {keys: [old]}\n  - signatures: {keys: [security]}", nil, of("old"), "require: 1 of 3 requirements are met, 2 are needed"},
 		"another's signature": {"require: {signatures: {keys: [old]}}", nil, with(of("old"), func(s *policy.Subject) { s.Image = digest("9") }),
 			"old: the signed statement is about another image: " + image},
 		"a file's signature": {"require: {signatures: {keys: [old]}}", nil, with(of(), func(s *policy.Subject) {
@@ -177,7 +178,7 @@ func file(t testing.TB, key *signing.PrivateKey, data string) []byte {
 	return text
 }
 
-// TestParse: a policy that means nothing is refused, with the place.
+// TestParse: an invalid policy is refused, and the error says where.
 func TestParse(t *testing.T) {
 	keys := newSigners(t, "a")
 	again := strings.ReplaceAll(strings.TrimSpace(string(keys["a"].Public().PEM())), "\n", "\n    ")
@@ -185,14 +186,14 @@ func TestParse(t *testing.T) {
 		"":                                      "require: 0 of allOf, anyOf, publisher",
 		"require: {signatures: {keys: [b]}}":    `require.signatures.keys[0]: there is no key "b" in keys`,
 		"require: {signatures: {keys: [a, a]}}": `require.signatures.keys[1]: "a" appears twice`,
-		"require: {signatures: {keys: [a], least: 2}}":           "require.signatures.least: 2 of 1 cannot be",
-		"require: {signatures: {keys: []}}":                      "require.signatures.least: 1 of 0 cannot be",
-		"require: {signatures: {keys: [a], least: -1}}":          "cannot be",
+		"require: {signatures: {keys: [a], least: 2}}":           "require.signatures.least: 2 of 1 is impossible",
+		"require: {signatures: {keys: []}}":                      "require.signatures.least: 1 of 0 is impossible",
+		"require: {signatures: {keys: [a], least: -1}}":          "is impossible",
 		"require: {publisher: X}":                                `require.publisher: there is no publisher "X"`,
 		"require: {digests: [abc]}":                              `require.digests[0]: "abc" is not a digest`,
 		"require: {digests: []}":                                 "require: the list is empty",
 		"require: {allOf: []}":                                   "require: the list is empty",
-		"require: {least: 1, digests: [\"" + image + "\"]}":      "require.least: it is for anyOf",
+		"require: {least: 1, digests: [\"" + image + "\"]}":      "require.least: it is only for anyOf",
 		"require: {minimumVersion: {plugin: x, version: \"1\"}}": "require.minimumVersion: write plugin: NAME",
 		"require: {publisher: X, digests: [\"" + image + "\"]}":  "require: 2 of allOf",
 		"requires: {}": "requires",
@@ -215,8 +216,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a policy is, it is refused or judges, and where it does not speak of
-// digests or versions, no module without a signature is admitted.
+// FuzzParse: any policy is either refused or judges modules. Without digests and versions in
+// it, an unsigned module is never admitted.
 func FuzzParse(f *testing.F) {
 	keys := newSigners(f, "a")
 	f.Add(keys.yaml("require: {signatures: {keys: [a]}}", nil))

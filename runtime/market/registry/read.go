@@ -18,7 +18,7 @@ import (
 	"oras.land/oras-go/v2/registry"
 )
 
-// blob is bytes of a layout folder that are being read.
+// blob is an open blob in a layout folder.
 type blob struct {
 	io.Reader
 	io.Closer
@@ -83,7 +83,7 @@ func (f *folders) ResolveTag(ctx context.Context, repo, tag string) (ociregistry
 		err = ociregistry.ErrManifestUnknown
 	}
 	if err == nil && !isManifest(described.MediaType) {
-		err = ociregistry.ErrManifestUnknown // a layout resolves blobs by their digest
+		err = ociregistry.ErrManifestUnknown // a layout also resolves blobs by their digests
 	}
 	return described, err
 }
@@ -143,7 +143,7 @@ func (f *folders) Repositories(_ context.Context, startAfter string) iter.Seq2[s
 	return after(names, startAfter)
 }
 
-// after gives the names after one, in order.
+// after returns the names that follow one, in order.
 func after(names []string, startAfter string) iter.Seq2[string, error] {
 	names = slices.DeleteFunc(names, func(name string) bool { return name <= startAfter })
 	slices.Sort(names)
@@ -165,8 +165,8 @@ func (f *folders) Referrers(ctx context.Context, repo string, digest ociregistry
 	return ociregistry.SliceSeq(found)
 }
 
-// referrers finds the manifests about a subject. A subject may come later than what
-// refers to it.
+// referrers returns the manifests that refer to a subject. They may be stored before the
+// subject.
 func referrers(ctx context.Context, store *oci.Store, digest ociregistry.Digest, artifactType string) ([]ociregistry.Descriptor, error) {
 	nodes, err := store.Predecessors(ctx, ociregistry.Descriptor{Digest: digest})
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package registry serves a folder as an OCI registry, for development, tests and
-// places without another: each repository is an OCI layout folder that other tools
-// read, too. It has no user accounts: anyone who can connect can push.
+// Package registry serves a folder as an OCI registry, for development, tests and places
+// without a registry. Each repository is an OCI layout folder that other tools can read. It has
+// no user accounts: anyone who can connect can push.
 package registry
 
 import (
@@ -18,21 +18,22 @@ import (
 	"oras.land/oras-go/v2/content/oci"
 )
 
-// Config is what is served.
+// Config configures a registry.
 type Config struct {
-	// Dir has the repositories, each a folder by its name. It is made if it is missing.
+	// Dir contains the repositories, each in a folder of its name. It is created if it is
+	// missing.
 	Dir string
-	// NoReferrers leaves the referrers API out, as old registries do.
+	// NoReferrers disables the referrers API, like old registries.
 	NoReferrers bool
 }
 
-// What is taken at most: bytes of a blob or manifest, and uploads at the same time.
+// Limits: bytes of a blob or manifest, and concurrent uploads.
 const (
 	maxBody    = 64 << 20
 	maxUploads = 32
 )
 
-// New returns the handler of a registry.
+// New returns the HTTP handler of a registry.
 func New(c Config) (http.Handler, error) {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func New(c Config) (http.Handler, error) {
 	return http.MaxBytesHandler(handler, maxBody), nil
 }
 
-// withoutSubject takes out the header that says that the referrers API is there.
+// withoutSubject removes the header that announces the referrers API.
 func withoutSubject(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(subjectless{w}, r)
@@ -59,14 +60,14 @@ func (w subjectless) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// folders implements ociregistry.Interface over OCI layout folders. Funcs is nil:
-// its methods answer the operations that folders lacks with an "unsupported" error.
+// folders implements ociregistry.Interface over OCI layout folders. Funcs is nil: its methods
+// answer the operations that folders does not implement with an "unsupported" error.
 type folders struct {
 	*ociregistry.Funcs
 
 	dir string
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	open    map[string]*oci.Store
 	uploads map[string]*ocimem.Buffer
 	order   []string // of uploads, oldest first
@@ -74,7 +75,7 @@ type folders struct {
 
 var _ ociregistry.Interface = (*folders)(nil)
 
-// repository returns a repository's folder, which is made if create is set.
+// repository returns a repository's folder, which is created if create is true.
 func (f *folders) repository(name string, create bool) (*oci.Store, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +83,7 @@ func (f *folders) repository(name string, create bool) (*oci.Store, error) {
 		return store, nil
 	}
 	if slices.Contains(strings.Split(name, "/"), "blobs") {
-		return nil, fmt.Errorf("%w: a folder of a layout has this name", ociregistry.ErrNameInvalid)
+		return nil, fmt.Errorf("%w: the name is reserved for a folder of an OCI layout", ociregistry.ErrNameInvalid)
 	}
 	dir := filepath.Join(f.dir, filepath.FromSlash(name))
 	if _, err := os.Stat(filepath.Join(dir, "index.json")); err != nil && !create {
@@ -96,7 +97,7 @@ func (f *folders) repository(name string, create bool) (*oci.Store, error) {
 	return store, nil
 }
 
-// blobSize returns the size of a blob of a repository.
+// blobSize returns the size of a blob in a repository.
 func (f *folders) blobSize(name string, d ociregistry.Digest) (int64, error) {
 	if err := d.Validate(); err != nil {
 		return 0, ociregistry.ErrDigestInvalid

@@ -26,7 +26,7 @@ func (f *folders) PushBlob(ctx context.Context, repo string, described ociregist
 	return described, err
 }
 
-// push stores what is not there yet.
+// push stores a blob unless the store has it.
 func push(ctx context.Context, store *oci.Store, described ociregistry.Descriptor, r io.Reader) error {
 	err := store.Push(ctx, described, r)
 	if errors.Is(err, errdef.ErrAlreadyExists) {
@@ -39,8 +39,8 @@ func (f *folders) PushBlobChunked(ctx context.Context, repo string, chunkSize in
 	return f.PushBlobChunkedResume(ctx, repo, "", 0, chunkSize)
 }
 
-// PushBlobChunkedResume goes on with an upload, or begins one. Of too many, the oldest is
-// dropped: a client may have left it.
+// PushBlobChunkedResume continues an upload, or begins one. If there are too many uploads, it
+// drops the oldest, which its client may have abandoned.
 func (f *folders) PushBlobChunkedResume(_ context.Context, repo, id string, _ int64, _ int) (ociregistry.BlobWriter, error) {
 	store, err := f.repository(repo, true)
 	if err != nil {
@@ -73,7 +73,7 @@ func (f *folders) PushBlobChunkedResume(_ context.Context, repo, id string, _ in
 	return limited{b}, nil
 }
 
-// limited is an upload of at most maxBody bytes in all its chunks.
+// limited is an upload with at most maxBody bytes in all its chunks.
 type limited struct{ *ocimem.Buffer }
 
 func (l limited) Write(p []byte) (int, error) {

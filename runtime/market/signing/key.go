@@ -1,7 +1,7 @@
-// Package signing signs and verifies plugins with keys, without a network, in the
-// formats of cosign: a Sigstore bundle v0.3 with an in-toto statement about an image,
-// or with the signature of a file. What a bundle says about its signer is ignored: a
-// key verifies it, or does not.
+// Package signing signs and verifies plugins with keys, without a network, in the formats of
+// cosign: a Sigstore bundle v0.3 with an in-toto statement about an image, or with the
+// signature of a file. It ignores what a bundle says about its signer: only verification with a
+// key counts.
 package signing
 
 import (
@@ -21,20 +21,20 @@ import (
 	"github.com/secure-systems-lab/go-securesystemslib/encrypted"
 )
 
-// The algorithms of keys.
+// The signature algorithms.
 const (
 	ECDSA   = "ecdsa-p256"
 	Ed25519 = "ed25519"
 )
 
-// The types of PEM blocks. Cosign reads and writes the encrypted ones.
+// The types of PEM blocks. cosign reads and writes the encrypted ones.
 const (
 	pemPublic    = "PUBLIC KEY"
 	pemEncrypted = "ENCRYPTED SIGSTORE PRIVATE KEY"
 	pemCosign    = "ENCRYPTED COSIGN PRIVATE KEY" // of cosign 1
 )
 
-// MaxKey is the bytes of a key's file at most.
+// MaxKey is the maximum size of a key's file, in bytes.
 const MaxKey = 16 << 10
 
 // PublicKey verifies signatures: ECDSA on P-256 with SHA-256, or Ed25519.
@@ -43,7 +43,7 @@ type PublicKey struct {
 	der []byte
 }
 
-// ParsePublicKey reads a key in PEM, as keygen and cosign write it.
+// ParsePublicKey parses a PEM key, as keygen and cosign write it.
 func ParsePublicKey(text []byte) (*PublicKey, error) {
 	if len(text) > MaxKey {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxKey)
@@ -69,7 +69,7 @@ func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
 	default:
 		return nil, fmt.Errorf("the key is a %T: use ECDSA on P-256, or Ed25519", key)
 	}
-	// Written anew, so that one key has one identity whatever it was read from.
+	// Encoded again, so that a key has the same ID whatever encoding it was read from.
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
 		return nil, err
@@ -77,19 +77,19 @@ func newPublicKey(key crypto.PublicKey) (*PublicKey, error) {
 	return &PublicKey{key: key, der: der}, nil
 }
 
-// ID identifies the key: "sha256:" and the digest of its PKIX form in hexadecimal.
+// ID identifies the key: "sha256:" and the hexadecimal digest of its PKIX form.
 func (k *PublicKey) ID() string {
 	sum := sha256.Sum256(k.der)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// hint is what cosign writes into a bundle to name a key.
+// hint is what cosign writes to a bundle to identify a key.
 func (k *PublicKey) hint() string {
 	sum := sha256.Sum256(k.der)
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// PEM is the key as ParsePublicKey reads it.
+// PEM returns the key in the form that ParsePublicKey reads.
 func (k *PublicKey) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: pemPublic, Bytes: k.der})
 }
@@ -100,7 +100,7 @@ type PrivateKey struct {
 	public *PublicKey
 }
 
-// Generate makes a key.
+// Generate generates a key.
 func Generate(algorithm string) (*PrivateKey, error) {
 	switch algorithm {
 	case ECDSA:
@@ -131,10 +131,10 @@ func newPrivateKey(key any) (*PrivateKey, error) {
 	return &PrivateKey{signer: signer, public: public}, nil
 }
 
-// Public is the key that verifies.
+// Public returns the public key.
 func (k *PrivateKey) Public() *PublicKey { return k.public }
 
-// PEM is the key, encrypted by a password, in the form that cosign uses.
+// PEM returns the key, encrypted with a password, in cosign's form.
 func (k *PrivateKey) PEM(password []byte) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(k.signer)
 	if err != nil {
@@ -147,8 +147,7 @@ func (k *PrivateKey) PEM(password []byte) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: pemEncrypted, Bytes: sealed}), nil
 }
 
-// ParsePrivateKey reads a key that keygen or cosign made. password is asked for its
-// password.
+// ParsePrivateKey parses a key of keygen or cosign. It calls password for the key's password.
 func ParsePrivateKey(text []byte, password func() ([]byte, error)) (*PrivateKey, error) {
 	if len(text) > MaxKey {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxKey)

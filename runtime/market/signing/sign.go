@@ -16,19 +16,19 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// What bundles and statements are, in the words of their formats.
+// Constants of the formats of bundles and statements.
 const (
 	MediaType     = "application/vnd.dev.sigstore.bundle.v0.3+json"
 	payloadType   = "application/vnd.in-toto+json"
 	statementType = "https://in-toto.io/Statement/v1"
-	// PredicateType is of the statement that cosign signs about an image.
+	// PredicateType is the type of the statement that cosign signs about an image.
 	PredicateType = "https://sigstore.dev/cosign/sign/v1"
 )
 
-// Suffix of the file with the bundle of a file.
+// Suffix is the suffix of the file with a file's bundle.
 const Suffix = ".sigstore.json"
 
-// statement is an in-toto statement, of which Berth reads no more.
+// statement has the fields of an in-toto statement that Berth reads.
 type statement struct {
 	Type          string         `json:"_type"`
 	Subject       []subject      `json:"subject"`
@@ -40,12 +40,12 @@ type subject struct {
 	Digest map[string]string `json:"digest"`
 }
 
-// SignImage makes the bundle that says that an image was signed. digest is that of its
-// manifest, with "sha256:".
+// SignImage makes the bundle that signs an image. digest is the digest of its manifest, with
+// "sha256:".
 func SignImage(key *PrivateKey, digest string) ([]byte, error) {
 	digits, ok := strings.CutPrefix(digest, "sha256:")
 	if !ok {
-		return nil, fmt.Errorf("%q is not a sha256", digest)
+		return nil, fmt.Errorf("%q is not a SHA-256 digest", digest)
 	}
 	payload, err := json.Marshal(statement{
 		Type: statementType, Subject: []subject{{Digest: map[string]string{"sha256": digits}}},
@@ -63,7 +63,7 @@ func SignImage(key *PrivateKey, digest string) ([]byte, error) {
 	}}})
 }
 
-// SignFile makes the bundle of a file.
+// SignFile makes the bundle that signs a file.
 func SignFile(key *PrivateKey, data []byte) ([]byte, error) {
 	signature, err := key.sign(data)
 	if err != nil {
@@ -76,15 +76,15 @@ func SignFile(key *PrivateKey, data []byte) ([]byte, error) {
 	}}})
 }
 
-// preAuth is what is signed of a DSSE envelope's payload
-// (https://github.com/secure-systems-lab/dsse/blob/master/protocol.md). The library
-// has it in a package with all of SSH.
+// preAuth returns what is signed for the payload of a DSSE envelope
+// (https://github.com/secure-systems-lab/dsse/blob/master/protocol.md). The library has this
+// function in a package that depends on SSH.
 func preAuth(payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
 }
 
-// bundle completes a bundle and writes it. protojson's spaces are random, so that
-// nobody relies on them; ours are not.
+// bundle completes and encodes a bundle. protojson adds random spaces, to prevent users from
+// relying on them; this removes them.
 func (k *PrivateKey) bundle(b *bundlev1.Bundle) ([]byte, error) {
 	b.MediaType = MediaType
 	b.VerificationMaterial = &bundlev1.VerificationMaterial{Content: &bundlev1.VerificationMaterial_PublicKey{
@@ -99,8 +99,8 @@ func (k *PrivateKey) bundle(b *bundlev1.Bundle) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// sign signs a message. Of Ed25519's two ways it takes the plain one: cosign verifies
-// no other of an image.
+// sign signs a message. For Ed25519 it uses the pure variant, because cosign verifies only this
+// one for images.
 func (k *PrivateKey) sign(message []byte) ([]byte, error) {
 	if _, ok := k.signer.(ed25519.PrivateKey); ok {
 		return k.signer.Sign(rand.Reader, message, crypto.Hash(0))

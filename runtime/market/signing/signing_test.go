@@ -42,7 +42,7 @@ func bundle(t testing.TB, text []byte) *signing.Bundle {
 	return b
 }
 
-// TestCosign: what cosign wrote verifies with the key that made it, and with no other.
+// TestCosign: bundles of cosign verify with the key that made them, and with no other.
 func TestCosign(t *testing.T) {
 	file := read(t, "file")
 	for _, kind := range []string{"ecdsa", "ed25519"} {
@@ -84,8 +84,8 @@ func TestCosign(t *testing.T) {
 	}
 }
 
-// TestSign: what is signed verifies, in the form that cosign writes, and a changed bit
-// of it does not.
+// TestSign: our bundles verify, have the form of cosign's, and do not verify after a bit is
+// changed.
 func TestSign(t *testing.T) {
 	for _, algorithm := range []string{signing.ECDSA, signing.Ed25519} {
 		made, err := signing.Generate(algorithm)
@@ -132,7 +132,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// fields is the shape of a value: its fields, and none of their values.
+// fields returns the structure of a value: its fields without their values.
 func fields(t *testing.T, text []byte) string {
 	t.Helper()
 	var value any
@@ -162,8 +162,8 @@ func fields(t *testing.T, text []byte) string {
 	return string(out)
 }
 
-// changed flips a bit in each signed part of a bundle, and wants it refused. The hint
-// is not a part of it: it says nothing that anyone relies on.
+// changed flips a bit in each signed part of a bundle and requires that it is refused. The hint
+// is not signed, and nothing relies on it.
 func changed(t *testing.T, text []byte, verify func(*signing.Bundle) error) {
 	t.Helper()
 	var b map[string]any
@@ -210,7 +210,7 @@ func marshal(t *testing.T, v any) []byte {
 	return text
 }
 
-// TestRefused: bundles and keys that are something else say what.
+// TestRefused: unsuitable bundles and keys are refused, and the error says why.
 func TestRefused(t *testing.T) {
 	good := string(read(t, "image.ecdsa.sigstore.json"))
 	for want, text := range map[string]string{
@@ -239,8 +239,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzBundle: whatever a bundle is, it is read or refused with a short text, and
-// verifies only if it is the one that was signed.
+// FuzzBundle: any bundle is either refused with a short text or parsed, and verifies only if it
+// is the one that was signed.
 func FuzzBundle(f *testing.F) {
 	for _, name := range []string{"file.ecdsa", "file.ed25519", "image.ecdsa", "image.ed25519"} {
 		f.Add(read(f, name+".sigstore.json"))

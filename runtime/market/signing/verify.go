@@ -19,21 +19,21 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// MaxBundle is the bytes of a bundle at most, maxSubjects the images that one
-// statement is about.
+// MaxBundle is the maximum size of a bundle in bytes, maxSubjects the maximum number of images
+// in one statement.
 const (
 	MaxBundle   = 256 << 10
 	maxSubjects = 64
 )
 
-// Bundle is a signature that was read and not verified.
+// Bundle is a parsed signature that is not verified yet.
 type Bundle struct {
-	message   *commonv1.MessageSignature // of a file
-	payload   []byte                     // of a statement about images
+	message   *commonv1.MessageSignature // for a file
+	payload   []byte                     // for a statement about images
 	signature []byte
 }
 
-// ParseBundle reads a Sigstore bundle v0.3 as it is made with a key.
+// ParseBundle parses a Sigstore bundle v0.3 that was made with a key.
 func ParseBundle(text []byte) (*Bundle, error) {
 	if len(text) > MaxBundle {
 		return nil, fmt.Errorf("the bundle has %d bytes, at most %d are allowed", len(text), MaxBundle)
@@ -63,10 +63,10 @@ func ParseBundle(text []byte) (*Bundle, error) {
 	return &Bundle{payload: envelope.GetPayload(), signature: envelope.GetSignatures()[0].GetSig()}, nil
 }
 
-// ErrOtherKey is returned when the signature was made by another key.
+// ErrOtherKey is returned for a signature of another key.
 var ErrOtherKey = errors.New("the signature is not by this key")
 
-// VerifyImage checks the bundle against a key and an image's manifest digest.
+// VerifyImage verifies the bundle with a key and the digest of an image's manifest.
 func (b *Bundle) VerifyImage(key *PublicKey, digest string) error {
 	if b.payload == nil {
 		return errors.New("the bundle signs a file, not an image")
@@ -98,7 +98,7 @@ func (b *Bundle) VerifyImage(key *PublicKey, digest string) error {
 	return fmt.Errorf("the signed statement is about another image: %s", plain.List(others, ", ", 256, "images"))
 }
 
-// VerifyFile checks the bundle against a key and a file's bytes.
+// VerifyFile verifies the bundle with a key and a file's bytes.
 func (b *Bundle) VerifyFile(key *PublicKey, data []byte) error {
 	if b.message == nil {
 		return errors.New("the bundle signs an image, not a file")
@@ -106,7 +106,7 @@ func (b *Bundle) VerifyFile(key *PublicKey, data []byte) error {
 	if d := b.message.GetMessageDigest(); len(d.GetDigest()) > 0 {
 		sum := sha256.Sum256(data)
 		if d.GetAlgorithm() == commonv1.HashAlgorithm_SHA2_256 && !bytes.Equal(d.GetDigest(), sum[:]) {
-			return fmt.Errorf("the bundle is of another file: one with the digest sha256:%x", d.GetDigest()[:min(len(d.GetDigest()), sha256.Size)])
+			return fmt.Errorf("the bundle signs another file, with the digest sha256:%x", d.GetDigest()[:min(len(d.GetDigest()), sha256.Size)])
 		}
 	}
 	if !key.verify(data, b.signature) {
@@ -115,9 +115,9 @@ func (b *Bundle) VerifyFile(key *PublicKey, data []byte) error {
 	return nil
 }
 
-// verify reports whether a signature of a message is by the key. An Ed25519 key may
-// have signed the message, or its SHA-512 as Ed25519ph, which is how cosign signs
-// images; neither can pass for the other.
+// verify reports whether the key made a signature of a message. An Ed25519 key may have signed
+// the message, or its SHA-512 as Ed25519ph, which is how cosign signs images. A signature of
+// one kind is not valid as the other.
 func (k *PublicKey) verify(message, signature []byte) bool {
 	switch key := k.key.(type) {
 	case *ecdsa.PublicKey:
