@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// call makes a call with what its case leaves out.
+// call makes the call of a step, with defaults for what the case leaves out.
 func (lib *library) call(state *played, doc *stepDoc, plugin string) (*Call, error) {
 	point, err := pointOf(doc.Point)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Call) verdicts(state *played, doc *stepDoc) error {
 	return nil
 }
 
-// batch fills in the pods of a point about many, and the event of a hint.
+// batch sets the pods of a call about many pods, and the event of a hint.
 func (lib *library) batch(c *Call, doc *stepDoc) error {
 	pods := doc.Pods
 	if doc.Copies > 0 {
@@ -90,7 +90,7 @@ func (lib *library) batch(c *Call, doc *stepDoc) error {
 	return nil
 }
 
-// patched notes what the host carries out on the pod.
+// patched applies the host's patches to the pod.
 func (s *played) patched(directives []wire.Directive) {
 	for _, d := range directives {
 		m := &s.pod.Metadata

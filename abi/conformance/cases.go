@@ -17,22 +17,22 @@ type family struct {
 	Cases  []caseDoc `json:"cases"`
 }
 
-// caseDoc is one case. A case with Each stands for one case a point, whose name takes
-// the place of $point.
+// caseDoc is one case. A case with Each stands for one case per point, whose name replaces
+// $point.
 type caseDoc struct {
 	Name  string   `json:"name"`
 	Cites []string `json:"cites"`
-	// Optional is a sentence that says may; a host that omits it skips the case.
+	// Optional is the number of a sentence that says may; a host that omits it skips the case.
 	Optional string   `json:"optional,omitempty"`
 	Each     []string `json:"each,omitempty"`
 
-	// Plugin is the one plugin of the case, or Plugins are all.
+	// Plugin is the only plugin of the case; otherwise Plugins are all.
 	Plugin  *setupDoc  `json:"plugin,omitempty"`
 	Plugins []setupDoc `json:"plugins,omitempty"`
 	// Refused is set if Load must refuse the plugins.
 	Refused *refusalDoc `json:"refused,omitempty"`
 
-	// Cycles follow each other; Cluster, Pod and Calls are those of the only one.
+	// Cycles follow each other. If there is only one, Cluster, Pod and Calls belong to it.
 	Cycles  []cycleDoc      `json:"cycles,omitempty"`
 	Cluster json.RawMessage `json:"cluster,omitempty"`
 	Pod     json.RawMessage `json:"pod,omitempty"`
@@ -41,29 +41,29 @@ type caseDoc struct {
 
 // setupDoc is a plugin of a case.
 type setupDoc struct {
-	// Name is "guest" unless given.
+	// Name is "guest" by default.
 	Name  string `json:"name,omitempty"`
 	Guest string `json:"guest"`
-	// Hex is the module, in place of a guest.
+	// Hex is the module, instead of a guest.
 	Hex string `json:"hex,omitempty"`
-	// Manifest replaces fields of the manifest that the kit makes: the points are what
-	// the guest exports, the host functions what it imports.
+	// Manifest replaces fields of the generated manifest, in which the points are what the guest
+	// exports and the host functions are what it imports.
 	Manifest map[string]json.RawMessage `json:"manifest,omitempty"`
-	// Manifests is how many times the manifest is in the module; once unless given.
+	// Manifests is how many times the manifest is in the module; once by default.
 	Manifests  *int                     `json:"manifests,omitempty"`
 	Config     json.RawMessage          `json:"config,omitempty"`
 	Namespaces []string                 `json:"namespaces,omitempty"`
 	Grants     *wire.ManifestDirectives `json:"grants,omitempty"`
 	Verify     bool                     `json:"verify,omitempty"`
-	// Padding is bytes that are added to the manifest.
+	// Padding is the number of bytes added to the manifest.
 	Padding int `json:"padding,omitempty"`
 }
 
-// refusalDoc is how a host refuses.
+// refusalDoc is an expected refusal.
 type refusalDoc struct {
 	// Says is part of the message.
 	Says string `json:"says,omitempty"`
-	// OrFault allows that the plugin is loaded, and is faulted in its first call.
+	// OrFault also accepts a plugin that loads and faults in its first call.
 	OrFault bool `json:"orFault,omitempty"`
 }
 
@@ -75,20 +75,19 @@ type cycleDoc struct {
 	Calls   []stepDoc       `json:"calls"`
 }
 
-// stepDoc is a call and what it must come to.
+// stepDoc is a call and its expected result.
 type stepDoc struct {
 	Plugin string `json:"plugin,omitempty"`
 	Point  string `json:"point"`
-	// Nodes are all unless given, Node is the first, Verdicts are Unschedulable.
+	// By default Nodes are all nodes, Node is the first one, and Verdicts are Unschedulable.
 	Nodes    []string `json:"nodes,omitempty"`
 	Node     string   `json:"node,omitempty"`
 	Verdicts []string `json:"verdicts,omitempty"`
-	// Scores are normalize's input, by Nodes; those that score answered before unless
-	// given.
+	// Scores are normalize's input, by Nodes; by default what score answered before.
 	Scores []int64 `json:"scores,omitempty"`
 	WhatIf *WhatIf `json:"whatIf,omitempty"`
-	// Pods are objects or names in objects.json; "web" and "batch" unless given, or
-	// Copies of a pod.
+	// Pods are objects or names in objects.json; by default "web" and "batch", or Copies of a
+	// pod.
 	Pods   []json.RawMessage `json:"pods,omitempty"`
 	Copies int               `json:"copies,omitempty"`
 	Queue  []struct {
@@ -99,41 +98,41 @@ type stepDoc struct {
 	Want  wantDoc `json:"want"`
 }
 
-// wantDoc is what a call must come to.
+// wantDoc is the expected result of a call.
 type wantDoc struct {
-	// Code is Success unless given.
+	// Code is Success by default.
 	Code    string   `json:"code,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
-	// Fault are the kinds that the failure may be of; there must be none unless given.
+	// Fault are the accepted kinds of a fault; by default there must be none.
 	Fault []Fault `json:"fault,omitempty"`
-	// MayFault allows a failure that SPEC.md says nothing of.
+	// MayFault also accepts a fault where SPEC.md says nothing.
 	MayFault bool `json:"mayFault,omitempty"`
-	// Output is part of what the guest wrote to stdout; NotOutput is not.
+	// Output must be part of what the guest wrote to stdout; NotOutput must not.
 	Output    string `json:"output,omitempty"`
 	NotOutput string `json:"notOutput,omitempty"`
-	// All is the answer for each node or pod, Each for those of a name.
+	// All is the answer for every node or pod, Each the answers by name.
 	All  *rowDoc           `json:"all,omitempty"`
 	Each map[string]rowDoc `json:"each,omitempty"`
-	// Rows is pre_filter's row set by name; there must be none unless given.
+	// Rows is pre_filter's row set, by name; by default there must be none.
 	Rows *[]string `json:"rows,omitempty"`
-	// Directives are those carried out; none unless given.
+	// Directives are the ones that the host carries out; none by default.
 	Directives []directiveDoc `json:"directives,omitempty"`
 	// WaitMS is permit's wait in milliseconds.
 	WaitMS int64 `json:"waitMS,omitempty"`
-	// Log is all that the plugin said, as hear.go makes it readable. A line that ends
-	// in * is the beginning of one.
+	// Log is everything that the plugin logged, as hear.go decodes it. A line that ends in * is
+	// a prefix.
 	Log []string `json:"log,omitempty"`
-	// See checks the dump of each call of the guest against the cluster.
+	// See checks the memory dump of each call of the guest against the cluster.
 	See bool `json:"see,omitempty"`
-	// Points are those of the dumps of a what-if, in their order.
+	// Points are the points of a what-if's dumps, in order.
 	Points []string `json:"points,omitempty"`
-	// Seed checks the seeds of the case's cycles against each other.
+	// Seed checks that the seeds of the case's cycles differ.
 	Seed bool `json:"seed,omitempty"`
-	// Inert checks the stubs of WASI against ABI-1.4, Config the configuration that the guest
-	// was given against that of the case.
+	// Inert checks the stubs of WASI (ABI-1.4). Config checks that the guest was given the
+	// case's configuration.
 	Inert  bool `json:"inert,omitempty"`
 	Config bool `json:"config,omitempty"`
-	// Blocks is the most rows of one call of the guest.
+	// Blocks is the maximum number of rows in one call of the guest.
 	Blocks uint32 `json:"blocks,omitempty"`
 	// Object is "pod" or the name of a node, whose protobuf the guest was given.
 	Object string `json:"object,omitempty"`
@@ -144,9 +143,9 @@ type rowDoc struct {
 	Code    string   `json:"code,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
 	Score   *int64   `json:"score,omitempty"`
-	// Printable are texts that a reason has between what cannot be printed.
+	// Printable are the texts that a reason has between unprintable characters.
 	Printable []string `json:"printable,omitempty"`
-	// Key is in hex.
+	// Key is in hexadecimal.
 	Key *string `json:"key,omitempty"`
 }
 
@@ -154,7 +153,7 @@ type directiveDoc struct {
 	Kind   string `json:"kind"`
 	First  string `json:"first,omitempty"`
 	Second string `json:"second,omitempty"`
-	// SecondSize is the length of a second text of x, Times how often it is there.
+	// SecondSize is the length of a second text, of x, and Times is how often it occurs.
 	SecondSize int `json:"secondSize,omitempty"`
 	Times      int `json:"times,omitempty"`
 }
@@ -190,7 +189,7 @@ func (k *caseDoc) expand() ([]caseDoc, error) {
 	return out, nil
 }
 
-// plugins are the plugins of a case.
+// plugins returns the plugins of a case.
 func (k *caseDoc) plugins() []setupDoc {
 	if k.Plugin != nil {
 		return []setupDoc{*k.Plugin}
@@ -198,7 +197,7 @@ func (k *caseDoc) plugins() []setupDoc {
 	return k.Plugins
 }
 
-// cycles are the cycles of a case.
+// cycles returns the cycles of a case.
 func (k *caseDoc) cycles() []cycleDoc {
 	if len(k.Cycles) == 0 && len(k.Calls) > 0 {
 		return []cycleDoc{{Cluster: k.Cluster, Pod: k.Pod, Calls: k.Calls}}
@@ -206,14 +205,14 @@ func (k *caseDoc) cycles() []cycleDoc {
 	return k.Cycles
 }
 
-// pointOf returns a point by the name that manifests give it.
+// pointOf returns a point by its name in manifests.
 func pointOf(name string) (abi.Point, error) {
 	for _, p := range abi.Points() {
 		if wire.PointName(p) == name && name != "" {
 			return p, nil
 		}
 	}
-	return 0, fmt.Errorf("conformance: there is no point %q", name)
+	return 0, fmt.Errorf("conformance: unknown point %q", name)
 }
 
 // codeOf returns a code by its name; the empty name is Success.
@@ -223,5 +222,5 @@ func codeOf(name string) (abi.Code, error) {
 			return code, nil
 		}
 	}
-	return 0, fmt.Errorf("conformance: there is no status code %q", name)
+	return 0, fmt.Errorf("conformance: unknown status code %q", name)
 }

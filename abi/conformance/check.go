@@ -11,15 +11,15 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Check calls a guest as hosts may, in many ways, and reports whether it keeps the
-// duties that SPEC.md gives a guest: whether its answers are well formed, are the
-// same whatever instance is asked and however things are numbered, and whether it
-// leaves alone what is the host's. It says nothing of whether answers are useful.
+// Check calls a guest as hosts may, in many ways, and reports whether it fulfils the duties
+// that SPEC.md gives a guest: whether its answers are well formed and do not depend on the
+// instance or on how things are numbered, and whether it writes only where it may. It does not
+// judge whether answers are useful.
 //
 // # Errors
 //
-// A manifest that is not valid, objects that fit into no region, a context that is
-// done. What the guest does wrong is in the report.
+// The manifest is invalid, the objects do not fit into a region, or the context has ended.
+// Mistakes of the guest are in the report.
 func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report, error) {
 	if err := man.Validate(); err != nil {
 		return nil, fmt.Errorf("conformance: %w", err)
@@ -65,12 +65,12 @@ type checker struct {
 	reads *view.Reads
 }
 
-// dutyAnswers is the duty of a point's answers.
+// dutyAnswers returns the duty of a point's answers.
 func dutyAnswers(point abi.Point) string {
 	return "answers of " + wire.PointName(point) + wellFormed
 }
 
-// duties makes all duties known, in the order of the report.
+// duties registers all duties, in the order of the report.
 func (k *checker) duties() {
 	k.duty(dutyModule, "ABI-1.1", "ABI-1.2", "ABI-1.3", "ABI-1.4", "ABI-1.5", "ABI-5.1", "ABI-9.3", "ABI-9.6")
 	k.duty(dutyStarts, "ABI-2.2", "ABI-2.3")
@@ -116,7 +116,7 @@ func (k *checker) module() {
 	k.looked(dutyModule, wrong)
 }
 
-// entry is one answer, as text in which nothing is left that a host may choose.
+// entry is one answer, as text without anything that a host may choose.
 type entry struct {
 	point  abi.Point
 	of     string // a node, a pod, or empty for the call
@@ -128,7 +128,7 @@ func (k *checker) countAnswers(script []entry) {
 	for _, e := range script {
 		switch e.point {
 		case abi.QueueSort, abi.NumPoints:
-			continue // a key each, and state
+			continue // all keys differ, and state is not an answer
 		}
 		answer, _, _ := strings.Cut(e.answer, ";")
 		if e.of != "" || !slices.Contains([]abi.Point{abi.Filter, abi.Score, abi.Normalize, abi.PreEnqueue, abi.Hint}, e.point) {
@@ -137,7 +137,7 @@ func (k *checker) countAnswers(script []entry) {
 	}
 }
 
-// compare checks the answers of a way against those of the first.
+// compare compares the answers of a way with those of the first.
 func (k *checker) compare(w way, s *scene, want, got []entry) {
 	if !w.states {
 		want, got = answersOnly(want), answersOnly(got)
@@ -146,13 +146,13 @@ func (k *checker) compare(w way, s *scene, want, got []entry) {
 	for i := 0; i < max(len(want), len(got)) && wrong == ""; i++ {
 		switch {
 		case i >= len(got):
-			wrong = fmt.Sprintf("%s was not asked, as %s was", want[i].name(), "first")
+			wrong = fmt.Sprintf("%s was not called, but %s was", want[i].name(), "first")
 		case i >= len(want):
-			wrong = fmt.Sprintf("%s was asked, and first was not", got[i].name())
+			wrong = fmt.Sprintf("%s was called, but not in the first way", got[i].name())
 		case want[i] != got[i] && want[i].name() == got[i].name():
-			wrong = fmt.Sprintf("%s is %s, and was %s", want[i].name(), got[i].answer, want[i].answer)
+			wrong = fmt.Sprintf("%s is %s, but was %s", want[i].name(), got[i].answer, want[i].answer)
 		case want[i] != got[i]:
-			wrong = fmt.Sprintf("%s is next, and was %s", got[i].name(), want[i].name())
+			wrong = fmt.Sprintf("%s is next, but was %s", got[i].name(), want[i].name())
 		}
 	}
 	if wrong != "" {
@@ -172,7 +172,7 @@ func (e entry) name() string {
 	return point + " of " + e.of
 }
 
-// answersOnly leaves out what was left in the state.
+// answersOnly omits what was left in the state.
 func answersOnly(script []entry) []entry {
 	return slices.DeleteFunc(slices.Clone(script), func(e entry) bool { return e.point == abi.NumPoints })
 }

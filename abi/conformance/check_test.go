@@ -18,7 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// native is a plugin of the Go SDK as a guest, with mistakes of the SDK's part.
+// native is a plugin of the Go SDK as a guest, with mistakes in the part of the SDK.
 type native struct {
 	wrongly
 	make func() berth.Plugin
@@ -45,7 +45,7 @@ type nativeInstance struct {
 	faulty bool
 }
 
-// trapped makes a panic what it would be in a module.
+// trapped converts a panic to a trap, which it would be in a module.
 func trapped(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("panic: %v", r)
@@ -141,8 +141,8 @@ func check(t *testing.T, name, mistake string) *conformance.Report {
 	return report
 }
 
-// TestCheckPassesGoodGuests: plugins that keep all duties, one of scope node, one
-// with every point; every duty is looked at in one of them.
+// TestCheckPassesGoodGuests: plugins that fulfil all duties pass, one of scope node and one
+// with every point. Every duty is checked for at least one of them.
 func TestCheckPassesGoodGuests(t *testing.T) {
 	looked := map[string]bool{}
 	for _, name := range []string{"pools", "everything"} {
@@ -154,35 +154,35 @@ func TestCheckPassesGoodGuests(t *testing.T) {
 			looked[d.Name] = looked[d.Name] || d.Verdict == conformance.Passed && d.Times > 0
 		}
 		if report.Answers["preScore"]["Error"] > 0 {
-			t.Errorf("%s: what others publish is not there", name)
+			t.Errorf("%s: published values are missing", name)
 		}
 		for point, answers := range report.Answers {
 			if len(answers) < 2 && !slices.Contains([]string{"addPod", "removePod", "preFilter", "unreserve", "postBind", "preBind", "reserve"}, point) {
-				t.Errorf("%s: nothing was told apart at %s: %v", name, point, answers)
+				t.Errorf("%s: all answers are the same at %s: %v", name, point, answers)
 			}
 		}
 	}
 	for name, ok := range looked {
 		if !ok && name != "the module is as its manifest says" {
-			t.Errorf("no good guest was looked at whether %s", name)
+			t.Errorf("for no good guest it was checked that %s", name)
 		}
 	}
 }
 
-// guestMistakes are what a guest can do wrong, each with the duty that fails.
+// guestMistakes are mistakes of guests, each with the duty that must fail.
 func guestMistakes() map[string]struct{ plugin, duty string } {
 	const (
-		starts, alloc = "an instance can be made", "berth_alloc gives room"
+		starts, alloc = "an instance can be made", "berth_alloc returns memory"
 		traps, bare   = "no call traps (", "no call traps without nodes"
-		region        = "nothing is written into the region"
+		region        = "only answers are written into the region"
 		functions     = "only declared host functions are called"
 		repeated      = "the same calls have the same answers"
 		one           = "one instance answers a second pod"
 		numbers       = "answers do not depend on the order of rows"
-		moving        = "what is kept in the state means the same"
+		moving        = "the state has the same meaning"
 		state         = "the state holds no ids"
-		unknown       = "tables, columns, types and fields that are not known"
-		split         = "answers of scope node do not depend on how calls are cut"
+		unknown       = "unknown tables, columns, types and fields"
+		split         = "answers of scope node do not depend on how calls are divided"
 		shards        = "answers of scope node do not depend on other nodes"
 	)
 	answers := func(point string) string { return "answers of " + point + " are well formed" }
@@ -229,8 +229,8 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 	}
 }
 
-// TestCheckFindsMistakes: a guest that does one thing wrong fails the duty that is
-// about it, with an example for people.
+// TestCheckFindsMistakes: a guest with one mistake fails the duty that is about it, with an
+// example that a person can read.
 func TestCheckFindsMistakes(t *testing.T) {
 	for mistake, want := range guestMistakes() {
 		t.Run(mistake, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestCheckFindsMistakes(t *testing.T) {
 			text := report.String()
 			at := slices.IndexFunc(report.Duties, func(d conformance.Duty) bool { return strings.HasPrefix(d.Name+" (", want.duty) })
 			if at < 0 {
-				t.Fatalf("there is no duty %q", want.duty)
+				t.Fatalf("unknown duty %q", want.duty)
 			}
 			if d := report.Duties[at]; report.OK() || d.Verdict != conformance.Failed || d.Failures == 0 || d.Example == "" || len(d.Cites) == 0 {
 				t.Errorf("%q does not fail:\n%s", want.duty, text)
@@ -247,8 +247,8 @@ func TestCheckFindsMistakes(t *testing.T) {
 	}
 }
 
-// TestGuestMistakesAreMade: each mistake of the list is one that a guest can make,
-// and the other way round.
+// TestGuestMistakesAreMade: the guests can make each mistake in the list, and each that they
+// can make is in the list.
 func TestGuestMistakesAreMade(t *testing.T) {
 	made := map[string]bool{}
 	for _, path := range []string{"check_test.go", "guests_test.go"} {
@@ -271,8 +271,8 @@ func TestGuestMistakesAreMade(t *testing.T) {
 	}
 }
 
-// TestCheckIsDeterministic: the same seed makes the same report, another one
-// another.
+// TestCheckIsDeterministic: the same seed gives the same report, and another seed a different
+// one.
 func TestCheckIsDeterministic(t *testing.T) {
 	first, second := check(t, "pools", "depends on ids").String(), check(t, "pools", "depends on ids").String()
 	if first != second {
@@ -280,7 +280,7 @@ func TestCheckIsDeterministic(t *testing.T) {
 	}
 }
 
-// wasmGuest is a module as a guest, over the interpreter.
+// wasmGuest is a module as a guest, run by the interpreter.
 type wasmGuest struct{ m *interp.Module }
 
 func (g wasmGuest) Exports(name string) bool {
@@ -346,8 +346,8 @@ func (i *wasmInstance) Call(_ context.Context, export string, call, lo, hi uint3
 	return int32(out[0]), nil
 }
 
-// TestCheckOfModules: Run's own guests are checked as modules: one that answers by
-// columns, one that says what its memory is like at each call, and one that traps.
+// TestCheckOfModules checks Run's own guests as modules: one that answers from columns, one
+// that logs its memory at each call, and one that traps.
 func TestCheckOfModules(t *testing.T) {
 	for _, c := range []struct {
 		guest, config string
@@ -357,7 +357,7 @@ func TestCheckOfModules(t *testing.T) {
 		{"filter", `{"filter": [["codes", 2], ["set", "busy"], ["reasons", 1]]}`, true, "answered"},
 		{"score", `{"score": [["scoresBy", 0]]}`, false, "answers of score are well formed"},
 		{"filter", `{"filter": [["mark"], ["trap"]]}`, false, "no call traps"},
-		{"filter", `{"filter": [["write", 1, 16, 77]]}`, false, "nothing is written into the region but answers"},
+		{"filter", `{"filter": [["write", 1, 16, 77]]}`, false, "only answers are written into the region"},
 	} {
 		module, man := conformance.GuestModule(t, c.guest)
 		m, err := interp.Load(module)

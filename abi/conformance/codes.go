@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// results are the codes that a point's function may return (ABI-5).
+// results returns the codes that a point's function may return (ABI-5).
 func results(point abi.Point) []abi.Code {
 	const (
 		success = abi.Success
@@ -32,7 +32,7 @@ func results(point abi.Point) []abi.Code {
 	return []abi.Code{success, failure}
 }
 
-// elements are the codes that a row or a pod may have (ABI-5.5, 5.9, 5.12).
+// elements returns the codes that a row or a pod may have (ABI-5.5, 5.9, 5.12).
 func elements(point abi.Point) []abi.Code {
 	if point == abi.Hint {
 		return []abi.Code{abi.Success, abi.Skip, abi.Error}
@@ -40,7 +40,7 @@ func elements(point abi.Point) []abi.Code {
 	return []abi.Code{abi.Success, abi.Unschedulable, abi.UnschedulableAndUnresolvable, abi.Pending, abi.Error}
 }
 
-// counts reports whether the directives of a call count (ABI-13.3).
+// counts reports whether the directives of a call are carried out (ABI-13.3).
 func counts(point abi.Point, result abi.Code, kind abi.DirectiveKind) bool {
 	switch {
 	case result == abi.Success, result == abi.Wait && point == abi.Permit:

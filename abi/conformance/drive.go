@@ -21,36 +21,36 @@ type drive struct {
 	im     *image.Image
 	random *rand.Rand
 	epoch  uint64
-	// generation grows with each scene; where points are of scope node it is another
-	// one in each way (ABI-4.12).
+	// generation grows with each scene. If points have scope node it differs in each way
+	// (ABI-4.12).
 	generation uint64
-	// cycle holds the nodes, in as many instances as the way wants; scoped is that of
-	// pre_filter of a guest of scope node, and aux is for the other points.
+	// cycle are the instances that hold the nodes, as many as the way requires. scoped is the
+	// instance for pre_filter of a guest of scope node, and aux is for the other points.
 	cycle       []*seat
 	scoped, aux *seat
 
-	// What belongs to the scene that is played.
+	// The state of the scene that is played.
 	s      *scene
-	pod    cluster.Pod // with what points patched
+	pod    cluster.Pod // with patches
 	state  *guestState
 	strs   *wire.Dict // all strings of the scene
-	held   *held      // of the cycle instances
+	held   *held      // by the cycle instances
 	script []entry
-	// standing are the nodes that pre_filter left, passed those that filter left, and
-	// node is the chosen one; over tells that the pod gets no further.
+	// standing are the nodes that pre_filter accepted, passed those that filter accepted, and
+	// node is the chosen one; over is true if the pod was rejected.
 	standing, passed []int
 	node             string
 	over             bool
 }
 
-// held is how the instances of a cycle number the cluster.
+// held is the numbering of a cluster in the instances of a cycle.
 type held struct {
 	dict *wire.Dict
-	// parts is a numbering for each instance, rows where a node is.
+	// parts has a numbering for each instance. rows has the place of each node.
 	parts []*image.Numbering
 }
 
-// drive makes the layout that fits all scenes in a way.
+// drive makes a layout that fits all scenes in a way.
 func (k *checker) drive(w way, all []*scene) (*drive, error) {
 	d := &drive{k: k, w: w, random: rand.New(rand.NewPCG(k.o.Seed, uint64(len(w.duty))))}
 	rooms := &image.Rooms{Unknown: w.unknown, Overlays: 1, Batch: 1, Keys: k.man.Points.QueueSort != nil}
@@ -67,7 +67,7 @@ func (k *checker) drive(w way, all []*scene) (*drive, error) {
 		for i, p := range s.all() {
 			record := e.Record(s.cluster, p, s.longest(), w.unknown)
 			rooms.FitRecord(record)
-			if i <= len(s.pods)+2 { // those of a list, and those of an event
+			if i <= len(s.pods)+2 { // the pods of a list, and those of an event
 				batch = append(batch, record)
 			}
 		}
@@ -97,7 +97,7 @@ func (d *drive) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// renumber gives new numbers to the cluster for the instances of a cycle.
+// renumber renumbers the cluster for the instances of a cycle.
 func (d *drive) renumber() {
 	whole := d.w.numbers(d.s.cluster, d.random)
 	d.held = &held{dict: d.ids()}
@@ -114,7 +114,7 @@ func (d *drive) renumber() {
 	}
 }
 
-// ids is a dictionary of the scene as the way wants it, of an epoch of its own.
+// ids returns a dictionary of the scene for the way, in a new epoch.
 func (d *drive) ids() *wire.Dict {
 	d.epoch++
 	if d.w.shuffled {
@@ -126,28 +126,27 @@ func (d *drive) ids() *wire.Dict {
 // ask is one call of the guest.
 type ask struct {
 	point abi.Point
-	// rows are of the instance; an overlay row is asked by what-if.
+	// rows are rows of the instance; an overlay row is part of a what-if.
 	rows   []uint32
 	whatIf *image.Overlay
 	pods   []cluster.Pod
-	node   string // the chosen one
+	node   string // the chosen node
 	state  *guestState
-	// input are the scores of normalize, verdicts the codes of post_filter, by rows.
+	// input are the scores for normalize, verdicts the codes for post_filter, by row.
 	input    []int64
 	verdicts []abi.Code
-	part     int // which instance of the cycle's
+	part     int // which of the cycle's instances
 }
 
-// reply is what the guest answered; nil in place of it is a fault, which is in the
-// ledger.
+// reply is the guest's answer. A nil reply is a fault, which is in the ledger.
 type reply struct {
 	code abi.Code
 	call *wire.CallView
-	// nodes are the names of the rows asked.
+	// nodes are the names of the rows in the call.
 	nodes []string
 }
 
-// call makes a call, in the instance that the way wants.
+// call makes a call in the instance that the way requires.
 func (d *drive) call(ctx context.Context, a *ask) (*reply, error) {
 	if d.w.moving == allCalls && !a.point.Aux() || d.held == nil {
 		d.renumber()
@@ -174,7 +173,7 @@ func (d *drive) call(ctx context.Context, a *ask) (*reply, error) {
 	return out, err
 }
 
-// place is the instance for a call.
+// place returns the instance for a call.
 func (d *drive) place(a *ask) **seat {
 	switch {
 	case a.point.Aux():
@@ -188,7 +187,7 @@ func (d *drive) place(a *ask) **seat {
 	return &d.cycle[a.part]
 }
 
-// world is what the instance of a call holds, and how it is numbered.
+// world returns the cluster that the instance of a call holds, and its numbering.
 func (d *drive) world(a *ask) (*cluster.Cluster, *image.Numbering, *wire.Dict) {
 	if a.point.Aux() {
 		c := &cluster.Cluster{}
@@ -210,7 +209,7 @@ func (d *drive) world(a *ask) (*cluster.Cluster, *image.Numbering, *wire.Dict) {
 	return d.s.cluster, &numbering, d.held.dict
 }
 
-// make writes what the call needs, calls, and reads the answers.
+// make writes what the call needs, makes it, and reads the answers.
 func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 	c, numbering, dict := d.world(a)
 	lo, hi, call, err := d.write(s, a, c, numbering, dict)
@@ -269,12 +268,12 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 func (d *drive) where(a *ask) string {
 	out := fmt.Sprintf("%s, %s", d.s.name, a.point)
 	if d.w.duty != "" {
-		out += ", while looking whether " + d.w.duty
+		out += ", while checking that " + d.w.duty
 	}
 	return out
 }
 
-// serve sets what host functions work on in a call.
+// serve sets the data of host functions for a call.
 func (d *drive) serve(f *functions, a *ask, c *cluster.Cluster, numbering *image.Numbering) {
 	f.point, f.aux, f.state, f.values, f.wrong = a.point, a.point.Aux(), a.state, d.s.values, nil
 	if f.pods = a.pods; a.point > abi.Hint {

@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// write writes header, tables, records and the call record.
+// write writes the header, tables, records and the call record.
 func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numbering, dict *wire.Dict) (lo, hi uint32, call wire.Call, err error) {
 	e := &image.Encoder{Reads: d.k.reads, Dict: dict}
 	content := e.Content(c, numbering)
@@ -74,7 +74,7 @@ func (d *drive) bounds(mem []byte, a *ask, call *wire.Call) (lo, hi uint32) {
 		return 0, 0
 	}
 	lo, hi = a.rows[0], a.rows[n-1]+1
-	if hi-lo != n || d.w.split && d.random.IntN(2) == 0 { // a row set may stand for neighbours, too
+	if hi-lo != n || d.w.split && d.random.IntN(2) == 0 { // a row set may also be used for adjacent rows
 		call.RowSet = true
 		for i, row := range a.rows {
 			binary.LittleEndian.PutUint32(mem[d.im.RowSet+4*uint32(i):], row)
@@ -83,8 +83,7 @@ func (d *drive) bounds(mem []byte, a *ask, call *wire.Call) (lo, hi uint32) {
 	return lo, hi
 }
 
-// inputs writes the answers that are input: normalize's scores and post_filter's
-// codes.
+// inputs writes answers that are input: normalize's scores and post_filter's codes.
 func (d *drive) inputs(mem []byte, a *ask) {
 	for i, score := range a.input {
 		binary.LittleEndian.PutUint64(mem[d.im.Scores+8*uint32(i):], uint64(score))
@@ -94,7 +93,7 @@ func (d *drive) inputs(mem []byte, a *ask) {
 	}
 }
 
-// event is the event record of a hint.
+// event returns the event record of a hint.
 func (d *drive) event(e *image.Encoder, a *ask, numbering *image.Numbering) *wire.EventView {
 	out := &wire.EventView{OldNode: abi.EventNoNode, NewNode: abi.EventNoNode}
 	if a.point != abi.Hint {

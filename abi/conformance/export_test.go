@@ -6,13 +6,13 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Tester is what the kit's own tests run it on.
+// Tester is the interface of *testing.T in the kit's own tests.
 type Tester = tester
 
-// RunOn is Run on something else than a *testing.T.
+// RunOn is Run on a Tester.
 func RunOn(t Tester, h Host) { run(t, h) }
 
-// RunSchedulerOn is RunScheduler likewise.
+// RunSchedulerOn is RunScheduler on a Tester.
 func RunSchedulerOn(t Tester, s Scheduler) { runScheduler(t, s) }
 
 // GuestModule returns a guest of testdata with the manifest that cases give it.

@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// formed says what is wrong with the form of answers; empty for nothing. Bounds and
-// limits of what they refer to the reader has checked.
+// formed says what is wrong with the form of answers; empty if nothing is. The reader has
+// already checked bounds and limits.
 func (k *checker) formed(a *ask, result int32, c *wire.CallView, rows uint32, s *scene) string {
 	code := abi.Code(result)
 	if result < 0 || result >= abi.NumCodes || !slices.Contains(results(a.point), code) {
@@ -30,7 +30,7 @@ func (k *checker) formed(a *ask, result int32, c *wire.CallView, rows uint32, s 
 	case abi.PreFilter:
 		switch {
 		case c.HasRowSet && k.man.Sharded():
-			return "it returned a row set, and sees no rows (ABI-5.3)"
+			return "it returned a row set, but sees no rows (ABI-5.3)"
 		case c.HasRowSet && len(c.RowSet) > 0 && c.RowSet[len(c.RowSet)-1] >= rows:
 			return fmt.Sprintf("the row set has row %d of %d (ABI-3.1)", c.RowSet[len(c.RowSet)-1], rows)
 		}
@@ -63,7 +63,7 @@ func (k *checker) scoresFormed(point abi.Point, c *wire.CallView) string {
 	return ""
 }
 
-// directivesFormed checks directives that count (ABI-13.2, 13.3).
+// directivesFormed checks directives that are carried out (ABI-13.2, 13.3).
 func (k *checker) directivesFormed(point abi.Point, code abi.Code, c *wire.CallView, s *scene) string {
 	binds := false
 	for _, d := range c.Directives {
@@ -79,9 +79,9 @@ func (k *checker) directivesFormed(point abi.Point, code abi.Code, c *wire.CallV
 		case (d.Kind == abi.Annotate || d.Kind == abi.Label) && !wire.IsAnnotationKey(d.First):
 			return what + ": the key is not valid (ABI-13.2)"
 		case d.Kind == abi.Label && !wire.IsLabelValue(d.Second):
-			return what + ": the value is not one of a label (ABI-13.2)"
+			return what + ": the value is not a valid label value (ABI-13.2)"
 		case d.Kind == abi.Nominate && d.First != "" && s.cluster.Node(d.First) == nil:
-			return what + ": there is no such node (ABI-13.1)"
+			return what + ": no node has this name (ABI-13.1)"
 		}
 		binds = binds || d.Kind == abi.BindPod
 	}

@@ -11,22 +11,21 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// functions serve the host functions of an instance, and note what must not be
-// called.
+// functions are the host functions of an instance. They record calls that are not allowed.
 type functions struct {
 	man *wire.Manifest
-	// values are those of published keys, by index; absent ones are nil.
+	// values are the values of published keys, by index; nil if absent.
 	values [][]byte
 
-	// The call that runs; point is NumPoints while there is none.
+	// The current call; point is NumPoints if there is none.
 	point abi.Point
 	aux   bool
 	state *guestState
 	pods  []cluster.Pod
 	node  func(row uint32) *cluster.Node
 
-	said  []string // by the log
-	wrong []string // calls that the guest must not make
+	said  []string // through log
+	wrong []string // calls that are not allowed
 }
 
 var _ Functions = (*functions)(nil)
@@ -38,7 +37,7 @@ func newGuestState() *guestState { return &guestState{values: map[string][]byte{
 
 func (s *guestState) clone() *guestState { return &guestState{values: maps.Clone(s.values)} }
 
-// declared notes a host function that the manifest does not declare (ABI-9.6).
+// declared records a host function that the manifest does not declare (ABI-9.6).
 func (f *functions) declared(name string) {
 	if !slices.Contains(f.man.Host, name) {
 		f.wrong = append(f.wrong, fmt.Sprintf("the guest called %s, which its manifest does not declare", name))
@@ -51,7 +50,7 @@ func (f *functions) Log(_ int, text string) {
 	f.said = append(f.said, text)
 }
 
-// scoped reports whether the call is of scope node.
+// scoped reports whether the call has scope node.
 func (f *functions) scoped() bool {
 	return f.point < abi.NumPoints && f.man.Scope(f.point) == abi.ScopeNode
 }
@@ -70,7 +69,7 @@ func (f *functions) StateGet(key string) ([]byte, bool) {
 func (f *functions) StateSet(key string, value []byte) bool {
 	f.declared(abi.HostStateSet)
 	if f.scoped() {
-		f.wrong = append(f.wrong, fmt.Sprintf("%s of scope node set the key %q of its state (ABI-7.5)", f.point, key))
+		f.wrong = append(f.wrong, fmt.Sprintf("%s of scope node set the key %q in its state (ABI-7.5)", f.point, key))
 		return false
 	}
 	if f.state == nil {

@@ -4,33 +4,33 @@ import (
 	"context"
 )
 
-// Guest is what Check tests: it makes instances of one plugin.
+// Guest is the plugin under Check. It makes instances.
 type Guest interface {
-	// New makes an instance: it has called _initialize if there is one, and got the
-	// version that it wants of berth_abi. f is what its host functions work on.
+	// New makes an instance: it calls _initialize if there is one, and gets the expected version
+	// from berth_abi. f implements its host functions.
 	New(ctx context.Context, f Functions) (Instance, error)
 	// Exports reports whether the guest has a function.
 	Exports(name string) bool
 }
 
-// Instance is a running copy of a plugin. It belongs to one goroutine, and is not
-// called again after an error.
+// Instance is a running instance of a plugin. It belongs to one goroutine, and is not called
+// again after an error.
 type Instance interface {
-	// Memory returns the linear memory; a view is stale after the next call.
+	// Memory returns the linear memory; it is invalid after the next call.
 	Memory() []byte
-	// Alloc is berth_alloc.
+	// Alloc calls berth_alloc.
 	Alloc(ctx context.Context, size, align uint32) (uint32, error)
-	// Configure is berth_configure.
+	// Configure calls berth_configure.
 	Configure(ctx context.Context, address, length uint32) (int32, error)
-	// Call calls the function of a point; lo and hi do not count where it has one
+	// Call calls the function of a point; lo and hi are ignored for a function with one
 	// parameter. An error is a trap.
 	Call(ctx context.Context, export string, call, lo, hi uint32) (int32, error)
 	// Close frees the instance.
 	Close(ctx context.Context) error
 }
 
-// Functions are the host functions of an instance (ABI-7), which the kit serves.
-// Values that they return are read only.
+// Functions are the host functions of an instance (ABI-7), which the kit implements. Returned
+// values must not be changed.
 type Functions interface {
 	Log(level int, text string)
 	StateGet(key string) ([]byte, bool)
@@ -40,22 +40,22 @@ type Functions interface {
 	NodeObject(row uint32) ([]byte, bool)
 }
 
-// Options are what Check does beyond what the manifest says.
+// Options say what Check does beyond the manifest.
 type Options struct {
-	// Module is the module, to be checked against the manifest; nil for native code.
+	// Module is the module to check against the manifest; nil for native code.
 	Module []byte
-	// Config is the configuration as JSON; nil for {}.
+	// Config is the configuration as JSON; nil means {}.
 	Config []byte
-	// Namespaces are those that the plugin is attached to; none for all.
+	// Namespaces are the ones that the plugin is attached to; empty means all.
 	Namespaces []string
-	// Seed makes the clusters and pods; the same seed makes the same ones.
+	// Seed is the seed for clusters and pods.
 	Seed uint64
 	// Cycles is how many pods are placed in each way; 0 means 60.
 	Cycles int
-	// Hints are strings that mean something to the plugin, beside those of the
-	// configuration: values of labels, names of namespaces.
+	// Hints are strings that are meaningful to the plugin, besides those in the configuration:
+	// label values, names of namespaces.
 	Hints []string
-	// Published are values of keys that the manifest lists in reads.published; a key
-	// without one is not published.
+	// Published has values of keys that the manifest lists in reads.published; a key without a
+	// value is not published.
 	Published map[string][]byte
 }

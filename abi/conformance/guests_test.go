@@ -32,13 +32,13 @@ func manifests(t *testing.T, name string) ([]byte, *wire.Manifest) {
 	return all[name], man
 }
 
-// wrongly is a plugin that does one thing wrong, if any.
+// wrongly is a plugin that may make one mistake.
 type wrongly struct{ mistake string }
 
 func (w wrongly) wrong(mistake string) bool { return w.mistake == mistake }
 
-// pools is a plugin of scope node: pods of a namespace go to nodes of its pool, and
-// rather to nodes with pods of a higher priority.
+// pools is a plugin of scope node: pods of a namespace go to nodes of its pool, preferably to
+// nodes with pods of higher priority.
 type pools struct {
 	berth.Base
 	wrongly
@@ -63,7 +63,7 @@ func (p *pools) Configure(config []byte) error {
 	return json.Unmarshal(config, &p.pools)
 }
 
-// PreFilter keeps the pod's pool.
+// PreFilter stores the pod's pool.
 func (p *pools) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.Status) {
 	if p.wrong("pre_filter of scope node returns rows") {
 		return &berth.Rows{}, berth.Success
@@ -76,7 +76,7 @@ func (p *pools) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.
 	return nil, berth.Success
 }
 
-// Prepare looks whether the pod has a pool.
+// Prepare checks whether the pod has a pool.
 func (p *pools) Prepare(berth.Pod) berth.Status {
 	p.calls++
 	p.said = false
@@ -86,7 +86,7 @@ func (p *pools) Prepare(berth.Pod) berth.Status {
 	return berth.Success
 }
 
-// Filter wants the pod's pool.
+// Filter requires the pod's pool.
 func (p *pools) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	pool := p.pools[p.Text(pod.Namespace())]
 	if p.wrong("keeps the pod of an earlier call") {
@@ -111,7 +111,7 @@ func (p *pools) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	return berth.Success
 }
 
-// Score is the highest priority of the node's pods.
+// Score returns the highest priority of the node's pods.
 func (p *pools) Score(pod berth.Pod, node berth.Node) int64 {
 	best := int64(0)
 	pods := node.Pods()
@@ -134,8 +134,8 @@ func (p *pools) Score(pod berth.Pod, node berth.Node) int64 {
 	return best
 }
 
-// everything is a plugin of scope cluster with every point. It spreads pods over
-// zones, and gives numbered devices.
+// everything is a plugin of scope cluster with every point. It spreads pods over zones, and
+// assigns numbered devices.
 type everything struct {
 	berth.Base
 	wrongly
@@ -149,7 +149,7 @@ func newEverything(manifest []byte, mistake string) *everything {
 	return &everything{Base: b, wrongly: wrongly{mistake}, device: b.PodAnnotation("example.com/device"), bonus: b.Published("plan/bonus"), other: b.Published("other/key"), full: b.Reason("the zone is full")}
 }
 
-// PreEnqueue holds pods with gates back.
+// PreEnqueue gates pods with scheduling gates.
 func (p *everything) PreEnqueue(pod berth.Pod) berth.Status {
 	if p.wrong("queue points trap") {
 		panic("queue")
@@ -160,7 +160,7 @@ func (p *everything) PreEnqueue(pod berth.Pod) berth.Status {
 	return berth.Success
 }
 
-// QueueKey sorts by priority, then by how often a pod was tried.
+// QueueKey sorts by priority, then by the number of attempts.
 func (p *everything) QueueKey(pod berth.Pod, queued berth.Queued, key *berth.Key) {
 	key.AppendInt64Descending(pod.Priority())
 	key.AppendUint64(uint64(queued.Attempts))
@@ -169,7 +169,7 @@ func (p *everything) QueueKey(pod berth.Pod, queued berth.Queued, key *berth.Key
 	}
 }
 
-// Hint is for events of nodes that can be used.
+// Hint accepts events of nodes that are usable.
 func (p *everything) Hint(event berth.Event, _ berth.Pod) berth.HintResult {
 	if node, ok := event.NewNode(); ok && node.Unschedulable() {
 		return berth.QueueSkip
@@ -182,7 +182,7 @@ func (p *everything) Hint(event berth.Event, _ berth.Pod) berth.HintResult {
 	return berth.Queue
 }
 
-// zones counts pods by zone, as text: a zone and a number in each line.
+// zones parses counts of pods by zone: a zone and a number in each line.
 func zones(text string) map[string]int {
 	out := map[string]int{}
 	for line := range strings.Lines(text) {
@@ -203,7 +203,7 @@ func (p *everything) keep(counts map[string]int) {
 	p.StateSet("zones", []byte(out))
 }
 
-// PreFilter counts pods by zone, and leaves out nodes that are cordoned.
+// PreFilter counts pods by zone, and excludes cordoned nodes.
 func (p *everything) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.Status) {
 	counts := map[string]int{}
 	rows := &berth.Rows{}
@@ -254,10 +254,10 @@ func (p *everything) count(node berth.Node, n int) berth.Status {
 	return berth.Success
 }
 
-// Filter leaves out zones with many pods.
+// Filter rejects zones with many pods.
 func (p *everything) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	if id, ok := p.StateGet("ids"); !ok || id[0] != byte(pod.Namespace()) {
-		return berth.Error(0) // a cycle-local key means what it did
+		return berth.Error(0) // a cycle-local key has the wrong meaning
 	}
 	if row, ok := p.StateGet("row"); ok && row[0] == byte(node.Row()) {
 		return berth.Pending(p.full)
@@ -269,7 +269,7 @@ func (p *everything) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	return berth.Success
 }
 
-// PostFilter nominates the first node by name that was judged unschedulable.
+// PostFilter nominates the first node, by name, that was judged unschedulable.
 func (p *everything) PostFilter(_ berth.Pod, nodes berth.Judged) berth.Status {
 	best := ""
 	for i := range nodes.Len() {
@@ -293,7 +293,7 @@ func (p *everything) PostFilter(_ berth.Pod, nodes berth.Judged) berth.Status {
 	return berth.Success
 }
 
-// PreScore leaves scores out for pods without a priority.
+// PreScore skips pods without a priority.
 func (p *everything) PreScore(pod berth.Pod, _ berth.Nodes) berth.Status {
 	bonus, ok := p.PublishedGet(p.bonus)
 	_, other := p.PublishedGet(p.other)
@@ -306,13 +306,13 @@ func (p *everything) PreScore(pod berth.Pod, _ berth.Nodes) berth.Status {
 	return berth.Success
 }
 
-// Score is the number of pods in the zone.
+// Score returns the number of pods in the zone.
 func (p *everything) Score(_ berth.Pod, node berth.Node) int64 {
 	state, _ := p.StateGet("zones")
 	return int64(zones(string(state))[p.Text(node.Zone())])
 }
 
-// Normalize turns scores around.
+// Normalize reverses scores.
 func (p *everything) Normalize(_ berth.Pod, _ berth.Nodes, scores []int64) berth.Status {
 	for i := range scores {
 		scores[i] = max(0, 100-scores[i])
@@ -323,7 +323,7 @@ func (p *everything) Normalize(_ berth.Pod, _ berth.Nodes, scores []int64) berth
 	return berth.Success
 }
 
-// Reserve gives the lowest device that no pod of the node has.
+// Reserve assigns the lowest device that no pod on the node has.
 func (p *everything) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 	taken := map[string]bool{}
 	pods := node.Pods()
@@ -357,7 +357,7 @@ func (p *everything) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 // Unreserve does nothing.
 func (p *everything) Unreserve(berth.Pod, berth.Node) berth.Status { return berth.Success }
 
-// Permit holds pods of low priority back, and lets others of the node go.
+// Permit makes pods of low priority wait, and allows others on the node.
 func (p *everything) Permit(pod berth.Pod, node berth.Node) (time.Duration, berth.Status) {
 	if pod.Priority() < 0 {
 		return time.Second, berth.Wait
@@ -369,13 +369,13 @@ func (p *everything) Permit(pod berth.Pod, node berth.Node) (time.Duration, bert
 	return 0, berth.Success
 }
 
-// PreBind notes where the pod goes.
+// PreBind stores where the pod goes.
 func (p *everything) PreBind(_ berth.Pod, node berth.Node) berth.Status {
 	p.Annotate("example.com/node", strings.Clone(node.Name()))
 	return berth.Success
 }
 
-// Bind binds pods with a name that ends in an even digit.
+// Bind binds pods whose names end in an even digit.
 func (p *everything) Bind(pod berth.Pod, _ berth.Node) berth.Status {
 	name := pod.Name()
 	if name[len(name)-1]%2 == 1 {
@@ -387,7 +387,7 @@ func (p *everything) Bind(pod berth.Pod, _ berth.Node) berth.Status {
 	return berth.Success
 }
 
-// PostBind looks at the pod once more.
+// PostBind reads the pod once more.
 func (p *everything) PostBind(pod berth.Pod, _ berth.Node) berth.Status {
 	if object, ok := p.PodObject(pod); !ok || len(object) == 0 {
 		return berth.Error(0)

@@ -33,7 +33,7 @@ func (h *hearing) take(plugin string) func(level int, text string) {
 	}
 }
 
-// since returns what was logged, and begins anew.
+// since returns the logged texts and resets them.
 func (h *hearing) since() []heard {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,22 +42,22 @@ func (h *hearing) since() []heard {
 	return out
 }
 
-// report is what a puppet (testdata/guests/talk.inc) told in a call.
+// report is what a puppet (testdata/guests/talk.inc) logged in a call.
 type report struct {
 	dumps []*dump
 	notes []note
-	// lines are all other texts, made readable: "S 0", "G 5 hello", "O …".
+	// lines are all other texts in readable form: "S 0", "G 5 hello", "O …".
 	lines []string
 	// configs are configurations that guests were given.
 	configs [][]byte
-	// objects are the bytes of whole objects, in their order.
+	// objects are the bytes of whole objects, in order.
 	objects [][]byte
 }
 
-// dump is the memory that berth_alloc gave, as it was in a call.
+// dump is the memory that berth_alloc returned, as it was in a call.
 type dump struct {
 	point, lo, hi, call uint32
-	// life is a letter for each thing that happened before, see parts.inc.
+	// life has a letter for each earlier event, see parts.inc.
 	life   string
 	allocs []allocation
 	memory wire.Memory
@@ -65,17 +65,17 @@ type dump struct {
 
 type allocation struct{ size, align, address uint32 }
 
-// note is the bounds of a call.
+// note has the bounds of a call.
 type note struct {
 	point, lo, hi, n uint32
 	rowSet           bool
 	base             uint32
 }
 
-// mostMemory is the largest memory that a dump may be of, in bytes.
+// mostMemory is the maximum size of memory in a dump, in bytes.
 const mostMemory = 1 << 30
 
-// understand reads the texts of one plugin in one call.
+// understand decodes the texts of one plugin in one call.
 func understand(texts []heard) (*report, error) {
 	out := &report{}
 	var open *dump
@@ -115,7 +115,7 @@ func understand(texts []heard) (*report, error) {
 	return out, nil
 }
 
-// coded reports whether a text is one that talk.inc codes.
+// coded reports whether a text was encoded by talk.inc.
 func coded(h heard) (letter byte, data []byte, ok bool) {
 	if h.level != 1 || h.text == "" || strings.IndexByte("DAMENSGPOHWCF", h.text[0]) < 0 {
 		return 0, nil, false
@@ -141,7 +141,7 @@ func readable(letter byte, data []byte) string {
 	return out
 }
 
-// short writes a long text of one letter as x*4096.
+// short writes a long text of one repeated letter as x*4096.
 func short(text string) string {
 	if len(text) > 64 && strings.Trim(text, text[:1]) == "" {
 		return fmt.Sprintf("%s*%d", text[:1], len(text))
@@ -156,7 +156,7 @@ func wordsOf(data []byte) (out []uint32) {
 	return out
 }
 
-// room makes the memory as large as the allocations need it.
+// room makes the memory as large as the allocations need.
 func (d *dump) room(words []uint32) error {
 	var end uint64
 	for ; len(words) >= 3; words = words[3:] {
@@ -164,7 +164,7 @@ func (d *dump) room(words []uint32) error {
 		end = max(end, uint64(words[2])+uint64(words[0]))
 	}
 	if end > mostMemory {
-		return fmt.Errorf("the host asked for room up to address %#x, more than the kit can look at", end)
+		return fmt.Errorf("the host allocated up to address %#x, more than the kit supports", end)
 	}
 	d.memory = make(wire.Memory, end)
 	return nil
@@ -185,7 +185,7 @@ func (d *dump) pieces(data []byte) error {
 	return nil
 }
 
-// region returns the allocation that holds the call record.
+// region returns the allocation that contains the call record.
 func (d *dump) region() (allocation, bool) {
 	for _, a := range d.allocs {
 		if a.address <= d.call && uint64(d.call) < uint64(a.address)+uint64(a.size) {
@@ -195,7 +195,7 @@ func (d *dump) region() (allocation, bool) {
 	return allocation{}, false
 }
 
-// snapshot reads the header and what it leads to.
+// snapshot reads the header and everything that it points to.
 func (d *dump) snapshot() (*wire.CallView, *wire.Snapshot, *view.Reader, error) {
 	call, err := wire.DecodeCall(d.memory, d.call)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// judge checks an answer against what a case wants.
+// judge compares an answer with what a case expects.
 type judge struct {
 	want     *wantDoc
 	call     *Call
@@ -27,11 +27,11 @@ func (j *judge) wrong(format string, args ...any) {
 	j.problems = append(j.problems, fmt.Sprintf(format, args...))
 }
 
-// judge fills in problems.
+// judge adds what is wrong to problems.
 //
 // # Errors
 //
-// A case that is not well formed.
+// The case is not well formed.
 func (j *judge) judge(texts []heard) error {
 	own := slices.DeleteFunc(texts, func(h heard) bool { return h.plugin != j.call.Plugin })
 	told, err := understand(own)
@@ -48,14 +48,15 @@ func (j *judge) judge(texts []heard) error {
 		return nil
 	}
 	if j.answer.Fault != "" {
-		j.wrong("it is a fault of kind %q, and should be none: %s", j.answer.Fault, j.answer.Output)
+		j.wrong("it is a fault of kind %q, expected none: %s", j.answer.Fault, j.answer.Output)
 		return nil
 	}
 	code, err := codeOf(j.want.Code)
 	if err != nil {
 		return err
 	}
-	// What unreserve and post_bind return has no consequence, so a host need not tell.
+	// The results of unreserve and post_bind have no consequence, so a host need not report
+	// them.
 	if silent := j.call.Point == abi.Unreserve || j.call.Point == abi.PostBind; !silent {
 		if j.answer.Code != code {
 			j.wrong("the result is %s, expected %s", j.answer.Code, code)
@@ -70,7 +71,7 @@ func (j *judge) judge(texts []heard) error {
 	j.rowSet()
 	j.directives(j.want.Directives)
 	if ms := j.answer.Wait.Milliseconds(); ms != j.want.WaitMS {
-		j.wrong("the pod is let wait for %d ms, expected %d", ms, j.want.WaitMS)
+		j.wrong("the pod waits for %d ms, expected %d", ms, j.want.WaitMS)
 	}
 	return nil
 }
@@ -84,16 +85,16 @@ func (j *judge) faulted() {
 		j.wrong("it is a fault of kind %q, expected %q", j.answer.Fault, j.want.Fault)
 	}
 	if j.want.Output != "" && !strings.Contains(j.answer.Output, j.want.Output) {
-		j.wrong("what the guest wrote to stdout is %q, without %q", j.answer.Output, j.want.Output)
+		j.wrong("the guest's stdout is %q, expected it to contain %q", j.answer.Output, j.want.Output)
 	}
 	if j.want.NotOutput != "" && strings.Contains(j.answer.Output, j.want.NotOutput) {
-		j.wrong("what the guest wrote to stdout is %q, with %q of an earlier call", j.answer.Output, j.want.NotOutput)
+		j.wrong("the guest's stdout is %q, with %q from an earlier call", j.answer.Output, j.want.NotOutput)
 	}
 	j.directives(nil)
 	if j.answer.Narrowed || len(j.answer.Keys) > 0 || j.answer.Wait != 0 {
 		j.wrong("rows %v, keys %q, wait %v of a faulted call count", j.answer.Rows, j.answer.Keys, j.answer.Wait)
 	}
-	if j.call.Point == abi.Hint { // a fault means that another try is worth while (ABI-5.12)
+	if j.call.Point == abi.Hint { // a fault means that another attempt is worthwhile (ABI-5.12)
 		for i, code := range j.answer.Codes {
 			if code != abi.Success {
 				j.wrong("pod %s stays parked after a fault: %s", j.call.Pods[i].Metadata.Name, code)
@@ -102,7 +103,7 @@ func (j *judge) faulted() {
 	}
 }
 
-// names are what the answers of a point are by.
+// names returns the names that the answers of a point belong to.
 func (j *judge) names() []string {
 	if j.call.Point > abi.Hint {
 		return j.call.Nodes
@@ -119,7 +120,7 @@ func (j *judge) rows() error {
 	names := j.names()
 	for _, name := range slices.Sorted(maps.Keys(j.want.Each)) {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("conformance: the case wants an answer for %s, which is not asked about", name)
+			return fmt.Errorf("conformance: the case expects an answer for %s, which is not in the call", name)
 		}
 	}
 	for i, name := range names {
@@ -182,8 +183,7 @@ func (j *judge) row(i int, name string, wanted *rowDoc) error {
 	return nil
 }
 
-// says compares reasons. What goes with an Error the host may put into its own
-// words.
+// says compares reasons. The host may reword the reasons of an Error.
 func says(code abi.Code, got, want []string) bool {
 	if code != abi.Error {
 		return slices.Equal(got, want)
@@ -192,7 +192,7 @@ func says(code abi.Code, got, want []string) bool {
 	return !slices.ContainsFunc(want, func(text string) bool { return !strings.Contains(all, text) })
 }
 
-// printable wants texts between what cannot be printed, and nothing of that
+// printable requires the texts between unprintable characters, and no such characters
 // (ABI-3.8).
 func (j *judge) printable(name string, reasons, texts []string) {
 	all := strings.Join(reasons, "")
@@ -220,8 +220,8 @@ func (j *judge) rowSet() {
 	}
 }
 
-// directives compares what is carried out. Of patches of one key the last counts
-// (ABI-13.4).
+// directives compares the directives that are carried out. Of patches of one key the last
+// counts (ABI-13.4).
 func (j *judge) directives(wanted []directiveDoc) {
 	var want []string
 	for _, d := range wanted {

@@ -10,16 +10,16 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 )
 
-// The cases and what they use: testdata/README.md describes the format.
+// The cases and what they use; testdata/README.md describes the format.
 //
 //go:embed testdata/guests.json testdata/objects.json testdata/cases/*.json testdata/worlds/*.json
 var testdata embed.FS
 
-// objects are the objects that cases name.
+// objects are the objects that cases refer to.
 type objects struct {
 	Clusters map[string]cluster.Cluster `json:"clusters"`
 	Pods     map[string]cluster.Pod     `json:"pods"`
-	// Reads are the field reads of manifests.
+	// Reads are values of the field reads in manifests.
 	Reads map[string]json.RawMessage `json:"reads"`
 }
 
@@ -31,7 +31,7 @@ type library struct {
 	worlds   []worldFamily
 }
 
-// strictly decodes JSON that has no field which is not known.
+// strictly decodes JSON without unknown fields.
 func strictly(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -42,7 +42,7 @@ func strictly(data []byte, into any) error {
 //
 // # Errors
 //
-// A file that is not as the README of testdata says.
+// A file is not as the README of testdata says.
 func readLibrary() (*library, error) {
 	lib := &library{guests: map[string][]byte{}}
 	read := func(name string, into any) error {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mistakes are what a host can do wrong, each with a case that must notice. They
-// are made where the reference asks for them by name.
+// mistakes are mistakes of a host, each with a case that must find it. The reference host makes
+// them where it refers to them by name.
 func mistakes() map[string]string {
 	return map[string]string{
 		"Skip of bind ends it":                              "consequences/bind that answers Skip leaves the pod to the next plugin",
@@ -103,8 +103,7 @@ func mistakes() map[string]string {
 	}
 }
 
-// TestRunFindsMistakes: a reference that does one thing wrong fails the case that
-// is about it.
+// TestRunFindsMistakes: a reference host with one mistake fails the case that is about it.
 func TestRunFindsMistakes(t *testing.T) {
 	for mistake, name := range mistakes() {
 		t.Run(mistake, func(t *testing.T) {
@@ -113,14 +112,14 @@ func TestRunFindsMistakes(t *testing.T) {
 			}
 			got := recordOnly(t, &reference{mistake: mistake}, name)
 			if !slices.Equal(got.failed, []string{name}) {
-				t.Errorf("nobody notices: %d cases pass", got.passed)
+				t.Errorf("no case finds the mistake: %d cases pass", got.passed)
 			}
 		})
 	}
 }
 
-// TestMistakesAreMade: each mistake of the list is one that the reference can make,
-// and the other way round.
+// TestMistakesAreMade: the reference host can make each mistake in the list, and each that it
+// can make is in the list.
 func TestMistakesAreMade(t *testing.T) {
 	files, err := filepath.Glob("reference*_test.go")
 	if err != nil || len(files) == 0 {
@@ -150,7 +149,7 @@ func TestMistakesAreMade(t *testing.T) {
 	}
 }
 
-// allowed is what a host may do.
+// allowed is a behaviour that is not a mistake.
 const allowed = "makes an instance for each call"
 
 // TestRunAllowsFreshInstances: ABI-2.8.

@@ -12,12 +12,11 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// puppetReads is what a guest reads unless its case says otherwise: the amounts
-// that the puppet's commands go by.
+// puppetReads is what a guest reads by default: the amounts that the puppet's commands use.
 const puppetReads = `{"node": ["name", "allocatable"], "resources": ["example.com/code", "example.com/reason", "example.com/score"],
 	"pod": ["name", "priority", "requests"]}`
 
-// built is a plugin ready to be loaded, and its manifest as far as it can be read.
+// built is a plugin ready to be loaded, with as much of its manifest as can be read.
 type built struct {
 	Plugin
 	manifest   *wire.Manifest
@@ -38,7 +37,7 @@ func (lib *library) build(s *setupDoc) (*built, error) {
 		return nil, fmt.Errorf("there is no guest %q", s.Guest)
 	}
 	m, err := wire.ReadModule(code)
-	if err != nil { // a module of another WebAssembly, which hosts refuse
+	if err != nil { // a module of another WebAssembly version, which hosts refuse
 		m = &wire.Module{Exports: []wire.Export{{Name: abi.ExportFilter}}}
 	}
 	text, err := lib.manifestOf(m, s)
@@ -50,7 +49,7 @@ func (lib *library) build(s *setupDoc) (*built, error) {
 		times = *s.Manifests
 	}
 	module := slices.Clone(code)
-	for range times { // by hand, since wire does not do it twice
+	for range times { // by hand, because wire does not add it twice
 		module = append(module, customSection(abi.ManifestSection, text)...)
 	}
 	out := &built{Plugin: Plugin{
@@ -75,14 +74,14 @@ func customSection(name string, payload []byte) []byte {
 	return append(binary.AppendUvarint([]byte{0}, uint64(len(body))), body...)
 }
 
-// manifestOf makes the manifest of a guest by what it exports and imports, with
-// fields of its own from a case.
+// manifestOf makes the manifest of a guest from its exports and imports, with the fields that a
+// case gives.
 func (lib *library) manifestOf(m *wire.Module, s *setupDoc) ([]byte, error) {
 	out := map[string]json.RawMessage{}
 	set := func(name string, value any) {
 		text, err := json.Marshal(value)
 		if err != nil {
-			panic("BUG: " + err.Error()) // texts and lists of texts
+			panic("BUG: " + err.Error()) // strings and lists of strings
 		}
 		out[name] = text
 	}

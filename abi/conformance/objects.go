@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 )
 
-// cluster returns a cluster by name, or as it is; "three" unless given.
+// cluster returns a cluster by name, or an inline one; the default is "three".
 func (lib *library) cluster(doc json.RawMessage) (*cluster.Cluster, error) {
 	if doc == nil {
 		doc = json.RawMessage(`"three"`)
@@ -29,8 +29,8 @@ func (lib *library) cluster(doc json.RawMessage) (*cluster.Cluster, error) {
 	return c, c.Check()
 }
 
-// copies is a cluster of n nodes n0000, n0001, …: the odd ones with the code
-// Unschedulable, each with a reason of its own.
+// copies returns a cluster of n nodes n0000, n0001, …: the odd ones with the code
+// Unschedulable, each with a different reason.
 func copies(n int) (c cluster.Cluster) {
 	for i := range n {
 		node := cluster.Node{Metadata: cluster.Metadata{Name: fmt.Sprintf("n%04d", i)}}
@@ -47,7 +47,7 @@ func amounts(i int) map[string]cluster.Quantity {
 	}
 }
 
-// podCopies are pods p0000, p0001, … likewise.
+// podCopies returns pods p0000, p0001, … likewise.
 func podCopies(n int) (out []cluster.Pod) {
 	for i := range n {
 		p := cluster.Pod{Metadata: cluster.Metadata{Namespace: "default", Name: fmt.Sprintf("p%04d", i), UID: fmt.Sprintf("uid-p%04d", i)}}
@@ -57,7 +57,7 @@ func podCopies(n int) (out []cluster.Pod) {
 	return out
 }
 
-// pod returns a pod by name, or as it is.
+// pod returns a pod by name, or an inline one.
 func (lib *library) pod(doc json.RawMessage, name string) (*cluster.Pod, error) {
 	p := &cluster.Pod{}
 	if doc == nil || json.Unmarshal(doc, &name) == nil {

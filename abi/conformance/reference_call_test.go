@@ -16,18 +16,18 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// instance is a running copy of a module, with a region.
+// instance is a running instance of a module, with a region.
 type instance struct {
 	vm    *interp.Instance
 	pl    *plugin
 	env   *environment
 	image *image.Image
 	base  uint32
-	// stale are bytes that a wrong host leaves from the last call.
+	// clock and random are the state of WASI's stubs.
 	clock, random uint64
 }
 
-// instantiate starts a copy of the module and configures it (ABI-2.1 to 2.3).
+// instantiate starts an instance of the module and configures it (ABI-2.1 to 2.3).
 func (pl *plugin) instantiate() (*instance, error) {
 	i := &instance{pl: pl, env: &environment{pl: pl}}
 	vm, err := pl.module.New(i.imports())
@@ -80,7 +80,7 @@ func (i *instance) configure() error {
 	return nil
 }
 
-// alloc calls berth_alloc, and trusts nothing of what it returns (ABI-2.4).
+// alloc calls berth_alloc, and checks the result (ABI-2.4).
 func (i *instance) alloc(size, align uint32) (uint32, error) {
 	result, err := i.vm.Call(abi.ExportAlloc, uint64(size), uint64(align))
 	if err != nil {
@@ -93,7 +93,7 @@ func (i *instance) alloc(size, align uint32) (uint32, error) {
 	return at, nil
 }
 
-// place gives the instance a region for an image.
+// place allocates the instance's region for an image.
 func (i *instance) place(im *image.Image) error {
 	align := uint32(abi.RegionAlign)
 	if i.pl.h.wrong("asks for a region aligned to 8") {
@@ -159,19 +159,19 @@ func asFault(err error) error {
 
 func (i *instance) region() []byte { return i.vm.Memory()[i.base : i.base+i.image.Size] }
 
-// verify compares what the guest must not write (ABI-3.4).
+// verify checks that the guest wrote only where it may (ABI-3.4).
 func (i *instance) verify(before []byte) error {
 	now := i.region()
 	call := i.image.Call
 	if !bytes.Equal(now[call:call+abi.CallGuestStart], before[call:call+abi.CallGuestStart]) ||
 		!bytes.Equal(now[call+abi.CallGuestEnd:call+abi.CallSize], before[call+abi.CallGuestEnd:call+abi.CallSize]) ||
 		!bytes.Equal(now[i.image.ReadOnly:], before[i.image.ReadOnly:]) {
-		return faultf(conformance.FaultRegion, "the guest wrote into what is the host's")
+		return faultf(conformance.FaultRegion, "the guest wrote to memory of the host")
 	}
 	return nil
 }
 
-// write writes all that a call needs, in a new instance if the region is too small.
+// write writes everything that a call needs, in a new instance if the region is too small.
 func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 	c.p.epoch++
 	e := &image.Encoder{Reads: pl.reads, Dict: wire.NewDict()}
@@ -261,7 +261,7 @@ func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 	return i, call, nil
 }
 
-// mangle is what hosts with mistakes do to what they wrote.
+// mangle makes the mistakes of hosts that are about written data.
 func (i *instance) mangle(mem []byte) {
 	switch h := i.pl.h; {
 	case h.wrong("writes beside the region"):
@@ -301,7 +301,7 @@ func (i *instance) rowSet(mem []byte, r *request, call *wire.Call) {
 	}
 }
 
-// bounds are lo and hi (ABI-3.9).
+// bounds returns lo and hi (ABI-3.9).
 func (c *cycle) bounds(i *instance, r *request) (lo, hi uint32) {
 	switch n := len(r.rows); {
 	case len(r.overlays) > 0:
@@ -317,7 +317,7 @@ func (c *cycle) bounds(i *instance, r *request) (lo, hi uint32) {
 	return 0, 0
 }
 
-// records are the record of the cycle's pod and those of the pod list.
+// records returns the record of the cycle's pod and those of the pod list.
 func (c *cycle) records(e *image.Encoder, r *request) (record []byte, records [][]byte) {
 	if c.pod != nil && r.point > abi.Hint {
 		node := ""

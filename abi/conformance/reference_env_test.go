@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// environment is what host functions work on in a call.
+// environment is what host functions use in a call.
 type environment struct {
 	c      *cycle
 	pl     *plugin
@@ -20,7 +20,7 @@ func (e *environment) writable() bool {
 	return e.r != nil && e.r.state != nil && (e.pl.man.Scope(e.r.point) == abi.ScopeCluster || e.pl.h.wrong("filter of scope node writes state"))
 }
 
-// readable is the state that the call may read (ABI-5.20, ABI-7.5).
+// readable returns the state that the call may read (ABI-5.20, ABI-7.5).
 func (e *environment) readable() *state {
 	if e.r == nil || e.r.state == nil || !e.pl.man.Sharded() && e.pl.man.Scope(e.r.point) == abi.ScopeNode {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance/internal/interp"
 )
 
-// imports are the host functions (ABI-7) and the stubs of WASI (ABI-1.4).
+// imports returns the host functions (ABI-7) and the stubs of WASI (ABI-1.4).
 func (i *instance) imports() map[string]interp.HostFunc {
 	wasi := func(n uint64) []uint64 { return []uint64{n} }
 	return map[string]interp.HostFunc{
@@ -64,7 +64,7 @@ func (i *instance) log(vm *interp.Instance, a []uint64) []uint64 {
 	return nil
 }
 
-// write is fd_write of stdout and stderr.
+// write is fd_write for stdout and stderr.
 func (i *instance) write(vm *interp.Instance, a []uint64) []uint64 {
 	n := uint64(0)
 	for k := range a[2] {
@@ -97,7 +97,7 @@ func (i *instance) stateSet(vm *interp.Instance, a []uint64) []uint64 {
 	return []uint64{0}
 }
 
-// object is a host function that copies bytes by an index.
+// object returns a host function that copies bytes by an index.
 func (i *instance) object(get func(n uint32) ([]byte, bool)) interp.HostFunc {
 	return func(vm *interp.Instance, a []uint64) []uint64 {
 		buffer := vm.Read(a[1], a[2])
@@ -112,7 +112,7 @@ func (i *instance) object(get func(n uint32) ([]byte, bool)) interp.HostFunc {
 	}
 }
 
-// answers are the results of a point (ABI-5).
+// answers reports whether a point may return a code (ABI-5).
 func answers(point abi.Point, code abi.Code) bool {
 	switch code {
 	case abi.Success, abi.Error:
@@ -129,7 +129,7 @@ func answers(point abi.Point, code abi.Code) bool {
 	return false
 }
 
-// rowAnswers are the codes of a row or a pod (ABI-5.5, 5.9, 5.12).
+// rowAnswers reports whether a row or a pod may have a code (ABI-5.5, 5.9, 5.12).
 func rowAnswers(point abi.Point, code abi.Code) bool {
 	switch code {
 	case abi.Success, abi.Error:
@@ -142,7 +142,7 @@ func rowAnswers(point abi.Point, code abi.Code) bool {
 	return false
 }
 
-// printable replaces what cannot be printed (ABI-3.8).
+// printable replaces unprintable characters (ABI-3.8).
 func printable(h *reference, texts []string) []string {
 	if h.wrong("passes on what cannot be printed") {
 		return texts

@@ -6,7 +6,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// normalized is ABI-9.5.
+// normalized applies a declared normalization (ABI-9.5).
 func normalized(h *reference, kind string, scores []int64) []int64 {
 	out := slices.Clone(scores)
 	if len(out) == 0 {

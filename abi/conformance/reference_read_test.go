@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// read reads the answers of a call (ABI-3.5 and what follows).
+// read reads the answers of a call (ABI-3.5 and following).
 func (c *cycle) read(pl *plugin, r *request, i *instance, call wire.Call, result uint32) (*conformance.Answer, error) {
 	bad := func(format string, args ...any) (*conformance.Answer, error) {
 		return nil, faultf(conformance.FaultAnswer, format, args...)
@@ -128,7 +128,7 @@ func (c *cycle) narrowed(pl *plugin, r *request, got *wire.CallView, out *confor
 	return nil
 }
 
-// directives checks what a guest asks for (ABI-13.2).
+// directives checks the directives of a guest (ABI-13.2).
 func (pl *plugin) directives(point abi.Point, all []wire.Directive) error {
 	for _, d := range all {
 		bad := ""

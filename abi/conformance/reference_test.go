@@ -16,8 +16,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// reference is a host that does what SPEC.md says, one call at a time and without
-// regard to cost. mistake names the one thing that it does wrong.
+// reference is a host that does what SPEC.md says, one call at a time and without optimization.
+// mistake names the only thing that it does wrong.
 type reference struct{ mistake string }
 
 var (
@@ -43,9 +43,9 @@ type plugin struct {
 	module *interp.Module
 	man    *wire.Manifest
 	reads  *view.Reads
-	cycle  *instance // of the points up to post_filter
+	cycle  *instance // for the points up to post_filter
 	aux    *instance
-	scoped *instance // of pre_filter of a guest of scope node
+	scoped *instance // for pre_filter of a guest of scope node
 }
 
 // Load implements conformance.Host.
@@ -183,7 +183,7 @@ func (c *cycle) Call(_ context.Context, call *conformance.Call) (*conformance.An
 	return answer, nil
 }
 
-// patch shows on the pod what was carried out.
+// patch applies the patches to the pod.
 func (c *cycle) patch(a *conformance.Answer) {
 	for _, d := range a.Directives {
 		m := &c.pod.Metadata
@@ -246,7 +246,7 @@ func (c *cycle) called(pl *plugin, call *conformance.Call) (*conformance.Answer,
 	return c.blocks(pl, r)
 }
 
-// blocks makes one call, or one for each 1,024 rows of scope node (ABI-5.4).
+// blocks makes one call, or one per 1,024 rows for scope node (ABI-5.4).
 func (c *cycle) blocks(pl *plugin, r *request) (*conformance.Answer, error) {
 	call := r.call
 	r.rows = c.rows(call)
@@ -280,7 +280,7 @@ func (c *cycle) blocks(pl *plugin, r *request) (*conformance.Answer, error) {
 	return out, nil
 }
 
-// batches makes a call for each 1,024 pods (ABI-10).
+// batches makes a call per 1,024 pods (ABI-10).
 func (c *cycle) batches(pl *plugin, r *request) (*conformance.Answer, error) {
 	out := &conformance.Answer{}
 	queue := r.call.Queue
@@ -299,7 +299,7 @@ func (c *cycle) batches(pl *plugin, r *request) (*conformance.Answer, error) {
 	return out, nil
 }
 
-// inRows are normalize's scores in the order of rows.
+// inRows returns normalize's scores in the order of rows.
 func (c *cycle) inRows(call *conformance.Call) (out []int64) {
 	for _, row := range c.rows(call) {
 		if at := slices.Index(call.Nodes, c.cluster.Nodes[row].Metadata.Name); at >= 0 && at < len(call.Scores) {
@@ -309,7 +309,7 @@ func (c *cycle) inRows(call *conformance.Call) (out []int64) {
 	return out
 }
 
-// asAsked brings answers from the order of rows into that of the nodes asked.
+// asAsked reorders answers from the order of rows to that of the call's nodes.
 func (c *cycle) asAsked(call *conformance.Call, a *conformance.Answer) {
 	rows := map[string]int{}
 	for i, row := range c.rows(call) {
@@ -326,7 +326,7 @@ func (c *cycle) asAsked(call *conformance.Call, a *conformance.Answer) {
 	}
 }
 
-// rows are the rows of the nodes asked, which are in the order of the cluster.
+// rows returns the rows of the call's nodes, which are in the order of the cluster.
 func (c *cycle) rows(call *conformance.Call) (out []uint32) {
 	if call.Point == abi.PostFilter {
 		for row := range c.cluster.Nodes {
@@ -342,7 +342,7 @@ func (c *cycle) rows(call *conformance.Call) (out []uint32) {
 	return out
 }
 
-// around is the cluster of an aux instance (ABI-2.11).
+// around returns the cluster of an aux instance (ABI-2.11).
 func (c *cycle) around(call *conformance.Call) *cluster.Cluster {
 	out := &cluster.Cluster{}
 	if c.p.h.wrong("aux instances hold all nodes") {

@@ -10,14 +10,14 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance"
 )
 
-// attempt is one try of a pod.
+// attempt is one attempt to place a pod.
 type attempt struct {
 	w     *world
 	q     *queued
 	skips map[*plugin]bool
 }
 
-// ask calls a point, if the plugin has it.
+// ask calls a point if the plugin has it.
 func (a *attempt) ask(pl *plugin, call *conformance.Call) (*conformance.Answer, error) {
 	if pl.man.Points.Get(call.Point) == nil && (call.Point != abi.Normalize || pl.man.Points.Score == nil || pl.man.Points.Score.Normalize == "") {
 		return nil, nil
@@ -131,7 +131,7 @@ func (a *attempt) postFilter() error {
 	return nil
 }
 
-// choose returns the node of the highest score.
+// choose returns the node with the highest score.
 func (a *attempt) choose(nodes []string) (string, error) {
 	total := make([]int64, len(nodes))
 	for _, pl := range a.w.profile.plugins {
@@ -169,7 +169,7 @@ func (a *attempt) choose(nodes []string) (string, error) {
 	return nodes[best], nil
 }
 
-// reserve assumes the pod, reserves and asks permit.
+// reserve assumes the pod and calls reserve and permit.
 func (a *attempt) reserve() error {
 	w, q := a.w, a.q
 	assumed := q.pod
@@ -219,7 +219,7 @@ func (a *attempt) reserve() error {
 	return w.bind(q)
 }
 
-// fail gives back what a pod has reserved and parks it (ABI-5.17).
+// fail undoes a pod's reservations and parks it (ABI-5.17).
 func (w *world) fail(q *queued, rejectors []*plugin, message string) error {
 	q.waits = nil
 	a := &attempt{w: w, q: q}

@@ -15,25 +15,24 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// world is the reference as a whole: a queue that is looked at from the front, and
-// one pod at a time.
+// world is the reference as a whole scheduler: a queue, and one pod at a time.
 type world struct {
 	h       *reference
 	profile *profile
-	cluster cluster.Cluster // pods are bound or assumed
+	cluster cluster.Cluster // its pods are bound or assumed
 	queue   []*queued
 	done    map[string]*queued
 	now     time.Duration
 	bound   int
 }
 
-// queued is a pod that is not bound, or was not.
+// queued is a pod in the queue; it may be bound by now.
 type queued struct {
 	pod       cluster.Pod // as in the API
 	entry     wire.QueueEntry
 	key       []byte
 	gated     bool
-	parked    []*plugin // that rejected it; nil for an active pod
+	parked    []*plugin // the plugins that rejected it; nil for an active pod
 	everybody bool      // any event wakes it
 	waits     map[*plugin]time.Duration
 	cycle     *cycle
@@ -118,7 +117,7 @@ func (w *world) batch(pl *plugin, call *conformance.Call) (*conformance.Answer, 
 	return cycle.Call(context.Background(), call)
 }
 
-// gate asks pre_enqueue (ABI-5.9).
+// gate calls pre_enqueue (ABI-5.9).
 func (w *world) gate(q *queued) error {
 	q.gated = false
 	for _, pl := range w.profile.plugins {
@@ -148,12 +147,12 @@ func (w *world) remove(p *cluster.Pod) error {
 	return w.event(&conformance.Event{Resource: abi.EventPlacedPod, Actions: abi.ActionDelete, OldPod: &q.pod}, "Pod")
 }
 
-// forget takes a pod off its node.
+// forget removes a pod from its node.
 func (w *world) forget(q *queued) {
 	w.cluster.Pods = slices.DeleteFunc(slices.Clone(w.cluster.Pods), func(p cluster.Pod) bool { return p.Metadata.UID == q.pod.Metadata.UID })
 }
 
-// event wakes parked pods and asks gates again (ABI-5.12, ABI-9.7).
+// event wakes parked pods and rechecks gates (ABI-5.12, ABI-9.7).
 func (w *world) event(e *conformance.Event, resource string) error {
 	action := map[abi.EventAction]string{abi.ActionAdd: "Add", abi.ActionDelete: "Delete", abi.ActionUpdateNodeLabel: "UpdateNodeLabel"}[e.Actions]
 	for _, q := range slices.Clone(w.queue) {
@@ -244,7 +243,7 @@ func (w *world) order(a, b *queued) int {
 	return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.entry.Time, b.entry.Time), cmp.Compare(a.pod.Metadata.UID, b.pod.Metadata.UID))
 }
 
-// act carries out what is not about the pod itself (ABI-13.4).
+// act carries out directives about other pods (ABI-13.4).
 func (w *world) act(by *plugin, answer *conformance.Answer) error {
 	for _, d := range answer.Directives {
 		at := slices.IndexFunc(w.queue, func(q *queued) bool { return q.pod.Metadata.UID == d.First })

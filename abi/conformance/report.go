@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// Verdict is the outcome of a duty.
+// Verdict is the result of a duty.
 type Verdict string
 
 // The verdicts.
@@ -20,11 +20,11 @@ const (
 	NotApplicable Verdict = "n/a"
 )
 
-// Report is what Check found.
+// Report is the result of Check.
 type Report struct {
 	Duties []Duty
-	// Answers counts the answers of each point, so that one can see whether anything
-	// was told apart.
+	// Answers counts the different answers of each point, so that a reader sees whether the test
+	// was meaningful.
 	Answers map[string]map[string]int
 }
 
@@ -34,7 +34,7 @@ type Duty struct {
 	// Cites are sentences of SPEC.md.
 	Cites   []string
 	Verdict Verdict
-	// Times is how often it was looked at, Failures how often it failed.
+	// Times is how often the duty was checked, Failures how often it failed.
 	Times, Failures int
 	// Example is the first failure.
 	Example string
@@ -45,24 +45,24 @@ func (r *Report) OK() bool {
 	return !slices.ContainsFunc(r.Duties, func(d Duty) bool { return d.Verdict == Failed })
 }
 
-// wellFormed ends the names of duties about the answers of a point.
+// wellFormed is the suffix of duties about the answers of a point.
 const wellFormed = " are well formed"
 
 // mostAnswers is how many different answers of a point a report shows.
 const mostAnswers = 8
 
-// mostExample is how much of an example, which can be a trace, a report shows in bytes.
+// mostExample is how much of an example, which may be a stack trace, a report shows, in bytes.
 const mostExample = 8 << 10
 
-// String is the report as text.
+// String returns the report as text.
 func (r *Report) String() string {
 	var out strings.Builder
-	_ = r.Write(&out) // a Builder takes everything
+	_ = r.Write(&out) // a Builder never fails
 	return out.String()
 }
 
-// Write writes the report as text: a line for each duty that applies, an example
-// under those that failed, and what the guest answered.
+// Write writes the report as text: a line for each duty that applies, an example for those that
+// failed, and the answers of the guest.
 func (r *Report) Write(w io.Writer) error {
 	var out strings.Builder
 	failed := 0
@@ -87,7 +87,7 @@ func (r *Report) Write(w io.Writer) error {
 		fmt.Fprintf(&out, "%-4s  %s\n", NotApplicable, name)
 	}
 	if len(points) > 0 {
-		fmt.Fprintf(&out, "%-4s  points that it does not have: %s\n", NotApplicable, strings.Join(points, ", "))
+		fmt.Fprintf(&out, "%-4s  points that the plugin does not have: %s\n", NotApplicable, strings.Join(points, ", "))
 	}
 	for _, point := range slices.Sorted(maps.Keys(r.Answers)) {
 		var all []string
@@ -99,7 +99,7 @@ func (r *Report) Write(w io.Writer) error {
 		}
 		fmt.Fprintf(&out, "%s answered %s\n", point, strings.Join(all, ", "))
 		if len(all) == 1 {
-			fmt.Fprintf(&out, "      the same each time: give hints, strings that mean something to the plugin, or a configuration\n")
+			fmt.Fprintf(&out, "      always the same: give hints, strings that are meaningful to the plugin, or a configuration\n")
 		}
 	}
 	if failed == 0 {
@@ -111,7 +111,7 @@ func (r *Report) Write(w io.Writer) error {
 	return err
 }
 
-// ledger collects what is found about duties, by name.
+// ledger collects the results of duties, by name.
 type ledger struct {
 	order   []string
 	duties  map[string]*Duty
@@ -122,13 +122,13 @@ func newLedger() *ledger {
 	return &ledger{duties: map[string]*Duty{}, answers: map[string]map[string]int{}}
 }
 
-// duty makes a duty known; it does not apply until it was looked at.
+// duty registers a duty; it does not apply until it is checked.
 func (l *ledger) duty(name string, cites ...string) {
 	l.order = append(l.order, name)
 	l.duties[name] = &Duty{Name: name, Cites: cites, Verdict: NotApplicable}
 }
 
-// looked notes that a duty was looked at, and what was wrong, if anything.
+// looked records a check of a duty, and what was wrong; empty if nothing was.
 func (l *ledger) looked(name string, wrong string) {
 	d := l.duties[name]
 	d.Times++

@@ -13,16 +13,15 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance/internal/view"
 )
 
-// Run plays all cases about calls against a host, each as a test of its own named
-// FAMILY/CASE; go test -run picks some of them. RunScheduler plays those about
-// consequences.
+// Run plays all cases about calls against a host, each as a subtest FAMILY/CASE; go test -run
+// selects some. RunScheduler plays those about consequences.
 func Run(t *testing.T, h Host) {
 	t.Helper()
 	run(testingT{t}, h)
 }
 
-// tester is the part of *testing.T that the kit needs, so that its own tests can
-// look at what fails.
+// tester is the part of *testing.T that the kit needs, so that its own tests can see what
+// fails.
 type tester interface {
 	Helper()
 	Context() context.Context
@@ -62,7 +61,7 @@ func run(t tester, h Host) {
 	}
 }
 
-// bystander is the plugin that must go on when another one fails.
+// bystander is the plugin that must continue when another one fails.
 const bystander = "bystander"
 
 // player plays one case.
@@ -72,10 +71,10 @@ type player struct {
 	plugins []*built
 	profile Profile
 	hearing hearing
-	// bystander is set if the profile has one.
+	// bystander is true if the profile has one.
 	bystander bool
-	seeds     []uint64 // of cycles
-	last      *played  // the cycle before
+	seeds     []uint64 // by cycle
+	last      *played  // the previous cycle
 }
 
 func (lib *library) play(t tester, h Host, c *caseDoc) {
@@ -115,7 +114,7 @@ func (lib *library) play(t tester, h Host, c *caseDoc) {
 	p.sown()
 }
 
-// sown checks the seeds of cycles against each other: not all may be equal (ABI-4.1).
+// sown checks that the seeds of cycles are not all equal (ABI-4.1).
 func (p *player) sown() {
 	p.t.Helper()
 	if len(p.seeds) > 1 && len(slices.Compact(slices.Clone(p.seeds))) == 1 {
@@ -156,7 +155,7 @@ func (c *caseDoc) faulty() bool {
 	return c.Refused != nil && c.Refused.OrFault
 }
 
-// refused checks what Load said against the case, and reports whether the case is over.
+// refused compares Load's result with the case, and reports whether the case is over.
 func (p *player) refused(c *caseDoc, profile Profile, err error) bool {
 	p.t.Helper()
 	switch {
@@ -175,7 +174,7 @@ func (p *player) refused(c *caseDoc, profile Profile, err error) bool {
 	return true
 }
 
-// first calls filter of a plugin that may be faulted by now, and the bystander.
+// first calls filter of a plugin that may have faulted by now, and the bystander.
 func (p *player) first(ctx context.Context) {
 	p.cycle(ctx, &cycleDoc{Calls: []stepDoc{{Point: "filter", Want: wantDoc{Fault: []Fault{FaultMemory, FaultTrap, FaultAnswer}}}}})
 }
@@ -195,7 +194,7 @@ func (p *player) cycle(ctx context.Context, doc *cycleDoc) {
 	if err != nil {
 		p.t.Fatalf("begin: %v", err)
 	}
-	own := *pod // with what the points patch
+	own := *pod // including patches
 	state := &played{cluster: c, pod: &own}
 	for i := range doc.Calls {
 		p.step(ctx, cycle, state, &doc.Calls[i])
@@ -205,18 +204,18 @@ func (p *player) cycle(ctx context.Context, doc *cycleDoc) {
 	}
 	last := p.last
 	if last != nil && last.generation > 0 && state.generation > 0 && !reflect.DeepEqual(last.cluster, c) && state.generation <= last.generation {
-		p.t.Errorf("the cluster has changed, and the generation went from %d to %d (ABI-4.1)", last.generation, state.generation)
+		p.t.Errorf("the cluster has changed, but the generation went from %d to %d (ABI-4.1)", last.generation, state.generation)
 	}
 	p.last = state
 }
 
-// played is what is known of a cycle so far.
+// played is what is known about a cycle so far.
 type played struct {
 	cluster *cluster.Cluster
 	pod     *cluster.Pod
 	scores  []int64
 	seeds   []uint64
-	// generation is that of the snapshot in the cycle; 0 if no dump showed it.
+	// generation is the generation of the cycle's snapshot; 0 if no dump showed it.
 	generation uint64
 }
 
@@ -249,7 +248,7 @@ func (p *player) step(ctx context.Context, cycle Cycle, state *played, doc *step
 	}
 }
 
-// goesOn calls the bystander, whose answers must be as ever (ABI-2.10).
+// goesOn calls the bystander, whose answers must not change (ABI-2.10).
 func (p *player) goesOn(ctx context.Context, cycle Cycle, state *played) {
 	p.t.Helper()
 	doc := &stepDoc{Plugin: bystander, Point: "filter", Want: wantDoc{Each: map[string]rowDoc{}}}

@@ -11,13 +11,13 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance"
 )
 
-// recorder runs the kit and notes what fails.
+// recorder runs the kit and records what fails.
 type recorder struct {
 	ctx     context.Context
 	name    string
 	results *results
 	failed  bool
-	only    string // a case, or all
+	only    string // a case, or empty for all
 }
 
 type results struct {
@@ -59,7 +59,7 @@ func (r *recorder) Run(name string, f func(t conformance.Tester)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { // of a host with a mistake
+		defer func() { // for a host with a mistake
 			if r := recover(); r != nil {
 				child.failed = true
 				child.results.texts = append(child.results.texts, fmt.Sprintf("%s: panic: %v", child.name, r))
@@ -89,18 +89,17 @@ func recordOnly(t *testing.T, h *reference, only string) *results {
 	return out
 }
 
-// unable are the cases that the reference cannot pass: the interpreter of the kit's
+// unable returns the cases that the reference cannot pass, because the interpreter of the kit's
 // tests does not validate code.
 func unable() []string { return []string{"modules/code that does not validate"} }
 
-// TestRunOfAReference: a host that does what SPEC.md says passes, but for what it
-// cannot do.
+// TestRunOfAReference: a host that does what SPEC.md says passes, except for what it cannot do.
 func TestRunOfAReference(t *testing.T) {
 	got := record(t, &reference{})
 	if !slices.Equal(got.failed, unable()) {
-		t.Errorf("%d cases pass; those that fail are not %q:\n%s", got.passed, unable(), strings.Join(got.texts, "\n"))
+		t.Errorf("%d cases pass; want only %q to fail:\n%s", got.passed, unable(), strings.Join(got.texts, "\n"))
 	}
 	if got.passed < 400 || len(got.skipped) > 0 {
-		t.Errorf("%d cases pass, skipped are %q", got.passed, got.skipped)
+		t.Errorf("%d cases pass, skipped %q", got.passed, got.skipped)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// said checks what the guest told.
+// said checks what the guest logged.
 func (j *judge) said(told *report) {
 	if j.want.Log != nil && !slices.EqualFunc(told.lines, j.want.Log, like) {
 		j.wrong("the guest logged %q, expected %q", told.lines, j.want.Log)
@@ -52,7 +52,7 @@ func like(got, want string) bool {
 	return got == want || ok && strings.HasPrefix(got, begin)
 }
 
-// order checks the points of a what-if, and notes seed and generation of a cycle.
+// order checks the points of a what-if, and records the seed and generation of a cycle.
 func (j *judge) order(dumps []*dump) {
 	var points []string
 	for _, d := range dumps {
@@ -76,22 +76,22 @@ func (j *judge) order(dumps []*dump) {
 	}
 }
 
-// inert checks what the stubs of WASI say: clock, clock, random bytes, number of
-// arguments, number of variables.
+// inert checks what WASI's stubs return: clock, clock, random bytes, number of arguments,
+// number of variables.
 func (j *judge) inert(lines []string) {
 	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "W ") })
 	if at < 0 {
-		j.wrong("the guest did not say what WASI's stubs are like: %q", lines)
+		j.wrong("the guest did not log the results of WASI's stubs: %q", lines)
 		return
 	}
 	data, err := hex.DecodeString(strings.TrimPrefix(lines[at], "W "))
 	if err != nil || len(data) != 32 {
-		j.wrong("the guest says %q of WASI's stubs", lines[at])
+		j.wrong("the guest logged %q about WASI's stubs", lines[at])
 		return
 	}
 	first, second := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])
 	if second <= first {
-		j.wrong("the clock says %d and then %d: it does not step (ABI-1.4)", first, second)
+		j.wrong("the clock returned %d and then %d: it does not advance (ABI-1.4)", first, second)
 	}
 	if binary.LittleEndian.Uint64(data[24:]) != 0 {
 		j.wrong("there are arguments or an environment (ABI-1.4)")
@@ -102,7 +102,7 @@ func (j *judge) inert(lines []string) {
 func (j *judge) config(configs [][]byte) {
 	var got, want any
 	if len(configs) != 1 {
-		j.wrong("the guest told %d configurations", len(configs))
+		j.wrong("the guest logged %d configurations", len(configs))
 		return
 	}
 	if err := json.Unmarshal(configs[0], &got); err != nil || !utf8.Valid(configs[0]) {
@@ -113,14 +113,14 @@ func (j *judge) config(configs [][]byte) {
 	}
 }
 
-// blocks checks the cuts of calls of scope node (ABI-5.4), and of calls about many
-// pods (ABI-10).
+// blocks checks how calls of scope node (ABI-5.4) and calls about many pods (ABI-10) are
+// divided.
 func (j *judge) blocks(notes []note) {
 	var rows uint32
 	for _, n := range notes {
 		rows += n.n
 		if n.n > j.want.Blocks || n.hi-n.lo > j.want.Blocks {
-			j.wrong("one call is about %d rows, from %d to %d; at most %d may be", n.n, n.lo, n.hi, j.want.Blocks)
+			j.wrong("one call is about %d rows, from %d to %d; at most %d are allowed", n.n, n.lo, n.hi, j.want.Blocks)
 		}
 	}
 	if rows != uint32(len(j.names())) {

@@ -14,21 +14,19 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// scene is what one pod's cycle is about, whatever the way in which it is shown to
-// the guest.
+// scene is the content of one pod's cycle, however it is shown to the guest.
 type scene struct {
 	name string
-	// bare tells that there is nothing in it that can be left out.
+	// bare is true if it has no optional fields.
 	bare    bool
 	cluster *cluster.Cluster
 	pod     cluster.Pod
 	seed    uint64
-	// pods are those of calls about many, with their queue entries and an event.
+	// pods are for calls about many pods, with queue entries and an event.
 	pods  []cluster.Pod
 	queue []wire.QueueEntry
 	event *Event
-	// The what-if: pods on the node before, and what happens to them; indices of the
-	// cluster's pods.
+	// The what-if: a node with its pods before, and the changes; indices of the cluster's pods.
 	whatIf  int // a node, −1 for none
 	on      []int
 	add     int
@@ -78,7 +76,7 @@ func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, of int)
 	return s
 }
 
-// suppose makes the what-if: a pod more on a node, and one of its own less.
+// suppose makes the what-if: one more pod on a node, and one of its own less.
 func (s *scene) suppose(g *generate.Generator) {
 	s.whatIf = g.Rand().IntN(len(s.cluster.Nodes))
 	for i := range s.cluster.Pods {
@@ -90,10 +88,10 @@ func (s *scene) suppose(g *generate.Generator) {
 		s.remove = s.on[g.Rand().IntN(len(s.on))]
 	}
 	s.add = len(s.cluster.Pods)
-	s.cluster.Pods = append(s.cluster.Pods, g.Pod(s.bare)) // on no node but the overlay's
+	s.cluster.Pods = append(s.cluster.Pods, g.Pod(s.bare)) // only on the overlay's node
 }
 
-// hints are the strings of a configuration, keys too.
+// hints returns the strings in a configuration, including keys.
 func hints(config []byte) []string {
 	var value any
 	if json.Unmarshal(config, &value) != nil {
@@ -122,8 +120,7 @@ func hints(config []byte) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// makeEvent makes an event that the manifest registers, of a random kind if it
-// registers all.
+// makeEvent makes an event that the manifest registers, of a random kind if it registers all.
 func makeEvent(g *generate.Generator, man *wire.Manifest, bare bool) *Event {
 	registered := wire.ManifestEvent{Resource: []string{"Node", "Pod", "PersistentVolumeClaim"}[g.Rand().IntN(3)], Actions: []string{"All"}}
 	if len(man.Events) > 0 {
@@ -187,7 +184,7 @@ func actionOf(name string, g *generate.Generator) abi.EventAction {
 	return []abi.EventAction{abi.ActionAdd, abi.ActionDelete, abi.ActionUpdateOther}[g.Rand().IntN(3)]
 }
 
-// around is the cluster of an aux instance after a node was chosen (ABI-5.15).
+// around returns the cluster of an aux instance after a node was chosen (ABI-5.15).
 func (s *scene) around(node string) *cluster.Cluster {
 	out := &cluster.Cluster{}
 	if n := s.cluster.Node(node); n != nil {
@@ -199,7 +196,7 @@ func (s *scene) around(node string) *cluster.Cluster {
 	return out
 }
 
-// longest is the longest name of a node.
+// longest returns the longest name of a node.
 func (s *scene) longest() (out string) {
 	for i := range s.cluster.Nodes {
 		if name := s.cluster.Nodes[i].Metadata.Name; len(name) > len(out) {
@@ -209,7 +206,7 @@ func (s *scene) longest() (out string) {
 	return out
 }
 
-// ofEvent is the cluster of an aux instance in a hint (ABI-5.12).
+// ofEvent returns the cluster of an aux instance in a hint (ABI-5.12).
 func (s *scene) ofEvent() *cluster.Cluster {
 	out := &cluster.Cluster{}
 	for _, n := range []*cluster.Node{s.event.OldNode, s.event.NewNode} {
@@ -220,7 +217,7 @@ func (s *scene) ofEvent() *cluster.Cluster {
 	return out
 }
 
-// dictionary is all strings of a scene, in the order in which they come up.
+// dictionary returns all strings of a scene, in the order in which they occur.
 func (s *scene) dictionary(e *image.Encoder) *wire.Dict {
 	e.Dict = wire.NewDict()
 	numbering := image.InOrder(s.cluster)
@@ -236,8 +233,7 @@ func (s *scene) dictionary(e *image.Encoder) *wire.Dict {
 	return e.Dict
 }
 
-// all are the pods that have records in some call, those of a list and of an event
-// first.
+// all returns the pods that have records in some call, those of a list and of an event first.
 func (s *scene) all() []*cluster.Pod {
 	var out []*cluster.Pod
 	for i := range s.pods {

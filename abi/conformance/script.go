@@ -11,9 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// play calls the declared points about a scene, in the order in which a pod passes
-// them, and returns the answers. Other plugins are supposed to say what makes most
-// points come up.
+// play calls the declared points about a scene, in the order in which a pod passes them, and
+// returns the answers. It assumes answers of other plugins that make most points be called.
 func (d *drive) play(ctx context.Context, s *scene) ([]entry, error) {
 	d.s, d.pod, d.state, d.script, d.held = s, s.pod, newGuestState(), nil, nil
 	d.standing, d.passed, d.over = nil, nil, false
@@ -44,8 +43,8 @@ func (d *drive) say(p abi.Point, of, answer string) {
 	d.script = append(d.script, entry{p, of, answer})
 }
 
-// result notes the answer for a call as a whole; directives that do not count are
-// left out, and so are reasons, which are no part of a verdict (ABI-3.8).
+// result records the answer of a call as a whole. It omits directives that are not carried out,
+// and reasons, which are not part of a verdict (ABI-3.8).
 func (d *drive) result(p abi.Point, r *reply) {
 	if r == nil {
 		d.say(p, "", "a fault")
@@ -129,7 +128,7 @@ func (d *drive) filtered(ctx context.Context) error {
 	return nil
 }
 
-// narrow notes pre_filter's row set.
+// narrow applies pre_filter's row set.
 func (d *drive) narrow(rows []uint32) {
 	d.standing = nil
 	var names []string
@@ -144,14 +143,14 @@ func (d *drive) narrow(rows []uint32) {
 	d.say(abi.PreFilter, "the row set", fmt.Sprint(names))
 }
 
-// perNode calls filter, score or normalize about nodes, in as many calls as the way
-// makes of it. It returns the answers by the nodes' names, and scores by the
-// cluster's nodes; none if the call as a whole failed.
+// perNode calls filter, score or normalize for nodes, in as many calls as the way requires. It
+// returns the answers by node name, and scores by the cluster's nodes; nothing if the call as a
+// whole failed.
 func (d *drive) perNode(ctx context.Context, p abi.Point, nodes []int, input []int64) (map[string]string, []int64, error) {
 	scores := make([]int64, len(d.s.cluster.Nodes))
 	answers := map[string]string{}
 	if d.w.moving == allCalls {
-		d.renumber() // here, so that the scores of normalize are by the rows of its call
+		d.renumber() // here, so that the scores for normalize have the rows of its call
 	}
 	for part, numbering := range d.held.parts {
 		for _, rows := range d.cuts(p, numbering, nodes) {
@@ -185,7 +184,7 @@ func (d *drive) perNode(ctx context.Context, p abi.Point, nodes []int, input []i
 	return answers, scores, nil
 }
 
-// rowsOf are the rows of nodes in an instance.
+// rowsOf returns the rows of nodes in an instance.
 func rowsOf(numbering *image.Numbering, nodes []int) []uint32 {
 	var rows []uint32
 	for row, n := range numbering.Nodes {
@@ -196,7 +195,7 @@ func rowsOf(numbering *image.Numbering, nodes []int) []uint32 {
 	return rows
 }
 
-// cuts are the rows of calls about nodes. A call about no rows is one, too.
+// cuts divides the rows of nodes among calls. There is always a call, even without rows.
 func (d *drive) cuts(p abi.Point, numbering *image.Numbering, nodes []int) [][]uint32 {
 	rows := rowsOf(numbering, nodes)
 	if !d.w.split || d.k.man.Scope(p) != abi.ScopeNode || len(rows) == 0 {
@@ -210,7 +209,7 @@ func (d *drive) cuts(p abi.Point, numbering *image.Numbering, nodes []int) [][]u
 	return slices.DeleteFunc(calls, func(c []uint32) bool { return len(c) == 0 })
 }
 
-// callHeld is call, with the numbers that the instances of the cycle have by now.
+// callHeld is call with the current numbering of the cycle's instances.
 func (d *drive) callHeld(ctx context.Context, a *ask) (*reply, error) {
 	moving := d.w.moving
 	if moving == allCalls {
@@ -221,7 +220,7 @@ func (d *drive) callHeld(ctx context.Context, a *ask) (*reply, error) {
 	return r, err
 }
 
-// patch shows later points what the pod was given (ABI-5.15).
+// patch shows later points the pod with its patches (ABI-5.15).
 func (d *drive) patch(p abi.Point, r *reply) {
 	for _, directive := range r.call.Directives {
 		m := &d.pod.Metadata
@@ -235,7 +234,7 @@ func (d *drive) patch(p abi.Point, r *reply) {
 	}
 }
 
-// left notes what is left in the state, but for keys that may hold ids (ABI-7.10).
+// left records what is left in the state, except for keys that may hold ids (ABI-7.10).
 func (d *drive) left() {
 	for _, key := range slices.Sorted(maps.Keys(d.state.values)) {
 		if !slices.Contains(d.k.man.CycleLocal, key) {

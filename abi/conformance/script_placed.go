@@ -48,8 +48,7 @@ func (d *drive) supposed(ctx context.Context) error {
 	return step(abi.Filter, -1)
 }
 
-// noRoom calls post_filter, as if other plugins had rejected what this one let
-// pass.
+// noRoom calls post_filter, as if other plugins had rejected the nodes that this one passed.
 func (d *drive) noRoom(ctx context.Context) error {
 	if d.over || !d.has(abi.PostFilter) {
 		return nil
@@ -76,7 +75,7 @@ func (d *drive) noRoom(ctx context.Context) error {
 	return err
 }
 
-// scored calls pre_score, score and normalize about the nodes that passed.
+// scored calls pre_score, score and normalize for the nodes that passed.
 func (d *drive) scored(ctx context.Context) error {
 	if d.over || !d.has(abi.Score) {
 		return nil
@@ -102,8 +101,8 @@ func (d *drive) scored(ctx context.Context) error {
 	return err
 }
 
-// placed calls the points from reserve on about one of the nodes that passed, and
-// unreserve where a point rejects the pod, or as if another plugin had.
+// placed calls the points from reserve on for one of the nodes that passed, and unreserve after
+// a point rejects the pod, or as if another plugin had.
 func (d *drive) placed(ctx context.Context) error {
 	if d.over || len(d.passed) == 0 {
 		return nil

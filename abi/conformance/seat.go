@@ -21,16 +21,16 @@ type seat struct {
 // Names of duties of an instance as a whole.
 const (
 	dutyStarts    = "an instance can be made, and accepts the configuration"
-	dutyAlloc     = "berth_alloc gives room that is aligned, in bounds and apart"
-	dutyRegion    = "nothing is written into the region but answers"
+	dutyAlloc     = "berth_alloc returns memory that is aligned, in bounds and not in use"
+	dutyRegion    = "only answers are written into the region"
 	dutyTraps     = "no call traps"
-	dutyBare      = "no call traps without nodes, rows and everything that can be left out"
-	dutyFunctions = "only declared host functions are called, and each where it may be"
+	dutyBare      = "no call traps without nodes, rows and optional fields"
+	dutyFunctions = "only declared host functions are called, where they are allowed"
 	dutyModule    = "the module is as its manifest says"
 )
 
-// sit makes an instance with a region for an image; nil if the guest fails, which
-// is in the ledger then.
+// sit makes an instance with a region for an image. It returns nil if the guest fails; the
+// ledger then says how.
 func (k *checker) sit(ctx context.Context, im *image.Image) (*seat, error) {
 	f := &functions{man: k.man, point: abi.NumPoints}
 	inst, err := k.guest.New(ctx, f)
@@ -50,7 +50,7 @@ func (k *checker) sit(ctx context.Context, im *image.Image) (*seat, error) {
 	return s, nil
 }
 
-// configure hands over the configuration (ABI-2.3), and says what is wrong.
+// configure passes the configuration (ABI-2.3), and says what is wrong.
 func (k *checker) configure(ctx context.Context, s *seat) string {
 	if !k.guest.Exports(abi.ExportConfigure) {
 		return ""
@@ -70,9 +70,9 @@ func (k *checker) configure(ctx context.Context, s *seat) string {
 	case err != nil:
 		return fmt.Sprintf("berth_configure with %s: %v", config, err)
 	case result != 0:
-		return fmt.Sprintf("berth_configure with %s refuses it with %d; the guest said %q", config, result, s.f.said)
+		return fmt.Sprintf("berth_configure refuses %s with %d; the guest logged %q", config, result, s.f.said)
 	}
-	s.base = at // what the region must be apart from
+	s.base = at // the region must not overlap it
 	return ""
 }
 
@@ -81,14 +81,14 @@ func (k *checker) region(ctx context.Context, s *seat) string {
 	config, size := uint64(s.base), uint64(len(k.o.Config))
 	at, wrong := s.alloc(ctx, s.im.Size, abi.RegionAlign)
 	if from := uint64(at); wrong == "" && config != 0 && from < config+size && config < from+uint64(s.im.Size) {
-		wrong = fmt.Sprintf("the region from %#x on, of %d bytes, is over the configuration at %#x, of %d bytes", at, s.im.Size, config, size)
+		wrong = fmt.Sprintf("the region at %#x, of %d bytes, overlaps the configuration at %#x, of %d bytes", at, s.im.Size, config, size)
 	}
 	k.looked(dutyAlloc, wrong)
 	s.base = at
 	return wrong
 }
 
-// alloc calls berth_alloc, and says what is wrong with what it gives.
+// alloc calls berth_alloc, and says what is wrong with the result.
 func (s *seat) alloc(ctx context.Context, size, align uint32) (uint32, string) {
 	at, err := s.inst.Alloc(ctx, size, align)
 	what := fmt.Sprintf("berth_alloc(%d, %d)", size, align)
@@ -97,20 +97,20 @@ func (s *seat) alloc(ctx context.Context, size, align uint32) (uint32, string) {
 	case err != nil:
 		return 0, fmt.Sprintf("%s: %v", what, err)
 	case at == 0:
-		return 0, what + " gives no room"
+		return 0, what + " returns 0"
 	case at%align != 0:
-		return 0, fmt.Sprintf("%s gives %#x, which is not aligned", what, at)
+		return 0, fmt.Sprintf("%s returns %#x, which is not aligned", what, at)
 	case uint64(at)+uint64(size) > memory:
-		return 0, fmt.Sprintf("%s gives %#x, which ends beyond the memory of %d bytes", what, at, memory)
+		return 0, fmt.Sprintf("%s returns %#x, which ends beyond the memory of %d bytes", what, at, memory)
 	}
 	return at, ""
 }
 
-// bytes is the region.
+// bytes returns the region.
 func (s *seat) bytes() []byte { return s.inst.Memory()[s.base : s.base+s.im.Size] }
 
-// changed says where the guest wrote into the region against ABI-3.4, empty for
-// nowhere. It overwrites before.
+// changed says where the guest wrote to the region in violation of ABI-3.4, empty if nowhere.
+// It overwrites before.
 func (s *seat) changed(before []byte, n uint32, keys bool) string {
 	im := s.im
 	mine := []struct{ at, size uint32 }{
@@ -133,15 +133,15 @@ func (s *seat) changed(before []byte, n uint32, keys bool) string {
 	return fmt.Sprintf("byte %d of the region, which is in %s, was %#x and is %#x", at, s.place(uint32(at)), before[at], now[at])
 }
 
-// place says what an offset of the region belongs to.
+// place says what an offset in the region belongs to.
 func (s *seat) place(at uint32) string {
 	im := s.im
 	parts := []struct {
 		from uint32
 		what string
 	}{
-		{im.Call, "the call record"}, {im.Codes, "codes, beyond those asked"}, {im.Reasons, "reasons, beyond those asked"},
-		{im.Scores, "scores, beyond those asked"}, {im.Keys, "keys, beyond those asked"}, {im.RowSet, "the row set"}, {im.Pod, "the pod record"},
+		{im.Call, "the call record"}, {im.Codes, "codes, beyond those of the call"}, {im.Reasons, "reasons, beyond those of the call"},
+		{im.Scores, "scores, beyond those of the call"}, {im.Keys, "keys, beyond those of the call"}, {im.RowSet, "the row set"}, {im.Pod, "the pod record"},
 		{im.Header, "the header"}, {im.PodList, "the pod list"}, {im.Queue, "the queue entries"}, {im.Event, "the event record"},
 		{im.Records, "the records of the pod list"},
 	}

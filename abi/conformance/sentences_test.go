@@ -39,7 +39,7 @@ func sentences(t *testing.T) map[string]bool {
 	return out
 }
 
-// TestCitesExist: what cases and duties cite is in SPEC.md.
+// TestCitesExist: cases and duties only cite sentences that SPEC.md has.
 func TestCitesExist(t *testing.T) {
 	all := sentences(t)
 	cases, duties := cited(t)
@@ -52,8 +52,8 @@ func TestCitesExist(t *testing.T) {
 	}
 }
 
-// cited returns the sentences that cases of Run and duties of Check cite, each with
-// one that does.
+// cited returns the sentences that cases of Run and duties of Check cite, each with one that
+// cites it.
 func cited(t *testing.T) (cases, duties map[string]string) {
 	t.Helper()
 	lib, err := readLibrary()
@@ -89,8 +89,8 @@ func cited(t *testing.T) (cases, duties map[string]string) {
 	return cases, duties
 }
 
-// TestSentencesAreCited: every sentence of SPEC.md is cited by a case of Run, or
-// there is a reason why not; one that is a guest's is cited by a duty of Check.
+// TestSentencesAreCited: every sentence of SPEC.md is cited by a case of Run, or uncited has a
+// reason. A duty of guests is cited by a duty of Check.
 func TestSentencesAreCited(t *testing.T) {
 	cases, duties := cited(t)
 	reasons := uncited()
@@ -101,20 +101,20 @@ func TestSentencesAreCited(t *testing.T) {
 		switch {
 		case !strings.Contains(sentence, "."): // a section
 		case !byCase && !excused:
-			t.Errorf("no case cites %s. Remedy: write one, or say why there is none", sentence)
+			t.Errorf("no case cites %s. Remedy: write one, or add the reason to uncited", sentence)
 		case byCase && excused:
-			t.Errorf("%s is cited, and there is a reason why it is not: %s", sentence, reason)
+			t.Errorf("%s is cited, but uncited has a reason why not: %s", sentence, reason)
 		case strings.HasSuffix(reason, ": Check") && !byDuty:
 			t.Errorf("no duty of Check cites %s", sentence)
 		}
 		delete(reasons, sentence)
 	}
 	for sentence := range reasons {
-		t.Errorf("there is a reason why %s is not cited, and no such sentence", sentence)
+		t.Errorf("uncited has %s, which is not a sentence", sentence)
 	}
 }
 
-// TestCaseNames: a name of a case is there once.
+// TestCaseNames: the names of cases are unique.
 func TestCaseNames(t *testing.T) {
 	lib, err := readLibrary()
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// sight is what a guest must see in one call, to check dumps against.
+// sight is what a guest must see in one call. Dumps are compared with it.
 type sight struct {
 	man     *wire.Manifest
 	reads   *view.Reads
 	cluster *cluster.Cluster
-	// pod is the one to be placed, with what earlier points patched; nil without one.
+	// pod is the pod to be placed, with the patches of earlier points; may be nil.
 	pod  *cluster.Pod
 	call *Call
-	// configured tells that the guest exports berth_configure.
+	// configured is true if the guest exports berth_configure.
 	configured bool
 
 	problems []string
-	seen     map[string]int // rows asked, by the node's name
+	seen     map[string]int // rows in calls, by the node's name
 }
 
 func (s *sight) wrong(rule, format string, args ...any) {
@@ -46,13 +46,13 @@ func (s *sight) check(dumps []*dump) []string {
 	}
 	for _, name := range s.asked() {
 		if s.seen[name] != 1 {
-			s.wrong("ABI-3.1", "node %s was asked about %d times in one call", name, s.seen[name])
+			s.wrong("ABI-3.1", "node %s is %d times in one call", name, s.seen[name])
 		}
 	}
 	return s.problems
 }
 
-// asked are the nodes that the rows of a call stand for.
+// asked returns the nodes of a call's rows.
 func (s *sight) asked() []string {
 	if s.call.Point != abi.PostFilter {
 		return s.call.Nodes
@@ -92,7 +92,7 @@ func (s *sight) one(d *dump) {
 func (s *sight) life(d *dump) {
 	for letter, rule := range map[string]string{"i": "ABI-2.1", "v": "ABI-2.2", "c": "ABI-2.3"} {
 		if n := strings.Count(d.life, letter); n > 1 {
-			s.wrong(rule, "what must happen once happened %d times in an instance: %s (v berth_abi, a berth_alloc, c berth_configure, i _initialize)", n, d.life)
+			s.wrong(rule, "functions to be called once were called %d times in an instance: %s (v berth_abi, a berth_alloc, c berth_configure, i _initialize)", n, d.life)
 		}
 	}
 	switch at := func(letter string) int { return strings.Index(d.life, letter) }; {
@@ -112,15 +112,15 @@ func (s *sight) life(d *dump) {
 	}
 	switch {
 	case !ok:
-		s.wrong("ABI-2.4", "the call record at %#x is not in memory that berth_alloc gave", d.call)
+		s.wrong("ABI-2.4", "the call record at %#x is not in memory from berth_alloc", d.call)
 	case region.align != abi.RegionAlign:
-		s.wrong("ABI-2.4", "the region was asked for with align %d, not %d", region.align, abi.RegionAlign)
+		s.wrong("ABI-2.4", "the region was allocated with align %d, not %d", region.align, abi.RegionAlign)
 	case len(d.allocs) > want:
-		s.wrong("ABI-2.4", "berth_alloc was called %d times in an instance; there is one region", len(d.allocs))
+		s.wrong("ABI-2.4", "berth_alloc was called %d times in an instance; there must be one region", len(d.allocs))
 	}
 }
 
-// placed checks that everything begins where it may, inside of the region.
+// placed checks that everything begins where it may, inside the region.
 func (s *sight) placed(d *dump, call *wire.CallView, snapshot *wire.Snapshot) {
 	region, _ := d.region()
 	inside := func(what string, address, size uint64) {
@@ -177,7 +177,7 @@ func (s *sight) record(d *dump, call *wire.CallView) {
 		s.wrong("ABI-3.1", "the point is %d, not %d", call.Point, s.call.Point)
 	}
 	if call.Point != d.point {
-		s.wrong("ABI-3.1", "the point is %d in the call record, and the function that of %d", call.Point, d.point)
+		s.wrong("ABI-3.1", "the point is %d in the call record, but the function belongs to %d", call.Point, d.point)
 	}
 	r := d.memory[d.call : d.call+abi.CallSize]
 	if rest := bytes.Trim(r[abi.CallGuestStart:], "\x00"); len(rest) > 0 {
@@ -199,7 +199,7 @@ func (s *sight) record(d *dump, call *wire.CallView) {
 	batch := point == abi.PreEnqueue || point == abi.QueueSort || point == abi.Hint
 	has := func(what string, there, must bool) {
 		if there != must {
-			s.wrong("ABI-3.1", "%s is there: %t, expected %t", what, there, must)
+			s.wrong("ABI-3.1", "%s is present: %t, expected %t", what, there, must)
 		}
 	}
 	has("the pod list", binary.LittleEndian.Uint32(r[abi.CallPods:]) != 0, batch || point == abi.AddPod || point == abi.RemovePod)
@@ -208,8 +208,8 @@ func (s *sight) record(d *dump, call *wire.CallView) {
 	has("room for keys", binary.LittleEndian.Uint32(r[abi.CallKeys:]) != 0, point == abi.QueueSort)
 }
 
-// bounds checks lo, hi and the rows asked (ABI-3.1, ABI-3.9), and the answers that
-// are input, which are by position (ABI-3.7).
+// bounds checks lo, hi and the rows of the call (ABI-3.1, ABI-3.9), and the answers that are
+// input, which are by position (ABI-3.7).
 func (s *sight) bounds(d *dump, call *wire.CallView, snapshot *wire.Snapshot, reader *view.Reader) {
 	n := uint64(call.N)
 	nodes := snapshot.Table(abi.TableNodes)
@@ -250,7 +250,7 @@ func (s *sight) bounds(d *dump, call *wire.CallView, snapshot *wire.Snapshot, re
 	}
 	for i, row := range rows {
 		if row >= nodes.Rows {
-			s.wrong("ABI-4.4", "row %d is asked about, of %d", row, nodes.Rows)
+			s.wrong("ABI-4.4", "the call has row %d of %d", row, nodes.Rows)
 			return
 		}
 		s.input(call, i, s.nameOf(reader, nodes, row))
@@ -266,8 +266,8 @@ func (s *sight) nameOf(reader *view.Reader, nodes *wire.TableView, row uint32) s
 	return strings.Trim(cells[view.Key(abi.NodeName, 0)], `"`)
 }
 
-// input checks what the i-th row asked has as input: the scores of normalize, the
-// verdicts of post_filter.
+// input checks the input for the i-th row of the call: scores for normalize, verdicts for
+// post_filter.
 func (s *sight) input(call *wire.CallView, i int, name string) {
 	s.seen[name]++
 	switch abi.Point(call.Point) {

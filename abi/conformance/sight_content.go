@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// content checks the tables against the cluster.
+// content compares the tables with the cluster.
 func (s *sight) content(call *wire.CallView, snapshot *wire.Snapshot, reader *view.Reader) {
 	got, err := reader.Snapshot()
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *sight) content(call *wire.CallView, snapshot *wire.Snapshot, reader *vi
 		if len(got.Nodes) > 0 {
 			s.wrong("ABI-5.3", "pre_filter of a guest of scope node sees %d nodes", len(got.Nodes))
 		}
-		// Namespaces may be left out, since no answer may depend on them (ABI-4.15).
+		// Namespaces are optional here, because no answer may depend on them (ABI-4.15).
 		want = &view.Snapshot{HasNamespaces: got.HasNamespaces}
 		got.Namespaces = nil
 	case s.man.Sharded():
@@ -48,11 +48,11 @@ func (s *sight) content(call *wire.CallView, snapshot *wire.Snapshot, reader *vi
 		s.wrong("ABI-4, ABI-2.6", "%s", line)
 	}
 	if id := snapshot.Table(abi.TablePods); id == nil && s.reads.HasNode("pods") {
-		s.wrong("ABI-4", "there is no table of pods")
+		s.wrong("ABI-4", "there is no pods table")
 	}
 }
 
-// aux is what the nodes table holds in a call of an aux instance: from reserve on the
+// aux returns what the nodes table contains in a call of an aux instance: from reserve on the
 // chosen node without the pod itself (ABI-5.15).
 func (s *sight) aux(point abi.Point) *view.Snapshot {
 	out := &view.Snapshot{}
@@ -66,8 +66,7 @@ func (s *sight) aux(point abi.Point) *view.Snapshot {
 	return out
 }
 
-// overlay checks the row of a what-if: the node with the pods that are there by
-// now.
+// overlay checks the row of a what-if: the node with its pods at that moment.
 func (s *sight) overlay(d *dump, reader *view.Reader, nodes *wire.TableView) {
 	got, err := reader.Row(nodes, d.lo)
 	if err != nil {
@@ -75,7 +74,7 @@ func (s *sight) overlay(d *dump, reader *view.Reader, nodes *wire.TableView) {
 		return
 	}
 	if abi.Point(d.point) != abi.Filter {
-		return // pods come one by one; filter sees all of them
+		return // pods are added one by one; filter sees all of them
 	}
 	after := s.call.WhatIf.applied(s.cluster, s.call.Nodes[0])
 	for _, line := range view.Diff("the overlay row", view.ExpectNode(s.reads, after, after.Node(s.call.Nodes[0])), got) {
@@ -83,8 +82,7 @@ func (s *sight) overlay(d *dump, reader *view.Reader, nodes *wire.TableView) {
 	}
 }
 
-// applied is the cluster with the pods of a what-if added to and removed from a
-// node.
+// applied returns the cluster with the pods of a what-if added to and removed from a node.
 func (w *WhatIf) applied(c *cluster.Cluster, node string) *cluster.Cluster {
 	out := *c
 	out.Pods = slices.DeleteFunc(slices.Clone(c.Pods), func(p cluster.Pod) bool { return slices.Contains(w.Remove, p.Metadata.UID) })
@@ -130,7 +128,7 @@ func (s *sight) pods(d *dump, call *wire.CallView, reader *view.Reader) {
 
 type comparePod func(what string, record []byte, p *cluster.Pod, node string)
 
-// list checks the pod list against the pods asked about, in their order.
+// list compares the pod list with the pods of the call, in order.
 func (s *sight) list(call *wire.CallView, compare comparePod) {
 	if len(call.Pods) != len(s.call.Pods) {
 		s.wrong("ABI-3.1", "%d pods in the list, not %d", len(call.Pods), len(s.call.Pods))
@@ -144,7 +142,7 @@ func (s *sight) list(call *wire.CallView, compare comparePod) {
 	}
 }
 
-// changed checks the one pod of add_pod and remove_pod (ABI-5.13).
+// changed checks the only pod of add_pod and remove_pod (ABI-5.13).
 func (s *sight) changed(point abi.Point, call *wire.CallView, compare comparePod) {
 	if len(call.Pods) != 1 {
 		s.wrong("ABI-5.13", "%s has %d pods in its list", point, len(call.Pods))
@@ -175,7 +173,7 @@ func (s *sight) event(got *wire.EventView, compare comparePod) {
 	}{{"the old pod", want.OldPod, got.OldPod}, {"the new pod", want.NewPod, got.NewPod}} {
 		switch {
 		case (pod.want == nil) != (pod.record == nil):
-			s.wrong("ABI-3.10", "%s of the event is there: %t, expected %t", pod.what, pod.record != nil, pod.want != nil)
+			s.wrong("ABI-3.10", "%s of the event is present: %t, expected %t", pod.what, pod.record != nil, pod.want != nil)
 		case pod.want != nil:
 			compare(pod.what, pod.record, pod.want, "")
 		}
@@ -196,7 +194,7 @@ func (s *sight) eventNodes(call *wire.CallView, nodes *wire.TableView, reader *v
 	}{{"the old node", s.call.Event.OldNode, call.Event.OldNode}, {"the new node", s.call.Event.NewNode, call.Event.NewNode}} {
 		switch {
 		case n.want == nil && n.row != abi.EventNoNode:
-			s.wrong("ABI-3.10", "%s is row %d, and the event has none", n.what, n.row)
+			s.wrong("ABI-3.10", "%s is row %d, but the event has no such node", n.what, n.row)
 		case n.want == nil:
 		case n.row >= nodes.Rows:
 			s.wrong("ABI-5.12", "%s is row %#x of %d", n.what, n.row, nodes.Rows)
@@ -214,11 +212,11 @@ func (s *sight) eventNodes(call *wire.CallView, nodes *wire.TableView, reader *v
 		}
 	}
 	if left != 0 && len(s.problems) == 0 {
-		s.wrong("ABI-2.11", "the table of nodes has %d rows more than the event has nodes", left)
+		s.wrong("ABI-2.11", "the nodes table has %d rows more than the event has nodes", left)
 	}
 }
 
-// slots checks that a slot which no row has is zero (ABI-4.10, ABI-4.11).
+// slots checks that slots without a row are zero (ABI-4.10, ABI-4.11).
 func (s *sight) slots(snapshot *wire.Snapshot) {
 	pods, nodes := snapshot.Table(abi.TablePods), snapshot.Table(abi.TableNodes)
 	if pods == nil || nodes == nil {
@@ -253,7 +251,7 @@ func (s *sight) slots(snapshot *wire.Snapshot) {
 				e = e[4:] // a span of length 0 may have any start (ABI-4.8)
 			}
 			if len(bytes.Trim(e, "\x00")) > 0 {
-				s.wrong("ABI-4.11", "slot %d has no pod that the plugin may see, and column %d holds % x", slot, c.ID, e)
+				s.wrong("ABI-4.11", "slot %d has no pod that the plugin may see, but column %d contains % x", slot, c.ID, e)
 				return
 			}
 		}

@@ -8,33 +8,33 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// way is one of the ways in which a host may show the same things to a guest and
-// call it. The answers must be the same in all of them.
+// way is one of the ways in which a host may show the same data to a guest and call it. The
+// answers must be the same in all of them.
 type way struct {
-	// duty is the one that a difference fails; the first way is what others are checked against,
-	// and has none.
+	// duty fails if the answers of this way differ from those of the first way, which has no
+	// duty.
 	duty string
 	// fresh says when new instances are made.
 	fresh freshness
-	// numbers gives numbers to what an instance holds.
+	// numbers assigns the numbers in an instance.
 	numbers func(c *cluster.Cluster, random *rand.Rand) *image.Numbering
-	// shuffled ids are in another order, after some of dead strings.
+	// shuffled assigns ids in another order, after some unused strings.
 	shuffled bool
 	dead     int
-	// moving numbers and ids are others in each call that may see others.
+	// moving says which calls get new numbers and ids.
 	moving moving
-	// split cuts calls of scope node anywhere, shards holds nodes in so many
-	// instances.
+	// split divides calls of scope node anywhere; shards is the number of instances among which
+	// nodes are divided.
 	split  bool
 	shards int
 	// unknown adds what no version has; spare is added to all capacities.
 	unknown bool
 	spare   uint32
-	// states compares what is left in the state, too.
+	// states also compares what is left in the state.
 	states bool
 }
 
-// freshness says when instances are made anew.
+// freshness says when new instances are made.
 type freshness int
 
 const (
@@ -52,23 +52,22 @@ const (
 	allCalls
 )
 
-// shift is by how much ids and slots are moved in the way that looks for them in
-// the state.
+// shift is by how much ids and slots are moved in the way that looks for them in the state.
 const shift = 37
 
-// Names of duties that differences between ways fail.
+// Names of duties that fail if ways differ.
 const (
 	dutyOneInstance = "one instance answers a second pod as a fresh one does"
 	dutyRepeated    = "the same calls have the same answers"
 	dutyNumbers     = "answers do not depend on the order of rows, slots, lists and ids"
-	dutyMoving      = "what is kept in the state means the same in other instances"
-	dutySplit       = "answers of scope node do not depend on how calls are cut"
+	dutyMoving      = "the state has the same meaning in other instances"
+	dutySplit       = "answers of scope node do not depend on how calls are divided"
 	dutyShards      = "answers of scope node do not depend on other nodes"
 	dutyState       = "the state holds no ids and no slots"
-	dutyUnknown     = "tables, columns, types and fields that are not known are skipped"
+	dutyUnknown     = "unknown tables, columns, types and fields are skipped"
 )
 
-// ways are all ways for a plugin, the one that others are checked against first.
+// ways returns all ways for a plugin; the others are compared with the first.
 func ways(man *wire.Manifest) []way {
 	inOrder := func(c *cluster.Cluster, _ *rand.Rand) *image.Numbering { return image.InOrder(c) }
 	shifted := func(c *cluster.Cluster, _ *rand.Rand) *image.Numbering { return image.Shifted(c, shift) }

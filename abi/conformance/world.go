@@ -13,27 +13,27 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 )
 
-// Scheduler is a host as a whole, with a queue, a cache and time of its own. What
-// the sentences of section 5 say about consequences shows there only.
+// Scheduler is a whole host, with a queue, a cache and time of its own. Only it shows the
+// consequences that section 5 describes.
 type Scheduler interface {
-	// Start starts a scheduler with one profile that has these plugins beside what the
-	// host needs to place pods by name and to bind them. An error refuses them.
+	// Start starts a scheduler with one profile that has these plugins besides those that place
+	// pods by name and bind them. An error refuses them.
 	Start(ctx context.Context, plugins []Plugin) (Running, error)
 }
 
-// Running is a scheduler that runs, with its cluster.
+// Running is a running scheduler with its cluster.
 type Running interface {
 	// Apply makes a change. A pod without a node is to be placed.
 	Apply(ctx context.Context, c Change) error
-	// Settle lets time pass, and everything happen that can happen until then.
+	// Settle lets time pass, with everything that can happen until then.
 	Settle(ctx context.Context, d time.Duration) error
-	// Outcome says what became of a pod.
+	// Outcome returns the state of a pod.
 	Outcome(ctx context.Context, namespace, name string) (*Outcome, error)
-	// Close ends the scheduler.
+	// Close stops the scheduler.
 	Close(ctx context.Context) error
 }
 
-// Change creates or replaces one object, or deletes it.
+// Change creates, replaces or deletes one object.
 type Change struct {
 	Node      *cluster.Node
 	Pod       *cluster.Pod
@@ -41,19 +41,19 @@ type Change struct {
 	Delete    bool
 }
 
-// Outcome is what became of a pod.
+// Outcome is the state of a pod.
 type Outcome struct {
-	// Node is the one that it is bound to in the API, empty for none.
+	// Node is the node that it is bound to in the API; may be empty.
 	Node string
-	// Order counts the pods that were bound, from 1 on.
+	// Order counts bound pods, from 1.
 	Order int
 	// Labels and Annotations are those in the API.
 	Labels, Annotations map[string]string
-	// Waiting tells that it waits for permission.
+	// Waiting is true if it waits at permit.
 	Waiting bool
 	// Nominated is the node that the pod is nominated for.
 	Nominated string
-	// Message is what the user is told of a pod that is not placed.
+	// Message is what the user sees about a pod that is not placed.
 	Message string
 }
 
@@ -71,7 +71,7 @@ type worldDoc struct {
 	Steps   []worldStepDoc
 }
 
-// worldStepDoc is changes, time, and then what must be so.
+// worldStepDoc is changes, time, and the expected state afterwards.
 type worldStepDoc struct {
 	Cluster    json.RawMessage     `json:"cluster,omitempty"`
 	Nodes      []cluster.Node      `json:"nodes,omitempty"`
@@ -85,7 +85,7 @@ type worldStepDoc struct {
 	Apart []string `json:"apart,omitempty"`
 }
 
-// podWant is what must have become of a pod.
+// podWant is the expected state of a pod.
 type podWant struct {
 	// Node is a node, "-" for none, "*" for any.
 	Node        string            `json:"node"`
@@ -97,7 +97,7 @@ type podWant struct {
 	Message     string            `json:"message,omitempty"`
 }
 
-// RunScheduler plays the cases about consequences, each as a test of its own.
+// RunScheduler plays the cases about consequences, each as a subtest.
 func RunScheduler(t *testing.T, s Scheduler) {
 	t.Helper()
 	runScheduler(testingT{t}, s)
@@ -193,7 +193,7 @@ func (lib *library) turn(ctx context.Context, w Running, step *worldStepDoc) err
 	return w.Settle(ctx, time.Duration(step.SettleMS)*time.Millisecond)
 }
 
-// outcomes checks pods against what a step wants of them.
+// outcomes compares pods with what a step expects.
 func (lib *library) outcomes(ctx context.Context, w Running, step *worldStepDoc) (problems []string) {
 	nodes := map[string]string{}
 	for _, pod := range append(slices.Sorted(maps.Keys(step.Want)), step.Apart...) {
@@ -226,7 +226,7 @@ func (want *podWant) compare(pod string, got *Outcome) (out []string) {
 		wrong("is on node %q, expected %q: %s", got.Node, want.Node, got.Message)
 	}
 	if want.Order != 0 && want.Order != got.Order {
-		wrong("is the %d. to be bound, expected the %d.", got.Order, want.Order)
+		wrong("was bound as number %d, expected %d", got.Order, want.Order)
 	}
 	for _, m := range []struct {
 		what      string
@@ -246,12 +246,12 @@ func (want *podWant) compare(pod string, got *Outcome) (out []string) {
 		wrong("is nominated for %q, expected %q", got.Nominated, want.Nominated)
 	}
 	if !strings.Contains(got.Message, want.Message) {
-		wrong("is not placed because of %q, expected %q", got.Message, want.Message)
+		wrong("is not placed with the message %q, expected %q", got.Message, want.Message)
 	}
 	return out
 }
 
-// loggedIn checks what plugins logged against a step.
+// loggedIn compares what plugins logged with what a step expects.
 func loggedIn(step *worldStepDoc, texts []heard) (problems []string) {
 	for _, plugin := range slices.Sorted(maps.Keys(step.Log)) {
 		var got []string

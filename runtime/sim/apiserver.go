@@ -20,8 +20,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// apiServer plays the API server: it has the pods, binds them, and hears what the
-// scheduler has to say of them.
+// apiServer simulates the API server: it stores the pods, binds them, and receives what the
+// scheduler reports about them.
 type apiServer struct {
 	config    *Config
 	clock     *clock.Step
@@ -32,35 +32,35 @@ type apiServer struct {
 	pods      []*simPod // in the order of arrival
 	byUID     map[types.UID]*simPod
 	leaving   *heap.Heap[types.UID, *simPod] // by the time at which they leave
-	resting   []*simPod                      // in the order in which they went to rest
+	resting   []*simPod                      // in the order in which they were set aside
 	answered  int                            // see Config.Progress
-	changes   int                            // of the cluster: a try after one may end otherwise
+	changes   int                            // number of changes in the cluster: an attempt after one may end differently
 	usage     *usage
 	budgets   *budgets
 	evicted   []*simPod // in the order of their evictions
 	explained *report.Attempt
 }
 
-// simPod is a pod of the simulation and what has become of it.
+// simPod is a pod of the simulation and its state.
 type simPod struct {
 	pod      *state.Pod
 	until    time.Time     // when it leaves; zero for never
 	node     string        // where it was placed
-	at       time.Duration // when, from the start
-	answered bool          // it counts in apiServer.answered
-	left     bool          // its time is over
+	at       time.Duration // when, since the start
+	answered bool          // it is counted in apiServer.answered
+	left     bool          // it has left the cluster
 	initial  bool          // it was on its node from the start
-	givenUp  bool          // it has had Config.Attempts tries
-	message  string        // of the last failed try
+	givenUp  bool          // it has used up Config.Attempts
+	message  string        // of the last failed attempt
 	tries    int
-	futile   int // failed tries since the cluster last changed
-	seen     int // apiServer.changes at the last failed try
+	futile   int // failed attempts since the cluster last changed
+	seen     int // apiServer.changes at the last failed attempt
 
-	evictedBy *state.Pod // for whom it has to leave; nil if it has not
+	evictedBy *state.Pod // the pod that it was evicted for; nil if it was not evicted
 	evictedAt time.Duration
 }
 
-// gone reports that the scheduler does not hear of the pod any more.
+// gone reports whether the scheduler no longer knows the pod.
 func (p *simPod) gone() bool { return p.left || p.givenUp }
 
 var (
@@ -96,7 +96,7 @@ func (w *apiServer) bindInitial(object *v1.Pod) {
 	w.scheduler.SetPods(p.pod)
 }
 
-// admit takes in a pod that arrives.
+// admit adds a pod that arrives.
 func (w *apiServer) admit(a input.Arrival) *state.Pod {
 	p := &simPod{pod: state.NewPod(a.Pod)}
 	if a.Until > 0 {
@@ -145,11 +145,11 @@ func (w *apiServer) depart() {
 		w.scheduler.DeletePod(p.pod.UID)
 	}
 	if len(untold) > 0 {
-		w.tellGated() // the scheduler knows the pods still
+		w.tellGated() // while the scheduler still knows the pods
 	}
 }
 
-// tellGated takes down why gated pods are held back.
+// tellGated records why gated pods are held back.
 func (w *apiServer) tellGated() {
 	for place, q := range w.scheduler.Queued() {
 		if p := w.byUID[q.Pod.UID]; p != nil && place == queue.Gated {
@@ -158,15 +158,14 @@ func (w *apiServer) tellGated() {
 	}
 }
 
-// Bind implements objects.Binder: the binding is durable at once, and the watch
-// confirms it.
+// Bind implements objects.Binder: the binding is stored at once, and the watch confirms it.
 func (w *apiServer) Bind(_ context.Context, b objects.Binding) error {
 	p, ok := w.byUID[b.Pod.UID]
 	if !ok || p.gone() {
-		return fmt.Errorf("pod %s is not there any more", b.Pod.Key())
+		return fmt.Errorf("pod %s no longer exists", b.Pod.Key())
 	}
 	if p.node != "" {
-		return fmt.Errorf("pod %s is on node %s already", b.Pod.Key(), p.node)
+		return fmt.Errorf("pod %s is already on node %s", b.Pod.Key(), p.node)
 	}
 	p.node, p.at = b.Node, w.now()
 	p.pod = b.Pod
@@ -180,7 +179,7 @@ func (w *apiServer) Bind(_ context.Context, b objects.Binding) error {
 	return nil
 }
 
-// Scheduled implements scheduler.Outlet: Bind has heard of it first.
+// Scheduled implements scheduler.Outlet. Bind has recorded the placement already.
 func (w *apiServer) Scheduled(*state.Pod, string) {}
 
 // answer counts a pod once.
@@ -198,9 +197,8 @@ func (w *apiServer) answer(p *simPod) {
 	}
 }
 
-// Failed implements scheduler.Outlet: it takes down the message and the
-// nomination, gives up pods that have had their tries, and lets those rest that
-// fail again and again.
+// Failed implements scheduler.Outlet. It records the message and the nomination, gives up pods
+// that have used up their attempts, and sets aside those that keep failing.
 func (w *apiServer) Failed(f scheduler.Failure) {
 	p := w.byUID[f.Pod.UID]
 	if p == nil || p.gone() {
@@ -230,8 +228,8 @@ func (w *apiServer) Failed(f scheduler.Failure) {
 	}
 }
 
-// wake gives the pods at rest back to the scheduler for which the cluster has
-// changed, and reports whether there were any.
+// wake returns pods that were set aside to the scheduler if the cluster has changed since. It
+// reports whether there were any.
 func (w *apiServer) wake() bool {
 	var pods []*state.Pod
 	w.resting = slices.DeleteFunc(w.resting, func(p *simPod) bool {
@@ -246,8 +244,8 @@ func (w *apiServer) wake() bool {
 	return len(pods) > 0
 }
 
-// Ended implements scheduler.Observer: an explanation must not show a node that
-// the pod did not get.
+// Ended implements scheduler.Observer: an explanation must not show a node that the pod did not
+// get.
 func (w *apiServer) Ended(e *report.Ending) {
 	if a := w.explained; a != nil && a.Sequence == e.Sequence && e.Code != abi.Success {
 		a.Code, a.Node, a.Message = e.Code, "", e.Message

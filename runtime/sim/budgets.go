@@ -7,15 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// budgets plays the disruption controller: it keeps the status of the
-// PodDisruptionBudgets up to date. A pod on a node that is not terminating counts as
-// healthy. As no workload says how many there should be, those are expected that
-// are there, placed or not, and those that were evicted, whose workload would put
-// others in their place.
+// budgets simulates the disruption controller: it keeps the status of the PodDisruptionBudgets
+// up to date. A pod counts as healthy if it is on a node and not terminating. No workload says
+// how many pods are expected, so these are all that exist, placed or not, and those that were
+// evicted, which a workload would replace.
 type budgets struct {
 	all     []*budget
 	list    []*policyv1.PodDisruptionBudget
-	changes int // of the cluster when they were last looked at
+	changes int // apiServer.changes at the last update
 }
 
 type budget struct {
@@ -39,7 +38,7 @@ func newBudgets(objects []*policyv1.PodDisruptionBudget) *budgets {
 	return b
 }
 
-// admit takes note of a pod.
+// admit adds a pod to the budgets that select it.
 func (b *budgets) admit(p *simPod) {
 	for _, budget := range b.all {
 		if budget.object.Namespace == p.pod.Namespace && budget.selector.Matches(labels.Set(p.pod.Object.Labels)) {
@@ -59,7 +58,7 @@ func (w *apiServer) List() ([]*policyv1.PodDisruptionBudget, error) {
 	return w.budgets.list, nil
 }
 
-// update sets the status as k8s.io/kubernetes pkg/controller/disruption does.
+// update computes the status as k8s.io/kubernetes pkg/controller/disruption does.
 func (b *budget) update() {
 	healthy, expected := 0, 0
 	for _, p := range b.pods {

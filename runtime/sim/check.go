@@ -12,12 +12,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
-// checkArrivals refuses what the loop could not tell apart or put in order.
+// checkArrivals refuses pods that the loop cannot distinguish or order.
 func checkArrivals(c *Config) error {
 	seen := make(map[types.UID]*v1.Pod, len(c.Arrivals)+len(c.Bound))
 	unique := func(pod *v1.Pod) error {
 		if was := seen[pod.UID]; pod.UID == "" || was != nil {
-			return c.about(pod, "metadata.uid", fmt.Sprintf("%q is missing or the UID of another pod", pod.UID), "give every pod a UID of its own")
+			return c.about(pod, "metadata.uid", fmt.Sprintf("%q is empty or the UID of another pod", pod.UID), "give every pod a UID of its own")
 		}
 		seen[pod.UID] = pod
 		return nil
@@ -41,9 +41,8 @@ func checkArrivals(c *Config) error {
 	return nil
 }
 
-// checkProfiles refuses pods that no profile would ever look at: left alone they
-// would be missing from the result. There is one error for each name, however
-// many pods have it.
+// checkProfiles refuses pods without a profile: they would be missing from the result. It
+// returns one error per scheduler name, however many pods use it.
 func checkProfiles(c *Config, profiles []string) error {
 	var order []string
 	pods := make(map[string][]*v1.Pod)
@@ -60,7 +59,7 @@ func checkProfiles(c *Config, profiles []string) error {
 	var errs []error
 	for i, name := range order {
 		if i == input.MaxErrors {
-			errs = append(errs, fmt.Errorf("and %d more names of no profile", len(order)-i))
+			errs = append(errs, fmt.Errorf("and %d more unknown scheduler names", len(order)-i))
 			break
 		}
 		detail := fmt.Sprintf("no profile is named %q", name)
@@ -75,7 +74,7 @@ func checkProfiles(c *Config, profiles []string) error {
 	return errors.Join(errs...)
 }
 
-// about is an error in a pod, FILE:LINE: pod NAMESPACE/NAME: PATH: DETAIL (FIX).
+// about returns an error about a pod, FILE:LINE: pod NAMESPACE/NAME: PATH: DETAIL (FIX).
 func (c *Config) about(pod *v1.Pod, path, detail, fix string) error {
 	var b strings.Builder
 	if c.Where != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Evict implements objects.Evictor as an API server and a kubelet do: the pod is
-// terminating from now on, and gone when its grace period is over.
+// Evict implements objects.Evictor like an API server and a kubelet: the pod is terminating
+// from now on, and gone when its grace period is over.
 func (w *apiServer) Evict(_ context.Context, e objects.Eviction) error {
 	p := w.byUID[e.Victim.UID]
 	if p == nil || p.gone() || p.evictedBy != nil {
@@ -43,7 +43,7 @@ func (w *apiServer) Evict(_ context.Context, e objects.Eviction) error {
 	return nil
 }
 
-// grace is how long a pod may take to end.
+// grace returns the pod's grace period.
 func grace(pod *v1.Pod) time.Duration {
 	if seconds := pod.Spec.TerminationGracePeriodSeconds; seconds != nil {
 		return time.Duration(*seconds) * time.Second
@@ -51,19 +51,20 @@ func grace(pod *v1.Pod) time.Duration {
 	return v1.DefaultTerminationGracePeriodSeconds * time.Second
 }
 
-// change makes a new version of a pod.
+// change stores a new version of a pod.
 func (w *apiServer) change(p *simPod, how func(object *v1.Pod)) {
 	object := p.pod.Object.DeepCopy()
-	object.ResourceVersion = "" // that of a file would tell the scheduler that nothing is new
+	object.ResourceVersion = "" // with the file's version the scheduler would see no change
 	how(object)
 	p.pod = state.NewPod(object)
 }
 
-// Preempted implements scheduler.Outlet: of those that were deleted Evict has heard
-// first, and the others go on.
+// Preempted implements scheduler.Outlet. Evict has recorded the deleted pods already, and the
+// others continue.
 func (w *apiServer) Preempted(scheduler.Preempted) {}
 
-// Binding implements scheduler.Outlet: what fails is told of at once.
+// Binding implements scheduler.Outlet. Failures are reported immediately, so there is nothing
+// to wait for.
 func (*apiServer) Binding(context.Context, *state.Pod) error { return nil }
 
 // NominationCleared implements scheduler.Outlet.

@@ -17,12 +17,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
-// ranked is a pod of a priority, with a label of its own name's first letter.
+// ranked returns a pod with a priority, and a label with the first letter of its name.
 func ranked(name string, cpu int64, priority int32) *v1.Pod {
 	p := pod(name, cpu)
 	p.Spec.Priority = &priority
 	p.Labels = map[string]string{"app": name[:1]}
-	p.ResourceVersion = "7" // as in files that were exported
+	p.ResourceVersion = "7" // as in exported files
 	return p
 }
 
@@ -39,8 +39,8 @@ func evictions(r *sim.Result) string {
 	return text
 }
 
-// Pods that were there, and one that was placed, make room; who they make room for
-// comes when their grace period is over.
+// Pods that ran from the start, and one that was placed, make room. The preemptor is placed
+// when their grace period is over.
 func TestEvictions(t *testing.T) {
 	quick := on("b", ranked("quick", 3, 0))
 	quick.Spec.TerminationGracePeriodSeconds = new(int64)
@@ -72,7 +72,7 @@ placed from c for ns/third at 3m0s, placed at 0s
 	}
 }
 
-// A pod that waits at Permit is not deleted when it has to make room.
+// A victim that waits at Permit is rejected, not deleted.
 func TestWaitingPodIsNotEvicted(t *testing.T) {
 	c := &custom{permit: func(p *plugin.Placement) (time.Duration, plugin.Directives, *plugin.Status) {
 		if p.Pod.Name == "waits" {
@@ -90,20 +90,20 @@ func TestWaitingPodIsNotEvicted(t *testing.T) {
 	}
 }
 
-// A budget counts the pods that are on nodes and not terminating, as they come and
-// go: it allows what it allowed before only when others have come.
+// A budget counts the pods that are on nodes and not terminating, as they come and go. It
+// allows further evictions only when new pods have come.
 func TestBudgets(t *testing.T) {
 	budget := func(app string, set func(*policyv1.PodDisruptionBudgetSpec)) *policyv1.PodDisruptionBudget {
 		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: app}}
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
-		b.Status.DisruptionsAllowed = 9 // of another time
+		b.Status.DisruptionsAllowed = 9 // outdated
 		set(&b.Spec)
 		return b
 	}
 	number, percentage := intstr.FromInt32(1), intstr.FromString("50%")
 	for name, test := range map[string]struct {
 		set  func(*policyv1.PodDisruptionBudgetSpec)
-		want string // nodes of the evictions
+		want string // nodes of the evicted pods
 	}{
 		// The pods on a are less important than the one on b.
 		"minAvailable 1":     {func(s *policyv1.PodDisruptionBudgetSpec) { s.MinAvailable = &number }, "a b"},

@@ -18,8 +18,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
-// openbDir finds the published trace, which is not part of the repository: in
-// $BERTH_OPENB_DIR, or beside the checkout in shared/data/openb.
+// openbDir returns the folder of the published trace, which is not part of the repository:
+// $BERTH_OPENB_DIR, or shared/data/openb beside the checkout.
 func openbDir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("BERTH_OPENB_DIR")
@@ -32,8 +32,8 @@ func openbDir(t testing.TB) string {
 	return dir
 }
 
-// trace is an openb trace in two files, and what the tests read of them with
-// nothing but encoding/csv: rows by name, and in them fields by column.
+// trace is an openb trace in two files. The tests read it with encoding/csv only: rows by name,
+// fields by column.
 type trace struct {
 	nodesFile, podsFile string
 	nodes, pods         map[string]map[string]string
@@ -76,8 +76,8 @@ func readRows(t testing.TB, file, key string) map[string]map[string]string {
 	return out
 }
 
-// edited writes a variant of a CSV file: edit may change the fields of a row, by
-// column, or leave the row out. It gets the number of the row, from 0.
+// edited writes a variant of a CSV file: edit may change the fields of a row, by column, or
+// drop the row. It gets the number of the row, from 0.
 func edited(t testing.TB, file string, edit func(i int, row map[string]string) bool) string {
 	t.Helper()
 	rows := readCSV(t, file)
@@ -174,15 +174,15 @@ func (tr *trace) request(t testing.TB, pod string) load {
 	return load{number(t, row, "cpu_milli"), number(t, row, "memory_mib"), number(t, row, "num_gpu") * number(t, row, "gpu_milli"), 1}
 }
 
-// original is the name of the pod that a clone was made of.
+// original returns the name of the pod that a clone was made from.
 func original(pod string) string {
 	name, _, _ := strings.Cut(pod, "-tuned-")
 	return name
 }
 
-// check checks a result against the lists: every pod is placed or named with a reason, on a
-// node that has a GPU of its model, and at no time a node is over its capacity. end tells when
-// a pod leaves; nil for never.
+// check compares a result with the lists: every pod is placed or has a reason, is on a node
+// with a GPU of its model, and no node is ever over capacity. end returns when a pod leaves;
+// nil for never.
 func (tr *trace) check(t testing.TB, r *sim.Result, pods int, end func(pod string) time.Duration) {
 	t.Helper()
 	type change struct {
@@ -222,7 +222,7 @@ func (tr *trace) check(t testing.TB, r *sim.Result, pods int, end func(pod strin
 	if len(seen) != pods || s.Pods != pods || s.Scheduled != len(r.Placements) || s.Unschedulable != len(r.Unschedulable) || s.Nodes != len(tr.nodes) {
 		t.Errorf("%d of %d pods are accounted for; the summary is %+v", len(seen), pods, s)
 	}
-	slices.SortStableFunc(changes, func(a, b change) int { // at one time pods leave before others come
+	slices.SortStableFunc(changes, func(a, b change) int { // at the same time, pods leave before others come
 		if a.at != b.at {
 			return int(min(max(a.at-b.at, -1), 1))
 		}
@@ -257,7 +257,7 @@ func TestOpenBWholeTrace(t *testing.T) {
 		t.Errorf("the summary is %+v", r.Summary)
 	}
 	t.Logf("%d pods placed in %.2f s, %.0f pods/s", r.Summary.Scheduled, r.Summary.Seconds, r.Summary.PodsPerSecond)
-	// The sums of the result are those of the lists.
+	// The sums in the result equal those of the lists.
 	var want load
 	for _, p := range r.Placements {
 		for i, n := range tr.request(t, p.Pod) {
@@ -289,7 +289,7 @@ func TestOpenBSeedsAndWorkers(t *testing.T) {
 	}
 }
 
-// Only from 4,096 rows on do several workers get something to do.
+// Only clusters of 4,096 rows or more are divided among workers.
 func TestOpenBWorkersOnManyNodes(t *testing.T) {
 	base := openb(t)
 	rows := readCSV(t, base.nodesFile)
@@ -314,7 +314,7 @@ func TestOpenBWorkersOnManyNodes(t *testing.T) {
 	}
 }
 
-// A list in which many pods name models, as the gpuspec lists of the trace do.
+// A list in which many pods name models, as in the gpuspec lists of the trace.
 func TestOpenBModels(t *testing.T) {
 	base := openb(t)
 	specs := []string{"", "T4", "G2|G3", "V100M16|V100M32", "P100", "", "G2", "A10"}
@@ -342,7 +342,7 @@ func TestOpenBModels(t *testing.T) {
 	}
 }
 
-// On few nodes pods wait for others to leave.
+// With few nodes, pods wait for others to leave.
 func TestOpenBDepartures(t *testing.T) {
 	base := openb(t)
 	tr := newTrace(t, edited(t, base.nodesFile, func(i int, row map[string]string) bool { return row["gpu"] != "0" && i%151 == 0 }), base.podsFile)
@@ -370,9 +370,8 @@ func TestOpenBDepartures(t *testing.T) {
 			waited++
 		}
 	}
-	// Nobody waits while there is a place: at no time between coming and being
-	// placed, or leaving, is there a node that the pod would fit. Looking at some
-	// of those that waited will do.
+	// No pod waits while it fits a node: between arriving and being placed, or leaving, there is
+	// never a node with room for it. The test samples the pods that waited.
 	type stay struct {
 		from, until time.Duration
 		load        load
@@ -435,7 +434,7 @@ func TestOpenBInflatedOnce(t *testing.T) {
 	t.Logf("%d pods placed in %.2f s, %.0f pods/s", r.Summary.Scheduled, r.Summary.Seconds, r.Summary.PodsPerSecond)
 }
 
-// BenchmarkSimulate is the whole default trace on 1,523 nodes.
+// BenchmarkSimulate simulates the default trace on 1,523 nodes.
 func BenchmarkSimulate(b *testing.B) {
 	tr := openb(b)
 	for b.Loop() {

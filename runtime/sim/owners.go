@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
 )
 
-// Owners is what pods can belong to. It does not change during a simulation.
+// Owners are the objects that pods can belong to. They do not change during a simulation.
 type Owners struct {
 	Services               []*v1.Service
 	ReplicationControllers []*v1.ReplicationController
@@ -16,7 +16,7 @@ type Owners struct {
 	StatefulSets           []*appsv1.StatefulSet
 }
 
-// store returns what finds them.
+// store returns an index of them.
 func (o *Owners) store() *owners.Store {
 	out := owners.New()
 	set(out, o.Services)

@@ -12,7 +12,7 @@ import (
 
 const annSelectedNode = volume.AnnSelectedNode
 
-// settle does for a claim what the controllers would.
+// settle does for a claim what the controllers would do.
 func (v *volumes) settle(name types.NamespacedName) {
 	claim := v.store.Claim(name.Namespace, name.Name)
 	if claim == nil || claim.Spec.VolumeName != "" && metav1.HasAnnotation(claim.ObjectMeta, volume.AnnBindCompleted) {
@@ -34,12 +34,12 @@ func (v *volumes) settle(name types.NamespacedName) {
 			of = append(of, pv)
 		}
 	}
-	// Without a node the search takes volumes that name the claim, and if the claim
-	// does not wait for a pod, any that suits it.
+	// Without a node, the search finds volumes that name the claim and, if the claim does not
+	// wait for a pod, any suitable volume.
 	pv, err := volume.FindMatchingVolume(claim, of, nil, nil, waits, true)
 	node := v.nodes[claim.Annotations[annSelectedNode]]
 	switch {
-	case err != nil: // a claim that no controller understands
+	case err != nil: // a claim that the controllers would not understand
 	case pv != nil:
 		v.bind(claim, pv)
 	case class == nil || class.Provisioner == "" || class.Provisioner == volume.NotSupportedProvisioner:
@@ -61,8 +61,8 @@ func (v *volumes) bind(claim *v1.PersistentVolumeClaim, pv *v1.PersistentVolume)
 	v.write(claim)
 }
 
-// provision makes a volume for a claim and binds it. node is the one that was
-// selected, if the claim waited for a pod.
+// provision creates a volume for a claim and binds it. node is the selected node if the claim
+// waited for a pod.
 func (v *volumes) provision(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass, node *v1.Node) {
 	driver := driverOf(class)
 	pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pvc-" + string(claim.UID), UID: "pv-of-" + claim.UID}}
@@ -79,7 +79,7 @@ func (v *volumes) provision(claim *v1.PersistentVolumeClaim, class *storagev1.St
 	v.bind(claim, pv)
 }
 
-// driverOf returns the CSI driver behind a class's provisioner.
+// driverOf returns the CSI driver of a class's provisioner.
 func driverOf(class *storagev1.StorageClass) string {
 	if driver, err := csitranslation.New().GetCSINameFromInTreeName(class.Provisioner); err == nil {
 		return driver
@@ -87,7 +87,8 @@ func driverOf(class *storagev1.StorageClass) string {
 	return class.Provisioner
 }
 
-// near returns the nodes that can reach what a driver makes for one of them.
+// near returns an affinity for the nodes that can reach a volume that the driver makes for one
+// of them.
 func (v *volumes) near(node *v1.Node, driver string) *v1.VolumeNodeAffinity {
 	csi := v.store.CSINode(node.Name)
 	if csi == nil {
@@ -111,8 +112,8 @@ func (v *volumes) near(node *v1.Node, driver string) *v1.VolumeNodeAffinity {
 	return &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{term}}}
 }
 
-// takeOff takes a claim's size off the first storage capacity that has room for it
-// and is for the node.
+// takeOff subtracts a claim's size from the first storage capacity for the node that has room
+// for it.
 func (v *volumes) takeOff(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass, node *v1.Node) {
 	size := claim.Spec.Resources.Requests[v1.ResourceStorage]
 	for _, c := range v.store.CapacitiesOf(class.Name) {
@@ -128,7 +129,7 @@ func (v *volumes) takeOff(claim *v1.PersistentVolumeClaim, class *storagev1.Stor
 			continue
 		}
 		if c.Capacity == nil {
-			return // how much there is in all is not known
+			return // the total size is unknown
 		}
 		c = c.DeepCopy()
 		c.Capacity.Sub(size)

@@ -22,17 +22,16 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
-// TestRandomClusters checks the results of random small simulations against a naive reading of
-// the objects, by the functions that kube-scheduler calls:
+// TestRandomClusters compares the results of random small simulations with a naive evaluation
+// of the objects, by the functions that kube-scheduler calls:
 //
 //   - every pod is accounted for exactly once;
-//   - at no time does a node hold more than it has, two pods on one host port,
-//     or a pod that its taints or the pod's affinity keep away;
-//   - at no time does a pod wait that would fit a node as it is, unless a gate
-//     or a feature that nothing enforces holds it, or the node is being cleared for
-//     another pod;
-//   - pods are evicted for more important ones only, and are gone when their grace
-//     period is over.
+//   - no node ever holds more than it has, two pods on one host port, or a pod that its taints
+//     or the pod's affinity exclude;
+//   - no pod ever waits that would fit a node as it is, unless a gate or an unenforced feature
+//     holds it, or the node is being cleared for another pod;
+//   - pods are evicted only for more important ones, and are gone when their grace period is
+//     over.
 func TestRandomClusters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCluster(t)
@@ -53,7 +52,7 @@ func TestRandomClusters(t *testing.T) {
 	})
 }
 
-// ledger is who is in the cluster when, and where.
+// ledger records which pods were in the cluster when, and where.
 type ledger struct {
 	nodes []*v1.Node
 	stays []*stay
@@ -62,11 +61,11 @@ type ledger struct {
 
 type stay struct {
 	pod                 *v1.Pod
-	comes, placed, goes time.Duration // placed and goes are never where there is no such time
+	comes, placed, goes time.Duration // placed and goes are never if there is no such time
 	node                string
 	message             string
 	told                bool
-	evicted             time.Duration // never if it was not; goes is then a grace period later
+	evicted             time.Duration // never if it was not evicted; otherwise goes is a grace period later
 }
 
 const never = time.Duration(1 << 62)
@@ -89,7 +88,7 @@ func newLedger(t *rapid.T, c sim.Config, r *sim.Result) *ledger {
 	tell := func(namespace, name string) *stay {
 		s := l.byKey[namespace+"/"+name]
 		if s == nil || s.told {
-			t.Fatalf("pod %s/%s is told of twice, or was not asked about", namespace, name)
+			t.Fatalf("pod %s/%s is in the result twice, or was not in the input", namespace, name)
 		}
 		s.told = true
 		return s
@@ -113,7 +112,7 @@ func newLedger(t *rapid.T, c sim.Config, r *sim.Result) *ledger {
 	}
 	for _, s := range l.stays {
 		if !s.told {
-			t.Fatalf("nothing is told of pod %s", s.pod.Name)
+			t.Fatalf("pod %s is not in the result", s.pod.Name)
 		}
 	}
 	if s := r.Summary; s.Pods != len(c.Arrivals) || s.Evicted != len(r.Evicted) || s.Scheduled != len(r.Placements) || s.Unschedulable != len(r.Unschedulable) {
@@ -122,7 +121,7 @@ func newLedger(t *rapid.T, c sim.Config, r *sim.Result) *ledger {
 	return l
 }
 
-// evict takes down that a pod had to leave.
+// evict records that a pod was evicted.
 func (l *ledger) evict(t *rapid.T, e sim.Eviction, tell func(namespace, name string) *stay) {
 	s, other := l.byKey[e.Namespace+"/"+e.Pod], l.byKey[e.For]
 	switch {
@@ -158,7 +157,7 @@ func (l *ledger) check(t *rapid.T) {
 			for _, s := range l.stays {
 				if s.node == node.Name && s.placed <= now && now < s.goes {
 					clearing = clearing || s.evicted <= now
-					// Pods that were there from the start were not asked whether they fit.
+					// Pods that were there from the start were not filtered.
 					if why := misfit(node, here, s.pod); why != "" && s.comes|s.placed != 0 {
 						t.Fatalf("at %v pod %s is on %s: %s", now, s.pod.Name, node.Name, why)
 					}
@@ -177,7 +176,7 @@ func (l *ledger) check(t *rapid.T) {
 	}
 }
 
-// held tells pods that something other than the nodes keeps pending.
+// held reports whether something other than the nodes keeps a pod pending.
 func held(s *stay) bool {
 	return len(s.pod.Spec.SchedulingGates) > 0 || len(s.pod.Spec.TopologySpreadConstraints) > 0
 }
@@ -218,7 +217,7 @@ func misfit(node *v1.Node, here []*v1.Pod, pod *v1.Pod) string {
 	}
 	take(pod)
 	for name, q := range free {
-		// What the pod does not ask for may be overcommitted by others.
+		// Resources that the pod does not request may be overcommitted by others.
 		if _, asked := pod.Spec.Containers[0].Resources.Requests[name]; q.Sign() < 0 && (asked || name == v1.ResourcePods) {
 			return string(name)
 		}
@@ -249,7 +248,7 @@ func drawCluster(t *rapid.T) (c sim.Config) {
 	for i := range rapid.IntRange(0, 4).Draw(t, "bound") {
 		pod := drawPod(t, fmt.Sprintf("bound-%d", i))
 		pod.Spec.SchedulingGates, pod.Spec.TopologySpreadConstraints = nil, nil
-		pod.Spec.NodeName = fmt.Sprintf("n-%d", rapid.IntRange(0, 7).Draw(t, "on")) // perhaps one that is not there
+		pod.Spec.NodeName = fmt.Sprintf("n-%d", rapid.IntRange(0, 7).Draw(t, "on")) // perhaps one that does not exist
 		c.Bound = append(c.Bound, pod)
 	}
 	now := time.Duration(0)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
 
-// Result is what became of a simulation. Its JSON is `berth simulate -o json`.
+// Result is the result of a simulation. Its JSON is `berth simulate -o json`.
 type Result struct {
 	Summary       Summary       `json:"summary"`
 	Placements    []Placement   `json:"placements"`
@@ -21,15 +21,15 @@ type Result struct {
 	Explanation *Explanation `json:"explanation,omitempty"`
 }
 
-// Summary counts.
+// Summary has counts.
 type Summary struct {
 	Nodes int `json:"nodes"`
-	// Pods is the number of pods that were to be scheduled.
+	// Pods is the number of pods to be scheduled.
 	Pods          int `json:"pods"`
 	Scheduled     int `json:"scheduled"`
 	Unschedulable int `json:"unschedulable"`
-	// Evicted is the pods that had to make room for others, those that were on nodes
-	// from the start included. They do not count as scheduled.
+	// Evicted is the number of pods that were preempted, including pods that were on nodes from
+	// the start. They do not count as scheduled.
 	Evicted       int     `json:"evicted"`
 	Attempts      uint64  `json:"attempts"`
 	Seconds       float64 `json:"seconds"` // of wall-clock time
@@ -42,20 +42,20 @@ type Placement struct {
 	Pod       string `json:"pod"`
 	Node      string `json:"node"`
 
-	// At is when, from the start of the simulation.
+	// At is the time since the start of the simulation.
 	At time.Duration `json:"-"`
 }
 
-// Eviction is a pod that had to leave its node for another one.
+// Eviction is a pod that was preempted.
 type Eviction struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
 	Node      string `json:"node"`
-	// For is that other pod, NAMESPACE/NAME.
+	// For is the preemptor, NAMESPACE/NAME.
 	For string `json:"for"`
 
-	// PlacedAt is when it was placed, and At when its eviction was asked for, from
-	// the start of the simulation. It has left when its grace period was over.
+	// PlacedAt is when the pod was placed, and At when it was evicted, since the start of the
+	// simulation. It left when its grace period was over.
 	PlacedAt time.Duration `json:"-"`
 	At       time.Duration `json:"-"`
 }
@@ -73,29 +73,30 @@ type PluginUsage struct {
 	Name    string  `json:"name"`
 	Digest  string  `json:"digest"` // of the module; empty for a native plugin
 	Calls   int64   `json:"calls"`
-	Rows    int64   `json:"rows"`   // it was asked about
-	Reused  int64   `json:"reused"` // whose answers were kept from pods that are alike
+	Rows    int64   `json:"rows"`   // rows in its calls
+	Reused  int64   `json:"reused"` // rows with a reused answer
 	Seconds float64 `json:"seconds"`
 	Faults  int64   `json:"faults"`
 }
 
-// Explanation is what there is to tell of one pod.
+// Explanation is everything that is known about one pod.
 type Explanation struct {
 	// Node is where it was placed; empty if it was not.
 	Node string `json:"node,omitempty"`
-	// Left says that it is not in the cluster any more.
+	// Left is true if it has left the cluster.
 	Left bool `json:"left,omitempty"`
-	// EvictedFor is the pod, NAMESPACE/NAME, for which it had to leave its node.
+	// EvictedFor is the pod, NAMESPACE/NAME, that it was evicted for.
 	EvictedFor string `json:"evictedFor,omitempty"`
 	// Message is why it was not placed.
 	Message string `json:"message,omitempty"`
-	// FailedTries is how often it was tried in vain.
+	// FailedTries is the number of failed attempts.
 	FailedTries int `json:"failedTries"`
-	// Attempt is the last try; nil if there was none, as for a gated pod.
+	// Attempt is the last attempt; nil if there was none, for example for a gated pod.
 	Attempt *report.Attempt `json:"attempt,omitempty"`
 }
 
-// result sums up after the last step; stopped tells that it was not the end.
+// result makes the result after the last step; stopped is true if the simulation was stopped
+// early.
 func (s *Sim) result(took time.Duration, stopped bool) *Result {
 	w, totals := s.api, s.assembly.Scheduler.Totals()
 	r := &Result{
@@ -140,9 +141,8 @@ func (s *Sim) result(took time.Duration, stopped bool) *Result {
 	return r
 }
 
-// notTried is the message of pods that a simulation which was stopped did not
-// come to.
-const notTried = "not tried: the simulation was stopped before"
+// notTried is the message for pods without an attempt in a simulation that was stopped.
+const notTried = "not tried: the simulation was stopped first"
 
 // pluginUsage adds up the points of each plugin.
 func pluginUsage(totals []scheduler.PluginTotal) []PluginUsage {

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
-// TestReuse: what becomes of pods, and what is said of it, is the same with answers that
-// are kept, however many, as without.
+// TestReuse: the result, including messages, is the same with any number of kept answers as
+// without.
 func TestReuse(t *testing.T) {
 	reused := int64(0)
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,6 +48,6 @@ func TestReuse(t *testing.T) {
 		}
 	})
 	if reused == 0 {
-		t.Error("no answer was used again")
+		t.Error("no answer was reused")
 	}
 }

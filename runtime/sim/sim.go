@@ -1,6 +1,6 @@
-// Package sim is a cluster in memory with a scheduler at work on it. Time is
-// virtual: it stands still while there is something to do and jumps to the next
-// event or deadline, so a run depends on its input and its seed only.
+// Package sim is a cluster in memory with a scheduler. Time is virtual: it stands still while
+// there is something to do and jumps to the next event or deadline, so a run depends only on
+// its input and its seed.
 package sim
 
 import (
@@ -20,44 +20,44 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// restAfter is the number of failed tries, while nothing changed in the cluster, after which a
-// pod that is not parked by the queue is set aside until something does. Without it a pod that
-// fails with an error would be tried forever.
+// restAfter is the number of failed attempts without a change in the cluster after which a pod
+// that is not parked by the queue is set aside until something changes. Without this, a pod
+// that fails with an error would be tried forever.
 const restAfter = 10
 
-// Config is what is simulated.
+// Config is the input of a simulation.
 type Config struct {
 	Assembly assembly.Config
-	// Namespaces is the namespaces whose labels are known. A pod's need not be
-	// among them: it then has none.
+	// Namespaces are the namespaces with known labels. A pod's namespace may be missing: it then
+	// has no labels.
 	Namespaces []*v1.Namespace
 	Nodes      []*v1.Node
-	// Storage is the objects of storage: claims, volumes, classes, CSINodes,
-	// CSIDrivers, capacities and attachments. What becomes of them is with volumes.
+	// Storage are the storage objects: claims, volumes, classes, CSINodes, CSIDrivers,
+	// capacities and attachments. See volumes for how they change.
 	Storage []metav1.Object
-	// Owners is what default spread constraints go by.
+	// Owners are used for default spread constraints.
 	Owners Owners
-	// Bound is the pods that are on nodes from the start.
+	// Bound are the pods that are on nodes from the start.
 	Bound []*v1.Pod
-	// Arrivals is the pods to be scheduled, in order of At.
+	// Arrivals are the pods to be scheduled, in order of At.
 	Arrivals []input.Arrival
-	// PodDisruptionBudgets is heeded by preemption. Their status is computed, from
-	// what is on the nodes.
+	// PodDisruptionBudgets are respected by preemption. Their status is computed from the pods
+	// on the nodes.
 	PodDisruptionBudgets []*policyv1.PodDisruptionBudget
-	// Attempts is how often each pod is tried before it is given up; 0 means as
-	// long as a try can help.
+	// Attempts is how often each pod is tried before it is given up; 0 means as long as an
+	// attempt can succeed.
 	Attempts int
-	// Log (optional) takes what plugins and the scheduler have to say.
+	// Log (optional) receives messages of plugins and the scheduler.
 	Log *slog.Logger
-	// Explain is a pod whose last try is kept in full; the zero value for none.
+	// Explain is a pod whose last attempt is kept in full; the zero value for none.
 	Explain types.NamespacedName
-	// Where (optional) tells where a pod is written, for errors.
+	// Where (optional) returns where a pod is in the input, for errors.
 	Where func(pod *v1.Pod) string
-	// Progress (optional) is told how many pods have had an answer: they were
-	// placed, were tried in vain, or have left.
+	// Progress (optional) is called with the number of pods that have been answered: they were
+	// placed, failed an attempt, or left.
 	Progress func(answered int)
-	// Answered (optional) is told of each pod once, when it has its first answer: the
-	// pod with what plugins wrote on it, and its node, empty if there was none.
+	// Answered (optional) is called once per pod, with its first answer: the pod with what
+	// plugins wrote on it, and its node or "".
 	Answered func(pod *state.Pod, node string)
 }
 
@@ -67,17 +67,17 @@ type Sim struct {
 	clock    *clock.Step
 	assembly *assembly.Assembly
 	api      *apiServer
-	next     int // the next arrival
+	next     int // index of the next arrival
 }
 
-// New checks the input and makes a simulation, which must be run, once.
+// New checks the input and makes a simulation, which can be run once.
 func New(config Config) (*Sim, error) {
 	if err := checkArrivals(&config); err != nil {
 		return nil, err
 	}
 	// An extender that binds would bind a pod of a real cluster.
 	config.Assembly.IgnoreBindVerbs = true
-	// Any fixed time will do: durations count, the date does not.
+	// Any fixed time will do: only durations matter.
 	s := &Sim{config: config, clock: clock.NewStep(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))}
 	s.api = newAPIServer(&s.config, s.clock)
 	err := s.api.volumes.setUp(config.Storage)
@@ -101,8 +101,8 @@ func New(config Config) (*Sim, error) {
 	return s, nil
 }
 
-// Run simulates until nothing more can happen. If the context ends before, the
-// result so far comes with the error.
+// Run simulates until nothing more can happen. If the context ends first, it returns the result
+// so far with the error.
 func (s *Sim) Run(ctx context.Context) (*Result, error) {
 	defer s.assembly.Close()
 	watch := clock.Start()
@@ -149,7 +149,7 @@ func (s *Sim) stopped(ctx context.Context) error {
 	return nil
 }
 
-// arrive hands over the pods whose time has come, all at once.
+// arrive adds the pods whose time has come, all at once.
 func (s *Sim) arrive() {
 	now := s.api.now()
 	var pods []*state.Pod
@@ -162,12 +162,11 @@ func (s *Sim) arrive() {
 	}
 }
 
-// nextEvent returns the next time at which something happens; false when nothing
-// more can.
+// nextEvent returns the time of the next event; false if there is none.
 //
-// Time does not stop for parked pods, which the queue tries again every five
-// minutes: the cluster is as it was when they were rejected. They are tried again
-// when something happens that helps, or happens more than five minutes later.
+// Parked pods alone are not an event. The queue would retry them every five minutes, but the
+// cluster is as it was when they were rejected. They are retried with a helpful event, or with
+// any event more than five minutes later.
 func (s *Sim) nextEvent() (at time.Time, ok bool) {
 	earliest := func(t time.Time) {
 		if !ok || t.Before(at) {

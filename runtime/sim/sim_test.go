@@ -50,7 +50,7 @@ func arrivals(pods ...*v1.Pod) (out []input.Arrival) {
 	return out
 }
 
-// told is the result in short: pod, node or message, and time.
+// told summarizes the result: pod, node or message, and time.
 func told(r *sim.Result) string {
 	var out []string
 	for _, p := range r.Placements {
@@ -69,7 +69,7 @@ func want(t *testing.T, r *sim.Result, lines ...string) {
 	}
 }
 
-// custom is a plugin at Filter and Permit, for what native plugins do not do.
+// custom is a plugin at Filter and Permit, for behaviour that native plugins do not have.
 type custom struct {
 	info   plugin.Info
 	filter func(c *plugin.Cycle, row uint32) *plugin.Status
@@ -86,7 +86,7 @@ func (c *custom) Permit(p *plugin.Placement) (time.Duration, plugin.Directives, 
 	return c.permit(p)
 }
 
-// with makes a configuration of the default profile and a custom plugin at a point.
+// with returns a configuration with the default profile and a custom plugin at a point.
 func with(point string, c *custom) assembly.Config {
 	c.info.Name = "Custom"
 	s := assembly.Default()
@@ -115,7 +115,7 @@ func TestWaitsForADeparture(t *testing.T) {
 	}
 }
 
-// Pods that leave without having been placed are told of, with the reason.
+// Pods that leave without having been placed are in the result, with the reason.
 func TestLeavesUnplaced(t *testing.T) {
 	r := mustRun(t, sim.Config{
 		Nodes: []*v1.Node{node("a", 4)},
@@ -133,7 +133,7 @@ func TestLeavesUnplaced(t *testing.T) {
 	}
 }
 
-// A try that ends with an error is repeated, but not forever.
+// An attempt that ends with an error is repeated, but not forever.
 func TestErrorsEnd(t *testing.T) {
 	var answered []int
 	c := sim.Config{
@@ -158,7 +158,7 @@ func TestErrorsEnd(t *testing.T) {
 	}
 }
 
-// Every pod is told of once, at its first answer, as it is on its node.
+// Answered is called once per pod, with its first answer and its node.
 func TestAnswered(t *testing.T) {
 	var told []string
 	r := mustRun(t, sim.Config{
@@ -166,11 +166,11 @@ func TestAnswered(t *testing.T) {
 		Answered: func(pod *state.Pod, node string) { told = append(told, pod.Name+" "+node+" "+pod.NodeName()) },
 	})
 	if want := []string{"p a a", "q  ", "r a a"}; !slices.Equal(told, want) || r.Summary.Scheduled != 2 {
-		t.Errorf("it was told %q, want %q", told, want)
+		t.Errorf("it was called with %q, want %q", told, want)
 	}
 }
 
-// A pod at rest after many errors is woken by what happens in the cluster, long
+// A pod that was set aside after many errors is retried when the cluster changes, even long
 // after.
 func TestErrorsEndAndChangeHelps(t *testing.T) {
 	busy := func(c *plugin.Cycle, row uint32) *plugin.Status {
@@ -190,7 +190,7 @@ func TestErrorsEndAndChangeHelps(t *testing.T) {
 	}
 }
 
-// A pod that waits at Permit holds its place until the wait is over.
+// A pod that waits at Permit keeps its assumed resources until the wait is over.
 func TestPermitWaitEnds(t *testing.T) {
 	c := &custom{permit: func(p *plugin.Placement) (time.Duration, plugin.Directives, *plugin.Status) {
 		if p.Pod.Name == "waits" {
@@ -203,7 +203,7 @@ func TestPermitWaitEnds(t *testing.T) {
 		Arrivals: []input.Arrival{{Pod: pod("waits", 3)}, {Pod: pod("next", 3), At: time.Second}},
 	})
 	want(t, r, "next on a at 1m0s", "waits: 0/1 nodes are available: 1 rejected due to timeout after waiting 1m0s at plugin Custom.")
-	// One that leaves meanwhile is told of too.
+	// A pod that leaves while it waits is in the result too.
 	r = mustRun(t, sim.Config{
 		Nodes: []*v1.Node{node("a", 4)}, Assembly: with("permit", c),
 		Arrivals: []input.Arrival{{Pod: pod("waits", 3), Until: time.Second}},
@@ -213,7 +213,7 @@ func TestPermitWaitEnds(t *testing.T) {
 	}
 }
 
-// Pods on nodes that are not there count nowhere, and keep nobody away.
+// Bound pods on nodes that do not exist are not counted, and block no pod.
 func TestBoundPods(t *testing.T) {
 	ghost, here := pod("ghost", 3), pod("here", 3)
 	ghost.Spec.NodeName, here.Spec.NodeName = "gone", "a"
@@ -224,8 +224,8 @@ func TestBoundPods(t *testing.T) {
 	}
 }
 
-// Plugins see the labels of namespaces from the first try on, and none of a
-// namespace that is not written.
+// Plugins see the labels of namespaces from the first attempt, and no labels for a namespace
+// that is not in the input.
 func TestNamespaces(t *testing.T) {
 	var seen []string
 	look := func(c *plugin.Cycle, _ uint32) *plugin.Status {
@@ -270,7 +270,7 @@ func TestRefuses(t *testing.T) {
 		},
 		"twins": {
 			sim.Config{Arrivals: arrivals(pod("a", 1)), Bound: []*v1.Pod{pod("a", 2)}},
-			`pod ns/a: metadata.uid: "a" is missing or the UID of another pod (give every pod a UID of its own)`,
+			`pod ns/a: metadata.uid: "a" is empty or the UID of another pod (give every pod a UID of its own)`,
 		},
 		"order": {
 			sim.Config{Arrivals: []input.Arrival{{Pod: pod("a", 1), At: 2}, {Pod: pod("b", 1), At: 1}}},
@@ -288,8 +288,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// An interrupted run gives what was done and the error; a name in Explain that
-// has not arrived has no explanation.
+// An interrupted run returns the result so far and the error; a pod of Explain that has not
+// arrived has no explanation.
 func TestStopped(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c := sim.Config{
@@ -306,7 +306,7 @@ func TestStopped(t *testing.T) {
 	if err == nil || err.Error() != "simulation stopped after 1 of 3 pods: enough" {
 		t.Errorf("the error is %v", err)
 	}
-	want(t, r, "p on a at 0s", "q: not tried: the simulation was stopped before", "late: not tried: the simulation was stopped before")
+	want(t, r, "p on a at 0s", "q: not tried: the simulation was stopped first", "late: not tried: the simulation was stopped first")
 	if r.Explanation != nil || r.Summary.Pods != 3 {
 		t.Errorf("got %+v, %+v", r.Explanation, r.Summary)
 	}

@@ -18,17 +18,16 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
-// volumes plays the API server and the controllers for objects of storage, all of
-// them at once and in the simplest way:
+// volumes simulates the API server and the controllers for storage objects, in the simplest
+// way:
 //
-//   - a volume that no claim has asked for is available;
-//   - a claim and a volume that names it, or that it names, are bound;
-//   - a claim of a class that binds immediately is bound to the smallest volume
-//     that suits it, or else provisioned for; such a volume is reachable from
-//     everywhere;
-//   - a claim whose node is selected is provisioned for: the volume is reachable
-//     from nodes that are like this one in the topology keys of the class's
-//     driver, and its size is taken off the storage capacity that it is from;
+//   - a volume that no claim uses is available;
+//   - a claim and a volume are bound if one of them names the other;
+//   - a claim of a class that binds immediately is bound to the smallest suitable volume, or
+//     else one is provisioned, which is reachable from everywhere;
+//   - if a claim has a selected node, a volume is provisioned: it is reachable from nodes that
+//     equal this one in the topology keys of the class's driver, and its size is subtracted
+//     from a storage capacity;
 //   - a pod's ephemeral volumes get their claims when the pod appears.
 //
 // Nothing is ever unbound, released or detached.
@@ -40,7 +39,7 @@ type volumes struct {
 	claims  []types.NamespacedName // in the order in which they appeared
 	pods    map[types.NamespacedName]bool
 	version int
-	tell    *scheduler.Scheduler // nil while the cluster is set up
+	tell    *scheduler.Scheduler // nil during setup
 }
 
 var (
@@ -57,13 +56,12 @@ func newVolumes(w *apiServer, nodes []*v1.Node) *volumes {
 	return v
 }
 
-// plugins returns what volume plugins work with.
+// plugins returns the dependencies of volume plugins.
 func (v *volumes) plugins() hostplugins.Storage {
 	return hostplugins.Storage{Objects: v.store.Objects(), Writer: v, Waiter: v, Exists: v}
 }
 
-// setUp takes in the objects of the input and lets the controllers do what they
-// would have done by now.
+// setUp stores the input objects and does what the controllers would have done by now.
 func (v *volumes) setUp(all []metav1.Object) error {
 	for _, o := range all {
 		switch x := o.(type) {
@@ -88,7 +86,7 @@ func (v *volumes) setUp(all []metav1.Object) error {
 		case *storagev1.VolumeAttachment:
 			v.write(x.DeepCopy())
 		default:
-			return fmt.Errorf("%T is not an object of storage: leave it out of Config.Storage", o)
+			return fmt.Errorf("%T is not a storage object: leave it out of Config.Storage", o)
 		}
 	}
 	for _, name := range v.claims {
@@ -97,7 +95,7 @@ func (v *volumes) setUp(all []metav1.Object) error {
 	return nil
 }
 
-// write puts an object in, as its next version, and tells the scheduler.
+// write stores an object as its next version and informs the scheduler.
 func (v *volumes) write(o metav1.Object) {
 	v.version++
 	o.SetResourceVersion(strconv.Itoa(v.version))
@@ -108,7 +106,7 @@ func (v *volumes) write(o metav1.Object) {
 	}
 }
 
-// appears takes in a pod: its ephemeral volumes get their claims (KEP-1698).
+// appears adds a pod: its ephemeral volumes get their claims (KEP-1698).
 func (v *volumes) appears(pod *v1.Pod) {
 	v.pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = true
 	for i := range pod.Spec.Volumes {
@@ -136,7 +134,7 @@ func (v *volumes) appears(pod *v1.Pod) {
 	}
 }
 
-// disappears notes that a pod is gone. Its claims stay.
+// disappears removes a pod. Its claims stay.
 func (v *volumes) disappears(pod *v1.Pod) {
 	delete(v.pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 }
@@ -145,7 +143,7 @@ func (v *volumes) disappears(pod *v1.Pod) {
 func (v *volumes) UpdateVolume(_ context.Context, pv *v1.PersistentVolume) (*v1.PersistentVolume, error) {
 	now := v.store.Volume(pv.Name)
 	if now == nil || now.ResourceVersion != pv.ResourceVersion {
-		return nil, fmt.Errorf("volume %s is not what it was any more", pv.Name)
+		return nil, fmt.Errorf("volume %s has changed", pv.Name)
 	}
 	pv = pv.DeepCopy()
 	v.write(pv)
@@ -159,7 +157,7 @@ func (v *volumes) UpdateVolume(_ context.Context, pv *v1.PersistentVolume) (*v1.
 func (v *volumes) UpdateClaim(_ context.Context, claim *v1.PersistentVolumeClaim) (*v1.PersistentVolumeClaim, error) {
 	now := v.store.Claim(claim.Namespace, claim.Name)
 	if now == nil || now.ResourceVersion != claim.ResourceVersion {
-		return nil, fmt.Errorf("claim %s/%s is not what it was any more", claim.Namespace, claim.Name)
+		return nil, fmt.Errorf("claim %s/%s has changed", claim.Namespace, claim.Name)
 	}
 	claim = claim.DeepCopy()
 	v.write(claim)
@@ -167,8 +165,8 @@ func (v *volumes) UpdateClaim(_ context.Context, claim *v1.PersistentVolumeClaim
 	return claim, nil
 }
 
-// Await implements objects.StorageWaiter. The controllers have done all that they
-// are going to do: whoever has to wait would wait in vain.
+// Await implements objects.StorageWaiter. The simulated controllers have already done
+// everything, so waiting would be in vain.
 func (v *volumes) Await(_ context.Context, _ time.Duration, done func() (bool, error)) error {
 	if ok, err := done(); ok || err != nil {
 		return err

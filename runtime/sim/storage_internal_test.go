@@ -34,7 +34,7 @@ func sent(c *v1.PersistentVolumeClaim, node string) *v1.PersistentVolumeClaim {
 	return c
 }
 
-// volumeOf returns a volume of n GiB, of claim ref if that is not empty.
+// volumeOf returns a volume of n GiB, bound to claim ref unless that is empty.
 func volumeOf(name, class string, n int64, ref string, uid types.UID) *v1.PersistentVolume {
 	pv := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	pv.Spec.StorageClassName, pv.Spec.Capacity = class, gibi(n)
@@ -45,7 +45,7 @@ func volumeOf(name, class string, n int64, ref string, uid types.UID) *v1.Persis
 	return pv
 }
 
-// theClasses is one for each way to come to a volume.
+// theClasses returns one class for each way to get a volume.
 func theClasses() []metav1.Object {
 	class := func(name, provisioner string, mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
 		return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
@@ -58,8 +58,8 @@ func theClasses() []metav1.Object {
 	}
 }
 
-// pool returns the capacity of a zone: left, and the largest volume, in GiB, -1 for
-// not told.
+// pool returns the capacity of a zone: what is left, and the largest volume, in GiB; -1 if not
+// given.
 func pool(zone string, left, largest int64) *storagev1.CSIStorageCapacity {
 	c := &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: zone}, StorageClassName: "waits"}
 	c.NodeTopology = &metav1.LabelSelector{MatchLabels: map[string]string{"zone": zone}}
@@ -72,7 +72,7 @@ func pool(zone string, left, largest int64) *storagev1.CSIStorageCapacity {
 	return c
 }
 
-// outcome is what became of claim ns/c and of the capacities, in words.
+// outcome describes claim ns/c and the capacities.
 func (v *volumes) outcome() string {
 	var b strings.Builder
 	claim := v.store.Claim("ns", "c")
@@ -97,8 +97,7 @@ func (v *volumes) outcome() string {
 	return b.String()
 }
 
-// TestControllers: what the controllers make of a claim for 2 GiB and of what
-// there is.
+// TestControllers: what the controllers do with a claim for 2 GiB.
 func TestControllers(t *testing.T) {
 	nodes := []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"zone": "z", "rack": "r"}}}, {ObjectMeta: metav1.ObjectMeta{Name: "bare"}}}
 	csi := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
@@ -159,12 +158,12 @@ func TestControllers(t *testing.T) {
 			}
 		}
 	}
-	if err := newVolumes(nil, nil).setUp([]metav1.Object{nodes[0]}); err == nil || err.Error() != "*v1.Node is not an object of storage: leave it out of Config.Storage" {
-		t.Errorf("a node among objects of storage: %v", err)
+	if err := newVolumes(nil, nil).setUp([]metav1.Object{nodes[0]}); err == nil || err.Error() != "*v1.Node is not a storage object: leave it out of Config.Storage" {
+		t.Errorf("a node among storage objects: %v", err)
 	}
 }
 
-// TestWrites: the API takes what was read last only, and waiting ends at once.
+// TestWrites: the API accepts a write only for the latest version, and waiting ends at once.
 func TestWrites(t *testing.T) {
 	v := newVolumes(nil, []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}})
 	if err := v.setUp(append(theClasses(), claimOf("waits", 2, ""), volumeOf("a", "waits", 2, "", ""))); err != nil {
@@ -177,13 +176,13 @@ func TestWrites(t *testing.T) {
 	if err != nil || written.ResourceVersion == pv.ResourceVersion || v.outcome() != "a" {
 		t.Errorf("a volume for the claim: %v, %v, %s", written, err, v.outcome())
 	}
-	if _, err := v.UpdateVolume(ctx, pv); err == nil || err.Error() != "volume a is not what it was any more" {
+	if _, err := v.UpdateVolume(ctx, pv); err == nil || err.Error() != "volume a has changed" {
 		t.Errorf("an old volume: %v", err)
 	}
 	if _, err := v.UpdateVolume(ctx, volumeOf("b", "", 1, "", "")); err == nil {
-		t.Error("a volume that is not there is updated")
+		t.Error("a missing volume was updated")
 	}
-	if _, err := v.UpdateClaim(ctx, claimOf("waits", 2, "")); err == nil || err.Error() != "claim ns/c is not what it was any more" {
+	if _, err := v.UpdateClaim(ctx, claimOf("waits", 2, "")); err == nil || err.Error() != "claim ns/c has changed" {
 		t.Errorf("an old claim: %v", err)
 	}
 	for _, test := range []struct {
@@ -197,8 +196,8 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestEphemeralClaims: a pod's ephemeral volume gets a claim of the default class,
-// once, and the claim outlives the pod.
+// TestEphemeralClaims: a pod's ephemeral volume gets a claim of the default class, once, and
+// the claim outlives the pod.
 func TestEphemeralClaims(t *testing.T) {
 	v := newVolumes(nil, []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}})
 	byDefault := theClasses()[2].(*storagev1.StorageClass)

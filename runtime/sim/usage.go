@@ -9,17 +9,16 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Usage is how much of one resource of the cluster is requested, in its unit:
-// milli-CPU, bytes, or a count.
+// Usage is how much of one resource of the cluster is requested, in its unit: milli-CPU, bytes,
+// or a count.
 type Usage struct {
 	Resource    v1.ResourceName `json:"resource"`
 	Allocatable int64           `json:"allocatable"`
 	Requested   int64           `json:"requested"` // at the end
-	Peak        int64           `json:"peak"`      // the most at any time
+	Peak        int64           `json:"peak"`      // the maximum over time
 }
 
-// usage adds up what the pods on nodes request. Pods on nodes that are not there
-// do not count.
+// usage adds up the requests of pods on nodes. Pods on unknown nodes do not count.
 type usage struct {
 	nodes map[string]bool
 	sums  map[v1.ResourceName]*Usage
@@ -58,8 +57,8 @@ func (u *usage) account(pod *state.Pod, sign int64) {
 	})
 }
 
-// list returns the resources that the cluster has or that pods request: cpu,
-// memory, ephemeral storage and pods first, then the others by name.
+// list returns the resources that the cluster has or pods request: cpu, memory, ephemeral
+// storage and pods first, then the others by name.
 func (u *usage) list() []Usage {
 	fixed := []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods}
 	var out []Usage

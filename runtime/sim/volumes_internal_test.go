@@ -23,8 +23,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
-// moody is a plugin that fails pods at Permit, when they have been promised their
-// volumes, some number of times; -1 is for a pod that it lets wait until it leaves.
+// moody is a plugin that fails pods at Permit, after volumes were reserved for them, a number
+// of times; with -1 it lets the pod wait until it leaves.
 type moody struct {
 	info  plugin.Info
 	moods map[string]int
@@ -43,7 +43,7 @@ func (m *moody) Permit(p *plugin.Placement) (time.Duration, plugin.Directives, *
 	return 0, plugin.Directives{}, nil
 }
 
-// volumeCase is a small cluster in which volumes are short.
+// volumeCase is a small cluster with few volumes.
 type volumeCase struct {
 	Config
 	claims []*v1.PersistentVolumeClaim
@@ -154,8 +154,7 @@ func (c *volumeCase) run(t *rapid.T, seed uint64, workers int) (*Sim, *Result) {
 	return s, r
 }
 
-// staying returns the pods that are on nodes when all is over, and those that were
-// never placed.
+// staying returns the pods that are on nodes at the end, and those that were never placed.
 func (c *volumeCase) staying(r *Result) (placed, pending []*v1.Pod) {
 	for _, a := range c.Arrivals {
 		if slices.ContainsFunc(r.Unschedulable, func(p Pending) bool { return p.Pod == a.Pod.Name }) {
@@ -175,7 +174,7 @@ func (c *volumeCase) staying(r *Result) (placed, pending []*v1.Pod) {
 	return placed, pending
 }
 
-// check checks what a simulation ended with against what must be true of it.
+// check checks the invariants at the end of a simulation.
 func (c *volumeCase) check(t *rapid.T, v *volumes, placed []*v1.Pod) {
 	owners := make(map[string]string)
 	for _, drawn := range c.claims {
@@ -237,8 +236,8 @@ func (c *volumeCase) check(t *rapid.T, v *volumes, placed []*v1.Pod) {
 	}
 }
 
-// after is the cluster as a simulation left it, with the pods that were never
-// placed to be tried once more.
+// after returns the cluster at the end of a simulation, with the pods that were never placed to
+// be tried once more.
 func (c *volumeCase) after(v *volumes, placed, pending []*v1.Pod) *volumeCase {
 	out := &volumeCase{Config: Config{Nodes: c.Nodes, Bound: placed}}
 	for _, o := range c.Storage {
@@ -267,10 +266,10 @@ func (c *volumeCase) after(v *volumes, placed, pending []*v1.Pod) *volumeCase {
 	return out
 }
 
-// TestRandomVolumes: in whatever order pods come and go, a volume has one claim,
-// placed pods have what they claim, and limits hold; the number of workers does not
-// matter; and a pod that was not placed would not be in a fresh look at the cluster
-// either, so no promise was left behind and no event missed.
+// TestRandomVolumes: in whatever order pods come and go, a volume has one claim, placed pods
+// have their claims, and limits hold; the number of workers does not matter. A pod that was not
+// placed would not be placed in a fresh simulation of the final cluster either, so no
+// reservation was left behind and no event missed.
 func TestRandomVolumes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawVolumeCase(t)

@@ -5,13 +5,12 @@ import (
 	"fmt"
 )
 
-// Check says what is wrong with a cluster: names that are missing or there twice,
-// pods on nodes that are not there, quantities in a form that the kit does not
-// know.
+// Check finds mistakes in a cluster: missing or duplicate names, pods on unknown nodes,
+// quantities in an unsupported form.
 //
 // # Errors
 //
-// All mistakes at once, joined.
+// All mistakes, joined.
 func (c *Cluster) Check() error {
 	var errs []error
 	seen := map[string]bool{}
@@ -38,14 +37,14 @@ func (c *Cluster) Check() error {
 		once("pod", p.Metadata.Namespace+"/"+p.Metadata.Name)
 		once("uid", p.Metadata.UID)
 		if c.Node(p.Spec.NodeName) == nil {
-			errs = append(errs, fmt.Errorf("cluster: pod %s/%s is on node %q, which is not there", p.Metadata.Namespace, p.Metadata.Name, p.Spec.NodeName))
+			errs = append(errs, fmt.Errorf("cluster: pod %s/%s is on node %q, which does not exist", p.Metadata.Namespace, p.Metadata.Name, p.Spec.NodeName))
 		}
 		errs = append(errs, p.Check())
 	}
 	return errors.Join(errs...)
 }
 
-// Check says which quantities of a pod are in a form that the kit does not know.
+// Check finds quantities of a pod in an unsupported form.
 func (p *Pod) Check() error {
 	var errs []error
 	for i := range p.Spec.Containers {

@@ -1,11 +1,11 @@
 // Package cluster describes nodes, pods and namespaces for the conformance kit.
 //
-// The types are plain data with the JSON of the Kubernetes API (core/v1), of which
-// they have the fields that a plugin can read. A host that works with API objects
-// converts them by way of JSON; any other host reads the fields.
+// The types are plain data with the JSON of the Kubernetes API (core/v1), with the fields that
+// a plugin can read. A host that works with API objects converts them through JSON; other hosts
+// read the fields.
 package cluster
 
-// Cluster is the objects that a snapshot is made of.
+// Cluster has the objects of a snapshot.
 type Cluster struct {
 	Nodes []Node `json:"nodes,omitempty"`
 	// Pods are on nodes: each has a spec.nodeName.
@@ -13,7 +13,7 @@ type Cluster struct {
 	Namespaces []Namespace `json:"namespaces,omitempty"`
 }
 
-// Metadata is metadata of an object.
+// Metadata is an object's metadata.
 type Metadata struct {
 	Name        string            `json:"name"`
 	Namespace   string            `json:"namespace,omitempty"`
@@ -21,9 +21,9 @@ type Metadata struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Owners      []Owner           `json:"ownerReferences,omitempty"`
-	// Deletion is the time of the deletion request in RFC 3339, empty for none.
+	// Deletion is the time of the deletion request in RFC 3339; may be empty.
 	Deletion string `json:"deletionTimestamp,omitempty"`
-	// Managed is there so that a case can see that a host leaves it out (ABI-7.7).
+	// Managed lets a case check that a host omits it (ABI-7.7).
 	Managed []Managed `json:"managedFields,omitempty"`
 }
 
@@ -49,15 +49,15 @@ type Node struct {
 	Status   NodeStatus `json:"status"`
 }
 
-// NodeSpec is spec of a node.
+// NodeSpec is the spec of a node.
 type NodeSpec struct {
 	Unschedulable bool    `json:"unschedulable,omitempty"`
 	Taints        []Taint `json:"taints,omitempty"`
 }
 
-// NodeStatus is status of a node.
+// NodeStatus is the status of a node.
 type NodeStatus struct {
-	// Allocatable is quantities by resource.
+	// Allocatable has quantities by resource.
 	Allocatable map[string]Quantity `json:"allocatable,omitempty"`
 	Conditions  []Condition         `json:"conditions,omitempty"`
 	Images      []Image             `json:"images,omitempty"`
@@ -88,7 +88,7 @@ type Pod struct {
 	Spec     PodSpec  `json:"spec"`
 }
 
-// PodSpec is spec of a pod.
+// PodSpec is the spec of a pod.
 type PodSpec struct {
 	NodeName        string            `json:"nodeName,omitempty"`
 	SchedulerName   string            `json:"schedulerName,omitempty"`
@@ -108,7 +108,7 @@ type Container struct {
 	Ports     []Port    `json:"ports,omitempty"`
 }
 
-// Resources is what a container asks for.
+// Resources are the requests of a container.
 type Resources struct {
 	Requests map[string]Quantity `json:"requests,omitempty"`
 }
@@ -118,7 +118,7 @@ type Port struct {
 	HostIP        string `json:"hostIP,omitempty"`
 	HostPort      int32  `json:"hostPort,omitempty"`
 	ContainerPort int32  `json:"containerPort"`
-	// Protocol is TCP, UDP or SCTP; empty is TCP.
+	// Protocol is TCP, UDP or SCTP; empty means TCP.
 	Protocol string `json:"protocol,omitempty"`
 }
 
@@ -130,7 +130,7 @@ type Gate struct {
 // Toleration is one of spec.tolerations.
 type Toleration struct {
 	Key string `json:"key,omitempty"`
-	// Operator is Equal or Exists; empty is Equal.
+	// Operator is Equal or Exists; empty means Equal.
 	Operator string `json:"operator,omitempty"`
 	Value    string `json:"value,omitempty"`
 	// Effect is empty for all effects.
@@ -138,18 +138,18 @@ type Toleration struct {
 	Seconds *int64 `json:"tolerationSeconds,omitempty"`
 }
 
-// Affinity is spec.affinity, of which there is node affinity only.
+// Affinity is spec.affinity, with node affinity only.
 type Affinity struct {
 	Node *NodeAffinity `json:"nodeAffinity,omitempty"`
 }
 
-// NodeAffinity is the required and the preferred terms.
+// NodeAffinity has the required and the preferred terms.
 type NodeAffinity struct {
 	Required  *Selector       `json:"requiredDuringSchedulingIgnoredDuringExecution,omitempty"`
 	Preferred []PreferredTerm `json:"preferredDuringSchedulingIgnoredDuringExecution,omitempty"`
 }
 
-// Selector is terms of which one must hold.
+// Selector has terms, at least one of which must match.
 type Selector struct {
 	Terms []Term `json:"nodeSelectorTerms"`
 }
@@ -160,7 +160,7 @@ type PreferredTerm struct {
 	Term   Term  `json:"preference"`
 }
 
-// Term is requirements all of which must hold.
+// Term has requirements, all of which must match.
 type Term struct {
 	Expressions []Requirement `json:"matchExpressions,omitempty"`
 	Fields      []Requirement `json:"matchFields,omitempty"`

@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 		Pods:       []cluster.Pod{{Metadata: cluster.Metadata{Name: "p", UID: "u"}, Spec: cluster.PodSpec{NodeName: "gone"}}},
 	}
 	err := c.Check()
-	for _, want := range []string{`node "" has no name`, `quantity "x" of cpu`, `namespace "a" has no name, or appears twice`, `is on node "gone", which is not there`} {
+	for _, want := range []string{`node "" has no name`, `quantity "x" of cpu`, `namespace "a" has no name, or appears twice`, `is on node "gone", which does not exist`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Quantity is a quantity of the Kubernetes API in one of the forms that the kit
-// uses: a whole number, one with the suffix m (thousandths, of cpu), or with Ki,
-// Mi, Gi or Ti.
+// Quantity is a quantity of the Kubernetes API in one of the forms that the kit uses: a whole
+// number, or one with the suffix m (thousandths, for cpu), Ki, Mi, Gi or Ti.
 type Quantity string
 
-// In returns the quantity in the unit that columns have (ABI-4, table 1):
-// milli-CPU for cpu, bytes or a count for others.
+// In returns the quantity in the unit of columns (ABI-4, table 1): milli-CPU for cpu, bytes or
+// a count for others.
 //
 // # Errors
 //
-// A quantity in another form.
+// The quantity has another form.
 func (q Quantity) In(resource string) (int64, error) {
 	text, scale := string(q), int64(1)
 	if resource == "cpu" {
@@ -37,7 +36,7 @@ func (q Quantity) In(resource string) (int64, error) {
 	return n * scale, nil
 }
 
-// value is a quantity of an object that Check has seen.
+// value returns a quantity of an object that has passed Check.
 func (q Quantity) value(resource string) int64 {
 	n, err := q.In(resource)
 	if err != nil {
@@ -46,14 +45,14 @@ func (q Quantity) value(resource string) int64 {
 	return n
 }
 
-// What counts as requested of a container without a request, in milli-CPU and
-// bytes (ABI-4, column 5).
+// The assumed requests of a container without requests, in milli-CPU and bytes (ABI-4, column
+// 5).
 const (
 	DefaultCPU    int64 = 100
 	DefaultMemory int64 = 200 << 20
 )
 
-// Allocatable returns how much of a resource a node has; 0 if it has none.
+// Allocatable returns how much of a resource a node has; may be 0.
 func (n *Node) Allocatable(resource string) int64 {
 	q, ok := n.Status.Allocatable[resource]
 	if !ok {
@@ -73,8 +72,8 @@ func (p *Pod) Requests(resource string) int64 {
 	return sum
 }
 
-// NonZeroRequests returns milli-CPU and bytes, with the defaults for containers
-// without a request.
+// NonZeroRequests returns milli-CPU and bytes, with the defaults for containers without
+// requests.
 func (p *Pod) NonZeroRequests() (cpu, memory int64) {
 	for i := range p.Spec.Containers {
 		requests := p.Spec.Containers[i].Resources.Requests
@@ -92,8 +91,7 @@ func (p *Pod) NonZeroRequests() (cpu, memory int64) {
 	return cpu, memory
 }
 
-// Requested returns what the pods on a node request of a resource; of pods their
-// number.
+// Requested returns what the pods on a node request of a resource; for pods their number.
 func (c *Cluster) Requested(node, resource string) int64 {
 	var sum int64
 	for _, p := range c.PodsOn(node) {

@@ -162,7 +162,7 @@ func TestParseReference(t *testing.T) {
 		"plugin":                            "!",
 		"ghcr.io/UPPER/x":                   "!",
 		"oci:":                              "!no file",
-		"oci:dir:v 1":                       "!no tag",
+		"oci:dir:v 1":                       "!not a tag",
 		"oci:dir@sha256:12":                 "!sha256",
 		"ghcr.io/a@sha512:" + digest[7:]:    "!",
 		"oci-archive::v1":                   "!",

@@ -1,9 +1,8 @@
-// Package curve draws how the GPUs of a cluster fill up as pods arrive: how much is
-// allocated, and how much of the rest is a fragment, which pods typical of the
-// workload could not use. Both are defined as by Weng et al., "Beware of
-// Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation Gradient
-// Descent", USENIX ATC 2023, and its published artefact, so that curves can be laid
-// side by side.
+// Package curve computes how the GPUs of a cluster fill up as pods arrive: how much is
+// allocated, and how much of the rest is fragmented, which means that typical pods of the
+// workload cannot use it. Both are defined as by Weng et al., "Beware of Fragmentation:
+// Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023, and
+// its published artefact, so that curves can be compared.
 package curve
 
 import (
@@ -18,26 +17,26 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Curve takes down one run in which each pod is tried once and none leaves.
+// Curve records one run in which each pod is tried once and none leaves.
 type Curve struct {
 	typical  []input.TypicalPod
 	weight   float64 // of all typical pods
 	nodes    map[string]*node
 	gpus     int64
-	arrived  int64 // milli-GPU, of pods placed or not
+	arrived  int64 // milli-GPU of all pods, placed or not
 	used     int64 // milli-GPU
 	fragment int64 // milli-GPU, times weight
-	blind    bool  // a pod has GPUs, and nobody said which
+	blind    bool  // a placed pod has GPUs, but no plugin wrote which
 	sums     []sums
 }
 
-// sums is over the arrivals at one percentage.
+// sums are over the arrivals at one percentage.
 type sums struct {
 	n                             int
 	allocated, fragmented, ofIdle float64
 }
 
-// New makes the curve of an empty cluster of a trace's nodes.
+// New returns the curve of an empty cluster with a trace's nodes.
 func New(nodes []*v1.Node, typical []input.TypicalPod) *Curve {
 	c := &Curve{typical: typical, nodes: make(map[string]*node, len(nodes))}
 	for _, t := range typical {
@@ -53,8 +52,8 @@ func New(nodes []*v1.Node, typical []input.TypicalPod) *Curve {
 	return c
 }
 
-// Answered takes down that a pod was tried: it is on a node, with the devices that
-// a plugin wrote on it, or on none.
+// Answered records the first attempt of a pod: it is on a node, with the devices that a plugin
+// wrote on it, or on none.
 func (c *Curve) Answered(pod *state.Pod, name string) {
 	gpus, milli := number(pod.Object.Annotations[input.GPUCountAnnotation]), number(pod.Object.Annotations[input.GPUMilliAnnotation])
 	c.arrived += gpus * milli
@@ -77,7 +76,7 @@ func (c *Curve) Answered(pod *state.Pod, name string) {
 	}
 	s := &c.sums[x]
 	s.n++
-	s.allocated += round(float64(c.used) / float64(c.gpus) / 10) // the artefact rounds this one before the mean, too
+	s.allocated += round(float64(c.used) / float64(c.gpus) / 10) // the artefact also rounds this value before the mean
 	fragment, idle := math.NaN(), float64(1000*c.gpus-c.used)
 	if !c.blind && c.weight > 0 {
 		fragment = float64(c.fragment) / c.weight
@@ -88,19 +87,19 @@ func (c *Curve) Answered(pod *state.Pod, name string) {
 	}
 }
 
-// Point is the curve at one percentage of arrived demand. Values are means over the
-// arrivals that round to it, or else to one of its neighbours, in percent.
+// Point is the curve at one percentage of arrived demand. Values are means, in percent, over
+// the arrivals that round to it or, if there are none, to one of its neighbours.
 type Point struct {
-	// Arrived is what all pods so far ask for, placed or not, and Allocated what
-	// those that were placed have, of all milli-GPU of the cluster.
+	// Arrived is the demand of all pods so far, placed or not, and Allocated the demand of those
+	// that were placed, relative to all milli-GPU of the cluster.
 	Arrived   int
 	Allocated float64
-	// Fragmented is the fragment of all milli-GPU, and OfIdle of those that are not
-	// allocated. They are NaN if a pod has GPUs and no plugin wrote which.
+	// Fragmented is the fragmented share of all milli-GPU, and OfIdle of the milli-GPU that are
+	// not allocated. They are NaN if a pod has GPUs but no plugin wrote which.
 	Fragmented, OfIdle float64
 }
 
-// Points returns the curve, without percentages that no arrival is near.
+// Points returns the curve, without percentages that have no arrivals near them.
 func (c *Curve) Points() []Point {
 	points := make([]Point, 0, len(c.sums))
 	for x, s := range c.sums {
@@ -121,7 +120,7 @@ func (c *Curve) Points() []Point {
 	return points
 }
 
-// WriteCSV writes the curve as CSV with a header; a value that is not known is empty.
+// WriteCSV writes the curve as CSV with a header; unknown values are empty.
 func (c *Curve) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"arrived", "allocated", "fragmented", "fragmented_of_idle"}}
@@ -137,8 +136,8 @@ func (c *Curve) WriteCSV(w io.Writer) error {
 	return out.WriteAll(rows)
 }
 
-// round rounds to two digits, as the decimal number that is nearest.
+// round rounds to two decimal digits.
 func round(v float64) float64 {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 2, 64), 64) // of what was just written
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 2, 64), 64) // the text was just written, so it is valid
 	return rounded
 }

@@ -39,21 +39,21 @@ func aPod(milliCPU int64, gpus, milli int, devices string) *state.Pod {
 	return state.NewPod(p)
 }
 
-// Three of four typical pods want 4 CPUs and 600 of a GPU, one wants no GPU.
+// Three of four typical pods request 4 CPUs and 600 of a GPU, one requests no GPU.
 func fourTypical() []input.TypicalPod {
 	return []input.TypicalPod{{MilliCPU: 4000, GPUs: 1, MilliGPU: 600, Count: 3}, {MilliCPU: 1000, Count: 1}}
 }
 
-// By hand: ten GPUs, so that 1000 milli-GPU are 10 %.
+// Computed by hand: with ten GPUs, 1000 milli-GPU are 10 %.
 func TestCurve(t *testing.T) {
 	c := New([]*v1.Node{aNode("a", 8000, 2, ""), aNode("b", 2000, 8, "")}, fourTypical())
-	c.Answered(aPod(0, 0, 0, ""), "b")             // nothing yet: of a a quarter is a fragment, of b all: 500 + 8000
-	c.Answered(aPod(1000, 1, 500, "1"), "a")       // 5 %: 500 are a fragment to all of a, 1000 to a quarter: 750
-	c.Answered(aPod(0, 1, 40, ""), "")             // 5.4 % are asked for, nothing changes
+	c.Answered(aPod(0, 0, 0, ""), "b")             // nothing yet: of a a quarter is fragmented, of b all: 500 + 8000
+	c.Answered(aPod(1000, 1, 500, "1"), "a")       // 5 %: 500 are fragmented for all of a, 1000 for a quarter: 750
+	c.Answered(aPod(0, 1, 40, ""), "")             // 5.4 % are requested, nothing changes
 	c.Answered(aPod(0, 2, 1000, "0,7"), "b")       // 25.4 %: b has 6000
-	c.Answered(aPod(5000, 0, 0, ""), "a")          // a has CPUs for nobody: all 1500
-	c.Answered(aPod(0, 1, 100, "not a GPU"), "b")  // nobody knows which
-	c.Answered(aPod(0, 1, 1000, "3"), "elsewhere") // a node that is not there
+	c.Answered(aPod(5000, 0, 0, ""), "a")          // a has too few CPUs for any typical pod: all 1500
+	c.Answered(aPod(0, 1, 100, "not a GPU"), "b")  // the devices are unknown
+	c.Answered(aPod(0, 1, 1000, "3"), "elsewhere") // a node that does not exist
 	var b bytes.Buffer
 	if err := c.WriteCSV(&b); err != nil {
 		t.Fatal(err)
@@ -72,8 +72,7 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// Whatever pods come and go to, the sum that is kept is that of the definition in
-// floating point.
+// Wherever pods are placed, the sum that is kept equals the definition in floating point.
 func TestFragmentIsTheSumOverNodes(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	models := []string{"", "T4", "G2"}

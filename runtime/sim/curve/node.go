@@ -12,12 +12,12 @@ import (
 
 const whole = 1000 // milli-GPU of a device
 
-// node is what is left of a node.
+// node is the free capacity of a node.
 type node struct {
 	model    string
 	cpu      int64   // milli-CPU
 	free     []int64 // milli-GPU of each device
-	fragment int64   // as of measure
+	fragment int64   // as returned by measure
 }
 
 func newNode(object *v1.Node) *node {
@@ -26,7 +26,7 @@ func newNode(object *v1.Node) *node {
 	return n
 }
 
-// number reads what the trace's own annotations say; 0 for none.
+// number parses the trace's own annotations; 0 if there is none.
 func number(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -35,8 +35,8 @@ func number(text string) int64 {
 	return n
 }
 
-// take takes so much of each device that is named, and reports whether that is what
-// was asked for and was there.
+// take takes milli from each of the devices, and reports whether they are as many as gpus and
+// had enough.
 func (n *node) take(devices string, gpus, milli int64) bool {
 	if gpus == 0 {
 		return true
@@ -52,9 +52,9 @@ func (n *node) take(devices string, gpus, milli int64) bool {
 	return int64(len(names)) == gpus
 }
 
-// measure returns the node's fragment: the milli-GPU that a typical pod could not
-// use, added up over all of them. It is all that is left if the pod does not fit, or
-// asks for no GPU; otherwise what is left of devices with too little for it.
+// measure returns the node's fragment: the milli-GPU that a typical pod cannot use, summed over
+// all typical pods. If the pod does not fit, or requests no GPU, that is everything that is
+// left; otherwise what is left on devices with too little for it.
 func (n *node) measure(typical []input.TypicalPod) (sum int64) {
 	for i := range typical {
 		t := &typical[i]

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// benchCluster is one file of many pods: documents, a YAML list or a JSON list.
+// benchCluster returns one file with many pods: documents, a YAML list or a JSON list.
 func benchCluster(pods int, list, json bool) source {
 	pod := `apiVersion: v1
 kind: Pod
@@ -76,8 +76,8 @@ status:
 	return source{"bench.yaml", b.Bytes()}
 }
 
-// BenchmarkLoad reads 10,000 pods. "one tree" is a list that is not cut into items,
-// because it has an anchor; -cpu 1,2 shows what decoding on all processors saves.
+// BenchmarkLoad reads 10,000 pods. "one tree" is a list that is not cut into items because it
+// has an anchor. -cpu 1,2 shows what decoding on all processors saves.
 func BenchmarkLoad(b *testing.B) {
 	const pods = 10_000
 	whole := benchCluster(pods, true, false)
@@ -104,8 +104,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// watchHeap returns how much larger the heap has been since at most, looked at every
-// 5 ms.
+// watchHeap returns the maximum growth of the heap since the call, sampled every 5 ms.
 func watchHeap(b *testing.B) (peak func() float64) {
 	b.Helper()
 	heap := func() uint64 {

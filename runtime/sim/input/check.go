@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// checker notes what an API server would refuse in one object, as far as
-// scheduling depends on it. Lines are looked up only for what is wrong.
+// checker finds what an API server would refuse in one object, as far as it affects scheduling.
+// It looks up line numbers only for mistakes.
 type checker struct {
 	place place
 	node  *yaml.Node // may be nil
@@ -25,7 +25,7 @@ func (c *checker) bad(path, detail, fix string) {
 	c.errs = append(c.errs, c.place.at(c.node, path, detail, fix))
 }
 
-// oneOf refuses a value that is not among those allowed.
+// oneOf refuses a value that is not among the allowed ones.
 func (c *checker) oneOf(path, value string, allowed ...string) bool {
 	if slices.Contains(allowed, value) {
 		return true
@@ -42,7 +42,7 @@ func (c *checker) oneOf(path, value string, allowed ...string) bool {
 func (c *checker) meta(m *metav1.ObjectMeta, kind string) {
 	switch {
 	case m.Name == "" && m.GenerateName != "":
-		c.bad("metadata.generateName", "an object needs a name, for nothing here generates one", "write name: "+m.GenerateName+"0")
+		c.bad("metadata.generateName", "the name is missing, and a simulation does not generate one", "write name: "+m.GenerateName+"0")
 	case m.Name == "":
 		c.bad("metadata.name", "the name is missing", "write one")
 	default:
@@ -83,7 +83,7 @@ func (c *checker) name(path, name, kind string) {
 }
 
 func (c *checker) labels(path string, labels map[string]string) {
-	var wrong []string // sorted only when there is something to say
+	var wrong []string // sorted only if there is something to report
 	for key, value := range labels {
 		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(value)) > 0 {
 			wrong = append(wrong, key)
@@ -97,7 +97,7 @@ func (c *checker) labels(path string, labels map[string]string) {
 	}
 }
 
-// key refuses what is no label, taint, toleration or topology key.
+// key refuses an invalid key of a label, taint, toleration or topology.
 func (c *checker) key(path, key string) bool {
 	msgs := validation.IsQualifiedName(key)
 	if len(msgs) > 0 {
@@ -106,14 +106,14 @@ func (c *checker) key(path, key string) bool {
 	return len(msgs) == 0
 }
 
-// labelValue refuses what is no value of a label.
+// labelValue refuses an invalid label value.
 func (c *checker) labelValue(path, value string) {
 	if len(validation.IsValidLabelValue(value)) > 0 {
 		c.bad(path, fmt.Sprintf("%q is not a valid label value", value), "use letters, digits, '-', '_' and '.', at most 63, letters or digits at both ends")
 	}
 }
 
-// selector checks a label selector; nil is fine.
+// selector checks a label selector, which may be nil.
 func (c *checker) selector(path string, s *metav1.LabelSelector) {
 	if s == nil {
 		return
@@ -132,7 +132,7 @@ func (c *checker) selector(path string, s *metav1.LabelSelector) {
 	}
 }
 
-// valueCount checks how many values an operator takes.
+// valueCount checks the number of values of an operator.
 func (c *checker) valueCount(at, operator string, values []string) {
 	switch operator {
 	case "In", "NotIn":

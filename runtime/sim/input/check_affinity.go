@@ -47,7 +47,7 @@ func (c *checker) podTerms(at string, required []v1.PodAffinityTerm, preferred [
 
 func (c *checker) podTerm(at string, t *v1.PodAffinityTerm) {
 	if t.TopologyKey == "" {
-		c.bad(at+".topologyKey", "it is missing", "write the node label that makes a topology, such as "+v1.LabelHostname)
+		c.bad(at+".topologyKey", "it is missing", "write a node label, such as "+v1.LabelHostname)
 	} else {
 		c.key(at+".topologyKey", t.TopologyKey)
 	}
@@ -58,7 +58,7 @@ func (c *checker) podTerm(at string, t *v1.PodAffinityTerm) {
 // nodeSelector checks the terms of a required affinity of a pod or a volume.
 func (c *checker) nodeSelector(at string, s *v1.NodeSelector) {
 	if len(s.NodeSelectorTerms) == 0 {
-		c.bad(at+".nodeSelectorTerms", "it is empty, and so no node matches", "write a term, or remove the affinity")
+		c.bad(at+".nodeSelectorTerms", "it is empty, so no node matches", "write a term, or remove the affinity")
 	}
 	for i := range s.NodeSelectorTerms {
 		c.nodeTerm(fmt.Sprintf("%s.nodeSelectorTerms[%d]", at, i), &s.NodeSelectorTerms[i])
@@ -95,7 +95,7 @@ func (c *checker) nodeTerm(at string, t *v1.NodeSelectorTerm) {
 	}
 }
 
-// integer is what Gt and Lt compare: a decimal number of 64 bits.
+// integer requires a value for Gt and Lt: a 64-bit decimal number.
 func (c *checker) integer(path, value string) {
 	if _, err := strconv.ParseInt(value, 10, 64); err != nil {
 		c.bad(path, fmt.Sprintf("%q is not a whole number", value), "write digits, in quotes, such as \"4\"")

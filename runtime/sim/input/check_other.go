@@ -40,7 +40,7 @@ const (
 	highestUserValue  = 1000000000
 )
 
-// builtin is the value of a built-in class.
+// builtin returns the value of a built-in class.
 func builtin(name string) (value int32, ok bool) {
 	switch name {
 	case nodeCritical:
@@ -60,9 +60,9 @@ func (c *checker) priorityClass(p *schedulingv1.PriorityClass) {
 		return
 	}
 	if len(p.Name) >= len(systemPrefix) && p.Name[:len(systemPrefix)] == systemPrefix {
-		c.bad("metadata.name", "names that begin with system- are kept for built-in classes", "rename it")
+		c.bad("metadata.name", "names that begin with system- are reserved for built-in classes", "rename it")
 	}
 	if p.Value > highestUserValue {
-		c.bad("value", fmt.Sprintf("%d is above %d", p.Value, highestUserValue), "write a smaller value; larger ones are kept for system classes")
+		c.bad("value", fmt.Sprintf("%d is above %d", p.Value, highestUserValue), "write a smaller value; larger ones are reserved for system classes")
 	}
 }

@@ -44,8 +44,8 @@ func (c *checker) pod(p *v1.Pod) {
 	c.sums(p)
 }
 
-// containers checks names only where they are written: a file for a simulation
-// may leave them and the image out.
+// containers checks names only where they are given: a file for a simulation may omit the name
+// and the image.
 func (c *checker) containers(path string, list []v1.Container, hostNetwork bool, names map[string]bool) {
 	for i := range list {
 		x := &list[i]
@@ -83,7 +83,7 @@ func (c *checker) port(at string, p *v1.ContainerPort, hostNetwork bool) {
 	c.oneOf(at+".protocol", string(p.Protocol), "TCP", "UDP", "SCTP")
 }
 
-// resources checks requests and limits, and that no request is above its limit.
+// resources checks requests and limits, and that no request exceeds its limit.
 func (c *checker) resources(path string, r *v1.ResourceRequirements) {
 	c.quantities(path+".requests", r.Requests)
 	c.quantities(path+".limits", r.Limits)

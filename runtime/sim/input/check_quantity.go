@@ -11,13 +11,12 @@ import (
 	helper "k8s.io/component-helpers/resource"
 )
 
-// maxAmount is the most of one resource that one object may have or ask for, CPU
-// in thousandths. It leaves room for sums within an int64.
+// maxAmount is the maximum amount of one resource of one object, CPU in thousandths. Sums of
+// such amounts fit in an int64.
 const maxAmount = 1 << 62
 
-// quantities refuses negative ones, those above maxAmount, names that are none,
-// and parts of what can only be counted. Extended resources are those with a
-// domain.
+// quantities refuses negative amounts, amounts above maxAmount, invalid names, and fractions of
+// resources that are counted. Names with a domain are extended resources.
 func (c *checker) quantities(path string, list v1.ResourceList) {
 	var wrong []v1.ResourceName
 	for name, q := range list {
@@ -42,9 +41,9 @@ func (c *checker) quantities(path string, list v1.ResourceList) {
 	}
 }
 
-// tooLarge says whether a quantity is above maxAmount.
+// tooLarge reports whether a quantity is above maxAmount.
 func tooLarge(name v1.ResourceName, q resource.Quantity) bool {
-	if n, ok := q.AsInt64(); ok { // nearly always
+	if n, ok := q.AsInt64(); ok { // the common case
 		return n > most(name)
 	}
 	if endless(q) {
@@ -57,11 +56,11 @@ func tooLarge(name v1.ResourceName, q resource.Quantity) bool {
 	return q.Cmp(*limit) > 0
 }
 
-// endless says whether the quantity, as 1e999999999, has so many digits that it
-// would take minutes to compare or to print.
+// endless reports whether the quantity, such as 1e999999999, has so many digits that comparing
+// or printing it would take minutes.
 func endless(q resource.Quantity) bool { return q.AsDec().Scale() < -100 }
 
-// most is the largest whole number that is not tooLarge.
+// most returns the largest whole number that is not tooLarge.
 func most(name v1.ResourceName) int64 {
 	if name == v1.ResourceCPU {
 		return maxAmount / 1000
@@ -69,17 +68,17 @@ func most(name v1.ResourceName) int64 {
 	return maxAmount
 }
 
-// tooLarge does not repeat the value: it may be very long, and is not what was
-// written where the type has cut it.
+// tooLarge reports an amount that is too large. It does not repeat the value, which may be very
+// long, and which the type may have cut.
 func (c *checker) tooLarge(path string, name v1.ResourceName) {
-	c.bad(path, fmt.Sprintf("it is above %d, the most that is taken", most(name)), "write a smaller quantity")
+	c.bad(path, fmt.Sprintf("it is above the maximum, %d", most(name)), "write a smaller quantity")
 }
 
 func whole(name v1.ResourceName, q resource.Quantity) bool {
 	return divisible(name) || q.Cmp(*resource.NewQuantity(q.Value(), q.Format)) == 0
 }
 
-// divisible resources may be asked for in thousandths.
+// divisible reports whether a resource may be requested in thousandths.
 func divisible(name v1.ResourceName) bool {
 	domain, _, extended := strings.Cut(string(name), "/")
 	if extended && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io") {
@@ -88,13 +87,13 @@ func divisible(name v1.ResourceName) bool {
 	return name != v1.ResourcePods
 }
 
-// sums refuses a pod that asks for too much in all, resized containers included.
-// Quantities add up without limit; what the scheduler makes of them does not.
+// sums refuses a pod whose total requests are too large, including resized containers.
+// Quantities have no limit; the scheduler's integers do.
 func (c *checker) sums(p *v1.Pod) {
 	if len(c.errs) > 0 {
 		return
 	}
-	options := helper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true} // as state.NewPod
+	options := helper.PodResourcesOptions{UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true} // as in state.NewPod
 	var wrong []v1.ResourceName
 	for name, q := range helper.PodRequests(p, options) {
 		if tooLarge(name, q) {
@@ -103,6 +102,6 @@ func (c *checker) sums(p *v1.Pod) {
 	}
 	slices.Sort(wrong)
 	for _, name := range wrong {
-		c.bad("spec.containers", fmt.Sprintf("all requests of %s together are above %d, the most that is taken", name, most(name)), "write smaller quantities")
+		c.bad("spec.containers", fmt.Sprintf("the total requests of %s are above the maximum, %d", name, most(name)), "write smaller quantities")
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func (c *checker) storageClass(s *storagev1.StorageClass) {
-	c.given("provisioner", s.Provisioner, "name one, or kubernetes.io/no-provisioner for volumes that are there already")
+	c.given("provisioner", s.Provisioner, "name one, or kubernetes.io/no-provisioner for existing volumes")
 	c.oneOf("volumeBindingMode", string(*s.VolumeBindingMode), "Immediate", "WaitForFirstConsumer")
 	for i, t := range s.AllowedTopologies {
 		for j, r := range t.MatchLabelExpressions {

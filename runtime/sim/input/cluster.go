@@ -15,22 +15,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Source is where an object is written.
+// Source is where an object comes from.
 type Source struct {
 	File string
 	Line int // 1-based
 }
 
-// String is FILE:LINE.
+// String returns FILE:LINE.
 func (s Source) String() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
-// Warning is something in a file that is accepted and perhaps not meant.
+// Warning is about input that is accepted but may be a mistake.
 type Warning struct {
 	Source
 	Path, Detail string
 }
 
-// String is FILE:LINE: PATH: DETAIL, without PATH if it is empty.
+// String returns FILE:LINE: PATH: DETAIL, without an empty PATH.
 func (w Warning) String() string {
 	if w.Path == "" {
 		return w.Source.String() + ": " + w.Detail
@@ -38,13 +38,12 @@ func (w Warning) String() string {
 	return w.Source.String() + ": " + w.Path + ": " + w.Detail
 }
 
-// Objects are the objects of cluster files, defaulted and checked, in the order
-// in which they are written.
+// Objects are the objects of cluster files, defaulted and checked, in input order.
 type Objects struct {
 	Nodes                  []*v1.Node
-	Pods                   []*v1.Pod // those that have not ended and can be scheduled
+	Pods                   []*v1.Pod // those that have not terminated and can be scheduled
 	Namespaces             []*v1.Namespace
-	PriorityClasses        []*schedulingv1.PriorityClass // the two built-in ones only if written
+	PriorityClasses        []*schedulingv1.PriorityClass // the two built-in classes only if they are in a file
 	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
 	Services               []*v1.Service
 	PersistentVolumes      []*v1.PersistentVolume
@@ -58,38 +57,37 @@ type Objects struct {
 	ReplicaSets            []*appsv1.ReplicaSet
 	StatefulSets           []*appsv1.StatefulSet
 
-	// Ended counts the pods of phase Succeeded or Failed. They are left out, as
-	// kube-scheduler's informer leaves them out.
+	// Ended counts the pods of phase Succeeded or Failed. They are left out, as in
+	// kube-scheduler's informer.
 	Ended int
-	// Deleting counts the pods that are being deleted and have no node. They are
-	// left out, for kube-scheduler never schedules them.
+	// Deleting counts the pods that are being deleted and have no node. They are left out,
+	// because kube-scheduler never schedules them.
 	Deleting int
-	// Warnings are those of all files together, then those of single objects in
-	// their order.
+	// Warnings are those about all files, then those about single objects in input order.
 	Warnings []Warning
 
 	sources map[metav1.Object]Source
 }
 
-// Source is where an object of these Objects is written; ok is false for others.
+// Source returns where an object of these Objects comes from; ok is false for others.
 func (o *Objects) Source(obj metav1.Object) (s Source, ok bool) {
 	s, ok = o.sources[obj]
 	return s, ok
 }
 
-// LoadCluster reads the objects of files and directories. A directory stands for
-// the *.yaml, *.yml and *.json files below it in lexical order. A file holds
-// YAML documents or JSON values; a v1 List or a typed list, as NodeList, stands
-// for its items. Hidden files and folders of a directory are passed over.
+// LoadCluster reads the objects of files and directories. A directory means the *.yaml, *.yml
+// and *.json files below it in lexical order. A file contains YAML documents or JSON values; a
+// v1 List or a typed list, such as NodeList, means its items. Hidden files and folders in a
+// directory are skipped.
 //
-// Decoding is strict, and objects get what an API server, its admission and the
-// kubelet would give them as far as scheduling depends on it: see prepare. Fields
-// under status that are not known, as those of newer clusters, are warnings.
+// Decoding is strict, and objects get the defaults of an API server, its admission and the
+// kubelet as far as they affect scheduling: see prepare. Unknown fields under status, which
+// newer clusters have, are warnings.
 //
 // # Errors
 //
-// All mistakes of a run are in one *Errors; files without any object are one.
-// Soon after the context has ended, the error is its cause.
+// All mistakes are in one *Errors; files without any object are a mistake. Soon after the
+// context has ended, the error is its cause.
 func LoadCluster(ctx context.Context, paths []string) (*Objects, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no files are named (name Kubernetes YAML or JSON files, or folders of them)")
@@ -110,19 +108,19 @@ func LoadCluster(ctx context.Context, paths []string) (*Objects, error) {
 	return o, nil
 }
 
-// nothing is the error of files without an object.
+// nothing is the error for files without an object.
 func nothing(paths []string) *Error {
 	e := &Error{
-		File: paths[0], Detail: "there is no Kubernetes object in it",
+		File: paths[0], Detail: "it contains no Kubernetes object",
 		Fix: "name files with nodes and pods, such as what kubectl get nodes,pods -A -o yaml writes",
 	}
 	if len(paths) > 1 {
-		e.Detail += ", nor in the others"
+		e.Detail += ", and neither do the others"
 	}
 	return e
 }
 
-// assemble does what needs all objects: twins, priorities, default classes.
+// assemble does what needs all objects: duplicates, priorities, default classes.
 func assemble(objs []object, g *gatherer) *Objects {
 	o := &Objects{sources: make(map[metav1.Object]Source, len(objs))}
 	objs = o.leaveOut(objs)
@@ -152,24 +150,24 @@ func assemble(objs []object, g *gatherer) *Objects {
 		o.keep(obj)
 	}
 	if len(objs) > 0 && len(o.Nodes)+len(o.Pods)+o.Ended+o.Deleting == 0 {
-		o.warn(objs[0], "", "there is neither a node nor a pod in the files, so there is nothing to simulate")
+		o.warn(objs[0], "", "the files contain neither a node nor a pod, so there is nothing to simulate")
 	}
 	return o
 }
 
-// admit sets the pod's priority and notes a node that is not there.
+// admit sets the pod's priority and warns if its node does not exist.
 func (o *Objects) admit(obj object, p *v1.Pod, classes *priorities, nodes map[string]bool, g *gatherer) {
 	classes.admit(obj, p, g)
 	if c := classes.differs(p); c != "" {
 		o.warn(obj, "spec.priority", c)
 	}
 	if name := p.Spec.NodeName; name != "" && !nodes[name] {
-		o.warn(obj, "spec.nodeName", fmt.Sprintf("there is no node %q; the pod counts on a node that is not there", name))
+		o.warn(obj, "spec.nodeName", fmt.Sprintf("there is no node %q; the pod uses resources of a node that does not exist", name))
 	}
 }
 
-// warn looks up the line of the field for the first warnings only, because that
-// parses the text again; later ones name the line of the object.
+// warn looks up the line of the field only for the first warnings, because that parses the text
+// again. Later ones have the line of the object.
 func (o *Objects) warn(obj object, path, detail string) {
 	line := obj.place.first
 	if len(o.Warnings) < MaxErrors {
@@ -201,7 +199,7 @@ func unique(objs []object, g *gatherer) {
 
 func kindOf(o object) string { return o.GetObjectKind().GroupVersionKind().Kind }
 
-// keep puts the object into its slice.
+// keep appends the object to its slice.
 func (o *Objects) keep(obj object) {
 	o.sources[obj.Object.(metav1.Object)] = Source{obj.place.chunk.file, obj.place.first}
 	switch x := obj.Object.(type) {
@@ -240,11 +238,11 @@ func (o *Objects) keep(obj object) {
 	}
 }
 
-// metaOf is the metadata of an object of a kind that is understood.
+// metaOf returns the metadata of an object of a supported kind.
 func metaOf(obj runtime.Object) *metav1.ObjectMeta {
 	meta, ok := obj.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
 	if !ok {
-		panic("BUG: an understood kind has no ObjectMeta")
+		panic("BUG: a supported kind has no ObjectMeta")
 	}
 	return meta
 }

@@ -21,10 +21,10 @@ type object struct {
 	runtime.Object
 	meta    *metav1.ObjectMeta
 	place   place
-	unknown []string // paths under status that its type does not have
+	unknown []string // paths under status that the type does not have
 }
 
-// decoder turns chunks into objects. It has no state; goroutines share it.
+// decoder converts chunks to objects. It has no state, so goroutines share it.
 type decoder struct {
 	scheme *runtime.Scheme
 	strict runtime.Decoder
@@ -38,7 +38,7 @@ func newDecoder() (*decoder, error) {
 	return &decoder{scheme, json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})}, nil
 }
 
-// result is what one chunk became.
+// result is the result of one chunk.
 type result struct {
 	objects []object
 	errs    []*Error
@@ -53,8 +53,7 @@ func (r *result) fail(p place, n *yaml.Node, path, detail, fix string) {
 	r.errs = append(r.errs, &Error{File: p.chunk.file, Line: line, Path: path, Detail: detail, Fix: fix})
 }
 
-// chunk decodes one document or list item. When the context ends, it gives
-// anything.
+// chunk decodes one document or list item. When the context ends, the result is undefined.
 func (d *decoder) chunk(ctx context.Context, c *chunk) result {
 	if c.json {
 		if r := d.jsonStream(ctx, c); !r.broken || strings.HasSuffix(c.file, ".json") {
@@ -87,7 +86,7 @@ func (d *decoder) yaml(ctx context.Context, c *chunk) (r result) {
 	return r
 }
 
-// document decodes a document of one object or one list.
+// document decodes a document with one object or one list.
 func (d *decoder) document(ctx context.Context, at place, top *yaml.Node, r *result) {
 	kind := scalarAt(top, "kind")
 	items := child(top, "items")
@@ -117,8 +116,8 @@ func (d *decoder) document(ctx context.Context, at place, top *yaml.Node, r *res
 	}
 }
 
-// header checks the fields of a list other than its items. The kind of a typed
-// list, as NodeList, is the kind of items that name none.
+// header checks the fields of a list other than its items. In a typed list, such as NodeList,
+// items without a kind have the list's.
 func (d *decoder) header(at place, top *yaml.Node, r *result) (header, bool) {
 	if top.Kind != yaml.MappingNode {
 		r.fail(at, top, "", "a document must be an object", "write apiVersion, kind and metadata")
@@ -141,7 +140,7 @@ func (d *decoder) header(at place, top *yaml.Node, r *result) (header, bool) {
 	return listHeader(scalarAt(top, "apiVersion"), scalarAt(top, "kind")), true
 }
 
-// listHeader is empty for a v1 List, whose items name their own kinds.
+// listHeader is empty for a v1 List, whose items have their own kinds.
 func listHeader(apiVersion, kind string) header {
 	if kind == "List" {
 		return header{}
@@ -172,9 +171,9 @@ func (d *decoder) node(at place, n *yaml.Node, list header, r *result) {
 	d.object(at, text, n, list, r)
 }
 
-// object decodes one object from JSON. n is its tree if there is one already.
+// object decodes one object from JSON. n is its tree if it exists already.
 func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *result) {
-	gv, _ := schema.ParseGroupVersion(list.apiVersion) // a bad one is refused with the kind
+	gv, _ := schema.ParseGroupVersion(list.apiVersion) // an invalid one is refused with the kind
 	given := gv.WithKind(list.kind)
 	obj, gvk, err := d.strict.Decode(text, &given, nil)
 	if gvk == nil {
@@ -202,9 +201,9 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 
 func (r *result) last() *Error { return r.errs[len(r.errs)-1] }
 
-// explain finds every place of the tree that the type does not take. Where it
-// finds none, it passes on what the decoder said, at the object's first line,
-// unless that was only of unknown fields under status.
+// explain finds every place in the tree that does not fit the type. If it finds none, it
+// returns the decoder's error, at the object's first line, unless that was only about unknown
+// fields under status.
 func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, err error, onlyStatus bool) []*Error {
 	if n == nil {
 		n = at.node()
@@ -212,7 +211,7 @@ func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, e
 	var out []*Error
 	var bad *strictyaml.NodeError
 	if n != nil {
-		if _, e := strictyaml.JSON(n); errors.As(e, &bad) { // keys that occur twice in JSON
+		if _, e := strictyaml.JSON(n); errors.As(e, &bad) { // duplicate keys in JSON
 			return []*Error{{File: at.chunk.file, Line: at.line(bad.Node), Path: pathOf(n, bad.Node), Detail: bad.Detail, Fix: bad.Fix}}
 		}
 	}
@@ -222,12 +221,12 @@ func (d *decoder) explain(at place, n *yaml.Node, gvk schema.GroupVersionKind, e
 		}
 	}
 	if len(out) == 0 && (!onlyStatus || n == nil) {
-		out = []*Error{{File: at.chunk.file, Line: at.first, Detail: cutError(err), Fix: "mend the object"}}
+		out = []*Error{{File: at.chunk.file, Line: at.first, Detail: cutError(err), Fix: "fix the object"}}
 	}
 	return out
 }
 
-// cutError is the decoder's text without what it says of itself.
+// cutError returns the decoder's text without its prefixes.
 func cutError(err error) string {
 	s := err.Error()
 	for _, prefix := range []string{"couldn't get version/kind; ", "strict decoding error: ", "json parse error: ", "json: "} {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// jsonStream decodes the JSON values of a chunk, one after the other; the items
-// of a list one by one, so that a large dump needs no second tree.
+// jsonStream decodes the JSON values of a chunk, one after the other. It decodes lists item by
+// item, so that a large dump needs no second tree.
 func (d *decoder) jsonStream(ctx context.Context, c *chunk) (r result) {
 	pos := 0
 	for {
@@ -94,10 +94,9 @@ func (d *decoder) jsonValue(ctx context.Context, c *chunk, r *result) {
 	}
 }
 
-// jsonList takes the fields of an object, which is valid JSON, and its items; no
-// fields if it cannot be a list. Fields that are no text are "", but those of
-// items begin as its value does: "[", "null" or else. twice is a field that
-// occurs again.
+// jsonList returns the fields of an object, which is valid JSON, and its items; no fields if it
+// cannot be a list. A field that is not a string has the value "", but the field items has the
+// beginning of its value: "[", "null" or something else. twice is a duplicate field.
 func jsonList(ctx context.Context, c *chunk) (fields map[string]string, items []chunk, twice string) {
 	if !bytes.Contains(c.text, []byte(`List"`)) {
 		return nil, nil, ""
@@ -128,13 +127,13 @@ func jsonList(ctx context.Context, c *chunk) (fields map[string]string, items []
 			continue
 		}
 		var text string
-		_ = json.Unmarshal(raw, &text) // "" for what is not a text
+		_ = json.Unmarshal(raw, &text) // "" if it is not a string
 		fields[name] = text
 	}
 	return fields, items, twice
 }
 
-// nextByte is the first byte of the value after a key that ends at pos.
+// nextByte returns the first byte of the value after a key that ends at pos.
 func nextByte(text []byte, pos int) byte {
 	rest := bytes.TrimLeft(text[pos:], " \t\r\n:")
 	if len(rest) == 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 // defaultPod is SetDefaults_Pod and SetDefaults_PodSpec of k8s.io/kubernetes
-// (pkg/apis/core/v1/defaults.go), without what no scheduler looks at, and the
-// merge of matchLabelKeys (pkg/registry/core/pod/strategy.go).
+// (pkg/apis/core/v1/defaults.go), without fields that do not affect scheduling, and the merge
+// of matchLabelKeys (pkg/registry/core/pod/strategy.go).
 func defaultPod(p *v1.Pod) {
 	s := &p.Spec
 	if s.SchedulerName == "" {
@@ -37,8 +37,8 @@ func defaultPod(p *v1.Pod) {
 	mergeMatchLabelKeys(p)
 }
 
-// requestsFromLimits fills in the requests that are absent. Quantities are
-// values; no two resources share one.
+// requestsFromLimits sets missing requests. Quantities are copied, so that resources do not
+// share them.
 func requestsFromLimits(r *v1.ResourceRequirements) {
 	for name, limit := range r.Limits {
 		if _, ok := r.Requests[name]; !ok {
@@ -61,9 +61,9 @@ func defaultPorts(ports []v1.ContainerPort, hostNetwork bool) {
 	}
 }
 
-// defaultPodRequests fills in the requests of a pod that has limits of its own:
-// of what may be overcommitted the sum over its containers, else the limit. It
-// leaves alone a pod that will be refused because there is no adding it up.
+// defaultPodRequests sets the missing requests of a pod with limits at pod level: the sum over
+// its containers for resources that may be overcommitted, otherwise the limit. It skips a pod
+// whose sums are too large, because that pod will be refused.
 func defaultPodRequests(p *v1.Pod) {
 	r := p.Spec.Resources
 	if r == nil || len(r.Limits) == 0 || anyTooLarge(p.Spec.InitContainers) || anyTooLarge(p.Spec.Containers) {
@@ -97,8 +97,8 @@ func anyTooLarge(list []v1.Container) bool {
 	return false
 }
 
-// mergeMatchLabelKeys writes matchLabelKeys and mismatchLabelKeys out as
-// expressions of the selector, once: a pod taken from a cluster has them already.
+// mergeMatchLabelKeys adds matchLabelKeys and mismatchLabelKeys to the selector as expressions,
+// once: a pod that was exported from a cluster has them already.
 func mergeMatchLabelKeys(p *v1.Pod) {
 	if a := p.Spec.Affinity; a != nil {
 		if a.PodAffinity != nil {
@@ -129,7 +129,7 @@ func mergeTerms(p *v1.Pod, required []v1.PodAffinityTerm, preferred []v1.Weighte
 
 func mergeKeys(s *metav1.LabelSelector, keys []string, op metav1.LabelSelectorOperator, labels map[string]string) {
 	if s == nil {
-		return // matches nothing, whatever is added
+		return // it matches nothing, whatever is added
 	}
 	for _, key := range keys {
 		value, ok := labels[key]

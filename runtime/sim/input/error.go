@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// MaxErrors is how many mistakes of one run are shown; the rest are counted.
+// MaxErrors is the number of mistakes that are shown; the rest are counted.
 const MaxErrors = 20
 
 // Error is one mistake in one input file.
 type Error struct {
-	File   string // as it was given, or found below a given directory
-	Line   int    // 1-based; 0 when the mistake has no line, as a missing file
+	File   string // as given, or found below a given directory
+	Line   int    // 1-based; 0 if there is no line, for example for a missing file
 	Path   string // field path such as spec.containers[0].ports, or CSV column; may be empty
 	Detail string // what is wrong
-	Fix    string // what to do about it; may be empty
+	Fix    string // what to do; may be empty
 }
 
-// Error is FILE:LINE: PATH: DETAIL (FIX), without the parts that are empty.
+// Error returns FILE:LINE: PATH: DETAIL (FIX), without empty parts.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -35,20 +35,20 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors are the mistakes of a whole run, in the order of the input.
+// Errors are all mistakes of a run, in input order.
 type Errors struct {
 	List    []*Error // at least one, at most MaxErrors
-	Omitted int      // further mistakes that were found and not kept
+	Omitted int      // mistakes that were found but not kept
 }
 
-// Error has one line per mistake, and a last line with the count of the others.
+// Error has one line per mistake, and a last line with the number of the others.
 func (e *Errors) Error() string {
 	lines := make([]string, 0, len(e.List)+1)
 	for _, one := range e.List {
 		lines = append(lines, one.Error())
 	}
 	if e.Omitted > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more; mend these first", e.Omitted))
+		lines = append(lines, fmt.Sprintf("and %d more; fix these first", e.Omitted))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -62,7 +62,7 @@ func (e *Errors) Unwrap() []error {
 	return out
 }
 
-// gatherer collects mistakes and drops, but counts, those past MaxErrors.
+// gatherer collects mistakes. Those past MaxErrors are only counted.
 type gatherer struct {
 	list    []*Error
 	omitted int
@@ -78,11 +78,11 @@ func (g *gatherer) add(errs ...*Error) {
 	}
 }
 
-// full says that another mistake would only be counted, so that its line need
-// not be looked up.
+// full reports whether another mistake would only be counted, so that its line need not be
+// looked up.
 func (g *gatherer) full() bool { return len(g.list) >= MaxErrors }
 
-// err is nil, or an *Errors.
+// err returns nil or an *Errors.
 func (g *gatherer) err() error {
 	if len(g.list) == 0 {
 		return nil

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// readFiles reads each path: a file as it is, whatever its ending, and of a
-// directory the *.yaml, *.yml and *.json files below it in lexical order. It
-// stops when the context ends.
+// readFiles reads each path: a file with any extension, and of a directory the *.yaml, *.yml
+// and *.json files below it in lexical order. It stops when the context ends.
 func readFiles(ctx context.Context, paths []string, g *gatherer) (out []source) {
 	for _, path := range paths {
 		names := []string{path}
@@ -46,8 +45,8 @@ func readFiles(ctx context.Context, paths []string, g *gatherer) (out []source) 
 	return out
 }
 
-// listDir does not follow links to directories below its own, so that it always
-// ends; links to files are read. Hidden files and folders are an editor's or a tool's.
+// listDir does not follow links to directories below its own, so it always terminates; it reads
+// links to files. It skips hidden files and folders, which belong to editors or tools.
 func listDir(ctx context.Context, dir string) (names []string, err error) {
 	root := dir + string(filepath.Separator) // follows dir itself if it is a link
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -75,11 +74,12 @@ func listDir(ctx context.Context, dir string) (names []string, err error) {
 	return names, err
 }
 
-// irregular is what is no file, nor a folder: opening or reading it may block forever.
+// irregular is the mode of a file that is neither regular nor a folder: opening or reading it
+// may block forever.
 type irregular fs.FileMode
 
 func (m irregular) Error() string {
-	what := "no regular file"
+	what := "not a regular file"
 	switch mode := fs.FileMode(m); {
 	case mode.IsDir():
 		what = "a directory"
@@ -93,11 +93,10 @@ func (m irregular) Error() string {
 	return "it is " + what + ", not a file"
 }
 
-// readStep is how much is read between two looks at the context.
+// readStep is the number of bytes read between two checks of the context.
 const readStep = 4 << 20
 
-// readFile reads a regular file, until the context ends. Errors of the file are
-// *fs.PathError.
+// readFile reads a regular file, until the context ends. File errors are *fs.PathError.
 func readFile(ctx context.Context, name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -111,7 +110,7 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()       // it was only read
-	data := make([]byte, 0, info.Size()+1) // and the end, so that nothing grows
+	data := make([]byte, 0, info.Size()+1) // one more for the end of the file, so that the buffer does not grow
 	for ctx.Err() == nil {
 		data = slices.Grow(data, 1)
 		n, err := f.Read(data[len(data):min(cap(data), len(data)+readStep)])
@@ -126,7 +125,7 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 	return nil, context.Cause(ctx)
 }
 
-// reason is the error without the path, which the message already has.
+// reason returns the error without the path, which the message already has.
 func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A folder may be given as a link, and may hold links to files, as a mounted
-// ConfigMap does, but links to folders in it are not followed.
+// A folder may be a link, and may contain links to files, as a mounted ConfigMap does; links to
+// folders in it are not followed.
 func TestFolderOfLinks(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, err := range []error{

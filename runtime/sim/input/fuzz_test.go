@@ -15,7 +15,7 @@ import (
 	helper "k8s.io/component-helpers/resource"
 )
 
-// seeds adds every file of the golden cases whose name ends so.
+// seeds adds every file of the golden cases whose name has one of the endings.
 func seeds(f *testing.F, endings ...string) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
@@ -46,8 +46,8 @@ func loadBytes(name string, data []byte) (*Objects, error) {
 	return o, g.err()
 }
 
-// FuzzCluster: no text panics; an error names the file and a line; what is
-// accepted is named, placed, defaulted and unique.
+// FuzzCluster: no text panics; an error names the file and a line; accepted objects are named,
+// placed, defaulted and unique.
 func FuzzCluster(f *testing.F) {
 	seeds(f, ".yaml", ".yml", ".json")
 	f.Add([]byte("a: &a [*a]"))
@@ -92,7 +92,7 @@ func FuzzCluster(f *testing.F) {
 	})
 }
 
-// names are kind, namespace and name of the objects.
+// names returns kind, namespace and name of the objects.
 func names(o *Objects) (out []string) {
 	for _, obj := range o.all() {
 		out = append(out, fmt.Sprintf("%T %s/%s", obj, obj.GetNamespace(), obj.GetName()))
@@ -100,7 +100,7 @@ func names(o *Objects) (out []string) {
 	return out
 }
 
-// loadUncut decodes each YAML document in one piece.
+// loadUncut decodes each YAML document without cutting it into items.
 func loadUncut(t *testing.T, data []byte) []string {
 	d, err := newDecoder()
 	if err != nil {
@@ -157,13 +157,13 @@ func inRange(t *testing.T, name string, list v1.ResourceList) {
 			t.Fatalf("%s has %s of %s", name, q.String(), r)
 		}
 		if r == v1.ResourceCPU && q.MilliValue() > maxAmount || q.Value() > maxAmount {
-			t.Fatalf("%s has %s of %s, more than is taken", name, q.String(), r)
+			t.Fatalf("%s has %s of %s, above the maximum", name, q.String(), r)
 		}
 	}
 }
 
-// FuzzTraceNodes: no node list panics; what is accepted has a rank per node and
-// allocatable equal to capacity.
+// FuzzTraceNodes: no node list panics; an accepted one has a rank per node and allocatable
+// equal to capacity.
 func FuzzTraceNodes(f *testing.F) {
 	seeds(f, "nodes.csv")
 	f.Add([]byte(someNodes))
@@ -191,8 +191,8 @@ func FuzzTraceNodes(f *testing.F) {
 	})
 }
 
-// FuzzTracePods: no pod list panics; what is accepted is ordered by time and
-// valid, clones included.
+// FuzzTracePods: no pod list panics; an accepted one is sorted by time and valid, clones
+// included.
 func FuzzTracePods(f *testing.F) {
 	seeds(f, "pods.csv")
 	f.Add([]byte(somePods))

@@ -17,11 +17,10 @@ import (
 	"github.com/berth-scheduler/berth/internal/golden"
 )
 
-// TestGolden loads the files of each testdata/*.txtar and compares what comes
-// out, objects or errors, with the archive's file "want". Lines of the comment
-// set what is not the default:
+// TestGolden loads the files of each testdata/*.txtar and compares the result, objects or
+// errors, with the archive's file "want". Lines of the archive's comment set options:
 //
-//	load: PATH …                    for LoadCluster; all files without it
+//	load: PATH …                    for LoadCluster; default: all files
 //	trace: inflate=1.3 shuffle …    nodes.csv and pods.csv are a trace
 func TestGolden(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
@@ -101,7 +100,7 @@ func traceOptions(t *testing.T, words string) (o TraceOptions) {
 	return o
 }
 
-// all are the objects, kind by kind.
+// all returns the objects, kind by kind.
 func (o *Objects) all() (out []metav1.Object) {
 	out = appendAll(out, o.Nodes)
 	out = appendAll(out, o.Pods)
@@ -151,7 +150,7 @@ func dumpTrace(t *testing.T, trace *Trace) string {
 	return b.String()
 }
 
-// toYAML leaves out what every node has and nobody sets.
+// toYAML omits fields that every node has and no file sets.
 func toYAML(t *testing.T, v any) string {
 	text, err := yaml.Marshal(v)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// understood are the kinds that a simulation has a use for.
+// understood returns the kinds that a simulation uses.
 func understood() []schema.GroupVersionKind {
 	kinds := func(gv schema.GroupVersion, names ...string) (out []schema.GroupVersionKind) {
 		for _, name := range names {
@@ -30,7 +30,7 @@ func understood() []schema.GroupVersionKind {
 	)
 }
 
-// kindError says why an object of this kind is not read; nil if it is.
+// kindError says why an object of this kind is not accepted; nil if it is.
 func kindError(gvk schema.GroupVersionKind) *Error {
 	all := understood()
 	switch {
@@ -51,10 +51,10 @@ func kindError(gvk schema.GroupVersionKind) *Error {
 		}
 		names[i] = known.Kind
 	}
-	fix := "remove it; a simulation has no use for it"
+	fix := "remove it; simulations do not use it"
 	switch gvk.Kind {
 	case "Deployment", "DaemonSet", "Job", "CronJob":
-		fix = "put in its place the pods that it makes, for no controller runs here"
+		fix = "replace it with the pods that it creates, because no controllers run here"
 	}
 	return &Error{
 		Path:   "kind",
@@ -63,13 +63,13 @@ func kindError(gvk schema.GroupVersionKind) *Error {
 	}
 }
 
-// listKind says whether a kind is List, or a list of a kind that is understood.
+// listKind reports whether a kind is List, or a list of a supported kind.
 func listKind(kind string) bool {
 	item, ok := strings.CutSuffix(kind, "List")
 	return ok && (item == "" || slices.ContainsFunc(understood(), func(known schema.GroupVersionKind) bool { return known.Kind == item }))
 }
 
-// newScheme knows the types of the groups that understood names.
+// newScheme registers the types of the supported kinds' groups.
 func newScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// leaveOut drops the pods that no scheduler sees.
+// leaveOut drops the pods that kube-scheduler ignores.
 func (o *Objects) leaveOut(objs []object) []object {
 	kept := objs[:0]
 	var first object
@@ -37,11 +37,11 @@ func ended(p *v1.Pod) bool {
 	return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
 }
 
-// deleting pods without a node are never scheduled. Those with a node take room
-// on it until they are gone.
+// Pods that are being deleted and have no node are never scheduled. Those with a node use its
+// resources until they are gone.
 func deleting(p *v1.Pod) bool { return p.DeletionTimestamp != nil && p.Spec.NodeName == "" }
 
-// podName works for pods that have not been defaulted, too.
+// podName also works for pods without defaults.
 func podName(p *v1.Pod) string {
 	if p.Namespace == "" {
 		return metav1.NamespaceDefault + "/" + p.Name

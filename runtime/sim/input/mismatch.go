@@ -16,15 +16,16 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
-// mismatch is a node that does not fit the type of its field.
+// mismatch is a node of the tree that does not fit the type of its field.
 type mismatch struct {
 	node              *yaml.Node
 	path, detail, fix string
 }
 
-// mismatches walks a tree along the type of obj and returns every field the
-// type does not have, except under status, and every value it does not take. The decoder stops at the
-// first, and for quantities does not say where; so this runs after it failed.
+// mismatches compares a tree with the type of obj. It returns every field that the type does
+// not have, except under status, and every value that does not fit. It runs after the decoder
+// failed, because the decoder stops at the first mistake, and does not say where a wrong
+// quantity is.
 func mismatches(n *yaml.Node, obj any) []mismatch {
 	w := walker{}
 	w.walk(n, reflect.TypeOf(obj), "", 0)
@@ -94,18 +95,18 @@ func (w *walker) walk(n *yaml.Node, t reflect.Type, path string, depth int) {
 	}
 }
 
-// pairs visits the keys of a mapping, those of merges included.
+// pairs visits the keys of a mapping, including those of merges.
 func (w *walker) pairs(n *yaml.Node, visit func(key, value *yaml.Node)) {
 	pairs, err := strictyaml.Merged(n)
 	if err != nil {
-		return // JSON has refused it already
+		return // the JSON conversion has refused it already
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		visit(pairs[i], pairs[i+1])
 	}
 }
 
-// leaf tries the value on its own.
+// leaf decodes the value on its own.
 func (w *walker) leaf(n *yaml.Node, t reflect.Type, path string) {
 	text, err := strictyaml.JSON(n)
 	if err != nil {
@@ -145,7 +146,7 @@ func (w *walker) leaf(n *yaml.Node, t reflect.Type, path string) {
 	}
 }
 
-// jsonFields are the types of a struct's fields by their names in JSON.
+// jsonFields returns the types of a struct's fields by their JSON names.
 func jsonFields(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for i := range t.NumField() {
@@ -164,9 +165,9 @@ func jsonFields(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// unknownFix names the field that was likely meant.
+// unknownFix names the field that was probably meant.
 func unknownFix(name string, fields map[string]reflect.Type) string {
-	best, bestAt := "", 3 // at most two letters off
+	best, bestAt := "", 3 // at most two letters differ
 	for field := range fields {
 		d := distance(strings.ToLower(name), strings.ToLower(field))
 		if d < bestAt || d == bestAt && best != "" && field < best {
@@ -179,8 +180,8 @@ func unknownFix(name string, fields map[string]reflect.Type) string {
 	return "remove it, or check its spelling and indentation"
 }
 
-// distance is the number of letters to insert, delete or change, cut short
-// where the lengths alone are too far apart.
+// distance returns the number of letters to insert, delete or change. It stops early if the
+// lengths differ too much.
 func distance(a, b string) int {
 	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
 		return 3

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// openbDir finds the published trace, which is not part of the repository: in
-// $BERTH_OPENB_DIR, or beside the checkout in shared/data/openb.
+// openbDir returns the folder of the published trace, which is not part of the repository:
+// $BERTH_OPENB_DIR, or shared/data/openb beside the checkout.
 func openbDir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("BERTH_OPENB_DIR")
@@ -56,7 +56,7 @@ func podNames(t *Trace) []string {
 	return names
 }
 
-// The check values of the published experiment (docs FGD.md, section 3).
+// The check values of the published experiment.
 func TestOpenBPublishedOrder(t *testing.T) {
 	trace := loadOpenB(t, TraceOptions{Seed: 42, Inflate: 1.3, Shuffle: true})
 	names := podNames(trace)
@@ -103,7 +103,7 @@ func TestOpenBCountsOfSeeds(t *testing.T) {
 	}
 }
 
-// The totals of FGD.md, sections 1 and 2.
+// The totals of the published trace.
 func TestOpenBTotals(t *testing.T) {
 	trace := loadOpenB(t, TraceOptions{})
 	var gpu, cpu, mib, asked, askedCPU int64
@@ -131,7 +131,7 @@ func TestOpenBTotals(t *testing.T) {
 	}
 }
 
-// All files of the trace load, with departures, and in the order of time.
+// All files of the trace load, with departures, sorted by time.
 func TestOpenBDepartures(t *testing.T) {
 	dir := openbDir(t)
 	trace, err := LoadTrace(t.Context(), "openb", filepath.Join(dir, "openb_node_list_all_node.csv"), filepath.Join(dir, "openb_pod_list_cpu100.csv"),

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
-// decodeFiles decodes all documents, on all processors, into the order in which
-// they are written. Soon after the context has ended, the error is its cause.
+// decodeFiles decodes all documents on all processors, and returns the objects in input order.
+// Soon after the context has ended, the error is its cause.
 func decodeFiles(ctx context.Context, files []source, g *gatherer) ([]object, error) {
 	d, err := newDecoder()
 	if err != nil {
@@ -40,7 +40,7 @@ func decodeFiles(ctx context.Context, files []source, g *gatherer) ([]object, er
 			for ; end < len(chunks) && chunks[end].whole == whole; end++ {
 				broken = broken || results[end].broken
 			}
-			if broken { // cut where it should not have been, or bad YAML: ask for the whole
+			if broken { // wrongly cut, or invalid YAML: decode the whole document
 				r := d.yaml(ctx, whole)
 				g.add(r.errs...)
 				objs = append(objs, r.objects...)
@@ -54,8 +54,8 @@ func decodeFiles(ctx context.Context, files []source, g *gatherer) ([]object, er
 	return objs, unlessStopped(ctx, nil)
 }
 
-// cut gives the items of a list that can be cut, else the document itself. A
-// list whose header is wrong is left whole, so that the error gets its line.
+// cut returns the items of a list that can be cut, otherwise the document itself. A list with a
+// wrong header is not cut, so that the error gets its line.
 func (d *decoder) cut(c chunk) []chunk {
 	whole := []chunk{c}
 	if c.json {

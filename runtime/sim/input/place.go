@@ -7,19 +7,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// place says where an object is written, closely enough to parse it again when
-// an error must name a line. Lines are not looked up before.
+// place says where an object is, so that it can be parsed again when an error needs a line.
+// Lines are not looked up before.
 type place struct {
 	chunk *chunk
-	first int      // line of the object
+	first int      // the object's line
 	steps []string // from the chunk's tree to the object: items and an index
 }
 
-// line is the line of a node of the chunk's tree in the file.
+// line returns the line in the file of a node of the chunk's tree.
 func (p place) line(n *yaml.Node) int { return p.chunk.lineAt(n.Line) }
 
-// node parses the chunk again, once, and finds the object; nil if that fails,
-// which is possible only for JSON that is not YAML.
+// node parses the chunk again, once, and finds the object. It returns nil if that fails, which
+// is possible only for JSON that is not YAML.
 func (p place) node() *yaml.Node {
 	n := p.chunk.parsed()
 	if n == nil {
@@ -39,9 +39,9 @@ func (p place) node() *yaml.Node {
 	return n
 }
 
-// lineOf is the line of a field path below the object, or of the nearest field
-// above it that is written; the object's own line if there is none. n is the
-// object's tree, parsed again if nil.
+// lineOf returns the line of a field path below the object, or of its nearest ancestor in the
+// file, or else the object's own line. n is the object's tree; if nil, the object is parsed
+// again.
 func (p place) lineOf(n *yaml.Node, path string) int {
 	if n == nil {
 		n = p.node()
@@ -63,12 +63,12 @@ func (p place) lineOf(n *yaml.Node, path string) int {
 	return line
 }
 
-// at is the error for a field of the object.
+// at returns the error for a field of the object.
 func (p place) at(n *yaml.Node, path, detail, fix string) *Error {
 	return &Error{File: p.chunk.file, Line: p.lineOf(n, path), Path: path, Detail: detail, Fix: fix}
 }
 
-// splitPath cuts spec.a[0].b[x.y] into spec, a, 0, b, x.y.
+// splitPath splits spec.a[0].b[x.y] into spec, a, 0, b, x.y.
 func splitPath(path string) (steps []string) {
 	for path != "" {
 		if path[0] == '[' {
@@ -89,7 +89,7 @@ func splitPath(path string) (steps []string) {
 	return steps
 }
 
-// entry is the key and value of a mapping, or the item of a sequence without key.
+// entry returns a key of a mapping and its value, or an item of a sequence without a key.
 func entry(n *yaml.Node, step string) (key, value *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -125,7 +125,7 @@ func scalarAt(n *yaml.Node, key string) string {
 	return v.Value
 }
 
-// pathOf is the path from root to a node below it; empty if it is not there.
+// pathOf returns the path from root to a node below it; empty if it is not there.
 func pathOf(root, n *yaml.Node) string {
 	path, _ := findPath(root, n, "")
 	return path
@@ -152,7 +152,7 @@ func findPath(at, n *yaml.Node, path string) (string, bool) {
 	return "", false
 }
 
-// join adds a field to a path, in brackets where a dot would be misread.
+// join appends a field to a path, in brackets if it contains a dot.
 func join(path, field string) string {
 	switch {
 	case strings.ContainsAny(field, "./[]"):

@@ -14,18 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// prepare defaults and checks one object by itself. n is its tree, if there is
-// one. What needs the other objects comes in assemble.
+// prepare defaults and checks one object by itself. n is its tree if it exists already.
+// assemble does what needs the other objects.
 //
-// Defaults follow k8s.io/kubernetes v1.36 (pkg/apis/*/defaults.go, the pod
-// strategy, the Priority and DefaultStorageClass admission plugins), as far as
-// a scheduler can see them: namespace, schedulerName, restartPolicy, grace
-// period, requests from limits, host ports under hostNetwork, matchLabelKeys
-// merged into selectors, priority and preemptionPolicy, volumeBindingMode,
-// reclaim policies, replicas, the namespace's name label; allocatable and the
-// hostname label of a node as its kubelet would report them. The tolerations
-// for not-ready and unreachable nodes that admission adds are not added: a
-// file shows all of a pod's tolerations.
+// Defaults follow k8s.io/kubernetes v1.36 (pkg/apis/*/defaults.go, the pod strategy, the
+// Priority and DefaultStorageClass admission plugins), as far as a scheduler can see them:
+// namespace, schedulerName, restartPolicy, grace period, requests from limits, host ports under
+// hostNetwork, matchLabelKeys merged into selectors, priority and preemptionPolicy,
+// volumeBindingMode, reclaim policies, replicas, the namespace's name label; allocatable and
+// the hostname label of a node as its kubelet would report them. It does not add the
+// tolerations for not-ready and unreachable nodes that admission adds: a file shows all of a
+// pod's tolerations.
 func prepare(o object, n *yaml.Node) []*Error {
 	if p, ok := o.Object.(*v1.Pod); ok && (ended(p) || deleting(p)) {
 		return nil
@@ -79,8 +78,7 @@ func prepare(o object, n *yaml.Node) []*Error {
 	return c.errs
 }
 
-// namespaced says whether objects of the kind, one of those understood, have a
-// namespace.
+// namespaced reports whether objects of a supported kind have a namespace.
 func namespaced(kind string) bool {
 	switch kind {
 	case "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment":
@@ -111,7 +109,7 @@ func orOne(n *int32) *int32 {
 	return &one
 }
 
-// defaultNode is what the kubelet would report.
+// defaultNode sets what the kubelet would report.
 func defaultNode(n *v1.Node) {
 	if n.Status.Allocatable == nil && n.Status.Capacity != nil {
 		n.Status.Allocatable = n.Status.Capacity.DeepCopy()
@@ -135,8 +133,8 @@ func defaultStorage(s *storagev1.StorageClass) {
 	}
 }
 
-// DefaultStorageClass is the class of claims that name none: the newest of the
-// classes marked as default, then the first by name; "" without one.
+// DefaultStorageClass returns the class of claims that name none: the newest of the classes
+// marked as default, then the first by name; "" if there is none.
 func DefaultStorageClass(classes []*storagev1.StorageClass) string {
 	var best *storagev1.StorageClass
 	for _, s := range classes {

@@ -9,7 +9,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 )
 
-// priorities stands for the Priority admission plugin.
+// priorities does the work of the Priority admission plugin.
 type priorities struct {
 	classes  map[string]*schedulingv1.PriorityClass
 	fallback *schedulingv1.PriorityClass // the class marked globalDefault, or nil
@@ -29,7 +29,7 @@ func newPriorities(objs []object, g *gatherer) *priorities {
 		}
 		if p.fallback != nil && p.fallback.Name != class.Name {
 			g.add(o.place.at(nil, "globalDefault",
-				fmt.Sprintf("priorityclass %s at %s is the default already", p.fallback.Name, Source{first.chunk.file, first.first}),
+				fmt.Sprintf("priorityclass %s at %s is already the default", p.fallback.Name, Source{first.chunk.file, first.first}),
 				"keep globalDefault: true in one of them"))
 			continue
 		}
@@ -47,9 +47,8 @@ func newPriorities(objs []object, g *gatherer) *priorities {
 	return p
 }
 
-// admit sets priority, class and preemption policy of a pod. A priority that is
-// written stays: a pod taken from a cluster has the value of its own time, and
-// a test may name a number without a class.
+// admit sets a pod's priority, class and preemption policy. A given priority is kept: a pod
+// from a cluster has the value from its creation, and a test may set a number without a class.
 func (p *priorities) admit(o object, pod *v1.Pod, g *gatherer) {
 	s := &pod.Spec
 	if s.PriorityClassName == "" {
@@ -71,13 +70,13 @@ func (p *priorities) admit(o object, pod *v1.Pod, g *gatherer) {
 	}
 }
 
-// differs says how a pod's own priority is not that of its class; "" if it is.
+// differs says how a pod's own priority differs from that of its class; "" if it does not.
 func (p *priorities) differs(pod *v1.Pod) string {
 	class := p.classes[pod.Spec.PriorityClassName]
 	if class == nil || pod.Spec.Priority == nil || *pod.Spec.Priority == class.Value {
 		return ""
 	}
-	return fmt.Sprintf("%d is kept, though priorityclass %s has %d", *pod.Spec.Priority, class.Name, class.Value)
+	return fmt.Sprintf("%d is kept, although priorityclass %s has %d", *pod.Spec.Priority, class.Name, class.Value)
 }
 
 func (p *priorities) names() []string {
@@ -89,7 +88,7 @@ func (p *priorities) names() []string {
 	return out
 }
 
-// setPriority fills in what is absent.
+// setPriority sets missing fields.
 func setPriority(pod *v1.Pod, value int32, policy v1.PreemptionPolicy) {
 	if pod.Spec.Priority == nil {
 		pod.Spec.Priority = &value

@@ -12,7 +12,7 @@ import (
 
 const smallNodesFile, smallPodsFile = "testdata/small/nodes.csv", "testdata/small/pods.csv"
 
-// smallNodes are 16 nodes with 62 GPUs of three models, and 4 without.
+// smallNodes returns 16 nodes with 62 GPUs of three models, and 4 nodes without.
 func smallNodes() []byte {
 	var b bytes.Buffer
 	b.WriteString("sn,cpu_milli,memory_mib,gpu,model\n")
@@ -28,11 +28,11 @@ func smallNodes() []byte {
 	return b.Bytes()
 }
 
-// smallPods are 120 pods of a made-up day: shares of a GPU, whole ones, several,
-// and none.
+// smallPods returns 120 pods of an invented day: with shares of a GPU, one GPU, several, and
+// none.
 func smallPods() []byte {
 	state := uint64(4)
-	pick := func(n int) int { // a linear congruential generator, the same forever
+	pick := func(n int) int { // a linear congruential generator, always the same
 		state = state*6364136223846793005 + 1442695040888963407
 		return int(state >> 33 % uint64(n))
 	}
@@ -64,13 +64,13 @@ func smallPods() []byte {
 	return b.Bytes()
 }
 
-// The committed trace is what the rules above give.
+// The committed trace equals the generated one.
 func TestSmallTraceIsGenerated(t *testing.T) {
 	golden.Check(t, smallNodesFile, smallNodes())
 	golden.Check(t, smallPodsFile, smallPods())
 }
 
-// The small trace has something of all that a trace may have.
+// The small trace has every feature of a trace.
 func TestSmallTrace(t *testing.T) {
 	trace, err := LoadTrace(t.Context(), "openb", smallNodesFile, smallPodsFile, TraceOptions{Departures: true})
 	if err != nil {

@@ -8,26 +8,24 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
-// chunk is a piece of a file that can be decoded by itself: a document, or one
-// item of a list.
+// chunk is a piece of a file that can be decoded by itself: a document, or one item of a list.
 type chunk struct {
 	file string
 	line int // of the first byte of text, 1-based
 	text []byte
 	json bool
-	list header // of the list that the chunk is an item of; zero for a document
-	// whole is the document that an item was cut from, for a second try if the
-	// item alone is not valid YAML.
+	list header // of the list that the item is from; zero for a document
+	// whole is the document that an item was cut from, to be decoded if the item alone is not
+	// valid YAML.
 	whole *chunk
 
-	// What is found out about the text when an error first asks for it. A chunk
-	// is used by one goroutine at a time.
+	// Set when an error first needs them. Only one goroutine uses a chunk at a time.
 	tree  *yaml.Node
 	tried bool
 	last  int
 }
 
-// parsed is the tree of the text, nil if it is not YAML.
+// parsed returns the tree of the text, nil if it is not YAML.
 func (c *chunk) parsed() *yaml.Node {
 	if !c.tried {
 		c.tree, _ = strictyaml.Parse(c.text)
@@ -36,8 +34,8 @@ func (c *chunk) parsed() *yaml.Node {
 	return c.tree
 }
 
-// lineAt is the line in the file of the n-th line of the text. YAML counts lone
-// carriage returns as line ends, which editors do not; so it is kept in the text.
+// lineAt returns the line in the file of the n-th line of the text. YAML counts lone carriage
+// returns as line ends, and editors do not, so it counts those in the text.
 func (c *chunk) lineAt(n int) int {
 	if c.last == 0 {
 		c.last = c.line + bytes.Count(bytes.TrimSuffix(c.text, []byte("\n")), []byte("\n"))
@@ -45,10 +43,10 @@ func (c *chunk) lineAt(n int) int {
 	return min(c.line+max(n, 1)-1, c.last)
 }
 
-// header is what a list says of its items.
+// header is what a list says about its items.
 type header struct{ apiVersion, kind string }
 
-// splitFile cuts a file into documents.
+// splitFile splits a file into documents.
 func splitFile(f source) []chunk {
 	text := bytes.TrimPrefix(f.data, []byte("\uFEFF"))
 	if isJSON(text) && !hasMarks(text) {
@@ -57,8 +55,8 @@ func splitFile(f source) []chunk {
 	return splitYAML(f.file, text)
 }
 
-// hasMarks says whether a line begins or ends a document. No line of a JSON value
-// does, for JSON has no line ends within quotes.
+// hasMarks reports whether a line begins or ends a document. In JSON no line does, because
+// strings cannot contain line ends.
 func hasMarks(text []byte) bool {
 	for pos := 0; pos < len(text); {
 		next := lineEnd(text, pos)
@@ -75,9 +73,9 @@ func isJSON(text []byte) bool {
 	return len(text) > 0 && text[0] == '{'
 }
 
-// splitYAML cuts at lines that begin with "---" or "...": YAML keeps those for
-// document marks even inside block scalars. The marker line stays with a YAML
-// document, for it may hold content.
+// splitYAML splits at lines that begin with "---" or "...": in YAML these are document markers
+// even inside block scalars. The marker line stays with the document, because it may have
+// content.
 func splitYAML(file string, text []byte) (out []chunk) {
 	cur := chunk{file: file, line: 1}
 	start, line := 0, 0
@@ -110,7 +108,7 @@ func splitYAML(file string, text []byte) (out []chunk) {
 	return out
 }
 
-// lineEnd is the position after the line that begins at pos.
+// lineEnd returns the position after the line that begins at pos.
 func lineEnd(text []byte, pos int) int {
 	if i := bytes.IndexByte(text[pos:], '\n'); i >= 0 {
 		return pos + i + 1
@@ -125,7 +123,7 @@ func isMark(line []byte, mark string) bool {
 	return len(line) == len(mark) || bytes.IndexByte([]byte(" \t\r\n"), line[len(mark)]) >= 0
 }
 
-// blank says whether there is nothing but marks, comments and directives.
+// blank reports whether there are only markers, comments and directives.
 func blank(text []byte) bool {
 	for pos := 0; pos < len(text); {
 		next := lineEnd(text, pos)

@@ -2,10 +2,10 @@ package input
 
 import "bytes"
 
-// cutList finds the items of a block list at the top level, `items:` followed by
-// lines that begin with a dash, so that a dump of a large cluster is decoded
-// item by item: 10,000 pods take 125 MB of heap, and as one tree 300 MB (go test
-// -bench BenchmarkLoad). ok is false when the document has none; then it is decoded whole.
+// cutList finds the items of a block list at the top level, `items:` followed by lines that
+// begin with a dash, so that a dump of a large cluster is decoded item by item: 10,000 pods
+// take 125 MB of heap, and 300 MB as one tree (go test -bench BenchmarkLoad). ok is false if
+// the document has no such list; then it is decoded as a whole.
 func cutList(c chunk) (head []byte, items []chunk, ok bool) {
 	at := itemsKey(c.text)
 	if at < 0 || hasAliases(c.text) {
@@ -24,7 +24,7 @@ func cutList(c chunk) (head []byte, items []chunk, ok bool) {
 		column, first := indentation(c.text[pos:next])
 		switch {
 		case first == "" || first == "#":
-			// blank lines and comments belong to where they are
+			// blank lines and comments stay where they are
 		case indent < 0 && first != "-":
 			return nil, nil, false
 		case indent < 0, column == indent && first == "-":
@@ -32,7 +32,7 @@ func cutList(c chunk) (head []byte, items []chunk, ok bool) {
 			indent, start = column, pos
 			items = append(items, chunk{file: c.file, line: line, whole: &c})
 		case column <= indent:
-			// the list is over: what follows is the rest of the header
+			// the list has ended: the rest of the header follows
 			end(pos)
 			return append(append(head, c.text[:at]...), c.text[pos:]...), items, true
 		}
@@ -43,7 +43,7 @@ func cutList(c chunk) (head []byte, items []chunk, ok bool) {
 	return c.text[:at], items, len(items) > 0
 }
 
-// itemsKey is the position of a line that is just "items:", or −1.
+// itemsKey returns the position of a line that is just "items:", or −1.
 func itemsKey(text []byte) int {
 	key := []byte("items:")
 	for pos := 0; ; {
@@ -59,8 +59,8 @@ func itemsKey(text []byte) int {
 	}
 }
 
-// indentation is the number of leading blanks of a line and its first sign: "-"
-// for a list item, "#" for a comment, "x" for others, "" for a blank line.
+// indentation returns the number of leading blanks of a line and its first character: "-" for a
+// list item, "#" for a comment, "x" for others, "" for a blank line.
 func indentation(line []byte) (column int, first string) {
 	line = bytes.TrimRight(line, " \t\r\n")
 	rest := bytes.TrimLeft(line, " ")
@@ -76,9 +76,9 @@ func indentation(line []byte) (column int, first string) {
 	return column, "x"
 }
 
-// hasAliases says whether there may be an anchor or an alias. Such a list is not
-// cut, for an item could refer to another. Commands and patterns are full of
-// both signs, so one counts only where a value may begin and a name follows.
+// hasAliases reports whether there may be an anchor or an alias. Such a list is not cut,
+// because an item could refer to another. Commands and patterns are full of both characters, so
+// they count only where a value may begin, and before a name.
 func hasAliases(text []byte) bool {
 	for pos := 0; pos < len(text); pos++ {
 		i := bytes.IndexAny(text[pos:], "&*")
@@ -97,8 +97,8 @@ func isWord(b byte) bool {
 	return b == '_' || b == '-' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
-// beginsValue says whether a value may follow this text: after a line's
-// beginning, a sign that opens a value, or a tag.
+// beginsValue reports whether a value may follow this text: at the beginning of a line, after a
+// character that opens a value, or after a tag.
 func beginsValue(text []byte) bool {
 	word := bytes.TrimRight(text, " \t")
 	if len(word) == 0 || bytes.IndexByte([]byte("\r\n:-[,{?"), word[len(word)-1]) >= 0 {

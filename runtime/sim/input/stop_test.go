@@ -11,8 +11,8 @@ import (
 
 var errStopped = errors.New("stopped by the test")
 
-// countdown is a context that ends when it has been asked n times, so that
-// a load ends in each of the places that ask.
+// countdown is a context that ends after n calls of Err, so that a load is stopped at each
+// place that checks it.
 type countdown struct {
 	context.Context
 	left atomic.Int64
@@ -33,7 +33,7 @@ func (c *countdown) Err() error {
 	return c.Context.Err()
 }
 
-// Whenever the context ends, loading stops with its cause, or is done.
+// Whenever the context ends, loading stops with its cause, or completes.
 func TestLoadStopsWithTheContext(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -71,7 +71,7 @@ func TestLoadStopsWithTheContext(t *testing.T) {
 				}
 				stopped++
 				if !errors.Is(err, errStopped) {
-					t.Fatalf("stopped at look %d, the load gives %v", n, err)
+					t.Fatalf("stopped at check %d, the load gives %v", n, err)
 				}
 			}
 		})

@@ -2,8 +2,8 @@ package input
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Storage is the objects of storage: claims, volumes, classes, CSINodes,
-// CSIDrivers, capacities and attachments, kind by kind.
+// Storage returns the storage objects, kind by kind: claims, volumes, classes, CSINodes,
+// CSIDrivers, capacities and attachments.
 func (o *Objects) Storage() []metav1.Object {
 	var out []metav1.Object
 	out = appendAll(out, o.PersistentVolumeClaims)

@@ -8,41 +8,40 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Names under which a trace's columns appear on nodes and pods.
+// Names of a trace's columns on nodes and pods.
 const (
-	// TraceNamespace is the namespace of every pod of an openb trace.
+	// TraceNamespace is the namespace of all pods of an openb trace.
 	TraceNamespace = "openb"
-	// GPUResource is the extended resource of GPUs, 1000 per device: a node has
-	// gpu×1000, a pod asks for num_gpu×gpu_milli.
+	// GPUResource is the extended resource for GPUs, 1000 per device: a node has gpu×1000, a
+	// pod requests num_gpu×gpu_milli.
 	GPUResource v1.ResourceName = "berth.dev/gpu-milli"
-	// GPUModelLabel is the node label with the model of its GPUs.
+	// GPUModelLabel is the node label with the model of the node's GPUs.
 	GPUModelLabel = "berth.dev/gpu-model"
-	// GPUCountAnnotation is the number of devices: of a node, or asked for by a pod.
+	// GPUCountAnnotation is the number of devices that a node has or a pod requests.
 	GPUCountAnnotation = "berth.dev/gpu-count"
-	// GPUMilliAnnotation is what a pod asks for of each of its devices, 0 to 1000.
+	// GPUMilliAnnotation is a pod's request for each of its devices, 0 to 1000.
 	GPUMilliAnnotation = "berth.dev/gpu-milli"
-	// GPUDevicesAnnotation is the devices that a plugin gave a pod, as `0` or `0,1`.
+	// GPUDevicesAnnotation has the devices that a plugin gave a pod, such as `0` or `0,1`.
 	GPUDevicesAnnotation = "berth.dev/gpu-devices"
 	// QoSLabel is the pod label with the trace's own service class (LS, BE, …).
 	QoSLabel = "berth.dev/qos"
-	// DefaultPodSlots is how many pods a node of the published experiment takes
-	// (docs FGD.md, section 1).
+	// DefaultPodSlots is the pod capacity of a node in the published experiment.
 	DefaultPodSlots = 1001
 )
 
-// TraceOptions say how a trace is turned into arrivals. The zero value is the
-// trace as it is: sorted by name, one pod after the other, none leaving.
+// TraceOptions say how a trace is converted to arrivals. With the zero value, pods are sorted
+// by name, arrive one after the other, and stay.
 type TraceOptions struct {
-	// Seed feeds math/rand for shuffle, inflation and node order.
+	// Seed is the seed of math/rand for shuffle, inflation and node order.
 	Seed int64
-	// Inflate is the demand to reach, as a multiple of the cluster's milli-GPU:
-	// clones of random pods are appended until the next would pass it, or random
-	// pods removed while the trace is above it. 0 and 1 leave the trace alone.
+	// Inflate is the target demand, as a multiple of the cluster's milli-GPU: clones of random
+	// pods are appended until the next one would exceed it, or random pods are removed while the
+	// trace is above it. 0 and 1 change nothing.
 	Inflate float64
 	// Shuffle puts the original pods in random order before inflation.
 	Shuffle bool
-	// Departures sets At and Until of each arrival from creation_time and
-	// deletion_time, and sorts arrivals by At, stably.
+	// Departures sets At and Until of each arrival from creation_time and deletion_time, and
+	// sorts arrivals by At, stably.
 	Departures bool
 	// PodSlots is the pod capacity of each node; 0 means DefaultPodSlots.
 	PodSlots int64
@@ -51,35 +50,33 @@ type TraceOptions struct {
 // Arrival is one pod of a trace and its time in the cluster.
 type Arrival struct {
 	Pod *v1.Pod
-	// At and Until are offsets from the earliest creation of the trace. Both are
-	// zero without Departures. Until 0 means that the pod never leaves; otherwise
-	// it is after At, by one nanosecond where the trace says zero seconds.
+	// At and Until are offsets from the earliest creation in the trace. Both are zero without
+	// Departures. An Until of 0 means that the pod never leaves; otherwise it is after At, by
+	// one nanosecond if the trace says zero seconds.
 	At, Until time.Duration
 }
 
 // Trace is a cluster and the pods that arrive in it.
 type Trace struct {
-	Nodes    []*v1.Node // in the order of the file
+	Nodes    []*v1.Node // in file order
 	Arrivals []Arrival
-	// NodeRank is the seeded order of nodes that breaks ties: the smallest rank is
-	// preferred. It has each node's name, and the ranks 0 … len(Nodes)−1 once each.
+	// NodeRank is the seeded order of nodes for tie-breaking; the smallest rank is preferred. It
+	// has every node's name, and each of the ranks 0 … len(Nodes)−1 once.
 	NodeRank map[string]uint64
-	// Typical is the typical pods of the pod list as it is, before inflation.
+	// Typical are the typical pods of the pod list, before inflation.
 	Typical []TypicalPod
 }
 
-// LoadTrace reads a trace of the given format from two files. The one format is
-// "openb", the production trace of Weng et al., USENIX ATC 2023: a node list
-// with the columns sn, cpu_milli, memory_mib, gpu, model, and a pod list with
-// name, cpu_milli, memory_mib, num_gpu, gpu_milli, gpu_spec, qos and, for
-// Departures, creation_time and deletion_time. Columns are found by their names
-// in the first row, in any order; others are passed over.
+// LoadTrace reads a trace of the given format from two files. The only format is "openb", the
+// production trace of Weng et al., USENIX ATC 2023: a node list with the columns sn, cpu_milli,
+// memory_mib, gpu, model, and a pod list with name, cpu_milli, memory_mib, num_gpu, gpu_milli,
+// gpu_spec, qos and, for Departures, creation_time and deletion_time. Columns are found by
+// their names in the first row, in any order; other columns are ignored.
 //
 // # Errors
 //
-// Mistakes in the files are an *Errors, with the column as Path. Other errors
-// wrap a *fs.PathError if a file cannot be read, or, soon after the context has
-// ended, are its cause.
+// Mistakes in the files are an *Errors, with the column as Path. Other errors wrap a
+// *fs.PathError if a file cannot be read, or, soon after the context has ended, are its cause.
 func LoadTrace(ctx context.Context, format, nodesCSV, podsCSV string, o TraceOptions) (*Trace, error) {
 	if err := checkFormat(format); err != nil {
 		return nil, err
@@ -100,7 +97,7 @@ func LoadTrace(ctx context.Context, format, nodesCSV, podsCSV string, o TraceOpt
 
 func checkFormat(format string) error {
 	if format != "openb" {
-		return fmt.Errorf("trace format %q is not known (use openb)", format)
+		return fmt.Errorf("unknown trace format %q (use openb)", format)
 	}
 	return nil
 }
@@ -135,7 +132,7 @@ func buildTrace(ctx context.Context, nodesFile, podsFile source, o TraceOptions)
 	return t, nil
 }
 
-// unlessStopped is the context's cause if it has ended, else err.
+// unlessStopped returns the context's cause if it has ended, otherwise err.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -146,7 +143,7 @@ func unlessStopped(ctx context.Context, err error) error {
 func (o TraceOptions) check() error {
 	switch {
 	case !(o.Inflate >= 0 && o.Inflate <= maxInflate): // also refuses NaN
-		return fmt.Errorf("--inflate: %v is not from 0 to %d (1.3 means 130 %% of the cluster's GPUs)", o.Inflate, maxInflate)
+		return fmt.Errorf("--inflate: %v is not between 0 and %d (1.3 means 130 %% of the cluster's GPUs)", o.Inflate, maxInflate)
 	case o.PodSlots < 0:
 		return fmt.Errorf("pod slots is %d: it must not be negative (0 means %d)", o.PodSlots, DefaultPodSlots)
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// table reads the rows of one CSV file by column name and notes mistakes.
+// table reads the rows of one CSV file by column name and records mistakes.
 type table struct {
 	file    string
 	reader  *csv.Reader
@@ -25,7 +25,7 @@ type table struct {
 	g       *gatherer
 }
 
-// newTable reads the header; nil if it is not usable.
+// newTable reads the header; nil if it is unusable.
 func newTable(f source, need []string, g *gatherer) *table {
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(f.data, []byte("\uFEFF"))))
 	r.FieldsPerRecord = -1
@@ -48,7 +48,7 @@ func newTable(f source, need []string, g *gatherer) *table {
 	}
 	for _, name := range need {
 		if _, ok := t.columns[name]; !ok {
-			t.fail(name, "the header has no such column", "add it; needed are "+strings.Join(need, ","))
+			t.fail(name, "the header has no such column", "add it; required are "+strings.Join(need, ","))
 		}
 	}
 	if t.bad {
@@ -63,7 +63,7 @@ func (t *table) next() bool {
 		row, err := t.reader.Read()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				t.readError(err, "mend the quotes of this row")
+				t.readError(err, "fix the quotes in this row")
 			}
 			return false
 		}
@@ -103,7 +103,7 @@ func (t *table) text(column string) string {
 	return strings.TrimSpace(t.row[t.columns[column]])
 }
 
-// number is a whole number from 0 to limit.
+// number parses a whole number from 0 to limit.
 func (t *table) number(column string, limit int64) int64 {
 	s := t.text(column)
 	n, err := strconv.ParseInt(s, 10, 64)
@@ -120,7 +120,7 @@ func (t *table) number(column string, limit int64) int64 {
 	return 0
 }
 
-// seconds is a moment of the trace. ok is false for an empty field.
+// seconds parses a time of the trace. ok is false for an empty field.
 func (t *table) seconds(column string) (at time.Duration, ok bool) {
 	s := t.text(column)
 	if s == "" {
@@ -144,11 +144,11 @@ func (t *table) seconds(column string) (at time.Duration, ok bool) {
 // maxSeconds keeps offsets within a time.Duration (292 years).
 const maxSeconds = 9_000_000_000
 
-// maxTraceName is the length of a label's value, which a node's name becomes; a
-// clone's longer name then still is a pod's.
+// maxTraceName is the maximum length of a label value, because node names become label values.
+// The longer name of a clone is still a valid pod name.
 const maxTraceName = validation.LabelValueMaxLength
 
-// name is the name of a node or pod; first holds the lines of earlier ones.
+// name parses the name of a node or pod; first has the lines of earlier ones.
 func (t *table) name(column string, first map[string]int) string {
 	name := t.text(column)
 	if len(validation.IsDNS1123Subdomain(name)) > 0 || len(name) > maxTraceName {
@@ -163,7 +163,7 @@ func (t *table) name(column string, first map[string]int) string {
 	return name
 }
 
-// label is a value that becomes a label's; it may be empty.
+// label parses a value that becomes a label value; it may be empty.
 func (t *table) label(column, value string) string {
 	if msgs := validation.IsValidLabelValue(value); len(msgs) > 0 {
 		t.fail(column, fmt.Sprintf("%q cannot be a label's value", value), "use letters, digits, '-', '_' and '.', at most 63")

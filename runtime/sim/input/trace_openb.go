@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Limits of single fields, far above any machine, that keep sums and products
-// within an int64.
+// Limits of single fields, far above any real machine, that keep sums and products within an
+// int64.
 const (
 	maxMilliCPU  = 1 << 40
 	maxMiB       = 1 << 40
@@ -35,7 +35,7 @@ type traceNode struct {
 type tracePod struct {
 	name             string
 	milliCPU, mib    int64
-	gpus, gpuMilli   int64    // gpuMilli is asked for of each of the gpus
+	gpus, gpuMilli   int64    // gpuMilli is requested from each of the gpus
 	models           []string // nil means any
 	qos              string
 	created, deleted time.Duration // since the trace's zero
@@ -94,7 +94,7 @@ func readTracePods(ctx context.Context, f source, o TraceOptions, g *gatherer) (
 			qos:      t.label("qos", t.text("qos")),
 		}
 		if !t.bad && (p.gpus == 0) != (p.gpuMilli == 0) {
-			t.fail("gpu_milli", fmt.Sprintf("%d of each of %d GPUs is asked for", p.gpuMilli, p.gpus), "set num_gpu and gpu_milli both above 0, or both to 0")
+			t.fail("gpu_milli", fmt.Sprintf("%d of each of %d GPUs is requested", p.gpuMilli, p.gpus), "set num_gpu and gpu_milli both above 0, or both to 0")
 		}
 		if o.Departures {
 			t.times(&p)
@@ -106,7 +106,7 @@ func readTracePods(ctx context.Context, f source, o TraceOptions, g *gatherer) (
 	return out
 }
 
-// models splits a |-separated list of GPU models, without empty entries.
+// models splits a |-separated list of GPU models and drops empty entries.
 func (t *table) models(column string) (out []string) {
 	for _, m := range strings.Split(t.text(column), "|") {
 		if m = t.label(column, strings.TrimSpace(m)); m != "" && !slices.Contains(out, m) {
@@ -188,7 +188,7 @@ func traceResources(milliCPU, mib, milliGPU int64) v1.ResourceList {
 	return list
 }
 
-// modelAffinity requires one of the models; nil if any will do.
+// modelAffinity requires one of the models; nil if any is accepted.
 func modelAffinity(models []string) *v1.Affinity {
 	if len(models) == 0 {
 		return nil

@@ -11,35 +11,33 @@ import (
 	"time"
 )
 
-// maxInflate bounds TraceOptions.Inflate, and maxClones the pods it may add, so
-// that a slip of the keyboard does not fill the memory.
+// maxInflate bounds TraceOptions.Inflate, and maxClones the number of added pods, so that a
+// typing mistake does not exhaust memory.
 const (
 	maxInflate = 1000
 	maxClones  = 10_000_000
 )
 
-// checkEvery is after how many pods the context is asked again.
+// checkEvery is the number of pods between checks of the context.
 const checkEvery = 1 << 10
 
-// watchDraws is how many Float64 the published simulator draws from its shared
-// stream between inflation and the order of nodes: one in each of ten watch
-// loops of client-go (docs FGD.md, section 3.6).
+// watchDraws is how many Float64 the published simulator draws from its shared stream between
+// inflation and node order: one in each of ten watch loops of client-go.
 const watchDraws = 10
 
-// traceRand is the one stream of random numbers of a run, drawn from in the
-// order of the published artefact (docs FGD.md, section 3): one Int, Shuffle,
-// one Intn per clone, ten Float64, Perm. A step that the options leave out
-// draws nothing; the others keep their order.
+// traceRand is the single stream of random numbers of a run, used in the order of the published
+// artefact: one Int, Shuffle, one Intn per clone, ten Float64, Perm. A step that the options
+// skip draws nothing; the others keep their order.
 type traceRand struct{ r *rand.Rand }
 
 func newTraceRand(seed int64) traceRand {
 	r := rand.New(rand.NewSource(seed))
-	r.Int() // argument of a debug print in the artefact, evaluated and not used
+	r.Int() // the artefact draws this for a debug message
 	return traceRand{r}
 }
 
-// order returns the arrival list: the pods sorted by name, shuffled if asked,
-// then inflated or cut to o.Inflate times the cluster's milli-GPU.
+// order returns the arrival list: the pods sorted by name, shuffled if requested, then inflated
+// or cut to o.Inflate times the cluster's milli-GPU.
 func (t traceRand) order(ctx context.Context, pods []tracePod, clusterMilli int64, o TraceOptions) ([]tracePod, error) {
 	sorted := slices.Clone(pods)
 	slices.SortFunc(sorted, func(a, b tracePod) int { return strings.Compare(a.name, b.name) })
@@ -64,9 +62,9 @@ func (t traceRand) order(ctx context.Context, pods []tracePod, clusterMilli int6
 	return t.inflate(ctx, list, sorted, total, target)
 }
 
-// inflate appends clones of random pods. Candidates come from the sorted list
-// whether or not arrivals were shuffled; the stop test adds gpu_milli of one
-// device, the running total all of them, as the artefact does.
+// inflate appends clones of random pods. As in the artefact, candidates come from the sorted
+// list even if arrivals were shuffled, and the stop test adds the gpu_milli of one device,
+// while the running total adds all of them.
 func (t traceRand) inflate(ctx context.Context, list, sorted []tracePod, total int64, target float64) ([]tracePod, error) {
 	if !slices.ContainsFunc(sorted, func(p tracePod) bool { return p.milliGPU() > 0 }) {
 		return nil, errors.New("--inflate: no pod asks for a GPU, so the demand for GPUs cannot grow (leave it at 1)")
@@ -86,12 +84,12 @@ func (t traceRand) inflate(ctx context.Context, list, sorted []tracePod, total i
 	return nil, fmt.Errorf("--inflate: more than %d clones are needed (use a smaller value)", maxClones)
 }
 
-// remove takes random pods out of the arrival list while its demand is above
-// the target. The artefact's trace is never above it, so no published number
-// depends on the draw, one Intn over the pods left.
+// remove removes random pods from the arrival list while its demand is above the target. The
+// artefact's trace is never above it, so no published number depends on this draw, one Intn
+// over the remaining pods.
 func (t traceRand) remove(list []tracePod, total int64, target float64) []tracePod {
 	gone := make([]bool, len(list))
-	left := make([]int, len(list)) // positions still in the list, in no order
+	left := make([]int, len(list)) // positions still in the list, unordered
 	for i := range left {
 		left[i] = i
 	}
@@ -111,8 +109,7 @@ func (t traceRand) remove(list []tracePod, total int64, target float64) []traceP
 	return kept
 }
 
-// nodeRank is the last draw of the stream: rank perm[i] for the i-th name in
-// sorted order.
+// nodeRank makes the last draw of the stream: rank perm[i] for the i-th name in sorted order.
 func (t traceRand) nodeRank(nodes []traceNode) map[string]uint64 {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {
@@ -129,8 +126,8 @@ func (t traceRand) nodeRank(nodes []traceNode) map[string]uint64 {
 	return rank
 }
 
-// arrivals turns the ordered pods into objects, and into times under Departures.
-// Clones keep the times of their original. When the context ends, so do they.
+// arrivals converts the ordered pods to objects, with times if Departures is set. Clones have
+// the times of their originals. It stops early when the context ends.
 func arrivals(ctx context.Context, pods []tracePod, o TraceOptions) []Arrival {
 	out := make([]Arrival, len(pods))
 	var start time.Duration

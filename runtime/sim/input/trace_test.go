@@ -52,7 +52,7 @@ func TestTraceDepartures(t *testing.T) {
 	}
 }
 
-// Clones come after the originals, keep their times, and stop before the target.
+// Clones come after the originals, have their times, and stop before the target.
 func TestTraceInflate(t *testing.T) {
 	trace := someTrace(t, TraceOptions{Seed: 7, Inflate: 0.9, Departures: true})
 	var milli int64
@@ -72,7 +72,7 @@ func TestTraceInflate(t *testing.T) {
 			}
 		}
 	}
-	// the stop test counts one device, so the sum may pass the target by the others
+	// the stop test counts one device, so the sum may exceed the target by the others
 	if clones == 0 || milli > 9000+1000 {
 		t.Errorf("%d clones, %d milli-GPU, target 9000", clones, milli)
 	}
@@ -130,7 +130,7 @@ func TestErrorsAreCutAndCounted(t *testing.T) {
 	rows := "sn,cpu_milli,memory_mib,gpu,model\n" + strings.Repeat("n,x,1,1,\n", 30)
 	_, err := buildTrace(t.Context(), source{"n.csv", []byte(rows)}, source{"p.csv", []byte(somePods)}, TraceOptions{})
 	var all *Errors
-	if !errors.As(err, &all) || len(all.List) != MaxErrors || all.Omitted == 0 || !strings.Contains(err.Error(), "more; mend these first") {
+	if !errors.As(err, &all) || len(all.List) != MaxErrors || all.Omitted == 0 || !strings.Contains(err.Error(), "more; fix these first") {
 		t.Errorf("got %v", err)
 	}
 	var one *Error

@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// TypicalPod is a kind of pods of a trace. Its JSON is an element of typicalPods in
+// TypicalPod is a group of similar pods in a trace. Its JSON is an element of typicalPods in
 // the configuration of the example plugin fgd.
 type TypicalPod struct {
 	MilliCPU int64 `json:"milliCPU"`
-	// GPUs is how many each asks for, 0 for none, and MilliGPU is what it asks for of
+	// GPUs is the number of GPUs that each pod requests; may be 0. MilliGPU is the request for
 	// each of them.
 	GPUs     int64 `json:"gpus,omitempty"`
 	MilliGPU int64 `json:"milliGPU,omitempty"`
-	// Models is the models of GPUs that will do, sorted; nil means any.
+	// Models are the accepted GPU models, sorted; nil means any.
 	Models []string `json:"models,omitempty"`
-	// Count is how many pods are of this kind.
+	// Count is the number of pods in the group.
 	Count int64 `json:"count"`
 }
 
-// Typical pods are those kinds, from the most frequent one on, that make up this
-// part of a trace in percent (Weng et al., USENIX ATC 2023).
+// The typical pods are the most frequent groups that together have this percentage of a trace's
+// pods (Weng et al., USENIX ATC 2023).
 const typicalPercent = 95
 
-// LoadTypicalPods returns the typical pods of a pod list, the most frequent first.
-// Format, file and errors are as for LoadTrace.
+// LoadTypicalPods returns the typical pods of a pod list, the most frequent first. Format, file
+// and errors are as for LoadTrace.
 func LoadTypicalPods(ctx context.Context, format, podsCSV string) ([]TypicalPod, error) {
 	if err := checkFormat(format); err != nil {
 		return nil, err
@@ -44,9 +44,9 @@ func LoadTypicalPods(ctx context.Context, format, podsCSV string) ([]TypicalPod,
 	return typicalPods(pods), nil
 }
 
-// typicalPods groups pods by all that they ask for but memory, and returns the
-// largest groups until they have typicalPercent of the pods. Of groups of a size
-// the one that asks for more comes first: of CPU, then of each GPU, then of GPUs.
+// typicalPods groups pods by everything that they request except memory, and returns the
+// largest groups until they have typicalPercent of the pods. Of groups of equal size the one
+// that requests more comes first: more CPU, then more of each GPU, then more GPUs.
 func typicalPods(pods []tracePod) (typical []TypicalPod) {
 	at := make(map[string]int)
 	for _, p := range pods {

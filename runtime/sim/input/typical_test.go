@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Groups are by all but memory and service class, in the order of FGD: of equal
-// groups the one with more CPU, then more of each GPU, then more GPUs.
+// Groups ignore memory and service class, and are ordered as in FGD: of equal groups the one
+// with more CPU comes first, then more of each GPU, then more GPUs.
 func TestTypicalPods(t *testing.T) {
 	rows := "qos,name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n"
 	pods := 0
@@ -47,7 +47,7 @@ func TestTypicalPods(t *testing.T) {
 	}
 }
 
-// The typical pods of the published experiment (35 kinds with 95.26 % of the pods).
+// The typical pods of the published experiment (35 groups with 95.26 % of the pods).
 func TestOpenBTypicalPods(t *testing.T) {
 	typical, err := LoadTypicalPods(t.Context(), "openb", filepath.Join(openbDir(t), "openb_pod_list_default.csv"))
 	if err != nil {

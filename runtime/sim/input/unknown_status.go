@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// maxStrict is how many unknown and doubled fields the strict decoder tells of;
-// there may be more.
+// maxStrict is the maximum number of unknown and duplicate fields that the strict decoder
+// reports; there may be more.
 const maxStrict = 100
 
-// unknownStatus are the paths of the fields under status that the decoder did
-// not know; only is false if it had anything else to say. A newer cluster reports
-// more than the types here have, and whoever exported it cannot help that. In
-// the rest of an object such a field is a demand that would not be met.
+// unknownStatus returns the paths of the unknown fields under status; only is false if the
+// decoder reported anything else. A newer cluster has more status fields than the types here,
+// and the user cannot change that. Elsewhere in an object, an unknown field is a requirement
+// that would not be met.
 func unknownStatus(err error) (paths []string, only bool) {
 	strict, ok := runtime.AsStrictDecodingError(err)
 	if !ok {
@@ -34,13 +34,13 @@ func unknownStatus(err error) (paths []string, only bool) {
 	return paths, true
 }
 
-// inStatus says whether fields below this path are below status.
+// inStatus reports whether fields below this path are below status.
 func inStatus(path string) bool { return path == "status" || strings.HasPrefix(path, "status.") }
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// passOver warns of each unknown field once, at its first place: a cluster has it
-// in all of its nodes or pods.
+// passOver warns of each unknown field once, at its first place, because all nodes or pods of a
+// cluster have it.
 func (o *Objects) passOver(objs []object) {
 	type field struct{ kind, path string }
 	type first struct {
@@ -62,7 +62,7 @@ func (o *Objects) passOver(objs []object) {
 		}
 	}
 	for i, f := range firsts {
-		detail := "no such field is known; it is passed over"
+		detail := "unknown field, ignored"
 		if count[i] > 1 {
 			detail += fmt.Sprintf(", here and elsewhere, %d times", count[i])
 		}
@@ -73,7 +73,7 @@ func (o *Objects) passOver(objs []object) {
 	}
 }
 
-// fixOf is what to do about an unknown field.
+// fixOf says what to do about an unknown field.
 func fixOf(obj any, path string) string {
 	steps := splitPath(path)
 	t := reflect.TypeOf(obj)

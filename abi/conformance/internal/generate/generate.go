@@ -1,6 +1,5 @@
-// Package generate makes clusters and pods that have what a manifest declares to
-// read, in every combination: absent, empty, usual, huge. The same seed makes the
-// same objects.
+// Package generate makes clusters and pods that have what a manifest declares to read, in every
+// combination: absent, empty, typical, huge. The same seed makes the same objects.
 package generate
 
 import (
@@ -18,10 +17,9 @@ import (
 type Config struct {
 	Seed  uint64
 	Reads *wire.ManifestReads
-	// Namespaces are those that the plugin is attached to; none for all.
+	// Namespaces are the ones that the plugin is attached to; empty means all.
 	Namespaces []string
-	// Hints are strings that mean something to the plugin, such as those of its
-	// configuration.
+	// Hints are strings that are meaningful to the plugin, such as those in its configuration.
 	Hints []string
 }
 
@@ -30,8 +28,8 @@ type Generator struct {
 	config     Config
 	random     *rand.Rand
 	namespaces []string
-	labels     []string // values of labels
-	values     []string // values of annotations
+	labels     []string // label values
+	values     []string // annotation values
 	pods       int
 }
 
@@ -44,7 +42,7 @@ func New(c Config) *Generator {
 		"1", "2", "3", "größe", `{"a":[1,2]}`, "0.5", "1e3", "9223372036854775807", "-9223372036854775808", "99999999999999999999", " ", strings.Repeat("long ", 200),
 	}
 	for _, hint := range c.Hints {
-		// Hints come often enough to meet each other.
+		// Hints occur often enough to coincide.
 		for range 4 {
 			if wire.IsLabelValue(hint) {
 				g.labels = append(g.labels, hint)
@@ -59,10 +57,10 @@ func New(c Config) *Generator {
 	return g
 }
 
-// Rand is the source of all choices.
+// Rand returns the source of all choices.
 func (g *Generator) Rand() *rand.Rand { return g.random }
 
-// isName reports whether s can be the name of a namespace.
+// isName reports whether s is a valid name of a namespace.
 func isName(s string) bool {
 	return s != "" && len(s) <= 63 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && s[0] != '-' && s[len(s)-1] != '-'
 }
@@ -71,8 +69,8 @@ func (g *Generator) chance(percent int) bool { return g.random.IntN(100) < perce
 
 func pick[T any](g *Generator, from []T) T { return from[g.random.IntN(len(from))] }
 
-// Cluster makes a cluster of n nodes, with up to six pods on each. A bare one has
-// nothing that can be left out.
+// Cluster makes a cluster of n nodes, with up to six pods on each. A bare one has no optional
+// fields.
 func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 	c := &cluster.Cluster{}
 	for _, name := range g.namespaces {
@@ -140,7 +138,7 @@ func (g *Generator) node(i int, bare bool) cluster.Node {
 	return n
 }
 
-// Pod makes a pod that is to be placed.
+// Pod makes a pod to be placed.
 func (g *Generator) Pod(bare bool) cluster.Pod {
 	p := g.pod(bare)
 	if bare {
@@ -206,7 +204,7 @@ func (g *Generator) pod(bare bool) cluster.Pod {
 	return p
 }
 
-// labelled makes labels: declared keys as a rule, and others.
+// labelled makes labels, mostly with declared keys.
 func (g *Generator) labelled(declared []string) map[string]string {
 	out := map[string]string{}
 	for _, key := range declared {
@@ -230,7 +228,7 @@ func (g *Generator) annotated(declared []string) map[string]string {
 	return out
 }
 
-// keys are keys that taints, tolerations and selectors have.
+// keys returns keys for taints, tolerations and selectors.
 func (g *Generator) keys() []string {
 	return append([]string{"example.com/dedicated", "gpu"}, g.config.Reads.NodeLabels...)
 }

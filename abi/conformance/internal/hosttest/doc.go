@@ -1,4 +1,4 @@
-// Package hosttest runs the conformance kit against Berth's scheduler as a whole, and against
-// the example plugins, apart from the kit, so that the kit depends on neither. What package
-// wasm alone does is checked against it in runtime/wasm/tck.
+// Package hosttest runs the conformance kit on Berth's scheduler as a whole and on the example
+// plugins. It is separate, so that the kit depends on neither. runtime/wasm/tck runs the kit on
+// package wasm alone.
 package hosttest

@@ -12,8 +12,8 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// TestExamples: the example plugins keep the duties of guests, as native code behind
-// the ABI of a module.
+// TestExamples: the example plugins fulfil the duties of guests, as native code behind the ABI
+// of a module.
 func TestExamples(t *testing.T) {
 	csr, dense := wasmexamples.Reference()
 	for _, e := range append(wasmexamples.All(), wasmexamples.EveryPoint(), csr, dense) {
@@ -49,7 +49,7 @@ func (g guest) Exports(name string) bool {
 // instance implements conformance.Instance.
 type instance struct{ *berth.Native }
 
-// trapped makes a panic what it would be in a module.
+// trapped converts a panic to a trap, which it would be in a module.
 func trapped(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("panic: %v", r)

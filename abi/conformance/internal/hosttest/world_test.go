@@ -24,19 +24,18 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestScheduler: what guests answer leads to what SPEC.md says.
+// TestScheduler: the answers of guests have the consequences that SPEC.md says.
 func TestScheduler(t *testing.T) { conformance.RunScheduler(t, &host{dir: t.TempDir()}) }
 
 // host implements conformance.Scheduler.
 type host struct {
-	dir   string // of modules
+	dir   string // for modules
 	files int
 }
 
 var _ conformance.Scheduler = (*host)(nil)
 
-// world implements conformance.Running: a scheduler, and the API server that it works
-// on.
+// world implements conformance.Running: a scheduler and its API server.
 type world struct {
 	modules  *assembly.Modules
 	assembly *assembly.Assembly
@@ -46,7 +45,7 @@ type world struct {
 	version  int
 }
 
-// placed is a pod of the API, and what was told about it.
+// placed is a pod in the API, and what the scheduler reported about it.
 type placed struct {
 	pod     *state.Pod
 	outcome conformance.Outcome
@@ -124,7 +123,7 @@ func (w *world) Apply(_ context.Context, c conformance.Change) error {
 	return nil
 }
 
-// set is a pod as in the API, of which the scheduler hears.
+// set stores a pod in the API and informs the scheduler.
 func (w *world) set(p *state.Pod) *placed {
 	key := p.Namespace + "/" + p.Name
 	if w.pods[key] == nil {
@@ -151,7 +150,7 @@ func (w *world) Settle(ctx context.Context, d time.Duration) error {
 			w.clock.now = next
 		}
 	}
-	return errors.New("the scheduler does not rest")
+	return errors.New("the scheduler does not become idle")
 }
 
 // Outcome implements conformance.Running.
@@ -166,7 +165,7 @@ func (w *world) Outcome(_ context.Context, namespace, name string) (*conformance
 		if q.Pod.UID != p.pod.UID {
 			continue
 		}
-		out.Waiting = place == queue.InFlight // between tries only those at Permit are
+		out.Waiting = place == queue.InFlight // between attempts only pods at Permit are in flight
 		if place == queue.Gated {
 			out.Message = q.GateReason
 		}
@@ -174,8 +173,8 @@ func (w *world) Outcome(_ context.Context, namespace, name string) (*conformance
 	return &out, nil
 }
 
-// Bind implements objects.Binder: the patch is written with the binding, and the
-// watch confirms it.
+// Bind implements objects.Binder: the patch is written with the binding, and the watch confirms
+// it.
 func (w *world) Bind(_ context.Context, b objects.Binding) error {
 	p := w.set(b.Pod.On(b.Node, b.Patch))
 	w.bound++
@@ -215,7 +214,7 @@ func (w *world) nominate(pod *state.Pod, node string) {
 	w.set(state.NewPod(status)).outcome.Nominated = node
 }
 
-// object makes an API object of one of the kit's, which has the same JSON.
+// object converts an object of the kit to an API object, which has the same JSON.
 func object[K any](from any) *K {
 	text, err := json.Marshal(from)
 	if err != nil {
@@ -228,7 +227,7 @@ func object[K any](from any) *K {
 	return out
 }
 
-// ear hears what plugins log.
+// ear receives what plugins log.
 type ear struct {
 	log func(plugin string, level int, text string)
 }
@@ -244,8 +243,8 @@ func (e *ear) WithAttrs([]slog.Attr) slog.Handler { return e }
 // WithGroup implements slog.Handler.
 func (e *ear) WithGroup(string) slog.Handler { return e }
 
-// Handle implements slog.Handler. What a guest logs has its plugin's name, and
-// nothing else.
+// Handle implements slog.Handler. A record logged by a guest has only its plugin's name as
+// attribute.
 func (e *ear) Handle(_ context.Context, r slog.Record) error {
 	attrs := map[string]string{}
 	r.Attrs(func(a slog.Attr) bool {

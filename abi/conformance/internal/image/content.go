@@ -1,6 +1,5 @@
-// Package image writes clusters into guest memory as SPEC.md says, numbered in any
-// order: rows, slots, ids and namespaces are free for a host to choose (ABI-4.7), and
-// a guest that minds is wrong.
+// Package image writes clusters to guest memory as SPEC.md says, with any numbering: a host may
+// choose rows, slots, ids and namespaces (ABI-4.7), and a guest must not depend on them.
 package image
 
 import (
@@ -11,40 +10,40 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Numbering says what has which number in an instance.
+// Numbering assigns the numbers in an instance.
 type Numbering struct {
-	// Nodes are indices of the cluster's nodes by row; an instance may hold a part.
+	// Nodes are indices of the cluster's nodes by row; an instance may hold some of them.
 	Nodes []int
-	// Slots are indices of the cluster's pods by slot, −1 for an empty one.
+	// Slots are indices of the cluster's pods by slot, −1 for an empty slot.
 	Slots []int
-	// Namespaces are indices of the cluster's namespaces by row, −1 for an empty one.
+	// Namespaces are indices of the cluster's namespaces by row, −1 for an empty row.
 	Namespaces []int
-	// Overlays are hypothetical nodes: row i of them is row_capacity + i.
+	// Overlays are hypothetical nodes: overlay i has row row_capacity + i.
 	Overlays []Overlay
-	// Base is where row 0 is in the host's table.
+	// Base is the place of row 0 in the host's table.
 	Base uint32
 }
 
-// Overlay is a node with pods that it does not have, or without some of its own.
+// Overlay is a node with added pods, or without some of its own.
 type Overlay struct {
 	Node int
-	// Pods are indices of the cluster's pods, whose slots count.
+	// Pods are indices of the cluster's pods; their slots count.
 	Pods []int
 }
 
-// Content is tables, ready to be written.
+// Content is tables that are ready to be written.
 type Content struct {
 	Tables []region.Table
 }
 
-// Encoder turns objects into columns and records, with ids of a dictionary.
+// Encoder converts objects to columns and records, with ids of a dictionary.
 type Encoder struct {
 	Reads *view.Reads
 	Dict  *wire.Dict
 }
 
-// Content encodes what an instance holds of a cluster. The strings table is as of
-// the dictionary at the end.
+// Content encodes the part of a cluster that an instance holds. The strings table has the
+// dictionary at the end of the encoding.
 func (e *Encoder) Content(c *cluster.Cluster, n *Numbering) *Content {
 	w := e.tables()
 	pods := make([]*region.Pod, len(c.Pods))
@@ -83,7 +82,7 @@ func (e *Encoder) Content(c *cluster.Cluster, n *Numbering) *Content {
 	return out
 }
 
-// Seal fills in the table of strings, after all ids were given.
+// Seal fills the strings table after all ids have been assigned.
 func (c *Content) Seal(d *wire.Dict) {
 	var texts []string
 	for id := range uint32(d.Len()) {

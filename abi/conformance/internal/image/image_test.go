@@ -52,9 +52,8 @@ func region(t *testing.T, e *image.Encoder, r *image.Rooms, c *cluster.Cluster, 
 	return memory, im
 }
 
-// TestWrittenIsSeen: what is written of generated clusters, in any numbering, is
-// what a plugin must see; writer, reader and expectation share no code but that of
-// quantities.
+// TestWrittenIsSeen: reading back a generated cluster, in any numbering, gives what a plugin
+// must see. Writer, reader and expectation share no code except for quantities.
 func TestWrittenIsSeen(t *testing.T) {
 	for _, attached := range [][]string{nil, {"team-a"}} {
 		g := generate.New(generate.Config{Seed: 7, Reads: everything(), Namespaces: attached})

@@ -9,20 +9,20 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Rooms collects how much must fit into a region, and how it is laid out.
+// Rooms collects how much must fit into a region, and lays it out.
 type Rooms struct {
-	// Spare is added to each capacity, and Gaps to those of tables that have empty rows
-	// in some numberings.
+	// Spare is added to each capacity. Gaps is added to those of tables that have empty rows in
+	// some numberings.
 	Spare, Gaps uint32
-	// Patches is how many bytes of text guests may write on pods, which the table of
-	// strings must take besides.
+	// Patches is how many bytes of text guests may write to pods. The strings table must have
+	// room for them.
 	Patches uint32
-	// Unknown adds tables, columns and types that no version has (ABI-4.5), and a
-	// newer minor version.
+	// Unknown adds tables, columns and types that no version has (ABI-4.5), and a newer minor
+	// version.
 	Unknown bool
-	// Overlays is the most overlay rows.
+	// Overlays is the maximum number of overlay rows.
 	Overlays uint32
-	// Batch is the most pods of a call, Keys tells that keys are asked.
+	// Batch is the maximum number of pods in a call. Keys is true if calls return keys.
 	Batch uint32
 	Keys  bool
 
@@ -63,8 +63,7 @@ func (r *Rooms) Fit(c *Content) {
 	}
 }
 
-// FitRecord makes room for a pod record, and FitBatch for those of a pod list with
-// an event.
+// FitRecord makes room for a pod record.
 func (r *Rooms) FitRecord(record []byte) { r.pod = max(r.pod, len(record)) }
 
 // FitBatch makes room for the records of a call about many pods.
@@ -96,13 +95,13 @@ const (
 	unknownMinor                   = 9
 )
 
-// Image is a layout that contents are written into.
+// Image is a layout to write contents into.
 type Image struct {
 	*wire.Layout
 	rooms *Rooms
 }
 
-// Layout places everything.
+// Layout computes the layout.
 func (r *Rooms) Layout() (*Image, error) {
 	spec := wire.LayoutSpec{PodRoom: uint32(r.pod) + r.Spare + 8*abi.MaxDirectives, Batch: r.Batch, RecordRoom: uint32(r.batch) + 1024, Keys: r.Keys}
 	for _, room := range r.tables {
@@ -143,9 +142,8 @@ func (r *Rooms) Layout() (*Image, error) {
 	return &Image{l, r}, nil
 }
 
-// Write writes header, directories and tables into a region that begins at address
-// base; mem is the region's bytes. What no row uses is stale: copies of what others
-// have (ABI-4.8).
+// Write writes header, directories and tables to a region that begins at address base; mem is
+// the region's bytes. Unused space gets stale data: copies of other rows (ABI-4.8).
 func (im *Image) Write(mem []byte, base uint32, c *Content, cycle wire.Cycle) error {
 	im.WriteDirectories(mem, base)
 	if im.rooms.Unknown {
@@ -216,7 +214,7 @@ func (c *Content) table(id abi.TableID) *region.Table {
 	return nil
 }
 
-// Same reports whether another layout is the same but for room that is smaller.
+// Same reports whether another layout is the same except that its capacities may be smaller.
 func (im *Image) Same(other *Image) bool {
 	if len(im.Tables) != len(other.Tables) || other.PodRoom > im.PodRoom || other.Batch > im.Batch || other.RecordRoom > im.RecordRoom {
 		return false

@@ -13,8 +13,8 @@ func InOrder(c *cluster.Cluster) *Numbering {
 	return &Numbering{Nodes: count(len(c.Nodes)), Slots: count(len(c.Pods)), Namespaces: count(len(c.Namespaces))}
 }
 
-// Shuffled numbers everything in an order of its own, with empty slots and empty
-// rows of namespaces between.
+// Shuffled numbers everything in random order, with empty slots and empty rows of namespaces in
+// between.
 func Shuffled(c *cluster.Cluster, random *rand.Rand) *Numbering {
 	return &Numbering{
 		Nodes: random.Perm(len(c.Nodes)), Slots: spread(random, len(c.Pods)), Namespaces: spread(random, len(c.Namespaces)),
@@ -30,7 +30,7 @@ func count(n int) []int {
 	return out
 }
 
-// spread is a permutation of 0 … n−1 with gaps of −1, n+1 of them at most.
+// spread returns a permutation of 0 … n−1 with at most n+1 gaps of −1.
 func spread(random *rand.Rand, n int) []int {
 	var out []int
 	for _, i := range random.Perm(n) {
@@ -42,7 +42,7 @@ func spread(random *rand.Rand, n int) []int {
 	return append(out, -1)
 }
 
-// Shifted numbers slots and namespaces in order, from n on.
+// Shifted numbers slots and namespaces in order, starting at n.
 func Shifted(c *cluster.Cluster, n int) *Numbering {
 	out := InOrder(c)
 	gap := make([]int, n)
@@ -55,8 +55,8 @@ func Shifted(c *cluster.Cluster, n int) *Numbering {
 	return out
 }
 
-// Renumbered returns a dictionary of the same strings with other ids, after some
-// strings that nothing refers to any more. random may be nil, to keep the order.
+// Renumbered returns a dictionary of the same strings with other ids, after some unused
+// strings. random may be nil, to keep the order.
 func Renumbered(d *wire.Dict, dead int, random *rand.Rand) *wire.Dict {
 	out := wire.NewDict()
 	for i := range dead {

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Record encodes a pod record (ABI-6). node is the chosen one, empty before
-// reserve. unknown adds fields that no version has (ABI-6.2).
+// Record encodes a pod record (ABI-6). node is the chosen one, empty before reserve. unknown
+// adds fields that no version has (ABI-6.2).
 func (e *Encoder) Record(c *cluster.Cluster, p *cluster.Pod, node string, unknown bool) []byte {
 	b := &recorder{e: e, p: p}
 	if unknown {
@@ -214,7 +214,7 @@ func (e *Encoder) port(p region.Port) wire.Port {
 	return wire.Port{IP: e.Dict.Intern(ip), Port: p.Port, Protocol: protocol}
 }
 
-// text is the id of a string, 0 for an empty one.
+// text returns the id of a string, 0 for an empty one.
 func (e *Encoder) text(s string) uint32 {
 	if s == "" {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// tables is the writer of the tables, with the dictionary's ids.
+// tables returns the writer of the tables, with the dictionary's ids.
 func (e *Encoder) tables() *region.Encoder {
 	r := e.Reads
 	return &region.Encoder{ID: e.Dict.Intern, Reads: region.Reads{
@@ -17,7 +17,7 @@ func (e *Encoder) tables() *region.Encoder {
 	}}
 }
 
-// node is a row: a node with the pods that it is to have.
+// node returns the row of a node with the given pods.
 func node(n *cluster.Node, index int, pods []*region.Pod) *region.Node {
 	out := &region.Node{
 		Name: n.Metadata.Name, Unschedulable: n.Spec.Unschedulable, Allocatable: n.Allocatable, Labels: n.Metadata.Labels,
@@ -49,7 +49,7 @@ func pod(p *cluster.Pod) *region.Pod {
 	return out
 }
 
-// namespaces are the rows of those that the plugin may see.
+// namespaces returns the rows of the namespaces that the plugin may see.
 func (e *Encoder) namespaces(c *cluster.Cluster, n *Numbering) []*region.Namespace {
 	rows := make([]*region.Namespace, len(n.Namespaces))
 	for row, i := range n.Namespaces {
@@ -60,7 +60,7 @@ func (e *Encoder) namespaces(c *cluster.Cluster, n *Numbering) []*region.Namespa
 	return rows
 }
 
-// value is the id of a key's value, 0 without one.
+// value returns the id of a key's value, 0 if there is none.
 func (e *Encoder) value(from map[string]string, key string) uint32 {
 	if v, ok := from[key]; ok {
 		return e.Dict.Intern(v)
@@ -68,7 +68,7 @@ func (e *Encoder) value(from map[string]string, key string) uint32 {
 	return 0
 }
 
-// owner is `Kind/name` of the controller, empty without one.
+// owner returns `Kind/name` of the controller, empty if there is none.
 func owner(p *cluster.Pod) string {
 	for _, o := range p.Metadata.Owners {
 		if o.Controller {
@@ -78,7 +78,7 @@ func owner(p *cluster.Pod) string {
 	return ""
 }
 
-// ports are the host ports of a pod.
+// ports returns the host ports of a pod.
 func ports(p *cluster.Pod) (out []region.Port) {
 	for i := range p.Spec.Containers {
 		for _, port := range p.Spec.Containers[i].Ports {
@@ -101,5 +101,5 @@ func priority(p *cluster.Pod) int32 {
 	return *p.Spec.Priority
 }
 
-// imageName is as the host's ImageLocality normalises it.
+// imageName normalizes a name as the host's ImageLocality does.
 func imageName(image string) string { return view.ImageName(image) }

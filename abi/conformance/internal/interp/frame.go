@@ -15,7 +15,7 @@ type frame struct {
 	r      reader
 }
 
-// label is an open block: where a branch to it goes, and what it leaves.
+// label is an open block: the target of a branch to it, and its results.
 type label struct {
 	to, height, arity int
 	loop              bool
@@ -74,7 +74,7 @@ func (f *frame) run() {
 			f.push(uint64(f.r.u32()) + 1)
 		case op == 0xfc:
 			f.bulk(f.r.u32())
-		case op == 0xfd: // v128.const, of which only the place on the stack counts
+		case op == 0xfd: // v128.const, where only the place on the stack matters
 			f.r.u32()
 			f.r.bytes(16)
 			f.push(0)
@@ -84,8 +84,7 @@ func (f *frame) run() {
 	}
 }
 
-// control runs an instruction of control, and reports whether the function is
-// over.
+// control runs a control instruction, and reports whether the function has ended.
 func (f *frame) control(op byte, at int) bool {
 	switch op {
 	case 0x00:
@@ -143,7 +142,7 @@ func (f *frame) control(op byte, at int) bool {
 		table := f.i.tables[f.r.u32()]
 		n := f.pop32()
 		if uint64(n) >= uint64(len(table)) || table[n] == 0 {
-			trap("there is no function %d in the table", n)
+			trap("the table has no function %d", n)
 		}
 		if got, _ := f.i.m.wire.FuncType(uint32(table[n] - 1)); !got.Equal(typ) {
 			trap("the function in the table has another type")

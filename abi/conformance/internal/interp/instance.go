@@ -6,7 +6,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Instance is a running copy of a module. It must not be used after a trap.
+// Instance is a running instance of a module. It must not be used after a trap.
 type Instance struct {
 	m       *Module
 	hosts   []HostFunc
@@ -19,15 +19,14 @@ type Instance struct {
 	steps   int
 }
 
-// Limits of an instance: pages of memory, frames, and instructions of a call.
+// Limits of an instance: pages of memory, frames, and instructions per call.
 const (
 	mostPages = 4096
 	mostDepth = 500
 	mostSteps = 200_000_000
 )
 
-// New instantiates a module and runs its start function. imports are by
-// "module.name".
+// New instantiates a module and runs its start function. imports are by "module.name".
 //
 // # Errors
 //
@@ -43,7 +42,7 @@ func (m *Module) New(imports map[string]HostFunc) (i *Instance, err error) {
 		imp := &m.wire.Imports[k]
 		f, ok := imports[imp.Module+"."+imp.Name]
 		if imp.Kind != wire.KindFunc || !ok {
-			return nil, fmt.Errorf("interp: there is no %s %s.%s", imp.Kind, imp.Module, imp.Name)
+			return nil, fmt.Errorf("interp: missing import %s %s.%s", imp.Kind, imp.Module, imp.Name)
 		}
 		i.hosts = append(i.hosts, f)
 	}
@@ -73,7 +72,7 @@ func (m *Module) New(imports map[string]HostFunc) (i *Instance, err error) {
 	return i, nil
 }
 
-// Memory returns the linear memory; it moves when it grows.
+// Memory returns the linear memory; growing it invalidates the slice.
 func (i *Instance) Memory() []byte { return i.memory }
 
 // Has reports whether a function is exported.
@@ -90,7 +89,7 @@ func (i *Instance) Has(name string) bool {
 func (i *Instance) Call(name string, args ...uint64) (out []uint64, err error) {
 	e, ok := i.m.wire.Export(name)
 	if !ok || e.Kind != wire.KindFunc {
-		return nil, fmt.Errorf("interp: there is no function %s", name)
+		return nil, fmt.Errorf("interp: no exported function %s", name)
 	}
 	defer func() {
 		switch t := recover().(type) {
@@ -157,8 +156,8 @@ func (i *Instance) call(index uint32, args []uint64) []uint64 {
 	return frame.stack[len(frame.stack)-len(f.typ.Results):]
 }
 
-// Grow grows the memory as no host may.
+// Grow grows the memory, which hosts must not do.
 func (i *Instance) Grow(pages uint32) { i.grow(pages) }
 
-// Structure is the module as wire reads it.
+// Structure returns the module as parsed by wire.
 func (i *Instance) Structure() *wire.Module { return i.m.wire }

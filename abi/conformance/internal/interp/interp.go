@@ -1,7 +1,7 @@
-// Package interp runs WebAssembly modules as far as the kit's own guests need it:
-// integers, control flow, memory, tables, bulk memory. It does not validate; what it
-// does not know is an error when a module is loaded. Only tests import it: they run
-// the kit against a host without a dependency on a real engine.
+// Package interp runs WebAssembly modules as far as the kit's own guests need it: integers,
+// control flow, memory, tables, bulk memory. It does not validate; loading a module with
+// unsupported instructions is an error. Only tests import it: they run the kit against a host
+// without depending on a real engine.
 package interp
 
 import (
@@ -10,11 +10,11 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// pageSize is that of a memory, in bytes.
+// pageSize is the size of a page of memory, in bytes.
 const pageSize = 65536
 
-// Trap is what a guest that traps panics with, and what a host function panics with
-// to make its caller trap.
+// Trap is the panic value of a guest that traps. A host function panics with it to make its
+// caller trap.
 type Trap struct{ Text string }
 
 // Error implements error.
@@ -37,7 +37,7 @@ type function struct {
 	typ    wire.FuncType
 	locals int
 	body   []byte
-	// jumps are, by the place of a block, loop or if, those of its else and end.
+	// jumps has, by the place of a block, loop or if, the places of its else and end.
 	jumps map[int]jump
 }
 
@@ -59,7 +59,7 @@ type element struct {
 //
 // # Errors
 //
-// What wire.ReadModule refuses, and instructions that the package does not know.
+// What wire.ReadModule refuses, and unsupported instructions.
 func Load(data []byte) (m *Module, err error) {
 	parsed, err := wire.ReadModule(data)
 	if err != nil {
@@ -87,7 +87,7 @@ func Load(data []byte) (m *Module, err error) {
 	return m, nil
 }
 
-// Structure is the module as wire reads it.
+// Structure returns the module as parsed by wire.
 func (m *Module) Structure() *wire.Module { return m.wire }
 
 // reader reads numbers from a section.
@@ -198,7 +198,7 @@ func (m *Module) readCode(r *reader) {
 	}
 }
 
-// scan finds where blocks end, and panics at what it does not know.
+// scan finds where blocks end, and panics at unsupported instructions.
 func scan(body []byte) map[int]jump {
 	jumps := map[int]jump{}
 	var open []int

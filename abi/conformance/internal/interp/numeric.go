@@ -2,7 +2,7 @@ package interp
 
 import "math/bits"
 
-// numeric is an instruction on integers.
+// numeric runs an instruction on integers.
 func (f *frame) numeric(op byte) {
 	switch {
 	case op == 0x45:

@@ -8,18 +8,18 @@ import (
 	"fmt"
 )
 
-// Object is what the kit looks at in a whole object.
+// Object is the part of a whole object that the kit checks.
 type Object struct {
 	Name, Namespace, UID, NodeName string
 	Labels, Annotations            map[string]string
-	// Managed tells that metadata.managedFields is there.
+	// Managed is true if metadata.managedFields is set.
 	Managed bool
 }
 
 // errObject is wrapped by errors of Read.
 var errObject = errors.New("not a protobuf object")
 
-// Read reads a Pod or a Node. NodeName is that of a Pod.
+// Read reads a Pod or a Node. NodeName belongs to a Pod.
 func Read(data []byte) (*Object, error) {
 	out := &Object{Labels: map[string]string{}, Annotations: map[string]string{}}
 	err := fields(data, func(number uint64, value []byte) error {
@@ -73,7 +73,7 @@ func entry(data []byte, into map[string]string) error {
 	return err
 }
 
-// fields visits the fields of a message. The value of a number is nil.
+// fields visits the fields of a message. For a number, value is nil.
 func fields(data []byte, visit func(number uint64, value []byte) error) error {
 	for len(data) > 0 {
 		tag, n := binary.Uvarint(data)

@@ -14,9 +14,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// TestObjects: generated objects are API objects by their JSON, with no field that
-// the API does not know; what is written of them is what the API's own code reads,
-// and what that code writes is what is read.
+// TestObjects: generated objects are API objects by their JSON, without unknown fields. The
+// API's own code reads what Pod and Node write, and Read reads what that code writes.
 func TestObjects(t *testing.T) {
 	reads := &wire.ManifestReads{
 		NodeLabels: []string{"pool"}, NodeAnnotations: []string{"note"}, NodeConditions: []string{"Ready"}, Resources: []string{"cpu", "example.com/gpu"},

@@ -59,7 +59,7 @@ func (m *message) quantities(number int, from map[string]cluster.Quantity) {
 	}
 }
 
-// metadata is ObjectMeta, without managedFields (ABI-7.7).
+// metadata writes ObjectMeta, without managedFields (ABI-7.7).
 func (m *message) metadata(from *cluster.Metadata) {
 	m.text(1, from.Name)
 	m.text(3, from.Namespace)

@@ -9,8 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/conformance/cluster"
 )
 
-// Expect returns what a plugin must see of a cluster in a cycle instance
-// (ABI-4).
+// Expect returns what a plugin must see of a cluster in a cycle instance (ABI-4).
 func Expect(r *Reads, c *cluster.Cluster) *Snapshot {
 	out := &Snapshot{HasNamespaces: r.NamespacesTable()}
 	for i := range c.Nodes {
@@ -26,8 +25,8 @@ func Expect(r *Reads, c *cluster.Cluster) *Snapshot {
 	return out
 }
 
-// ExpectNode returns the cells of one node (ABI-4, table 1), with those of its
-// pods in the cell of column 12.
+// ExpectNode returns the cells of one node (ABI-4, table 1). The cells of its pods are in the
+// cell of column 12.
 func ExpectNode(r *Reads, c *cluster.Cluster, n *cluster.Node) Cells {
 	out := Cells{}
 	name := n.Metadata.Name
@@ -159,7 +158,7 @@ func pairs(labels map[string]string) string {
 	return list(all)
 }
 
-// condition is the number of column 11.
+// condition returns the value of column 11.
 func condition(n *cluster.Node, typ string) int64 {
 	for _, c := range n.Status.Conditions {
 		if c.Type == typ {
@@ -176,7 +175,7 @@ func priority(p *cluster.Pod) int64 {
 	return int64(*p.Spec.Priority)
 }
 
-// Owner is the controlling owner of a pod as a cell.
+// Owner returns the controlling owner of a pod as a cell.
 func Owner(p *cluster.Pod) string {
 	for _, o := range p.Metadata.Owners {
 		if o.Controller {
@@ -186,7 +185,7 @@ func Owner(p *cluster.Pod) string {
 	return absent
 }
 
-// hostPorts are the host ports of a pod: "ip":port/protocol.
+// hostPorts returns the host ports of a pod: "ip":port/protocol.
 func hostPorts(p *cluster.Pod) []string {
 	var out []string
 	for i := range p.Spec.Containers {
@@ -207,8 +206,8 @@ func hostPorts(p *cluster.Pod) []string {
 	return out
 }
 
-// ImageName is the name of a container's image as kube-scheduler compares it: with
-// the tag latest if it has none.
+// ImageName returns the name of a container's image as kube-scheduler compares it: with the tag
+// latest if it has none.
 func ImageName(image string) string {
 	if strings.LastIndex(image, ":") <= strings.LastIndex(image, "/") {
 		return image + ":latest"

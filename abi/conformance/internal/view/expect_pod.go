@@ -128,7 +128,7 @@ func term(t *cluster.Term, weight int32) string {
 	return fmt.Sprintf("{%s weight=%d flags=%s}", list(all), weight, flags)
 }
 
-// toleration is key, operator, value, effect, seconds.
+// toleration returns key, operator, value, effect and seconds.
 func toleration(t *cluster.Toleration) string {
 	key, operator, value, effect, seconds := absent, "Equal", quote(t.Value), "all", int64(-1)
 	if t.Key != "" {

@@ -24,12 +24,12 @@ func i64(b []byte) int64  { return int64(binary.LittleEndian.Uint64(b)) }
 //
 // # Errors
 //
-// All wrap wire.ErrDecode and name the sentence of SPEC.md that does not hold.
+// All wrap wire.ErrDecode and name the violated sentence of SPEC.md.
 func (r *Reader) Snapshot() (*Snapshot, error) {
 	out := &Snapshot{}
 	nodes := r.s.Table(abi.TableNodes)
 	if nodes == nil {
-		return nil, fmt.Errorf("%w (ABI-4.2): there is no table of nodes", wire.ErrDecode)
+		return nil, fmt.Errorf("%w (ABI-4.2): there is no nodes table", wire.ErrDecode)
 	}
 	for row := range nodes.Rows {
 		cells, err := r.Row(nodes, row)
@@ -55,8 +55,7 @@ func (r *Reader) Snapshot() (*Snapshot, error) {
 	return out, nil
 }
 
-// Row reads a row of a table; of a row of nodes the pods are in the cell of
-// column 12.
+// Row reads a row of a table. For a row of nodes, the pods are in the cell of column 12.
 func (r *Reader) Row(t *wire.TableView, row uint32) (Cells, error) {
 	out := Cells{}
 	for i := range t.Columns {
@@ -73,7 +72,7 @@ func (r *Reader) Row(t *wire.TableView, row uint32) (Cells, error) {
 	return out, nil
 }
 
-// mistake is a value that no sentence allows.
+// mistake is an error about a value that no sentence allows.
 func mistake(rule, format string, args ...any) error {
 	return fmt.Errorf("%w (%s): %s", wire.ErrDecode, rule, fmt.Sprintf(format, args...))
 }
@@ -168,14 +167,14 @@ func (r *Reader) element(kind abi.Type, e []byte) (string, error) {
 		return fmt.Sprintf("%s:%d/%s", first, u16(e[4:]), protocols[e[6]-1]), nil
 	case abi.TypeImage:
 		if u32(e[4:]) != 0 {
-			return "", mistake("ABI-4, type 11", "%d where zero belongs", u32(e[4:]))
+			return "", mistake("ABI-4, type 11", "%d instead of zero", u32(e[4:]))
 		}
 		return fmt.Sprintf("%s:%d", first, i64(e[8:])), nil
 	}
 	return "", mistake("ABI-4", "an arena of type %d", kind)
 }
 
-// String returns the string of an id, quoted, or - for absent (ABI-4.6).
+// String returns the string of an id, quoted, or - if absent (ABI-4.6).
 func (r *Reader) String(id uint32) (string, error) {
 	text, err := r.s.String(id)
 	if err == nil && id == 0 {
@@ -184,7 +183,7 @@ func (r *Reader) String(id uint32) (string, error) {
 	return text, err
 }
 
-// typeOf returns the type that a column has; 0 for one that is not known.
+// typeOf returns the type of a column; 0 if unknown.
 func typeOf(id abi.ColumnID) abi.Type {
 	switch id {
 	case abi.NodeName, abi.NodeLabels, abi.NodeTaints, abi.NodePorts, abi.NodeImages, abi.NodePods,
@@ -205,12 +204,12 @@ func typeOf(id abi.ColumnID) abi.Type {
 	return 0
 }
 
-// Strings checks the table of strings: row 0 is empty, and no two ids have the
-// same string (ABI-4.6, ABI-4.13).
+// Strings checks the strings table: row 0 is empty, and no string has two ids (ABI-4.6,
+// ABI-4.13).
 func (r *Reader) Strings() error {
 	t := r.s.Table(abi.TableStrings)
 	if t == nil {
-		return mistake("ABI-4.13", "there is no table of strings")
+		return mistake("ABI-4.13", "there is no strings table")
 	}
 	var seen []string
 	for row := range t.Rows {

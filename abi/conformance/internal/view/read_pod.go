@@ -12,7 +12,7 @@ import (
 //
 // # Errors
 //
-// All wrap wire.ErrDecode and name the sentence of SPEC.md that does not hold.
+// All wrap wire.ErrDecode and name the violated sentence of SPEC.md.
 func (r *Reader) Pod(record []byte) (Cells, error) {
 	p, err := wire.DecodePod(record)
 	if err != nil {
@@ -22,7 +22,7 @@ func (r *Reader) Pod(record []byte) (Cells, error) {
 	for i := range p.Fields {
 		f := &p.Fields[i]
 		if f.ID == abi.PodRequirements || f.ID == abi.PodRequirementIDs {
-			continue // shown where they are referred to
+			continue // shown where they are referenced
 		}
 		text, err := r.field(p, f)
 		if err != nil {
@@ -59,7 +59,7 @@ func (r *Reader) field(p *wire.PodView, f *wire.FieldView) (string, error) {
 		abi.PodNodeSelector: abi.RequirementSize, abi.PodTolerations: abi.TolerationSize,
 	}[f.ID]
 	if size == 0 {
-		return "", mistake("ABI-6.2", "a field that is not known")
+		return "", mistake("ABI-6.2", "an unknown field")
 	}
 	var all []string
 	for data := f.Data; len(data) > 0; data = data[size:] {
@@ -92,7 +92,7 @@ func (r *Reader) term(p *wire.PodView, e []byte) (string, error) {
 	first, count := uint64(u32(e)), uint64(u32(e[4:]))
 	requirements := p.Field(abi.PodRequirements, 0)
 	if count > 0 && (requirements == nil || first+count > uint64(requirements.Count)) {
-		return "", mistake("ABI-6.3", "a term of requirements %d to %d, which are not there", first, first+count)
+		return "", mistake("ABI-6.3", "a term of requirements %d to %d, which do not exist", first, first+count)
 	}
 	var all []string
 	for i := first; i < first+count; i++ {
@@ -122,7 +122,7 @@ func (r *Reader) requirement(p *wire.PodView, e []byte) (string, error) {
 	first, count := uint64(u32(e[8:])), uint64(u32(e[12:]))
 	ids := p.Field(abi.PodRequirementIDs, 0)
 	if count > 0 && (ids == nil || first+count > uint64(ids.Count)) {
-		return "", mistake("ABI-6.3", "a requirement of strings %d to %d, which are not there", first, first+count)
+		return "", mistake("ABI-6.3", "a requirement of strings %d to %d, which do not exist", first, first+count)
 	}
 	var values []string
 	for i := first; i < first+count; i++ {

@@ -1,7 +1,6 @@
-// Package view says what a plugin sees of a cluster: what it must see by its
-// manifest (Expect), and what a snapshot in guest memory shows (Read). Both are
-// cells of text in which nothing is left that a host may choose: ids and slots are
-// resolved, lists are sorted.
+// Package view says what a plugin sees of a cluster: what it must see by its manifest (Expect),
+// and what a snapshot in guest memory shows (Read). Both are cells of text without anything
+// that a host may choose: ids and slots are resolved, lists are sorted.
 package view
 
 import (
@@ -20,9 +19,9 @@ type Cells map[string]string
 
 // Snapshot is what a call shows of the cluster.
 type Snapshot struct {
-	// Nodes are by name if names are declared, else in the order of rows.
+	// Nodes are sorted by name if names are declared, otherwise in the order of rows.
 	Nodes []Cells
-	// Namespaces are sorted by name; HasNamespaces tells none from no table.
+	// Namespaces are sorted by name; HasNamespaces is false if there is no table.
 	Namespaces    []Cells
 	HasNamespaces bool
 }
@@ -36,13 +35,13 @@ func quote(s string) string { return strconv.Quote(s) }
 
 func number(v int64) string { return strconv.FormatInt(v, 10) }
 
-// list is elements whose order means nothing (ABI-4.7).
+// list formats elements whose order has no meaning (ABI-4.7).
 func list(elements []string) string {
 	slices.Sort(elements)
 	return "[" + strings.Join(elements, " ") + "]"
 }
 
-// text renders cells as one line.
+// text formats cells as one line.
 func (c Cells) text() string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(c)) {
@@ -51,40 +50,39 @@ func (c Cells) text() string {
 	return "{" + strings.Join(out, "; ") + "}"
 }
 
-// Diff returns a line for each cell that is not as it must be; empty if all are.
+// Diff returns a line for each wrong cell; empty if all are right.
 func Diff(what string, want, got Cells) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		found, there := got[key]
 		switch {
 		case !there:
-			out = append(out, fmt.Sprintf("%s: %s is not there, expected %s", what, key, want[key]))
+			out = append(out, fmt.Sprintf("%s: %s is missing, expected %s", what, key, want[key]))
 		case want[key] != free && found != want[key]:
 			out = append(out, fmt.Sprintf("%s: %s is %s, expected %s", what, key, found, want[key]))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(got)) {
 		if _, declared := want[key]; !declared {
-			out = append(out, fmt.Sprintf("%s: %s is there and not declared (ABI-4.5), it is %s", what, key, got[key]))
+			out = append(out, fmt.Sprintf("%s: %s is present but not declared (ABI-4.5), it is %s", what, key, got[key]))
 		}
 	}
 	return out
 }
 
-// free is a cell whose value is the host's to choose, as a generation.
+// free is a cell whose value the host may choose, such as a generation.
 const free = "*"
 
 // DiffSnapshots returns a line for each difference.
 func DiffSnapshots(want, got *Snapshot) []string {
 	out := diffRows("node", Key(abi.NodeName, 0), want.Nodes, got.Nodes)
 	if want.HasNamespaces != got.HasNamespaces {
-		return append(out, fmt.Sprintf("the table of namespaces is there: %t, expected %t", got.HasNamespaces, want.HasNamespaces))
+		return append(out, fmt.Sprintf("the namespaces table is present: %t, expected %t", got.HasNamespaces, want.HasNamespaces))
 	}
 	return append(out, diffRows("namespace", Key(abi.NamespaceName, 0), want.Namespaces, got.Namespaces)...)
 }
 
-// diffRows compares rows by the cell that names them, or in order where it is not
-// declared.
+// diffRows compares rows by the cell with their name, or in order if that is not declared.
 func diffRows(kind, name string, want, got []Cells) []string {
 	var out []string
 	if len(want) != len(got) {
@@ -106,27 +104,26 @@ func diffRows(kind, name string, want, got []Cells) []string {
 		if found, ok := gots[key]; ok {
 			out = append(out, Diff(kind+" "+key, wants[key], found)...)
 		} else {
-			out = append(out, fmt.Sprintf("%s %s is not there", kind, key))
+			out = append(out, fmt.Sprintf("%s %s is missing", kind, key))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(gots)) {
 		if _, ok := wants[key]; !ok {
-			out = append(out, fmt.Sprintf("%s %s is there, and should not be", kind, key))
+			out = append(out, fmt.Sprintf("%s %s should not be present", kind, key))
 		}
 	}
 	return out
 }
 
-// Reads is a manifest's declarations as sets.
+// Reads has a manifest's declarations as sets.
 type Reads struct {
 	*wire.ManifestReads
 	node, pods, pod, namespaces map[string]bool
-	// attached are the namespaces that the plugin is attached to; nil for all.
+	// attached are the namespaces that the plugin is attached to; nil means all.
 	attached []string
 }
 
-// NewReads returns the declarations of a plugin that is attached to namespaces,
-// none for all.
+// NewReads returns the declarations of a plugin that is attached to namespaces; none means all.
 func NewReads(m *wire.ManifestReads, attached []string) *Reads {
 	set := func(names []string) map[string]bool {
 		out := map[string]bool{}
