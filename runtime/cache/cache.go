@@ -1,6 +1,6 @@
-// Package cache keeps what the scheduler knows of nodes, of the pods on them, the
-// placements that the API server has not confirmed yet included, and of
-// namespaces, and writes it into snapshots, changed rows only. It knows no plugins.
+// Package cache stores what the scheduler knows about nodes, namespaces, and pods on nodes,
+// including placements that the API server has not confirmed yet. It writes changed rows to
+// snapshots. It does not depend on plugins.
 package cache
 
 import (
@@ -11,24 +11,24 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// What is wrong with a call; errors wrap one of these.
+// The mistakes of callers; errors wrap one of these.
 var (
-	// ErrKnown means that the cache has the pod already.
-	ErrKnown = errors.New("the cache has the pod already")
-	// ErrUnknown means that the cache does not have the pod.
+	// ErrKnown: the cache already has the pod.
+	ErrKnown = errors.New("the cache already has the pod")
+	// ErrUnknown: the cache does not have the pod.
 	ErrUnknown = errors.New("the cache does not have the pod")
-	// ErrNotAssumed means that the API server has confirmed the pod.
+	// ErrNotAssumed: the API server has confirmed the pod.
 	ErrNotAssumed = errors.New("the pod is confirmed, not assumed")
-	// ErrAssumed means that the API server has not confirmed the pod.
+	// ErrAssumed: the API server has not confirmed the pod.
 	ErrAssumed = errors.New("the pod is assumed, not confirmed")
-	// ErrIncomplete means that the pod names no node or has no UID.
+	// ErrIncomplete: the pod has no node or no UID.
 	ErrIncomplete = errors.New("the pod needs a node name and a UID")
 )
 
-// Config is what a cache is built from.
+// Config configures a cache.
 type Config struct {
-	// Rank orders nodes for a tie-break by first node: the smallest wins. It is
-	// asked once for each node that comes. Nil ranks all nodes 0.
+	// Rank orders nodes for a tie-break by first node: the smallest rank wins. It is called once
+	// for each new node. nil ranks all nodes 0.
 	Rank func(nodeName string) uint64
 }
 
@@ -36,8 +36,8 @@ type Config struct {
 //
 // # Pods
 //
-// A pod is unknown, assumed or added; nothing else. Time changes nothing: an
-// assumed pod stays assumed until the API server or the binding says otherwise.
+// A pod is unknown, assumed or added. There is no timeout: an assumed pod stays assumed until
+// the API server or the binding says otherwise.
 //
 //	           Patch
 //	           ┌──┐
@@ -50,48 +50,48 @@ type Config struct {
 //	          ▼     ▼                       │     ▼
 //	        (unknown)                  (unknown) (unknown)
 //
-// A confirmation may name another node than the assumed one; the pod moves, and
-// [Change] says so. What the API server shows wins over patches.
+// A confirmation may have another node than the assumed one; then the pod moves, and [Change]
+// says so. The API server's version overrides patches.
 //
 // # Nodes
 //
-// A node with an object is a row; rows are 0 … n-1 without gaps, and the last
-// row moves into the gap that a removed node leaves. Pods on a node whose object
-// is not known, or not any more, are kept on a ghost: it has no row, its pods
-// have no slots, and it goes with its last pod or becomes a row when the node
-// comes (pods and nodes arrive by separate watches, in any order).
+// A node with an object is a row; rows are 0 … n-1 without gaps, and the last row moves into
+// the gap of a removed node. Pods on a node without an object are kept on a ghost: it has no
+// row, its pods have no slots, and it is removed with its last pod or becomes a row when the
+// node is added. Ghosts exist because pods and nodes arrive from separate watches, in any
+// order.
 //
 // # Namespaces
 //
-// A namespace has a row from its coming to its going; the row is then another
-// one's. Pods and namespaces do not wait for each other.
+// A namespace keeps its row until it is removed; then the row is reused. Pods and namespaces
+// may arrive in any order.
 //
 // # Generations
 //
-// One counter gives a number to each change of a node's object, of a node's
-// pods, of a pod, and of a namespace. A number is never given twice, so equal generations mean
-// equal content whatever row or slot the content had in between.
+// One counter numbers each change of a node's object, of a node's pods, of a pod, and of a
+// namespace. Numbers are never reused, so equal generations mean equal content, whatever row or
+// slot it had in between.
 //
 // # Owner
 //
-// The scheduler loop owns the cache: one goroutine, no locks. The objects that
-// go in are immutable. Snapshots copy from the cache, so a cycle may read its
-// snapshot while the loop changes the cache.
+// The scheduler loop owns the cache: one goroutine, no locks. Its objects are immutable.
+// Snapshots copy from the cache, so a cycle may read its snapshot while the loop changes the
+// cache.
 type Cache struct {
 	rank       func(string) uint64
 	generation uint64
 
 	nodes map[string]*node // rows and ghosts
 	rows  []*node
-	infos []*state.NodeInfo // of rows, as snapshots take them
+	infos []*state.NodeInfo // by row, as snapshots read them
 
 	pods    map[types.UID]placed
-	assumed int // pods that are assumed
+	assumed int // number of assumed pods
 	slots   slots
 
 	namespaces namespaces
 
-	// What has changed since snapshot was updated last.
+	// What has changed since the last update of snapshot.
 	dirty marks // rows
 	freed marks // slots
 
@@ -119,15 +119,15 @@ func New(config Config) *Cache {
 	return c
 }
 
-// next returns a generation that was never given before.
+// next returns a new generation.
 func (c *Cache) next() uint64 {
 	c.generation++
 	return c.generation
 }
 
-// UpdateSnapshot makes s show the cache. The snapshot that was updated last gets
-// the changed rows only; any other one, and one whose dictionary or pods table is
-// mostly dead, is written anew in a new epoch.
+// UpdateSnapshot makes s show the cache. If s is the snapshot that was updated last, only
+// changed rows are written. Any other snapshot is rewritten in a new epoch, and so is one whose
+// dictionary or pods table is mostly dead.
 func (c *Cache) UpdateSnapshot(s *state.Snapshot) {
 	known := s == c.snapshot && s.Generation == c.snapshotGeneration && !c.renumber()
 	if !known || s.Update(c.infos, c.dirty.list, c.freed.list, c.namespaces.changed()...) {

@@ -9,8 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestConfirmationDiffers: what the API server shows wins over a patch, and the
-// caller learns what was lost.
+// TestConfirmationDiffers: the API server's version overrides a patch, and the caller learns
+// what was lost.
 func TestConfirmationDiffers(t *testing.T) {
 	c := cache.New(cache.Config{})
 	spec := podSpec{Name: "p", UID: "u", Node: "a", Labels: map[string]string{"app": "x"}}
@@ -90,13 +90,13 @@ func TestErrors(t *testing.T) {
 			_, err := c.UpdatePod(bound, p)
 			return err
 		}, cache.ErrIncomplete},
-		"replace by a known pod":     {func(c *cache.Cache) error { _, err := c.UpdatePod(assumed, bound); return err }, cache.ErrKnown},
-		"patch a bound pod":          {func(c *cache.Cache) error { _, err := c.Patch("bound", state.Patch{}); return err }, cache.ErrNotAssumed},
-		"patch an unknown pod":       {func(c *cache.Cache) error { _, err := c.Patch("unknown", state.Patch{}); return err }, cache.ErrUnknown},
-		"forget a bound pod":         {func(c *cache.Cache) error { return c.Forget("bound") }, cache.ErrNotAssumed},
-		"forget an unknown pod":      {func(c *cache.Cache) error { return c.Forget("unknown") }, cache.ErrUnknown},
-		"forget after a removal":     {func(c *cache.Cache) error { c.RemovePod("assumed"); return c.Forget("assumed") }, cache.ErrUnknown},
-		"no error for the valid one": {func(c *cache.Cache) error { return c.Forget("assumed") }, nil},
+		"replace by a known pod":    {func(c *cache.Cache) error { _, err := c.UpdatePod(assumed, bound); return err }, cache.ErrKnown},
+		"patch a bound pod":         {func(c *cache.Cache) error { _, err := c.Patch("bound", state.Patch{}); return err }, cache.ErrNotAssumed},
+		"patch an unknown pod":      {func(c *cache.Cache) error { _, err := c.Patch("unknown", state.Patch{}); return err }, cache.ErrUnknown},
+		"forget a bound pod":        {func(c *cache.Cache) error { return c.Forget("bound") }, cache.ErrNotAssumed},
+		"forget an unknown pod":     {func(c *cache.Cache) error { return c.Forget("unknown") }, cache.ErrUnknown},
+		"forget after a removal":    {func(c *cache.Cache) error { c.RemovePod("assumed"); return c.Forget("assumed") }, cache.ErrUnknown},
+		"no error for a valid call": {func(c *cache.Cache) error { return c.Forget("assumed") }, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestUpdateMovesPod: an update with another node does not happen in the API, and
-// must not corrupt the cache if it does.
+// TestUpdateMovesPod: in the API an update cannot change a pod's node, but if it does, it must
+// not corrupt the cache.
 func TestUpdateMovesPod(t *testing.T) {
 	c, s := cache.New(cache.Config{}), state.NewSnapshot()
 	c.AddNode(nodeSpec{Name: "a"}.node())
@@ -136,7 +136,7 @@ func TestUpdateMovesPod(t *testing.T) {
 	requireEqual(t, c, s)
 }
 
-// TestGhosts: pods are kept while their node is not known, and only then.
+// TestGhosts: pods are kept while their node is unknown, and only then.
 func TestGhosts(t *testing.T) {
 	c := cache.New(cache.Config{})
 	for _, name := range []string{"p", "q"} {
@@ -180,8 +180,7 @@ func TestTwoCachesOneSnapshot(t *testing.T) {
 	requireEqual(t, one, s)
 }
 
-// TestMarksAreBounded: a cache that nobody takes snapshots of does not grow with
-// the number of changes.
+// TestMarksAreBounded: a cache without snapshots does not grow with the number of changes.
 func TestMarksAreBounded(t *testing.T) {
 	c, s := cluster(t, 3)
 	pod := podSpec{Name: "new", UID: "new", Node: nodeName(1)}.pod()
@@ -206,8 +205,8 @@ func TestMarksAreBounded(t *testing.T) {
 	requireEqual(t, c, s)
 }
 
-// TestPodsTableShrinks: slots that thousands of pods have left do not stay forever, nor does
-// the table turn over for a few.
+// TestPodsTableShrinks: free slots of thousands of removed pods do not stay forever, but a few
+// removed pods do not renumber the table.
 func TestPodsTableShrinks(t *testing.T) {
 	c, s := cluster(t, 500)
 	var g generations
@@ -228,6 +227,6 @@ func TestPodsTableShrinks(t *testing.T) {
 		t.Errorf("500 pods take %d slots", slots)
 	}
 	if turns := s.Epoch - epoch; turns > 3 {
-		t.Errorf("the epoch turned over %d times", turns)
+		t.Errorf("there were %d new epochs", turns)
 	}
 }

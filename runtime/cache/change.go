@@ -7,38 +7,37 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Change is what AddPod and UpdatePod found in the cache. [state.Pod.Changes]
-// of the new pod and Previous gives the events that the change amounts to.
+// Change is the result of AddPod and UpdatePod. [state.Pod.Changes] of the new pod and Previous
+// gives the events of the change.
 type Change struct {
-	// Previous is the same pod as the cache held it; nil if it was unknown.
+	// Previous is the cache's previous version of the pod; nil if it was unknown.
 	Previous *state.Pod
-	// Confirmed tells that Previous was assumed.
+	// Confirmed is true if Previous was assumed.
 	Confirmed bool
-	// MovedFrom is the node that Previous was on, if it is not the pod's.
+	// MovedFrom is the node of Previous if it differs from the pod's.
 	MovedFrom string
-	// Differences is the labels and annotations in which a confirmed pod is not
-	// what was assumed, sorted: labels first, then by key.
+	// Differences are the labels and annotations in which a confirmed pod differs from the
+	// assumed one, sorted: labels first, then by key.
 	Differences []Difference
-	// Replaced is a pod of the same name and another UID that went with this
-	// update; nil if there was none.
+	// Replaced is a pod of the same name and another UID that this update removed; may be nil.
 	Replaced *state.Pod
 }
 
-// Difference is a label or an annotation of which the API server shows another
-// value than was assumed. Nil stands for absent.
+// Difference is a label or an annotation whose value in the API differs from the assumed one.
+// nil means absent.
 type Difference struct {
-	// Annotation tells annotations from labels.
+	// Annotation is true for an annotation, false for a label.
 	Annotation bool
 	Key        string
-	// Assumed is the value in the cache, Actual what the API server shows.
+	// Assumed is the value in the cache, Actual the value in the API.
 	Assumed, Actual *string
-	// Patched tells that the key was written by a Patch, and so that a
-	// reservation was lost and not merely that somebody else wrote on the pod.
+	// Patched is true if a Patch wrote the key, so that a reservation was lost. Otherwise
+	// another client changed the pod.
 	Patched bool
 }
 
-// differences compares the labels and annotations of an assumed pod with those
-// of its confirmation.
+// differences compares the labels and annotations of an assumed pod with those of its
+// confirmation.
 func differences(p placed, pod *state.Pod) []Difference {
 	labels := mapDifferences(p.pod.Object.Labels, pod.Object.Labels, p.patch.Labels, false)
 	return append(labels, mapDifferences(p.pod.Object.Annotations, pod.Object.Annotations, p.patch.Annotations, true)...)

@@ -48,15 +48,15 @@ func infos(c *cache.Cache) []*state.NodeInfo {
 	return out
 }
 
-// full returns a snapshot that was written in one go.
+// full returns a snapshot that was written as a whole.
 func full(infos []*state.NodeInfo, namespaces ...state.NamespaceInfo) *state.Snapshot {
 	s := state.NewSnapshot()
 	s.Rebuild(infos, namespaces...)
 	return s
 }
 
-// requireEqual fails unless s, which was updated incrementally, shows the same as
-// a snapshot written in full, and holds together.
+// requireEqual fails unless s, which was updated incrementally, is consistent and shows the
+// same as a snapshot that was written as a whole.
 func requireEqual(t tester, c *cache.Cache, s *state.Snapshot) {
 	t.Helper()
 	rebuilt := full(infos(c), slices.Collect(c.Namespaces())...)
@@ -67,8 +67,8 @@ func requireEqual(t tester, c *cache.Cache, s *state.Snapshot) {
 	requireConsistent(t, rebuilt)
 }
 
-// requireConsistent fails if the index does not lead to rows and back, if two
-// rows share a slot, or if a slot or row that nothing has is not empty.
+// requireConsistent fails if the index does not map to rows and back, if two rows share a slot,
+// or if an unused slot or row is not empty.
 func requireConsistent(t tester, s *state.Snapshot) {
 	t.Helper()
 	held := map[uint32]bool{}
@@ -78,7 +78,7 @@ func requireConsistent(t tester, s *state.Snapshot) {
 		}
 		for _, slot := range s.Nodes.Pods.Row(row) {
 			if held[slot] {
-				t.Fatalf("slot %d is held twice", slot)
+				t.Fatalf("slot %d is used twice", slot)
 			}
 			held[slot] = true
 			if s.Pods.Pod[slot].NodeName() != s.Name(row) {
@@ -112,14 +112,14 @@ func requireConsistent(t tester, s *state.Snapshot) {
 	}
 }
 
-// generations watches the numbers that a cache gives.
+// generations checks the generations of a cache.
 type generations struct {
-	means map[uint64]string // what a number stands for
+	means map[uint64]string // the content of a generation
 	most  uint64
 }
 
-// check fails if a number has come to mean something else, or if a new one is
-// not larger than all before.
+// check fails if the content of a generation has changed, or if a new one is not larger than
+// all others.
 func (g *generations) check(t tester, c *cache.Cache) {
 	t.Helper()
 	if g.means == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// cluster returns a cache and an updated snapshot with nodes like those of the
-// race in docs: labels, a zone, images; and with as many namespaces. The first
-// 1,000 nodes have ten pods each, the others one, to keep tests short.
+// cluster returns a cache and an updated snapshot with typical nodes: labels, a zone, images;
+// and with as many namespaces. The first 1,000 nodes have ten pods each, the others one, to
+// keep tests short.
 func cluster(t tester, nodes int) (*cache.Cache, *state.Snapshot) {
 	t.Helper()
 	c, s := cache.New(cache.Config{Rank: rank}), state.NewSnapshot()
@@ -63,8 +63,7 @@ func racePod(node, i int) podSpec {
 	}
 }
 
-// changes are what happens to one node or namespace between two cycles, each in a form that can
-// be repeated forever.
+// changes are changes to one node or namespace between two cycles, each repeatable forever.
 func changes(t tester, c *cache.Cache, s *state.Snapshot) map[string]func() {
 	const on = 7
 	pod := podSpec{Name: "new", UID: "new", Node: nodeName(on), Labels: map[string]string{"app": "app-1"},
@@ -109,8 +108,8 @@ func changes(t tester, c *cache.Cache, s *state.Snapshot) map[string]func() {
 	}
 }
 
-// TestCostFollowsChange: one changed node or namespace costs the same in a small and in a
-// large cluster, and allocates nothing once strings and buffers are there.
+// TestCostFollowsChange: one changed node or namespace costs the same in a small and in a large
+// cluster, and allocates nothing once strings and buffers exist.
 func TestCostFollowsChange(t *testing.T) {
 	written := map[string]uint64{}
 	for _, nodes := range []int{100, 1_000, 15_000} {
@@ -132,7 +131,7 @@ func TestCostFollowsChange(t *testing.T) {
 				t.Errorf("%s: %v allocations with %d nodes, want none", name, allocs, nodes)
 			}
 			if s.Epoch != epoch {
-				t.Errorf("%s: the epoch turned over", name)
+				t.Errorf("%s: a new epoch began", name)
 			}
 		}
 		before := s.BytesWritten
@@ -143,7 +142,7 @@ func TestCostFollowsChange(t *testing.T) {
 	}
 }
 
-// TestRemovedNode: the last row moves into the gap, and is all that is written.
+// TestRemovedNode: the last row moves into the gap, and nothing else is written.
 func TestRemovedNode(t *testing.T) {
 	written := map[uint64]bool{}
 	for _, nodes := range []int{100, 1_000} {

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// nodeCount is the number of names that nodes can have.
+// nodeCount is the number of possible node names.
 const nodeCount = 24
 
 func nodeName(i int) string { return fmt.Sprint("node-", i) }
@@ -35,7 +35,7 @@ func (m *machine) drawNode(t *rapid.T) nodeSpec {
 	}
 }
 
-// drawPod makes a pod that never was.
+// drawPod makes a pod with a new name.
 func (m *machine) drawPod(t *rapid.T) podSpec {
 	m.pods++
 	spec := podSpec{

@@ -8,9 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestEpochs: strings, resources and taint lists that come and go turn the epoch
-// over, so that a snapshot stays as large as what is live; no epoch shows
-// anything else than a full snapshot does.
+// TestEpochs: strings, resources and taint lists that come and go cause new epochs, so that a
+// snapshot stays as large as its live content. Every epoch shows the same as a full snapshot.
 func TestEpochs(t *testing.T) {
 	const nodes, steps = 40, 1500
 	cases := map[string]struct {
@@ -73,8 +72,8 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
-// churn replaces a node or a pod in each step. At every turn of the epoch, and now and then, it
-// checks the snapshot against a full one.
+// churn replaces a node or a pod in each step. At each new epoch, and from time to time, it
+// compares the snapshot with a full one.
 func churn(t *testing.T, nodes, steps int, change func(*nodeSpec, int), pod func(*podSpec, int), check func(*state.Snapshot)) *state.Snapshot {
 	t.Helper()
 	c, s := cache.New(cache.Config{}), state.NewSnapshot()
@@ -111,8 +110,8 @@ func churn(t *testing.T, nodes, steps int, change func(*nodeSpec, int), pod func
 	return s
 }
 
-// TestIDsAreDeterministic: the same calls give the same ids and slots, though the
-// labels of objects are Go maps.
+// TestIDsAreDeterministic: the same calls give the same ids and slots, although the labels of
+// objects are Go maps.
 func TestIDsAreDeterministic(t *testing.T) {
 	build := func() *state.Snapshot {
 		c, s := cache.New(cache.Config{}), state.NewSnapshot()

@@ -12,10 +12,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestRandomOperations: whatever happens to nodes, pods and namespaces, in
-// whatever order, a snapshot that is updated incrementally shows what a snapshot
-// written in full shows, and what a model over API objects says; no assumed pod
-// is lost; no generation is used twice.
+// TestRandomOperations: after any operations on nodes, pods and namespaces, in any order, a
+// snapshot that is updated incrementally shows the same as a full one and as a model over API
+// objects; no assumed pod is lost; no generation is used twice.
 func TestRandomOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{cache: cache.New(cache.Config{Rank: rank}), model: newModel(), snapshot: state.NewSnapshot()}
@@ -43,7 +42,7 @@ func TestRandomOperations(t *testing.T) {
 	})
 }
 
-// machine drives a cache and the model side by side.
+// machine applies operations to a cache and to the model.
 type machine struct {
 	cache       *cache.Cache
 	model       *model
@@ -53,7 +52,7 @@ type machine struct {
 	reader      namespaceReader
 }
 
-// pick draws one of the pods that keep reports true for, or skips the action.
+// pick draws one of the pods for which keep is true, or skips the action.
 func (m *machine) pick(t *rapid.T, keep func(modelPod) bool) types.UID {
 	uids := m.model.uids(keep)
 	if len(uids) == 0 {
@@ -117,8 +116,8 @@ func (m *machine) patch(t *rapid.T) {
 	m.model.pods[uid] = modelPod{object: object, assumed: true}
 }
 
-// confirm shows the cache a pod that it assumed, sometimes on another node and
-// with other labels than assumed.
+// confirm confirms an assumed pod, sometimes on another node and with other labels than
+// assumed.
 func (m *machine) confirm(t *rapid.T) {
 	uid := m.pick(t, assumed)
 	was := m.model.pods[uid].object
@@ -178,7 +177,7 @@ func (m *machine) updatePod(t *rapid.T) {
 	m.model.pods[uid] = modelPod{object: object}
 }
 
-// recreatePod updates a pod to one of another UID: a missed deletion.
+// recreatePod updates a pod to one with another UID: a missed deletion.
 func (m *machine) recreatePod(t *rapid.T) {
 	uid := m.pick(t, added)
 	old, _ := m.cache.Get(uid)
@@ -201,7 +200,7 @@ func (m *machine) removePod(t *rapid.T) {
 	}
 }
 
-// check checks the cache against the model after every action.
+// check compares the cache with the model after every action.
 func (m *machine) check(t *rapid.T) {
 	want := cache.Counts{
 		Nodes: len(m.model.nodes), MissingNodes: m.model.ghosts(), Pods: len(m.model.pods), Assumed: len(m.model.uids(assumed)),
@@ -248,8 +247,8 @@ func (m *machine) takeSnapshot(t *rapid.T) {
 	}
 }
 
-// otherSnapshot updates a snapshot that the cache has not seen; the next update
-// of the first one must not miss anything.
+// otherSnapshot updates a snapshot that is new to the cache; the next update of the first one
+// must not miss anything.
 func (m *machine) otherSnapshot(t *rapid.T) {
 	s := state.NewSnapshot()
 	m.cache.UpdateSnapshot(s)

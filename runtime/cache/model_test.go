@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// model is what a cache should hold, kept the simplest way: API objects in maps.
-// It shares no code with the cache, and nothing of runtime/state.
+// model is the expected content of a cache, stored in the simplest way: API objects in maps. It
+// shares no code with the cache and runtime/state.
 type model struct {
 	nodes map[string]*v1.Node
 	pods  map[types.UID]modelPod
@@ -28,7 +28,7 @@ func newModel() *model {
 	return &model{nodes: map[string]*v1.Node{}, pods: map[types.UID]modelPod{}, namespaces: map[string]*v1.Namespace{}}
 }
 
-// uids returns the pods that keep reports true for, sorted.
+// uids returns the pods for which keep is true, sorted.
 func (m *model) uids(keep func(modelPod) bool) []types.UID {
 	var out []types.UID
 	for uid, p := range m.pods {
@@ -50,7 +50,7 @@ func (m *model) ghosts() int {
 	return len(names)
 }
 
-// text returns what Snapshot.Dump should say of a node, without the row number.
+// text returns the expected Snapshot.Dump of a node, without the row number.
 func (m *model) text(name string) string {
 	var pods []*v1.Pod
 	for _, uid := range m.uids(func(p modelPod) bool { return p.object.Spec.NodeName == name }) {

@@ -6,19 +6,19 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// namespaces is the namespaces of the cluster and their rows.
+// namespaces has the namespaces of the cluster and their rows.
 type namespaces struct {
 	rows  map[string]uint32
 	infos []state.NamespaceInfo // by row; free rows have no Namespace
 	free  slots
 
-	dirty marks // rows that have changed since the snapshot was updated last
-	// scratch is what changed returned last.
+	dirty marks // rows that have changed since the last update of the snapshot
+	// scratch is the last result of changed.
 	scratch []state.NamespaceInfo
 }
 
-// AddNamespace adds a namespace, or replaces its object if it is known. Pods may
-// be there before their namespace is, and without it.
+// AddNamespace adds a namespace, or replaces its object if it is known. Pods may exist before
+// their namespace, and without it.
 func (c *Cache) AddNamespace(object *state.Namespace) {
 	n := &c.namespaces
 	row, ok := n.rows[object.Name]
@@ -32,8 +32,7 @@ func (c *Cache) AddNamespace(object *state.Namespace) {
 	n.set(state.NamespaceInfo{Namespace: object, Row: row, Generation: c.next()})
 }
 
-// RemoveNamespace removes a namespace and returns its object; false if there is
-// none.
+// RemoveNamespace removes a namespace and returns its object; false if there is none.
 func (c *Cache) RemoveNamespace(name string) (*state.Namespace, bool) {
 	n := &c.namespaces
 	row, ok := n.rows[name]
@@ -56,8 +55,7 @@ func (c *Cache) Namespace(name string) (*state.Namespace, bool) {
 	return c.namespaces.infos[row].Namespace, true
 }
 
-// Namespaces yields the namespaces in the order of rows. The cache must not
-// change meanwhile.
+// Namespaces yields the namespaces in the order of rows. The cache must not change meanwhile.
 func (c *Cache) Namespaces() iter.Seq[state.NamespaceInfo] {
 	return func(yield func(state.NamespaceInfo) bool) {
 		for _, info := range c.namespaces.infos {

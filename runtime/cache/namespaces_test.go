@@ -34,8 +34,8 @@ func (m *machine) removeNamespace(t *rapid.T) {
 	delete(m.model.namespaces, name)
 }
 
-// namespaceReader is a consumer that looks at the snapshot now and then, and only
-// at what the snapshot says has changed.
+// namespaceReader is a consumer that reads the snapshot from time to time, and only what the
+// snapshot says has changed.
 type namespaceReader struct {
 	snapshot   *state.Snapshot
 	generation uint64
@@ -70,8 +70,8 @@ func (r *namespaceReader) read(s *state.Snapshot) {
 	r.snapshot, r.generation = s, s.Generation
 }
 
-// checkNamespaces checks the namespaces of the snapshot against the model, and the reader, who
-// does not look every time, against the snapshot.
+// checkNamespaces compares the namespaces of the snapshot with the model, and the reader, which
+// does not read every time, with the snapshot.
 func (m *machine) checkNamespaces(t *rapid.T) {
 	s := m.snapshot
 	rows := 0
@@ -106,8 +106,8 @@ func (m *machine) checkNamespaces(t *rapid.T) {
 	}
 }
 
-// TestNamespaceRowsAreStable: no namespace moves when another one comes or goes,
-// and a row that is free is used first.
+// TestNamespaceRowsAreStable: no namespace moves when another one is added or removed, and a
+// free row is used first.
 func TestNamespaceRowsAreStable(t *testing.T) {
 	c, s := cache.New(cache.Config{}), state.NewSnapshot()
 	for _, name := range []string{"a", "b", "c"} {
@@ -129,8 +129,8 @@ func TestNamespaceRowsAreStable(t *testing.T) {
 	requireEqual(t, c, s)
 }
 
-// TestNamespacesAndEpochs: labels that come and go turn the epoch over, and what
-// is live does not, though there are more namespaces than anything else.
+// TestNamespacesAndEpochs: labels that come and go cause new epochs, but live ones do not,
+// although there are more namespaces than anything else.
 func TestNamespacesAndEpochs(t *testing.T) {
 	const count = 5_000
 	c, s := cache.New(cache.Config{}), state.NewSnapshot()

@@ -11,8 +11,8 @@ type node struct {
 	row  int
 }
 
-// AddNode adds a node, or replaces its object if it is known. Pods that came
-// before their node show from now on.
+// AddNode adds a node, or replaces its object if it is known. Pods that were added before their
+// node become visible.
 func (c *Cache) AddNode(object *state.Node) {
 	n := c.nodeOf(object.Name)
 	n.info.Node = object
@@ -23,8 +23,8 @@ func (c *Cache) AddNode(object *state.Node) {
 	c.dirty.add(uint32(n.row))
 }
 
-// RemoveNode removes a node and returns its object; false if there is none. Pods
-// that are left on it stay known, on a ghost, until they are removed.
+// RemoveNode removes a node and returns its object; false if there is none. Pods that are left
+// on it stay known, on a ghost, until they are removed.
 func (c *Cache) RemoveNode(name string) (*state.Node, bool) {
 	n, ok := c.nodes[name]
 	if !ok || n.row == noRow {
@@ -38,7 +38,7 @@ func (c *Cache) RemoveNode(name string) (*state.Node, bool) {
 	return object, true
 }
 
-// nodeOf returns the node of a name; if there is none, a new ghost.
+// nodeOf returns the node with a name; if there is none, a new ghost.
 func (c *Cache) nodeOf(name string) *node {
 	n, ok := c.nodes[name]
 	if !ok {
@@ -51,7 +51,7 @@ func (c *Cache) nodeOf(name string) *node {
 	return n
 }
 
-// collect forgets a ghost that has no pods.
+// collect removes a ghost without pods.
 func (c *Cache) collect(n *node) {
 	if n.row == noRow && len(n.info.Pods) == 0 {
 		delete(c.nodes, n.info.Name)
@@ -69,8 +69,7 @@ func (c *Cache) attach(n *node) {
 	c.podsChanged(n)
 }
 
-// detach makes a row a ghost, frees the slots of its pods, and moves the last
-// row into the gap.
+// detach makes a row a ghost, frees the slots of its pods, and moves the last row into the gap.
 func (c *Cache) detach(n *node) {
 	last := len(c.rows) - 1
 	if n.row != last {

@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// podSpec is what pods of these tests differ in.
+// podSpec has the fields in which pods of these tests differ.
 type podSpec struct {
 	Name, UID, Node     string
 	Priority            int32
@@ -19,7 +19,7 @@ type podSpec struct {
 	Containers          []containerSpec
 }
 
-// containerSpec is one container; zero amounts are not requested at all.
+// containerSpec is one container; zero amounts are not requested.
 type containerSpec struct {
 	CPU, Memory, GPU int64 // milli-CPU, bytes, count
 	GPUName          string
@@ -46,7 +46,7 @@ func (s podSpec) object() *v1.Pod {
 // pod returns the pod, compiled.
 func (s podSpec) pod() *state.Pod { return state.NewPod(s.object()) }
 
-// nodeSpec is what nodes of these tests differ in.
+// nodeSpec has the fields in which nodes of these tests differ.
 type nodeSpec struct {
 	Name             string
 	Labels           map[string]string

@@ -8,12 +8,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Assume places an unknown pod on the node that its spec names, before the API
-// server knows.
+// Assume places an unknown pod on the node in its spec, before the API server has bound it.
 //
 // # Errors
 //
-// ErrKnown, also when the pod is assumed on the same node; ErrIncomplete.
+// ErrKnown, also if the pod is assumed on the same node; ErrIncomplete.
 func (c *Cache) Assume(pod *state.Pod) error {
 	if err := c.admit(pod); err != nil {
 		return fmt.Errorf("assume pod %s: %w", pod.Key(), err)
@@ -22,12 +21,12 @@ func (c *Cache) Assume(pod *state.Pod) error {
 	return nil
 }
 
-// Patch applies what a plugin wrote when it reserved to an assumed pod and
-// returns the pod as it is now. The next snapshot shows it.
+// Patch applies the patch of a Reserve plugin to an assumed pod and returns the new version.
+// The next snapshot shows it.
 //
 // # Errors
 //
-// ErrUnknown; ErrNotAssumed: what the API server shows is not patched.
+// ErrUnknown; ErrNotAssumed: confirmed pods cannot be patched.
 func (c *Cache) Patch(uid types.UID, patch state.Patch) (*state.Pod, error) {
 	p, err := c.assumedPod(uid)
 	if err != nil {
@@ -42,11 +41,11 @@ func (c *Cache) Patch(uid types.UID, patch state.Patch) (*state.Pod, error) {
 	return p.pod, nil
 }
 
-// Forget takes an assumed pod back: its binding failed or was given up.
+// Forget removes an assumed pod because its binding failed or was given up.
 //
 // # Errors
 //
-// ErrUnknown; ErrNotAssumed: the binding was seen to succeed after all.
+// ErrUnknown; ErrNotAssumed: the API server has confirmed the binding after all.
 func (c *Cache) Forget(uid types.UID) error {
 	p, err := c.assumedPod(uid)
 	if err != nil {
@@ -75,14 +74,13 @@ func (c *Cache) AddPod(pod *state.Pod) (Change, error) {
 	return Change{}, nil
 }
 
-// UpdatePod replaces the object of an added pod. If old has another UID, a watch
-// has missed that old was deleted and a pod of the same name created: old is
-// removed and pod added, or confirmed.
+// UpdatePod replaces the object of an added pod. If old has another UID, the watch has missed
+// that old was deleted and a pod of the same name created: old is removed and pod is added, or
+// confirmed.
 //
 // # Errors
 //
-// ErrUnknown; ErrAssumed: an assumed pod is confirmed by AddPod first;
-// ErrIncomplete.
+// ErrUnknown; ErrAssumed: an assumed pod must be confirmed by AddPod first; ErrIncomplete.
 func (c *Cache) UpdatePod(old, pod *state.Pod) (Change, error) {
 	if old.UID != pod.UID {
 		change, err := c.AddPod(pod)
@@ -103,9 +101,9 @@ func (c *Cache) UpdatePod(old, pod *state.Pod) (Change, error) {
 	return Change{Previous: p.pod, MovedFrom: c.supersede(p, pod)}, nil
 }
 
-// RemovePod removes a pod that is gone, or has ended, and returns what the cache
-// held; false if it held nothing. An assumed pod goes too: the API server has
-// the last word, and a later Forget says ErrUnknown.
+// RemovePod removes a deleted or terminated pod, and returns the cache's version; false if
+// there was none. It also removes an assumed pod, because the API server decides; a later
+// Forget returns ErrUnknown.
 func (c *Cache) RemovePod(uid types.UID) (*state.Pod, bool) {
 	p, ok := c.pods[uid]
 	if !ok {
@@ -152,7 +150,7 @@ func (c *Cache) place(pod *state.Pod, assumed bool) {
 	c.pods[pod.UID] = placed{pod: pod, node: n, assumed: assumed}
 }
 
-// displace takes a pod off its node.
+// displace removes a pod from its node.
 func (c *Cache) displace(p placed) {
 	delete(c.pods, p.pod.UID)
 	if p.assumed {
@@ -164,8 +162,7 @@ func (c *Cache) displace(p placed) {
 	c.collect(p.node)
 }
 
-// replace puts another object of the same pod in the place of the one that the
-// node holds. The pod keeps its slot.
+// replace replaces the node's version of a pod. The pod keeps its slot.
 func (c *Cache) replace(p placed) {
 	on := p.node.remove(p.pod.UID)
 	on.Pod, on.Generation = p.pod, c.next()
@@ -174,8 +171,8 @@ func (c *Cache) replace(p placed) {
 	c.pods[p.pod.UID] = p
 }
 
-// supersede makes a known pod an added one with the object that the API server
-// shows. It returns the node that the pod was on, if that is another one.
+// supersede makes a known pod an added one, with the API server's version. It returns the pod's
+// previous node if that differs.
 func (c *Cache) supersede(p placed, pod *state.Pod) (movedFrom string) {
 	if from := p.node.info.Name; from != pod.NodeName() {
 		c.displace(p)

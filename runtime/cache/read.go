@@ -9,17 +9,17 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Counts is how much the cache holds.
+// Counts is how much the cache contains.
 type Counts struct {
-	// Nodes is the nodes with an object, MissingNodes those that only pods name.
+	// Nodes counts nodes with an object, MissingNodes those that only pods name.
 	Nodes, MissingNodes int
-	// Pods is all pods, Assumed those of them that are not confirmed.
+	// Pods counts all pods, Assumed those that are not confirmed.
 	Pods, Assumed int
-	// Namespaces is the namespaces with an object.
+	// Namespaces counts namespaces with an object.
 	Namespaces int
 }
 
-// Counts returns how much the cache holds.
+// Counts returns how much the cache contains.
 func (c *Cache) Counts() Counts {
 	return Counts{
 		Nodes: len(c.rows), MissingNodes: len(c.nodes) - len(c.rows), Pods: len(c.pods), Assumed: c.assumed,
@@ -30,14 +30,14 @@ func (c *Cache) Counts() Counts {
 // IsAssumed reports whether the pod is assumed.
 func (c *Cache) IsAssumed(uid types.UID) bool { return c.pods[uid].assumed }
 
-// Get returns the pod as the cache holds it, patches applied.
+// Get returns the cache's version of the pod, with patches.
 func (c *Cache) Get(uid types.UID) (*state.Pod, bool) {
 	p, ok := c.pods[uid]
 	return p.pod, ok
 }
 
-// Node returns what the cache knows of a node, which may be a ghost. It is the
-// cache's own and changes with the next call of a method that changes the cache.
+// Node returns what the cache knows about a node, which may be a ghost. It belongs to the cache
+// and is valid until the next change.
 func (c *Cache) Node(name string) (*state.NodeInfo, bool) {
 	n, ok := c.nodes[name]
 	if !ok {
@@ -46,8 +46,8 @@ func (c *Cache) Node(name string) (*state.NodeInfo, bool) {
 	return &n.info, true
 }
 
-// Nodes yields the nodes in the order of rows, then the ghosts in the order of
-// names. The cache must not change meanwhile.
+// Nodes yields the nodes in the order of rows, then the ghosts sorted by name. The cache must
+// not change meanwhile.
 func (c *Cache) Nodes() iter.Seq[*state.NodeInfo] {
 	return func(yield func(*state.NodeInfo) bool) {
 		for _, info := range c.infos {
@@ -77,9 +77,8 @@ func (c *Cache) ghosts() []string {
 	return names
 }
 
-// Pods yields all pods and whether they are assumed, in the order of Nodes. The
-// order within a node depends on nothing but the calls made. The cache must not
-// change meanwhile.
+// Pods yields all pods and whether they are assumed, in the order of Nodes. The order within a
+// node depends only on the calls made. The cache must not change meanwhile.
 func (c *Cache) Pods() iter.Seq2[*state.Pod, bool] {
 	return func(yield func(*state.Pod, bool) bool) {
 		for info := range c.Nodes() {

@@ -9,12 +9,11 @@ import (
 // noSlot is the slot of a pod on a ghost.
 const noSlot = math.MaxUint32
 
-// slots hands out slots of the pods table, or rows of the namespaces table. The
-// one that was freed last is taken first, so a table is no larger than the
-// largest number of pods or namespaces there was.
+// slots allocates slots of the pods table, or rows of the namespaces table. The last freed one
+// is used first, so a table is no larger than the maximum number of pods or namespaces.
 type slots struct {
 	free []uint32
-	used uint32 // slots that were ever taken are 0 … used-1
+	used uint32 // slots 0 … used-1 have been used
 }
 
 func (s *slots) take() uint32 {
@@ -42,9 +41,8 @@ func (c *Cache) release(p *state.PlacedPod) {
 	p.Slot = noSlot
 }
 
-// renumber gives all pods new slots from 0 on if most slots are free, and reports
-// whether it did: after a cluster has shrunk, its pods table shrinks too. The
-// snapshot must then be written in full.
+// renumber gives all pods new slots from 0 on if most slots are free, and reports whether it
+// did: the pods table shrinks with the cluster. The snapshot must then be written as a whole.
 func (c *Cache) renumber() bool {
 	if !c.slots.sparse() {
 		return false
@@ -59,8 +57,8 @@ func (c *Cache) renumber() bool {
 	return true
 }
 
-// marks is a set of small numbers, listed in the order in which they came. It is
-// as large as the largest number, however long nobody resets it.
+// marks is a set of small numbers, listed in the order of insertion. Its size depends on the
+// largest number only, even if it is never reset.
 type marks struct {
 	list []uint32
 	has  []bool

@@ -9,9 +9,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// whatIf adds pods to overlays and removes others, and checks each overlay against the row of a
-// snapshot in which the same really happened. Overlays are released in any order, which leaves
-// the others as they are. Half of the time what is left is for the next update to drop.
+// whatIf adds pods to overlays and removes others, and compares each overlay with the row of a
+// snapshot in which the same really happened. Overlays are released in any order, which must
+// not affect the others. Half of the time the rest is left for the next update to drop.
 func (m *machine) whatIf(t *rapid.T) {
 	m.cache.UpdateSnapshot(m.snapshot)
 	s := m.snapshot

@@ -6,15 +6,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// BackoffWindow is what ends of backoffs are rounded down to. Pods that end in
-// the same window come in the order of Active, which is what makes popping from
-// Backoff respect priorities (KEP-5142). A backoff is over when the window after
-// its own begins.
+// BackoffWindow is the unit to which ends of backoffs are rounded down. Pods whose backoffs end
+// in the same window are ordered as in Active, which makes popping from Backoff respect
+// priorities (KEP-5142). A backoff is over when the next window begins.
 const BackoffWindow = time.Second
 
-// backoffEnd returns the window in which a pod's backoff ends; zero for none. A
-// pod that failed backs off by its consecutive errors, others by how often they
-// were rejected.
+// backoffEnd returns the window in which a pod's backoff ends; zero if there is none. The
+// backoff of a pod that failed depends on its consecutive errors, that of others on how often
+// they were rejected.
 func (q *Queue) backoffEnd(p *state.QueuedPod) time.Time {
 	n := p.Unschedulable
 	if p.Errors > 0 {
@@ -34,13 +33,13 @@ func (c Config) backoff(n int) time.Duration {
 	return c.MaxBackoff
 }
 
-// backsOff reports whether the pod has to wait still at the time now.
+// backsOff reports whether the pod still has to wait at the time now.
 func backsOff(p *state.QueuedPod, now time.Time) bool {
 	return !p.BackoffUntil.Before(now.Truncate(BackoffWindow))
 }
 
-// flushBackoff moves pods that have waited long enough to Active, window by
-// window, and returns how many. Their gates were asked when the backoff began.
+// flushBackoff moves pods whose backoff is over to Active, window by window, and returns how
+// many. Their gates were called when the backoff began.
 func (q *Queue) flushBackoff(now time.Time) (n int) {
 	for {
 		it, ok := q.backoff.Peek()

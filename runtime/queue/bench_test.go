@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// crowd returns a queue of n pods, the clock that it reads, and the count of
-// calls of Hint, whose answer is always Leave.
+// crowd returns a queue of n pods, its clock, and the number of calls of Hint, which always
+// answers Leave.
 func crowd(tb testing.TB, n int) (*queue.Queue, *clock.Step, *int) {
 	tb.Helper()
 	c, hints := clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), new(int)
@@ -22,7 +22,7 @@ func crowd(tb testing.TB, n int) (*queue.Queue, *clock.Step, *int) {
 		Hint: func(_ state.ClusterEvent, _ state.Object, pods []*state.QueuedPod, _ []state.Requeue) {
 			*hints++
 			if len(pods) != n {
-				tb.Fatalf("asked about %d pods, want %d", len(pods), n)
+				tb.Fatalf("called for %d pods, want %d", len(pods), n)
 			}
 		},
 	})
@@ -71,7 +71,7 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkAddPop is one pod in, the first one out and gone, among 10,000.
+// BenchmarkAddPop adds one pod, and pops and deletes the first one, among 10,000.
 func BenchmarkAddPop(b *testing.B) {
 	q, c, _ := crowd(b, 10_000)
 	pods := make([]*state.Pod, 20_000)
@@ -90,7 +90,7 @@ func BenchmarkAddPop(b *testing.B) {
 	}
 }
 
-// BenchmarkRetry is a try that fails and goes through the backoff, among 10,000.
+// BenchmarkRetry fails an attempt and goes through the backoff, among 10,000.
 func BenchmarkRetry(b *testing.B) {
 	q, c, _ := crowd(b, 10_000)
 	b.ReportAllocs()

@@ -14,11 +14,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// podOptions is the options of a pod; the CPU is a quantity.
+// podOptions are the options of a pod; the CPU is a quantity.
 const podOptions = "[priority=INT] [nominated=NODE] [label=VALUE] [cpu=QUANTITY] [gates=NAME,…]"
 
-// commands is the words of scenarios. Besides what a command prints, the log shows
-// what the queue asked and told while it ran.
+// commands are the commands of scenarios. The output also has a log of the queue's callbacks.
 func (w *world) commands() scenario.Commands {
 	return scenario.Commands{
 		"add POD… " + podOptions:    w.add,
@@ -43,7 +42,7 @@ func (w *world) commands() scenario.Commands {
 		"nominate POD [NODE]":                                       func(a scenario.Args) error { w.Nominate(types.UID(a.Name(0)), a.Name(1)); return nil },
 		"clear-nomination POD":                                      func(a scenario.Args) error { w.ClearNomination(types.UID(a.Name(0))); return nil },
 		"nominations":                                               w.nominations,
-		"reverse":                                                   w.reverse, // turn the order round, and Rebuild
+		"reverse":                                                   w.reverse, // reverse the order, and Rebuild
 		"state":                                                     w.state,
 	}
 }
@@ -101,7 +100,7 @@ func (w *world) update(name string, a scenario.Args) error {
 
 func (w *world) remove(name string, _ scenario.Args) error {
 	if !w.Delete(types.UID(name)) {
-		w.log.Printf("%s is unknown", name)
+		w.log.Printf("unknown pod %s", name)
 	}
 	return nil
 }

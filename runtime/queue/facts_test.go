@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/queue"
 )
 
-// TestFacts checks what re-implementations of kube-scheduler's queue get wrong,
-// one case a rule; the scenario files have the details.
+// TestFacts checks what re-implementations of kube-scheduler's queue often get wrong, one case
+// per rule; the scenario files have the details.
 func TestFacts(t *testing.T) {
 	const (
 		parked  = "add a\npop\nunschedulable a rejectors=Fit,Zone\n"
@@ -19,7 +19,7 @@ func TestFacts(t *testing.T) {
 		rule   string
 		script string
 		want   []string // parts of the log of the last line, in order
-		never  string   // not in it
+		never  string   // not in the log
 	}{
 		{rule: "the backoff begins at 1 s",
 			script: "add a\npop\nevent *\nunschedulable a rejectors=Fit\nstate", want: []string{" backoff=1s"}},

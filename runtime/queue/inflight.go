@@ -2,15 +2,15 @@ package queue
 
 import "github.com/berth-scheduler/berth/runtime/state"
 
-// eventLog is the events since the oldest pod in flight was popped. A pod that is
-// rejected is asked about those that came during its try, as the try may have
-// read the cluster before they happened.
+// eventLog has the events since the oldest pod in flight was popped. When a pod is rejected,
+// those that came during its attempt are replayed, because the attempt may have read the
+// cluster before they happened.
 type eventLog struct {
 	entries []loggedEvent
-	base    uint64 // the number of entries[0]; numbers are never used again
+	base    uint64 // number of entries[0]; numbers are never reused
 }
 
-// maxIdleEvents is for how many events the log keeps memory when it is empty.
+// maxIdleEvents is the number of events for which the empty log keeps memory.
 const maxIdleEvents = 1024
 
 type loggedEvent struct {
@@ -18,7 +18,7 @@ type loggedEvent struct {
 	object state.Object
 }
 
-// next returns the number that the next event will have.
+// next returns the number of the next event.
 func (l *eventLog) next() uint64 { return l.base + uint64(len(l.entries)) }
 
 func (l *eventLog) add(event state.ClusterEvent, object state.Object) {
@@ -53,8 +53,8 @@ func (q *Queue) record(event state.ClusterEvent, object state.Object) {
 	}
 }
 
-// pruneEvents drops what no pod in flight needs. Pods are popped in the order of
-// the log, so what the oldest does not need none does.
+// pruneEvents drops the events that no pod in flight needs. Pods are in the order of popping,
+// so events that the oldest does not need are not needed at all.
 func (q *Queue) pruneEvents() {
 	if oldest := q.inFlight.first; oldest != nil {
 		q.events.keepFrom(oldest.since)
@@ -63,10 +63,10 @@ func (q *Queue) pruneEvents() {
 	}
 }
 
-// InFlightEvents returns the number of events that are kept.
+// InFlightEvents returns the number of kept events.
 func (q *Queue) InFlightEvents() int { return len(q.events.entries) }
 
-// InFlight returns how many events of each name are kept, and how many pods in flight
+// InFlight returns the number of kept events by name, and the number of pods in flight that
 // they are kept for.
 func (q *Queue) InFlight() (events map[string]int, pods int) {
 	events = make(map[string]int)
@@ -80,7 +80,7 @@ func (q *Queue) InFlight() (events map[string]int, pods int) {
 	return events, q.counts[InFlight]
 }
 
-// replay returns what the events since the pod's Pop mean for it.
+// replay returns the effect on a pod of the events since its Pop.
 func (q *Queue) replay(it *item) state.Requeue {
 	best := state.Leave
 	for _, e := range q.events.entries[it.since-q.events.base:] {
@@ -89,7 +89,7 @@ func (q *Queue) replay(it *item) state.Requeue {
 		q.ask(b, e.event, e.object)
 		best = max(best, b.answers[0])
 		q.end(b)
-		// Only a Pending plugin can say Immediately.
+		// Only a Pending plugin can answer Immediately.
 		if best == state.Immediately || best == state.AfterBackoff && len(it.pod.Pending) == 0 {
 			break
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// observe checks that a change of place is one that the life cycle has.
+// observe checks that a transition is part of the life cycle.
 func (m *machine) observe(x queue.Transition) {
 	now := m.clock.Now()
 	over := x.Pod.BackoffUntil.Before(now.Truncate(queue.BackoffWindow))
@@ -56,7 +56,7 @@ func (m *machine) byPlace() map[queue.Place][]*state.QueuedPod {
 	return all
 }
 
-// check holds after every operation.
+// check checks the invariants after every operation.
 func (m *machine) check(*rapid.T) {
 	if m.wrong != "" {
 		m.t.Fatal(m.wrong)
@@ -104,7 +104,7 @@ func (m *machine) check(*rapid.T) {
 		m.t.Fatalf("%d events by name and %d pods in flight, want %d and %d", events, popped, m.q.InFlightEvents(), c.InFlight)
 	}
 	if c.InFlight == 0 && m.q.InFlightEvents() != 0 {
-		m.t.Fatalf("%d events kept for nobody", m.q.InFlightEvents())
+		m.t.Fatalf("%d events are kept, but no pod is in flight", m.q.InFlightEvents())
 	}
 	m.checkNominations()
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// machine does random operations on a queue and knows what must hold after each:
+// machine makes random operations on a queue and checks after each:
 //
-//   - every pod added and not deleted is in the queue, in one place;
+//   - every pod that was added and not deleted is in the queue, in one place;
 //   - a pod is out exactly from Pop to Done (binding) and its return or deletion;
 //   - events are kept only while a pod is in flight;
 //   - pods move between places only as observe allows;
-//   - a gated pod is never popped, and a pod backing off only as KEP-5142 says;
+//   - a gated pod is never popped, and a pod in backoff only as KEP-5142 says;
 //   - pops respect Less;
 //   - NextDeadline is the earliest time at which something moves.
 type machine struct {
@@ -36,7 +36,7 @@ type machine struct {
 	hints []state.Requeue // drawn answers
 	hint  int
 	n     int
-	wrong string // a transition that is not allowed
+	wrong string // a forbidden transition
 }
 
 func newMachine(t *rapid.T) *machine {
@@ -58,7 +58,7 @@ func newMachine(t *rapid.T) *machine {
 		Hint: func(e state.ClusterEvent, _ state.Object, pods []*state.QueuedPod, out []state.Requeue) {
 			for i, p := range pods {
 				if len(p.Rejectors)+len(p.Pending) == 0 {
-					m.wrong = fmt.Sprintf("hints asked about %s, which nobody rejected", p.Pod.Name)
+					m.wrong = fmt.Sprintf("hints asked about %s, which no plugin rejected", p.Pod.Name)
 				}
 				if e.WildCard() {
 					if p.GatedBy == "" {
@@ -116,10 +116,10 @@ func (m *machine) update(*rapid.T) {
 func (m *machine) delete(*rapid.T) {
 	uid := m.draw(m.known)
 	if !m.q.Delete(uid) || m.q.Delete(uid) || m.q.Has(uid) {
-		m.t.Fatalf("deleting %s did not work once", uid)
+		m.t.Fatalf("deleting %s failed, or worked twice", uid)
 	}
 	if p := m.out[uid]; p != nil && m.q.AddFailed(p) {
-		m.t.Fatalf("%s came back after it was deleted", uid)
+		m.t.Fatalf("%s returned after it was deleted", uid)
 	}
 	delete(m.known, uid)
 	delete(m.out, uid)
@@ -175,10 +175,10 @@ func (m *machine) giveBack(*rapid.T) {
 	}
 	give := rapid.SampledFrom([]func(*state.QueuedPod) bool{m.q.AddUnschedulable, m.q.AddFailed}).Draw(m.t, "how")
 	if !give(p) || m.q.AddUnschedulable(p) || m.q.AddFailed(p) {
-		m.t.Fatalf("returning %s did not work once", p.Pod.Name)
+		m.t.Fatalf("returning %s failed, or worked twice", p.Pod.Name)
 	}
 	if p.Pod != m.known[p.Pod.UID] {
-		m.t.Fatalf("%s came back in an old version", p.Pod.Name)
+		m.t.Fatalf("%s returned in an old version", p.Pod.Name)
 	}
 	delete(m.out, p.Pod.UID)
 	delete(m.bind, p.Pod.UID)
@@ -219,7 +219,7 @@ func (m *machine) tick(*rapid.T) {
 	}
 }
 
-// jump goes to the next deadline as a simulator does.
+// jump goes to the next deadline, like a simulator.
 func (m *machine) jump(*rapid.T) {
 	m.q.Tick()
 	next, ok := m.q.NextDeadline()

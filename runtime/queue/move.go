@@ -8,12 +8,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Move tells the queue of a cluster event: parked and gated pods that it could
-// help are moved, and pods in flight will be asked when they come back. Hint is
-// called at most once. A wildcard event moves every parked pod; if its object
-// names a pod, that one only. With precheck, parked and gated pods for which it
-// returns false stay where they are; the event is kept for pods in flight all the
-// same.
+// Move handles a cluster event: it moves parked and gated pods that the event could help, and
+// keeps the event for pods in flight until they return. It calls Hint at most once. A wildcard
+// event moves every parked pod; if its object names a pod, only that one. If precheck is not
+// nil, parked and gated pods for which it returns false stay; the event is still kept for pods
+// in flight.
 func (q *Queue) Move(event state.ClusterEvent, object state.Object, precheck func(*state.Pod) bool) {
 	if !event.WildCard() && q.deps.Wants != nil && !q.deps.Wants(event) {
 		return
@@ -36,13 +35,12 @@ func (q *Queue) move(b *batch, event state.ClusterEvent, object state.Object) {
 	q.record(event, object)
 }
 
-// Activate moves pods to Active at once, out of a backoff too, unless a gate
-// holds them. One in flight will be tried again as soon as its backoff allows.
-// Unknown pods are ignored.
+// Activate moves pods to Active immediately, even during a backoff, unless a gate holds them. A
+// pod in flight is retried as soon as its backoff allows. Unknown pods are ignored.
 func (q *Queue) Activate(uids []types.UID) { q.activate(uids, state.Immediately) }
 
-// Retry is Activate of one pod, which serves the error backoff first: what it asked for has
-// failed, and may fail again.
+// Retry activates one pod after its error backoff: what the pod needed has failed, and may fail
+// again.
 func (q *Queue) Retry(uid types.UID) { q.activate([]types.UID{uid}, state.AfterBackoff) }
 
 func (q *Queue) activate(uids []types.UID, when state.Requeue) {
@@ -71,8 +69,8 @@ func (q *Queue) activate(uids []types.UID, when state.Requeue) {
 	q.end(b)
 }
 
-// Release tries again the pods that a plugin rejected or gates: it has changed,
-// is gone, or works again. Those in flight are tried again too, if they come back.
+// Release retries the pods that a plugin rejected or gates, because it has changed, was
+// removed, or works again. Pods in flight are retried too, if they return.
 func (q *Queue) Release(plugin string) {
 	event := state.EventPluginChange()
 	b := q.begin()
@@ -95,9 +93,9 @@ func rejectedBy(p *state.QueuedPod, plugin string) bool {
 	return slices.Contains(p.Rejectors, plugin) || slices.Contains(p.Pending, plugin)
 }
 
-// Ungate parks a pod that a gate has let go, without trying it: what it waits for
-// now are events that help those who rejected it. It does nothing unless that gate
-// holds the pod. A gate that knows of an event for its pods needs no Ungate.
+// Ungate parks a pod that its gate has released, without trying it: the pod now waits for
+// events that help with its rejectors. It does nothing unless that gate holds the pod. A gate
+// that registers an event for its pods does not need Ungate.
 func (q *Queue) Ungate(uid types.UID, gate string) {
 	it, ok := q.pods[uid]
 	if !ok || it.place != Gated || it.pod.GatedBy != gate {
@@ -110,14 +108,14 @@ func (q *Queue) Ungate(uid types.UID, gate string) {
 	q.put(it, Unschedulable, reason("Ungate"))
 }
 
-// batch is pods to move, with what the event means for each, and the scratch
-// space for asking about them. There is one a queue, used by begin to end.
+// batch has the pods to move, with the effect of the event for each, and scratch space for
+// calling plugins. A queue has one, used from begin to end.
 type batch struct {
 	items   []*item
 	answers []state.Requeue
 
 	pods  []*state.QueuedPod
-	at    []int // where pods[i] is in items
+	at    []int // index in items of pods[i]
 	hints []state.Requeue
 	gates []GateResult
 }
@@ -148,8 +146,8 @@ func (b *batch) push(i int) {
 	b.at = append(b.at, i)
 }
 
-// ask sets the answers of a batch. What needs no plugin is answered here: a pod
-// that nobody rejected is always worth a try, as no event would ever come for it.
+// ask sets the answers of a batch. It calls Hint only if needed: a pod without rejectors is
+// always retried, because no event would ever come for it.
 func (q *Queue) ask(b *batch, event state.ClusterEvent, object state.Object) {
 	for i, it := range b.items {
 		p := &it.pod
@@ -174,8 +172,8 @@ func (q *Queue) ask(b *batch, event state.ClusterEvent, object state.Object) {
 	b.reset()
 }
 
-// concerns reports whether a wildcard event is for the pod: its new object is the
-// pod, or a plugin that rejected it, or it has none and is for all.
+// concerns reports whether a wildcard event concerns the pod: its object is the pod or a plugin
+// that rejected the pod, or it has no object and concerns all pods.
 func concerns(object state.Object, it *item) bool {
 	if object.NewPod != nil {
 		return object.NewPod.UID == it.latest.UID
@@ -186,7 +184,7 @@ func concerns(object state.Object, it *item) bool {
 	return object.NewNode == nil && object.New == nil
 }
 
-// requeue moves the pods of a batch to where their answers say, or to Gated.
+// requeue moves the pods of a batch according to their answers, or to Gated.
 func (q *Queue) requeue(b *batch, event state.ClusterEvent) {
 	for i, answer := range b.answers {
 		if answer != state.Leave {
@@ -223,8 +221,8 @@ func (q *Queue) requeue(b *batch, event state.ClusterEvent) {
 	b.reset()
 }
 
-// gate records what the gates said and reports whether the pod is admitted. The
-// gating plugin counts as one that rejected the pod, so that hints ask it.
+// gate records the result of the gates and reports whether the pod is admitted. The gating
+// plugin becomes a rejector of the pod, so that its hints are called.
 func (q *Queue) gate(it *item, result GateResult, event state.ClusterEvent) bool {
 	p := &it.pod
 	p.GatedBy, p.GateReason = result.Plugin, result.Reason

@@ -9,10 +9,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Nominate promises a node to a pod, in place of what was promised before. It is
-// for the time until the pod is placed; status.nominatedNodeName follows through
-// the API. An empty node withdraws the promise. Only pods that the queue knows
-// and that are not bound are nominated.
+// Nominate sets a pod's nominated node, replacing any earlier nomination, until the pod is
+// placed; status.nominatedNodeName follows through the API. An empty node clears it. Only pods
+// that the queue knows and that are not bound can be nominated.
 func (q *Queue) Nominate(uid types.UID, node string) {
 	q.nominator.remove(uid)
 	if it, ok := q.pods[uid]; ok {
@@ -20,18 +19,17 @@ func (q *Queue) Nominate(uid types.UID, node string) {
 	}
 }
 
-// ClearNomination withdraws a promise. Assuming a pod does it: from then on the cache
-// has the pod on its node.
+// ClearNomination clears a nomination. The loop calls it when it assumes the pod, because from
+// then on the cache has the pod on its node.
 func (q *Queue) ClearNomination(uid types.UID) { q.nominator.remove(uid) }
 
-// Nominations returns the view of nominated pods, which stays up to date. The
-// pods of a node come in the order of their nominations. What it yields is valid
-// until the queue changes.
+// Nominations returns a live view of nominated pods. The pods of a node are in the order of
+// their nominations. What it yields is valid until the queue changes.
 func (q *Queue) Nominations() state.Nominations { return &q.nominator }
 
-// nominator keeps who was promised which node.
+// nominator has the nominations.
 type nominator struct {
-	nodes []nominatedNode // sorted by name, none without pods
+	nodes []nominatedNode // sorted by name; none without pods
 	byPod map[types.UID]string
 }
 
@@ -62,8 +60,7 @@ func (n *nominator) find(node string) (int, bool) {
 	})
 }
 
-// set promises node to the pod, which has no promise yet. Nothing is promised to
-// a bound pod.
+// set nominates node for a pod without a nomination. Bound pods are not nominated.
 func (n *nominator) set(pod *state.Pod, node string) {
 	if node == "" || pod.NodeName() != "" {
 		return
@@ -90,9 +87,9 @@ func (n *nominator) remove(uid types.UID) {
 	}
 }
 
-// update replaces old with pod, which has the same UID. The status decides,
-// except where neither version has a nomination: then the update was under way
-// before ours reached the API, and ours stays.
+// update replaces old with pod, which has the same UID. The status decides, unless neither
+// version has a nomination: then the update was sent before our nomination reached the API, so
+// ours is kept.
 func (n *nominator) update(old, pod *state.Pod) {
 	node := pod.NominatedNode()
 	if node == "" && old.NominatedNode() == "" {

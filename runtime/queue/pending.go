@@ -13,7 +13,7 @@ type Counts struct {
 	Active, Backoff, ErrorBackoff, Unschedulable, Gated, InFlight, Binding int
 }
 
-// Pending returns how many pods are where.
+// Pending counts the pods in each place.
 func (q *Queue) Pending() Counts {
 	return Counts{
 		Active:        q.counts[Active],
@@ -26,15 +26,15 @@ func (q *Queue) Pending() Counts {
 	}
 }
 
-// Len returns the number of pods that wait, gated ones included; those in flight
-// or binding do not.
+// Len returns the number of pods that wait, including gated ones, without those in flight or
+// binding.
 func (q *Queue) Len() int { return len(q.pods) - q.counts[InFlight] - q.counts[Binding] }
 
-// Has reports whether the queue knows a pod, in flight and binding ones included.
+// Has reports whether the queue knows a pod, including those in flight and binding.
 func (q *Queue) Has(uid types.UID) bool { return q.pods[uid] != nil }
 
-// Get returns a pod and where it is; nil and Nowhere if the queue does not know
-// it. The pod is for reading.
+// Get returns a pod and its place; nil and Nowhere if the queue does not know it. The pod must
+// not be changed.
 func (q *Queue) Get(uid types.UID) (*state.QueuedPod, Place) {
 	it, ok := q.pods[uid]
 	if !ok {
@@ -43,9 +43,9 @@ func (q *Queue) Get(uid types.UID) (*state.QueuedPod, Place) {
 	return &it.pod, it.place
 }
 
-// All returns the pods place by place, in the order of the Place constants: those
-// in Active and the backoffs as they would be popped, the others the longest
-// there first. The queue must not be changed meanwhile.
+// All returns the pods place by place, in the order of the Place constants: those in Active and
+// the backoffs in the order of popping, the others in the order of arrival. The queue must not
+// be changed meanwhile.
 func (q *Queue) All() iter.Seq2[Place, *state.QueuedPod] {
 	return func(yield func(Place, *state.QueuedPod) bool) {
 		for place := Nowhere + 1; place < numPlaces; place++ {

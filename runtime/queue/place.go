@@ -7,26 +7,26 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Place is where in its life cycle a pod is.
+// Place is where a pod is in its life cycle.
 type Place uint8
 
 const (
-	// Nowhere is before Add and after Delete.
+	// Nowhere is the place before Add and after Delete.
 	Nowhere Place = iota
-	// Active is ready to be tried.
+	// Active pods are ready to be tried.
 	Active
-	// Backoff is rejected by plugins and held back.
+	// Backoff pods were rejected by plugins and are held back.
 	Backoff
-	// ErrorBackoff is failed by an error and held back.
+	// ErrorBackoff pods failed with an error and are held back.
 	ErrorBackoff
-	// Unschedulable is parked until an event could help.
+	// Unschedulable pods are parked until an event could help.
 	Unschedulable
-	// Gated is held by a PreEnqueue plugin.
+	// Gated pods are held by a PreEnqueue plugin.
 	Gated
-	// InFlight is popped; events are kept for it.
+	// InFlight pods are popped; events are kept for them.
 	InFlight
-	// Binding is in flight without events being kept: it can fail, but not be
-	// rejected any more.
+	// Binding pods are in flight, but no events are kept for them: they can fail, but no longer
+	// be rejected.
 	Binding
 
 	numPlaces
@@ -55,18 +55,18 @@ func (p Place) String() string {
 	return "unknown"
 }
 
-// item is the queue's record of a pod, of which others see the pod field.
+// item is the queue's record of a pod. Callers see its pod field.
 type item struct {
 	pod   state.QueuedPod
 	place Place
-	// latest is the pod's newest version. It becomes pod.Pod at once, except
-	// while the pod is out, when others may be reading that.
+	// latest is the pod's newest version. It becomes pod.Pod immediately, except while the pod
+	// is out, when others may be reading pod.Pod.
 	latest *state.Pod
-	// failed tells that the last try ended with an error.
+	// failed is true if the last attempt ended with an error.
 	failed bool
-	// since is, in flight, the number of the first event that came after Pop.
+	// since is, for a pod in flight, the number of the first event after Pop.
 	since uint64
-	// prev and next are the neighbours in the list of its place, if that has one.
+	// prev and next are the neighbours in the list of its place, if the place has one.
 	prev, next *item
 }
 
@@ -75,8 +75,7 @@ func (it *item) out() bool { return it.place == InFlight || it.place == Binding 
 // set makes p the newest version of a pod that is not out.
 func (it *item) set(p *state.Pod) { it.pod.Pod, it.latest = p, p }
 
-// list is a doubly linked list of items: removal is O(1), and the order that of
-// insertion.
+// list is a doubly linked list of items in the order of insertion, with removal in O(1).
 type list struct{ first, last *item }
 
 func (l *list) push(it *item) {
@@ -111,8 +110,7 @@ func newHeap(less func(a, b *state.QueuedPod) bool) *podHeap {
 		func(a, b *item) bool { return less(&a.pod, &b.pod) })
 }
 
-// put takes a pod from where it is to another place. It is the only function
-// that changes places.
+// put moves a pod to another place. It is the only function that changes places.
 func (q *Queue) put(it *item, to Place, event state.ClusterEvent) {
 	from := it.place
 	if h := q.heapOf(from); h != nil {
@@ -120,7 +118,7 @@ func (q *Queue) put(it *item, to Place, event state.ClusterEvent) {
 	} else if l := q.listOf(from); l != nil {
 		l.remove(it)
 	}
-	q.counts[from]-- // Nowhere's is never read
+	q.counts[from]-- // the count of Nowhere is never read
 	q.counts[to]++
 	it.place = to
 	switch to {

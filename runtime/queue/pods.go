@@ -6,8 +6,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Add puts new unbound pods into the queue, asking the gates about all of them at
-// once. A pod that the queue knows already is updated.
+// Add adds new unbound pods and calls the gates once for all of them. A pod that is already in
+// the queue is updated.
 func (q *Queue) Add(pods ...*state.Pod) {
 	q.enter(pods, state.ClusterEvent{Resource: state.UnscheduledPodResource, Action: state.Add})
 }
@@ -25,7 +25,7 @@ func (q *Queue) enter(pods []*state.Pod, event state.ClusterEvent) {
 			it = &item{pod: state.QueuedPod{Pod: p, Timestamp: now}, latest: p}
 			q.pods[p.UID] = it
 			b.add(it, state.Immediately)
-		} else if it.place == Nowhere { // twice among pods
+		} else if it.place == Nowhere { // twice in pods
 			it.set(p)
 		}
 	}
@@ -38,23 +38,21 @@ func (q *Queue) enter(pods []*state.Pod, event state.ClusterEvent) {
 	q.end(b)
 }
 
-// Update takes note of a new version of an unbound pod.
+// Update handles a new version of an unbound pod.
 //
-//   - In Active and the backoffs the pod takes its new place in the order.
+//   - In Active and the backoffs the pod is reordered.
 //   - In Unschedulable and Gated the hints are asked whether the change helps.
-//   - In flight, the change is kept as an event for when the pod comes back, with
-//     its new version.
-//   - An unknown pod is added. One with another UID than old takes old's place.
+//   - In flight, the change is kept as an event for when the pod returns, with its new version.
+//   - An unknown pod is added. One whose UID differs from old's replaces old.
 //
-// With old nil the version that the queue has is the old one. Updates that change
-// nothing (the same resource version) should not come here.
+// If old is nil, the queue's version is the old one. Updates that change nothing (the same
+// resource version) should not be passed here.
 //
 // # Notes
 //
-// In one case this is not what kube-scheduler v1.36 does. There, an update that
-// names no specific change, and that moves a parked pod to Active, also drops a
-// nomination that the API does not show yet. Here the promise is kept, as it is
-// for every other update.
+// In one case this differs from kube-scheduler v1.36. There, an update that names no specific
+// change, and that moves a parked pod to Active, also drops a nomination that the API does not
+// show yet. Here the nomination is kept, as for every other update.
 func (q *Queue) Update(old, pod *state.Pod) {
 	if old != nil && old.UID != pod.UID {
 		q.Delete(old.UID)
@@ -101,9 +99,9 @@ func (q *Queue) update(it *item, old, pod *state.Pod) {
 	}
 }
 
-// Delete forgets a pod that was deleted or bound, or that the scheduler is not
-// responsible for any more, wherever it is. It reports whether the queue knew the
-// pod. The return of one that was in flight is ignored from then on.
+// Delete removes a pod that was deleted, bound, or no longer belongs to this scheduler, from
+// any place. It reports whether the queue had the pod. If the pod is in flight, its later
+// return is ignored.
 func (q *Queue) Delete(uid types.UID) bool {
 	q.nominator.remove(uid)
 	it, ok := q.pods[uid]
@@ -120,8 +118,8 @@ func (q *Queue) key(p *state.QueuedPod) {
 	}
 }
 
-// Rebuild restores the order after Less, or the keys that it compares, changed
-// for pods that were not updated.
+// Rebuild restores the order after Less, or the keys that it compares, have changed for pods
+// that were not updated.
 func (q *Queue) Rebuild() {
 	if q.deps.Key != nil {
 		var pods []*state.QueuedPod

@@ -6,13 +6,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Pop takes the first pod out of Active; if there is none, the first out of
-// Backoff, whose time has not come yet, as nothing better is to be done
-// (KEP-5142). It never waits: the second result is false if both are empty.
+// Pop removes the first pod from Active or, if that is empty, the first from Backoff although
+// its backoff is not over, because there is nothing better to do (KEP-5142). It never blocks:
+// the second result is false if both are empty.
 //
-// The pod is in flight until AddUnschedulable, AddFailed or Delete, and events
-// are kept for it until then or until Done. Pop counts it in Attempts. The caller
-// may read the pod and sets its Rejectors and Pending, nothing else.
+// The pod is in flight until AddUnschedulable, AddFailed or Delete, and events are kept for it
+// until then or until Done. Pop increments Attempts. The caller may read the pod, and set its
+// Rejectors and Pending but nothing else.
 func (q *Queue) Pop() (*state.QueuedPod, bool) {
 	event := reason("Pop")
 	it, ok := q.active.Peek()
@@ -27,30 +27,29 @@ func (q *Queue) Pop() (*state.QueuedPod, bool) {
 	return &it.pod, true
 }
 
-// Done says that a pod in flight cannot be rejected any more, only fail, so that
-// no events need be kept for it: call it after WaitOnPermit and before PreBind.
-// The queue still knows the pod: call Delete once it is bound, or AddFailed.
+// Done says that a pod in flight can no longer be rejected, only fail, so that no events need
+// be kept for it. It is called after WaitOnPermit and before PreBind. The queue still has the
+// pod: call Delete once it is bound, or AddFailed.
 //
-// Done does nothing for other pods. A pod that is dropped without being tried is
-// to be deleted instead.
+// Done does nothing for other pods. A pod that is dropped without an attempt must be deleted
+// instead.
 func (q *Queue) Done(uid types.UID) {
 	if it, ok := q.pods[uid]; ok && it.place == InFlight {
 		q.put(it, Binding, reason("Done"))
 	}
 }
 
-// AddUnschedulable returns a pod in flight after a try that did not place it.
-// Before, its Rejectors and Pending must say who rejected it in this try (see
-// state.QueuedPod.ClearRejectors); with neither, the call is AddFailed.
+// AddUnschedulable returns a pod in flight after an attempt that did not place it. Its
+// Rejectors and Pending must be set to the plugins that rejected it in this attempt (see
+// state.QueuedPod.ClearRejectors); if both are empty, the call is AddFailed.
 //
-// Unschedulable is counted, Errors set to zero, and the events that came since
-// Pop are looked at as if they came now: if one helps, the pod goes to Backoff or
-// Active, else to Unschedulable.
+// Unschedulable is incremented, Errors is reset, and the events since Pop are handled as if
+// they came now: if one helps, the pod goes to Backoff or Active, otherwise to Unschedulable.
 //
-// The nomination stays as it was, unless Nominate is called afterwards.
+// The nomination is kept unless Nominate is called afterwards.
 //
-// The result is false if the pod is not in flight: deleted meanwhile, or returned
-// before. Nothing happens then, and the caller drops the pod.
+// The result is false if the pod is not in flight: it was deleted, or returned before. Then
+// nothing happens, and the caller drops the pod.
 func (q *Queue) AddUnschedulable(p *state.QueuedPod) bool {
 	if len(p.Rejectors) == 0 && len(p.Pending) == 0 {
 		return q.AddFailed(p)
@@ -69,10 +68,10 @@ func (q *Queue) AddUnschedulable(p *state.QueuedPod) bool {
 	return true
 }
 
-// AddFailed returns a pod, in flight or binding, after a try that ended with an
-// error, a plugin's fault included. Errors is counted. The pod is tried again
-// after the error backoff, whatever events came; Rejectors may name the plugin
-// that failed. The result is as that of AddUnschedulable.
+// AddFailed returns a pod, in flight or binding, after an attempt that ended with an error,
+// including faults of plugins. Errors is incremented. The pod is retried after the error
+// backoff, whatever events came; Rejectors may name the plugin that failed. The result is as
+// for AddUnschedulable.
 func (q *Queue) AddFailed(p *state.QueuedPod) bool {
 	it, ok := q.comeBack(p)
 	if !ok {

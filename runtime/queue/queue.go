@@ -1,11 +1,10 @@
-// Package queue is the scheduling queue: where unbound pods wait, and which of
-// them is tried next. Its semantics are those of kube-scheduler v1.36 with its
-// default feature gates, hence with queueing hints (KEP-4247) and popping from
-// the backoff queue (KEP-5142).
+// Package queue is the scheduling queue: unbound pods wait in it, and it decides which is tried
+// next. It behaves like that of kube-scheduler v1.36 with default feature gates, hence with
+// queueing hints (KEP-4247) and popping from the backoff queue (KEP-5142).
 //
-// It knows no plugins: order, gates and hints are functions that it is given,
-// called with as many pods at once as there are. It reads the time from its clock
-// only, and the same calls at the same times give the same order.
+// It does not depend on plugins: order, gates and hints are callbacks, called with as many pods
+// at once as possible. It reads the time only from its clock, and the same calls at the same
+// times give the same order.
 package queue
 
 import (
@@ -21,15 +20,14 @@ import (
 
 // Config holds the durations of a queue.
 type Config struct {
-	// InitialBackoff is the backoff after the first failed try.
+	// InitialBackoff is the backoff after the first failed attempt.
 	InitialBackoff time.Duration
-	// MaxBackoff bounds the backoff, which doubles with each failed try. Zero
-	// means no backoff at all.
+	// MaxBackoff bounds the backoff, which doubles with each failed attempt. Zero means no
+	// backoff.
 	MaxBackoff time.Duration
-	// MaxUnschedulable is how long a pod stays parked without an event that
-	// could help it.
+	// MaxUnschedulable is how long a pod stays parked without an event that could help it.
 	MaxUnschedulable time.Duration
-	// LeftoverInterval is how often pods parked for longer are looked for.
+	// LeftoverInterval is how often the queue looks for pods that were parked for longer.
 	LeftoverInterval time.Duration
 }
 
@@ -87,12 +85,12 @@ func (c Config) validate() error {
 //	Gated ── Move, Update, Activate, Release ─▶ as from Unschedulable
 //	Gated ── Ungate ─▶ Unschedulable
 //
-// and Delete removes it from any of them. Of all places Pop looks at Active, then
-// at Backoff, never at ErrorBackoff: pods there wait because something else is
-// broken, and trying earlier would add to it.
+// Delete removes a pod from any place. Pop takes pods from Active, then from Backoff, but never
+// from ErrorBackoff: pods there wait because something else is broken, and earlier attempts
+// would make it worse.
 //
-// One goroutine owns a Queue; there are no locks. The functions in Deps must not
-// call the queue back, nor keep or change the slices that they are given.
+// One goroutine owns a Queue; there are no locks. The functions in Deps must not call the
+// queue, and must not keep or change the slices that are passed to them.
 type Queue struct {
 	config Config
 	deps   Deps
@@ -101,7 +99,7 @@ type Queue struct {
 	counts [numPlaces]int
 
 	active       *podHeap
-	backoff      *podHeap // by end of backoff, then as active
+	backoff      *podHeap // by end of backoff, then as in active
 	errorBackoff *podHeap // by end of backoff
 	parked       list     // Unschedulable, the longest parked first
 	gated        list     // the longest gated first
@@ -110,8 +108,8 @@ type Queue struct {
 
 	events     eventLog
 	nominator  nominator
-	start      time.Time // leftovers are looked for at start + n·LeftoverInterval
-	flushedFor time.Time // the last such time that was handled
+	start      time.Time // leftovers are flushed at start + n·LeftoverInterval
+	flushedFor time.Time // time of the last flush
 
 	batch batch // scratch
 }
@@ -133,31 +131,28 @@ func New(config Config, deps Deps) (*Queue, error) {
 	return q, nil
 }
 
-// Deps is what a queue is told by others. Batched functions set out[i] for
-// pods[i]; out comes zeroed.
+// Deps are the callbacks of a queue. Batched functions set out[i] for pods[i]; out is zero
+// before.
 type Deps struct {
 	Clock clock.Clock
-	// Less reports whether a is tried before b. It must be a strict weak order
-	// that changes only before Rebuild; pods that it does not tell apart keep the
-	// order in which they entered the heap.
+	// Less reports whether a is tried before b. It must be a strict weak order that changes only
+	// before Rebuild. Equal pods keep the order in which they entered the heap.
 	Less func(a, b *state.QueuedPod) bool
-	// Key (optional) computes what Less compares, where that is expensive. It is
-	// called for pods about to enter Active or a backoff from elsewhere, for pods
-	// there that were updated, and by Rebuild for all pods there.
+	// Key (optional) computes what Less compares, if that is expensive. It is called for pods
+	// that are about to enter Active or a backoff from elsewhere, for pods there that were
+	// updated, and by Rebuild for all pods there.
 	Key func(pods []*state.QueuedPod)
-	// Gate asks the PreEnqueue plugins, of a pod with GatedBy set that plugin
-	// first.
+	// Gate calls the PreEnqueue plugins; for a pod with GatedBy set that plugin first.
 	Gate func(pods []*state.QueuedPod, out []GateResult)
-	// Wants (optional) reports whether any plugin registered the event. An event
-	// that none wants is not looked at further. It is not asked about wildcards.
+	// Wants (optional) reports whether any plugin registered the event. Other events are
+	// ignored. It is not called for wildcards.
 	Wants func(event state.ClusterEvent) bool
-	// Hint answers whether the event is worth another try for each pod, asking
-	// only plugins in Rejectors and Pending that registered the event. For a pod
-	// with GatedBy set the answer must be Leave unless that plugin registered the
-	// event, or object.NewPod is the pod itself; only gated pods are asked about
-	// wildcards. GatedBy is among Rejectors.
+	// Hint says for each pod whether the event is worth another attempt. It calls only plugins
+	// in Rejectors and Pending that registered the event. For a pod with GatedBy set the answer
+	// must be Leave unless that plugin registered the event, or object.NewPod is the pod itself;
+	// for wildcards, only gated pods are passed. Rejectors includes GatedBy.
 	Hint func(event state.ClusterEvent, object state.Object, pods []*state.QueuedPod, out []state.Requeue)
-	// Observe (optional) hears of every change of place.
+	// Observe (optional) is called for every change of place.
 	Observe func(Transition)
 }
 
@@ -172,10 +167,10 @@ type Transition struct {
 	// Pod is valid during the call.
 	Pod      *state.QueuedPod
 	From, To Place
-	// Event is the reason. Reasons that are no cluster events have a label only:
-	// Pop, PopFromBackoffQ, Done, ScheduleAttemptFailure, BackoffComplete, Ungate.
+	// Event is the reason. Reasons other than cluster events have only a label: Pop,
+	// PopFromBackoffQ, Done, ScheduleAttemptFailure, BackoffComplete, Ungate.
 	Event state.ClusterEvent
 }
 
-// reason is a cause of a transition that is not a cluster event.
+// reason returns the cause of a transition that is not due to a cluster event.
 func reason(label string) state.ClusterEvent { return state.ClusterEvent{Label: label} }

@@ -72,8 +72,8 @@ func TestBackoffNeverOverflows(t *testing.T) {
 	}
 }
 
-// TestRecreatedPod is an update that tells of a pod with the same name and
-// another UID, as informers do that missed the deletion.
+// TestRecreatedPod updates a pod to one with the same name and another UID, as informers do
+// that missed the deletion.
 func TestRecreatedPod(t *testing.T) {
 	w := newWorld(t, queue.DefaultConfig(), nil)
 	old, recreated := newPod("a", nil), newPod("b", nil)
@@ -88,7 +88,7 @@ func TestRecreatedPod(t *testing.T) {
 		t.Error("the old pod came back")
 	}
 	if p, ok := w.Pop(); !ok || p.Attempts != 1 {
-		t.Errorf("popped %v: the new pod begins anew", p)
+		t.Errorf("popped %v: the new pod should start from zero", p)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestUpdateWithoutOldVersion(t *testing.T) {
 	}
 }
 
-// TestWildcardForOnePod: a wildcard whose new object is a pod moves only that.
+// TestWildcardForOnePod: a wildcard event whose new object is a pod moves only that pod.
 func TestWildcardForOnePod(t *testing.T) {
 	w := newWorld(t, queue.DefaultConfig(), nil)
 	a, b := newPod("a", nil), newPod("b", nil)
@@ -125,8 +125,8 @@ func TestWildcardForOnePod(t *testing.T) {
 	}
 }
 
-// TestRejectorsAreNotShared: a gate adds itself to the rejectors of a pod, whose
-// slice may be someone else's.
+// TestRejectorsAreNotShared: a gate adds itself to the rejectors of a pod, but must not change
+// a shared slice.
 func TestRejectorsAreNotShared(t *testing.T) {
 	w := newWorld(t, queue.DefaultConfig(), nil)
 	w.Add(newPod("a", nil))
@@ -141,8 +141,8 @@ func TestRejectorsAreNotShared(t *testing.T) {
 	}
 }
 
-// TestKeys: sort keys are computed when pods enter Active or a backoff, when they
-// are updated there and by Rebuild, and not when a backoff ends.
+// TestKeys: sort keys are computed when pods enter Active or a backoff, when they are updated
+// there and by Rebuild, but not when a backoff ends.
 func TestKeys(t *testing.T) {
 	var asked []string
 	c := clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -197,8 +197,8 @@ func TestPlaceNames(t *testing.T) {
 	}
 }
 
-// TestManyEventsInFlight keeps a pod in flight while others come and go with
-// events between, so that the log grows, shrinks from the front and empties.
+// TestManyEventsInFlight keeps a pod in flight while others come and go with events in between,
+// so that the log grows, shrinks from the front and empties.
 func TestManyEventsInFlight(t *testing.T) {
 	w := newWorld(t, queue.DefaultConfig(), nil)
 	names := []string{"a", "b", "c", "d"}

@@ -6,13 +6,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Tick does what is due by the clock and returns how many pods moved: pods whose
-// backoff is over become active, and pods parked for longer than MaxUnschedulable
-// are tried again. The loop calls it at least once a BackoffWindow while it runs.
+// Tick does what is due by the clock and returns how many pods moved: pods whose backoff is
+// over become active, and pods parked for longer than MaxUnschedulable are retried. While the
+// loop runs, it calls Tick at least once per BackoffWindow.
 //
-// The outcome does not depend on how often it is called: backoffs are compared
-// with the beginning of the current window, and leftovers are those of the last
-// whole LeftoverInterval since New.
+// The outcome does not depend on how often it is called: backoffs are compared with the
+// beginning of the current window, and leftovers are those of the last whole LeftoverInterval
+// since New.
 func (q *Queue) Tick() int {
 	now := q.deps.Clock.Now()
 	moved := q.flushBackoff(now)
@@ -23,17 +23,17 @@ func (q *Queue) Tick() int {
 	return moved
 }
 
-// leftoverTime returns the last time not after t at which leftovers are looked for.
+// leftoverTime returns the last time of a flush that is not after t.
 func (q *Queue) leftoverTime(t time.Time) time.Time {
 	n := t.Sub(q.start) / q.config.LeftoverInterval
 	return q.start.Add(n * q.config.LeftoverInterval)
 }
 
-// flushLeftover moves the pods that were parked for too long at the time due.
-// Gated ones move only if their gate registered the wildcard.
+// flushLeftover moves the pods that were parked for too long at the time due. Gated pods move
+// only if their gate registered the wildcard.
 func (q *Queue) flushLeftover(due time.Time) (moved int) {
 	b := q.begin()
-	// Pods are parked in the order of their timestamps, gated ones are not.
+	// Parked pods are in the order of their timestamps, gated ones are not.
 	for it := q.parked.first; it != nil && q.leftover(it, due); it = it.next {
 		b.add(it, state.Leave)
 	}
@@ -63,9 +63,9 @@ func (q *Queue) leftover(it *item, due time.Time) bool {
 	return due.Sub(it.pod.Timestamp) > q.config.MaxUnschedulable
 }
 
-// NextDeadline returns the earliest time, not before now, at which Pop or Tick
-// moves a pod if nothing else happens until then; false if none does, ever. Gated
-// pods do not count: what they wait for is not the time.
+// NextDeadline returns the earliest time, not before now, at which Pop or Tick moves a pod if
+// nothing else happens; false if there is none. Gated pods do not count, because they do not
+// wait for a time.
 func (q *Queue) NextDeadline() (time.Time, bool) {
 	now := q.deps.Clock.Now()
 	if q.active.Len() > 0 || q.backoff.Len() > 0 {
@@ -76,7 +76,7 @@ func (q *Queue) NextDeadline() (time.Time, bool) {
 		next = it.pod.BackoffUntil.Add(BackoffWindow)
 	}
 	if it := q.parked.first; it != nil {
-		// The first time of a flush that is after the end, not at it.
+		// The first flush after the end, not at it.
 		end := it.pod.Timestamp.Add(q.config.MaxUnschedulable)
 		if t := q.leftoverTime(end).Add(q.config.LeftoverInterval); next.IsZero() || t.Before(next) {
 			next = t

@@ -17,8 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// world is a queue with the plugins that it does not know: gates and hints are
-// tables, and everything that the queue asks or tells is logged.
+// world is a queue with fake plugins: gates and hints are tables, and all callbacks are logged.
 type world struct {
 	*queue.Queue
 	clock  *clock.Step

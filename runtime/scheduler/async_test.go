@@ -21,8 +21,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// slowBinder binds in its own time, fails at times, and lets the watch tell of
-// its bindings from a goroutine of their own.
+// slowBinder binds asynchronously, fails sometimes, and has the watch confirm its bindings from
+// separate goroutines.
 type slowBinder struct {
 	info      plugin.Info
 	scheduler *scheduler.Scheduler
@@ -58,13 +58,13 @@ func (b *slowBinder) bind(p *plugin.Placement) *plugin.Status {
 	return nil
 }
 
-// outletCount counts what it is told; it is called on the loop.
+// outletCount counts its calls, which come from the loop.
 type outletCount struct {
 	done   chan struct{}
 	want   int
 	placed map[types.UID]int
 	failed int
-	// refuses is what Binding says.
+	// refuses is what Binding returns.
 	refuses func(context.Context) error
 }
 
@@ -87,8 +87,8 @@ func (o *outletCount) Binding(ctx context.Context, _ *state.Pod) error {
 }
 func (o *outletCount) NominationCleared(*state.Pod) {}
 
-// TestRun has the loop, binding cycles, the watch and the clock run side by side;
-// the race detector looks on.
+// TestRun runs the loop, binding cycles, the watch and the clock concurrently, for the race
+// detector.
 func TestRun(t *testing.T) {
 	const pods, nodes = 300, 20
 	w := newWorld(t, nil)
@@ -153,10 +153,10 @@ func TestRun(t *testing.T) {
 			t.Errorf("node %s has %d pods, 20 fit", node, used[node])
 		}
 	}
-	t.Logf("%d failures on the way", out.failed)
+	t.Logf("%d attempts failed", out.failed)
 }
 
-// TestRunEnds: Run waits for the binding cycles that run when its context ends.
+// TestRunEnds: Run waits for running binding cycles when its context ends.
 func TestRunEnds(t *testing.T) {
 	w := newWorld(t, nil)
 	w.spawn = nil
@@ -200,8 +200,8 @@ func (b *blockingBinder) Bind(*plugin.Placement) (plugin.Directives, *plugin.Sta
 	return plugin.Directives{}, nil
 }
 
-// TestCalledOff: a pod whose outlet does not let it be bound is tried again, and told of
-// unless the scheduler is to end.
+// TestCalledOff: a pod that the outlet does not let be bound is retried, and reported unless
+// the scheduler is stopping.
 func TestCalledOff(t *testing.T) {
 	for name, ends := range map[string]bool{"while it runs": false, "at the end": true} {
 		t.Run(name, func(t *testing.T) {
@@ -237,14 +237,14 @@ func TestCalledOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := map[bool]int{false: 1, true: 0}[ends]; out.failed != want || len(out.placed) > 0 {
-				t.Errorf("told of %d failures, want %d; placed %v", out.failed, want, out.placed)
+				t.Errorf("%d failures were reported, want %d; placed %v", out.failed, want, out.placed)
 			}
 		})
 	}
 }
 
-// TestEndAfterWake: a binding that ends while the loop falls asleep wakes it, and the loop
-// that is to end then waits for no other sign of it.
+// TestEndAfterWake: if a binding ends and wakes the loop just as it is stopping, the loop
+// handles it and does not wait for another wake-up.
 func TestEndAfterWake(t *testing.T) {
 	w := newWorld(t, nil)
 	w.spawn = nil // goroutines
@@ -273,6 +273,6 @@ func TestEndAfterWake(t *testing.T) {
 			t.Fatal(err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Fatal("the loop waits for what has come already")
+		t.Fatal("the loop waits for a result that has already arrived")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// bind starts the binding cycle of an assumed pod. From here on no event can help the pod, so
-// the queue stops keeping events for it.
+// bind starts the binding cycle of an assumed pod. From here on events cannot help the pod, so
+// the queue stops keeping them for it.
 func (s *Scheduler) bind(b *pipeline.Binding) {
 	uid := b.Placement.Pod.UID
 	pod, _ := s.queue.Get(uid)
@@ -42,8 +42,8 @@ func (s *Scheduler) bound(pod *state.QueuedPod, b *pipeline.Binding, directives 
 	}
 	gone := s.giveUp(b)
 	s.end(b, status)
-	// Other pods may fit now. A rejected pod must not be woken by its own departure, or it would
-	// be retried at once forever; a failed one goes to the error backoff anyway.
+	// Other pods may fit now. The departure of a rejected pod must not wake the pod itself, or
+	// it would be retried immediately, forever. A failed pod goes to the error backoff anyway.
 	rejected := status.Rejected()
 	if gone && !rejected {
 		s.freed(assumed, false)

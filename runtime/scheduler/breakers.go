@@ -6,12 +6,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// ReleasePlugin tells that a plugin works again, has changed or is gone: pods that
-// it rejected or gates are tried again.
+// ReleasePlugin says that a plugin works again, has changed or was removed: the pods that it
+// rejected or gates are retried.
 func (s *Scheduler) ReleasePlugin(name string) { s.post(func() { s.queue.Release(name) }) }
 
-// retries returns when plugins that are left alone are tried again, for those whose
-// pods were not released yet.
+// retries returns when plugins with open breakers are retried, for those whose pods were not
+// released yet.
 func (s *Scheduler) retries() map[plugin.Breaker]time.Time {
 	var out map[plugin.Breaker]time.Time
 	for _, p := range s.deps.Pipelines {
@@ -27,8 +27,8 @@ func (s *Scheduler) retries() map[plugin.Breaker]time.Time {
 	return out
 }
 
-// retryPlugins releases the pods of plugins whose time has come: a pod that only
-// such a plugin holds back would never call it again.
+// retryPlugins releases the pods of plugins that are due: a pod that is held back only by such
+// a plugin would otherwise never call it again.
 func (s *Scheduler) retryPlugins() {
 	now := s.deps.Clock.Now()
 	for breaker, at := range s.retries() {

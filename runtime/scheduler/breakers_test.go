@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// broken is a plugin that is left alone until a time.
+// broken is a plugin whose breaker is open until a time.
 type broken struct {
 	plugin.Plugin
 	info plugin.Info
@@ -22,8 +22,8 @@ func (*broken) Settle()                                          {}
 func (b *broken) RetryAt() (time.Time, bool)                     { return b.at, true }
 func (*broken) Filter(*plugin.Cycle, []uint32, *plugin.Verdicts) {}
 
-// TestRetriesOfProfiles: a plugin that two profiles leave alone until different times is
-// tried again at both, once each.
+// TestRetriesOfProfiles: a plugin with open breakers in two profiles is retried at the times of
+// both, once each.
 func TestRetriesOfProfiles(t *testing.T) {
 	w := newWorld(t, &scenario.Log{})
 	add := func(at time.Duration) {

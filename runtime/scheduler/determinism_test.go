@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/report"
 )
 
-// recorder keeps the whole text of attempts, times apart.
+// recorder records attempts as text, without times.
 type recorder struct {
 	*world
 	attempts strings.Builder
@@ -33,7 +33,7 @@ func (r *recorder) Attempted(a *report.Attempt, name func(row uint32) string) {
 	fmt.Fprintf(&r.attempts, "%+v\n", *c)
 }
 
-// play runs a fixed story over n nodes and returns the attempts.
+// play runs a fixed sequence of events with n nodes and returns the attempts.
 func play(t *testing.T, nodes, workers int, spawn func(run func())) string {
 	w := newWorld(t, nil)
 	w.workers, w.seed, w.tie = workers, 42, cycle.Random
@@ -75,8 +75,8 @@ func play(t *testing.T, nodes, workers int, spawn func(run func())) string {
 	return r.attempts.String()
 }
 
-// TestDeterminism: the same events and seed make the same attempts on any number
-// of workers, with bindings in line or beside the loop.
+// TestDeterminism: the same events and seed give the same attempts with any number of workers,
+// with bindings inline or concurrent.
 func TestDeterminism(t *testing.T) {
 	for _, nodes := range []int{7, 4200} {
 		inline := func(run func()) { run() }

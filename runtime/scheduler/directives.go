@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// carryOut carries out the directives of plugins. Pods are activated only after a success.
-// A plugin that is attached to some namespaces acts on pods of these only.
+// carryOut carries out the directives of plugins. Pods are activated only after a success. A
+// plugin that is attached to namespaces acts only on pods of these.
 func (s *Scheduler) carryOut(p *pipeline.Pipeline, all []plugin.Directives, success bool) {
 	for i := range all {
 		d := &all[i]
@@ -32,7 +32,7 @@ func (s *Scheduler) carryOut(p *pipeline.Pipeline, all []plugin.Directives, succ
 	}
 }
 
-// may reports whether a plugin may act on a pod that the queue knows.
+// may reports whether a plugin may act on a pod in the queue.
 func (s *Scheduler) may(info *plugin.Info, uid types.UID) bool {
 	pod, _ := s.queue.Get(uid)
 	return pod != nil && (info == nil || info.MayActOn(pod.Pod.Namespace))

@@ -32,7 +32,7 @@ func (s *Scheduler) end(b *pipeline.Binding, status *plugin.Status) {
 }
 
 // giveUp undoes Reserve and forgets the assumed pod. It reports whether the pod has left its
-// node: a pod whose binding the API server has confirmed stays there.
+// node: if the API server has confirmed the binding, the pod stays.
 func (s *Scheduler) giveUp(b *pipeline.Binding) (gone bool) {
 	directives := b.Unreserve()
 	uid := b.Placement.Pod.UID
@@ -46,7 +46,7 @@ func (s *Scheduler) giveUp(b *pipeline.Binding) (gone bool) {
 	return !known
 }
 
-// freed tells the queue that an assumed pod has left its node and others may fit now.
+// freed tells the queue that an assumed pod has left its node, so that others may fit now.
 func (s *Scheduler) freed(assumed *state.Pod, exceptItself bool) {
 	var precheck func(*state.Pod) bool
 	if exceptItself {
@@ -55,8 +55,8 @@ func (s *Scheduler) freed(assumed *state.Pod, exceptItself bool) {
 	s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: assumed}, precheck)
 }
 
-// abandon forgets an assumed pod that is being deleted. A pod that waits at Permit is
-// rejected; a binding cycle that runs goes on, and finds the pod forgotten at its end.
+// abandon forgets an assumed pod that is being deleted. A pod that waits at Permit is rejected.
+// A running binding cycle continues, and finds at its end that the pod was forgotten.
 func (s *Scheduler) abandon(uid types.UID) {
 	if s.reject(uid, plugin.NewStatus(abi.Unschedulable, "pod was deleted while it waited")) {
 		return
@@ -74,8 +74,8 @@ func (s *Scheduler) fail(d *cycle.Decision) {
 	s.failed(d.Pod, d.Status, d.Nomination)
 }
 
-// failed returns a pod to the queue and tells the outlet. A pod that was deleted or bound by
-// another scheduler in the meantime is no longer in the queue: then it does nothing.
+// failed returns a pod to the queue and informs the outlet. It does nothing if the pod was
+// deleted or bound by another scheduler in the meantime, and so is no longer in the queue.
 func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nomination plugin.PostFilterResult) {
 	uid := pod.Pod.UID
 	reason := v1.PodReasonSchedulerError
@@ -89,13 +89,13 @@ func (s *Scheduler) failed(pod *state.QueuedPod, status *plugin.Status, nominati
 	if !known {
 		return
 	}
-	// Without Override the nomination stays: the pod's status may not show it yet, or may still
-	// show one that was cleared.
+	// Without Override the nomination is kept: the pod's status may be out of date, because it
+	// lacks a new nomination or still has a cleared one.
 	if nomination.Override {
 		s.queue.Nominate(uid, nomination.NominatedNode)
 	}
 	select {
-	case <-s.stopped: // it failed because this scheduler is stopping; the next leader tries again
+	case <-s.stopped: // it failed because this scheduler is stopping; the next leader retries it
 		return
 	default:
 	}

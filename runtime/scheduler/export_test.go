@@ -7,19 +7,19 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Cached yields the pods of the cache and whether they are assumed.
+// Cached yields the pods in the cache and whether they are assumed.
 func (s *Scheduler) Cached() iter.Seq2[*state.Pod, bool] { return s.cache.Pods() }
 
-// Snapshot returns what the last try saw.
+// Snapshot returns what the last attempt saw.
 func (s *Scheduler) Snapshot() *state.Snapshot { return s.snapshot }
 
 // Nominations returns the nominated pods.
 func (s *Scheduler) Nominations() state.Nominations { return s.queue.Nominations() }
 
-// Sleep sleeps as Run does when there is nothing to do.
+// Sleep waits as Run does when there is nothing to do.
 func (s *Scheduler) Sleep(ctx context.Context) { s.sleep(ctx) }
 
-// CheckIdle returns what is left over in a scheduler that has nothing to do.
+// CheckIdle counts what is left in a scheduler that has nothing to do.
 func (s *Scheduler) CheckIdle() (waiting, binding, evicting, calls, events int) {
 	s.inbox.mu.Lock()
 	defer s.inbox.mu.Unlock()

@@ -7,12 +7,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Do calls a function between two tries, where it may use what must not be used
-// while Run runs, and returns when it has.
+// Do calls a function between two attempts and waits for it. The function may use what must not
+// be used while Run runs.
 //
 // # Errors
 //
-// The context ended before. The function may be called later nevertheless.
+// The context ended first. The function may still be called later.
 func (s *Scheduler) Do(ctx context.Context, call func()) error {
 	done := make(chan struct{})
 	s.post(func() {
@@ -27,7 +27,7 @@ func (s *Scheduler) Do(ctx context.Context, call func()) error {
 	}
 }
 
-// post puts a call into the inbox; the loop makes it before its next try.
+// post adds a call to the inbox; the loop makes it before its next attempt.
 func (s *Scheduler) post(call func()) {
 	s.inbox.mu.Lock()
 	s.inbox.calls, s.inbox.pods = append(s.inbox.calls, call), nil
@@ -35,9 +35,8 @@ func (s *Scheduler) post(call func()) {
 	s.wake()
 }
 
-// postPods puts pods into the inbox. Those that come one after the other with
-// nothing else in between are taken in by one call, as a watch tells of each pod on
-// its own and plugins gate batches.
+// postPods adds pods to the inbox. Consecutive pods are handled by one call, because a watch
+// delivers pods one by one but plugins gate batches.
 func (s *Scheduler) postPods(pods []*state.Pod) {
 	s.inbox.mu.Lock()
 	if batch := s.inbox.pods; batch != nil {
@@ -58,9 +57,8 @@ func (s *Scheduler) wake() {
 	}
 }
 
-// drain makes the calls in the inbox and reports whether there were any. Those
-// that come meanwhile wait for the next time, so that a stream of events cannot
-// keep pods from being tried.
+// drain makes the calls in the inbox and reports whether there were any. New calls wait for the
+// next drain, so that a stream of events does not block attempts.
 func (s *Scheduler) drain() (any bool) {
 	s.inbox.mu.Lock()
 	calls := s.inbox.calls
@@ -69,6 +67,6 @@ func (s *Scheduler) drain() (any bool) {
 	for _, call := range calls {
 		call()
 	}
-	s.tellWork() // this is what the loop does last before it sleeps
+	s.tellWork() // drain is the last step of the loop before it sleeps
 	return len(calls) > 0
 }

@@ -24,8 +24,8 @@ func made(t *testing.T, name, options string) *state.Pod {
 	return p
 }
 
-// TestInboxGathersPods: pods that come one by one pass the gates together, and two
-// versions of a pod among them are taken in one after the other.
+// TestInboxGathersPods: pods that arrive one by one are gated together, and two versions of a
+// pod among them are handled in order.
 func TestInboxGathersPods(t *testing.T) {
 	w := newWorld(t, nil)
 	w.observer = nil
@@ -36,7 +36,7 @@ func TestInboxGathersPods(t *testing.T) {
 	for i := range 10 {
 		s.SetPods(made(t, fmt.Sprint("p", i), "version=1"))
 	}
-	s.SetPods(made(t, "p3", "version=2 on=n")) // bound by another meanwhile
+	s.SetPods(made(t, "p3", "version=2 on=n")) // bound by another scheduler meanwhile
 	s.SetPods(made(t, "p4", "version=2 label=x"))
 	s.DeletePod("p5")
 	s.SetPods(made(t, "p6", "version=2 label=x"))
@@ -96,7 +96,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestApply: a change is made between two tries, and its event wakes who waits for
+// TestApply: a change is made between two attempts, and its event wakes the pods that wait for
 // it.
 func TestApply(t *testing.T) {
 	w := newWorld(t, nil)

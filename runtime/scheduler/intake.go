@@ -16,48 +16,46 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// SetNode tells of a node that is new or has changed.
+// SetNode adds or updates a node.
 func (s *Scheduler) SetNode(node *state.Node) { s.post(func() { s.setNode(node) }) }
 
-// DeleteNode tells of a node that is gone.
+// DeleteNode removes a node.
 func (s *Scheduler) DeleteNode(name string) { s.post(func() { s.deleteNode(name) }) }
 
-// SetNamespace tells of a namespace that is new or has changed. The next try
-// sees it. No pod is moved for it, nor for one that is gone: kube-scheduler v1.36
-// has no cluster event for namespaces (k8s.io/kube-scheduler/framework,
-// EventResource), so no plugin could ask for it. A pod that was rejected for the
-// labels of a namespace waits for another event or for the flush of leftovers.
+// SetNamespace adds or updates a namespace. The next attempt sees it. Neither this nor
+// DeleteNamespace moves pods: kube-scheduler v1.36 has no cluster event for namespaces
+// (k8s.io/kube-scheduler/framework, EventResource), so plugins cannot register for it. A pod
+// that was rejected because of a namespace's labels waits for another event or for the flush of
+// leftovers.
 func (s *Scheduler) SetNamespace(namespace *state.Namespace) {
 	s.post(func() { s.cache.AddNamespace(namespace) })
 }
 
-// DeleteNamespace tells of a namespace that is gone. Its pods stay until they
-// are deleted.
+// DeleteNamespace removes a namespace. Its pods stay until they are deleted.
 func (s *Scheduler) DeleteNamespace(name string) {
 	s.post(func() { s.cache.RemoveNamespace(name) })
 }
 
-// SetPods tells of pods that are new or have changed, bound or not. New unbound
-// pods pass the gates in one call.
+// SetPods adds or updates pods, bound or not. New unbound pods are gated in one call.
 func (s *Scheduler) SetPods(pods ...*state.Pod) { s.postPods(pods) }
 
-// DeletePod tells of a pod that is gone.
+// DeletePod removes a pod.
 func (s *Scheduler) DeletePod(uid types.UID) { s.post(func() { s.deletePod(uid) }) }
 
-// Namespace returns a namespace; nil if its object is not known. It is for
-// plugins that the loop calls.
+// Namespace returns a namespace; nil if its object is unknown. Only plugins that the loop calls
+// may use it.
 func (s *Scheduler) Namespace(name string) *state.Namespace {
 	namespace, _ := s.cache.Namespace(name)
 	return namespace
 }
 
-// Event tells of a change of another kind of object.
+// Event reports a change of another kind of object.
 func (s *Scheduler) Event(event state.ClusterEvent, object state.Object) {
 	s.post(func() { s.move(event, object, 0) })
 }
 
-// Apply changes between two tries what plugins read beside nodes, pods and
-// namespaces, and tells of the event that comes of it, if there is one.
+// Apply changes, between two attempts, data that plugins read besides nodes, pods and
+// namespaces, and reports the resulting event, if any.
 func (s *Scheduler) Apply(change func() (event state.ClusterEvent, object state.Object, ok bool)) {
 	s.post(func() {
 		watch := clock.Start()
@@ -67,11 +65,11 @@ func (s *Scheduler) Apply(change func() (event state.ClusterEvent, object state.
 	})
 }
 
-// Activate moves parked pods to the active queue. Pods that are not known, or not
-// parked, are left as they are.
+// Activate moves parked pods to the active queue. It ignores pods that are unknown or not
+// parked.
 func (s *Scheduler) Activate(uids ...types.UID) { s.post(func() { s.queue.Activate(uids) }) }
 
-// move tells the queue of an event, which was taken in within a time.
+// move tells the queue about an event, whose handling took a time so far.
 func (s *Scheduler) move(event state.ClusterEvent, object state.Object, within time.Duration) {
 	watch := clock.Start()
 	s.queue.Move(event, object, nil)
@@ -118,7 +116,7 @@ func (s *Scheduler) setPods(pods []*state.Pod) {
 	var fresh []*state.Pod
 	isFresh := make(map[types.UID]bool)
 	for _, pod := range pods {
-		if isFresh[pod.UID] { // a second version of it, which may be bound
+		if isFresh[pod.UID] { // a second version of the pod, which may be bound
 			s.add(fresh)
 			fresh = nil
 			clear(isFresh)
@@ -144,7 +142,7 @@ func (s *Scheduler) setPods(pods []*state.Pod) {
 	}
 }
 
-// add takes in new unbound pods. What it takes is shared equally among them.
+// add adds new unbound pods. The time that it takes is divided equally among their events.
 func (s *Scheduler) add(pods []*state.Pod) {
 	watch := clock.Start()
 	s.queue.Add(pods...)
@@ -154,22 +152,21 @@ func (s *Scheduler) add(pods []*state.Pod) {
 	}
 }
 
-// finished reports whether a pod no longer takes up room on its node.
+// finished reports whether a pod no longer uses resources of its node.
 func finished(pod *state.Pod) bool {
 	phase := pod.Object.Status.Phase
 	return phase == v1.PodSucceeded || phase == v1.PodFailed
 }
 
-// setBoundPod takes a pod on a node into the cache; if it was assumed, this is
-// the confirmation.
+// setBoundPod adds a pod on a node to the cache; if the pod was assumed, this confirms it.
 func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	s.queue.Delete(pod.UID)
-	s.reject(pod.UID, plugin.NewStatus(abi.Unschedulable, "pod was bound by another while it waited"))
+	s.reject(pod.UID, plugin.NewStatus(abi.Unschedulable, "pod was bound by another scheduler while it waited"))
 	old, known := s.cache.Get(pod.UID)
 	if known && !s.cache.IsAssumed(pod.UID) {
 		watch := clock.Start()
 		if _, err := s.cache.UpdatePod(old, pod); err != nil {
-			s.deps.Log.Error("pod update is not usable", "pod", pod.Key(), "error", err)
+			s.deps.Log.Error("ignoring invalid pod update", "pod", pod.Key(), "error", err)
 			return
 		}
 		s.podChanged(old, pod, watch.Elapsed())
@@ -178,7 +175,7 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	watch := clock.Start()
 	change, err := s.cache.AddPod(pod)
 	if err != nil {
-		s.deps.Log.Error("bound pod is not usable", "pod", pod.Key(), "error", err)
+		s.deps.Log.Error("ignoring invalid bound pod", "pod", pod.Key(), "error", err)
 		return
 	}
 	if change.Replaced != nil {
@@ -186,28 +183,27 @@ func (s *Scheduler) setBoundPod(pod *state.Pod) {
 	}
 	s.move(state.EventAssignedPodAdd(), state.Object{NewPod: pod}, watch.Elapsed())
 	if change.Confirmed && (len(change.Differences) > 0 || change.MovedFrom != "") {
-		// What others and PreBind plugins wrote on the pod is no surprise; a lost
-		// reservation or another node is.
+		// It is normal that others and PreBind plugins patch the pod. A lost reservation or
+		// another node is not.
 		level := slog.LevelDebug
 		if change.MovedFrom != "" || slices.ContainsFunc(change.Differences, func(d cache.Difference) bool { return d.Patched }) {
 			s.totals.reconciled++
 			level = slog.LevelWarn
 		}
-		s.deps.Log.Log(context.Background(), level, "pod was bound otherwise than assumed", "pod", pod.Key(), "node", pod.NodeName(),
+		s.deps.Log.Log(context.Background(), level, "pod was bound differently than assumed", "pod", pod.Key(), "node", pod.NodeName(),
 			"assumedNode", change.MovedFrom, "differences", change.Differences)
 		s.podChanged(change.Previous, pod, 0)
 	}
 }
 
-// podChanged raises the events of a change of a bound pod, which was taken in within a
-// time.
+// podChanged raises the events for a change of a bound pod, whose handling took a time so far.
 func (s *Scheduler) podChanged(old, pod *state.Pod, within time.Duration) {
 	for _, event := range pod.Changes(old) {
 		s.move(event, state.Object{OldPod: old, NewPod: pod}, within)
 	}
 }
 
-// updatePod takes in a new version of an unbound pod that is known.
+// updatePod handles a new version of a known unbound pod.
 func (s *Scheduler) updatePod(pod *state.Pod) {
 	queued, _ := s.queue.Get(pod.UID)
 	if queued == nil {
@@ -245,8 +241,8 @@ func (s *Scheduler) deletePod(uid types.UID) {
 	}
 }
 
-// drop takes a pod that is going out of the queue. If it had a nominated node,
-// others planned as if it were there.
+// drop removes a pod from the queue. If it had a nominated node, others were planned as if it
+// were there.
 func (s *Scheduler) drop(uid types.UID) {
 	queued, _ := s.queue.Get(uid)
 	s.queue.Delete(uid)
@@ -255,8 +251,8 @@ func (s *Scheduler) drop(uid types.UID) {
 	}
 }
 
-// unnominated tells the queue that a pod is not expected on its nominated node
-// any more. Pods of higher priority never waited for it.
+// unnominated tells the queue that a pod is no longer expected on its nominated node. Pods of
+// higher priority never waited for it.
 func (s *Scheduler) unnominated(pod *state.Pod) {
 	s.queue.Move(state.EventAssignedPodDelete(), state.Object{OldPod: pod},
 		func(p *state.Pod) bool { return p.Priority <= pod.Priority })

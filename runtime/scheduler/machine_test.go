@@ -23,7 +23,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// modes is what can become of a pod that has found a node.
+// modes are what can happen to a pod that has found a node.
 func modes() []string {
 	return []string{
 		"ok", "ok", "ok", "wait", "wait", "reserve-reject", "reserve-error", "permit-reject", "permit-error",
@@ -31,10 +31,10 @@ func modes() []string {
 	}
 }
 
-// evictions is what can become of a pod that is to be evicted.
+// evictions are what can happen to a pod that is to be evicted.
 func evictions() []string { return []string{"goes", "goes", "lingers", "refuses", "went"} }
 
-// actor is a plugin that treats each pod by its mode.
+// actor is a plugin that treats each pod according to its mode.
 type actor struct {
 	info plugin.Info
 	m    *machine
@@ -77,7 +77,7 @@ func (a *actor) PreBind(p *plugin.Placement) (plugin.Directives, *plugin.Status)
 	return plugin.Directives{}, a.answer(p, "prebind")
 }
 
-// Bind makes the binding durable; with the mode bind-lies it says that it failed.
+// Bind makes the binding durable; with the mode bind-lies it returns an error nevertheless.
 func (a *actor) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	return plugin.Directives{}, a.bind(p)
 }
@@ -101,33 +101,33 @@ func (a *actor) bind(p *plugin.Placement) *plugin.Status {
 	}
 	m.world.pods[p.Pod.UID] = known.On(p.Node.Name, p.Patch)
 	m.unconfirmed = append(m.unconfirmed, p.Pod.UID)
-	if m.modes[p.Pod.UID] == "bind-lies" { // until the watch tells, the room looks free
+	if m.modes[p.Pod.UID] == "bind-lies" { // until the watch confirms it, its resources look free
 		m.outside[p.Pod.UID], m.crowded = true, true
 		return plugin.Fail(errors.New("timeout"))
 	}
 	return nil
 }
 
-// machine does random things to a cluster and knows what must hold when the
-// scheduler has taken them in:
+// machine makes random changes to a cluster and checks what must hold once the scheduler has
+// handled them:
 //
 //   - every unbound pod is in the queue or on its way to a node, in one place;
-//   - no pod is bound twice, or said to be scheduled twice;
+//   - no pod is bound twice, or reported as scheduled twice;
 //   - an assumed pod waits, is being bound, or is bound and not confirmed yet;
-//   - no node has more on it than fits, unless somebody else put it there;
+//   - no node is overcommitted, unless by pods that someone else bound;
 //   - no pod waits beyond its deadline;
-//   - what is reserved is what is assumed or was bound.
+//   - reserved pods are the pods that are assumed or were bound.
 type machine struct {
 	t           *rapid.T
 	world       *world
 	modes       map[types.UID]string
 	waits       map[types.UID]time.Time
 	reserved    map[types.UID]bool
-	outside     map[types.UID]bool // bound without the scheduler's knowing
+	outside     map[types.UID]bool // bound without the scheduler's knowledge
 	evictions   map[types.UID]string
 	scheduled   map[types.UID]bool
 	unconfirmed []types.UID
-	crowded     bool // somebody else binds too
+	crowded     bool // others bind pods too
 	n           int
 }
 
@@ -207,7 +207,7 @@ func (m *machine) Evict(_ context.Context, e objects.Eviction) error {
 	return nil
 }
 
-// forget makes a pod disappear.
+// forget removes a pod.
 func (m *machine) forget(uid types.UID) {
 	m.unconfirmed = slices.DeleteFunc(m.unconfirmed, func(other types.UID) bool { return other == uid })
 	m.world.gone(uid)
@@ -218,7 +218,7 @@ func (m *machine) setNode(i int) {
 	m.world.get().SetNode(node)
 }
 
-// pick draws one of the pods that the API server has and for which ok holds.
+// pick draws a pod of the API server for which ok is true.
 func (m *machine) pick(ok func(p *state.Pod) bool) *state.Pod {
 	var uids []types.UID
 	for _, uid := range slices.Sorted(maps.Keys(m.world.pods)) {
@@ -311,7 +311,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// check checks the scheduler against the API server, once it has taken in all.
+// check compares the scheduler with the API server, after all events are handled.
 func (m *machine) check() {
 	s := m.world.get()
 	m.world.run()
@@ -342,9 +342,9 @@ func (m *machine) check() {
 		assumed, placed := cached[uid]
 		switch {
 		case !unbound(p) && slices.Contains(m.unconfirmed, uid):
-			// Assumed until the watch tells, unless the binder lied: then it is queued.
+			// Assumed until the watch confirms it, unless the binder lied: then it is queued.
 			if !placed && !queued {
-				m.t.Fatalf("%s is bound, not confirmed, and not known", p.Name)
+				m.t.Fatalf("%s is bound, not confirmed, and unknown", p.Name)
 			}
 		case !unbound(p):
 			if !placed || assumed || queued {
@@ -357,7 +357,7 @@ func (m *machine) check() {
 		case placed && !m.reserved[uid]:
 			m.t.Fatalf("%s is assumed, but nothing is reserved", p.Name)
 		case queued && place != queue.InFlight && place != queue.Binding && m.reserved[uid]:
-			m.t.Fatalf("%s is %v in the queue and has its reservation still", p.Name, place)
+			m.t.Fatalf("%s is %v in the queue, but still has its reservation", p.Name, place)
 		}
 	}
 	for uid := range places {
@@ -377,14 +377,14 @@ func (m *machine) check() {
 	}
 }
 
-// settle lets everything that was begun come to its end.
+// settle lets everything that has begun end.
 func (m *machine) settle() {
 	w := m.world
 	for uid := range m.modes {
 		m.modes[uid], m.evictions[uid] = "ok", "goes"
 	}
 	w.held = false
-	m.setNode(0) // without any node pods back off forever
+	m.setNode(0) // without nodes, pods back off forever
 	for range 1000 {
 		for _, run := range w.spawned {
 			run()
@@ -405,11 +405,11 @@ func (m *machine) settle() {
 	}
 	waiting, binding, evicting, calls, events := w.get().CheckIdle()
 	if p := w.get().Pending(); p.Queue.Active+p.Queue.Backoff+p.Queue.ErrorBackoff+p.Queue.Gated+p.Preempting+waiting+binding+evicting+calls+events != 0 {
-		m.t.Fatalf("no rest: %+v, %d waiting, %d binding, %d evicting, %d calls, %d events", p, waiting, binding, evicting, calls, events)
+		m.t.Fatalf("not idle: %+v, %d waiting, %d binding, %d evicting, %d calls, %d events", p, waiting, binding, evicting, calls, events)
 	}
 	for p, assumed := range w.get().Cached() {
 		if assumed {
-			m.t.Fatalf("%s is assumed for ever", p.Name)
+			m.t.Fatalf("%s stays assumed", p.Name)
 		}
 	}
 }

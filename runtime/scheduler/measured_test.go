@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// endings keeps how placements ended. What an ending has of the loop's own is copied.
+// endings records how bindings ended, with copies of the data that the loop reuses.
 type endings struct {
 	scheduler.Observer
 	all []report.Ending
@@ -25,8 +25,8 @@ func (e *endings) Ended(end *report.Ending) {
 	e.all = append(e.all, kept)
 }
 
-// TestMeasured: events are measured under their names, new pods one by one; and an
-// ending tells how the pod waited at Permit and that no event had brought it.
+// TestMeasured: events are measured under their names, new pods one by one. An ending says how
+// the pod waited at Permit and that no event had woken it.
 func TestMeasured(t *testing.T) {
 	w := newWorld(t, &scenario.Log{})
 	seen := &endings{Observer: w}

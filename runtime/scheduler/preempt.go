@@ -19,39 +19,39 @@ import (
 // reasonPreempting is kube-scheduler's text for a pod that is held back.
 const reasonPreempting = "waiting for the preemption for this pod to be finished"
 
-// preemption is a pod whose victims are being evicted (KEP-4832). It is a state
-// of the loop: evictions run beside it, and each comes back through the inbox.
+// preemption is a pod whose victims are being evicted (KEP-4832). It is state of the loop:
+// evictions run beside it, and their results come back through the inbox.
 //
 //	begin ─▶ held back ─▶ start ─▶ all victims but one ─▶ the last one ─▶ finished
 //	                                      │ one fails           │ fails
-//	                                      └──────────▶ the pod is tried again at once
+//	                                      └──────────▶ the pod is retried at once
 //
-// Until it is finished, or every victim is seen to be going, the pod does not
-// enter the queue: a try in between would find that it does not fit yet, and
-// preempt others.
+// Until the preemption has finished, or every victim is known to be terminating, the pod does
+// not enter the queue: an attempt before that would find that it does not fit yet, and preempt
+// other pods.
 type preemption struct {
-	by        string // the plugin that asked for it
+	by        string // the plugin that requested it
 	preemptor *state.Pod
 	node      string
 	victims   []*state.Pod
 
-	context context.Context // of the evictions; over with the first that fails
+	context context.Context // of the evictions; cancelled by the first failure
 	cancel  context.CancelFunc
-	begun   int // victims whose eviction was begun, from the first on
-	running int // of these, evictions that have not come back
+	begun   int // victims whose eviction has begun, from the first on
+	running int // evictions of these that have not ended
 	failed  bool
 }
 
 // Preempted is a pod that had to make room for another.
 type Preempted struct {
 	Victim, Preemptor *state.Pod
-	// Message is the note of the event on the victim, which is of type Normal, with
-	// reason Preempted and action Preempting.
+	// Message is the note of the event on the victim, which has type Normal, reason Preempted
+	// and action Preempting.
 	Message string
 }
 
-// beginPreemption holds the decision's pod back until what its preemption needs
-// is done. It comes before the pod is parked, where an event may wake it at once.
+// beginPreemption holds the decision's pod back until its preemption has finished. It must be
+// called before the pod is parked, where an event may wake it immediately.
 func (s *Scheduler) beginPreemption(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision) *preemption {
 	wanted := &d.Nomination.Preemption
 	if wanted.Empty() {
@@ -69,9 +69,9 @@ func (s *Scheduler) beginPreemption(ctx context.Context, p *pipeline.Pipeline, d
 	return e
 }
 
-// startPreemption carries a preemption out. What waits at Permit on the node goes
-// back to the queue; the others are deleted, the last one after all others, since
-// it is when that one goes that the pod must be let in.
+// startPreemption starts a preemption. Victims that wait at Permit on the node return to the
+// queue; the others are deleted. The last one is deleted after all others, because the pod may
+// enter the queue once that one is terminating.
 func (s *Scheduler) startPreemption(p *pipeline.Pipeline, e *preemption, cleared []types.UID) {
 	info := p.Plugin(e.by)
 	for _, uid := range cleared {
@@ -83,7 +83,7 @@ func (s *Scheduler) startPreemption(p *pipeline.Pipeline, e *preemption, cleared
 	for _, victim := range e.victims {
 		if s.reject(victim.UID, plugin.Fail(errors.New("waiting on permit for pod: preempted")).By(e.by)) {
 			s.preempted(e, victim, true)
-		} else if _, here := s.cache.Get(victim.UID); here { // and was not rejected with another one
+		} else if _, here := s.cache.Get(victim.UID); here { // and was not rejected together with another one
 			left = append(left, victim)
 		}
 	}
@@ -94,8 +94,8 @@ func (s *Scheduler) startPreemption(p *pipeline.Pipeline, e *preemption, cleared
 	s.continuePreemption(e)
 }
 
-// continuePreemption evicts the last victim when the others are evicted, and ends
-// the preemption when there is none left.
+// continuePreemption evicts the last victim after the others, and finishes the preemption when
+// none is left.
 func (s *Scheduler) continuePreemption(e *preemption) {
 	switch {
 	case e.running > 0:
@@ -106,8 +106,8 @@ func (s *Scheduler) continuePreemption(e *preemption) {
 	}
 }
 
-// evict begins the eviction of the next victim. One whose binding cycle can be
-// stopped is not deleted.
+// evict begins the eviction of the next victim. A victim whose binding cycle can be stopped is
+// not deleted.
 func (s *Scheduler) evict(e *preemption) {
 	victim := e.victims[e.begun]
 	e.begun++
@@ -138,7 +138,7 @@ func (e *preemption) eviction(victim *state.Pod) objects.Eviction {
 	}
 }
 
-// evicted takes in the result of an eviction. After a failure those that run are
+// evicted handles the result of an eviction. After a failure the running evictions are
 // cancelled, and the last one is not begun.
 func (s *Scheduler) evicted(e *preemption, victim *state.Pod, stopped bool, err error) {
 	e.running--
@@ -154,7 +154,7 @@ func (s *Scheduler) evicted(e *preemption, victim *state.Pod, stopped bool, err 
 	s.continuePreemption(e)
 }
 
-// preempted tells of a pod that has made room, or is about to.
+// preempted reports a pod that has made room, or is about to.
 func (s *Scheduler) preempted(e *preemption, victim *state.Pod, inMemory bool) {
 	message := fmt.Sprintf("Preempted by pod %v on node %v", e.preemptor.UID, e.node)
 	if inMemory {
@@ -163,9 +163,9 @@ func (s *Scheduler) preempted(e *preemption, victim *state.Pod, inMemory bool) {
 	s.deps.Outlet.Preempted(Preempted{Victim: victim, Preemptor: e.preemptor, Message: message})
 }
 
-// finishPreemption lets the pod into the queue again. If a victim could not be
-// evicted, no event may ever come for the pod, so it is tried again, after its backoff: who
-// refused may refuse again.
+// finishPreemption lets the pod enter the queue again. If a victim could not be evicted, there
+// may never be an event for the pod, so it is retried after its backoff, because the eviction
+// may fail again.
 func (s *Scheduler) finishPreemption(e *preemption) {
 	e.cancel()
 	uid := e.preemptor.UID
@@ -179,8 +179,7 @@ func (s *Scheduler) finishPreemption(e *preemption) {
 	}
 }
 
-// heldBack gates a pod that preempts, while there is a victim that is not seen to
-// be going.
+// heldBack gates a preempting pod while a victim is not known to be terminating.
 func (s *Scheduler) heldBack(pod *state.Pod) (queue.GateResult, bool) {
 	e := s.preempting[pod.UID]
 	if e == nil {
@@ -194,8 +193,8 @@ func (s *Scheduler) heldBack(pod *state.Pod) (queue.GateResult, bool) {
 	return queue.GateResult{}, false
 }
 
-// clearNomination withdraws the promise of a node. When the watch tells of it, the pod
-// is woken to look for another one, and with it those that kept away for its sake.
+// clearNomination clears a pod's nomination. When the watch delivers the change, the pod is
+// woken to look for another node, and so are the pods that left room for it.
 func (s *Scheduler) clearNomination(uid types.UID) {
 	if pod, _ := s.queue.Get(uid); pod != nil {
 		s.queue.ClearNomination(uid)
@@ -203,7 +202,7 @@ func (s *Scheduler) clearNomination(uid types.UID) {
 	}
 }
 
-// noEvictor stands in where pods cannot be deleted.
+// noEvictor is the Evictor of a scheduler that cannot delete pods.
 type noEvictor struct{}
 
 func (noEvictor) Evict(context.Context, objects.Eviction) error {

@@ -36,7 +36,7 @@ func (p *patient) PreBind(pl *plugin.Placement) (plugin.Directives, *plugin.Stat
 	return plugin.Directives{}, nil
 }
 
-// told collects what the outlet is told.
+// told records the calls of the outlet.
 type told struct {
 	*world
 	scheduled []string
@@ -49,7 +49,7 @@ func (o *told) Scheduled(pod *state.Pod, _ string) { o.scheduled = append(o.sche
 func (o *told) Preempted(p scheduler.Preempted) { o.preempted = append(o.preempted, p) }
 func (o *told) Failed(f scheduler.Failure)      { o.failures = append(o.failures, f) }
 
-// stuck is an evictor that comes back only when it is cancelled.
+// stuck is an evictor that returns only when it is cancelled.
 type stuck struct {
 	begun chan struct{}
 	err   error
@@ -62,8 +62,8 @@ func (e *stuck) Evict(ctx context.Context, _ objects.Eviction) error {
 	return e.err
 }
 
-// TestPreBindIsInterrupted: a victim that is not bound yet goes back to the queue,
-// and nothing is deleted.
+// TestPreBindIsInterrupted: a victim that is not bound yet returns to the queue, and nothing is
+// deleted.
 func TestPreBindIsInterrupted(t *testing.T) {
 	w := newWorld(t, nil)
 	w.spawn, w.observer = nil, nil
@@ -90,7 +90,7 @@ func TestPreBindIsInterrupted(t *testing.T) {
 	deadline := time.Now().Add(10 * time.Second)
 	for len(out.scheduled) == 0 {
 		if time.Now().After(deadline) {
-			t.Fatalf("the pod is not bound; told %+v, %+v", out.preempted, out.failures)
+			t.Fatalf("the pod is not bound; reported %+v, %+v", out.preempted, out.failures)
 		}
 		if !s.Step(t.Context()) {
 			w.clock.Advance(time.Second)
@@ -112,8 +112,7 @@ func TestPreBindIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestRunEndsEvictions: Run calls evictions off when its context ends, and waits
-// for them.
+// TestRunEndsEvictions: Run cancels evictions when its context ends, and waits for them.
 func TestRunEndsEvictions(t *testing.T) {
 	w := newWorld(t, nil)
 	w.spawn, w.observer = nil, nil

@@ -9,27 +9,26 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// less and keys order the queue by the plugin that all profiles share, which may
-// be replaced.
+// less and keys order the queue with the plugin that all profiles share. Swap may replace it.
 func (s *Scheduler) less(a, b *state.QueuedPod) bool { return s.deps.Pipelines[0].Less(a, b) }
 
 func (s *Scheduler) keys(pods []*state.QueuedPod) { s.deps.Pipelines[0].Keys(pods) }
 
-// sameOrder refuses profiles that do not sort the queue alike.
+// sameOrder refuses profiles that sort the queue differently.
 func sameOrder(a, b *pipeline.Pipeline) error {
 	first, second := a.QueueSort(), b.QueueSort()
 	if x, y := first.Info().Name, second.Info().Name; x != y {
-		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it alike", a.Profile(), b.Profile(), x, y)
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by %s and %s; all must sort it in the same way", a.Profile(), b.Profile(), x, y)
 	}
 	if keyer, ok := first.(plugin.QueueKeyer); ok && !keyer.SameOrder(second) {
-		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by different modules or configurations of %s; all must sort it alike",
+		return fmt.Errorf("scheduler: profiles %q and %q sort the queue by different modules or configurations of %s; all must sort it in the same way",
 			a.Profile(), b.Profile(), first.Info().Name)
 	}
 	return nil
 }
 
-// gate asks the PreEnqueue plugins of each pod's profile, and holds back pods that
-// preempt others.
+// gate calls the PreEnqueue plugins of each pod's profile, and holds back pods that preempt
+// others.
 func (s *Scheduler) gate(pods []*state.QueuedPod, out []queue.GateResult) {
 	for profile, p := range s.byProfile(pods) {
 		batch, at := pick(pods, profile)
@@ -67,7 +66,7 @@ func (s *Scheduler) wants(event state.ClusterEvent) bool {
 	return false
 }
 
-// byProfile yields the pipelines that pods belong to, in configured order.
+// byProfile yields the pipelines of pods, in configured order.
 func (s *Scheduler) byProfile(pods []*state.QueuedPod) func(yield func(string, *pipeline.Pipeline) bool) {
 	return func(yield func(string, *pipeline.Pipeline) bool) {
 		for _, p := range s.deps.Pipelines {

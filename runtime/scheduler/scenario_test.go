@@ -19,18 +19,18 @@ func TestScenarios(t *testing.T) {
 	scenario.Test(t, "testdata/*.txt", func(t testing.TB, log *scenario.Log) scenario.Commands { return newWorld(t, log).commands() })
 }
 
-// commands is the words of scenarios. Profiles and plugins come first; what
-// tells the scheduler something takes effect with the next step.
+// commands are the commands of scenarios. Profiles and plugins come first. Changes to the
+// cluster take effect with the next step.
 func (w *world) commands() scenario.Commands {
 	return scenario.Commands{
 		"profile NAME [allow=FEATURE]": func(a scenario.Args) error { return w.profile(a.Name(0), a) },
 		"plugin NAME " + fake.Options:  func(a scenario.Args) error { w.declare(a.Name(0), a); return nil },
 		"swap NAME " + fake.Options:    func(a scenario.Args) error { return w.swap(a.Name(0), a) },                       // no options remove it
-		"native NAME…":                 scenario.Each(func(name string, _ scenario.Args) error { return w.native(name) }), // plugins that are compiled in
+		"native NAME…":                 scenario.Each(func(name string, _ scenario.Args) error { return w.native(name) }), // compiled-in plugins
 		"set PLUGIN " + fake.Answers: func(a scenario.Args) error { // other answers from now on
 			w.get()
 			if w.plugins[a.Name(0)] == nil {
-				return errors.New("there is no such plugin")
+				return errors.New("unknown plugin")
 			}
 			for _, key := range a.Keys {
 				if err := w.plugins[a.Name(0)].Set(key, a.Options[key]); err != nil {
@@ -52,7 +52,7 @@ func (w *world) commands() scenario.Commands {
 			return nil
 		}),
 		"unnamespace NAME…": scenario.Each(func(name string, _ scenario.Args) error { w.get().DeleteNamespace(name); return nil }),
-		"namespaces":        func(scenario.Args) error { w.namespaces(); return nil }, // that the last try saw
+		"namespaces":        func(scenario.Args) error { w.namespaces(); return nil }, // as the last attempt saw them
 		"pod NAME… " + fake.PodOptions: func(a scenario.Args) error { // all at once
 			var pods []*state.Pod
 			for _, name := range a.Names {
@@ -66,8 +66,8 @@ func (w *world) commands() scenario.Commands {
 			return nil
 		},
 		"delete POD…": scenario.Each(func(name string, _ scenario.Args) error { w.gone(types.UID(name)); return nil }),
-		"slow":        func(scenario.Args) error { w.writes = false; return nil },                                                // nominations are not written yet
-		"linger":      func(scenario.Args) error { w.lingers = true; return nil },                                                // evicted pods go when they are deleted
+		"slow":        func(scenario.Args) error { w.writes = false; return nil },                                                // nominations are no longer written
+		"linger":      func(scenario.Args) error { w.lingers = true; return nil },                                                // deleted pods stay until they are gone
 		"refuse POD…": scenario.Each(func(name string, _ scenario.Args) error { w.refused[types.UID(name)] = true; return nil }), // the next eviction fails
 		"budget NAME… label=VALUE allowed=INT": scenario.Each(func(name string, a scenario.Args) error {
 			b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
@@ -79,7 +79,7 @@ func (w *world) commands() scenario.Commands {
 		"event RESOURCE/ACTION": func(a scenario.Args) error {
 			event, ok := fake.ParseEvent(a.Name(0))
 			if !ok {
-				return fmt.Errorf("no such event")
+				return fmt.Errorf("unknown event")
 			}
 			w.get().Event(event, state.Object{})
 			return nil
@@ -89,7 +89,7 @@ func (w *world) commands() scenario.Commands {
 			w.get().RejectWaiting(types.UID(a.Name(0)), a.Name(1), a.Name(2))
 			return nil
 		},
-		"waiting": func(scenario.Args) error { // as code outside of the loop sees it
+		"waiting": func(scenario.Args) error { // as code outside the loop sees it
 			for _, p := range w.get().WaitingPods() {
 				w.log.Printf("  %s waits on %s for %v", p.Pod.Name, p.Pod.NodeName(), p.Plugins)
 			}
@@ -97,7 +97,7 @@ func (w *world) commands() scenario.Commands {
 		},
 		"activate POD…": scenario.Each(func(name string, _ scenario.Args) error { w.get().Activate(types.UID(name)); return nil }),
 		"hold":          func(scenario.Args) error { w.held = true; return nil }, // bindings from now on wait for release
-		"release": func(scenario.Args) error { // carry out what was held
+		"release": func(scenario.Args) error { // complete the held bindings
 			for _, run := range w.spawned {
 				run()
 			}
@@ -107,13 +107,13 @@ func (w *world) commands() scenario.Commands {
 		"deaf":             func(scenario.Args) error { w.deaf = true; return nil }, // the watch does not confirm bindings
 		"confirm POD…":     scenario.Each(func(name string, _ scenario.Args) error { w.get().SetPods(w.pods[types.UID(name)]); return nil }),
 		"advance DURATION": func(a scenario.Args) error { w.clock.Advance(scenario.Duration(a.Name(0))); return nil },
-		"step [INT]": func(a scenario.Args) error { // once, or as often as it says
+		"step [INT]": func(a scenario.Args) error { // once, or as often as given
 			for range max(1, scenario.Int(a.Name(0))) {
 				w.get().Step(context.Background())
 			}
 			return nil
 		},
-		"run":   func(scenario.Args) error { w.run(); return nil }, // steps until nothing is to be done
+		"run":   func(scenario.Args) error { w.run(); return nil }, // step until nothing is left to do
 		"state": func(scenario.Args) error { w.state(); return nil },
 		"deadline": func(scenario.Args) error {
 			if at, ok := w.get().NextDeadline(); ok {

@@ -1,6 +1,5 @@
-// Package scheduler is the loop: it owns the queue, the cache and the cycle,
-// takes in what happens in the cluster, tries one pod at a time, and carries
-// decisions out.
+// Package scheduler is the loop: it owns the queue, the cache and the cycle, handles cluster
+// events, tries one pod at a time, and carries decisions out.
 package scheduler
 
 import (
@@ -27,65 +26,63 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Config is how a scheduler works.
+// Config configures a scheduler.
 type Config struct {
-	// Seed is the source of all randomness: the same events and seed give the
-	// same decisions.
+	// Seed is the source of all randomness: the same events and seed give the same decisions.
 	Seed  uint64
 	Queue queue.Config
 	Cycle cycle.Config
 	Cache cache.Config
 }
 
-// Deps is what a scheduler works with.
+// Deps are the dependencies of a scheduler.
 type Deps struct {
 	Clock clock.Clock
-	// Pipelines is one for each profile. All order the queue alike.
+	// Pipelines has one for each profile. All must order the queue in the same way.
 	Pipelines []*pipeline.Pipeline
-	// Extenders (optional) are asked in every cycle. The pipelines then have their
+	// Extenders (optional) are called in every cycle. The pipelines must then include their
 	// Binder.
 	Extenders *extender.Extenders
-	// Outlet is told what the API is to be told.
+	// Outlet receives what is to be written to the API.
 	Outlet Outlet
-	// Evictor (optional) deletes the victims of preemptions; without it that fails.
+	// Evictor (optional) deletes the victims of preemptions; without it preemptions fail.
 	Evictor objects.Evictor
-	// Observer (optional) is shown every attempt.
+	// Observer (optional) receives every attempt.
 	Observer Observer
-	// Moved (optional) hears on the loop of every pod that changes its place in the
-	// queue.
+	// Moved (optional) is called on the loop for every pod that changes its place in the queue.
 	Moved func(queue.Transition)
-	// Handled (optional) hears on the loop how long it took to take in an event of the
-	// cluster and to move the pods that it helps.
+	// Handled (optional) is called on the loop with the time that it took to handle a cluster
+	// event and to move the pods that it helps.
 	Handled func(event state.ClusterEvent, took time.Duration)
-	// Worked (optional) hears on the loop what plugins of a profile did outside of tries:
-	// at PreEnqueue, as they sort the queue, and as they hint at pods to try again. The
-	// timings are the loop's own.
+	// Worked (optional) is called on the loop with the work of a profile's plugins outside of
+	// attempts: at PreEnqueue, for sorting the queue, and for queueing hints. The loop reuses
+	// the timings.
 	Worked func(profile string, timings []report.Timing)
-	// Log (optional) takes what an operator should know.
+	// Log (optional) receives what an operator should know.
 	Log *slog.Logger
-	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a
-	// goroutine. A simulation may run it at once.
+	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a goroutine. A
+	// simulation may run it synchronously.
 	Spawn func(run func())
 }
 
-// Outlet takes what the cluster is to be told of a pod. But for Binding it is called on
-// the loop and must not wait for anything.
+// Outlet receives what is to be written to the cluster about pods. All methods except Binding
+// are called on the loop and must not block.
 type Outlet interface {
-	// Binding hears of a pod that is about to be bound, beside the loop. It returns when
-	// nothing that was said of the pod's failed tries can reach the cluster after the
-	// binding; with an error the pod is not bound.
+	// Binding is called beside the loop before a pod is bound. It returns once no status of the
+	// pod's failed attempts can reach the cluster after the binding. If it returns an error, the
+	// pod is not bound.
 	Binding(ctx context.Context, pod *state.Pod) error
-	// Scheduled hears of a binding that was made.
+	// Scheduled reports a successful binding.
 	Scheduled(pod *state.Pod, node string)
-	// Failed hears of a try that did not end with a binding.
+	// Failed reports an attempt that did not end with a binding.
 	Failed(f Failure)
-	// Preempted hears of a pod that had to make room for another.
+	// Preempted reports a pod that had to make room for another.
 	Preempted(p Preempted)
-	// NominationCleared hears of a pod whose status.nominatedNodeName is void.
+	// NominationCleared reports a pod whose status.nominatedNodeName is no longer valid.
 	NominationCleared(pod *state.Pod)
 }
 
-// Failure is a try that did not end with a binding.
+// Failure is an attempt that did not end with a binding.
 type Failure struct {
 	Pod *state.Pod
 	// Reason is the reason of the PodScheduled condition: Unschedulable or
@@ -98,28 +95,28 @@ type Failure struct {
 	Nominated string
 }
 
-// Observer is shown every attempt. The attempt is the loop's own: an observer
-// that keeps it keeps a Clone, for which name turns rows into node names.
+// Observer receives every attempt. The loop reuses the attempt: an observer that keeps it must
+// Clone it with name, which returns node names of rows.
 type Observer interface {
-	// Attempted comes at the end of each scheduling cycle.
+	// Attempted is called at the end of each scheduling cycle.
 	Attempted(a *report.Attempt, name func(row uint32) string)
-	// Ended comes for each attempt that chose a node and got past Permit or has to
-	// wait there, when it is bound or has failed.
+	// Ended is called for each attempt that chose a node and passed Permit or has to wait there,
+	// once the pod is bound or has failed.
 	Ended(e *report.Ending)
 }
 
-// Scheduler is the loop and all that it owns. Step and Run must not be called
-// concurrently; the intake methods may be called from anywhere and take effect
-// in the order of the calls, between two tries.
+// Scheduler is the loop and everything that it owns. Step and Run must not be called
+// concurrently. The intake methods may be called from any goroutine and take effect in the
+// order of the calls, between two attempts.
 //
 //	intake ─▶ inbox ─▶ loop ─┬─ queue.Pop ─▶ cycle.Schedule ─▶ Decision
 //	            ▲            │                                    │
-//	            │            │   no place: PostFilter's word, AddUnschedulable
-//	            │            │   a place:  assume, Reserve, Permit
+//	            │            │   no node: PostFilter, AddUnschedulable
+//	            │            │   a node:  assume, Reserve, Permit
 //	            │            ▼                                    │
 //	            └──── result ◀── binding cycle (its own goroutine)◀┘
 //
-// Lock order: only inbox.mu exists, and nothing is called while it is held.
+// Lock order: inbox.mu is the only lock, and nothing is called while it is held.
 type Scheduler struct {
 	config    Config
 	deps      Deps
@@ -131,28 +128,28 @@ type Scheduler struct {
 	cycle     *cycle.Cycle
 	snapshot  *state.Snapshot
 
-	sequence uint64 // attempts so far
+	sequence uint64 // number of attempts so far
 	waiting  []*waiting
-	// waitingView is waiting as WaitingPods shows it to any goroutine.
+	// waitingView is a copy of waiting for WaitingPods, for any goroutine.
 	waitingView atomic.Pointer[[]plugin.WaitingPod]
-	binding     map[types.UID]*pipeline.Binding // binding cycles that run
+	binding     map[types.UID]*pipeline.Binding // running binding cycles
 	totals      totals
 	scratch     []report.Timing
 	points      []report.PointTiming // scratch, too
 	// stopped is closed when Run is to end; nil before Run.
 	stopped <-chan struct{}
-	// retried is the time of a breaker at which the pods of its plugin were released.
-	// Profiles have a breaker each.
+	// retried is the time of a breaker for which the pods of its plugin were released. Each
+	// profile has a breaker of its own.
 	retried map[plugin.Breaker]time.Time
 
 	preempting map[types.UID]*preemption // by preemptor
-	evicting   int                       // evictions that run
+	evicting   int                       // running evictions
 
 	inbox struct {
 		mu    sync.Mutex
 		calls []func()
-		pods  *[]*state.Pod // those of the last call, if it takes in pods
-		wake  chan struct{} // holds a token while calls is not empty
+		pods  *[]*state.Pod // those of the last call, if it adds pods
+		wake  chan struct{} // has a token while calls is not empty
 	}
 }
 
@@ -210,10 +207,10 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 	return s, nil
 }
 
-// Run takes in events and tries pods until the context ends; then it waits for
-// the binding cycles and evictions that still run.
+// Run handles events and tries pods until the context ends; then it waits for the running
+// binding cycles and evictions.
 //
-// A try that fails after the context has ended is not told of.
+// An attempt that fails after the context has ended is not reported.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.stopped = ctx.Done()
 	for ctx.Err() == nil {
@@ -221,15 +218,15 @@ func (s *Scheduler) Run(ctx context.Context) error {
 			s.sleep(ctx)
 		}
 	}
-	// What came last may have woken sleep already.
+	// The last wake-up may already have been consumed by sleep.
 	for s.drain(); len(s.binding)+s.evicting > 0; s.drain() {
 		<-s.inbox.wake
 	}
 	return nil
 }
 
-// Standby takes in events without trying pods, until the context ends: a replica
-// that does not lead keeps its cache warm so. Run may follow.
+// Standby handles events without trying pods, until the context ends: a replica that is not the
+// leader keeps its cache warm this way. Run may follow.
 func (s *Scheduler) Standby(ctx context.Context) {
 	for ctx.Err() == nil {
 		if s.drain() {
@@ -242,8 +239,7 @@ func (s *Scheduler) Standby(ctx context.Context) {
 	}
 }
 
-// Step takes in what has happened and tries the next pod. It reports whether
-// there was one.
+// Step handles pending events and tries the next pod. It reports whether there was one.
 func (s *Scheduler) Step(ctx context.Context) bool {
 	s.drain()
 	s.expire()
@@ -260,8 +256,8 @@ func (s *Scheduler) Step(ctx context.Context) bool {
 	return true
 }
 
-// NextDeadline returns the earliest time at which Step would have something to
-// do although nothing happens in the cluster.
+// NextDeadline returns the earliest time at which Step would have something to do if nothing
+// happens in the cluster.
 func (s *Scheduler) NextDeadline() (time.Time, bool) {
 	at, ok := s.queue.NextDeadline()
 	for _, w := range s.waiting {
@@ -277,7 +273,7 @@ func (s *Scheduler) NextDeadline() (time.Time, bool) {
 	return at, ok
 }
 
-// sleep waits for something to happen or for the next deadline.
+// sleep waits for an event or for the next deadline.
 func (s *Scheduler) sleep(ctx context.Context) {
 	var reached <-chan struct{}
 	if at, ok := s.NextDeadline(); ok {
@@ -292,8 +288,8 @@ func (s *Scheduler) sleep(ctx context.Context) {
 	}
 }
 
-// seed returns the random number of the current attempt: a splitmix64 step away
-// from those of its neighbours.
+// seed returns the random number of the current attempt, one splitmix64 step away from those of
+// its neighbours.
 func (s *Scheduler) seed() uint64 {
 	x := s.config.Seed + s.sequence*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -52,7 +52,7 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// TestTotals: what every plugin did is counted, over cycles and bindings.
+// TestTotals: the work of every plugin is counted, over cycles and bindings.
 func TestTotals(t *testing.T) {
 	w := newWorld(t, nil)
 	w.observer = nil
@@ -86,6 +86,6 @@ func TestTotals(t *testing.T) {
 	}
 	again := w.get().Totals()
 	if len(again.Plugins) != len(totals.Plugins) || again.Plugins[0] != totals.Plugins[0] {
-		t.Error("asking for the totals changes them")
+		t.Error("reading the totals changes them")
 	}
 }

@@ -11,28 +11,27 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// maxRetired is how many old sets of pipelines live on for pods in flight.
+// maxRetired is how many old sets of pipelines are kept for pods in flight.
 const maxRetired = 2
 
-// retired is pipelines that were replaced and that pods in flight still use.
+// retired is a set of pipelines that were replaced and are still used by pods in flight.
 type retired struct {
 	pipelines []*pipeline.Pipeline
 	drained   func()
 }
 
-// Swap replaces the pipelines before the next try: a profile's may be the one that
-// it has. changed names the plugins that were added, replaced, configured anew or
-// removed; pods that they rejected or gate are tried again, and the queue is put
-// in order if its plugin is among them.
+// Swap replaces the pipelines before the next attempt; a profile may keep its pipeline. changed
+// names the plugins that were added, replaced, reconfigured or removed. Pods that they rejected
+// or gate are retried, and the queue is reordered if its plugin is among them.
 //
-// Pods in flight go on with the plugins that they have; drained (optional) is
-// called when no pod uses the old pipelines any more. At most two old sets live
-// on: with a third, the pods that wait in the oldest are rejected.
+// Pods in flight continue with their plugins; drained (optional) is called when no pod uses the
+// old pipelines any more. At most two old sets are kept: with a third, the pods that wait in
+// the oldest one are rejected.
 //
 // # Errors
 //
-// The profiles are not those of the scheduler, or do not sort the queue alike;
-// nothing is changed then.
+// The profiles are not those of the scheduler, or do not sort the queue in the same way. Then
+// nothing is changed.
 func (s *Scheduler) Swap(pipelines []*pipeline.Pipeline, changed []string, drained func()) error {
 	if len(pipelines) != len(s.profiles) {
 		return fmt.Errorf("scheduler: %d profiles cannot replace %d", len(pipelines), len(s.profiles))
@@ -73,7 +72,7 @@ func (s *Scheduler) swap(pipelines []*pipeline.Pipeline, changed []string, drain
 	for _, name := range changed {
 		s.queue.Release(name)
 	}
-	if len(changed) > 0 { // one of them may enforce what nobody did
+	if len(changed) > 0 { // one of them may enforce a feature that was unenforced
 		s.queue.Release(pipeline.Enforcement)
 	}
 	if s.retired = append(s.retired, old); len(s.retired) > maxRetired {
@@ -82,7 +81,7 @@ func (s *Scheduler) swap(pipelines []*pipeline.Pipeline, changed []string, drain
 	s.drainRetired()
 }
 
-// rejectWaiting sends the pods back that wait in old pipelines.
+// rejectWaiting rejects the pods that wait in old pipelines.
 func (s *Scheduler) rejectWaiting(pipelines []*pipeline.Pipeline) {
 	for {
 		// Rejecting runs plugins, which may allow or reject other pods.
@@ -95,7 +94,7 @@ func (s *Scheduler) rejectWaiting(pipelines []*pipeline.Pipeline) {
 	}
 }
 
-// drainRetired gives up old pipelines that no pod uses any more.
+// drainRetired drops old pipelines that no pod uses any more.
 func (s *Scheduler) drainRetired() {
 	s.retired = slices.DeleteFunc(s.retired, func(r retired) bool {
 		used := slices.ContainsFunc(s.waiting, func(w *waiting) bool { return slices.Contains(r.pipelines, w.binding.Pipeline()) })

@@ -12,38 +12,38 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Totals is what a scheduler has done since it began.
+// Totals is what a scheduler has done since it was made.
 type Totals struct {
 	Attempts uint64
-	// Reconciled counts confirmations that differed from what was assumed.
+	// Reconciled counts confirmations that differed from the assumed pod.
 	Reconciled uint64
-	// Plugins has the work of each plugin at each point, by profile and in the
-	// order of names and points.
+	// Plugins has the work of each plugin at each point, by profile, sorted by name and point.
 	Plugins []PluginTotal
 }
 
-// Pending is how many pods are where in the scheduler.
+// Pending counts pods by where they are in the scheduler.
 type Pending struct {
 	Queue queue.Counts
-	// Waiting and Binding are pods at Permit and in binding cycles.
+	// Waiting and Binding count pods at Permit and in binding cycles.
 	Waiting, Binding int
-	// Preempting is pods whose victims are being evicted.
+	// Preempting counts pods whose victims are being evicted.
 	Preempting int
 }
 
-// Pending returns how many pods are where. Like Totals and Queued it must not be
-// called while Run or Step runs, but in Do.
+// Pending counts pods by where they are. Like Totals and Queued it must only be called in Do,
+// or while neither Run nor Step runs.
 func (s *Scheduler) Pending() Pending {
 	return Pending{Queue: s.queue.Pending(), Waiting: len(s.waiting), Binding: len(s.binding), Preempting: len(s.preempting)}
 }
 
-// CacheCounts returns how much the cache holds. The same holds for it.
+// CacheCounts returns how much the cache contains. It must be called like Pending.
 func (s *Scheduler) CacheCounts() cache.Counts { return s.cache.Counts() }
 
 // Queued yields the pods of the queue, place by place.
 func (s *Scheduler) Queued() iter.Seq2[queue.Place, *state.QueuedPod] { return s.queue.All() }
 
-// InFlight returns how many events are kept for how many pods that are being tried.
+// InFlight returns how many events are kept, by name, and for how many pods that are being
+// tried.
 func (s *Scheduler) InFlight() (events map[string]int, pods int) { return s.queue.InFlight() }
 
 // PluginTotal is the work of one plugin of one profile at one point.
@@ -82,7 +82,7 @@ func (t *totals) add(profile string, timings []report.Timing) {
 	}
 }
 
-// tellWork takes in what plugins did outside of tries since the last call.
+// tellWork reports the work of plugins outside of attempts since the last call.
 func (s *Scheduler) tellWork() {
 	for _, p := range s.deps.Pipelines {
 		if s.scratch = p.Timings(s.scratch[:0]); len(s.scratch) == 0 {
@@ -95,8 +95,7 @@ func (s *Scheduler) tellWork() {
 	}
 }
 
-// Totals returns what has been done so far. It must not be called while Run or
-// Step runs.
+// Totals returns what has been done so far. It must not be called while Run or Step runs.
 func (s *Scheduler) Totals() Totals {
 	s.tellWork()
 	out := Totals{Attempts: s.totals.attempts, Reconciled: s.totals.reconciled}

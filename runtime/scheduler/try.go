@@ -57,9 +57,9 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	}
 }
 
-// reserve assumes the pod on the node and runs Reserve and Permit. It returns the
-// binding when its binding cycle may begin. It returns nil when the pod has to wait, and
-// when it failed, with the reason in d.Status. directives are the plugins'.
+// reserve assumes the pod on the node and runs Reserve and Permit. It returns the binding if
+// its binding cycle may begin. It returns nil if the pod has to wait, and if it failed, with
+// the reason in d.Status. directives are those of the plugins.
 func (s *Scheduler) reserve(ctx context.Context, p *pipeline.Pipeline, d *cycle.Decision, watch clock.Stopwatch) (_ *pipeline.Binding, directives []plugin.Directives) {
 	uid := d.Pod.Pod.UID
 	assumed := d.Pod.Pod.On(d.Node.Name, state.Patch{})
@@ -106,8 +106,8 @@ func (s *Scheduler) reserve(ctx context.Context, p *pipeline.Pipeline, d *cycle.
 	return b, directives
 }
 
-// nodeInfo returns a copy of the cache's node without one assumed pod: binding cycles read
-// it while the loop changes the cache.
+// nodeInfo returns a copy of the cache's node without one assumed pod, because binding cycles
+// read it while the loop changes the cache.
 func (s *Scheduler) nodeInfo(name string, without types.UID) *state.NodeInfo {
 	info, ok := s.cache.Node(name)
 	if !ok {
@@ -118,7 +118,8 @@ func (s *Scheduler) nodeInfo(name string, without types.UID) *state.NodeInfo {
 	return out
 }
 
-// rejectPlaced records in the decision that Assume, Reserve or Permit failed or rejected the pod.
+// rejectPlaced records in the decision that Assume, Reserve or Permit failed or rejected the
+// pod.
 func (s *Scheduler) rejectPlaced(d *cycle.Decision, status *plugin.Status) {
 	d.Nomination = plugin.PostFilterResult{Override: true}
 	d.Attempt.Node = ""
@@ -126,8 +127,8 @@ func (s *Scheduler) rejectPlaced(d *cycle.Decision, status *plugin.Status) {
 	d.Attempt.Code, d.Attempt.Message = d.Status.CodeOf(), plain.Lines(d.Status.Message(), report.MaxMessage)
 }
 
-// oneNodeRejected words a rejection at Reserve or Permit as kube-scheduler does: as a
-// verdict on the one node that was chosen. Other statuses are returned unchanged.
+// oneNodeRejected formats a rejection at Reserve or Permit as kube-scheduler does: as a verdict
+// on the chosen node. It returns other statuses unchanged.
 func oneNodeRejected(status *plugin.Status) (out *plugin.Status, rejectors, pending []string) {
 	if !status.Rejected() {
 		return status, nil, nil

@@ -15,9 +15,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// waiting is a pod that waits at Permit. It is a value of the loop and not a parked
-// goroutine, so that a wait ends at the same point in every replay. A wait ends in allow (all
-// plugins agree), reject (a plugin, an event or a preemption) or expire (a timeout).
+// waiting is a pod that waits at Permit. It is state of the loop, not a blocked goroutine, so
+// that a wait ends at the same point in every replay. A wait ends in allow (all plugins agree),
+// reject (a plugin, an event or a preemption) or expire (a timeout).
 type waiting struct {
 	pod     *state.QueuedPod
 	binding *pipeline.Binding
@@ -36,7 +36,7 @@ type waitingFor struct {
 	deadline time.Time
 }
 
-// first returns the plugin whose deadline comes first.
+// first returns the plugin with the earliest deadline.
 func (w *waiting) first() *waitingFor {
 	first := &w.plugins[0]
 	for i := range w.plugins {
@@ -70,7 +70,7 @@ func (s *Scheduler) publishWaiting() {
 	s.waitingView.Store(&view)
 }
 
-// allow ends the wait for one plugin. When it was the last, the binding cycle begins.
+// allow ends the wait for one plugin. After the last one, the binding cycle begins.
 func (s *Scheduler) allow(uid types.UID, by string) {
 	i := s.waitingIndex(uid)
 	if i < 0 {
@@ -139,13 +139,13 @@ func (s *Scheduler) AllowWaiting(uid types.UID, plugin string) {
 	s.post(func() { s.allow(uid, plugin) })
 }
 
-// RejectWaiting sends a pod that waits at Permit back to the queue.
+// RejectWaiting returns a pod that waits at Permit to the queue.
 func (s *Scheduler) RejectWaiting(uid types.UID, by, reason string) {
 	s.post(func() { s.reject(uid, plugin.NewStatus(abi.Unschedulable, reason).By(by)) })
 }
 
-// WaitingPods returns the pods that wait at Permit, those first that came first.
-// It may be called from anywhere; what it returns is for reading.
+// WaitingPods returns the pods that wait at Permit, in the order in which they began to wait.
+// It may be called from any goroutine; the result must not be changed.
 func (s *Scheduler) WaitingPods() []plugin.WaitingPod {
 	if view := s.waitingView.Load(); view != nil {
 		return *view

@@ -28,8 +28,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// world is a scheduler with fake plugins, a binder that can be held up, and an
-// API server of which only the pods are there.
+// world is a scheduler with fake plugins, a binder that can be held, and an API server that
+// only has pods.
 type world struct {
 	t         testing.TB
 	log       *scenario.Log
@@ -46,10 +46,10 @@ type world struct {
 	pods     map[types.UID]*state.Pod // as the API server has them
 	held     bool                     // bindings wait for release
 	spawned  []func()
-	deaf     bool               // bindings are not confirmed by the watch
-	writes   bool               // nominations get into the status of pods
-	lingers  bool               // who is evicted goes later
-	refused  map[types.UID]bool // whose next eviction fails
+	deaf     bool               // the watch does not confirm bindings
+	writes   bool               // nominations are written to the status of pods
+	lingers  bool               // evicted pods stay until they are gone
+	refused  map[types.UID]bool // pods whose next eviction fails
 	budgets  []*policyv1.PodDisruptionBudget
 	spawn    func(run func())
 	outlet   scheduler.Outlet
@@ -79,7 +79,7 @@ func newWorld(t testing.TB, log *scenario.Log) *world {
 	return w
 }
 
-// profile begins a profile, to which the plugins declared next belong.
+// profile begins a profile; the plugins declared next belong to it.
 func (w *world) profile(name string, a scenario.Args) error {
 	allowed, err := fake.Allowed(a)
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *world) declare(name string, a scenario.Args) {
 	}
 }
 
-// native adds a plugin that is compiled in, at all of its points.
+// native adds a compiled-in plugin at all of its points.
 func (w *world) native(name string) error {
 	p, err := hostplugins.All(hostplugins.Deps{Budgets: w}).New(name, nil)
 	if err != nil {
@@ -121,7 +121,7 @@ func (w *world) native(name string) error {
 	return nil
 }
 
-// get returns the scheduler, making it when it is first asked for.
+// get returns the scheduler; the first call makes it.
 func (w *world) get() *scheduler.Scheduler {
 	w.t.Helper()
 	if w.scheduler != nil {
@@ -165,8 +165,7 @@ func (w *world) pipelines() (out []*pipeline.Pipeline) {
 	return out
 }
 
-// swap replaces a plugin of the last profile, adds it, or without options removes
-// it.
+// swap replaces or adds a plugin of the last profile; without options it removes the plugin.
 func (w *world) swap(name string, a scenario.Args) error {
 	c := w.profiles[len(w.profiles)-1]
 	next := *c
@@ -183,7 +182,7 @@ func (w *world) swap(name string, a scenario.Args) error {
 	return w.scheduler.Swap(w.pipelines(), []string{name}, func() { w.log.Printf("swap %d: drained", n) })
 }
 
-// set tells of pods and remembers them.
+// set stores pods and informs the scheduler.
 func (w *world) set(pods ...*state.Pod) {
 	for _, p := range pods {
 		w.pods[p.UID] = p
@@ -226,7 +225,7 @@ func (w *world) Failed(f scheduler.Failure) {
 	}
 }
 
-// nominate writes status.nominatedNodeName, and the watch tells of it.
+// nominate writes status.nominatedNodeName, and the watch delivers it.
 func (w *world) nominate(pod *state.Pod, node string) {
 	object := pod.Object.DeepCopy()
 	object.Status.NominatedNodeName = node
@@ -255,7 +254,7 @@ func (w *world) Evict(_ context.Context, e objects.Eviction) error {
 	return nil
 }
 
-// gone tells that a pod is not there any more.
+// gone removes a pod and informs the scheduler.
 func (w *world) gone(uid types.UID) {
 	delete(w.pods, uid)
 	w.get().DeletePod(uid)
@@ -272,7 +271,7 @@ func (w *world) Preempted(p scheduler.Preempted) {
 // Binding implements scheduler.Outlet.
 func (*world) Binding(context.Context, *state.Pod) error { return nil }
 
-// NominationCleared implements scheduler.Outlet: the watch tells of it too.
+// NominationCleared implements scheduler.Outlet. The watch delivers the change too.
 func (w *world) NominationCleared(pod *state.Pod) {
 	w.log.Printf("nomination cleared: %s", pod.Name)
 	if known := w.pods[pod.UID]; known != nil && known.NominatedNode() != "" {
@@ -280,7 +279,7 @@ func (w *world) NominationCleared(pod *state.Pod) {
 	}
 }
 
-// Ended implements scheduler.Observer; that a pod is bound is told by the outlet.
+// Ended implements scheduler.Observer. Bound pods are printed by the outlet instead.
 func (w *world) Ended(e *report.Ending) {
 	if e.Code != abi.Success {
 		w.log.Printf("ended %d: %s not on %s: %s: %s", e.Sequence, e.Pod, e.Node, e.Code, e.Message)
@@ -305,10 +304,10 @@ func (w *world) run() {
 			return
 		}
 	}
-	w.t.Fatal("there is always something to do")
+	w.t.Fatal("the scheduler never becomes idle")
 }
 
-// state prints where pods are, and what the snapshots to come will show.
+// state prints where pods are, and what the next snapshots will show.
 func (w *world) state() {
 	s := w.get()
 	for place, p := range s.Queued() {
