@@ -9,8 +9,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Changes tells in words what differs from the lock file, which may be nil: what is new,
-// what is gone, versions, and what a plugin may see or do now that it could not before.
+// Changes describes the differences from the lock file, which may be nil: new and removed
+// plugins, versions, and what a plugin may now see or do that it could not before, or the
+// reverse.
 func Changes(before *File, now []Plugin) []string {
 	if before == nil {
 		before = &File{}
@@ -30,13 +31,12 @@ func Changes(before *File, now []Plugin) []string {
 		out = append(out, changes(was, p)...)
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(gone), func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
-		out = append(out, fmt.Sprintf("%s: gone (%s)", key[0], key[1]))
+		out = append(out, fmt.Sprintf("%s: removed (%s)", key[0], key[1]))
 	}
 	return out
 }
 
-// named returns the one plugin of a name that has another source now, and takes it from
-// those that are gone.
+// named returns the only plugin of a name whose source changed, and removes it from gone.
 func (f *File) named(name string, gone map[[2]string]bool) *Plugin {
 	for i := range f.Plugins {
 		if p := &f.Plugins[i]; p.Name == name && gone[[2]string{p.Name, p.Source}] {
@@ -61,7 +61,7 @@ func changes(was, p *Plugin) []string {
 	return append(out, appended(p.Name, reviewed(was), reviewed(p))...)
 }
 
-// reviewed is what someone looks at before a plugin is used.
+// reviewed returns what a reviewer checks before a plugin is used.
 func reviewed(p *Plugin) []string {
 	out := Permissions(p)
 	for _, name := range p.Signers {
@@ -70,7 +70,7 @@ func reviewed(p *Plugin) []string {
 	return out
 }
 
-// appended tells what is new and what is gone of permissions.
+// appended describes new and removed permissions.
 func appended(name string, before, now []string) []string {
 	var out []string
 	for _, text := range now {
@@ -80,17 +80,17 @@ func appended(name string, before, now []string) []string {
 	}
 	for _, text := range before {
 		if !slices.Contains(now, text) {
-			out = append(out, fmt.Sprintf("%s: %s: gone", name, text))
+			out = append(out, fmt.Sprintf("%s: %s: removed", name, text))
 		}
 	}
 	return out
 }
 
-// Permissions says in words what a plugin may see and do.
+// Permissions describes what a plugin may see and do.
 func Permissions(p *Plugin) []string {
 	var out []string
 	for _, point := range p.Points {
-		out = append(out, "is asked at "+point)
+		out = append(out, "runs at "+point)
 	}
 	for _, list := range slices.Sorted(maps.Keys(p.Reads)) {
 		for _, name := range p.Reads[list] {
@@ -100,7 +100,7 @@ func Permissions(p *Plugin) []string {
 	return append(out, words(&p.Grants)...)
 }
 
-// reading says what an item of a list of a manifest's reads is.
+// reading describes an item of a list in a manifest's reads.
 func reading(list, name string) string {
 	switch list {
 	case "node":
@@ -131,7 +131,7 @@ func reading(list, name string) string {
 	return "reads " + list + " " + name // of a later ABI
 }
 
-// words says what directives allow.
+// words describes what directives allow.
 func words(d *wire.ManifestDirectives) []string {
 	var out []string
 	for _, prefix := range d.Annotations {
@@ -140,7 +140,7 @@ func words(d *wire.ManifestDirectives) []string {
 	for _, prefix := range d.Labels {
 		out = append(out, "writes labels "+prefix)
 	}
-	for text, ok := range map[string]bool{"nominates nodes": d.Nominate, "binds pods": d.Bind, "allows and rejects waiting pods": d.Waiting, "has parked pods tried again": d.Activate} {
+	for text, ok := range map[string]bool{"nominates nodes": d.Nominate, "binds pods": d.Bind, "allows and rejects waiting pods": d.Waiting, "activates parked pods": d.Activate} {
 		if ok {
 			out = append(out, text)
 		}

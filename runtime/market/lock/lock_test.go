@@ -91,10 +91,10 @@ func TestChanges(t *testing.T) {
 		"rack-aware: reads labels of placed pods: new",
 		"rack-aware: nominates nodes: new",
 		"rack-aware: signed by example-2027: new",
-		"rack-aware: writes annotations example.com/: gone",
-		"rack-aware: signed by example-2026: gone",
+		"rack-aware: writes annotations example.com/: removed",
+		"rack-aware: signed by example-2026: removed",
 		"other: new, version 1.2.0 (oci://ghcr.io/example/rack-aware:1.2.0)",
-		"other: is asked at filter: new",
+		"other: runs at filter: new",
 		"other: signed by example-2026: new",
 	}
 	if !slices.Equal(got, want) {
@@ -108,7 +108,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestPermissions: each list of a manifest has words of its own, which name it.
+// TestPermissions: each list in a manifest's reads has a description of its own, with the
+// item's name.
 func TestPermissions(t *testing.T) {
 	p := lock.Plugin{Reads: map[string][]string{"later": {"x"}}}
 	for _, r := range (&wire.Manifest{Reads: wire.ManifestReads{
@@ -125,12 +126,12 @@ func TestPermissions(t *testing.T) {
 	for i, text := range got {
 		list, _, _ := strings.Cut(strings.TrimPrefix(text, "reads "), " ")
 		if _, raw := p.Reads[list]; slices.Contains(got[:i], text) || !strings.Contains(text, "x") || raw && list != "later" {
-			t.Errorf("%q is there twice, names nothing, or has no words", text)
+			t.Errorf("%q is a duplicate, or does not name the item, or shows the list's name", text)
 		}
 	}
 }
 
-// TestParse: what is no lock file is refused.
+// TestParse: text that is not a lock file is refused.
 func TestParse(t *testing.T) {
 	good, err := lock.Text([]lock.Plugin{plugin()})
 	if err != nil {

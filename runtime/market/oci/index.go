@@ -14,26 +14,27 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// IndexType is the type of an index of plugins, and the media type of its one layer.
+// IndexType is the type of an index of plugins, and the media type of its layer.
 const IndexType = "application/vnd.berth.plugin.index.v1+json"
 
-// MaxIndex is the bytes of an index at most, maxTags the tags of a repository.
+// MaxIndex is the maximum size of an index in bytes, maxTags the maximum number of tags of a
+// repository.
 const (
 	MaxIndex = 16 << 20
 	maxTags  = 10_000
 )
 
-// Index is an index of plugins as an artifact, held against its digest.
+// Index is an index of plugins as an artifact, checked against its digest.
 type Index struct {
-	// Ref is where it was found.
+	// Ref is where it is.
 	Ref        Reference
 	Descriptor ocispec.Descriptor
-	// Data is the bytes of its layer.
+	// Data is its layer.
 	Data []byte
 }
 
-// PushIndex stores an index without a tag, so that nobody finds it before it is signed:
-// attach the signature, then call Tag. annotations are those of the artifact.
+// PushIndex stores an index without a tag, so that nobody finds it before it is signed: attach
+// the signature, then call Tag. annotations are the artifact's annotations.
 func (s *Store) PushIndex(ctx context.Context, data []byte, annotations map[string]string) (ocispec.Descriptor, error) {
 	if int64(len(data)) > MaxIndex {
 		return ocispec.Descriptor{}, s.ref.fail("push", tooLarge(int64(len(data)), MaxIndex))
@@ -45,7 +46,7 @@ func (s *Store) PushIndex(ctx context.Context, data []byte, annotations map[stri
 	return s.manifest(ctx, m)
 }
 
-// Tag gives what was stored the tag of the reference, or DefaultTag.
+// Tag tags a stored artifact with the tag of the reference, or DefaultTag.
 func (s *Store) Tag(ctx context.Context, described ocispec.Descriptor) error {
 	return s.ref.fail("tag", s.target.Tag(ctx, described, s.ref.Name()))
 }
@@ -61,17 +62,17 @@ func (s *Store) artifact(ctx context.Context, kind string, data []byte, annotati
 		Layers:       []ocispec.Descriptor{content.NewDescriptorFromBytes(kind, data)},
 		Annotations:  annotations,
 	}
-	m.Config.Data = nil // the bytes are pushed, as old registries want them
+	m.Config.Data = nil // old registries need the config as a blob
 	if err := s.blob(ctx, m.Layers[0], data); err != nil {
 		return m, err
 	}
 	return m, s.blob(ctx, m.Config, ocispec.DescriptorEmptyJSON.Data)
 }
 
-// ErrNoIndex is returned where nothing has the name of an index.
+// ErrNoIndex is returned if there is no index with the name.
 var ErrNoIndex = errors.New("there is no index")
 
-// Index gets the index of a tag or digest. Who made it is told by its signature only.
+// Index gets the index with a tag or digest. Only its signature proves who made it.
 func (s *Store) Index(ctx context.Context, name string) (*Index, error) {
 	const fix = "name an index that berth plugin index made"
 	ref := s.ref.named(name)
@@ -88,9 +89,9 @@ func (s *Store) Index(ctx context.Context, name string) (*Index, error) {
 	}
 	switch {
 	case described.MediaType != ocispec.MediaTypeImageManifest || m.ArtifactType != IndexType:
-		return nil, ref.problem(fix, "it is no index of plugins, but of type %s", plain.Quote(m.ArtifactType, 80))
+		return nil, ref.problem(fix, "it is not an index of plugins, but of type %s", plain.Quote(m.ArtifactType, 80))
 	case m.Subject != nil || len(m.Layers) != 1 || m.Layers[0].MediaType != IndexType:
-		return nil, ref.problem(fix, "it has not the one layer of an index of plugins")
+		return nil, ref.problem(fix, "it does not have exactly one layer, as an index of plugins has")
 	}
 	data, err := s.fetch(ctx, m.Layers[0], MaxIndex)
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *Store) Tags(ctx context.Context) ([]string, error) {
 	var out []string
 	err := lister.Tags(ctx, "", func(page []string) error {
 		if out = append(out, page...); len(out) > maxTags {
-			return s.ref.problem("have the registry cleaned up", "it has more than %d tags", maxTags)
+			return s.ref.problem("have unused tags removed from the registry", "it has more than %d tags", maxTags)
 		}
 		return nil
 	})

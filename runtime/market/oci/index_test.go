@@ -95,7 +95,7 @@ func TestIndexPlaces(t *testing.T) {
 		t.Error(err)
 	}
 	publish(t, reference(t, host+"/team/index:plugin"))
-	if _, err := readIndex(t, reference(t, host+"/team/index:plugin")); err == nil || !strings.Contains(err.Error(), `it is no index of plugins, but of type ""`) {
+	if _, err := readIndex(t, reference(t, host+"/team/index:plugin")); err == nil || !strings.Contains(err.Error(), `it is not an index of plugins, but of type ""`) {
 		t.Error(err)
 	}
 	if err := open(t.Context(), reference(t, places[0])); err == nil || !strings.Contains(err.Error(), "it has 0 layers of type application/wasm, not one") {
@@ -124,7 +124,7 @@ func TestHostileIndex(t *testing.T) {
 			honest.Header().Del("Docker-Content-Digest")
 			return strings.HasSuffix(r.URL.Path, "/manifests/latest") && body(w, honest, text)
 		},
-		"it has not the one layer of an index": func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
+		"it does not have exactly one layer": func(w http.ResponseWriter, r *http.Request, honest *httptest.ResponseRecorder) bool {
 			text := bytes.Replace(honest.Body.Bytes(), []byte(`"layers":[{"mediaType":"application/vnd.berth`), []byte(`"layers":[{"mediaType":"application/vnd.other`), 1)
 			honest.Header().Del("Docker-Content-Digest")
 			return strings.HasSuffix(r.URL.Path, "/manifests/latest") && body(w, honest, text)

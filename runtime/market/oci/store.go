@@ -173,8 +173,8 @@ func (s *Store) fetchManifest(ctx context.Context, name string) (ocispec.Descrip
 	return described, text, err
 }
 
-// Module gets the module of an image and holds it against its size and digest. The
-// config says nothing that counts, but one that was changed shows a registry that lies.
+// Module gets the module of an image and checks its size and digest. It also checks the config:
+// Berth does not use it, but a wrong digest shows that the registry cannot be trusted.
 func (s *Store) Module(ctx context.Context, image *Image) ([]byte, error) {
 	if _, err := s.fetch(ctx, image.config, maxManifest); err != nil {
 		return nil, image.Ref.fail("its config", err)

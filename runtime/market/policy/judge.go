@@ -66,8 +66,8 @@ func (p *Policy) Judge(s *Subject, now time.Time) (signers []string, err error) 
 	return j.signers, nil
 }
 
-// JudgeIndex says whether an index of plugins may be believed: nil, or a *Refusal. Of
-// the subject it wants the repository, the image's digest, the bundles and the lies.
+// JudgeIndex decides whether an index of plugins may be trusted. The error is nil or a
+// *Refusal. It needs the subject's repository, image digest, bundles and lies.
 func (p *Policy) JudgeIndex(s *Subject, now time.Time) (signers []string, err error) {
 	j := judge{policy: p, subject: s, now: now, digest: s.Image}
 	if i := slices.Index(p.revoked.Digests, s.Image); i >= 0 {
@@ -208,7 +208,7 @@ func (j *judge) publisher(at string, p publisher) error {
 	return j.signatures(at, p.Keys, 1)
 }
 
-// isIn reports whether a repository is one of the patterns; without any it is.
+// isIn reports whether a repository matches one of the patterns, or there are none.
 func isIn(repository string, patterns []string) bool {
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, err := path.Match(pattern, repository)
@@ -216,7 +216,7 @@ func isIn(repository string, patterns []string) bool {
 	})
 }
 
-// signatures wants a number of distinct keys.
+// signatures requires a number of distinct keys.
 func (j *judge) signatures(at string, keys []string, least int) error {
 	var by []string
 	for _, name := range j.signers {

@@ -92,7 +92,7 @@ type publisher struct {
 	Repositories []string `json:"repositories"`
 }
 
-// index is who signs an index of plugins, and where it is.
+// index says who signs an index of plugins, and where it is.
 type index struct {
 	Repositories []string   `json:"repositories"`
 	Signatures   signatures `json:"signatures"`
@@ -221,7 +221,7 @@ func (r *reader) publishers(list []publisher) {
 func (r *reader) repositories(at string, patterns []string) {
 	for j, pattern := range patterns {
 		if _, err := path.Match(pattern, "x"); err != nil || strings.Contains(pattern, ":") && !strings.Contains(pattern, "/") {
-			r.add(fmt.Sprintf("%s.repositories[%d]", at, j), "%q is no pattern: write REGISTRY/REPOSITORY, with * for a part", pattern)
+			r.add(fmt.Sprintf("%s.repositories[%d]", at, j), "%q is not a pattern: write REGISTRY/REPOSITORY, with * for a part", pattern)
 		}
 	}
 }
@@ -235,12 +235,12 @@ func (r *reader) indexes(list []index) {
 	r.policy.indexes = list
 }
 
-// signatures checks that all keys are there, once.
+// signatures checks that all keys exist and are not duplicated.
 func (r *reader) signatures(at string, s *signatures) {
 	for i, name := range s.Keys {
 		r.known(fmt.Sprintf("%s.keys[%d]", at, i), name)
 		if slices.Contains(s.Keys[:i], name) {
-			r.add(fmt.Sprintf("%s.keys[%d]", at, i), "%q is there twice", name)
+			r.add(fmt.Sprintf("%s.keys[%d]", at, i), "%q appears twice", name)
 		}
 	}
 	s.Least = r.least(at, s.Least, len(s.Keys))

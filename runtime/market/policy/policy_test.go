@@ -139,8 +139,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeIndex: an index is believed if it is signed by the keys that the policy names
-// for it; keys of plugins do not count.
+// TestJudgeIndex: an index is trusted if it is signed by the keys that the policy names for it;
+// keys of plugins do not count.
 func TestJudgeIndex(t *testing.T) {
 	keys := newSigners(t, "catalogue", "deputy", "team")
 	const rest = "indexes:\n- {repositories: [\"ghcr.io/example/*\"], signatures: {keys: [catalogue, deputy]}}\nrequire: {signatures: {keys: [team]}}\n"
@@ -158,7 +158,7 @@ func TestJudgeIndex(t *testing.T) {
 		"indexes[0].signatures: it has no signatur": {in(there), ""},
 		"it is signed by 0 of the keys catalogue, ": {in(there, "team"), ""},
 		"indexes: none is in ghcr.io/evil/index: a": {in("ghcr.io/evil/index", "catalogue"), ""},
-		"the key catalogue signed it, and is revok": {in(there, "catalogue"), "revoked: {keys: [catalogue]}\n"},
+		"the key catalogue signed it, but is revok": {in(there, "catalogue"), "revoked: {keys: [catalogue]}\n"},
 		"revoked.digests[0]: this digest is revoke": {in(there, "catalogue"), "revoked: {digests: [\"" + image + "\"]}\n"},
 		"catalogue: the signed statement is about ": {func() *policy.Subject { s := in(there, "catalogue"); s.Image = digest("7"); return s }(), ""},
 	} {
@@ -198,8 +198,8 @@ func TestParse(t *testing.T) {
 		"require: {publisher: X, digests: [\"" + image + "\"]}":  "require: 2 of allOf",
 		"requires: {}": "requires",
 		"indexes: [{signatures: {keys: [b]}}]\nrequire: {signatures: {keys: [a]}}":                        `indexes[0].signatures.keys[0]: there is no key "b" in keys`,
-		"indexes: [{repositories: [x]}]\nrequire: {signatures: {keys: [a]}}":                              "indexes[0].signatures.least: 1 of 0 cannot be",
-		"revoked: {keys: [b], digests: [x]}":                                                              `revoked.digests[0]: "x" is no digest`,
+		"indexes: [{repositories: [x]}]\nrequire: {signatures: {keys: [a]}}":                              "indexes[0].signatures.least: 1 of 0 is impossible",
+		"revoked: {keys: [b], digests: [x]}":                                                              `revoked.digests[0]: "x" is not a digest`,
 		"publishers: [{name: X, keys: []}]\nrequire: {publisher: X}":                                      "publishers[0].keys: a publisher needs a key",
 		"publishers: [{name: X, keys: [a], repositories: [\"[\"]}]\nrequire: {publisher: X}":              "publishers[0].repositories[0]:",
 		"- name: same\n  publicKey: |\n    " + again + "\nrequire: {signatures: {keys: [a]}}":             `keys[1]: "same" is the same key as "a"`,
@@ -234,7 +234,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("an unsigned module is admitted, by %q", names)
 		}
 		if _, err := p.JudgeIndex(stranger, now); err == nil {
-			t.Error("an unsigned index is believed")
+			t.Error("an unsigned index is trusted")
 		}
 	})
 }
