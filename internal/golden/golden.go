@@ -1,6 +1,6 @@
-// Package golden compares what a test produced with a file kept beside the
-// test. `go test ./... -rewrite` writes the files anew; read the diff before
-// committing it. Only tests import this package.
+// Package golden compares the output of a test with a file beside the test. `go test ./...
+// -rewrite` rewrites the files; read the diff before committing it. Only tests import this
+// package.
 package golden
 
 import (
@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// rewrite is the one flag of all golden tests.
+// rewrite is the flag of all golden tests.
 var rewrite = flag.Bool("rewrite", false, "write golden files instead of comparing with them")
 
 // Rewriting reports whether the test run writes golden files.
 func Rewriting() bool { return *rewrite }
 
-// Check fails t unless the file at path holds exactly got. With -rewrite it
-// writes the file, and its folder, instead.
+// Check fails t unless the file at path contains exactly got. With -rewrite it writes the file,
+// and its folder, instead.
 func Check(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if !*rewrite {
@@ -34,7 +34,7 @@ func Check(t testing.TB, path string, got []byte) {
 	}
 }
 
-// Compare is Check without the rewriting, for a second source of the same text.
+// Compare is Check without -rewrite, for a second source of the same text.
 func Compare(t testing.TB, path string, got []byte) {
 	t.Helper()
 	want, err := os.ReadFile(path)
@@ -48,8 +48,8 @@ func Compare(t testing.TB, path string, got []byte) {
 	t.Errorf("%s:%d differs; run the test with -rewrite if the new text is right\n want: %s\n  got: %s", path, line, w, g)
 }
 
-// firstDifference returns the number (from 1) and the texts of the first line
-// in which want and got differ; a missing line is shown as "(end of file)".
+// firstDifference returns the number (from 1) and the texts of the first line in which want and
+// got differ; a missing line is shown as "(end of file)".
 func firstDifference(want, got string) (line int, w, g string) {
 	ws, gs := strings.Split(want, "\n"), strings.Split(got, "\n")
 	at := func(lines []string, i int) string {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// List joins as many items as fit into most bytes, and says how many there are besides: "a, b, and 3 more reasons".
-// noun is the plural. Items are taken as they are; one alone that does not fit is cut.
+// List joins as many items as fit into most bytes, and says how many more there are: "a, b, and
+// 3 more reasons". noun is the plural. Items are not changed, but a single one that does not
+// fit is cut.
 func List(items []string, separator string, most int, noun string) string {
 	size := 0
 	for i, item := range items {
@@ -52,7 +53,7 @@ func cutList(items []string, separator string, most int, noun string) string {
 	return b.String()
 }
 
-// Error returns an error whose text is Lines of that of err, for errors.Is and errors.As still err; nil for nil.
+// Error returns an error whose text is Lines of err's text and that wraps err; nil for nil.
 func Error(err error, most int) error {
 	if err == nil {
 		return nil
@@ -69,8 +70,8 @@ func (c *cut) Error() string { return c.text }
 
 func (c *cut) Unwrap() error { return c.err }
 
-// JSON returns JSON in which characters that cannot be printed are escaped: those that JSON lets stand, such as the ones
-// that turn the direction of writing. Bytes that are no UTF-8 become U+FFFD.
+// JSON escapes unprintable characters in JSON: those that JSON allows unescaped, such as the
+// ones that change the direction of writing. Bytes that are not UTF-8 become U+FFFD.
 func JSON(data []byte) []byte {
 	out := make([]byte, 0, len(data))
 	for len(data) > 0 {

@@ -1,7 +1,8 @@
-// Package plain makes texts of strangers fit to be shown. What comes from a module, a guest, a registry or an
-// extender can hold escapes that move a terminal's cursor, characters that turn the direction of writing, line breaks
-// that look like the next record of a log, bytes that are no UTF-8, and megabytes of all that. The functions of this
-// package take steps and memory in proportion to what they return, however long the text is.
+// Package plain makes untrusted texts safe to show. Texts from a module, a guest, a registry or
+// an extender can contain escapes that move a terminal's cursor, characters that change the
+// direction of writing, line breaks that look like the next record of a log, bytes that are not
+// UTF-8, and megabytes of all that. The functions of this package take time and memory in
+// proportion to what they return, however long the text is.
 package plain
 
 import (
@@ -9,20 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// Mark stands where a text was cut.
+// Mark shows where a text was cut.
 const Mark = "…"
 
-// Line returns a text as one line of at most most bytes. Line breaks, tabs and other white space become spaces, other
-// characters that cannot be printed, and bytes that are no UTF-8, become U+FFFD. A text that is longer is cut at the border
-// of a rune and ends with Mark. What is left needs no escapes but those of quotes and backslashes.
+// Line returns a text as one line of at most most bytes. Line breaks, tabs and other white
+// space become spaces; other unprintable characters, and bytes that are not UTF-8, become
+// U+FFFD. A longer text is cut between runes and ends with Mark. Only quotes and backslashes in
+// the result may need escapes.
 func Line[T ~string | ~[]byte](text T, most int) string { return head(window(text, most), most, false) }
 
-// Lines is Line for a text of several lines: line breaks and tabs stay.
+// Lines is Line for a text of several lines: it keeps line breaks and tabs.
 func Lines[T ~string | ~[]byte](text T, most int) string {
 	return head(window(text, most), most, true)
 }
 
-// Tail is Lines for a text whose end is worth most: what is too long is cut at the front.
+// Tail is Lines for a text whose end matters most: a longer text is cut at the front.
 func Tail[T ~string | ~[]byte](text T, most int) string {
 	most = max(most, 0)
 	s := string(text[max(0, len(text)-span(most)):])
@@ -44,8 +46,9 @@ func Tail[T ~string | ~[]byte](text T, most int) string {
 	return mark + string(out)
 }
 
-// Quote returns a text between double quotes, with Go's escapes for what cannot be printed. Of a text of more than
-// most bytes the beginning is taken; what is returned has at most four times as many bytes and the quotes.
+// Quote returns a text in double quotes, with Go's escapes for unprintable characters. It uses
+// at most most bytes of the text; the result has at most four times as many bytes, plus the
+// quotes.
 func Quote[T ~string | ~[]byte](text T, most int) string {
 	if len(text) <= most {
 		return strconv.Quote(string(text))
@@ -53,8 +56,8 @@ func Quote[T ~string | ~[]byte](text T, most int) string {
 	return strconv.Quote(Cut(string(text[:most+1]), most))
 }
 
-// Cut cuts a text that has more than most bytes at the border of a rune, with Mark at its end, and leaves it as it is
-// otherwise: for what a machine reads.
+// Cut cuts a text of more than most bytes between runes, with Mark at its end, and changes
+// nothing else: for texts that machines read.
 func Cut(text string, most int) string { return CutWith(text, most, Mark) }
 
 // CutWith is Cut with another mark.
@@ -69,8 +72,8 @@ func CutWith(text string, most int, mark string) string {
 	return text[:end] + mark[:min(len(mark), max(0, most))]
 }
 
-// span is how many bytes of a text are looked at to fill most bytes: a character that cannot be printed has up to four,
-// and becomes one of three.
+// span returns how many bytes of a text are needed to fill most bytes: an unprintable character
+// has up to four bytes, and becomes one of three.
 func span(most int) int { return 2*max(most, 0) + 2*utf8.UTFMax }
 
 func window[T ~string | ~[]byte](text T, most int) string {
@@ -106,20 +109,20 @@ func clean(s string, lines bool) bool {
 	return true
 }
 
-// as returns what a character is shown as.
+// as returns the replacement of a character.
 func as(r rune, lines bool) rune {
 	switch {
 	case lines && (r == '\n' || r == '\t'):
 		return r
 	case strconv.IsPrint(r):
 		return r
-	case r == '\n' || r == '\t' || r == '\r' || strconv.IsGraphic(r): // the graphic ones that are not printed are spaces
+	case r == '\n' || r == '\t' || r == '\r' || strconv.IsGraphic(r): // unprintable graphic characters are spaces
 		return ' '
 	}
 	return utf8.RuneError
 }
 
-// isError reports whether a text begins with U+FFFD itself, and not with bytes that are no UTF-8.
+// isError reports whether a text begins with a real U+FFFD, not with bytes that are not UTF-8.
 func isError(s string) bool {
 	_, size := utf8.DecodeRuneInString(s)
 	return size > 1

@@ -33,7 +33,7 @@ func TestLine(t *testing.T) {
 		{"abcdef", 6, "abcdef"},
 		{"abcdefg", 6, "abc…"},
 		{"ééééé", 9, "ééé…"},
-		{"ééééé", 8, "éé…"}, // not half of one
+		{"ééééé", 8, "éé…"}, // not half a rune
 		{"日本語日本語", 10, "日本…"},
 		{"\x00\x00\x00", 8, "\ufffd…"},
 		{"\U000e0001\U000e0001", 6, "\ufffd\ufffd"}, // shorter than before
@@ -73,7 +73,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// FuzzPlain: whatever comes in, what comes out is printable, valid and short enough, and the same if it is done again.
+// FuzzPlain: for any input, the output is printable, valid, short enough, and unchanged by a
+// second call.
 func FuzzPlain(f *testing.F) {
 	f.Add("plain", 3)
 	f.Add("a\x1b\u202e\xff\n日\U000e0001", 9)
@@ -170,7 +171,7 @@ func TestJSON(t *testing.T) {
 	}
 	data = plain.JSON(data)
 	if at := strings.IndexFunc(string(data), func(r rune) bool { return !strconv.IsGraphic(r) }); at >= 0 {
-		t.Errorf("%q has something that cannot be printed at %d", data, at)
+		t.Errorf("%q has an unprintable character at %d", data, at)
 	}
 	var out map[string]string
 	if err := json.Unmarshal(data, &out); err != nil || !reflect.DeepEqual(in, out) {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Args is what follows the word of a command: names, and options in their order.
+// Args are the arguments of a command: names, and options in their order.
 type Args struct {
 	Names   []string
 	Keys    []string
 	Options map[string]string
 }
 
-// Parse splits a line. It refuses an open quote and an option that comes twice.
+// Parse splits a line. It refuses an open quote and a duplicate option.
 func Parse(line string) (Args, error) {
 	a := Args{Options: map[string]string{}}
 	words, err := split(line)
@@ -27,7 +27,7 @@ func Parse(line string) (Args, error) {
 		case !isOption:
 			a.Names = append(a.Names, word)
 		case a.Has(key):
-			return Args{}, fmt.Errorf("%s= comes twice", key)
+			return Args{}, fmt.Errorf("%s= appears twice", key)
 		default:
 			a.Keys = append(a.Keys, key)
 			a.Options[key] = value
@@ -36,7 +36,7 @@ func Parse(line string) (Args, error) {
 	return a, nil
 }
 
-// MustParse is Parse for lines in Go code: it panics where Parse has an error.
+// MustParse is Parse for lines in Go code: it panics instead of returning an error.
 func MustParse(line string) Args {
 	a, err := Parse(line)
 	if err != nil {
@@ -64,7 +64,7 @@ func split(line string) (words []string, err error) {
 		}
 	}
 	if quoted {
-		return nil, fmt.Errorf("a quote is open at the end of the line")
+		return nil, fmt.Errorf("missing closing quote")
 	}
 	return words, nil
 }
@@ -72,7 +72,7 @@ func split(line string) (words []string, err error) {
 // Has reports whether an option is given.
 func (a Args) Has(key string) bool { _, ok := a.Options[key]; return ok }
 
-// Name returns the i-th name, or nothing.
+// Name returns the i-th name, or "".
 func (a Args) Name(i int) string {
 	if i < len(a.Names) {
 		return a.Names[i]
@@ -80,8 +80,7 @@ func (a Args) Name(i int) string {
 	return ""
 }
 
-// List returns the parts of an option that are separated by commas; none if it is
-// missing or empty.
+// List returns the comma-separated parts of an option; none if it is missing or empty.
 func (a Args) List(key string) []string {
 	if a.Options[key] == "" {
 		return nil
@@ -89,7 +88,7 @@ func (a Args) List(key string) []string {
 	return strings.Split(a.Options[key], ",")
 }
 
-// Int returns an INT of a signature; 0 if it is missing.
+// Int converts an INT of a signature; 0 if it is missing.
 func Int(text string) int {
 	if text == "" {
 		return 0
@@ -101,7 +100,7 @@ func Int(text string) int {
 	return n
 }
 
-// Duration returns a DURATION of a signature; 0 if it is missing.
+// Duration converts a DURATION of a signature; 0 if it is missing.
 func Duration(text string) time.Duration {
 	if text == "" {
 		return 0

@@ -1,6 +1,5 @@
-// Package scenario is the language of the files in which the tests of queue,
-// cycle, scheduler and others keep their cases: commands, and what they print.
-// Only tests import it.
+// Package scenario is the language of scenario files, the test cases of queue, cycle, scheduler
+// and others: commands and their output. Only tests import it.
 //
 // # Files
 //
@@ -11,15 +10,14 @@
 //	Option  = key "=" value .
 //	Output  = { non-empty-line } .
 //
-// A name or a value may have parts in double quotes, in which spaces count as
-// letters. The command "new" begins again with a new world. Output is what the
-// commands since the output before print; a block that prints has one.
-// `go test -rewrite` writes it anew.
+// A name or a value may have parts in double quotes, which may contain spaces. The command
+// "new" starts a new world. Output is what the commands since the previous output print; a
+// block that prints must have one. `go test -rewrite` rewrites it.
 //
 // # Signatures
 //
-// A command is declared by its signature, against which each line is checked
-// before the command runs:
+// A command is declared by its signature. Each line is checked against the signature before the
+// command runs:
 //
 //	Signature = word { " " Parameter } .
 //	Parameter = Name | "[" Name "]" | Name "…" | Option | "[" Option "]" .
@@ -27,10 +25,9 @@
 //	Option    = key "=" ( TYPE | choice { "|" choice } ) .
 //	TYPE      = "INT" | "DURATION" | text without lower-case letters .
 //
-// Brackets stand round what may be missing, "…" behind what comes once or more
-// often. INT is a decimal integer, DURATION one of Go ("1m30s"), any other TYPE is
-// text, and a choice is the text itself. A key may be a pattern of [path.Match],
-// like "*/*" for all that have a slash.
+// Brackets mark optional parameters, "…" marks one or more repetitions. INT is a decimal
+// integer, DURATION is a Go duration ("1m30s"), any other TYPE is text, and a choice is the
+// text itself. A key may be a pattern of [path.Match], such as "*/*" for all keys with a slash.
 //
 //	advance DURATION
 //	hint POD EVENT leave|queue|now

@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// Commands are functions by their signatures. The arguments that a function gets
-// are as its signature says.
+// Commands are functions by their signatures. The arguments of a function match its signature.
 type Commands map[string]func(a Args) error
 
-// Each makes a command that does f for each of its names.
+// Each makes a command that calls f for each of its names.
 func Each(f func(name string, a Args) error) func(Args) error {
 	return func(a Args) error {
 		for _, name := range a.Names {
@@ -26,7 +25,7 @@ func Each(f func(name string, a Args) error) func(Args) error {
 	}
 }
 
-// Language carries out lines of Commands.
+// Language runs lines of Commands.
 type Language struct {
 	commands map[string]command
 }
@@ -36,7 +35,7 @@ type command struct {
 	run       func(a Args) error
 }
 
-// NewLanguage reads the signatures of commands.
+// NewLanguage parses the signatures of commands.
 func NewLanguage(commands Commands) (*Language, error) {
 	l := &Language{map[string]command{}}
 	for text, run := range commands {
@@ -46,19 +45,19 @@ func NewLanguage(commands Commands) (*Language, error) {
 			return nil, fmt.Errorf("the command %q: %w", text, err)
 		}
 		if _, twice := l.commands[word]; twice || word == "new" {
-			return nil, fmt.Errorf("the command %q: the word has a meaning already", text)
+			return nil, fmt.Errorf("the command %q: duplicate command word", text)
 		}
 		l.commands[word] = command{s, run}
 	}
 	return l, nil
 }
 
-// Do carries out a line.
+// Do runs a line.
 func (l *Language) Do(line string) error {
 	word, rest, _ := strings.Cut(line, " ")
 	c, ok := l.commands[word]
 	if !ok {
-		return fmt.Errorf("no command %q; there are new %s", word, strings.Join(slices.Sorted(maps.Keys(l.commands)), " "))
+		return fmt.Errorf("unknown command %q; known are new %s", word, strings.Join(slices.Sorted(maps.Keys(l.commands)), " "))
 	}
 	a, err := Parse(rest)
 	if err == nil {
@@ -73,8 +72,7 @@ func (l *Language) Do(line string) error {
 	return nil
 }
 
-// Check refuses arguments that are not as a signature says, which is without the
-// word here.
+// Check refuses arguments that do not match a signature, which here has no command word.
 func Check(parameters string, a Args) error {
 	s, err := parseSignature(parameters)
 	if err != nil {
@@ -101,7 +99,7 @@ func parseSignature(text string) (s signature, err error) {
 		inside, open := strings.CutPrefix(word, "[")
 		inside, closed := strings.CutSuffix(inside, "]")
 		if open != closed {
-			return s, fmt.Errorf("%s: one bracket is missing", word)
+			return s, fmt.Errorf("%s: missing bracket", word)
 		}
 		p.optional = open
 		var option bool
@@ -115,7 +113,7 @@ func parseSignature(text string) (s signature, err error) {
 		p.key = ""
 		p.kind, p.many = strings.CutSuffix(inside, "…")
 		if n := len(s.names); n > 0 && (s.names[n-1].many || s.names[n-1].optional && !p.optional) {
-			return s, fmt.Errorf("%s: it cannot be told from the name before", word)
+			return s, fmt.Errorf("%s: ambiguous after the previous name", word)
 		}
 		s.names = append(s.names, p)
 	}
@@ -141,12 +139,12 @@ func (s signature) check(a Args) error {
 		}
 	}
 	if n := len(s.names); len(a.Names) > n && (n == 0 || !s.names[n-1].many) {
-		return fmt.Errorf("%q is one word too many", a.Names[n])
+		return fmt.Errorf("unexpected word %q", a.Names[n])
 	}
 	for _, key := range a.Keys {
 		p, ok := s.option(key)
 		if !ok {
-			return fmt.Errorf("no option %s=; there are%s", key, s.keys())
+			return fmt.Errorf("unknown option %s=; known are%s", key, s.keys())
 		}
 		if err := p.check(a.Options[key]); err != nil {
 			return fmt.Errorf("%s=: %w", key, err)
@@ -162,7 +160,7 @@ func (s signature) check(a Args) error {
 
 func (s signature) option(key string) (parameter, bool) {
 	for _, p := range s.options {
-		if matches, _ := path.Match(p.key, key); matches { // parseSignature knows that it is a pattern
+		if matches, _ := path.Match(p.key, key); matches { // parseSignature has validated the pattern
 			return p, true
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/golden"
 )
 
-// Log takes down what commands print. A nil Log takes nothing down.
+// Log records what commands print. A nil Log records nothing.
 type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -35,8 +35,8 @@ func (l *Log) Take() string {
 	return l.text.String()
 }
 
-// Test runs the files of a pattern, each as a subtest. world makes the commands of
-// a new world.
+// Test runs the files that match a pattern, each as a subtest. world makes the commands of a
+// new world.
 func Test(t *testing.T, pattern string, world func(t testing.TB, log *Log) Commands) {
 	t.Helper()
 	for _, path := range Files(t, pattern) {
@@ -47,7 +47,7 @@ func Test(t *testing.T, pattern string, world func(t testing.TB, log *Log) Comma
 	}
 }
 
-// Files returns the files that match a pattern. It fails the test if none does.
+// Files returns the files that match a pattern. It fails the test if there are none.
 func Files(t testing.TB, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -57,8 +57,8 @@ func Files(t testing.TB, pattern string) []string {
 	return files
 }
 
-// Run returns the text of a file with the outputs replaced by what its commands
-// print into log. world makes the commands of a new world.
+// Run returns the text of a file with the outputs replaced by what its commands print to log.
+// world makes the commands of a new world.
 func Run(t testing.TB, path string, log *Log, world func() Commands) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -83,7 +83,7 @@ func run(path, text string, log *Log, world func() Commands) (string, error) {
 		switch {
 		case line == "":
 			if rest := log.Take(); rest != "" {
-				return "", fmt.Errorf("%s:%d: the block has no line ---- and prints\n%s", path, n, rest)
+				return "", fmt.Errorf("%s:%d: the block has no line ----, but prints\n%s", path, n, rest)
 			}
 			inOutput = false
 		case inOutput:

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// words is a language in which everything is refused that can be.
+// words is a language with all kinds of mistakes to refuse.
 func words(log *Log) Commands {
 	return Commands{
 		"say WORD…":                          func(a Args) error { log.Printf("%s", strings.Join(a.Names, "+")); return nil },
@@ -24,33 +24,33 @@ func play(text string) (string, error) {
 	return run("cases/a.txt", text, log, func() Commands { return words(log) })
 }
 
-// TestRefused: what a file has wrong is refused, with file and line.
+// TestRefused: mistakes in a file are refused, with file and line.
 func TestRefused(t *testing.T) {
 	for line, want := range map[string]string{
-		"speak a":                  `cases/a.txt:3: no command "speak"; there are new advance mark pod rest say step`,
+		"speak a":                  `cases/a.txt:3: unknown command "speak"; known are new advance mark pod rest say step`,
 		"say":                      "WORD is missing",
-		" say a":                   `no command ""`,
-		"say\ta":                   "no command",
-		`say "a`:                   "a quote is open at the end of the line",
-		"say a loud=yes":           "no option loud=; there are none",
+		" say a":                   `unknown command ""`,
+		"say\ta":                   "unknown command",
+		`say "a`:                   "missing closing quote",
+		"say a loud=yes":           "unknown option loud=; known are none",
 		"advance":                  "DURATION is missing",
 		"advance 3":                `"3" is not a duration like 1m30s`,
 		"advance soon":             `"soon" is not a duration like 1m30s`,
 		"advance 3s fast":          `"fast" is not loud or quiet`,
-		"advance 3s loud loud":     `"loud" is one word too many`,
+		"advance 3s loud loud":     `unexpected word "loud"`,
 		"pod a":                    "on= is missing",
 		"pod on=n":                 "NAME is missing",
 		"pod a on=n priority=":     `priority=: "" is not an integer`,
 		"pod a on=n priority=1.5":  `priority=: "1.5" is not an integer`,
 		"pod a on=n priority=ten":  `priority=: "ten" is not an integer`,
-		"pod a on=n on=m":          "on= comes twice",
-		"pod a on=n prioity=1":     "no option prioity=; there are priority= on=",
-		"mark a key=1":             "no option key=; there are */*= how=",
+		"pod a on=n on=m":          "on= appears twice",
+		"pod a on=n prioity=1":     "unknown option prioity=; known are priority= on=",
+		"mark a key=1":             "unknown option key=; known are */*= how=",
 		"mark a how=never":         `how=: "never" is not now or not`,
-		"mark a b":                 `"b" is one word too many`,
+		"mark a b":                 `unexpected word "b"`,
 		"step few":                 `"few" is not an integer`,
 		"step 9999999999999999999": `is not an integer`,
-		"rest now":                 `"now" is one word too many`,
+		"rest now":                 `unexpected word "now"`,
 	} {
 		_, err := play("# comment\nsay a\n" + line + "\n----\na\n")
 		if err == nil || !strings.HasPrefix(err.Error(), "cases/a.txt:3: ") || !strings.Contains(err.Error(), want) {
@@ -62,7 +62,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTaken: what the language has, and what comes out.
+// TestTaken: all features of the language, and their output.
 func TestTaken(t *testing.T) {
 	const in = "# comment\nsay a \"b c\" d\"e f\"\npod a b on=\"\" priority=-1\nmark a x/y=1 how=not\nadvance 1m30s quiet\n----\nold\n\n\nnew\nstep\nstep 3\n\nsay x\n----\n"
 	const want = "# comment\nsay a \"b c\" d\"e f\"\npod a b on=\"\" priority=-1\nmark a x/y=1 how=not\nadvance 1m30s quiet\n----\na+b c+de f\n\n\nnew\nstep\nstep 3\n\nsay x\n----\nx\n"
@@ -71,17 +71,17 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestSignatures: a vocabulary that cannot be read is refused as well.
+// TestSignatures: invalid signatures are refused too.
 func TestSignatures(t *testing.T) {
 	nothing := func(Args) error { return nil }
 	for text, commands := range map[string]Commands{
-		"one bracket":  {"a [B": nothing},
-		"KEY=TYPE":     {"a [b=]": nothing},
-		"cannot be":    {"a B… C": nothing},
-		"told from":    {"a [B] C": nothing},
-		"meaning":      {"a B": nothing, "a C": nothing},
-		"has a":        {"new": nothing},
-		"an option is": {"a [[=B]": nothing},
+		"missing bracket":    {"a [B": nothing},
+		"KEY=TYPE":           {"a [b=]": nothing},
+		"ambiguous":          {"a B… C": nothing},
+		"C: ambiguous after": {"a [B] C": nothing},
+		"duplicate":          {"a B": nothing, "a C": nothing},
+		"duplicate command":  {"new": nothing},
+		"an option is":       {"a [[=B]": nothing},
 	} {
 		if _, err := NewLanguage(commands); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v: %v", commands, err)
@@ -89,7 +89,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestValues: Int and Duration are for what a signature has checked.
+// TestValues: Int and Duration accept only what a signature has checked.
 func TestValues(t *testing.T) {
 	if Int("") != 0 || Int("-7") != -7 || Duration("") != 0 || Duration("2s").Seconds() != 2 {
 		t.Error("wrong values")
@@ -98,7 +98,7 @@ func TestValues(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("a value that no signature lets pass is taken")
+					t.Error("a value that no signature accepts is accepted")
 				}
 			}()
 			read()
@@ -106,7 +106,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestFile: a file is run from its path, and needs to be there.
+// TestFile: a file is run by its path and must exist.
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	if err := os.WriteFile(path, []byte("say a\n----\na\n"), 0o600); err != nil {

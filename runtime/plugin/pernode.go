@@ -7,8 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// PerNodeFilter makes a batched filter call of a function that judges one row.
-// The function returns nil for a row that fits.
+// PerNodeFilter implements a batched filter call with a function that judges one row. The
+// function returns nil for a row that fits.
 func PerNodeFilter(c *Cycle, rows []uint32, out *Verdicts, judge func(c *Cycle, row uint32) *Status) {
 	reasons := make(map[string]uint16)
 	for i, row := range rows {
@@ -28,8 +28,8 @@ func PerNodeFilter(c *Cycle, rows []uint32, out *Verdicts, judge func(c *Cycle, 
 	}
 }
 
-// PerNodeScore makes a batched score call of a function that rates one row. The
-// first failure ends the call.
+// PerNodeScore implements a batched score call with a function that scores one row. The first
+// failure ends the call.
 func PerNodeScore(c *Cycle, rows []uint32, out []int64, rate func(c *Cycle, row uint32) (int64, *Status)) *Status {
 	for i, row := range rows {
 		score, status := rate(c, row)
@@ -41,10 +41,9 @@ func PerNodeScore(c *Cycle, rows []uint32, out []int64, rate func(c *Cycle, row 
 	return nil
 }
 
-// NormalizeMax scales scores so that the highest becomes abi.MaxScore; reverse
-// turns the order around, so that the lowest raw score becomes the best. All
-// zeros stay zero, or become the maximum when reversed. It is kube-scheduler's
-// DefaultNormalizeScore.
+// NormalizeMax scales scores so that the highest becomes abi.MaxScore; reverse inverts the
+// order, so that the lowest raw score becomes the best. All zeros stay zero, or become the
+// maximum when reversed. It is kube-scheduler's DefaultNormalizeScore.
 func NormalizeMax(scores []int64, reverse bool) {
 	var highest int64
 	for _, s := range scores {
@@ -61,8 +60,8 @@ func NormalizeMax(scores []int64, reverse bool) {
 	}
 }
 
-// scaled is MaxScore·s/highest, cut off towards zero, without overflow; s is at
-// most highest, which is positive.
+// scaled returns MaxScore·s/highest, rounded towards zero, without overflow; s is at most
+// highest, which is positive.
 func scaled(s, highest int64) int64 {
 	if s < 0 {
 		return -scaled(-max(s, -highest), highest)

@@ -11,39 +11,37 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Info says what a plugin is and what it depends on. It does not change during
-// the plugin's life.
+// Info describes a plugin and its dependencies. It does not change during the plugin's life.
 type Info struct {
 	// Name is the plugin's name in a profile.
 	Name string
-	// Module is the name and version of the module's manifest, and Digest names its
+	// Module is the name and version in the module's manifest, and Digest is the digest of its
 	// bytes; both are empty for a native plugin.
 	Module, Digest string
-	// Namespaces are those whose pods the plugin may act on, sorted; nil for all.
+	// Namespaces are the namespaces whose pods the plugin may act on, sorted; nil means all.
 	Namespaces []string
-	// Reads is the columns and pod fields that the plugin's answers depend on.
+	// Reads are the columns and pod fields that the plugin's answers depend on.
 	Reads []Read
-	// NodeScoped is the points, Filter or Score, at which an answer for a row depends on
-	// nothing but that row and the pod, as far as Reads names them. A call of them may be
-	// split over rows, and its answers are kept for other pods. All others have the scope
-	// of the cluster.
+	// NodeScoped are the points, Filter or Score, at which the answer for a row depends only on
+	// that row and the pod, as far as Reads names them. Calls of these points may be split over
+	// rows, and their answers are kept for other pods. All other points have the scope of the
+	// cluster.
 	NodeScoped []abi.Point
-	// Enforces is the features of a pod's spec that this plugin sees to.
+	// Enforces are the features of a pod's spec that this plugin enforces.
 	Enforces state.Feature
-	// Events is what can make a pod that this plugin rejected worth another try.
-	// None means that only the leftover flush brings such a pod back.
+	// Events can make another attempt for a pod that this plugin rejected worthwhile. Without
+	// events, such a pod is retried only by the flush of leftovers.
 	Events []Event
 }
 
 // Read is a column of the snapshot, or a field of the incoming pod, that a plugin reads.
 type Read struct {
 	Column abi.ColumnID
-	// Args are the resources, keys or types that it reads of a column that has many; nil
-	// means all.
+	// Args are the resources, keys or types that it reads in a column with many; nil means all.
 	Args []string
 }
 
-// Whole returns reads of columns with all that they have.
+// Whole returns reads of columns with all their content.
 func Whole(columns ...abi.ColumnID) []Read {
 	out := make([]Read, len(columns))
 	for i, c := range columns {
@@ -60,12 +58,11 @@ func (i *Info) Scope(point abi.Point) abi.Scope {
 	return abi.ScopeCluster
 }
 
-// Event is a cluster event that a plugin registers, with the hint that decides
-// for each pod; without a hint every such event means Queue.
+// Event is a cluster event that a plugin registers, with the hint that decides for each pod;
+// without a hint every such event means Queue.
 type Event struct {
 	state.ClusterEvent
-	// Hint is asked only about pods that this plugin rejected. An error means
-	// Queue.
+	// Hint is called only for pods that this plugin rejected. An error means Queue.
 	Hint func(pod *state.Pod, object state.Object) (state.Hint, error)
 }
 
@@ -78,12 +75,12 @@ func (i *Info) MayActOn(namespace string) bool {
 	return ok
 }
 
-// Hinter is a plugin that judges an event for many pods at once, instead of the
-// hints of its Events.
+// Hinter is a plugin that judges an event for many pods at once, instead of with the hints of
+// its Events.
 type Hinter interface {
 	Plugin
-	// Hint sets out[i] for pods[i], all rejected by this plugin; out starts as
-	// Queue. The event is one that Info().Events covers.
+	// Hint sets out[i] for pods[i], all rejected by this plugin; out is Queue before.
+	// Info().Events covers the event.
 	Hint(event state.ClusterEvent, object state.Object, pods []*state.Pod, out []state.Hint)
 }
 
@@ -92,22 +89,21 @@ type Plugin interface {
 	Info() *Info
 }
 
-// Cycle is the input that the points of one scheduling cycle share. Plugins read
-// it, and write to State only.
+// Cycle is the input that all points of one scheduling cycle share. Plugins may write only to
+// State.
 type Cycle struct {
 	Context  context.Context
 	Snapshot *state.Snapshot
 	Pod      *state.Pod
 	State    *state.CycleState
-	// Seed is this cycle's own random number: the only randomness that a plugin
-	// may use.
+	// Seed is this cycle's random number, the only randomness that a plugin may use.
 	Seed uint64
-	// Nominations is the pods that preemption promised nodes to.
+	// Nominations are the pods with nominated nodes.
 	Nominations state.Nominations
 }
 
-// PreEnqueue decides whether pods may enter the queue at all. A pod that is not
-// admitted is gated until an event that the plugin registered.
+// PreEnqueue decides whether pods may enter the queue. A pod that is not admitted is gated
+// until an event that the plugin registered.
 type PreEnqueue interface {
 	Plugin
 	// PreEnqueue sets out[i] to nil to admit pods[i], or to a rejection.
@@ -117,77 +113,75 @@ type PreEnqueue interface {
 // QueueSort orders the scheduling queue. All profiles share one.
 type QueueSort interface {
 	Plugin
-	// Less reports whether a is to be tried before b. It must be a strict weak
-	// order and must not depend on the time of the call.
+	// Less reports whether a is tried before b. It must be a strict weak order and must not
+	// depend on the time of the call.
 	Less(a, b *state.QueuedPod) bool
 }
 
-// QueueKeyer is a QueueSort that compares keys which it computes beforehand, for
-// many pods at once.
+// QueueKeyer is a QueueSort that compares precomputed keys, computed for many pods at once.
 type QueueKeyer interface {
 	QueueSort
-	// Keys sets SortKey of each pod. It is called when a pod enters the queue, and
-	// when a pod in it changes. A pod whose key cannot be computed keeps its own.
+	// Keys sets SortKey of each pod. It is called when a pod enters the queue or changes in it.
+	// A pod whose key cannot be computed keeps its old one.
 	Keys(pods []*state.QueuedPod)
-	// SameOrder reports whether another profile's plugin gives the same keys.
+	// SameOrder reports whether another profile's plugin computes the same keys.
 	SameOrder(o QueueSort) bool
 }
 
-// PreFilter looks at the pod once before nodes are filtered.
+// PreFilter is called once per pod, before nodes are filtered.
 type PreFilter interface {
 	Plugin
-	// PreFilter returns the rows that can fit, ascending, or nil for no opinion.
-	// Skip leaves out the plugin's Filter for this pod. Unschedulable lets other
-	// plugins' PreFilter run; UnschedulableAndUnresolvable and Error do not.
+	// PreFilter returns the rows that can fit, ascending, or nil for all. Skip skips the
+	// plugin's Filter for this pod. After Unschedulable, PreFilter of other plugins still runs;
+	// after UnschedulableAndUnresolvable and Error it does not.
 	PreFilter(c *Cycle) (rows []uint32, status *Status)
 }
 
-// PreFilterExtensions keeps what PreFilter computed right when pods are added to
-// or removed from an overlay row in a what-if.
+// PreFilterExtensions update what PreFilter computed when pods are added to or removed from an
+// overlay row in a what-if.
 type PreFilterExtensions interface {
 	Plugin
 	AddPod(c *Cycle, overlay uint32, pod *state.Pod) *Status
 	RemovePod(c *Cycle, overlay uint32, pod *state.Pod) *Status
 }
 
-// BlockRows is the number of row numbers in a block. Calls of points of scope node are
-// cut at multiples of it and nowhere else, so that what a call sees does not depend on the
-// number of workers.
+// BlockRows is the number of row numbers in a block. Calls of points of scope node are divided
+// only at multiples of it, so that they do not depend on the number of workers.
 const BlockRows = 1024
 
 // Filter judges nodes.
 type Filter interface {
 	Plugin
-	// Filter rejects rows by position in out, which starts as Success for each
-	// row. rows is strictly ascending. A filter of scope node may be called by
-	// several goroutines at once with different rows of the same cycle.
+	// Filter rejects rows by position in out, which has Success for each row before. rows is
+	// strictly ascending. A filter of scope node may be called concurrently with different rows
+	// of the same cycle.
 	Filter(c *Cycle, rows []uint32, out *Verdicts)
 }
 
 // PostFilter runs when no node fits, usually to preempt.
 type PostFilter interface {
 	Plugin
-	// PostFilter returns a node to nominate. Success and
-	// UnschedulableAndUnresolvable end the chain.
+	// PostFilter returns a node to nominate. Success and UnschedulableAndUnresolvable end the
+	// chain.
 	PostFilter(c *Cycle, d *Diagnosis) (PostFilterResult, *Status)
 }
 
-// PreScore looks at the feasible nodes once before they are scored. Skip leaves
-// out the plugin's Score for this pod.
+// PreScore is called once per pod, before the feasible nodes are scored. Skip skips the
+// plugin's Score for this pod.
 type PreScore interface {
 	Plugin
 	PreScore(c *Cycle, rows []uint32) *Status
 }
 
-// Score rates feasible nodes.
+// Score scores feasible nodes.
 type Score interface {
 	Plugin
-	// Score sets out[i] for rows[i]; out starts as zero. After Normalize, if the
-	// plugin has it, scores lie in abi.MinScore … abi.MaxScore.
+	// Score sets out[i] for rows[i]; out is zero before. After Normalize, if the plugin has it,
+	// scores are in abi.MinScore … abi.MaxScore.
 	Score(c *Cycle, rows []uint32, out []int64) *Status
 }
 
-// Normalize brings the scores of all feasible nodes into range.
+// Normalize scales the scores of all feasible nodes to the range.
 type Normalize interface {
 	Plugin
 	Normalize(c *Cycle, rows []uint32, scores []int64) *Status
@@ -199,42 +193,40 @@ type Placement struct {
 	// Pod is assumed on the node, with the patches of earlier plugins.
 	Pod  *state.Pod
 	Node *state.Node
-	// Info is the node with its pods as they were in the cycle that chose it,
-	// without Pod; nil unless a plugin of the profile wants it.
+	// Info is the node with its pods in the cycle that chose it, without Pod; nil unless a
+	// plugin of the profile needs it.
 	Info *state.NodeInfo
-	// Namespace is the pod's; nil if its object is not known.
+	// Namespace is the pod's namespace; nil if its object is unknown.
 	Namespace *state.Namespace
-	// Seed is that of the cycle which chose the node.
+	// Seed is the seed of the cycle that chose the node.
 	Seed  uint64
 	State *state.CycleState
-	// Patch is what plugins wrote on the pod so far; it travels in the binding.
+	// Patch is what plugins have set on the pod so far; it is written with the binding.
 	Patch state.Patch
-	// Faults is how many calls about the placement a guest failed since the pipeline
-	// last took account of them.
+	// Faults is how many calls for the placement a guest has failed since the pipeline last read
+	// it.
 	Faults int
-	// Ended is what plugins want done on the loop when it takes in the result of the
+	// Ended are functions of plugins that the loop calls when it handles the result of the
 	// binding cycle.
 	Ended []func()
 }
 
-// Directives are the effects that a plugin asks for; the scheduler checks them
-// and carries them out.
+// Directives are the effects that a plugin requests; the scheduler checks and carries them out.
 type Directives struct {
-	// Plugin is the name of the plugin that asks. The pipeline fills it in.
+	// Plugin is the name of the requesting plugin. The pipeline sets it.
 	Plugin string
-	// Patch is written on the pod, by Reserve at once in the cache, and in the
-	// API with the binding; by PreBind in the API only. Other points have none: a
-	// Bind that writes on the pod does so itself.
+	// Patch is for the pod. Reserve's patch applies immediately in the cache, and in the API
+	// with the binding; PreBind's applies only in the API. Other points have none: a Bind that
+	// patches the pod does so itself.
 	Patch state.Patch
 	// Allow and Reject name waiting pods by UID.
 	Allow  []types.UID
 	Reject []Rejection
-	// Activate moves parked pods, by UID, to the active queue, if the cycle in
-	// which it is asked for succeeds.
+	// Activate moves parked pods, by UID, to the active queue if the requesting cycle succeeds.
 	Activate []types.UID
 }
 
-// By returns the directives with the name of the plugin that asks for them.
+// By returns the directives with the name of the requesting plugin.
 func (d Directives) By(plugin string) Directives {
 	d.Plugin = plugin
 	return d
@@ -246,9 +238,9 @@ type Rejection struct {
 	Reason string
 }
 
-// Reserve notes that a pod is assumed on a node, and Unreserve that it no longer is.
-// Unreserve is called for all plugins in reverse order, whether
-// or not their Reserve was called, and must be idempotent.
+// Reserve is called when a pod is assumed on a node, and Unreserve when it no longer is.
+// Unreserve is called for all plugins in reverse order, even those whose Reserve was not
+// called, and must be idempotent.
 type Reserve interface {
 	Plugin
 	Reserve(p *Placement) (Directives, *Status)
@@ -258,53 +250,53 @@ type Reserve interface {
 // Permit allows, rejects or delays the binding of a pod.
 type Permit interface {
 	Plugin
-	// Permit returns Wait with the longest time to wait, at most 15 minutes;
-	// after it the pod is rejected.
+	// Permit returns Wait with the maximum time to wait, at most 15 minutes; after it the pod is
+	// rejected.
 	Permit(p *Placement) (wait time.Duration, d Directives, status *Status)
 }
 
-// PreBind prepares the binding, like attaching what the pod needs.
+// PreBind prepares the binding, for example by attaching volumes.
 type PreBind interface {
 	Plugin
-	// PreBindPreFlight returns Skip when PreBind has nothing to do for the pod.
+	// PreBindPreFlight returns Skip if PreBind has nothing to do for the pod.
 	PreBindPreFlight(p *Placement) *Status
 	PreBind(p *Placement) (Directives, *Status)
 }
 
-// Bind binds the pod. The first plugin that does not Skip has bound it or failed.
+// Bind binds the pod. The first plugin that does not return Skip has bound it or failed.
 type Bind interface {
 	Plugin
 	Bind(p *Placement) (Directives, *Status)
 }
 
-// Breaker is a plugin that is left alone for a while when it keeps failing.
+// Breaker is a plugin that is not called for a while if it keeps failing.
 type Breaker interface {
 	Plugin
 	// Settle is called at the end of each scheduling cycle.
 	Settle()
-	// RetryAt returns when the plugin is tried again; false if it is not left alone.
+	// RetryAt returns when the plugin is called again; false if its breaker is closed.
 	RetryAt() (time.Time, bool)
 }
 
-// Fallible is a plugin whose calls can end without an answer of its own, like a guest's.
+// Fallible is a plugin whose calls can end without an answer, like a guest's.
 type Fallible interface {
 	Plugin
-	// Unanswered returns how many calls of a point did so far.
+	// Unanswered returns the number of such calls of a point so far.
 	Unanswered(point abi.Point) int64
 }
 
 // NodeReader is a plugin that reads Placement.Info.
 type NodeReader interface{ ReadsNodeInfo() bool }
 
-// PostBind hears of a binding that was made.
+// PostBind is called after a successful binding.
 type PostBind interface {
 	Plugin
 	PostBind(p *Placement) Directives
 }
 
-// WaitingPod is a pod that waits at Permit, as code outside of the loop sees it.
+// WaitingPod is a pod that waits at Permit, as code outside the loop sees it.
 type WaitingPod struct {
 	Pod *state.Pod
-	// Plugins are those that have not allowed it yet.
+	// Plugins are the ones that have not allowed it yet.
 	Plugins []string
 }

@@ -114,7 +114,7 @@ func TestPerNodeScore(t *testing.T) {
 	}
 }
 
-// TestNormalizeMax: the order stays, or turns around, and the range is kept.
+// TestNormalizeMax: the order is kept or inverted, and the range is kept.
 func TestNormalizeMax(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		raw := rapid.SliceOfN(rapid.Int64Range(0, 1<<40), 1, 20).Draw(r, "scores")
@@ -165,7 +165,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestPoints: a plugin of all points has them in the order of a pod's path.
+// TestPoints: a plugin with all points has them in the order of a pod's path.
 func TestPoints(t *testing.T) {
 	p, err := fake.Declare("A", scenario.MustParse("filter="), fake.Deps{})
 	if err != nil {

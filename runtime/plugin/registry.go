@@ -8,14 +8,14 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Factory makes a plugin from its typed arguments, which are nil for a plugin
-// that takes none.
+// Factory makes a plugin from its typed arguments, which are nil for a plugin without
+// arguments.
 type Factory func(args any) (Plugin, error)
 
-// Registry is the plugins that can be named in a profile.
+// Registry has the plugins that profiles can name.
 type Registry map[string]Factory
 
-// New makes the plugin of a name.
+// New makes the plugin with a name.
 func (r Registry) New(name string, args any) (Plugin, error) {
 	factory, ok := r[name]
 	if !ok {
@@ -38,8 +38,8 @@ func (r Registry) Names() []string {
 	return names
 }
 
-// Points returns the extension points of a profile that a plugin implements. A
-// plugin whose points are not known by its type says them itself.
+// Points returns the extension points that a plugin implements. A plugin whose type does not
+// show its points returns them itself.
 func Points(p Plugin) []abi.Point {
 	if own, ok := p.(interface{ Points() []abi.Point }); ok {
 		return own.Points()

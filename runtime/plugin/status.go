@@ -10,11 +10,11 @@ import (
 // Status is the answer of a plugin to one call. A nil Status is success.
 type Status struct {
 	Code abi.Code
-	// Plugin is the plugin that answered; the pipeline fills it in.
+	// Plugin is the plugin that answered; the pipeline sets it.
 	Plugin string
-	// Reasons is for people; kube-scheduler's words where it has them.
+	// Reasons are for people, in kube-scheduler's words if it has them.
 	Reasons []string
-	// Err is the failure behind an Error.
+	// Err is the cause of an Error.
 	Err error
 }
 
@@ -75,7 +75,7 @@ func (s *Status) AsError() error {
 	return errors.New(s.Message())
 }
 
-// By returns the status with the plugin's name filled in.
+// By returns the status with the plugin's name set.
 func (s *Status) By(plugin string) *Status {
 	if s != nil && s.Plugin == "" {
 		s.Plugin = plugin

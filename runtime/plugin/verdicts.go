@@ -7,14 +7,14 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Verdicts is what a filter answers: for each row asked, by position, a code
-// and the number of a reason set. Every row starts as Success.
+// Verdicts are the answers of a filter: for each row of the call, by position, a code and the
+// number of a reason set. Every row starts as Success.
 type Verdicts struct {
-	// Codes has one element a row asked.
+	// Codes has one element per row of the call.
 	Codes []abi.Code
-	// Reasons has one element a row asked: 0 for none, n for Table[n-1].
+	// Reasons has one element per row of the call: 0 for none, n for Table[n-1].
 	Reasons []uint16
-	// Table holds the reason sets of this call.
+	// Table has the reason sets of this call.
 	Table [][]string
 }
 
@@ -28,9 +28,9 @@ func (v *Verdicts) Reset(n int) {
 	v.Table = v.Table[:0]
 }
 
-// Reason adds a reason set and returns its number for Reject. The texts are kept
-// as they are and must not change afterwards. When there are as many sets as a
-// number can tell apart, the last one stands for all further ones.
+// Reason adds a reason set and returns its number for Reject. The texts are not copied and must
+// not change afterwards. If there are too many sets for the type of the number, all further
+// sets get the number of the last one.
 func (v *Verdicts) Reason(texts ...string) uint16 {
 	if len(v.Table) < math.MaxUint16 {
 		v.Table = append(v.Table, texts)
@@ -38,12 +38,12 @@ func (v *Verdicts) Reason(texts ...string) uint16 {
 	return uint16(len(v.Table))
 }
 
-// Reject sets the verdict of the i-th row asked.
+// Reject sets the verdict of the call's i-th row.
 func (v *Verdicts) Reject(i int, code abi.Code, reason uint16) {
 	v.Codes[i], v.Reasons[i] = code, reason
 }
 
-// Texts returns the reasons of the i-th row asked.
+// Texts returns the reasons of the call's i-th row.
 func (v *Verdicts) Texts(i int) []string {
 	if v.Reasons[i] == 0 {
 		return nil

@@ -2,14 +2,13 @@ package state
 
 import "slices"
 
-// Value is what a plugin keeps in a CycleState between two points of one cycle.
-// Clone returns a copy that what-if calls may change; a value that is never
-// changed after it was written returns itself.
+// Value is what a plugin stores in a CycleState between two points of one cycle. Clone returns
+// a copy that what-if calls may change; a value that is never changed may return itself.
 type Value interface{ Clone() Value }
 
-// CycleState holds the values that plugins keep during one scheduling and
-// binding cycle, by (plugin, key). It belongs to one goroutine at a time; values
-// written up to PreFilter and PreScore may be read by several.
+// CycleState has the values that plugins store during one scheduling and binding cycle, by
+// (plugin, key). It belongs to one goroutine at a time, but values written up to PreFilter and
+// PreScore may be read concurrently.
 type CycleState struct{ entries []entry }
 
 type entry struct {
@@ -56,7 +55,7 @@ func (s *CycleState) Clone() *CycleState {
 	return c
 }
 
-// Reset forgets all values.
+// Reset removes all values.
 func (s *CycleState) Reset() {
 	clear(s.entries)
 	s.entries = s.entries[:0]

@@ -12,7 +12,7 @@ type count struct{ n int }
 
 func (c *count) Clone() state.Value { return &count{c.n} }
 
-// TestCycleState: it is a map of two keys, and a clone shares no value.
+// TestCycleState: it is a map with two keys, and a clone shares no value.
 func TestCycleState(t *testing.T) {
 	name := rapid.SampledFrom([]string{"a", "b", ""})
 	rapid.Check(t, func(t *rapid.T) {
@@ -49,7 +49,7 @@ func TestCycleState(t *testing.T) {
 				}
 				c.Write("a", "new", &count{})
 				if s.Read("a", "new") != nil {
-					t.Fatalf("the clone writes into its origin")
+					t.Fatalf("a write to the clone changes the original")
 				}
 			},
 			"reset": func(*rapid.T) { s.Reset(); clear(model) },

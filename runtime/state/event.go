@@ -6,7 +6,7 @@ type EventResource string
 
 // The resources of cluster events.
 const (
-	// PodResource matches assigned and unscheduled pods alike.
+	// PodResource matches both assigned and unscheduled pods.
 	PodResource EventResource = "Pod"
 	// AssignedPodResource is a pod on a node. Plugins register PodResource.
 	AssignedPodResource EventResource = "AssignedPod"
@@ -25,8 +25,8 @@ const (
 	ResourceClaimResource         EventResource = "resource.k8s.io/ResourceClaim"
 	ResourceSliceResource         EventResource = "resource.k8s.io/ResourceSlice"
 	DeviceClassResource           EventResource = "resource.k8s.io/DeviceClass"
-	// WildCardResource matches every resource when registered. An event with it
-	// moves every parked pod.
+	// WildCardResource matches every resource when registered. An event with it moves every
+	// parked pod.
 	WildCardResource EventResource = "*"
 )
 
@@ -45,14 +45,14 @@ const (
 	UpdateNodeAnnotation
 	UpdateNodeDeclaredFeature
 	UpdatePodLabel
-	// UpdatePodScaleDown is a smaller request of any resource.
+	// UpdatePodScaleDown is a smaller request for any resource.
 	UpdatePodScaleDown
 	UpdatePodToleration
 	// UpdatePodSchedulingGatesEliminated is the removal of the last gate.
 	UpdatePodSchedulingGatesEliminated
 	UpdatePodGeneratedResourceClaim
-	// UpdateOther is a change that no specific action names. Only a plugin that
-	// registers Update hears of it.
+	// UpdateOther is a change without a specific action. Only plugins that register Update
+	// receive it.
 	UpdateOther
 
 	// AllActions is every action.
@@ -61,7 +61,7 @@ const (
 	Update = AllActions &^ (Add | Delete)
 )
 
-// actionNames are the names of single actions, in order of their values.
+// actionNames returns the names of single actions, in the order of their values.
 func actionNames() []string {
 	return []string{
 		"Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint", "UpdateNodeCondition",
@@ -70,8 +70,8 @@ func actionNames() []string {
 	}
 }
 
-// String names the action as k8s.io/kube-scheduler/framework does; one that has no
-// name there is Update, or All.
+// String returns the action's name in k8s.io/kube-scheduler/framework. An action without a name
+// there is Update or All.
 func (a Action) String() string {
 	for i, name := range actionNames() {
 		if a == 1<<i {
@@ -84,7 +84,7 @@ func (a Action) String() string {
 	return "Update"
 }
 
-// ParseAction returns the action of a name, which is that of the constant, as in
+// ParseAction returns the action with a name. The name is that of the constant, as in
 // k8s.io/kube-scheduler/framework.
 func ParseAction(name string) (Action, bool) {
 	switch name {
@@ -101,8 +101,8 @@ func ParseAction(name string) (Action, bool) {
 	return 0, false
 }
 
-// ClusterEvent is a change in the cluster that can make parked pods worth
-// another try.
+// ClusterEvent is a change in the cluster that can make another attempt for parked pods
+// worthwhile.
 type ClusterEvent struct {
 	Resource EventResource
 	Action   Action
@@ -118,8 +118,8 @@ func (e ClusterEvent) Name() string {
 	return string(e.Resource) + e.Action.String()
 }
 
-// Matches reports whether a registered event covers an incoming one: the
-// resource is the same or wider, and the action one of those registered.
+// Matches reports whether a registered event covers an incoming one: the resource is the same
+// or wider, and the action is a registered one.
 func (e ClusterEvent) Matches(incoming ClusterEvent) bool {
 	if e.Resource == WildCardResource {
 		return e.Action&incoming.Action != 0
@@ -129,18 +129,17 @@ func (e ClusterEvent) Matches(incoming ClusterEvent) bool {
 	return sameResource && e.Action&incoming.Action != 0
 }
 
-// WildCard reports whether the event moves every parked pod whatever rejected it.
+// WildCard reports whether the event moves every parked pod, whatever rejected it.
 func (e ClusterEvent) WildCard() bool {
 	return e.Resource == WildCardResource && e.Action == AllActions
 }
 
-// EventUnschedulableTimeout is the flush of pods that stayed unschedulable too
-// long.
+// EventUnschedulableTimeout is the flush of pods that have been unschedulable for too long.
 func EventUnschedulableTimeout() ClusterEvent {
 	return ClusterEvent{Resource: WildCardResource, Action: AllActions, Label: "UnschedulableTimeout"}
 }
 
-// EventForceActivate is a plugin's demand to try a pod again.
+// EventForceActivate is a plugin's request to retry a pod.
 func EventForceActivate() ClusterEvent {
 	return ClusterEvent{Resource: WildCardResource, Action: AllActions, Label: "ForceActivate"}
 }
@@ -148,25 +147,25 @@ func EventForceActivate() ClusterEvent {
 // PluginName is the object of EventPluginChange.
 type PluginName string
 
-// EventPluginChange is a plugin that has changed, is gone, or works again. Its
-// object's New is the PluginName; it concerns the pods that the plugin rejected.
+// EventPluginChange says that a plugin has changed, was removed, or works again. Its object's
+// New is the PluginName; it concerns the pods that the plugin rejected.
 func EventPluginChange() ClusterEvent {
 	return ClusterEvent{Resource: WildCardResource, Action: AllActions, Label: "PluginChange"}
 }
 
-// EventAssignedPodDelete is a pod gone from a node, or an assumed one forgotten.
+// EventAssignedPodDelete says that a pod was removed from a node, or that an assumed one was
+// forgotten.
 func EventAssignedPodDelete() ClusterEvent {
 	return ClusterEvent{Resource: AssignedPodResource, Action: Delete}
 }
 
-// EventAssignedPodAdd is a pod that came to a node.
+// EventAssignedPodAdd says that a pod was added to a node.
 func EventAssignedPodAdd() ClusterEvent {
 	return ClusterEvent{Resource: AssignedPodResource, Action: Add}
 }
 
-// Object is what an event is about: at most one of the two pairs is set, Old nil
-// for an addition and New nil for a deletion. Other kinds than nodes and pods
-// come as the API's objects.
+// Object is what an event is about. At most one of the two pairs is set; Old is nil for an
+// addition and New for a deletion. Objects other than nodes and pods are API objects.
 type Object struct {
 	OldPod, NewPod   *Pod
 	OldNode, NewNode *Node
@@ -184,17 +183,17 @@ const (
 	Queue
 )
 
-// Requeue is what an event means for a parked pod.
+// Requeue is the effect of an event on a parked pod.
 type Requeue uint8
 
-// The meanings of an event.
+// The effects of an event.
 const (
 	// Leave means that the event cannot help the pod.
 	Leave Requeue = iota
-	// AfterBackoff means that a plugin that rejected the pod answered Queue, or
-	// failed to answer: the pod is to be tried when its backoff is over.
+	// AfterBackoff means that a plugin that rejected the pod answered Queue, or failed to
+	// answer: the pod is retried when its backoff is over.
 	AfterBackoff
-	// Immediately means that a plugin that said Pending did: what the pod waited
-	// for has come, so it is not held back.
+	// Immediately means that a plugin that returned Pending answered Queue: what the pod waited
+	// for has happened, so it is not held back.
 	Immediately
 )

@@ -8,9 +8,9 @@ import (
 	declared "k8s.io/component-helpers/nodedeclaredfeatures"
 )
 
-// Feature is a set of things that a pod's spec can ask for and that a plugin
-// must enforce. A pod that asks for something that no enabled plugin enforces
-// stays pending: nothing is silently unenforced.
+// Feature is a set of requirements that a pod's spec can have and that a plugin must enforce. A
+// pod with a requirement that no enabled plugin enforces stays pending, so that nothing is
+// silently unenforced.
 type Feature uint32
 
 // The features.
@@ -29,8 +29,8 @@ const (
 	// FeatureInterPodAffinity is pod affinity or anti-affinity, required or
 	// preferred.
 	FeatureInterPodAffinity
-	// FeatureVolumeClaims is a persistent volume claim, or an ephemeral volume,
-	// which becomes one.
+	// FeatureVolumeClaims is a persistent volume claim, or an ephemeral volume, for which one is
+	// created.
 	FeatureVolumeClaims
 	// FeatureExclusiveVolumes is an in-tree volume that only one node may
 	// mount: GCE PD, AWS EBS, iSCSI or RBD.
@@ -39,14 +39,13 @@ const (
 	FeatureResourceClaims
 	// FeatureSchedulingGroup is spec.schedulingGroup (KEP-4671).
 	FeatureSchedulingGroup
-	// FeatureDeclaredFeatures is anything that a node must declare that it can do
-	// (KEP-5328).
+	// FeatureDeclaredFeatures is anything that a node must declare support for (KEP-5328).
 	FeatureDeclaredFeatures
 
 	numFeatures = iota
 )
 
-// featureNames returns the names that flags and messages use, in bit order.
+// featureNames returns the names for flags and messages, in bit order.
 func featureNames() [numFeatures]string {
 	return [numFeatures]string{
 		"requests", "node-affinity", "host-ports", "scheduling-gates", "topology-spread",
@@ -61,7 +60,7 @@ func FeatureNames() []string {
 	return names[:]
 }
 
-// ParseFeature returns the feature of a name.
+// ParseFeature returns the feature with a name.
 func ParseFeature(name string) (Feature, bool) {
 	for i, n := range featureNames() {
 		if n == name {
@@ -85,7 +84,7 @@ func (f Feature) Names() []string {
 // String returns the names of the features in the set, separated by commas.
 func (f Feature) String() string { return strings.Join(f.Names(), ", ") }
 
-// FeaturesOf returns what a pod's spec asks for.
+// FeaturesOf returns the features in a pod's spec.
 func FeaturesOf(pod *v1.Pod) Feature {
 	var f Feature
 	spec := &pod.Spec
@@ -127,15 +126,15 @@ func FeaturesOf(pod *v1.Pod) Feature {
 	return f
 }
 
-// needsDeclared reports whether a node must declare features to run the pod, as
-// kube-scheduler v1.36 infers it.
+// needsDeclared reports whether a node must declare features to run the pod, as kube-scheduler
+// v1.36 infers it.
 func needsDeclared(pod *v1.Pod) bool {
 	info := &declared.PodInfo{Spec: &pod.Spec, Status: &pod.Status}
 	needed, err := needs(info)
 	return err == nil && !needed.IsEmpty()
 }
 
-// needs leaves out features that every node of v1.36 has.
+// needs omits features that every node of v1.36 has.
 func needs(pod *declared.PodInfo) (declared.FeatureSet, error) {
 	return declared.DefaultFramework.InferForPodScheduling(pod, version.MajorMinor(1, 36))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestFeaturesOf: whatever a spec asks for has a name; a plain pod asks for nothing.
+// TestFeaturesOf: each requirement in a spec has a feature; a plain pod has none.
 func TestFeaturesOf(t *testing.T) {
 	group := "g"
 	for want, change := range map[string]func(*v1.PodSpec){

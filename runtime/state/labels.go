@@ -8,31 +8,31 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Limits of dense label columns: a key gets one when at least one row in
-// denseShare has it, and there are at most maxDense of them.
+// Limits of dense label columns: a key gets one if at least one row in denseShare has it, and
+// there are at most maxDense of them.
 const (
 	denseShare = 8
 	maxDense   = 64
 )
 
-// LabelColumns is the labels of rows: a list of (key, value) ids for every row,
-// and for keys that are common a dense column of value ids as well.
+// LabelColumns has the labels of rows: a list of (key, value) ids for every row, and for common
+// keys also a dense column of value ids.
 type LabelColumns struct {
 	pairs   wire.Ragged[wire.Pair] // sorted by key id
 	dense   map[uint32]int         // key id → index into columns
 	columns [][]uint32
-	keyRows []int32  // rows that have a key, by key id
-	touched []uint32 // keys without a column that a write has counted up
+	keyRows []int32  // number of rows that have a key, by key id
+	touched []uint32 // keys without a column whose count has grown
 	scratch pairScratch
 	rows    int
 }
 
 func newLabelColumns() LabelColumns { return LabelColumns{dense: make(map[uint32]int)} }
 
-// LabelColumn is one label key over all rows. Key 0 is a key that no row has.
+// LabelColumn is one label key over all rows. No row has key 0.
 type LabelColumn struct {
-	// Values has the value id of each row, 0 for rows without the label; nil
-	// when the key has no dense column.
+	// Values has the value id of each row, 0 for rows without the label. It is nil if the key
+	// has no dense column.
 	Values []uint32
 
 	labels *LabelColumns
@@ -48,7 +48,7 @@ func (l *LabelColumns) Key(key uint32) LabelColumn {
 	return c
 }
 
-// At returns the value id of a row, 0 for a row without the label.
+// At returns the value id of a row, 0 if it does not have the label.
 func (c LabelColumn) At(row uint32) uint32 {
 	if c.Values != nil {
 		return c.Values[row]
@@ -75,20 +75,19 @@ func (l *LabelColumns) resize(rows int) {
 	}
 }
 
-// write interns and sets the labels of a row and returns the bytes written.
+// write interns and sets the labels of a row and returns the number of bytes written.
 func (l *LabelColumns) write(row uint32, labels map[string]string, strings *wire.Dict) int {
 	return l.set(row, l.scratch.intern(labels, strings))
 }
 
-// pairScratch is memory for interning maps.
+// pairScratch is scratch memory for interning maps.
 type pairScratch struct {
 	pairs []wire.Pair
 	keys  []string
 }
 
-// intern returns a map as pairs, sorted by key id. Strings get ids in the order
-// of the keys and not in the order of the map, which is random: the same events
-// must give the same ids.
+// intern returns a map as pairs, sorted by key id. Strings get ids in the order of the keys,
+// because the order of maps is random and the same events must give the same ids.
 func (s *pairScratch) intern(m map[string]string, strings *wire.Dict) []wire.Pair {
 	s.pairs = s.pairs[:0]
 	for k, v := range m {
@@ -103,7 +102,7 @@ func (s *pairScratch) intern(m map[string]string, strings *wire.Dict) []wire.Pai
 	return s.pairs
 }
 
-// internNew interns a map that has strings without an id.
+// internNew interns a map that contains strings without ids.
 func (s *pairScratch) internNew(m map[string]string, strings *wire.Dict) {
 	s.pairs, s.keys = s.pairs[:0], s.keys[:0]
 	for k := range m {
@@ -163,8 +162,8 @@ func sortImages(images []wire.Image) {
 	slices.SortFunc(images, func(a, b wire.Image) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// copyRow copies the labels of a row to an overlay row. Overlays do not count
-// towards what is common.
+// copyRow copies the labels of a row to an overlay row. Overlays are not counted for common
+// keys.
 func (l *LabelColumns) copyRow(to, from uint32) {
 	l.pairs.Set(to, l.pairs.Row(from))
 	for _, column := range l.columns {

@@ -6,9 +6,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// NamespaceTable holds the columns of the namespaces table. A namespace keeps
-// its row as long as it exists; rows of namespaces that are gone are empty until
-// reused. A pod's namespace need not have a row: its object may not be known.
+// NamespaceTable has the columns of the namespaces table. A namespace keeps its row as long as
+// it exists; unused rows are empty. A pod's namespace may not have a row, because its object
+// may be unknown.
 type NamespaceTable struct {
 	// Namespace is the decoded object, nil for an empty row.
 	Namespace []*Namespace
@@ -22,22 +22,22 @@ type NamespaceTable struct {
 	index   map[string]uint32
 	scratch pairScratch
 
-	// changed are the rows that the snapshot's generation changedAt has changed.
-	// Before it, nothing has changed since changedBefore.
+	// changed are the rows that changed in the snapshot's generation changedAt. Before that,
+	// nothing has changed since changedBefore.
 	changed                  []uint32
 	changedAt, changedBefore uint64
 }
 
-// newNamespaceTable returns an empty table of a snapshot's generation. What was
-// before it is not known.
+// newNamespaceTable returns an empty table in a generation of the snapshot. Earlier changes are
+// unknown.
 func newNamespaceTable(generation uint64) NamespaceTable {
 	return NamespaceTable{index: make(map[string]uint32), changedAt: generation, changedBefore: generation}
 }
 
-// Len returns the number of rows, empty ones included.
+// Len returns the number of rows, including empty ones.
 func (t *NamespaceTable) Len() int { return len(t.Namespace) }
 
-// update writes rows that have changed and returns the number of bytes written.
+// update writes changed rows and returns the number of bytes written.
 func (t *NamespaceTable) update(infos []NamespaceInfo, strings *wire.Dict, generation uint64) (bytes int) {
 	for i := range infos {
 		info := &infos[i]
@@ -49,7 +49,7 @@ func (t *NamespaceTable) update(infos []NamespaceInfo, strings *wire.Dict, gener
 		case int(info.Row) < t.Len() && t.Namespace[info.Row] != nil:
 			t.forget(info.Row)
 			bytes += t.clear(info.Row)
-		default: // came and went between two updates
+		default: // added and removed between two updates
 			continue
 		}
 		t.note(info.Row, generation)
@@ -67,15 +67,14 @@ func (t *NamespaceTable) ensure(n int) {
 	t.Labels.Resize(t.Len())
 }
 
-// forget removes a row's namespace from the index, unless the name has another
-// row by now.
+// forget removes a row's namespace from the index, unless the name has another row by now.
 func (t *NamespaceTable) forget(row uint32) {
 	if old := t.Namespace[row]; old != nil && t.index[old.Name] == row {
 		delete(t.index, old.Name)
 	}
 }
 
-// namespaceBytes is what a row holds without its labels.
+// namespaceBytes is the size of a row without its labels.
 const namespaceBytes = 8 + 4 + 8
 
 func (t *NamespaceTable) write(info *NamespaceInfo, strings *wire.Dict) (bytes int) {
@@ -86,14 +85,14 @@ func (t *NamespaceTable) write(info *NamespaceInfo, strings *wire.Dict) (bytes i
 	return namespaceBytes + int(unsafe.Sizeof(wire.Pair{}))*t.Labels.Set(row, pairs)
 }
 
-// clear empties a row, so that nothing of a namespace stays behind.
+// clear empties a row completely.
 func (t *NamespaceTable) clear(row uint32) (bytes int) {
 	t.Namespace[row], t.Name[row], t.Generation[row] = nil, 0, 0
 	t.Labels.Set(row, nil)
 	return namespaceBytes
 }
 
-// note takes down that a row has changed with a generation of the snapshot.
+// note records that a row has changed in a generation of the snapshot.
 func (t *NamespaceTable) note(row uint32, generation uint64) {
 	if t.changedAt != generation {
 		t.changedBefore, t.changedAt = t.changedAt, generation
@@ -102,14 +101,14 @@ func (t *NamespaceTable) note(row uint32, generation uint64) {
 	t.changed = append(t.changed, row)
 }
 
-// NamespaceRow returns the row of a namespace in the namespaces table; false if
-// its object is not known.
+// NamespaceRow returns the row of a namespace in the namespaces table; false if its object is
+// unknown.
 func (s *Snapshot) NamespaceRow(name string) (row uint32, ok bool) {
 	row, ok = s.Namespaces.index[name]
 	return row, ok
 }
 
-// Namespace returns a namespace; nil if its object is not known.
+// Namespace returns a namespace; nil if its object is unknown.
 func (s *Snapshot) Namespace(name string) *Namespace {
 	if row, ok := s.NamespaceRow(name); ok {
 		return s.Namespaces.Namespace[row]
@@ -117,11 +116,10 @@ func (s *Snapshot) Namespace(name string) *Namespace {
 	return nil
 }
 
-// NamespaceChanges returns the rows of the namespaces table, empty ones among
-// them, that may differ from what they were in an earlier generation of this
-// snapshot. Namespaces change seldom, so unlike with [Snapshot.Changes] the
-// generation need not be the one before: known is false only if it is before the
-// epoch, or namespaces have changed more than once since.
+// NamespaceChanges returns the rows of the namespaces table, including empty ones, that may
+// differ from an earlier generation of this snapshot. Namespaces rarely change, so unlike in
+// [Snapshot.Changes] the generation need not be the previous one: known is false only if it is
+// before the epoch, or namespaces have changed in more than one generation since.
 func (s *Snapshot) NamespaceChanges(since uint64) (rows []uint32, known bool) {
 	t := &s.Namespaces
 	switch {

@@ -38,8 +38,7 @@ func namespaceText(s *state.Snapshot) string {
 	return fmt.Sprintf("%q", out)
 }
 
-// TestNamespaceRows: nothing of a namespace stays behind, in whatever order rows
-// change hands.
+// TestNamespaceRows: nothing is left of a removed namespace, in whatever order rows are reused.
 func TestNamespaceRows(t *testing.T) {
 	s := state.NewSnapshot()
 	update := func(want string, infos ...state.NamespaceInfo) (written uint64) {
@@ -54,17 +53,16 @@ func TestNamespaceRows(t *testing.T) {
 	a, b := namespace(0, 1, "a", map[string]string{"team": "x"}), namespace(2, 2, "b", nil)
 	update(`["0 a@1 team=x" "1 @0" "2 b@2"]`, a, b)
 	if n := update(`["0 a@1 team=x" "1 @0" "2 b@2"]`, namespace(1, 3, "", nil), namespace(7, 3, "", nil)); n != 0 {
-		t.Errorf("%d bytes written for rows that are empty already", n)
+		t.Errorf("%d bytes written for empty rows", n)
 	}
 	update(`["0 b@4" "1 @0" "2 a@5 team=x"]`, namespace(0, 4, "b", nil), namespace(2, 5, "a", map[string]string{"team": "x"}))
 	update(`["0 b@4" "1 a@6" "2 @0"]`, namespace(1, 6, "a", nil), namespace(2, 7, "", nil))
 	if row, ok := s.NamespaceRow("gone"); ok {
-		t.Errorf("a namespace that is not there has row %d", row)
+		t.Errorf("a missing namespace has row %d", row)
 	}
 }
 
-// TestNamespaceChanges: a consumer learns of changes from any generation after
-// the last change but one.
+// TestNamespaceChanges: changes are known from any generation after the last change but one.
 func TestNamespaceChanges(t *testing.T) {
 	s := state.NewSnapshot()
 	expect := func(since uint64, known bool, rows ...uint32) {

@@ -12,27 +12,25 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// NodeImage is an image present on a node, under one of its names.
+// NodeImage is an image on a node, under one of its names.
 type NodeImage struct {
 	Name string
 	Size int64 // bytes
 }
 
-// Node is a node decoded once. It is immutable; a change of the object makes a
-// new Node.
+// Node is a node decoded once. It is immutable; an updated object gets a new Node.
 type Node struct {
-	// Object is the API's object. It is shared with informers: never write to it.
+	// Object is the API object. It is shared with informers: never change it.
 	Object      *v1.Node
 	Name        string
 	Allocatable Resources
 	// Images has an entry for each name of each image, sorted by name.
 	Images []NodeImage
-	// Declared is status.declaredFeatures, as far as the features are known
-	// (KEP-5328).
+	// Declared is status.declaredFeatures, without unknown features (KEP-5328).
 	Declared declared.FeatureSet
 }
 
-// NewNode compiles a node.
+// NewNode decodes a node.
 func NewNode(object *v1.Node) *Node {
 	n := &Node{Object: object, Name: object.Name, Allocatable: NewResources(object.Status.Allocatable)}
 	n.Declared = declared.DefaultFramework.TryMap(object.Status.DeclaredFeatures)
@@ -47,8 +45,8 @@ func NewNode(object *v1.Node) *Node {
 	return n
 }
 
-// Changes returns the events that the change from old to n amounts to. A change
-// that no plugin can read, and a cordon, which helps nobody, amount to none.
+// Changes returns the events for the change from old to n. There is no event for a change that
+// no plugin can read, or for a cordon, which helps no pod.
 func (n *Node) Changes(old *Node) []ClusterEvent {
 	var out []ClusterEvent
 	add := func(a Action) { out = append(out, ClusterEvent{Resource: NodeResource, Action: a}) }
@@ -74,7 +72,7 @@ func (n *Node) Changes(old *Node) []ClusterEvent {
 	return out
 }
 
-// conditions leaves out heartbeat times and messages: they change all the time.
+// conditions omits heartbeat times and messages, because they change all the time.
 func conditions(n *v1.Node) map[v1.NodeConditionType]v1.ConditionStatus {
 	out := make(map[v1.NodeConditionType]v1.ConditionStatus, len(n.Status.Conditions))
 	for i := range n.Status.Conditions {
@@ -83,7 +81,7 @@ func conditions(n *v1.Node) map[v1.NodeConditionType]v1.ConditionStatus {
 	return out
 }
 
-// Changes returns the events that the change from old to p amounts to.
+// Changes returns the events for the change from old to p.
 func (p *Pod) Changes(old *Pod) []ClusterEvent {
 	resource := UnscheduledPodResource
 	if p.NodeName() != "" {
@@ -126,8 +124,8 @@ func scaledDown(old, now *Resources) bool {
 	return false
 }
 
-// TaintEffect converts the API's effect; 0 is an effect that the API does not
-// know, which no toleration and no filter looks at.
+// TaintEffect converts the API's effect. An unknown effect becomes 0, which all tolerations and
+// filters ignore.
 func TaintEffect(e v1.TaintEffect) wire.Effect {
 	switch e {
 	case v1.TaintEffectNoSchedule:

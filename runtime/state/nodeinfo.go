@@ -14,15 +14,15 @@ type PlacedPod struct {
 	Generation uint64
 }
 
-// NodeInfo is what the cache knows of one node: the object, the pods on it and
-// their sums. The cache owns it; a snapshot copies from it.
+// NodeInfo is what the cache knows about one node: the object, its pods and their sums. The
+// cache owns it; a snapshot copies from it.
 type NodeInfo struct {
 	Name string
-	// Node is nil while pods are known of a node that is not: a ghost.
+	// Node is nil for a ghost: an unknown node with known pods.
 	Node *Node
-	// Rank orders nodes for a tie-break by first node: the smallest wins.
+	// Rank orders nodes for a tie-break by first node: the smallest rank wins.
 	Rank uint64
-	// Pods is in no particular order.
+	// Pods is unordered.
 	Pods []PlacedPod
 	// Requested is the sum over Pods; Requested.Pods is their number.
 	Requested Resources
@@ -30,15 +30,15 @@ type NodeInfo struct {
 	// requests with defaults.
 	NonZeroCPU, NonZeroMemory int64
 
-	// ObjectGeneration changes with Node, PodsGeneration with Pods. Generations
-	// are taken from one counter and never used twice.
+	// ObjectGeneration changes with Node, PodsGeneration with Pods. Generations come from one
+	// counter and are never reused.
 	ObjectGeneration, PodsGeneration uint64
 
-	withPorts int // pods that have host ports
+	withPorts int // number of pods with host ports
 }
 
-// Clone returns a copy that is no longer the cache's. Pods and nodes are
-// immutable, so they are shared.
+// Clone returns a copy that does not belong to the cache. It shares pods and nodes, which are
+// immutable.
 func (n *NodeInfo) Clone() *NodeInfo {
 	c := *n
 	c.Pods = slices.Clone(n.Pods)
@@ -46,7 +46,7 @@ func (n *NodeInfo) Clone() *NodeInfo {
 	return &c
 }
 
-// AddPod adds a pod that is not yet on the node.
+// AddPod adds a pod that is not on the node yet.
 func (n *NodeInfo) AddPod(p PlacedPod) {
 	n.Pods = append(n.Pods, p)
 	n.account(p.Pod, 1)
@@ -70,7 +70,7 @@ func (n *NodeInfo) RemovePod(uid types.UID) (PlacedPod, bool) {
 func (n *NodeInfo) account(p *Pod, sign int64) {
 	n.Requested.accumulate(&p.Requests, sign)
 	if sign < 0 && len(p.Requests.Scalars) > 0 {
-		// Or a node keeps a resource, and snapshots its column, forever.
+		// Otherwise a node keeps a resource, and snapshots its column, forever.
 		n.Requested.Scalars = slices.DeleteFunc(n.Requested.Scalars, func(s Scalar) bool { return s.Value == 0 })
 	}
 	n.NonZeroCPU += sign * p.NonZeroCPU

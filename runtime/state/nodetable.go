@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// The first resources of every snapshot, in this order. Extended resources
-// follow in the order in which they were first seen.
+// The first resources of every snapshot, in this order. Extended resources follow in the order
+// in which they were first seen.
 const (
 	CPU = iota // milli-CPU
 	Memory
@@ -21,50 +21,49 @@ const (
 	numFixedResources
 )
 
-// ResourceColumns is what nodes have and what is requested of one resource, in
-// its unit: milli-CPU, bytes, or a count.
+// ResourceColumns has the allocatable and the requested amounts of one resource, in its unit:
+// milli-CPU, bytes, or a count.
 type ResourceColumns struct {
 	Name                   v1.ResourceName
 	Allocatable, Requested []int64
 }
 
-// NodeTable holds the columns of the nodes table. Every column has an element
-// for each row and each overlay row.
+// NodeTable has the columns of the nodes table. Every column has an element for each row and
+// each overlay row.
 type NodeTable struct {
 	// Node is the decoded object.
 	Node []*Node
-	// Rank orders rows for a tie-break by first node: the smallest wins.
+	// Rank orders rows for a tie-break by first node: the smallest rank wins.
 	Rank []uint64
 	// Flags has the abi.NodeUnschedulable bit.
 	Flags []uint8
 	// Resources is indexed by CPU, Memory … and Snapshot.ResourceIndex.
 	Resources []ResourceColumns
-	// NonZeroCPU (milli-CPU) and NonZeroMemory (bytes) are requests with
-	// defaults for containers that have none.
+	// NonZeroCPU (milli-CPU) and NonZeroMemory (bytes) are requests, with defaults for
+	// containers without requests.
 	NonZeroCPU, NonZeroMemory []int64
 	// Labels is metadata.labels.
 	Labels LabelColumns
-	// TaintSet is an index into TaintSets: nodes with equal taints in equal
-	// order share a set. Set 0 is not a taints.
+	// TaintSet is an index into TaintSets: nodes with equal taints in equal order share a set.
+	// Set 0 has no taints.
 	TaintSet  []uint32
 	TaintSets [][]wire.Taint
-	// Ports is the host ports in use.
+	// Ports are the host ports in use.
 	Ports wire.Ragged[wire.Port]
 	// Images is sorted by name id.
 	Images wire.Ragged[wire.Image]
-	// ImageNodes is, by name id, the number of nodes that have the image; ids
-	// beyond its end have none.
+	// ImageNodes is the number of nodes that have an image, by name id; ids beyond its end have
+	// none.
 	ImageNodes []int32
-	// Pods is the slots of the row's pods in the pods table.
+	// Pods are the slots of the row's pods in the pods table.
 	Pods wire.Ragged[uint32]
-	// ObjectGeneration and PodsGeneration change when the node or its pods do.
-	// 0 is not a generation: the row is empty, or an overlay whose pods differ from
-	// every node's.
+	// ObjectGeneration and PodsGeneration change with the node and its pods. 0 means that the
+	// row is empty, or an overlay whose pods differ from every node's.
 	ObjectGeneration, PodsGeneration []uint64
 
 	n, capacity   int
-	overlays      int    // overlay rows that fit
-	used          []bool // those in use, from the first on: released before a later one was
+	overlays      int    // allocated overlay rows
+	used          []bool // one per overlay row in use; true if it was released before a later one
 	resourceIndex map[v1.ResourceName]int
 	taintIndex    map[string]uint32
 	strings       *wire.Dict
@@ -93,7 +92,7 @@ func newNodeTable(strings *wire.Dict) NodeTable {
 	return t
 }
 
-// resource returns the index of a resource's columns, adding them if need be.
+// resource returns the index of a resource's columns; it adds them if needed.
 func (t *NodeTable) resource(name v1.ResourceName) int {
 	i, ok := t.resourceIndex[name]
 	if !ok {
@@ -117,8 +116,8 @@ func (t *NodeTable) resize(n int) {
 	t.n = n
 }
 
-// grow sets the capacities of all columns. When the capacity of rows changes,
-// overlays must be empty: their indices change.
+// grow sets the capacities of all columns. When the capacity of rows changes, there must be no
+// overlays, because their indices change.
 func (t *NodeTable) grow(capacity, overlays int) {
 	t.capacity, t.overlays = capacity, overlays
 	rows := t.rows()
@@ -145,15 +144,15 @@ func resized[T any](s []T, n int) []T {
 	return out
 }
 
-// clear empties a row that no node has any more.
+// clear empties an unused row.
 func (t *NodeTable) clear(row uint32) {
 	t.Labels.set(row, nil)
 	t.setImages(row, nil)
 	t.clearRest(row)
 }
 
-// clearOverlay empties an overlay row. Overlays do not count in sums over rows.
-// Nothing may stay behind: when columns grow, the row becomes a node's.
+// clearOverlay empties an overlay row completely, because it becomes a node's row when columns
+// grow. Overlays do not count in sums over rows.
 func (t *NodeTable) clearOverlay(row uint32) {
 	t.Labels.dropRow(row)
 	t.Images.Set(row, nil)
@@ -171,8 +170,7 @@ func (t *NodeTable) clearRest(row uint32) {
 	t.Pods.Set(row, nil)
 }
 
-// writeObject writes what comes from the node object and returns the number of
-// bytes written.
+// writeObject writes the columns from the node object and returns the number of bytes written.
 func (t *NodeTable) writeObject(row uint32, info *NodeInfo) (bytes int) {
 	node := info.Node
 	t.Node[row], t.Rank[row], t.ObjectGeneration[row] = node, info.Rank, info.ObjectGeneration
@@ -202,8 +200,7 @@ func (t *NodeTable) writeObject(row uint32, info *NodeInfo) (bytes int) {
 	return bytes
 }
 
-// writePods writes what comes from the row's pods and returns the number of
-// bytes written.
+// writePods writes the columns from the row's pods and returns the number of bytes written.
 func (t *NodeTable) writePods(row uint32, info *NodeInfo) (bytes int) {
 	t.PodsGeneration[row] = info.PodsGeneration
 	r := &info.Requested
@@ -247,8 +244,8 @@ func setScalars(t *NodeTable, row uint32, scalars []Scalar, column func(*Resourc
 	}
 }
 
-// internTaints returns the set of a list of taints. Nodes of a cluster have few
-// distinct lists, so filters judge a list once and not once a node.
+// internTaints returns the set for a list of taints. The nodes of a cluster have few distinct
+// lists, so filters judge each list once, not each node.
 func (t *NodeTable) internTaints(taints []v1.Taint) uint32 {
 	if len(taints) == 0 {
 		return 0
@@ -275,7 +272,7 @@ func (t *NodeTable) internTaints(taints []v1.Taint) uint32 {
 	return id
 }
 
-// setImages replaces a row's images and keeps the number of nodes per image.
+// setImages replaces a row's images and updates the number of nodes per image.
 func (t *NodeTable) setImages(row uint32, images []wire.Image) (bytes int) {
 	for _, old := range t.Images.Row(row) {
 		t.ImageNodes[old.Name]--

@@ -1,7 +1,7 @@
 package state
 
-// Nominations is the view of pods that preemption promised a node to and that
-// are not placed yet. The scheduling queue keeps it.
+// Nominations is the view of pods with a nominated node that are not placed yet. The scheduling
+// queue keeps it.
 type Nominations interface {
 	// Len returns the number of nominated pods.
 	Len() int

@@ -6,11 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Overlay adds an overlay row: a copy of a row that AddPod and RemovePod may
-// change. It is gone with Release, or with the next DropOverlays or update.
+// Overlay adds an overlay row: a copy of a row that AddPod and RemovePod may change. It is
+// valid until Release, DropOverlays or the next update.
 //
-// Columns may move when there is no room for another overlay, so views of columns
-// taken before are stale after it, unless room was reserved.
+// Columns may move if there is no room for another overlay, so earlier views of columns become
+// invalid unless room was reserved.
 func (s *Snapshot) Overlay(row uint32) uint32 {
 	t := &s.Nodes
 	if len(t.used) == t.overlays {
@@ -33,24 +33,23 @@ func (s *Snapshot) Overlay(row uint32) uint32 {
 	return o
 }
 
-// ReserveOverlays makes room for n more overlay rows, so that columns do not move
-// when they are made.
+// ReserveOverlays makes room for n more overlay rows, so that making them does not move
+// columns.
 func (s *Snapshot) ReserveOverlays(n int) {
 	if t := &s.Nodes; t.overlays-len(t.used) < n {
 		s.growOverlays(n)
 	}
 }
 
-// growOverlays makes room for n more overlay rows at least. Existing ones keep
-// their index.
+// growOverlays makes room for at least n more overlay rows. Existing ones keep their indices.
 func (s *Snapshot) growOverlays(n int) {
 	t := &s.Nodes
 	t.grow(t.capacity, max(8, len(t.used)+n, 2*t.overlays))
 }
 
-// Release gives an overlay row back, with the slots of pods that were added to
-// it. It is used again when the rows that were made after it are released too, so
-// a caller that tries thousands of nodes one after the other needs one row.
+// Release frees an overlay row, with the slots of pods that were added to it. The row is reused
+// once all later rows are released too, so a caller that tries thousands of nodes one after the
+// other needs one row.
 func (s *Snapshot) Release(row uint32) {
 	t := &s.Nodes
 	t.used[int(row)-t.capacity] = true
@@ -61,21 +60,21 @@ func (s *Snapshot) Release(row uint32) {
 	s.Pods.dropSpares(uint32(t.capacity + len(t.used)))
 }
 
-// AddPod adds a pod to an overlay row. The row is no longer that of any
-// generation: its PodsGeneration is 0.
+// AddPod adds a pod to an overlay row. The row's PodsGeneration becomes 0, because it no longer
+// equals any node's.
 func (s *Snapshot) AddPod(overlay uint32, pod *Pod) {
 	s.PutBack(overlay, s.Pods.spare(overlay, pod, s.Strings))
 }
 
-// RemovePod removes a pod from an overlay row and reports whether it was there.
-// As after AddPod, the row is of no generation.
+// RemovePod removes a pod from an overlay row and reports whether it was there. The row's
+// PodsGeneration becomes 0, as in AddPod.
 func (s *Snapshot) RemovePod(overlay uint32, uid types.UID) bool {
 	_, ok := s.TakePod(overlay, uid)
 	return ok
 }
 
-// PutBack adds the pod of a slot that TakePod removed from the same overlay row. It
-// costs less than AddPod, which gives the pod another slot.
+// PutBack adds the pod in a slot that TakePod removed from the same overlay row. It is cheaper
+// than AddPod, which gives the pod another slot.
 func (s *Snapshot) PutBack(overlay, slot uint32) {
 	t := &s.Nodes
 	pod := s.Pods.Pod[slot]
@@ -86,8 +85,8 @@ func (s *Snapshot) PutBack(overlay, slot uint32) {
 	t.account(overlay, pod, 1)
 }
 
-// TakePod removes a pod from an overlay row as RemovePod does, and returns its
-// slot for PutBack.
+// TakePod removes a pod from an overlay row as RemovePod does, and returns its slot for
+// PutBack.
 func (s *Snapshot) TakePod(overlay uint32, uid types.UID) (slot uint32, ok bool) {
 	t := &s.Nodes
 	slots := t.Pods.Row(overlay)
@@ -111,7 +110,7 @@ func (s *Snapshot) TakePod(overlay uint32, uid types.UID) (slot uint32, ok bool)
 	return slot, true
 }
 
-// DropOverlays removes all overlay rows and the pods that only they hold.
+// DropOverlays removes all overlay rows and the pods that only they have.
 func (s *Snapshot) DropOverlays() {
 	t := &s.Nodes
 	for i := range t.used {

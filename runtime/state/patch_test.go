@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestPatch: two patches one after the other are their merge, the later one wins,
-// and the object that informers share is not written to.
+// TestPatch: two patches in sequence equal their merge, the later one wins, and the object that
+// is shared with informers is not changed.
 func TestPatch(t *testing.T) {
 	values := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.SampledFrom([]string{"", "1", "2"}))
 	rapid.Check(t, func(t *rapid.T) {

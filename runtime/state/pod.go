@@ -15,7 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// What a container without a request counts in scores, as in kube-scheduler.
+// The assumed requests of a container without requests, for scores, as in kube-scheduler.
 const (
 	// DefaultMilliCPURequest is in thousandths of a CPU.
 	DefaultMilliCPURequest int64 = 100
@@ -23,20 +23,20 @@ const (
 	DefaultMemoryRequest int64 = 200 * 1024 * 1024
 )
 
-// AnyIP is the host IP that stands for every address of a node.
+// AnyIP is the host IP that means every address of a node.
 const AnyIP = "0.0.0.0"
 
-// HostPort is a port of the node that a pod asks for.
+// HostPort is a port of the node that a pod uses.
 type HostPort struct {
 	IP       string
 	Port     uint16
 	Protocol wire.Protocol
 }
 
-// Pod is a pod decoded once: what plugins ask of it again and again is compiled.
-// A Pod is immutable; a change of the object makes a new Pod.
+// Pod is a pod decoded once: what plugins need repeatedly is compiled. A Pod is immutable; an
+// updated object gets a new Pod.
 type Pod struct {
-	// Object is the API's object. It is shared with informers: never write to it.
+	// Object is the API object. It is shared with informers: never change it.
 	Object *v1.Pod
 
 	UID       types.UID
@@ -45,47 +45,46 @@ type Pod struct {
 	Profile   string // spec.schedulerName
 	Priority  int32
 
-	// Requests is what the pod asks for, with sidecars, overhead, pod-level
-	// resources and in-place resizes counted (KEP-753, KEP-688, KEP-2837,
-	// KEP-1287). Pods is 1.
+	// Requests are the pod's requests, including sidecars, overhead, pod-level resources and
+	// in-place resizes (KEP-753, KEP-688, KEP-2837, KEP-1287). Pods is 1.
 	Requests Resources
-	// NonZeroCPU (milli-CPU) and NonZeroMemory (bytes) are the requests with
-	// defaults for containers that have none; scores use them.
+	// NonZeroCPU (milli-CPU) and NonZeroMemory (bytes) are the requests, with defaults for
+	// containers without requests; scores use them.
 	NonZeroCPU, NonZeroMemory int64
-	// ScoredCPU and ScoredMemory are the same as kube-scheduler counts them for the pod to
-	// be placed. They differ from what it counts for pods on nodes where pod-level
-	// resources (KEP-2837) leave one resource to the containers.
+	// ScoredCPU and ScoredMemory are the same as kube-scheduler counts them for the pod to be
+	// placed. They differ from the counts for pods on nodes if pod-level resources (KEP-2837)
+	// leave one resource to the containers.
 	ScoredCPU, ScoredMemory int64
 
-	// Selector is spec.nodeSelector, compiled; all must hold.
+	// Selector is the compiled spec.nodeSelector; all requirements must match.
 	Selector []Requirement
-	// HasRequired tells required node affinity without a term that can match
-	// (which matches nothing) from no required node affinity.
+	// HasRequired distinguishes required node affinity without a term that can match (which
+	// matches nothing) from no required node affinity.
 	HasRequired bool
-	// Required is the ORed terms of required node affinity.
+	// Required has the ORed terms of required node affinity.
 	Required []Term
-	// Preferred is the terms of preferred node affinity.
+	// Preferred has the terms of preferred node affinity.
 	Preferred []Term
 	// Spread is spec.topologySpreadConstraints.
 	Spread []SpreadConstraint
-	// Affinity is the terms of pod affinity and anti-affinity; nil without.
+	// Affinity has the terms of pod affinity and anti-affinity; nil if there are none.
 	Affinity *PodAffinity
 	// Tolerations is spec.tolerations.
 	Tolerations []v1.Toleration
-	// HostPorts is what the pod's containers and sidecars bind on the node.
+	// HostPorts are the ports that the pod's containers and sidecars bind on the node.
 	HostPorts []HostPort
-	// Images is the images of init containers and containers, normalised, one
-	// entry a container.
+	// Images are the normalized images of init containers and containers, one entry per
+	// container.
 	Images []string
-	// Features is what the spec asks for.
+	// Features are the features in the spec.
 	Features Feature
-	// Needs is the features that a node must declare to run the pod (KEP-5328), as
-	// kube-scheduler v1.36 infers them from the spec; NeedsErr says why it cannot.
+	// Needs are the features that a node must declare to run the pod (KEP-5328), as
+	// kube-scheduler v1.36 infers them from the spec; NeedsErr is set if that fails.
 	Needs    declared.FeatureSet
 	NeedsErr error
 }
 
-// NewPod compiles a pod.
+// NewPod decodes a pod.
 func NewPod(object *v1.Pod) *Pod {
 	p := &Pod{
 		Object:      object,
@@ -133,28 +132,27 @@ func NewPod(object *v1.Pod) *Pod {
 // Key returns "namespace/name".
 func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// NodeName returns spec.nodeName, empty while the pod is unbound.
+// NodeName returns spec.nodeName, empty while the pod is not bound.
 func (p *Pod) NodeName() string { return p.Object.Spec.NodeName }
 
 // NominatedNode returns status.nominatedNodeName.
 func (p *Pod) NominatedNode() string { return p.Object.Status.NominatedNodeName }
 
-// On returns the pod as bound to a node and with a patch applied. The object is
-// copied as far as it differs: as objects are never written to, the rest is
-// shared.
+// On returns the pod as bound to a node, with a patch applied. It copies what it changes and
+// shares the rest, because objects are immutable.
 func (p *Pod) On(node string, patch Patch) *Pod {
 	c, object := *p, *p.Object
 	object.Spec.NodeName = node
 	patch.Apply(&object)
 	c.Object = &object
-	if len(patch.Labels) > 0 { // which matchLabelKeys may name
+	if len(patch.Labels) > 0 { // matchLabelKeys may refer to them
 		c.Spread = CompileSpread(object.Spec.TopologySpreadConstraints, object.Labels)
 	}
 	return &c
 }
 
-// Patch is what a plugin writes on a pod when it reserves: annotations and
-// labels, key by key. An empty value is written, too.
+// Patch has the annotations and labels that a plugin sets on a pod at Reserve. Empty values are
+// set, too.
 type Patch struct {
 	Annotations map[string]string
 	Labels      map[string]string
@@ -163,12 +161,12 @@ type Patch struct {
 // Empty reports whether the patch changes nothing.
 func (p Patch) Empty() bool { return len(p.Annotations) == 0 && len(p.Labels) == 0 }
 
-// Merge returns a patch that does p, then o.
+// Merge returns a patch that applies p, then o.
 func (p Patch) Merge(o Patch) Patch {
 	return Patch{Annotations: merged(p.Annotations, o.Annotations), Labels: merged(p.Labels, o.Labels)}
 }
 
-// Apply writes the patch on an object that the caller owns.
+// Apply applies the patch to an object that the caller owns.
 func (p Patch) Apply(object *v1.Pod) {
 	if len(p.Annotations) > 0 {
 		object.Annotations = merged(object.Annotations, p.Annotations)
@@ -199,7 +197,7 @@ func requests(pod *v1.Pod) (r Resources, cpu, memory int64) {
 	return NewResources(list), nonZero.Cpu().MilliValue(), nonZero.Memory().Value()
 }
 
-// defaultRequests is what a container without requests counts in scores.
+// defaultRequests returns the assumed requests of a container without requests, for scores.
 func defaultRequests() v1.ResourceList {
 	return v1.ResourceList{
 		v1.ResourceCPU:    *resource.NewMilliQuantity(DefaultMilliCPURequest, resource.DecimalSI),
@@ -207,8 +205,8 @@ func defaultRequests() v1.ResourceList {
 	}
 }
 
-// missing returns the requests to assume for containers that have none. With
-// pod-level resources (KEP-2837) only what the pod leaves open is assumed.
+// missing returns the assumed requests of containers without requests. With pod-level resources
+// (KEP-2837), only resources that the pod leaves open are assumed.
 func missing(pod *v1.Pod, list v1.ResourceList) v1.ResourceList {
 	out := defaultRequests()
 	if resourcehelper.IsPodLevelRequestsSet(pod) {
@@ -221,8 +219,7 @@ func missing(pod *v1.Pod, list v1.ResourceList) v1.ResourceList {
 	return out
 }
 
-// hostPorts returns the ports of containers, and of init containers that go on
-// running beside them (KEP-753).
+// hostPorts returns the ports of containers, and of sidecars (KEP-753).
 func hostPorts(pod *v1.Pod) []HostPort {
 	var out []HostPort
 	add := func(c *v1.Container) {
@@ -271,8 +268,8 @@ func images(pod *v1.Pod) []string {
 	return out
 }
 
-// NormalImageName appends ":latest" to an image name that has neither tag nor
-// digest, as the CRI reports it.
+// NormalImageName appends ":latest" to an image name that has neither tag nor digest, as the
+// CRI reports it.
 func NormalImageName(name string) string {
 	if strings.LastIndex(name, ":") <= strings.LastIndex(name, "/") {
 		return name + ":latest"
@@ -280,5 +277,5 @@ func NormalImageName(name string) string {
 	return name
 }
 
-// SortedKeys returns the keys of a map in order.
+// SortedKeys returns the sorted keys of a map.
 func SortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

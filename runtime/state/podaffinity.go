@@ -10,16 +10,15 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
-// PodAffinity is spec.affinity.podAffinity and podAntiAffinity, compiled. The API
-// server has written matchLabelKeys and mismatchLabelKeys (KEP-3633) out into the
-// selectors, so terms do not know them.
+// PodAffinity is the compiled spec.affinity.podAffinity and podAntiAffinity. The API server has
+// merged matchLabelKeys and mismatchLabelKeys (KEP-3633) into the selectors, so terms do not
+// have them.
 type PodAffinity struct {
-	// Required and RequiredAnti are requiredDuringSchedulingIgnoredDuringExecution
-	// of affinity and of anti-affinity, Preferred and PreferredAnti
+	// Required and RequiredAnti are the requiredDuringSchedulingIgnoredDuringExecution of
+	// affinity and anti-affinity, Preferred and PreferredAnti the
 	// preferredDuringSchedulingIgnoredDuringExecution.
 	Required, RequiredAnti, Preferred, PreferredAnti PodTerms
-	// Text tells affinities apart: equal texts are equal terms in equal order. It
-	// is for maps, not for people.
+	// Text is a map key: equal texts mean equal terms in equal order.
 	Text string
 }
 
@@ -29,7 +28,7 @@ type PodTerms struct {
 	List []PodTerm
 	// Err says why it cannot.
 	Err error
-	// Any tells that the API's list has terms.
+	// Any is true if the API's list has terms.
 	Any bool
 }
 
@@ -38,23 +37,21 @@ type PodTerm struct {
 	TopologyKey string
 	// Selector is labelSelector.
 	Selector PodSelector
-	// Namespaces is sorted. It holds the pod's own if the API's term has neither
+	// Namespaces is sorted. It is the pod's own namespace if the API's term has neither
 	// namespaces nor a namespaceSelector.
 	Namespaces []string
-	// NamespaceSelector selects further ones; Nothing if the API's term has none.
+	// NamespaceSelector selects further namespaces; Nothing if the API's term has none.
 	NamespaceSelector PodSelector
-	// EveryNamespace tells that NamespaceSelector matches a namespace without
-	// labels.
+	// EveryNamespace is true if NamespaceSelector matches a namespace without labels.
 	EveryNamespace bool
-	// Weight is of a preferred term, 1 … 100.
+	// Weight is the weight of a preferred term, 1 … 100.
 	Weight int32
-	// Text tells terms apart, whatever their weight: equal texts match the same
-	// pods in the same domains.
+	// Text identifies a term, whatever its weight: equal texts match the same pods in the same
+	// domains.
 	Text string
 }
 
-// Err returns what is wrong with any of the lists, in kube-scheduler's words; nil
-// for nothing.
+// Err returns what is wrong with the lists, in kube-scheduler's words; nil if nothing is.
 func (a *PodAffinity) Err() error {
 	var errs []error
 	for _, list := range []struct {
@@ -71,14 +68,14 @@ func (a *PodAffinity) Err() error {
 	return utilerrors.NewAggregate(errs)
 }
 
-// Names reports whether the term names a namespace; it may select further ones.
+// Names reports whether the term names a namespace; it may select others.
 func (t *PodTerm) Names(namespace string) bool {
 	_, ok := slices.BinarySearch(t.Namespaces, namespace)
 	return ok
 }
 
-// Matches reports whether the term is about a pod of a namespace with these
-// labels, nil for a namespace whose object is not known.
+// Matches reports whether the term matches a pod in a namespace with these labels; they are nil
+// if the namespace's object is unknown.
 func (t *PodTerm) Matches(namespace string, namespaceLabels, podLabels map[string]string) bool {
 	return (t.Names(namespace) || t.NamespaceSelector.Matches(labels.Set(namespaceLabels))) &&
 		t.Selector.Matches(labels.Set(podLabels))
@@ -111,7 +108,7 @@ func compilePodAffinity(object *v1.Pod) *PodAffinity {
 	return out
 }
 
-// termCompiler compiles terms of a pod of a namespace.
+// termCompiler compiles the terms of a pod in a namespace.
 type termCompiler struct{ namespace string }
 
 func (c termCompiler) required(in []v1.PodAffinityTerm) PodTerms {

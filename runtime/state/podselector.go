@@ -11,18 +11,17 @@ import (
 // PodSelector is a compiled label selector on pods or on namespaces.
 type PodSelector struct {
 	labels.Selector
-	// Text tells selectors apart: equal texts match the same. It is for maps, not
-	// for people.
+	// Text is a map key: equal texts match the same objects.
 	Text string
 }
 
-// NewPodSelector makes a selector of one that is compiled already.
+// NewPodSelector wraps a compiled selector.
 func NewPodSelector(s labels.Selector) PodSelector {
 	return PodSelector{Selector: s, Text: string(appendSelector(nil, s))}
 }
 
-// CompilePodSelector compiles a label selector of the API: nil matches nothing,
-// an empty one everything.
+// CompilePodSelector compiles a label selector of the API: nil matches nothing, an empty one
+// matches everything.
 func CompilePodSelector(in *metav1.LabelSelector) (PodSelector, error) {
 	s, err := metav1.LabelSelectorAsSelector(in)
 	if err != nil {
@@ -31,8 +30,8 @@ func CompilePodSelector(in *metav1.LabelSelector) (PodSelector, error) {
 	return NewPodSelector(s), nil
 }
 
-// appendSelector writes requirements with the lengths of all strings, since values
-// that were never checked may hold anything.
+// appendSelector writes requirements with the lengths of all strings, because unchecked values
+// may contain anything.
 func appendSelector(dst []byte, s labels.Selector) []byte {
 	requirements, selectable := s.Requirements()
 	if !selectable {

@@ -27,7 +27,7 @@ func drawSelector(t *rapid.T, label string) *metav1.LabelSelector {
 	return s
 }
 
-// TestSelectorText: selectors of equal text match the same.
+// TestSelectorText: selectors with equal texts match the same objects.
 func TestSelectorText(t *testing.T) {
 	var sets []labels.Set
 	for _, a := range []string{"none", "", "x", "y"} {
@@ -61,7 +61,7 @@ func TestSelectorText(t *testing.T) {
 	if nothing.Text == everything.Text {
 		t.Error("nothing and everything have the same text")
 	}
-	// Values that no API server would take must not be taken for others.
+	// Values that an API server would refuse must not be confused with others.
 	odd := state.NewPodSelector(labels.SelectorFromSet(labels.Set{"a": "x,b=y"}))
 	two := state.NewPodSelector(labels.SelectorFromSet(labels.Set{"a": "x", "b": "y"}))
 	if odd.Text == two.Text {
@@ -69,7 +69,7 @@ func TestSelectorText(t *testing.T) {
 	}
 }
 
-// TestAffinityText: the text tells terms and their kind, weight and order apart.
+// TestAffinityText: the text distinguishes terms, their kind, weight and order.
 func TestAffinityText(t *testing.T) {
 	term := func(app string) v1.PodAffinityTerm {
 		return v1.PodAffinityTerm{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}
@@ -107,8 +107,7 @@ func TestAffinityText(t *testing.T) {
 	}
 }
 
-// TestSpreadFollowsPatch: a label that matchLabelKeys names counts as it is after
-// a patch.
+// TestSpreadFollowsPatch: matchLabelKeys uses the patched value of a label.
 func TestSpreadFollowsPatch(t *testing.T) {
 	object := &v1.Pod{}
 	object.Labels = map[string]string{"ver": "1"}

@@ -6,29 +6,29 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// PodTable holds the columns of the pods table. A placed pod keeps its slot as
-// long as it is placed; slots of pods that are gone are empty until reused.
+// PodTable has the columns of the pods table. A placed pod keeps its slot as long as it is
+// placed; unused slots are empty.
 type PodTable struct {
 	// Pod is the decoded object, nil for an empty slot.
 	Pod []*Pod
 	// Namespace is a string id.
 	Namespace []uint32
 	Priority  []int32
-	// MilliCPU and Memory (bytes) are what the pod requests.
+	// MilliCPU and Memory (bytes) are the pod's requests.
 	MilliCPU, Memory []int64
 	// Labels is sorted by key id.
 	Labels wire.Ragged[wire.Pair]
 
 	generation []uint64
 	changed    []uint32 // slots that the last update wrote or emptied
-	base       int      // slots that the cache knows; spare ones for overlays follow
-	spares     []uint32 // the overlay row that each spare slot was added for
+	base       int      // number of slots that the cache knows; those of overlays follow
+	spares     []uint32 // the overlay row that each of those slots was added for
 	scratch    pairScratch
 }
 
 func newPodTable() PodTable { return PodTable{} }
 
-// Len returns the number of slots, spare ones of overlays included.
+// Len returns the number of slots, including those of overlays.
 func (t *PodTable) Len() int { return len(t.Pod) }
 
 // Generation returns the generation of a slot's pod; 0 for an empty slot.
@@ -47,8 +47,7 @@ func (t *PodTable) ensure(n int) {
 	t.Labels.Resize(len(t.Pod))
 }
 
-// write writes a slot if it holds an older generation, and returns the number of
-// bytes written.
+// write writes a slot unless it is up to date, and returns the number of bytes written.
 func (t *PodTable) write(p *PlacedPod, strings *wire.Dict) (bytes int) {
 	if int(p.Slot) >= t.base {
 		t.base = int(p.Slot) + 1
@@ -72,11 +71,10 @@ func (t *PodTable) fill(slot uint32, pod *Pod, strings *wire.Dict) (bytes int) {
 	return podBytes + int(unsafe.Sizeof(wire.Pair{}))*t.Labels.Set(slot, pairs)
 }
 
-// podBytes is what a slot holds without its labels.
+// podBytes is the size of a slot without its labels.
 const podBytes = 8 + 4 + 4 + 8 + 8
 
-// clear empties a slot, so that nothing of a pod stays behind, and returns the
-// number of bytes written.
+// clear empties a slot completely and returns the number of bytes written.
 func (t *PodTable) clear(slot uint32) (bytes int) {
 	if int(slot) >= len(t.Pod) {
 		return 0
@@ -87,7 +85,7 @@ func (t *PodTable) clear(slot uint32) (bytes int) {
 	return podBytes
 }
 
-// spare adds a slot for a pod that only an overlay row, and copies of it, hold.
+// spare adds a slot for a pod that only an overlay row, and copies of it, have.
 func (t *PodTable) spare(overlay uint32, pod *Pod, strings *wire.Dict) uint32 {
 	slot := len(t.Pod)
 	t.spares = append(t.spares, overlay)
@@ -96,8 +94,8 @@ func (t *PodTable) spare(overlay uint32, pod *Pod, strings *wire.Dict) uint32 {
 	return uint32(slot)
 }
 
-// dropSpares removes the slots at the end that were added for overlay rows from
-// the given one on.
+// dropSpares removes the slots at the end that were added for overlay rows starting at the
+// given one.
 func (t *PodTable) dropSpares(row uint32) {
 	n := len(t.Pod)
 	for last := len(t.spares) - 1; last >= 0 && t.spares[last] >= row; last-- {

@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// amounts is requests by name: milli-CPU for cpu, bytes for memory, else counts.
+// amounts are requests by name: milli-CPU for cpu, bytes for memory, otherwise counts.
 type amounts map[v1.ResourceName]int64
 
 func (a amounts) plus(b amounts) amounts {
@@ -35,13 +35,13 @@ func (a amounts) list() v1.ResourceList {
 	return list
 }
 
-// ask is what a pod asks for, in the words of the KEPs.
+// ask has the requests of a pod, in the terms of the KEPs.
 type ask struct {
 	containers []amounts
 	init       []amounts
-	sidecar    []bool // which of init go on running
+	sidecar    []bool // which of init are sidecars
 	overhead   amounts
-	pod        amounts // pod-level; nil for none
+	pod        amounts // pod-level; may be nil
 }
 
 func drawAmounts(t *rapid.T, what string) amounts {
@@ -65,7 +65,7 @@ func drawAsk(t *rapid.T) ask {
 	}
 	if rapid.Bool().Draw(t, "pod level") {
 		a.pod = drawAmounts(t, "pod requests")
-		delete(a.pod, "nvidia.com/gpu") // cannot be asked for at this level
+		delete(a.pod, "nvidia.com/gpu") // not allowed at this level
 	}
 	return a
 }
@@ -95,11 +95,10 @@ func (a ask) object() *v1.Pod {
 	return pod
 }
 
-// total adds up the request: containers and sidecars run together; an ordinary
-// init container runs alone with the sidecars that were started before it
-// (KEP-753). What the pod asks for as a whole comes instead (KEP-2837), and the
-// overhead on top (KEP-688). defaults are for containers that do not name a
-// resource.
+// total adds up the requests: containers and sidecars run together; an ordinary init container
+// runs alone with the sidecars that were started before it (KEP-753). Pod-level requests
+// replace the sum (KEP-2837), and overhead is added (KEP-688). defaults apply to containers
+// that do not name a resource.
 func (a ask) total(defaults amounts) amounts {
 	full := func(r amounts) amounts {
 		out := maps.Clone(defaults)
@@ -132,8 +131,8 @@ func (a ask) total(defaults amounts) amounts {
 	return out.plus(a.overhead)
 }
 
-// TestRequests: what NewPod counts is what the KEPs say, and scores see the
-// defaults of kube-scheduler for what neither a container nor the pod names.
+// TestRequests: NewPod computes requests as the KEPs say, and scores use kube-scheduler's
+// defaults for resources that neither a container nor the pod names.
 func TestRequests(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawAsk(t)

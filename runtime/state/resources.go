@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Scalar is an amount of a resource that has no field of its own in Resources:
-// an extended resource, huge pages, or an attachable-volume count.
+// Scalar is an amount of a resource without a field of its own in Resources: an extended
+// resource, huge pages, or an attachable-volume count.
 type Scalar struct {
 	Name  v1.ResourceName
 	Value int64
@@ -21,13 +21,12 @@ type Resources struct {
 	Memory           int64 // bytes
 	EphemeralStorage int64 // bytes
 	Pods             int64 // count
-	// Scalars is sorted by name and has one entry a name.
+	// Scalars is sorted by name, with one entry per name.
 	Scalars []Scalar
 }
 
-// NewResources converts a resource list of the API. Names that the scheduler
-// does not account for (those without a domain that it does not know) are left
-// out, as kube-scheduler does.
+// NewResources converts a resource list of the API. Like kube-scheduler, it drops unsupported
+// resources: unknown names without a domain.
 func NewResources(list v1.ResourceList) Resources {
 	var r Resources
 	for name, quantity := range list {
@@ -104,9 +103,9 @@ func (r *Resources) Clone() Resources {
 	return c
 }
 
-// IsScalarResource reports whether the scheduler accounts for a resource beyond
-// cpu, memory, ephemeral-storage and pods: extended resources, huge pages,
-// native resources with the kubernetes.io/ prefix, and attachable volumes.
+// IsScalarResource reports whether the scheduler supports a resource beyond cpu, memory,
+// ephemeral-storage and pods: extended resources, huge pages, native resources with the
+// kubernetes.io/ prefix, and attachable volumes.
 func IsScalarResource(name v1.ResourceName) bool {
 	s := string(name)
 	return IsExtendedResource(name) ||
@@ -115,9 +114,8 @@ func IsScalarResource(name v1.ResourceName) bool {
 		strings.HasPrefix(s, v1.ResourceAttachableVolumesPrefix)
 }
 
-// IsExtendedResource reports whether a name is that of an extended resource: it
-// has a domain other than kubernetes.io, does not begin with "requests.", and
-// can stand in a resource quota.
+// IsExtendedResource reports whether a name is that of an extended resource: it has a domain
+// other than kubernetes.io, does not begin with "requests.", and is valid in a resource quota.
 func IsExtendedResource(name v1.ResourceName) bool {
 	s := string(name)
 	return strings.Contains(s, "/") &&

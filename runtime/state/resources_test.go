@@ -29,8 +29,7 @@ func drawList(t *rapid.T, what string) amounts {
 	}), rapid.Int64Range(0, 100)).Draw(t, what)
 }
 
-// TestResourcesArithmetic: vectors add and subtract as maps do, whatever names
-// they have.
+// TestResourcesArithmetic: vectors add and subtract as maps do, for any names.
 func TestResourcesArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var sum state.Resources
@@ -94,5 +93,5 @@ func TestResourceNames(t *testing.T) {
 	}
 }
 
-// long is a domain that is valid but leaves no room for the prefix of quotas.
+// long is a valid domain that leaves no room for the prefix of quotas.
 var long = strings.Repeat(strings.Repeat("a", 61)+".", 4)

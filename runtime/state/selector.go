@@ -18,8 +18,8 @@ type Requirement struct {
 	Number int64 // the operand of Gt and Lt
 }
 
-// Term is a conjunction of requirements on labels and on fields. The only field
-// of the API is metadata.name.
+// Term is a conjunction of requirements on labels and on fields. The API's only field is
+// metadata.name.
 type Term struct {
 	Labels []Requirement
 	Fields []Requirement
@@ -28,12 +28,12 @@ type Term struct {
 	Err error
 }
 
-// Empty reports whether the term has no requirement. An empty term matches no
-// node (core/v1 NodeSelectorTerm).
+// Empty reports whether the term has no requirements. An empty term matches no node (core/v1
+// NodeSelectorTerm).
 func (t *Term) Empty() bool { return len(t.Labels) == 0 && len(t.Fields) == 0 }
 
-// CompileTerms compiles the ORed terms of a required node selector. Terms
-// without requirements are left out: they match nothing.
+// CompileTerms compiles the ORed terms of a required node selector. It drops terms without
+// requirements, which match nothing.
 func CompileTerms(terms []v1.NodeSelectorTerm) []Term {
 	out := make([]Term, 0, len(terms))
 	for i := range terms {
@@ -44,8 +44,8 @@ func CompileTerms(terms []v1.NodeSelectorTerm) []Term {
 	return out
 }
 
-// CompilePreferred compiles preferred scheduling terms. Terms of weight zero
-// and terms without requirements are left out: they add nothing to a score.
+// CompilePreferred compiles preferred scheduling terms. It drops terms of weight zero and terms
+// without requirements, which do not change scores.
 func CompilePreferred(terms []v1.PreferredSchedulingTerm) []Term {
 	out := make([]Term, 0, len(terms))
 	for i := range terms {
@@ -85,9 +85,8 @@ func compileTerm(term *v1.NodeSelectorTerm) Term {
 	return t
 }
 
-// compileLabel compiles an expression on a label. Keys and values that no label
-// can have are errors, as in k8s.io/apimachinery's labels: NotIn such a value
-// must not match every node.
+// compileLabel compiles an expression on a label. Invalid keys and values are errors, as in
+// k8s.io/apimachinery's labels: NotIn with such a value must not match every node.
 func compileLabel(in *v1.NodeSelectorRequirement) (Requirement, error) {
 	r := Requirement{Key: in.Key, Op: in.Operator, Values: in.Values}
 	if problems := validation.IsQualifiedName(r.Key); len(problems) > 0 {

@@ -27,8 +27,8 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// TestCompileAsKubernetes: a term is an error exactly when component-helpers says
-// so, and is left out exactly when it is empty or weighs nothing.
+// TestCompileAsKubernetes: a term is an error exactly when component-helpers says so, and is
+// dropped exactly when it is empty or has weight zero.
 func TestCompileAsKubernetes(t *testing.T) {
 	value := rapid.SampledFrom([]string{"", "a", "12", "-1", "+3", "no!", strings.Repeat("x", 64)})
 	requirement := func(key *rapid.Generator[string]) *rapid.Generator[v1.NodeSelectorRequirement] {
@@ -105,8 +105,7 @@ func TestNormalImageName(t *testing.T) {
 	}
 }
 
-// FuzzNormalImageName: a normal name is its own normal name, and a name keeps all
-// that it had.
+// FuzzNormalImageName: normalizing twice changes nothing, and a name keeps all its parts.
 func FuzzNormalImageName(f *testing.F) {
 	f.Add("registry:5000/nginx")
 	f.Add("")

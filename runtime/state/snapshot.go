@@ -6,16 +6,14 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Snapshot is the cluster as one scheduling cycle sees it: a nodes table of one
-// row a node, a pods table of one slot a placed pod, and a namespaces table of
-// one row a namespace. The cache updates it between cycles, writing changed rows
-// only; during a cycle nothing changes but overlay rows.
+// Snapshot is the cluster as one scheduling cycle sees it: a nodes table with one row per node,
+// a pods table with one slot per placed pod, and a namespaces table with one row per namespace.
+// The cache updates changed rows between cycles; during a cycle only overlay rows change.
 //
-// Rows 0 … Len()-1 are nodes. Rows from Capacity() up are overlays: hypothetical
-// nodes that what-if calls address by explicit index and that no filter or score
-// over the cluster sees.
+// Rows 0 … Len()-1 are nodes. Rows from Capacity() up are overlays: hypothetical nodes that
+// what-if calls address by index. Filters and scores over the cluster do not see them.
 //
-// Strings in columns are ids of Strings and are valid within one Epoch.
+// Strings in columns are ids in Strings and are valid within one Epoch.
 type Snapshot struct {
 	// Epoch counts dictionaries, Generation counts updates.
 	Epoch, Generation uint64
@@ -24,18 +22,18 @@ type Snapshot struct {
 	Pods              PodTable
 	Namespaces        NamespaceTable
 
-	// BytesWritten counts what updates wrote into columns, so that tests can check the cost of
-	// an update against the size of the change.
+	// BytesWritten counts what updates wrote to columns, so that tests can compare the cost of
+	// an update with the size of the change.
 	BytesWritten uint64
 
 	index map[string]uint32
-	began sizes // when everything was live, for the end of the epoch
+	began sizes // sizes when everything was live, to decide when the epoch ends
 
 	fresh       bool     // the last change was a rebuild
 	changedRows []uint32 // by the last update
 }
 
-// sizes is how much there is of what only a new epoch can shed.
+// sizes are the sizes of what only a new epoch can shrink.
 type sizes struct{ strings, resources, taintSets int }
 
 func (s *Snapshot) sizes() sizes {
@@ -62,8 +60,8 @@ func (s *Snapshot) beginEpoch() {
 // Len returns the number of nodes, which are rows 0 … Len()-1.
 func (s *Snapshot) Len() int { return s.Nodes.n }
 
-// Capacity returns the number of rows that fit before columns must grow, which
-// is also the index of the first overlay row.
+// Capacity returns the number of rows that fit before columns must grow, which is also the
+// index of the first overlay row.
 func (s *Snapshot) Capacity() int { return s.Nodes.capacity }
 
 // Row returns the row of a node.
@@ -72,11 +70,11 @@ func (s *Snapshot) Row(name string) (uint32, bool) {
 	return row, ok
 }
 
-// Name returns the name of the node of a row, overlay rows included.
+// Name returns the name of a row's node; overlay rows have names too.
 func (s *Snapshot) Name(row uint32) string { return s.Nodes.Node[row].Name }
 
-// ResourceIndex returns the index of a resource in Nodes.Resources, or -1 when
-// no node and no placed pod of this epoch had it.
+// ResourceIndex returns the index of a resource in Nodes.Resources, or -1 if no node and no
+// placed pod of this epoch had it.
 func (s *Snapshot) ResourceIndex(name v1.ResourceName) int {
 	if i, ok := s.Nodes.resourceIndex[name]; ok {
 		return i
@@ -84,13 +82,12 @@ func (s *Snapshot) ResourceIndex(name v1.ResourceName) int {
 	return -1
 }
 
-// Update writes what changed since the last update. infos are the nodes by row;
-// dirty are the rows that may differ; freed are slots that lost their pod;
-// namespaces are the rows of namespaces that differ. Rows of nodes are compared by
-// generation, so one that is named without need costs little.
+// Update writes the changes since the last update. infos are the nodes by row; dirty are the
+// rows that may differ; freed are slots that lost their pod; namespaces are the changed rows of
+// namespaces. Rows of nodes are compared by generation, so naming an unchanged row is cheap.
 //
-// It reports whether the dictionary, the resource columns or the taint sets have
-// outgrown what is live, in which case the caller calls Rebuild.
+// It reports whether the dictionary, the resource columns or the taint sets have outgrown the
+// live content; then the caller must call Rebuild.
 func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32, namespaces ...NamespaceInfo) (stale bool) {
 	s.Generation++
 	s.DropOverlays()
@@ -110,9 +107,8 @@ func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32, namespaces .
 	return s.stale()
 }
 
-// Changes returns the rows and the pod slots that may differ from what they were
-// in the generation before this one. ok is false for any other generation, and
-// for the first of an epoch, when everything may differ.
+// Changes returns the rows and the pod slots that may differ from the previous generation. ok
+// is false for any other generation, and for the first of an epoch, when everything may differ.
 func (s *Snapshot) Changes(since uint64) (rows, slots []uint32, ok bool) {
 	if since+1 != s.Generation || s.fresh {
 		return nil, nil, false
@@ -120,7 +116,7 @@ func (s *Snapshot) Changes(since uint64) (rows, slots []uint32, ok bool) {
 	return s.changedRows, s.Pods.changed, true
 }
 
-// stale reports whether more than half of what the epoch has collected is dead.
+// stale reports whether more than half of the epoch's content is dead.
 func (s *Snapshot) stale() bool {
 	now := s.sizes()
 	return now.strings > 2*s.began.strings+4096 ||
@@ -128,8 +124,8 @@ func (s *Snapshot) stale() bool {
 		now.taintSets > 2*s.began.taintSets+1024
 }
 
-// Rebuild writes everything anew in a new epoch with a new dictionary. infos are
-// the nodes by row, namespaces all that there are.
+// Rebuild rewrites everything in a new epoch with a new dictionary. infos are the nodes by row,
+// namespaces are all namespaces.
 func (s *Snapshot) Rebuild(infos []*NodeInfo, namespaces ...NamespaceInfo) {
 	s.Generation++
 	s.beginEpoch()
@@ -143,8 +139,8 @@ func (s *Snapshot) Rebuild(infos []*NodeInfo, namespaces ...NamespaceInfo) {
 	s.fresh = true
 }
 
-// resize sets the number of rows. Rows that fall away leave the index unless the
-// node has another row by now.
+// resize sets the number of rows. Dropped rows are removed from the index unless the node has
+// another row by now.
 func (s *Snapshot) resize(n int) {
 	for row := n; row < s.Nodes.n; row++ {
 		s.forget(uint32(row))

@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// nodesWith returns nodes "0", "1" … with the labels and taints that of gives.
+// nodesWith returns nodes "0", "1" … with the labels and taints that of returns.
 func nodesWith(n int, of func(i int) (labels map[string]string, taints []v1.Taint)) []*state.NodeInfo {
 	infos := make([]*state.NodeInfo, n)
 	for i := range infos {
@@ -23,8 +23,7 @@ func nodesWith(n int, of func(i int) (labels map[string]string, taints []v1.Tain
 	return infos
 }
 
-// TestDenseLabels: a key that many rows have gets a column, a rare one does not,
-// and both read the same.
+// TestDenseLabels: a common key gets a column and a rare one does not, and both read the same.
 func TestDenseLabels(t *testing.T) {
 	infos := nodesWith(100, func(i int) (map[string]string, []v1.Taint) {
 		labels := map[string]string{"zone": fmt.Sprint("zone-", i%3)}
@@ -53,11 +52,11 @@ func TestDenseLabels(t *testing.T) {
 	}
 	absent := s.Nodes.Labels.Key(s.Strings.Lookup("never seen"))
 	if absent.Values != nil || absent.At(7) != 0 {
-		t.Errorf("a key that nobody has reads %d", absent.At(7))
+		t.Errorf("a key without values reads %d", absent.At(7))
 	}
 }
 
-// TestTaintSets: equal lists of taints share a set, and none is set 0.
+// TestTaintSets: equal lists of taints share a set, and an empty list is set 0.
 func TestTaintSets(t *testing.T) {
 	a, b := v1.Taint{Key: "a", Effect: v1.TaintEffectNoSchedule}, v1.Taint{Key: "b", Effect: v1.TaintEffectNoExecute}
 	lists := [][]v1.Taint{nil, {a}, {a, b}, {b, a}}
@@ -74,7 +73,7 @@ func TestTaintSets(t *testing.T) {
 	}
 }
 
-// TestResourceIndex: the fixed resources are always there.
+// TestResourceIndex: the fixed resources always have columns.
 func TestResourceIndex(t *testing.T) {
 	s := state.NewSnapshot()
 	for want, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage, v1.ResourcePods} {
@@ -87,8 +86,8 @@ func TestResourceIndex(t *testing.T) {
 	}
 }
 
-// TestOverlayLeavesNothing: an overlay row that is dropped and then becomes a
-// node's row, because the table has grown, does not count twice.
+// TestOverlayLeavesNothing: an overlay row that is dropped, and becomes a node's row because
+// the table has grown, does not count twice.
 func TestOverlayLeavesNothing(t *testing.T) {
 	labelled := func(i int) (map[string]string, []v1.Taint) {
 		return map[string]string{"zone": "a"}, []v1.Taint{{Key: "a", Effect: v1.TaintEffectNoSchedule}}
@@ -106,7 +105,7 @@ func TestOverlayLeavesNothing(t *testing.T) {
 			t.Fatalf("overlay %d, want %d", o, first+row)
 		}
 	}
-	// The node of an overlay comes to the row that the overlay had.
+	// A node gets the row of the overlay.
 	infos[first], infos[0] = infos[0], infos[first]
 	infos[0].ObjectGeneration, infos[0].PodsGeneration = 100, 100
 	dirty := make([]uint32, len(infos))
@@ -124,8 +123,8 @@ func TestOverlayLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestOverlaysAreReused: trying one node after the other takes one overlay row,
-// one slot a pod added, and moves no column that was reserved before.
+// TestOverlaysAreReused: trying one node after the other uses one overlay row and one slot per
+// added pod, and does not move columns that were reserved before.
 func TestOverlaysAreReused(t *testing.T) {
 	s := state.NewSnapshot()
 	s.Rebuild(nodesWith(40, func(int) (map[string]string, []v1.Taint) { return map[string]string{"zone": "a"}, nil }))
@@ -139,7 +138,7 @@ func TestOverlaysAreReused(t *testing.T) {
 		if outer != first || inner != first+1 || s.Pods.Len() != 1 {
 			t.Fatalf("row %d: overlays %d and %d, %d slots; want %d and %d, 1", row, outer, inner, s.Pods.Len(), first, first+1)
 		}
-		s.Release(outer) // its place is free with that of inner
+		s.Release(outer) // frees its row together with that of inner
 		s.Release(inner)
 	}
 	if cpu != &s.Nodes.Resources[state.CPU].Requested[0] {

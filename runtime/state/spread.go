@@ -8,16 +8,16 @@ import (
 // SpreadConstraint is a compiled entry of spec.topologySpreadConstraints.
 type SpreadConstraint struct {
 	TopologyKey string
-	// When is what to do with a node that violates it: DoNotSchedule or
+	// When is what to do with a node that violates the constraint: DoNotSchedule or
 	// ScheduleAnyway.
 	When v1.UnsatisfiableConstraintAction
-	// MaxSkew is the largest difference in pods between two domains.
+	// MaxSkew is the maximum difference in pods between two domains.
 	MaxSkew int32
-	// MinDomains is the number of domains below which the smallest of them counts
-	// as empty; 1 if the API has none (KEP-3022).
+	// MinDomains is the number of domains below which the smallest of them counts as empty;
+	// default 1 (KEP-3022).
 	MinDomains int32
-	// HonorAffinity and HonorTaints say that only nodes count that the pod's node
-	// selector and affinity allow, and whose taints it tolerates (KEP-3094).
+	// HonorAffinity and HonorTaints count only nodes that the pod's node selector and affinity
+	// allow, and whose taints it tolerates (KEP-3094).
 	HonorAffinity, HonorTaints bool
 	// Selector is labelSelector with the pod's values of matchLabelKeys (KEP-3243).
 	Selector PodSelector
@@ -49,8 +49,8 @@ func CompileSpread(in []v1.TopologySpreadConstraint, podLabels map[string]string
 	return out
 }
 
-// withMatchLabelKeys narrows a selector to pods that have the pod's own values of
-// some keys. Keys that the pod has not are left out.
+// withMatchLabelKeys narrows a selector to pods that have the pod's own values of some keys.
+// Keys that the pod does not have are ignored.
 func withMatchLabelKeys(s PodSelector, keys []string, podLabels map[string]string) PodSelector {
 	own := labels.Set{}
 	for _, key := range keys {

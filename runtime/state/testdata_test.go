@@ -16,7 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state/statetest"
 )
 
-// load decodes a file of testdata; unknown fields are errors.
+// load decodes a file in testdata; unknown fields are errors.
 func load[T any](t testing.TB, path string) T {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -78,7 +78,7 @@ func describe(p *state.Pod) string {
 	return b.String()
 }
 
-// describePods writes what a pod wants of other pods.
+// describePods writes a pod's constraints on other pods.
 func describePods(b *strings.Builder, p *state.Pod) {
 	for _, c := range p.Spread {
 		fmt.Fprintf(b, "spread by %s skew %d domains %d %s affinity %v taints %v select %s error %v\n",

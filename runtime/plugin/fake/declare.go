@@ -13,14 +13,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Deps is what plugins are connected to; both may be nil.
+// Deps are the dependencies of plugins; both may be nil.
 type Deps struct {
 	Log *scenario.Log
-	// Bind carries out the bindings of plugins without a bind answer.
+	// Bind makes the bindings of plugins without a bind answer.
 	Bind func(p *plugin.Placement) error
 }
 
-// points has the keys that put a plugin at a point.
+// points returns the keys that add a plugin to a point.
 func points() map[string]abi.Point {
 	return map[string]abi.Point{
 		"gate": abi.PreEnqueue, "sort": abi.QueueSort, "prefilter": abi.PreFilter, "filter": abi.Filter,
@@ -31,15 +31,15 @@ func points() map[string]abi.Point {
 	}
 }
 
-// Answers is the options that Set takes, as a signature of package scenario has
-// them. Besides those of points:
+// Answers are the options that Set accepts, as a signature of package scenario. Besides those
+// of points:
 //
-//	nominate           PostFilter's nomination; empty for none, not given for no opinion
-//	victims            PostFilter's victims on the node it nominates, those that are there
-//	clear-nominations  the pods that lose their nomination
+//	nominate           PostFilter's nomination; empty clears it, absent leaves it unchanged
+//	victims            PostFilter's victims on the node that it nominates, if they are there
+//	clear-nominations  the pods whose nominations are cleared
 //	preflight          PreBind's preflight
 //	normalize          max, reverse or a code
-//	addpod             the plugin has PreFilterExtensions; added rejects what they saw
+//	addpod             the plugin has PreFilterExtensions; added rejects after AddPod
 //	patch              Reserve's annotation
 //	hint               queue, skip or error
 const Answers = "[gate=ANSWERS] [sort=ANSWERS] [prefilter=ANSWERS] [filter=ANSWERS] [fit=ANSWERS] [added=ANSWERS] " +
@@ -48,16 +48,15 @@ const Answers = "[gate=ANSWERS] [sort=ANSWERS] [prefilter=ANSWERS] [filter=ANSWE
 	"[clear-nominations=POD|POD] [preflight=ANSWERS] [normalize=ANSWERS] [addpod=ANSWERS] [patch=KEY:VALUE] " +
 	"[hint=ANSWERS] [*-allow=POD;POD] [*-reject=POD;POD] [*-activate=POD;POD]"
 
-// Options is the options that Declare takes.
+// Options are the options that Declare accepts.
 const Options = Answers + " [weight=INT] [scope=node|cluster] [enforces=FEATURE,…] [digest=TEXT] [events=RESOURCE/ACTION,…]"
 
-// Declare makes a plugin of Options. The result is a *Plugin, or one that embeds
-// it.
+// Declare makes a plugin from Options. The result is a *Plugin, or a type that embeds it.
 func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, error) {
 	if err := scenario.Check("[NAME…] "+Options, options); err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", name, err)
 	}
-	// Its rules name pods.
+	// Its rules refer to pods by name.
 	info := plugin.Info{Name: name, Reads: plugin.Whole(abi.PodWhole), NodeScoped: []abi.Point{abi.Filter, abi.Score}}
 	p := &Plugin{info: info, log: deps.Log, bind: deps.Bind, answers: map[string][]rule{}}
 	byKey := points()
@@ -77,7 +76,7 @@ func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, erro
 			for _, f := range strings.Split(value, ",") {
 				feature, ok := state.ParseFeature(f)
 				if !ok {
-					err = fmt.Errorf("no feature %q", f)
+					err = fmt.Errorf("unknown feature %q", f)
 				}
 				p.info.Enforces |= feature
 			}
@@ -102,7 +101,7 @@ func Declare(name string, options scenario.Args, deps Deps) (plugin.Plugin, erro
 	return p, nil
 }
 
-// Of returns the declared plugin inside one that Declare returned.
+// Of returns the *Plugin inside a plugin from Declare.
 func Of(p plugin.Plugin) *Plugin {
 	switch p := p.(type) {
 	case extended:
@@ -139,7 +138,7 @@ func (p *Plugin) Set(key, value string) error {
 	return nil
 }
 
-// checkText refuses an answer that is neither a code nor what else the key takes.
+// checkText refuses an answer that is neither a code nor another value that the key accepts.
 func checkText(key, text string) error {
 	others := map[string]string{"fit": "yes", "normalize": "max reverse", "hint": "queue"}
 	switch key {
@@ -152,7 +151,7 @@ func checkText(key, text string) error {
 	if text == "" || strings.Contains(key, "-") || slices.Contains(strings.Fields(others[key]), text) {
 		return nil
 	}
-	return fmt.Errorf("no answer %q", text)
+	return fmt.Errorf("unknown answer %q", text)
 }
 
 func parseAnswer(text string) answer {
@@ -167,12 +166,12 @@ func parseAnswer(text string) answer {
 	return answer{text: strings.TrimPrefix(text, "rows:")}
 }
 
-// events registers events; the answer of the key hint decides for each pod.
+// events registers events; the answers of the key hint are the hints.
 func (p *Plugin) events(value string) error {
 	for _, name := range strings.Split(value, ",") {
 		event, ok := ParseEvent(name)
 		if !ok {
-			return fmt.Errorf("no event %q", name)
+			return fmt.Errorf("unknown event %q", name)
 		}
 		p.info.Events = append(p.info.Events, plugin.Event{ClusterEvent: event, Hint: p.hint})
 	}
@@ -191,7 +190,7 @@ func (p *Plugin) hint(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.Queue, nil
 }
 
-// subject names what an event is about.
+// subject describes the object of an event.
 func subject(o state.Object) string {
 	var out []string
 	add := func(ok bool, format string, name func() string) {
@@ -206,7 +205,7 @@ func subject(o state.Object) string {
 	return strings.Join(out, ", ")
 }
 
-// ParseEvent returns the event of a text like Node/Add; * is the wildcard.
+// ParseEvent parses an event such as Node/Add; * is the wildcard.
 func ParseEvent(text string) (state.ClusterEvent, bool) {
 	if text == "*" {
 		return state.ClusterEvent{Resource: state.WildCardResource, Action: state.AllActions}, true

@@ -1,14 +1,13 @@
-// Package fake has plugins, pods and nodes for tests that are declared in a few
-// words of scenario files (package scenario). Only tests import it.
+// Package fake has plugins, pods and nodes for tests that are declared in a few words in
+// scenario files (package scenario). Only tests import it.
 //
-// A plugin is a name and key=value options; each key that names an
-// extension point puts the plugin there. A value is answers separated by
-// semicolons, each a code with its text after a colon, for one subject (a pod,
-// or at a filter a node) or for all:
+// A plugin is a name and key=value options; each key that names an extension point adds the
+// plugin to that point. A value is a list of answers separated by semicolons, each a code with
+// its text after a colon, for one subject (a pod, or at a filter a node) or for all:
 //
 //	Fit filter=a=unschedulable:"too small";*=ok score=a=10;b=20 weight=2
 //
-// Options is the list of keys.
+// Options lists the keys.
 package fake
 
 import (
@@ -25,9 +24,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Plugin stands at the points that its declaration names.
+// Plugin is at the points that its declaration names.
 type Plugin struct {
-	// Weight and Points say where the plugin stands in a profile.
+	// Weight and Points are for the plugin's profile.
 	Weight int64
 	Points []abi.Point
 
@@ -46,7 +45,7 @@ type rule struct {
 type answer struct {
 	code   abi.Code
 	text   string
-	status bool // code and text are the answer; else text is the point's own
+	status bool // if status, code and text are the answer; otherwise text belongs to the point
 }
 
 // Info describes the plugin.
@@ -62,7 +61,7 @@ func (p *Plugin) at(key, subject string) (answer, bool) {
 	return answer{}, false
 }
 
-// status returns the answer of a key as a status; a missing one is success.
+// status returns the answer of a key as a status; the default is success.
 func (p *Plugin) status(key, subject string) *plugin.Status {
 	a, ok := p.at(key, subject)
 	if !ok || !a.status || a.code == abi.Success {
@@ -115,7 +114,7 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	return rows, nil
 }
 
-// added is the number of pods that AddPod was told of.
+// added is the number of AddPod calls.
 type added int
 
 // Clone implements state.Value.
@@ -136,7 +135,7 @@ func (p *Plugin) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostFi
 	return result, p.status("postfilter", c.Pod.Name)
 }
 
-// preemption returns the victims and void nominations that are declared.
+// preemption returns the declared victims and cleared nominations.
 func (p *Plugin) preemption(c *plugin.Cycle) (out plugin.Preemption) {
 	victims, _ := p.at("victims", c.Pod.Name)
 	for _, name := range strings.Split(victims.text, "|") {
@@ -207,7 +206,7 @@ func (p *Plugin) PreBind(pl *plugin.Placement) (plugin.Directives, *plugin.Statu
 	return p.directives("prebind"), p.status("prebind", pl.Pod.Name)
 }
 
-// Bind implements plugin.Bind: an answer of its own, or what the binder says.
+// Bind implements plugin.Bind: it returns its own answer or the binder's.
 func (p *Plugin) Bind(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	p.log.Printf("  %s.bind %s to %s%s", p.info.Name, pl.Pod.Name, pl.Node.Name, annotations(pl.Pod))
 	if status := p.status("bind", pl.Pod.Name); !status.Success() || p.bind == nil {
@@ -222,8 +221,8 @@ func (p *Plugin) PostBind(pl *plugin.Placement) plugin.Directives {
 	return p.directives("postbind")
 }
 
-// directives returns what the options POINT-allow, POINT-reject and
-// POINT-activate name.
+// directives returns the directives in the options POINT-allow, POINT-reject and
+// POINT-activate.
 func (p *Plugin) directives(point string) plugin.Directives {
 	var d plugin.Directives
 	for _, r := range p.answers[point+"-allow"] {

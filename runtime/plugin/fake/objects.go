@@ -14,16 +14,15 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// PodOptions is the options that Pod takes, as a signature of package scenario has
-// them: cpu= in milli-CPU, started= in seconds.
+// PodOptions are the options that Pod accepts, as a signature of package scenario: cpu= in
+// milli-CPU, started= in seconds.
 const PodOptions = "[priority=INT] [cpu=INT] [on=NODE] [nominated=NODE] [profile=NAME] [label=VALUE] [gates=NAME,…] " +
 	"[uses=spread|claims] [version=TEXT] [phase=Succeeded|Failed] [deleting=yes] [annotation=KEY:VALUE] [policy=Never] [started=INT]"
 
-// NodeOptions is the options that Node takes: cpu= in milli-CPU, 1000 if it is
-// missing.
+// NodeOptions are the options that Node accepts: cpu= in milli-CPU, default 1000.
 const NodeOptions = "[cpu=INT] [label=VALUE]"
 
-// Pod makes a pod of PodOptions, whose UID is its name.
+// Pod makes a pod from PodOptions; its UID is its name.
 func Pod(name string, a scenario.Args) (*state.Pod, error) {
 	if err := scenario.Check("[NAME…] "+PodOptions, a); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func milli(value string) resource.Quantity {
 	return *resource.NewMilliQuantity(int64(scenario.Int(value)), resource.DecimalSI)
 }
 
-// Node makes a node of NodeOptions.
+// Node makes a node from NodeOptions.
 func Node(name string, a scenario.Args) (*state.Node, error) {
 	if err := scenario.Check("[NAME…] "+NodeOptions, a); err != nil {
 		return nil, err
@@ -104,11 +103,11 @@ func Namespace(name string, a scenario.Args) *state.Namespace {
 	return state.NewNamespace(n)
 }
 
-// Allowed returns the feature of the option allow=FEATURE, none if it is missing.
+// Allowed returns the feature in the option allow=FEATURE; may be empty.
 func Allowed(a scenario.Args) (state.Feature, error) {
 	f, ok := state.ParseFeature(a.Options["allow"])
 	if !ok && a.Has("allow") {
-		return 0, fmt.Errorf("no feature %q", a.Options["allow"])
+		return 0, fmt.Errorf("unknown feature %q", a.Options["allow"])
 	}
 	return f, nil
 }

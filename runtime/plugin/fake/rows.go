@@ -10,8 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// names lists nodes by name; an overlay row has a plus sign, and many rows are
-// only counted.
+// names lists nodes by name; an overlay row has a plus sign, and many rows are only counted.
 func names(c *plugin.Cycle, rows []uint32) string {
 	if len(rows) > 10 {
 		return fmt.Sprintf("%d rows", len(rows))
@@ -27,10 +26,9 @@ func names(c *plugin.Cycle, rows []uint32) string {
 	return strings.Join(out, " ")
 }
 
-// Filter implements plugin.Filter. With fit=cpu it looks at free CPU, with
-// added=CODE it rejects where AddPod was called, with needs=CODE where it was not,
-// with annotated=CODE where a pod has annotations, and else it has an answer for
-// each node.
+// Filter implements plugin.Filter. With fit=cpu it checks free CPU, with added=CODE it rejects
+// rows for which AddPod was called, with needs=CODE rows for which it was not, with
+// annotated=CODE rows with an annotated pod; otherwise it has an answer for each node.
 func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	if p.log != nil {
 		p.log.Printf("  %s.filter %s", p.info.Name, names(c, rows))

@@ -1,6 +1,5 @@
-// Package objects defines the small interfaces through which plugins read and
-// write objects beyond pods and nodes. The API server's client and the simulator
-// implement them.
+// Package objects defines small interfaces through which plugins read and write objects other
+// than pods and nodes. The API server's client and the simulator implement them.
 package objects
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Binding binds a pod to a node, with the patch that travels in the same write.
+// Binding binds a pod to a node, and patches it in the same write.
 type Binding struct {
 	Pod   *state.Pod
 	Node  string
@@ -24,35 +23,34 @@ type Binder interface {
 	Bind(ctx context.Context, b Binding) error
 }
 
-// Patcher writes on a pod ahead of its binding, where the binder cannot take a
-// patch along: an HTTP extender that binds.
+// Patcher patches a pod before its binding, if the binder cannot include the patch: an HTTP
+// extender that binds.
 type Patcher interface {
-	// Patch writes the patch on the pod, if it is still of the UID and
-	// resourceVersion of the object. undo writes the old values back.
+	// Patch patches the pod if its UID and resourceVersion still match the object. undo restores
+	// the old values.
 	Patch(ctx context.Context, pod *state.Pod, patch state.Patch) (undo func(context.Context) error, err error)
 }
 
-// Eviction is a pod that has to leave its node for another.
+// Eviction is a pod that must leave its node for another pod.
 type Eviction struct {
 	Victim, Preemptor *state.Pod
-	// Condition says so in the victim's status: DisruptionTarget, with reason
-	// PreemptionByScheduler. Whoever writes it sets lastTransitionTime.
+	// Condition is for the victim's status: DisruptionTarget, with reason PreemptionByScheduler.
+	// The Evictor sets lastTransitionTime.
 	Condition v1.PodCondition
 }
 
-// Evictor deletes pods that have to make room.
+// Evictor deletes victims of preemptions.
 type Evictor interface {
-	// Evict writes the condition on the victim, then deletes the victim, if it is
-	// still of that UID. That there is no such pod is no error. It may take long,
-	// is called beside the loop and by several goroutines, and returns soon after
-	// the context has ended.
+	// Evict writes the condition to the victim, then deletes it, if its UID still matches. A
+	// missing pod is not an error. It may take long, is called beside the loop by several
+	// goroutines, and returns soon after the context has ended.
 	Evict(ctx context.Context, e Eviction) error
 }
 
 // PodDisruptionBudgets lists the budgets of all namespaces.
 type PodDisruptionBudgets interface {
-	// List returns the budgets with their status, in an order that depends on
-	// nothing but them. They are for reading. It is called during cycles, so what it
-	// returns may change between cycles only, or a replay sees something else.
+	// List returns the budgets with their status, in an order that depends only on them. The
+	// result must not be changed. It is called during cycles, so it may change only between
+	// cycles; otherwise a replay would differ.
 	List() ([]*policyv1.PodDisruptionBudget, error)
 }

@@ -5,14 +5,14 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Services finds services. What it returns must not be changed.
+// Services finds services. Results must not be changed.
 type Services interface {
-	// Services returns those of a namespace, in any order.
+	// Services returns the services of a namespace, in any order.
 	Services(namespace string) []*v1.Service
 }
 
-// Controllers finds what owns pods, by namespace and name; nil for what is not
-// known. What it returns must not be changed.
+// Controllers finds the owners of pods, by namespace and name; nil if unknown. Results must not
+// be changed.
 type Controllers interface {
 	ReplicationController(namespace, name string) *v1.ReplicationController
 	ReplicaSet(namespace, name string) *appsv1.ReplicaSet

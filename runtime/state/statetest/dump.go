@@ -11,10 +11,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Dump writes every row of nodes and of namespaces with its strings decoded, so
-// that snapshots of different epochs, and incremental and full ones, can be
-// compared as text. Resources that a row has nothing of are left out, and lists
-// are sorted.
+// Dump writes every row of nodes and of namespaces with its strings decoded, so that snapshots
+// of different epochs, and incremental and full ones, can be compared as text. It omits
+// resources with zero amounts and sorts lists.
 //
 // # Errors
 //
@@ -130,7 +129,7 @@ func denseKeys(s *state.Snapshot) (keys []uint32) {
 	return keys
 }
 
-// checkDense says which dense column has a label that the row's list has not.
+// checkDense says which dense column has a label that is missing in the row's list.
 func checkDense(s *state.Snapshot, row uint32, dense []uint32) error {
 	for _, key := range dense {
 		value := s.Nodes.Labels.Key(key).Values[row]

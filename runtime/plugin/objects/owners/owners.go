@@ -1,5 +1,5 @@
-// Package owners keeps in memory what pods belong to: services, and the controllers that made them. The
-// simulator fills it once, and whoever watches a cluster with each change.
+// Package owners stores what pods belong to, in memory: services, and the controllers that
+// created them. The simulator fills it once; a watcher of a real cluster updates it.
 package owners
 
 import (
@@ -19,7 +19,8 @@ var (
 	_ objects.Controllers = (*Store)(nil)
 )
 
-// Store keeps services and controllers of pods. Nobody may read it while it is written: it has no lock.
+// Store has the services and the controllers of pods. It has no lock, so it must not be read
+// while it is written.
 type Store struct {
 	services    map[string][]*v1.Service // by namespace, sorted by name
 	replication map[types.NamespacedName]*v1.ReplicationController
@@ -41,7 +42,7 @@ func nameOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// Set adds an object, or puts it in the place of one with its name. Kinds that are no owners are left out.
+// Set adds an object or replaces the one with its name. Objects of other kinds are ignored.
 func (s *Store) Set(object metav1.Object) {
 	switch x := object.(type) {
 	case *v1.Service:
@@ -58,12 +59,12 @@ func (s *Store) Set(object metav1.Object) {
 	}
 }
 
-// Remove takes away the object with this one's kind and name.
+// Remove removes the object with this kind and name.
 func (s *Store) Remove(object metav1.Object) {
 	name := nameOf(object)
 	switch object.(type) {
 	case *v1.Service:
-		// Copied, as plugins may keep what they were given.
+		// Copied, because plugins may keep the old list.
 		list := slices.DeleteFunc(slices.Clone(s.services[name.Namespace]), func(x *v1.Service) bool { return x.Name == name.Name })
 		s.services[name.Namespace] = list
 		if len(list) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
 )
 
-// TestStore: what is kept is found by namespace and name until it is removed, and a list that was
-// given out stays as it is.
+// TestStore: objects are found by namespace and name until they are removed, and a returned
+// list does not change.
 func TestStore(t *testing.T) {
 	s := owners.New()
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "ns", Name: name} }
@@ -32,9 +32,9 @@ func TestStore(t *testing.T) {
 		s.Remove(object)
 	}
 	if s.ReplicationController("ns", "x") != nil || s.ReplicaSet("ns", "x") != nil || s.StatefulSet("ns", "x") != nil || s.Services("ns") != nil {
-		t.Error("something is left")
+		t.Error("objects are left")
 	}
 	if services[0] != a || services[1] != b {
-		t.Error("a list that was given out has changed")
+		t.Error("a returned list has changed")
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
 
-// keep is how many changes are known at least. A reader that is further behind
-// reads everything, which costs about as much as so many changes.
+// keep is the minimum number of recorded changes. A reader that is further behind reads
+// everything, which costs about as much as so many changes.
 const keep = 4096
 
-// journal is the last changes. The generation of a change is how many there were
-// up to it.
+// journal records the last changes. The generation of a change is the number of changes up to
+// it.
 type journal struct {
 	entries []objects.StorageKey
-	before  uint64 // changes that are not among the entries any more
+	before  uint64 // number of changes before entries
 }
 
 func (j *journal) add(key objects.StorageKey) {
@@ -25,8 +25,8 @@ func (j *journal) add(key objects.StorageKey) {
 	j.entries = append(j.entries, key)
 }
 
-// since returns the changes after a generation. Entries are never written again,
-// so the slice stays as it is while the journal goes on.
+// since returns the changes after a generation. Entries are never overwritten, so the slice
+// stays valid while the journal grows.
 func (j *journal) since(generation uint64) (changed []objects.StorageKey, now uint64, known bool) {
 	now = j.before + uint64(len(j.entries))
 	if generation < j.before || generation > now {

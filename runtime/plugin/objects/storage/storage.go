@@ -1,6 +1,6 @@
-// Package storage keeps the API's objects of storage in memory, by name and by
-// what plugins ask for, and a journal of their changes. The simulator plays a
-// cluster with it, and whoever watches a real one can fill it.
+// Package storage stores the API's storage objects in memory, indexed by name and by what
+// plugins look up, with a journal of their changes. The simulator uses it as its cluster; a
+// watcher of a real cluster can fill it.
 package storage
 
 import (
@@ -15,12 +15,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Store is the objects of storage of a cluster. Reads and writes may come from
-// several goroutines; mu guards all of it and nothing is called while it is held.
+// Store has the storage objects of a cluster. It is safe for concurrent use: mu guards all
+// fields, and nothing is called while it is held.
 //
-// So that a cycle sees one state and the same events give the same decisions,
-// whoever writes does so on the scheduler's loop, before telling the queue of the
-// event that Set or Delete returns.
+// Writes must happen on the scheduler's loop, before the queue is told about the event that Set
+// or Delete returns. Then a cycle sees one state, and the same events give the same decisions.
 type Store struct {
 	mu sync.RWMutex
 
@@ -60,28 +59,27 @@ func New() *Store {
 	}
 }
 
-// Objects returns the store as plugins see it.
+// Objects returns the interfaces for plugins.
 func (s *Store) Objects() objects.Storage {
 	return objects.Storage{
 		Claims: s, Volumes: s, Classes: s, CSINodes: s, CSIDrivers: s, Capacities: s, Attached: s, Changes: s,
 	}
 }
 
-// Change is what a write amounts to.
+// Change is the result of a write.
 type Change struct {
 	Event  state.ClusterEvent
 	Object state.Object
 }
 
-// Set puts in an object of storage, which must not be written to afterwards.
-// Any other kind of object is a bug of the caller.
+// Set stores a storage object, which must not be changed afterwards. It panics for any other
+// kind of object.
 func (s *Store) Set(object metav1.Object) Change {
 	c, _ := s.write(object, false)
 	return c
 }
 
-// Delete takes out the object of the same kind and name; ok is false if there is
-// none.
+// Delete removes the object with the same kind and name; ok is false if there is none.
 func (s *Store) Delete(object metav1.Object) (c Change, ok bool) { return s.write(object, true) }
 
 func (s *Store) write(object metav1.Object, gone bool) (Change, bool) {
@@ -101,13 +99,14 @@ func (s *Store) write(object metav1.Object, gone bool) (Change, bool) {
 	case *storagev1.CSIStorageCapacity:
 		return write(s, &s.capacities, x, gone)
 	case *storagev1.VolumeAttachment:
-		// Changes are told by node, so an old one that changes nodes counts too.
+		// The journal has attachments by node, so an attachment that moves also changes its old
+		// node.
 		if old, ok := s.attachments.all[nameOf(x)]; ok && !gone && old.Spec.NodeName != x.Spec.NodeName {
 			s.journal.add(s.attachments.key(old))
 		}
 		return write(s, &s.attachments, x, gone)
 	}
-	panic("BUG: an object that is not of storage")
+	panic("BUG: not a storage object")
 }
 
 func write[T metav1.Object](s *Store, t *table[T], object T, gone bool) (c Change, ok bool) {

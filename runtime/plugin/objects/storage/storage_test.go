@@ -54,8 +54,7 @@ func (m model) find(o metav1.Object) int {
 	})
 }
 
-// keys returns how the journal names an object; of an attachment that changes
-// nodes both are told.
+// keys returns the journal's keys of an object; for an attachment that moves, both nodes.
 func keys(versions ...any) []objects.StorageKey {
 	last := versions[len(versions)-1].(metav1.Object)
 	k := objects.StorageKey{Namespace: last.GetNamespace(), Name: last.GetName()}
@@ -81,7 +80,7 @@ func keys(versions ...any) []objects.StorageKey {
 	return []objects.StorageKey{k}
 }
 
-// those returns the names of objects for which keep holds, in order.
+// those returns the names of objects for which keep is true, in order.
 func those[T metav1.Object](m model, keep func(T) bool) []string {
 	var out []string
 	for _, o := range m {
@@ -101,7 +100,7 @@ func names[T metav1.Object](list []T) []string {
 	return out
 }
 
-// TestStore checks the store against a list, and its journal against what differs.
+// TestStore compares the store with a list, and its journal with the differences.
 func TestStore(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, m := storage.New(), model{}
@@ -148,7 +147,7 @@ func TestStore(t *testing.T) {
 		}
 		_, now, _ := s.Since(0)
 		if _, _, known := s.Since(now + 1); known {
-			rt.Fatal("the journal knows what is to come")
+			rt.Fatal("the journal knows future changes")
 		}
 	})
 }
@@ -193,12 +192,12 @@ func compare(rt *rapid.T, s *storage.Store, m model) {
 		}
 	}
 	if s.Claim("x", "none") != nil || s.Volume("none") != nil || s.StorageClass("none") != nil || s.CSINode("none") != nil {
-		rt.Fatal("something is there that is not")
+		rt.Fatal("a missing object was found")
 	}
 }
 
-// TestJournal: a change is told by kind and name, an attachment by both nodes that
-// it concerns, and what is long ago is not known.
+// TestJournal: a change is recorded by kind and name, an attachment by both of its nodes, and
+// old changes are not known.
 func TestJournal(t *testing.T) {
 	s := storage.New()
 	attached := func(node string) *storagev1.VolumeAttachment {
@@ -223,7 +222,7 @@ func TestJournal(t *testing.T) {
 		s.Set(&v1.PersistentVolumeClaim{ObjectMeta: named("x", fmt.Sprint(i))})
 	}
 	if _, _, known := s.Since(now); known {
-		t.Error("the journal knows everything that ever was")
+		t.Error("the journal keeps all changes")
 	}
 	_, last, _ := s.Since(0)
 	if changed, _, known := s.Since(last - 4096); !known || len(changed) != 4096 || changed[4095].Name != "19999" {
@@ -231,7 +230,7 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse: readers keep what they have read while others write.
+// TestConcurrentUse: results stay unchanged while others write.
 func TestConcurrentUse(t *testing.T) {
 	s := storage.New()
 	var group sync.WaitGroup

@@ -13,16 +13,16 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// name is what objects of a kind are told apart by.
+// name identifies objects of a kind.
 type name struct{ namespace, name string }
 
 func nameOf(o metav1.Object) name { return name{o.GetNamespace(), o.GetName()} }
 
-// table is the objects of one kind, by name and by group.
+// table has the objects of one kind, by name and by group.
 type table[T metav1.Object] struct {
 	kind   state.EventResource
 	all    map[name]T
-	group  func(T) string // nil for a kind that is asked for by name only
+	group  func(T) string // nil for a kind that is only looked up by name
 	groups map[string]map[name]T
 }
 
@@ -30,7 +30,7 @@ func newTable[T metav1.Object](kind state.EventResource, group func(T) string) t
 	return table[T]{kind: kind, all: make(map[name]T), group: group, groups: make(map[string]map[name]T)}
 }
 
-// swap puts an object in, or takes it out, and returns what was there.
+// swap stores or removes an object, and returns the old version.
 func (t *table[T]) swap(object T, gone bool) (old T, was bool) {
 	n := nameOf(object)
 	old, was = t.all[n]
@@ -58,7 +58,7 @@ func (t *table[T]) swap(object T, gone bool) (old T, was bool) {
 	return old, was
 }
 
-// key names an object in the journal. Attachments go by their node.
+// key returns the journal's key of an object. Attachments are recorded by node.
 func (t *table[T]) key(object T) objects.StorageKey {
 	k := objects.StorageKey{Kind: t.kind, Namespace: object.GetNamespace(), Name: object.GetName()}
 	if t.kind == state.VolumeAttachmentResource {
@@ -67,7 +67,7 @@ func (t *table[T]) key(object T) objects.StorageKey {
 	return k
 }
 
-// of returns a group in the order of namespaces and names.
+// of returns a group, sorted by namespace and name.
 func (t *table[T]) of(group string) []T {
 	out := make([]T, 0, len(t.groups[group]))
 	for _, object := range t.groups[group] {
