@@ -63,7 +63,7 @@ func (s *Sources) keptImage(at oci.Reference, digest string) (*fetched, bool) {
 	if !ok || o.Repository != at.Place() || at.Digest != "" && Digest(o.Manifest) != at.Digest.String() {
 		return nil, false
 	}
-	image, err := oci.ParseImage(at.String(), o.Manifest)
+	image, err := oci.ParseImage(at, o.Manifest)
 	if err != nil || digest != "" && image.Module.Digest.String() != digest {
 		return nil, false
 	}

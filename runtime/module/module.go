@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,8 @@ type Loaded struct {
 	Grants wire.ManifestDirectives
 	// Image is the digest of the image's manifest; empty if the module is not from an image.
 	Image string
+	// Origin is what OriginFile has of an image; nil for a file.
+	Origin []byte
 	// Signers are the names of the policy's keys that signed the module; empty without a policy.
 	Signers []string
 
@@ -138,6 +141,9 @@ func (s *Sources) accept(ref *Reference, f *fetched) (*Loaded, error) {
 	}
 	if len(f.origin.Manifest) > 0 {
 		l.Image = Digest(f.origin.Manifest)
+		if l.Origin, err = json.Marshal(f.origin); err != nil {
+			return nil, err
+		}
 	}
 	if l.Signers, err = s.admit(ref, f, l); err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
@@ -49,7 +51,7 @@ func (s *Sources) keptOrigin(digest string) (o origin, ok bool) {
 	if s.config.Dir == "" {
 		return o, false
 	}
-	text, err := readFile(s.file(digest, ".origin"), "", maxOrigin)
+	text, err := readFile(s.file(digest, originSuffix), "", maxOrigin)
 	return o, err == nil && json.Unmarshal(text, &o) == nil
 }
 
@@ -60,9 +62,9 @@ func (s *Sources) keep(f *fetched) {
 	}
 	digest := Digest(f.data)
 	if text, err := json.Marshal(f.origin); err == nil {
-		_ = write(s.file(digest, ".origin"), text)
+		_ = write(s.file(digest, originSuffix), text)
 		if len(f.origin.Manifest) > 0 {
-			_ = write(s.file(Digest(f.origin.Manifest), ".origin"), text)
+			_ = write(s.file(Digest(f.origin.Manifest), originSuffix), text)
 		}
 	}
 	_ = write(s.file(digest, ".wasm"), f.data)
@@ -102,12 +104,8 @@ func (s *Sources) admit(ref *Reference, f *fetched, l *Loaded) ([]string, error)
 	}
 	if len(f.origin.Manifest) > 0 {
 		subject.Repository = f.origin.Repository
-		image, err := oci.ParseImage(ref.Image, f.origin.Manifest)
-		if err == nil {
-			err = image.CheckAnnotations(m)
-		}
-		if err != nil {
-			return nil, imageError(ref.Image, err)
+		if err := f.origin.agrees(ref, m); err != nil {
+			return nil, err
 		}
 	}
 	if s.config.Policy == nil {
@@ -118,6 +116,57 @@ func (s *Sources) admit(ref *Reference, f *fetched, l *Loaded) ([]string, error)
 		return nil, &Error{File: ref.Source(), Section: sectionSignature, Detail: err.Error(), Fix: "have it signed by a key that the policy names, or change the policy", Err: err}
 	}
 	return signers, nil
+}
+
+// agrees holds the annotations of the image against the module's manifest.
+func (o *origin) agrees(ref *Reference, m *wire.Manifest) error {
+	at := oci.Reference{Dir: ref.Path}
+	var err error
+	if ref.Image != "" {
+		at, err = oci.ParseReference(ref.Image)
+	}
+	var image *oci.Image
+	if err == nil {
+		image, err = oci.ParseImage(at, o.Manifest)
+	}
+	if err == nil {
+		err = image.CheckAnnotations(m)
+	}
+	if err != nil && ref.Image == "" {
+		return &Error{File: ref.Path, Section: sectionModule, Detail: plain.Cut(err.Error(), maxProblem), Err: err}
+	}
+	if err != nil {
+		return imageError(ref.Image, err)
+	}
+	return nil
+}
+
+// OriginFile is the file beside a module's that tells which image it is of, and who
+// signed that, so that a policy can be applied to a file as to the image. Its name has
+// the module's digest: it cannot be taken for that of another version.
+func OriginFile(modulePath, digest string) string {
+	return filepath.Join(filepath.Dir(modulePath), strings.ReplaceAll(digest, ":", "-")+originSuffix)
+}
+
+const originSuffix = ".origin"
+
+// fileOrigin reads what is beside a file about the image that it is of, if the policy
+// wants it. A file cannot prove from which repository it came, so it comes from none.
+func (s *Sources) fileOrigin(path string, data []byte) (o origin, ok bool) {
+	if s.config.Policy == nil {
+		return o, false
+	}
+	digest := Digest(data)
+	text, err := readFile(OriginFile(path, digest), "", maxOrigin)
+	if err != nil || json.Unmarshal(text, &o) != nil {
+		return origin{}, false
+	}
+	image, err := oci.ParseImage(oci.Reference{Dir: path}, o.Manifest)
+	if err != nil || image.Module.Digest.String() != digest {
+		return origin{}, false
+	}
+	o.Repository = ""
+	return o, true
 }
 
 func (s *Sources) file(digest, suffix string) string {

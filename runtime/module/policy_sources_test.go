@@ -1,6 +1,7 @@
 package module_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/market/registry"
@@ -171,4 +173,79 @@ func TestPolicyOfFiles(t *testing.T) {
 	if s.requests != 4 {
 		t.Errorf("%d requests, want two for the module, and two for the signature, which was missing first", s.requests)
 	}
+}
+
+// TestPolicyOfInstalledFiles: a file with the origin of its image beside it is judged as
+// the image, but for its repository, which a file cannot prove.
+func TestPolicyOfInstalledFiles(t *testing.T) {
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	handler, err := registry.New(registry.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	data, key := guestModule(t), generate(t)
+	l, err := module.Parse("guest.wasm", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := oci.ParseReference(strings.TrimPrefix(server.URL, "http://") + "/team/guest:v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := oci.New(oci.Config{}).Create(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := store.Push(t.Context(), data, l.Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := signing.SignImage(key, image.Descriptor.Digest.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Attach(t.Context(), image.Descriptor, oci.Attachment{Type: oci.BundleType, Data: bundle}); err != nil {
+		t.Fatal(err)
+	}
+	wants := requires(t, key, "")
+	sources := module.NewSources(module.SourcesConfig{Policy: wants})
+	fetched, err := load(sources, "oci://"+ref.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "guest.wasm")
+	write := func(path string, data []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(path, data)
+	_, err = load(sources, path)
+	expectError(t, err, "it has no signature")
+	beside := module.OriginFile(path, module.Digest(data))
+	write(beside, fetched.Origin)
+	installed, err := load(sources, path)
+	if err != nil || installed.Image != image.Descriptor.Digest.String() || len(installed.Signers) != 1 {
+		t.Fatalf("%+v, %v", installed, err)
+	}
+	_, err = load(module.NewSources(module.SourcesConfig{Policy: requires(t, key, "revoked: {digests: [\""+installed.Image+"\"]}")}), path)
+	expectError(t, err, "revoked.digests[0]: this digest is revoked")
+	// The signature is not of another module, and not of another image.
+	other, err := wire.AppendCustomSection(data, "other", []byte("module"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(path, other)
+	_, err = load(sources, path)
+	expectError(t, err, "it has no signature")
+	write(module.OriginFile(path, module.Digest(other)), fetched.Origin)
+	_, err = load(sources, path)
+	expectError(t, err, "it has no signature")
+	write(path, data)
+	write(beside, bytes.Replace(fetched.Origin, []byte(`"manifest":"`), []byte(`"manifest":"IC`), 1))
+	_, err = load(sources, path)
+	expectError(t, err, "it has no signature")
 }

@@ -66,7 +66,10 @@ func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fet
 		if f.data, err = readFile(ref.Path, sectionModule, wire.MaxModuleSize); err != nil {
 			return nil, err
 		}
-		f.origin.Bundles, err = s.fileBundle(ref.Path)
+		var ok bool
+		if f.origin, ok = s.fileOrigin(ref.Path, f.data); !ok {
+			f.origin.Bundles, err = s.fileBundle(ref.Path)
+		}
 		return f, err
 	}
 	if ref.URL != "" && ref.Digest == "" {

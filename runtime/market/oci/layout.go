@@ -45,11 +45,7 @@ type Image struct {
 }
 
 // ParseImage reads the manifest of an image at a reference.
-func ParseImage(reference string, text []byte) (*Image, error) {
-	ref, err := ParseReference(reference)
-	if err != nil {
-		return nil, err
-	}
+func ParseImage(ref Reference, text []byte) (*Image, error) {
 	return readImage(ref, content.NewDescriptorFromBytes(ocispec.MediaTypeImageManifest, text), text)
 }
 
