@@ -12,14 +12,15 @@ func newPlugin(p *program) *cobra.Command {
 		Use:   "plugin",
 		Short: "Create, build, test, publish, find and inspect plugins",
 		Long: `Plugin creates plugin projects; builds, tests, benchmarks, inspects and publishes plugin
-modules; and finds, installs and upgrades those of others. A module is a WebAssembly file with a manifest, which lists the plugin's
-extension points and everything that it reads.`,
+modules; and finds, installs and upgrades those of others. A module is a WebAssembly file
+with a manifest, which lists the plugin's extension points and everything that it reads.`,
 		Args: knownSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginBench(), newPluginInspect(), newPluginConformance(),
 		newPluginPush(), newPluginPull(), newPluginCopy(), newPluginKeygen(), newPluginSign(), newPluginVerify(), newPluginLock(p),
-		newPluginIndex(), newPluginYank(), newPluginSearch(), newPluginInfo(), newPluginStatus())
+		newPluginIndex(), newPluginYank(), newPluginSearch(), newPluginInfo(),
+		newPluginInstall(p), newPluginUninstall(p), newPluginOutdated(p), newPluginUpgrade(p), newPluginStatus())
 	return cmd
 }
 

@@ -208,8 +208,12 @@ func buildHint(said string) string {
 	return ""
 }
 
-// replaceFile writes a file atomically.
+// replaceFile writes a file atomically. Who may read it stays as it was.
 func replaceFile(path string, data []byte) error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return err
@@ -217,7 +221,7 @@ func replaceFile(path string, data []byte) error {
 	defer os.Remove(f.Name()) //nolint:errcheck // gone already if all went well
 	_, err = f.Write(data)
 	if err == nil {
-		err = f.Chmod(0o644)
+		err = f.Chmod(mode)
 	}
 	if closing := f.Close(); err == nil {
 		err = closing

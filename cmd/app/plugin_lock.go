@@ -13,13 +13,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/lock"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
 
 func newPluginLock(p *program) *cobra.Command {
 	o := runOptions{program: p}
-	var out string
+	var market marketOptions
+	var out, reference string
 	cmd := &cobra.Command{
 		Use:   "lock",
 		Short: "Write down which modules a configuration means, by digest",
@@ -28,24 +31,41 @@ policy if there is one, and writes a lock file: digests, versions, signers, what
 plugin reads and what it is granted. berth run --lock uses these and no others. Beforehand
 it prints what differs from the lock file that is there: review that, or the file's diff.
 
+With --index, lock refuses a version that is yanked, unless the lock file has it already.
 A key whose time is over (notAfter) still admits what the lock file has already.`,
 		Example: `  berth plugin lock --config scheduler.yaml
   berth plugin lock --plugin oci://ghcr.io/team/rack-aware:1.2.0 --verification-policy policy.yaml`,
 		Args:    cobra.NoArgs,
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.writeLock(cmd.Context(), out, cmd.OutOrStdout())
+			var f *index.File
+			if reference != "" {
+				err := market.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
+					rules, err := readPolicy("verification-policy", o.modules.policy)
+					if err == nil {
+						f, err = readIndex(ctx, client, reference, rules, &o.modules.compileOptions)
+					}
+					return err
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return o.writeLock(cmd.Context(), f, out, cmd.OutOrStdout(), plainly(cmd.ErrOrStderr()))
 		},
 	}
 	f := cmd.Flags()
 	o.flags(f)
 	shown := []string{"config", "plugin", "module-cache", "verification-policy"}
 	f.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !slices.Contains(shown, flag.Name) })
-	f.StringVarP(&out, "output", "o", "berth.lock", "`FILE` to write")
+	indexFlag(f, &reference)
+	market.flags(f)
+	f.StringVarP(&out, "output", "o", defaultLock, "`FILE` to write")
 	return cmd
 }
 
-func (o *runOptions) writeLock(ctx context.Context, file string, stdout io.Writer) error {
+// writeLock writes a lock file; f (optional) says what is yanked.
+func (o *runOptions) writeLock(ctx context.Context, f *index.File, file string, stdout io.Writer, tell func(string)) error {
 	if o.config == "" && len(o.modules.plugins) == 0 {
 		return errors.New("nothing to lock: name a configuration file with --config, or modules with --plugin")
 	}
@@ -66,6 +86,9 @@ func (o *runOptions) writeLock(ctx context.Context, file string, stdout io.Write
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
 	if _, _, err := o.load(modules); err != nil {
+		return err
+	}
+	if err := refuseYanked(f, found, before, tell); err != nil {
 		return err
 	}
 	text, err := lock.Text(found)

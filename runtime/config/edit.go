@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // Edit changes the plugins of a configuration file and leaves the rest as it is
@@ -26,10 +25,10 @@ func NewEdit(text []byte) (*Edit, error) {
 	}
 	e := &Edit{}
 	if err := yaml.Unmarshal(text, &e.doc); err != nil {
-		return nil, errors.New(plain.Lines(err.Error(), 1<<10))
+		return nil, err
 	}
 	if len(e.doc.Content) != 1 || e.doc.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("it is no KubeSchedulerConfiguration")
+		return nil, errors.New("it is no mapping of fields")
 	}
 	e.root = e.doc.Content[0]
 	return e, nil
@@ -83,7 +82,7 @@ func (e *Edit) Add(profile, name string, args any) error {
 		configs.Content = append(configs.Content, newMapping("name", newScalar(name), "args", &value))
 	}
 	if added == 0 {
-		return fmt.Errorf("it has no profile %s", plain.Quote(profile, 64))
+		return fmt.Errorf("it has no profile %s", quote(profile))
 	}
 	return nil
 }
@@ -112,7 +111,7 @@ func (e *Edit) Remove(name string) error {
 		prune(p)
 	}
 	if !removed {
-		return fmt.Errorf("it has no plugin %s", plain.Quote(name, 64))
+		return fmt.Errorf("it has no plugin %s", quote(name))
 	}
 	return nil
 }
@@ -139,7 +138,7 @@ func (e *Edit) Each(f func(name string, args func(path ...string) string) map[st
 				}
 				return valueOf(n)
 			}
-			for name, value := range f(valueOf(at(c, "name")), get) {
+			for name, value := range f(valueOf(at(c, "name")), get) { // args are a mapping, or f saw none of them
 				if err := replace(args, name, value); err != nil {
 					return err
 				}
@@ -149,8 +148,8 @@ func (e *Edit) Each(f func(name string, args func(path ...string) string) map[st
 	return nil
 }
 
-// replace sets a field of args. A value that is a map changes the fields of a mapping
-// that is there; nil takes the field away.
+// replace sets a field. A value that is a map changes the fields of a mapping that is
+// there.
 func replace(n *yaml.Node, name string, value any) error {
 	if inner, ok := value.(map[string]any); ok {
 		below, err := reach(n, yaml.MappingNode, name)
@@ -177,6 +176,26 @@ func replace(n *yaml.Node, name string, value any) error {
 	}
 	n.Content = append(n.Content, newScalar(name), &node)
 	return nil
+}
+
+// SetFields sets fields of a YAML file that is a mapping, as they are marshalled.
+func SetFields(text []byte, fields map[string]any) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}")
+	}
+	e, err := NewEdit(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.root.Content) == 0 {
+		e.root.Style = 0
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if err := replace(e.root, name, fields[name]); err != nil {
+			return nil, err
+		}
+	}
+	return e.Text()
 }
 
 // profiles returns the profiles. If there are none, make adds the default one.

@@ -101,7 +101,7 @@ func TestEdit(t *testing.T) {
 		"line 2: profiles is an alias or anot":  {"a: &a [{schedulerName: x}]\nprofiles: *a", func(e *config.Edit) error { return e.Add("", "rack", rack("i")) }},
 		"line 1: plugins is an alias or anothe": {"profiles: [{plugins: text}]", func(e *config.Edit) error { return e.Add("", "rack", rack("i")) }},
 		"where a mapping belongs: edit it by h": {"profiles: [text]", func(e *config.Edit) error { return e.Add("", "rack", rack("i")) }},
-		"it is no KubeSchedulerConfiguration":   {"[]", nil},
+		"it is no mapping of fields":            {"[]", nil},
 		"yaml: ":                                {"a: [", nil},
 	} {
 		e, err := config.NewEdit([]byte(c.before))
@@ -111,5 +111,22 @@ func TestEdit(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// TestSetFields: fields of a file are set, in lists and mappings that are there.
+func TestSetFields(t *testing.T) {
+	for before, want := range map[string]string{
+		"":                                  "grants:\n  labels:\n  - a/\nweight: 2\n",
+		"# mine\nname: x # so\nweight: 1\n": "# mine\nname: x # so\nweight: 2\ngrants:\n  labels:\n  - a/\n",
+		"grants: {bind: true}":              "grants: {bind: true, labels: [a/]}\nweight: 2\n",
+	} {
+		got, err := config.SetFields([]byte(before), map[string]any{"weight": 2, "grants": map[string]any{"labels": []string{"a/"}}})
+		if err != nil || string(got) != want {
+			t.Errorf("%v\ngot\n%s\nwant\n%s", err, got, want)
+		}
+	}
+	if _, err := config.SetFields([]byte("[]"), nil); err == nil {
+		t.Error("a list has fields")
 	}
 }

@@ -1,0 +1,205 @@
+package app
+
+import (
+	"bytes"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/market/index"
+	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/market/registry"
+	"github.com/berth-scheduler/berth/runtime/market/signing"
+	"github.com/berth-scheduler/berth/runtime/module"
+)
+
+// stall is a registry with two versions of a plugin and a policy that trusts one key for
+// all.
+type stall struct {
+	t        *testing.T
+	dir      string
+	registry string
+	key      *signing.PrivateKey
+	honest   *index.File
+}
+
+func newStall(t *testing.T) *stall {
+	t.Helper()
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	s := &stall{t: t, dir: t.TempDir()}
+	handler, err := registry.New(registry.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	s.registry = strings.TrimPrefix(server.URL, "http://")
+	if s.key, err = signing.Generate(signing.ECDSA); err != nil {
+		t.Fatal(err)
+	}
+	rules := "apiVersion: berth.dev/v1alpha1\nkind: VerificationPolicy\nkeys:\n- name: team\n  publicKey: |\n    " +
+		strings.ReplaceAll(strings.TrimSpace(string(s.key.Public().PEM())), "\n", "\n    ") +
+		"\nindexes: [{signatures: {keys: [team]}}]\nrequire: {signatures: {keys: [team]}}\n"
+	accepts, err := vector("good")
+	err = errors.Join(err, os.WriteFile(filepath.Join(s.dir, "policy.yaml"), []byte(rules), 0o600), racks(accepts, s.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin := index.Plugin{Name: "rack-aware", Repository: s.registry + "/team/rack-aware"}
+	for _, version := range []string{"1.2.0", "1.3.0"} {
+		plugin.Versions = append(plugin.Versions, s.push(version))
+	}
+	if s.honest, _, err = index.Next(nil, []index.Plugin{plugin}, time.Now(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// push stores and signs a version.
+func (s *stall) push(version string) index.Version {
+	s.t.Helper()
+	l, err := module.Read(filepath.Join(s.dir, "rack-aware-"+version+".wasm"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	store := s.open("team/rack-aware")
+	image, err := store.Push(s.t.Context(), l.Bytes, l.Manifest)
+	if err == nil {
+		err = signDigest(s.t.Context(), store, image.Descriptor, s.key)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v := index.Describe(l.Manifest)
+	v.Image, v.Module, v.Size = image.Descriptor.Digest.String(), l.Digest, int64(len(l.Bytes))
+	return v
+}
+
+func (s *stall) open(repository string) *oci.Store {
+	s.t.Helper()
+	ref, err := oci.ParseReference(s.registry + "/" + repository)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ref.Tag = ""
+	store, err := oci.New(oci.Config{}).Create(s.t.Context(), ref)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return store
+}
+
+// publish signs and publishes an index as it is.
+func (s *stall) publish(f *index.File) {
+	s.t.Helper()
+	text, err := f.Text()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	store := s.open("team/index")
+	described, err := store.PushIndex(s.t.Context(), text, nil)
+	if err == nil {
+		err = signDigest(s.t.Context(), store, described, s.key)
+	}
+	if err == nil {
+		err = store.Tag(s.t.Context(), described)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// install runs a command about the index in a folder of its own.
+func (s *stall) install(args ...string) (stdout, stderr string, status int) {
+	s.t.Helper()
+	var out, errs bytes.Buffer
+	args = append([]string{"plugin"}, args...)
+	args = append(args, "--index", s.registry+"/team/index", "--verification-policy", filepath.Join(s.dir, "policy.yaml"), "--module-cache", s.t.TempDir(), "--yes")
+	status = run(s.t.Context(), args, &out, &errs)
+	return out.String(), errs.String(), status
+}
+
+// TestLyingIndex: what an index says of a plugin is held against the module, so that
+// nobody agrees to something else than what is installed. Nothing is left behind.
+func TestLyingIndex(t *testing.T) {
+	s := newStall(t)
+	for want, lie := range map[string]func(p *index.Plugin){
+		// An old version, with whatever was wrong with it, is sold as the new one.
+		`the index lists the version "1.3.0", the module has "1.2.0"`: func(p *index.Plugin) {
+			p.Versions[1].Image, p.Versions[1].Module = p.Versions[0].Image, p.Versions[0].Module
+		},
+		`the index lists the permissions "runs at filter", the module has "runs at filter, reads `:    func(p *index.Plugin) { p.Versions[1].Reads = nil },
+		`the index lists the publisher "Trusted", the module has "Example"`:                           func(p *index.Plugin) { p.Versions[1].Publisher = "Trusted" },
+		`the index lists the licence "MIT", the module has "Apache-2.0"`:                              func(p *index.Plugin) { p.Versions[1].License = "MIT" },
+		`the index lists the name "racks", the module has "rack-aware"`:                               func(p *index.Plugin) { p.Name = "racks" },
+		`the index lists the module "` + s.honest.Plugins[0].Versions[0].Module + `", the module has`: func(p *index.Plugin) { p.Versions[1].Module = p.Versions[0].Module },
+		"image not found": func(p *index.Plugin) { p.Versions[1].Image = p.Versions[0].Module },
+	} {
+		f, _, err := index.Next(s.honest, nil, time.Now(), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lie(&f.Plugins[0])
+		s.publish(f)
+		into := t.TempDir()
+		for _, args := range [][]string{
+			{"--config", filepath.Join(into, "scheduler.yaml"), "--lock", filepath.Join(into, "berth.lock")},
+			{"--plugin-dir", into},
+		} {
+			_, stderr, status := s.install(append([]string{"install", f.Plugins[0].Name}, args...)...)
+			if status == exitOK || !strings.Contains(stderr, want) {
+				t.Errorf("%v: status %d, %s, want %q", args, status, stderr, want)
+			}
+		}
+		if left, err := os.ReadDir(into); err != nil || len(left) > 0 {
+			t.Errorf("%v is left behind, %v", left, err)
+		}
+	}
+	s.publish(s.honest)
+	into := t.TempDir()
+	if _, stderr, status := s.install("install", "rack-aware", "--plugin-dir", into); status != exitOK {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+}
+
+// TestApply: steps that cannot all be taken leave everything as it was.
+func TestApply(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for name, text := range map[string]string{"kept": "old", "removed": "there", "empty": ""} {
+		if err := os.WriteFile(path(name), []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := func() string {
+		var out []string
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(path(f.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, f.Name()+"="+string(text))
+		}
+		return strings.Join(out, " ")
+	}
+	steps := []step{{path("kept"), []byte("new")}, {path("made"), []byte("x")}, {path("removed"), nil}, {path("empty"), []byte("full")}, {path("never"), nil}}
+	before := state()
+	err := apply(append(steps[:len(steps):len(steps)], step{filepath.Join(dir, "none", "x"), []byte("x")}))
+	if err == nil || !strings.Contains(err.Error(), "nothing was changed") || state() != before {
+		t.Errorf("%v, %s, want %s", err, state(), before)
+	}
+	if err := apply(steps); err != nil || state() != "empty=full kept=new made=x" {
+		t.Errorf("%v, %s", err, state())
+	}
+	if info, err := os.Stat(path("kept")); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
