@@ -14,19 +14,19 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// answers reads what a guest wrote in answer to a call. It trusts nothing.
+// answers reads a guest's answers to a call. It trusts none of them.
 type answers struct {
 	s      *shard
 	record []byte // the call record
 	point  abi.Point
-	texts  int // bytes of text so far
+	texts  int // bytes of text read so far
 }
 
 // answer reads the answers of a call that returned code.
 func (s *shard) answer(r *request, code abi.Code) (out reply, f *fault.Fault) {
 	a := answers{s: s, record: s.Region()[s.Layout().Call : s.Layout().Call+abi.CallSize], point: r.point}
 	if !answerOf(r.point, code) {
-		return out, a.bad("%s returned %d (%s), which is no answer of it", sandbox.ExportOf(r.point), code, code)
+		return out, a.bad("%s returned %d (%s), which is not an answer of it", sandbox.ExportOf(r.point), code, code)
 	}
 	if n := a.field(abi.CallReasonCount); n > abi.MaxReasonSets {
 		return out, a.bad("%d reason sets, the limit is %d", n, abi.MaxReasonSets)
@@ -52,7 +52,7 @@ func (s *shard) answer(r *request, code abi.Code) (out reply, f *fault.Fault) {
 		f = a.keys(r.keys)
 	case abi.Bind:
 		if !bindsPod(out.directives) {
-			f = a.bad("%s returned Success without a directive bind, so nobody has bound the pod (ABI-5.19)", sandbox.ExportOf(r.point))
+			f = a.bad("%s returned Success without a directive bind, so the pod is not bound (ABI-5.19)", sandbox.ExportOf(r.point))
 		}
 	case abi.PostFilter:
 		f = a.nominated(out.directives)
@@ -60,8 +60,7 @@ func (s *shard) answer(r *request, code abi.Code) (out reply, f *fault.Fault) {
 	return out, f
 }
 
-// answerOf reports whether a code is an answer of a point for the call as a
-// whole (ABI-5).
+// answerOf reports whether a code is an answer of a point to the call as a whole (ABI-5).
 func answerOf(point abi.Point, code abi.Code) bool {
 	switch code {
 	case abi.Success, abi.Error:
@@ -78,18 +77,17 @@ func answerOf(point abi.Point, code abi.Code) bool {
 	return false
 }
 
-// asks reports whether directives count with a code other than Success
-// (ABI-13.3).
+// asks reports whether directives count with a code other than Success (ABI-13.3).
 func asks(point abi.Point, code abi.Code) bool {
 	return code == abi.Wait || point == abi.PostFilter && code.Rejected()
 }
 
-// decides reports whether a point can still turn a pod away that has a node.
+// decides reports whether a point can still reject a pod that has a node.
 func decides(point abi.Point) bool {
 	return point == abi.Reserve || point == abi.Permit || point == abi.PreBind || point == abi.Bind
 }
 
-// maxNamed is how much of a guest's text the detail of a fault names, in bytes.
+// maxNamed is how much of a guest's text the detail of a fault quotes, in bytes.
 const maxNamed = 128
 
 func (a *answers) bad(format string, args ...any) *fault.Fault {
@@ -113,7 +111,7 @@ func (a *answers) bytes(what string, address, size uint64) ([]byte, *fault.Fault
 // reasonSet returns the texts of a reason set, numbered from 1 (ABI-3.6).
 func (a *answers) reasonSet(n uint32) ([]string, *fault.Fault) {
 	if count := a.field(abi.CallReasonCount); n > count {
-		return nil, a.bad("reason set %d is not there: the call returned %d", n, count)
+		return nil, a.bad("reason set %d does not exist: the call returned %d", n, count)
 	}
 	entry, f := a.bytes("reason set", uint64(a.field(abi.CallReasonSets))+8*uint64(n-1), 8)
 	if f != nil {
@@ -148,7 +146,7 @@ func (a *answers) reasonSet(n uint32) ([]string, *fault.Fault) {
 	return out, nil
 }
 
-// status returns the answer of a call as a whole that is not Success.
+// status returns the answer to a call as a whole, which is not Success.
 func (a *answers) status(code abi.Code) (*plugin.Status, *fault.Fault) {
 	status := &plugin.Status{Code: code}
 	if n := a.field(abi.CallStatusReason); n != 0 {
@@ -160,7 +158,7 @@ func (a *answers) status(code abi.Code) (*plugin.Status, *fault.Fault) {
 	return status, nil
 }
 
-// verdicts reads filter's answers for n rows into out, beginning at position at.
+// verdicts reads the answers for n rows or pods into out, from position at on.
 func (a *answers) verdicts(n, at int, out *plugin.Verdicts) *fault.Fault {
 	s := a.s
 	l, region := s.Layout(), s.Region()
@@ -173,7 +171,7 @@ func (a *answers) verdicts(n, at int, out *plugin.Verdicts) *fault.Fault {
 			continue
 		}
 		if c := abi.Code(code); !elementOf(a.point, c) {
-			return a.bad("element %d of the codes is %d (%s), which is no answer of %s", i, code, c, a.point)
+			return a.bad("element %d of the codes is %d (%s), which is not an answer of %s", i, code, c, a.point)
 		}
 		set := binary.LittleEndian.Uint16(reasons[2*i:])
 		if int(set) > sets {
@@ -191,8 +189,8 @@ func (a *answers) verdicts(n, at int, out *plugin.Verdicts) *fault.Fault {
 	return nil
 }
 
-// elementOf reports whether a code other than Success is an answer of a point for
-// one row or pod.
+// elementOf reports whether a code other than Success is an answer of a point for one row or
+// pod.
 func elementOf(point abi.Point, code abi.Code) bool {
 	if point == abi.Hint {
 		return code == abi.Skip || code == abi.Error
@@ -209,17 +207,17 @@ func (a *answers) keys(out [][]byte) *fault.Fault {
 		if n > abi.MaxQueueKey {
 			return a.bad("key %d has %d bytes, the limit is %d (ABI-5.10)", i, n, abi.MaxQueueKey)
 		}
-		out[i] = append([]byte{}, key[4:4+n]...) // not nil: an empty key is one
+		out[i] = append([]byte{}, key[4:4+n]...) // not nil, which means no key
 	}
 	return nil
 }
 
-// nominated checks that the node of a nomination is there.
+// nominated checks that a nominated node exists.
 func (a *answers) nominated(list []wire.Directive) *fault.Fault {
 	for i := range list {
 		if d := &list[i]; d.Kind == abi.Nominate && d.First != "" {
 			if !a.s.HasNode(d.First) {
-				return a.bad("the nominated node %s is not there", plain.Quote(d.First, maxNamed))
+				return a.bad("the nominated node %s does not exist", plain.Quote(d.First, maxNamed))
 			}
 		}
 	}
@@ -240,7 +238,7 @@ func (a *answers) scores(out []int64, inRange bool) *fault.Fault {
 	return nil
 }
 
-// rowSet reads the rows that pre_filter left, as rows of the host; nil for all.
+// rowSet reads the rows that pre_filter left; nil means all.
 func (a *answers) rowSet() ([]uint32, *fault.Fault) {
 	switch has := a.field(abi.CallHasRowSet); {
 	case has == 0:

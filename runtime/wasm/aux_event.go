@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// writeEvent writes the event record and what it refers to (ABI-3.10). Its nodes
-// are the rows of the instance.
+// writeEvent writes the event record and what it refers to (ABI-3.10). The event's nodes are
+// the rows of the instance.
 func (a *aux) writeEvent(e *clusterEvent, b *wire.Batch) error {
 	view := wire.EventView{
 		Resource: eventKind(e.Resource), Actions: abi.EventAction(e.Action) & eventActions,

@@ -400,14 +400,14 @@ func TestDirectives(t *testing.T) {
 		ask  func(g *tiny, call uint32)
 	}{
 		{fault.Output, "there is no directive 99", func(g *tiny, call uint32) { g.ask(call, 99) }},
-		{fault.Output, "directive 0 is nominate, which is none of Reserve", func(g *tiny, call uint32) { g.ask(call, abi.Nominate, "n1") }},
-		{fault.Output, "directive 0 is bind, which is none of Reserve", func(g *tiny, call uint32) { g.ask(call, abi.BindPod) }},
+		{fault.Output, "directive 0 is nominate, which Reserve may not return", func(g *tiny, call uint32) { g.ask(call, abi.Nominate, "n1") }},
+		{fault.Output, "directive 0 is bind, which Reserve may not return", func(g *tiny, call uint32) { g.ask(call, abi.BindPod) }},
 		{fault.Denied, "directive 1, annotate example.org/a, is not declared", func(g *tiny, call uint32) {
 			g.ask(call, abi.Annotate, "example.com/a", "1")
 			g.ask(call, abi.Annotate, "example.org/a", "1")
 		}},
-		{fault.Output, `"example.com/" is no key`, func(g *tiny, call uint32) { g.ask(call, abi.Annotate, "example.com/", "1") }},
-		{fault.Output, `"a b" is no value of label example.com/l`, func(g *tiny, call uint32) { g.ask(call, abi.Label, "example.com/l", "a b") }},
+		{fault.Output, `"example.com/" is not a key`, func(g *tiny, call uint32) { g.ask(call, abi.Annotate, "example.com/", "1") }},
+		{fault.Output, `"a b" is not a value of label example.com/l`, func(g *tiny, call uint32) { g.ask(call, abi.Label, "example.com/l", "a b") }},
 		{fault.Output, "is not UTF-8", func(g *tiny, call uint32) { g.ask(call, abi.Annotate, "example.com/l", "\xff") }},
 		{fault.Output, "257 directives, the limit is 256", func(g *tiny, call uint32) { g.put32(call+abi.CallDirectiveN, 257) }},
 		{fault.Output, "beyond the memory", func(g *tiny, call uint32) {

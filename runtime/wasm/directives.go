@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-// directives reads what a guest asks for, and refuses what it may not (ABI-13.2).
+// directives reads the effects that a guest asks for, and refuses those that it may not use (ABI-13.2).
 func (a *answers) directives() ([]wire.Directive, *fault.Fault) {
 	list, err := wire.DecodeDirectives(a.s.Memory(), a.field(abi.CallDirectives), a.field(abi.CallDirectiveN))
 	if err != nil {
@@ -23,7 +23,7 @@ func (a *answers) directives() ([]wire.Directive, *fault.Fault) {
 		case size > p.config.Limits.DirectiveSize:
 			return nil, a.bad("the texts of the directives have more than %d bytes", p.config.Limits.DirectiveSize)
 		case !d.Kind.At(a.point):
-			return nil, a.bad("directive %d is %s, which is none of %s (ABI-13.2)", i, d.Kind, a.point)
+			return nil, a.bad("directive %d is %s, which %s may not return (ABI-13.2)", i, d.Kind, a.point)
 		case !p.manifest.Directives.Allows(d.Kind, d.First):
 			return nil, a.denied("directive %d, %s, is not declared in the manifest's directives (ABI-13.2)", i, describe(d))
 		case !p.config.Grants.Allows(d.Kind, d.First):
@@ -32,10 +32,10 @@ func (a *answers) directives() ([]wire.Directive, *fault.Fault) {
 		switch d.Kind {
 		case abi.Annotate, abi.Label:
 			if !wire.IsAnnotationKey(d.First) {
-				return nil, a.bad("directive %d: %s is no key (ABI-13.2)", i, plain.Quote(d.First, maxNamed))
+				return nil, a.bad("directive %d: %s is not a key (ABI-13.2)", i, plain.Quote(d.First, maxNamed))
 			}
 			if d.Kind == abi.Label && !wire.IsLabelValue(d.Second) {
-				return nil, a.bad("directive %d: %s is no value of label %s (ABI-13.2)", i, plain.Quote(d.Second, maxNamed), plain.Line(d.First, maxNamed))
+				return nil, a.bad("directive %d: %s is not a value of label %s (ABI-13.2)", i, plain.Quote(d.Second, maxNamed), plain.Line(d.First, maxNamed))
 			}
 		}
 	}
@@ -50,8 +50,7 @@ func describe(d *wire.Directive) string {
 	return d.Kind.String()
 }
 
-// asDirectives translates what the scheduler carries out, all but the patch of
-// bind, the nomination and the binding.
+// asDirectives translates directives for the scheduler, all but nominate and bind.
 func asDirectives(list []wire.Directive) plugin.Directives {
 	var out plugin.Directives
 	for i := range list {
@@ -80,7 +79,7 @@ func with(m map[string]string, d *wire.Directive) map[string]string {
 	return m
 }
 
-// bindsPod reports whether a bind directive is there.
+// bindsPod reports whether there is a bind directive.
 func bindsPod(list []wire.Directive) bool {
 	for i := range list {
 		if list[i].Kind == abi.BindPod {

@@ -7,8 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// normalize brings scores into range as declared (ABI-9.5), whatever the guest
-// made them.
+// normalize brings scores of any size into range, as declared (ABI-9.5).
 func normalize(how string, scores []int64) {
 	if how == wire.NormalizeNone || len(scores) == 0 {
 		return

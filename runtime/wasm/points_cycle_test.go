@@ -77,7 +77,7 @@ func TestFilterFromGlobal(t *testing.T) {
 		{"code=2 reason=3", `Error "fault of plugin guest at Filter: bad-output: element 0 of the reasons is set 3, the call returned 2 (module sha256:…)"`},
 		{"result=1 status=2 code=2", `Error "the plugin failed, busy, windy"`},
 		{"result=1", `Error "the plugin failed"`},
-		{"code=4", `Error "fault of plugin guest at Filter: bad-output: element 0 of the codes is 4 (Wait), which is no answer of Filter (module sha256:…)"`},
+		{"code=4", `Error "fault of plugin guest at Filter: bad-output: element 0 of the codes is 4 (Wait), which is not an answer of Filter (module sha256:…)"`},
 		{"sets=1025", `Error "fault of plugin guest at Filter: bad-output: 1025 reason sets, the limit is 1024 (module sha256:…)"`},
 		{"sets=1024", "Success Success"},
 	} {
@@ -108,9 +108,9 @@ func TestPreFilterFromGlobal(t *testing.T) {
 		{"has=1 count=3 result=5", nil, abi.Skip, ""}, // rows count for Success only
 		{"result=2", nil, abi.Unschedulable, ""},
 		{"result=3", nil, abi.UnschedulableAndUnresolvable, ""},
-		{"result=2 reason=1 sets=0", nil, abi.Error, "reason set 1 is not there"},
+		{"result=2 reason=1 sets=0", nil, abi.Error, "reason set 1 does not exist"},
 		{"result=1", nil, abi.Error, ""},
-		{"result=4", nil, abi.Error, "no answer of it"},
+		{"result=4", nil, abi.Error, "not an answer of it"},
 	} {
 		p.set("result=0 has=0 address=1024 count=0 reason=0 sets=0 " + c.globals)
 		rows, status := p.PreFilter(w.cycle(incoming("a", "p", 0)))

@@ -8,11 +8,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// readsOf returns what a module's answers can depend on: what its manifest declares, and
-// what the host functions that it imports return.
+// readsOf returns what a module's answers can depend on: what its manifest declares, and what
+// its imported host functions return.
 func readsOf(m *wire.Manifest) (out []plugin.Read) {
 	r := &m.Reads
-	resources := append([]string{}, r.Resources...) // nil would be all
+	resources := append([]string{}, r.Resources...) // nil would mean all
 	read := func(column abi.ColumnID, args ...string) {
 		out = append(out, plugin.Read{Column: column, Args: args})
 	}
@@ -36,7 +36,7 @@ func readsOf(m *wire.Manifest) (out []plugin.Read) {
 			read(abi.NodePorts)
 		case "images":
 			read(abi.NodeImages)
-		case "pods": // with all that is declared of them
+		case "pods": // with all that is declared about them
 			read(abi.NodePods)
 		case "zone":
 			read(abi.NodeZone)
@@ -73,7 +73,7 @@ func readsOf(m *wire.Manifest) (out []plugin.Read) {
 	return out
 }
 
-// podFields returns the fields of the pod record that a name of reads.pod stands for.
+// podFields returns the fields of the pod record that a name in reads.pod selects.
 func podFields(name string) []abi.ColumnID {
 	switch name {
 	case "name":
@@ -111,5 +111,5 @@ func podFields(name string) []abi.ColumnID {
 	case "schedulingGates":
 		return []abi.ColumnID{abi.PodSchedulingGates}
 	}
-	return []abi.ColumnID{abi.PodWhole} // a name that is new here: nothing is kept
+	return []abi.ColumnID{abi.PodWhole} // an unknown name: no answer is kept
 }

@@ -1,6 +1,6 @@
-// Package child compiles modules in a process of its own, which limits its time and
-// memory before it sees the module, so that a module that a compiler takes very long
-// for harms nobody else. The result comes back through the cache of compiled modules.
+// Package child compiles modules in a separate process. It limits its time and memory before
+// it reads the module, so that a module that takes very long to compile does no harm. The
+// result comes back through the cache of compiled modules.
 package child
 
 import (
@@ -20,15 +20,15 @@ import (
 
 // Child is a program that calls Serve.
 type Child struct {
-	// Path is the program's file. Args are its arguments before those of Serve, with
-	// its name as the first.
+	// Path is the program's file. Args are its arguments before those of Serve; the first
+	// is its name.
 	Path string
 	Args []string
-	// Time is how long compiling one module may take, by the clock and in CPU time;
-	// Memory is in bytes, and is bounded strictly on Linux only.
+	// Time limits compiling one module, both by the clock and in CPU time. Memory is in
+	// bytes; only Linux enforces it strictly.
 	Time   time.Duration
 	Memory uint64
-	// TimeSetting and MemorySetting name what a user sets to allow more, for messages.
+	// TimeSetting and MemorySetting name the settings that allow more, for messages.
 	TimeSetting, MemorySetting string
 }
 
@@ -38,8 +38,8 @@ var _ sandbox.Compiler = (*Child)(nil).Compile
 //
 // # Errors
 //
-// The program cannot be started; compiling took too long or too much memory; or the
-// module is not valid. The error says what to do.
+// The program does not start, compiling took too much time or memory, or the module is not
+// valid. The error says what to do.
 func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 	limited, cancel := context.WithTimeout(ctx, c.Time)
 	defer cancel()
@@ -59,26 +59,26 @@ func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 	case limited.Err() != nil, cmd.ProcessState != nil && outOfTime(cmd.ProcessState):
 		return fmt.Errorf("compiling it took longer than %v and was stopped: %s, or allow more with %s", c.Time, look, c.TimeSetting)
 	case cmd.ProcessState == nil:
-		return fmt.Errorf("start a process that compiles: %w; set %s to 0 to compile in this one", err, c.TimeSetting)
+		return fmt.Errorf("start the compiler's process: %w; set %s to 0 to compile in this process", err, c.TimeSetting)
 	case outOfMemory(text):
 		return fmt.Errorf("compiling it took more than %d MiB of memory and was stopped: %s, or allow more with %s", c.Memory>>20, look, c.MemorySetting)
 	case strings.HasPrefix(text, mark):
 		return errors.New(strings.TrimSpace(strings.TrimPrefix(text, mark)))
 	default:
-		return fmt.Errorf("the process that compiles failed: %w: %s", err, firstLine(text))
+		return fmt.Errorf("the compiler's process failed: %w: %s", err, firstLine(text))
 	}
 }
 
-// look is what a user can do about a module that takes long to compile.
+// look says what a user can do about a module that takes long to compile.
 const look = "do not use it unless you trust where it comes from, build it with fewer and smaller functions"
 
-// mark begins what Serve says of a module.
+// mark begins what Serve writes about a module.
 const mark = "module: "
 
-// Serve validates the module that comes from in first, and compiles what follows it, the
-// module as rewritten, with the arguments that Compile gives the child. It says on stderr
-// what is wrong with them and returns the exit status. The process is good for nothing else
-// afterwards: its limits stay.
+// Serve reads two modules from in: it validates the first, the original, and compiles the
+// second, the rewritten one. args are those that Compile gives the child. Serve writes to
+// stderr what is wrong with a module and returns the exit status. The limits of the process
+// stay, so it cannot do anything else afterwards.
 func Serve(ctx context.Context, args []string, in io.Reader, stderr io.Writer) int {
 	job, err := prepare(args)
 	if err == nil {
@@ -98,10 +98,10 @@ func Serve(ctx context.Context, args []string, in io.Reader, stderr io.Writer) i
 	return 0
 }
 
-// prepare reads the arguments, limits the process and makes room for the original.
+// prepare reads the arguments, limits the process and allocates room for the original.
 func prepare(args []string) (*sandbox.CompileJob, error) {
 	if len(args) != 5 {
-		return nil, errors.New("this command is started by berth itself, to compile a module")
+		return nil, errors.New("berth starts this command itself, to compile a module")
 	}
 	pages, err := strconv.ParseUint(args[1], 10, 32)
 	if err != nil {
@@ -119,14 +119,14 @@ func prepare(args []string) (*sandbox.CompileJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	debug.SetMemoryLimit(int64(memory / 4 * 3)) // collect garbage before the end is reached
+	debug.SetMemoryLimit(int64(memory / 4 * 3)) // collect garbage before the limit is reached
 	if err := limit(memory, most); err != nil {
-		return nil, fmt.Errorf("limit the process that compiles: %w", err)
+		return nil, fmt.Errorf("limit the compiler's process: %w", err)
 	}
 	return &sandbox.CompileJob{CacheDir: args[0], Pages: uint32(pages), Original: make([]byte, original)}, nil
 }
 
-// outOfMemory reports whether a Go program died for want of memory.
+// outOfMemory reports whether a Go program ended for lack of memory.
 func outOfMemory(stderr string) bool {
 	for _, said := range []string{"out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed"} {
 		if strings.Contains(stderr, said) {

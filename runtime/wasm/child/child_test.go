@@ -130,9 +130,9 @@ func TestStopped(t *testing.T) {
 	}{
 		"time":        {func(c *child.Child) { c.Time = time.Nanosecond }, module, t.Context(), "took longer than 1ns and was stopped: do not use it unless you trust where it comes from, build it with fewer and smaller functions, or allow more with --time"},
 		"not valid":   {func(*child.Child) {}, wat.Compile(t, strings.Replace(good, "(i32.const 0x10000)", "(i64.const 1)", 1), ""), t.Context(), "cannot use i64 as result[0] type i32"},
-		"no program":  {func(c *child.Child) { c.Path += "-none" }, module, t.Context(), "set --time to 0 to compile in this one"},
+		"no program":  {func(c *child.Child) { c.Path += "-none" }, module, t.Context(), "set --time to 0 to compile in this process"},
 		"interrupted": {func(*child.Child) {}, module, interrupted, "interrupt signal received"},
-		"wrong args":  {func(c *child.Child) { c.Args = append(c.Args, "more") }, module, t.Context(), "the process that compiles failed: exit status 2: this command is started by berth itself"},
+		"wrong args":  {func(c *child.Child) { c.Args = append(c.Args, "more") }, module, t.Context(), "the compiler's process failed: exit status 2: berth starts this command itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one := newChild(t)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit bounds memory that is written to, mappings included, and CPU time.
+// limit limits CPU time and writable memory, mappings included.
 func limit(memory uint64, most time.Duration) error {
 	seconds := uint64(most/time.Second) + 1
 	if err := unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// limit does nothing: the parent's clock and Go's own limit of memory have to do.
+// limit does nothing: the parent's clock and Go's own memory limit must be enough.
 func limit(uint64, time.Duration) error { return nil }
 
 func outOfTime(*os.ProcessState) bool { return false }

@@ -1,5 +1,5 @@
-// Package encoding keeps pods and nodes as protobuf, for plugins that read them whole, and
-// says what reading one costs in fuel.
+// Package encoding caches pods and nodes as protobuf, for plugins that read them whole, and
+// sets the price of reading one.
 package encoding
 
 import (
@@ -12,16 +12,15 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// cacheSize is how much a Cache keeps, in bytes.
+// cacheSize is the size of a Cache in bytes.
 const cacheSize = 32 << 20
 
-// Cache keeps encoded objects, up to a number of bytes. All plugins of a process share it,
-// since the encoding of an object depends on nothing else. Objects that were not read for
-// longest are dropped.
+// Cache keeps encoded objects, up to a number of bytes, and drops the least recently read
+// ones. All plugins of a process share it, since an encoding depends on its object alone.
 //
-// An object is known by its address, as nobody changes one in place. The address is
-// weak: objects that are deleted are not kept, and their addresses, when they are used
-// again, are others.
+// The key of an object is a weak pointer to it, as nobody changes an object in place. A weak
+// pointer does not keep a deleted object alive, and differs from that of a new object at the
+// same address.
 type Cache struct {
 	most int // bytes
 
@@ -49,7 +48,7 @@ func bounded(most int) *Cache {
 	return c
 }
 
-// size is what an encoding takes in bytes, with the entry.
+// size returns the size of an entry with its encoding, in bytes.
 func (e *Object) size() int {
 	const entry = 256
 	return cap(e.Data) + entry
@@ -81,8 +80,8 @@ func (c *Cache) Node(node *v1.Node) *Object {
 	})
 }
 
-// get returns the encoding of an object. Several callers may encode one at the same
-// time, as nobody waits for another.
+// get returns the encoding of an object. Callers do not wait for each other, so several may
+// encode the same object.
 func (c *Cache) get(key any, encode func() *Object) *Object {
 	c.mu.Lock()
 	known, ok := c.mu.recent.Get(key)
@@ -107,20 +106,20 @@ func (c *Cache) get(key any, encode func() *Object) *Object {
 }
 
 // priceOfObject is the price of reading an object whose encoding has so many bytes. It
-// pays for encoding the object, even if that was done before.
+// includes encoding the object, even if the cache has it.
 func priceOfObject(bytes int, object reflect.Value) int64 {
 	return 32 + int64(bytes)/4 + effort(object)
 }
 
-// What encoding the parts of an object costs besides their bytes: entries of maps are
-// sorted, and quantities are written as text.
+// Prices of encoding the parts of an object, besides their bytes: map entries are sorted, and
+// quantities are written as text.
 const (
 	priceOfMessage  = 4
 	priceOfEntry    = 64
 	priceOfQuantity = 32
 )
 
-// effort is what encoding a value costs in iterations besides its bytes.
+// effort returns the price of encoding a value in iterations, besides its bytes.
 func effort(v reflect.Value) (price int64) {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -2,9 +2,9 @@ package mirror
 
 import "github.com/berth-scheduler/berth/abi/wire"
 
-// dictionary is the strings that a plugin sees, with ids of its own: shared by
-// all instances of the plugin, and by nobody else, so that nothing of another
-// tenant's strings shows, not even their number.
+// dictionary is the strings that a plugin sees, with ids of its own. All instances of the
+// plugin share it, and no other plugin does: so it shows nothing of another tenant's
+// strings, not even their number.
 type dictionary struct {
 	*wire.Dict
 	epoch uint64
@@ -14,11 +14,11 @@ type dictionary struct {
 	text, liveText uint64
 	counted        uint32
 
-	host      *wire.Dict // of the snapshot that translate is for
-	translate []uint32   // id of the host → id of the plugin; 0 for not yet
+	host      *wire.Dict // of the snapshot that translate belongs to
+	translate []uint32   // id of the host → id of the plugin; 0 if it has none yet
 }
 
-// begin starts an epoch: all ids are void.
+// begin starts an epoch, in which earlier ids are void.
 func (d *dictionary) begin() {
 	d.Dict = wire.NewDict()
 	d.epoch++
@@ -26,7 +26,7 @@ func (d *dictionary) begin() {
 	d.translate = d.translate[:0]
 }
 
-// follow makes ids of a host dictionary translatable.
+// follow prepares to translate the ids of a host dictionary.
 func (d *dictionary) follow(host *wire.Dict) {
 	if d.host != host {
 		d.host, d.translate = host, d.translate[:0]
@@ -53,8 +53,8 @@ func (d *dictionary) of(id uint32) uint32 {
 // spareText is how much text may be dead in a dictionary, in bytes.
 const spareText = 1 << 20
 
-// stale reports whether more than half of the strings can be dead: there are
-// twice as many, or as long, as when the epoch began, when all were alive.
+// stale reports whether more than half of the strings may be dead: their number or their
+// length has doubled since the epoch began, when all were alive.
 func (d *dictionary) stale() bool {
 	return d.Len() > 2*d.live+4096 || d.size() > 2*d.liveText+spareText
 }

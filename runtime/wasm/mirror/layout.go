@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// capacities are the sizes for which a region is made, in rows and elements.
+// capacities are the sizes of a region, in rows and elements.
 type capacities struct {
 	rows, overlays, slots   uint32
 	names                   uint32 // bytes
@@ -94,7 +94,7 @@ func (p *Projection) spec(c *capacities, base uint32) wire.LayoutSpec {
 	return wire.LayoutSpec{Tables: tables, PodRoom: c.podRoom, Batch: c.batch, RecordRoom: c.records, Keys: c.keys}
 }
 
-// columns are the places of a layout's columns, nil where one is not declared.
+// columns has the columns of a layout; one that is not declared is nil.
 type columns struct {
 	name, labels, taints, ports, images, pods list
 	flags, generation, zone                   *wire.ColumnLayout

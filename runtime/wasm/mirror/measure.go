@@ -12,12 +12,12 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// half is what there is and half as much again, and a little for the start.
+// half returns 1.5 times n, and at least a little for the start.
 func half(n uint64, least uint32) uint32 {
 	return uint32(min(n+n/2+uint64(least), math.MaxUint32/2))
 }
 
-// rowsEach returns how many rows an instance has room for, if there are n.
+// rowsEach returns for how many of n rows an instance has room.
 func (s *Source) rowsEach(n int) uint32 {
 	if s.Shards == 1 {
 		return max(64, half(uint64(n), 0))
@@ -25,9 +25,8 @@ func (s *Source) rowsEach(n int) uint32 {
 	return uint32((blocks(n)+s.Shards-1)/s.Shards) * plugin.BlockRows
 }
 
-// Measure sets the capacities of regions made from now on: what the fullest
-// instance needs now, with the overlay rows that are named, and half as much
-// again.
+// Measure sets the capacities of later regions: 1.5 times what the fullest instance needs
+// now, with the named overlay rows.
 func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 	most := capacities{}
 	all := make([]needs, s.Shards)
@@ -52,8 +51,8 @@ func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 		most.namespaces, most.namespaceLabels = half(uint64(snap.Namespaces.Len()), 16), half(labels, 64)
 	}
 	most.rows, most.overlays, most.slots = s.rowsEach(snap.Len()), 8, half(uint64(snap.Pods.Len()), 256)
-	// Strings are known when rows have been written, so room is made for those
-	// there are, and the first full write of a large cluster may ask for more.
+	// New strings are known only when rows have been written. So there is room for the
+	// known ones, and the first full write of a large cluster may need more.
 	most.strings, most.stringBytes = half(uint64(s.dict.Len()), 1024), half(s.dict.size(), 16384)
 	most.podRoom = half(uint64(len(s.record)), 4096)
 	if s.otherRoom > 0 {
@@ -62,7 +61,7 @@ func (s *Source) Measure(snap *state.Snapshot, overlays ...uint32) {
 	s.room = most
 }
 
-// needs is how many elements the lists of an instance take.
+// needs is how many elements the lists of an instance have.
 type needs struct {
 	names, labels, taints, ports, images, pods uint64
 	podLabels, podUIDs, podNames               uint64
@@ -83,7 +82,7 @@ func (n *needs) add(snap *state.Snapshot, row uint32) {
 	}
 }
 
-// Largest names the columns that take most of a region made now, for messages.
+// Largest names the largest columns of a region made now, for messages.
 func (s *Source) Largest() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +90,7 @@ func (s *Source) Largest() string {
 	return Largest(&spec)
 }
 
-// Largest names the columns that take most of a region, for messages.
+// Largest names the largest columns of a region, for messages.
 func Largest(spec *wire.LayoutSpec) string {
 	type entry struct {
 		name  string

@@ -10,20 +10,20 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Mirror keeps the region of one instance up to date with a snapshot. Begin comes first,
-// and View before each use, since the memory may have moved. It belongs to one goroutine at
-// a time; what mirrors of a Source share, Overlay, Restore and WriteOther lock.
+// Mirror keeps the region of one instance up to date with a snapshot. Call Begin first, and
+// View before each use, since the memory may have moved. Only one goroutine at a time uses a
+// Mirror; Overlay, Restore and WriteOther lock what mirrors of a Source share.
 type Mirror struct {
 	src   *Source
 	index int
-	// rowless is a mirror without rows: it is for an instance that looks at the pod
-	// alone (ABI-5.3).
+	// rowless mirrors have no rows: they are for instances that look at the pod alone
+	// (ABI-5.3).
 	rowless bool
 	region
 	arenas
 
-	snapshot                         *state.Snapshot // that generations are of
-	hostStrings                      *wire.Dict      // its dictionary then
+	snapshot                         *state.Snapshot // that the generations belong to
+	hostStrings                      *wire.Dict      // its dictionary at that time
 	objectGeneration, podsGeneration []uint64        // by local row, as written
 	slotGeneration                   []uint64
 	namespaceGeneration              []uint64
@@ -39,7 +39,7 @@ type Mirror struct {
 	podSize                          uint32 // its size
 }
 
-// arenas are where the lists of a region lie.
+// arenas say where the lists of a region are.
 type arenas struct {
 	names, labels, taints, ports, images, pods arena
 	podLabels, podUIDs, podNames               arena
@@ -49,10 +49,10 @@ type arenas struct {
 // Mirror returns the mirror that holds the index-th share of the rows.
 func (s *Source) Mirror(index int) *Mirror { return &Mirror{src: s, index: index} }
 
-// Rowless returns a mirror without rows, after those that share the rows.
+// Rowless returns a mirror without rows. Its index follows those that share the rows.
 func (s *Source) Rowless() *Mirror { return &Mirror{src: s, index: s.Shards, rowless: true} }
 
-// Spec returns what a region made now holds.
+// Spec returns what a region made now has room for.
 func (m *Mirror) Spec() wire.LayoutSpec {
 	room, first := m.src.room, uint32(m.index)*plugin.BlockRows
 	if m.rowless {
@@ -61,7 +61,7 @@ func (m *Mirror) Spec() wire.LayoutSpec {
 	return m.src.projection.spec(&room, first)
 }
 
-// Begin starts with an empty region of a layout at an address of an instance's memory.
+// Begin begins an empty region with a layout, at an address of an instance's memory.
 func (m *Mirror) Begin(layout *wire.Layout, base uint32, memory []byte) error {
 	fresh := region{layout: layout, base: base, cols: findColumns(layout, m.src.projection.namespacesTable()), bytes: m.bytes}
 	if err := fresh.view(memory); err != nil {
@@ -73,14 +73,14 @@ func (m *Mirror) Begin(layout *wire.Layout, base uint32, memory []byte) error {
 	return nil
 }
 
-// View takes the memory's bytes anew.
+// View fetches the memory's bytes again.
 //
 // # Errors
 //
-// There are fewer of them than the region needs.
+// The memory is smaller than the region needs.
 func (m *Mirror) View(memory []byte) error { return m.view(memory) }
 
-// Drop forgets the memory, which is gone.
+// Drop forgets the memory, which was freed.
 func (m *Mirror) Drop() { m.memory, m.mem = nil, nil }
 
 // Layout returns where things are in the region.
@@ -120,14 +120,14 @@ func (m *Mirror) Node(row uint32) *state.Node {
 	return nil
 }
 
-// SyncPod writes the record of the pod to be placed, if the region has that of another.
+// SyncPod writes the record of the pod to be placed, unless the region has it already.
 func (m *Mirror) SyncPod() {
 	if m.pod != m.src.recordNumber {
 		m.writePod()
 	}
 }
 
-// writePod writes the pod record, and nothing of the one before stays behind it.
+// writePod writes the pod record, and clears the rest of a longer one.
 func (m *Mirror) writePod() {
 	record, room := m.src.record, m.mem[m.layout.Pod:m.layout.Pod+m.layout.PodRoom]
 	copy(room, record)
@@ -138,8 +138,8 @@ func (m *Mirror) writePod() {
 	m.pod, m.podSize = m.src.recordNumber, uint32(len(record))
 }
 
-// WriteOther writes the pod that add_pod and remove_pod are about, instead of a list of
-// pods. ErrNoRoom means that later regions have room for it.
+// WriteOther writes the pod that add_pod and remove_pod are about, in place of a list of
+// pods. After ErrNoRoom, later regions have room for it.
 func (m *Mirror) WriteOther(pod *state.Pod) error {
 	m.src.Lock()
 	defer m.src.Unlock()
@@ -156,20 +156,20 @@ func (m *Mirror) WriteOther(pod *state.Pod) error {
 // Batch returns a writer of the region's list of pods.
 func (m *Mirror) Batch() wire.Batch { return m.layout.NewBatch(m.mem, m.base) }
 
-// WriteRowSet writes the rows of a call, which are ascending rows of the snapshot.
+// WriteRowSet writes the rows of a call: rows of the snapshot in ascending order.
 func (m *Mirror) WriteRowSet(rows []uint32) {
 	for i, row := range rows {
 		binary.LittleEndian.PutUint32(m.mem[m.layout.RowSet+4*uint32(i):], m.Local(row))
 	}
 }
 
-// WriteCall writes the cycle's and the call's record.
+// WriteCall writes the records of the cycle and of the call.
 func (m *Mirror) WriteCall(cycle wire.Cycle, call wire.Call) {
 	m.layout.SetCycle(m.mem, cycle)
 	m.layout.SetCall(m.mem, m.base, call)
 }
 
-// SyncStrings writes the strings that are new in the dictionary.
+// SyncStrings writes new strings of the dictionary.
 func (m *Mirror) SyncStrings() error {
 	dict := m.src.dict.Dict
 	n := uint32(dict.Len())
@@ -196,16 +196,16 @@ func (m *Mirror) SyncStrings() error {
 	return nil
 }
 
-// Wrote counts bytes that somebody else has written into the region.
+// Wrote counts bytes that the caller has written into the region.
 func (m *Mirror) Wrote(bytes uint64) { m.bytes += bytes }
 
-// Flush adds what was written to the sum of the Source.
+// Flush adds the bytes written to the sum of the Source.
 func (m *Mirror) Flush() {
 	m.src.written.Add(m.bytes)
 	m.bytes = 0
 }
 
-// Hash is over what the guest must not write: all but its answers (ABI-3.4).
+// Hash returns a hash of what the guest must not write: all but its answers (ABI-3.4).
 func (m *Mirror) Hash() uint64 {
 	call := m.mem[m.layout.Call : m.layout.Call+abi.CallSize]
 	var h maphash.Hash

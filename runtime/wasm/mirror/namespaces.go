@@ -2,8 +2,7 @@ package mirror
 
 import "github.com/berth-scheduler/berth/runtime/state"
 
-// syncNamespaces writes the namespaces that changed since a generation, or all of
-// them.
+// syncNamespaces writes the namespaces that changed since a generation, or all of them.
 func (m *Mirror) syncNamespaces(snap *state.Snapshot, since uint64, whole bool) error {
 	table, t := m.src.projection.namespacesTable(), &snap.Namespaces
 	n := uint32(t.Len())
@@ -38,8 +37,8 @@ func (m *Mirror) syncNamespaces(snap *state.Snapshot, since uint64, whole bool) 
 	return nil
 }
 
-// writeNamespace brings a row up to date: filled if the plugin may see the
-// namespace, empty otherwise.
+// writeNamespace updates a row: it fills it if the plugin may see the namespace, and clears
+// it otherwise.
 func (m *Mirror) writeNamespace(snap *state.Snapshot, row uint32) error {
 	t, c, d := &snap.Namespaces, m.cols, &m.src.dict
 	generation := t.Generation[row]
@@ -65,7 +64,7 @@ func (m *Mirror) writeNamespace(snap *state.Snapshot, row uint32) error {
 	return nil
 }
 
-// clearNamespace empties a row, so that nothing of its namespace stays behind.
+// clearNamespace clears a row, so that nothing of its namespace remains.
 func (m *Mirror) clearNamespace(row uint32) {
 	t := &m.layout.Tables[m.src.projection.namespacesTable()]
 	for i := range t.Columns {

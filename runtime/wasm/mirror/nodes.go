@@ -9,7 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// writeRow writes a row of the snapshot to a local row, as far as it changed.
+// writeRow writes what changed in a row of the snapshot to a local row.
 func (m *Mirror) writeRow(snap *state.Snapshot, row, local uint32) error {
 	t := &snap.Nodes
 	for uint32(len(m.objectGeneration)) <= local {
@@ -35,7 +35,7 @@ func (m *Mirror) writeRow(snap *state.Snapshot, row, local uint32) error {
 	return nil
 }
 
-// writeObject writes what comes from the node object.
+// writeObject writes the columns that come from the node object.
 func (m *Mirror) writeObject(snap *state.Snapshot, row, local uint32) error {
 	t, c, p, d := &snap.Nodes, m.cols, m.src.projection, &m.src.dict
 	node := t.Node[row]
@@ -99,7 +99,7 @@ func zone(snap *state.Snapshot, row uint32) uint32 {
 	return 0
 }
 
-// writeText writes bytes, if their column is declared.
+// writeText writes a text if its column is declared.
 func (m *Mirror) writeText(l list, a *arena, row uint32, text string) error {
 	if l.spans == nil {
 		return nil
@@ -112,7 +112,7 @@ func (m *Mirror) writeText(l list, a *arena, row uint32, text string) error {
 	return nil
 }
 
-// writePods writes what comes from the row's pods.
+// writePods writes the columns that come from the row's pods.
 func (m *Mirror) writePods(snap *state.Snapshot, row, local uint32) error {
 	t, c, d := &snap.Nodes, m.cols, &m.src.dict
 	for i, column := range c.requested {
@@ -155,8 +155,8 @@ func (m *Mirror) writePods(snap *state.Snapshot, row, local uint32) error {
 	return nil
 }
 
-// clearRow empties a local row whose node is gone. Arenas keep stale elements of
-// declared columns, which no span covers.
+// clearRow clears a local row whose node is gone. Arenas keep stale elements of declared
+// columns, outside of every span.
 func (m *Mirror) clearRow(local uint32) {
 	for i := range m.layout.Tables[nodesTable].Columns {
 		if c := &m.layout.Tables[nodesTable].Columns[i]; c.Capacity == 0 {
@@ -167,7 +167,7 @@ func (m *Mirror) clearRow(local uint32) {
 	}
 	for _, a := range [...]*arena{&m.names, &m.labels, &m.taints, &m.ports, &m.images, &m.pods} {
 		if int(local) < len(a.spans) {
-			a.spans[local].Len = 0 // its place is kept for the next node of the row
+			a.spans[local].Len = 0 // the place is kept for the next node of the row
 		}
 	}
 	if int(local) < len(m.objectGeneration) {
@@ -178,7 +178,7 @@ func (m *Mirror) clearRow(local uint32) {
 	}
 }
 
-// writePairs writes labels, whose ids are the host's.
+// writePairs writes labels, translating the host's ids.
 func (m *Mirror) writePairs(l list, a *arena, row uint32, pairs []wire.Pair) error {
 	out, err := m.span(l, a, row, uint32(len(pairs)))
 	if err != nil {
@@ -190,7 +190,7 @@ func (m *Mirror) writePairs(l list, a *arena, row uint32, pairs []wire.Pair) err
 	return nil
 }
 
-// optional returns the id of a map's value, 0 for a key that is not there.
+// optional returns the id of a map's value; 0 for an absent key.
 func (m *Mirror) optional(values map[string]string, key string) uint32 {
 	if value, ok := values[key]; ok {
 		return m.src.dict.Intern(value)
@@ -213,7 +213,7 @@ func condition(node *v1.Node, kind string) uint8 {
 	return 0
 }
 
-// findResources looks up where the snapshot has the projection's resources.
+// findResources looks up the indices of the projection's resources in the snapshot.
 func (m *Mirror) findResources(snap *state.Snapshot) {
 	m.resources = m.resources[:0]
 	for _, name := range m.src.projection.resources {
@@ -221,7 +221,7 @@ func (m *Mirror) findResources(snap *state.Snapshot) {
 	}
 }
 
-// resource returns what a row has or what is requested of the i-th resource.
+// resource returns how much of the i-th resource a row has, or how much is requested of it.
 func (m *Mirror) resource(snap *state.Snapshot, i int, row uint32, allocatable bool) int64 {
 	if i = m.resources[i]; i < 0 {
 		return 0
@@ -232,7 +232,7 @@ func (m *Mirror) resource(snap *state.Snapshot, i int, row uint32, allocatable b
 	return snap.Nodes.Resources[i].Requested[row]
 }
 
-// put writes u32s one after the other.
+// put writes u32s in a row.
 func put(out []byte, values ...uint32) {
 	for i, v := range values {
 		binary.LittleEndian.PutUint32(out[4*i:], v)

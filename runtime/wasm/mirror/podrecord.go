@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// podEncoder writes the record of the pod to be placed (ABI-6), with strings in
-// the plugin's dictionary.
+// podEncoder encodes the record of the pod to be placed (ABI-6), with strings in the
+// plugin's dictionary.
 type podEncoder struct {
 	p            *Projection
 	dict         *dictionary
@@ -19,8 +19,8 @@ type podEncoder struct {
 	record       []byte
 }
 
-// encode returns the record, valid until the next call. namespace is the pod's,
-// nil if its object is not known.
+// encode returns the record; it is valid until the next call. namespace is the pod's; nil if
+// its object is not known.
 func (e *podEncoder) encode(pod *state.Pod, namespace *state.Namespace) []byte {
 	b, reads := &e.b, e.p.pod
 	b.Reset()
@@ -131,8 +131,8 @@ func (e *podEncoder) pairs(labels map[string]string) {
 	}
 }
 
-// affinity writes the terms of node affinity, and what they and the node
-// selector refer to.
+// affinity writes the terms of node affinity, and what they and the node selector refer
+// to.
 func (e *podEncoder) affinity(pod *state.Pod) {
 	b, reads := &e.b, e.p.pod
 	if reads["affinity"] {

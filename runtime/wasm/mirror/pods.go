@@ -7,8 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// syncSlots writes the pods that changed, and those that changed their mirror
-// were written with their row.
+// syncSlots writes the pods that changed. Pods that moved to another mirror were written with
+// their row.
 func (m *Mirror) syncSlots(snap *state.Snapshot, slots []uint32, known bool) error {
 	n := uint32(snap.Pods.Len())
 	if n > m.layout.Tables[podsTable].Capacity {
@@ -43,8 +43,8 @@ func (m *Mirror) syncSlots(snap *state.Snapshot, slots []uint32, known bool) err
 	return nil
 }
 
-// writeSlot brings a slot of the pods table up to date: filled if its pod is on a
-// node of this mirror and may be seen, empty otherwise.
+// writeSlot updates a slot of the pods table: it fills it if the pod is on a node of this
+// mirror and the plugin may see it, and clears it otherwise.
 func (m *Mirror) writeSlot(snap *state.Snapshot, slot uint32) error {
 	if pod := snap.Pods.Pod[slot]; pod != nil && snap.Pods.Generation(slot) != 0 && m.src.projection.Sees(pod.Namespace) {
 		if row, ok := snap.Row(pod.NodeName()); ok && m.holds(row) {
@@ -57,8 +57,8 @@ func (m *Mirror) writeSlot(snap *state.Snapshot, slot uint32) error {
 	return nil
 }
 
-// fillSlot writes a pod if the slot holds another generation. What it writes for
-// an overlay row is of no other row of the mirror.
+// fillSlot writes a pod if the slot holds another generation. Slots that it writes for an
+// overlay row belong to no other row of the mirror.
 func (m *Mirror) fillSlot(snap *state.Snapshot, slot uint32) error {
 	if slot >= m.layout.Tables[podsTable].Capacity {
 		return ErrNoRoom
@@ -114,7 +114,7 @@ func (m *Mirror) fillSlot(snap *state.Snapshot, slot uint32) error {
 	return nil
 }
 
-// clearSlot empties a slot, so that nothing of its pod stays behind.
+// clearSlot clears a slot, so that nothing of its pod remains.
 func (m *Mirror) clearSlot(slot uint32) {
 	t := &m.layout.Tables[podsTable]
 	for i := range t.Columns {
@@ -132,7 +132,7 @@ func (m *Mirror) clearSlot(slot uint32) {
 	}
 }
 
-// wipe empties the place that a row has in an arena, which it keeps.
+// wipe clears a row's place in an arena. The row keeps the place.
 func (m *Mirror) wipe(l list, a *arena, row, size uint32) {
 	if l.spans == nil || int(row) >= len(a.spans) {
 		return
@@ -142,7 +142,7 @@ func (m *Mirror) wipe(l list, a *arena, row, size uint32) {
 	a.spans[row].Len = 0
 }
 
-// clearSpares empties the slots that an overlay row had.
+// clearSpares clears the slots that only an overlay row had.
 func (m *Mirror) clearSpares() {
 	for _, slot := range m.spares {
 		m.clearSlot(slot)

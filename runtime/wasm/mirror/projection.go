@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Projection says which part of a snapshot a plugin sees: the columns that its
-// manifest declares, and nothing else. It is fixed for a plugin.
+// Projection says which part of a snapshot a plugin sees: the columns that its manifest
+// declares, and nothing else. It does not change.
 type Projection struct {
 	node, pods, pod, namespace map[string]bool
 	resources                  []v1.ResourceName
@@ -19,7 +19,7 @@ type Projection struct {
 	podLabels                  []string
 	podAnnotations             []string
 	namespaceLabels            []string
-	// namespaces are those whose pods the plugin may see, sorted; nil for all.
+	// namespaces are those whose pods the plugin may see, sorted; nil means all.
 	namespaces []string
 }
 

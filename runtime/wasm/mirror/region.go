@@ -9,20 +9,19 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// ErrNoRoom says that something does not fit into the region, which must be made
-// anew with more room.
+// ErrNoRoom says that something does not fit into the region. The caller makes another region
+// with more room.
 var ErrNoRoom = errors.New("the region is full")
 
-// arena keeps where the rows of a list column lie. A list that outgrows its place
-// moves to the end; what it leaves is dead until the region is made anew, which
-// happens when the arena is full.
+// arena records where the lists of a column are. A list that outgrows its place moves to the
+// end, and its old place stays unused. When the arena is full, another region is made.
 type arena struct {
 	spans []wire.Span
 	top   uint32
 }
 
-// reserve makes room for n elements of a row, where its list is if it fits, and returns
-// the index of the first one.
+// reserve makes room for n elements of a row, in its present place if they fit, and returns
+// the index of the first.
 func (a *arena) reserve(row, n, limit uint32) (uint32, error) {
 	for uint32(len(a.spans)) <= row {
 		a.spans = append(a.spans, wire.Span{})
@@ -40,8 +39,8 @@ func (a *arena) reserve(row, n, limit uint32) (uint32, error) {
 	return s.Start, nil
 }
 
-// roomFor is what a list of n elements takes in an arena: a power of two, so
-// that lists that grow seldom move.
+// roomFor returns the size of a place for n elements: a power of two, so that lists that grow
+// seldom move.
 func roomFor(n int) uint64 {
 	if n == 0 {
 		return 0
@@ -49,19 +48,19 @@ func roomFor(n int) uint64 {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// region is the host's side of one instance's region: it writes elements where
-// the layout says, and counts bytes.
+// region is the host's view of one instance's region. It writes elements where the layout
+// says, and counts bytes.
 type region struct {
 	layout *wire.Layout
 	cols   *columns
 	base   uint32 // its address
-	memory []byte // all of the instance's; fetched anew before each use
+	memory []byte // all of the instance's; fetched again before each use
 	mem    []byte // the region in it
 	bytes  uint64 // written and not yet added to the sum of the Source
 }
 
-// view takes the memory's bytes anew: they may have moved. It fails if there are fewer of
-// them than the region needs.
+// view fetches the memory's bytes again: they may have moved. It fails if the memory is
+// smaller than the region needs.
 func (r *region) view(memory []byte) error {
 	end := uint64(r.base) + uint64(r.layout.Size)
 	if end > uint64(len(memory)) {
@@ -93,8 +92,7 @@ func (r *region) setSpan(c *wire.ColumnLayout, row, start, n uint32) {
 	r.bytes += 8
 }
 
-// span places a list of n elements of a row and returns the bytes to write them
-// to.
+// span finds a place for a list of n elements of a row, and returns its bytes.
 func (r *region) span(l list, a *arena, row, n uint32) ([]byte, error) {
 	start, err := a.reserve(row, n, l.arena.Elements)
 	if err != nil {

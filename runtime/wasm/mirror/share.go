@@ -2,14 +2,14 @@ package mirror
 
 import "github.com/berth-scheduler/berth/runtime/plugin"
 
-// The nodes of a plugin of scope node are shared by several mirrors: each holds every n-th
-// block of the snapshot's rows. Its local rows are its blocks one after the other.
+// Several mirrors share the nodes of a plugin of scope node: each of n mirrors holds every
+// n-th block of the snapshot's rows. Its local rows are its blocks in order.
 
-// Split returns how many mirrors share n rows, at most so many: with room to grow, each has
-// a block at least.
+// Split returns how many mirrors share n rows, at most most. Each has at least one block, room
+// to grow included.
 func Split(n, most int) int { return max(1, min(most, blocks(n))) }
 
-// blocks returns how many blocks n rows and half as many have.
+// blocks returns how many blocks 1.5 × n rows have.
 func blocks(n int) int { return (int(half(uint64(n), 0)) + plugin.BlockRows - 1) / plugin.BlockRows }
 
 // Local returns the local row of a row of the snapshot that the mirror holds.

@@ -9,10 +9,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Source is what mirrors are filled from that share string ids: those of a plugin's cycle, or
-// that of one aux instance.
+// Source fills mirrors that share string ids: those of a plugin's cycle instances, or the one
+// of an aux instance.
 type Source struct {
-	// Shards is how many mirrors share the rows, 1 at least. It is set before there is one.
+	// Shards is how many mirrors share the rows, at least 1. It is set before the first Mirror.
 	Shards int
 
 	projection   *Projection
@@ -24,47 +24,47 @@ type Source struct {
 	other        podEncoder // of another pod that a call is about
 	otherRoom    uint32     // room for its record in bytes
 
-	// mu guards what follows within a cycle, when an instance is filled anew or an
-	// overlay row is written while others run.
+	// mu guards what follows within a cycle: an instance may be filled, or an overlay row
+	// written, while others run.
 	mu      sync.Mutex
 	dict    dictionary
 	room    capacities
 	visible []uint32 // scratch
 }
 
-// NewSource returns the source of one mirror. written sums up the bytes that mirrors write.
+// NewSource returns the source of one mirror. Mirrors add the bytes that they write to written.
 func NewSource(p *Projection, written *atomic.Uint64) *Source {
 	s := &Source{Shards: 1, projection: p, written: written, seed: maphash.MakeSeed()}
 	s.BeginEpoch()
 	return s
 }
 
-// Lock is held to fill a mirror while others of the source are used.
+// Lock is held to fill a mirror while others of the source are in use.
 func (s *Source) Lock() { s.mu.Lock() }
 
 // Unlock ends what Lock began.
 func (s *Source) Unlock() { s.mu.Unlock() }
 
-// BeginEpoch makes all ids of strings void. Mirrors have to Begin anew.
+// BeginEpoch makes all ids of strings void. Mirrors must Begin again.
 func (s *Source) BeginEpoch() {
 	s.dict.begin()
 	s.encoder = podEncoder{p: s.projection, dict: &s.dict}
 	s.other = podEncoder{p: s.projection, dict: &s.dict}
 }
 
-// Stale reports whether an epoch should begin, since half of the strings may be dead.
+// Stale reports whether an epoch should begin because half of the strings may be dead.
 func (s *Source) Stale() bool { return s.dict.stale() }
 
-// Settle ends the beginning of an epoch, when everything is written.
+// Settle ends the beginning of an epoch: everything is written.
 func (s *Source) Settle() { s.dict.settle() }
 
 // Epoch returns the number of the epoch.
 func (s *Source) Epoch() uint64 { return s.dict.epoch }
 
-// Follow takes over the strings of a snapshot's dictionary.
+// Follow prepares to translate the strings of a snapshot's dictionary.
 func (s *Source) Follow(strings *wire.Dict) { s.dict.follow(strings) }
 
-// SetPod encodes the pod to be placed. namespace is the pod's, nil if its object is not
+// SetPod encodes the pod to be placed. namespace is the pod's; nil if its object is not
 // known.
 func (s *Source) SetPod(pod *state.Pod, namespace *state.Namespace) {
 	s.record = s.encoder.encode(pod, namespace)
@@ -77,7 +77,7 @@ func (s *Source) PodSize() uint32 { return uint32(len(s.record)) }
 // PodFits reports whether regions have room for the pod's record.
 func (s *Source) PodFits() bool { return s.PodSize() <= s.room.podRoom }
 
-// EncodeOther returns the record of another pod, valid until the next call.
+// EncodeOther returns the record of another pod; it is valid until the next call.
 func (s *Source) EncodeOther(pod *state.Pod, namespace *state.Namespace) []byte {
 	return s.other.encode(pod, namespace)
 }
@@ -85,8 +85,8 @@ func (s *Source) EncodeOther(pod *state.Pod, namespace *state.Namespace) []byte 
 // RoomForOther sets the room for the record of another pod, in bytes.
 func (s *Source) RoomForOther(bytes uint32) { s.otherRoom = bytes }
 
-// RoomForBatch sets the room for a list of pods, after Measure: their number, the bytes of
-// their records, and whether keys of the queue are answered.
+// RoomForBatch sets the room for a list of pods: their number, the bytes of their records,
+// and whether the guest answers with queue keys. It is called after Measure.
 func (s *Source) RoomForBatch(pods, bytes uint32, keys bool) {
 	s.room.batch, s.room.records, s.room.keys = pods, bytes, keys
 }

@@ -18,8 +18,8 @@ func (m *Mirror) Sync(snap *state.Snapshot) error {
 	whole := since == 0
 	switch {
 	case m.snapshot != snap || m.hostStrings != snap.Strings:
-		// Generations of another snapshot may mean something else, and with other
-		// ids of the host the order of labels and images is another one.
+		// Generations of different snapshots cannot be compared, and labels and images
+		// are in the order of the host's ids.
 		m.forget()
 		m.snapshot, m.hostStrings, known, whole = snap, snap.Strings, false, true
 	case m.generation == snap.Generation:
@@ -27,7 +27,7 @@ func (m *Mirror) Sync(snap *state.Snapshot) error {
 	}
 	m.findResources(snap)
 	m.clearSpares()
-	moved := false // a pod may have come to or left the mirror with its node's row
+	moved := false // a pod may have moved to or from the mirror with its node's row
 	for row := n; row < m.rows; row++ {
 		m.clearRow(row)
 		moved = true
@@ -68,7 +68,7 @@ func (m *Mirror) Sync(snap *state.Snapshot) error {
 	return m.SyncStrings()
 }
 
-// renamed reports whether a local row was another node's until now.
+// renamed reports whether a local row belonged to another node until now.
 func (m *Mirror) renamed(snap *state.Snapshot, row, local uint32) bool {
 	if m.src.Shards == 1 || !m.src.projection.HasPods() {
 		return false
@@ -81,7 +81,7 @@ func (m *Mirror) renamed(snap *state.Snapshot, row, local uint32) bool {
 	return old != name
 }
 
-// forget makes the next sync write everything, in its place.
+// forget makes the next Sync write everything, in its present place.
 func (m *Mirror) forget() {
 	clear(m.objectGeneration)
 	clear(m.podsGeneration)
@@ -94,8 +94,8 @@ func (m *Mirror) forget() {
 	m.snapshot, m.strings, m.stringBytes, m.generation = nil, 0, 0, 0
 }
 
-// Overlay writes an overlay row of the snapshot to the first overlay row of the
-// region, with the spare slots of its pods, and returns it.
+// Overlay writes an overlay row of the snapshot to the first overlay row of the region, with
+// the spare slots of its pods. It returns the local row.
 func (m *Mirror) Overlay(snap *state.Snapshot, row uint32) (uint32, error) {
 	m.src.mu.Lock()
 	defer m.src.mu.Unlock()
@@ -119,16 +119,16 @@ func (m *Mirror) Overlay(snap *state.Snapshot, row uint32) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	m.objectGeneration[local] = 0 // never taken for a row that is up to date
+	m.objectGeneration[local] = 0 // so that the row never counts as up to date
 	return local, m.SyncStrings()
 }
 
-// Restore writes the whole region anew, in its place, and reports whether it was
-// what it should be. What no span of an arena covers is left out.
-func (m *Mirror) Restore(snap *state.Snapshot) (asItWas bool, err error) {
+// Restore writes the whole region again, in its place, and reports whether it was correct.
+// Parts of arenas outside of every span are not checked.
+func (m *Mirror) Restore(snap *state.Snapshot) (correct bool, err error) {
 	m.src.mu.Lock()
 	defer m.src.mu.Unlock()
-	if err := m.Sync(snap); err != nil { // strings that others added
+	if err := m.Sync(snap); err != nil { // new strings of other mirrors
 		return false, err
 	}
 	before := m.Hash()

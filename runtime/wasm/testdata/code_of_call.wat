@@ -1,4 +1,4 @@
-;; filter returns Skip, which is no answer of it.
+;; filter returns Skip, which is not an answer of it.
 ;; points: {"filter": {}}
 (module
   ;;+ memory abi alloc bad judge filter

@@ -1,4 +1,4 @@
-;; pre_filter answers Pending, which is no answer of it.
+;; pre_filter answers Pending, which is not an answer of it.
 ;; points: {"preFilter": {}}
 (module
   ;;+ memory abi alloc bad prefilter
