@@ -44,7 +44,7 @@ var (
 	_ plugin.Filter    = (*NodeAffinity)(nil)
 	_ plugin.PreScore  = (*NodeAffinity)(nil)
 	_ plugin.Score     = (*NodeAffinity)(nil)
-	_ plugin.Normalize = (*NodeAffinity)(nil)
+	_ plugin.Scaler    = (*NodeAffinity)(nil)
 )
 
 // New returns the plugin. args may be nil.

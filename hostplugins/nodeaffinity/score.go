@@ -65,3 +65,6 @@ func (n *NodeAffinity) Normalize(_ *plugin.Cycle, _ []uint32, scores []int64) *p
 	plugin.NormalizeMax(scores, false)
 	return nil
 }
+
+// Scaling implements plugin.Scaler.
+func (n *NodeAffinity) Scaling() (plugin.Scaling, bool) { return plugin.ToMax, true }

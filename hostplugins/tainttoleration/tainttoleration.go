@@ -35,10 +35,10 @@ type TaintToleration struct {
 }
 
 var (
-	_ plugin.Filter    = (*TaintToleration)(nil)
-	_ plugin.PreScore  = (*TaintToleration)(nil)
-	_ plugin.Score     = (*TaintToleration)(nil)
-	_ plugin.Normalize = (*TaintToleration)(nil)
+	_ plugin.Filter   = (*TaintToleration)(nil)
+	_ plugin.PreScore = (*TaintToleration)(nil)
+	_ plugin.Score    = (*TaintToleration)(nil)
+	_ plugin.Scaler   = (*TaintToleration)(nil)
 )
 
 // New returns the plugin.
@@ -152,6 +152,9 @@ func (p *TaintToleration) Normalize(_ *plugin.Cycle, _ []uint32, scores []int64)
 	plugin.NormalizeMax(scores, true)
 	return nil
 }
+
+// Scaling implements plugin.Scaler.
+func (p *TaintToleration) Scaling() (plugin.Scaling, bool) { return plugin.Reversed, true }
 
 // afterNodeChange queues the pod when a node came that it tolerates, or when a
 // node lost the taints that kept it away.

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"math/bits"
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -60,13 +59,11 @@ func NormalizeMax(scores []int64, reverse bool) {
 	}
 }
 
-// scaled returns MaxScore·s/highest, rounded towards zero, without overflow; s is at most
-// highest, which is positive.
+// scaled returns the share that a score has of the highest one, of 100; a negative one has a
+// negative share.
 func scaled(s, highest int64) int64 {
 	if s < 0 {
-		return -scaled(-max(s, -highest), highest)
+		return -share(-max(s, -highest), 0, highest)
 	}
-	hi, lo := bits.Mul64(uint64(abi.MaxScore), uint64(s))
-	quotient, _ := bits.Div64(hi, lo, uint64(highest))
-	return int64(quotient)
+	return share(s, 0, highest)
 }

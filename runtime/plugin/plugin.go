@@ -25,7 +25,8 @@ type Info struct {
 	// NodeScoped are the points, Filter or Score, at which the answer for a row depends only on
 	// that row and the pod, as far as Reads names them. Calls of these points may be split over
 	// rows, and their answers are kept for other pods. All other points have the scope of the
-	// cluster.
+	// cluster. PreFilter of such a plugin, and PreScore if its Score is such a point, look at no
+	// row, and their answers depend on the pod only as far as Reads names it.
 	NodeScoped []abi.Point
 	// Enforces are the features of a pod's spec that this plugin enforces.
 	Enforces state.Feature
@@ -185,6 +186,21 @@ type Score interface {
 type Normalize interface {
 	Plugin
 	Normalize(c *Cycle, rows []uint32, scores []int64) *Status
+}
+
+// Aggregates is a plugin whose answers of scope node depend on sums over the nodes, too.
+type Aggregates interface {
+	Plugin
+	// AppendAggregates appends those that count for the cycle's pod: the same bytes if
+	// and only if they are equal. It looks at no row.
+	AppendAggregates(b []byte, c *Cycle) []byte
+}
+
+// Scaler is a plugin whose Normalize is a Scaling.
+type Scaler interface {
+	Normalize
+	// Scaling returns false if Normalize does something else.
+	Scaling() (Scaling, bool)
 }
 
 // Placement is the input of the points after a node is chosen.

@@ -2,61 +2,13 @@ package wasm
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/mirror"
 )
-
-// TestNormalize: whatever a guest answers, scores end in range and keep their
-// order; the best is 100 unless all are the same.
-func TestNormalize(t *testing.T) {
-	extreme := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, math.MinInt64 + 1, 0, 100}))
-	rapid.Check(t, func(t *rapid.T) {
-		raw := rapid.SliceOfN(extreme, 0, 6).Draw(t, "scores")
-		how := rapid.SampledFrom([]string{wire.NormalizeMax, wire.NormalizeReverse, wire.NormalizeMinMax}).Draw(t, "how")
-		got := slices.Clone(raw)
-		normalize(how, got)
-		for i, s := range got {
-			if s < 0 || s > 100 {
-				t.Fatalf("%s of %v is %v", how, raw, got)
-			}
-			for j := range got[:i] {
-				less := raw[i] < raw[j] && got[i] > got[j] || raw[i] > raw[j] && got[i] < got[j]
-				if how == wire.NormalizeReverse {
-					less = raw[i] < raw[j] && got[i] < got[j] || raw[i] > raw[j] && got[i] > got[j]
-				}
-				if less {
-					t.Fatalf("%s of %v is %v", how, raw, got)
-				}
-			}
-		}
-		if len(raw) == 0 {
-			return
-		}
-		lowest, highest := slices.Min(raw), slices.Max(raw)
-		best, worst := slices.Max(got), slices.Min(got)
-		switch how {
-		case wire.NormalizeMinMax:
-			if lowest != highest && (best != 100 || worst != 0) || lowest == highest && best != 0 {
-				t.Fatalf("minmax of %v is %v", raw, got)
-			}
-		case wire.NormalizeMax:
-			if highest > 0 && best != 100 || highest <= 0 && best != 0 {
-				t.Fatalf("max of %v is %v", raw, got)
-			}
-		case wire.NormalizeReverse:
-			if highest > 0 && worst != 0 || highest <= 0 && worst != 100 {
-				t.Fatalf("reverse of %v is %v", raw, got)
-			}
-		}
-	})
-}
 
 // TestState: the limits of ABI-10.
 func TestState(t *testing.T) {

@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
@@ -12,7 +11,7 @@ var (
 	_ plugin.Filter    = (*Plugin)(nil)
 	_ plugin.PreScore  = (*Plugin)(nil)
 	_ plugin.Score     = (*Plugin)(nil)
-	_ plugin.Normalize = (*Plugin)(nil)
+	_ plugin.Scaler    = (*Plugin)(nil)
 )
 
 // PreFilter implements plugin.PreFilter.
@@ -120,7 +119,7 @@ func (p *Plugin) score(c *plugin.Cycle, rows []uint32, out []int64) (_ *plugin.S
 	defer p.cycles.leave()
 	r := request{
 		point: abi.Score, stateful: p.info.Scope(abi.Score) == abi.ScopeCluster,
-		inRange: p.normalize == wire.NormalizeNone && !p.declared[abi.Normalize],
+		inRange: p.scaling == plugin.Unscaled && !p.declared[abi.Normalize],
 	}
 	for at := 0; at < len(rows); at += len(r.rows) {
 		var s *shard
@@ -143,7 +142,7 @@ func (p *Plugin) Normalize(c *plugin.Cycle, rows []uint32, scores []int64) *plug
 		return nil
 	}
 	if !p.declared[abi.Normalize] {
-		normalize(p.normalize, scores)
+		p.scaling.Scale(scores)
 		return nil
 	}
 	answer, f := p.cycles.once(c, &request{point: abi.Normalize, rows: rows, scores: scores, inRange: true, stateful: true})

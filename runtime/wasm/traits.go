@@ -20,7 +20,7 @@ type traits struct {
 	info       plugin.Info
 	declared   [abi.NumPoints]bool
 	projection *mirror.Projection
-	normalize  string
+	scaling    plugin.Scaling
 	sharded    bool
 	batch      uint32 // the most pods that a call can be about
 	readsNode  bool   // at points after the node is chosen
@@ -32,15 +32,15 @@ type traits struct {
 func newTraits(c *Config, d *Deps) (traits, error) {
 	m := d.Manifest
 	t := traits{
-		config: *c, manifest: m, sharded: m.Sharded(), normalize: wire.NormalizeNone,
+		config: *c, manifest: m, sharded: m.Sharded(),
 		projection: mirror.NewProjection(&m.Reads, c.Namespaces), batch: batchOf(m), readsNode: readsPlaced(m),
 		published: publishedKeys(m.Reads.Published), public: keySet(m.Publishes), hidden: keySet(m.CycleLocal),
 	}
 	for _, point := range m.Declared() {
 		t.declared[point] = true
 	}
-	if m.Points.Score != nil && m.Points.Score.Normalize != "" {
-		t.normalize = m.Points.Score.Normalize
+	if m.Points.Score != nil {
+		t.scaling = scalingOf(m.Points.Score.Normalize)
 	}
 	var err error
 	t.info, err = infoOf(c, d)
