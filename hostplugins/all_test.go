@@ -49,7 +49,7 @@ func TestRegistry(t *testing.T) {
 	const want = `DefaultBinder [Bind], of scope node: []
 DefaultPreemption [PostFilter], of scope node: []
 DynamicResources [PreFilter PostFilter], of scope node: []
-ImageLocality [Score], of scope node: []
+ImageLocality [Score], of scope node: [Score]
 InterPodAffinity [PreFilter Filter PreScore Score], of scope node: []
 NodeAffinity [PreFilter Filter PreScore Score], of scope node: [Filter Score]
 NodeDeclaredFeatures [PreFilter Filter], of scope node: [Filter]

@@ -23,10 +23,18 @@ type keptPlugin struct {
 	held, lost int // answers that were known, and those that had to be asked for
 }
 
+// answers returns what is kept for pods like the cycle's, from the first one on.
+func (k *keptPlugin) answers(c *plugin.Cycle) *reuse.Answers {
+	if a := k.keeper.For(c, nil); a != nil {
+		return a
+	}
+	return k.keeper.For(c, nil)
+}
+
 // compare asks the plugin about all rows, and checks the answers that are kept against that.
 // All are kept afterwards.
 func (k *keptPlugin) compare(c *plugin.Cycle, rows []uint32) error {
-	a := k.keeper.For(c.Snapshot, c.Pod, nil)
+	a := k.answers(c)
 	name := k.Info().Name
 	count := func(ok bool) bool {
 		if ok {
@@ -80,7 +88,7 @@ func TestReuse(t *testing.T) {
 			if slices.ContainsFunc(kept, func(k *keptPlugin) bool { return k.Info().Name == p.Info().Name }) {
 				return
 			}
-			if keeper := store.Keeper(p.Info()); keeper != nil {
+			if keeper := store.Keeper(p); keeper != nil {
 				kept = append(kept, &keptPlugin{Plugin: p, keeper: keeper})
 			}
 		}
@@ -132,7 +140,7 @@ func TestReuse(t *testing.T) {
 	})
 	for _, name := range []string{
 		"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "NodeResourcesBalancedAllocation",
-		"NodeDeclaredFeatures",
+		"NodeDeclaredFeatures", "ImageLocality",
 	} {
 		if k := total[name]; k == nil || k.held < k.lost/10 || k.lost < k.held/100 {
 			t.Errorf("%s: %+v: want answers that held, and some that did not", name, k)
@@ -197,6 +205,11 @@ func (g gen) changedPod(p *v1.Pod, nodes int) *v1.Pod {
 	return out
 }
 
+// described is a plugin that is nothing but its Info.
+type described struct{ info plugin.Info }
+
+func (d described) Info() *plugin.Info { return &d.info }
+
 // TestKeyed: plugins to which no two pods are alike, or whose answers depend on other
 // nodes, keep nothing.
 func TestKeyed(t *testing.T) {
@@ -214,7 +227,7 @@ func TestKeyed(t *testing.T) {
 		if why != test.want || ok != (test.want == "") {
 			t.Errorf("%v: %q, %v, want %q", test.info.Reads, why, ok, test.want)
 		}
-		if kept := reuse.New(reuse.Default()).Keeper(&test.info) != nil; kept != ok {
+		if kept := reuse.New(reuse.Default()).Keeper(described{test.info}) != nil; kept != ok {
 			t.Errorf("%v: kept %v", test.info.Reads, kept)
 		}
 	}

@@ -4,6 +4,9 @@
 package imagelocality
 
 import (
+	"encoding/binary"
+	"math"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -26,18 +29,33 @@ const fewImages = 16
 // ImageLocality is the plugin.
 type ImageLocality struct{ info plugin.Info }
 
-var _ plugin.Score = (*ImageLocality)(nil)
+var (
+	_ plugin.Score      = (*ImageLocality)(nil)
+	_ plugin.Aggregates = (*ImageLocality)(nil)
+)
 
 // New returns the plugin.
 func New() *ImageLocality {
 	return &ImageLocality{info: plugin.Info{
-		Name:  Name,
-		Reads: plugin.Whole(abi.NodeImages, abi.PodImages, abi.PodVolumes),
+		Name:       Name,
+		Reads:      append(plugin.Whole(abi.NodeImages, abi.PodImages), plugin.Read{Column: abi.PodVolumes, Args: []string{state.VolumeImage}}),
+		NodeScoped: []abi.Point{abi.Score},
 	}}
 }
 
 // Info describes the plugin.
 func (p *ImageLocality) Info() *plugin.Info { return &p.info }
+
+// AppendAggregates appends on how many nodes the pod's images are.
+func (p *ImageLocality) AppendAggregates(b []byte, c *plugin.Cycle) []byte {
+	var buf [fewImages]image
+	wanted := present(buf[:0], c)
+	for i := range wanted {
+		b = binary.LittleEndian.AppendUint32(b, wanted[i].name)
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(wanted[i].spread))
+	}
+	return b
+}
 
 // image is an image of the pod that some node has.
 type image struct {

@@ -51,6 +51,8 @@ type Config struct {
 	Rank func(node string) uint64
 	// Candidates is how many of the best nodes an attempt lists; 0 means 5.
 	Candidates int
+	// AllRows is as in cycle.Config.
+	AllRows bool
 	// Reuse limits the answers of plugins that are kept for pods that are alike; the zero value
 	// keeps none.
 	Reuse reuse.Config
@@ -170,7 +172,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 	a.Scheduler, err = scheduler.New(
 		scheduler.Config{
 			Seed: c.Seed, Queue: queues,
-			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates, Reuse: c.Reuse},
+			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates, AllRows: c.AllRows, Reuse: c.Reuse},
 			Cache: cache.Config{Rank: c.Rank},
 		},
 		scheduler.Deps{

@@ -10,14 +10,24 @@ import (
 // is taken without scoring.
 func (s *draft) choose(rows []uint32) {
 	if len(rows) == 1 {
-		s.d.Node = s.in.Snapshot.Nodes.Node[rows[0]]
-		s.attempt.Candidates = append(s.attempt.Candidates, report.Candidate{Node: s.d.Node.Name})
+		s.only(rows[0])
 		return
 	}
 	if status := s.run.PreScore(rows); !status.Success() {
 		s.fail(status)
 		return
 	}
+	s.score(rows)
+}
+
+// only takes the only feasible row.
+func (s *draft) only(row uint32) {
+	s.d.Node = s.in.Snapshot.Nodes.Node[row]
+	s.attempt.Candidates = append(s.attempt.Candidates, report.Candidate{Node: s.d.Node.Name})
+}
+
+// score takes the best of several feasible rows.
+func (s *draft) score(rows []uint32) {
 	if status := s.run.Score(rows); !status.Success() {
 		s.fail(status)
 		return
@@ -40,11 +50,7 @@ func (s *draft) best(rows []uint32) int {
 			ties++
 		}
 	}
-	pick := 0
-	if s.cycle.config.TieBreak == Random && ties > 1 {
-		s.cycle.pcg.Seed(s.in.Seed, s.in.Sequence)
-		pick = s.cycle.rand.IntN(ties)
-	}
+	pick := s.pick(ties)
 	rank := s.in.Snapshot.Nodes.Rank
 	best := -1
 	for i, total := range totals {
@@ -61,6 +67,15 @@ func (s *draft) best(rows []uint32) int {
 		}
 	}
 	return best
+}
+
+// pick returns which of the best rows is taken.
+func (s *draft) pick(ties int) int {
+	if s.cycle.config.TieBreak != Random || ties == 1 {
+		return 0
+	}
+	s.cycle.pcg.Seed(s.in.Seed, s.in.Sequence)
+	return s.cycle.rand.IntN(ties)
 }
 
 // candidates records the best rows with their scores, the chosen one first and
@@ -86,16 +101,24 @@ func (s *draft) candidates(rows []uint32, chosen int) {
 		top = top[:min(len(top), n)]
 	}
 	s.cycle.top = top
-	scores := slices.Grow(s.cycle.scores[:0], len(top)*s.run.Scores.Len())
+	s.list(len(top), s.run.Scores.Len(), func(i int) (uint32, int64) { return rows[top[i]], totals[top[i]] }, func(i, p int) (string, int64, int64, int64) {
+		return s.run.Scores.At(p, top[i])
+	})
+}
+
+// list records n candidates with the scores that some plugins gave them.
+func (s *draft) list(n, plugins int, row func(i int) (uint32, int64), score func(i, plugin int) (name string, raw, normalized, weighted int64)) {
+	scores := slices.Grow(s.cycle.scores[:0], n*plugins)
 	s.cycle.scores = scores
-	for _, i := range top {
-		c := report.Candidate{Node: s.in.Snapshot.Name(rows[i]), Total: totals[i]}
-		for p := range s.run.Scores.Len() {
-			name, raw, normalized, weighted := s.run.Scores.At(p, i)
+	for i := range n {
+		row, total := row(i)
+		for p := range plugins {
+			name, raw, normalized, weighted := score(i, p)
 			scores = append(scores, report.Score{Plugin: name, Raw: raw, Normalized: normalized, Weighted: weighted})
 		}
-		n := len(scores) - s.run.Scores.Len()
-		c.Scores = scores[n:len(scores):len(scores)]
-		s.attempt.Candidates = append(s.attempt.Candidates, c)
+		from := len(scores) - plugins
+		s.attempt.Candidates = append(s.attempt.Candidates, report.Candidate{
+			Node: s.in.Snapshot.Name(row), Total: total, Scores: scores[from:len(scores):len(scores)],
+		})
 	}
 }

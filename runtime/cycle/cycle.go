@@ -47,6 +47,9 @@ type Config struct {
 	TieBreak TieBreak
 	// Candidates is how many of the best nodes an Attempt lists; 0 means 5.
 	Candidates int
+	// AllRows has an Attempt list all rows of a Rejection; otherwise that of a pod that was
+	// placed lists the lowest ones.
+	AllRows bool
 	// Reuse bounds the answers of plugins that are kept for pods that are alike.
 	Reuse reuse.Config
 }
@@ -65,6 +68,7 @@ type Cycle struct {
 	counts  map[string]int
 	scores  []report.Score // of candidates
 	top     []int
+	best    []uint32
 	pcg     rand.PCG
 	rand    *rand.Rand // over pcg
 }

@@ -46,6 +46,9 @@ func (s *draft) decide() {
 		s.fail(status)
 		return
 	}
+	if s.alike(subset) {
+		return
+	}
 	feasible, ok := s.feasible(subset)
 	if !ok {
 		return
@@ -76,10 +79,7 @@ func (s *draft) feasible(subset []uint32) (rows []uint32, ok bool) {
 	if subset == nil {
 		rows = s.run.Rows(s.in.Snapshot.Len())
 	}
-	want := feasibleToFind(s.in.Pipeline.Percentage(), len(rows))
-	if !s.in.Pipeline.HasScore() && !s.in.Extenders.Prioritizes() && !s.in.Extenders.Filters() {
-		want = 1
-	}
+	want := s.want(len(rows))
 	start := 0
 	if want < len(rows) {
 		start = s.cycle.start % len(rows)
@@ -95,6 +95,14 @@ func (s *draft) feasible(subset []uint32) (rows []uint32, ok bool) {
 		return nil, false
 	}
 	return feasible, true
+}
+
+// want returns how many feasible rows among n are enough.
+func (s *draft) want(n int) int {
+	if !s.in.Pipeline.HasScore() && !s.in.Extenders.Prioritizes() && !s.in.Extenders.Filters() {
+		return 1
+	}
+	return feasibleToFind(s.in.Pipeline.Percentage(), n)
 }
 
 // keepNominated lets the verdict on the nominated node count although PreFilter
@@ -121,7 +129,7 @@ func (s *draft) reject(status *plugin.Status, postFilter bool) {
 	s.attempt.PreFilter = status.Message()
 	s.attempt.Rejections = append(s.attempt.Rejections, report.Rejection{
 		Plugin: status.Plugin, Code: status.Code, Reasons: status.AllReasons(),
-		Rows: s.run.Rows(s.in.Snapshot.Len()),
+		Count: s.in.Snapshot.Len(), Rows: s.run.Rows(s.in.Snapshot.Len()),
 	})
 	s.noFit(postFilter)
 }
@@ -140,7 +148,7 @@ func (s *draft) noFit(postFilter bool) {
 	for i := range s.attempt.Rejections {
 		r := &s.attempt.Rejections[i]
 		for _, reason := range r.Reasons {
-			counts[reason] += len(r.Rows)
+			counts[reason] += r.Count
 		}
 	}
 	s.attempt.Message = report.NoFit(s.attempt.Nodes, s.attempt.PreFilter, counts, s.attempt.PostFilter)

@@ -24,7 +24,8 @@ func (s *draft) record(subset []uint32, narrowedBy []string) {
 }
 
 // group fills in the rejections in two passes over the evaluated rows: one
-// counts, the other writes into one array. groups is by number of verdict.
+// counts, the other writes into one array. groups is by number of verdict. Of a pod that
+// is placed the lowest rows of each group are enough.
 func (s *draft) group(groups []group) {
 	o, a := &s.run.Outcome, s.attempt
 	total := 0
@@ -52,7 +53,7 @@ func (s *draft) group(groups []group) {
 	for i := range groups {
 		if g := &groups[i]; g.size > 0 {
 			g.next, begin = begin, begin+g.size
-			a.Rejections[g.rejection].Rows = rows[g.next:begin:begin]
+			a.Rejections[g.rejection].Count, a.Rejections[g.rejection].Rows = g.size, rows[g.next:begin:begin]
 		}
 	}
 	for _, row := range o.Evaluated {
@@ -67,6 +68,17 @@ func (s *draft) group(groups []group) {
 			slices.Sort(a.Rejections[i].Rows)
 		}
 	}
+	for i := range a.Rejections {
+		a.Rejections[i].Rows = s.lowest(a.Rejections[i].Rows)
+	}
+}
+
+// lowest returns those of a group's rows that are recorded.
+func (s *draft) lowest(rows []uint32) []uint32 {
+	if s.attempt.Feasible > 0 && !s.cycle.config.AllRows {
+		return rows[:min(len(rows), pipeline.LowestKept)]
+	}
+	return rows
 }
 
 // recordLeftOut adds the nodes that PreFilter left out, which count as
@@ -88,7 +100,7 @@ func (s *draft) recordLeftOut(subset []uint32, narrowedBy []string) {
 	if len(rows) > 0 {
 		s.attempt.Rejections = append(s.attempt.Rejections, report.Rejection{
 			Plugin: slices.Min(narrowedBy), Code: abi.UnschedulableAndUnresolvable,
-			Reasons: []string{pipeline.LeftOutReason(s.named(narrowedBy))}, Rows: rows,
+			Reasons: []string{pipeline.LeftOutReason(s.named(narrowedBy))}, Count: len(rows), Rows: s.lowest(rows),
 		})
 	}
 }

@@ -144,7 +144,7 @@ func describe(d cycle.Decision, name func(row uint32) string) string {
 		fmt.Fprintf(&b, "  prefilter %q, postfilter %q\n", a.PreFilter, a.PostFilter)
 	}
 	for _, r := range a.Rejections {
-		fmt.Fprintf(&b, "  rejected by %s: %s %q: %s\n", r.Plugin, r.Code, r.Reasons, list(r.Nodes))
+		fmt.Fprintf(&b, "  rejected by %s: %s %q: %s\n", r.Plugin, r.Code, r.Reasons, list(r.Nodes, r.Count))
 		if !slices.IsSorted(r.Rows) {
 			fmt.Fprintf(&b, "  rows are not sorted: %v\n", r.Rows)
 		}
@@ -163,9 +163,9 @@ func scores(all []report.Score) string {
 	return b.String()
 }
 
-func list(names []string) string {
-	if len(names) > 10 {
-		return fmt.Sprintf("%s … %s, %d in all", names[0], names[len(names)-1], len(names))
+func list(names []string, count int) string {
+	if count > 10 {
+		return fmt.Sprintf("%s …, %d in all", names[0], count)
 	}
 	return strings.Join(names, " ")
 }

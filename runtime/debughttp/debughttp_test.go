@@ -38,7 +38,7 @@ func attempt(sequence uint64, pod string, code abi.Code, chosen string) *report.
 	}
 	return &report.Attempt{
 		Sequence: sequence, Namespace: "ns", Pod: pod, UID: types.UID(pod), Profile: "p", Try: 1, Nodes: 101, Node: chosen, Code: code,
-		Rejections: []report.Rejection{{Plugin: "Fit", Code: abi.Unschedulable, Reasons: []string{"no room"}, Rows: rows}},
+		Rejections: []report.Rejection{{Plugin: "Fit", Code: abi.Unschedulable, Reasons: []string{"no room"}, Count: len(rows), Rows: rows}},
 		Timings:    []report.Timing{{Plugin: "Fit", Point: abi.Filter, Calls: 1, Rows: 101, Duration: time.Millisecond}},
 		Duration:   2 * time.Millisecond,
 	}

@@ -33,7 +33,9 @@ func (r *Run) filter(rows []uint32, start, want int) (feasible []uint32, looked 
 	o := &r.Outcome
 	o.Evaluated = o.Evaluated[:0]
 	if want >= len(rows) {
-		r.chain(&r.Cycle, rows)
+		if !r.judged {
+			r.chain(&r.Cycle, rows)
+		}
 		o.Evaluated = append(o.Evaluated, rows...)
 		r.feasible = append(r.feasible, r.stand(rows)...)
 	} else {

@@ -15,13 +15,23 @@ type Outcome struct {
 
 	numbers []uint32 // by row: of its verdict in table
 	table   verdictTable
+	few     bool     // only the rows touched have a verdict
+	touched []uint32 // some rows that have one
 }
 
+// reset forgets all verdicts: at a cost of those that there are, if they are few.
 func (o *Outcome) reset(rows int) {
-	o.Codes = slices.Grow(o.Codes[:0], rows)[:rows]
-	o.numbers = slices.Grow(o.numbers[:0], rows)[:rows]
-	clear(o.Codes)
-	clear(o.numbers)
+	if o.few && len(o.Codes) == rows {
+		for _, row := range o.touched {
+			o.forget(row)
+		}
+	} else {
+		o.Codes = slices.Grow(o.Codes[:0], rows)[:rows]
+		o.numbers = slices.Grow(o.numbers[:0], rows)[:rows]
+		clear(o.Codes)
+		clear(o.numbers)
+	}
+	o.few, o.touched = false, o.touched[:0]
 	o.table.reset()
 	o.Evaluated = o.Evaluated[:0]
 }

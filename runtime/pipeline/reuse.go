@@ -39,13 +39,14 @@ type keeping struct {
 
 // keep makes a run keep answers in a store.
 func (r *Run) keep(store *reuse.Store) {
-	r.keeping, r.store = make([]keeping, len(r.p.infos)), store
+	r.keeping, r.store, r.classes = make([]keeping, len(r.p.infos)), store, make(map[string]*Class)
+	r.classOnce = reuse.NewOnce()
 	add := func(p plugin.Plugin, index int) {
 		k := &r.keeping[index]
 		if k.keeper != nil {
 			return
 		}
-		k.keeper = store.Keeper(p.Info())
+		k.keeper = store.Keeper(p)
 		k.fallible, _ = p.(plugin.Fallible)
 		k.breaker, _ = p.(plugin.Breaker)
 	}
@@ -59,6 +60,9 @@ func (r *Run) keep(store *reuse.Store) {
 
 // Drop forgets the answers of a run that is not used any more.
 func (r *Run) Drop() {
+	for _, c := range r.classes {
+		c.entry.Remove()
+	}
 	for i := range r.keeping {
 		if k := r.keeping[i].keeper; k != nil {
 			k.Drop()
@@ -67,7 +71,7 @@ func (r *Run) Drop() {
 }
 
 // forgetAnswers ends the use of the last cycle's answers.
-func (r *Run) forgetAnswers(nodes int) {
+func (r *Run) forgetAnswers(s *state.Snapshot) {
 	if r.store == nil {
 		return
 	}
@@ -76,9 +80,10 @@ func (r *Run) forgetAnswers(nodes int) {
 		if k.answers != nil {
 			k.answers.Settle()
 		}
-		k.answers, k.asked = nil, false
+		k.answers, k.asked, k.audit = nil, false, false
 	}
-	r.store.Trim(nodes)
+	r.store.Trim(s.Len())
+	r.store.Follow(s)
 }
 
 // answersOf returns the answers of a plugin that are kept for the cycle's pod; nil if none
@@ -104,7 +109,7 @@ func (r *Run) answersOf(index int) *reuse.Answers {
 	if row, ok := r.Cycle.Snapshot.NamespaceRow(r.Cycle.Pod.Namespace); ok {
 		namespace = r.Cycle.Snapshot.Namespaces.Namespace[row]
 	}
-	k.answers = k.keeper.For(r.Cycle.Snapshot, r.Cycle.Pod, namespace)
+	k.answers = k.keeper.For(&r.Cycle, namespace)
 	k.audit = (r.Cycle.Seed>>1+uint64(index))%auditEvery == 0
 	return k.answers
 }
@@ -122,8 +127,13 @@ func (r *Run) audited(k *keeping, rows []uint32) bool {
 	if !k.audit {
 		return false
 	}
+	return rows[0]/plugin.BlockRows == r.auditFrom()/plugin.BlockRows
+}
+
+// auditFrom is the first row of the block in which some answers are asked again.
+func (r *Run) auditFrom() uint32 {
 	blocks := uint32(r.Cycle.Snapshot.Len()+plugin.BlockRows-1) / plugin.BlockRows
-	return blocks > 0 && rows[0]/plugin.BlockRows == uint32(r.Cycle.Seed>>32)%blocks
+	return uint32(r.Cycle.Seed>>32) % blocks * plugin.BlockRows
 }
 
 // broken demotes a plugin.
@@ -283,8 +293,6 @@ func (w *worker) measured(index int, point abi.Point, rows, asked int, lowest ab
 		w.timings.add(index, point, asked, lowest, watch.Elapsed())
 	}
 	if reused := rows - asked; reused > 0 {
-		c := w.timings.of(index, point)
-		c.answered(lowest)
-		c.reused += int64(reused)
+		w.timings.reuse(index, point, reused, lowest)
 	}
 }

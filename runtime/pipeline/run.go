@@ -37,8 +37,16 @@ type Run struct {
 	starts                []int            // of blocks among the rows to score
 	answers               []*plugin.Status // of blocks
 
-	store   *reuse.Store // nil if no answers are kept
-	keeping []keeping    // by plugin index
+	store     *reuse.Store // nil if no answers are kept
+	keeping   []keeping    // by plugin index
+	classes   map[string]*Class
+	classKey  []byte
+	classOnce *reuse.Once
+	judged    bool     // the Outcome has the verdicts on all rows
+	changed   []uint32 // rows
+	again     []uint32 // rows of which answers are checked
+	order     []int    // of groups
+	ratings   []int64
 }
 
 // worker is what one worker needs to evaluate a block.
@@ -80,8 +88,8 @@ func (p *Pipeline) NewRun(store *reuse.Store) *Run {
 // Begin starts a cycle: it forgets the last one with its overlay rows, and makes
 // those for nominated pods, before any plugin resolves strings of the snapshot.
 func (r *Run) Begin(c plugin.Cycle) {
-	r.forgetAnswers(c.Snapshot.Len())
-	r.Cycle = c
+	r.forgetAnswers(c.Snapshot)
+	r.Cycle, r.judged = c, false
 	c.Snapshot.DropOverlays()
 	clear(r.skipFilter)
 	clear(r.skipScore)

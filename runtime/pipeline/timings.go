@@ -50,6 +50,13 @@ func (t *timings) add(plugin int, point abi.Point, rows int, code abi.Code, took
 	c.rows += int64(rows)
 }
 
+// reuse counts answers that were kept.
+func (t *timings) reuse(plugin int, point abi.Point, rows int, lowest abi.Code) {
+	c := t.of(plugin, point)
+	c.answered(lowest)
+	c.reused += int64(rows)
+}
+
 // drain moves the counts of other timings into t.
 func (t *timings) drain(o *timings) {
 	if !o.used {

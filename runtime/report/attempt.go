@@ -61,11 +61,12 @@ type Rejection struct {
 	Plugin  string   `json:"plugin"`
 	Code    abi.Code `json:"code"`
 	Reasons []string `json:"reasons"`
-	// Rows are the rows of the snapshot, ascending.
+	// Rows are the rows of the snapshot, ascending; of a pod that was placed the lowest
+	// ones, unless all are wanted.
 	Rows []uint32 `json:"-"`
-	// Count is the number of rows. Nodes are the names of all or some of them; Clone and Brief
-	// set them.
-	Count int      `json:"count"`
+	// Count is how many rows there are in all.
+	Count int `json:"count"`
+	// Nodes is the names of Rows, or of the first of them; Clone and Brief fill it in.
 	Nodes []string `json:"nodes"`
 }
 
@@ -138,7 +139,7 @@ func (a *Attempt) copied(name func(row uint32) string, most int, rows bool) *Att
 	for i := range c.Rejections {
 		r := &c.Rejections[i]
 		from := r.Rows
-		r.Count, r.Rows = len(from), nil
+		r.Rows = nil
 		if rows {
 			r.Rows = slices.Clone(from)
 		}

@@ -37,7 +37,7 @@ func TestNoFit(t *testing.T) {
 func attempt() *report.Attempt {
 	return &report.Attempt{
 		Sequence: 1, Namespace: "ns", Pod: "p", Profile: "default", Try: 2, Nodes: 3, Evaluated: 3, Feasible: 1, Node: "c",
-		Rejections: []report.Rejection{{Plugin: "F", Code: abi.Unschedulable, Reasons: []string{"full"}, Rows: []uint32{1, 0}}},
+		Rejections: []report.Rejection{{Plugin: "F", Code: abi.Unschedulable, Reasons: []string{"full"}, Count: 2, Rows: []uint32{1, 0}}},
 		Candidates: []report.Candidate{{Node: "c", Total: 7, Scores: []report.Score{{Plugin: "S", Raw: 1, Normalized: 7, Weighted: 7}}}},
 		Timings:    []report.Timing{{Plugin: "F", Calls: 1}},
 		Duration:   time.Second,

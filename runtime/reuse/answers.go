@@ -1,7 +1,6 @@
 package reuse
 
 import (
-	"container/list"
 	"slices"
 	"strings"
 	"sync"
@@ -13,10 +12,11 @@ import (
 // Answers is what a plugin answered about the rows of the snapshot, for pods that are
 // alike. Rows are read and written by several workers, each its own.
 type Answers struct {
-	keeper  *Keeper
-	key     string
-	element *list.Element
-	bytes   int64
+	keeper *Keeper
+	key    string
+	entry  *Entry
+	number uint64
+	sums   []byte // of the cluster, on which all answers depend
 	// stamps is by row how often what the plugin reads has changed; an answer with
 	// another stamp does not hold.
 	stamps   *[]uint32
@@ -48,6 +48,17 @@ type reasons struct {
 // maxReasons is how many lists of reasons are kept; a verdict with another one is not.
 const maxReasons = 1 << 10
 
+// Number is another one for answers of other keys, and when all were forgotten.
+func (a *Answers) Number() uint64 { return a.number }
+
+// forget makes all answers such that do not hold.
+func (a *Answers) forget() {
+	a.keeper.store.numbered++
+	a.number = a.keeper.store.numbered
+	clear(a.verdicts)
+	clear(a.scores)
+}
+
 // Verdicts makes room for verdicts about all rows, before workers keep some.
 func (a *Answers) Verdicts() { a.verdicts = sized(a, a.verdicts) }
 
@@ -64,7 +75,7 @@ func sized[T any](a *Answers, rows []T) []T {
 	if n > cap(rows) {
 		larger := make([]T, n, n+n/4)
 		copy(larger, rows)
-		a.keeper.store.grown(a, int64(cap(larger)-cap(rows))*int64(unsafe.Sizeof(element)))
+		a.entry.Grow(int64(cap(larger)-cap(rows)) * int64(unsafe.Sizeof(element)))
 		return larger
 	}
 	return rows[:n]
@@ -143,7 +154,7 @@ func (a *Answers) KeepScore(row uint32, value int64) {
 // Settle accounts for the reasons that workers kept since it was called last.
 func (a *Answers) Settle() {
 	if r := &a.reasons; r.bytes > 0 {
-		a.keeper.store.grown(a, r.bytes)
+		a.entry.Grow(r.bytes)
 		r.bytes = 0
 	}
 }

@@ -3,6 +3,7 @@ package reuse
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +27,11 @@ func Keyed(info *plugin.Info) (why string, ok bool) {
 			return "it reads the pod's UID", false
 		case abi.PodQueueTime:
 			return "it reads when the pod was queued", false
-		case abi.PodWhole, abi.PodVolumes, abi.PodSpreadConstraint, abi.PodAffinity:
+		case abi.PodVolumes:
+			if !slices.Equal(info.Reads[i].Args, []string{state.VolumeImage}) {
+				return "it reads the pod's volumes", false
+			}
+		case abi.PodWhole, abi.PodSpreadConstraint, abi.PodAffinity:
 			return "it reads the whole pod", false
 		}
 	}
@@ -66,6 +71,13 @@ func appendField(b []byte, read *plugin.Read, pod *state.Pod, namespace *state.N
 		for _, image := range pod.Images {
 			b = appendText(b, image)
 		}
+	case abi.PodVolumes:
+		for i := range object.Spec.Volumes {
+			if image := object.Spec.Volumes[i].Image; image != nil {
+				b = appendText(append(b, 1), image.Reference)
+			}
+		}
+		b = append(b, 0)
 	case abi.PodSchedulingGates:
 		b = binary.AppendUvarint(b, uint64(len(object.Spec.SchedulingGates)))
 		for i := range object.Spec.SchedulingGates {

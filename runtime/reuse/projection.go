@@ -17,16 +17,16 @@ import (
 // row's stamp moves when one of its columns has changed, and not when only generations
 // have. Columns are compared by their hashes, under a seed that nobody can know.
 type projection struct {
-	columns    []plugin.Read
-	users      int
-	object     bool // some columns come from the node's object
-	pods       bool // some come from the node's pods
-	generation uint64
-	stamps     []uint32
-	seen       []seen
-	next       uint32
-	seed       maphash.Seed
-	scratch    []byte
+	columns []plugin.Read
+	users   int
+	object  bool   // some columns come from the node's object
+	pods    bool   // some come from the node's pods
+	at      uint64 // in the journal
+	stamps  []uint32
+	seen    []seen
+	next    uint32
+	seed    maphash.Seed
+	scratch []byte
 }
 
 // seen is what a row was when it was looked at last.
@@ -43,19 +43,19 @@ func newProjection(columns []plugin.Read) *projection {
 
 // reset forgets all rows: ids of strings in columns are others.
 func (p *projection) reset() {
-	p.generation, p.stamps, p.seen = 0, p.stamps[:0], p.seen[:0]
+	p.stamps, p.seen = p.stamps[:0], p.seen[:0]
 }
 
 // follow takes in what changed in the snapshot.
-func (p *projection) follow(s *state.Snapshot) {
-	if p.generation == s.Generation && len(p.stamps) == s.Len() {
+func (p *projection) follow(s *state.Snapshot, j *journal) {
+	if p.at == j.end() && len(p.stamps) == s.Len() {
 		return
 	}
 	if p.next > math.MaxUint32-uint32(s.Len()) { // a stamp would come again
 		panic("BUG: reuse: more than four billion changes")
 	}
-	rows, _, ok := s.Changes(p.generation)
-	p.generation = s.Generation
+	rows, ok := j.since(p.at)
+	p.at = j.end()
 	known := min(len(p.stamps), s.Len())
 	p.stamps, p.seen = p.stamps[:known], p.seen[:known]
 	if ok {

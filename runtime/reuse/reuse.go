@@ -5,9 +5,7 @@ package reuse
 
 import (
 	"container/list"
-	"sync/atomic"
 
-	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -24,15 +22,19 @@ func Default() Config { return Config{Bytes: 32 << 20, PerNode: 4 << 10} }
 // Off reports whether nothing is kept.
 func (c *Config) Off() bool { return c.Bytes <= 0 && c.PerNode <= 0 }
 
-// Store is the answers of all plugins that a scheduling loop calls, under one bound. The
-// answers of the key that was used least recently make room for others. It belongs to the
-// loop's goroutine; only rows of Answers are written by several workers.
+// Store is the answers of all plugins that a scheduling loop calls, and what is derived
+// from them, under one bound. What was used least recently makes room for other things. It
+// belongs to the loop's goroutine; only rows of Answers are written by several workers.
 type Store struct {
 	config      Config
 	epoch       uint64
+	generation  uint64
+	rows        int
+	journal     journal
 	projections map[string]*projection
-	recent      *list.List // of *Answers, the most recently used first
+	recent      *list.List // of *Entry, the most recently used first
 	bytes       int64
+	numbered    uint64 // Answers so far
 }
 
 // New returns an empty store.
@@ -40,103 +42,75 @@ func New(config Config) *Store {
 	return &Store{config: config, projections: make(map[string]*projection), recent: list.New()}
 }
 
-// Keeper keeps the answers of one plugin.
-type Keeper struct {
-	store      *Store
-	info       *plugin.Info
-	projection *projection
-	answers    map[string]*Answers
-	key        []byte
-	demoted    atomic.Bool
-}
-
-// Keeper returns what keeps the answers of a plugin; nil if none can be kept: the store
-// has no memory, the plugin has no point of scope node, or Keyed says why not.
-func (s *Store) Keeper(info *plugin.Info) *Keeper {
-	if _, ok := Keyed(info); !ok || s.config.Off() {
-		return nil
-	}
-	columns := columnsOf(info.Reads)
-	name := string(appendReads(nil, columns))
-	p, ok := s.projections[name]
-	if !ok {
-		p = newProjection(columns)
-		s.projections[name] = p
-	}
-	p.users++
-	return &Keeper{store: s, info: info, projection: p, answers: make(map[string]*Answers)}
-}
-
-// Demote ends the keeping of answers: the plugin gave another one than before although
-// nothing had changed. It reports whether it did so first. Workers may call it.
-func (k *Keeper) Demote() bool { return k.demoted.CompareAndSwap(false, true) }
-
-// Demoted reports whether answers are not kept any more.
-func (k *Keeper) Demoted() bool { return k.demoted.Load() }
-
-// Drop forgets what is kept for a plugin that is not used any more.
-func (k *Keeper) Drop() {
-	for _, a := range k.answers {
-		k.store.remove(a)
-	}
-	if k.projection.users--; k.projection.users == 0 {
-		delete(k.store.projections, string(appendReads(nil, k.projection.columns)))
-	}
-}
-
-// For returns the answers about pods that are alike to the plugin, with what changed in
-// the snapshot taken into account. It is valid until the next call of For with the same
-// store. namespace is the pod's, nil if its object is not known.
-func (k *Keeper) For(snapshot *state.Snapshot, pod *state.Pod, namespace *state.Namespace) *Answers {
-	s := k.store
-	if s.epoch != snapshot.Epoch { // rows are others
-		s.clear()
+// Follow takes in what changed in the snapshot. It is called before each cycle.
+func (s *Store) Follow(snapshot *state.Snapshot) {
+	switch {
+	case s.epoch != snapshot.Epoch: // rows are others
+		for s.recent.Len() > 0 {
+			s.recent.Front().Value.(*Entry).Remove()
+		}
+		for _, p := range s.projections {
+			p.reset()
+		}
 		s.epoch = snapshot.Epoch
+		s.journal.lose()
+	case s.generation == snapshot.Generation && s.rows == snapshot.Len():
+		return
+	default:
+		if rows, _, ok := snapshot.Changes(s.generation); ok {
+			s.journal.add(rows, snapshot.Len())
+		} else {
+			s.journal.lose()
+		}
 	}
-	k.projection.follow(snapshot)
-	k.key = appendKey(k.key[:0], k.info.Reads, pod, namespace)
-	a, ok := k.answers[string(k.key)]
-	if !ok {
-		a = &Answers{keeper: k, key: string(k.key), stamps: &k.projection.stamps}
-		a.element = s.recent.PushFront(a)
-		k.answers[a.key] = a
-		s.grown(a, int64(len(a.key))+keyBytes)
-	}
-	s.recent.MoveToFront(a.element)
-	return a
+	s.generation, s.rows = snapshot.Generation, snapshot.Len()
 }
 
-// keyBytes is about what an Answers takes besides its rows and its key.
-const keyBytes = 512
+// Position is where the next change will be. What was derived now holds until Changed
+// returns rows for this position.
+func (s *Store) Position() uint64 { return s.journal.end() }
 
-// grown accounts for memory that answers take, and makes room for it.
-func (s *Store) grown(a *Answers, bytes int64) {
-	a.bytes += bytes
-	s.bytes += bytes
-}
+// Changed returns the rows that may have changed since a position, in which a row may come
+// several times; false if it could be any.
+func (s *Store) Changed(since uint64) (rows []uint32, ok bool) { return s.journal.since(since) }
 
-// Trim makes room: it removes the answers that were used least recently until all take no
-// more than the bound for so many nodes. Answers that For returned before are not valid
-// any more.
+// Trim makes room: it removes what was used least recently until all takes no more than
+// the bound for so many nodes. Answers that For returned before are not valid any more.
 func (s *Store) Trim(nodes int) {
 	bound := s.config.Bytes + s.config.PerNode*int64(nodes)
 	for s.bytes > bound && s.recent.Len() > 0 {
-		s.remove(s.recent.Back().Value.(*Answers))
+		s.recent.Back().Value.(*Entry).Remove()
 	}
 }
 
-func (s *Store) remove(a *Answers) {
-	s.recent.Remove(a.element)
-	s.bytes -= a.bytes
-	delete(a.keeper.answers, a.key)
+// Entry is something that is kept, and what it takes of the bound.
+type Entry struct {
+	store   *Store
+	element *list.Element
+	bytes   int64
+	drop    func()
 }
 
-// clear forgets everything.
-func (s *Store) clear() {
-	for s.recent.Len() > 0 {
-		s.remove(s.recent.Front().Value.(*Answers))
-	}
-	for _, p := range s.projections {
-		p.reset()
-	}
+// Enter makes an entry; drop is called when it has to go.
+func (s *Store) Enter(bytes int64, drop func()) *Entry {
+	e := &Entry{store: s, drop: drop}
+	e.element = s.recent.PushFront(e)
+	e.Grow(bytes)
+	return e
+}
+
+// Use makes the entry the last one to go.
+func (e *Entry) Use() { e.store.recent.MoveToFront(e.element) }
+
+// Grow accounts for memory. Room for it is made by the next Trim.
+func (e *Entry) Grow(bytes int64) {
+	e.bytes += bytes
+	e.store.bytes += bytes
+}
+
+// Remove ends the entry.
+func (e *Entry) Remove() {
+	e.store.recent.Remove(e.element)
+	e.store.bytes -= e.bytes
+	e.drop()
 }

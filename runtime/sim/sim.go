@@ -85,6 +85,7 @@ func New(config Config) (*Sim, error) {
 		return nil, err
 	}
 	owners := config.Owners.store()
+	config.Assembly.AllRows = config.Explain != types.NamespacedName{}
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
 		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Storage: s.api.volumes.plugins(), Services: owners, Controllers: owners,
 		Outlet: s.api, Observer: s.api,

@@ -268,6 +268,10 @@ func images(pod *v1.Pod) []string {
 	return out
 }
 
+// VolumeImage names the images of a pod's image volumes (KEP-4639), where a plugin reads no
+// other volumes.
+const VolumeImage = "image"
+
 // NormalImageName appends ":latest" to an image name that has neither tag nor digest, as the
 // CRI reports it.
 func NormalImageName(name string) string {

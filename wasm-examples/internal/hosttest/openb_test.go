@@ -18,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	hostmodule "github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -89,7 +90,7 @@ func runOpenbTwins(t testing.TB, trace *input.Trace, kind string, workers, verif
 	t.Helper()
 	modules := assembly.NewModules(assembly.ModulesConfig{CacheDir: cacheDir(), VerifyEvery: verify})
 	defer modules.Close(context.Background())
-	c := assembly.Config{
+	c := assembly.Config{Reuse: reuse.Default(),
 		Seed: 42, Rank: func(node string) uint64 { return trace.NodeRank[node] },
 		Scheduler: assembly.Default(), Modules: modules, Workers: workers, Plugins: plugin.Registry{},
 	}

@@ -132,6 +132,7 @@ func TestReuseCounts(t *testing.T) {
 		steps        []step
 	}{
 		{"zone-cost", `{"zones": {"zone-0": 10, "zone-1": 12.5, "zone-2": 30, "zone-3": 5}}`, []step{
+			{nothing, "Score: 3 about 3000, 0 reused; "}, // of the first pod nothing is kept
 			{nothing, "Score: 3 about 3000, 0 reused; "},
 			{nothing, "Score: 0 about 0, 3000 reused; "},
 			{heartbeats, "Score: 0 about 0, 3000 reused; "},
@@ -141,6 +142,7 @@ func TestReuseCounts(t *testing.T) {
 			{nothing, "Score: 0 about 0, 3000 reused; "},
 		}},
 		{"noisy-neighbour", `{"podsPerTenant": 4, "noisyPods": 6, "noisyMilliCPU": 40000}`, []step{
+			{nothing, "Filter: 3 about 3000, 0 reused; Score: 3 about 3000, 0 reused; "},
 			{nothing, "Filter: 3 about 3000, 0 reused; Score: 3 about 3000, 0 reused; "},
 			{nothing, "Filter: 1 about 1, 2999 reused; Score: 1 about 1, 2999 reused; "},
 			{heartbeats, "Filter: 1 about 1, 2999 reused; Score: 1 about 1, 2999 reused; "},

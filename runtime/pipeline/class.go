@@ -1,0 +1,389 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/reuse"
+)
+
+// Class is what all filters say of each row for pods that are alike to all of them, kept
+// from pod to pod: a cycle looks at the rows that changed, and not at the others.
+type Class struct {
+	run      *Run
+	entry    *reuse.Entry
+	key      string
+	at       uint64   // in the store's changes
+	rows     int      // of the snapshot
+	numbers  []uint32 // by row: 0 for feasible, else of the group
+	groups   verdictTable
+	sizes    []group // by number of group less one
+	fallen   []int   // by plugin index: the rows that it rejected
+	feasible []uint32
+	sum      sum
+	bytes    int64
+}
+
+// group is the rows with one verdict: how many there are, and the lowest of them.
+type group struct {
+	size   int
+	lowest []uint32
+}
+
+// LowestKept is how many of a group's rows are known of a pod that was placed.
+const LowestKept = 16
+
+// maxGroups is how many verdicts a class tells apart.
+const maxGroups = 1 << 10
+
+// Class returns the class of the cycle's pod, with what changed taken into account, if the
+// answers of all filters are kept; nil if not. Then the Outcome may be known already.
+func (r *Run) Class() *Class {
+	watch := clock.Start()
+	c := r.class()
+	if c != nil {
+		r.ran(abi.Filter, nil, watch)
+	}
+	return c
+}
+
+func (r *Run) class() *Class {
+	if r.store == nil || len(r.nominated) > 0 {
+		return nil
+	}
+	key := r.classKey[:0]
+	for _, s := range r.p.filter {
+		number := uint64(0)
+		if !r.skipFilter[s.index] {
+			if s.info.Scope(abi.Filter) != abi.ScopeNode {
+				return nil
+			}
+			a := r.answersOf(s.index)
+			if a == nil {
+				return nil
+			}
+			number = a.Number()
+		}
+		key = binary.LittleEndian.AppendUint64(key, number)
+	}
+	r.classKey = key
+	c, ok := r.classes[string(key)]
+	if !ok {
+		if !r.classOnce.Again(key) {
+			return nil
+		}
+		c = &Class{run: r, key: string(key), fallen: make([]int, len(r.p.infos))}
+		c.entry = r.store.Enter(int64(len(key))+classBytes, func() { delete(r.classes, c.key) })
+		r.classes[c.key] = c
+	}
+	c.entry.Use()
+	if !c.follow() {
+		return nil
+	}
+	if !c.audit() { // a plugin was demoted, and is asked about all rows
+		r.Outcome.few, r.judged = false, false
+		r.Outcome.reset(len(r.Outcome.Codes))
+		return nil
+	}
+	r.Outcome.few = !r.judged
+	return c
+}
+
+// classBytes is about what a Class takes besides its key and what it has of rows.
+const classBytes = 1 << 10
+
+// follow judges the rows that changed. It returns false if one of these verdicts is not
+// kept, and then the Outcome has those of all rows.
+func (c *Class) follow() bool {
+	r := c.run
+	n := r.Cycle.Snapshot.Len()
+	rows, ok := r.store.Changed(c.at)
+	if !ok || c.rows != n {
+		return c.build(n)
+	}
+	rows = r.distinct(rows)
+	if len(rows) == 0 {
+		c.passed(0)
+		return true
+	}
+	r.judgeOnly(rows)
+	for _, row := range rows {
+		if !r.held(row) {
+			c.fill(rows)
+			return false
+		}
+	}
+	for _, row := range rows {
+		c.move(row)
+	}
+	c.at = r.store.Position()
+	c.passed(len(rows))
+	if len(c.sizes) > maxGroups { // most are of the past, as a rule
+		c.fill(rows)
+		c.entry.Remove()
+		return false
+	}
+	return true
+}
+
+// build judges all rows.
+func (c *Class) build(n int) bool {
+	r := c.run
+	rows := r.Rows(n)
+	c.rows, c.at = 0, 0
+	r.chain(&r.Cycle, rows)
+	r.judged = true
+	c.groups.reset()
+	c.sizes, c.feasible = c.sizes[:0], c.feasible[:0]
+	c.sum.valid = false
+	clear(c.fallen)
+	c.numbers = slices.Grow(c.numbers[:0], n)[:n]
+	for _, row := range rows {
+		if !r.held(row) {
+			return false
+		}
+		c.numbers[row] = 0
+		if r.Outcome.Codes[row] == abi.Success {
+			c.feasible = append(c.feasible, row)
+		} else {
+			c.join(row)
+		}
+	}
+	c.rows, c.at = n, r.store.Position()
+	bytes := int64(cap(c.numbers)+cap(c.feasible)) * 4
+	c.entry.Grow(bytes - c.bytes)
+	c.bytes = bytes
+	if len(c.sizes) > maxGroups {
+		c.entry.Remove()
+		return false
+	}
+	return true
+}
+
+// distinct returns rows of the snapshot once each, ascending.
+func (r *Run) distinct(rows []uint32) []uint32 {
+	r.changed = append(r.changed[:0], rows...)
+	slices.Sort(r.changed)
+	r.changed = slices.Compact(r.changed)
+	n := uint32(r.Cycle.Snapshot.Len())
+	for i := len(r.changed); i > 0 && r.changed[i-1] >= n; i-- {
+		r.changed = r.changed[:i-1]
+	}
+	return r.changed
+}
+
+// judgeOnly runs the chain on some rows, as if there were no others.
+func (r *Run) judgeOnly(rows []uint32) {
+	r.chain(&r.Cycle, rows)
+	r.Outcome.touched = append(r.Outcome.touched, rows...)
+}
+
+// held reports whether the verdict that the Outcome has of a row is made of answers that
+// are kept.
+func (r *Run) held(row uint32) bool {
+	for _, s := range r.p.filter {
+		if r.skipFilter[s.index] {
+			continue
+		}
+		a := r.keeping[s.index].answers
+		if a == nil {
+			return false
+		}
+		code, _, ok := a.Verdict(row)
+		if !ok {
+			return false
+		}
+		if code != abi.Success {
+			return true
+		}
+	}
+	return true
+}
+
+// move takes in the verdict that the Outcome has of a row.
+func (c *Class) move(row uint32) {
+	o := &c.run.Outcome
+	was := c.numbers[row]
+	code := o.Codes[row]
+	if was == 0 {
+		if code == abi.Success {
+			return
+		}
+		at, _ := slices.BinarySearch(c.feasible, row)
+		c.feasible = slices.Delete(c.feasible, at, at+1)
+	} else {
+		if v := &c.groups.verdicts[was-1]; code != abi.Success && v.equal(&o.table.verdicts[o.numbers[row]-1]) {
+			return
+		}
+		c.leave(row, was)
+	}
+	c.numbers[row] = 0
+	if code == abi.Success {
+		at, _ := slices.BinarySearch(c.feasible, row)
+		c.feasible = slices.Insert(c.feasible, at, row)
+		return
+	}
+	c.join(row)
+}
+
+// join adds a row to the group of its verdict.
+func (c *Class) join(row uint32) {
+	o := &c.run.Outcome
+	v := o.table.verdicts[o.numbers[row]-1]
+	number := c.groups.number(v)
+	for len(c.sizes) < int(number) {
+		if len(c.sizes) < cap(c.sizes) {
+			c.sizes = c.sizes[:len(c.sizes)+1]
+			g := &c.sizes[len(c.sizes)-1]
+			g.size, g.lowest = 0, g.lowest[:0]
+			continue
+		}
+		c.sizes = append(c.sizes, group{lowest: make([]uint32, 0, LowestKept)})
+	}
+	c.numbers[row] = number
+	c.fallen[v.plugin]++
+	c.sizes[number-1].add(row)
+}
+
+// leave takes a row out of a group. If it was one of the lowest, the next one is looked for.
+func (c *Class) leave(row, number uint32) {
+	g := &c.sizes[number-1]
+	c.fallen[c.groups.verdicts[number-1].plugin]--
+	g.size--
+	at, ok := slices.BinarySearch(g.lowest, row)
+	if !ok {
+		return
+	}
+	next := g.lowest[len(g.lowest)-1] + 1
+	g.lowest = slices.Delete(g.lowest, at, at+1)
+	for ; len(g.lowest) < min(g.size, LowestKept); next++ {
+		if c.numbers[next] == number {
+			g.lowest = append(g.lowest, next)
+		}
+	}
+}
+
+// add adds a row to the group.
+func (g *group) add(row uint32) {
+	at, _ := slices.BinarySearch(g.lowest, row)
+	g.size++
+	if at == LowestKept {
+		return
+	}
+	if len(g.lowest) == LowestKept {
+		g.lowest = g.lowest[:LowestKept-1]
+	}
+	g.lowest = slices.Insert(g.lowest, at, row)
+}
+
+// fill gives the Outcome the verdicts of all rows but some, whose it has.
+func (c *Class) fill(but []uint32) {
+	o := &c.run.Outcome
+	numbers := make([]uint32, len(c.sizes))
+	for row, number := range c.numbers {
+		if len(but) > 0 && but[0] == uint32(row) {
+			but = but[1:]
+			continue
+		}
+		if number == 0 {
+			continue
+		}
+		v := &c.groups.verdicts[number-1]
+		if numbers[number-1] == 0 {
+			numbers[number-1] = o.table.number(*v)
+		}
+		o.Codes[row], o.numbers[row] = v.code, numbers[number-1]
+	}
+	c.run.judged = true
+}
+
+// Tell gives the Outcome the verdicts of all rows.
+func (c *Class) Tell() {
+	c.fill(nil)
+	c.run.Outcome.few = false
+}
+
+// Feasible is the rows that all filters passed, ascending.
+func (c *Class) Feasible() []uint32 { return c.feasible }
+
+// Groups calls yield for each group of rows with one verdict, in the order of the lowest
+// rows, which is those that are kept, or all.
+func (c *Class) Groups(all bool, yield func(by *plugin.Info, code abi.Code, reasons []string, size int, rows []uint32)) {
+	order := c.run.order[:0]
+	for i := range c.sizes {
+		if c.sizes[i].size > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(c.sizes[a].lowest[0]) - int(c.sizes[b].lowest[0]) })
+	c.run.order = order
+	for _, i := range order {
+		v, g := &c.groups.verdicts[i], &c.sizes[i]
+		rows := g.lowest
+		if all {
+			rows = make([]uint32, 0, g.size)
+			for row, number := range c.numbers {
+				if int(number) == i+1 {
+					rows = append(rows, uint32(row))
+				}
+			}
+		}
+		yield(c.run.p.infos[v.plugin], v.code, v.texts, g.size, rows)
+	}
+}
+
+// passed counts the answers that nobody had to look at: of all rows but some.
+func (c *Class) passed(looked int) {
+	standing := c.rows
+	for _, s := range c.run.p.filter {
+		if c.run.skipFilter[s.index] {
+			continue
+		}
+		if standing > looked {
+			c.run.timings.reuse(s.index, abi.Filter, standing-looked, abi.Success)
+		}
+		standing -= c.fallen[s.index]
+	}
+}
+
+// audit asks some filters again about some of the rows that they judge. It returns false
+// if an answer is another one than was kept.
+func (c *Class) audit() bool {
+	r := c.run
+	for i, s := range r.p.filter {
+		k := &r.keeping[s.index]
+		if r.skipFilter[s.index] || !k.audit {
+			continue
+		}
+		r.again = r.again[:0]
+		first := r.auditFrom()
+		for row := first; int(row) < c.rows && row < first+plugin.BlockRows && len(r.again) < auditRows; row++ {
+			if n := c.numbers[row]; n == 0 || r.standsAt(i, int(c.groups.verdicts[n-1].plugin)) {
+				r.again = append(r.again, row)
+			}
+		}
+		if len(r.again) == 0 {
+			continue
+		}
+		w := &r.workers[0]
+		r.judge(&r.Cycle, w, s, r.again, &w.verdicts)
+		if k.keeper.Demoted() {
+			return false
+		}
+	}
+	return true
+}
+
+// standsAt reports whether a row that a plugin rejected stood before the filter at a
+// position.
+func (r *Run) standsAt(position, by int) bool {
+	for _, s := range r.p.filter[:position] {
+		if s.index == by {
+			return false
+		}
+	}
+	return true
+}

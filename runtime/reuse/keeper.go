@@ -1,0 +1,90 @@
+package reuse
+
+import (
+	"bytes"
+	"sync/atomic"
+
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Keeper keeps the answers of one plugin.
+type Keeper struct {
+	store      *Store
+	info       *plugin.Info
+	aggregates plugin.Aggregates // nil if there are none
+	projection *projection
+	answers    map[string]*Answers
+	key, sums  []byte
+	once       *Once
+	demoted    atomic.Bool
+}
+
+// Keeper returns what keeps the answers of a plugin; nil if none can be kept: the store
+// has no memory, the plugin has no point of scope node, or Keyed says why not.
+func (s *Store) Keeper(p plugin.Plugin) *Keeper {
+	info := p.Info()
+	if _, ok := Keyed(info); !ok || s.config.Off() {
+		return nil
+	}
+	columns := columnsOf(info.Reads)
+	name := string(appendReads(nil, columns))
+	columnsOfRows, ok := s.projections[name]
+	if !ok {
+		columnsOfRows = newProjection(columns)
+		s.projections[name] = columnsOfRows
+	}
+	columnsOfRows.users++
+	k := &Keeper{store: s, info: info, projection: columnsOfRows, answers: make(map[string]*Answers), once: NewOnce()}
+	k.aggregates, _ = p.(plugin.Aggregates)
+	return k
+}
+
+// Demote ends the keeping of answers: the plugin gave another one than before although
+// nothing had changed. It reports whether it did so first. Workers may call it.
+func (k *Keeper) Demote() bool { return k.demoted.CompareAndSwap(false, true) }
+
+// Demoted reports whether answers are not kept any more.
+func (k *Keeper) Demoted() bool { return k.demoted.Load() }
+
+// Drop forgets what is kept for a plugin that is not used any more.
+func (k *Keeper) Drop() {
+	for _, a := range k.answers {
+		a.entry.Remove()
+	}
+	if k.projection.users--; k.projection.users == 0 {
+		delete(k.store.projections, string(appendReads(nil, k.projection.columns)))
+	}
+}
+
+// For returns the answers about pods that are alike to the plugin, with what changed in
+// the snapshot taken into account; nil for the first such pod, for there may be no other.
+// It is valid until the next call of For with the same store. namespace is the pod's, nil
+// if its object is not known.
+func (k *Keeper) For(c *plugin.Cycle, namespace *state.Namespace) *Answers {
+	s := k.store
+	s.Follow(c.Snapshot)
+	k.projection.follow(c.Snapshot, &s.journal)
+	k.key = appendKey(k.key[:0], k.info.Reads, c.Pod, namespace)
+	a, ok := k.answers[string(k.key)]
+	if !ok {
+		if !k.once.Again(k.key) {
+			return nil
+		}
+		a = &Answers{keeper: k, key: string(k.key), stamps: &k.projection.stamps}
+		a.forget()
+		a.entry = s.Enter(int64(len(a.key))+keyBytes, func() { delete(k.answers, a.key) })
+		k.answers[a.key] = a
+	}
+	a.entry.Use()
+	if k.aggregates != nil {
+		if k.sums = k.aggregates.AppendAggregates(k.sums[:0], c); !bytes.Equal(k.sums, a.sums) {
+			a.sums = append(a.sums[:0], k.sums...)
+			a.forget()
+		}
+	}
+	return a
+}
+
+// keyBytes is about what an Answers takes besides its rows and its key.
+const keyBytes = 512
