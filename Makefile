@@ -40,7 +40,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	cd cmd/app/example && go test -count=1 ./...
 
-.PHONY: help build binaries demo examples test test-race test-arm64 e2e skew cosign pauses race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-fast test-race test-arm64 e2e skew cosign pauses race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ examples: build ## compile the example plugins into bin/plugins
 
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -timeout 20m $(PKG)
+
+test-fast: ## run the tests that are quick, and parts of the slow ones, in less than a minute once all is compiled
+	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -short $(PKG)
 
 test-race: ## run all tests under the race detector (needs a C compiler)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -race -timeout 60m $(PKG)

@@ -19,6 +19,9 @@ func examples() []wasmexamples.Example {
 
 // TestModules builds every module and checks it against its manifest: exports, imports, sizes.
 func TestModules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: builds all guests in Go")
+	}
 	dir := t.TempDir()
 	for _, e := range examples() {
 		file, err := e.Build(dir)

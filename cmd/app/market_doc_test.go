@@ -16,6 +16,9 @@ import (
 // TestMarketDoc runs the commands of docs/market.md as they are written, with another
 // address of the registry.
 func TestMarketDoc(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: builds and compiles guests in Go")
+	}
 	doc, err := os.ReadFile("../../docs/market.md")
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,11 @@ import (
 func TestPluginNew(t *testing.T) {
 	compiler := filepath.Join(sdkFolder(), "node_modules")
 	require := map[string]func(t *testing.T, dir string){
-		"go":   func(*testing.T, string) {},
+		"go": func(t *testing.T, _ string) {
+			if testing.Short() {
+				t.Skip("slow: builds and compiles a guest in Go")
+			}
+		},
 		"rust": func(t *testing.T, _ string) { cargotest.Toolchain(t) },
 		"c":    func(t *testing.T, _ string) { clangtest.Toolchain(t) },
 		"assemblyscript": func(t *testing.T, dir string) {

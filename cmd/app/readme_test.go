@@ -12,6 +12,9 @@ import (
 // TestReadmeTutorial makes the plugin of the README's tutorial from the text, tests it and
 // schedules the demo cluster through it.
 func TestReadmeTutorial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: builds and compiles a guest in Go")
+	}
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,9 @@ var notHere = map[string]string{
 // served and not wired would have an alert that never fires. Then what berth explain and
 // berth plugin status say of the faults is what the metrics say.
 func TestEveryMetricMoves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: builds a guest in Go, and waits for real time")
+	}
 	dir := t.TempDir()
 	module, folder, socket := filepath.Join(dir, "troubled.wasm"), filepath.Join(dir, "folder"), filepath.Join(dir, "s")
 	var said bytes.Buffer

@@ -251,6 +251,9 @@ func (r *reloader) count() {
 // are replaced all the while. No pod is lost or bound twice, no node is overcommitted, and
 // resources are released.
 func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: sixty changes of plugins under load")
+	}
 	nodes, rounds := 100, 60
 	if *soakTime > 0 {
 		nodes, rounds = 1000, 0

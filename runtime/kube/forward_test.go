@@ -25,6 +25,9 @@ import (
 // as older ones do, and what the kubelet says of a port where nobody listens is told, as is the
 // right that is missing. One that does not answer is not waited for.
 func TestDialPod(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: waits for connections that end")
+	}
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pod, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/kube-system/pods/"), "/portforward")

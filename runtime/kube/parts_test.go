@@ -15,6 +15,9 @@ import (
 // TestPartsOfLeader: the replica that leads tells of its parts, in events about the lease; a
 // standby tells of nothing.
 func TestPartsOfLeader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: waits for leases to run out")
+	}
 	c, client := connect(t)
 	standby, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: client})
 	if err != nil {

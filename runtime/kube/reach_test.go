@@ -118,6 +118,9 @@ func serve(t *testing.T, status *atomic.Int64) *httptest.Server {
 // TestUnauthorized: a token that the API server does not accept is told of once, with what
 // to do, and that it is accepted then. So it is with a certificate of an unknown authority.
 func TestUnauthorized(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: waits for a client that retries")
+	}
 	t.Run("token", func(t *testing.T) {
 		var status atomic.Int64
 		status.Store(http.StatusUnauthorized)
@@ -141,6 +144,9 @@ func TestUnauthorized(t *testing.T) {
 // TestOutage: that the API server is away is told once, with since when, and that it is back
 // with how long it took and what was queued.
 func TestOutage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: waits for informers that retry")
+	}
 	var status atomic.Int64
 	status.Store(http.StatusOK)
 	server := serve(t, &status)

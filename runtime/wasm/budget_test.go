@@ -20,6 +20,9 @@ import (
 // run beside the loop; and each instance gets all of its own memory, so the verdicts
 // are the same.
 func TestMemoryTotal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: fills memories of many guests")
+	}
 	runtime := newRuntime(t, sandbox.RuntimeConfig{})
 	module, man := guest(t, runtime, "guests/hoards")
 	const own = 16 << 20

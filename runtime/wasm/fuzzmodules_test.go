@@ -30,7 +30,11 @@ const (
 // FuzzModules: whatever valid module is loaded and called as plugins are, loading it is bounded, a unit of fuel takes at most
 // mostTimesPlain times what it takes in a loop that does nothing, on the processor's clock, and the process has at most the plugin's budget more, and a margin.
 func FuzzModules(f *testing.F) {
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 4 // slow: calls are timed against each other
+	}
+	for seed := range seeds {
 		f.Add(seed)
 	}
 	plain := newDrawn(f, `(module (memory (export "memory") 2)

@@ -396,6 +396,9 @@ func TestIncremental(t *testing.T) {
 	module, _ := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/noop")
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() {
+				c.checks = "2" // slow: each is a run of changes, after which all memory is compared
+			}
 			if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 				if err := f.Value.Set(c.checks); err != nil {
 					t.Fatal(err)

@@ -98,6 +98,9 @@ func (w *world) callPoint(p *wasm.Plugin, point abi.Point) {
 // TestLogOfEveryCall: whichever function of a guest floods the log and traps, in a cycle or outside of one, and whatever
 // it says and is called, that takes at most 64 KiB of the log, with the record of the fault.
 func TestLogOfEveryCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: floods the log at every point")
+	}
 	r := newRuntime(t, sandbox.RuntimeConfig{})
 	load := func(t *testing.T, text, trap string) *sandbox.Module {
 		module := wat.Compile(t, floodGuest(text, trap), "")

@@ -57,6 +57,9 @@ func largestBombs(t testing.TB) map[string]int {
 // it can be is kept in testdata/bombs.golden; BenchmarkBombs tells what compiling that
 // takes.
 func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: looks for the largest module of each kind")
+	}
 	var out bytes.Buffer
 	known := largestBombs(t)
 	for _, s := range hostile.Bombs() {

@@ -78,6 +78,9 @@ func stopped(t *testing.T, e engine, module []byte, fuel int64, out *bytes.Buffe
 // TestGiants: however much code there is without a loop or call, the work that is
 // done is bounded by the fuel. Work is counted by the module itself, in a global.
 func TestGiants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: compiles functions as large as limits allow")
+	}
 	const fuel = 10_000
 	for _, s := range hostile.Giants() {
 		t.Run(s.Name, func(t *testing.T) {

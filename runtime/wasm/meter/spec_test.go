@@ -113,14 +113,17 @@ func TestSpecification(t *testing.T) {
 				if err != nil || len(files) == 0 {
 					t.Fatalf("no specification tests in %s: %v", folder, err)
 				}
-				for _, file := range files {
+				for i, file := range files {
+					if testing.Short() && i%8 != 0 {
+						continue // slow: there are some 220 files, each a script of many modules
+					}
 					s := &spec{t: t, engine: e, file: file, spectest: filepath.Join(folder, "testdata", "spectest.wasm")}
 					s.run()
 					total.add(s.specCounts)
 				}
 			}
 			t.Logf("%+v", total)
-			if total.Modules < 1500 || total.Calls < 40_000 || total.TooDeep == 0 || total.Invalid < 500 {
+			if !testing.Short() && (total.Modules < 1500 || total.Calls < 40_000 || total.TooDeep == 0 || total.Invalid < 500) {
 				t.Errorf("too little was tested: %+v", total)
 			}
 		})

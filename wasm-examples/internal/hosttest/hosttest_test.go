@@ -60,9 +60,13 @@ func testMain(m *testing.M) int {
 // cacheDir keeps compiled modules for all runtimes.
 func cacheDir() string { return filepath.Join(built.dir, "compiled") }
 
-// file returns the file of an example's module.
+// file returns the file of an example's module. With -short there are two of them: each
+// takes seconds to build and to compile.
 func file(t testing.TB, e *wasmexamples.Example) string {
 	t.Helper()
+	if testing.Short() && e.Name != "zone-cost" && e.Name != "everypoint" {
+		t.Skip("slow: compiles a guest in Go")
+	}
 	built.mu.Lock()
 	defer built.mu.Unlock()
 	if path, ok := built.files[e.Name]; ok {

@@ -156,6 +156,9 @@ func outcome(r *sim.Result) map[string]string {
 // TestOpenb: the trace through a filter and a score gives the same placements, and
 // the same reasons, as native code and as modules.
 func TestOpenb(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: a whole trace three times")
+	}
 	trace := openbInput(t)
 	trace.Arrivals = trace.Arrivals[:len(trace.Arrivals)/openbPart]
 	for i := range len(trace.Nodes) / openbPart {
@@ -208,6 +211,9 @@ func TestOpenb(t *testing.T) {
 // check of every call changes a placement. Only from 4,096 rows on do several
 // workers get something to do.
 func TestOpenbWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: a trace with many nodes on several numbers of workers")
+	}
 	trace := openbInput(t)
 	for i, n := range trace.Nodes {
 		for k := range 2 {

@@ -52,6 +52,9 @@ func TestPoints(t *testing.T) {
 	for _, twin := range twins() {
 		for _, path := range scenario.Files(t, "testdata/points/*.txt") {
 			t.Run(twin.name+"/"+strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+				if testing.Short() && twin.file != nil {
+					t.Skip("slow: compiles a guest in each language")
+				}
 				log := &scenario.Log{}
 				got := scenario.Run(t, path, log, func() scenario.Commands { return newCluster(t, log, twin).commands() })
 				check := golden.Check

@@ -16,7 +16,11 @@ import (
 // of a module.
 func TestExamples(t *testing.T) {
 	csr, dense := wasmexamples.Reference()
-	for _, e := range append(wasmexamples.All(), wasmexamples.EveryPoint(), csr, dense) {
+	all := append(wasmexamples.All(), wasmexamples.EveryPoint(), csr, dense)
+	if testing.Short() {
+		all = all[:3] // slow: each is a whole check, of all duties
+	}
+	for _, e := range all {
 		t.Run(e.Name, func(t *testing.T) {
 			man, err := wire.DecodeManifest(e.Manifest)
 			if err != nil {

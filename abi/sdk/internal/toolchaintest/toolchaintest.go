@@ -23,4 +23,13 @@ func Missing(t testing.TB, variable string, none, err error) {
 	t.Skip(err)
 }
 
+// Slow skips a test with -short: the compiler of another language takes seconds for a
+// guest.
+func Slow(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow: runs a compiler")
+	}
+}
+
 var told sync.Map //nolint:gochecknoglobals // once in a process, whichever test is first

@@ -15,9 +15,10 @@ import (
 const Require = "BERTH_REQUIRE_ASSEMBLYSCRIPT"
 
 // Toolchain returns the toolchain for the plugin in a folder. Without one the test is
-// skipped, or fails if BERTH_REQUIRE_ASSEMBLYSCRIPT is 1.
+// skipped, or fails if BERTH_REQUIRE_ASSEMBLYSCRIPT is 1. With -short it is always skipped.
 func Toolchain(t testing.TB, dir string) *asc.Toolchain {
 	t.Helper()
+	toolchaintest.Slow(t)
 	toolchain, err := asc.Find(context.Background(), dir)
 	if err != nil {
 		toolchaintest.Missing(t, Require, asc.ErrNoToolchain, err)

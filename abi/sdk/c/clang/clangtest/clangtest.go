@@ -15,9 +15,10 @@ import (
 const Require = "BERTH_REQUIRE_C"
 
 // Toolchain returns the toolchain. Without one the test is skipped, or fails if
-// BERTH_REQUIRE_C is 1.
+// BERTH_REQUIRE_C is 1. With -short it is always skipped.
 func Toolchain(t testing.TB) *clang.Toolchain {
 	t.Helper()
+	toolchaintest.Slow(t)
 	toolchain, err := clang.Find(context.Background())
 	if err != nil {
 		toolchaintest.Missing(t, Require, clang.ErrNoToolchain, err)
