@@ -11,38 +11,37 @@ type frame struct {
 	op byte // opBlock, opLoop, opIf, opElse; opCall for the function
 	// level counts the labels of the new code that are outside of this one's.
 	level int
-	// base is the height of the operand stack below the parameters.
+	// base is the height of the operand stack without the parameters.
 	base            int
 	params, results []wire.ValType
-	// live: the beginning of the frame can be reached.
+	// live says that the beginning of the frame can be reached.
 	live bool
-	// start is the path to the beginning; join stands for all paths to the label from
-	// inside, if joined.
+	// start is the path to the beginning. If joined, join combines all paths from inside
+	// to the label.
 	start, join path
 	joined      bool
-	// sets is how many assignments of locals were before it.
+	// sets counts the assignments of locals before the frame.
 	sets int
-	// nested: a loop that is written as checks.go says; costs are the places of the
-	// cost of an iteration, or of the function, in the code, and extra is the part of it
-	// that is known before the end.
+	// nested says that a loop is written in the form that body.loop shows. costs are the
+	// places in the code of the cost of an iteration, or of the function; extra is the part
+	// of it that is known before the end.
 	nested bool
 	costs  places
 	extra  int
 }
 
-// places are where numbers are filled in later; 0 is none.
+// places are positions at which numbers are filled in later; 0 is none.
 type places [3]int
 
-// path is what was executed on the way to a place: the weight since the last
-// check, and the fuel that was not charged yet. Where paths meet, either is the
-// most of any of them.
+// path is what was executed on the way to a position: the weight since the last check, and the
+// fuel that was not charged yet. Where paths meet, each is the maximum of them.
 type path struct{ weight, unpaid int }
 
 func (p path) with(q path) path {
 	return path{weight: max(p.weight, q.weight), unpaid: max(p.unpaid, q.unpaid)}
 }
 
-// plus returns the path after something of a weight that costs fuel.
+// plus returns the path after more code of a weight and fuel.
 func (p path) plus(weight, fuel int) path {
 	return path{weight: p.weight + weight, unpaid: p.unpaid + fuel}
 }
@@ -62,52 +61,53 @@ type body struct {
 	shape    shape
 
 	out    code
-	copied int // the input up to here is in out
+	copied int // the input up to this position is in out
 	frames []frame
 	level  int // labels that are open in the new code
 
-	// path is that to here, operands are the types on the operand stack; neither means
-	// anything where the code is dead. highest is the most that there were.
+	// path is the path to the present position, operands are the types on the operand
+	// stack, and highest is the most that were on it. In dead code, path and operands mean
+	// nothing.
 	path     path
 	operands []wire.ValType
 	highest  int
 	dead     bool
 
-	// payer is the frame, a loop or the function, from whose beginning there is but one
-	// way to here, or manyWays.
+	// payer is the frame, a loop or the function, from whose beginning there is only one
+	// way to the present position; or manyWays.
 	payer int
 
-	// constant is the number that the instruction before gave, if it was i32.const.
+	// constant is the number of the previous instruction, if it was i32.const.
 	constant int
 
-	// What was found: loops, checks, calls, the labels of br_table; places where
-	// control flow splits or meets; assignments of locals; and locals that may have to
-	// be moved where control flow meets.
+	// Counts: loops, checks, calls, the labels of br_table; places where control flow
+	// splits or meets; assignments of locals; and locals that may have to be moved where
+	// control flow meets.
 	loops, checks, calls, targets, blocks, sets, moves int
 }
 
-// shape is what has to be known of a function before its first byte is written. It
-// is found out by trying: what does not fit, starts again.
+// shape is what must be known about a function before its first byte is written. The rewriter
+// guesses, and starts again if the guess was wrong.
 type shape struct {
-	calls bool // it calls, so it counts as a frame, which is given back at its end
+	calls bool // it calls, so it counts as a frame until its end
 	slots int  // locals and operands
 }
 
-// frameWeight is what the function counts for in the depth.
+// frameWeight is by how much the function counts in the depth.
 func (s shape) frameWeight() int { return 1 + s.slots/frameSlots }
 
 const (
-	// notConstant is body.constant behind all other instructions.
+	// notConstant is body.constant after any other instruction.
 	notConstant = -1
-	// manyWays is body.payer where code is not always reached, or not from one place.
+	// manyWays is body.payer where code is not always reached, or from several places.
 	manyWays = -1
 )
 
 // frameSlots is how many values fit into a frame that counts once.
 const frameSlots = 64
 
-// rewrite appends the body of a function, without its size, to out. in is at the
-// beginning of the old one.
+// rewrite appends the new body of a function, without its size, to out. in is at the beginning
+// of the old body.
 func (b *body) rewrite(in reader, function wire.FuncType, out code) code {
 	b.function, b.start, b.shape = function, in.pos, shape{}
 	for begin := len(out); ; out = out[:begin] {
@@ -119,8 +119,8 @@ func (b *body) rewrite(in reader, function wire.FuncType, out code) code {
 	}
 }
 
-// try rewrites the function, and returns false if it turned out to be of another
-// shape, which is then that of the next try.
+// try rewrites the function. It returns false if the shape was wrong; the next try has the
+// right one.
 func (b *body) try() bool {
 	b.loops, b.checks, b.calls, b.targets, b.blocks, b.sets, b.moves = 0, 0, 0, 0, 0, 0, 0
 	b.frames, b.level, b.operands, b.highest, b.dead = b.frames[:0], 0, b.operands[:0], 0, false
@@ -172,14 +172,14 @@ func (r *reader) valueType() wire.ValType {
 	return t
 }
 
-// flush copies the input up to a place.
+// flush copies the input up to a position.
 func (b *body) flush(to int) {
 	b.out = append(b.out, b.in.data[b.copied:to]...)
 	b.copied = to
 }
 
-// replace copies the input up to an instruction, which begins at at and was read,
-// and leaves that out.
+// replace copies the input up to an instruction that was read, and leaves it out. The
+// instruction begins at at.
 func (b *body) replace(at int) {
 	b.flush(at)
 	b.copied = b.in.pos

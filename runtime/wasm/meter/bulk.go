@@ -2,9 +2,8 @@ package meter
 
 import "math"
 
-// Bulk instructions are charged a grain for each 8 bytes besides what they cost
-// themselves, and done in steps of chunkBytes with a check before each. Growth is
-// charged the same.
+// Bulk instructions are charged a grain for each 8 bytes besides their own cost. They run in
+// steps of chunkBytes, with a check before each. Growth is charged likewise.
 const (
 	chunkBytes     = 64 << 10
 	grainShift     = 3
@@ -28,18 +27,18 @@ const (
 	helpPrice      // a: imported function, b: of Config.Prices
 )
 
-// helper is what a function that is added does instead of an instruction, or of an
-// imported function; a and b are the immediates of that.
+// helper is an added function that replaces an instruction or an imported function; a and b
+// are the immediates of that.
 type helper struct {
 	kind helperKind
 	a, b int
 }
 
-// bulk rewrites the instructions behind opMisc that are treated on their own.
-// length is how many bytes or elements they handle, if that is a constant.
+// bulk rewrites the instructions after opMisc that need their own treatment. length is how many
+// bytes or elements they handle, if that is a constant.
 func (b *body) bulk(at int, second uint32, length int) {
 	in, m := &b.in, b.r.module
-	// most is the smaller of the length and what there can be, of size bytes each.
+	// most is the smaller of the length and the maximum, each of size bytes.
 	most := func(n, size int) int {
 		if length != notConstant {
 			n = min(n, length)
@@ -91,8 +90,8 @@ func (b *body) bulk(at int, second uint32, length int) {
 	}
 }
 
-// bounded leaves an instruction that cannot handle more than a step as it is. It
-// charges for the most that it can; for little as for other instructions.
+// bounded keeps an instruction that cannot handle more than a step. It charges for the most
+// that the instruction can handle; if that is little, as for other instructions.
 func (b *body) bounded(at, bytes int, h helper) {
 	switch {
 	case bytes > chunkBytes:

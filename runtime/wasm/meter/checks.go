@@ -3,23 +3,22 @@ package meter
 import "github.com/berth-scheduler/berth/abi/wire"
 
 const (
-	// worthCheck is the weight of a path that is worth a check of its own.
+	// worthCheck is the weight from which on a path gets a check of its own.
 	worthCheck = 32
-	// block is the most weight between two checks on any path through a function.
+	// block is the maximum weight between two checks on any path through a function.
 	block = 256
-	// worthCharge is the fuel of a path back to a loop that is charged on that path, and
-	// not with each iteration, whichever way that takes.
+	// worthCharge is the fuel from which on a path back to a loop is charged on that path,
+	// and not with every iteration.
 	worthCharge = 256
-	// maxCost is the most that a loop's iteration or a function is charged with, so that
-	// the number has a fixed size and can be filled in later.
+	// maxCost is the maximum charge of an iteration or a function, so that the number has a
+	// fixed size and can be filled in later.
 	maxCost = 1<<20 - 1
 )
 
-// The globals that are added, counted from the first of them.
+// The added globals, counted from the first of them.
 type globalIndices struct{ fuel, slice, depth, status int }
 
-// spend adds an instruction to the path. Before the path gets too long it writes a
-// check.
+// spend adds an instruction to the path. It writes a check before the path gets too long.
 func (b *body) spend(at, weight, fuel int) {
 	if b.dead {
 		return
@@ -32,7 +31,7 @@ func (b *body) spend(at, weight, fuel int) {
 	b.path = b.path.plus(weight, fuel)
 }
 
-// settle charges for the path to here, without a check.
+// settle charges for the path so far, without a check.
 func (b *body) settle(at int) {
 	if b.path.unpaid > 0 {
 		b.flush(at)
@@ -59,7 +58,7 @@ func (b *body) check(cost int) (costs places) {
 	return costs
 }
 
-// unknownCost is one that is filled in later.
+// unknownCost is a cost that is filled in later.
 const unknownCost = -1
 
 // cost writes a cost, and returns its place.
@@ -72,7 +71,7 @@ func (b *body) cost(cost int) int {
 	return len(b.out) - 3
 }
 
-// fill writes a cost where it was left open.
+// fill writes a cost that was left open.
 func (b *body) fill(costs places, cost int) {
 	cost = min(cost, maxCost)
 	for _, place := range costs {
@@ -107,15 +106,15 @@ func (b *body) take(cost int) int {
 	return place
 }
 
-// enter writes what stands before the body: a charge, and the counting of frames if
-// the function calls. Functions that do not call are not counted: there can only be one
-// of them above those that are. It returns the places of the cost of the function.
+// enter writes the code before the body: a charge, and the counting of frames if the function
+// calls. Functions that do not call are not counted: at any time only the innermost frame can
+// be such a function. It returns the places of the cost of the function.
 func (b *body) enter() places {
-	charged := b.reachesLoop() // whose check is that of the entry, too
+	charged := b.reachesLoop() // the loop's check serves the entry too
 	switch {
 	case b.shape.calls:
 		costs := b.enterFrame(charged)
-		b.out.op(opBlock) // to whose end all branches out of the function go
+		b.out.op(opBlock) // all branches out of the function go to its end
 		b.out = append(b.out, b.r.types.blockType(b.function.Results)...)
 		b.level++
 		return costs
@@ -125,8 +124,8 @@ func (b *body) enter() places {
 	return b.check(unknownCost)
 }
 
-// enterFrame writes, with a single test for both since the sign of an or is that of
-// either:
+// enterFrame writes the following. One test serves both, since an or is negative if either
+// operand is:
 //
 //	slice -= cost
 //	depth -= weight of the frame
@@ -155,10 +154,9 @@ func (b *body) enterFrame(charged bool) (costs places) {
 	return costs
 }
 
-// leave fills the cost of the function in, and writes what stands behind the body: the
-// frame is given back. What the function costs since its last check is part of what its
-// entry costs, or charged here with a check if it is much: it adds up when many frames
-// return one after the other.
+// leave fills in the cost of the function, and writes the code after the body, which returns
+// the frame. The cost since the last check is part of the cost of the entry. If it is large,
+// it is charged here with a check, since it adds up when many frames return in a row.
 func (b *body) leave(f *frame) {
 	cost := f.extra
 	check := b.shape.calls && f.join.weight >= worthCheck
@@ -180,8 +178,7 @@ func (b *body) leave(f *frame) {
 	b.out.op(opEnd)
 }
 
-// reachesLoop looks ahead for a loop that the function enters whatever happens,
-// before it did much.
+// reachesLoop looks ahead for a loop that the function always enters, and soon.
 func (b *body) reachesLoop() bool {
 	saved := b.in
 	defer func() { b.in = saved }()
@@ -260,14 +257,14 @@ func (b *body) otherwise(at int) {
 	b.give(at, f.params...)
 }
 
-// nestedLabels are the labels that loop writes besides that of the loop itself.
+// nestedLabels counts the labels that loop writes besides that of the loop itself.
 const nestedLabels = 3
 
-// loop opens a loop. Paths to it are charged for where they end: with the beginning of
-// the function or loop that leads here if there is but one way; each iteration, the
-// first included, is charged with its own cost, and with what is left over of a path from
-// inside. A loop without parameters, as nearly all are, is written so that the way to the
-// host is not inside of the innermost loop, since compilers find better code for that:
+// loop opens a loop. A path to it is charged where it ends, or with the beginning of the
+// function or loop that leads here if there is only one way. Each iteration, the first
+// included, is charged its own cost, and the rest of a path from inside. A loop without
+// parameters, as nearly all are, is written so that the call of the host is outside of the
+// innermost loop, since compilers generate better code for that:
 //
 //	block $done
 //	  loop $again
@@ -314,8 +311,8 @@ func (b *body) loop(at int, f *frame, blockType []byte) {
 	f.costs[1] = b.take(unknownCost)
 }
 
-// closeLoop fills the cost of an iteration in, and writes the rest of a loop.
-// moves is the weight of what the end of an iteration may have to move.
+// closeLoop fills in the cost of an iteration, and writes the rest of a loop. moves is the
+// weight of the values that the end of an iteration may have to move.
 func (b *body) closeLoop(f *frame, moves int) {
 	if !f.live {
 		return

@@ -51,8 +51,8 @@ func (r *rewriter) helper(h helper) function {
 	}
 }
 
-// grow returns a helper for memory.grow or table.grow. What cannot succeed costs
-// nothing and gives -1; the rest is charged 1 + growth << shift, or >> if negative.
+// grow returns a helper for memory.grow or table.grow. Growth that cannot succeed costs nothing
+// and gives -1. Other growth is charged 1 + growth << shift, or >> if shift is negative.
 func (r *rewriter) grow(name string, value []wire.ValType, size []byte, most uint32, shift int, op []byte) function {
 	f := function{name: name, t: signature(append(value, wire.ValI32), i32()), locals: i32()}
 	c := &f.code
@@ -83,21 +83,21 @@ func (r *rewriter) grow(name string, value []wire.ValType, size []byte, most uin
 	return f
 }
 
-// extent is the size of a memory or table: an instruction that gives it, in units
-// of 1 << shift. Without one there is nothing to check.
+// extent is an instruction that gives the size of a memory or table in units of 1 << shift.
+// Without an instruction there is nothing to check.
 type extent struct {
 	size  []byte
 	shift int
 }
 
-// steps is a bulk instruction that is done in steps. It takes a destination, a
-// second operand, which is a source if from or segment is set, and a length.
+// steps is a bulk instruction that runs in steps. It takes a destination, a second operand and
+// a length. The second operand is a source if from or segment is set.
 type steps struct {
 	name     string
 	op       []byte
 	to, from extent
-	segment  bool // the source is a segment, whose size no instruction tells
-	// step is the most that is done at once; a grain is for 1 << shift.
+	segment  bool // the source is a segment; no instruction gives its size
+	// step is the most that runs at once; a grain pays for 1 << shift.
 	step, shift int
 }
 
@@ -111,9 +111,9 @@ const (
 
 // chunks returns a helper for a bulk instruction.
 //
-// The semantics are those of the whole instruction: if it is out of bounds it
-// traps before it wrote anything, and overlapping ranges are copied as if the
-// source were read first. To trap, the instruction itself is done as it was.
+// The semantics are those of the whole instruction: if it is out of bounds it traps before it
+// writes anything, and overlapping ranges are copied as if the source were read first. To
+// trap, the original instruction runs.
 func (r *rewriter) chunks(s steps, second wire.ValType) function {
 	f := function{name: s.name, t: signature([]wire.ValType{wire.ValI32, second, wire.ValI32}, nil), locals: i32()}
 	c := &f.code
@@ -144,7 +144,7 @@ func (r *rewriter) chunks(s steps, second wire.ValType) function {
 	return f
 }
 
-// whole writes the instruction with all that is left.
+// whole writes the instruction for all that is left.
 func whole(c *code, s steps) {
 	for _, local := range []int{chunkTo, chunkFrom, chunkLength} {
 		c.indexed(opLocalGet, local)
@@ -152,7 +152,7 @@ func whole(c *code, s steps) {
 	c.op(s.op...)
 }
 
-// bounds writes what traps if a range is out of bounds.
+// bounds writes code that traps if a range is out of bounds.
 func (r *rewriter) bounds(c *code, s steps) {
 	end := func(local int) { // its end, as an i64
 		c.indexed(opLocalGet, local)
@@ -177,8 +177,8 @@ func (r *rewriter) bounds(c *code, s steps) {
 		trap()
 	}
 	if s.segment {
-		// Of a segment, which may have been dropped, only the instruction itself knows
-		// the size: with length 0 it traps if the source is beyond the end.
+		// A segment may have been dropped, so only the instruction itself knows its size:
+		// with length 0 it traps if the source is beyond the end.
 		end(chunkFrom)
 		c.i64(1<<32 - 1)
 		trap()
@@ -206,7 +206,7 @@ func move(c *code, s steps, local int, op byte) {
 	c.indexed(opLocalSet, local)
 }
 
-// again writes the end of a loop that goes on as long as more than a step is left.
+// again writes the end of a loop that continues while more than a step is left.
 func again(c *code, s steps) {
 	c.indexed(opLocalGet, chunkLength)
 	c.i32(int32(s.step))
@@ -215,7 +215,7 @@ func again(c *code, s steps) {
 	c.op(opEnd)
 }
 
-// forwards writes a loop over steps from the beginning, which leaves the end.
+// forwards writes a loop over steps from the beginning. It leaves the last step.
 func (r *rewriter) forwards(c *code, s steps) {
 	c.op(opLoop, empty)
 	r.step(c, s)
@@ -231,7 +231,7 @@ func (r *rewriter) forwards(c *code, s steps) {
 	again(c, s)
 }
 
-// backwards writes a loop over steps from the end, which leaves the beginning.
+// backwards writes a loop over steps from the end. It leaves the first step.
 func (r *rewriter) backwards(c *code, s steps) {
 	c.op(opLoop, empty)
 	r.step(c, s)

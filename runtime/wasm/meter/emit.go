@@ -22,7 +22,7 @@ func appendSigned(out []byte, v int64) []byte {
 	}
 }
 
-// appendName appends a name, or bytes, with the length before it.
+// appendName appends the length of a name, or of bytes, and then the name.
 func appendName(out []byte, name string) []byte {
 	return append(appendU32(out, uint32(len(name))), name...)
 }
@@ -39,7 +39,7 @@ func appendLimits(out []byte, l wire.Limits) []byte {
 	return out
 }
 
-// code is instructions that are being written.
+// code is a sequence of instructions.
 type code []byte
 
 func (c *code) op(ops ...byte) { *c = append(*c, ops...) }
@@ -51,7 +51,7 @@ func (c *code) i32(v int32) { *c = appendSigned(append(*c, opI32Const), int64(v)
 
 func (c *code) i64(v int64) { *c = appendSigned(append(*c, opI64Const), v) }
 
-// typeTable is the type section, to which types are added.
+// typeTable is the type section. Types can be added to it.
 type typeTable struct {
 	index map[string]int
 	added []byte
@@ -69,7 +69,7 @@ func newTypeTable(types []wire.FuncType) typeTable {
 	return t
 }
 
-// find returns the index of a type, which it adds if it is not there.
+// find returns the index of a type. It adds a missing type.
 func (t *typeTable) find(f wire.FuncType) int {
 	key := encodeType(f)
 	i, there := t.index[string(key)]

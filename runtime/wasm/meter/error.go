@@ -6,13 +6,13 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Error is why a module is refused: it is malformed, exceeds a limit, uses a
-// reserved name, or has or does what the rewriter does not know.
+// Error says why a module is refused: it is malformed, exceeds a limit, uses a reserved name,
+// or has something that the rewriter does not know.
 type Error struct {
-	// Offset is where in the module, in bytes.
+	// Offset is the position in the module, in bytes.
 	Offset int
-	// Where is the part of the module, as "function 12" (by its index in the module
-	// that was given) or "element section"; empty outside of one.
+	// Where is the part of the module, like "function 12" (by its index in the original
+	// module) or "element section"; empty outside of one.
 	Where string
 	// Detail says what is wrong, Fix (may be empty) what to do.
 	Detail, Fix string
@@ -31,7 +31,7 @@ func (e *Error) Error() string {
 	return out
 }
 
-// fromWire turns the error of wire.ReadModule into one of ours.
+// fromWire converts an error of wire.ReadModule.
 func fromWire(e *wire.ModuleError) *Error {
 	out := &Error{Offset: e.Offset, Detail: e.Detail, Fix: e.Fix}
 	if e.Section != "" {
@@ -40,8 +40,8 @@ func fromWire(e *wire.ModuleError) *Error {
 	return out
 }
 
-// caught turns an *Error that was thrown with panic inside of the package into a
-// returned one; every other panic is a bug and goes on.
+// caught recovers an *Error that the package threw with panic, and returns it. Any other panic
+// is a bug and continues.
 func caught(err *error) {
 	switch r := recover().(type) {
 	case nil:

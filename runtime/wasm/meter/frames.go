@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// movesPerWeight is how many values are moved in the time of a simple
-	// instruction.
+	// movesPerWeight is how many values move in the time of a simple instruction.
 	movesPerWeight = 4
-	// mergeLimit bounds how many values are taken to move where control flow meets.
+	// mergeLimit bounds how many values count as moved where control flow meets.
 	mergeLimit = 4096
 )
 
 func (b *body) top() *frame { return &b.frames[len(b.frames)-1] }
 
-// pop takes n operands, which must be there.
+// pop takes n operands, which must exist.
 func (b *body) pop(at, n int) {
 	if b.dead {
 		return
@@ -25,7 +24,7 @@ func (b *body) pop(at, n int) {
 	b.operands = b.operands[:len(b.operands)-n]
 }
 
-// need fails unless n operands are there.
+// need fails unless there are n operands.
 func (b *body) need(at, n int) {
 	if there := len(b.operands) - b.top().base; there < n {
 		b.in.malformed(at, "an instruction takes %d operands, %d are there", n, there)
@@ -43,7 +42,7 @@ func (b *body) give(at int, types ...wire.ValType) {
 	}
 }
 
-// push opens a frame, whose label has been written.
+// push opens a frame. Its label has been written.
 func (b *body) push(f frame) {
 	f.live, f.start, f.sets = !b.dead, b.path, b.sets
 	if f.base = len(b.operands); f.live {
@@ -54,7 +53,7 @@ func (b *body) push(f frame) {
 	b.frames = append(b.frames, f)
 }
 
-// label reads a label: the frame that a branch goes to, and its number.
+// label reads a label, and returns the frame that a branch goes to and its number.
 func (b *body) label() (f *frame, depth int) {
 	at := b.in.pos
 	n := b.in.u32()
@@ -67,7 +66,7 @@ func (b *body) label() (f *frame, depth int) {
 // labelOf returns the number of a frame's label in the new code.
 func (b *body) labelOf(f *frame) int { return b.level - 1 - f.level }
 
-// takes are the types that a branch takes to the frame.
+// takes returns the types that a branch takes to the frame.
 func (f *frame) takes() []wire.ValType {
 	if f.op == opLoop {
 		return f.params
@@ -90,8 +89,8 @@ func (b *body) branch(at int, f *frame) {
 	b.payer = manyWays
 }
 
-// meet counts a path that meets others at the label of f: locals that were assigned
-// inside of the frame may have to be moved. It returns how many.
+// meet counts a path that meets others at the label of f, and returns how many locals may have
+// to be moved: those that were assigned inside of the frame.
 func (b *body) meet(at int, f *frame) int {
 	moves := min(b.sets-f.sets, len(b.locals))
 	b.moves += moves
@@ -107,7 +106,7 @@ func (b *body) splits(at, n int) {
 	b.in.limit(at, b.blocks*len(b.locals), limits.Merges, "locals times blocks and branches in the function")
 }
 
-// end closes the innermost frame, whose end was read but not written.
+// end closes the innermost frame. Its end was read but not written.
 func (b *body) end(at int) {
 	f := *b.top()
 	if !b.dead {
@@ -134,7 +133,7 @@ func (b *body) end(at int) {
 	if f.op != opLoop {
 		b.dead, b.path = !f.joined, f.join.plus(moves, moves)
 	}
-	// Behind the frame there are its results; if that is dead, nothing looks at them.
+	// After the frame come its results. In dead code nothing looks at them.
 	b.frames = b.frames[:len(b.frames)-1]
 	if b.level = f.level; f.nested {
 		b.level -= nestedLabels
@@ -144,7 +143,7 @@ func (b *body) end(at int) {
 	b.give(at, f.results...)
 }
 
-// expect fails unless the results of a frame, and nothing else, are there.
+// expect fails unless the operands are exactly the results of a frame.
 func (b *body) expect(at int, f *frame) {
 	if there := len(b.operands) - f.base; there != len(f.results) {
 		b.in.malformed(at, "%d operands are there at the end of a block, %d are expected", there, len(f.results))

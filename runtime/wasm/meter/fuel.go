@@ -1,14 +1,13 @@
 package meter
 
-// Fuel is counted in grains. What an instruction costs is made for the slowest code that
-// consists of it, on the processors of today: an access of memory that no cache has, a
-// number that arithmetic is slow for, a jump to code that is far away. With that, no
-// grain takes longer than 32 times what it takes in a loop that does nothing, which
-// BenchmarkWorst measures.
+// Fuel is counted in grains. The cost of an instruction is set for the slowest code that
+// consists of it, on today's processors: an access of memory that no cache has, a number for
+// which arithmetic is slow, a jump to distant code. So no grain takes longer than 32 times
+// its time in a loop that does nothing, which BenchmarkWorst measures.
 const (
-	// Unit is the number of grains in a unit of fuel, which is what people set and read.
+	// Unit is the number of grains in a unit of fuel. People set and read units.
 	Unit = 512
-	// Iteration is what one iteration of a loop that only counts costs, in grains. The
+	// Iteration is the cost in grains of one iteration of a loop that only counts. The
 	// prices of Config are multiples of it.
 	Iteration = fuelLoop + 5
 
@@ -25,8 +24,8 @@ const (
 	fuelBulk     = 2*fuelAccess + fuelCall // besides bytes
 )
 
-// setFuel sets what instructions cost: their weight, but for those that may take much
-// longer than they do as a rule.
+// setFuel sets the costs of instructions: their weight, but more for those that may take much
+// longer than usual.
 func (t *instructions) setFuel() {
 	for _, list := range [][]instruction{t.plain[:], t.misc[:], t.simd[:]} {
 		for i := range list {
@@ -66,7 +65,7 @@ func (t *instructions) setFuel() {
 	}
 }
 
-// accesses reports whether what follows an opcode is the address of something.
+// accesses reports whether an immediate names a place in memory or a table.
 func accesses(imm immediate) bool {
 	return imm == immMemarg || imm == immMemargLane || imm == immTable
 }

@@ -2,9 +2,8 @@ package meter
 
 import "github.com/berth-scheduler/berth/abi/wire"
 
-// helpers are the functions that are added behind those of the module: refill,
-// enter, one for each import that has a price, and one for each kind of bulk
-// instruction that is there.
+// helpers are the functions that are added after those of the module: refill, enter, one for
+// each import that has a price, and one for each kind of bulk instruction in the module.
 type helpers struct {
 	first int // index in the new module
 	list  []helper
@@ -17,7 +16,7 @@ const fixedHelpers = 2
 func (h *helpers) refill() int { return h.first }
 func (h *helpers) enter() int  { return h.first + 1 }
 
-// find returns the index of a helper, which it adds if it is not there.
+// find returns the index of a helper. It adds a missing helper.
 func (h *helpers) find(want helper) int {
 	i, there := h.index[want]
 	if !there {
@@ -28,7 +27,7 @@ func (h *helpers) find(want helper) int {
 	return i
 }
 
-// function is a helper's code: parameters are the first locals.
+// function is a helper's code. Its parameters are the first locals.
 type function struct {
 	name   string
 	t      wire.FuncType
@@ -45,7 +44,7 @@ func (r *rewriter) helperFunctions() []function {
 	return out
 }
 
-// trap writes status = s; unreachable, if there is not 0 on the stack.
+// trap writes code that sets status to s and traps, unless there is 0 on the stack.
 func (r *rewriter) trap(c *code, s Status) {
 	c.op(opIf, empty)
 	c.i32(int32(s))
@@ -53,9 +52,9 @@ func (r *rewriter) trap(c *code, s Status) {
 	c.op(opUnreachable, opEnd)
 }
 
-// refill is called with a cost when the slice is smaller than it. It takes the
-// slice back, and either deals out a new one that is large enough or traps. The
-// host is called in between, and only here.
+// refill is called with a cost when the slice is smaller. It takes the slice back, calls the
+// host, and deals out a new slice that is large enough, or traps. The host is called only
+// here.
 func (r *rewriter) refill() function {
 	f := function{name: "refill", t: signature(i32(), nil), locals: []wire.ValType{wire.ValI64}}
 	c, g := &f.code, &r.globals
@@ -103,8 +102,8 @@ func (r *rewriter) refill() function {
 	return f
 }
 
-// enter is called when a function was entered, after the slice was charged with
-// the cost, and slice or depth is negative then.
+// enter is called at the entry of a function if slice or depth is negative after the slice was
+// charged.
 func (r *rewriter) enter() function {
 	f := function{name: "enter", t: signature(i32(), nil)}
 	c, g := &f.code, &r.globals
@@ -126,7 +125,7 @@ func (r *rewriter) enter() function {
 	return f
 }
 
-// charge writes the charge of as many units as a local says.
+// charge writes a charge of as many units as a local says.
 func (r *rewriter) charge(c *code, local int) {
 	c.indexed(opGlobalGet, r.globals.slice)
 	c.indexed(opLocalGet, local)

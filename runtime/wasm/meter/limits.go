@@ -2,52 +2,48 @@ package meter
 
 import "github.com/berth-scheduler/berth/abi/wire"
 
-// Limits bound the structure of a module, and with it the time and memory that
-// reading, rewriting and compiling take. Zero values stand for the defaults of
-// DefaultLimits.
+// Limits bound the structure of a module, and with it the time and memory of reading,
+// rewriting and compiling it. Zero values stand for those of DefaultLimits.
 type Limits struct {
-	// Module is the size of the module, Body that of a function's code and Customs
-	// that of all custom sections, in bytes.
+	// In bytes: Module is the size of the module, Body that of a function's code, Customs
+	// that of all custom sections.
 	Module, Body, Customs int
 	// Types, Imports, Exports, Functions, Globals, Tables, Elements and Datas are how
 	// many there may be of each; Elements and Datas count segments, Functions those
 	// that the module defines.
 	Types, Imports, Exports, Functions, Globals, Tables, Elements, Datas int
-	// Declarations is how many functions times globals there may be: compilers declare each
-	// global in each function, used or not.
+	// Declarations is the maximum of functions × globals: compilers declare each global in
+	// each function, used or not.
 	Declarations int
 	// References is how many elements all element segments may have.
 	References int
-	// Values is how many parameters, and how many results, a type may have, and
-	// AllValues how many all types: a runtime takes up
-	// to 550 bytes for each.
+	// Values is how many parameters, and how many results, a type may have, and AllValues
+	// how many all types together: a runtime takes up to 550 bytes for each.
 	Values, AllValues int
-	// Locals is how many locals a function may have, parameters included, and
-	// AllLocals how many all functions.
+	// Locals is how many locals a function may have, parameters included, and AllLocals
+	// how many all functions together.
 	Locals, AllLocals int
 	// Operands is how high the operand stack of a function may get, in values.
 	Operands int
 	// Nesting is how deep blocks may be nested.
 	Nesting int
-	// Blocks is, for each function as rewritten, how many places there may be where
-	// control flow splits or meets: blocks, loops, ifs, branches, checks. Compilers
-	// take time in proportion to its square.
+	// Blocks is how many places a rewritten function may have where control flow splits or
+	// meets: blocks, loops, ifs, branches, checks. The time of compilers grows with its
+	// square.
 	Blocks int
-	// Merges is, for each function, Blocks times its locals, and Moves how many locals
-	// may have been assigned on all paths that meet others: compilers may need a value
-	// for each.
+	// Merges is the maximum of Blocks × locals of a function, and Moves how many locals may
+	// be assigned on all paths that meet others: compilers may need a value for each.
 	Merges, Moves int
-	// Targets is how many labels a br_table may have, and AllTargets those of all
-	// br_table of a function.
+	// Targets is how many labels a br_table may have, and AllTargets how many all of a
+	// function together.
 	Targets, AllTargets int
-	// Reloads is, for each function, its calls times the mutable globals: a compiler
-	// may read each of them again after a call.
+	// Reloads is the maximum of a function's calls × mutable globals: a compiler may read
+	// each of them again after a call.
 	Reloads int
 }
 
-// DefaultLimits returns limits that leave what compilers make of C, Rust,
-// AssemblyScript and Go some room, and with which compiling a hostile module
-// takes seconds and not minutes.
+// DefaultLimits returns limits with room for what compilers of C, Rust, AssemblyScript and Go
+// produce. With them, compiling a hostile module takes seconds and not minutes.
 func DefaultLimits() Limits {
 	return Limits{
 		Module: 32 << 20, Body: 1 << 20, Customs: 16 << 20,
@@ -78,7 +74,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// checkStructure holds the counts of a module against the limits.
+// checkStructure compares the counts of a module with the limits.
 func (r *rewriter) checkStructure() {
 	l, m := &r.config.Limits, r.module
 	at := r.sectionReader(sectionType)

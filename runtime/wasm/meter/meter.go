@@ -7,24 +7,24 @@ import "github.com/berth-scheduler/berth/abi/wire"
 const (
 	Prefix = "berth.meter."
 
-	// FuelExport is a mutable i64 global: fuel that is not yet dealt out, in grains
-	// (512 to the Unit). What is left is FuelExport + SliceExport.
+	// FuelExport is a mutable i64 global: fuel that is not dealt out yet, in grains (512 to
+	// the Unit). FuelExport + SliceExport is the fuel that is left.
 	FuelExport = Prefix + "fuel"
-	// SliceExport is a mutable i32 global: what is left of the slice.
+	// SliceExport is a mutable i32 global: the fuel that is left of the slice.
 	SliceExport = Prefix + "slice"
 	// DepthExport is a mutable i32 global: frames that may still be entered.
 	DepthExport = Prefix + "depth"
-	// StatusExport is a mutable i32 global: a Status, why the code trapped.
+	// StatusExport is a mutable i32 global: a Status that says why the code trapped.
 	StatusExport = Prefix + "status"
-	// StartExport is the function of the start section, of type () → (), if there
-	// was one.
+	// StartExport is the function of the start section, if there was one; its type is
+	// () → ().
 	StartExport = Prefix + "start"
-	// GlobalExport and a number from 0 are mutable globals of the module's own; see
+	// GlobalExport and a number from 0 names a mutable global of the module; see
 	// Info.Globals.
 	GlobalExport = Prefix + "global."
 
-	// ImportModule and YieldImport name the host function that a slice ends with, of
-	// type () → i32. If it returns anything but 0, the code traps with Stopped.
+	// ImportModule and YieldImport name the host function that is called at the end of a
+	// slice. Its type is () → i32. If it does not return 0, the code traps with Stopped.
 	ImportModule = "berth.meter"
 	YieldImport  = "yield"
 )
@@ -32,15 +32,15 @@ const (
 // Status is the value of StatusExport after a trap.
 type Status int32
 
-// The reasons for which rewritten code traps, beside those of the module itself.
+// The reasons why rewritten code traps, besides the module's own.
 const (
-	// Running: no trap of the rewriter's; a trap was the module's own.
+	// Running: the rewritten code did not trap; a trap was the module's own.
 	Running Status = iota
-	// OutOfFuel: the next charge was more than what is left.
+	// OutOfFuel: the next charge exceeded the fuel that is left.
 	OutOfFuel
 	// TooDeep: a call would have exceeded Config.MaxDepth.
 	TooDeep
-	// Stopped: the yield function said so.
+	// Stopped: the yield function stopped the call.
 	Stopped
 )
 
@@ -67,7 +67,7 @@ const (
 	DefaultTableMaxElements = 65_536 // 512 KiB of references
 )
 
-// Part is what can be left out of the code that is added.
+// Part is a part of the added code that can be left out.
 type Part uint8
 
 // The parts.
@@ -78,68 +78,68 @@ const (
 	PartYield
 )
 
-// Config is how a module is rewritten. Zero values stand for the defaults.
+// Config says how a module is rewritten. Zero values stand for the defaults.
 type Config struct {
 	Limits Limits
-	// Fuel is what a new instance has, in grains. With 0 nothing runs before the host
-	// has set FuelExport.
+	// Fuel is the fuel of a new instance, in grains. With 0 nothing runs before the host
+	// sets FuelExport.
 	Fuel int64
 	// Slice is the fuel between two yields, in grains.
 	Slice uint32
-	// MaxDepth is how many frames there can be at a time. A function whose parameters,
-	// locals and operands are more than 64 values counts once more for each 64.
+	// MaxDepth is how many frames there may be at a time. A function counts once more for
+	// each 64 of its parameters, locals and operands.
 	MaxDepth uint32
-	// MemoryMaxPages is the maximum that the memory gets, in pages of 64 KiB, unless
-	// the module declares a smaller one.
+	// MemoryMaxPages is the maximum of the memory in pages of 64 KiB, unless the module
+	// declares a smaller one.
 	MemoryMaxPages uint32
 	// TableMaxElements is the same for each table.
 	TableMaxElements uint32
-	// Prices are what calls of imported functions cost.
+	// Prices are the prices of calls of imported functions.
 	Prices []Price
-	// Omit leaves parts out, to measure what each of them costs. A module without
-	// PartYield cannot be stopped and lets nobody's garbage collection in.
+	// Omit leaves parts out, to measure what each of them costs. A module without PartYield
+	// cannot be stopped, and garbage collection waits for it.
 	Omit Part
 }
 
-// Info is what the host has to know of a rewritten module.
+// Info is what the host must know about a rewritten module.
 type Info struct {
 	// SizeBefore and SizeAfter are in bytes.
 	SizeBefore, SizeAfter int
-	// Functions, Loops and Checks count what was there and what was added: functions
-	// that the module defines, their loops, and places that charge fuel.
+	// Functions and Loops count the functions that the module defines and their loops.
+	// Checks counts the added places that charge fuel.
 	Functions, Loops, Checks int
-	// Slice and MaxDepth are those that the module was rewritten with.
+	// Slice and MaxDepth are those of the Config.
 	Slice, MaxDepth uint32
 	// Memory and Tables are as rewritten, maxima included.
 	Memory wire.Limits
 	Tables []wire.Table
-	// Start: there is StartExport, to be called once after instantiation with fuel.
+	// Start says that StartExport must be called once after instantiation, with fuel.
 	Start bool
-	// Globals are the names under which the mutable globals of the module can be read
-	// and set, in order, but for those of types v128, funcref and externref, which a
-	// host cannot (see OtherGlobals).
+	// Globals are the names under which the host can read and set the module's mutable
+	// globals, in order. Those of types v128, funcref and externref are left out (see
+	// OtherGlobals).
 	Globals []string
 
-	// ChangesTables: an instruction writes into a table or grows it.
+	// ChangesTables says that an instruction writes into a table or grows it.
 	ChangesTables bool
-	// DropsSegments: there is data.drop or elem.drop.
+	// DropsSegments says that there is data.drop or elem.drop.
 	DropsSegments bool
-	// OtherGlobals: a mutable global is of type v128, funcref or externref.
+	// OtherGlobals says that a mutable global is of type v128, funcref or externref.
 	OtherGlobals bool
 }
 
-// Resettable reports whether copying memory and Globals back resets an instance:
-// nothing else of it can change.
+// Resettable reports whether copying memory and Globals back resets an instance, because
+// nothing else can change.
 func (i *Info) Resettable() bool { return !i.ChangesTables && !i.DropsSegments && !i.OtherGlobals }
 
-// Rewrite returns a module that does what module does, and counts as the package
-// comment says. It keeps no reference to module.
+// Rewrite returns a module that does the same as module, and counts as the package comment
+// says. It keeps no reference to module.
 //
 // # Errors
 //
-// An *Error if the module exceeds a limit, or is, has or does something that the
-// rewriter does not know. Types of operands are not checked: what is returned is
-// valid if module is, and a runtime has to validate it.
+// An *Error if the module exceeds a limit, or has something that the rewriter does not know.
+// Types of operands are not checked: the result is valid if module is, and a runtime must
+// validate it.
 func Rewrite(module []byte, c Config) (out []byte, info *Info, err error) {
 	defer caught(&err)
 	r := &rewriter{config: withDefaults(c), source: module}

@@ -16,16 +16,18 @@ const (
 	namesOfLabels    = 3
 )
 
-// What a module may say in traces, in bytes: the name of one function, its own name, which a runtime writes before that
-// of each function, and the names of all functions. Functions whose names have no room any more have none.
+// Limits of the names in traces, in bytes: the name of one function, that of the module, which
+// a runtime writes before the name of each function, and those of all functions. Functions
+// beyond the last limit have no names.
 const (
 	MaxName       = 128
 	maxModuleName = 64
 	maxNames      = 4 << 20
 )
 
-// names returns the name section with the names of the module and of functions only, cut and made printable: a trap
-// repeats them for each of its frames, and a runtime keeps them. The section is read as strictly as the others.
+// names returns the name section with the names of the module and of functions only, cut and
+// made printable: a trap repeats them for each of its frames, and a runtime keeps them. The
+// section is read as strictly as the others.
 func (r *rewriter) names(s *wire.Section) []byte {
 	const fix = "strip the names, or mend what wrote them"
 	in := &reader{data: r.source[:s.Offset+s.Size], pos: s.Offset, section: "name", function: noFunction, fix: fix}
@@ -66,12 +68,12 @@ func (r *rewriter) names(s *wire.Section) []byte {
 	return out
 }
 
-// WithoutNames returns a module without its name sections, of which a runtime keeps whatever they hold. Whether the
-// module is valid does not depend on them.
+// WithoutNames returns a module without its name sections, since a runtime would keep all that
+// they contain. They do not matter for whether the module is valid.
 //
 // # Errors
 //
-// As of wire.ReadModule.
+// Those of wire.ReadModule.
 func WithoutNames(module []byte) ([]byte, error) {
 	m, err := wire.ReadModule(module)
 	if err != nil {
@@ -87,7 +89,7 @@ func WithoutNames(module []byte) ([]byte, error) {
 	return out, nil
 }
 
-// name reads a name; what is returned is part of the data.
+// name reads a name. The result is part of the data.
 func (r *reader) name() []byte {
 	at := r.pos
 	n := r.u32()
@@ -101,7 +103,7 @@ func (r *reader) name() []byte {
 
 func (r *reader) skipName() { r.name() }
 
-// functionNames renumbers a list of functions and their names, and adds ours.
+// functionNames renumbers a list of functions and their names, and adds those of the helpers.
 func (r *rewriter) functionNames(in *reader) []byte {
 	n := in.count("names", len(r.typeOf))
 	helpers := r.helperFunctions()

@@ -2,7 +2,7 @@ package meter
 
 import "github.com/berth-scheduler/berth/abi/wire"
 
-// Opcodes that the rewriter treats on their own.
+// Opcodes that need their own treatment.
 const (
 	opUnreachable  = 0x00
 	opBlock        = 0x02
@@ -59,7 +59,7 @@ const (
 	opI64ExtendI32U = 0xad
 )
 
-// Opcodes behind opMisc.
+// Opcodes after opMisc.
 const (
 	miscMemoryInit = 8
 	miscDataDrop   = 9
@@ -79,7 +79,7 @@ type immediate byte
 
 const (
 	immUnknown immediate = iota // no instruction that the rewriter knows
-	immSpecial                  // read where the instruction is treated
+	immSpecial                  // read where the instruction is rewritten
 	immNone
 	immLocal
 	immGlobal
@@ -95,8 +95,8 @@ const (
 	immShuffle
 )
 
-// Weights: the time that an instruction takes as a rule, in that of a simple one. They
-// bound the time between two checks. What it costs is in fuel.go.
+// Weights: the usual time of an instruction, relative to a simple one. They bound the time
+// between two checks. Costs are in fuel.go.
 const (
 	weightSimple = 1
 	weightAccess = 4  // of memory, of a table
@@ -105,9 +105,9 @@ const (
 	weightHost   = 64 // leaves machine code for the host
 )
 
-// instruction is what the rewriter has to know about an opcode: how many operands
-// it takes, and of what type its result is, noResult if there is none or it is
-// found where the instruction is treated; its weight, and the fuel that it costs.
+// instruction is what the rewriter must know about an opcode: how many operands it takes; the
+// type of its result, noResult if there is none or it depends on the instruction; its weight;
+// and the fuel that it costs.
 type instruction struct {
 	imm    immediate
 	pops   int8
@@ -118,7 +118,7 @@ type instruction struct {
 
 const noResult wire.ValType = 0
 
-// instructions are those with a single byte, and those behind opMisc and opSIMD.
+// instructions are those with a single byte, and those after opMisc and opSIMD.
 type instructions struct {
 	plain [256]instruction
 	misc  [miscCount]instruction
@@ -252,8 +252,8 @@ func (t *instructions) miscellaneous() {
 
 // vectorShapes has a letter for each SIMD opcode in the order of the
 // specification (WebAssembly 2.0, 5.4.9): u, b and t take one, two and three
-// operands and give a vector; U and B are those of them that are slow, V and W very
-// slow; i takes a vector and gives an i32; l and s load and store, L and S one lane;
+// operands and give a vector; U and B are slow ones of these, V and W very
+// slow ones; i takes a vector and gives an i32; l and s load and store, L and S one lane;
 // c is a constant, h a shuffle; x, y, z and w extract a lane as i32, i64, f32 and
 // f64, r replaces one; - is no instruction.
 const vectorShapes = "llllllllllls" + "chb" + "uuuuuu" + "xxrxxrxryrzrwr" + // 0: memory, constants, splats, lanes
@@ -309,8 +309,8 @@ func (t *instructions) vector() {
 	}
 }
 
-// proposalOf names the proposal that an unknown instruction belongs to, for
-// errors. second is the opcode behind a prefix.
+// proposalOf names the proposal that an unknown instruction belongs to, for errors. second is
+// the opcode after a prefix.
 func proposalOf(op byte, second uint32) string {
 	switch {
 	case op >= 0x06 && op <= 0x0a, op == 0x18, op == 0x19, op == 0x1f:

@@ -6,28 +6,28 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Price is what a call of an imported function costs besides its instruction,
-// since a host may work for as long as its parameters say, and no check is in it.
+// Price is the price of calling an imported function, besides the instruction: how long a host
+// works may depend on the parameters, and it makes no checks.
 type Price struct {
-	// Module and Name are those of the import. A price without a name is that of all
-	// functions of the module that have no other.
+	// Module and Name are those of the import. A price without a name is for all functions
+	// of the module that have no other.
 	Module, Name string
-	// Fixed is in iterations (Iteration), as all prices.
+	// Fixed is in iterations (Iteration), like all prices.
 	Fixed uint32
-	// Lengths are parameters that work is in proportion to.
+	// Lengths are parameters to which the work is proportional.
 	Lengths []Length
 }
 
-// Length is a parameter of type i32 by its index, of which each 1 << Shift cost as
-// many Iterations, at least one, up to 2³¹ − 1 grains in all.
+// Length is a parameter of type i32, by its index. Each 1 << Shift of it costs so many
+// Iterations, at least one, up to 2³¹ − 1 grains in all.
 type Length struct {
 	Param      int
 	Shift      uint8
 	Iterations uint32
 }
 
-// setPrices adds a helper for each imported function that has a price. All calls go
-// to it, through tables, too.
+// setPrices adds a helper for each imported function that has a price. All calls go to the
+// helper, those through tables too.
 func (r *rewriter) setPrices() {
 	r.helpers = helpers{first: r.renumbered(len(r.typeOf)), index: map[helper]int{}}
 	r.priced = make([]int, r.imported)
@@ -39,7 +39,7 @@ func (r *rewriter) setPrices() {
 	}
 }
 
-// priceOf returns the index of a function's price, −1 if it has none.
+// priceOf returns the index of a function's price; −1 if it has none.
 func (c *Config) priceOf(module, name string, params []wire.ValType) int {
 	found := -1
 	for k := range c.Prices {
@@ -57,8 +57,8 @@ func (c *Config) priceOf(module, name string, params []wire.ValType) int {
 	return found
 }
 
-// fits reports whether the parameters are there. An import of another type has no
-// such price; a host does not have it.
+// fits reports whether a function has the parameters of the price. An import of another type
+// has no price, since no host has that function.
 func (p *Price) fits(params []wire.ValType) bool {
 	for _, l := range p.Lengths {
 		if l.Param >= len(params) || params[l.Param] != wire.ValI32 {
@@ -68,8 +68,8 @@ func (p *Price) fits(params []wire.ValType) bool {
 	return true
 }
 
-// price returns the helper for an import with a price: it charges, and calls it.
-// The charge is in parts, none of which can be negative.
+// price returns the helper for an import with a price: it charges and calls the import. It
+// charges in parts, none of which can be negative.
 func (r *rewriter) price(imported int, p *Price) function {
 	t := r.module.Types[r.typeOf[imported]]
 	f := function{name: p.Name, t: t, locals: i32()}

@@ -26,8 +26,8 @@ const (
 	sectionDataCount
 )
 
-// rewriter is one run of Rewrite. Indices are those of the module that was given,
-// unless a comment says otherwise.
+// rewriter is one run of Rewrite. Indices are those of the original module, unless a comment
+// says otherwise.
 type rewriter struct {
 	config       Config
 	source       []byte
@@ -36,15 +36,15 @@ type rewriter struct {
 	info         Info
 
 	imported int      // functions that the module imports
-	shift    int      // function imports that are added behind them
+	shift    int      // function imports that are added after them
 	typeOf   []uint32 // the type of each function
 	declared []bool   // functions that ref.func in a body may name
 	data     []int    // the size of each data segment in bytes
 	elements []int    // the number of elements of each element segment
-	mutable  int      // mutable globals, with those that are added
+	mutable  int      // mutable globals, added ones included
 	locals   int      // of all functions so far
 	named    bool     // there was a name section
-	priced   []int    // for each imported function the helper that stands for it, 0 if none
+	priced   []int    // for each imported function the helper that replaces it; 0 if none
 
 	types   typeTable
 	globals globalIndices
@@ -93,8 +93,7 @@ func (r *rewriter) read() {
 	r.readData()
 }
 
-// checkImports refuses what only a host with access to an instance's memory,
-// tables or globals could provide.
+// checkImports refuses memories, tables and globals as imports, and reserved names.
 func (r *rewriter) checkImports() {
 	at := r.sectionReader(sectionImport)
 	for i := range r.module.Imports {
@@ -139,8 +138,8 @@ func (r *rewriter) setMaxima() {
 	r.info.Tables = r.module.Tables
 }
 
-// sectionReader returns a reader of a section's payload; an empty one where there
-// is no such section.
+// sectionReader returns a reader of a section's payload; it is empty if there is no such
+// section.
 func (r *rewriter) sectionReader(id byte) *reader {
 	out := &reader{section: wire.SectionName(id), function: noFunction}
 	for i := range r.module.Sections {
@@ -161,8 +160,8 @@ func (r *rewriter) hasSection(id byte) bool {
 	return false
 }
 
-// newFunction returns the index in the new module of the function that takes the
-// place of one of the old.
+// newFunction returns the index, in the new module, of the function that replaces a function
+// of the old one.
 func (r *rewriter) newFunction(index int) int {
 	if index < r.imported && r.priced[index] > 0 {
 		return r.priced[index]

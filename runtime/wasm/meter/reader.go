@@ -7,10 +7,10 @@ import (
 
 // reader reads forward over the bytes of a module. Its methods throw an *Error.
 type reader struct {
-	data []byte // from the beginning of the module to the end of what may be read
+	data []byte // from the beginning of the module to the end of the readable part
 	pos  int
-	// function is the index of the function whose body is read, or noFunction; section is
-	// the name of the section otherwise.
+	// function is the index of the function whose body is read. If it is noFunction,
+	// section is the name of the section.
 	function int
 	section  string
 	fix      string // for malformed
@@ -87,8 +87,8 @@ func (r *reader) signed(bits int) int64 {
 	for shift := 0; ; shift += 7 {
 		b := r.byte()
 		if shift+7 >= bits {
-			// The last byte that there can be: no more bytes, and all bits beyond the
-			// number's are copies of its sign.
+			// The last possible byte: no more follow, and all bits beyond the number's are
+			// copies of its sign.
 			unused := int8(b<<1) >> (bits - shift)
 			if b >= 0x80 || unused != 0 && unused != -1 {
 				r.malformed(at, "a number has more than %d bits", bits)
@@ -125,7 +125,7 @@ func (r *reader) index(what string, n int) int {
 	return int(i)
 }
 
-// zero reads a byte that must be zero: the only memory there may be.
+// zero reads a byte that must be zero, the index of the only memory.
 func (r *reader) zero() {
 	if at := r.pos; r.byte() != 0 {
 		r.fail(at, "compile for a single memory", "an instruction names a memory other than 0")

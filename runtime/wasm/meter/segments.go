@@ -2,8 +2,8 @@ package meter
 
 import "github.com/berth-scheduler/berth/abi/wire"
 
-// readGlobals writes the entries of the global section anew, since they can
-// refer to functions.
+// readGlobals rewrites the entries of the global section, since they can refer to
+// functions.
 func (r *rewriter) readGlobals() {
 	in := r.sectionReader(sectionGlobal)
 	if in.left() > 0 {
@@ -22,8 +22,8 @@ func (r *rewriter) readGlobals() {
 	in.end()
 }
 
-// readElements writes the element section anew, since it refers to functions, and
-// counts the elements of each segment.
+// readElements rewrites the element section, since it refers to functions, and counts the
+// elements of each segment.
 func (r *rewriter) readElements() {
 	in := r.sectionReader(sectionElement)
 	if r.module.Elements == 0 {
@@ -49,7 +49,7 @@ func (r *rewriter) readElements() {
 			}
 			out = r.constant(in, out)
 		}
-		if passive || explicit { // declares what the elements are
+		if passive || explicit { // declares the kind of the elements
 			out = append(out, in.elementKind(expressions))
 		}
 		at = in.pos
@@ -83,7 +83,7 @@ func (r *reader) elementKind(expressions bool) byte {
 	return kind
 }
 
-// readData counts the bytes of each data segment; the section stays as it is.
+// readData counts the bytes of each data segment. The section does not change.
 func (r *rewriter) readData() {
 	in := r.sectionReader(sectionData)
 	if r.module.Data == 0 {
@@ -111,7 +111,7 @@ func (r *rewriter) readData() {
 	in.end()
 }
 
-// exists fails unless there is a table or memory 0.
+// exists fails unless there is table or memory 0.
 func (r *reader) exists(what string, n int) {
 	if n == 0 {
 		r.malformed(r.pos, "a segment is for %s 0, which does not exist", what)
@@ -152,15 +152,15 @@ func (r *rewriter) constant(in *reader, out []byte) []byte {
 	}
 }
 
-// reference copies the index of a function, renumbered. It may be referred to in
-// bodies then.
+// reference copies the index of a function, renumbered. From then on bodies may refer to the
+// function.
 func (r *rewriter) reference(in *reader, out []byte) []byte {
 	f := in.index("function", len(r.typeOf))
 	r.declared[f] = true
 	return appendU32(out, uint32(r.newFunction(f)))
 }
 
-// heapType reads what ref.null is null of.
+// heapType reads the type of a ref.null.
 func (r *reader) heapType() wire.ValType {
 	at := r.pos
 	t := wire.ValType(r.byte())

@@ -2,8 +2,7 @@ package meter
 
 import "github.com/berth-scheduler/berth/abi/wire"
 
-// step rewrites one instruction, and returns false if the function turned out to
-// be of another shape.
+// step rewrites one instruction. It returns false if the function's shape was wrong.
 func (b *body) step() bool {
 	at := b.in.pos
 	op := b.in.byte()
@@ -62,9 +61,9 @@ func (b *body) plain(at int, op byte, imm immediate) {
 	}
 }
 
-// prefixed reads the opcode behind a prefix. It must have its shortest form:
-// wazero reads a single byte of those behind 0xfd and takes the 0x01 that follows
-// 0x80 and more for a nop, so that another form would mean another instruction.
+// prefixed reads the opcode after a prefix. It must have its shortest form: after 0xfd wazero
+// reads a single byte, and takes the 0x01 after 0x80 or more for a nop. So another form would
+// mean another instruction.
 func (b *body) prefixed(at int, op byte) (*instruction, uint32) {
 	start := b.in.pos
 	second := b.in.u32()
@@ -92,8 +91,7 @@ func (b *body) unknown(at int, op byte, second uint32) {
 	b.in.fail(at, fix, "unknown instruction %#x%s", op, proposal)
 }
 
-// immediate reads what follows an opcode, to copy it; an index, or an i32, is
-// returned.
+// immediate reads what follows an opcode, to copy it. It returns an index or an i32.
 func (b *body) immediate(imm immediate) int {
 	in := &b.in
 	switch imm {
@@ -172,7 +170,7 @@ func (b *body) call(at int, op byte) bool {
 	return true
 }
 
-// control rewrites the other instructions that are treated on their own.
+// control rewrites the other instructions that need their own treatment.
 func (b *body) control(at int, op byte) {
 	switch op {
 	case opUnreachable:
@@ -207,7 +205,7 @@ func (b *body) control(at int, op byte) {
 		b.give(at, b.in.heapType())
 	case opRefFunc:
 		f := b.in.index("function", len(b.r.typeOf))
-		if !b.r.declared[f] { // checked here since an export that is added could declare it
+		if !b.r.declared[f] { // checked here, since an added export could declare it
 			b.in.malformed(at, "ref.func of function %d, which no export, global or element segment names", f)
 		}
 		if n := b.r.newFunction(f); n != f {

@@ -45,7 +45,7 @@ func (r *rewriter) rewriteCode() {
 	r.codeSection = out
 }
 
-// account adds what was found in a function, and holds it against the limits.
+// account adds the counts of a function, and compares them with the limits.
 func (r *rewriter) account(b *body, at int) {
 	r.info.Loops += b.loops
 	r.info.Checks += b.checks
@@ -55,7 +55,7 @@ func (r *rewriter) account(b *body, at int) {
 	b.in.limit(at, r.locals, limits.AllLocals, "locals in all functions")
 }
 
-// write puts the new module together.
+// write assembles the new module.
 func (r *rewriter) write() []byte {
 	w := &writer{r: r, helpers: r.helperFunctions()}
 	w.out = slices.Grow(w.out, len(r.source)+len(r.source)/4)
@@ -86,7 +86,7 @@ type writer struct {
 	written int // how many of order were written or left out
 }
 
-// order is that of sections in a module.
+// order is the order of sections in a module.
 func order() []byte {
 	return []byte{
 		sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory, sectionGlobal, sectionExport,
@@ -94,8 +94,8 @@ func order() []byte {
 	}
 }
 
-// before writes the sections before one that the module did not have and needs
-// now; all of them if there is no such section.
+// before writes the sections before one that must be added; all of them if there is no such
+// section.
 func (w *writer) before(id byte) {
 	for o := order(); w.written < len(o) && o[w.written] != id; w.written++ {
 		switch missing := o[w.written]; missing {
@@ -109,7 +109,7 @@ func (w *writer) section(id byte, payload []byte) {
 	w.out = append(appendU32(append(w.out, id), uint32(len(payload))), payload...)
 }
 
-// standard writes a section anew; payload is the old one.
+// standard writes a section; payload is the old one.
 func (w *writer) standard(id byte, payload []byte) {
 	switch id {
 	case sectionType:
@@ -128,7 +128,7 @@ func (w *writer) standard(id byte, payload []byte) {
 		w.section(id, w.globals())
 	case sectionExport:
 		w.section(id, w.exports())
-	case sectionStart: // an export now
+	case sectionStart: // it becomes an export
 	case sectionElement:
 		if w.r.module.Elements > 0 {
 			payload = w.r.elementSection
