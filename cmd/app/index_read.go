@@ -28,9 +28,10 @@ func (o *indexOptions) flags(f *pflag.FlagSet) {
 	o.marketOptions.flags(f)
 }
 
-func indexFlag(f *pflag.FlagSet, to *string) {
-	f.StringVar(to, "index", "", "`REFERENCE` of the index, as in ghcr.io/team/index")
-}
+// indexUsage is the help of --index where it is needed.
+const indexUsage = "`REFERENCE` of the index, as in ghcr.io/team/index"
+
+func indexFlag(f *pflag.FlagSet, to *string) { f.StringVar(to, "index", "", indexUsage) }
 
 // read reads the index of the flags.
 func (o *indexOptions) read(ctx context.Context, client *oci.Client) (*index.File, error) {

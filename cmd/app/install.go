@@ -30,7 +30,6 @@ const defaultLock = "berth.lock"
 type installOptions struct {
 	runOptions
 	market marketOptions
-	index  string
 	lock   string
 	yes    bool
 }
@@ -39,10 +38,10 @@ type installOptions struct {
 // those that matter here.
 func (o *installOptions) flags(f *pflag.FlagSet) {
 	f.SortFlags = false
-	indexFlag(f, &o.index)
 	o.runOptions.flags(f)
 	shown := []string{"index", "config", "plugin-dir", "module-cache", "verification-policy", "lock"}
 	f.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !slices.Contains(shown, flag.Name) })
+	f.Lookup("index").Usage = indexUsage
 	f.Lookup("config").Usage = "KubeSchedulerConfiguration `FILE` to change, with the lock file; it is made if it is missing"
 	f.Lookup("plugin-dir").Usage = "plugin folder `DIR` to change, instead of a configuration"
 	f.Lookup("lock").Usage = "lock `FILE` to write beside the configuration; " + defaultLock + " if not given"

@@ -22,7 +22,7 @@ import (
 func newPluginLock(p *program) *cobra.Command {
 	o := runOptions{program: p}
 	var market marketOptions
-	var out, reference string
+	var out string
 	cmd := &cobra.Command{
 		Use:   "lock",
 		Short: "Write down which modules a configuration means, by digest",
@@ -39,11 +39,11 @@ A key whose time is over (notAfter) still admits what the lock file has already.
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var f *index.File
-			if reference != "" {
+			if o.index != "" {
 				err := market.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
 					rules, err := readPolicy("verification-policy", o.modules.policy)
 					if err == nil {
-						f, err = readIndex(ctx, client, reference, rules, &o.modules.compileOptions)
+						f, err = readIndex(ctx, client, o.index, rules, &o.modules.compileOptions)
 					}
 					return err
 				})
@@ -56,9 +56,9 @@ A key whose time is over (notAfter) still admits what the lock file has already.
 	}
 	f := cmd.Flags()
 	o.flags(f)
-	shown := []string{"config", "plugin", "module-cache", "verification-policy"}
+	shown := []string{"config", "plugin", "module-cache", "verification-policy", "index"}
 	f.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !slices.Contains(shown, flag.Name) })
-	indexFlag(f, &reference)
+	f.Lookup("index").Usage = indexUsage + "; what it says is yanked is refused"
 	market.flags(f)
 	f.StringVarP(&out, "output", "o", defaultLock, "`FILE` to write")
 	return cmd

@@ -20,7 +20,8 @@ func newPluginStatus() *cobra.Command {
 		Use:   "status",
 		Short: "List the plugin modules of the running scheduler, with faults",
 		Long: `Status lists the plugin modules in the profiles of a running scheduler: versions and
-digests, calls, fuel and memory, whether a breaker stops their calls, and the last fault.
+digests, calls, fuel and memory, whether a breaker stops their calls, and the last fault;
+who signed them by the policy, and whether the index yanks them (berth run --index).
 If the scheduler follows a plugin folder, status also lists the files that it refused, and
 why. Only the leader calls plugins; any other replica prints who leads.`,
 		Example: `  berth plugin status
@@ -79,6 +80,15 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 	}
 	for _, c := range s.CompiledIn {
 		p.text("%s in %s is compiled in, and stands at %s.", c.Name, c.Profile, strings.Join(c.Points, ", "))
+	}
+	for i := range s.Plugins {
+		x := &s.Plugins[i]
+		if len(x.Signers) > 0 {
+			p.text("%s in %s is signed by %s.", x.Name, x.Profile, strings.Join(x.Signers, ", "))
+		}
+		if x.Yanked != "" {
+			p.text("%s in %s is yanked: %s", x.Name, x.Profile, x.Yanked)
+		}
 	}
 	for i := range s.Plugins {
 		if x := &s.Plugins[i]; x.LastFault != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/module"
 )
 
 // Values of --events.
@@ -30,6 +31,7 @@ const (
 type runOptions struct {
 	program     *program
 	config      string
+	index       string
 	connection  connectionOptions
 	leader      leaderOptions
 	modules     moduleOptions
@@ -77,6 +79,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	o.leader.flags(f)
 	o.serve.flags(f)
 	o.modules.flags(f)
+	f.StringVar(&o.index, "index", "", "`REFERENCE` of an index of plugins, as in ghcr.io/team/index; modules in use that it says are yanked are reported")
 	o.reuse.flag(f)
 	o.logging.flags(f)
 	refuseOthers(f)
@@ -113,6 +116,11 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	reach := kube.NewReach()
 	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler(), reach.Says)).With("by", "client-go"))
+	if w.yanks, err = o.newYanks(); err != nil {
+		return err
+	}
+	var digests []string
+	o.modules.loaded = func(l *module.Loaded, _ *module.Reference) { digests = append(digests, l.Digest) }
 	modules, err := o.modules.open()
 	if err != nil {
 		return err
@@ -131,6 +139,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		return o.program.writeConfig(o.writeTo, scheduler, modules)
 	}
 	warnAlone(tell, scheduler)
+	w.yanks.begin(ctx, digests, tell)
 	saveMemory()
 	connection := kube.Connection{ClientConnectionConfiguration: scheduler.ClientConnection, Master: o.connection.master, Reach: reach}
 	clients, err := connection.Connect(scheduler.LeaderElection)
@@ -218,6 +227,9 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		return err
 	}
 	w.running.Store(&running{assembly: a, cluster: cluster, folder: folder})
+	if w.yanks != nil {
+		go w.yanks.follow(ctx, indexEvery, a.Status, log)
+	}
 	closeServers, err := o.serve.serve(ctx, w, s, election, clients, log)
 	if err != nil {
 		return err

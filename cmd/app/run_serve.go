@@ -107,6 +107,7 @@ type watched struct {
 	metrics  *telemetry.Metrics
 	recorder *debughttp.Recorder
 	running  atomic.Pointer[running]
+	yanks    *yanks // nil without --index
 }
 
 // running holds what the server shows once everything is created.
@@ -166,7 +167,9 @@ func (w *watched) state() *telemetry.State {
 		Unschedulable: make(map[telemetry.PluginOf]int),
 		Writes:        r.cluster.PendingWrites(),
 	}
-	out.Breakers, out.Guests = pluginsOf(r.assembly.Status())
+	status := r.assembly.Status()
+	out.Breakers, out.Guests = pluginsOf(status)
+	out.Yanks = w.yanks.known(status)
 	if r.folder != nil {
 		out.Folder = refusedOf(r.folder.Status())
 	}

@@ -24,6 +24,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/market/index"
+	"github.com/berth-scheduler/berth/runtime/market/lock"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
@@ -69,15 +71,20 @@ func TestSinks(t *testing.T) {
 		return &telemetry.State{
 			Folder:        map[string]bool{text: true, text + "2": false},
 			Breakers:      []telemetry.Breaker{{PluginOf: of, Digest: text}},
+			Yanks:         []telemetry.Yank{{PluginOf: of, Digest: text, Yanked: true}},
 			Guests:        []telemetry.Guest{{PluginOf: of, Digest: text, Point: text, Faults: map[string]int64{text: 1}}},
 			Unschedulable: map[telemetry.PluginOf]int{of: 1},
 		}
 	})
 	metrics.Attempted(&report.Attempt{Profile: "p", Timings: []report.Timing{{Plugin: text, Digest: text, Calls: 1}}}, nil)
 	status := &debughttp.Plugins{
-		Plugins: []debughttp.Plugin{{Name: text, Module: text, LastFault: text, Namespaces: []string{text}, Breaker: "open"}},
+		Plugins: []debughttp.Plugin{{Name: text, Module: text, LastFault: text, Namespaces: []string{text}, Breaker: "open", Signers: []string{text}, Yanked: text}},
 		Folder:  []debughttp.FolderEntry{{File: text, Error: text}}, Error: text,
 	}
+	listed := &index.Plugin{Name: text, Repository: text, Versions: []index.Version{{
+		Version: text, Publisher: text, License: text, Description: text, ABI: text, Points: []string{text}, Reads: map[string][]string{text: {text}, "node": {text}},
+		Grants: wire.ManifestDirectives{Labels: []string{text}, Annotations: []string{text}}, Image: text, Module: text, Yanked: &index.Yank{Reason: text, Successor: text},
+	}}}
 	inspected := &inspection{
 		File: text, Digest: text,
 		Manifest: &wire.Manifest{Name: text, Version: text, Publisher: text, License: text, Description: text, Enforces: []string{text}, Publishes: []string{text}, Host: []string{text}},
@@ -107,6 +114,13 @@ func TestSinks(t *testing.T) {
 			})
 		}},
 		{"status", 16 * cell, func() string { return print(func(p *printer) { p.status(status, time.Unix(0, 0)) }) }},
+		{"search", 8 * cell, func() string { return print(func(p *printer) { p.found([]*index.Plugin{listed}) }) }},
+		{"info", 20 * cell, func() string { return print(func(p *printer) { p.info(listed, &listed.Versions[0], text) }) }},
+		{"outdated", 4 * cell, func() string {
+			return print(func(p *printer) {
+				p.outdated([]use{{plugin: listed, version: text, listed: &listed.Versions[0], locked: lock.Plugin{Name: text}}})
+			})
+		}},
 		{"conformance", 20 << 10, func() string {
 			r := &conformance.Report{
 				Duties:  []conformance.Duty{{Name: "duty", Verdict: conformance.Failed, Example: text}},

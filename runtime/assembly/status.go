@@ -26,6 +26,10 @@ type Status struct {
 type PluginStatus struct {
 	Profile string
 	wasm.Status
+	// Image is the digest of the image's manifest, and Signers are the names of the
+	// policy's keys that signed the module; empty without them.
+	Image   string
+	Signers []string
 }
 
 // CompiledIn is a plugin of Config in a profile, with its points as in configuration files.
@@ -43,7 +47,11 @@ func (a *Assembly) Status() Status {
 	for _, b := range a.now.built {
 		for _, name := range slices.Sorted(maps.Keys(b.plugins)) {
 			if p, ok := b.plugins[name].plugin.(*wasm.Plugin); ok {
-				s.Plugins = append(s.Plugins, PluginStatus{Profile: b.profile.SchedulerName, Status: p.Status()})
+				line := PluginStatus{Profile: b.profile.SchedulerName, Status: p.Status()}
+				if m, ok := b.plugins[name].args.(*Module); ok {
+					line.Image, line.Signers = m.Loaded.Image, m.Loaded.Signers
+				}
+				s.Plugins = append(s.Plugins, line)
 			}
 			if points, ok := a.compiledIn(b)(name); ok {
 				s.CompiledIn = append(s.CompiledIn, CompiledIn{Profile: b.profile.SchedulerName, Name: name, Points: points})

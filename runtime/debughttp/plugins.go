@@ -33,6 +33,9 @@ type Plugin struct {
 	Name       string     `json:"name"`
 	Module     string     `json:"module"` // name and version in the manifest
 	Digest     string     `json:"digest"`
+	Image      string     `json:"image,omitempty"` // digest of the image's manifest
+	Signers    []string   `json:"signers,omitempty"`
+	Yanked     string     `json:"yanked,omitempty"` // why, by the index; empty if it is not
 	Namespaces []string   `json:"namespaces,omitempty"`
 	Breaker    string     `json:"breaker"` // closed, open or half-open
 	Opened     int        `json:"opened"`

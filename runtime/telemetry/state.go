@@ -21,6 +21,8 @@ type State struct {
 	// did.
 	Breakers []Breaker
 	Guests   []Guest
+	// Yanks says for each module plugin whether the index yanks it; empty without an index.
+	Yanks []Yank
 	// Folder says for each file of a plugin folder whether its module was refused.
 	Folder map[string]bool
 }
@@ -37,6 +39,13 @@ type Breaker struct {
 	Opened int
 }
 
+// Yank says whether the index yanks a plugin's version.
+type Yank struct {
+	PluginOf
+	Digest string
+	Yanked bool
+}
+
 // Guest counts what the guests of a plugin did at a point.
 type Guest struct {
 	PluginOf
@@ -49,7 +58,7 @@ type Guest struct {
 type stateCollector struct {
 	state                                                                  func() *State
 	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
-	opened, fuel, faults, refused                                          *prometheus.Desc
+	opened, fuel, faults, refused, yanked                                  *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -68,6 +77,7 @@ func newStateCollector(state func() *State) *stateCollector {
 		goroutines:    desc("goroutines", "Operations that run beside the loop, by kind.", "operation"),
 		writes:        desc("pending_async_api_calls", "Pending writes to the API server.", "call_type"),
 		breakerUp:     ofPlugin("breaker_open", "1 if the plugin is not called because of its faults, otherwise 0."),
+		yanked:        ofPlugin("yanked", "Whether the index says that a plugin's version is yanked: 1 or 0."),
 		refused: prometheus.NewDesc("berth_plugin_folder_refused",
 			"1 if a file of the plugin folder cannot be used, otherwise 0; its last good version runs instead, if any.", []string{"file"}, nil),
 		opened: ofPlugin("breaker_opened_total", "How often the scheduler stopped calling a plugin because of its faults."),
@@ -78,7 +88,7 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked} {
 		out <- d
 	}
 }
@@ -132,6 +142,9 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	for _, b := range s.Breakers {
 		flag(c.breakerUp, b.Open, b.Plugin, b.Digest, b.Profile)
 		count(c.opened, int64(b.Opened), b.Plugin, b.Digest, b.Profile)
+	}
+	for _, y := range s.Yanks {
+		flag(c.yanked, y.Yanked, y.Plugin, y.Digest, y.Profile)
 	}
 	for i := range s.Guests {
 		g := &s.Guests[i]

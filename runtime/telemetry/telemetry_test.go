@@ -42,6 +42,7 @@ func TestMetrics(t *testing.T) {
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
 			Fuel: 1234, Faults: map[string]int64{"trap": 5},
 		}},
+		Yanks:  []telemetry.Yank{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Yanked: true}},
 		Folder: map[string]bool{"plugins/bad.wasm": true, "plugins/good.wasm": false},
 	}
 	m := telemetry.New("v1", func() *telemetry.State { return now })
@@ -103,6 +104,7 @@ func TestMetrics(t *testing.T) {
 		`berth_plugin_faults_total` + guest + ` 1`,
 		`berth_plugin_seconds_total` + guest + ` 0.5`,
 		`berth_plugin_breaker_open{digest="sha256:1",plugin="guest",` + of + `} 1`,
+		`berth_plugin_yanked{digest="sha256:1",plugin="guest",` + of + `} 1`,
 		`berth_plugin_breaker_opened_total{digest="sha256:1",plugin="guest",` + of + `} 3`,
 		`berth_plugin_fuel_total` + guest + ` 1234`,
 		`berth_plugin_faults_by_kind_total{digest="sha256:1",extension_point="Filter",kind="trap",plugin="guest",` + of + `} 5`,
