@@ -41,7 +41,7 @@ func TestMarketDoc(t *testing.T) {
 	for _, b := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(doc, -1) {
 		script += strings.ReplaceAll(string(b[1]), "localhost:5000", strings.TrimPrefix(server.URL, "http://"))
 	}
-	if n := strings.Count(script, "berth plugin"); n < 10 {
+	if n := strings.Count(script, "berth plugin"); n < 20 {
 		t.Fatalf("the page has %d commands", n)
 	}
 	// testscript.Main has put a berth into the path.
@@ -52,7 +52,9 @@ func TestMarketDoc(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"rack-aware 0.1.0, signed by team", "placed", "oci-archive:gap.tar@sha256:"} {
+	for _, want := range []string{"rack-aware 0.1.0, signed by team", "placed", "oci-archive:gap.tar@sha256:", "serial 1, 1 version in 1 plugin",
+		"rack-aware: reads the label example.com/maintenance of nodes: new", "rack-aware  0.1.0    0.1.1     0.1.1   -", "rack-aware: reads labels of placed pods: new",
+		"rack-aware 0.1.1 is yanked: it reads more than it needs; use 0.1.0\nrefused\n", "rack-aware: version 0.1.1 -> 0.1.0"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the commands do not print %q:\n%s", want, out)
 		}
