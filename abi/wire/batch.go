@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// ErrBatchFull says that the records of a call have no more room.
+// ErrBatchFull says that a call has no room for more records.
 var ErrBatchFull = errors.New("wire: the pod records of the call have no more room")
 
 // Batch writes the pods and the event of one call into a region.
@@ -15,21 +15,20 @@ type Batch struct {
 	l    *Layout
 	mem  []byte
 	base uint32
-	used uint32 // bytes of the records' room
+	used uint32 // bytes used in the room for records
 	n    uint32
 }
 
-// NewBatch begins the pods of a call. mem is the region's bytes, which begin at
-// address base.
+// NewBatch begins the pods of a call. mem is the region's bytes, which begin at address base.
 func (l *Layout) NewBatch(mem []byte, base uint32) Batch { return Batch{l: l, mem: mem, base: base} }
 
 // Len returns the number of pods.
 func (b *Batch) Len() uint32 { return b.n }
 
-// Bytes returns how much of the records' room is written.
+// Bytes returns how many bytes of the room for records are used.
 func (b *Batch) Bytes() uint32 { return b.used }
 
-// put copies bytes into the records' room and returns their address.
+// put copies bytes to the room for records and returns their address.
 func (b *Batch) put(data []byte) (uint32, error) {
 	at := (b.used + 7) &^ 7
 	if uint64(at)+uint64(len(data)) > uint64(b.l.RecordRoom) {
@@ -40,7 +39,7 @@ func (b *Batch) put(data []byte) (uint32, error) {
 	return b.base + b.l.Records + at, nil
 }
 
-// Add adds a pod's record. Without an error it is the Len()-th of the list.
+// Add adds a pod's record. If it succeeds, the record is number Len() in the list.
 //
 // # Errors
 //
@@ -60,7 +59,7 @@ func (b *Batch) Add(record []byte) error {
 	return nil
 }
 
-// Queue writes the queue entry of the pod that was added last.
+// Queue writes the queue entry of the last added pod.
 func (b *Batch) Queue(q QueueEntry) {
 	e := b.mem[b.l.Queue+abi.QueueEntrySize*(b.n-1):]
 	binary.LittleEndian.PutUint64(e, uint64(q.Time))

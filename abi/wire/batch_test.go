@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// batchExample is a region with room for three pods and 64 bytes of records.
+// batchExample returns a region with room for three pods and 64 bytes of records.
 func batchExample(t testing.TB) *example {
 	return newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{{ID: abi.TableNodes, Capacity: 2}},
@@ -20,7 +20,7 @@ func batchExample(t testing.TB) *example {
 	})
 }
 
-// decoded reads the call record of an example.
+// decoded decodes the call record of an example.
 func (e *example) decoded(t testing.TB) *wire.CallView {
 	t.Helper()
 	c, err := wire.DecodeCall(e.memory, e.base+e.layout.Call)
@@ -30,8 +30,8 @@ func (e *example) decoded(t testing.TB) *wire.CallView {
 	return c
 }
 
-// TestBatch: ABI-3.1, 3.10, 3.11. What is written of pods, their queue entries and
-// an event is what is read; a call that has none of them has none.
+// TestBatch: ABI-3.1, 3.10, 3.11. Reading returns the pods, queue entries and event that were
+// written; a call without them has none.
 func TestBatch(t *testing.T) {
 	e := batchExample(t)
 	b := e.layout.NewBatch(e.region(), e.base)
@@ -96,7 +96,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchIsFull: what does not fit is refused whole, and what was there stays.
+// TestBatchIsFull: what does not fit is refused as a whole, and earlier records are unchanged.
 func TestBatchIsFull(t *testing.T) {
 	full := func(what string, err error) {
 		t.Helper()
@@ -124,8 +124,8 @@ func TestBatchIsFull(t *testing.T) {
 	}
 }
 
-// TestDirectives: ABI-13.1 and 10. Directives are read as they are; what is beyond
-// a limit or no text is refused with the sentence.
+// TestDirectives: ABI-13.1 and 10. Directives are read unchanged; one that exceeds a limit or
+// is not UTF-8 is refused with the sentence.
 func TestDirectives(t *testing.T) {
 	memory := make(wire.Memory, 1<<20)
 	text := func(at int, s string) []byte { copy(memory[at:], s); return le32(uint32(at), uint32(len(s))) }
@@ -176,8 +176,8 @@ func TestDirectives(t *testing.T) {
 	}
 }
 
-// TestBatchRefuses: each number of the lists of a call that is out of place is an
-// error that names the sentence it breaks.
+// TestBatchRefuses: each wrong number in the lists of a call is an error that names the
+// violated sentence.
 func TestBatchRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, rule string

@@ -15,9 +15,9 @@ func decodeError(rule, format string, args ...any) error {
 	return fmt.Errorf("%w (%s): %s", ErrDecode, rule, fmt.Sprintf(format, args...))
 }
 
-// Memory is the linear memory of a guest, read by addresses as SPEC.md describes
-// it: nothing is taken from what the writer knows. Tests, tools and hosts of other
-// makes read with it; it trusts no number that it finds.
+// Memory is the linear memory of a guest, read by addresses as SPEC.md describes it. It shares
+// nothing with the writer. Tests, tools and other hosts use it; it trusts no number in the
+// memory.
 type Memory []byte
 
 // at returns size bytes at an address.
@@ -40,8 +40,7 @@ func get16(b []byte, offset int) uint16 { return binary.LittleEndian.Uint16(b[of
 func get32(b []byte, offset int) uint32 { return binary.LittleEndian.Uint32(b[offset:]) }
 func get64(b []byte, offset int) uint64 { return binary.LittleEndian.Uint64(b[offset:]) }
 
-// Snapshot is a snapshot in guest memory (ABI-4). Its columns are views of the
-// memory.
+// Snapshot is a snapshot in guest memory (ABI-4). Its columns are views of the memory.
 type Snapshot struct {
 	Major, Minor            uint16
 	Epoch, Generation, Seed uint64
@@ -61,17 +60,17 @@ type ColumnView struct {
 	ID   abi.ColumnID
 	Arg  uint32
 	Type abi.Type
-	// Capacity and Length are in elements; Data holds Capacity elements.
+	// Capacity and Length are in elements; Data has Capacity elements.
 	Capacity, Length uint32
 	Data             []byte
 }
 
-// DecodeSnapshot reads the header at an address and all directories. Tables with
-// an unknown id are there, columns of an unknown type are left out (ABI-4.5).
+// DecodeSnapshot reads the header at an address and all directories. It includes tables with an
+// unknown id and omits columns of an unknown type (ABI-4.5).
 //
 // # Errors
 //
-// All wrap ErrDecode and name the sentence of SPEC.md that does not hold.
+// All wrap ErrDecode and name the violated sentence of SPEC.md.
 func DecodeSnapshot(m Memory, header uint32) (*Snapshot, error) {
 	h, err := m.record("ABI-4.1", "the header", header, 64, 8)
 	if err != nil {
@@ -153,7 +152,7 @@ func (m Memory) table(e []byte) (TableView, error) {
 	return t, nil
 }
 
-// arena reports whether a column holds the elements of a column of spans.
+// arena reports whether a column has the elements of a column of spans.
 func (t *TableView) arena(c *ColumnView) bool {
 	if c.ID < 256 {
 		return false
@@ -162,7 +161,7 @@ func (t *TableView) arena(c *ColumnView) bool {
 	return spans != nil && spans.Type == 7
 }
 
-// elementSize is the size of an element by the table before ABI-4.8.
+// elementSize is the size of an element, from the table before ABI-4.8.
 func elementSize(t abi.Type) uint32 {
 	switch t {
 	case 1, 12:
@@ -181,7 +180,7 @@ func elementSize(t abi.Type) uint32 {
 	return 0
 }
 
-// Table returns a table, nil if it is not there.
+// Table returns a table, nil if there is none.
 func (s *Snapshot) Table(id abi.TableID) *TableView {
 	for i := range s.Tables {
 		if s.Tables[i].ID == id {
@@ -191,7 +190,7 @@ func (s *Snapshot) Table(id abi.TableID) *TableView {
 	return nil
 }
 
-// Column returns a column, nil if it is not there.
+// Column returns a column, nil if there is none.
 func (t *TableView) Column(id abi.ColumnID, arg uint32) *ColumnView {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.ID == id && c.Arg == arg {
@@ -201,8 +200,7 @@ func (t *TableView) Column(id abi.ColumnID, arg uint32) *ColumnView {
 	return nil
 }
 
-// HasRow reports whether a row number is one of the table: a row, or an overlay
-// row (ABI-4.4).
+// HasRow reports whether the table has a row number: a row, or an overlay row (ABI-4.4).
 func (t *TableView) HasRow(row uint32) bool {
 	return row < t.Rows || row >= t.Capacity && uint64(row) < uint64(t.Capacity)+uint64(t.Overlays)
 }
@@ -216,8 +214,8 @@ func (c *ColumnView) Element(row uint32) ([]byte, error) {
 	return c.Data[uint64(row)*uint64(size):][:size:size], nil
 }
 
-// List returns the bytes of the elements of a row of a column of spans, and their
-// type (ABI-4.8).
+// List returns the bytes of the elements of a row in a column of spans, and their type
+// (ABI-4.8).
 func (t *TableView) List(id abi.ColumnID, arg, row uint32) ([]byte, abi.Type, error) {
 	spans, arena := t.Column(id, arg), t.Column(id+256, arg)
 	if spans == nil || arena == nil || spans.Type != 7 {

@@ -10,17 +10,17 @@ import (
 type EventView struct {
 	Resource abi.EventKind
 	Actions  abi.EventAction
-	// OldPod and NewPod are pod records; nil for none.
+	// OldPod and NewPod are pod records; may be nil.
 	OldPod, NewPod []byte
 	// OldNode and NewNode are rows, or abi.EventNoNode.
 	OldNode, NewNode uint32
-	// Namespace and Name are of objects of other kinds.
+	// Namespace and Name belong to an object of another kind.
 	Namespace, Name string
 }
 
-// QueueEntry is what queue_key hears of a pod besides its record (ABI-3.11).
+// QueueEntry is what queue_key gets for a pod besides its record (ABI-3.11).
 type QueueEntry struct {
-	// Time at which the pod was queued, in nanoseconds since 1970.
+	// Time is when the pod was queued, in nanoseconds since 1970.
 	Time     int64
 	Attempts uint32
 }
@@ -34,7 +34,7 @@ type Directive struct {
 // pods reads what only points about many pods have.
 func (c *CallView) pods(m Memory, r []byte) error {
 	if list := get32(r, 40); list != 0 {
-		n := max(1, uint64(c.N)) // add_pod asks about a row, and has one pod
+		n := max(1, uint64(c.N)) // add_pod has a row, and one pod
 		if c.Point == uint32(abi.AddPod) || c.Point == uint32(abi.RemovePod) {
 			n = 1
 		}
@@ -105,13 +105,13 @@ func (c *CallView) queue(m Memory, entries, keys uint64) error {
 	return nil
 }
 
-// DecodeDirectives reads n directives at an address, within the limits of ABI-10.
-// Whether they may be asked for is not looked at, but a text is what its
-// directive needs, and is UTF-8.
+// DecodeDirectives reads n directives at an address, within the limits of ABI-10. It checks
+// that a text is UTF-8 and has what its directive needs, but not whether the directives are
+// allowed.
 //
 // # Errors
 //
-// All wrap ErrDecode and name the sentence of SPEC.md that does not hold.
+// All wrap ErrDecode and name the violated sentence of SPEC.md.
 func DecodeDirectives(m Memory, address, n uint32) ([]Directive, error) {
 	if n == 0 {
 		return nil, nil
@@ -128,7 +128,7 @@ func DecodeDirectives(m Memory, address, n uint32) ([]Directive, error) {
 	for ; len(entries) > 0; entries = entries[24:] {
 		d := Directive{Kind: abi.DirectiveKind(get32(entries, 0))}
 		if d.Kind < 1 || d.Kind > 7 {
-			return nil, decodeError("ABI-13.2", "there is no directive %d", d.Kind)
+			return nil, decodeError("ABI-13.2", "unknown directive %d", d.Kind)
 		}
 		for i, text := range [...]*string{&d.First, &d.Second} {
 			bytes, err := m.at("ABI-13.1", "the text of a directive", uint64(get32(entries, 8+8*i)), uint64(get32(entries, 12+8*i)))

@@ -11,37 +11,36 @@ type CallView struct {
 	Header, Pod, PodSize, Point uint32
 	// Rows is the row set; nil for the rows lo … hi−1.
 	Rows []uint32
-	// N is the number of rows asked.
+	// N is the number of rows in the call.
 	N     uint32
 	Flags uint32
-	// Codes, Reasons and Scores have an element a row asked, by position.
+	// Codes, Reasons and Scores have one element per row of the call, by position.
 	Codes   []uint8
 	Reasons []uint16
 	Scores  []int64
 	// ReasonSets is numbered from 1: set n is ReasonSets[n-1].
 	ReasonSets [][]string
-	// RowSet is pre_filter's; HasRowSet tells none from empty.
+	// RowSet is pre_filter's row set; HasRowSet distinguishes an empty one from none.
 	RowSet       []uint32
 	HasRowSet    bool
 	StatusReason uint32
-	// Pods is the records of the pod list; nil if the call has none.
+	// Pods are the records of the pod list; nil if the call has none.
 	Pods [][]byte
 	// Event is the event; nil if the call has none.
 	Event *EventView
-	// Queue has an entry a pod, and Keys its answer; nil if the call has none.
+	// Queue has an entry per pod, and Keys its answer; nil if the call has none.
 	Queue []QueueEntry
 	Keys  [][]byte
-	// Directives are what the guest asks for, Wait is permit's answer in
-	// milliseconds.
+	// Directives are the guest's directives, Wait is permit's answer in milliseconds.
 	Directives []Directive
 	Wait       uint64
 }
 
-// DecodeCall reads the call record at an address, and the answers in it.
+// DecodeCall reads the call record at an address, with its answers.
 //
 // # Errors
 //
-// All wrap ErrDecode and name the sentence of SPEC.md that does not hold.
+// All wrap ErrDecode and name the violated sentence of SPEC.md.
 func DecodeCall(m Memory, address uint32) (*CallView, error) {
 	r, err := m.record("ABI-3.1", "the call record", address, 128, 8)
 	if err != nil {
@@ -50,7 +49,7 @@ func DecodeCall(m Memory, address uint32) (*CallView, error) {
 	for _, zero := range [][]byte{r[56:64], r[104:128]} {
 		for i, b := range zero {
 			if b != 0 {
-				return nil, decodeError("ABI-3.1", "byte %d of what is zero is %d", i, b)
+				return nil, decodeError("ABI-3.1", "byte %d must be zero, but is %d", i, b)
 			}
 		}
 	}

@@ -16,11 +16,11 @@ type FieldView struct {
 	ID    abi.ColumnID
 	Arg   uint32
 	Count uint32
-	// Data holds Count elements; nil for an id that is not known.
+	// Data has Count elements; nil for an unknown id.
 	Data []byte
 }
 
-// fieldSize is the size of an element of a field; 0 for an id that is not known.
+// fieldSize is the size of an element of a field; 0 for an unknown id.
 func fieldSize(id abi.ColumnID) uint32 {
 	switch id {
 	case 128, 129, 152:
@@ -41,7 +41,7 @@ func fieldSize(id abi.ColumnID) uint32 {
 //
 // # Errors
 //
-// All wrap ErrDecode and name the sentence of SPEC.md that does not hold.
+// All wrap ErrDecode and name the violated sentence of SPEC.md.
 func DecodePod(record []byte) (*PodView, error) {
 	if len(record) < 8 {
 		return nil, decodeError("ABI-6.1", "%d bytes", len(record))
@@ -73,7 +73,7 @@ func DecodePod(record []byte) (*PodView, error) {
 	return p, nil
 }
 
-// Field returns a field, nil if it is not there.
+// Field returns a field, nil if there is none.
 func (p *PodView) Field(id abi.ColumnID, arg uint32) *FieldView {
 	for i := range p.Fields {
 		if f := &p.Fields[i]; f.ID == id && f.Arg == arg {
@@ -83,8 +83,8 @@ func (p *PodView) Field(id abi.ColumnID, arg uint32) *FieldView {
 	return nil
 }
 
-// Text returns the fields as text by id and arg, with strings of the snapshot.
-// Fields 148 and 149 are not there: they are written out where they are used.
+// Text returns the fields as text by id and arg, with strings of the snapshot. It omits fields
+// 148 and 149, which are written where they are used.
 func (p *PodView) Text(s *Snapshot) (map[string]string, error) {
 	out := make(map[string]string, len(p.Fields))
 	for i := range p.Fields {
@@ -140,7 +140,7 @@ func (p *PodView) element(s *Snapshot, id abi.ColumnID, e []byte) (string, error
 	first, count := uint64(get32(e, 0)), uint64(get32(e, 4))
 	requirements := p.Field(148, 0)
 	if count > 0 && (requirements == nil || first+count > uint64(requirements.Count)) {
-		return "", decodeError("ABI-6.3", "a term refers to requirements %d to %d, which are not there", first, first+count)
+		return "", decodeError("ABI-6.3", "a term refers to requirements %d to %d, which do not exist", first, first+count)
 	}
 	var out []string
 	for i := first; i < first+count; i++ {
@@ -166,7 +166,7 @@ func (p *PodView) requirement(s *Snapshot, e []byte) (string, error) {
 	first, count := uint64(get32(e, 8)), uint64(get32(e, 12))
 	ids := p.Field(149, 0)
 	if count > 0 && (ids == nil || first+count > uint64(ids.Count)) {
-		return "", decodeError("ABI-6.3", "a requirement refers to strings %d to %d, which are not there", first, first+count)
+		return "", decodeError("ABI-6.3", "a requirement refers to strings %d to %d, which do not exist", first, first+count)
 	}
 	var values []string
 	for i := first; i < first+count; i++ {

@@ -37,7 +37,7 @@ func load[T any](t *testing.T, name string, cases []T) []T {
 	return out
 }
 
-// stringsOnly is a snapshot with a strings table and nodes.
+// stringsOnly returns a snapshot with a strings table and nodes.
 func stringsOnly(t testing.TB, all []string) *wire.Snapshot {
 	t.Helper()
 	e := newExample(t, wire.LayoutSpec{Tables: []wire.TableSpec{
@@ -54,8 +54,8 @@ func stringsOnly(t testing.TB, all []string) *wire.Snapshot {
 	return s
 }
 
-// TestDecodeRefuses: each number of a region that is out of place is an error that
-// names the sentence it breaks.
+// TestDecodeRefuses: each wrong number in a region is an error that names the violated
+// sentence.
 func TestDecodeRefuses(t *testing.T) {
 	at := func(e *example, offset uint32) func(v uint32) {
 		return func(v uint32) { copy(e.region()[offset:], le32(v)) }
@@ -95,7 +95,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecodeRegion: no bytes make the reader panic or read beyond the memory.
+// FuzzDecodeRegion: for any bytes, the reader does not panic or read beyond the memory.
 func FuzzDecodeRegion(f *testing.F) {
 	for _, e := range []*example{
 		filterExample(f), allExample(f), reserveExample(f), preEnqueueExample(f), queueExample(f), hintExample(f), namespacesExample(f), permitExample(f),
@@ -119,7 +119,7 @@ func FuzzDecodeRegion(f *testing.F) {
 	})
 }
 
-// FuzzDecodePod: no bytes make the reader panic.
+// FuzzDecodePod: for any bytes, the reader does not panic.
 func FuzzDecodePod(f *testing.F) {
 	f.Add(podExample())
 	s := stringsOnly(f, []string{"a", "b", "c", "d", "e"})

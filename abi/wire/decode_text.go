@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// String returns the string of an id as text: quoted, or - for absent.
+// String returns the string of an id as text: quoted, or - if absent.
 func (s *Snapshot) String(id uint32) (string, error) {
 	if id == 0 {
 		return "-", nil
@@ -24,8 +24,8 @@ func (s *Snapshot) String(id uint32) (string, error) {
 	return strconv.Quote(string(text)), err
 }
 
-// Row returns a row as text, an entry for each column that is not an arena, by id and
-// arg: "3.0" for column 3, arg 0. String ids are resolved, lists are in order.
+// Row returns a row as text, with an entry for each column other than arenas, by id and arg:
+// "3.0" for column 3, arg 0. String ids are resolved, lists are in order.
 func (s *Snapshot) Row(id abi.TableID, row uint32) (map[string]string, error) {
 	t := s.Table(id)
 	if t == nil {
@@ -55,7 +55,7 @@ func (s *Snapshot) cell(t *TableView, c *ColumnView, row uint32) (string, error)
 		if err != nil {
 			return "", err
 		}
-		// The pods of a node are slots, no strings.
+		// The pods of a node are slots, not strings.
 		return s.list(data, kind, t.ID == 1 && c.ID == 12)
 	}
 	e, err := c.Element(row)
@@ -82,7 +82,7 @@ func (s *Snapshot) list(data []byte, kind abi.Type, plain bool) (string, error) 
 	return "[" + strings.Join(out, " ") + "]", nil
 }
 
-// element returns an element as text. Every u32 is a string id unless it is plain.
+// element returns an element as text. Every u32 is a string id unless plain is true.
 func (s *Snapshot) element(e []byte, kind abi.Type, plain bool) (string, error) {
 	switch kind {
 	case 1:
@@ -118,7 +118,7 @@ func (s *Snapshot) element(e []byte, kind abi.Type, plain bool) (string, error) 
 		return s.join("", fmt.Sprintf(":%d/%s", get16(e, 4), protocols[protocol]), get32(e, 0))
 	case 11:
 		if get32(e, 4) != 0 {
-			return "", decodeError("ABI-4.7", "an image has %d where zero belongs", get32(e, 4))
+			return "", decodeError("ABI-4.7", "an image has %d instead of zero", get32(e, 4))
 		}
 		return s.join("", fmt.Sprintf(":%d", int64(get64(e, 8))), get32(e, 0))
 	case 12:
@@ -127,7 +127,7 @@ func (s *Snapshot) element(e []byte, kind abi.Type, plain bool) (string, error) 
 	return "", decodeError("ABI-4.5", "type %d", kind)
 }
 
-// join returns strings with a separator between and text after them.
+// join returns strings with a separator between them and text after them.
 func (s *Snapshot) join(separator, after string, ids ...uint32) (string, error) {
 	var out []string
 	for _, id := range ids {

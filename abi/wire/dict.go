@@ -1,11 +1,10 @@
-// Package wire reads and writes what host and guest exchange (abi/SPEC.md): modules,
-// manifests, call records, the columns of a snapshot, pod records. It depends on the
-// standard library only, so that hosts, guests and tests share it.
+// Package wire reads and writes the data that host and guest exchange (abi/SPEC.md): modules,
+// manifests, call records, the columns of a snapshot, pod records. It depends only on the
+// standard library, so that hosts, guests and tests can share it.
 package wire
 
-// Dict interns strings as ids. Id 0 means absent, so the empty string has an id
-// of its own. Ids carry no order, and are valid within one epoch: a Dict only
-// grows, and a new epoch is a new Dict.
+// Dict interns strings as ids. Id 0 means absent, so the empty string has an id of its own. Ids
+// are unordered and valid within one epoch: a Dict only grows, and a new epoch has a new Dict.
 type Dict struct {
 	ids     map[string]uint32
 	strings []string
@@ -16,7 +15,7 @@ func NewDict() *Dict {
 	return &Dict{ids: make(map[string]uint32), strings: []string{""}}
 }
 
-// Intern returns the id of s and gives it one if it has none.
+// Intern returns the id of s; a new string gets a new id.
 func (d *Dict) Intern(s string) uint32 {
 	id, ok := d.ids[s]
 	if !ok {
@@ -27,11 +26,11 @@ func (d *Dict) Intern(s string) uint32 {
 	return id
 }
 
-// Lookup returns the id of s, or 0 if no row ever held s in this epoch.
+// Lookup returns the id of s, or 0 if s was not interned in this epoch.
 func (d *Dict) Lookup(s string) uint32 { return d.ids[s] }
 
 // String returns the string of an id; the empty string for 0.
 func (d *Dict) String(id uint32) string { return d.strings[id] }
 
-// Len returns the number of ids, the absent one included.
+// Len returns the number of ids, including the absent one.
 func (d *Dict) Len() int { return len(d.strings) }

@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// TestDict: a string has one id forever, ids are dense, and 0 is not a string's.
+// TestDict: a string always has the same id, ids are dense, and no string has id 0.
 func TestDict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, model := wire.NewDict(), map[string]uint32{}

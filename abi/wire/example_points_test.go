@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// spans is a column of lists and its arena.
+// spans returns a column of lists and its arena.
 func spans(id abi.ColumnID, kind abi.Type, capacity uint32) []wire.ColumnSpec {
 	return []wire.ColumnSpec{{ID: id, Type: abi.TypeSpan}, {ID: id + abi.ArenaOf, Type: kind, Capacity: capacity}}
 }
@@ -16,10 +16,10 @@ func stringsSpec() wire.TableSpec {
 	return wire.TableSpec{ID: abi.TableStrings, Capacity: 8, Columns: spans(abi.StringBytes, abi.TypeBytes, 64)}
 }
 
-// guest writes bytes into memory of the guest's own, which begins at 0x400.
+// guest writes bytes to the guest's own memory, which begins at 0x400.
 func (e *example) guest(at uint32, bytes []byte) { copy(e.memory[at:], bytes) }
 
-// answer writes fields of the call record that are the guest's.
+// answer writes fields of the call record that belong to the guest.
 func (e *example) answer(offset uint32, values ...uint32) {
 	copy(e.memory[e.base+e.layout.Call+offset:], le32(values...))
 }
@@ -48,8 +48,8 @@ func (e *example) batch(t testing.TB, records ...[]byte) *wire.Batch {
 	return &b
 }
 
-// reserveExample is a reserve call after the guest has answered: device 0 of the
-// chosen node is taken by the pod in slot 0, so the guest annotates device 1.
+// reserveExample is a reserve call after the guest has answered: the pod in slot 0 has device 0
+// of the chosen node, so the guest annotates device 1.
 func reserveExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{
@@ -80,7 +80,7 @@ func reserveExample(t testing.TB) *example {
 	return e
 }
 
-// preEnqueueExample asks about three pods; the guest holds the second back.
+// preEnqueueExample is a call for three pods; the guest gates the second.
 func preEnqueueExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{{ID: abi.TableNodes, Capacity: 1}, stringsSpec()}, Batch: 4, RecordRoom: 512,
@@ -114,8 +114,8 @@ func preEnqueueExample(t testing.TB) *example {
 	return e
 }
 
-// queueExample asks for the keys of two pods; one has the longest key, the other
-// an empty one.
+// queueExample is a call for the keys of two pods; one has the longest key, the other an empty
+// one.
 func queueExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{{ID: abi.TableNodes, Capacity: 1}, stringsSpec()}, Batch: 2, RecordRoom: 256, Keys: true,
@@ -144,8 +144,8 @@ func queueExample(t testing.TB) *example {
 	return e
 }
 
-// hintExample asks whether the change of a node makes another try of two parked
-// pods worth while; rows 0 and 1 are the node before and after.
+// hintExample asks whether the change of a node makes another attempt of two parked pods
+// worthwhile; rows 0 and 1 are the node before and after.
 func hintExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{
@@ -174,8 +174,8 @@ func hintExample(t testing.TB) *example {
 	return e
 }
 
-// podEventExample is the event of a pod that is gone from its node, and another of
-// an object that is neither a pod nor a node.
+// podEventExample is the event of a pod that was removed from its node, and another of an
+// object that is neither a pod nor a node.
 func podEventExample(t testing.TB, named bool) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{{ID: abi.TableNodes, Capacity: 1}, stringsSpec()}, Batch: 1, RecordRoom: 512,
@@ -206,8 +206,8 @@ func podEventExample(t testing.TB, named bool) *example {
 	return e
 }
 
-// permitExample is a permit call: the guest lets the pod wait for 30 s, allows one
-// waiting pod, rejects another and activates a third.
+// permitExample is a permit call: the guest makes the pod wait for 30 s, allows one waiting
+// pod, rejects another and activates a third.
 func permitExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{{ID: abi.TableNodes, Capacity: 1, Columns: spans(abi.NodeName, abi.TypeBytes, 16)}, stringsSpec()}, PodRoom: 64,
@@ -230,7 +230,7 @@ func permitExample(t testing.TB) *example {
 	return e
 }
 
-// node0 writes the name of row 0, the only one.
+// node0 writes the name of row 0, the only row.
 func (e *example) node0(name string) {
 	arena := e.column(0, abi.NodeName+abi.ArenaOf, 0)
 	e.put(e.column(0, abi.NodeName, 0), 0, le32(0, uint32(len(name)))...)
@@ -239,8 +239,8 @@ func (e *example) node0(name string) {
 	e.layout.SetRows(e.region(), 0, 1)
 }
 
-// namespacesExample is a pre_filter call with a table of namespaces, one row of
-// which is empty; the guest narrows the nodes down to rows 0 and 2.
+// namespacesExample is a pre_filter call with a namespaces table that has an empty row; the
+// guest narrows the nodes down to rows 0 and 2.
 func namespacesExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{
@@ -273,8 +273,8 @@ func namespacesExample(t testing.TB) *example {
 	return e
 }
 
-// postFilterExample is a post_filter call, whose codes are input; the guest
-// nominates a node, and an unresolvable pod would be told why by set 1.
+// postFilterExample is a post_filter call, whose codes are input; the guest nominates a node,
+// and set 1 would be the reason for an unresolvable pod.
 func postFilterExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{{ID: abi.TableNodes, Capacity: 2}, stringsSpec()}, PodRoom: 32,

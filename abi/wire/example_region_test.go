@@ -8,9 +8,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// example is the memory of a guest of 64 KiB with a region at 0x1000, as a host
-// writes it: three nodes with a declared label each, of which the second has
-// none, and pods with names and requests.
+// example is a guest's memory of 64 KiB with a region at 0x1000, as a host writes it: three
+// nodes with a declared label, which the second does not have, and pods with names and
+// requests.
 type example struct {
 	memory []byte
 	base   uint32
@@ -34,7 +34,7 @@ func newExample(t testing.TB, spec wire.LayoutSpec) *example {
 
 func (e *example) region() []byte { return e.memory[e.base : e.base+e.layout.Size] }
 
-// column returns a column of a table of the layout.
+// column returns a column of a table in the layout.
 func (e *example) column(table int, id abi.ColumnID, arg uint32) *wire.ColumnLayout {
 	for i := range e.layout.Tables[table].Columns {
 		if c := &e.layout.Tables[table].Columns[i]; c.ID == id && c.Arg == arg {
@@ -72,8 +72,8 @@ func (e *example) strings(all ...string) {
 	e.layout.SetLength(e.region(), arena, at)
 }
 
-// filterExample is a filter call on three nodes, after the guest has answered: the
-// label berth.dev/pool is "gpu", absent, "shared"; the guest wants "gpu".
+// filterExample is a filter call for three nodes, after the guest has answered: the label
+// berth.dev/pool is "gpu", absent, "shared"; the guest wants "gpu".
 func filterExample(t testing.TB) *example {
 	e := newExample(t, wire.LayoutSpec{
 		Tables: []wire.TableSpec{
@@ -175,7 +175,7 @@ func (e *example) node(row uint32, name string, n uint32) {
 	if n == 0 {
 		return
 	}
-	at := n / 3 // the row with 3 comes second in the arenas
+	at := n / 3 // the row with 3 is second in the arenas
 	list(abi.NodeLabels, at, n, le32(e.ids["zone"], e.ids["a"], e.ids["größe"], e.ids[""], e.ids["gpu"], e.ids["true"])[:8*n]...)
 	list(abi.NodeTaints, at, 1, le32(e.ids["gpu"], e.ids[""], n)...)
 	list(abi.NodePorts, at, 1, append(le32(e.ids["0.0.0.0"]), 0x90, 0x1f, byte(n), 0)...)

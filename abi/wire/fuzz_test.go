@@ -12,9 +12,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// FuzzReadModule: whatever the bytes, ReadModule returns a module whose indices
-// all resolve, or an error with an offset inside the file; Check does not panic,
-// and sections can be added and removed without a trace.
+// FuzzReadModule: for any bytes, ReadModule returns a module whose indices all resolve, or an
+// error with an offset in the file; Check does not panic, and adding and removing a section
+// restores the file.
 func FuzzReadModule(f *testing.F) {
 	for _, file := range []string{"modules.json", "malformed.json"} {
 		for _, v := range vectors(f, file) {
@@ -57,8 +57,8 @@ func removed(data []byte, name string) (int, []byte, error) {
 	return n, out, err
 }
 
-// FuzzDecodeManifest: what is accepted is JSON, is read the same after it was
-// written, and what is refused is told with a path; Validate does not panic.
+// FuzzDecodeManifest: what is accepted is JSON and reads the same after it is written; what is
+// refused has an error with a path; Validate does not panic.
 func FuzzDecodeManifest(f *testing.F) {
 	for _, v := range vectors(f, "manifests.json") {
 		f.Add(v.text())

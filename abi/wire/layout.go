@@ -7,55 +7,51 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// ColumnSpec says what a column holds and how much fits.
+// ColumnSpec says what a column contains and its capacity.
 type ColumnSpec struct {
 	ID   abi.ColumnID
 	Arg  uint32
 	Type abi.Type
-	// Capacity is the number of elements of an arena; 0 for a column of one
-	// element a row.
+	// Capacity is the number of elements of an arena; 0 for a column with one element per row.
 	Capacity uint32
 }
 
-// TableSpec says what a table holds and how much fits.
+// TableSpec says what a table contains and its capacity.
 type TableSpec struct {
 	ID abi.TableID
-	// Capacity and Overlays are numbers of rows, Base is where row 0 is in the
-	// host's table.
+	// Capacity and Overlays are numbers of rows, Base is the place of row 0 in the host's table.
 	Capacity, Overlays, Base uint32
 	Columns                  []ColumnSpec
 }
 
-// LayoutSpec is what a region is to hold.
+// LayoutSpec says what a region contains.
 type LayoutSpec struct {
 	// Tables is in the order of the directory; the first is the nodes table.
 	Tables []TableSpec
 	// PodRoom is the size of the largest pod record in bytes.
 	PodRoom uint32
-	// Batch is the most pods that a call can be about besides the one to be placed,
-	// 0 for none, and RecordRoom the room for their records and for an event's names
-	// in bytes.
+	// Batch is the maximum number of pods in a call besides the one to be placed; may be 0.
+	// RecordRoom is the room for their records and for an event's names in bytes.
 	Batch, RecordRoom uint32
-	// Keys tells that a call can ask for keys of the queue.
+	// Keys is true if a call can request keys of the queue.
 	Keys bool
 }
 
-// Layout is where everything is in a region. Offsets are from the start of the
-// region and aligned to abi.RegionAlign where something begins.
+// Layout is where everything is in a region. Offsets are from the start of the region, and
+// aligned to abi.RegionAlign where something begins.
 type Layout struct {
-	// Size of the region in bytes.
+	// Size is the size of the region in bytes.
 	Size uint32
-	// ReadOnly is where that part of the region begins that a guest must not
-	// write.
+	// ReadOnly is the offset of the part of the region that a guest must not write.
 	ReadOnly uint32
 
 	Call, Codes, Reasons, Scores uint32
 	RowSet, Pod, Header          uint32
-	// Keys, PodList, Queue, Event and Records are of calls about many pods; they
-	// have no room where the spec asks for none.
+	// Keys, PodList, Queue, Event and Records are for calls about many pods; they have no room
+	// if the spec requests none.
 	Keys, PodList, Queue, Event, Records uint32
-	// MaxRows is the most rows or pods that one call can ask, PodRoom the room for
-	// the pod record in bytes.
+	// MaxRows is the maximum number of rows or pods in one call, PodRoom the room for the pod
+	// record in bytes.
 	MaxRows, PodRoom  uint32
 	Batch, RecordRoom uint32
 	Tables            []TableLayout
@@ -77,11 +73,11 @@ type ColumnLayout struct {
 	Elements uint32
 }
 
-// MaxRegion is the largest region: what a 32-bit memory can hold beside the
-// guest's own.
+// MaxRegion is the maximum size of a region: what a 32-bit memory can hold besides the guest's
+// own data.
 const MaxRegion = 3584 << 20
 
-// NewLayout places everything.
+// NewLayout computes the layout of a region.
 func NewLayout(spec LayoutSpec) (*Layout, error) {
 	if len(spec.Tables) == 0 || spec.Tables[0].ID != abi.TableNodes {
 		return nil, fmt.Errorf("wire: the first table of a region must be the nodes")
@@ -139,9 +135,8 @@ func NewLayout(spec LayoutSpec) (*Layout, error) {
 	return l, nil
 }
 
-// WriteDirectories writes the header and the directories of a region that
-// begins at address base. mem is the region's bytes. Row counts are zero until
-// SetRows.
+// WriteDirectories writes the header and the directories of a region that begins at address
+// base. mem is the region's bytes. Row counts are zero until SetRows.
 func (l *Layout) WriteDirectories(mem []byte, base uint32) {
 	h := mem[l.Header:]
 	put32(h, abi.HeaderMagic, abi.Magic)
@@ -173,8 +168,8 @@ func (l *Layout) WriteDirectories(mem []byte, base uint32) {
 	}
 }
 
-// SetRows writes the number of rows of a table, which is also the length of its
-// columns of one element a row.
+// SetRows writes the number of rows of a table, which is also the length of its columns with
+// one element per row.
 func (l *Layout) SetRows(mem []byte, table int, n uint32) {
 	t := &l.Tables[table]
 	put32(mem[t.Entry:], abi.TableRows, n)
@@ -185,12 +180,12 @@ func (l *Layout) SetRows(mem []byte, table int, n uint32) {
 	}
 }
 
-// SetLength writes the number of elements of an arena that are in use.
+// SetLength writes the number of elements in use in an arena.
 func (l *Layout) SetLength(mem []byte, c *ColumnLayout, n uint32) {
 	put32(mem[c.Entry:], abi.ColumnLength, n)
 }
 
-// Cycle is what the header says of one cycle.
+// Cycle has the header's fields of one cycle.
 type Cycle struct {
 	Epoch, Generation, Seed uint64
 	State                   uint32
@@ -205,24 +200,23 @@ func (l *Layout) SetCycle(mem []byte, c Cycle) {
 	put32(h, abi.HeaderState, c.State)
 }
 
-// Call is one call of a point function: what the host writes into the call
-// record.
+// Call is one call of a point: what the host writes to the call record.
 type Call struct {
 	Point abi.Point
 	// PodSize is the size of the pod record; 0 if the call has none.
 	PodSize uint32
-	// RowSet tells that the rows are those of the row set, N of them.
+	// RowSet is true if the rows are those of the row set, N of them.
 	RowSet bool
 	N      uint32
 	Flags  uint32
-	// Pods, Event and Keys tell that the call has a pod list, an event, and queue
-	// entries with room for keys.
+	// Pods, Event and Keys are true if the call has a pod list, an event, and queue entries with
+	// room for keys.
 	Pods, Event, Keys bool
 }
 
-// SetCall writes the call record of a region that begins at address base, and
-// zeroes what the guest answers, but for what is its input: the scores of
-// normalize, the codes of post_filter.
+// SetCall writes the call record of a region that begins at address base. It zeroes the guest's
+// answers, except for those that are input: the scores for normalize, the codes for
+// post_filter.
 func (l *Layout) SetCall(mem []byte, base uint32, c Call) {
 	r := mem[l.Call : l.Call+abi.CallSize]
 	clear(r)

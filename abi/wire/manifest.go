@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// Manifest says what a module is, which extension points it implements, what it
-// reads and which host functions it imports (ABI-9).
+// Manifest says what a module is, which extension points it implements, what it reads and which
+// host functions it imports (ABI-9).
 type Manifest struct {
 	// Name is a DNS label, Version a semantic version (ABI-9.2).
 	Name, Version string
@@ -21,33 +21,31 @@ type Manifest struct {
 	ABI string
 	// Points are the extension points that the module exports (ABI-9.3).
 	Points ManifestPoints
-	// Reads is what the host projects into the module's memory (ABI-9.4).
+	// Reads is what the host writes to the module's memory (ABI-9.4).
 	Reads ManifestReads
-	// Host is the host functions that the module imports (ABI-9.6).
+	// Host are the host functions that the module imports (ABI-9.6).
 	Host []string
-	// Events are those after which a rejected pod is tried again; none means any
-	// (ABI-9.7).
+	// Events are those after which a rejected pod is retried; none means any (ABI-9.7).
 	Events []ManifestEvent
-	// Enforces is features of a pod's spec, in the host's names (ABI-9.9).
+	// Enforces are features of a pod's spec, by the host's names (ABI-9.9).
 	Enforces []string
-	// Publishes is keys of the plugin's state that others may read, CycleLocal keys
-	// that may hold ids and are gone after normalize (ABI-9.10).
+	// Publishes are keys of the plugin's state that others may read, CycleLocal are keys that
+	// may contain ids and are removed after normalize (ABI-9.10).
 	Publishes, CycleLocal []string
-	// Directives is what the module asks of the host (ABI-9.11).
+	// Directives are what the module may ask the host to do (ABI-9.11).
 	Directives ManifestDirectives
-	// Config is the JSON Schema of the configuration as compact JSON; empty if
-	// only {} is accepted (ABI-9.8).
+	// Config is the JSON Schema of the configuration as compact JSON; empty if only {} is
+	// accepted (ABI-9.8).
 	Config []byte
 }
 
-// ManifestPoint is what a manifest says of one point. The fields that do not
-// apply to the point are empty.
+// ManifestPoint is the manifest's declaration of one point. Fields that do not apply to the
+// point are empty.
 type ManifestPoint struct {
-	// Scope is "node", "cluster" or empty for the default, cluster: of filter and
-	// score.
+	// Scope of filter and score is "node", "cluster" or empty for the default, cluster.
 	Scope string
-	// Normalize is "none", "max", "reverse", "minmax" or empty for the default,
-	// none: of score (ABI-9.5).
+	// Normalize of score is "none", "max", "reverse", "minmax" or empty for the default, none
+	// (ABI-9.5).
 	Normalize string
 }
 
@@ -59,18 +57,17 @@ type ManifestPoints struct {
 	Reserve, Unreserve, Permit, PreBind, Bind, PostBind *ManifestPoint
 }
 
-// ManifestReads has names of SPEC.md, sections 4 and 6, and label and annotation
-// keys, condition types and resources. The index in its list is the arg of a
-// column (ABI-4.9).
+// ManifestReads has names of SPEC.md, sections 4 and 6, label and annotation keys, condition
+// types and resources. The index in its list is the arg of a column (ABI-4.9).
 type ManifestReads struct {
 	Node, NodeLabels, NodeAnnotations, NodeConditions, Resources, Pods, PodLabels, PodAnnotations, Pod []string
 	Namespaces, NamespaceLabels                                                                        []string
-	// Published is keys that other plugins publish, as "plugin/key".
+	// Published are keys that other plugins publish, as "plugin/key".
 	Published []string
 }
 
-// ManifestDirectives is the directives that a module uses, or that a user grants
-// it (ABI-9.11), with the names that manifests and configurations have for them.
+// ManifestDirectives are the directives that a module uses, or that a user grants it
+// (ABI-9.11), with their names in manifests and configurations.
 type ManifestDirectives struct {
 	// Annotations and Labels are prefixes of keys.
 	Annotations []string `json:"annotations,omitempty"`
@@ -81,14 +78,13 @@ type ManifestDirectives struct {
 	Activate    bool     `json:"activate,omitempty"`
 }
 
-// ManifestEvent is a kind of cluster event, in the names of
-// k8s.io/kube-scheduler/framework.
+// ManifestEvent is a kind of cluster event, by the names of k8s.io/kube-scheduler/framework.
 type ManifestEvent struct {
 	Resource string
 	Actions  []string
 }
 
-// The host's normalisations (ABI-9.5).
+// The host's normalizations (ABI-9.5).
 const (
 	NormalizeNone    = "none"
 	NormalizeMax     = "max"
@@ -139,7 +135,7 @@ func (r *ManifestReads) lists() []readList {
 	}
 }
 
-// Get returns what is declared of a point, nil if it is not declared.
+// Get returns the declaration of a point, nil if it is not declared.
 func (p *ManifestPoints) Get(point abi.Point) *ManifestPoint {
 	for _, n := range p.all() {
 		if n.point == point {
@@ -149,7 +145,7 @@ func (p *ManifestPoints) Get(point abi.Point) *ManifestPoint {
 	return nil
 }
 
-// Set declares a point; a point that manifests do not have is ignored.
+// Set declares a point; it ignores a point that manifests do not have.
 func (p *ManifestPoints) Set(point abi.Point, value *ManifestPoint) {
 	for _, n := range p.all() {
 		if n.point == point {
@@ -169,8 +165,8 @@ func (m *Manifest) Declared() []abi.Point {
 	return out
 }
 
-// Scope returns the scope of filter or score: what is declared, or cluster
-// (ABI-9.3). Other points have the scope cluster.
+// Scope returns the scope of filter or score: the declared one, or cluster (ABI-9.3). Other
+// points have the scope cluster.
 func (m *Manifest) Scope(point abi.Point) abi.Scope {
 	p := m.Points.Get(point)
 	if (point == abi.Filter || point == abi.Score) && p != nil && p.Scope == abi.ScopeNode.String() {
@@ -179,8 +175,8 @@ func (m *Manifest) Scope(point abi.Point) abi.Scope {
 	return abi.ScopeCluster
 }
 
-// Sharded reports whether the declared per-node points are all of scope node, so
-// that an instance may hold a part of the nodes (ABI-5.3).
+// Sharded reports whether all declared per-node points have scope node, so that an instance may
+// hold a part of the nodes (ABI-5.3).
 func (m *Manifest) Sharded() bool {
 	for _, p := range m.Declared() {
 		if p != abi.PreFilter && !p.Aux() && m.Scope(p) != abi.ScopeNode {
@@ -190,8 +186,7 @@ func (m *Manifest) Sharded() bool {
 	return m.Points.Filter != nil || m.Points.Score != nil
 }
 
-// PointName returns the name that manifests give a point, empty for a point that
-// they do not have.
+// PointName returns a point's name in manifests, empty if it has none.
 func PointName(point abi.Point) string {
 	for _, n := range (&ManifestPoints{}).all() {
 		if n.point == point {
@@ -201,7 +196,7 @@ func PointName(point abi.Point) string {
 	return ""
 }
 
-// Reading is the name of a list of ManifestReads and what it holds.
+// Reading is the name of a list of ManifestReads and its content.
 type Reading struct {
 	List  string   `json:"list"`
 	Names []string `json:"names"`
@@ -220,15 +215,15 @@ func (m *Manifest) Readings() []Reading {
 
 // ManifestError is one mistake in a manifest.
 type ManifestError struct {
-	// Path is the field's path, as reads.node[2]; empty for the manifest as a whole.
+	// Path is the field's path, such as reads.node[2]; empty for the whole manifest.
 	Path string
-	// Detail says what is wrong, Fix (may be empty) what to do.
+	// Detail says what is wrong. Fix says what to do; it may be empty.
 	Detail, Fix string
-	// Rule is the sentence of SPEC.md, as ABI-9.3, or empty.
+	// Rule is the sentence of SPEC.md, such as ABI-9.3; may be empty.
 	Rule string
 }
 
-// Error gives "manifest: path: detail; fix (rule)".
+// Error returns "manifest: path: detail; fix (rule)".
 func (e *ManifestError) Error() string {
 	out := "manifest: "
 	if e.Path != "" {
@@ -244,7 +239,7 @@ func (e *ManifestError) Error() string {
 	return plain.Line(out, maxMistake)
 }
 
-// maxMistake is how much the text of a mistake has, in bytes.
+// maxMistake is the maximum size of the text of a mistake, in bytes.
 const maxMistake = 1024
 
 // manifestErrors collects mistakes.
@@ -254,7 +249,7 @@ func (c *manifestErrors) add(path, detail, fix, rule string) {
 	c.all = append(c.all, &ManifestError{Path: path, Detail: detail, Fix: fix, Rule: rule})
 }
 
-// err joins the mistakes sorted by path; nil without any.
+// err returns the mistakes, joined and sorted by path; may be nil.
 func (c *manifestErrors) err() error {
 	slices.SortStableFunc(c.all, func(a, b *ManifestError) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Detail, b.Detail))
@@ -278,14 +273,14 @@ func nearest(name string, among []string) string {
 	}
 	switch {
 	case len(among) == 1:
-		return "known is only " + among[0]
+		return "the only one is " + among[0]
 	case len(among) > 20:
 		return ""
 	}
 	return "known are " + strings.Join(among, ", ")
 }
 
-// editDistance is the Levenshtein distance in bytes.
+// editDistance returns the Levenshtein distance in bytes.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -6,14 +6,12 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// DecodeManifest reads a manifest from JSON. It refuses unknown fields,
-// duplicates and values of the wrong type (ABI-9.1); whether the values make
-// sense is Validate's to say.
+// DecodeManifest reads a manifest from JSON. It refuses unknown fields, duplicates and values
+// of the wrong type (ABI-9.1). Validate checks the values.
 //
 // # Errors
 //
-// All mistakes at once, joined, each a *ManifestError; after a syntax error only
-// that one.
+// All mistakes, joined. Each is a *ManifestError. After a syntax error there is only that one.
 func DecodeManifest(data []byte) (*Manifest, error) {
 	var errs manifestErrors
 	if len(data) > abi.MaxManifestSize {
@@ -41,7 +39,7 @@ type field struct {
 	store func(n *jsonNode, path string)
 }
 
-// object stores the fields of an object and refuses others.
+// object stores the fields of an object and refuses unknown fields.
 func (d manifestDecoder) object(n *jsonNode, path string, fields []field) {
 	if !d.is(n, jsonObject, path) {
 		return

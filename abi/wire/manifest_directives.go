@@ -7,13 +7,13 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Empty reports whether there is no directive.
+// Empty reports whether there are no directives.
 func (d *ManifestDirectives) Empty() bool {
 	return len(d.Annotations) == 0 && len(d.Labels) == 0 && !d.Nominate && !d.Bind && !d.Waiting && !d.Activate
 }
 
-// Allows reports whether a directive is among those declared or granted; key is
-// that of annotate and label.
+// Allows reports whether a directive is declared or granted; key is the key of annotate and
+// label.
 func (d *ManifestDirectives) Allows(kind abi.DirectiveKind, key string) bool {
 	switch kind {
 	case abi.Annotate:
@@ -36,8 +36,7 @@ func hasPrefix(key string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// Missing returns what d asks for and a grant does not give; a grant of a shorter
-// prefix gives the longer ones.
+// Missing returns the directives in d that a grant does not cover; a prefix covers longer ones.
 func (d *ManifestDirectives) Missing(grant *ManifestDirectives) ManifestDirectives {
 	return ManifestDirectives{
 		Annotations: uncovered(d.Annotations, grant.Annotations),
@@ -66,12 +65,11 @@ func (d *ManifestDirectives) JSON() string {
 	return string(append(w.out, '}'))
 }
 
-// Validate checks the form of prefixes (ABI-9.11). path begins the paths of
-// errors.
+// Validate checks the form of prefixes (ABI-9.11). path begins the paths in errors.
 //
 // # Errors
 //
-// All mistakes at once, joined, each a *ManifestError.
+// All mistakes, joined. Each is a *ManifestError.
 func (d *ManifestDirectives) Validate(path string) error {
 	var errs manifestErrors
 	manifestValidator{&errs}.directives(path, d)
@@ -86,7 +84,7 @@ func (v manifestValidator) directives(path string, d *ManifestDirectives) {
 		v.form(at, *l.value, rule, isKeyPrefix, "write the beginning of keys with their domain, such as example.com/ or example.com/gpu-")
 		for i, prefix := range *l.value {
 			if domain, _, _ := strings.Cut(prefix, "/"); reserved(domain) {
-				v.add(index(at, i), quoted(prefix)+" is of Kubernetes itself", "use a domain of your own", rule)
+				v.add(index(at, i), quoted(prefix)+" is reserved for Kubernetes", "use a domain of your own", rule)
 			}
 		}
 	}
@@ -110,10 +108,10 @@ func reserved(domain string) bool {
 	return false
 }
 
-// IsAnnotationKey reports whether s is a key of an annotation or a label.
+// IsAnnotationKey reports whether s is a valid key of an annotation or a label.
 func IsAnnotationKey(s string) bool { return isQualified(s) }
 
-// IsLabelValue reports whether s is a value of a label.
+// IsLabelValue reports whether s is a valid label value.
 func IsLabelValue(s string) bool {
 	return s == "" || len(s) <= 63 && bounded(s, "-_.", true)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// TestManifestDirectives: ABI-9.11. Prefixes cover keys, and a grant of a shorter
-// prefix the longer ones; what is written as JSON is read as the same.
+// TestManifestDirectives: ABI-9.11. Prefixes cover keys, and a shorter prefix in a grant covers
+// longer ones; JSON that is written reads the same.
 func TestManifestDirectives(t *testing.T) {
 	d := wire.ManifestDirectives{Annotations: []string{"example.com/gpu-"}, Labels: []string{"example.com/"}, Waiting: true}
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestManifestDirectives(t *testing.T) {
 	}
 }
 
-// TestManifestDirectivesRefuses: prefixes that are none.
+// TestManifestDirectivesRefuses: invalid prefixes.
 func TestManifestDirectivesRefuses(t *testing.T) {
 	for prefix, ok := range map[string]bool{
 		"example.com/": true, "example.com/a": true, "example.com/a-": true, "a/": true,

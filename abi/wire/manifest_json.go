@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxJSONDepth is how deep a manifest may nest, its schema included.
+// maxJSONDepth is how deeply a manifest may nest, including its schema.
 const maxJSONDepth = 64
 
 // jsonKind is the kind of a JSON value.
@@ -21,9 +21,9 @@ const (
 	jsonObject
 )
 
-// jsonNode is a JSON value. The package has its own reader because it must tell
-// duplicate fields and paths, and because encoding/json would add 440 KB to
-// every Go guest that imports this package.
+// jsonNode is a JSON value. The package has its own reader because it must report duplicate
+// fields and paths, and because encoding/json would add 440 KB to every Go guest that imports
+// this package.
 type jsonNode struct {
 	kind  jsonKind
 	text  string // of a string, unescaped; of other scalars, as written
@@ -35,7 +35,7 @@ type jsonNode struct {
 type jsonReader struct {
 	data string
 	pos  int
-	path []jsonStep // to the value that is read; joined only for a mistake
+	path []jsonStep // to the current value; joined only for a mistake
 	errs *manifestErrors
 }
 
@@ -46,7 +46,7 @@ type jsonStep struct {
 	list  bool
 }
 
-// readJSON reads a JSON text; nil after an error.
+// readJSON reads a JSON text; it returns nil after an error.
 func readJSON(data []byte, errs *manifestErrors) *jsonNode {
 	r := &jsonReader{data: string(data), errs: errs}
 	if !utf8.Valid(data) {
@@ -63,7 +63,7 @@ func readJSON(data []byte, errs *manifestErrors) *jsonNode {
 	return n
 }
 
-// fail records a mistake at the reader's place.
+// fail records a mistake at the current place.
 func (r *jsonReader) fail(detail string) *jsonNode {
 	path := ""
 	for _, step := range r.path {
@@ -87,7 +87,7 @@ func (r *jsonReader) space() {
 	}
 }
 
-// accept skips space and c, if that is next.
+// accept skips white space and c, if c is next.
 func (r *jsonReader) accept(c byte) bool {
 	r.space()
 	if r.pos < len(r.data) && r.data[r.pos] == c {

@@ -2,25 +2,25 @@ package wire
 
 import "strings"
 
-// Names that a manifest may use. Functions and not variables: the package keeps
-// no state.
+// Names that a manifest may use. They are functions, not variables, because the package has no
+// state.
 
-// readsNode are the names of ABI-4, table 1, in `reads.node`.
+// readsNode returns the names of ABI-4, table 1, for `reads.node`.
 func readsNode() []string {
 	return []string{
 		"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "generation", "zone",
 	}
 }
 
-// readsPods are the names of ABI-4, table 2, in `reads.pods`.
+// readsPods returns the names of ABI-4, table 2, for `reads.pods`.
 func readsPods() []string {
 	return []string{"namespace", "priority", "requests", "labels", "owner", "flags", "uid", "name"}
 }
 
-// readsNamespaces are the names of ABI-4, table 4, in `reads.namespaces`.
+// readsNamespaces returns the names of ABI-4, table 4, for `reads.namespaces`.
 func readsNamespaces() []string { return []string{"name", "labels"} }
 
-// readsPod are the names of ABI-6, in `reads.pod`.
+// readsPod returns the names of ABI-6, for `reads.pod`.
 func readsPod() []string {
 	return []string{
 		"name", "hostPorts", "tolerations", "images", "namespace", "priority", "requests", "labels", "annotations", "owner",
@@ -28,7 +28,7 @@ func readsPod() []string {
 	}
 }
 
-// eventResources are the resources of k8s.io/kube-scheduler/framework.
+// eventResources returns the resources of k8s.io/kube-scheduler/framework.
 func eventResources() []string {
 	return []string{
 		"Pod", "Node", "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver",
@@ -38,7 +38,7 @@ func eventResources() []string {
 	}
 }
 
-// eventActions are the action types of k8s.io/kube-scheduler/framework.
+// eventActions returns the action types of k8s.io/kube-scheduler/framework.
 func eventActions() []string {
 	return []string{
 		"Add", "Delete", "Update", "All",
@@ -49,8 +49,8 @@ func eventActions() []string {
 	}
 }
 
-// actionApplies reports whether an action can happen to a resource: those named
-// after Pod or Node happen only to these.
+// actionApplies reports whether an action can happen to a resource: those named after Pod or
+// Node apply only to these.
 func actionApplies(action, resource string) bool {
 	switch {
 	case resource == "*":
@@ -81,8 +81,8 @@ func isSubdomain(s string) bool {
 	return true
 }
 
-// isQualified reports whether s is a Kubernetes qualified name, as of a label
-// key: [prefix/]name.
+// isQualified reports whether s is a Kubernetes qualified name, such as a label key:
+// [prefix/]name.
 func isQualified(s string) bool {
 	prefix, name, has := strings.Cut(s, "/")
 	if !has {
@@ -123,8 +123,8 @@ func isSemver(s string) bool {
 	return (!hasBuild || semverParts(build, true)) && (!hasPre || semverParts(pre, false))
 }
 
-// semverParts checks the identifiers of a build or a pre-release; numbers of the
-// latter must not begin with a zero.
+// semverParts checks the identifiers of a build or a pre-release; numbers of a pre-release must
+// not begin with a zero.
 func semverParts(s string, zeros bool) bool {
 	for part := range strings.SplitSeq(s, ".") {
 		if part == "" || strings.Trim(part, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "" {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// str reads a string; the reader is at its first quote.
+// str reads a string; the reader is at its opening quote.
 func (r *jsonReader) str() (string, bool) {
 	r.pos++
 	var b strings.Builder
@@ -19,11 +19,11 @@ func (r *jsonReader) str() (string, bool) {
 			return b.String(), true
 		case c < 0x20:
 			r.pos--
-			r.fail("a control character in a text: write it as \\n or \\u00XX")
+			r.fail("a control character in a string: write it as \\n or \\u00XX")
 			return "", false
 		case c == '\\':
 			if !r.escape(&b) {
-				r.fail("an unknown escape in a text")
+				r.fail("an unknown escape in a string")
 				return "", false
 			}
 		default:
@@ -63,7 +63,7 @@ func (r *jsonReader) escape(b *strings.Builder) bool {
 	return ok && both != utf8.RuneError
 }
 
-// hex4 reads the digits of \uXXXX; c is the letter after the backslash.
+// hex4 reads the digits of \uXXXX; c is the character after the backslash.
 func (r *jsonReader) hex4(c byte) (rune, bool) {
 	if c != 'u' || len(r.data)-r.pos < 4 {
 		return 0, false

@@ -8,16 +8,15 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// maxText is the most bytes of publisher, license and description.
+// maxText is the maximum size of publisher, license and description, in bytes.
 const maxText = 1024
 
-// Validate checks what a manifest says against SPEC.md, section 9. Whether the
-// module keeps it is Check's to say; the schema in Config, and the names in
-// Enforces beyond their form, are the host's.
+// Validate checks a manifest against SPEC.md, section 9. Check compares it with the module; the
+// host checks the schema in Config, and whether the names in Enforces exist.
 //
 // # Errors
 //
-// All mistakes at once, joined and sorted by path, each a *ManifestError.
+// All mistakes, joined and sorted by path. Each is a *ManifestError.
 func (m *Manifest) Validate() error {
 	var errs manifestErrors
 	v := manifestValidator{&errs}
@@ -54,7 +53,7 @@ func (v manifestValidator) head(m *Manifest) {
 			v.add(t.path, strconv.Itoa(len(t.text))+" bytes, at most "+strconv.Itoa(maxText)+" are allowed", "shorten it", "")
 		}
 		if strings.ContainsFunc(t.text, func(r rune) bool { return !strconv.IsPrint(r) }) {
-			v.add(t.path, "it has a character that cannot be printed", "write it in one line of plain text", "")
+			v.add(t.path, "it has an unprintable character", "write it in one line of plain text", "")
 		}
 	}
 }
@@ -94,7 +93,7 @@ func (v manifestValidator) points(m *Manifest) {
 	if p.Score == nil {
 		for _, n := range p.all() {
 			if (n.point == abi.PreScore || n.point == abi.Normalize) && *n.value != nil {
-				v.add("points."+n.name, "there is no point score that it belongs to", "add score, or remove "+n.name, "ABI-9.3")
+				v.add("points."+n.name, "it needs the point score", "add score, or remove "+n.name, "ABI-9.3")
 			}
 		}
 		return
@@ -107,7 +106,7 @@ func (v manifestValidator) points(m *Manifest) {
 		v.add("points.score.normalize", "the module exports normalize itself", "remove one of the two", "ABI-9.5")
 	}
 	if (p.Normalize != nil || p.PreScore != nil) && p.Score.Scope == "node" {
-		v.add("points.score.scope", `a score with preScore or normalize is of scope "cluster"`, `write "cluster", or declare a normalisation instead of exporting it`, "ABI-5.8")
+		v.add("points.score.scope", `a score with preScore or normalize must have scope "cluster"`, `write "cluster", or declare a normalization instead of exporting it`, "ABI-5.8")
 	}
 }
 
@@ -115,7 +114,7 @@ func (v manifestValidator) points(m *Manifest) {
 func (v manifestValidator) companions(m *Manifest) {
 	p := &m.Points
 	if p.Unreserve != nil && p.Reserve == nil {
-		v.add("points.unreserve", "there is no point reserve that it belongs to", "add reserve, or remove unreserve", "ABI-9.3")
+		v.add("points.unreserve", "it needs the point reserve", "add reserve, or remove unreserve", "ABI-9.3")
 	}
 	switch {
 	case p.AddPod == nil && p.RemovePod == nil:
@@ -124,18 +123,18 @@ func (v manifestValidator) companions(m *Manifest) {
 		if p.RemovePod == nil {
 			missing, there = there, missing
 		}
-		v.add("points."+there, "there is no point "+missing+", and one is no use without the other", "add "+missing, "ABI-5.13")
+		v.add("points."+there, "it needs the point "+missing, "add "+missing, "ABI-5.13")
 	case p.PreFilter == nil:
-		v.add("points.addPod", "there is no point preFilter, whose state it could bring up to date", "add preFilter, or remove addPod and removePod", "ABI-5.13")
+		v.add("points.addPod", "it needs the point preFilter, whose state it updates", "add preFilter, or remove addPod and removePod", "ABI-5.13")
 	case p.Filter != nil && p.Filter.Scope == "node":
-		v.add("points.filter.scope", `a filter with addPod is of scope "cluster"`, `write "cluster", or remove addPod and removePod`, "ABI-5.13")
+		v.add("points.filter.scope", `a filter with addPod must have scope "cluster"`, `write "cluster", or remove addPod and removePod`, "ABI-5.13")
 	}
 	if p.Bind != nil && !m.Directives.Bind {
-		v.add("directives.bind", "it is missing, and the point bind can do nothing without it", `add "bind": true`, "ABI-5.19")
+		v.add("directives.bind", "it is missing, but the point bind needs it", `add "bind": true`, "ABI-5.19")
 	}
 }
 
-// state checks keys of state that have a meaning for others.
+// state checks keys of the state with special meanings.
 func (v manifestValidator) state(m *Manifest) {
 	const rule = "ABI-9.10"
 	ok := func(key string) bool { return len(key) <= abi.MaxStateKeySize && bounded(key, "-_./", true) }
@@ -148,7 +147,7 @@ func (v manifestValidator) state(m *Manifest) {
 	}
 	for i, key := range m.CycleLocal {
 		if published[key] {
-			v.add(index("cycleLocal", i), quoted(key)+" is published, and others must not see ids", "remove it from one of the two", rule)
+			v.add(index("cycleLocal", i), quoted(key)+" is published, but others must not see ids", "remove it from one of the two", rule)
 		}
 	}
 	v.form("reads.published", m.Reads.Published, "ABI-9.4", func(s string) bool {
@@ -173,10 +172,10 @@ func (v manifestValidator) reads(r *ManifestReads) {
 	v.form("reads.nodeConditions", r.NodeConditions, rule, isQualified, "write a type as in status.conditions, such as Ready")
 	v.form("reads.resources", r.Resources, rule, isQualified, "write a resource as in a pod's requests, such as cpu or example.com/gpu")
 	if user := needsResources(r); user != "" && len(r.Resources) == 0 {
-		v.add("reads.resources", "it is missing, and "+user+" is read for each resource", `list the resources, such as ["cpu", "memory"]`, rule)
+		v.add("reads.resources", "it is missing, but "+user+" is read for each resource", `list the resources, such as ["cpu", "memory"]`, rule)
 	}
 	if slices.Contains(r.Pod, "annotations") && len(r.PodAnnotations) == 0 {
-		v.add("reads.podAnnotations", "it is missing, and pod: annotations has the keys listed there", "list the keys", rule)
+		v.add("reads.podAnnotations", "it is missing, but pod: annotations has the keys listed there", "list the keys", rule)
 	}
 }
 
@@ -210,7 +209,7 @@ func (v manifestValidator) events(events []ManifestEvent) {
 		case !known:
 			v.add(path+".resource", quoted(e.Resource)+" is not a resource of cluster events", nearest(e.Resource, eventResources()), rule)
 		case again:
-			v.add(path+".resource", quoted(e.Resource)+" is in "+index("events", first)+" already", "put the actions together", rule)
+			v.add(path+".resource", quoted(e.Resource)+" is in "+index("events", first)+" already", "merge the actions", rule)
 		default:
 			seen[e.Resource] = i
 		}
@@ -220,13 +219,13 @@ func (v manifestValidator) events(events []ManifestEvent) {
 		v.names(path+".actions", e.Actions, rule, eventActions())
 		for j, a := range e.Actions {
 			if known && slices.Contains(eventActions(), a) && !actionApplies(a, e.Resource) {
-				v.add(index(path+".actions", j), a+" does not happen to "+e.Resource, "write Update, or name the other resource", rule)
+				v.add(index(path+".actions", j), a+" does not apply to "+e.Resource, "write Update, or name the other resource", rule)
 			}
 		}
 	}
 }
 
-// names wants each element to be known and there once.
+// names requires each element to be known and unique.
 func (v manifestValidator) names(path string, list []string, rule string, known []string) {
 	for i, name := range list {
 		if !slices.Contains(known, name) {
@@ -236,7 +235,7 @@ func (v manifestValidator) names(path string, list []string, rule string, known 
 	v.once(path, list, rule)
 }
 
-// form wants each element to be of a form and there once.
+// form requires each element to have a form and to be unique.
 func (v manifestValidator) form(path string, list []string, rule string, ok func(string) bool, fix string) {
 	for i, name := range list {
 		if !ok(name) {

@@ -49,7 +49,7 @@ func appendJSONString(out []byte, s string) []byte {
 	return append(out, '"')
 }
 
-// manifestWriter writes the fields of an object and leaves out empty ones.
+// manifestWriter writes the fields of an object and omits empty ones.
 type manifestWriter struct{ out []byte }
 
 func (w *manifestWriter) key(name string) {
@@ -104,8 +104,8 @@ func (w *manifestWriter) directives(d *ManifestDirectives) {
 	w.flag("activate", d.Activate)
 }
 
-// EncodeManifest writes the manifest as compact JSON, always the same for equal
-// manifests: fields in the order of SPEC.md, section 9, empty ones left out.
+// EncodeManifest writes the manifest as compact JSON, always the same for equal manifests:
+// fields in the order of SPEC.md, section 9, without empty ones.
 func EncodeManifest(m *Manifest) []byte {
 	w := &manifestWriter{out: []byte{'{'}}
 	w.text("name", m.Name)

@@ -1,7 +1,7 @@
 package wire
 
-// Limits of what ReadModule accepts. Every count is also checked against the bytes that are
-// left, so that a small hostile file cannot make it allocate much.
+// Limits of what ReadModule accepts. Every count is also compared with the remaining bytes, so
+// that a small hostile file cannot cause large allocations.
 const (
 	MaxModuleSize     = 64 << 20 // bytes
 	maxModuleTypes    = 100_000
@@ -18,36 +18,35 @@ const (
 	maxMemoryPages    = 65_536
 )
 
-// Module is the structure of a core WebAssembly module: all but the bodies of
-// its functions and the contents of its segments, which ReadModule does not look
-// at. Payloads are parts of the bytes that were read.
+// Module is the structure of a core WebAssembly module, without the bodies of its functions and
+// the contents of its segments, which ReadModule skips. Payloads are slices of the input.
 type Module struct {
-	// Size is that of the file in bytes.
+	// Size is the size of the file in bytes.
 	Size int
-	// Sections are in the order of the file.
+	// Sections are in file order.
 	Sections []Section
 	Types    []FuncType
 	Imports  []Import
-	// Functions has the index of the type of each function that the module
-	// defines; imported functions come before them in the function index space.
+	// Functions has the type index of each function that the module defines; imported functions
+	// come first in the function index space.
 	Functions []uint32
 	Tables    []Table
 	Memories  []Limits
 	Globals   []Global
 	Exports   []Export
-	// Start is the function of the start section, nil without one.
+	// Start is the function of the start section, nil if there is none.
 	Start *uint32
 	// Elements and Data count segments; Code counts bodies, CodeSize their bytes.
 	Elements, Data, Code, CodeSize int
-	// Customs are the custom sections in the order of the file.
+	// Customs are the custom sections in file order.
 	Customs []Custom
 }
 
-// Section is where a section is: its payload is Size bytes from Offset.
+// Section is where a section is: its payload has Size bytes at Offset.
 type Section struct {
 	ID           byte
 	Offset, Size int
-	// Name is that of a custom section.
+	// Name is the name of a custom section.
 	Name string
 }
 
@@ -96,7 +95,7 @@ func (v ValType) String() string {
 // FuncType is the signature of a function.
 type FuncType struct{ Params, Results []ValType }
 
-// String writes the signature as SPEC.md does: "(i32, i32) → i32".
+// String returns the signature in the form of SPEC.md: "(i32, i32) → i32".
 func (t FuncType) String() string {
 	out := "(" + valTypes(t.Params) + ") → "
 	if len(t.Results) == 1 {
@@ -156,10 +155,10 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Limits are a size in pages of 64 KiB (memories) or elements (tables).
+// Limits are sizes in pages of 64 KiB (memories) or elements (tables).
 type Limits struct {
 	Min, Max uint32
-	// HasMax is false where the module declares no maximum.
+	// HasMax is false if the module declares no maximum.
 	HasMax bool
 }
 
@@ -175,7 +174,7 @@ type Global struct {
 	Mutable bool
 }
 
-// Import is an import; of the descriptions that of Kind is set.
+// Import is an import; the field for its Kind is set.
 type Import struct {
 	Module, Name string
 	Kind         Kind
@@ -203,8 +202,8 @@ func (m *Module) Imported(kind Kind) int {
 	return n
 }
 
-// FuncType returns the signature of a function by its index in the function
-// index space, which begins with the imported ones.
+// FuncType returns the signature of a function by its index in the function index space, which
+// begins with the imported functions.
 func (m *Module) FuncType(function uint32) (FuncType, bool) {
 	left := function
 	for i := range m.Imports {
@@ -229,7 +228,7 @@ func (m *Module) typeOf(index uint32) (FuncType, bool) {
 	return m.Types[index], true
 }
 
-// Export returns the export of a name.
+// Export returns the export with a name.
 func (m *Module) Export(name string) (Export, bool) {
 	for _, e := range m.Exports {
 		if e.Name == name {
@@ -239,7 +238,7 @@ func (m *Module) Export(name string) (Export, bool) {
 	return Export{}, false
 }
 
-// Custom returns the payloads of the custom sections of a name.
+// Custom returns the payloads of the custom sections with a name.
 func (m *Module) Custom(name string) [][]byte {
 	var out [][]byte
 	for _, c := range m.Customs {

@@ -10,20 +10,20 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// CheckError is one way in which a module does not keep the ABI, or its manifest.
+// CheckError is one way in which a module violates the ABI or its manifest.
 type CheckError struct {
-	// Module is the name that was given to Check, a path as a rule.
+	// Module is the name passed to Check, usually a path.
 	Module string
-	// What is "export", "import", "memory" or "section", and Name its name.
+	// What is "export", "import", "memory" or "section"; Name is its name.
 	What, Name string
-	// Detail says what is wrong, with the expected signature; Fix (may be empty)
-	// what to do.
+	// Detail says what is wrong, with the expected signature. Fix says what to do; it may be
+	// empty.
 	Detail, Fix string
-	// Rule is the sentence of SPEC.md, as ABI-5.1.
+	// Rule is the sentence of SPEC.md, such as ABI-5.1.
 	Rule string
 }
 
-// Error gives `module: export "berth_filter": detail; fix (rule)`.
+// Error returns `module: export "berth_filter": detail; fix (rule)`.
 func (e *CheckError) Error() string {
 	out := e.Module
 	if out != "" {
@@ -40,8 +40,8 @@ func (e *CheckError) Error() string {
 	return out + " (" + e.Rule + ")"
 }
 
-// ReadManifest reads and validates the manifest in the module's custom section
-// (ABI-1.5). name is for errors, as in Check.
+// ReadManifest reads and validates the manifest in the module's custom section (ABI-1.5). name
+// is for errors, as in Check.
 func ReadManifest(m *Module, name string) (*Manifest, error) {
 	found := m.Custom(abi.ManifestSection)
 	if len(found) != 1 {
@@ -59,12 +59,12 @@ func ReadManifest(m *Module, name string) (*Manifest, error) {
 	return man, man.Validate()
 }
 
-// Check checks a module against the ABI and against its manifest (ABI-1, ABI-5, ABI-9.3,
-// ABI-9.6). name is for errors.
+// Check checks a module against the ABI and its manifest (ABI-1, ABI-5, ABI-9.3, ABI-9.6). name
+// is for errors.
 //
 // # Errors
 //
-// All mistakes at once, joined and sorted, each a *CheckError.
+// All mistakes, joined and sorted. Each is a *CheckError.
 func Check(m *Module, man *Manifest, name string) error {
 	c := &checker{m: m, man: man, name: name}
 	c.memory()
@@ -77,10 +77,10 @@ func Check(m *Module, man *Manifest, name string) error {
 	return joinSome(c.errs)
 }
 
-// mostMistakes is how many mistakes of a module or a manifest are told.
+// mostMistakes is how many mistakes of a module or a manifest are reported.
 const mostMistakes = 32
 
-// joinSome joins the first mistakes, and says how many there are besides.
+// joinSome joins the first mistakes, and adds how many more there are.
 func joinSome[E error](all []E) error {
 	joined := make([]error, 0, min(len(all), mostMistakes+1))
 	for i, e := range all {
@@ -104,7 +104,7 @@ func (c *checker) add(what, name, detail, fix, rule string) {
 	c.errs = append(c.errs, &CheckError{Module: c.name, What: what, Name: name, Detail: detail, Fix: fix, Rule: rule})
 }
 
-// memory wants one memory of the module's own, exported (ABI-1.2).
+// memory requires one memory that the module defines and exports (ABI-1.2).
 func (c *checker) memory() {
 	const rule = "ABI-1.2"
 	switch n := len(c.m.Memories); {
@@ -116,14 +116,13 @@ func (c *checker) memory() {
 	e, ok := c.m.Export(abi.ExportMemory)
 	switch {
 	case !ok:
-		c.add("export", abi.ExportMemory, "the memory is not exported", "export it under this name (wasm-ld does, unless told otherwise)", rule)
+		c.add("export", abi.ExportMemory, "the memory is not exported", "export it under this name (wasm-ld does by default)", rule)
 	case e.Kind != KindMemory:
 		c.add("export", abi.ExportMemory, "expected a memory, found a "+e.Kind.String(), "export the memory under this name", rule)
 	}
 }
 
-// tables bounds what tables take of the host's memory before a guest runs
-// (ABI-10).
+// tables bounds how much of the host's memory tables use before a guest runs (ABI-10).
 func (c *checker) tables() {
 	const rule = "ABI-10"
 	if n := len(c.m.Tables); n > abi.MaxTables {
@@ -161,7 +160,7 @@ func (c *checker) exports() {
 	}
 }
 
-// function checks an exported function, if it is there or must be.
+// function checks an exported function if it exists or is required.
 func (c *checker) function(f namedFunc, must bool, rule, fix string) {
 	e, ok := c.m.Export(f.name)
 	switch {
@@ -171,7 +170,7 @@ func (c *checker) function(f namedFunc, must bool, rule, fix string) {
 	case e.Kind != KindFunc:
 		c.add("export", f.name, "it is a "+e.Kind.String()+", expected function "+f.typ.String(), "", "ABI-5.1")
 	case uint64(e.Index) < uint64(c.m.Imported(KindFunc)):
-		c.add("export", f.name, "it is an import, which works on the memory of its caller, and the host has none", "export a function that calls it", "ABI-5.1")
+		c.add("export", f.name, "it is re-exported from an import, which needs the memory of a calling module", "export a function that calls it", "ABI-5.1")
 	default:
 		if t, _ := c.m.FuncType(e.Index); !t.Equal(f.typ) {
 			c.add("export", f.name, "the signature is "+t.String()+", expected "+f.typ.String(), "", "ABI-5.1")
@@ -199,20 +198,20 @@ func (c *checker) imports() {
 		case abi.WASIModule:
 			known = wasiFunctions()
 		default:
-			c.add("import", full, "nothing is served under module "+quoted(imp.Module), "import from "+abi.HostModule+" or "+abi.WASIModule+" only", "ABI-1.4")
+			c.add("import", full, "the host has no module "+quoted(imp.Module), "import from "+abi.HostModule+" or "+abi.WASIModule+" only", "ABI-1.4")
 			continue
 		}
 		c.imported(imp, full, known)
 	}
 	for _, name := range c.man.Host {
 		if f, ok := HostFunction(name); ok && !used[name] {
-			c.add("import", abi.HostModule+"."+name, "the manifest declares the host function, and the module does not import it",
+			c.add("import", abi.HostModule+"."+name, "the manifest declares the host function, but the module does not import it",
 				"remove it from host, or import "+f.String(), "ABI-9.6")
 		}
 	}
 }
 
-// imported checks a function against those that its module has.
+// imported checks a function against those of its module.
 func (c *checker) imported(imp *Import, full string, known []namedFunc) {
 	at := slices.IndexFunc(known, func(f namedFunc) bool { return f.name == imp.Name })
 	if at < 0 {

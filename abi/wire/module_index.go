@@ -6,8 +6,8 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// checkIndices checks counts and indices that sections give against each other. dataCount is
-// −1 without such a section.
+// checkIndices compares counts and indices of different sections. dataCount is −1 without
+// such a section.
 func (m *Module) checkIndices(dataCount int) error {
 	r := &moduleReader{}
 	at := func(id byte) int { // of the section, for the message
@@ -20,26 +20,26 @@ func (m *Module) checkIndices(dataCount int) error {
 		return 0
 	}
 	if len(m.Functions) != m.Code {
-		r.fail(at(sectionFunction), strconv.Itoa(len(m.Functions))+" functions are declared and "+strconv.Itoa(m.Code)+" have a body", "")
+		r.fail(at(sectionFunction), strconv.Itoa(len(m.Functions))+" functions are declared, but "+strconv.Itoa(m.Code)+" have a body", "")
 	}
 	if dataCount >= 0 && dataCount != m.Data {
-		r.fail(at(sectionDataCount), strconv.Itoa(dataCount)+" data segments are announced and "+strconv.Itoa(m.Data)+" are there", "")
+		r.fail(at(sectionDataCount), strconv.Itoa(dataCount)+" data segments are announced, but "+strconv.Itoa(m.Data)+" exist", "")
 	}
 	for i := range m.Imports {
 		if imp := &m.Imports[i]; imp.Kind == KindFunc && uint64(imp.Type) >= uint64(len(m.Types)) {
-			r.fail(at(sectionImport), "import "+quoted(imp.Module+"."+imp.Name)+" has a type that is not there", "")
+			r.fail(at(sectionImport), "import "+quoted(imp.Module+"."+imp.Name)+" has an unknown type", "")
 		}
 	}
 	for i, t := range m.Functions {
 		if uint64(t) >= uint64(len(m.Types)) {
-			r.fail(at(sectionFunction), "function "+strconv.Itoa(i)+" has a type that is not there", "")
+			r.fail(at(sectionFunction), "function "+strconv.Itoa(i)+" has an unknown type", "")
 			break
 		}
 	}
 	m.checkExports(r, at(sectionExport))
 	if m.Start != nil {
 		if t, ok := m.FuncType(*m.Start); !ok || len(t.Params) > 0 || len(t.Results) > 0 {
-			r.fail(at(sectionStart), "the start function is not there, or is no () → ()", "")
+			r.fail(at(sectionStart), "the start function does not exist, or is not () → ()", "")
 		}
 	}
 	return r.err
@@ -60,13 +60,13 @@ func (m *Module) checkExports(r *moduleReader, at int) {
 		seen[e.Name] = true
 		if uint64(e.Index) >= uint64(counts[e.Kind]) {
 			r.fail(at, "export "+quoted(e.Name)+" is "+e.Kind.String()+" "+strconv.FormatUint(uint64(e.Index), 10)+
-				", and there are "+strconv.Itoa(counts[e.Kind]), "")
+				", but there are "+strconv.Itoa(counts[e.Kind]), "")
 		}
 	}
 }
 
-// maxQuoted is how much of a name from a file a message has, in bytes.
+// maxQuoted is the maximum size of a name in a message, in bytes.
 const maxQuoted = 256
 
-// quoted writes a name from a file so that it cannot disturb a terminal.
+// quoted formats a name from a file so that it is safe for a terminal.
 func quoted(s string) string { return plain.Quote(s, maxQuoted) }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// The ids of sections. The order in a file is that of sectionOrder.
+// The ids of sections. sectionOrder has their order in a file.
 const (
 	sectionCustom byte = iota
 	sectionType
@@ -35,7 +35,7 @@ func SectionName(id byte) string {
 	return names[id]
 }
 
-// sectionOrder is the place of a section in a file; 0 for one that is not allowed.
+// sectionOrder returns the place of a section in a file; 0 if it is not allowed.
 func sectionOrder(id byte) int {
 	order := []byte{
 		sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory, sectionGlobal, sectionExport,
@@ -44,8 +44,8 @@ func sectionOrder(id byte) int {
 	return slices.Index(order, id) + 1
 }
 
-// ReadModule reads the structure of a WebAssembly module (ABI-1.1). It does not
-// look at the bodies of functions, so what it accepts may still not compile.
+// ReadModule reads the structure of a WebAssembly module (ABI-1.1). It skips the bodies of
+// functions, so an accepted module may not compile.
 //
 // # Errors
 //
@@ -67,7 +67,7 @@ func ReadModule(data []byte) (*Module, error) {
 		case order == 0:
 			r.fail(s.Offset, "section id "+strconv.Itoa(int(s.ID))+" is unknown", "")
 		case order <= last:
-			r.fail(s.Offset, "the section comes twice or in the wrong place", "")
+			r.fail(s.Offset, "the section is duplicated or in the wrong place", "")
 		case s.ID == sectionDataCount:
 			dataCount = int(r.u32())
 		default:
@@ -87,8 +87,8 @@ func ReadModule(data []byte) (*Module, error) {
 	return m, nil
 }
 
-// eachSection calls visit for each section with a reader of its payload. It ends
-// at the first error.
+// eachSection calls visit for each section with a reader of its payload. It stops at the first
+// error.
 func eachSection(data []byte, visit func(s Section, r *moduleReader)) error {
 	r := &moduleReader{data: data}
 	switch {

@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// ModuleError is why bytes are no module that can be read.
+// ModuleError says why bytes are not a valid module.
 type ModuleError struct {
 	// Offset in the file, in bytes.
 	Offset int
-	// Section is the name of the section, empty outside of one.
+	// Section is the name of the section, empty outside sections.
 	Section string
-	// Detail says what is wrong, Fix (may be empty) what to do.
+	// Detail says what is wrong. Fix says what to do; it may be empty.
 	Detail, Fix string
 }
 
-// Error gives "offset 0x1f, import section: detail; fix".
+// Error returns "offset 0x1f, import section: detail; fix".
 func (e *ModuleError) Error() string {
 	out := "offset 0x" + strconv.FormatInt(int64(e.Offset), 16)
 	if e.Section != "" {
@@ -28,8 +28,7 @@ func (e *ModuleError) Error() string {
 	return out
 }
 
-// moduleReader reads forward over bytes and keeps the first error; after it, all
-// reads give zero.
+// moduleReader reads bytes forward and keeps the first error; after it, all reads return zero.
 type moduleReader struct {
 	data    []byte
 	pos     int
@@ -52,7 +51,7 @@ func (r *moduleReader) left() int {
 
 func (r *moduleReader) byte() byte {
 	if r.left() == 0 {
-		r.fail(r.pos, "the file or section ends in the middle of something", "")
+		r.fail(r.pos, "the file or section ends unexpectedly", "")
 		return 0
 	}
 	b := r.data[r.pos]

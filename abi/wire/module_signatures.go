@@ -6,7 +6,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// signature makes a FuncType of letters: i for i32, I for i64.
+// signature makes a FuncType from letters: i for i32, I for i64.
 func signature(params, results string) FuncType {
 	list := func(letters string) []ValType {
 		out := make([]ValType, len(letters))
@@ -27,7 +27,7 @@ type namedFunc struct {
 	typ   FuncType
 }
 
-// pointExports are the exports of extension points (ABI-5).
+// pointExports returns the exports of extension points (ABI-5).
 func pointExports() []namedFunc {
 	return []namedFunc{
 		{abi.ExportPreEnqueue, abi.PreEnqueue, signature("iii", "i")},
@@ -50,8 +50,8 @@ func pointExports() []namedFunc {
 	}
 }
 
-// ExportOf returns the name and the signature of the function that a module
-// exports for a point; empty for a point that the ABI does not have (ABI-5).
+// ExportOf returns the name and the signature of the function that a module exports for a
+// point; empty for a point that is not in the ABI (ABI-5).
 func ExportOf(point abi.Point) (string, FuncType) {
 	for _, f := range pointExports() {
 		if f.point == point {
@@ -61,8 +61,7 @@ func ExportOf(point abi.Point) (string, FuncType) {
 	return "", FuncType{}
 }
 
-// otherExports are the functions of ABI-5.1 that are no points; optional ones
-// may be left out.
+// otherExports returns the functions of ABI-5.1 that are not points.
 func otherExports() (required, optional []namedFunc) {
 	required = []namedFunc{
 		{name: abi.ExportABI, typ: signature("", "i")},
@@ -106,8 +105,8 @@ func functionNames(functions []namedFunc) []string {
 	return out
 }
 
-// wasiFunctions are those of wasi_snapshot_preview1, which the host serves with
-// inert stubs (ABI-1.4): "name parameters result", where a result − is none.
+// wasiFunctions returns those of wasi_snapshot_preview1, for which the host has inert stubs
+// (ABI-1.4): "name parameters result", where the result − means none.
 func wasiFunctions() []namedFunc {
 	const table = `args_get ii i
 args_sizes_get ii i

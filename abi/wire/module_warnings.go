@@ -8,10 +8,10 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// largeModule is the size in bytes from which a module takes seconds to compile.
+// largeModule is the size, in bytes, above which a module takes seconds to compile.
 const largeModule = 8 << 20
 
-// Warnings returns what works and is worth a look all the same, in a fixed order.
+// Warnings returns what works but deserves attention, in a fixed order.
 func Warnings(m *Module, man *Manifest) []string {
 	var out []string
 	warn := func(when bool, text string) {
@@ -22,8 +22,8 @@ func Warnings(m *Module, man *Manifest) []string {
 	warnManifest(man, warn)
 	warnReads(&man.Reads, warn)
 	_, configures := m.Export(abi.ExportConfigure)
-	warn(len(man.Config) > 0 && !configures, "the manifest has a config schema, but "+abi.ExportConfigure+" is not exported: the module never sees its configuration")
-	warn(m.Start != nil, "there is a start section, which runs before the host has set any limit for a call; prefer an exported _initialize")
+	warn(len(man.Config) > 0 && !configures, "the manifest has a config schema, but "+abi.ExportConfigure+" is not exported: the module never receives its configuration")
+	warn(m.Start != nil, "there is a start section, which runs before the host has set limits for a call; prefer an exported _initialize")
 	_, command := m.Export("_start")
 	warn(command, "_start is exported and never called: build a reactor (Go: -buildmode=c-shared, clang: -mexec-model=reactor)")
 	if inert := inertImports(m); len(inert) > 0 {
@@ -40,15 +40,15 @@ func warnManifest(man *Manifest, warn func(bool, string)) {
 	rejects := man.Points.PreFilter != nil || man.Points.Filter != nil || man.Points.PreEnqueue != nil ||
 		man.Points.Reserve != nil || man.Points.Permit != nil
 	warnDirectives(man, warn)
-	warn(rejects && len(man.Events) == 0, "no events are declared: any event in the cluster tries a rejected pod again")
+	warn(rejects && len(man.Events) == 0, "no events are declared: any event in the cluster makes the scheduler retry a rejected pod")
 	for _, e := range man.Events {
-		warn(e.Resource == "*", `the event resource "*" tries a rejected pod again after changes of any object`)
+		warn(e.Resource == "*", `the event resource "*" makes the scheduler retry a rejected pod after changes of any object`)
 	}
 	warn(man.Points.Filter != nil && man.Scope(abi.Filter) == abi.ScopeCluster,
 		`filter is of scope "cluster": all nodes are in one instance and no verdict is reused; declare "node" if a row's verdict depends on that row only`)
 }
 
-// warnDirectives tells of directives that no declared point can use.
+// warnDirectives warns about directives that no declared point can use.
 func warnDirectives(man *Manifest, warn func(bool, string)) {
 	d := &man.Directives
 	for _, use := range []struct {
@@ -60,22 +60,22 @@ func warnDirectives(man *Manifest, warn func(bool, string)) {
 		{"nominate", d.Nominate, abi.Nominate}, {"waiting", d.Waiting, abi.Allow}, {"activate", d.Activate, abi.Activate},
 	} {
 		usable := slices.ContainsFunc(man.Declared(), use.kind.At)
-		warn(use.declared && !usable, "directives."+use.name+" is declared, and no declared point can use it: users grant what is not needed")
+		warn(use.declared && !usable, "directives."+use.name+" is declared, but no declared point can use it: users must grant it for nothing")
 	}
 }
 
 func warnReads(r *ManifestReads, warn func(bool, string)) {
 	warn(len(r.Resources) > 0 && needsResources(r) == "", "resources are listed, but neither allocatable, requested nor requests is read")
 	lists := len(r.Pods) > 0 || len(r.PodLabels) > 0 || len(r.PodAnnotations) > 0 && !slices.Contains(r.Pod, "annotations")
-	warn(lists && !slices.Contains(r.Node, "pods"), "columns of pods are read, but not node: pods, which says where they are")
+	warn(lists && !slices.Contains(r.Node, "pods"), "columns of pods are read, but not node: pods, which says on which node they are")
 	warn(slices.Contains(r.Node, "pods") && len(r.Pods)+len(r.PodLabels)+len(r.PodAnnotations) == 0,
 		"node: pods is read, but no column of pods; for their number read node: requested of the resource pods")
 	for _, unique := range []string{"name", "uid"} {
-		warn(slices.Contains(r.Pod, unique), "pod: "+unique+" is read: no two pods share their verdicts")
+		warn(slices.Contains(r.Pod, unique), "pod: "+unique+" is read, so no two pods share verdicts")
 	}
 }
 
-// inertImports returns the functions of files and sockets that are imported.
+// inertImports returns the imported functions of files and sockets.
 func inertImports(m *Module) []string {
 	var out []string
 	for i := range m.Imports {

@@ -6,8 +6,8 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// PodBuilder builds a pod record (SPEC.md, section 6). Fields are added in
-// ascending order of (id, arg). It is reused from pod to pod.
+// PodBuilder builds a pod record (SPEC.md, section 6). Fields must be added in ascending order
+// of (id, arg). It can be reused.
 type PodBuilder struct {
 	fields []podField
 	data   []byte
@@ -20,7 +20,7 @@ type podField struct {
 	at, length uint32
 }
 
-// Reset forgets all fields.
+// Reset removes all fields.
 func (b *PodBuilder) Reset() { b.fields, b.data = b.fields[:0], b.data[:0] }
 
 // Field begins a field; elements are appended after it.
@@ -31,10 +31,10 @@ func (b *PodBuilder) Field(id abi.ColumnID, arg uint32) {
 	b.fields = append(b.fields, podField{id: id, arg: arg, at: uint32(len(b.data))})
 }
 
-// count adds one element to the field that was begun last.
+// count adds one element to the last field.
 func (b *PodBuilder) count() { b.fields[len(b.fields)-1].length++ }
 
-// Text appends the bytes of a string; each is an element.
+// Text appends the bytes of a string as elements.
 func (b *PodBuilder) Text(s string) {
 	b.data = append(b.data, s...)
 	b.fields[len(b.fields)-1].length += uint32(len(s))
@@ -106,8 +106,7 @@ const (
 	OpLt
 )
 
-// Requirement is one requirement; First and Count are elements of field
-// abi.PodRequirementIDs.
+// Requirement is one requirement; First and Count are elements of field abi.PodRequirementIDs.
 type Requirement struct {
 	Key          uint32
 	Op           RequirementOperator

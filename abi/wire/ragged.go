@@ -2,26 +2,25 @@ package wire
 
 import "math/bits"
 
-// Span locates the entries of one row in a ragged column: Data[Start:Start+Len],
-// with room for Cap entries.
+// Span is the place of one row's entries in a ragged column: Data[Start:Start+Len], with room
+// for Cap entries.
 type Span struct{ Start, Len, Cap uint32 }
 
-// Ragged is a column whose rows are lists (compressed sparse rows with room to
-// grow). A row is rewritten in place while it fits; otherwise it moves to the
-// end of Data, and Data is compacted when more than half of it is dead.
+// Ragged is a column whose rows are lists (compressed sparse rows with room to grow). A row is
+// rewritten in place if it fits; otherwise it moves to the end of Data, and Data is compacted
+// when more than half of it is dead.
 //
 // The zero value is an empty column.
 type Ragged[T any] struct {
-	// Spans has one element a row.
+	// Spans has one element per row.
 	Spans []Span
-	// Data holds the entries of all rows, and dead ones.
+	// Data has the entries of all rows, and dead ones.
 	Data []T
 
-	dead int // entries of Data that no span covers
+	dead int // number of entries in Data outside all spans
 }
 
-// Resize sets the number of rows. Rows that fall away lose their entries, new
-// rows are empty.
+// Resize sets the number of rows. Removed rows lose their entries, new rows are empty.
 func (c *Ragged[T]) Resize(rows int) {
 	for len(c.Spans) > rows {
 		last := len(c.Spans) - 1
@@ -33,15 +32,15 @@ func (c *Ragged[T]) Resize(rows int) {
 	}
 }
 
-// Row returns the entries of a row. The slice is the column's own and is valid
-// until the next Set.
+// Row returns the entries of a row. The slice belongs to the column and is valid until the next
+// Set.
 func (c *Ragged[T]) Row(row uint32) []T {
 	s := c.Spans[row]
 	return c.Data[s.Start : s.Start+s.Len : s.Start+s.Len]
 }
 
-// Set replaces the entries of a row and reports how many entries were written.
-// entries may be another row of the column.
+// Set replaces the entries of a row and returns the number of written entries. entries may be
+// another row of the column.
 func (c *Ragged[T]) Set(row uint32, entries []T) int {
 	copy(c.room(row, len(entries)), entries)
 	c.Spans[row].Len = uint32(len(entries))
@@ -52,7 +51,7 @@ func (c *Ragged[T]) Set(row uint32, entries []T) int {
 func (c *Ragged[T]) Append(row uint32, entry T) {
 	n := c.Spans[row].Len
 	if n == c.Spans[row].Cap {
-		old := c.Row(row) // stays readable when room moves the data
+		old := c.Row(row) // stays readable if room moves the data
 		copy(c.room(row, int(n)+1), old)
 	}
 	s := &c.Spans[row]
@@ -60,8 +59,8 @@ func (c *Ragged[T]) Append(row uint32, entry T) {
 	s.Len = n + 1
 }
 
-// room makes the row's span hold n entries and returns them. What the row held
-// is lost from the span when it moves.
+// room gives the row a span of n entries and returns them. The row's entries are lost from the
+// span if it moves.
 func (c *Ragged[T]) room(row uint32, n int) []T {
 	s := &c.Spans[row]
 	if n > int(s.Cap) {

@@ -7,13 +7,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRagged: whatever is set, appended and resized, a ragged column holds what a
-// slice of slices holds, and its spans never overlap.
+// TestRagged: after any Set, Append and Resize, a ragged column equals a slice of slices, and
+// its spans do not overlap.
 func TestRagged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var column Ragged[int]
 		var model [][]int
-		next := 0 // every entry ever written is another number
+		next := 0 // every entry is a different number
 		fresh := func(n int) []int {
 			out := make([]int, n)
 			for i := range out {
@@ -72,8 +72,8 @@ func TestRagged(t *testing.T) {
 	})
 }
 
-// requireSound fails if spans overlap or leave the data, or if the count of dead
-// entries is wrong.
+// requireSound fails if spans overlap or exceed the data, or if the count of dead entries is
+// wrong.
 func requireSound(t *rapid.T, c *Ragged[int]) {
 	spans := slices.Clone(c.Spans)
 	slices.SortFunc(spans, func(a, b Span) int { return int(a.Start) - int(b.Start) })
@@ -93,8 +93,7 @@ func requireSound(t *rapid.T, c *Ragged[int]) {
 	}
 }
 
-// TestRaggedAppendWhileCompacting: an append that makes the column compact itself
-// keeps what the row held before.
+// TestRaggedAppendWhileCompacting: an append that compacts the column keeps the row's entries.
 func TestRaggedAppendWhileCompacting(t *testing.T) {
 	var column Ragged[int]
 	column.Resize(3)
@@ -117,14 +116,14 @@ func TestRaggedAppendWhileCompacting(t *testing.T) {
 	}
 }
 
-// TestRaggedStaysSmall: a row that grows and shrinks forever leaves no more dead entries than
-// there are live ones, beyond a constant.
+// TestRaggedStaysSmall: a row that keeps growing and shrinking leaves at most as many dead
+// entries as live ones, plus a constant.
 func TestRaggedStaysSmall(t *testing.T) {
 	var column Ragged[int]
 	column.Resize(10)
 	for i := range 100_000 {
 		row := uint32(i % 10)
-		if i%3 == 0 { // the row falls away and comes again
+		if i%3 == 0 { // the row is removed and added again
 			column.Resize(9)
 			column.Resize(10)
 			row = 9

@@ -14,7 +14,7 @@ import (
 // regionVector is a case of abi/vectors/regions.json.
 type regionVector struct {
 	Name string `json:"name"`
-	// Memory is pieces of a linear memory, by address; the rest is zero.
+	// Memory has pieces of a linear memory, by address; the rest is zero.
 	Memory []memoryPiece `json:"memory"`
 	Size   uint32        `json:"size"`
 	Call   uint32        `json:"call"`
@@ -45,7 +45,7 @@ type callWant struct {
 	Scores     []int64    `json:"scores"`
 	ReasonSets [][]string `json:"reason_sets"`
 
-	// Pod is the record's fields, as in podVector; so are those of Pods and Event.
+	// Pod has the record's fields, as in podVector; so do Pods and Event.
 	Pod          map[string]string   `json:"pod,omitempty"`
 	RowSet       []uint32            `json:"row_set,omitempty"`
 	StatusReason uint32              `json:"status_reason,omitempty"`
@@ -67,7 +67,7 @@ type eventWant struct {
 	Name      string            `json:"name,omitempty"`
 }
 
-// queueWant is a queue entry and the key that answers it, in hex.
+// queueWant is a queue entry and its key, in hexadecimal.
 type queueWant struct {
 	Time     int64  `json:"time"`
 	Attempts uint32 `json:"attempts"`
@@ -86,7 +86,7 @@ type tableWant struct {
 	Capacity uint32 `json:"row_capacity"`
 	Base     uint32 `json:"row_base"`
 	Overlays uint32 `json:"overlay_capacity"`
-	// Columns is "id.arg type capacity length".
+	// Columns are "id.arg type capacity length".
 	Columns []string `json:"columns"`
 	// Cells is by row number, then by "id.arg".
 	Cells map[string]map[string]string `json:"cells"`
@@ -167,7 +167,7 @@ func readCall(memory wire.Memory, c *wire.CallView, s *wire.Snapshot) (out callW
 	return out, err
 }
 
-// readPod returns the fields of a record as text; nil without one.
+// readPod returns the fields of a record as text; nil if there is none.
 func readPod(record []byte, s *wire.Snapshot) (map[string]string, error) {
 	if record == nil {
 		return nil, nil
@@ -179,7 +179,7 @@ func readPod(record []byte, s *wire.Snapshot) (map[string]string, error) {
 	return p.Text(s)
 }
 
-// pieces are the parts of a memory that are not zero, in lines of 16 bytes.
+// pieces returns the non-zero parts of a memory, in lines of 16 bytes.
 func pieces(memory []byte) (out []memoryPiece) {
 	for at := 0; at < len(memory); at += 16 {
 		line := memory[at : at+16]
@@ -208,8 +208,8 @@ func (v *regionVector) bytes(t *testing.T) wire.Memory {
 	return memory
 }
 
-// TestRegionVectors: ABI-3 and ABI-4. The writer's bytes are those of the vectors,
-// and the reader, which shares nothing with it, finds in them what is written there.
+// TestRegionVectors: ABI-3 and ABI-4. The writer writes the bytes of the vectors, and the
+// reader, which shares no code with it, reads what was written.
 func TestRegionVectors(t *testing.T) {
 	var cases []regionVector
 	for _, e := range []struct {
@@ -241,7 +241,7 @@ func TestRegionVectors(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", v.Name, err, diff)
 		}
 		if i >= len(cases) {
-			t.Errorf("%s: nobody writes it", v.Name)
+			t.Errorf("%s: the vector has no writer", v.Name)
 		} else if diff := cmp.Diff(v.Memory, cases[i].Memory); diff != "" {
 			t.Errorf("%s: the writer writes something else (-want +got):\n%s", v.Name, diff)
 		}

@@ -6,16 +6,16 @@ import (
 	"strconv"
 )
 
-// AppendCustomSection returns a copy of module with a custom section at its end.
-// A module that has a section of this name already is an error, since the
-// manifest must be there exactly once (ABI-1.5).
+// AppendCustomSection returns a copy of module with a custom section at its end. It fails if
+// the module already has a section with this name, because there must be exactly one manifest
+// (ABI-1.5).
 func AppendCustomSection(module []byte, name string, payload []byte) ([]byte, error) {
 	if len(name) > maxModuleName {
 		return nil, &ModuleError{Section: "custom", Detail: "the name of a section has at most " + strconv.Itoa(maxModuleName) + " bytes"}
 	}
 	err := eachSection(module, func(s Section, r *moduleReader) {
 		if s.ID == sectionCustom && r.name() == name {
-			r.fail(s.Offset, "there is a section "+quoted(name)+" already", "remove it first")
+			r.fail(s.Offset, "there is already a section "+quoted(name), "remove it first")
 		}
 	})
 	if err != nil {
@@ -35,11 +35,11 @@ func AppendCustomSection(module []byte, name string, payload []byte) ([]byte, er
 	return out, nil
 }
 
-// RemoveCustomSection returns a copy of module without the custom sections of a
-// name, and how many there were.
+// RemoveCustomSection returns a copy of module without the custom sections with a name, and how
+// many there were.
 func RemoveCustomSection(module []byte, name string) (out []byte, removed int, err error) {
 	start := 0 // of what is kept next
-	end := 8   // of the section before
+	end := 8   // of the previous section
 	err = eachSection(module, func(s Section, r *moduleReader) {
 		if s.ID == sectionCustom && r.name() == name && r.err == nil {
 			out = append(out, module[start:end]...)

@@ -29,7 +29,7 @@ func TestCustomSections(t *testing.T) {
 	if a, b := m.Custom("a"), m.Custom("b"); len(a) != 1 || !bytes.Equal(a[0], payload) || len(b) != 1 || len(b[0]) != 0 {
 		t.Errorf("sections are %q and %q", a, b)
 	}
-	if _, err := wire.AppendCustomSection(two, "a", nil); err == nil || !strings.Contains(err.Error(), `there is a section "a" already; remove it first`) {
+	if _, err := wire.AppendCustomSection(two, "a", nil); err == nil || !strings.Contains(err.Error(), `there is already a section "a"; remove it first`) {
 		t.Errorf("a second section a: %v", err)
 	}
 	out, n, err := wire.RemoveCustomSection(two, "a")
@@ -47,7 +47,7 @@ func TestCustomSections(t *testing.T) {
 	}
 }
 
-// TestReadManifest: the manifest is there exactly once (ABI-1.5).
+// TestReadManifest: there must be exactly one manifest (ABI-1.5).
 func TestReadManifest(t *testing.T) {
 	section := func(payloads ...string) *wire.Module {
 		m := &wire.Module{}
@@ -104,7 +104,7 @@ func TestManifestScopes(t *testing.T) {
 	}
 }
 
-// TestHostileCounts: a few bytes that announce a lot make no allocation of that size.
+// TestHostileCounts: a few bytes that announce a large count do not cause a large allocation.
 func TestHostileCounts(t *testing.T) {
 	for id := byte(1); id <= 12; id++ {
 		data := append([]byte(emptyModule), id, 5, 0xff, 0xff, 0xff, 0xff, 0x0f)

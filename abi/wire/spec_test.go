@@ -24,8 +24,7 @@ func (d *dump) title(format string, args ...any) {
 	fmt.Fprintf(d, format+"\n", args...)
 }
 
-// line writes n bytes from an address on and what they are; it returns the address
-// after them.
+// line writes n bytes at an address with their meaning; it returns the address after them.
 func (d *dump) line(at uint32, n int, meaning string) uint32 {
 	for i := 0; i < n; i += 8 {
 		var text string
@@ -198,8 +197,8 @@ func TestReserveExample(t *testing.T) {
 	checkExample(t, "14", "example-reserve.txt", d.String())
 }
 
-// checkExample compares a dump with its file, and wants it in a section of SPEC.md as
-// soon as there is one.
+// checkExample compares a dump with its file, and with the section of SPEC.md that must contain
+// it.
 func checkExample(t *testing.T, section, name, text string) {
 	t.Helper()
 	path := filepath.Join("..", "testdata", name)

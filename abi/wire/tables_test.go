@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// TestCheckTables: a table takes the host's memory before a guest runs (ABI-10).
+// TestCheckTables: a table uses the host's memory before a guest runs (ABI-10).
 func TestCheckTables(t *testing.T) {
 	for _, test := range []struct {
 		tables []wire.Table

@@ -29,8 +29,8 @@ const (
 	SCTP
 )
 
-// Port is a host port in use. IP is a string id; the id of "0.0.0.0" stands for
-// every address of the node.
+// Port is a host port in use. IP is a string id; the id of "0.0.0.0" means every address of the
+// node.
 type Port struct {
 	IP       uint32
 	Port     uint16

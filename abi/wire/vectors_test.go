@@ -15,7 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// vector has the fields of all files of abi/vectors, see the README there.
+// vector has the fields of all files in abi/vectors, see the README there.
 type vector struct {
 	Name, Hex, Text, Section, Canonical string
 	Manifest                            json.RawMessage
@@ -57,7 +57,7 @@ func (v *vector) bytes(t testing.TB) []byte {
 	return out
 }
 
-// text is the manifest of a vector: a JSON text, or as it is.
+// text is the manifest of a vector: a JSON value, or a text.
 func (v *vector) text() []byte {
 	var s string
 	if json.Unmarshal(v.Manifest, &s) == nil {
@@ -121,7 +121,7 @@ func TestModuleVectors(t *testing.T) {
 	}
 }
 
-// TestMalformedVectors: the offset of the first mistake is told.
+// TestMalformedVectors: the error has the offset of the first mistake.
 func TestMalformedVectors(t *testing.T) {
 	for _, v := range vectors(t, "malformed.json") {
 		_, err := wire.ReadModule(v.bytes(t))
@@ -132,7 +132,7 @@ func TestMalformedVectors(t *testing.T) {
 	}
 }
 
-// TestCutOff: no prefix of a module is read beyond its end, and none panics.
+// TestCutOff: reading a prefix of a module never goes beyond its end and never panics.
 func TestCutOff(t *testing.T) {
 	for _, v := range vectors(t, "modules.json") {
 		data := v.bytes(t)

@@ -34,7 +34,7 @@ func TestParseReference(t *testing.T) {
 		{text: "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x", err: `reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "all" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
 reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "bind:x" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
 reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "labels" is not a grant; write nominate, bind, waiting, activate, annotations:PREFIX or labels:PREFIX, separated by commas
-reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "k8s.io/x" is of Kubernetes itself; use a domain of your own`},
+reference "b.wasm?grant=all,bind:x,labels,labels:k8s.io/x": grant: "k8s.io/x" is reserved for Kubernetes; use a domain of your own`},
 		{text: "", err: `reference "": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
 		{text: "b.wat?weight=1", err: `reference "b.wat?weight=1": it names no .wasm file; write PATH.wasm, or PATH.wasm?weight=2&config=FILE`},
 		{text: "b.wasm?wieght=2&weight=2&weight=3&name&config=", err: `reference "b.wasm?wieght=2&weight=2&weight=3&name&config=": wieght: unknown key; did you mean "weight"?
@@ -86,7 +86,7 @@ func TestDecodeArgs(t *testing.T) {
 		{text: `{` + head + `"module":{"path":"a.wasm"},"grants":{"annotations":["k8s.io/x","a b"],"bind":"yes","fly":true},` +
 			`"limits":{"fuelPerCall":0,"fuel":1,"deadline":"soon","memory":"9Gi","depth":"deep"}}`, err: `p.args.grants.bind: expected true or false, found "yes"
 p.args.grants.fly: unknown field; known are activate, annotations, bind, labels, nominate, waiting
-p.args.grants.annotations[0]: "k8s.io/x" is of Kubernetes itself; use a domain of your own
+p.args.grants.annotations[0]: "k8s.io/x" is reserved for Kubernetes; use a domain of your own
 p.args.grants.annotations[1]: "a b" is not well formed; write the beginning of keys with their domain, such as example.com/ or example.com/gpu-
 p.args.limits.deadline: "soon" is not a duration of at least 1ms; write 500ms or 2s
 p.args.limits.depth: "deep" is not a valid limit; write a whole number from 1 to 1000000
