@@ -33,9 +33,8 @@ func statePlugin(t testing.TB, name string, m *wire.Manifest, point func(g *tiny
 	return p
 }
 
-// TestStateOutlivesTheCycle: what pre_filter wrote is there in reserve, in another
-// instance, but for keys that hold ids; others read what is published, and nothing
-// else.
+// TestStateOutlivesTheCycle: reserve reads what pre_filter wrote, in another instance, except
+// for keys that hold ids. Other plugins read what is published, and nothing else.
 func TestStateOutlivesTheCycle(t *testing.T) {
 	w := newWorld(3)
 	point := &wire.ManifestPoint{}
@@ -98,8 +97,8 @@ func TestStateOutlivesTheCycle(t *testing.T) {
 	}
 }
 
-// TestWholeObjects: a guest gets the whole pod and the whole node, by position and
-// by row, and nothing where there is none.
+// TestWholeObjects: a guest reads the whole pod by position and the whole node by row; other
+// numbers give nothing.
 func TestWholeObjects(t *testing.T) {
 	w := newWorld(3)
 	node := nodeObject("n1")
@@ -180,8 +179,8 @@ func TestWholeObjects(t *testing.T) {
 	}
 }
 
-// TestOtherNamespaces: a plugin that is attached to namespaces is not asked about
-// pods of others, whatever the point.
+// TestOtherNamespaces: a plugin that is attached to namespaces is not called for pods of
+// others, at any point.
 func TestOtherNamespaces(t *testing.T) {
 	w := newWorld(1)
 	m := &wire.Manifest{Directives: wire.ManifestDirectives{Bind: true}}
@@ -228,8 +227,8 @@ func TestOtherNamespaces(t *testing.T) {
 	}
 }
 
-// TestBindingBesideTheLoop: binding cycles use instances of their own while the
-// loop goes on, and no more than there may be.
+// TestBindingBesideTheLoop: binding cycles use instances of their own while the loop goes on,
+// and no more than allowed.
 func TestBindingBesideTheLoop(t *testing.T) {
 	w := newWorld(20)
 	var mu sync.Mutex
@@ -279,7 +278,7 @@ func TestBindingBesideTheLoop(t *testing.T) {
 	}
 }
 
-// TestAuxDictionary: the strings of an aux instance do not grow for ever.
+// TestAuxDictionary: the strings of an aux instance stay bounded.
 func TestAuxDictionary(t *testing.T) {
 	w := newWorld(1)
 	epochs, most := map[uint64]bool{}, uint32(0)

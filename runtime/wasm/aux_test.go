@@ -66,7 +66,7 @@ func (s *seen) record(record []byte) map[string]string {
 // scratch is where tiny guests put directives, below what they allocate.
 const scratch = 256
 
-// ask writes a directive of a call: kind, first text, second text.
+// ask writes a directive into a call: kind, first text, second text.
 func (g *tiny) ask(call uint32, kind abi.DirectiveKind, texts ...string) {
 	n := g.u32(call + abi.CallDirectiveN)
 	at := scratch + abi.DirectiveSize*n
@@ -89,7 +89,7 @@ func all() wire.ManifestDirectives {
 	}
 }
 
-// binder remembers what was bound.
+// binder records bindings.
 type binder struct {
 	mu  sync.Mutex
 	got []objects.Binding
@@ -102,7 +102,7 @@ func (b *binder) Bind(_ context.Context, binding objects.Binding) error {
 	return nil
 }
 
-// auxPlugin makes a plugin of one function for the points given.
+// auxPlugin makes a plugin with one function for the given points.
 func auxPlugin(t testing.TB, point func(g *tiny, export string, call, lo, hi uint32) int32, reads wire.ManifestReads, d wasm.Deps, points ...abi.Point) *wasm.Plugin {
 	t.Helper()
 	m := &wire.Manifest{Name: "guest", Reads: reads, Directives: all(), Events: []wire.ManifestEvent{{Resource: "Node", Actions: []string{"Add"}}}}
@@ -132,8 +132,8 @@ func (w *world) placement(pod *state.Pod, node string) *plugin.Placement {
 	}
 }
 
-// TestPlacedPointsSee: from reserve on a guest sees the chosen node with its pods
-// and nothing else, and its pod on the node, call after call on changing nodes.
+// TestPlacedPointsSee: from reserve on a guest sees only the chosen node with its pods, and
+// its own pod on it, in calls on changing nodes.
 func TestPlacedPointsSee(t *testing.T) {
 	w := newWorld(40)
 	for i := range 300 {
@@ -184,7 +184,7 @@ func TestPlacedPointsSee(t *testing.T) {
 	}
 }
 
-// TestBatches: many pods are few calls, with answers by position, whatever fits.
+// TestBatches: many pods take few calls, whose answers are by position, however many fit.
 func TestBatches(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -241,8 +241,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestQueueKeys: keys order the queue, the queue's own words come along, and a
-// pod whose key is faulted keeps the one that it has.
+// TestQueueKeys: keys order the queue, the guest sees time and attempts, and a pod whose call is
+// faulted keeps its key.
 func TestQueueKeys(t *testing.T) {
 	broken := false
 	p := auxPlugin(t, func(g *tiny, _ string, call, _, _ uint32) int32 {
@@ -292,7 +292,7 @@ func TestQueueKeys(t *testing.T) {
 	}
 }
 
-// TestHintSees: a guest is asked once about all pods and sees the event.
+// TestHintSees: a guest is called once for all pods, and sees the event.
 func TestHintSees(t *testing.T) {
 	var got seen
 	p := auxPlugin(t, func(g *tiny, _ string, call, _, _ uint32) int32 {
@@ -340,8 +340,8 @@ func TestHintSees(t *testing.T) {
 
 func w1(testing.TB) *world { return newWorld(1) }
 
-// TestDirectives: what a guest asks for arrives, and what it may not ask for is a
-// fault that leaves nothing behind.
+// TestDirectives: allowed directives reach the scheduler, and others are a fault without any
+// effect.
 func TestDirectives(t *testing.T) {
 	w := newWorld(2)
 	var ask func(g *tiny, call uint32)

@@ -16,8 +16,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-// TestBreaker: a plugin that fails again and again is left alone, for longer and
-// longer, until a probe works; the same in cycles and outside of them.
+// TestBreaker: a plugin that keeps failing is not called, for longer and longer, until a probe
+// works; the same in cycles and outside of them.
 func TestBreaker(t *testing.T) {
 	for _, shards := range []int{0, 2} {
 		w := newWorld(3)
@@ -38,7 +38,7 @@ func TestBreaker(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// cycle says what the filter did: c called and fine, f faulted, o not called.
+		// cycle returns what the filter did: c for a good call, f for a fault, o for no call.
 		cycle := func() string {
 			before := p.Calls()
 			v := filter(p, w.cycle(incoming("a", "p", 0)), w.rows())
@@ -100,12 +100,11 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// TestBreakerByShare: a plugin that fails now and then, never often in a row, is left alone
-// when a quarter of its last calls were faulted; and for longer each time that this
-// happens again soon.
+// TestBreakerByShare: a plugin that fails often, but never in a row, is not called when a quarter
+// of its last calls were faulted, and for longer if that happens again soon.
 func TestBreakerByShare(t *testing.T) {
 	for every, want := range map[int]struct {
-		calls int // until it is left alone
+		calls int // until the breaker opens
 		again time.Duration
 	}{
 		2: {50, 2 * time.Second},
@@ -151,9 +150,8 @@ func TestBreakerByShare(t *testing.T) {
 	}
 }
 
-// TestBreakerOfBindings: what becomes of a binding cycle's calls counts when the loop takes
-// in the result of the binding, and no sooner: no verdict of the loop depends on how
-// fast binding cycles are.
+// TestBreakerOfBindings: a binding cycle's calls count only when the loop takes in the result
+// of the binding, so no verdict of the loop depends on the speed of binding cycles.
 func TestBreakerOfBindings(t *testing.T) {
 	w := newWorld(1)
 	clk := clock.NewStep(time.Unix(0, 0))

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// buggy is a host whose view of memory fails when it is told to.
+// buggy is a host whose view of memory panics on demand.
 type buggy struct {
 	sandbox.Factory
 	fail bool
@@ -36,7 +36,7 @@ func (g *buggyGuest) Memory() []byte {
 	return g.Guest.Memory()
 }
 
-// badHandler is a log that fails, inside a host function.
+// badHandler is a log that panics inside of a host function.
 type badHandler struct{ slog.Handler }
 
 func (badHandler) Enabled(context.Context, slog.Level) bool { return true }
@@ -48,8 +48,8 @@ func (h badHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestBugs: a mistake of the host is a fault of the call that it was made for, and
-// the end of the process in tests.
+// TestBugs: a mistake of the host is a fault of the call that it serves. With CrashOnBug it ends
+// the process.
 func TestBugs(t *testing.T) {
 	w := newWorld(3)
 	host := &buggy{Factory: native(nil, abi.ExportFilter, abi.ExportReserve)}

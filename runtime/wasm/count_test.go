@@ -15,8 +15,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// TestCostOfAPlacement: what is written into guest memory for a pod that was
-// placed, and the calls, do not depend on the size of the cluster.
+// TestCostOfAPlacement: the bytes written into guest memory after a pod was placed, and the
+// calls, do not depend on the size of the cluster.
 func TestCostOfAPlacement(t *testing.T) {
 	type cost struct {
 		bytes uint64
@@ -45,8 +45,8 @@ func TestCostOfAPlacement(t *testing.T) {
 	}
 }
 
-// TestCallsOfAPod: one call an instance for scope cluster, one call a block for
-// scope node.
+// TestCallsOfAPod: there is one call per instance for scope cluster, and one per block for scope
+// node.
 func TestCallsOfAPod(t *testing.T) {
 	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/noop")
 	for _, shards := range []int{1, 2, 4} {
@@ -70,8 +70,8 @@ func allocsOfFilter(t *testing.T, p *wasm.Plugin, w *world) float64 {
 	})
 }
 
-// TestAllocations: a call allocates nothing, whatever it asks; a guest's reasons
-// are what they are.
+// TestAllocations: a call about any number of rows allocates nothing; a guest's reasons take a few
+// allocations.
 func TestAllocations(t *testing.T) {
 	for _, nodes := range []int{3, 3000} {
 		module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/noop")
@@ -92,8 +92,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkFilter is the overhead of a call: the guest does nothing. Each pod
-// begins a cycle, after one pod was placed.
+// BenchmarkFilter measures the overhead of a call: the guest does nothing. Each pod begins a
+// cycle, after one pod was placed.
 func BenchmarkFilter(b *testing.B) {
 	for _, nodes := range []int{100, 1000, 5000} {
 		for _, kind := range []string{"native", "wasm"} {
@@ -126,7 +126,7 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkSync is bringing guest memory up to date after one pod was placed.
+// BenchmarkSync measures the update of guest memory after one pod was placed.
 func BenchmarkSync(b *testing.B) {
 	for _, nodes := range []int{100, 5000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
@@ -149,7 +149,7 @@ func BenchmarkSync(b *testing.B) {
 	}
 }
 
-// BenchmarkFill is making an instance and writing all rows.
+// BenchmarkFill measures making an instance and writing all rows.
 func BenchmarkFill(b *testing.B) {
 	module, man := guest(b, newRuntime(b, sandbox.RuntimeConfig{}), "guests/noop")
 	w := newWorld(5000)

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the time that this process has computed, with what was collected as
-// garbage.
+// cpuTime is the CPU time of this process, garbage collection included.
 func cpuTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {

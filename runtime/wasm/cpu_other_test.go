@@ -4,7 +4,7 @@ package wasm_test
 
 import "time"
 
-// cpuTime is the time that has passed, where there is no clock of processes.
+// cpuTime is wall time, where there is no clock of processes.
 func cpuTime() time.Duration { return time.Since(start) }
 
 var start = time.Now()

@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 )
 
-// TestEnforces: a plugin that does not see all pods, or lets them through when it
-// fails, cannot vouch for a feature: pods of others would lose their guard.
+// TestEnforces: a plugin that does not see all pods, or that is ignored when it fails, does not
+// count as enforcing a feature: nothing would enforce it for the other pods.
 func TestEnforces(t *testing.T) {
 	filter, score := &wire.ManifestPoint{}, &wire.ManifestPoint{}
 	for _, test := range []struct {

@@ -72,10 +72,10 @@ func newRuntime(t testing.TB, c sandbox.RuntimeConfig) *sandbox.Runtime {
 	return r
 }
 
-// TestFixtures: each broken guest is refused when it is loaded, or is a fault for
-// the pod for which it misbehaves (its priority is 1), and for no other pod and
-// no other plugin. What happens is kept in testdata/fixtures.golden, and is the
-// same whether modules are compiled or interpreted.
+// TestFixtures: each broken guest is refused when it is loaded, or causes a fault for the pod
+// for which it misbehaves (its priority is 1), for no other pod and no other plugin. The
+// results are in testdata/fixtures.golden, and are the same for compiled and interpreted
+// modules.
 func TestFixtures(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.wat")
 	if err != nil || len(files) == 0 {
@@ -103,7 +103,7 @@ func TestFixtures(t *testing.T) {
 	golden.Check(t, "testdata/fixtures.golden", out[0].Bytes())
 }
 
-// run writes what becomes of a fixture.
+// run writes the results of a fixture.
 func (f *fixture) run(t *testing.T, r *sandbox.Runtime, other *wasm.Plugin, out *bytes.Buffer) {
 	ctx := context.Background()
 	say := func(format string, args ...any) {
@@ -146,7 +146,7 @@ func (f *fixture) run(t *testing.T, r *sandbox.Runtime, other *wasm.Plugin, out 
 	say("faults %d, instances %d", p.Faults(), len(watched.guests)-1)
 }
 
-// want is what a good guest says.
+// want is the answer of a good guest.
 func (f *fixture) want() string {
 	var out []string
 	if strings.Contains(f.Points, "preFilter") {
@@ -223,7 +223,7 @@ func verdicts(v *plugin.Verdicts) string {
 
 var digests = regexp.MustCompile(`sha256:[0-9a-f]+`)
 
-// scrub takes out what changes with every edit of a fixture.
+// scrub removes what changes with every edit of a fixture.
 func scrub(text string) string { return digests.ReplaceAllString(text, "sha256:…") }
 
 func oneLine(err error) string { return strings.ReplaceAll(scrub(err.Error()), "\n", " | ") }

@@ -11,9 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// FuzzAnswers: whatever a guest writes into the call record, the region and the
-// rest of its memory, and whatever it returns, the host does not panic: it takes
-// answers that are in range, or reports a fault of that plugin and point.
+// FuzzAnswers: whatever a guest writes into its memory and returns, the host does not panic: it
+// takes answers that are in range, or reports a fault of that plugin and point.
 func FuzzAnswers(f *testing.F) {
 	f.Add(int32(0), []byte{}, []byte{}, uint32(0))
 	f.Add(int32(0), []byte{64, 0, 0, 0, 1, 0, 0, 0, 0, 16, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}, []byte{2, 2, 9}, uint32(64))
@@ -93,7 +92,7 @@ func sane(t *testing.T, s *plugin.Status) {
 	}
 }
 
-// FuzzModule: no module that passes the checks makes Load panic.
+// FuzzModule: no module makes Load panic.
 func FuzzModule(f *testing.F) {
 	for _, name := range []string{"good", "load_no_memory", "load_memory_imported", "proc_exit", "load_start_traps"} {
 		fixture := readFixture(f, "testdata/"+name+".wat")
@@ -113,7 +112,7 @@ func FuzzModule(f *testing.F) {
 			return
 		}
 		defer module.Close(t.Context())
-		// It is not called: without fuel a guest may run for ever.
+		// It is not called: without fuel a guest may never return.
 		if !module.Exports(abi.Filter) || module.Exports(abi.Score) {
 			t.Error("the exports are not those that were checked")
 		}

@@ -24,9 +24,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// FuzzDirectives: whatever a guest writes as directives, what comes of them is declared,
-// granted, valid and within the limits, and the pod's own keys of other prefixes stay;
-// all else is a fault, of which nothing is left.
+// FuzzDirectives: whatever a guest writes as directives, the accepted ones are declared, granted,
+// valid and within the limits, and the pod's other keys stay. Anything else is a fault without
+// any effect.
 func FuzzDirectives(f *testing.F) {
 	entry := func(kind abi.DirectiveKind, first, firstSize, second, secondSize uint32) []byte {
 		out := binary.LittleEndian.AppendUint32(nil, uint32(kind))
@@ -151,8 +151,8 @@ func FuzzDirectives(f *testing.F) {
 	})
 }
 
-// FuzzQueueKeys: whatever a guest writes as keys, pods keep keys within the limit that are
-// the host's own, or those that they had, and the queue has one order.
+// FuzzQueueKeys: whatever a guest writes as keys, pods get copies within the limit or keep their
+// keys, and the queue has one order.
 func FuzzQueueKeys(f *testing.F) {
 	key := func(text string) []byte {
 		return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text+strings.Repeat("\xff", abi.MaxQueueKey-len(text))...)
@@ -216,9 +216,8 @@ func FuzzQueueKeys(f *testing.F) {
 	})
 }
 
-// FuzzRecords: what the host writes of pods of a list and of an event is what they are,
-// read with the decoder of abi/wire, batch after batch; and answers for pods are taken as
-// they are or are a fault.
+// FuzzRecords: the decoder of abi/wire reads the pods of a list and of an event as they are, batch
+// after batch. Answers for pods are taken unchanged or are a fault.
 func FuzzRecords(f *testing.F) {
 	f.Add("name", "key", "value", uint8(3), uint8(0), []byte{0, 2, 0}, false)
 	f.Add("\x00\xff", "", strings.Repeat("long", 3000), uint8(200), uint8(3), []byte{2, 3, 5, 6}, true)
@@ -335,8 +334,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// samePairs compares labels as text, in which the order is that of bytes and not of
-// what is quoted.
+// samePairs compares labels as text, in the order of bytes and not of quoted strings.
 func samePairs(got string, labels map[string]string) bool {
 	for key, value := range labels {
 		pair := text(key) + "=" + text(value)
@@ -347,7 +345,7 @@ func samePairs(got string, labels map[string]string) bool {
 	return len(got) == len(pairs(labels))
 }
 
-// codeAt is the answer for a pod.
+// codeAt returns the answer for a pod.
 func codeAt(answers []byte, i int) abi.Code {
 	if len(answers) == 0 {
 		return abi.Success

@@ -24,8 +24,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// A script is calls of host functions, one entry each: function, four arguments, and
-// where the guest puts the result.
+// A script is a list of calls of host functions. An entry has the function, four arguments, and
+// the address for the result.
 const (
 	scriptAt    = 0x1000
 	scriptEntry = 24
@@ -89,7 +89,7 @@ func scriptFunctions() []scriptFunction {
 	}
 }
 
-// hostModel is what host functions do, in the words of ABI section 7.
+// hostModel does what host functions do according to ABI section 7.
 type hostModel struct {
 	memory    []byte
 	state     map[string][]byte // nil if there is none
@@ -193,8 +193,8 @@ func (h *hostModel) set(key string, value []byte) int32 {
 	return 0
 }
 
-// scripts is a factory of guests that get a script before each call, and are held
-// against the model after it.
+// scripts is a factory of guests that get a script before each call. After the call they are
+// compared with the model.
 type scripts struct {
 	sandbox.Factory
 	t      *testing.T
@@ -239,8 +239,8 @@ func (g *scripted) Call(ctx context.Context, point abi.Point, call, lo, hi uint3
 	return code, err
 }
 
-// scriptOf makes a script of fuzzed bytes: 9 for each entry, so that most numbers are
-// at the edges of something.
+// scriptOf makes a script of fuzzed bytes: 9 for each entry, so that most numbers are edge
+// cases.
 func scriptOf(data []byte) []byte {
 	interesting := []uint32{
 		0, 1, 2, 3, 8, 63, 64, 65, 127, 128, 129, 255, 1024, scriptAt, 0x2000, 0x4000, 0x8000, 0xffff, 0x10000, 0x10001, 0x18000,
@@ -258,17 +258,17 @@ func scriptOf(data []byte) []byte {
 	return out
 }
 
-// allocated is how much was allocated on the heap, in bytes.
+// allocated returns how many bytes were allocated on the heap.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// FuzzHostCalls: sequences of host calls in cycles and outside of them, with pods, nodes,
-// state and what others publish, do what the ABI says and nothing else: results and
-// memory are those of a model, a fault is a trap or the end of the fuel, and time and
-// memory of the host are in proportion to the fuel.
+// FuzzHostCalls: sequences of host calls in cycles and outside of them, with pods, nodes, state
+// and published keys, do exactly what the ABI says. Results and memory are those of a model, a
+// fault is a trap or the end of the fuel, and time and memory of the host are proportional to
+// the fuel.
 func FuzzHostCalls(f *testing.F) {
 	points, reads, host := `{"preFilter":{},"filter":{},"reserve":{},"preEnqueue":{}}`, `{"node":["generation"],"published":["other/key","other/own","nobody/key"]}`,
 		`["log","state_get","state_set","published_get","pod_object","node_object"]`
@@ -287,7 +287,7 @@ func FuzzHostCalls(f *testing.F) {
 	large := podObject("a", "large", "")
 	large.Annotations = map[string]string{"a": strings.Repeat("x", 50_000)}
 	pods := []*state.Pod{incoming("a", "p", 0), state.NewPod(large), incoming("b", "q", 5)}
-	// One plugin for all executions: what one leaves behind must not matter to the next.
+	// One plugin for all executions: one must not affect the next.
 	guest := newPlugin(f, wasm.Config{Breaker: breaker.Config{Faults: -1}, Limits: sandbox.Limits{FuelBase: 300_000}}, s, m)
 	for i := range 6 {
 		f.Add(bytes.Repeat([]byte{byte(i), 13, 0, 4, 0, 16, 0, 14, 0}, 3), uint8(i))
@@ -344,7 +344,7 @@ func FuzzHostCalls(f *testing.F) {
 	})
 }
 
-// keptState is what keepState writes.
+// keptState returns what keepState writes.
 func keptState() map[string][]byte {
 	out := map[string][]byte{}
 	for _, key := range []string{"key", string(make([]byte, 8)), string(make([]byte, 128))} {

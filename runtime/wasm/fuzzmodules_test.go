@@ -17,18 +17,19 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// The bounds that FuzzModules holds drawn modules against.
+// The bounds of FuzzModules.
 const (
-	// genFuel is what a call has, and leastUnits what it must have used to be measured, in units.
+	// genFuel is the fuel of a call, and leastUnits what it must use to be measured, in units.
 	genFuel, leastUnits = 50_000, 10_000
-	// mostCompiling is what loading may take, and mostLoaded what it may allocate, in bytes.
+	// mostCompiling is how long loading may take, and mostLoaded how many bytes it may allocate.
 	mostCompiling, mostLoaded = 2 * time.Second, 128 << 20
-	// genBudget is the plugin's memory, and mostBeyond what the process may have beyond it, in bytes.
+	// genBudget is the plugin's memory, and mostBeyond what the process may have besides, in bytes.
 	genBudget, mostBeyond = 64 << 20, 64 << 20
 )
 
-// FuzzModules: whatever valid module is loaded and called as plugins are, loading it is bounded, a unit of fuel takes at most
-// mostTimesPlain times what it takes in a loop that does nothing, on the processor's clock, and the process has at most the plugin's budget more, and a margin.
+// FuzzModules: for any valid module that is loaded and called like a plugin, loading is bounded, a unit of fuel takes at most
+// mostTimesPlain times its time in a loop that does nothing, in CPU time, and the memory of the process grows at most by the
+// plugin's budget and a margin.
 func FuzzModules(f *testing.F) {
 	seeds := uint64(40)
 	if testing.Short() {
@@ -44,7 +45,7 @@ func FuzzModules(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		before := resident(t)
 		drawn := newDrawn(t, drawModule(seed))
-		// What others do on the machine makes a call longer, and never shorter.
+		// Other processes make a call longer, and never shorter.
 		least, base := math.Inf(1), math.Inf(1)
 		for try := 0; try < 2 || try < 6 && least > mostTimesPlain*base; try++ {
 			least, base = min(least, drawn.perUnit()), min(base, plain.perUnit())
@@ -65,7 +66,7 @@ type drawn struct {
 	world  *world
 }
 
-// newDrawn loads a module, within what that may take.
+// newDrawn loads a module within the bounds.
 func newDrawn(t testing.TB, text string) *drawn {
 	t.Helper()
 	data := wat.Compile(t, text, "")
@@ -90,7 +91,7 @@ func newDrawn(t testing.TB, text string) *drawn {
 	return &drawn{plugin: p, world: newWorld(3)}
 }
 
-// perUnit returns how long a unit of a call takes in ns, without those of starting; 0 if the call ends early.
+// perUnit returns the time of a unit of a call in ns, without those of starting; 0 if the call ends early.
 func (d *drawn) perUnit() float64 {
 	c := d.world.cycle(incoming("a", "p", 0))
 	used, began := d.plugin.Fuel(), cpuTime()
@@ -103,7 +104,7 @@ func (d *drawn) perUnit() float64 {
 	return float64(took) / float64(units)
 }
 
-// resident is what the process has in memory, in bytes; 0 where that cannot be read.
+// resident returns the resident memory of the process in bytes; 0 if it cannot be read.
 func resident(t *testing.T) int64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")

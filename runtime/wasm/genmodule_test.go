@@ -9,15 +9,15 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// moduleGen draws modules that are valid and whose filter does not end by itself: what an author could write so that a unit
-// of fuel, or a byte of a module, costs as much as it can. A seed always draws the same.
+// moduleGen draws valid modules whose filter does not end by itself: what an author could write so that a unit of fuel, or a
+// byte of a module, costs as much as possible. A seed always draws the same module.
 type moduleGen struct {
 	*rand.Rand
 	strings.Builder
-	// signatures are the parameters of the functions that call each other; leaves are functions without that tables hold.
+	// signatures are the parameters of the functions that call each other; leaves are functions without parameters that tables hold.
 	signatures              [][]string
 	leaves, globals, tables int
-	// Of the function that is drawn: the first that it may call, and loops so far.
+	// Of the present function: the first that it may call, and loops so far.
 	next, loops, budget int
 }
 
@@ -88,7 +88,7 @@ func drawModule(seed uint64) string {
 	return g.String()
 }
 
-// genHost are the host functions that are called.
+// genHost returns the host functions that are called.
 func genHost() []string {
 	return []string{abi.HostLog, abi.HostStateGet, abi.HostStateSet, abi.HostPublishedGet, abi.HostPodObject, abi.HostNodeObject}
 }
@@ -99,7 +99,7 @@ func (g *moduleGen) size(most int) int { return 1 + g.IntN(most) }
 
 func (g *moduleGen) say(format string, args ...any) { fmt.Fprintf(&g.Builder, format, args...) }
 
-// function draws the statements of one that may call the functions from next on.
+// function draws the statements of a function that may call the functions from next on.
 func (g *moduleGen) function(next, statements int) {
 	g.next, g.loops, g.budget = next, 0, 60
 	g.say("(local.set $x (f32.const 1e-40)) (local.set $y (f64.const 1e-310)) (local.set $v (f64x2.splat (f64.const 1e-310)))\n")
@@ -108,12 +108,12 @@ func (g *moduleGen) function(next, statements int) {
 	}
 }
 
-// address is one within the memory, in any page.
+// address draws an address within the memory, in any page.
 func (g *moduleGen) address() string {
 	return fmt.Sprintf("(i32.and %s (i32.const %d))", g.value("i32", 2), pick(g, 0xffff, 0xffffff-0x1ffff, 0xfffff, 0xfff8c0))
 }
 
-// length is one of a bulk operation.
+// length draws the length of a bulk operation.
 func (g *moduleGen) length() int { return pick(g, 0, 1, 17, 127, 4096, 65_537, 130_000) }
 
 func (g *moduleGen) call(i int) string {
@@ -170,7 +170,7 @@ func (g *moduleGen) statement() string {
 	return g.call(max(g.next, g.next+g.IntN(3)))
 }
 
-// hostCall calls a function of the host with what may be in memory or not.
+// hostCall calls a function of the host with addresses inside or outside of the memory.
 func (g *moduleGen) hostCall() string {
 	name := pick(g, genHost()...)
 	t, _ := wire.HostFunction(name)

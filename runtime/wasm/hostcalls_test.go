@@ -50,14 +50,14 @@ func hostCalls(t testing.TB) []hostCall {
 	return out
 }
 
-// edges are arguments at which pointers and lengths go wrong; the memory has
-// 0x20000 bytes before the region.
+// edges are arguments at which pointers and lengths go wrong. The memory has 0x20000 bytes before
+// the region.
 func edges() []uint64 {
 	return []uint64{0, 1, 0x1000, 0x1ffff, 0x20000, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff}
 }
 
-// source is a guest whose filter calls the function with edges: the pod's priority
-// has a digit for each parameter.
+// source is a guest whose filter calls the function with edges. The pod's priority has a digit
+// for each parameter.
 func (h *hostCall) source() string {
 	var data, args strings.Builder
 	for _, v := range edges() {
@@ -97,9 +97,8 @@ func clause(name, types string) string {
 	return " (" + name + " " + types + ")"
 }
 
-// TestHostCallsWithAnyArguments: whatever a guest passes to a host function, it gets
-// an answer or a fault of its own, and pays for the work: never a mistake of the host,
-// which would end the test.
+// TestHostCallsWithAnyArguments: whatever a guest passes to a host function, it gets an answer or
+// a fault, and pays for the work. A mistake of the host would end the test.
 func TestHostCallsWithAnyArguments(t *testing.T) {
 	r := newRuntime(t, sandbox.RuntimeConfig{})
 	prices := sandbox.Prices()
@@ -159,7 +158,7 @@ func TestHostCallsWithAnyArguments(t *testing.T) {
 	}
 }
 
-// cost is what a call costs at least, in units.
+// cost returns the least fuel of a call, in units.
 func cost(prices []meter.Price, h *hostCall, args []uint64) int64 {
 	iterations := int64(2)
 	for _, name := range []string{h.name, ""} {

@@ -8,9 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// TestWorsens: a module that takes more with each call is stopped when it takes more
-// than it may, never used more, and begins anew: the same each time, and nobody else
-// notices.
+// TestWorsens: a module that needs more with each call is stopped at its limit and starts again,
+// the same each time. No other plugin notices.
 func TestWorsens(t *testing.T) {
 	for _, interpreter := range []bool{false, true} {
 		r := newRuntime(t, sandbox.RuntimeConfig{Interpreter: interpreter})
@@ -42,7 +41,7 @@ func TestWorsens(t *testing.T) {
 				t.Errorf("%d instances are alive", n)
 			}
 		}
-		// 2,000 rounds, 4,000 …, of which the sixth would be 64,000.
+		// 2,000 rounds, 4,000 …; the sixth call would make 64,000.
 		if want := ".....F.....F..."; got != want {
 			t.Errorf("the calls went %s, want %s", got, want)
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// machine changes a cluster at random, and compares after each change what the
-// guests of a plugin hold with the cluster and with a plugin that is new.
+// machine changes a cluster at random. After each change it compares the memory of a plugin's
+// guests with the cluster and with a new plugin.
 type machine struct {
 	t     testing.TB
 	world *world
@@ -39,7 +39,7 @@ type machine struct {
 	module   sandbox.Factory
 }
 
-// everything is all that can be read.
+// everything reads all that can be declared.
 func everything() wire.ManifestReads {
 	return wire.ManifestReads{
 		Node:       []string{"name", "flags", "allocatable", "requested", "nonZeroRequested", "labels", "taints", "ports", "images", "pods", "generation", "zone"},
@@ -67,7 +67,7 @@ func newMachine(t testing.TB, reads wire.ManifestReads, config wasm.Config, base
 	return m
 }
 
-// fresh makes a plugin of the same configuration.
+// fresh makes a plugin with the same configuration.
 func (m *machine) fresh() (*spy, *wasm.Plugin) {
 	if m.module != nil {
 		s := &spy{Factory: m.module}
@@ -88,7 +88,7 @@ func (m *machine) node(object *v1.Node) {
 	m.world.cache.AddNode(state.NewNode(object))
 }
 
-// check calls the filter on all rows and looks into all instances.
+// check calls the filter on all rows and compares all instances.
 func (m *machine) check(t failer) {
 	t.Helper()
 	c := m.world.cycle(incoming("a", fmt.Sprint("incoming", m.count), 0))
@@ -118,7 +118,7 @@ func (m *machine) filter(t failer, p *wasm.Plugin, c *plugin.Cycle) {
 	}
 }
 
-// overlay asks about a hypothetical node.
+// overlay calls the plugin for a hypothetical node.
 func (m *machine) overlay(t *rapid.T) {
 	w := m.world
 	c := w.cycle(incoming("a", "what-if", 0))
@@ -168,7 +168,7 @@ func (m *machine) overlay(t *rapid.T) {
 }
 
 func (m *machine) drawName(t *rapid.T) string {
-	// Mostly at the end, where rows come and go and blocks begin.
+	// Mostly at the end, where rows are added and removed and blocks begin.
 	return nodeName(rapid.IntRange(m.names-32, m.names-1).Draw(t, "node") % m.names)
 }
 
@@ -220,7 +220,7 @@ func (m *machine) drawPod(t *rapid.T) *v1.Pod {
 	return p
 }
 
-// some returns a pod that is placed, nil if there is none.
+// some returns a placed pod; nil if there is none.
 func (m *machine) some(t *rapid.T) *v1.Pod {
 	if len(m.pods) == 0 {
 		return nil
@@ -365,8 +365,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// TestIncremental: after any change, what is in guest memory is what a full write
-// would have put there, and what the cluster is.
+// TestIncremental: after any change, guest memory is the same as after a full write, and shows the
+// cluster.
 func TestIncremental(t *testing.T) {
 	reads := everything()
 	cases := []struct {

@@ -45,7 +45,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a region beyond what 32-bit memory holds is a clear fault.
+// TestTooLarge: a region that is too large for 32-bit memory is a clear fault.
 func TestTooLarge(t *testing.T) {
 	c := &core{}
 	c.projection = mirror.NewProjection(&wire.ManifestReads{Node: []string{"labels", "images"}}, nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// TestInterrupted: a call that ends because its context does says so, and is not held
-// against the plugin; a context that ends later than it was of use ends nothing.
+// TestInterrupted: a call that ends with its context says so, and does not count against the
+// plugin. A context that ends after the call has no effect.
 func TestInterrupted(t *testing.T) {
 	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "fuel_loop")
 	start, stop := context.WithCancel(t.Context())
@@ -43,7 +43,7 @@ func TestInterrupted(t *testing.T) {
 	if got := verdicts(filter(p, w.cycle(incoming("a", "p", 0)), w.rows())); got != "Success Unschedulable Success" {
 		t.Errorf("after the interruption: %s", got)
 	}
-	// The same while it starts.
+	// The same during a start.
 	module, man = guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "load_initialize_spins")
 	_, err = wasm.New(start, wasm.Config{Name: "guest", Limits: sandbox.Limits{FuelStart: 1 << 60}}, wasm.Deps{Factory: module, Manifest: man})
 	if err == nil || !strings.Contains(err.Error(), "the call was interrupted: context canceled") {

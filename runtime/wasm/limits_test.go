@@ -13,9 +13,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// TestStructureOfPlugin: of each limit of a module's structure, a plugin may have one
-// of its own: a module that is just within it is used, also by a plugin beside one
-// with other limits, and one that is just beyond it is refused.
+// TestStructureOfPlugin: a plugin may have its own limit of each kind for a module's structure. A
+// module just within it is used, also beside a plugin with other limits; one just beyond it is
+// refused.
 func TestStructureOfPlugin(t *testing.T) {
 	for name, c := range map[string]struct {
 		has int // the guest "worsens" has so many
@@ -43,7 +43,7 @@ func TestStructureOfPlugin(t *testing.T) {
 	}
 }
 
-// TestSizesOfAnswers: what a plugin writes is taken up to its limits, and no further.
+// TestSizesOfAnswers: what a plugin writes is accepted up to its limits, and no further.
 func TestSizesOfAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		fine, less sandbox.Limits
@@ -64,8 +64,8 @@ func TestSizesOfAnswers(t *testing.T) {
 	}
 }
 
-// sized calls a plugin that gives a reason of 4 bytes, writes 6 bytes of state, or a
-// patch of 22, and returns what went wrong.
+// sized calls a plugin that returns a reason of 4 bytes, writes 6 bytes of state, or asks for a
+// patch of 22. It returns what went wrong.
 func sized(t *testing.T, what string, l sandbox.Limits) string {
 	t.Helper()
 	w := newWorld(1)
@@ -100,7 +100,7 @@ func sized(t *testing.T, what string, l sandbox.Limits) string {
 	return ""
 }
 
-// TestLogSize: what is logged beyond the limit of a pod is dropped, and that is told once.
+// TestLogSize: records beyond the limit of a pod are dropped, and that is logged once.
 func TestLogSize(t *testing.T) {
 	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "log_flood")
 	var out bytes.Buffer

@@ -15,7 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
 )
 
-// TestLog: what a guest logs is passed on under its name and level, as text.
+// TestLog: a guest's texts are logged under its name and level.
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
 	guest := native(func(g *tiny, _ string, _, _, _ uint32) int32 {
@@ -43,7 +43,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLogOfFaults: a fault is logged with its pod, and each change of the breaker with why.
+// TestLogOfFaults: a fault is logged with its pod, and each change of the breaker with its cause.
 func TestLogOfFaults(t *testing.T) {
 	var out bytes.Buffer
 	now, broken := clock.NewStep(time.Unix(0, 0)), true

@@ -19,11 +19,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// faultLog is what may be written to the log for a fault, with what the guest logs in the call, in bytes.
+// faultLog is the limit of the log of a faulted call in bytes: of the fault, and of what the guest logs.
 const faultLog = 64 << 10
 
-// floodGuest logs a text of 4 KiB again and again in each function that the host calls, and traps 60 calls deep in one of
-// them.
+// floodGuest logs a text of 4 KiB many times in each function that the host calls, and traps 60 calls deep in one of them.
 func floodGuest(text, trap string) string {
 	var hex, exports strings.Builder
 	for _, b := range []byte(strings.Repeat(text, 4096/len(text)+1)[:4096/len(text)*len(text)]) {
@@ -95,8 +94,8 @@ func (w *world) callPoint(p *wasm.Plugin, point abi.Point) {
 	}[point]()
 }
 
-// TestLogOfEveryCall: whichever function of a guest floods the log and traps, in a cycle or outside of one, and whatever
-// it says and is called, that takes at most 64 KiB of the log, with the record of the fault.
+// TestLogOfEveryCall: if any function of a guest floods the log and traps, in a cycle or outside of one, with any texts and
+// names, it takes at most 64 KiB of the log, the record of the fault included.
 func TestLogOfEveryCall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: floods the log at every point")
@@ -180,8 +179,8 @@ func TestLogOfEveryCall(t *testing.T) {
 	}
 }
 
-// TestLogBetweenCycles: calls about pods that arrive, keys and events come as often as a cluster changes; what all of them log
-// in a second is bounded, though none is faulted.
+// TestLogBetweenCycles: calls about pods that arrive, keys and events come as often as a cluster changes. What they log in a
+// second together is bounded, though none is faulted.
 func TestLogBetweenCycles(t *testing.T) {
 	var out bytes.Buffer
 	clk := clock.NewStep(time.Unix(0, 0))

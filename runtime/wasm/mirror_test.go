@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// mirror says what guests must see, from the API's objects alone.
+// mirror says what guests must see. It uses the API's objects alone.
 type mirror struct {
 	reads      wire.ManifestReads
 	namespaces []string
@@ -184,7 +184,7 @@ func (m *mirror) pod(pod *state.Pod) map[string]string {
 	return out
 }
 
-// flat is a row as one line, with its lists sorted: order means nothing.
+// flat is a row as one line, with its lists sorted, since their order means nothing.
 func flat(row map[string]string) string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(row)) {
@@ -231,7 +231,7 @@ func decoded(t failer, s *wire.Snapshot, row uint32) map[string]string {
 	return out
 }
 
-// orphans returns slots that hold something though no row has them (ABI-4.11).
+// orphans returns slots that are filled although no row has them (ABI-4.11).
 func orphans(t failer, s *wire.Snapshot) (out []string) {
 	t.Helper()
 	pods, nodes := s.Table(abi.TablePods), s.Table(abi.TableNodes)
@@ -272,7 +272,7 @@ func orphans(t failer, s *wire.Snapshot) (out []string) {
 	return out
 }
 
-// check compares what all living guests hold with the cluster.
+// check compares the memory of all living guests with the cluster.
 func (m *mirror) check(t failer, w *world, guests []*spied) {
 	t.Helper()
 	seen := map[string]bool{}

@@ -19,14 +19,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// hostileText is what nobody wants in a terminal, a log or a table: escapes, control characters, characters that turn the
-// direction of writing, line breaks and bytes that are no UTF-8. It has size bytes.
+// hostileText is a text that harms a terminal, a log or a table: escapes, control characters, characters that change the
+// direction of writing, line breaks and bytes that are not UTF-8. It has size bytes.
 func hostileText(size int) string {
 	const part = "\x1b[2J\x1b]0;title\x07\u202e\u2066\u0085\u009b31m\r\nlevel=ERROR msg=forged\t\"\\\x00é日\ufeff\xff\xc3\x28 "
 	return strings.Repeat(part, size/len(part)+1)[:size]
 }
 
-// unprintable returns the first character of a text that cannot be printed, but for line breaks and tabs; "" for none.
+// unprintable returns the first character that cannot be printed, except line breaks and tabs; "" for none.
 func unprintable(text string) string {
 	for i, r := range text {
 		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd") || !strconv.IsGraphic(r) && r != '\n' && r != '\t' {
@@ -50,8 +50,8 @@ func withNames(module []byte, own string, names []string) []byte {
 	return sub(bytes.Clone(module), 0, section)
 }
 
-// TestNamesInTraces: whatever a module calls its functions, and however deep and often it traps, a fault logs at most
-// 64 KiB and its texts are short, and the memory that faults take does not depend on the names.
+// TestNamesInTraces: for any names of functions, and any depth and number of traps, a fault logs at most 64 KiB, its texts are
+// short, and the memory of faults does not depend on the names.
 func TestNamesInTraces(t *testing.T) {
 	const depth, functions, faults = 40, 64, 10
 	var code strings.Builder
@@ -132,7 +132,7 @@ func TestNamesInTraces(t *testing.T) {
 	}
 }
 
-// TestFaultIsToldOnce: a fault that keeps a cycle from being prepared is that of all its calls, and one record of the log.
+// TestFaultIsToldOnce: a fault that keeps a cycle from being prepared fails all of its calls, and is logged once.
 func TestFaultIsToldOnce(t *testing.T) {
 	var out bytes.Buffer
 	guest := sandbox.NewNativeFactory(func(env *sandbox.Env) sandbox.NativePlugin {
@@ -155,7 +155,7 @@ func TestFaultIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestHostileGuest: what a guest says, whatever it is, is short and printable in every text of a fault, and in the log.
+// TestHostileGuest: any output of a guest is short and printable in every text of a fault, and in the log.
 func TestHostileGuest(t *testing.T) {
 	text := hostileText(1 << 20)
 	var out bytes.Buffer
@@ -194,8 +194,8 @@ func TestHostileGuest(t *testing.T) {
 	}
 }
 
-// TestLogFlood: what a plugin logs of one pod is bounded with all that a record has, for empty texts and for ones that
-// grow when they are escaped, in text and JSON, over all calls of the cycle.
+// TestLogFlood: the records that a plugin logs about one pod are bounded as a whole, for empty texts and for ones that grow
+// when they are escaped, in text and JSON, over all calls of the cycle.
 func TestLogFlood(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "quotes": strings.Repeat(`"\`, 1000), "zeros": strings.Repeat("\x00", 4096)} {
 		for _, format := range []func(*bytes.Buffer) slog.Handler{
@@ -233,8 +233,8 @@ func TestLogFlood(t *testing.T) {
 	}
 }
 
-// TestReexports: an import that is exported again under a name that the host calls or reads is refused, in words that say
-// what to do: called by the host it would work on no memory.
+// TestReexports: an import that is exported again under a name that the host calls or reads is refused, with a remedy. If
+// the host called it, it would have no memory to work on.
 func TestReexports(t *testing.T) {
 	r := newRuntime(t, sandbox.RuntimeConfig{})
 	unmetered := newRuntime(t, sandbox.RuntimeConfig{Unmetered: true})

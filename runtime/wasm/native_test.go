@@ -13,7 +13,7 @@ type tiny struct {
 	top     uint32
 	exports []string
 	env     *sandbox.Env
-	// limit is the most memory there is; 0 for no limit.
+	// limit is the maximum of the memory; 0 for no limit.
 	limit uint32
 	point func(g *tiny, export string, call, lo, hi uint32) int32
 }

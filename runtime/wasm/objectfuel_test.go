@@ -16,8 +16,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// readsObjects is a guest of scope node that reads the whole node of each row, in turn
-// with the first one, and rejects those of an odd length.
+// readsObjects is a guest of scope node that reads the whole node of each row, in turn with the
+// first one, and rejects nodes whose encoding has an odd length.
 const readsObjects = `(module
 	(import "berth" "node_object" (func $node (param i32 i32 i32) (result i32)))
 	(memory (export "memory") 2)
@@ -40,9 +40,9 @@ const readsObjects = `(module
 			(br_if $next (i32.lt_u (local.get $row) (local.get $hi))))
 		(i32.const 0)))`
 
-// TestFuelOfObjects: what reading objects costs, and with it each verdict, is the same
-// in as many instances as there are workers, whether somebody has read the objects
-// before or nobody, and with the interpreter.
+// TestFuelOfObjects: the fuel of reading objects, and with it each verdict, is the same in any
+// number of instances, whether or not the objects were read before, and with the
+// interpreter.
 func TestFuelOfObjects(t *testing.T) {
 	const nodes, points, reads, host = 3000, `{"filter":{"scope":"node"}}`, `{"node":["generation"]}`, `["node_object"]`
 	w := newWorld(0)
@@ -96,8 +96,8 @@ func TestFuelOfObjects(t *testing.T) {
 	}
 }
 
-// TestObjectsCostTheirEncoding: a read costs in proportion to the object, as often as it
-// is made and whether it fits; a changed object is never the old one.
+// TestObjectsCostTheirEncoding: each read costs in proportion to the object, whether or not it
+// fits. A changed object is never served from the cache of the old one.
 func TestObjectsCostTheirEncoding(t *testing.T) {
 	const points, reads, host = `{"preFilter":{}}`, `{"node":["generation"]}`, `["pod_object"]`
 	r := newRuntime(t, sandbox.RuntimeConfig{})

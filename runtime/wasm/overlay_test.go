@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// TestLargeOverlay: a hypothetical node with more pods than there is room for
-// makes the region grow within the cycle, and is no fault.
+// TestLargeOverlay: a hypothetical node with more pods than there is room for makes the region
+// grow within the cycle. It is not a fault.
 func TestLargeOverlay(t *testing.T) {
 	watched := &spy{Factory: native(nil, abi.ExportFilter)}
 	p := newPlugin(t, wasm.Config{}, watched, &wire.Manifest{
@@ -46,8 +46,7 @@ func TestLargeOverlay(t *testing.T) {
 	}
 }
 
-// TestRowsAndOverlays: overlay rows are asked one at a time, and never mixed with
-// rows that are there.
+// TestRowsAndOverlays: overlay rows are called one at a time, and never with other rows.
 func TestRowsAndOverlays(t *testing.T) {
 	type asked struct {
 		lo, hi, n, flags uint32

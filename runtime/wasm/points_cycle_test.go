@@ -18,8 +18,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// globals is a plugin of testdata/guests whose answers are set through globals.
-// After the first call the same instance serves until it is faulted.
+// globals is a plugin of testdata/guests whose answers are set through globals. The same instance
+// serves until it is faulted.
 type globals struct {
 	*wasm.Plugin
 	spy *spy
@@ -63,7 +63,7 @@ func (g *globals) get(name string) int32 {
 	return int32(mutable(alive[len(alive)-1].Guest, name).Get())
 }
 
-// TestFilterFromGlobal: codes, reasons and the result for the call as a whole.
+// TestFilterFromGlobal: codes, reasons and the result of the call as a whole.
 func TestFilterFromGlobal(t *testing.T) {
 	p := fromGlobals(t, "filter_from_global", wasm.Config{})
 	w := newWorld(2)
@@ -120,7 +120,7 @@ func TestPreFilterFromGlobal(t *testing.T) {
 	}
 }
 
-// TestScoreFromGlobal: an exported normalize, and what faults of scoring mean.
+// TestScoreFromGlobal: an exported normalize, and the meaning of faults of scoring.
 func TestScoreFromGlobal(t *testing.T) {
 	for _, c := range []struct {
 		name, globals string
@@ -168,8 +168,7 @@ func TestScoreFromGlobal(t *testing.T) {
 	}
 }
 
-// TestIgnoredShard: one faulted call of many makes all scores of the cycle void,
-// and no others.
+// TestIgnoredShard: one faulted call of many voids all scores of the cycle, and no others.
 func TestIgnoredShard(t *testing.T) {
 	bad := true
 	s := native(func(g *tiny, _ string, call, lo, hi uint32) int32 {
@@ -203,7 +202,7 @@ func TestIgnoredShard(t *testing.T) {
 	}
 }
 
-// TestPolicies: Ignore takes back what the faulted call had said already.
+// TestPolicies: Ignore takes back the answers that the faulted call had given already.
 func TestPolicies(t *testing.T) {
 	p := fromGlobals(t, "filter_from_global", wasm.Config{Policies: map[abi.Point]fault.Policy{abi.Filter: fault.Ignore}})
 	p.set("code=2 reason=3")
@@ -220,7 +219,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestNormalizations: the manifest's, with the largest numbers there are.
+// TestNormalizations: those of a manifest, with the largest possible numbers.
 func TestNormalizations(t *testing.T) {
 	for how, want := range map[string]string{
 		"none": "[0 50 100]", "max": "[0 33 100]", "reverse": "[100 67 0]", "minmax": "[0 66 100]",
@@ -250,8 +249,8 @@ func TestNormalizations(t *testing.T) {
 	}
 }
 
-// TestStateOfCycle: state is the host's: it goes from point to point and to fresh
-// instances, a clone is apart from its original, and the next pod starts without.
+// TestStateOfCycle: the host keeps state from point to point and for fresh instances. A clone does
+// not change its original, and the next pod starts without state.
 func TestStateOfCycle(t *testing.T) {
 	p := fromGlobals(t, "state", wasm.Config{})
 	w := newWorld(2)
@@ -283,8 +282,8 @@ func TestStateOfCycle(t *testing.T) {
 	step("write=0", all(w.cycle(incoming("a", "q", 0))), 9, -1, 0)
 }
 
-// TestStateOfNodeScope: filter and score of scope node read what pre_filter wrote,
-// and write nothing (ABI-7.5); their seed is zero, and pre_filter sees no rows.
+// TestStateOfNodeScope: filter and score of scope node read what pre_filter wrote, and cannot
+// write (ABI-7.5). Their seed is zero, and pre_filter sees no rows.
 func TestStateOfNodeScope(t *testing.T) {
 	type seen struct {
 		rows  uint32
@@ -323,14 +322,14 @@ func TestStateOfNodeScope(t *testing.T) {
 	}
 	man.Points.Score.Scope = "cluster"
 	run(man)
-	// pre_filter saw rows now, so what it wrote is not for a filter of scope node.
+	// pre_filter sees rows now, so a filter of scope node must not read what it wrote.
 	want = []seen{{2, 77, "", true}, {2, 0, "", false}, {2, 77, "berth_pre_filter", true}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("a score of scope cluster: got %+v", got)
 	}
 }
 
-// TestNamespaces: a plugin of some namespaces has no opinion on other pods.
+// TestNamespaces: a plugin for some namespaces has no opinion on other pods.
 func TestNamespaces(t *testing.T) {
 	p := fromGlobals(t, "filter_from_global", wasm.Config{Namespaces: []string{"b", "a"}})
 	p.set("code=2")
@@ -355,9 +354,9 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestColumnsSurvive: a guest that writes over its snapshot fails that attempt
-// and no more when every call is checked; with sampling its own verdicts can be
-// wrong until the next sample, which finds writes of earlier calls too.
+// TestColumnsSurvive: if every call is checked, a guest that overwrites its snapshot fails only
+// that attempt. With sampling its own verdicts can be wrong until the next sample, which also
+// finds writes of earlier calls.
 func TestColumnsSurvive(t *testing.T) {
 	good, bad := incoming("a", "good", 0), incoming("a", "bad", 1)
 	for _, c := range []struct {
@@ -400,7 +399,7 @@ func TestColumnsSurvive(t *testing.T) {
 	}
 }
 
-// TestClose: a plugin that is closed answers with faults, and may be closed again.
+// TestClose: a closed plugin answers with faults, and may be closed again.
 func TestClose(t *testing.T) {
 	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "good")
 	watched := &spy{Factory: module}

@@ -9,8 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// TestMemoryOfProcess: what the process really has grows by the plugin's budget at most, and
-// a margin, while a guest takes all that it gets for each pod; and is given back.
+// TestMemoryOfProcess: while a guest takes all the memory that it can for each pod, the process's
+// resident memory grows at most by the plugin's budget and a margin. Later it is freed.
 func TestMemoryOfProcess(t *testing.T) {
 	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "guests/hoards")
 	const total, margin = 128 << 20, 64 << 20

@@ -37,8 +37,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestCacheDir: a module is compiled once for all runs; what is damaged is told
-// and does no harm.
+// TestCacheDir: a module is compiled once for all runs. Damaged files are logged and do no harm.
 func TestCacheDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	works := func(log *bytes.Buffer) {
@@ -96,7 +95,7 @@ func TestCacheDir(t *testing.T) {
 	}
 }
 
-// TestCacheDirOfOthers: what others may write is not run.
+// TestCacheDirOfOthers: a folder that others may write to is refused.
 func TestCacheDirOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777); err != nil {
@@ -107,8 +106,8 @@ func TestCacheDirOfOthers(t *testing.T) {
 	}
 }
 
-// TestSameBytesTwice: a module that is closed does not break another one of the
-// same bytes (wazero issue 2336).
+// TestSameBytesTwice: closing a module does not break another one with the same bytes (wazero
+// issue 2336).
 func TestSameBytesTwice(t *testing.T) {
 	r := newRuntime(t, sandbox.RuntimeConfig{})
 	f := readFixture(t, "testdata/good.wat")
@@ -133,8 +132,8 @@ func TestSameBytesTwice(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit: a guest that takes all of its memory has none for its region;
-// others have theirs.
+// TestMemoryLimit: a guest that takes all of its memory has none for its region. Other guests keep
+// theirs.
 func TestMemoryLimit(t *testing.T) {
 	r := newRuntime(t, sandbox.RuntimeConfig{})
 	module, man := guest(t, r, "guests/hungry")
@@ -157,8 +156,8 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestCannotGrow: a plugin that cannot grow with the cluster is a fault that names
-// the largest columns, and works again when the cluster is small.
+// TestCannotGrow: the fault of a plugin that cannot grow with the cluster names the largest
+// columns. It works again when the cluster is small.
 func TestCannotGrow(t *testing.T) {
 	watched := &spy{Factory: sandbox.NewNativeFactory(func(env *sandbox.Env) sandbox.NativePlugin {
 		return &tiny{exports: []string{abi.ExportFilter}, limit: 200000}
@@ -188,9 +187,9 @@ func TestCannotGrow(t *testing.T) {
 	}
 }
 
-// TestConcurrentCalls: workers call one plugin with blocks of their own, as a
-// pipeline does, beside another plugin, while instances are faulted and revived,
-// and the plugin is closed. It is for the race detector.
+// TestConcurrentCalls: like a pipeline, workers call one plugin with separate blocks, beside
+// another plugin, while instances are faulted and revived, and the plugin is closed. It is for
+// the race detector.
 func TestConcurrentCalls(t *testing.T) {
 	module, man := guest(t, newRuntime(t, sandbox.RuntimeConfig{}), "trap_unreachable")
 	man.Points.Filter.Scope = "node"
@@ -285,7 +284,7 @@ func TestTwoCyclesAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// TestGuestsOfThisTest: sources of guests assemble, whatever they do.
+// TestGuestsOfThisTest: the sources of all guests assemble.
 func TestGuestsOfThisTest(t *testing.T) {
 	paths, err := filepath.Glob("testdata/guests/*.wat")
 	if err != nil || len(paths) == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// judge is a guest that rejects nodes by what it reads of them, whatever their
-// row, with reasons; ids, slots and row numbers do not matter to it.
+// judge is a guest that rejects nodes, with reasons, by what it reads of them. It does not depend
+// on ids, slots and row numbers.
 func judge(g *tiny, _ string, call, lo, hi uint32) int32 {
 	snap, err := wire.DecodeSnapshot(g.memory, g.u32(call))
 	if err != nil {
@@ -58,9 +58,8 @@ func mustRow(snap *wire.Snapshot, row uint32) map[string]string {
 	return cells
 }
 
-// TestSameAnswers: a case gives the same answers in one instance, with a fresh
-// instance for every call, and with its rows in another order, split over calls,
-// and split over instances.
+// TestSameAnswers: a case gives the same answers in one instance, with a fresh instance for every
+// call, with its rows in another order, split over calls, and split over instances.
 func TestSameAnswers(t *testing.T) {
 	man := &wire.Manifest{
 		Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{Scope: "node"}},
@@ -117,7 +116,7 @@ func TestSameAnswers(t *testing.T) {
 	}
 	for _, nodes := range []int{60, 2500} {
 		w := build(false, nodes)
-		// 100 reason sets a call at most, so that answers do not depend on calls.
+		// At most 100 reason sets per call, so that answers do not depend on calls.
 		few := func(split func([]uint32) [][]uint32) func([]uint32) [][]uint32 {
 			return func(rows []uint32) (out [][]uint32) {
 				for _, part := range split(rows) {

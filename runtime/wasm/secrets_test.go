@@ -18,11 +18,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// marks plants a string of its own in every field, so that it can be looked for.
-// "label" and "annotation" have values; the keys of all maps are marks as well.
+// marks puts a distinct string into every field, so that a test can search for it. "label" and
+// "annotation" have values; the keys of all maps are marks as well.
 func mark(what string) string { return "zq-" + what + "-qz" }
 
-// markedNode is a node of marks; i makes them new.
+// markedNode is a node of marks. Another i makes other marks.
 func markedNode(name string, i int) *v1.Node {
 	m := func(what string) string { return mark(fmt.Sprint("node", what, i)) }
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{
@@ -59,16 +59,16 @@ func markedPod(namespace, node string, i int) *v1.Pod {
 	return p
 }
 
-// TestNotDeclared: what a manifest does not declare is nowhere in the linear
-// memory of any instance, after updates and removals, with a new dictionary, a
-// new snapshot and a new instance, and of pods of other namespaces nothing at all.
+// TestNotDeclared: the linear memory of an instance has nothing that the manifest does not declare,
+// and nothing of pods of other namespaces, after updates and removals, with a new dictionary, a
+// new snapshot and a new instance.
 func TestNotDeclared(t *testing.T) {
 	cases := []struct {
 		name       string
 		reads      wire.ManifestReads
 		namespaces []string
 		shards     int
-		// may is what marks may contain; everything else is a leak.
+		// may lists the marks that may appear; any other is a leak.
 		may []string
 	}{
 		{"nothing", wire.ManifestReads{}, nil, 0, nil},
@@ -209,7 +209,7 @@ func marksIn(memory []byte) (out []string) {
 	}
 }
 
-// TestRequestedCountsAll: sums of requests are of all namespaces, whoever looks.
+// TestRequestedCountsAll: sums of requests include all namespaces, for any plugin.
 func TestRequestedCountsAll(t *testing.T) {
 	watched := &spy{Factory: native(nil, abi.ExportFilter)}
 	p := newPlugin(t, wasm.Config{Namespaces: []string{"mine"}}, watched, &wire.Manifest{

@@ -31,7 +31,7 @@ func (c *counting) New(ctx context.Context, region uint32, env *sandbox.Env) (sa
 	return c.Factory.New(ctx, region, env)
 }
 
-// inBlocks calls the filter, or score, block by block, by so many workers at once.
+// inBlocks calls filter or score block by block, with so many workers at once.
 func inBlocks(workers int, c *plugin.Cycle, rows []uint32, call func(rows []uint32) string) string {
 	said := make([]string, (len(rows)+1023)/1024)
 	work := make(chan int, len(said))
@@ -51,7 +51,7 @@ func inBlocks(workers int, c *plugin.Cycle, rows []uint32, call func(rows []uint
 	return strings.Join(slices.Compact(said), " ")
 }
 
-// kindOf names the fault of a status, with what it tells of the breaker.
+// kindOf names the fault of a status: "." for none, "T" for a trap.
 func kindOf(s *plugin.Status) string {
 	switch f, ok := fault.As(s.AsError()); {
 	case !ok:
@@ -63,10 +63,10 @@ func kindOf(s *plugin.Status) string {
 	}
 }
 
-// TestStarts: a guest that takes much to start and fails for each third pod is charged a
-// start for each call that failed; when they have used their fuel it is left alone, for
-// longer each time. How often depends on nothing but its calls: with any number of
-// workers the verdicts are the same, and so is what was charged.
+// TestStarts: a guest that is expensive to start and fails for every third pod is charged a start
+// for each failed call. When starts have used their fuel it is not called, for longer each
+// time. That depends only on its calls: with any number of workers, verdicts and charges are
+// the same.
 func TestStarts(t *testing.T) {
 	runtime := newRuntime(t, sandbox.RuntimeConfig{})
 	module, man := guest(t, runtime, "guests/burns_start")
@@ -128,7 +128,7 @@ func TestStarts(t *testing.T) {
 				}
 			}
 		}
-		// The first of each instance, the budget, and a few for each probe.
+		// The first start of each instance, the budget, and a few for each probe.
 		if n := 2 + workers + restarts/12_300 + 40; factory.made > n {
 			t.Errorf("%d workers: %d instances were started, at most %d may", workers, factory.made, n)
 		}

@@ -91,7 +91,7 @@ func (w *world) place(t testing.TB, p *v1.Pod) *state.Pod {
 	return pod
 }
 
-// manifest returns a valid manifest of a name with these parts, as JSON values.
+// manifest returns a valid manifest with these parts, which are JSON values.
 func manifest(t testing.TB, points, reads, host string) *wire.Manifest {
 	t.Helper()
 	m, err := wire.DecodeManifest([]byte(manifestJSON(points, reads, host)))
@@ -136,8 +136,8 @@ func filter(p *wasm.Plugin, c *plugin.Cycle, rows []uint32) *plugin.Verdicts {
 	return &v
 }
 
-// filterBlocks is filter with a call for each block of rows, as a pipeline calls
-// plugins of scope node.
+// filterBlocks is filter with a call for each block of rows, like a pipeline with plugins of scope
+// node.
 func filterBlocks(p *wasm.Plugin, c *plugin.Cycle, rows []uint32) *plugin.Verdicts {
 	var all plugin.Verdicts
 	all.Reset(len(rows))
@@ -159,15 +159,15 @@ func filterBlocks(p *wasm.Plugin, c *plugin.Cycle, rows []uint32) *plugin.Verdic
 	return &all
 }
 
-// spy is a factory that watches the guests of another one.
+// spy is a factory that records the guests of another one.
 type spy struct {
 	sandbox.Factory
 	guests []*spied
-	// before is asked before each call of a point, if it is set.
+	// before (optional) is called before each call of a point.
 	before func(g *spied, point abi.Point, call, lo, hi uint32)
 }
 
-// spied is a guest that is watched.
+// spied is a recorded guest.
 type spied struct {
 	sandbox.Guest
 	spy    *spy
@@ -224,8 +224,8 @@ func (g *spied) Close(ctx context.Context) error {
 	return g.Guest.Close(ctx)
 }
 
-// decode reads the guest's call record and snapshot with the reader of abi/wire;
-// of a guest that was not called yet, the snapshot only.
+// decode reads the guest's call record and snapshot with the reader of abi/wire. If the guest was
+// not called yet, it reads the snapshot only.
 func (g *spied) decode(t failer) (*wire.CallView, *wire.Snapshot) {
 	t.Helper()
 	memory := wire.Memory(g.Memory())
@@ -251,7 +251,7 @@ func (g *spied) decode(t failer) (*wire.CallView, *wire.Snapshot) {
 	return call, snap
 }
 
-// failer is what checks need of a *testing.T, and a *rapid.T has.
+// failer is what checks need of a *testing.T or *rapid.T.
 type failer interface {
 	Helper()
 	Fatal(args ...any)

@@ -15,10 +15,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// TestMemoryTotal: however many workers there are, all instances of a guest that takes what
-// it gets stay within the plugin's budget together, at each moment, while binding cycles
-// run beside the loop; and each instance gets all of its own memory, so the verdicts
-// are the same.
+// TestMemoryTotal: with any number of workers, the instances of a guest that takes all that it
+// can stay within the plugin's budget together, at every moment, while binding cycles run
+// beside the loop. Each instance gets all of its own memory, so the verdicts are the same.
 func TestMemoryTotal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: fills memories of many guests")
@@ -98,9 +97,9 @@ func TestMemoryTotal(t *testing.T) {
 	}
 }
 
-// TestMemoryFewerInstances: a plugin whose budget has no room for an instance a worker has
-// fewer; if there is none for a single one, that is a fault which says what takes most
-// and what to do, with any number of workers the same.
+// TestMemoryFewerInstances: a plugin has fewer instances than workers if its budget has no room
+// for more. If there is no room for one, the fault names the largest columns and the remedy,
+// with any number of workers.
 func TestMemoryFewerInstances(t *testing.T) {
 	runtime := newRuntime(t, sandbox.RuntimeConfig{})
 	module, man := guest(t, runtime, "guests/hoards")
@@ -148,9 +147,9 @@ func many(prefix string, n int) string {
 	return strings.Join(out, ",")
 }
 
-// TestProcessMemory: plugins of a process share its memory: another one takes from those
-// that have most, whose instances are fewer at once, and leaves it behind when it goes;
-// where one would have less than it needs, the last is refused.
+// TestProcessMemory: plugins of a process share its memory. A new plugin takes from those with
+// the largest shares, which have fewer instances at once, and returns it at its end. If any
+// would have less than it needs, the new plugin is refused.
 func TestProcessMemory(t *testing.T) {
 	runtime := newRuntime(t, sandbox.RuntimeConfig{})
 	module, man := guest(t, runtime, "guests/hoards")

@@ -23,11 +23,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
 )
 
-// The bound of BenchmarkHostCallTime and FuzzModules: a unit of fuel may take as
-// many times what it takes in a loop that does nothing.
+// mostTimesPlain bounds BenchmarkHostCallTime and FuzzModules: a unit of fuel may take so many
+// times its time in a loop that does nothing.
 const mostTimesPlain = 32
 
-// Where the memory of measured guests has what arguments point to.
+// Addresses in measured guests to which arguments point.
 const (
 	atCount   = 512     // how many rounds are made
 	atFirst   = 520     // arguments, 8 bytes each
@@ -38,8 +38,8 @@ const (
 	measured  = 64 // pages, before the region
 )
 
-// rounds is a guest whose pre_filter calls the function with the first arguments and
-// with the second in turn; without a function it loops.
+// rounds is a guest whose pre_filter calls the function with the first and the second arguments
+// in turn; without a function it loops.
 func (h *hostCall) rounds() string {
 	var calls, locals, load strings.Builder
 	for at, set := range []int{atFirst, atSecond} {
@@ -95,7 +95,7 @@ type priced struct {
 	objects *objectMix
 }
 
-// objectMix are pods and nodes that are long to encode, each for a reason of its own.
+// objectMix has pods and nodes that are slow to encode, each for another reason.
 type objectMix struct {
 	pods  []*v1.Pod
 	nodes []*v1.Node
@@ -177,7 +177,7 @@ func newPriced(t testing.TB, r *sandbox.Runtime, h *hostCall, objects *objectMix
 	return p
 }
 
-// prepare has arguments and lists written before each call.
+// prepare writes arguments and lists before each call.
 func (p *priced) prepare() {
 	p.watched.before = func(g *spied, _ abi.Point, _, _, _ uint32) {
 		memory := g.Memory()
@@ -191,7 +191,7 @@ func (p *priced) prepare() {
 	}
 }
 
-// keepState fills the state that the function may find: of the plugin and of another.
+// keepState fills the state of the plugin and of another one.
 func (p *priced) keepState(t testing.TB) {
 	for _, name := range []string{"guest", "other"} {
 		m := &wire.Manifest{Points: wire.ManifestPoints{PreFilter: &wire.ManifestPoint{}}, Publishes: []string{"key"}}
@@ -212,7 +212,7 @@ func (p *priced) keepState(t testing.TB) {
 	}
 }
 
-// prepareLists writes what lists of WASI may have.
+// prepareLists writes lists for WASI.
 func prepareLists(memory []byte) {
 	for i, length := range []uint32{0, 1, 4096, 65536} { // blocks of 0x8000 bytes
 		block := memory[atVectors+0x8000*i:][:0x8000]
@@ -230,7 +230,7 @@ func prepareLists(memory []byte) {
 	}
 }
 
-// run makes as many rounds and returns the fuel of the call; false after a fault.
+// run makes so many rounds and returns the fuel of the call; false after a fault.
 func (p *priced) run(rounds uint32) (int64, bool) {
 	p.count = rounds
 	c := p.world.cycle(p.pod)
@@ -243,8 +243,8 @@ func (p *priced) run(rounds uint32) (int64, bool) {
 	return p.plugin.Fuel() - before, p.plugin.Faults() == faults
 }
 
-// perUnit returns the least time of several runs of a unit of fuel, in ns, and the
-// units of a round; false if the guest faults.
+// perUnit returns the time of a unit of fuel in ns, the least of several runs, and the units of
+// a round; false if the guest faults.
 func (p *priced) perUnit() (ns float64, units int64, ok bool) {
 	const enough, runs = 200 * time.Microsecond, 3
 	rounds := uint32(4)
@@ -267,8 +267,7 @@ func (p *priced) perUnit() (ns float64, units int64, ok bool) {
 	return ns, units, true
 }
 
-// cases returns arguments to measure a function with: those that are known to be long,
-// and drawn ones.
+// cases returns arguments to measure a function with: known slow ones, and drawn ones.
 func (h *hostCall) cases(random *rand.Rand, rows uint32) (out [][2][]uint64) {
 	twice := func(args ...uint64) { out = append(out, [2][]uint64{args, args}) }
 	const vector, block = atVectors, 0x8000
@@ -335,9 +334,9 @@ func (h *hostCall) cases(random *rand.Rand, rows uint32) (out [][2][]uint64) {
 	return out
 }
 
-// BenchmarkHostCallTime measures how long a unit of fuel takes at worst in each function
-// that a guest can import, over arguments, and fails if that is more than
-// mostTimesPlain times a unit of a loop that does nothing.
+// BenchmarkHostCallTime measures the longest time of a unit of fuel in each function that a
+// guest can import, over arguments. It fails if that is more than mostTimesPlain times a unit
+// of a loop that does nothing.
 func BenchmarkHostCallTime(b *testing.B) {
 	for range b.N {
 		hostCallTime(b)

@@ -1,0 +1,90 @@
+package memory
+
+import (
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// TestPlan: whatever a plan allows, instances that all grow as far as they may stay within the
+// share of the plugin together; and no plan has fewer instances than there is room for.
+func TestPlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &wire.Manifest{Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{Scope: "node"}}}
+		rowless := 0
+		if rapid.Bool().Draw(t, "preFilter") {
+			m.Points.PreFilter, rowless = &wire.ManifestPoint{}, 1
+		}
+		aux := 0
+		if rapid.Bool().Draw(t, "reserve") {
+			m.Points.Reserve, aux = &wire.ManifestPoint{}, 1
+		}
+		if rapid.Bool().Draw(t, "preBind") {
+			m.Points.PreBind = &wire.ManifestPoint{}
+		}
+		mebibytes := func(what string, most int) int64 { return int64(rapid.IntRange(1, most).Draw(t, what)) << 20 }
+		b := NewBudget(Config{Own: uint32(mebibytes("own", 32)), Total: mebibytes("more", 192) + 64<<20, Manifest: m})
+		if b.Join(uint64(mebibytes("started", 8))) != nil {
+			return // too little for any plan
+		}
+		b.use.grew.Store(rapid.Bool().Draw(t, "grew"))
+		rows, bytes := int64(rapid.IntRange(1, 64).Draw(t, "rows")), mebibytes("row", 4)/4
+		needs := func(n int) (Needs, error) {
+			if int64(n)*8 < rows {
+				return Needs{}, errors.New("too few")
+			}
+			return Needs{Region: uint32((rows + int64(n) - 1) / int64(n) * bytes), Host: uint64(rows) << 18}, nil
+		}
+		most := rapid.IntRange(1, 16).Draw(t, "most")
+		used := func(p *Plan) uint64 {
+			n, _ := needs(p.Instances)
+			holds, without, beside := b.Cycle(p, n.Region, true), b.Cycle(p, n.Region, false), b.Aux(0)
+			place := uint64(0) // one instance at a time grows beyond its grant
+			place = max(place, holds.max-holds.granted)
+			if rowless > 0 {
+				place = max(place, without.max-without.granted)
+			}
+			if aux+b.Binding() > 0 {
+				place = max(place, beside.max-beside.granted)
+			}
+			return n.Host + place + uint64(p.Instances)*holds.granted + uint64(rowless)*without.granted +
+				uint64(aux+b.Binding())*(b.division.grant+AuxRegion)
+		}
+		p, err := b.Plan(most, needs)
+		if err != nil {
+			return
+		}
+		if got := used(&p); got > uint64(b.config.Total) || !b.Holds(&p) || b.Exceeds() {
+			t.Fatalf("%d instances may grow to %d of %d bytes", p.Instances, got, b.config.Total)
+		}
+		if next := p; p.Instances < most {
+			next.Instances++
+			if _, err := needs(next.Instances); err == nil && !p.tight && used(&next) <= uint64(b.config.Total) {
+				t.Fatalf("%d instances, and there is room for another", p.Instances)
+			}
+		}
+	})
+}
+
+// TestShares: plugins get their limit or the largest share, and together no more than there is.
+func TestShares(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := NewProcess(rapid.Int64Range(1, 1<<20).Draw(t, "total"))
+		for _, limit := range rapid.SliceOfN(rapid.Int64Range(1, 1<<20), 1, 8).Draw(t, "limits") {
+			p.plugins[NewBudget(Config{Total: limit})] = 0
+		}
+		shares, sum, largest := p.shares(), int64(0), int64(0)
+		for _, share := range shares {
+			sum, largest = sum+share, max(largest, share)
+		}
+		for b, share := range shares {
+			// Division leaves less than one byte a plugin.
+			if sum > p.total || share > b.config.Total || share < b.config.Total && share+int64(len(shares)) < largest {
+				t.Fatalf("a plugin with the limit %d gets %d of %d, the largest share is %d", b.config.Total, share, p.total, largest)
+			}
+		}
+	})
+}
