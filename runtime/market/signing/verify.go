@@ -76,7 +76,7 @@ func (b *Bundle) VerifyImage(key *PublicKey, digest string) error {
 	}
 	var s statement
 	if err := json.Unmarshal(b.payload, &s); err != nil {
-		return fmt.Errorf("the signed statement: %w", err)
+		return fmt.Errorf("the signed statement: %s", plain.Line(err.Error(), 256))
 	}
 	switch {
 	case s.Type != statementType:
@@ -93,7 +93,7 @@ func (b *Bundle) VerifyImage(key *PublicKey, digest string) error {
 		if got == want {
 			return nil
 		}
-		others = append(others, "sha256:"+plain.Cut(got, 64))
+		others = append(others, "sha256:"+plain.Line(got, 64))
 	}
 	return fmt.Errorf("the signed statement is about another image: %s", plain.List(others, ", ", 256, "images"))
 }
