@@ -27,7 +27,7 @@ import (
 
 // Example is an example plugin.
 type Example struct {
-	// Name is that of the manifest.
+	// Name is the name in the manifest.
 	Name string
 	// Package is the import path of its package main.
 	Package string
@@ -35,18 +35,18 @@ type Example struct {
 	Manifest []byte
 	// New returns the plugin, to run as native code.
 	New func() berth.Plugin
-	// Scenarios is a pattern of its scenario files, relative to this folder; empty
-	// for none. Package berthtest runs them.
+	// Scenarios is a pattern of its scenario files, relative to this folder; may be empty.
+	// Package berthtest runs them.
 	Scenarios string
-	// Placing tells that scenarios have more than node, pod and try: they need a host
+	// Placing is true if scenarios use more commands than node, pod and try: they need a host
 	// with the points before pre_filter and after normalize.
 	Placing bool
-	// Rust is the folder of its twin in Rust, relative to this folder; empty if there
-	// is none. Package abi/sdk/rust/cargo builds it.
+	// Rust is the folder of its twin in Rust, relative to this folder; may be empty. Package
+	// abi/sdk/rust/cargo builds it.
 	Rust string
-	// C is likewise the folder of its twin in C. Package abi/sdk/c/clang builds it.
+	// C is the folder of its twin in C. Package abi/sdk/c/clang builds it.
 	C string
-	// AssemblyScript is likewise the folder of its twin in AssemblyScript. Package
+	// AssemblyScript is the folder of its twin in AssemblyScript. Package
 	// abi/sdk/assemblyscript/asc builds it.
 	AssemblyScript string
 }
@@ -91,7 +91,7 @@ func All() []Example {
 	}
 }
 
-// EveryPoint returns the plugin that does at every point what annotations say.
+// EveryPoint returns the plugin whose answers at every point are in annotations.
 func EveryPoint() Example {
 	return Example{
 		Name: "everypoint", Package: folder + "internal/everypoint/guest", Manifest: everypoint.Manifest,
@@ -99,8 +99,8 @@ func EveryPoint() Example {
 	}
 }
 
-// Reference returns the reference workload of benchmarks as plugins: with lists of
-// labels, and with a dense column for each label key.
+// Reference returns the reference workload of benchmarks as plugins: with lists of labels, and
+// with a dense column for each label key.
 func Reference() (csr, dense Example) {
 	csr = Example{
 		Name: "reference-csr", Package: folder + "internal/reference/guestcsr", Manifest: reference.ManifestCSR,
@@ -113,8 +113,8 @@ func Reference() (csr, dense Example) {
 	return csr, dense
 }
 
-// Build builds the module into dir, with its manifest, and returns the file. It
-// needs the Go toolchain and this repository as the working directory's module.
+// Build builds the module into dir, including its manifest, and returns the file. It needs the
+// Go toolchain, and a working directory in this repository's module.
 func (e Example) Build(dir string) (string, error) {
 	file := filepath.Join(dir, e.Name+".wasm")
 	build := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, e.Package)

@@ -74,8 +74,7 @@ func TestBuildsAreReproducible(t *testing.T) {
 	}
 }
 
-// TestScenarioFiles: every example has scenarios, and its constructor fits its
-// manifest.
+// TestScenarioFiles: every example has scenarios, and its constructor fits its manifest.
 func TestScenarioFiles(t *testing.T) {
 	for _, e := range examples() {
 		berthtest.New(t, e.Manifest, berthtest.Native(e.New), "")

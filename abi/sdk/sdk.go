@@ -1,12 +1,12 @@
-// Package sdk has the sources of the SDKs, which `berth plugin new` lays beside a
-// new project. They are embedded from where they are, so that there is no copy to
-// keep current; the folders below are packages and projects of their own.
+// Package sdk has the sources of the SDKs, which `berth plugin new` copies beside a new
+// project. They are embedded in place, so that there is no second copy to keep up to date; the
+// folders below are packages and projects of their own.
 package sdk
 
 import "embed"
 
-// Sources is the files of the SDKs, with tests of Go packages among them. What
-// lies outside of this folder is missing: packages abi, abi/wire and internal/plain.
+// Sources are the files of the SDKs, including tests of Go packages. Packages outside this
+// folder are missing: abi, abi/wire and internal/plain.
 //
 //go:embed go/*.go go/berthtest/*.go go/config/*.go go/export/*/*.go go/internal/guest/*.go
 //go:embed rust/Cargo.toml rust/README.md rust/src/*.rs rust/src/json/*.rs rust/src/testing/*.rs

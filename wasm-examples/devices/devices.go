@@ -1,5 +1,5 @@
-// Package devices is a plugin that gives pods numbered devices of a node, each to
-// one pod at a time: accelerators, licences, ports of a switch.
+// Package devices is a plugin that assigns numbered devices of a node to pods, each to one pod
+// at a time: accelerators, licences, ports of a switch.
 package devices
 
 import (
@@ -15,15 +15,16 @@ var Manifest []byte
 
 // The annotations.
 const (
-	// OnNode is the devices of a node: how many, as `8`, or which, as `0-3,6-7`.
+	// OnNode lists the devices of a node: a number, such as `8`, or numbers and ranges, such as
+	// `0-3,6-7`.
 	OnNode = "berth.dev/devices"
-	// Count is how many a pod asks for.
+	// Count is how many devices a pod needs.
 	Count = "berth.dev/device-count"
-	// Taken is those that a pod was given, as `0,1`. The plugin writes it.
+	// Taken lists the devices of a pod, as `0,1`. The plugin sets it.
 	Taken = "berth.dev/devices-taken"
 )
 
-// The reasons why a node or a pod is refused.
+// The reasons for rejecting a node or a pod.
 const (
 	ReasonFree  = "node(s) had too few free devices"
 	ReasonFew   = "node(s) had too few devices"
@@ -61,7 +62,7 @@ func New() *Devices {
 	}
 }
 
-// wanted is how many devices a pod asks for: 0 for none, −1 for a mistake.
+// wanted returns how many devices a pod needs: 0 for none, −1 if the annotation is invalid.
 func (p *Devices) wanted(count berth.ID) int {
 	if count == berth.Absent {
 		return 0
@@ -72,8 +73,8 @@ func (p *Devices) wanted(count berth.ID) int {
 	return -1
 }
 
-// PreFilter refuses a pod whose count is none, and leaves Filter out for one that
-// asks for nothing. It publishes the count for other plugins.
+// PreFilter rejects a pod with an invalid count, and skips Filter for one that needs no
+// devices. It publishes the count for other plugins.
 func (p *Devices) PreFilter(pod berth.Pod, _ berth.Nodes) (*berth.Rows, berth.Status) {
 	count := pod.Annotation(p.count)
 	switch p.wanted(count) {
@@ -86,7 +87,7 @@ func (p *Devices) PreFilter(pod berth.Pod, _ berth.Nodes) (*berth.Rows, berth.St
 	return nil, berth.Success
 }
 
-// Prepare looks at the pod.
+// Prepare reads the pod's count.
 func (p *Devices) Prepare(pod berth.Pod) berth.Status {
 	if p.want = p.wanted(pod.Annotation(p.count)); p.want <= 0 {
 		return berth.Skip
@@ -94,7 +95,7 @@ func (p *Devices) Prepare(pod berth.Pod) berth.Status {
 	return berth.Success
 }
 
-// have returns the devices of a node, and those of them that pods have.
+// have returns the devices of a node, and those that pods have.
 func (p *Devices) have(node berth.Node) (all, taken set, unnumbered int) {
 	all = onNode(p.Text(node.Annotation(p.onNode)))
 	pods := node.Pods()
@@ -104,15 +105,14 @@ func (p *Devices) have(node berth.Node) (all, taken set, unnumbered int) {
 			of := parse(p.Text(numbers))
 			taken.addAll(&of)
 		} else if n := p.wanted(pod.Annotation(p.count)); n > 0 {
-			// It was promised the node, or has no numbers yet.
+			// It is nominated to the node, or has no numbers yet.
 			unnumbered += n
 		}
 	}
 	return all, taken, unnumbered
 }
 
-// Filter judges a node by its free devices. Preemption can help where it has
-// enough.
+// Filter judges a node by its free devices. Preemption can help if the node has enough devices.
 func (p *Devices) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	all, taken, unnumbered := p.have(node)
 	if all.len() < p.want {
@@ -126,8 +126,8 @@ func (p *Devices) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	return berth.Success
 }
 
-// Score packs: the fewer devices are left, the better, so that nodes with many free
-// ones stay for pods that need many.
+// Score packs: the fewer devices are left, the better, so that nodes with many free devices
+// stay available for pods that need many.
 func (p *Devices) Score(_ berth.Pod, node berth.Node) int64 {
 	all, taken, unnumbered := p.have(node)
 	total := int64(all.len())
@@ -139,8 +139,8 @@ func (p *Devices) Score(_ berth.Pod, node berth.Node) int64 {
 	return 100 * min(max(total-int64(left.len()-unnumbered-p.want), 0), total) / total
 }
 
-// Reserve picks devices and writes their numbers on the pod. The next pod sees them
-// at once, and they go to the API with the binding, or not at all.
+// Reserve picks devices and writes their numbers to the pod. The next pod sees them
+// immediately. They go to the API only with the binding.
 func (p *Devices) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 	want := p.wanted(pod.Annotation(p.count))
 	if want <= 0 {
@@ -155,8 +155,8 @@ func (p *Devices) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 	return berth.Success
 }
 
-// Unreserve has nothing to give back, since the host drops what Reserve wrote. It
-// leaves a trace for who wonders where a pod's devices went.
+// Unreserve has nothing to undo, because the host drops what Reserve wrote. It logs the
+// devices, to help people who look for them.
 func (p *Devices) Unreserve(pod berth.Pod, node berth.Node) berth.Status {
 	if numbers := pod.Annotation(p.taken); numbers != berth.Absent {
 		p.Log(berth.Info, "devices "+p.Text(numbers)+" of "+node.Name()+" are free again")

@@ -15,13 +15,13 @@ func TestScenarios(t *testing.T) {
 	berthtest.Scenarios(t, "testdata/*.txt", devices.Manifest, berthtest.Native(devices.New))
 }
 
-// claim is a pod that wants n devices.
+// claim returns a pod that needs n devices.
 func claim(name string, n int) berthtest.Pod {
 	return berthtest.Pod{Namespace: "default", Name: name, Annotations: map[string]string{devices.Count: fmt.Sprint(n)}}
 }
 
-// TestNoDeviceTwice: pods come, fail on the way and go in any order, and no device
-// of a node is ever given to two.
+// TestNoDeviceTwice: pods come, fail and go in any order, and no device of a node is ever
+// assigned to two.
 func TestNoDeviceTwice(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	trial := berthtest.New(t, devices.Manifest, berthtest.Native(devices.New), "")
@@ -67,7 +67,7 @@ func TestNoDeviceTwice(t *testing.T) {
 		}
 	}
 	if len(placed) == 0 || full == 0 {
-		t.Errorf("%d pods are placed and %d were not; the test shows nothing", len(placed), full)
+		t.Errorf("%d pods were placed and %d were not; the test is meaningless", len(placed), full)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
-// Hint tries a pod again when devices became free, or there are more of them, or
-// pods changed what they ask for.
+// Hint retries a pod when devices became free, when there are more of them, or when pods
+// changed what they need.
 func (p *Devices) Hint(event berth.Event, pod berth.Pod) berth.HintResult {
 	helps := true
 	switch event.Resource() {
@@ -27,7 +27,7 @@ func (p *Devices) Hint(event berth.Event, pod berth.Pod) berth.HintResult {
 	return berth.QueueSkip
 }
 
-// more reports whether a node has devices that it did not have before, and enough.
+// more reports whether a node has more devices than before, and enough.
 func (p *Devices) more(event berth.Event, want int) bool {
 	now, ok := event.NewNode()
 	if !ok {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Most is how many devices a node can have: their numbers are below.
+// Most is the maximum number of devices of a node; their numbers are lower.
 const Most = 256
 
-// set is a set of devices, a bit each.
+// set is a set of devices, one bit each.
 type set [Most / 64]uint64
 
 func (s *set) add(n int)      { s[n/64] |= 1 << (n % 64) }
@@ -23,7 +23,7 @@ func (s *set) len() int {
 	return n
 }
 
-// addAll adds the devices of another set, and without takes them away.
+// addAll adds the devices of another set; without removes them.
 func (s *set) addAll(other *set) {
 	for i := range s {
 		s[i] |= other[i]
@@ -36,8 +36,8 @@ func (s *set) without(other *set) {
 	}
 }
 
-// parse reads numbers and ranges, such as `0-3,8`. What is not one, or is Most or
-// more, is left out.
+// parse reads numbers and ranges, such as `0-3,8`. It skips invalid ones, and numbers that are
+// Most or more.
 func parse(text string) set {
 	var s set
 	for len(text) > 0 {
@@ -56,8 +56,8 @@ func parse(text string) set {
 	return s
 }
 
-// onNode reads the devices of a node: a number is how many, from 0 on; otherwise
-// it is numbers and ranges.
+// onNode reads the devices of a node: a single number is a count, from 0 on; otherwise it is
+// numbers and ranges.
 func onNode(text string) set {
 	n, ok := number(text)
 	if !ok {
@@ -82,7 +82,7 @@ func number(text string) (int, bool) {
 	return n, text != ""
 }
 
-// text writes the numbers, with commas between.
+// text writes the numbers, separated by commas.
 func (s *set) text() string {
 	var out []byte
 	for n := range Most {
@@ -96,9 +96,8 @@ func (s *set) text() string {
 	return string(out)
 }
 
-// pick chooses n devices: the shortest run of neighbours that is long enough, the
-// first of equals; without one the lowest numbers. ok is false if there are too
-// few.
+// pick chooses n devices: the shortest run of adjacent ones that is long enough, the first of
+// equals; otherwise the lowest numbers. ok is false if there are too few.
 func (s *set) pick(n int) (chosen set, ok bool) {
 	best, bestLength := -1, Most+1
 	for from := 0; from < Most; {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSets: what is no number is left out, and what is written is read again.
+// TestSets: invalid numbers are skipped, and what is written reads the same.
 func TestSets(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "0": "0", "0,1": "0,1", "1,0,1": "0,1", "0-3,6-7": "0,1,2,3,6,7", "5-5": "5", "3-1": "", "254-999": "254,255", "256": "",
@@ -27,12 +27,12 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// TestPick: the shortest run that is long enough, or else the lowest.
+// TestPick: the shortest run that is long enough, otherwise the lowest numbers.
 func TestPick(t *testing.T) {
 	for _, c := range []struct {
 		free string
 		n    int
-		want string // empty for too few
+		want string // empty if there are too few
 	}{
 		{"0-7", 2, "0,1"},
 		{"0-3,5-6", 2, "5,6"},

@@ -2,27 +2,27 @@ package fgd
 
 import "github.com/berth-scheduler/berth/wasm-examples/fgd/gpushare"
 
-// unknown is the score that was not worked out yet.
+// unknown is a score that is not computed yet.
 const unknown = 255
 
-// shapes is for how many kinds of pods scores are kept: more than a workload has,
-// as a rule.
+// shapes is the number of kinds of pods for which scores are kept: more than a workload usually
+// has.
 const shapes = 128
 
-// memo keeps the scores of rows for kinds of pods: a score stays as it is while the
-// node does, and from pod to pod only one node changes. Rows only say where to
-// look; what is kept for one counts if it was worked out for the very state that the
-// node has. So it saves work, and can change no answer.
+// memo keeps the scores of rows for kinds of pods: a score is valid while the node does not
+// change, and from pod to pod only one node changes. Rows are only the places to look: a kept
+// score is used only if it was computed for the exact state of the node. So it saves work, but
+// cannot change answers.
 type memo struct {
 	states []state
 	known  [shapes][]uint8 // by shape, then by row
 	of     [shapes]gpushare.Demand
-	n      int // of shapes
-	oldest int // shape, which the next one replaces if there are too many
+	n      int // number of shapes
+	oldest int // the shape that the next one replaces if there are too many
 	now    int // this call's shape
 }
 
-// begin finds the shape of a pod, or begins one.
+// begin finds or adds the shape of a pod.
 func (m *memo) begin(d gpushare.Demand) {
 	for i := range m.n {
 		if m.of[i] == d {
@@ -40,7 +40,7 @@ func (m *memo) begin(d gpushare.Demand) {
 	forget(m.known[m.now])
 }
 
-// at returns where the score of a row for this call's pod is.
+// at returns the place of a row's score for this call's pod.
 func (m *memo) at(row uint32, s *state) *uint8 {
 	if int(row) >= len(m.states) {
 		m.grow(max(int(row)+1, 2*len(m.states)))

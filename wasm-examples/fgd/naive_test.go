@@ -14,22 +14,22 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/fgd/gpushare"
 )
 
-// kind is a typical pod as the paper has it.
+// kind is a typical pod as in the paper.
 type kind struct {
 	cpu, gpus, milli float64
 	models           []string
 	weight           float64
 }
 
-// naive is a node as the paper has it.
+// naive is a node as in the paper.
 type naive struct {
 	cpu   float64
 	free  []float64
 	model string
 }
 
-// fragment is the definition: the milli-GPU that a pod drawn from the workload is
-// expected to find of no use, class by class.
+// fragment is the definition: the milli-GPU that a pod drawn from the workload is expected to
+// be unable to use, class by class.
 func (n naive) fragment(workload []kind) (f float64) {
 	for _, t := range workload {
 		all, below, enough := 0.0, 0.0, 0.0
@@ -61,7 +61,7 @@ func (n naive) score(workload []kind, cpu float64, take map[int]float64) float64
 	return 100 / (1 + math.Exp(-x))
 }
 
-// generate draws typical pods, as the plugin gets them and as the paper has them.
+// generate draws typical pods, in the forms of the plugin and of the paper.
 func generate(t *testing.T, r *rand.Rand) (*FGD, []kind) {
 	type typicalPod struct {
 		MilliCPU int      `json:"milliCPU"`
@@ -102,8 +102,8 @@ func generate(t *testing.T, r *rand.Rand) (*FGD, []kind) {
 	return p, workload
 }
 
-// TestRateIsThePapers: whole numbers and thresholds give the scores of the definition
-// in floating point, and the GPU that is chosen has the node's score.
+// TestRateIsThePapers: integers and thresholds give the scores of the definition in floating
+// point, and the chosen GPU has the node's score.
 func TestRateIsThePapers(t *testing.T) {
 	r := rand.New(rand.NewPCG(2023, 7))
 	rated, seen := 0, map[int64]bool{}
@@ -135,7 +135,7 @@ func TestRateIsThePapers(t *testing.T) {
 				}
 				continue
 			}
-			// All ways of placing the pod that there are.
+			// All ways of placing the pod.
 			type way struct {
 				first int
 				take  map[int]float64
@@ -161,7 +161,7 @@ func TestRateIsThePapers(t *testing.T) {
 			for _, w := range ways {
 				exact := n.score(workload, float64(d.CPU), w.take)
 				if math.Abs(exact-math.Round(exact)) < 1e-9 && exact != 50 {
-					unsure = true // the definition itself is not sure in floating point
+					unsure = true // the definition itself is not exact in floating point
 				}
 				if v := int64(math.Floor(exact + 1e-11)); v > best {
 					best, first = v, w.first
@@ -178,11 +178,11 @@ func TestRateIsThePapers(t *testing.T) {
 		}
 	}
 	if rated < 5000 || len(seen) < 40 {
-		t.Errorf("%d nodes were rated, with %d different scores: too few to show anything", rated, len(seen))
+		t.Errorf("%d nodes were scored, with %d different scores: too few for a test", rated, len(seen))
 	}
 }
 
-// TestLogit: the table is what it says, and the same in C.
+// TestLogit: the table is correct, and the same in C.
 func TestLogit(t *testing.T) {
 	c, err := os.ReadFile("c/logit.h")
 	if err != nil {
@@ -204,8 +204,8 @@ func TestLogit(t *testing.T) {
 	}
 }
 
-// TestThresholds: each threshold is the least decrease that has its score, and no
-// decrease has 50.
+// TestThresholds: each threshold is the smallest decrease with its score, and no decrease has
+// 50.
 func TestThresholds(t *testing.T) {
 	for _, total := range []int64{1, 4, 7766, 1e9} {
 		w := workload{total: total}
@@ -225,8 +225,7 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-// TestMemo: what is kept is what would be worked out, whatever rows, nodes and pods
-// come in whatever order.
+// TestMemo: kept scores equal computed ones, for any order of rows, nodes and pods.
 func TestMemo(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var m memo
@@ -234,7 +233,7 @@ func TestMemo(t *testing.T) {
 		s state
 		d gpushare.Demand
 	}
-	scores := map[key]uint8{} // a score for each, by chance
+	scores := map[key]uint8{} // a random score for each
 	hits := 0
 	for range 200_000 {
 		d := gpushare.Demand{CPU: int64(r.IntN(2 * shapes)), GPUs: 1, Milli: 500}
@@ -260,7 +259,7 @@ func TestMemo(t *testing.T) {
 	}
 }
 
-// TestWork: from pod to pod only the node that changed is rated anew.
+// TestWork: from pod to pod only the changed node is scored again.
 func TestWork(t *testing.T) {
 	var m memo
 	rated := 0

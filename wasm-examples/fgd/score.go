@@ -1,8 +1,8 @@
 package fgd
 
-// logit returns the natural logarithms of k/(100−k) for k from 51 to 99: where the
-// sigmoid function is k/100. A table gives the same scores on every machine; exp and
-// log of libraries differ in their last bits.
+// logit returns the natural logarithms of k/(100−k) for k from 51 to 99: where the sigmoid
+// function is k/100. A table gives the same scores on every machine; exp and log of different
+// libraries differ in the last bits.
 func logit() [49]float64 {
 	return [49]float64{
 		0.040005334613699164, 0.08004270767353643, 0.12014431184206324, 0.1603426500751794, 0.20067069546215116,
@@ -21,7 +21,7 @@ func logit() [49]float64 {
 // milliPerUnit is the milli-GPU of fragment for which the sigmoid's argument is 1.
 const milliPerUnit = 1000
 
-// thresholds works out least: the score is ⌊100·σ(x)⌋ for a decrease of x thousand
+// thresholds computes least: the score is ⌊100·σ(x)⌋ for a decrease of x thousand
 // milli-GPU, and σ is as far below ½ for −x as it is above for x.
 func (w *workload) thresholds() {
 	table := logit()
@@ -37,7 +37,7 @@ func (w *workload) thresholds() {
 	}
 }
 
-// ceil returns the least whole number that is not less.
+// ceil returns the least whole number that is not less than x.
 func ceil(x float64) int64 {
 	whole := int64(x)
 	if float64(whole) < x {
@@ -48,7 +48,7 @@ func ceil(x float64) int64 {
 
 // score returns the score for a decrease of the fragment.
 func (w *workload) score(decrease int64) int64 {
-	low, high := 0, len(w.least) // the score is from low to high
+	low, high := 0, len(w.least) // the score is between low and high
 	for low < high {
 		if middle := (low + high) / 2; decrease >= w.least[middle] {
 			low = middle + 1

@@ -10,13 +10,13 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/fgd/gpushare"
 )
 
-// typical is a kind of pods that asks for GPUs.
+// typical is a kind of pods that requests GPUs.
 type typical struct {
 	cpu    int64 // milli-CPU
 	gpus   int
 	milli  int64  // milli-GPU of each
-	models uint32 // that will do, a bit each
-	count  int64  // how many there are
+	models uint32 // accepted models, one bit each
+	count  int64  // number of pods
 }
 
 const (
@@ -25,18 +25,18 @@ const (
 	mostModels = 31
 )
 
-// workload is the typical pods. Weights are counts, so fragments are whole numbers:
-// milli-GPU times total.
+// workload has the typical pods. Weights are counts, so fragments are integers: milli-GPU times
+// total.
 type workload struct {
-	gpu     []typical // by milli
-	cpuOnly int64     // how many ask for no GPU
+	gpu     []typical // sorted by milli
+	cpuOnly int64     // number of pods without GPUs
 	total   int64
 
-	// least is the least decrease of the fragment for each score from 1 to 99.
+	// least is the smallest decrease of the fragment for each score from 1 to 99.
 	least [99]int64
 }
 
-// Configure gets the typical pods.
+// Configure reads the typical pods.
 func (p *FGD) Configure(data []byte) error {
 	c, err := config.Parse[struct {
 		TypicalPods []struct {
@@ -95,8 +95,7 @@ func sorted(n *gpushare.Node) (f free) {
 	return f
 }
 
-// shared returns what is left after a pod has taken its share of a GPU of which
-// there was left so much.
+// shared returns what is left after a pod has taken a share of a GPU that had left.
 func (f free) shared(left, milli int16) free {
 	i := 0
 	for f.each[i] != left {
@@ -116,9 +115,9 @@ func (f free) without(gpus int) free {
 	return f
 }
 
-// fragment returns what typical pods could not use of what is left, each kind as
-// often as it is there. A kind that does not fit could use nothing; one that does,
-// all GPUs but those of which too little is left.
+// fragment returns what typical pods cannot use of what is left, each kind weighted by its
+// count. A kind that does not fit can use nothing; one that fits can use all GPUs except those
+// with too little left.
 func (w *workload) fragment(cpu int64, f *free, model uint32) int64 {
 	left, below, i := int64(0), int64(0), 0
 	for _, one := range f.each[:f.n] {
@@ -140,8 +139,8 @@ func (w *workload) fragment(cpu int64, f *free, model uint32) int64 {
 	return sum
 }
 
-// rate returns the score of a node for a pod, 0 if it does not fit, and the GPU of a
-// pod that shares one: the first of those by which the node has its score.
+// rate returns the score of a node for a pod, 0 if it does not fit, and for a shared GPU the
+// device: the first one that gives the node its score.
 func (w *workload) rate(s *state, d gpushare.Demand) (score int64, device int) {
 	if !s.Fits(d) {
 		return 0, 0
@@ -155,7 +154,7 @@ func (w *workload) rate(s *state, d gpushare.Demand) (score int64, device int) {
 	score = -1
 	for i, left := range s.Free[:s.N] {
 		if int64(left) < d.Milli || slices.Contains(s.Free[:i], left) {
-			continue // a GPU with as much left as an earlier one is rated like it
+			continue // a GPU with as much left as an earlier one has the same score
 		}
 		if rated := after(f.shared(left, int16(d.Milli))); rated > score {
 			score, device = rated, i

@@ -1,5 +1,5 @@
-// Package gang is a plugin that places groups of pods all or nothing: a member
-// keeps its place without being bound until enough of the others have one.
+// Package gang is a plugin that places groups of pods all or nothing: a member keeps its node
+// without being bound until enough of the others have one.
 package gang
 
 import (
@@ -20,17 +20,16 @@ var Manifest []byte
 const (
 	// Label names the gang, within the namespace.
 	Label = "berth.dev/gang"
-	// Size is an annotation: how many members must have a place.
+	// Size is an annotation: how many members must have a node.
 	Size = "berth.dev/gang-size"
-	// Rank is an annotation that the plugin writes: a number from 0 on, which no
-	// other member has.
+	// Rank is an annotation that the plugin sets: a number from 0 on that no other member has.
 	Rank = "berth.dev/gang-rank"
 )
 
-// Most is the largest size: so many can be allowed in one call.
+// Most is the maximum size: the number of pods that one call can allow.
 const Most = 256
 
-// The reasons why a pod is refused, or loses its place.
+// The reasons for rejecting a pod.
 const (
 	ReasonSize   = "the annotation " + Size + " of a member of a gang is not a number from 1 to 256"
 	ReasonNoFit  = "another member of the gang fits on no node"
@@ -40,8 +39,8 @@ const (
 
 // Config is the plugin's configuration.
 type Config struct {
-	// WaitSeconds is how long a member keeps its place while it waits for the
-	// others; 60 by default.
+	// WaitSeconds is how long a member keeps its node while it waits for the others; 60 by
+	// default.
 	WaitSeconds int `json:"waitSeconds"`
 }
 
@@ -97,10 +96,10 @@ func (p *Gang) Configure(data []byte) error {
 	return nil
 }
 
-// of returns the gang of a pod; Absent for none.
+// of returns the gang of a pod; Absent if it has none.
 func (p *Gang) of(pod berth.Pod) berth.ID { return pod.LabelByKey(p.label.ID()) }
 
-// sized reports how many members must have a place; 0 is a mistake.
+// sized returns how many members must have a node; 0 if the annotation is invalid.
 func (p *Gang) sized(pod berth.Pod) int {
 	n, ok := number(p.Text(pod.Annotation(p.size)))
 	if !ok || n > Most {
@@ -121,7 +120,7 @@ func number(text string) (int, bool) {
 	return n, text != ""
 }
 
-// PreEnqueue holds a member without a valid size back, until it is changed.
+// PreEnqueue gates a member without a valid size until it is changed.
 func (p *Gang) PreEnqueue(pod berth.Pod) berth.Status {
 	if p.of(pod) != berth.Absent && p.sized(pod) == 0 {
 		return berth.UnschedulableAndUnresolvable(p.wrong)
@@ -129,8 +128,8 @@ func (p *Gang) PreEnqueue(pod berth.Pod) berth.Status {
 	return berth.Success
 }
 
-// PreFilter notes which members have a place, waiting or bound, and which ranks
-// they have. Later points see one node only.
+// PreFilter records which members have a node, waiting or bound, and their ranks. Later points
+// see only one node.
 func (p *Gang) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.Status) {
 	gang := p.of(pod)
 	if gang == berth.Absent {
@@ -165,7 +164,7 @@ func (p *Gang) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.S
 func (p *Gang) Permit(pod berth.Pod, _ berth.Node) (time.Duration, berth.Status) {
 	members, ok := p.members()
 	if !ok {
-		return 0, berth.Success // not of a gang
+		return 0, berth.Success // not in a gang
 	}
 	if members.count+1 < p.sized(pod) {
 		return p.wait, berth.Wait
@@ -178,15 +177,14 @@ func (p *Gang) Permit(pod berth.Pod, _ berth.Node) (time.Duration, berth.Status)
 	return 0, berth.Success
 }
 
-// PostFilter sends the waiting members back, since a member that fits nowhere keeps
-// all of them from being bound, and what they hold may be what it lacks. Other
-// plugins may try to make room besides.
+// PostFilter rejects the waiting members: a member that fits nowhere keeps all of them from
+// being bound, and they may hold what it needs. Other plugins may still try to make room.
 func (p *Gang) PostFilter(berth.Pod, berth.Judged) berth.Status {
 	p.rejectAll(ReasonNoFit)
 	return berth.Unschedulable(0)
 }
 
-// Reserve gives the member a rank.
+// Reserve assigns a rank to the member.
 func (p *Gang) Reserve(berth.Pod, berth.Node) berth.Status {
 	if members, ok := p.members(); ok {
 		p.Annotate(Rank, members.rank)
@@ -194,8 +192,8 @@ func (p *Gang) Reserve(berth.Pod, berth.Node) berth.Status {
 	return berth.Success
 }
 
-// Unreserve sends the members that waited when this one got its place back, too. A
-// member that is bound stays.
+// Unreserve also rejects the members that were waiting when this one got its node. A bound
+// member stays.
 func (p *Gang) Unreserve(berth.Pod, berth.Node) berth.Status {
 	p.rejectAll(ReasonLost)
 	return berth.Success

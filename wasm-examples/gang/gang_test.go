@@ -14,7 +14,7 @@ func TestScenarios(t *testing.T) {
 	berthtest.Scenarios(t, "testdata/*.txt", gang.Manifest, berthtest.Native(gang.New))
 }
 
-// member is the i-th pod of a gang.
+// member returns the i-th pod of a gang.
 func member(name string, size, i int) berthtest.Pod {
 	return berthtest.Pod{
 		Namespace: "default", Name: fmt.Sprint(name, "-", i),
@@ -22,9 +22,9 @@ func member(name string, size, i int) berthtest.Pod {
 	}
 }
 
-// TestAllOrNothing: members of gangs come in any order, fit or not, time out and
-// lose their places. As long as not enough of a gang have one, none is bound, and no
-// two of a gang have the same rank.
+// TestAllOrNothing: members of gangs come in any order, fit or not, time out and lose their
+// nodes. No member is bound before enough of its gang have a node, and no two members have the
+// same rank.
 func TestAllOrNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	trial := berthtest.New(t, gang.Manifest, berthtest.Native(gang.New), "")
@@ -70,7 +70,7 @@ func TestAllOrNothing(t *testing.T) {
 		check(t, trial, sizes, status)
 	}
 	if bound < 10 || lost < 5 {
-		t.Errorf("%d pods were bound and %d lost their place while they waited; the test shows little", bound, lost)
+		t.Errorf("%d pods were bound and %d lost their node while they waited; that is too few for a test", bound, lost)
 	}
 }
 

@@ -5,10 +5,9 @@ import (
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
-// Hint tries a member again when another one appears or is bound, when the member
-// itself changed, and when there is more room: a node, or a pod of somebody else
-// that is gone. A member of its own gang that is gone leaves room that was the
-// gang's before.
+// Hint retries a member when another one appears or is bound, when the member itself changed,
+// and when there is more room: a new node, or a deleted pod outside the gang. A deleted member
+// only frees room that the gang had before.
 func (p *Gang) Hint(event berth.Event, pod berth.Pod) berth.HintResult {
 	if event.Resource() != abi.EventPlacedPod && event.Resource() != abi.EventUnplacedPod {
 		return berth.Queue
@@ -30,7 +29,7 @@ func (p *Gang) Hint(event berth.Event, pod berth.Pod) berth.HintResult {
 	return berth.QueueSkip
 }
 
-// same reports whether two pods are of the same gang.
+// same reports whether two pods are in the same gang.
 func (p *Gang) same(a, b berth.Pod) bool {
 	return p.of(a) != berth.Absent && p.of(a) == p.of(b) && a.Namespace() == b.Namespace()
 }

@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// The keys of the state: how many members have a place, the rank that is free, and
-// the UIDs, a line each.
+// The keys of the state: how many members have a node, the free rank, and the UIDs, one per
+// line.
 const (
 	countKey = "count"
 	rankKey  = "rank"
 	uidsKey  = "uids"
 )
 
-// keep puts what PreFilter found into the state. UIDs are sorted, since the order of
-// nodes and pods means nothing. Those beyond the most are left out: the gang was
-// complete before the last of them came, so they do not wait. It fits: 256 UIDs of 36
-// bytes are 10 KB.
+// keep stores what PreFilter found in the state. UIDs are sorted, because the order of nodes
+// and pods has no meaning. Those beyond Most are dropped: the gang was complete before the last
+// of them came, so they do not wait. It fits: 256 UIDs of 36 bytes are 10 KB.
 func (p *Gang) keep(rank int) {
 	p.StateSet(countKey, []byte(strconv.Itoa(len(p.uids))))
 	p.StateSet(rankKey, []byte(strconv.Itoa(rank)))
@@ -31,14 +30,14 @@ func (p *Gang) keep(rank int) {
 	p.StateSet(uidsKey, p.lines)
 }
 
-// members is the others of a pod's gang, as of PreFilter.
+// members are the others in a pod's gang, as PreFilter saw them.
 type members struct {
 	count int
-	rank  string // that is free
+	rank  string // the free rank
 	uids  iter.Seq[string]
 }
 
-// members returns what PreFilter kept; ok is false for a pod of no gang.
+// members returns what PreFilter stored; ok is false for a pod without a gang.
 func (p *Gang) members() (m members, ok bool) {
 	count, ok := p.StateGet(countKey)
 	if !ok {
@@ -58,10 +57,10 @@ func (p *Gang) members() (m members, ok bool) {
 	return m, true
 }
 
-// mostRanks bounds the ranks that are told apart.
+// mostRanks is the number of ranks that are tracked.
 const mostRanks = 65536
 
-// mark notes that a rank is taken.
+// mark marks a rank as taken.
 func mark(ranks []uint64, rank int) []uint64 {
 	if rank >= mostRanks {
 		return ranks
@@ -73,7 +72,7 @@ func mark(ranks []uint64, rank int) []uint64 {
 	return ranks
 }
 
-// lowest returns the lowest rank that is free.
+// lowest returns the lowest free rank.
 func lowest(ranks []uint64) int {
 	for i, word := range ranks {
 		if word != 1<<64-1 {

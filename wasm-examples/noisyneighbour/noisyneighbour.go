@@ -1,6 +1,6 @@
-// Package noisyneighbour is a plugin that limits what pods do to their
-// neighbours: how many pods of one tenant share a node, and how many noisy pods,
-// with how much cpu. Within the limits it spreads them.
+// Package noisyneighbour is a plugin that limits how pods affect their neighbours: how many
+// pods of one tenant share a node, and how many noisy pods, with how much cpu. Within the
+// limits it spreads them.
 package noisyneighbour
 
 import (
@@ -15,15 +15,15 @@ import (
 //go:embed manifest.json
 var Manifest []byte
 
-// The reasons why a node is refused.
+// The reasons for rejecting a node.
 const (
 	ReasonTenant   = "node(s) had too many pods of the tenant"
 	ReasonNoisy    = "node(s) had too many noisy pods"
 	ReasonNoisyCPU = "node(s) had too much cpu of noisy pods"
 )
 
-// Config is the plugin's configuration. A limit of 0 is none. A tenant is a
-// namespace; a pod is noisy if its label berth.dev/noisy is `true`.
+// Config is the plugin's configuration. 0 means no limit. A tenant is a namespace; a pod is
+// noisy if its label berth.dev/noisy is `true`.
 type Config struct {
 	// PodsPerTenant limits the pods of one namespace on a node.
 	PodsPerTenant int64 `json:"podsPerTenant"`
@@ -31,8 +31,7 @@ type Config struct {
 	NoisyPods int64 `json:"noisyPods"`
 	// NoisyMilliCPU limits the sum of their cpu requests.
 	NoisyMilliCPU int64 `json:"noisyMilliCPU"`
-	// Exempt is namespaces that the limits do not apply to, and whose pods do not
-	// count.
+	// Exempt are namespaces that the limits do not apply to, and whose pods do not count.
 	Exempt []string `json:"exempt"`
 }
 
@@ -97,7 +96,7 @@ func (p *NoisyNeighbour) isExempt(namespace berth.ID) bool {
 	return false
 }
 
-// Prepare looks at the pod.
+// Prepare reads the pod's tenant and demand.
 func (p *NoisyNeighbour) Prepare(pod berth.Pod) berth.Status {
 	p.namespace = pod.Namespace()
 	if p.isExempt(p.namespace) {
@@ -108,7 +107,7 @@ func (p *NoisyNeighbour) Prepare(pod berth.Pod) berth.Status {
 	return berth.Success
 }
 
-// load is what the pods on a node amount to.
+// load is what the pods on a node add up to.
 type load struct{ tenantPods, noisyPods, noisyCPU int64 }
 
 func (p *NoisyNeighbour) load(node berth.Node) load {
@@ -128,8 +127,8 @@ func (p *NoisyNeighbour) load(node berth.Node) load {
 	return l
 }
 
-// Filter refuses nodes that the pod would bring over a limit. Preemption can help:
-// the limits are about pods that could go.
+// Filter rejects nodes on which the pod would exceed a limit. Preemption can help, because the
+// limits are about pods that can be removed.
 func (p *NoisyNeighbour) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	l := p.load(node)
 	switch {
@@ -145,9 +144,9 @@ func (p *NoisyNeighbour) Filter(_ berth.Pod, node berth.Node) berth.Status {
 
 func over(n, limit int64) bool { return limit > 0 && n > limit }
 
-// Score is how crowded the node is for this pod: pods of its tenant, each counted
-// as one cpu, and the cpu of noisy pods, twice if it is noisy itself. The manifest
-// asks the host to normalise it with `reverse`: least crowded is best.
+// Score is how crowded the node is for this pod: the number of pods of its tenant, each counted
+// as one cpu, plus the cpu of noisy pods, doubled if the pod itself is noisy. The manifest asks
+// the host to normalize it with `reverse`: the least crowded node is best.
 func (p *NoisyNeighbour) Score(_ berth.Pod, node berth.Node) int64 {
 	l := p.load(node)
 	crowd := 1000*l.tenantPods + l.noisyCPU

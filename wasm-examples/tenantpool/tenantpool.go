@@ -1,5 +1,5 @@
-// Package tenantpool is a plugin that keeps the pods of a tenant's namespace on
-// the nodes of the tenant's pools, with shared pools to fall back on.
+// Package tenantpool is a plugin that keeps the pods of a tenant's namespace on the nodes of
+// the tenant's pools, with shared pools as fallback.
 package tenantpool
 
 import (
@@ -15,25 +15,24 @@ import (
 //go:embed manifest.json
 var Manifest []byte
 
-// ReasonWrongPool is why a node is refused.
+// ReasonWrongPool is the reason for rejecting a node.
 const ReasonWrongPool = "node(s) didn't belong to the tenant's pool"
 
 // Config is the plugin's configuration.
 type Config struct {
 	// Tenants has the namespaces with pools of their own.
 	Tenants map[string]Tenant `json:"tenants"`
-	// Shared is the pools that are open to all.
+	// Shared are the pools that are open to all.
 	Shared []string `json:"shared"`
-	// Others is where namespaces that are no tenants may go: `shared` (the
-	// default), or `any` node at all.
+	// Others says where pods of other namespaces may go: `shared` (the default), or `any` node.
 	Others string `json:"others"`
 }
 
 // Tenant is what a namespace may use.
 type Tenant struct {
-	// Pools is values of the node label berth.dev/pool.
+	// Pools are values of the node label berth.dev/pool.
 	Pools []string `json:"pools"`
-	// Fallback opens the shared pools to the tenant. Its own are preferred.
+	// Fallback also allows the shared pools. The tenant's own are preferred.
 	Fallback bool `json:"fallback"`
 }
 
@@ -45,7 +44,7 @@ type TenantPool struct {
 
 	tenants map[string]pools
 	others  pools
-	anyNode bool // for namespaces that are no tenants
+	anyNode bool // for namespaces without tenant
 
 	own, fallback []berth.ID // of this call's pod
 }
@@ -106,7 +105,7 @@ func (p *TenantPool) Prepare(pod berth.Pod) berth.Status {
 	return berth.Success
 }
 
-// ids appends the ids of the pools that there are nodes of.
+// ids appends the ids of the pools that have nodes.
 func ids(to []berth.ID, pools []berth.Const) []berth.ID {
 	for _, pool := range pools {
 		if id := pool.ID(); id != berth.Absent {
@@ -116,13 +115,13 @@ func ids(to []berth.ID, pools []berth.Const) []berth.ID {
 	return to
 }
 
-// Filter refuses nodes of other pools.
+// Filter rejects nodes of other pools.
 func (p *TenantPool) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	pool := node.Label(p.pool)
 	if slices.Contains(p.own, pool) || slices.Contains(p.fallback, pool) {
 		return berth.Success
 	}
-	// Other pods on the node have nothing to do with it, so preemption need not look.
+	// Other pods on the node do not matter, so preemption cannot help.
 	return berth.UnschedulableAndUnresolvable(p.wrong)
 }
 

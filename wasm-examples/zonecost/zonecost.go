@@ -17,12 +17,12 @@ import (
 //go:embed manifest.json
 var Manifest []byte
 
-// Config is the plugin's configuration. Prices are in any unit, as long as it is
-// the same for all: only their ratios matter.
+// Config is the plugin's configuration. Prices may be in any unit, but the same for all: only
+// their ratios matter.
 type Config struct {
 	// Zones has the price of each zone.
 	Zones map[string]float64 `json:"zones"`
-	// Default is the price elsewhere; without it, that of the dearest zone.
+	// Default is the price of other zones; the default is that of the most expensive zone.
 	Default *float64 `json:"default"`
 }
 
@@ -79,8 +79,8 @@ func (p *ZoneCost) Configure(data []byte) error {
 	return nil
 }
 
-// Score is the price of the node's zone. The manifest asks the host to normalise
-// it with `reverse`: what is free gets 100, the dearest 0.
+// Score is the price of the node's zone. The manifest asks the host to normalize it with
+// `reverse`: a free zone gets 100, the most expensive 0.
 func (p *ZoneCost) Score(_ berth.Pod, node berth.Node) int64 {
 	zone := node.Label(p.zone)
 	for i := range p.zones {

@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// TestNoAllocation: calls about many pods do not allocate, nor does one that asks
-// for something.
+// TestNoAllocation: calls about many pods do not allocate, and neither do calls with
+// directives.
 func TestNoAllocation(t *testing.T) {
 	p := newCalls()
 	r := newRegion(t, p, nil)
@@ -40,7 +40,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// brief is calls without the texts that a test wants.
+// brief is calls without the texts that other tests need.
 type brief struct{ *calls }
 
 func (p brief) QueueKey(pod berth.Pod, queued berth.Queued, key *berth.Key) {
@@ -55,7 +55,7 @@ func (p brief) Hint(event berth.Event, _ berth.Pod) berth.HintResult {
 	return berth.QueueSkip
 }
 
-// BenchmarkPods is what a full call about pods costs natively, writing it included.
+// BenchmarkPods measures a full call about pods natively, including writing it.
 func BenchmarkPods(b *testing.B) {
 	p := newCalls()
 	r := newRegion(b, p, nil)

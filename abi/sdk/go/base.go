@@ -2,32 +2,31 @@ package berth
 
 import "unsafe"
 
-// Base ties a plugin to the host. A plugin embeds it, and gets it from [Load].
+// Base connects a plugin to the host. A plugin embeds the Base that [Load] returns.
 //
 // A Base serves one call at a time.
 type Base struct{ c *core }
 
-// core is what a plugin's views and answers are made of.
+// core has the data for a plugin's views and answers.
 type core struct {
 	reads   reads
 	mem     memory
 	native  *Native // nil in a module
 	callAt  uint32
-	call    *callRecord // at callAt; stale when the memory moved
+	call    *callRecord // at callAt; invalid after the memory moves
 	columns columns
-	pod     podView // the pod to be placed, or the one of the pod list that is asked about
-	added   podView // add_pod's and remove_pod's
+	pod     podView // the pod to be placed, or the current one of the pod list
+	added   podView // for add_pod and remove_pod
 	event   eventView
 	consts  constants
 	reasons reasons
 	asked   directives
 	answer  buffer // pre_filter's row set
-	copies  []byte // what host functions returned in this call
+	copies  []byte // results of host functions in this call
 }
 
-// Load reads the plugin's manifest, which resolves handles. It panics if the
-// manifest is not one: a plugin embeds its manifest, so that is a mistake of the
-// program.
+// Load reads the plugin's manifest, which resolves handles. It panics if the manifest is
+// invalid: a plugin embeds its manifest, so that is a bug of the plugin.
 func Load(manifest []byte) Base {
 	r, err := readManifest(manifest)
 	if err != nil {
@@ -54,8 +53,8 @@ func (b Base) handle(l list, name string) uint32 {
 	panic("berth: manifest.json: reads." + listNames[l] + " does not list " + name)
 }
 
-// Resource returns the handle of a resource, such as `cpu`. Like the other
-// handles it must be listed in the manifest, or Resource panics.
+// Resource returns the handle of a resource, such as `cpu`. As for all handles, the manifest
+// must list the resource; otherwise Resource panics.
 func (b Base) Resource(name string) Resource { return Resource(b.handle(listResources, name)) }
 
 // NodeLabel returns the handle of a label key of nodes.
@@ -85,22 +84,20 @@ func (b Base) NamespaceLabel(key string) NamespaceLabel {
 	return NamespaceLabel(b.handle(listNamespaceLabels, key))
 }
 
-// Published returns the handle of a key that another plugin publishes, as
-// `plugin/key`.
+// Published returns the handle of a key that another plugin publishes, as `plugin/key`.
 func (b Base) Published(name string) Published { return Published(b.handle(listPublished, name)) }
 
-// Const returns a constant string, whose id is at hand in every call. Constants
-// are made with the plugin or in Configure.
+// Const returns a constant string whose id is available in every call. Make constants with the
+// plugin or in Configure.
 func (b Base) Const(text string) Const { return b.c.consts.add(text) }
 
-// Reason returns a reason of one or more texts, which people read in events;
-// kube-scheduler's words are best where it has them ("node(s) had …").
+// Reason returns a reason of one or more texts, which people read in events; use
+// kube-scheduler's words if it has them ("node(s) had …").
 //
-// A reason that is made with the plugin or in Configure lasts, and using it does
-// not allocate. One that is made in a call holds for that call. A call, of all
-// nodes or of a block of them, has room for 1,024 reasons of 65,536 bytes in all;
-// further ones are 0, no reason. So a reason that is different for every node does
-// not scale.
+// A reason that is made with the plugin or in Configure is permanent, and using it does not
+// allocate. One that is made in a call is valid in that call. A call, for all nodes or a block
+// of them, has room for 1,024 reasons of 65,536 bytes in total; further ones are 0, no reason.
+// So a different reason for every node does not scale.
 func (b Base) Reason(texts ...string) Reason { return b.c.reasons.add(texts) }
 
 // Text returns the string of an id; the empty string for Absent.

@@ -18,15 +18,14 @@ import (
 //go:embed testdata/calls.json
 var callsManifest []byte
 
-// calls has the points that pods pass besides nodes. Names and the annotation
-// `note` say what it does.
+// calls has the points about pods. Names and the annotation `note` say what it does.
 type calls struct {
 	berth.Base
 	note       berth.PodAnnotation
 	zone       berth.NodeLabel
 	plan       berth.Published
 	held, seen berth.Reason
-	heard      string // what the event of the last hint was
+	heard      string // the event of the last hint
 	wait       time.Duration
 }
 
@@ -156,8 +155,7 @@ func (p *calls) PostBind(pod berth.Pod, _ berth.Node) berth.Status {
 	return berth.Success
 }
 
-// TestCallsAboutPods: points about many pods see each record, and answer by
-// position.
+// TestCallsAboutPods: points about many pods get each record, and answer by position.
 func TestCallsAboutPods(t *testing.T) {
 	p := newCalls()
 	r := newRegion(t, p, nil)
@@ -198,8 +196,8 @@ func TestCallsAboutPods(t *testing.T) {
 	}
 }
 
-// TestCallsAboutThePlace: post_filter sees verdicts; from reserve on a call is about
-// the pod and row 0, and what it asks for ends with it.
+// TestCallsAboutThePlace: post_filter gets verdicts; from reserve on a call is about the pod
+// and row 0, and its directives end with it.
 func TestCallsAboutThePlace(t *testing.T) {
 	p := newCalls()
 	r := newRegion(t, p, nil)

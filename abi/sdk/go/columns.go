@@ -2,8 +2,8 @@ package berth
 
 import "github.com/berth-scheduler/berth/abi"
 
-// columns is the columns of a snapshot as slices. They cover the whole capacity,
-// overlay rows included, so they change with the layout only.
+// columns has the columns of a snapshot as slices. They cover the whole capacity, including
+// overlay rows, so they change only with the layout.
 type columns struct {
 	core                 *core
 	header               *header
@@ -21,8 +21,7 @@ type columns struct {
 	namespaceLabel                    [][]ID
 }
 
-// plainColumns is the columns that no key has. Spans and their arena are
-// neighbours.
+// plainColumns has the columns without keys. Spans and their arena are adjacent.
 type plainColumns struct {
 	name         []span
 	nameBytes    []byte
@@ -70,7 +69,7 @@ func (c *columns) size(r *reads) {
 	c.namespaceLabel = make([][]ID, len(r.lists[listNamespaceLabels]))
 }
 
-// refresh makes the slices anew if the layout is another one.
+// refresh remakes the slices if the layout has changed.
 func (c *columns) refresh(address uint32) {
 	m := &c.core.mem
 	h := at[header](m, address)
@@ -119,7 +118,7 @@ func (c *columns) forget() {
 	clear(c.namespaceLabel)
 }
 
-// set makes one column's slice. Unknown columns and types are skipped.
+// set makes the slice of one column. It skips unknown columns and types.
 func (c *columns) set(m *memory, e *columnEntry) {
 	switch e.id {
 	case abi.NodeName:
@@ -169,7 +168,7 @@ func (c *columns) set(m *memory, e *columnEntry) {
 	}
 }
 
-// setPods makes one column's slice of the tables but nodes.
+// setPods makes the slice of one column in tables other than nodes.
 func (c *columns) setPods(m *memory, e *columnEntry) {
 	switch e.id {
 	case abi.PodNamespace:

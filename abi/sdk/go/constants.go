@@ -1,6 +1,6 @@
 package berth
 
-// Const is a constant string, whose id is at hand.
+// Const is a constant string whose id is available in every call.
 type Const struct{ e *constant }
 
 type constant struct {
@@ -8,9 +8,8 @@ type constant struct {
 	id   ID
 }
 
-// ID returns the string's id in this call; Absent if nothing in the snapshot, and
-// not the pod, has the string. Compare with care: Absent is also the id of a
-// label that is not there, see Is.
+// ID returns the string's id in this call; Absent if neither the snapshot nor the pod has the
+// string. Compare with care: Absent is also the id of a missing label, see Is.
 func (c Const) ID() ID { return c.e.id }
 
 // Is reports whether an id is that of the constant. Absent never is.
@@ -19,8 +18,8 @@ func (c Const) Is(id ID) bool { return id == c.e.id && id != Absent }
 // Text returns the string.
 func (c Const) Text() string { return c.e.text }
 
-// constants resolves strings to ids. The dictionary grows only, within an epoch,
-// so a call looks at strings that are new since the last.
+// constants resolves strings to ids. Within an epoch the dictionary only grows, so a call scans
+// only the strings that are new since the last call.
 type constants struct {
 	byText  map[string]*constant
 	lengths uint64 // bit n: there is a constant of n bytes; bit 63: or more
@@ -37,12 +36,12 @@ func (c *constants) add(text string) Const {
 		e = &constant{text: text}
 		c.byText[text] = e
 		c.lengths |= 1 << min(len(text), 63)
-		c.scanned = 0 // look at all strings again
+		c.scanned = 0 // scan all strings again
 	}
 	return Const{e}
 }
 
-// resolve looks at the strings that are new.
+// resolve scans the new strings.
 func (c *constants) resolve(cols *columns) {
 	if c.lengths == 0 || cols.strings == nil {
 		return

@@ -6,52 +6,48 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// What all of the methods below have in common is said in the package's comment,
-// section Directives.
+// The package comment, section Directives, says what all methods below have in common.
 
-// Annotate writes an annotation of the pod: at Reserve, where the next pods see it
-// at once, PreBind and Bind. A later one of the same key counts.
+// Annotate sets an annotation of the pod: at Reserve, where the next pods see it immediately,
+// PreBind and Bind. The last one for a key counts.
 func (b Base) Annotate(key, value string) bool { return b.c.asked.add(abi.Annotate, key, value) }
 
-// Label writes a label of the pod, as Annotate does.
+// Label sets a label of the pod, like Annotate.
 func (b Base) Label(key, value string) bool {
 	return isLabelValue(value) && b.c.asked.add(abi.Label, key, value)
 }
 
-// Nominate promises the pod a node, at PostFilter; an empty name takes the promise
-// back.
+// Nominate sets the pod's nominated node, at PostFilter; an empty name clears it.
 func (b Base) Nominate(node string) bool { return b.c.asked.add(abi.Nominate, node, "") }
 
-// BindPod binds the pod to the node, at Bind, with what was written on it.
+// BindPod binds the pod to the node, at Bind, with the annotations and labels that were set.
 func (b Base) BindPod() bool { return b.c.asked.add(abi.BindPod, "", "") }
 
-// Allow ends this plugin's wait for a pod, at PostFilter and from Reserve on. A UID
-// that is not that of a waiting pod does nothing.
+// Allow ends this plugin's wait for a pod, at PostFilter and from Reserve on. It ignores a UID
+// of a pod that does not wait.
 func (b Base) Allow(uid string) bool { return b.c.asked.add(abi.Allow, uid, "") }
 
-// Reject sends a waiting pod back to the queue, where Allow can be asked for. The
-// reason is for people.
+// Reject returns a waiting pod to the queue, at the points of Allow. The reason is for people.
 func (b Base) Reject(uid, reason string) bool { return b.c.asked.add(abi.Reject, uid, reason) }
 
-// Activate moves a parked pod to the front of the queue's work if the call's own
-// pod is placed, from Reserve on.
+// Activate moves a parked pod to the active queue if the call's own pod is placed, from Reserve
+// on.
 func (b Base) Activate(uid string) bool { return b.c.asked.add(abi.Activate, uid, "") }
 
-// directives is what a call asks for. Texts are copied, so that they may be views.
+// directives are the directives of a call. Texts are copied, so they may be views.
 type directives struct {
 	list  []asked
 	texts []byte
 	table buffer
 }
 
-// asked is a directive and the lengths of its texts, which follow those of the one
-// before.
+// asked is a directive and the lengths of its texts, which follow those of the previous one.
 type asked struct {
 	kind          abi.DirectiveKind
 	first, second uint32
 }
 
-// begin forgets what the last call asked for.
+// begin drops the directives of the last call.
 func (d *directives) begin() { d.list, d.texts = d.list[:0], d.texts[:0] }
 
 func (d *directives) add(kind abi.DirectiveKind, first, second string) bool {
@@ -64,8 +60,7 @@ func (d *directives) add(kind abi.DirectiveKind, first, second string) bool {
 	return true
 }
 
-// publish puts the directives into the linear memory, and their address into the
-// call record.
+// publish writes the directives to the linear memory, and their address to the call record.
 func (d *directives) publish(c *core) {
 	n := uint32(len(d.list))
 	if n == 0 {
@@ -85,8 +80,8 @@ func (d *directives) publish(c *core) {
 	record.directives, record.nDirectives = d.table.address, n
 }
 
-// isLabelValue reports whether s is a value of a label: empty, or at most 63
-// letters, digits, dashes, dots and underscores, a letter or digit at both ends.
+// isLabelValue reports whether s is a valid label value: empty, or at most 63 letters, digits,
+// dashes, dots and underscores, with a letter or digit at both ends.
 func isLabelValue(s string) bool {
 	if len(s) > 63 {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// asker asks at reserve for what a test wants.
+// asker gives the directives of a test at reserve.
 type asker struct {
 	berth.Base
 	ask func(b berth.Base)
@@ -23,8 +23,8 @@ func (p *asker) Reserve(berth.Pod, berth.Node) berth.Status {
 	return berth.Success
 }
 
-// TestDirectiveLimits: what the host would not take is reported and not asked for;
-// what was asked for before stays.
+// TestDirectiveLimits: a directive that the host would not accept is refused with false and
+// dropped; earlier ones stay.
 func TestDirectiveLimits(t *testing.T) {
 	p := &asker{Base: berth.Load(callsManifest)}
 	r := newRegion(t, p, nil)
@@ -39,7 +39,7 @@ func TestDirectiveLimits(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
-	// More than fits into the memory that a Native begins with, so it moves.
+	// More than fits into the initial memory of a Native, so it moves.
 	var many []wire.Directive
 	got := ask(func(b berth.Base) {
 		for i := range abi.MaxDirectives + 1 {

@@ -2,8 +2,8 @@ package berth
 
 import "github.com/berth-scheduler/berth/abi"
 
-// Implements returns the names of the exports that a plugin has methods for, in
-// the order of a pod's path.
+// Implements returns the names of the exports that a plugin has methods for, in the order of a
+// pod's path.
 func Implements(p Plugin) []string {
 	names := []string{abi.ExportABI, abi.ExportAlloc}
 	add := func(ok bool, more ...string) {
@@ -36,12 +36,11 @@ func is[T any](p Plugin) bool {
 	return ok
 }
 
-// Exports returns the names of the functions that a module of this plugin has.
+// Exports returns the names of the functions that a module of this plugin exports.
 func (n *Native) Exports() []string { return Implements(n.plugin) }
 
-// Call calls a point by the name of its export; lo and hi mean nothing to points
-// about one pod. It panics if the plugin does not have the point, as a host checks
-// Exports first.
+// Call calls a point by the name of its export; points about one pod ignore lo and hi. It
+// panics if the plugin does not have the point; a host checks Exports first.
 func (n *Native) Call(export string, call, lo, hi uint32) int32 {
 	p := n.plugin
 	switch export {

@@ -4,8 +4,8 @@ package berth
 
 import "strings"
 
-// Texts are copied for the host, which may keep them: they can be views of memory
-// that the next call has something else in.
+// Texts are copied for the host, which may keep them: they can be views of memory that the next
+// call overwrites.
 
 func (c *core) log(level Level, text string) {
 	if c.native != nil {
@@ -27,6 +27,5 @@ func (c *core) podObject(index uint32) ([]byte, bool) { return c.native.objects(
 
 func (c *core) nodeObject(row uint32) ([]byte, bool) { return c.native.objects().NodeObject(row) }
 
-// alloc returns room in the linear memory that is the plugin's own; kept keeps
-// it.
+// alloc returns memory in the linear memory that belongs to the plugin; kept keeps it alive.
 func (c *core) alloc(size uint32) (address uint32, kept []byte) { return c.native.Alloc(size, 8), nil }

@@ -17,7 +17,7 @@ func (poor) Log(int, string)                {}
 func (poor) StateGet(string) ([]byte, bool) { return nil, false }
 func (poor) StateSet(string, []byte) bool   { return false }
 
-// rich is one with.
+// rich is a host with objects.
 type rich struct{ poor }
 
 var _ berth.ObjectHost = rich{}
@@ -76,7 +76,7 @@ func (p *wholes) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 	return berth.Success
 }
 
-// TestObjects: each pod and node of a call is asked for by its own number.
+// TestObjects: each pod and node of a call is requested by its own number.
 func TestObjects(t *testing.T) {
 	p := &wholes{calls: newCalls()}
 	r := newRegion(t, p, rich{})
@@ -106,7 +106,7 @@ budget "published 0" false`
 	}
 }
 
-// TestHostWithoutObjects: a host that lacks the functions is named.
+// TestHostWithoutObjects: the panic names the interface that the host does not implement.
 func TestHostWithoutObjects(t *testing.T) {
 	p := &wholes{calls: newCalls()}
 	r := newRegion(t, p, poor{})

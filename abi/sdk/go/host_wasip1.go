@@ -4,8 +4,7 @@ package berth
 
 import "unsafe"
 
-// The linker leaves out an import that nothing refers to, so a module imports
-// what its plugin uses.
+// The linker drops unused imports, so a module imports only what its plugin uses.
 
 //go:wasmimport berth log
 func hostLog(level int32, text unsafe.Pointer, n uint32)
@@ -79,8 +78,8 @@ func (c *core) free() (at unsafe.Pointer, size uint32) {
 	return unsafe.Pointer(unsafe.SliceData(free)), uint32(len(free))
 }
 
-// took returns the result of a host function, of n bytes, or makes room for it
-// and is not done. What it returned before in this call stays in the old array.
+// took returns the result of a host function, of n bytes, or grows the room and returns done
+// false. Earlier results in this call stay in the old array.
 func (c *core) took(n int32) (value []byte, done bool) {
 	from := len(c.copies)
 	switch {
@@ -94,8 +93,7 @@ func (c *core) took(n int32) (value []byte, done bool) {
 	return nil, false
 }
 
-// alloc returns room in the linear memory that is the plugin's own; kept keeps
-// it.
+// alloc returns memory in the linear memory that belongs to the plugin; kept keeps it alive.
 func (c *core) alloc(size uint32) (address uint32, kept []byte) {
 	kept = make([]byte, size) // the allocator aligns it to 8
 	return uint32(uintptr(unsafe.Pointer(unsafe.SliceData(kept)))), kept

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// TestLayout checks the structures against package abi, which says where fields are.
+// TestLayout compares the structures with package abi, which has the offsets of fields.
 func TestLayout(t *testing.T) {
 	var (
 		call  callRecord

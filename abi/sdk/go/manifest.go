@@ -1,13 +1,13 @@
 package berth
 
-// reads is what a manifest declares: the lists that give handles their numbers,
-// and the fields of the pod record.
+// reads is what a manifest declares: the lists that number handles, and the fields of the pod
+// record.
 type reads struct {
 	lists [numLists][]string
 	pod   podRead
 }
 
-// list is a list of the manifest's `reads` whose order gives handles.
+// list is a list in the manifest's `reads` whose order numbers handles.
 type list int
 
 const (
@@ -58,8 +58,8 @@ func undeclared(f podRead) {
 	}
 }
 
-// readManifest reads the lists of `reads`. The host checks the rest: a guest that
-// decoded the whole manifest with encoding/json would be 1.4 MB larger.
+// readManifest reads the lists in `reads`. The host checks the rest: decoding the whole
+// manifest with encoding/json would make a guest 1.4 MB larger.
 func readManifest(manifest []byte) (reads, error) {
 	var r reads
 	s := scanner{data: manifest}

@@ -6,14 +6,14 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// memory is the linear memory. In a module address 0 is pointer 0; natively it is
-// the start of a slice.
+// memory is the linear memory. In a module address 0 is pointer 0; natively it is the start of
+// a slice.
 type memory struct {
 	base  unsafe.Pointer
 	limit uint64 // bytes
 }
 
-// wholeMemory is the memory of a module, whose own bounds checks do the rest.
+// wholeMemory is the limit in a module, which has bounds checks of its own.
 const wholeMemory = 1 << 32
 
 // at returns a pointer to a T at an address.
@@ -35,18 +35,17 @@ func view[T any](m *memory, address, n uint32) []T {
 
 func (m *memory) check(address uint32, size uint64) {
 	if uint64(address)+size > m.limit {
-		panic("berth: the host gave an address out of bounds")
+		panic("berth: the host passed an address out of bounds")
 	}
 }
 
-// buffer is room in the linear memory that the plugin writes answers to. It is
-// kept from call to call.
+// buffer is room in the linear memory for answers. It is reused by later calls.
 type buffer struct {
 	address, size uint32
 	kept          []byte
 }
 
-// grow makes the buffer hold size bytes.
+// grow makes the buffer at least size bytes.
 func (b *buffer) grow(c *core, size uint32) {
 	if size > b.size {
 		b.size = max(size, 2*b.size, 1024)
@@ -54,7 +53,7 @@ func (b *buffer) grow(c *core, size uint32) {
 	}
 }
 
-// Structures of SPEC.md, sections 3, 4, 6 and 13. layout_test.go checks them against package
+// Structures of SPEC.md, sections 3, 4, 6 and 13. layout_test.go compares them with package
 // abi.
 type (
 	callRecord struct {

@@ -1,10 +1,9 @@
 package berth
 
-// Namespaces is the namespaces table. Rows may be empty, and their order means
-// nothing.
+// Namespaces is the namespaces table. Rows may be empty, and their order has no meaning.
 type Namespaces struct{ c *columns }
 
-// Len returns the number of rows, the empty ones included.
+// Len returns the number of rows, including empty ones.
 func (n Namespaces) Len() int {
 	if n.c.namespaces == nil {
 		return 0
@@ -12,7 +11,7 @@ func (n Namespaces) Len() int {
 	return int(n.c.namespaces.rows)
 }
 
-// At returns the i-th row. It is empty if its name is Absent.
+// At returns the i-th row. An empty row has the name Absent.
 func (n Namespaces) At(i int) Namespace {
 	if uint(i) >= uint(n.Len()) {
 		panic("berth: no such namespace")
@@ -20,8 +19,8 @@ func (n Namespaces) At(i int) Namespace {
 	return Namespace{c: n.c, row: uint32(i)}
 }
 
-// Find returns the namespace of a name, such as that of a pod. It looks at all
-// rows. Reads `namespaces: name`.
+// Find returns the namespace with a name, such as a pod's. It scans all rows. Reads
+// `namespaces: name`.
 func (n Namespaces) Find(name ID) (Namespace, bool) {
 	if name == Absent {
 		return Namespace{}, false
@@ -46,7 +45,7 @@ func (n Namespace) Name() ID { return n.c.namespaceName[n.row] }
 // Label is the value of a declared label key. Reads `namespaceLabels`.
 func (n Namespace) Label(key NamespaceLabel) ID { return n.c.namespaceLabel[key][n.row] }
 
-// Labels is all labels, in no order. Reads `namespaces: labels`.
+// Labels are all labels, unordered. Reads `namespaces: labels`.
 func (n Namespace) Labels() []Pair { return of(n.c.namespaceLabels, n.c.namespacePairs, n.row) }
 
 // LabelByKey is the value of any label key. Reads `namespaces: labels`.

@@ -6,33 +6,30 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Host is the host functions that every host of native plugins has. One that also
-// serves plugins which read keys of others and whole objects is an ObjectHost.
+// Host has the host functions that every host of native plugins implements. A host that also
+// supports plugins that read published keys and whole objects is an ObjectHost.
 type Host interface {
 	Log(level int, text string)
 	StateGet(key string) ([]byte, bool)
-	// StateSet copies the value, which is the plugin's.
+	// StateSet copies the value, which belongs to the plugin.
 	StateSet(key string, value []byte) bool
 }
 
-// ObjectHost is the host functions of which a call costs the host something. A
-// plugin that uses one in a host that lacks them panics with the name of this
-// interface.
+// ObjectHost has the host functions whose calls are expensive for the host. A plugin that uses
+// one panics with the name of this interface if the host does not implement it.
 type ObjectHost interface {
-	// PublishedGet is published_get: index is that of the manifest's list
-	// reads.published.
+	// PublishedGet is published_get: index is the index in the manifest's list reads.published.
 	PublishedGet(index uint32) ([]byte, bool)
-	// PodObject is pod_object: index is a position in the call's pod list, 0 for its
-	// pod if it has no list.
+	// PodObject is pod_object: index is a position in the call's pod list, 0 for its pod if it
+	// has no list.
 	PodObject(index uint32) ([]byte, bool)
 	// NodeObject is node_object.
 	NodeObject(row uint32) ([]byte, bool)
 }
 
-// Native runs a plugin as native code behind the ABI of a module: over a slice as
-// its linear memory, with the same call records and columns. Tests use it, and a
-// scheduler that has the plugin compiled in. It serves one call at a time, and
-// belongs on a little-endian machine.
+// Native runs a plugin as native code behind the ABI of a module: with a slice as its linear
+// memory, and the same call records and columns. Tests use it, and so does a scheduler with the
+// plugin compiled in. It serves one call at a time, and needs a little-endian machine.
 type Native struct {
 	plugin Plugin
 	core   *core
@@ -41,11 +38,11 @@ type Native struct {
 	used   uint32
 }
 
-// nativeSlack is room for a plugin's own answers, so that the memory does not
-// move when the first reason is written.
+// nativeSlack is room for a plugin's own answers, so that the memory does not move when the
+// first reason is written.
 const nativeSlack = 64 << 10
 
-// NewNative returns an instance of a plugin. The plugin value must be a new one.
+// NewNative returns an instance of a plugin. The plugin value must be new.
 func NewNative(plugin Plugin, host Host) *Native {
 	n := &Native{plugin: plugin, core: plugin.core(), host: host, used: abi.RegionAlign}
 	n.core.native = n
@@ -53,7 +50,7 @@ func NewNative(plugin Plugin, host Host) *Native {
 	return n
 }
 
-// objects returns the host as one that has objects.
+// objects returns the host as an ObjectHost.
 func (n *Native) objects() ObjectHost {
 	h, ok := n.host.(ObjectHost)
 	if !ok {
@@ -90,7 +87,7 @@ func (n *Native) Alloc(size, align uint32) uint32 {
 	return uint32(from)
 }
 
-// Configure is berth_configure; 0 if the plugin has no Configure.
+// Configure is berth_configure; it returns 0 if the plugin has no Configure.
 func (n *Native) Configure(address, length uint32) int32 {
 	if p, ok := n.plugin.(Configurer); ok {
 		return ServeConfigure(p, address, length)

@@ -8,8 +8,8 @@ import (
 
 type nothing struct{ Base }
 
-// TestNativeAlloc: addresses are aligned, do not overlap, and what was written
-// stays when the memory grows.
+// TestNativeAlloc: addresses are aligned and do not overlap, and data stays when the memory
+// grows.
 func TestNativeAlloc(t *testing.T) {
 	n := NewNative(&nothing{Load([]byte(`{}`))}, nil)
 	first := n.Alloc(100, 64)
@@ -31,8 +31,8 @@ func TestNativeAlloc(t *testing.T) {
 	}
 }
 
-// TestTableMoves: the reason table takes new room when it grows, and the native
-// memory moves in the middle of a call.
+// TestTableMoves: the reason table moves when it grows, and so does the native memory in the
+// middle of a call.
 func TestTableMoves(t *testing.T) {
 	p := &nothing{Load([]byte(`{}`))}
 	n := NewNative(p, nil)
@@ -56,7 +56,7 @@ func TestTableMoves(t *testing.T) {
 	}
 }
 
-// TestConstants: ids are those of the epoch, and strings that are new are found.
+// TestConstants: ids are those of the epoch, and new strings are found.
 func TestConstants(t *testing.T) {
 	cols := &columns{header: &header{epoch: 1}, strings: &tableEntry{rows: 1}}
 	put := func(texts ...string) {

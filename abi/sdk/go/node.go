@@ -8,8 +8,8 @@ type Node struct {
 	row uint32
 }
 
-// Row is the number of the node's row in this instance. It means nothing else,
-// and an answer must not depend on it.
+// Row is the number of the node's row in this instance. It has no other meaning, and answers
+// must not depend on it.
 func (n Node) Row() uint32 { return n.row }
 
 // Name is metadata.name. Reads `node: name`.
@@ -22,12 +22,12 @@ func (n Node) Unschedulable() bool { return n.c.flags[n.row]&abi.NodeUnschedulab
 // `node: allocatable`.
 func (n Node) Allocatable(r Resource) int64 { return n.c.allocable[r][n.row] }
 
-// Requested is the sum of what the pods on the node request; for `pods` their
-// number. Reads `node: requested`.
+// Requested is the sum of the requests of pods on the node; for `pods` it is their number.
+// Reads `node: requested`.
 func (n Node) Requested(r Resource) int64 { return n.c.requested[r][n.row] }
 
-// NonZeroRequested is milli-CPU and bytes requested, where a container without a
-// request counts 100 milli-CPU and 200 MiB. Reads `node: nonZeroRequested`.
+// NonZeroRequested is milli-CPU and bytes requested, where a container without a request counts
+// 100 milli-CPU and 200 MiB. Reads `node: nonZeroRequested`.
 func (n Node) NonZeroRequested() (cpu, memory int64) {
 	return n.c.nonZero[0][n.row], n.c.nonZero[1][n.row]
 }
@@ -36,11 +36,11 @@ func (n Node) NonZeroRequested() (cpu, memory int64) {
 // it. Reads `nodeLabels`.
 func (n Node) Label(key NodeLabel) ID { return n.c.label[key][n.row] }
 
-// Labels is all labels, in no order. Reads `node: labels`.
+// Labels are all labels, unordered. Reads `node: labels`.
 func (n Node) Labels() []Pair { return of(n.c.labels, n.c.labelPairs, n.row) }
 
-// LabelByKey is the value of any label key, found among Labels; Absent if the
-// node does not have it. Reads `node: labels`.
+// LabelByKey is the value of any label key, looked up in Labels; Absent if the node does not
+// have it. Reads `node: labels`.
 func (n Node) LabelByKey(key ID) ID { return find(n.Labels(), key) }
 
 // Annotation is the value of a declared annotation key. Reads `nodeAnnotations`.
@@ -49,27 +49,26 @@ func (n Node) Annotation(key NodeAnnotation) ID { return n.c.annotation[key][n.r
 // Taints is spec.taints. Reads `node: taints`.
 func (n Node) Taints() []Taint { return of(n.c.taints, n.c.taintList, n.row) }
 
-// Ports is the host ports in use. Reads `node: ports`.
+// Ports are the host ports in use. Reads `node: ports`.
 func (n Node) Ports() []Port { return of(n.c.ports, n.c.portList, n.row) }
 
-// Images is status.images, an entry a name. Reads `node: images`.
+// Images is status.images, with an entry per name. Reads `node: images`.
 func (n Node) Images() []Image { return of(n.c.images, n.c.imageList, n.row) }
 
-// Condition is the status of a declared type of condition. Reads
-// `nodeConditions`.
+// Condition is the status of a declared condition type. Reads `nodeConditions`.
 func (n Node) Condition(typ NodeCondition) Condition { return n.c.condition[typ][n.row] }
 
-// Pods is the pods on the node that the plugin may see. Reads `node: pods`.
+// Pods are the pods on the node that the plugin may see. Reads `node: pods`.
 func (n Node) Pods() Pods { return Pods{c: n.c, slots: of(n.c.podsOn, n.c.slots, n.row)} }
 
-// Zone is the value of the label topology.kubernetes.io/zone, or else of its older
-// name; Absent if the node has neither. Reads `node: zone`.
+// Zone is the value of the label topology.kubernetes.io/zone, or else of its older name; Absent
+// if the node has neither. Reads `node: zone`.
 func (n Node) Zone() ID { return n.c.zone[n.row] }
 
 // Generation is the row's generation. Reads `node: generation`.
 func (n Node) Generation() uint64 { return n.c.generation[n.row] }
 
-// Pods is a list of pods on a node, in no order.
+// Pods is a list of pods on a node, unordered.
 type Pods struct {
 	c     *columns
 	slots []uint32
@@ -105,21 +104,20 @@ func (p PlacedPod) Request(r Resource) int64 { return p.c.podRequests[r][p.slot]
 // Label is the value of a declared label key. Reads `podLabels`.
 func (p PlacedPod) Label(key PodLabel) ID { return p.c.podLabel[key][p.slot] }
 
-// Labels is all labels, in no order. Reads `pods: labels`.
+// Labels are all labels, unordered. Reads `pods: labels`.
 func (p PlacedPod) Labels() []Pair { return of(p.c.podLabels, p.c.podPairs, p.slot) }
 
 // LabelByKey is the value of any label key. Reads `pods: labels`.
 func (p PlacedPod) LabelByKey(key ID) ID { return find(p.Labels(), key) }
 
-// Annotation is the value of a declared annotation key, what plugins reserved
-// included. Reads `podAnnotations`.
+// Annotation is the value of a declared annotation key, including the patches of Reserve. Reads
+// `podAnnotations`.
 func (p PlacedPod) Annotation(key PodAnnotation) ID { return p.c.podAnnotation[key][p.slot] }
 
-// Owner is `Kind/name` of the controlling owner; Absent for none. Reads
-// `pods: owner`.
+// Owner is `Kind/name` of the controlling owner; Absent if there is none. Reads `pods: owner`.
 func (p PlacedPod) Owner() ID { return p.c.podOwner[p.slot] }
 
-// Terminating reports a pod that is being deleted. Reads `pods: flags`.
+// Terminating reports whether the pod is being deleted. Reads `pods: flags`.
 func (p PlacedPod) Terminating() bool { return p.c.podFlags[p.slot]&abi.PodTerminating != 0 }
 
 // find returns the value of a key.

@@ -2,8 +2,8 @@ package berth
 
 import "strconv"
 
-// Pod is the pod to be placed, or another one that a call is about, as a view of
-// its record. It is valid until the method that got it returns.
+// Pod is the pod to be placed, or another pod of a call, as a view of its record. It is valid
+// until the method that got it returns.
 type Pod struct{ v *podView }
 
 // Name is metadata.name. Reads `pod: name`.
@@ -24,26 +24,24 @@ func (p Pod) Namespace() ID {
 	return first(p.v.namespace)
 }
 
-// NamespaceLabels is all labels of the pod's namespace, in no order. Reads
-// `pod: namespaceLabels`.
+// NamespaceLabels are all labels of the pod's namespace, unordered. Reads `pod:
+// namespaceLabels`.
 func (p Pod) NamespaceLabels() []Pair {
 	p.v.need(podNamespaceLabels)
 	return p.v.namespaced
 }
 
-// NamespaceLabelByKey is the value of a label key of the pod's namespace; Absent
-// if it does not have it. Reads `pod: namespaceLabels`.
+// NamespaceLabelByKey is the value of a label key of the pod's namespace; Absent if it does not
+// have it. Reads `pod: namespaceLabels`.
 func (p Pod) NamespaceLabelByKey(key ID) ID { return find(p.NamespaceLabels(), key) }
 
-// NodeName is spec.nodeName; from Reserve on that of the chosen node. Reads
-// `pod: nodeName`.
+// NodeName is spec.nodeName; from Reserve on the chosen node's name. Reads `pod: nodeName`.
 func (p Pod) NodeName() string {
 	p.v.need(podNodeName)
 	return str(p.v.nodeName)
 }
 
-// SchedulingGates is the names of spec.schedulingGates. Reads
-// `pod: schedulingGates`.
+// SchedulingGates are the names in spec.schedulingGates. Reads `pod: schedulingGates`.
 func (p Pod) SchedulingGates() []ID {
 	p.v.need(podGates)
 	return p.v.gates
@@ -69,7 +67,7 @@ func (p Pod) NonZeroRequested() (cpu, memory int64) {
 	return p.v.nonZero[0], p.v.nonZero[1]
 }
 
-// Labels is all labels, in no order. Reads `pod: labels`.
+// Labels are all labels, unordered. Reads `pod: labels`.
 func (p Pod) Labels() []Pair {
 	p.v.need(podLabels)
 	return p.v.labels
@@ -86,8 +84,7 @@ func (p Pod) Annotation(key PodAnnotation) ID {
 	return p.v.annotations[key]
 }
 
-// Owner is `Kind/name` of the controlling owner; Absent for none. Reads
-// `pod: owner`.
+// Owner is `Kind/name` of the controlling owner; Absent if there is none. Reads `pod: owner`.
 func (p Pod) Owner() ID {
 	p.v.need(podOwner)
 	return first(p.v.owner)
@@ -110,14 +107,14 @@ func (p Pod) Tolerates(taint *Taint) bool {
 	return false
 }
 
-// NodeSelector is spec.nodeSelector: all must hold. Reads `pod: nodeSelector`.
+// NodeSelector is spec.nodeSelector: all requirements must match. Reads `pod: nodeSelector`.
 func (p Pod) NodeSelector() []Requirement {
 	p.v.need(podSelector)
 	return p.v.selector
 }
 
-// RequiredTerms is the required node affinity: if there is any, one term must
-// hold. Reads `pod: affinity`.
+// RequiredTerms is the required node affinity: if there is any, one term must match. Reads
+// `pod: affinity`.
 func (p Pod) RequiredTerms() (terms []Term, any bool) {
 	p.v.need(podAffinity)
 	return p.v.required, p.v.hasRequired
@@ -129,8 +126,8 @@ func (p Pod) PreferredTerms() []Term {
 	return p.v.preferred
 }
 
-// Requirements is those of a term: all must hold. A term without requirements
-// matches no node, unless it HasFields. Reads `pod: affinity`.
+// Requirements are those of a term: all must match. A term without requirements matches no
+// node, unless it HasFields. Reads `pod: affinity`.
 func (p Pod) Requirements(t Term) []Requirement {
 	if t.count == 0 {
 		return nil
@@ -138,8 +135,7 @@ func (p Pod) Requirements(t Term) []Requirement {
 	return p.v.requirements[t.first:][:t.count:t.count]
 }
 
-// Values is the values of a requirement. Reads `pod: affinity` or
-// `nodeSelector`.
+// Values are the values of a requirement. Reads `pod: affinity` or `nodeSelector`.
 func (p Pod) Values(r *Requirement) []ID {
 	if r.count == 0 {
 		return nil
@@ -147,10 +143,10 @@ func (p Pod) Values(r *Requirement) []ID {
 	return p.v.values[r.first:][:r.count:r.count]
 }
 
-// Holds reports whether a requirement holds for a value of its label; Absent for
-// a node without the label.
+// Holds reports whether a requirement matches a value of its label; Absent for a node without
+// the label.
 func (p Pod) Holds(r *Requirement, value ID) bool {
-	if r.Operator == In { // nearly all requirements; this much is inlined
+	if r.Operator == In { // the common case, small enough to be inlined
 		return value != Absent && p.v.among(r, value)
 	}
 	return p.v.holds(r, value)
@@ -181,14 +177,13 @@ func (v *podView) among(r *Requirement, value ID) bool {
 	return false
 }
 
-// HostPorts is the host ports that the pod asks for. Reads `pod: hostPorts`.
+// HostPorts are the host ports that the pod uses. Reads `pod: hostPorts`.
 func (p Pod) HostPorts() []Port {
 	p.v.need(podPorts)
 	return p.v.ports
 }
 
-// Images is the names of the images of the containers, as nodes report them.
-// Reads `pod: images`.
+// Images are the image names of the containers, as nodes report them. Reads `pod: images`.
 func (p Pod) Images() []ID {
 	p.v.need(podImages)
 	return p.v.images

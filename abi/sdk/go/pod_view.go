@@ -2,8 +2,7 @@ package berth
 
 import "github.com/berth-scheduler/berth/abi"
 
-// podView is the fields of a pod record as slices. It is made anew for each
-// record.
+// podView has the fields of a pod record as slices. It is rebuilt for each record.
 type podView struct {
 	core        *core
 	index       int     // in the pod list; −1 for a pod that is not the call's
@@ -97,7 +96,7 @@ func (v *podView) parse(m *memory, address, size uint32, index int) {
 	}
 }
 
-// single stores a field of one element by its arg.
+// single stores a field with one element by its arg.
 func single[T any](m *memory, from uint32, f podField, to []T) {
 	if f.count > 0 && uint64(f.arg) < uint64(len(to)) {
 		to[f.arg] = *at[T](m, from)
@@ -111,7 +110,7 @@ func (v *podView) need(f podRead) {
 	}
 }
 
-// first returns the element of a field that has one.
+// first returns the only element of a field.
 func first[T any](s []T) T {
 	if len(s) == 0 {
 		var zero T

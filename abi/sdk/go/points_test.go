@@ -159,14 +159,14 @@ func manyManifest() []byte {
 	return []byte(`{"name":"many","version":"1.0.0","abi":"1.0","points":{"filter":{"scope":"cluster"}},"reads":{"node":["name"]}}`)
 }
 
-// deaf does not hear of errors. In TestReasonLimits it depends on the order of
-// rows which nodes have no reason.
+// deaf ignores errors. In TestReasonLimits it depends on the order of rows which nodes have no
+// reason.
 type deaf struct{ testing.TB }
 
 func (deaf) Errorf(string, ...any) {}
 
-// TestReasonLimits: texts are cut between runes, and beyond the limits there is no
-// reason instead of a fault.
+// TestReasonLimits: texts are cut between runes, and beyond the limits there is no reason, but
+// no fault.
 func TestReasonLimits(t *testing.T) {
 	trial := berthtest.New(deaf{t}, manyManifest(), berthtest.Native(newMany), "")
 	for i := range 80 {
@@ -192,7 +192,7 @@ func TestReasonLimits(t *testing.T) {
 	}
 }
 
-// TestReasons: numbers of reasons made in a call end with it.
+// TestReasons: numbers of reasons made in a call are valid in that call only.
 func TestReasons(t *testing.T) {
 	p := newMany()
 	lasting := p.Reason("a")

@@ -2,27 +2,25 @@ package berth
 
 import "encoding/binary"
 
-// Queued is how a pod stands in the queue.
+// Queued is a pod's data in the queue.
 type Queued struct {
-	// Time at which the pod was queued, in nanoseconds since 1970.
+	// Time is when the pod was queued, in nanoseconds since 1970.
 	Time int64
-	// Attempts is the number of tries so far.
+	// Attempts is the number of attempts so far.
 	Attempts uint32
 	_        uint32
 }
 
-// maxKey is the most bytes of a key.
+// maxKey is the maximum size of a key in bytes.
 const maxKey = 64
 
-// Key is the place of a pod in the queue: up to 64 bytes, of which QueueKey
-// appends one part after the other, the most important first. Keys are compared
-// byte by byte, and the smaller one is tried first. The parts below are made so
-// that their own order is that of the bytes; the Descending ones turn it around.
+// Key is the place of a pod in the queue: up to 64 bytes. QueueKey appends its parts, the most
+// important first. Keys are compared byte by byte, and the pod with the smaller one is tried
+// first. The order of a part below is the order of its bytes; Descending variants reverse it.
 //
-// A key that becomes longer than 64 bytes fails the call. Where a part may be
-// long, see Room.
+// A key longer than 64 bytes fails the call. If a part may be long, use Room.
 type Key struct {
-	length uint32 // as appended, so it may be more than there is
+	length uint32 // as appended, so it may exceed the size
 	bytes  [maxKey]byte
 }
 
@@ -47,23 +45,22 @@ func (k *Key) AppendInt64(v int64) { k.AppendUint64(uint64(v) ^ 1<<63) }
 // AppendInt64Descending appends 8 bytes: a larger number comes first.
 func (k *Key) AppendInt64Descending(v int64) { k.AppendInt64(^v) }
 
-// AppendBytes appends bytes as they are: a part of a fixed length, or the last
-// one.
+// AppendBytes appends bytes unchanged: a part of fixed length, or the last one.
 func (k *Key) AppendBytes(b []byte) { k.add(b, 0) }
 
-// AppendBytesDescending appends bytes turned around: a larger one comes first.
+// AppendBytesDescending appends inverted bytes: a larger one comes first.
 func (k *Key) AppendBytesDescending(b []byte) { k.add(b, 0xFF) }
 
-// AppendText appends a text of any length and two bytes that end it, so that
-// parts after it do not mix with it: texts are in the order of their bytes, a
-// beginning of another one before it. A zero byte in it takes two.
+// AppendText appends a string of any length and two bytes that end it, so that later parts do
+// not mix with it: strings are in the order of their bytes, a prefix before longer strings. A
+// zero byte takes two bytes.
 func (k *Key) AppendText(s string) { k.addText(s, 0) }
 
-// AppendTextDescending is AppendText turned around.
+// AppendTextDescending is AppendText in reverse order.
 func (k *Key) AppendTextDescending(s string) { k.addText(s, 0xFF) }
 
-// The end of a text is 0 1 and a zero byte in it 0 255, so that the end is less
-// than anything that goes on.
+// The end of a string is 0 1 and a zero byte in it 0 255, so that the end is less than any
+// continuation.
 func (k *Key) addText(s string, mask byte) {
 	for i := range len(s) {
 		k.put(s[i], mask)

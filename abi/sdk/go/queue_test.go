@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// keyed makes keys by a function.
+// keyed makes keys with a function.
 type keyed struct {
 	berth.Base
 	make func(pod berth.Pod, queued berth.Queued, key *berth.Key)
@@ -33,8 +33,7 @@ func (r *region) keys(entries ...wire.QueueEntry) (abi.Code, *wire.CallView) {
 	return r.call(abi.ExportQueueKey, 0, uint32(len(entries)), wire.Call{Point: abi.QueueSort, N: uint32(len(entries))})
 }
 
-// TestKeyOrder: whatever parts a key has, the order of keys is that of the parts,
-// the first difference counting.
+// TestKeyOrder: the order of keys is the order of their parts; the first difference counts.
 func TestKeyOrder(t *testing.T) {
 	p := &keyed{Base: berth.Load(callsManifest)}
 	r := newRegion(t, p, nil)
@@ -88,8 +87,8 @@ func choose[T any](yes bool, a, b T) T {
 	return b
 }
 
-// TestKeyTooLong: 64 bytes are a key, one more fails the call with the number of
-// bytes that there would be.
+// TestKeyTooLong: a key of 64 bytes is accepted; one more byte fails the call with the size of
+// the key.
 func TestKeyTooLong(t *testing.T) {
 	room := -1
 	p := &keyed{Base: berth.Load(callsManifest), make: func(_ berth.Pod, queued berth.Queued, key *berth.Key) {
@@ -110,7 +109,7 @@ func TestKeyTooLong(t *testing.T) {
 	}
 	p.make = func(_ berth.Pod, queued berth.Queued, key *berth.Key) {
 		key.AppendBytes(make([]byte, queued.Attempts))
-		key.AppendInt64(1) // 8 bytes that do not fit in whole
+		key.AppendInt64(1) // 8 bytes that do not fit completely
 	}
 	if code, _ = r.keys(wire.QueueEntry{Attempts: 60}); code != abi.Error {
 		t.Errorf("68 bytes: %v", code)

@@ -7,17 +7,17 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// reasons is the reason sets of a plugin. The table that the host reads is in the
-// linear memory; it is written when a reason is new.
+// reasons has the reason sets of a plugin. The table that the host reads is in the linear
+// memory; it is rewritten when a reason is new.
 type reasons struct {
 	sets    [][]string
 	byText  map[string]Reason
-	lasting int // sets that were not made in a call
+	lasting int // number of permanent sets
 	bytes   int // of all texts
 	inCall  bool
 
 	table   buffer
-	written int // sets that are in the table
+	written int // number of sets in the table
 	used    bool
 }
 
@@ -59,7 +59,7 @@ func (r *reasons) add(texts []string) Reason {
 	return number
 }
 
-// cut returns a text that the host takes: not too long, and in UTF-8.
+// cut returns a text that the host accepts: in UTF-8 and not too long.
 func cut(text string) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
@@ -74,7 +74,7 @@ func cut(text string) string {
 	return text[:end]
 }
 
-// begin forgets the reasons of the last call.
+// begin drops the reasons of the last call.
 func (r *reasons) begin() {
 	r.inCall, r.used = true, false
 	if len(r.sets) == r.lasting {
@@ -94,8 +94,8 @@ func (r *reasons) begin() {
 	r.written = min(r.written, r.lasting)
 }
 
-// publish puts the table into the linear memory, if this call used a reason, and
-// its address into the call record.
+// publish writes the table to the linear memory, if this call used a reason, and its address to
+// the call record.
 func (r *reasons) publish(c *core) {
 	r.inCall = false
 	if !r.used {

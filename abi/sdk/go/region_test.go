@@ -8,9 +8,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// region is an instance of a plugin and the region that package wire writes for
-// it: two nodes with names and the declared label `zone`. Package berthtest writes
-// its own, so a mistake would have to be made twice.
+// region is an instance of a plugin and the region that package wire writes for it: two nodes
+// with names and the declared label `zone`. Package berthtest has its own writer, so a mistake
+// would have to be made twice.
 type region struct {
 	t      testing.TB
 	guest  *berth.Native
@@ -57,8 +57,7 @@ func newRegion(t testing.TB, p berth.Plugin, host berth.Host) *region {
 
 func (r *region) mem() []byte { return r.guest.Memory()[r.base:][:r.layout.Size] }
 
-// record is the record of a pod with a name and a value of the declared
-// annotation.
+// record returns the record of a pod with a name and a value of the declared annotation.
 func (r *region) record(name, note string) []byte {
 	var b wire.PodBuilder
 	b.Field(abi.PodName, 0)
@@ -70,7 +69,7 @@ func (r *region) record(name, note string) []byte {
 	return append([]byte(nil), b.Bytes()...)
 }
 
-// write writes a call and what it is about.
+// write writes a call and its content.
 func (r *region) write(c wire.Call) {
 	r.t.Helper()
 	batch := r.layout.NewBatch(r.mem(), r.base)
@@ -101,7 +100,7 @@ func (r *region) write(c wire.Call) {
 	r.layout.SetCall(r.mem(), r.base, c)
 }
 
-// call makes a call and reads what it answered.
+// call makes a call and reads its answer.
 func (r *region) call(export string, lo, hi uint32, c wire.Call) (abi.Code, *wire.CallView) {
 	r.t.Helper()
 	r.write(c)

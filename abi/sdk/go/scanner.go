@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads JSON, just enough for a manifest. After the first mistake all its
-// methods return at once.
+// scanner reads JSON, just enough for a manifest. After the first mistake all its methods
+// return immediately.
 type scanner struct {
 	data []byte
 	at   int
 	bad  bool
 }
 
-// end returns an error if there was a mistake, or if something follows.
+// end returns an error if there was a mistake, or if data follows.
 func (s *scanner) end() error {
 	s.space()
 	if !s.bad && s.at == len(s.data) {
@@ -27,7 +27,7 @@ func (s *scanner) end() error {
 			line++
 		}
 	}
-	return errors.New("line " + strconv.Itoa(line) + ": not the JSON that was expected here")
+	return errors.New("line " + strconv.Itoa(line) + ": unexpected JSON")
 }
 
 func (s *scanner) space() {
@@ -36,7 +36,7 @@ func (s *scanner) space() {
 	}
 }
 
-// peek returns the next byte that is not space; 0 at the end.
+// peek returns the next byte that is not white space; 0 at the end.
 func (s *scanner) peek() byte {
 	s.space()
 	if s.bad || s.at == len(s.data) {
@@ -45,7 +45,7 @@ func (s *scanner) peek() byte {
 	return s.data[s.at]
 }
 
-// take reads a byte that must be there.
+// take reads a required byte.
 func (s *scanner) take(b byte) bool {
 	if s.peek() != b {
 		s.bad = true
@@ -65,7 +65,7 @@ func (s *scanner) object(f func(key string)) {
 	})
 }
 
-// items reads what is between brackets, separated by commas.
+// items reads comma-separated items between brackets.
 func (s *scanner) items(from, to byte, f func()) {
 	if !s.take(from) {
 		return

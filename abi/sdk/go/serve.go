@@ -2,8 +2,8 @@ package berth
 
 import "github.com/berth-scheduler/berth/abi"
 
-// The functions below are the batched exports of a plugin. Packages export/… and
-// Native call them; plugins do not.
+// The functions below are the batched exports of a plugin. Packages export/… and Native call
+// them; plugins do not.
 
 // begin makes the views of a call.
 func (c *core) begin(call uint32) {
@@ -16,11 +16,11 @@ func (c *core) begin(call uint32) {
 	c.copies = c.copies[:0]
 }
 
-// record returns the call record, for writing: natively the memory moves when an
-// answer needs room.
+// record returns the call record, for writing: natively the memory moves when an answer needs
+// room.
 func (c *core) record() *callRecord { return at[callRecord](&c.mem, c.callAt) }
 
-// finish writes what the call as a whole answers.
+// finish writes the answer of the call as a whole.
 func (c *core) finish(s Status) int32 {
 	if s.Reason() != 0 {
 		c.reasons.used = true
@@ -31,7 +31,7 @@ func (c *core) finish(s Status) int32 {
 	return int32(s.Code())
 }
 
-// nodes returns the rows asked.
+// nodes returns the rows of the call.
 func (c *core) nodes(lo uint32) Nodes {
 	n := Nodes{c: &c.columns, lo: lo, n: c.call.nRows}
 	if c.call.rows != 0 {

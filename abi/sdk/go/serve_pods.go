@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The functions below are the exports of points about pods: those of a list, and
-// the one that is on its way to a node.
+// The functions below are the exports of points about pods: those of a list, and the one being
+// placed.
 
 // listed returns the pods of the call's list.
 func (c *core) listed(n uint32) []podEntry { return view[podEntry](&c.mem, c.call.pods, n) }
@@ -72,8 +72,8 @@ func ServeRemovePod(p PodAdder, call, lo, _ uint32) int32 {
 	return c.finish(p.RemovePod(c.beginWith(call), Pod{&c.added}, Node{&c.columns, lo}))
 }
 
-// beginWith makes the views of a call about a pod besides the one to be placed,
-// and returns the latter. The list has the former.
+// beginWith makes the views of a call about a pod besides the one to be placed, and returns the
+// latter. The list has the former.
 func (c *core) beginWith(call uint32) Pod {
 	c.begin(call)
 	c.pod.index = -1
@@ -90,8 +90,7 @@ func ServePostFilter(p PostFilterer, call, lo, _ uint32) int32 {
 	return c.finish(p.PostFilter(Pod{&c.pod}, Judged{nodes, view[uint8](&c.mem, c.call.codes, nodes.n)}))
 }
 
-// chosen makes the views of a call about a pod and the node that was chosen, which
-// is row 0.
+// chosen makes the views of a call about a pod and the chosen node, which is row 0.
 func (c *core) chosen(call uint32) (Pod, Node) {
 	c.begin(call)
 	return Pod{&c.pod}, Node{&c.columns, 0}

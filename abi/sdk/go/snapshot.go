@@ -1,9 +1,9 @@
 package berth
 
-// Snapshot is the cluster as of this call.
+// Snapshot is the cluster in this call.
 type Snapshot struct{ c *columns }
 
-// Epoch names the dictionary of string ids.
+// Epoch identifies the dictionary of string ids.
 func (s Snapshot) Epoch() uint64 { return s.c.header.epoch }
 
 // Generation grows with each change of the snapshot.
@@ -13,7 +13,7 @@ func (s Snapshot) Generation() uint64 { return s.c.header.generation }
 // depend on; 0 for points of scope node.
 func (s Snapshot) Seed() uint64 { return s.c.header.seed }
 
-// Nodes returns all nodes that the instance holds.
+// Nodes returns all nodes of the instance.
 func (s Snapshot) Nodes() Nodes {
 	n := uint32(0)
 	if s.c.nodes != nil {
@@ -22,9 +22,8 @@ func (s Snapshot) Nodes() Nodes {
 	return Nodes{c: s.c, n: n}
 }
 
-// Namespaces returns the namespaces that have an object and that the plugin may
-// see; none in the points before pre_filter and from reserve on. Reads
-// `namespaces`.
+// Namespaces returns the namespaces that have an object and that the plugin may see; none in
+// the points before pre_filter and from reserve on. Reads `namespaces`.
 func (s Snapshot) Namespaces() Namespaces { return Namespaces(s) }
 
 // Nodes is a list of nodes.

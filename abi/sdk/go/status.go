@@ -9,28 +9,27 @@ type Status uint32
 const (
 	// Success means that the plugin has no objection.
 	Success = Status(abi.Success)
-	// Skip is an answer of PreFilter, PreScore and Prepare: nothing to do here for
-	// this pod; and of Bind: let the next plugin bind it.
+	// Skip is an answer of PreFilter, PreScore and Prepare: there is nothing to do for this pod;
+	// and of Bind: let the next plugin bind it.
 	Skip = Status(abi.Skip)
-	// Wait is an answer of Permit: bind the pod when the plugin allows it.
+	// Wait is an answer of Permit: hold the pod until the plugin allows it.
 	Wait = Status(abi.Wait)
 )
 
-// Reason is a reason that people read, made by [Base.Reason]. The zero value is
-// none.
+// Reason is a reason for people, made by [Base.Reason]. The zero value means none.
 type Reason uint16
 
-// Unschedulable says that the pod does not fit, and that removing other pods
-// could help: preemption considers the node.
+// Unschedulable says that the pod does not fit, and that removing other pods could help:
+// preemption considers the node.
 func Unschedulable(r Reason) Status { return status(abi.Unschedulable, r) }
 
-// UnschedulableAndUnresolvable says that the pod does not fit, and that removing
-// pods cannot help: preemption leaves the node alone.
+// UnschedulableAndUnresolvable says that the pod does not fit, and that removing pods cannot
+// help: preemption skips the node.
 func UnschedulableAndUnresolvable(r Reason) Status {
 	return status(abi.UnschedulableAndUnresolvable, r)
 }
 
-// Pending says that the pod has to wait for something that the plugin hears of.
+// Pending says that the pod has to wait for something that the plugin will be notified of.
 func Pending(r Reason) Status { return status(abi.Pending, r) }
 
 // Error says that the plugin failed.
@@ -41,5 +40,5 @@ func status(code abi.Code, r Reason) Status { return Status(code) | Status(r)<<8
 // Code returns the status's code.
 func (s Status) Code() Code { return Code(s) }
 
-// Reason returns the status's reason; 0 for none.
+// Reason returns the status's reason; may be 0.
 func (s Status) Reason() Reason { return Reason(s >> 8) }

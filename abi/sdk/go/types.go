@@ -2,17 +2,16 @@ package berth
 
 import "github.com/berth-scheduler/berth/abi"
 
-// ID names a string. Equal strings have equal ids, so comparing ids compares
-// strings; ids have no order. Ids are valid during a call only. The text is
-// [Base.Text].
+// ID identifies a string. Equal strings have equal ids, so comparing ids compares strings; ids
+// are unordered. Ids are valid only during a call. [Base.Text] returns the string.
 type ID uint32
 
-// Absent is the id of no string: a label that a node does not have. The empty
-// string has an id of its own.
+// Absent is not the id of any string: for example, of a label that a node does not have. The
+// empty string has an id of its own.
 const Absent ID = 0
 
-// Handles name a declared column: a key of a list of the manifest. They come
-// from the methods of Base of the same names, when the plugin is made.
+// A handle names a declared column: a key in a list of the manifest. Methods of Base with the
+// same names return them when the plugin is made.
 type (
 	// Resource is a resource of the list `resources`.
 	Resource uint32
@@ -38,7 +37,7 @@ type Pair struct{ Key, Value ID }
 // Effect is the effect of a taint.
 type Effect uint32
 
-// The taint effects of the core/v1 API. AnyEffect is of tolerations only.
+// The taint effects of the core/v1 API. AnyEffect is only for tolerations.
 const (
 	AnyEffect Effect = iota
 	NoSchedule
@@ -62,7 +61,7 @@ const (
 	SCTP
 )
 
-// Port is a host port. The id of `0.0.0.0` is every address of the node.
+// Port is a host port. The id of `0.0.0.0` means every address of the node.
 type Port struct {
 	IP       ID
 	Port     uint16
@@ -80,7 +79,7 @@ type Image struct {
 // Condition is the status of a node's condition.
 type Condition uint8
 
-// The statuses. ConditionAbsent is a condition that the node does not report.
+// The statuses. ConditionAbsent means that the node does not report the condition.
 const (
 	ConditionAbsent Condition = iota
 	ConditionTrue
@@ -97,8 +96,8 @@ const (
 	TolerationExists
 )
 
-// Toleration is a toleration of the pod. Key Absent with TolerationExists is
-// every key; Seconds is −1 if there is no limit.
+// Toleration is a toleration of the pod. Key Absent with TolerationExists means every key;
+// Seconds is −1 if there is no limit.
 type Toleration struct {
 	Key, Value ID
 	Operator   TolerationOperator
@@ -109,7 +108,7 @@ type Toleration struct {
 // Tolerates reports whether the toleration matches a taint.
 func (t *Toleration) Tolerates(taint *Taint) bool {
 	if t.Key != taint.Key && (t.Key != Absent || t.Operator != TolerationExists) {
-		return false // first, since it is most of them
+		return false // the most common difference, so checked first
 	}
 	return (t.Operator == TolerationExists || t.Value == taint.Value) && (t.Effect == taint.Effect || t.Effect == AnyEffect)
 }
@@ -127,8 +126,8 @@ const (
 	Lt
 )
 
-// Requirement is a requirement on a node's label. Its values are [Pod.Values];
-// Number is the operand of Gt and Lt.
+// Requirement is a requirement on a node's label. [Pod.Values] returns its values; Number is
+// the operand of Gt and Lt.
 type Requirement struct {
 	Key          ID
 	Operator     Operator
@@ -136,25 +135,25 @@ type Requirement struct {
 	Number       int64
 }
 
-// Term is requirements that must all hold. They are [Pod.Requirements]; Weight is
-// of preferred terms.
+// Term has requirements that must all match. [Pod.Requirements] returns them; Weight is for
+// preferred terms.
 type Term struct {
 	first, count uint32
 	Weight       int32
 	flags        uint32
 }
 
-// Unusable reports a term that cannot be evaluated and so matches no node.
+// Unusable reports whether the term cannot be evaluated and so matches no node.
 func (t Term) Unusable() bool { return t.flags&1 != 0 }
 
-// HasFields reports a term with requirements on metadata.name, which the host
+// HasFields reports whether the term has requirements on metadata.name, which the host
 // evaluates and the record does not have.
 func (t Term) HasFields() bool { return t.flags&2 != 0 }
 
 // Code is a status code; see package abi for the meanings.
 type Code = abi.Code
 
-// span is where a row's elements are in an arena.
+// span is the place of a row's elements in an arena.
 type span struct{ start, length uint32 }
 
 // of returns the elements of a row.

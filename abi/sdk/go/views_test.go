@@ -14,7 +14,7 @@ import (
 //go:embed testdata/reader.json
 var readerManifest []byte
 
-// reader refuses every node and says all that it read as reasons.
+// reader refuses every node and returns everything that it read as reasons.
 type reader struct {
 	berth.Base
 	zone, rack             berth.NodeLabel

@@ -6,7 +6,8 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/fgd/gpushare"
 )
 
-// TestScore: by hand, with the floor of a remainder that is not a whole percent.
+// TestScore: values computed by hand, including the floor of a remainder that is not a whole
+// percent.
 func TestScore(t *testing.T) {
 	for _, c := range []struct{ cpu, gpu, want int64 }{
 		{0, 0, 100}, {128_000, 8000, 0}, {64_000, 4000, 50}, {0, 8000, 50}, {128_000, 0, 50}, {2560, 0, 99}, {2561, 0, 98},
@@ -18,7 +19,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestFullest: the GPU with least left that has enough, the first of equals.
+// TestFullest: the GPU with the least left that has enough, the first of equals.
 func TestFullest(t *testing.T) {
 	n := gpushare.Node{N: 4, Free: [gpushare.Most]int16{1000, 600, 300, 600}}
 	for milli, want := range map[int64]int{300: 2, 301: 1, 600: 1, 601: 0, 1000: 0} {

@@ -16,14 +16,14 @@ type point struct {
 	allocated, fragmented float64
 }
 
-// curve is a run.
+// curve is the curve of one run.
 type curve struct {
 	policy string
 	seed   int
 	points []point
 }
 
-// end is what is allocated in the end.
+// end returns what is allocated at the end.
 func (c curve) end() float64 { return c.points[len(c.points)-1].allocated }
 
 func (c curve) published() (policy, bool) {
@@ -44,7 +44,7 @@ func ofPolicy(curves []curve, name string) (of []curve) {
 	return of
 }
 
-// read reads a file, whose name says whose curve it is.
+// read reads a file, whose name gives the policy and the seed.
 func read(file string) (curve, error) {
 	base := strings.TrimSuffix(filepath.Base(file), ".csv")
 	at := strings.LastIndexByte(base, '-')

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// write writes a curve in which so much is allocated in the end.
+// write writes a curve with a given allocation at the end.
 func write(t *testing.T, name string, end float64) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -23,7 +23,7 @@ func write(t *testing.T, name string, end float64) string {
 	return path
 }
 
-// TestTables: means, ranges and seeds stand beside what was published.
+// TestTables: means, ranges and seeds beside the published ones.
 func TestTables(t *testing.T) {
 	var out strings.Builder
 	svg := filepath.Join(t.TempDir(), "out.svg")
@@ -49,13 +49,14 @@ func TestTables(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Two panels with a line a policy: 90 % arrived and 88.5 % allocated is 1/5 from the left and 8.5/20 up.
+	// Two panels with a line per policy: 90 % arrived and 88.5 % allocated is 1/5 from the left
+	// and 8.5/20 up.
 	if got := strings.Count(string(drawn), `fill="none"`); got != 4 || !strings.Contains(string(drawn), "132.0 232.5") {
 		t.Errorf("%d lines are drawn:\n%s", got, drawn)
 	}
 }
 
-// TestCompare: the largest difference of a curve from the artefact's.
+// TestCompare: the largest difference from the artefact's curve.
 func TestCompare(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "published.csv")
 	rows := "workload,sc_policy,tune,seed,total_gpus,0,90,130\nopenb_pod_list_cpu050,06-FGD,1.3,42,6212,9,9,9\nopenb_pod_list_default,06-FGD,1.3,42,6212,0.25,88.62,95.29\n"
@@ -71,7 +72,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestPublished: the means are those of the paper's artefact.
+// TestPublished: the means equal those of the paper's artefact.
 func TestPublished(t *testing.T) {
 	for i, want := range []float64{95.39, 93.08, 87.47} {
 		if p := published()[i]; math.Abs(p.mean()-want) > 0.005 {
@@ -80,7 +81,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestRefuses: what cannot be read is named.
+// TestRefuses: the error names what cannot be read.
 func TestRefuses(t *testing.T) {
 	dir := t.TempDir()
 	broken := filepath.Join(dir, "fgd-42.csv")

@@ -11,7 +11,7 @@ import (
 //go:embed curves.svg.tmpl
 var drawing string
 
-// panel is a diagram: a rectangle of the drawing, and what it shows.
+// panel is a diagram: a rectangle of the drawing, and its content.
 type panel struct {
 	Title                    string
 	Left, Top, Width, Height float64 // in pixels
@@ -26,14 +26,14 @@ type tick struct {
 
 type line struct {
 	Title, Color, Path string
-	// The published mean and range, if the panel has them, in pixels; and where the
-	// line's title is.
+	// The published mean and range in pixels, if the panel has them; and the position of the
+	// line's title.
 	Mark             bool
 	X, Mean, Low, Up float64
 	Label            float64
 }
 
-// axes are what a panel shows.
+// axes are the ranges of a panel.
 type axes struct{ fromX, toX, fromY, toY float64 }
 
 func (p *panel) x(a axes, v float64) float64 { return p.Left + p.Width*(v-a.fromX)/(a.toX-a.fromX) }
@@ -48,7 +48,7 @@ func (p *panel) ticks(a axes, stepX, stepY float64) {
 	}
 }
 
-// path is the line through what a panel shows of a curve.
+// path returns a curve's line in a panel.
 func (p *panel) path(a axes, points []point, value func(point) float64) string {
 	var b strings.Builder
 	for _, at := range points {
@@ -61,8 +61,8 @@ func (p *panel) path(a axes, points []point, value func(point) float64) string {
 	return b.String()
 }
 
-// draw draws what is allocated, where the policies part, beside what was published;
-// and what is a fragment.
+// draw draws what is allocated, where the policies differ, beside the published results; and
+// what is fragmented.
 func draw(w io.Writer, curves []curve) error {
 	allocated := panel{Title: "allocated GPUs", Left: 60, Top: 60, Width: 360, Height: 300}
 	fragmented := panel{Title: "GPUs that are a fragment", Left: 520, Top: 60, Width: 360, Height: 300}

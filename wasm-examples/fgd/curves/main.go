@@ -1,6 +1,6 @@
-// Command curves lays runs of the experiment beside its published results: it reads
-// curves that `berth simulate --report` wrote to files named POLICY-SEED.csv, prints
-// what is allocated in the end as Markdown tables, and draws the means as SVG.
+// Command curves compares runs of the experiment with its published results: it reads curves
+// that `berth simulate --report` wrote to files named POLICY-SEED.csv, prints what is allocated
+// at the end as Markdown tables, and draws the means as SVG.
 package main
 
 import (

@@ -1,7 +1,6 @@
-// Package gpushare is what the GPU plugins of this folder have in common: who has
-// which share of which GPU is written in annotations, a pod gets one share of one
-// GPU or some whole GPUs, and devices are given out in Reserve. Plugins differ in
-// how they rate nodes, and in the device that a share is taken from.
+// Package gpushare has what the GPU plugins of this folder share: annotations say which pod has
+// which share of which GPU, a pod gets a share of one GPU or whole GPUs, and Reserve assigns
+// devices. Plugins differ in how they score nodes, and in the device for a share.
 package gpushare
 
 import (
@@ -12,23 +11,22 @@ import (
 
 // The annotations.
 const (
-	// CountAnnotation is the number of GPUs that a node has, or a pod asks for.
+	// CountAnnotation is the number of GPUs that a node has, or a pod requests.
 	CountAnnotation = "berth.dev/gpu-count"
-	// MilliAnnotation is what a pod asks for of each of its GPUs, in thousandths.
+	// MilliAnnotation is a pod's request for each of its GPUs, in thousandths.
 	MilliAnnotation = "berth.dev/gpu-milli"
-	// DevicesAnnotation is the GPUs that a pod was given, as `0` or `0,1`. Reserve
-	// writes it.
+	// DevicesAnnotation has the GPUs of a pod, as `0` or `0,1`. Reserve sets it.
 	DevicesAnnotation = "berth.dev/gpu-devices"
 )
 
 const (
-	// Whole is all of a GPU, in milli-GPU.
+	// Whole is a whole GPU, in milli-GPU.
 	Whole = 1000
-	// Most is the most GPUs of a node that are given out.
+	// Most is the maximum number of GPUs of a node that are assigned.
 	Most = 16
 )
 
-// The reasons why a node or a pod is refused.
+// The reasons for rejecting a node or a pod.
 const (
 	ReasonFew   = "node(s) had too few GPUs"
 	ReasonFree  = "node(s) had too little left of each GPU"
@@ -36,20 +34,20 @@ const (
 	ReasonRace  = "the node's GPUs were taken meanwhile"
 )
 
-// Demand is what a pod asks for.
+// Demand is the request of a pod.
 type Demand struct {
-	// CPU is milli-CPU.
+	// CPU is in milli-CPU.
 	CPU int64
-	// GPUs is a number, and Milli the milli-GPU of each: both 0 for none; less than
-	// Whole of one, or all of some.
+	// GPUs is the number of GPUs, and Milli the milli-GPU of each: both 0 for none; less than
+	// Whole of one, or all of one or more.
 	GPUs  int
 	Milli int64
 }
 
-// Shares reports that the pod asks for a share of a GPU, which others may share.
+// Shares reports whether the pod requests a share of a GPU, which others may share.
 func (d Demand) Shares() bool { return d.GPUs == 1 && d.Milli < Whole }
 
-// Plugin is what the plugins embed.
+// Plugin is embedded in the plugins.
 type Plugin struct {
 	berth.Base
 	cpu                             berth.Resource
@@ -58,7 +56,7 @@ type Plugin struct {
 	tooFew, tooLittle, wrong, raced berth.Reason
 	values                          values
 
-	// Demand is that of this call's pod.
+	// Demand is the demand of this call's pod.
 	Demand Demand
 }
 
@@ -72,7 +70,7 @@ func New(manifest []byte) Plugin {
 	}
 }
 
-// Prepare looks at the pod.
+// Prepare reads the pod's demand.
 func (p *Plugin) Prepare(pod berth.Pod) berth.Status {
 	p.values.begin(p.Snapshot().Epoch())
 	gpus, milli := p.value(pod.Annotation(p.count)).number, p.value(pod.Annotation(p.milli)).number
@@ -84,8 +82,8 @@ func (p *Plugin) Prepare(pod berth.Pod) berth.Status {
 	return berth.Success
 }
 
-// Filter judges a node by its GPUs: by their number for good, by what is left of
-// them until a pod goes.
+// Filter judges a node by its GPUs. If there are too few, preemption cannot help; if too little
+// is left of them, it can.
 func (p *Plugin) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	if p.Demand.GPUs == 0 {
 		return berth.Success
@@ -100,8 +98,8 @@ func (p *Plugin) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	return berth.Success
 }
 
-// Take gives the pod its devices: the first whole ones that are free, or the one
-// that choose picks for a share, of those with Demand.Milli left.
+// Take assigns devices to the pod: the first free ones for whole GPUs, or for a share the one
+// that choose picks among those with Demand.Milli left.
 func (p *Plugin) Take(pod berth.Pod, node berth.Node, choose func(n *Node) int) berth.Status {
 	if status := p.Prepare(pod); status != berth.Success || p.Demand.GPUs == 0 {
 		return status

@@ -2,7 +2,7 @@ package gpushare
 
 import "testing"
 
-// TestTexts: what is no number, or no GPU, is left out.
+// TestTexts: invalid numbers and GPUs are skipped.
 func TestTexts(t *testing.T) {
 	for text, want := range map[string]int32{"0": 0, "8": 8, "0810": 810, "": -1, "-1": -1, "1.5": -1, "1x": -1, "999999": 999999, "9999999": -1, "99999999999": -1} {
 		if got := number(text); got != want {
@@ -16,7 +16,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestFits: shares need one GPU with enough left, whole GPUs as many as are free.
+// TestFits: a share needs one GPU with enough left; whole GPUs must be free.
 func TestFits(t *testing.T) {
 	n := Node{N: 3, Free: [Most]int16{400, 1000, 700}}
 	for d, want := range map[Demand]bool{

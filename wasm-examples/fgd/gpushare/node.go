@@ -8,15 +8,14 @@ import (
 
 // Node is what is left of a node.
 type Node struct {
-	// CPU is milli-CPU.
+	// CPU is in milli-CPU.
 	CPU int64
-	// N is the number of GPUs, and Free the milli-GPU that is left of each; beyond N
-	// it is 0.
+	// N is the number of GPUs, and Free the milli-GPU left on each; beyond N it is 0.
 	N    int
 	Free [Most]int16
 }
 
-// Fits reports whether single GPUs have what a pod asks for.
+// Fits reports whether the GPUs have what a pod requests.
 func (n *Node) Fits(d Demand) bool {
 	fit := 0
 	for _, free := range n.Free[:n.N] {
@@ -27,7 +26,7 @@ func (n *Node) Fits(d Demand) bool {
 	return fit >= d.GPUs
 }
 
-// GPU is the milli-GPU that is left over all GPUs.
+// GPU returns the milli-GPU left on all GPUs.
 func (n *Node) GPU() (sum int64) {
 	for _, free := range n.Free[:n.N] {
 		sum += int64(free)
@@ -35,10 +34,10 @@ func (n *Node) GPU() (sum int64) {
 	return sum
 }
 
-// Node adds up what the pods on a node have taken. Nothing is left of a GPU that is
-// given out twice. A pod that asks for GPUs and has none, because it was promised
-// the node or placed by others, counts as if it had whole ones, those with most
-// left: it will get some, and nobody knows which.
+// Node subtracts what the pods on a node have taken. Nothing is left of a GPU that is assigned
+// twice. A pod that requests GPUs but has none, because it is nominated or was placed by
+// others, counts as if it had whole ones, those with the most left: it will get some, and it is
+// unknown which.
 func (p *Plugin) Node(node berth.Node) Node {
 	n := Node{
 		CPU: node.Allocatable(p.cpu) - node.Requested(p.cpu),
@@ -68,8 +67,7 @@ func (p *Plugin) Node(node berth.Node) Node {
 	return n
 }
 
-// takeMost takes the GPU with most left, the first of equals; false if nothing is
-// left.
+// takeMost takes the GPU with the most left, the first of equals; false if nothing is left.
 func (n *Node) takeMost() bool {
 	most := 0
 	for i := range n.Free {
@@ -82,8 +80,8 @@ func (n *Node) takeMost() bool {
 	return had
 }
 
-// values is what annotations say, by the ids of their texts. It is never empty once
-// a call has begun.
+// values are parsed annotations, by the ids of their texts. It is not empty once a call has
+// begun.
 type values struct {
 	epoch uint64
 	known []value
@@ -91,11 +89,11 @@ type values struct {
 
 type value struct {
 	known  bool
-	number int32  // −1 if it is none; 0 without annotation
-	set    uint32 // of GPUs, a bit each
+	number int32  // −1 if invalid; 0 without annotation
+	set    uint32 // of GPUs, one bit each
 }
 
-// begin forgets what ids meant in another epoch.
+// begin drops values of another epoch.
 func (v *values) begin(epoch uint64) {
 	if v.epoch == epoch && v.known != nil {
 		return
@@ -106,7 +104,7 @@ func (v *values) begin(epoch uint64) {
 	v.known[berth.Absent].known = true
 }
 
-// value returns what an annotation says.
+// value returns a parsed annotation.
 func (p *Plugin) value(id berth.ID) *value {
 	if known := p.values.known; int(id) < len(known) && known[id].known {
 		return &known[id]
@@ -124,7 +122,7 @@ func (p *Plugin) read(id berth.ID) *value {
 	return &v.known[id]
 }
 
-// number reads a decimal number below 10⁶; −1 if it is none.
+// number reads a decimal number below 10⁶; −1 if invalid.
 func number(text string) int32 {
 	n := int32(0)
 	for i := range len(text) {
@@ -139,8 +137,8 @@ func number(text string) int32 {
 	return n
 }
 
-// set reads numbers with commas between, as Take writes them; what is not one, or
-// is Most or more, is left out.
+// set reads comma-separated numbers, as Take writes them. It skips invalid ones, and numbers
+// that are Most or more.
 func set(text string) (s uint32) {
 	for start := 0; start <= len(text); {
 		end := start

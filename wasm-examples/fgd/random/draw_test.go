@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/fgd/gpushare"
 )
 
-// TestUniform: over seeds every node, and every GPU that has enough, is drawn about
-// as often; the bounds are five standard deviations.
+// TestUniform: over seeds every node, and every GPU that has enough, is drawn about equally
+// often; the bounds are five standard deviations.
 func TestUniform(t *testing.T) {
 	const seeds, nodes = 40_000, 10
 	won, chosen := make([]int, nodes), make([]int, 5)

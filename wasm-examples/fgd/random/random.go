@@ -1,6 +1,6 @@
-// Package random is a plugin that shares GPUs and places pods by chance: the
-// baseline that Fragmentation Gradient Descent was compared with (see package fgd,
-// the folder above). What comes out depends on the seed alone.
+// Package random is a plugin that shares GPUs and places pods at random: the baseline that
+// Fragmentation Gradient Descent was compared with (see package fgd, the folder above). The
+// result depends only on the seed.
 package random
 
 import (
@@ -29,13 +29,12 @@ var (
 // New returns the plugin.
 func New() *Random { return &Random{gpushare.New(Manifest)} }
 
-// Score draws a number for the node, by its name: rows have no order that means
-// anything.
+// Score draws a number for the node from its name, because the order of rows has no meaning.
 func (p *Random) Score(_ berth.Pod, node berth.Node) int64 {
 	return int64(draw(p.Snapshot().Seed(), node.Name()))
 }
 
-// Normalize leaves 100 to the node with the highest number, and 0 to the others.
+// Normalize gives 100 to the node with the highest number, and 0 to the others.
 func (p *Random) Normalize(_ berth.Pod, _ berth.Nodes, scores []int64) berth.Status {
 	best := 0
 	for i := range scores {
@@ -48,7 +47,7 @@ func (p *Random) Normalize(_ berth.Pod, _ berth.Nodes, scores []int64) berth.Sta
 	return berth.Success
 }
 
-// Reserve gives a pod that shares a GPU any one that has enough left.
+// Reserve assigns a random GPU that has enough left to a pod that shares a GPU.
 func (p *Random) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 	return p.Take(pod, node, func(n *gpushare.Node) int { return anyOf(n, p.Demand.Milli, p.Snapshot().Seed()) })
 }
@@ -64,9 +63,8 @@ func anyOf(n *gpushare.Node, milli int64, seed uint64) int {
 	return fit[uint64(len(fit))*(draw(seed, "")>>32)>>32]
 }
 
-// draw returns a number by a seed and a text: FNV-1a over the text, then the mixing
-// of SplitMix64 (Steele et al., "Fast splittable pseudorandom number generators",
-// OOPSLA 2014).
+// draw returns a number from a seed and a text: FNV-1a over the text, then the mixing of
+// SplitMix64 (Steele et al., "Fast splittable pseudorandom number generators", OOPSLA 2014).
 func draw(seed uint64, text string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(text) {

@@ -26,7 +26,7 @@ func (p *EveryPoint) peers() uint32 {
 	return binary.LittleEndian.Uint32(b)
 }
 
-// PreFilter counts peers and carries out steps.
+// PreFilter counts peers and runs steps.
 func (p *EveryPoint) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, berth.Status) {
 	peers := uint32(0)
 	for i := range nodes.Len() {
@@ -70,7 +70,7 @@ func (p *EveryPoint) AddPod(_, added berth.Pod, _ berth.Node) berth.Status {
 	return p.change(added, 1)
 }
 
-// RemovePod does not count it any more.
+// RemovePod subtracts a peer.
 func (p *EveryPoint) RemovePod(_, removed berth.Pod, _ berth.Node) berth.Status {
 	return p.change(removed, -1)
 }
@@ -96,7 +96,7 @@ func (p *EveryPoint) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	return status
 }
 
-// of returns what the first step for a node says.
+// of returns the first step for a node.
 func (p *EveryPoint) of(annotation berth.ID, node berth.Node) (rest string, found bool) {
 	if annotation == berth.Absent {
 		return "", false
@@ -109,17 +109,17 @@ func (p *EveryPoint) of(annotation berth.ID, node berth.Node) (rest string, foun
 	return "", false
 }
 
-// PostFilter carries out steps.
+// PostFilter runs steps.
 func (p *EveryPoint) PostFilter(pod berth.Pod, nodes berth.Judged) berth.Status {
 	return p.do(call{pod: pod, judged: &nodes}, pod.Annotation(p.at.postFilter))
 }
 
-// PreScore carries out steps.
+// PreScore runs steps.
 func (p *EveryPoint) PreScore(pod berth.Pod, _ berth.Nodes) berth.Status {
 	return p.do(call{pod: pod}, pod.Annotation(p.at.preScore))
 }
 
-// Score is the number of the first step for the node.
+// Score returns the number in the first step for the node.
 func (p *EveryPoint) Score(pod berth.Pod, node berth.Node) int64 {
 	rest, _ := p.of(pod.Annotation(p.at.score), node)
 	n, err := strconv.ParseInt(rest, 10, 64)
@@ -129,7 +129,7 @@ func (p *EveryPoint) Score(pod berth.Pod, node berth.Node) int64 {
 	return n
 }
 
-// Normalize brings scores to 0 … 100, reversed or not.
+// Normalize scales scores to 0 … 100, reversed or not.
 func (p *EveryPoint) Normalize(pod berth.Pod, _ berth.Nodes, scores []int64) berth.Status {
 	value := p.Text(pod.Annotation(p.at.normalize))
 	reverse := strings.Trim(value, " ;") == "reverse"

@@ -27,7 +27,7 @@ type EveryPoint struct {
 	state []byte // scratch
 }
 
-// at is the annotation of each point.
+// at has the annotation of each point.
 type at struct {
 	preEnqueue, queueKey, hint, preFilter, filter, postFilter berth.PodAnnotation
 	preScore, score, normalize, reserve, unreserve, permit    berth.PodAnnotation

@@ -9,7 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/internal/everypoint"
 )
 
-// TestPublished: one plugin publishes and another one, the same code, reads it from
+// TestPublished: one plugin publishes a key and another one, with the same code, reads it from
 // pre_filter to the binding.
 func TestPublished(t *testing.T) {
 	trial := berthtest.New(t, everypoint.Manifest, berthtest.Native(everypoint.New), "")

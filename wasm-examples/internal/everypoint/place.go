@@ -8,17 +8,17 @@ import (
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
-// Reserve carries out steps, as do the following.
+// Reserve runs steps, like the points below.
 func (p *EveryPoint) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 	return p.do(call{pod: pod, node: &node}, pod.Annotation(p.at.reserve))
 }
 
-// Unreserve carries out steps.
+// Unreserve runs steps.
 func (p *EveryPoint) Unreserve(pod berth.Pod, node berth.Node) berth.Status {
 	return p.do(call{pod: pod, node: &node}, pod.Annotation(p.at.unreserve))
 }
 
-// Permit carries out steps, of which wait is one.
+// Permit runs steps, including wait.
 func (p *EveryPoint) Permit(pod berth.Pod, node berth.Node) (time.Duration, berth.Status) {
 	for verb, rest := range steps(p.Text(pod.Annotation(p.at.permit))) {
 		if verb == "wait" {
@@ -31,7 +31,7 @@ func (p *EveryPoint) Permit(pod berth.Pod, node berth.Node) (time.Duration, bert
 	return 0, berth.Success
 }
 
-// duration reads a number and a unit; 0 if it is none.
+// duration reads a number and a unit; 0 if invalid.
 func duration(s string) time.Duration {
 	digits := strings.TrimRight(s, "ms")
 	unit, known := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute}[s[len(digits):]]
@@ -42,13 +42,12 @@ func duration(s string) time.Duration {
 	return time.Duration(n) * unit
 }
 
-// PreBind carries out steps.
+// PreBind runs steps.
 func (p *EveryPoint) PreBind(pod berth.Pod, node berth.Node) berth.Status {
 	return p.do(call{pod: pod, node: &node}, pod.Annotation(p.at.preBind))
 }
 
-// Bind carries out steps; without an annotation it leaves the pod to the next
-// plugin.
+// Bind runs steps; without an annotation it leaves the pod to the next plugin.
 func (p *EveryPoint) Bind(pod berth.Pod, node berth.Node) berth.Status {
 	if pod.Annotation(p.at.bind) == berth.Absent {
 		return berth.Skip
@@ -56,7 +55,7 @@ func (p *EveryPoint) Bind(pod berth.Pod, node berth.Node) berth.Status {
 	return p.do(call{pod: pod, node: &node}, pod.Annotation(p.at.bind))
 }
 
-// PostBind carries out steps.
+// PostBind runs steps.
 func (p *EveryPoint) PostBind(pod berth.Pod, node berth.Node) berth.Status {
 	return p.do(call{pod: pod, node: &node}, pod.Annotation(p.at.postBind))
 }

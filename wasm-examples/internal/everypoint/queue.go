@@ -6,7 +6,7 @@ import (
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
-// PreEnqueue answers the status.
+// PreEnqueue returns the status.
 func (p *EveryPoint) PreEnqueue(pod berth.Pod) berth.Status {
 	return p.do(call{pod: pod}, pod.Annotation(p.at.preEnqueue))
 }
@@ -26,7 +26,7 @@ func (p *EveryPoint) QueueKey(pod berth.Pod, queued berth.Queued, key *berth.Key
 	key.AppendInt64(queued.Time)
 }
 
-// Hint answers what the first step says.
+// Hint returns what the first step says.
 func (p *EveryPoint) Hint(event berth.Event, pod berth.Pod) berth.HintResult {
 	for verb, rest := range steps(p.Text(pod.Annotation(p.at.hint))) {
 		if verb == "skip" || verb == "on" && object(event) != rest {
@@ -37,7 +37,7 @@ func (p *EveryPoint) Hint(event berth.Event, pod berth.Pod) berth.HintResult {
 	return berth.Queue
 }
 
-// object is the name of what an event is about.
+// object returns the name of the event's object.
 func object(event berth.Event) string {
 	for _, f := range []func() (berth.Node, bool){event.NewNode, event.OldNode} {
 		if node, ok := f(); ok {

@@ -9,10 +9,10 @@ import (
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
-// noRoom is the reason where a limit forbids what a step asks for.
+// noRoom is the reason if a limit forbids a step.
 const noRoom = "no room"
 
-// call is what a point is about.
+// call is the subject of a call.
 type call struct {
 	pod    berth.Pod
 	node   *berth.Node   // from reserve on
@@ -30,13 +30,13 @@ func steps(value string) iter.Seq2[string, string] {
 	}
 }
 
-// word cuts off the first word.
+// word splits off the first word.
 func word(s string) (first, rest string) {
 	first, rest, _ = strings.Cut(s, " ")
 	return first, strings.TrimLeft(rest, " ")
 }
 
-// do carries out the steps of an annotation.
+// do runs the steps of an annotation.
 func (p *EveryPoint) do(c call, annotation berth.ID) berth.Status {
 	for verb, rest := range steps(p.Text(annotation)) {
 		if status, ended := p.step(c, verb, rest); ended {
@@ -46,7 +46,7 @@ func (p *EveryPoint) do(c call, annotation berth.ID) berth.Status {
 	return berth.Success
 }
 
-// step carries out one step, and reports whether it is a status.
+// step runs one step, and reports whether it is a status.
 func (p *EveryPoint) step(c call, verb, rest string) (status berth.Status, ended bool) {
 	key, text := word(rest)
 	ok := true
@@ -82,7 +82,7 @@ func (p *EveryPoint) step(c call, verb, rest string) (status berth.Status, ended
 	return berth.Success, false
 }
 
-// status reads a status; a verb that is none is an error.
+// status parses a status; an unknown verb is an error.
 func (p *EveryPoint) status(verb, reason string) (berth.Status, bool) {
 	var r berth.Reason
 	if reason != "" {
@@ -105,7 +105,7 @@ func (p *EveryPoint) status(verb, reason string) (berth.Status, bool) {
 	return berth.Error(p.Reason("unknown step: " + verb)), true
 }
 
-// expand replaces what stands between braces.
+// expand replaces names in braces.
 func (p *EveryPoint) expand(c call, text string) string {
 	out := ""
 	for {
@@ -122,7 +122,7 @@ func (p *EveryPoint) expand(c call, text string) string {
 	}
 }
 
-// value is what a name stands for.
+// value returns the value of a name.
 func (p *EveryPoint) value(c call, name string) (value string, known bool) {
 	var b []byte
 	ok := false
@@ -170,11 +170,10 @@ func verdicts(nodes berth.Judged) string {
 }
 
 // metadataName finds metadata.name in a whole object: field 1 of field 1, both
-// with a length.
+// length-delimited.
 func metadataName(object []byte) []byte { return field(field(object, 1), 1) }
 
-// field returns a field of a protobuf message that has a length; empty if it does
-// not have it.
+// field returns a length-delimited field of a protobuf message; empty if there is none.
 func field(message []byte, number uint64) []byte {
 	for len(message) > 0 {
 		tag, rest := varint(message)

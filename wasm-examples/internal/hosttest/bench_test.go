@@ -22,8 +22,8 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// pass is the reference workload through a plugin of this host: a cycle for each
-// pod, and in it Filter over all rows in the pieces that a pipeline would cut.
+// pass runs the reference workload through a plugin of this host: a cycle for each pod, and in
+// it Filter over all rows, divided as a pipeline would.
 type pass struct {
 	plugin   *wasm.Plugin
 	cache    *cache.Cache
@@ -34,7 +34,7 @@ type pass struct {
 	state    state.CycleState
 	verdicts plugin.Verdicts
 	nodes    []string
-	placed   bool // what next placed is there
+	placed   bool // the pod of next is placed
 	steps    int
 
 	codes   []abi.Code
@@ -81,7 +81,7 @@ func newPass(t testing.TB, w workload.Load, e *wasmexamples.Example, f sandbox.F
 	return p
 }
 
-// run filters all nodes for a pod, and shows each piece to look.
+// run filters all nodes for a pod, and passes each part to look.
 func (p *pass) run(pod int, look func(rows []uint32)) {
 	p.state.Reset()
 	p.steps++
@@ -107,8 +107,7 @@ func (p *pass) Filter(pod int) workload.Statuses {
 	return workload.Statuses{Codes: p.codes, Reasons: p.reasons}
 }
 
-// next changes one row, as a pod that was placed does: it places a small pod, or
-// takes it back.
+// next changes one row, as placing a pod does: it places a small pod, or removes it.
 func (p *pass) next(t testing.TB) {
 	if p.placed {
 		p.cache.RemovePod("next")
@@ -146,7 +145,7 @@ func guests() []guest {
 // TestReferenceWorkload: the guests and the baseline do the same work.
 func TestReferenceWorkload(t *testing.T) {
 	for _, nodes := range []int{100, 2500} {
-		if (race || testing.Short()) && nodes > 1000 { // slow: the baseline looks at one object after the other
+		if (race || testing.Short()) && nodes > 1000 { // slow: the baseline evaluates one object after the other
 			continue
 		}
 		w := workload.Generate(nodes, workload.Seed)
@@ -156,7 +155,7 @@ func TestReferenceWorkload(t *testing.T) {
 				if err := workload.Compare(p, workload.NewObjects(w)); err != nil {
 					t.Error(err)
 				}
-				for range 5 { // and after changes of single rows
+				for range 5 { // also after changes of single rows
 					p.next(t)
 					p.Filter(0)
 				}
@@ -172,13 +171,13 @@ func TestReferenceWorkload(t *testing.T) {
 	}
 }
 
-// written returns how many bytes a pod costs, over all pods in turn, without those
-// of the check that writes the whole snapshot anew once in a while.
+// written returns how many bytes a pod costs, over all pods in turn, without the check that
+// periodically rewrites the whole snapshot.
 func (g *guest) written(b *testing.B, w workload.Load, placed bool) float64 {
 	p := newPass(b, w, &g.example, g.make(b, &g.example), 0)
 	const turns = 4 * workload.Pods
 	var before uint64
-	for i := range 2 * turns { // the first turns bring new strings
+	for i := range 2 * turns { // the first rounds add new strings
 		if i == turns {
 			before = p.plugin.BytesWritten()
 		}
@@ -190,9 +189,9 @@ func (g *guest) written(b *testing.B, w workload.Load, placed bool) float64 {
 	return float64(p.plugin.BytesWritten()-before) / turns
 }
 
-// BenchmarkOnePod tries one of 64 pods on all nodes, one after the other. With
-// placed=1 a row changes between pods, and the update of the host's snapshot, which
-// the baselines do not have, is counted too.
+// BenchmarkOnePod tries one of 64 pods on all nodes, one after the other. With placed=1 a row
+// changes between pods, and the time includes the update of the host's snapshot, which the
+// baselines do not have.
 func BenchmarkOnePod(b *testing.B) {
 	sizes := []int{100, 1000, 5000, 15000}
 	for _, g := range guests() {

@@ -45,7 +45,7 @@ func TestCTutorial(t *testing.T) {
 	})
 }
 
-// TestCWarnings: the SDK and the examples compile without warnings, optimised or not.
+// TestCWarnings: the SDK and the examples compile without warnings, optimized or not.
 func TestCWarnings(t *testing.T) {
 	l := inC()
 	for _, e := range l.examples() {

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// chance makes a cluster of nodes in pools with pods of several namespaces, and pods
-// to be placed.
+// chance makes a random cluster of nodes in pools with pods of several namespaces, and pods to
+// be placed.
 func chance(t *testing.T, r *rand.Rand, n int) (*state.Snapshot, []string, []*state.Pod) {
 	t.Helper()
 	c := cache.New(cache.Config{})

@@ -20,12 +20,12 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/devices"
 )
 
-// stream is a cluster whose bindings are late, fail, conflict, or are made although
-// the answer says that they failed.
+// stream is a cluster whose bindings are late, fail, conflict, or are made although the answer
+// says that they failed.
 type stream struct {
 	*cluster
 	rand   *rand.Rand
-	events []func() // of the watch, which come later
+	events []func() // of the watch, delivered later
 	bound  int
 	lost   map[string]int // what went wrong, by kind
 }
@@ -45,7 +45,7 @@ func (s *stream) Bind(_ context.Context, b objects.Binding) error {
 		s.lost["failed"]++
 		return errors.New("the API server is not there")
 	}
-	if kind == 1 { // somebody else has changed the pod meanwhile
+	if kind == 1 { // another client has changed the pod meanwhile
 		s.lost["conflict"]++
 		s.get().SetPods(s.change(known))
 		return errors.New("the object has been modified")
@@ -59,7 +59,7 @@ func (s *stream) Bind(_ context.Context, b objects.Binding) error {
 			s.get().SetPods(p)
 		}
 	}
-	if kind == 2 { // the answer is lost, the binding is there
+	if kind == 2 { // the answer is lost, but the binding was made
 		s.lost["lied"]++
 		confirm()
 		return errors.New("timeout")
@@ -68,7 +68,7 @@ func (s *stream) Bind(_ context.Context, b objects.Binding) error {
 	return nil
 }
 
-// change is a new version of a pod with another label.
+// change returns a new version of a pod with another label.
 func (s *stream) change(p *state.Pod) *state.Pod {
 	object := p.Object.DeepCopy()
 	object.ResourceVersion += "+"
@@ -78,8 +78,8 @@ func (s *stream) change(p *state.Pod) *state.Pod {
 	return next
 }
 
-// check looks at the API server: no device of a node is anybody else's, and
-// everybody has as many as asked for.
+// check checks the API server: no device of a node is assigned twice, and every pod has as many
+// as it needs.
 func (s *stream) check() {
 	s.t.Helper()
 	taken := map[string]string{}
@@ -101,11 +101,11 @@ func (s *stream) check() {
 	}
 }
 
-// TestDevices: in a stream of pods that claim numbered devices, with bindings
-// delayed, failing and conflicting, and with pods that make room for others, no
-// device is ever given twice, and in the end every pod has had its own.
+// TestDevices: pods claim numbered devices, bindings are delayed, fail and conflict, and pods
+// preempt others. No device is ever assigned twice, and at the end every pod has had its
+// devices.
 func TestDevices(t *testing.T) {
-	for _, twin := range twins()[:2] { // in no other language are there devices
+	for _, twin := range twins()[:2] { // the devices plugin exists in no other language
 		t.Run(twin.name, func(t *testing.T) {
 			for seed := range uint64(4) {
 				s := &stream{cluster: newCluster(t, &scenario.Log{}, twin), rand: rand.New(rand.NewPCG(seed, 0)), lost: map[string]int{}}
@@ -136,7 +136,7 @@ func (s *stream) run(t *testing.T) {
 	for i := range nodes {
 		do(fmt.Sprintf("node n%d cpu=64000 %s=%s", i, devices.OnNode, []string{"8", "0-3,6-9"}[i%2]))
 	}
-	s.held = true // binding cycles are run when they are drawn
+	s.held = true // binding cycles run when they are drawn
 	next, ended := 0, 0
 	for step := 0; next < pods || len(s.pods) > 0; step++ {
 		if step > 100_000 {

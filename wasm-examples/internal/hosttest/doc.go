@@ -1,4 +1,4 @@
-// Package hosttest runs the example plugins in the real host: as native code, as
-// modules, on a trace, and in benchmarks. It is apart from the examples, which
-// show what an author outside of this repository can do, and has tests only.
+// Package hosttest runs the example plugins in the real host: as native code, as modules, on a
+// trace, and in benchmarks. It has only tests. It is separate from the examples, which show
+// what an author outside this repository can do.
 package hosttest

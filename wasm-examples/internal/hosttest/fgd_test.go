@@ -35,7 +35,7 @@ import (
 
 func policies() []string { return []string{"fgd", "best-fit", "random-fit"} }
 
-// experiment is the published experiment with the trace, or the first of its arrivals.
+// experiment is the published experiment with the trace, or with the first of its arrivals.
 type experiment struct {
 	trace   *input.Trace
 	typical []byte // the configuration of fgd
@@ -58,8 +58,8 @@ func newExperiment(t testing.TB, seed int64, arrivals int) *experiment {
 	return &experiment{trace, typical, seed}
 }
 
-// run schedules the arrivals with a policy, as native code or as a module, and
-// returns where each pod went, with its devices, and the curve.
+// run schedules the arrivals with a policy, as native code or as a module, and returns the node
+// of each pod, with its devices, and the curve.
 func (x *experiment) run(t testing.TB, policy string, twin twin) (where map[string]string, points []curve.Point) {
 	t.Helper()
 	e := example(t, policy)
@@ -78,7 +78,7 @@ func (x *experiment) run(t testing.TB, policy string, twin twin) (where map[stri
 		t.Fatal(err)
 	}
 	profile := assembly.Default()
-	for _, point := range []string{"preScore", "score", "postFilter"} { // as wasm-examples/fgd/scheduler.yaml
+	for _, point := range []string{"preScore", "score", "postFilter"} { // as in wasm-examples/fgd/scheduler.yaml
 		delete(profile.Profiles[0].Points, point)
 	}
 	if err := m.Enable(profile); err != nil {
@@ -118,14 +118,14 @@ func (x *experiment) run(t testing.TB, policy string, twin twin) (where map[stri
 	return where, drawn.Points()
 }
 
-// gpuTwins are the native plugins and their modules.
+// gpuTwins returns the native plugins and their modules.
 func gpuTwins() []twin {
 	return []twin{{name: "native"}, {name: "go", file: file}, {name: "c", file: inC().file}}
 }
 
-// TestFGDExperiment: one seed of the published experiment has its published result,
-// of which chance has no part. `make fgd` has all seeds. With the race detector it ends
-// early, when there is room for all pods yet.
+// TestFGDExperiment: one seed of the published experiment gives the published result; the
+// policies used here are not random. `make fgd` runs all seeds. With the race detector it ends
+// early, while all pods still fit.
 func TestFGDExperiment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: a whole trace")
@@ -140,8 +140,8 @@ func TestFGDExperiment(t *testing.T) {
 	}
 }
 
-// TestFGDTwins: pod by pod, modules choose the nodes and devices that native code
-// chooses, and again in another run, but not with another seed.
+// TestFGDTwins: pod by pod, modules choose the same nodes and devices as native code, and again
+// in another run, but not with another seed.
 func TestFGDTwins(t *testing.T) {
 	x := newExperiment(t, 43, 500)
 	if race {
@@ -163,14 +163,14 @@ func TestFGDTwins(t *testing.T) {
 			other := *x
 			other.seed++
 			got, _ := other.run(t, policy, twin{name: "native"})
-			if same := maps.Equal(got, want); same == (policy == "random-fit") { // the others see the seed in the order of nodes only
+			if same := maps.Equal(got, want); same == (policy == "random-fit") { // the others use the seed only for the order of nodes
 				t.Errorf("with another seed of the scheduler the same nodes are chosen: %v", same)
 			}
 		})
 	}
 }
 
-// gpuStream is a cluster in which pods with GPUs come and go by chance.
+// gpuStream is a cluster in which pods with GPUs come and go at random.
 type gpuStream struct {
 	rand     *rand.Rand
 	cache    *cache.Cache
@@ -202,7 +202,7 @@ func newGPUStream(seed uint64) *gpuStream {
 	return s
 }
 
-// pod is a pod to be placed.
+// pod returns a pod to be placed.
 func (s *gpuStream) pod(i int) *state.Pod {
 	name := fmt.Sprint("pod-", i)
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Annotations: map[string]string{}}}
@@ -219,14 +219,14 @@ func (s *gpuStream) pod(i int) *state.Pod {
 		milli = 470
 	}
 	if s.rand.IntN(40) == 0 {
-		milli = 7 * s.rand.IntN(300) // it may be no share
+		milli = 7 * s.rand.IntN(300) // this may be an invalid share
 	}
 	p.Annotations[input.GPUCountAnnotation], p.Annotations[input.GPUMilliAnnotation] = fmt.Sprint(gpus), fmt.Sprint(milli)
 	return state.NewPod(p)
 }
 
-// put places a pod on a node, with any GPUs that have enough left; some get none, as
-// pods of other schedulers.
+// put places a pod on a node, with any GPUs that have enough left; some get none, like pods of
+// other schedulers.
 func (s *gpuStream) put(t *testing.T, pod *state.Pod, node string) {
 	t.Helper()
 	object := pod.Object.DeepCopy()
@@ -253,7 +253,7 @@ func (s *gpuStream) put(t *testing.T, pod *state.Pod, node string) {
 	s.placed = append(s.placed, on)
 }
 
-// remove takes a pod away.
+// remove removes a pod.
 func (s *gpuStream) remove(t *testing.T) {
 	t.Helper()
 	i := s.rand.IntN(len(s.placed))
@@ -278,9 +278,8 @@ const typicalPods = `{"typicalPods": [
 	{"milliCPU": 4000, "gpus": 1, "milliGPU": 230, "models": ["T4", "G2"], "count": 20}, {"milliCPU": 12500, "count": 17},
 	{"milliCPU": 16000, "gpus": 4, "milliGPU": 1000, "models": ["P100"], "count": 3}, {"milliCPU": 8000, "gpus": 1, "milliGPU": 470, "count": 29}]}`
 
-// TestGPUTwinsToTheBit: in a stream of pods that come and go, modules give every node
-// the verdict, reasons and score that native code gives it, and one that keeps scores
-// gives those of a fresh one.
+// TestGPUTwinsToTheBit: as pods come and go, modules give every node the same verdict, reasons
+// and score as native code, and a plugin that keeps scores gives those of a fresh one.
 func TestGPUTwinsToTheBit(t *testing.T) {
 	makes := []struct {
 		name  string
@@ -343,12 +342,12 @@ func (s *gpuStream) compare(t *testing.T, original, twin *playing) {
 	}
 	same := len(scores) < 2 || original.example.Name != "random-fit" && len(scores) < 20
 	if same || refused == 0 && !few {
-		t.Errorf("%d pods fit nowhere, and there are %d different scores: the test shows nothing", refused, len(scores))
+		t.Errorf("%d pods fit nowhere, and there are %d different scores: the test is meaningless", refused, len(scores))
 	}
 }
 
-// TestFGDRefuses: a configuration that the schema cannot refuse is refused in the
-// same words in all languages.
+// TestFGDRefuses: a configuration that the schema cannot refuse is refused in the same words in
+// all languages.
 func TestFGDRefuses(t *testing.T) {
 	var models []string
 	for i := range 32 {
@@ -370,9 +369,9 @@ func TestFGDRefuses(t *testing.T) {
 	}
 }
 
-// TestFGDFuel: the default limits are enough when a module sees 1,024 nodes of 8 GPUs
-// for the first time, each GPU with another amount left, and there are twice as many
-// kinds of typical pods as in the published experiment.
+// TestFGDFuel: the default limits suffice when a module sees 1,024 nodes of 8 GPUs for the
+// first time, each GPU with a different amount left, and there are twice as many kinds of
+// typical pods as in the published experiment.
 func TestFGDFuel(t *testing.T) {
 	const kinds, nodes, gpus = 70, 1024, 8
 	var typical []string
@@ -417,7 +416,7 @@ func TestFGDFuel(t *testing.T) {
 				}
 				used := (p.Fuel() - before) / nodes
 				if again && used > 500 {
-					t.Errorf("%d units of fuel are used for a node that is as it was", used)
+					t.Errorf("%d units of fuel are used for an unchanged node", used)
 				}
 				t.Logf("%d units of fuel a node; seen before: %v", used, again)
 			}

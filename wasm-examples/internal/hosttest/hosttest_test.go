@@ -18,8 +18,8 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// built is what all tests of the package share: modules, each built and compiled
-// once, when it is first needed.
+// built is what all tests of the package share: modules, each built and compiled once, when
+// first needed.
 var built struct {
 	dir     string
 	runtime *sandbox.Runtime
@@ -57,11 +57,11 @@ func testMain(m *testing.M) int {
 	return status
 }
 
-// cacheDir keeps compiled modules for all runtimes.
+// cacheDir stores compiled modules for all runtimes.
 func cacheDir() string { return filepath.Join(built.dir, "compiled") }
 
-// file returns the file of an example's module. With -short there are two of them: each
-// takes seconds to build and to compile.
+// file returns the file of an example's module. With -short only two of them are built, because
+// each takes seconds to build and to compile.
 func file(t testing.TB, e *wasmexamples.Example) string {
 	t.Helper()
 	if testing.Short() && e.Name != "zone-cost" && e.Name != "everypoint" {
@@ -120,19 +120,19 @@ func manifest(t testing.TB, e *wasmexamples.Example) *wire.Manifest {
 	return m
 }
 
-// newPlugin makes a plugin; whoever asks closes it.
+// newPlugin makes a plugin; the caller closes it.
 func newPlugin(t testing.TB, e *wasmexamples.Example, f sandbox.Factory, c wasm.Config) (*wasm.Plugin, error) {
 	t.Helper()
 	c.Name, c.CrashOnBug = e.Name, true
 	return wasm.New(context.Background(), c, wasm.Deps{Factory: f, Manifest: manifest(t, e), Binder: noBinder{}})
 }
 
-// noBinder is for plugins that are not asked to bind.
+// noBinder is for plugins that must not bind.
 type noBinder struct{}
 
-func (noBinder) Bind(context.Context, objects.Binding) error { panic("a plugin is asked to bind") }
+func (noBinder) Bind(context.Context, objects.Binding) error { panic("a plugin was asked to bind") }
 
-// example returns the example of a name.
+// example returns the example with a name.
 func example(t testing.TB, name string) *wasmexamples.Example {
 	t.Helper()
 	for _, e := range wasmexamples.All() {
@@ -140,6 +140,6 @@ func example(t testing.TB, name string) *wasmexamples.Example {
 			return &e
 		}
 	}
-	t.Fatalf("there is no example %s", name)
+	t.Fatalf("unknown example %s", name)
 	return nil
 }

@@ -22,15 +22,15 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// language is a language that examples exist in beside Go.
+// language is a language other than Go that examples exist in.
 type language struct {
 	name string
-	// folder is where an example is; empty if it does not exist in the language.
+	// folder returns the folder of an example; empty if it does not exist in the language.
 	folder func(e *wasmexamples.Example) string
-	// build returns the module of a folder with a manifest, which is a file; empty for
-	// the folder's. It skips the test without a toolchain.
+	// build returns the module of a folder with a manifest file; empty means the folder's. It
+	// skips the test without a toolchain.
 	build func(t testing.TB, dir, manifest string) []byte
-	// most is the most bytes of a module.
+	// most is the maximum size of a module in bytes.
 	most int
 }
 
@@ -41,7 +41,7 @@ func (l *language) examples() []wasmexamples.Example {
 	return slices.DeleteFunc(all, func(e wasmexamples.Example) bool { return l.folder(&e) == "" })
 }
 
-// kept is the name under which a module in the language is kept.
+// kept is the name under which a module in the language is stored.
 func (l *language) kept(e *wasmexamples.Example) string { return e.Name + "-in-" + l.name }
 
 // file returns the file of an example's module, as the toolchain makes it.
@@ -74,8 +74,8 @@ func (l *language) module(t testing.TB, e *wasmexamples.Example) sandbox.Factory
 	return load(t, l.kept(e), l.file(t, e))
 }
 
-// testModules: what the toolchain makes is a module that keeps the ABI, carries the
-// very manifest of its Go twin once, and is small.
+// testModules: the toolchain's output is a module that conforms to the ABI, has the manifest of
+// its Go twin once, and is small.
 func (l *language) testModules(t *testing.T) {
 	for _, e := range l.examples() {
 		data, err := os.ReadFile(l.file(t, &e))
@@ -103,8 +103,8 @@ func (l *language) testModules(t *testing.T) {
 	}
 }
 
-// testTwins: an example decides what the scenario files say, which its Go twins are checked
-// against, in all ways of making the calls.
+// testTwins: an example decides as its scenario files say, which also test its Go twins, in all
+// ways of making the calls.
 func (l *language) testTwins(t *testing.T) {
 	for _, e := range l.examples() {
 		if e.Scenarios == "" || e.Placing {
@@ -114,8 +114,8 @@ func (l *language) testTwins(t *testing.T) {
 	}
 }
 
-// testDecidesAsGo: on clusters made by chance the twin and the native twin in Go give
-// every node the same verdict, reasons and score.
+// testDecidesAsGo: on random clusters the twin and the native twin in Go give every node the
+// same verdict, reasons and score.
 func (l *language) testDecidesAsGo(t *testing.T) {
 	for _, e := range l.examples() {
 		if chanceConfig(&e) != "" {
@@ -133,8 +133,7 @@ func TestGoDecidesAsNative(t *testing.T) {
 	}
 }
 
-// chanceConfig is an example's configuration for the clusters of chance; empty if they
-// tell it nothing.
+// chanceConfig returns an example's configuration for random clusters; may be empty.
 func chanceConfig(e *wasmexamples.Example) string {
 	return map[string]string{
 		"tenant-pool": `{"tenants": {"ns-0": {"pools": ["p-0", "p-1"], "fallback": true}, "ns-1": {"pools": ["p-2"]}, "ns-2": {"pools": ["none"],
@@ -143,7 +142,7 @@ func chanceConfig(e *wasmexamples.Example) string {
 	}[e.Name]
 }
 
-// decidesAsNative holds a module in a language against the native twin.
+// decidesAsNative compares a module in a language with the native twin.
 func decidesAsNative(t *testing.T, e *wasmexamples.Example, language string, module sandbox.Factory) {
 	for seed := range uint64(5) {
 		snapshot, names, pods := chance(t, rand.New(rand.NewPCG(seed, 11)), 200)
@@ -160,7 +159,7 @@ func decidesAsNative(t *testing.T, e *wasmexamples.Example, language string, mod
 		}
 		want, got := decide(native(t, e)), decide(module)
 		if !slices.ContainsFunc(want, func(v string) bool { return strings.Contains(v, "Unschedulable") }) || !slices.ContainsFunc(want, func(v string) bool { return strings.HasSuffix(v, " 100") }) {
-			t.Fatalf("seed %d: nobody is rejected, or nobody is best: choose another cluster", seed)
+			t.Fatalf("seed %d: no node is rejected, or none is best: choose another cluster", seed)
 		}
 		for i := range want {
 			if got[i] != want[i] {
@@ -170,10 +169,9 @@ func decidesAsNative(t *testing.T, e *wasmexamples.Example, language string, mod
 	}
 }
 
-// testVectors: the SDK reads the vectors, and gives the answers that they have, in this
-// host. dir, from the top of the repository, is a plugin that does so when it is
-// configured with them; it refuses its configuration, or traps, with the first
-// difference.
+// testVectors: the SDK reads the vectors, and gives their answers, in this host. dir, from the
+// top of the repository, is a plugin that does so in Configure; it refuses its configuration,
+// or traps, with the first difference.
 func (l *language) testVectors(t *testing.T, dir string) {
 	top := filepath.Join("..", "..", "..")
 	vectors := func(name string) []byte {
@@ -183,7 +181,7 @@ func (l *language) testVectors(t *testing.T, dir string) {
 		}
 		return text
 	}
-	declared := filepath.Join(top, "abi", "sdk", "c", "tests", "vectors.json") // which the plugin in C names
+	declared := filepath.Join(top, "abi", "sdk", "c", "tests", "vectors.json") // the plugin in C names this file
 	data := l.build(t, filepath.Join(top, filepath.FromSlash(dir)), declared)
 	module, err := wire.ReadModule(data)
 	if err != nil {
@@ -210,16 +208,15 @@ func (l *language) testVectors(t *testing.T, dir string) {
 	if err := start(regions); err != nil {
 		t.Error(err)
 	}
-	// It would see a difference.
+	// It would find a difference.
 	const known, other = `"\"gpu\""`, `"\"fpga\""`
 	if err := start(strings.ReplaceAll(regions, known, other)); err == nil || !strings.Contains(err.Error(), `is "gpu", want "fpga"`) {
 		t.Errorf("with another text for %s: %v", known, err)
 	}
 }
 
-// testTutorial does what the tutorial of an SDK says, with its texts: the blocks of a
-// README.md, from the top of the repository, that are of a language become files.
-// What the plugin decides is the same in all tutorials.
+// testTutorial follows the tutorial of an SDK: the code blocks of a README.md, from the top of
+// the repository, become files. The plugin makes the same decisions in all tutorials.
 func (l *language) testTutorial(t *testing.T, readme string, files []string, prepare func(dir string)) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(readme)))
 	if err != nil {
@@ -229,7 +226,7 @@ func (l *language) testTutorial(t *testing.T, readme string, files []string, pre
 	dir := t.TempDir()
 	for i, file := range files {
 		if i == len(blocks) {
-			t.Fatalf("%s has %d blocks in a language, there must be one for %s", readme, i, file)
+			t.Fatalf("%s has %d code blocks, there must be one for %s", readme, i, file)
 		}
 		path := filepath.Join(dir, filepath.FromSlash(file))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -16,14 +16,14 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// metering is what a guest is run with.
+// metering is how a guest is run.
 type metering struct {
 	name   string
 	config sandbox.RuntimeConfig
 }
 
-// meterings are nothing, which is what the others are compared with, and all that
-// is shipped, in parts.
+// meterings returns no metering, with which the others are compared, and the metering that is
+// shipped, in parts.
 func meterings() []metering {
 	return []metering{
 		{"none", sandbox.RuntimeConfig{Unmetered: true}},
@@ -34,18 +34,17 @@ func meterings() []metering {
 	}
 }
 
-// languageGuests are the reference workload in each language.
+// languageGuests returns the reference workload in each language.
 func languageGuests() map[string]func(testing.TB, *wasmexamples.Example) string {
 	return map[string]func(testing.TB, *wasmexamples.Example) string{
 		"go": file, "rust": inRust().file, "c": inC().file, "assemblyscript": inAssemblyScript().file,
 	}
 }
 
-// BenchmarkMetering tries one of 64 pods on 5,000 nodes, as BenchmarkOnePod does,
-// with a guest that is metered and with the same guest as it was compiled. All take
-// turns for each pod, and of each pod the best time counts, so that whatever else
-// the machine does falls on all of them alike: times-all 1.2 is 20 % more than
-// without metering, all of the host's work included.
+// BenchmarkMetering tries one of 64 pods on 5,000 nodes, as BenchmarkOnePod does, with a
+// metered guest and with the same guest as compiled. All take turns for each pod, and the best
+// time of each pod counts, so that other load on the machine affects all of them equally:
+// times-all 1.2 means 20 % more than without metering, including all of the host's work.
 func BenchmarkMetering(b *testing.B) {
 	csr, dense := wasmexamples.Reference()
 	w := workload.Generate(5000, workload.Seed)
@@ -92,7 +91,7 @@ func benchMetering(b *testing.B, w workload.Load, e *wasmexamples.Example, path 
 		b.ReportMetric(float64(total(best[i+1]))/float64(total(best[0])), "times-"+m.name)
 	}
 	b.ReportMetric(float64(total(best[0]).Microseconds())/workload.Pods, "µs-none/pod")
-	b.ReportMetric(0, "ns/op") // of all of them together: means nothing
+	b.ReportMetric(0, "ns/op") // the sum over all of them has no meaning
 	for i, p := range passes {
 		if n := p.plugin.Faults(); n != 0 {
 			b.Errorf("%s: %d faults", meterings()[i].name, n)

@@ -4,12 +4,12 @@ package hosttest
 
 import "math"
 
-// race tells that the race detector is on.
+// race is true with the race detector.
 const race = false
 
-// How much of the traces is run: all, and what is published of the experiment.
+// How much of the traces is run: all, and the published results of the experiment.
 const (
-	openbPart                        = 1 // nodes and pods are divided by it
+	openbPart                        = 1 // divisor of nodes and pods
 	experimentPods                   = math.MaxInt
 	experimentPlaced                 = 10866        // pods
 	experimentArrived                = 130          // percent

@@ -24,14 +24,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// The plugins of the run on the trace, and what they are told. All of them matter
-// on it: TestOpenb looks at that.
+// The plugins of the run on the trace, and their configurations. All of them change its result:
+// TestOpenb checks that.
 const (
 	openbFilter, openbFilterConfig = "noisy-neighbour", `{"podsPerTenant": 4, "noisyPods": 6, "noisyMilliCPU": 40000}`
 	openbScore, openbScoreConfig   = "zone-cost", `{"zones": {"zone-0": 10, "zone-1": 12.5, "zone-2": 30}}`
 )
 
-// openbDir is the folder of the published trace, which is not part of the repository.
+// openbDir returns the folder of the published trace, which is not part of the repository.
 func openbDir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("BERTH_OPENB_DIR")
@@ -44,8 +44,8 @@ func openbDir(t testing.TB) string {
 	return dir
 }
 
-// openbInput is the published trace with what the plugins look at, by a rule: three
-// zones, 20 tenants, and noisy pods where the trace says best effort or burstable.
+// openbInput returns the published trace with the labels that the plugins read: three zones, 20
+// tenants, and noisy pods where the trace says best effort or burstable.
 func openbInput(t testing.TB) *input.Trace {
 	t.Helper()
 	dir := openbDir(t)
@@ -74,18 +74,17 @@ const (
 	without    = "without"
 	asNative   = "native"
 	asModules  = "wasm"
-	verifyRare = 1024 // as cmd/app samples
+	verifyRare = 1024 // as in cmd/app
 )
 
-// runOpenb schedules the trace without the plugins, or with them as host plugins or
-// as modules.
+// runOpenb schedules the trace without the plugins, or with them as host plugins or as modules.
 func runOpenb(t testing.TB, trace *input.Trace, kind string, workers, verify int) *sim.Result {
 	t.Helper()
 	r, _ := runOpenbTwins(t, trace, kind, workers, verify)
 	return r
 }
 
-// runOpenbTwins returns the host plugins, too.
+// runOpenbTwins also returns the host plugins.
 func runOpenbTwins(t testing.TB, trace *input.Trace, kind string, workers, verify int) (r *sim.Result, twins []*wasm.Plugin) {
 	t.Helper()
 	modules := assembly.NewModules(assembly.ModulesConfig{CacheDir: cacheDir(), VerifyEvery: verify})
@@ -109,7 +108,7 @@ func runOpenbTwins(t testing.TB, trace *input.Trace, kind string, workers, verif
 		if kind == asModules {
 			continue
 		}
-		// The same places in the profile, but a plugin of the registry.
+		// The same places in the profile, but plugins of the registry.
 		for i := range c.Scheduler.Profiles {
 			delete(c.Scheduler.Profiles[i].Args, name)
 		}
@@ -153,8 +152,8 @@ func outcome(r *sim.Result) map[string]string {
 	return out
 }
 
-// TestOpenb: the trace through a filter and a score gives the same placements, and
-// the same reasons, as native code and as modules.
+// TestOpenb: a filter and a score give the same placements and reasons on the trace as native
+// code and as modules.
 func TestOpenb(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: a whole trace three times")
@@ -177,7 +176,7 @@ func TestOpenb(t *testing.T) {
 		}
 	}
 	if maps.Equal(want, outcome(bare)) {
-		t.Error("the plugins change nothing, so the test shows nothing")
+		t.Error("the plugins change nothing, so the test is meaningless")
 	}
 	mentioned := 0
 	for _, p := range guest.Unschedulable {
@@ -198,8 +197,8 @@ func TestOpenb(t *testing.T) {
 		t.Logf("%-8s %d of %d pods placed in %.2f s (%.0f pods/s, %d attempts)%s", kind, r.Summary.Scheduled, r.Summary.Pods,
 			r.Summary.Seconds, r.Summary.PodsPerSecond, r.Summary.Attempts, text)
 	}
-	// What the host writes does not depend on what the guest is made of. The check
-	// for changed columns, which writes them anew once in a while, is left out.
+	// The host writes the same, whatever language the guest is written in. The periodic check of
+	// columns, which rewrites them, is disabled.
 	counted, twins := runOpenbTwins(t, trace, asNative, 0, 0)
 	for _, p := range twins {
 		pods := float64(counted.Summary.Pods)
@@ -207,9 +206,8 @@ func TestOpenb(t *testing.T) {
 	}
 }
 
-// TestOpenbWorkers: neither the number of workers, and so of instances, nor the
-// check of every call changes a placement. Only from 4,096 rows on do several
-// workers get something to do.
+// TestOpenbWorkers: neither the number of workers, and so of instances, nor checking every call
+// changes a placement. Only clusters of 4,096 rows or more are divided among workers.
 func TestOpenbWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: a trace with many nodes on several numbers of workers")
@@ -230,12 +228,12 @@ func TestOpenbWorkers(t *testing.T) {
 	want := outcome(runOpenb(t, trace, asModules, 1, 0))
 	for workers := 2; workers <= 3; workers++ {
 		if !maps.Equal(want, outcome(runOpenb(t, trace, asModules, workers, 1))) {
-			t.Errorf("%d workers place pods otherwise than one", workers)
+			t.Errorf("%d workers place pods differently than one", workers)
 		}
 	}
 }
 
-// BenchmarkOpenb is the whole trace.
+// BenchmarkOpenb runs the whole trace.
 func BenchmarkOpenb(b *testing.B) {
 	trace := openbInput(b)
 	for _, kind := range []string{without, asNative, asModules} {

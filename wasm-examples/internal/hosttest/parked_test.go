@@ -22,7 +22,7 @@ import (
 // parked is how many pods wait for an event.
 const parked = 10_000
 
-// batch is how many pods one call of a guest can be about (ABI-10).
+// batch is the maximum number of pods in one call of a guest (ABI-10).
 const batch = 1024
 
 func parkedPods(annotations map[string]string) []*state.Pod {
@@ -35,8 +35,8 @@ func parkedPods(annotations map[string]string) []*state.Pod {
 	return pods
 }
 
-// TestParkedPods: an event is one guest call for every 1,024 pods that wait, and so
-// are the gates of pods that come at once; the scheduler asks once.
+// TestParkedPods: an event is one guest call per 1,024 waiting pods, and so are the gates of
+// pods that arrive together; the scheduler calls the plugin once.
 func TestParkedPods(t *testing.T) {
 	c := newCluster(t, &scenario.Log{}, twins()[0])
 	var p *wasm.Plugin
@@ -75,8 +75,7 @@ func TestParkedPods(t *testing.T) {
 	}
 }
 
-// BenchmarkParkedPods is one event, and one round of gates and of keys, for 10,000
-// pods.
+// BenchmarkParkedPods measures one event, and one round of gates and of keys, for 10,000 pods.
 func BenchmarkParkedPods(b *testing.B) {
 	e := wasmexamples.EveryPoint()
 	pods := parkedPods(map[string]string{prefix + "pre-enqueue": "unschedulable no", prefix + "hint": "skip", prefix + "queue-key": "7"})

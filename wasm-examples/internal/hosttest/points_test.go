@@ -37,17 +37,17 @@ import (
 // twin is a way of running a plugin in a scheduler.
 type twin struct {
 	name string
-	// file is the module's; empty for native code.
+	// file returns the module's file; nil for native code.
 	file func(t testing.TB, e *wasmexamples.Example) string
 }
 
-// twins are the native plugin, which comes first, and its modules.
+// twins returns the native plugin, which is first, and its modules.
 func twins() []twin {
 	return []twin{{name: "native"}, {name: "go", file: file}, {name: "rust", file: inRust().file}, {name: "c", file: inC().file}, {name: "assemblyscript", file: inAssemblyScript().file}}
 }
 
-// TestPoints: at every point a guest's answer changes what the scheduler does, in
-// the same way whatever the guest is made of.
+// TestPoints: at every point a guest's answer changes what the scheduler does, in the same way
+// in every language.
 func TestPoints(t *testing.T) {
 	for _, twin := range twins() {
 		for _, path := range scenario.Files(t, "testdata/points/*.txt") {
@@ -67,7 +67,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// cluster is a scheduler with a plugin, and the API server that it works on.
+// cluster is a scheduler with a plugin, and its API server.
 type cluster struct {
 	t        testing.TB
 	log      *scenario.Log
@@ -77,7 +77,7 @@ type cluster struct {
 	assembly *assembly.Assembly
 	ref      source.Reference
 	plugin   *wasm.Plugin   // of native code
-	without  []string       // of the default profile's plugins
+	without  []string       // plugins removed from the default profile
 	binder   objects.Binder // nil for the cluster itself
 
 	pods    map[types.UID]*state.Pod
@@ -85,7 +85,7 @@ type cluster struct {
 	held    bool // bindings wait for release
 	spawned []func()
 	failing map[string]bool // bindings of these pods fail
-	detail  *regexp.Regexp  // what only some twins say
+	detail  *regexp.Regexp  // text that only some twins print
 }
 
 func newCluster(t testing.TB, log *scenario.Log, twin twin) *cluster {
@@ -156,7 +156,7 @@ func (c *cluster) get() *scheduler.Scheduler {
 	return c.assembly.Scheduler
 }
 
-// native makes the plugin of native code.
+// native makes the plugin as native code.
 func (c *cluster) native(any) (plugin.Plugin, error) {
 	m := manifest(c.t, &c.example)
 	p, err := wasm.New(context.Background(),
@@ -188,7 +188,7 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 		})
 		h.log.Printf("fault at %s: %s", point, kind)
 	case strings.HasPrefix(r.Message, "panicked at "):
-		// A module in Rust logs why it traps; Go's runtime writes it to stderr.
+		// A module in Rust logs why it traps; Go's runtime writes that to stderr.
 	default:
 		h.log.Printf("log: %s", r.Message)
 	}
@@ -203,8 +203,8 @@ func (c *cluster) spawn(run func()) {
 	run()
 }
 
-// Bind implements objects.Binder: the patch is written with the binding, and the
-// watch confirms it.
+// Bind implements objects.Binder: the patch is written with the binding, and the watch confirms
+// it.
 func (c *cluster) Bind(_ context.Context, b objects.Binding) error {
 	if c.failing[b.Pod.Name] {
 		return errors.New("the API server says no")
@@ -216,7 +216,7 @@ func (c *cluster) Bind(_ context.Context, b objects.Binding) error {
 	return nil
 }
 
-// written is a patch as text.
+// written formats a patch.
 func written(p state.Patch) string {
 	out := ""
 	for _, part := range []struct {
@@ -230,7 +230,7 @@ func written(p state.Patch) string {
 	return out
 }
 
-// Scheduled implements scheduler.Outlet: Bind has printed it.
+// Scheduled implements scheduler.Outlet. Bind has printed it.
 func (*cluster) Scheduled(*state.Pod, string) {}
 
 // Failed implements scheduler.Outlet.
@@ -260,23 +260,23 @@ func (*cluster) Binding(context.Context, *state.Pod) error { return nil }
 // NominationCleared implements scheduler.Outlet.
 func (c *cluster) NominationCleared(pod *state.Pod) { c.log.Printf("nomination cleared: %s", pod.Name) }
 
-// Evict implements objects.Evictor: the pod is gone at once.
+// Evict implements objects.Evictor: the pod is deleted immediately.
 func (c *cluster) Evict(_ context.Context, e objects.Eviction) error {
 	delete(c.pods, e.Victim.UID)
 	c.get().DeletePod(e.Victim.UID)
 	return nil
 }
 
-// prefix begins the annotations of everypoint.
+// prefix is the prefix of everypoint's annotations.
 const prefix = "everypoint.berth.dev/"
 
-// podOptions is the options of a pod: cpu= in milli-CPU, a key with a slash for an
-// annotation, and the annotations of everypoint.
+// podOptions are the options of a pod: cpu= in milli-CPU, a key with a slash for an annotation,
+// and the annotations of everypoint.
 const podOptions = "[priority=INT] [cpu=INT] [on=NODE] [*/*=ANNOTATION] [label:*=LABEL] [bind=ANSWER] [filter=ANSWER] [hint=ANSWER] " +
 	"[max-peers=INT] [normalize=ANSWER] [peer=true] [permit=ANSWER] [p*-bind=ANSWER] [post-filter=ANSWER] [pre-filter=ANSWER] " +
 	"[pre-score=ANSWER] [pre-enqueue=ANSWER] [queue-key=INT] [reserve=ANSWER] [score=ANSWER] [unreserve=ANSWER]"
 
-// pod makes a pod of podOptions, whose UID is its name.
+// pod makes a pod from podOptions; its UID is its name.
 func (c *cluster) pod(name string, a scenario.Args) *state.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Annotations: map[string]string{}, Labels: map[string]string{}}}
 	p.Spec.SchedulerName = "default-scheduler"
@@ -304,7 +304,7 @@ func (c *cluster) pod(name string, a scenario.Args) *state.Pod {
 	return state.NewPod(p)
 }
 
-// language carries out single lines.
+// language runs single lines.
 func (c *cluster) language(t testing.TB) *scenario.Language {
 	t.Helper()
 	l, err := scenario.NewLanguage(c.commands())
@@ -377,7 +377,7 @@ func (c *cluster) commands() scenario.Commands {
 		"run": func(scenario.Args) error {
 			for i := 0; c.get().Step(context.Background()); i++ {
 				if i > 1000 {
-					return errors.New("the scheduler does not rest")
+					return errors.New("the scheduler does not become idle")
 				}
 			}
 			return nil
@@ -399,7 +399,7 @@ func (c *cluster) state() {
 	c.log.Printf("  %d waiting, %d binding", p.Waiting, p.Binding)
 }
 
-// TestOnePointEach: TestPoints has a scenario for every point that guests have.
+// TestOnePointEach: TestPoints has a scenario for every point of guests.
 func TestOnePointEach(t *testing.T) {
 	files, err := filepath.Glob("testdata/points/*.txt")
 	if err != nil {

@@ -23,20 +23,19 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// What TestPreemption lets the plugin say: as many noisy pods on a node, and no
-// more.
+// The limits of the plugin in TestPreemption: this many noisy pods per node.
 const (
 	noisyPods       = 3
 	noisyConfig     = `{"noisyPods": 3}`
 	preemptionNodes = 12
 )
 
-// TestPreemption: pods that a plugin's filter keeps away preempt others, and only
-// as many as the filter asks for. Module and native twin decide the same.
+// TestPreemption: pods that a plugin's filter rejects preempt others, and only as many as the
+// filter requires. Module and native twin decide the same.
 func TestPreemption(t *testing.T) {
 	nativeRun, moduleRun := preempt(t, false), preempt(t, true)
 	if len(moduleRun.Evicted) == 0 {
-		t.Fatal("nobody was evicted")
+		t.Fatal("no pod was evicted")
 	}
 	if !reflect.DeepEqual(nativeRun.Evicted, moduleRun.Evicted) || !reflect.DeepEqual(nativeRun.Placements, moduleRun.Placements) {
 		t.Errorf("native: %+v\nmodule: %+v", nativeRun.Evicted, moduleRun.Evicted)
@@ -69,7 +68,7 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
-// preempt fills nodes with noisy pods and lets more come.
+// preempt fills nodes with noisy pods and adds more.
 func preempt(t *testing.T, asModule bool) *sim.Result {
 	t.Helper()
 	modules := assembly.NewModules(assembly.ModulesConfig{CacheDir: cacheDir(), VerifyEvery: 1})

@@ -2,12 +2,12 @@
 
 package hosttest
 
-// race tells that the race detector is on: code is ten times slower, and tests do less.
+// race is true with the race detector: code is ten times slower, and tests do less.
 const race = true
 
-// How much of the traces is run, and what comes out of the experiment.
+// How much of the traces is run, and the result of the experiment.
 const (
-	openbPart                        = 10 // nodes and pods are divided by it
+	openbPart                        = 10 // divisor of nodes and pods
 	experimentPods                   = 300
 	experimentPlaced                 = 300        // pods
 	experimentArrived                = 3          // percent

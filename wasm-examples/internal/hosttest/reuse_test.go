@@ -21,14 +21,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
-// ends is what a profile needs besides the plugins that are tested.
+// ends is what a profile needs besides the tested plugins.
 type ends struct{ info plugin.Info }
 
 func (e *ends) Info() *plugin.Info                                           { return &e.info }
 func (*ends) Less(a, b *state.QueuedPod) bool                                { return a.Pod.Name < b.Pod.Name }
 func (*ends) Bind(*plugin.Placement) (d plugin.Directives, _ *plugin.Status) { return d, nil }
 
-// reusing tries pods against a cluster through one plugin, with answers that are kept.
+// reusing tries pods against a cluster through one plugin, with kept answers.
 type reusing struct {
 	t        *testing.T
 	cache    *cache.Cache
@@ -83,8 +83,8 @@ func (w *reusing) node(i int, version string, moved bool) {
 	w.cache.AddNode(state.NewNode(n))
 }
 
-// try places the next pod of a template, and returns how many calls were made about how
-// many rows, at Filter and Score.
+// try places the next pod of a template, and returns how many calls with how many rows were
+// made at Filter and Score.
 func (w *reusing) try(assume bool) string {
 	w.t.Helper()
 	w.pods++
@@ -93,7 +93,7 @@ func (w *reusing) try(assume bool) string {
 	pod := state.NewPod(object)
 	d := w.cycle.Schedule(cycle.Input{
 		Context: w.t.Context(), Snapshot: w.snapshot, Pod: &state.QueuedPod{Pod: pod, Attempts: 1}, Pipeline: w.pipeline,
-		Seed: uint64(2 * w.pods), Sequence: uint64(w.pods), // whose answers are not asked again
+		Seed: uint64(2 * w.pods), Sequence: uint64(w.pods), // the check that asks again is off
 	})
 	w.pipeline.Settle()
 	if d.Node == nil {
@@ -113,9 +113,9 @@ func (w *reusing) try(assume bool) string {
 	return out
 }
 
-// TestReuseCounts: what a pod costs follows what changed. A placement asks a plugin that
-// looks at labels about nothing, and one that looks at pods about one row, in one call; a
-// heartbeat asks nobody.
+// TestReuseCounts: the cost of a pod follows the changes. After a placement, a plugin that
+// reads labels is called for no row, and one that reads pods for one row in one call; after a
+// heartbeat no plugin is called.
 func TestReuseCounts(t *testing.T) {
 	type step struct {
 		what func(w *reusing)
@@ -132,12 +132,12 @@ func TestReuseCounts(t *testing.T) {
 		steps        []step
 	}{
 		{"zone-cost", `{"zones": {"zone-0": 10, "zone-1": 12.5, "zone-2": 30, "zone-3": 5}}`, []step{
-			{nothing, "Score: 3 about 3000, 0 reused; "}, // of the first pod nothing is kept
+			{nothing, "Score: 3 about 3000, 0 reused; "}, // nothing is kept from the first pod
 			{nothing, "Score: 3 about 3000, 0 reused; "},
 			{nothing, "Score: 0 about 0, 3000 reused; "},
 			{heartbeats, "Score: 0 about 0, 3000 reused; "},
 			{func(w *reusing) { w.node(1500, "3", true) }, "Score: 1 about 1, 2999 reused; "},
-			{func(w *reusing) { w.cache.RemoveNode("n0007") }, "Score: 1 about 1, 2998 reused; "}, // whose row another one has
+			{func(w *reusing) { w.cache.RemoveNode("n0007") }, "Score: 1 about 1, 2998 reused; "}, // another node has its row
 			{func(w *reusing) { w.node(7, "1", false) }, "Score: 1 about 1, 2999 reused; "},
 			{nothing, "Score: 0 about 0, 3000 reused; "},
 		}},

@@ -19,8 +19,8 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// part is a part of an example's scenario file: a configuration, and a cluster
-// of the API's objects on which pods are tried.
+// part is a part of an example's scenario file: a configuration, and a cluster of API objects
+// on which pods are tried.
 type part struct {
 	at      string // file and line
 	config  string
@@ -36,8 +36,8 @@ type try struct {
 	want []string
 }
 
-// scenarios reads the files of an example. Package berthtest says what is in them,
-// and reads them for its own memory image.
+// scenarios reads the files of an example. Package berthtest documents them, and reads them for
+// its own memory image.
 func scenarios(t *testing.T, e *wasmexamples.Example) []*part {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(e.Scenarios)))
@@ -141,7 +141,7 @@ func readNode(words []string) (*v1.Node, error) {
 		case "unschedulable":
 			n.Spec.Unschedulable = true
 		default:
-			return nil, fmt.Errorf("field %s of a node is not read here yet", field)
+			return nil, fmt.Errorf("field %s of a node is not supported here yet", field)
 		}
 	}
 	return n, nil
@@ -170,7 +170,7 @@ func readPod(words []string) (*v1.Pod, error) {
 			}
 			p.Spec.Containers[0].Resources.Requests = list
 		default:
-			return nil, fmt.Errorf("field %s of a pod is not read here yet", field)
+			return nil, fmt.Errorf("field %s of a pod is not supported here yet", field)
 		}
 	}
 	return p, nil

@@ -24,17 +24,17 @@ import (
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
-// way is how the same calls are made: nothing in it may change an answer.
+// way is how the same calls are made; it must not change answers.
 type way struct {
 	name string
 	// fresh makes a plugin, and so an instance, for every call.
 	fresh bool
-	// batch is the most rows of a call; 0 means all.
+	// batch is the maximum number of rows in a call; 0 means all.
 	batch int
-	// permute is the seed of the order in which nodes and pods come to the
-	// cluster, and so of rows, slots and ids; 0 means the file's.
+	// permute is the seed of the order in which nodes and pods are added to the cluster, and so
+	// of rows, slots and ids; 0 means the file's order.
 	permute uint64
-	// filler is the number of nodes that come in between and are not asked about.
+	// filler is the number of nodes that are added in between and are not in calls.
 	filler int
 	shards int
 }
@@ -54,8 +54,8 @@ func ways() []way {
 	}
 }
 
-// TestTwins: an example decides what its scenario files say, as native code and as
-// a module, in all ways of making the calls.
+// TestTwins: an example decides as its scenario files say, as native code and as a module, in
+// all ways of making the calls.
 func TestTwins(t *testing.T) {
 	twins := []struct {
 		name string
@@ -71,7 +71,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// decides holds an example against scenarios, in all ways of making the calls.
+// decides compares an example with scenarios, in all ways of making the calls.
 func decides(t *testing.T, e *wasmexamples.Example, all []*part, f sandbox.Factory) {
 	t.Helper()
 	for _, s := range all {
@@ -87,7 +87,7 @@ func decides(t *testing.T, e *wasmexamples.Example, all []*part, f sandbox.Facto
 	}
 }
 
-// refused holds what the host says of a refused configuration against the file.
+// refused compares the host's error about a refused configuration with the file.
 func refused(t *testing.T, e *wasmexamples.Example, s *part, f sandbox.Factory) {
 	t.Helper()
 	_, err := newPlugin(t, e, f, wasm.Config{Config: []byte(s.config)})
@@ -97,7 +97,7 @@ func refused(t *testing.T, e *wasmexamples.Example, s *part, f sandbox.Factory) 
 	}
 }
 
-// playing is a scenario under way.
+// playing is a running scenario.
 type playing struct {
 	t       *testing.T
 	example *wasmexamples.Example
@@ -135,8 +135,8 @@ func (s *part) run(t *testing.T, e *wasmexamples.Example, f sandbox.Factory, w w
 	}
 }
 
-// snapshot is the cluster as the cache shows it. With fillers, the scenario's nodes
-// come after each quarter of them in turn, so that they are in several blocks.
+// snapshot returns the cluster as the cache shows it. With fillers, the scenario's nodes come
+// after each quarter of them in turn, so that they are in several blocks.
 func (s *part) snapshot(t *testing.T, w way) *state.Snapshot {
 	t.Helper()
 	nodes, pods := slices.Clone(s.nodes), slices.Clone(s.pods)
@@ -179,7 +179,7 @@ func (s *part) snapshot(t *testing.T, w way) *state.Snapshot {
 	return snapshot
 }
 
-// filler is a node that nobody asks about, and a pod on it.
+// filler returns a node that is in no call, and a pod on it.
 func filler(i int) (*v1.Node, *v1.Pod) {
 	name := fmt.Sprintf("filler-%04d", i)
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: map[string]string{
@@ -221,7 +221,7 @@ func (tr *playing) end() {
 	tr.plugin = nil
 }
 
-// batches calls f with the rows of each call and where they begin.
+// batches calls f with the rows of each call and the position of the first.
 func (tr *playing) batches(rows []uint32, f func(p *wasm.Plugin, at int, rows []uint32)) {
 	size := len(rows)
 	if tr.way.batch > 0 {
@@ -232,8 +232,8 @@ func (tr *playing) batches(rows []uint32, f func(p *wasm.Plugin, at int, rows []
 	}
 }
 
-// place calls all points as a pipeline does, for the named nodes only, and returns
-// the verdicts in the order of the names.
+// place calls all points as a pipeline does, only for the named nodes, and returns the verdicts
+// in the order of the names.
 func (tr *playing) place(names []string) []berthtest.Verdict {
 	tr.t.Helper()
 	verdicts := make(map[uint32]*berthtest.Verdict)

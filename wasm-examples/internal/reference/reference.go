@@ -1,7 +1,7 @@
-// Package reference is the reference workload of hostplugins/workload as a
-// plugin, for benchmarks: taints against tolerations, required node affinity, and
-// resources, with the verdicts and reasons of kube-scheduler's plugins. CSR finds
-// labels in each node's list, Dense in a column for each declared key.
+// Package reference is the reference workload of hostplugins/workload as a plugin, for
+// benchmarks: taints and tolerations, required node affinity, and resources, with the verdicts
+// and reasons of kube-scheduler's plugins. CSR finds labels in each node's list, Dense in a
+// column for each declared key.
 package reference
 
 import (
@@ -19,7 +19,7 @@ var (
 	ManifestDense []byte
 )
 
-// common is what both variants do.
+// common is what both variants share.
 type common struct {
 	berth.Base
 	cpu, memory, pods   berth.Resource
@@ -31,7 +31,7 @@ type common struct {
 	needCPU, needBytes int64
 }
 
-// check is a requirement with its values at hand.
+// check is a requirement with its values resolved.
 type check struct {
 	key         berth.ID        // CSR
 	label       berth.NodeLabel // Dense
@@ -39,7 +39,7 @@ type check struct {
 	values      []berth.ID
 }
 
-// holds is pod.Holds, with the usual operator inlined.
+// holds is pod.Holds, with the common operator inlined.
 func (c *check) holds(pod berth.Pod, value berth.ID) bool {
 	if c.requirement.Operator != berth.In {
 		return pod.Holds(c.requirement, value)
@@ -52,8 +52,8 @@ func (c *check) holds(pod berth.Pod, value berth.ID) bool {
 	return false
 }
 
-// checks resolves the terms of the pod's required affinity into to. label finds
-// the column of a key.
+// checks resolves the terms of the pod's required affinity into to. label finds the column of a
+// key.
 func checks(to [][]check, pod berth.Pod, label func(berth.ID) (berth.NodeLabel, error)) (terms [][]check, any bool, err error) {
 	all, any := pod.RequiredTerms()
 	n := 0
@@ -102,8 +102,7 @@ func (p *common) prepare(pod berth.Pod) {
 	p.needCPU, p.needBytes = pod.Request(p.cpu), pod.Request(p.memory)
 }
 
-// tolerated reports whether the pod tolerates the taints of a node that keep pods
-// away.
+// tolerated reports whether the pod tolerates the taints of a node that exclude pods.
 func (p *common) tolerated(taints []berth.Taint) bool {
 next:
 	for i := range taints {
@@ -163,7 +162,7 @@ var (
 // NewCSR returns the variant that reads all labels.
 func NewCSR() *CSR { return &CSR{common: newCommon(ManifestCSR)} }
 
-// Prepare looks at the pod.
+// Prepare resolves the pod's terms.
 func (p *CSR) Prepare(pod berth.Pod) berth.Status {
 	p.prepare(pod)
 	p.terms, p.any, _ = checks(p.terms, pod, func(berth.ID) (berth.NodeLabel, error) { return 0, nil })
@@ -228,7 +227,7 @@ func NewDense() *Dense {
 	return p
 }
 
-// Prepare looks at the pod.
+// Prepare resolves the pod's terms.
 func (p *Dense) Prepare(pod berth.Pod) berth.Status {
 	p.prepare(pod)
 	var err error

@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/internal/reference"
 )
 
-// TestVariantsAgree: both variants decide the same, and every check has work.
+// TestVariantsAgree: both variants decide the same, and every check rejects some node.
 func TestVariantsAgree(t *testing.T) {
 	nodes, pods := workload(200)
 	csr := berthtest.New(t, reference.ManifestCSR, berthtest.Native(reference.NewCSR), "")

@@ -9,7 +9,7 @@ import (
 
 const pools = 10
 
-// workload is that of hostplugins/workload, which this package must not import.
+// workload is a copy of hostplugins/workload, which this package must not import.
 func workload(nodes int) ([]berthtest.Node, []berthtest.Pod) {
 	r := rand.New(rand.NewPCG(1, uint64(nodes)))
 	var cluster []berthtest.Node

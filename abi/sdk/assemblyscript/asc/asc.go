@@ -1,6 +1,6 @@
-// Package asc builds plugins that are written in AssemblyScript: it finds Node.js and
-// the SDK that a plugin's folder depends on, and runs the SDK's berth-asc, so that the
-// same sources give the same bytes, whichever folder they are in.
+// Package asc builds plugins written in AssemblyScript: it finds Node.js and the SDK that a
+// plugin's folder depends on, and runs the SDK's berth-asc. The same sources give the same
+// bytes in any folder.
 package asc
 
 import (
@@ -28,15 +28,15 @@ const Install = "Node.js 18 or newer with npm: on Debian and Ubuntu apt-get inst
 // ErrNoToolchain is wrapped by the error of Find if there is no toolchain.
 var ErrNoToolchain = errors.New("no AssemblyScript toolchain")
 
-// Toolchain is Node.js and an SDK.
+// Toolchain is a Node.js and an SDK.
 type Toolchain struct {
-	// Node and SDK are paths, of a program and of a folder.
+	// Node is the path of a program, SDK the path of a folder.
 	Node, SDK string
 }
 
-// Find returns the toolchain for the plugin in a folder: the node that $NODE names, or
-// else that of $PATH; and the SDK in node_modules of the folder or one above, or else
-// the one that package.json names as `file:FOLDER`.
+// Find returns the toolchain for the plugin in a folder: the node in $NODE, or else in $PATH;
+// and the SDK in node_modules of the folder or one above, or else the one in package.json as
+// `file:FOLDER`.
 //
 // # Errors
 //
@@ -68,7 +68,7 @@ func Find(ctx context.Context, dir string) (*Toolchain, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		said, _, _ := strings.Cut(string(bytes.TrimSpace(out)), ": run npm") // which is told below with the folder
+		said, _, _ := strings.Cut(string(bytes.TrimSpace(out)), ": run npm") // the message below has it, with the folder
 		return nil, fmt.Errorf("%w: %s; install the compiler: npm ci --prefix %s", ErrNoToolchain, said, sdk)
 	}
 	return t, nil
@@ -119,19 +119,19 @@ func (t *Toolchain) command(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, t.Node, append([]string{filepath.Join(t.SDK, "bin", "berth-asc.mjs")}, args...)...)
 }
 
-// Is reports whether a folder holds a plugin in AssemblyScript.
+// Is reports whether a folder contains a plugin in AssemblyScript.
 func Is(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "assembly", "index.ts"))
 	return err == nil
 }
 
-// Build builds the plugin in dir with a manifest, which is a file; empty for
-// manifest.json in the folder or the one above. It returns the module's bytes, with
-// the manifest. More is added to the compiler's flags.
+// Build builds the plugin in dir with a manifest file; empty means manifest.json in the folder
+// or the one above. It returns the module's bytes, including the manifest. More is appended to
+// the compiler's flags.
 //
 // # Errors
 //
-// What the compiler said.
+// The output of the compiler.
 func (t *Toolchain) Build(ctx context.Context, dir, manifest string, more ...string) ([]byte, error) {
 	temp, err := os.MkdirTemp("", "berth-asc-")
 	if err != nil {

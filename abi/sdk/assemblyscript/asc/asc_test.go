@@ -39,7 +39,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// dependsOn is a package.json that names a folder for the SDK.
+// dependsOn returns a package.json that names a folder for the SDK.
 func dependsOn(dir string) string {
 	return `{"dependencies": {"@berth-scheduler/sdk": "file:` + filepath.ToSlash(dir) + `"}}`
 }
@@ -53,15 +53,15 @@ func sdk(t *testing.T) string {
 	return dir
 }
 
-// node makes $NODE a script that stands for a Node.js of a version, whose programs do
-// what a line of shell does.
+// node sets $NODE to a script that acts as a Node.js of a version; its programs run a shell
+// command.
 func node(t *testing.T, version, does string) {
 	t.Helper()
 	dir := folder(t, map[string]string{"node": "#!/bin/sh\ncase $1 in --version) echo " + version + ";; *) " + does + ";; esac\n"})
 	t.Setenv("NODE", filepath.Join(dir, "node"))
 }
 
-// TestFind: what is missing is told, with how to install it.
+// TestFind: the error says what is missing and how to install it.
 func TestFind(t *testing.T) {
 	none := folder(t, nil)
 	other := folder(t, map[string]string{"package.json": `{"dependencies": {}}`})
@@ -71,7 +71,7 @@ func TestFind(t *testing.T) {
 	cases := []struct{ name, version, does, dir, want string }{
 		{"no package", "v18.0.0", "", none, "has no node_modules/@berth-scheduler/sdk: run npm install @berth-scheduler/sdk there"},
 		{"no dependency", "v18.0.0", "", other, "has no node_modules/@berth-scheduler/sdk: run npm install there"},
-		{"a folder that is not there", "v18.0.0", "", gone, "run npm install there"},
+		{"a missing folder", "v18.0.0", "", gone, "run npm install there"},
 		{"an old Node.js", "v16.20.2", "", plugin, `is "v16.20.2"; install ` + asc.Install},
 		{"no Node.js", "hello", "", plugin, `is "hello"; install ` + asc.Install},
 		{"no compiler", "v22.1.0", "echo the compiler is not here; exit 1", plugin, "the compiler is not here; install the compiler: npm ci --prefix " + sdk(t)},
@@ -96,21 +96,21 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestBuild: a folder becomes a module, with what the compiler takes beside, and
-// mistakes are told.
+// TestBuild: a folder is built to a module, with extra compiler flags, and mistakes are
+// reported.
 func TestBuild(t *testing.T) {
 	files := map[string]string{"package.json": dependsOn(sdk(t)), "manifest.json": manifest, "assembly/index.ts": source}
 	dir := folder(t, files)
 	toolchain := asctest.Toolchain(t, dir)
 	if !asc.Is(dir) || asc.Is(t.TempDir()) {
-		t.Error("which folders hold plugins")
+		t.Error("Is does not recognize plugins")
 	}
 	module, err := toolchain.Build(context.Background(), dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m := string(module); !strings.HasPrefix(m, "\x00asm") || !strings.Contains(m, "\x0eberth.manifest"+manifest) {
-		t.Error("this is no module with the manifest")
+		t.Error("the result is not a module with the manifest")
 	}
 	other := folder(t, map[string]string{"other.json": strings.Replace(manifest, `"x"`, `"other"`, 1)})
 	module, err = toolchain.Build(context.Background(), dir, filepath.Join(other, "other.json"), "--debug")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestCurrent: berth.h is what the parts make.
+// TestCurrent: berth.h is up to date with src.
 func TestCurrent(t *testing.T) {
 	want, err := amalgamate("../src")
 	if err != nil {
@@ -19,11 +19,11 @@ func TestCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("berth.h is not what src makes: run go generate ./abi/sdk/c/...")
+		t.Error("berth.h is out of date: run go generate ./abi/sdk/c/...")
 	}
 }
 
-// TestParts: all parts are in all.h, each a file that can be read in one go.
+// TestParts: all parts are in all.h, and each is a short file.
 func TestParts(t *testing.T) {
 	all, err := os.ReadFile("../src/all.h")
 	if err != nil {

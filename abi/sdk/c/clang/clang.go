@@ -1,6 +1,5 @@
-// Package clang builds plugins that are written in C: it finds a clang that compiles
-// to wasm32, with its linker, and runs it so that the same sources give the same
-// bytes, whichever folder they are in.
+// Package clang builds plugins written in C: it finds a clang that compiles to wasm32, with its
+// linker, and runs it. The same sources give the same bytes in any folder.
 package clang
 
 import (
@@ -15,7 +14,7 @@ import (
 	"strings"
 )
 
-// Target is the target of plugins: WebAssembly without a system.
+// Target is the target of plugins: WebAssembly without an operating system.
 const Target = "wasm32"
 
 // Install says how a toolchain is installed.
@@ -24,18 +23,18 @@ const Install = "on Debian and Ubuntu apt-get install clang lld, on Fedora dnf i
 // ErrNoToolchain is wrapped by the error of Find if there is no toolchain.
 var ErrNoToolchain = errors.New("no C toolchain for " + Target)
 
-// Toolchain is a clang that has the target, and finds wasm-ld.
+// Toolchain is a clang that has the target and finds wasm-ld.
 type Toolchain struct {
-	// Clang is a path.
+	// Clang is its path.
 	Clang string
 }
 
-// Find returns the toolchain that $CLANG names, or else clang in $PATH, or that of
-// Homebrew, which is not in it.
+// Find returns the toolchain in $CLANG, or else clang in $PATH, or Homebrew's, which is not in
+// $PATH.
 //
 // # Errors
 //
-// ErrNoToolchain, wrapped with what was looked at and how to install it.
+// ErrNoToolchain, wrapped with what was tried and how to install it.
 func Find(ctx context.Context) (*Toolchain, error) {
 	if named := os.Getenv("CLANG"); named != "" {
 		return FindIn(ctx, named)
@@ -43,12 +42,12 @@ func Find(ctx context.Context) (*Toolchain, error) {
 	return FindIn(ctx, "clang", "/opt/homebrew/opt/llvm/bin/clang", "/usr/local/opt/llvm/bin/clang")
 }
 
-// FindIn returns the first of some compilers that has the target and a linker for
-// it. A name without a folder is looked up in $PATH.
+// FindIn returns the first of some compilers that has the target and a linker for it. A name
+// without a folder is looked up in $PATH.
 //
 // # Errors
 //
-// As of Find.
+// Those of Find.
 func FindIn(ctx context.Context, names ...string) (*Toolchain, error) {
 	var seen []string
 	for i, name := range names {
@@ -71,7 +70,7 @@ func FindIn(ctx context.Context, names ...string) (*Toolchain, error) {
 	return nil, fmt.Errorf("%w: %s; install one: %s", ErrNoToolchain, strings.Join(seen, "; "), Install)
 }
 
-// check looks for the target and the linker.
+// check checks the target and the linker.
 func (t *Toolchain) check(ctx context.Context) error {
 	targets, err := exec.CommandContext(ctx, t.Clang, "--print-targets").Output()
 	if err != nil {
@@ -90,8 +89,8 @@ func (t *Toolchain) check(ctx context.Context) error {
 	return nil
 }
 
-// Files returns the names of the C files of a folder that are a plugin's: all of
-// them but those that end in _test.c.
+// Files returns the names of the C files of a plugin in a folder: all except those that end in
+// _test.c.
 func Files(dir string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(escape(dir), "*.c"))
 	var names []string
@@ -103,19 +102,18 @@ func Files(dir string) ([]string, error) {
 	return names, err
 }
 
-// escape makes a path a pattern of itself.
+// escape returns a pattern that matches only the path.
 func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// Build compiles the C files in dir and returns the module's bytes, with the manifest
-// that BERTH_PLUGIN names. Files are included, and the manifest is looked for, in dir
-// and the folder above. More is added to the flags.
+// Build compiles the C files in dir and returns the module's bytes, including the manifest that
+// BERTH_PLUGIN names. Included files and the manifest are looked up in dir and the folder
+// above. More is appended to the flags.
 //
 // # Errors
 //
-// What clang said, with what to do about it where its words are about C and not
-// about plugins.
+// The output of clang, with a hint if it is about C but the mistake is about plugins.
 func (t *Toolchain) Build(ctx context.Context, dir string, more ...string) ([]byte, error) {
 	files, err := Files(dir)
 	if err != nil {
@@ -134,12 +132,12 @@ func (t *Toolchain) Build(ctx context.Context, dir string, more ...string) ([]by
 		"--target=" + Target, "-std=gnu17", "-O2", "-Wall", "-ffreestanding", "-nostdlib", "-ffp-contract=off",
 		"-mbulk-memory", "-msign-ext", "-mnontrapping-fptoint",
 		"-I.", "-I..",
-		// The stack is below the data, so that it ends in a trap instead of in the data.
+		// The stack is below the data, so that an overflow traps instead of overwriting data.
 		"-Wl,--no-entry,--strip-all,--stack-first,-z,stack-size=131072",
 	}, more, []string{"-o", module}, files)
 	cmd := exec.CommandContext(ctx, t.Clang, args...)
 	cmd.Dir = dir
-	// These variables change what the flags say.
+	// These variables change the meaning of flags.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains([]string{"CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS"}, name)
@@ -156,7 +154,7 @@ func (t *Toolchain) Build(ctx context.Context, dir string, more ...string) ([]by
 	return os.ReadFile(module)
 }
 
-// hint says what to do about what clang said.
+// hint returns a remedy for an error of clang.
 func hint(said string) string {
 	switch {
 	case strings.Contains(said, "berth.h' file not found"):

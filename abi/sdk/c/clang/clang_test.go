@@ -13,8 +13,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/c/clang/clangtest"
 )
 
-// compiler writes a script that stands for a clang with these targets and this
-// linker, and returns its path.
+// compiler writes a script that acts as a clang with these targets and this linker, and returns
+// its path.
 func compiler(t *testing.T, targets, linker string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clang")
@@ -25,8 +25,8 @@ func compiler(t *testing.T, targets, linker string) string {
 	return path
 }
 
-// TestFindIn: the first compiler that has the target and the linker is taken; without
-// one, what was looked at is told, and how to install one.
+// TestFindIn: it returns the first compiler that has the target and the linker; otherwise the
+// error says what was tried and how to install one.
 func TestFindIn(t *testing.T) {
 	const has = "echo '    wasm32 - WebAssembly 32-bit'"
 	good := compiler(t, has, "/bin/sh")
@@ -79,8 +79,7 @@ BERTH_PLUGIN("manifest.json", setup);
 BERTH_FILTER(filter);
 `
 
-// TestBuild: the same sources give the same module, and mistakes are told with what to
-// do.
+// TestBuild: the same sources give the same module, and mistakes are reported with a remedy.
 func TestBuild(t *testing.T) {
 	toolchain := clangtest.Toolchain(t)
 	files := map[string]string{"plugin.c": plugin, "plugin_test.c": "not C", "berth.h": "", "manifest.json": `{"name":"x"}`}
@@ -96,7 +95,7 @@ func TestBuild(t *testing.T) {
 		t.Error("two builds differ")
 	}
 	if m := modules[0]; !strings.HasPrefix(m, "\x00asm") || !strings.Contains(m, "\x0eberth.manifest"+`{"name":"x"}`) || strings.Contains(m, os.TempDir()) {
-		t.Error("this is no module with the manifest, or it tells the folder that it was built in")
+		t.Error("the result is not a module with the manifest, or it contains the build folder")
 	}
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -116,7 +115,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestFiles: tests are no part of a plugin.
+// TestFiles: tests are not part of a plugin.
 func TestFiles(t *testing.T) {
 	dir := filepath.Join(folder(t, nil), "a[b]*")
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/c/clang/clangtest"
 )
 
-// TestSDK runs the SDK's tests in C, natively: each *_test.c is a program, with
-// *_other.c if there is one. It has the sanitizers for addresses and undefined
-// behaviour where the machine has their libraries.
+// TestSDK runs the SDK's tests in C, natively: each *_test.c is a program, with *_other.c if it
+// exists. It uses the sanitizers for addresses and undefined behaviour if their libraries are
+// installed.
 func TestSDK(t *testing.T) {
 	toolchain := clangtest.Toolchain(t)
 	programs, err := filepath.Glob("../tests/*_test.c")
@@ -41,7 +41,7 @@ func TestSDK(t *testing.T) {
 				if err := compile(); err != nil {
 					t.Fatal(err)
 				}
-				t.Log("the sanitizers' libraries are not installed, so they are left out")
+				t.Log("the sanitizers' libraries are not installed, so the tests run without them")
 			}
 			if out, err := exec.Command(program, "../../../vectors").CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, bytes.TrimSpace(out))
@@ -55,8 +55,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestImports: a module imports what its plugin uses and nothing else, also where the
-// SDK would like to say why it stops.
+// TestImports: a module imports only what its plugin uses, even for messages of the SDK before
+// it traps.
 func TestImports(t *testing.T) {
 	toolchain := clangtest.Toolchain(t)
 	const state = "BerthBytes b;\n  return berth_state_get(\"k\", &b) ? BERTH_SUCCESS : BERTH_SKIP;"

@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Bench measures one call of Filter, or of Score if the plugin has no Filter, for
-// all nodes, with the pods in turn. The cluster is written once, as a host does.
+// Bench measures one call of Filter, or of Score if the plugin has no Filter, for all nodes,
+// with each pod in turn. The cluster is written once, as in a host.
 func (t *Trial) Bench(b *testing.B, pods []Pod) {
 	b.Helper()
 	call := t.Caller(pods)
@@ -22,8 +22,8 @@ func (t *Trial) Bench(b *testing.B, pods []Pod) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(t.Nodes)), "ns/node")
 }
 
-// Caller returns a function that makes the call of Bench for one of the pods and
-// returns its codes or scores, which are those of the region.
+// Caller returns a function that makes the call of Bench for one of the pods and returns the
+// codes or scores in the region.
 func (t *Trial) Caller(pods []Pod) func(pod int) []byte {
 	t.tb.Helper()
 	g, err := t.instance()

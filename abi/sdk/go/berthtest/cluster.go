@@ -7,8 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Node is a node and the pods on it. What the host computes from pods, such as
-// requested resources and ports in use, is computed here too.
+// Node is a node and the pods on it. What the host computes from pods, such as requested
+// resources and ports in use, is computed here too.
 type Node struct {
 	Name          string
 	Unschedulable bool
@@ -21,15 +21,15 @@ type Node struct {
 	// Images has sizes in bytes by name.
 	Images map[string]int64
 	Pods   []Pod
-	// Object is what node_object returns: Kubernetes protobuf. Nil is one with the
-	// metadata that is above.
+	// Object is what node_object returns: Kubernetes protobuf. If it is nil, node_object returns
+	// one with the metadata above.
 	Object []byte
 }
 
 // Taint is a taint; the effect is NoSchedule, PreferNoSchedule or NoExecute.
 type Taint struct{ Key, Value, Effect string }
 
-// Namespace is a namespace that has an object.
+// Namespace is a namespace with an object.
 type Namespace struct {
 	Name   string
 	Labels map[string]string
@@ -38,41 +38,42 @@ type Namespace struct {
 // Pod is a pod, on a node or to be placed.
 type Pod struct {
 	Namespace, Name string
-	// UID is metadata.uid; empty is `namespace/name`.
+	// UID is metadata.uid; default `namespace/name`.
 	UID                 string
 	Labels, Annotations map[string]string
 	Priority            int32
 	// Owner is `Kind/name`.
 	Owner string
-	// Requests is in milli-CPU, bytes or a count. NonZero is cpu and memory with
-	// kube-scheduler's values for containers without a request; 0 is as Requests.
+	// Requests is in milli-CPU, bytes or a count. NonZero is cpu and memory, with
+	// kube-scheduler's defaults for containers without requests; 0 means as in Requests.
 	Requests    map[string]int64
 	NonZero     [2]int64
 	HostPorts   []Port
 	Terminating bool
-	// Object is what pod_object returns: Kubernetes protobuf. Nil is one with the
-	// metadata and the node's name that are here.
+	// Object is what pod_object returns: Kubernetes protobuf. If it is nil, pod_object returns
+	// one with this metadata and node name.
 	Object []byte
 
-	// The following count for the pod that a call is about only.
+	// The following fields are used only for the pod of a call.
 	NodeName        string
 	SchedulingGates []string
 	Images          []string
 	Tolerations     []Toleration
 	NodeSelector    map[string]string
-	// Required is terms of which one must hold; nil is no required affinity.
+	// Required are the terms of required affinity, one of which must match; nil means no
+	// required affinity.
 	Required  [][]Requirement
 	Preferred []Preferred
 }
 
-// Port is a host port. An empty IP is 0.0.0.0, an empty protocol TCP.
+// Port is a host port. An empty IP means 0.0.0.0, an empty protocol TCP.
 type Port struct {
 	IP       string
 	Port     uint16
 	Protocol string
 }
 
-// Toleration is a toleration. An empty operator is Equal, an empty effect all.
+// Toleration is a toleration. An empty operator means Equal, an empty effect all effects.
 type Toleration struct {
 	Key, Operator, Value, Effect string
 	Seconds                      *int64
@@ -91,7 +92,7 @@ type Preferred struct {
 	Requirements []Requirement
 }
 
-// Pending is a pod that is to be placed, and how it stands in the queue.
+// Pending is a pod to be placed, with its data in the queue.
 type Pending struct {
 	Pod
 	// Queued is in nanoseconds since 1970.
@@ -99,27 +100,26 @@ type Pending struct {
 	Attempts uint32
 }
 
-// Nominated is a pod that was promised a node: others of no higher priority must
-// fit beside it.
+// Nominated is a pod with a nominated node: pods that do not have a higher priority must fit
+// beside it.
 type Nominated struct {
 	Pod
 	Node string
 }
 
-// Event is a cluster event. It has objects of one kind, of which an added one is
-// new and a deleted one old.
+// Event is a cluster event. Its objects have one kind; an added object has no old version and a
+// deleted one no new version.
 type Event struct {
-	// Resource is as in a manifest's events, such as `Pod` or
-	// `storage.k8s.io/CSINode`.
+	// Resource is a resource in a manifest's events, such as `Pod` or `storage.k8s.io/CSINode`.
 	Resource         string
 	Actions          abi.EventAction
 	OldPod, NewPod   *Pod
 	OldNode, NewNode *Node
-	// Namespace and Name are of an object of another kind.
+	// Namespace and Name belong to an object of another kind.
 	Namespace, Name string
 }
 
-// id is how a pod is called in what a trial shows.
+// id is the pod's name in the output of a trial.
 func (p *Pod) id() string { return p.Namespace + "/" + p.Name }
 
 func (p *Pod) uid() string {
@@ -147,7 +147,7 @@ func merged(a, b map[string]string) map[string]string {
 	return m
 }
 
-// cloneNodes copies nodes so far that pods can come and go.
+// cloneNodes copies nodes deeply enough to add and remove pods.
 func cloneNodes(nodes []Node) []Node {
 	nodes = slices.Clone(nodes)
 	for i := range nodes {

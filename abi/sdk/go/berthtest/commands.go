@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// commands are the lines of a scenario file but config and hint. Each returns what
-// it shows, nil if that is nothing.
+// commands are the commands of a scenario file except config and hint. Each returns its output,
+// which may be nil.
 func commands() map[string]func(t *Trial, words []string) ([]string, error) {
 	return map[string]func(t *Trial, words []string) ([]string, error){
 		"namespace": (*Trial).addNamespace, "node": (*Trial).addNode, "pod": (*Trial).addPod, "pending": (*Trial).addPending,
@@ -30,7 +30,7 @@ func (t *Trial) addNamespace(words []string) ([]string, error) {
 	for _, word := range words[1:] {
 		field, value, _ := strings.Cut(word, "=")
 		if field != "labels" {
-			return nil, fmt.Errorf("a namespace has no field %s", field)
+			return nil, fmt.Errorf("unknown field %s of a namespace", field)
 		}
 		n.Labels = keyValues(value)
 	}
@@ -44,18 +44,18 @@ func (t *Trial) addNode(words []string) ([]string, error) {
 	return nil, err
 }
 
-// pod reads a pod, of which some fields are not the pod's.
+// pod parses a pod; others are fields of the line that do not belong to the pod.
 func pod(words []string, others ...string) (Pod, map[string]string, error) {
 	p, rest, err := ParsePod(words)
 	for field := range rest {
 		if !slices.Contains(others, field) {
-			return p, nil, fmt.Errorf("a pod has no field %s", field)
+			return p, nil, fmt.Errorf("unknown field %s of a pod", field)
 		}
 	}
 	return p, rest, err
 }
 
-// node returns the node of a name.
+// node returns the node with a name.
 func (t *Trial) node(name string) (*Node, error) {
 	for i := range t.Nodes {
 		if t.Nodes[i].Name == name {
@@ -134,7 +134,7 @@ func (t *Trial) remove(words []string) ([]string, error) {
 	return nil, nil
 }
 
-// about reads a pod that a line is about: in full, or by its name if it is pending.
+// about parses the pod of a line: in full, or by its name if it is pending.
 func (t *Trial) about(words []string, others ...string) (Pod, map[string]string, error) {
 	p, rest, err := pod(words, others...)
 	if err != nil {
@@ -205,7 +205,7 @@ func (t *Trial) hinted(e Event) []string {
 	return lines
 }
 
-// event reads a hint line and the indented lines after it.
+// event parses a hint line and the indented lines after it.
 func (f *file) event(words []string) (Event, error) {
 	if len(words) != 2 && len(words) != 4 {
 		return Event{}, fmt.Errorf("hint needs a resource and actions, and a namespace (or -) and name unless it is about a node or a pod")
@@ -214,7 +214,7 @@ func (f *file) event(words []string) (Event, error) {
 	for _, name := range list(words[1]) {
 		bit, ok := actionNames()[name]
 		if !ok {
-			return e, fmt.Errorf("there is no action %s", name)
+			return e, fmt.Errorf("unknown action %s", name)
 		}
 		if name == "Update" {
 			bit = abi.ActionUpdateOther
@@ -233,7 +233,7 @@ func (f *file) event(words []string) (Event, error) {
 	return e, nil
 }
 
-// object reads an old or a new object.
+// object parses an old or a new object.
 func (e *Event) object(which string, words []string) error {
 	node, p := &e.NewNode, &e.NewPod
 	switch which {
@@ -241,7 +241,7 @@ func (e *Event) object(which string, words []string) error {
 	case "old":
 		node, p = &e.OldNode, &e.OldPod
 	default:
-		return fmt.Errorf("an event has old and new, no %s", which)
+		return fmt.Errorf("an event has old and new, not %s", which)
 	}
 	switch e.Resource {
 	case "Node":
@@ -253,5 +253,5 @@ func (e *Event) object(which string, words []string) error {
 		*p = &read
 		return err
 	}
-	return fmt.Errorf("an event of %s has no objects here, but a name", e.Resource)
+	return fmt.Errorf("an event of %s has a name here, not objects", e.Resource)
 }

@@ -11,21 +11,20 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// answer is what a call as a whole answered.
+// answer is the answer of a call as a whole.
 type answer struct {
 	point   abi.Point
 	code    abi.Code
 	reasons []string
-	// directives are those that count (ABI-13.3).
+	// directives are the ones that are carried out (ABI-13.3).
 	directives []wire.Directive
-	// wait is permit's.
+	// wait is permit's wait.
 	wait time.Duration
-	// fault is why the host would not take the answer; empty if it would.
+	// fault is why the host would not accept the answer; empty if it would.
 	fault string
 }
 
-// lines shows the answer: the point and on what node, the code, reasons and what it
-// asks for.
+// lines formats the answer: the point and its node, the code, reasons and directives.
 func (a *answer) lines(node string) []string {
 	head := pointName(a.point)
 	if node != "" {
@@ -48,7 +47,7 @@ func (a *answer) lines(node string) []string {
 	return all
 }
 
-// shown is a directive as text.
+// shown formats a directive.
 func shown(d wire.Directive) string {
 	switch d.Kind {
 	case abi.Annotate, abi.Label:
@@ -100,7 +99,7 @@ func has(directives []wire.Directive, kind abi.DirectiveKind) bool {
 	return false
 }
 
-// directives reads n directives (ABI-13.1), or says why they cannot be read.
+// directives reads n directives (ABI-13.1), or says why they are invalid.
 func (s *session) directives(address, n uint32) (all []wire.Directive, fault string) {
 	if n > 256 {
 		return nil, fmt.Sprintf("%d directives, the limit is 256 (ABI-10)", n)
@@ -134,19 +133,18 @@ func (s *session) directives(address, n uint32) (all []wire.Directive, fault str
 	return all, ""
 }
 
-// refuses says why the host would not carry out a directive (ABI-13.2), empty if it
-// would.
+// refuses says why the host would not carry out a directive (ABI-13.2), empty if it would.
 func (s *session) refuses(point abi.Point, d *wire.Directive) string {
 	why := ""
 	switch {
 	case d.Kind.String() == "unknown":
-		return fmt.Sprintf("there is no directive %d (ABI-13.2)", d.Kind)
+		return fmt.Sprintf("unknown directive %d (ABI-13.2)", d.Kind)
 	case !d.Kind.At(point):
 		why = "is none of " + pointName(point)
 	case !s.manifest.Directives.Allows(d.Kind, d.First):
 		why = "is not declared in the manifest's directives." + declaredAs(d.Kind)
 		if d.Kind == abi.Annotate || d.Kind == abi.Label {
-			why = "has a key that begins with none of the manifest's directives." + declaredAs(d.Kind)
+			why = "has a key without a prefix in the manifest's directives." + declaredAs(d.Kind)
 		}
 	case (d.Kind == abi.Annotate || d.Kind == abi.Label) && !wire.IsAnnotationKey(d.First):
 		why = "has a key that is not valid"
@@ -158,7 +156,7 @@ func (s *session) refuses(point abi.Point, d *wire.Directive) string {
 	return fmt.Sprintf("the directive %q %s (ABI-13.2)", shown(*d), why)
 }
 
-// declaredAs is the field of the manifest's directives that a directive needs.
+// declaredAs returns the field of the manifest's directives that a directive needs.
 func declaredAs(kind abi.DirectiveKind) string {
 	switch kind {
 	case abi.Annotate:

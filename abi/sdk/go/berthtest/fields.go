@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Words splits a line of a scenario at spaces that are not between double quotes.
-// Quotes stay in the words.
+// Words splits a line of a scenario at spaces outside double quotes. Words keep their quotes.
 func Words(line string) []string { return split(line, ' ') }
 
-// ParseNode reads a node: its name, then fields as [Scenarios] says.
+// ParseNode parses a node: its name, then fields as described at [Scenarios].
 func ParseNode(words []string) (Node, error) {
 	if len(words) == 0 {
 		return Node{}, fmt.Errorf("a node needs a name")
@@ -38,7 +37,7 @@ func ParseNode(words []string) (Node, error) {
 				n.Taints = append(n.Taints, Taint{Key: parts[0], Value: parts[1], Effect: parts[2]})
 			}
 		default:
-			err = fmt.Errorf("a node has no field %s", field)
+			err = fmt.Errorf("unknown field %s of a node", field)
 		}
 		if err != nil {
 			return n, err
@@ -47,8 +46,8 @@ func ParseNode(words []string) (Node, error) {
 	return n, nil
 }
 
-// ParsePod reads a pod: `namespace/name`, then fields as [Scenarios] says. The
-// field node is in NodeName; fields that it does not know are in rest.
+// ParsePod parses a pod: `namespace/name`, then fields as described at [Scenarios]. The field
+// node becomes NodeName; rest has unknown fields.
 func ParsePod(words []string) (p Pod, rest map[string]string, err error) {
 	if len(words) == 0 || !strings.Contains(words[0], "/") {
 		return p, nil, fmt.Errorf("a pod needs namespace/name")
@@ -68,7 +67,7 @@ func ParsePod(words []string) (p Pod, rest map[string]string, err error) {
 	return p, rest, nil
 }
 
-// field sets a field, and reports whether there is such a one.
+// field sets a field, and reports whether it is known.
 func (p *Pod) field(field, value string) (known bool, err error) {
 	switch field {
 	case "node":
@@ -119,7 +118,7 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 	return true, err
 }
 
-// split cuts at a separator outside of double quotes, and drops empty parts.
+// split splits at a separator outside double quotes, and drops empty parts.
 func split(s string, separator byte) []string {
 	var all []string
 	from, quoted := 0, false
@@ -137,7 +136,7 @@ func split(s string, separator byte) []string {
 	return all
 }
 
-// list is the elements of a value, which commas separate.
+// list returns the comma-separated elements of a value.
 func list(value string) []string {
 	all := split(value, ',')
 	for i := range all {
@@ -157,7 +156,7 @@ func keyValues(value string) map[string]string {
 	return m
 }
 
-// numbers reads key:number; the number is after the last colon.
+// numbers parses key:number; the number is after the last colon.
 func numbers(value string) (map[string]int64, error) {
 	m := map[string]int64{}
 	for _, e := range list(value) {

@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 )
 
-// turnstile has the points that move other pods. The annotation `do` says what a
-// pod does, `whom` to which pod or node.
+// turnstile has the points that move other pods. The annotation `do` says what a pod does,
+// `whom` to which pod or node.
 type turnstile struct {
 	berth.Base
 	do, whom, mark berth.PodAnnotation
@@ -62,7 +62,7 @@ func (p *turnstile) Hint(event berth.Event, pod berth.Pod) berth.HintResult {
 	return berth.QueueSkip
 }
 
-// Filter lets one marked pod onto a node.
+// Filter accepts one marked pod per node.
 func (p *turnstile) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	for i := range node.Pods().Len() {
 		if p.does(pod, "mark") && node.Pods().At(i).Annotation(p.mark) != berth.Absent {

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 )
 
-// offender has every point. It does what a host would refuse, or depends on what it
-// must not depend on, as the pod's annotation `sin` says.
+// offender has every point. It does what a host would refuse, or depends on what it must not
+// depend on, as the pod's annotation `sin` says.
 type offender struct {
 	berth.Base
 	sin   berth.PodAnnotation
@@ -170,7 +170,7 @@ func (p *offender) Bind(pod berth.Pod, _ berth.Node) berth.Status {
 
 func (p *offender) PostBind(berth.Pod, berth.Node) berth.Status { return berth.Success }
 
-// accused is a cluster for a sin.
+// accused returns a cluster for a sin.
 func accused(tb testing.TB) *berthtest.Trial {
 	trial := berthtest.New(tb, offenderManifest(), berthtest.Native(newOffender), "")
 	for i := range 4 {
@@ -187,7 +187,7 @@ func sinner(sin string) berthtest.Pod {
 	return berthtest.Pod{Namespace: "default", Name: "sinner", Annotations: map[string]string{"sin": sin}}
 }
 
-// caught returns what f reported as failures of a test, the fatal one included.
+// caught returns what f reported as test failures, including the fatal one.
 func caught(t *testing.T, f func(tb testing.TB)) string {
 	r := &recorder{TB: t}
 	done := make(chan any)
@@ -201,8 +201,8 @@ func caught(t *testing.T, f func(tb testing.TB)) string {
 	return strings.Join(r.errors, "\n")
 }
 
-// TestSinsAreCaught: every way of depending on what is renumbered, split or thrown
-// away is found; what the host would refuse is refused. An innocent pod passes.
+// TestSinsAreCaught: every dependence on what is renumbered, split or discarded is found, and
+// what the host would refuse is refused. An innocent pod passes.
 func TestSinsAreCaught(t *testing.T) {
 	schedule := func(tb testing.TB, pod berthtest.Pod) { accused(tb).Schedule(pod, berthtest.Schedule{}) }
 	queue := func(ask func(trial *berthtest.Trial)) func(testing.TB, berthtest.Pod) {
@@ -224,7 +224,7 @@ func TestSinsAreCaught(t *testing.T) {
 	for _, c := range []struct {
 		sin  string
 		do   func(tb testing.TB, pod berthtest.Pod)
-		want string // part of what is reported; empty for nothing
+		want string // part of the report; empty for nothing
 	}{
 		{"none", schedule, ""},
 		{"none", preEnqueue, ""},
@@ -242,11 +242,11 @@ func TestSinsAreCaught(t *testing.T) {
 		{"counts pods once", func(tb testing.TB, pod berthtest.Pod) { accused(tb).Place(pod) }, "after add_pod or remove_pod"},
 		{"counts pods", func(tb testing.TB, pod berthtest.Pod) { accused(tb).Place(pod) }, ""},
 		{"writes into the snapshot", schedule, "wrote into the snapshot or a pod (ABI-2.9)"},
-		{"logs", schedule, "the plugin calls log, which the manifest's list host does not have (ABI-9.6)"},
+		{"logs", schedule, "the plugin calls log, which is not in the manifest's list host (ABI-9.6)"},
 		{"waits at pre_bind", schedule, "berth_pre_bind returned Wait"},
 		{"none", queue(func(trial *berthtest.Trial) {
 			trial.Hint(berthtest.Event{Resource: "Node", Actions: 2, OldNode: &trial.Nodes[0]})
-		}), "hint is not asked about it (ABI-5.12)"},
+		}), "hint is not called for it (ABI-5.12)"},
 	} {
 		got := caught(t, func(tb testing.TB) { c.do(tb, sinner(c.sin)) })
 		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
@@ -255,8 +255,8 @@ func TestSinsAreCaught(t *testing.T) {
 	}
 }
 
-// TestPublishedIDsAreCaught: a publisher whose value holds an id gives readers
-// another one each time.
+// TestPublishedIDsAreCaught: a publisher whose value contains an id gives readers a different
+// value each time.
 func TestPublishedIDsAreCaught(t *testing.T) {
 	for sin, guilty := range map[string]bool{"keeps an id in state": true, "counts pods": false} {
 		got := caught(t, func(tb testing.TB) {
@@ -271,7 +271,7 @@ func TestPublishedIDsAreCaught(t *testing.T) {
 	}
 }
 
-// publishedReader says what another plugin published.
+// publishedReader reports what another plugin published.
 type publishedReader struct {
 	berth.Base
 	key berth.Published
@@ -291,12 +291,12 @@ func (p *publishedReader) Filter(berth.Pod, berth.Node) berth.Status {
 	return berth.Unschedulable(p.Reason(fmt.Sprintf("%x %v", b, ok)))
 }
 
-// TestFaults: an answer that the host would not take is shown with the sentence
-// that it breaks, and the pod loses its place.
+// TestFaults: an answer that the host would not accept is shown with the violated sentence, and
+// the pod loses its node.
 func TestFaults(t *testing.T) {
 	for sin, want := range map[string]string{
-		"annotates what it must not": `reserve node-0 fault: the directive "annotate other.com/key=x" has a key that begins with none of the manifest's directives.annotations (ABI-13.2)`,
-		"labels":                     `reserve node-0 fault: the directive "label example.com/key=x" has a key that begins with none of the manifest's directives.labels (ABI-13.2)`,
+		"annotates what it must not": `reserve node-0 fault: the directive "annotate other.com/key=x" has a key without a prefix in the manifest's directives.annotations (ABI-13.2)`,
+		"labels":                     `reserve node-0 fault: the directive "label example.com/key=x" has a key without a prefix in the manifest's directives.labels (ABI-13.2)`,
 		"annotates nonsense":         `reserve node-0 fault: the directive "annotate example.com/a b=x" has a key that is not valid (ABI-13.2)`,
 		"binds at reserve":           `reserve node-0 fault: the directive "bind" is none of reserve (ABI-13.2)`,
 		"does not bind":              `bind node-0 fault: Success without a directive bind (ABI-5.19)`,

@@ -8,15 +8,15 @@ import (
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
-// host is the host functions of a trial.
+// host implements the host functions of a trial.
 type host struct {
 	tb       testing.TB
 	manifest *Manifest
-	last     string // that was logged
-	// state is that of the call that runs; nil is none. Its values are copies.
+	last     string // last logged text
+	// state is the state of the current call; nil means none. Its values are copies.
 	state     state
 	writable  bool
-	published state // of other plugins, as `plugin/key`; nil where a call has none
+	published state // by other plugins, as `plugin/key`; nil if the call has none
 	img       *image
 	pods      []Pod // the call's list, or the rest of it
 	draws     uint64
@@ -24,8 +24,8 @@ type host struct {
 
 var _ berth.ObjectHost = (*host)(nil)
 
-// draw returns another source of numbers each time, and the same ones in each run
-// of a test.
+// draw returns a different source of numbers each time, but the same sequence in each run of a
+// test.
 func (h *host) draw() *rand.Rand {
 	h.draws++
 	return rand.New(rand.NewPCG(h.draws, 2))
@@ -34,7 +34,7 @@ func (h *host) draw() *rand.Rand {
 // need fails the test if the manifest does not list a function (ABI-9.6).
 func (h *host) need(function string) {
 	if !slices.Contains(h.manifest.Host, function) {
-		h.tb.Fatalf("the plugin calls %s, which the manifest's list host does not have (ABI-9.6)", function)
+		h.tb.Fatalf("the plugin calls %s, which is not in the manifest's list host (ABI-9.6)", function)
 	}
 }
 

@@ -11,27 +11,25 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Trap is what a Guest of a module panics with if a function traps or runs out of
-// what it may use.
+// Trap is the panic value of a Guest of a module if a function traps or exceeds its limits.
 type Trap struct{ Err error }
 
-// Error is that of what happened.
+// Error returns the text of the cause.
 func (t *Trap) Error() string { return t.Err.Error() }
 
-// Hostile counts what became of inputs that no plugin expects.
+// Hostile counts the results of unexpected inputs.
 type Hostile struct {
-	// Answered is calls that returned, with whatever status.
+	// Answered counts calls that returned, with any status.
 	Answered int
-	// Faults is calls that trapped, after which a host takes another instance.
+	// Faults counts calls that trapped, after which a host uses another instance.
 	Faults int
-	// Refused is configurations that the plugin refused.
+	// Refused counts configurations that the plugin refused.
 	Refused int
 }
 
-// Extremes places the pod in clusters that a host may show, however odd: without
-// nodes, with nodes that have nothing, with the largest numbers, with long texts, and
-// with much of everything. A plugin must answer, so a trap fails the test. It returns
-// the number of clusters.
+// Extremes places the pod in unusual but possible clusters: without nodes, with empty nodes,
+// with the largest numbers, with long texts, and with much of everything. A plugin must answer,
+// so a trap fails the test. It returns the number of clusters.
 func (t *Trial) Extremes(pod Pod) int {
 	t.tb.Helper()
 	clusters := []struct {
@@ -54,7 +52,7 @@ func (t *Trial) Extremes(pod Pod) int {
 	return len(clusters)
 }
 
-// trapped calls a function, and returns the trap that ended it, if one did.
+// trapped calls a function, and returns the trap that ended it; may be nil.
 func trapped(f func()) (trap *Trap) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -68,8 +66,8 @@ func trapped(f func()) (trap *Trap) {
 	return nil
 }
 
-// loaded is a node that has of all that the manifest reads, n of each, with numbers of
-// a size and texts of a length.
+// loaded returns a node with n of everything that the manifest reads, with numbers and texts of
+// the given sizes.
 func (t *Trial) loaded(name string, size int64, n, length int) Node {
 	text := strings.Repeat("x", length)
 	node := Node{Name: name, Allocatable: map[string]int64{}, Labels: map[string]string{}, Annotations: map[string]string{}, Conditions: map[string]string{}, Images: map[string]int64{}}
@@ -94,7 +92,7 @@ func (t *Trial) loaded(name string, size int64, n, length int) Node {
 	}
 	requests := map[string]int64{}
 	for _, r := range t.manifest.Reads["resources"] {
-		requests[r] = size / int64(max(n, 1)) // the sum stays a number
+		requests[r] = size / int64(max(n, 1)) // so that the sum does not overflow
 	}
 	for i := range n {
 		node.Labels[fmt.Sprintf("berthtest/%s-%d", text, i)] = text
@@ -108,8 +106,8 @@ func (t *Trial) loaded(name string, size int64, n, length int) Node {
 	return node
 }
 
-// Configurations hands the plugin texts that are no configurations. It may accept or
-// refuse them, or trap.
+// Configurations passes invalid configurations to the plugin. It may accept or refuse them, or
+// trap.
 func (t *Trial) Configurations() (h Hostile) {
 	t.tb.Helper()
 	for _, text := range []string{
@@ -132,11 +130,11 @@ func (t *Trial) Configurations() (h Hostile) {
 	return h
 }
 
-// Lies calls Filter, or Score of a plugin without Filter, n times with a region in
-// which one word is wrong: a number that is too large, a place outside of the memory.
-// No host writes such a thing. The plugin may answer as it likes or trap, but it must
-// then decide about the true region as before, in the same instance if it did not
-// trap. It is for plugins in a sandbox: native code may bring the test down.
+// Lies calls Filter, or Score of a plugin without Filter, n times with one wrong word in the
+// region: a number that is too large, or an address outside the memory. No host writes such a
+// region. The plugin may return anything or trap, but afterwards it must make the same
+// decisions about the correct region as before, in the same instance if it did not trap. Lies
+// is for plugins in a sandbox: native code may crash the test.
 func (t *Trial) Lies(pod Pod, n int) (h Hostile) {
 	t.tb.Helper()
 	point := abi.Filter
@@ -178,7 +176,7 @@ func (t *Trial) Lies(pod Pod, n int) (h Hostile) {
 			h.Answered++
 		}
 		if got := truth(); !slices.Equal(got, want) {
-			t.tb.Errorf("%s: after a call with %#x at offset %d of the region, where %#x belongs, the plugin decides\n%s\nand before\n%s",
+			t.tb.Errorf("%s: after a call with %#x at offset %d of the region instead of %#x, the plugin decides\n%s\nbut before\n%s",
 				pod.id(), value, at, old, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			return h
 		}

@@ -19,14 +19,14 @@ const frailManifest = `{
 	"config": {"type": "object"}
 }`
 
-// frail is a plugin that fails where its mistake says.
+// frail is a plugin that fails as its mistake says.
 type frail struct {
 	berth.Base
 	mistake string
 	rack    berth.NodeLabel
 	cpu     berth.Resource
 	no      berth.Reason
-	racks   map[string]bool // that it remembers, which it must not
+	racks   map[string]bool // it remembers this, which it must not
 }
 
 func newFrail(mistake string) func() *frail {
@@ -36,7 +36,7 @@ func newFrail(mistake string) func() *frail {
 	}
 }
 
-// Configure wants an object that ends.
+// Configure requires a closed object.
 func (p *frail) Configure(config []byte) error {
 	if p.mistake == "traps on a list" && strings.HasPrefix(string(config), "[") {
 		panic(&berthtest.Trap{Err: errors.New("a list")})
@@ -48,7 +48,7 @@ func (p *frail) Configure(config []byte) error {
 	return nil
 }
 
-// Filter goes by the rack.
+// Filter decides by the rack.
 func (p *frail) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	text := p.Text(node.Label(p.rack))
 	switch {
@@ -61,7 +61,7 @@ func (p *frail) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	return berth.Success
 }
 
-// boxed makes panics what they are in a module.
+// boxed converts panics to traps, as in a module.
 type boxed struct{ *berth.Native }
 
 func (b boxed) Call(export string, call, lo, hi uint32) int32 {
@@ -79,7 +79,7 @@ func frailTrial(tb testing.TB, mistake string) *berthtest.Trial {
 	return trial
 }
 
-// recorded runs f as a test, and returns what it reported.
+// recorded runs f as a test, and returns its report.
 func recorded(t *testing.T, f func(tb testing.TB)) string {
 	r, done := &recorder{TB: t}, make(chan struct{})
 	go func() {
@@ -90,7 +90,7 @@ func recorded(t *testing.T, f func(tb testing.TB)) string {
 	return strings.Join(r.errors, "\n")
 }
 
-// TestExtremes: a plugin that answers everywhere passes, and where one traps is told.
+// TestExtremes: a plugin that always answers passes, and a trap is reported with its cluster.
 func TestExtremes(t *testing.T) {
 	for mistake, want := range map[string]string{
 		"": "", "traps without a rack": "ns/pod in a cluster of a node without anything: the plugin trapped: traps without a rack",
@@ -104,8 +104,7 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// TestConfigurations: texts that are no configurations are counted by what became of
-// them.
+// TestConfigurations: the results of invalid configurations are counted.
 func TestConfigurations(t *testing.T) {
 	h := frailTrial(t, "traps on a list").Configurations()
 	if h.Faults != 2 || h.Refused == 0 || h.Answered == 0 || h.Faults+h.Refused+h.Answered != 18 {
@@ -113,8 +112,7 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// TestLies: a plugin that keeps nothing from a wrong region passes, one that remembers
-// it does not.
+// TestLies: a plugin that keeps nothing from a wrong region passes, one that does fails.
 func TestLies(t *testing.T) {
 	pod := berthtest.Pod{Namespace: "ns", Name: "pod"}
 	var h berthtest.Hostile
@@ -122,7 +120,7 @@ func TestLies(t *testing.T) {
 		t.Errorf("got %+v, %s", h, got)
 	}
 	got := recorded(t, func(tb testing.TB) { frailTrial(tb, "remembers").Lies(pod, 40) })
-	if !strings.Contains(got, "where") || !strings.Contains(got, "the plugin decides\nSuccess\na Unschedulable: no") {
+	if !strings.Contains(got, "instead of") || !strings.Contains(got, "the plugin decides\nSuccess\na Unschedulable: no") {
 		t.Errorf("a plugin that remembers: %s", got)
 	}
 	empty := frailTrial(t, "")
@@ -132,7 +130,7 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestScenario: a file by itself, outside of a test; what fails is told with its line.
+// TestScenario: a file outside a test; failures are reported with their lines.
 func TestScenario(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "nodes.txt")
 	run := func(mistake, text string) (trial *berthtest.Trial, pods []berthtest.Pod, failed string) {
@@ -163,8 +161,8 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// TestSample: the same arguments give the same cluster, which has what is read, in the
-// words of the hints.
+// TestSample: the same arguments give the same cluster, which has what the manifest reads, with
+// texts from the hints.
 func TestSample(t *testing.T) {
 	nodes, pods, err := berthtest.Sample([]byte(frailManifest), 50, []string{"gold"})
 	if err != nil || len(nodes) != 50 || len(pods) != 64 {
@@ -186,7 +184,7 @@ func TestSample(t *testing.T) {
 		t.Error("another sample")
 	}
 	if _, _, err := berthtest.Sample([]byte("{"), 1, nil); err == nil {
-		t.Error("a manifest that is none")
+		t.Error("an invalid manifest is accepted")
 	}
 	if !berthtest.Measurable([]byte(frailManifest)) || berthtest.Measurable([]byte(strings.Replace(frailManifest, `"filter": {"scope": "node"}`, `"bind": {}`, 1))) {
 		t.Error("what is measurable")

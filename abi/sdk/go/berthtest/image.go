@@ -17,13 +17,12 @@ const (
 // content is what a call is about.
 type content struct {
 	nodes []Node
-	// overlay is what overlay rows hold: pods of it that are also on nodes share
-	// their slots.
+	// overlay has the content of overlay rows; pods that are also on nodes share their slots.
 	overlay []*rowNode
-	// namespaces is all of them; an aux instance has no table of them.
+	// namespaces are all namespaces; an aux instance does not have their table.
 	namespaces []Namespace
 	aux        bool
-	pod        *Pod // the call's own; nil for none
+	pod        *Pod // the call's pod; may be nil
 	list       []Pod
 	queued     []berth.Queued
 	event      *Event
@@ -44,21 +43,21 @@ func newRow(n *Node) *rowNode {
 	return r
 }
 
-// numbering is in what order things get numbers.
+// numbering says in what order things are numbered.
 type numbering struct {
 	order []int      // order[row] is the index of the node
-	rand  *rand.Rand // nil: ids and slots in the order of appearance
+	rand  *rand.Rand // nil numbers ids and slots in the order of appearance
 	seed  uint64
-	// turn is a number that no other image of the instance has: epochs and layouts.
+	// turn is unique to this image in the instance: epochs and layouts differ.
 	turn uint64
 }
 
-// image is a region for a content, and where things are in it.
+// image is a region for a content, with the places of things in it.
 type image struct {
 	content   *content
 	data      []byte
 	base      uint32
-	addresses []uint32 // offsets of u32 that hold an address
+	addresses []uint32 // offsets of u32 that contain an address
 	dict      dict
 	encoder   region.Encoder
 	numbering
@@ -109,7 +108,7 @@ func newImage(m *Manifest, c *content, n numbering) *image {
 	})
 }
 
-// newImageOf writes the region with room for a pod record, which may bring strings.
+// newImageOf writes the region with room for a pod record, which may add strings.
 func newImageOf(m *Manifest, c *content, n numbering, record func(*image) []byte) *image {
 	img := &image{content: c, numbering: n, rows: uint32(len(c.nodes)), capacity: uint32(len(c.nodes)) + spareRows}
 	img.dict = dict{ids: map[string]uint32{}, texts: []string{""}}
@@ -155,7 +154,7 @@ func (img *image) row(i int) uint32 {
 	panic("berthtest: no such node")
 }
 
-// perm returns 0 … n−1, in some order if there is a random source.
+// perm returns 0 … n−1, in random order if r is not nil.
 func perm(n int, r *rand.Rand) []int {
 	if r != nil {
 		return r.Perm(n)

@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/internal/region"
 )
 
-// rows are nodes by row, as the tables have them.
+// rows returns nodes by row, as in the tables.
 func rows(all []*rowNode, pods map[*Pod]*region.Pod) []*region.Node {
 	out := make([]*region.Node, len(all))
 	generation := uint64(0)

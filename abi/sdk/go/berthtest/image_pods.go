@@ -59,7 +59,7 @@ func tablePod(p *Pod) *region.Pod {
 	}
 }
 
-// namespaces are the rows of namespaces, with an empty one between the others.
+// namespaces returns the rows of namespaces, including an empty one.
 func (img *image) namespaces(all []Namespace) []*region.Namespace {
 	var rows []*region.Namespace
 	if len(all) > 0 {

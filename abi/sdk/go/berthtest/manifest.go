@@ -30,10 +30,10 @@ func parseManifest(data []byte) (*Manifest, error) {
 	}}, nil
 }
 
-// shows reports whether a field is in the records of pods.
+// shows reports whether pod records have a field.
 func (m *Manifest) shows(field string) bool { return slices.Contains(m.Reads["pod"], field) }
 
-// reads is what the tables have.
+// reads returns what the tables have.
 func (m *Manifest) reads() region.Reads {
 	r := m.Reads
 	return region.Reads{
@@ -45,7 +45,7 @@ func (m *Manifest) reads() region.Reads {
 
 func (m *Manifest) exports(p abi.Point) bool { return m.Points.Get(p) != nil }
 
-// normalize does what the manifest asks of the host (ABI-9.5).
+// normalize applies the manifest's normalization (ABI-9.5).
 func (m *Manifest) normalize(scores []int64) {
 	how := m.Points.Score.Normalize
 	if len(scores) == 0 || how == "" || how == wire.NormalizeNone {
@@ -53,7 +53,7 @@ func (m *Manifest) normalize(scores []int64) {
 	}
 	lowest, highest := slices.Min(scores), slices.Max(scores)
 	if how != wire.NormalizeMinMax {
-		lowest, highest = 0, max(0, highest) // what is below 0 counts as 0
+		lowest, highest = 0, max(0, highest) // values below 0 count as 0
 	}
 	for i, s := range scores {
 		scores[i] = 0

@@ -6,12 +6,11 @@ import (
 	"slices"
 )
 
-// Whole objects as Kubernetes protobuf (k8s.io/api/core/v1 and
-// apimachinery/pkg/apis/meta/v1, generated.proto, for the numbers of fields):
-// metadata.name, namespace, uid, labels and annotations, and spec.nodeName of a
-// pod.
+// Whole objects as Kubernetes protobuf (field numbers: generated.proto in k8s.io/api/core/v1
+// and apimachinery/pkg/apis/meta/v1): metadata.name, namespace, uid, labels and annotations,
+// and spec.nodeName of a pod.
 
-// object returns what node_object does.
+// object returns the result of node_object.
 func (n *Node) object() []byte {
 	if n.Object != nil {
 		return n.Object
@@ -19,7 +18,7 @@ func (n *Node) object() []byte {
 	return message(nil, 1, metadata(n.Name, "", n.Name, n.Labels, n.Annotations))
 }
 
-// object returns what pod_object does.
+// object returns the result of pod_object.
 func (p *Pod) object() []byte {
 	if p.Object != nil {
 		return p.Object
@@ -40,7 +39,7 @@ func metadata(name, namespace, uid string, labels, annotations map[string]string
 	return entries(entries(b, 11, labels), 12, annotations)
 }
 
-// entries appends a map of texts.
+// entries appends a map of strings.
 func entries(b []byte, field uint64, m map[string]string) []byte {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		b = message(b, field, message(message(nil, 1, []byte(key)), 2, []byte(m[key])))

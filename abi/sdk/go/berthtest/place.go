@@ -6,24 +6,24 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Place tries to place a pod and returns a verdict for each node, in the order of
-// Nodes. Nodes that were promised to others of no lower priority are judged with
-// these on them, too. It fails the test if ways that must agree do not.
+// Place tries to place a pod and returns a verdict for each node, in the order of Nodes. Nodes
+// with nominated pods of at least the same priority are also judged with these pods on them. It
+// fails the test if ways that must agree do not.
 func (t *Trial) Place(pod Pod) []Verdict {
 	t.tb.Helper()
 	verdicts, _ := t.tried(&pod, nil, nil)
 	return verdicts
 }
 
-// PlaceWithout is Place as preemption asks: nodes are judged as they would be
-// without pods, given as `namespace/name`.
+// PlaceWithout is Place as in preemption: nodes are judged without some pods, given as
+// `namespace/name`.
 func (t *Trial) PlaceWithout(pod Pod, without ...string) []Verdict {
 	t.tb.Helper()
 	verdicts, _ := t.tried(&pod, without, nil)
 	return verdicts
 }
 
-// tried returns the verdicts and what post_filter answered, if it was called.
+// tried returns the verdicts and the answer of post_filter, if it was called.
 func (t *Trial) tried(pod *Pod, without, rejected []string) (verdicts []Verdict, after []string) {
 	t.tb.Helper()
 	w := t.whatIf(pod, without, rejected)
@@ -50,8 +50,8 @@ func (t *Trial) tried(pod *Pod, without, rejected []string) (verdicts []Verdict,
 	return first.verdicts, after
 }
 
-// checkOverlays filters overlay rows that repeat nodes: they are as good as rows
-// if the filter is of scope node, or brings its state up to date.
+// checkOverlays filters overlay rows that copy nodes: their verdicts must equal those of rows
+// if the filter has scope node, or updates its state.
 func (t *Trial) checkOverlays(pod *Pod, want []Verdict) {
 	t.tb.Helper()
 	if t.manifest.Scope(abi.Filter) != abi.ScopeNode && !t.manifest.exports(abi.AddPod) {
@@ -63,12 +63,12 @@ func (t *Trial) checkOverlays(pod *Pod, want []Verdict) {
 	}
 	for k, v := range t.overlaid(pod, w) {
 		if wanted := want[w.rows[k].node]; v != nil && v.short() != wanted.short() {
-			t.tb.Errorf("%s: filter gives %q for a row and %q for an overlay row with the same content", t.manifest.Name, wanted.short(), v.short())
+			t.tb.Errorf("%s: filter returns %q for a row, but %q for an overlay row with the same content", t.manifest.Name, wanted.short(), v.short())
 		}
 	}
 }
 
-// checkChanges checks add_pod and remove_pod against a PreFilter that sees the change: for each
+// checkChanges compares add_pod and remove_pod with a PreFilter that sees the change: for each
 // node, without its first pod, and with that pod twice.
 func (t *Trial) checkChanges(pod *Pod) {
 	t.tb.Helper()
@@ -98,7 +98,7 @@ func (t *Trial) checkChanges(pod *Pod) {
 			}
 			a.filter(&what{})
 			if want := a.verdicts[i].short(); got.short() != want {
-				t.tb.Errorf("%s: with pods %s on %s filter gives %q after add_pod or remove_pod, and %q after a PreFilter that saw them",
+				t.tb.Errorf("%s: with pods %s on %s filter returns %q after add_pod or remove_pod, but %q after a PreFilter that saw them",
 					t.manifest.Name, ids(n.row.pods), t.Nodes[i].Name, got.short(), want)
 			}
 		}
@@ -114,8 +114,7 @@ func ids(pods []*Pod) []string {
 	return all
 }
 
-// overlaid returns filter's verdicts on overlay rows; nil for nodes that pre_filter
-// ruled out already.
+// overlaid returns filter's verdicts on overlay rows; nil for nodes that pre_filter excluded.
 func (t *Trial) overlaid(pod *Pod, w *what) []*Verdict {
 	t.tb.Helper()
 	s := &session{Trial: t, ways: once}

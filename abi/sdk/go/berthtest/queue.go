@@ -12,9 +12,9 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// PreEnqueue asks about the pending pods and returns a verdict for each, in their
-// order. Like Order and Hint it fails the test if it matters which pods are asked
-// about in one call, in what order, and in which instance.
+// PreEnqueue calls the plugin for the pending pods and returns a verdict for each, in order.
+// Like Order and Hint it fails the test if the result depends on which pods are in one call,
+// their order, or the instance.
 func (t *Trial) PreEnqueue() []Verdict {
 	t.tb.Helper()
 	t.needs(abi.PreEnqueue)
@@ -31,8 +31,8 @@ func (t *Trial) PreEnqueue() []Verdict {
 	return verdicts[:len(t.Pending)]
 }
 
-// Order returns the pending pods in the order in which they are tried: by their
-// keys, then by their times, then by UID.
+// Order returns the pending pods in the order in which they are tried: by key, then by time,
+// then by UID.
 func (t *Trial) Order() []Pending {
 	t.tb.Helper()
 	t.needs(abi.QueueSort)
@@ -60,8 +60,7 @@ func (t *Trial) Order() []Pending {
 	return all
 }
 
-// Hint asks for which of the pending pods an event is worth another try, and
-// returns the answers in their order.
+// Hint returns, for each pending pod, whether an event makes another attempt worthwhile.
 func (t *Trial) Hint(e Event) []berth.HintResult {
 	t.tb.Helper()
 	t.needs(abi.Hint)
@@ -99,8 +98,8 @@ func (t *Trial) needs(p abi.Point) {
 	}
 }
 
-// pods calls f with all pending pods, with one at a time in fresh instances, and
-// with all of them in another order, split. f says what comes out for each.
+// pods calls f with all pending pods, with one at a time in fresh instances, and with all of
+// them in another order, split. f sets show to the result for each.
 func (t *Trial) pods(f func(s *session, pods []int, show []string)) {
 	t.tb.Helper()
 	all := perm(len(t.Pending), nil)
@@ -118,7 +117,7 @@ func (t *Trial) pods(f func(s *session, pods []int, show []string)) {
 		}
 		for i := range want {
 			if got[i] != want[i] {
-				t.tb.Errorf("%s: one call in one instance gives %q, with %s it gives %q", t.manifest.Name, want[i], how, got[i])
+				t.tb.Errorf("%s: one call in one instance gives %q, but with %s it gives %q", t.manifest.Name, want[i], how, got[i])
 			}
 		}
 	}
@@ -129,8 +128,7 @@ func (t *Trial) pods(f func(s *session, pods []int, show []string)) {
 	}
 }
 
-// queueContent is a call about pending pods, and the nodes of an event, without
-// pods.
+// queueContent returns a call about pending pods, and the nodes of an event, without pods.
 func (t *Trial) queueContent(pods []int, e *Event) content {
 	c := content{namespaces: t.Namespaces, aux: true, event: e}
 	for _, i := range pods {
@@ -169,7 +167,7 @@ func (s *session) key(i uint32) []byte {
 	return slices.Clone(key[4 : 4+key[0]])
 }
 
-// kind is the number of the event's resource (ABI-3.10).
+// kind returns the number of the event's resource (ABI-3.10).
 func (e *Event) kind() uint32 {
 	if e.Resource == "Pod" {
 		now := e.NewPod
@@ -188,8 +186,8 @@ func (e *Event) kind() uint32 {
 	}[e.Resource]
 }
 
-// actionNames are the names of actions in a manifest, and their bits; Update and
-// All are all that apply.
+// actionNames returns the names of actions in a manifest, and their bits; Update and All
+// combine all that apply.
 func actionNames() map[string]abi.EventAction {
 	return map[string]abi.EventAction{
 		"Add": abi.ActionAdd, "Delete": abi.ActionDelete, "Update": ^(abi.ActionAdd | abi.ActionDelete), "All": ^abi.EventAction(0),
@@ -203,8 +201,8 @@ func actionNames() map[string]abi.EventAction {
 	}
 }
 
-// check refuses an event that the manifest does not register, since hint is not
-// asked about it (ABI-5.12).
+// check refuses an event that the manifest does not register, because hint is not called for it
+// (ABI-5.12).
 func (e *Event) check(m *Manifest) error {
 	if e.Actions == 0 {
 		return fmt.Errorf("an event needs an action, such as Add")
@@ -212,7 +210,7 @@ func (e *Event) check(m *Manifest) error {
 	if len(m.Events) == 0 || slices.ContainsFunc(m.Events, e.registered) {
 		return nil
 	}
-	return fmt.Errorf("the manifest's events do not have %s with these actions, so hint is not asked about it (ABI-5.12)", e.Resource)
+	return fmt.Errorf("the manifest's events do not have %s with these actions, so hint is not called for it (ABI-5.12)", e.Resource)
 }
 
 func (e *Event) registered(r wire.ManifestEvent) bool {

@@ -7,8 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/abi/internal/region"
 )
 
-// lay puts everything into one region, at offsets from its start, and notes where
-// addresses are, for moveTo.
+// lay writes everything to one region, at offsets from its start, and records where addresses
+// are, for moveTo.
 func (img *image) lay(m *Manifest, c *content, tables []table, record []byte) {
 	room := max(img.capacity+uint32(len(c.overlay)), uint32(len(c.list)))
 	img.call = img.put(make([]byte, callSize))
@@ -116,7 +116,7 @@ func (img *image) about(m *Manifest, c *content) {
 	}
 }
 
-// put appends bytes at a multiple of 64 and returns where they are.
+// put appends bytes at a multiple of 64 and returns their offset.
 func (img *image) put(b []byte) uint32 {
 	for len(img.data)%64 != 0 {
 		img.data = append(img.data, 0)
@@ -132,7 +132,7 @@ func (img *image) point(at, address uint32) {
 	img.addresses = append(img.addresses, at)
 }
 
-// moveTo makes the region begin at an address.
+// moveTo sets the address at which the region begins.
 func (img *image) moveTo(base uint32) {
 	for _, at := range img.addresses {
 		binary.LittleEndian.PutUint32(img.data[at:], binary.LittleEndian.Uint32(img.data[at:])+base-img.base)
@@ -140,14 +140,14 @@ func (img *image) moveTo(base uint32) {
 	img.base = base
 }
 
-// asked is what a call asks about.
+// asked describes a call.
 type asked struct {
 	lo, hi  uint32
 	rows    []uint32 // nil: lo … hi−1
 	overlay bool
 	pods    int     // the list, from the n-th pod on, counted from 1; 0 for none
 	codes   []uint8 // post_filter's input
-	scores  []int64 // normalize's
+	scores  []int64 // normalize's input
 }
 
 // setCall writes the call record (ABI-3.1).
@@ -191,7 +191,7 @@ func (img *image) setCall(point uint32, a *asked) {
 	}
 }
 
-// answer returns a u32 that the guest wrote into the call record.
+// answer returns a u32 that the guest wrote to the call record.
 func (img *image) answer(offset uint32) uint32 {
 	return binary.LittleEndian.Uint32(img.data[img.call+offset:])
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// samplePods is how many different pods a sample has.
+// samplePods is the number of different pods in a sample.
 const samplePods = 64
 
-// Sample makes a cluster and pods to be placed, to measure a plugin on: nodes with all
-// that its manifest reads, each with three pods, and 64 different pods. Texts are among
-// the hints, which should mean something to the plugin, or are v-0 to v-7. The same
-// arguments give the same sample.
+// Sample makes a cluster and pods to be placed, to measure a plugin: nodes with everything that
+// its manifest reads, each with three pods, and 64 different pods. Texts are from hints, which
+// should be meaningful to the plugin; without hints they are v-0 to v-7. The same arguments
+// give the same sample.
 func Sample(manifest []byte, nodes int, hints []string) ([]Node, []Pod, error) {
 	m, err := parseManifest(manifest)
 	if err != nil {
@@ -42,7 +42,7 @@ type sample struct {
 	texts []string
 }
 
-// some returns a text by chance for each key of a list of reads.
+// some returns random texts for some keys of a list of reads.
 func (s *sample) some(list string) map[string]string {
 	texts := map[string]string{}
 	for _, key := range s.Reads[list] {
@@ -51,7 +51,7 @@ func (s *sample) some(list string) map[string]string {
 	return texts
 }
 
-// quantities are some of the resources that are read, and of those that everyone has.
+// quantities returns random amounts of the resources that are read, and of common ones.
 func (s *sample) quantities(cpu int64) map[string]int64 {
 	all := map[string]int64{"cpu": cpu, "memory": cpu << 20}
 	for _, r := range s.Reads["resources"] {
@@ -92,7 +92,7 @@ func (s *sample) pod(name string) Pod {
 	}
 }
 
-// Measurable reports whether Bench has something to call.
+// Measurable reports whether the plugin has a point that Bench can call.
 func Measurable(manifest []byte) bool {
 	m, err := parseManifest(manifest)
 	return err == nil && (m.exports(abi.Filter) || m.exports(abi.Score))

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Scenarios runs every file that matches the pattern. A file has lines, one thing
-// each:
+// Scenarios runs every file that matches the pattern. A file has one command per line:
 //
 //	config {"shared": ["general"]}
 //	node a labels=berth.dev/pool:general allocatable=cpu:8000
@@ -19,46 +18,47 @@ import (
 //	----
 //	a Success 0
 //
-// A config line, which may go on over indented lines, begins with an empty
-// cluster. The lines after `----`, up to an empty line, are what is expected of a
-// line that shows something, or of a configuration that is refused. With
-// BERTHTEST_REWRITE=1 in the environment they are written instead.
+// A config line, which may continue on indented lines, starts with an empty cluster. The lines
+// after `----`, up to an empty line, are the expected output of a command, or of a
+// configuration that is refused. With BERTHTEST_REWRITE=1 in the environment they are rewritten
+// instead.
 //
-// What there is:
+// Commands that change the cluster:
 //
 //	namespace team-a labels=…
 //	node a …
 //	pod default/web node=a …           a pod on a node
 //	pending default/job queued=12 attempts=1 …
 //	                                   a pod to be placed; queued is in seconds since 1970
-//	nominated default/vip node=a …     a pod that was promised a node
+//	nominated default/vip node=a …     a pod with a nominated node
 //	published other/plan=text          what another plugin publishes
-//	delete default/web                 takes a pod away
+//	delete default/web                 removes a pod
 //
-// What shows something; pods are given in full, or by name if they are pending:
+// Commands with output; pods are given in full, or by name if they are pending:
 //
-//	try default/web …                  what filters and scores say of each node, and
-//	                                   post_filter if none is left; without=default/a,…
-//	                                   judges as if these pods were gone, rejected=a,…
-//	                                   has other plugins rule out these nodes
-//	pre_enqueue                        what it says of each pending pod
+//	try default/web …                  verdicts and scores of each node, and post_filter
+//	                                   if no node is left; without=default/a,… judges
+//	                                   nodes without these pods, rejected=a,… makes
+//	                                   other plugins reject these nodes
+//	pre_enqueue                        the verdict on each pending pod
 //	queue_key                          the pending pods in the order of their keys
-//	hint Node UpdateNodeLabel          for which pending pods it is worth another try.
-//	  old a labels=…                   Two indented lines say what there was and is: a
-//	  new a labels=…                   node or a pod; other kinds have their name in the
-//	                                   first line: hint PersistentVolume Add - disk-1
+//	hint Node UpdateNodeLabel          the pending pods for which another attempt is
+//	  old a labels=…                   worthwhile. Two indented lines have the old and
+//	  new a labels=…                   the new object, a node or a pod; other kinds have
+//	                                   their name in the first line:
+//	                                   hint PersistentVolume Add - disk-1
 //	schedule default/web …             all points in order; afterwards the cluster is as
 //	                                   the host would have it. on=a chooses a node,
-//	                                   rejected is as above, and fails=pre_bind has
+//	                                   rejected is as above, and fails=pre_bind makes
 //	                                   another plugin reject the pod at that point.
 //	timeout default/web                rejects a pod that waited at permit
 //
-// Fields of a node are labels, annotations, allocatable, conditions, images
-// (key:value,…), taints (key:value:effect,…) and unschedulable; of a pod labels,
-// annotations, requests, nodeSelector, priority, owner, node, uid, terminating,
-// schedulingGates, hostPorts (port/protocol,…), images (name,…) and tolerations
-// (key:value:effect,…; an empty value is operator Exists). Spaces and commas stand
-// between double quotes: annotations=example.com/taken:"0,1".
+// Fields of a node are labels, annotations, allocatable, conditions, images (key:value,…),
+// taints (key:value:effect,…) and unschedulable; of a pod labels, annotations, requests,
+// nodeSelector, priority, owner, node, uid, terminating, schedulingGates, hostPorts
+// (port/protocol,…), images (name,…) and tolerations (key:value:effect,…; an empty value
+// means operator Exists). Spaces and commas need double quotes:
+// annotations=example.com/taken:"0,1".
 func Scenarios(t *testing.T, pattern string, manifest []byte, guest Factory) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -70,7 +70,7 @@ func Scenarios(t *testing.T, pattern string, manifest []byte, guest Factory) {
 	}
 }
 
-// file is a scenario file on its way through.
+// file is the state of running a scenario file.
 type file struct {
 	t        testing.TB
 	name     string
@@ -81,13 +81,13 @@ type file struct {
 	guest    Factory
 	rewrite  bool
 	trial    *Trial
-	// kept is the last trial in which pods were tried, which are tried; or else the last
-	// whose configuration was not to be refused.
+	// kept is the last trial that tried pods, with these pods; or else the last one whose
+	// configuration was accepted.
 	kept  *Trial
 	tried []Pod
 }
 
-// located says at which line of a file a test failed.
+// located reports the file and line of a failure.
 type located struct {
 	testing.TB
 	file *file
@@ -112,10 +112,9 @@ func (l located) Fatal(args ...any) {
 	l.TB.Fatalf("%s", l.where(fmt.Sprint(args...)))
 }
 
-// Scenario runs one file, as Scenarios does, or writes what is expected in it. It returns the last trial in which
-// pods were tried or scheduled, as it is at its end, and these. t
-// need not be of a test: of its methods only Helper, Errorf and Fatalf are called, of which
-// Fatalf does not return.
+// Scenario runs one file, as Scenarios does, or rewrites its expected output. It returns the
+// last trial that tried or scheduled pods, in its final state, and these pods. t need not
+// belong to a test: only Helper, Errorf and Fatalf are called, and Fatalf must not return.
 func Scenario(t testing.TB, name string, manifest []byte, guest Factory, rewrite bool) (*Trial, []Pod) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -129,7 +128,7 @@ func Scenario(t testing.TB, name string, manifest []byte, guest Factory, rewrite
 	return f.kept, f.tried
 }
 
-// play goes through the file.
+// play runs the file.
 func (f *file) play() {
 	t, name := f.t, f.name
 	t.Helper()
@@ -157,7 +156,7 @@ func (f *file) play() {
 	}
 }
 
-// next takes a line over.
+// next consumes a line.
 func (f *file) next() string {
 	line := f.lines[f.at]
 	f.out.WriteString(line)
@@ -165,12 +164,12 @@ func (f *file) next() string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-// follows reports whether the next line begins so.
+// follows reports whether the next line has a prefix.
 func (f *file) follows(prefix string) bool {
 	return f.at < len(f.lines) && strings.HasPrefix(f.lines[f.at], prefix)
 }
 
-// run carries out one line and returns what it shows, nil if that is nothing.
+// run runs one line and returns its output, which may be nil.
 func (f *file) run(command string, words []string, line string) ([]string, error) {
 	switch command {
 	case "config":
@@ -196,7 +195,7 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 	return nil, fmt.Errorf("unknown command %s", command)
 }
 
-// config begins with an empty cluster.
+// config starts with an empty cluster.
 func (f *file) config(config string) []string {
 	for f.follows(" ") {
 		config += f.next()
@@ -215,7 +214,7 @@ func (f *file) config(config string) []string {
 	return []string{why}
 }
 
-// expect checks what a line showed against what the file has after it.
+// expect compares the output of a line with the file.
 func (f *file) expect(at int, got []string) {
 	var want []string
 	if f.follows("----") {

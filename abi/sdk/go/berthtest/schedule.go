@@ -9,31 +9,31 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Schedule is how a pod is scheduled.
+// Schedule says how a pod is scheduled.
 type Schedule struct {
-	// On is the node to choose, of those that passed; empty is the one with the best
+	// On is the node to choose, among those that passed; empty means the one with the best
 	// score, the first of equals.
 	On string
-	// Rejected is nodes that other plugins' filters rule out as Unschedulable.
+	// Rejected are nodes that other plugins reject as Unschedulable.
 	Rejected []string
 	// Fails is a point, such as pre_bind, at which another plugin rejects the pod.
 	Fails string
 }
 
-// placement is a pod on its way from reserve to post_bind.
+// placement is a pod between reserve and post_bind.
 type placement struct {
-	original Pending // as it comes from the API
-	pod      Pod     // with what was written on it
-	node     Node    // that was chosen, as it was then
+	original Pending // as in the API
+	pod      Pod     // with its patches
+	node     Node    // the chosen node, as it was then
 	state    state
 	// published is what other plugins published in the cycle.
 	published state
 }
 
-// Schedule takes a pod through all points, as a host does, and returns what each
-// answered and what becomes of the pod. Afterwards the cluster is as the host
-// would have it: the pod is on the node, with what Reserve wrote on it, or waits,
-// or is pending; nodes are promised; pods that wait are allowed or rejected.
+// Schedule takes a pod through all points, as a host does, and returns the answers and what
+// happens to the pod. Afterwards the cluster is as the host would have it: the pod is on the
+// node, with Reserve's patches, or waits, or is pending; nominations are set; waiting pods are
+// allowed or rejected.
 //
 // It fails the test if the ways of making the calls differ.
 func (t *Trial) Schedule(pod Pod, how Schedule) []string {
@@ -41,8 +41,7 @@ func (t *Trial) Schedule(pod Pod, how Schedule) []string {
 	return t.act(func(w *world) { w.schedule(pod, how) })
 }
 
-// TimeOut rejects a pod, given as `namespace/name`, that has waited at Permit for
-// too long.
+// TimeOut rejects a pod, given as `namespace/name`, that has waited at Permit for too long.
 func (t *Trial) TimeOut(pod string) []string {
 	t.tb.Helper()
 	return t.act(func(w *world) {
@@ -54,8 +53,7 @@ func (t *Trial) TimeOut(pod string) []string {
 	})
 }
 
-// act carries out f in all ways on copies of the cluster, and adopts what comes
-// out.
+// act runs f in all ways on copies of the cluster, and keeps the result.
 func (t *Trial) act(f func(w *world)) []string {
 	t.tb.Helper()
 	var after *world
@@ -81,15 +79,15 @@ func (t *Trial) act(f func(w *world)) []string {
 	return show
 }
 
-// world is a cluster in which something happens.
+// world is a cluster that changes.
 type world struct {
 	*session
 	show []string
-	own  string // the pod that it is about
+	own  string // the main pod
 	todo []func()
 }
 
-// settle does what directives asked for, and what that led to.
+// settle carries out directives and their consequences.
 func (w *world) settle() {
 	for len(w.todo) > 0 {
 		next := w.todo[0]
@@ -98,7 +96,7 @@ func (w *world) settle() {
 	}
 }
 
-// say adds lines about a pod, with its name if it is not the one that it is about.
+// say adds lines about a pod, with its name unless it is the main pod.
 func (w *world) say(p *Pod, lines ...string) {
 	for _, line := range lines {
 		if p.id() != w.own {
@@ -156,7 +154,7 @@ func (w *world) bind(p *placement, how Schedule) {
 	w.step(p, abi.PostBind, how)
 }
 
-// step calls a point for a pod, and reports whether the pod goes on.
+// step calls a point for a pod, and reports whether the pod continues.
 func (w *world) step(p *placement, point abi.Point, how Schedule) bool {
 	w.tb.Helper()
 	if how.Fails == pointName(point) {
@@ -198,7 +196,7 @@ func (w *world) placing(p *placement, point abi.Point) answer {
 	return w.answered(point, code)
 }
 
-// lose takes the place from a pod.
+// lose removes the pod from its node.
 func (w *world) lose(p *placement, why string) {
 	w.tb.Helper()
 	if why != "" {
@@ -217,7 +215,7 @@ func (w *world) lose(p *placement, why string) {
 	w.Pending = append(w.Pending, p.original)
 }
 
-// placed returns the pod as the cluster has it.
+// placed returns the cluster's version of the pod.
 func (w *world) placed(p *placement) *Pod {
 	for i := range w.Nodes {
 		for j := range w.Nodes[i].Pods {
@@ -229,7 +227,7 @@ func (w *world) placed(p *placement) *Pod {
 	panic("berthtest: BUG: the pod is on no node")
 }
 
-// waits returns the pod that waits, nil if none does.
+// waits returns the waiting pod, nil if there is none.
 func (w *world) waits(is func(*Pod) bool) *placement {
 	for _, p := range w.waiting {
 		if is(&p.pod) {
@@ -239,8 +237,7 @@ func (w *world) waits(is func(*Pod) bool) *placement {
 	return nil
 }
 
-// effects does what directives ask for that is about other pods and nodes
-// (ABI-13.4).
+// effects carries out directives about other pods and nodes (ABI-13.4).
 func (w *world) effects(pod *Pod, got answer) {
 	for _, d := range got.directives {
 		switch d.Kind {
@@ -266,7 +263,7 @@ func (w *world) effects(pod *Pod, got answer) {
 	}
 }
 
-// written returns the labels and annotations that directives write.
+// written returns the labels and annotations that directives set.
 func written(directives []wire.Directive) (labels, annotations map[string]string) {
 	labels, annotations = map[string]string{}, map[string]string{}
 	for _, d := range directives {
@@ -280,7 +277,7 @@ func written(directives []wire.Directive) (labels, annotations map[string]string
 	return labels, annotations
 }
 
-// Delete takes a pod, given as `namespace/name`, out of the cluster.
+// Delete removes a pod, given as `namespace/name`, from the cluster.
 func (t *Trial) Delete(pod string) error {
 	found := false
 	drop := func(p *Pod) bool { found = found || p.id() == pod; return p.id() == pod }

@@ -17,23 +17,23 @@ const (
 	once     ways = 1 << iota // all rows, or pods, in one call
 	fresh                     // an instance for each call
 	listed                    // rows as a list
-	renumber                  // ids, rows and slots anew before each call
+	renumber                  // new ids, rows and slots before each call
 )
 
-// session makes calls in one way. It has an instance for the points about nodes
-// and an aux instance for the others, as a host has.
+// session makes calls in one way. Like a host, it has an instance for the points about nodes
+// and an aux instance for the others.
 type session struct {
 	*Trial
 	ways  ways
-	order []int      // of rows; nil is that of the nodes
-	rand  *rand.Rand // for ids, slots and, with renumber, rows; nil in the order of appearance
+	order []int      // of rows; nil means the order of the nodes
+	rand  *rand.Rand // for ids, slots and, with renumber, rows; nil means the order of appearance
 	turns uint64
 	cycle instance
 	aux   instance
-	last  *instance // that was called last, with the image of the call
+	last  *instance // the last one called, with the image of the call
 }
 
-// instance is an instance and the region that it gave.
+// instance is an instance and its region.
 type instance struct {
 	guest Guest
 	base  uint32
@@ -41,8 +41,8 @@ type instance struct {
 	img   *image
 }
 
-// numbers returns the next numbering for n rows. Rows of an aux instance are those
-// that the point says.
+// numbers returns the next numbering for n rows. Rows of an aux instance are given by the
+// point.
 func (s *session) numbers(n int, aux bool) numbering {
 	s.turns++
 	numbers := numbering{order: s.order, rand: s.rand, seed: s.seed(), turn: s.turns}
@@ -57,7 +57,7 @@ func (s *session) numbers(n int, aux bool) numbering {
 	return numbers
 }
 
-// exports are the names of the points' functions.
+// exports returns the names of the points' functions.
 func exports() map[abi.Point]string {
 	return map[abi.Point]string{
 		abi.PreEnqueue: abi.ExportPreEnqueue, abi.QueueSort: abi.ExportQueueKey, abi.Hint: abi.ExportHint,
@@ -69,10 +69,10 @@ func exports() map[abi.Point]string {
 	}
 }
 
-// pointName is how a point is called in what a trial shows: reserve, pre_bind.
+// pointName returns the name of a point in the output of a trial: reserve, pre_bind.
 func pointName(p abi.Point) string { return exports()[p][len(abi.ExportPrefix):] }
 
-// call calls one point with an image and checks what must hold after any call.
+// call calls one point with an image and checks what must hold after every call.
 func (s *session) call(in *instance, img *image, point abi.Point, a asked) abi.Code {
 	s.tb.Helper()
 	s.place(in, img)
@@ -96,7 +96,7 @@ func (s *session) call(in *instance, img *image, point abi.Point, a asked) abi.C
 	return code
 }
 
-// place makes an instance if there is none for the image, and says where it is.
+// place makes an instance if there is none for the image, and moves the image to its region.
 func (s *session) place(in *instance, img *image) {
 	s.tb.Helper()
 	size := uint32(len(img.data))
@@ -115,7 +115,7 @@ func (s *session) place(in *instance, img *image) {
 	}
 }
 
-// results are the codes that a point may return (ABI-5).
+// results returns the codes that a point may return (ABI-5).
 func results(p abi.Point) []abi.Code {
 	reject := []abi.Code{abi.Success, abi.Unschedulable, abi.UnschedulableAndUnresolvable, abi.Pending, abi.Error}
 	switch p {
@@ -135,7 +135,7 @@ func results(p abi.Point) []abi.Code {
 	return []abi.Code{abi.Success, abi.Error}
 }
 
-// memory is that of the instance that was called last, answer a field of its call.
+// memory returns the memory of the last instance called, answer a field of its call record.
 func (s *session) memory() []byte              { return s.last.guest.Memory() }
 func (s *session) answer(offset uint32) uint32 { return s.last.img.answer(offset) }
 
@@ -158,7 +158,7 @@ func (s *session) reasonSet(n uint32) []string {
 	return texts
 }
 
-// judged is the answer for the i-th row or pod of the last call.
+// judged returns the answer for the i-th row or pod of the last call.
 func (s *session) judged(who string, i uint32) Verdict {
 	s.tb.Helper()
 	img := s.last.img
@@ -172,11 +172,10 @@ func (s *session) judged(who string, i uint32) Verdict {
 	return v
 }
 
-// state is a plugin's state of a pod's cycle (ABI-7.4).
+// state is a plugin's state in a pod's cycle (ABI-7.4).
 type state map[string][]byte
 
-// kept is the state that aux instances see: without keys that may hold ids
-// (ABI-7.10).
+// kept returns the state that aux instances see: without keys that may hold ids (ABI-7.10).
 func (s *session) kept(all state) state {
 	m := maps.Clone(all)
 	for _, key := range s.manifest.CycleLocal {
@@ -185,8 +184,8 @@ func (s *session) kept(all state) state {
 	return m
 }
 
-// use makes the state, and what other plugins published, those of the next call of
-// a point (ABI-5.20, 7.5, 7.9).
+// use sets the state, and what other plugins published, for the next call of a point (ABI-5.20,
+// 7.5, 7.9).
 func (s *session) use(point abi.Point, values, published state) {
 	h := s.host
 	h.state, h.published, h.writable = values, published, true

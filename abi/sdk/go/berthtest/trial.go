@@ -11,13 +11,13 @@ import (
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
-// Guest is an instance of a plugin: a berth.Native, or one of a module.
+// Guest is an instance of a plugin: a berth.Native, or an instance of a module.
 type Guest interface {
 	Memory() []byte
 	Alloc(size, align uint32) uint32
 	Configure(address, length uint32) int32
-	// Call calls a point by the name of its export. Points whose function has no lo
-	// and hi get 0.
+	// Call calls a point by the name of its export. Points whose functions have no lo and hi get
+	// 0.
 	Call(export string, call, lo, hi uint32) int32
 	Exports() []string
 }
@@ -27,25 +27,24 @@ var _ Guest = (*berth.Native)(nil)
 // Factory makes instances of a plugin. The host is a berth.ObjectHost.
 type Factory func(host berth.Host) Guest
 
-// Native makes instances of a plugin as native code; plugin is its constructor.
+// Native returns a Factory for a plugin as native code; plugin is its constructor.
 func Native[P berth.Plugin](plugin func() P) Factory {
 	return func(host berth.Host) Guest { return berth.NewNative(plugin(), host) }
 }
 
 // Trial is a cluster and one plugin.
 type Trial struct {
-	// Nodes is the cluster, and Namespaces the namespaces that have an object.
+	// Nodes are the cluster's nodes, and Namespaces the namespaces that have an object.
 	Nodes      []Node
 	Namespaces []Namespace
-	// Pending is the pods that are to be placed, which PreEnqueue, Order and Hint
-	// ask about.
+	// Pending are the pods to be placed, for PreEnqueue, Order and Hint.
 	Pending []Pending
-	// Nominated is the pods that were promised a node.
+	// Nominated are the pods with a nominated node.
 	Nominated []Nominated
 	// Published is what other plugins publish, by `plugin/key`.
 	Published map[string]string
-	// Publishers is other plugins, by their names in the profile: their PreFilter
-	// runs before this plugin's, and what it publishes is read by it.
+	// Publishers are other plugins, by their names in the profile: their PreFilter runs before
+	// this plugin's, which reads what they publish.
 	Publishers map[string]*Trial
 
 	tb       testing.TB
@@ -56,7 +55,7 @@ type Trial struct {
 	waiting  []*placement
 }
 
-// New returns a trial of a plugin. An empty config is `{}`.
+// New returns a trial of a plugin. An empty config means `{}`.
 func New(tb testing.TB, manifest []byte, guest Factory, config string) *Trial {
 	tb.Helper()
 	m, err := parseManifest(manifest)
@@ -71,7 +70,7 @@ func New(tb testing.TB, manifest []byte, guest Factory, config string) *Trial {
 	return t
 }
 
-// checkExports checks the manifest's points against the plugin's methods (ABI-9.3).
+// checkExports compares the manifest's points with the plugin's methods (ABI-9.3).
 func (t *Trial) checkExports() {
 	t.tb.Helper()
 	has := t.guest(t.host).Exports()
@@ -82,17 +81,17 @@ func (t *Trial) checkExports() {
 	}
 }
 
-// Verdict is what a plugin says of one node, or of one pod.
+// Verdict is a plugin's verdict on one node, or on one pod.
 type Verdict struct {
 	// Node is the node's name, or a pod's as `namespace/name`.
 	Node    string
 	Code    abi.Code
 	Reasons []string
-	// Score is the normalised score, if the plugin scores and the node passed.
+	// Score is the normalized score, if the plugin scores and the node passed.
 	Score int64
 }
 
-// String is like `node Unschedulable: reason, reason` or `node Success 100`.
+// String returns `node Unschedulable: reason, reason` or `node Success 100`.
 func (v Verdict) String() string {
 	if v.Code == abi.Success {
 		return fmt.Sprintf("%s %d", v.short(), v.Score)
@@ -108,8 +107,7 @@ func (v Verdict) short() string {
 	return fmt.Sprintf("%s %v: %s", v.Node, v.Code, strings.Join(v.Reasons, ", "))
 }
 
-// Refused tries the configuration alone, and returns what the plugin logged if it
-// refused it.
+// Refused tries only the configuration, and returns what the plugin logged if it refused it.
 func (t *Trial) Refused() (why string, refused bool) {
 	_, err := t.instance()
 	if err == nil {
@@ -118,7 +116,7 @@ func (t *Trial) Refused() (why string, refused bool) {
 	return err.Error(), true
 }
 
-// instance makes an instance and hands it the configuration.
+// instance makes an instance and passes the configuration to it.
 func (t *Trial) instance() (Guest, error) {
 	g := t.guest(t.host)
 	if !slices.Contains(g.Exports(), abi.ExportConfigure) {
@@ -132,7 +130,7 @@ func (t *Trial) instance() (Guest, error) {
 	return g, nil
 }
 
-// seed is the header's: 0 where the plugin must not use it (ABI-4.1).
+// seed returns the header's seed: 0 if the plugin must not use it (ABI-4.1).
 func (t *Trial) seed() uint64 {
 	if t.manifest.Sharded() {
 		return 0
@@ -140,10 +138,9 @@ func (t *Trial) seed() uint64 {
 	return 42
 }
 
-// each calls f in ways that must not differ, and fails the test if what f shows
-// does. It returns what the first way shows: all calls in one instance, one call
-// for all nodes. The points from reserve on, and those about many pods, get new
-// ids and slots for each call in any way.
+// each calls f in ways that must agree, and fails the test if the outputs of f differ. It
+// returns the output of the first way: all calls in one instance, one call for all nodes. Calls
+// of points from reserve on, and about many pods, always get new ids and slots.
 func (t *Trial) each(f func(s *session) []string) []string {
 	t.tb.Helper()
 	want := f(&session{Trial: t, ways: once})
@@ -152,12 +149,12 @@ func (t *Trial) each(f func(s *session) []string) []string {
 		s.Trial = t
 		got := f(s)
 		if len(want) != len(got) {
-			t.tb.Errorf("%s: one call in one instance gives\n%s\nwith %s it gives\n%s", t.manifest.Name, strings.Join(want, "\n"), how, strings.Join(got, "\n"))
+			t.tb.Errorf("%s: one call in one instance gives\n%s\nbut with %s it gives\n%s", t.manifest.Name, strings.Join(want, "\n"), how, strings.Join(got, "\n"))
 			return
 		}
 		for i := range want {
 			if want[i] != got[i] {
-				t.tb.Errorf("%s: one call in one instance gives %q, with %s it gives %q", t.manifest.Name, want[i], how, got[i])
+				t.tb.Errorf("%s: one call in one instance gives %q, but with %s it gives %q", t.manifest.Name, want[i], how, got[i])
 			}
 		}
 	}
@@ -166,9 +163,9 @@ func (t *Trial) each(f func(s *session) []string) []string {
 	for seed := range uint64(3) {
 		r := random(seed)
 		order := r.Perm(len(t.Nodes))
-		compare("rows, ids and slots numbered otherwise", &session{ways: once, order: order, rand: r})
+		compare("other numbers of rows, ids and slots", &session{ways: once, order: order, rand: r})
 		if len(t.manifest.CycleLocal) == 0 {
-			compare("rows, ids and slots numbered anew for every call", &session{ways: once | renumber, rand: random(seed + 10)})
+			compare("new numbers of rows, ids and slots for every call", &session{ways: once | renumber, rand: random(seed + 10)})
 		}
 		if t.manifest.Sharded() {
 			compare("rows split over calls", &session{order: order, rand: random(seed + 20)})

@@ -14,7 +14,7 @@ func manifest() []byte {
 	return []byte(`{"name":"guilty","version":"1.0.0","abi":"1.0","points":{"filter":{"scope":"node"}},"reads":{"node":["name","taints"],"pod":["name"]}}`)
 }
 
-// guilty breaks a rule, which the pod's name says.
+// guilty breaks the rule in the pod's name.
 type guilty struct {
 	berth.Base
 	calls int
@@ -45,7 +45,7 @@ func (p *guilty) Filter(pod berth.Pod, node berth.Node) berth.Status {
 	return berth.Success
 }
 
-// recorder is a testing.TB that keeps what is reported.
+// recorder is a testing.TB that keeps the report.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -64,8 +64,8 @@ func (r *recorder) Fatalf(format string, args ...any) {
 
 func (r *recorder) Fatal(args ...any) { r.Fatalf("%s", fmt.Sprint(args...)) }
 
-// TestGuiltyPluginsAreCaught: Place finds answers that depend on what they must
-// not depend on, and finds nothing with an innocent plugin.
+// TestGuiltyPluginsAreCaught: Place finds answers that depend on what they must not depend on,
+// and nothing wrong with an innocent plugin.
 func TestGuiltyPluginsAreCaught(t *testing.T) {
 	for _, name := range []string{"nothing", "keeps state", "looks at row numbers", "looks at the order of taints", "looks at ids"} {
 		r := &recorder{TB: t}

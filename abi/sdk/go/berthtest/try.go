@@ -8,7 +8,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// attempt is one try to find a node for a pod, in one session.
+// attempt is one attempt to find a node for a pod, in one session.
 type attempt struct {
 	*session
 	about     content
@@ -16,12 +16,12 @@ type attempt struct {
 	published state
 	verdicts  []Verdict // by node
 	filtered  []Verdict // as they were before scoring
-	skip      bool      // pre_filter left out filter
+	skip      bool      // pre_filter returned Skip
 	image     *image    // of the cycle instance
 }
 
-// try takes a pod through the points from pre_filter to normalize, or to
-// post_filter if no node is left.
+// try takes a pod through the points from pre_filter to normalize, or to post_filter if no node
+// is left.
 func (s *session) try(pod *Pod, w *what) *attempt {
 	s.tb.Helper()
 	a := s.attempt(pod, w)
@@ -37,7 +37,7 @@ func (s *session) try(pod *Pod, w *what) *attempt {
 	return a
 }
 
-// attempt begins a try.
+// attempt begins an attempt.
 func (s *session) attempt(pod *Pod, w *what) *attempt {
 	a := &attempt{session: s, state: state{}, about: content{nodes: s.Nodes, namespaces: s.Namespaces, pod: pod}}
 	a.about.overlay, a.about.list = w.overlays()
@@ -63,7 +63,7 @@ func (a *attempt) ask(point abi.Point, q asked) abi.Code {
 	return a.call(&a.cycle, a.image, point, q)
 }
 
-// all is the answer of a call as a whole for every node that stands.
+// all applies the answer of a call as a whole to every remaining node.
 func (a *attempt) all(code abi.Code) {
 	reasons := a.reasonSet(a.answer(84))
 	for i := range a.verdicts {
@@ -98,7 +98,7 @@ func (a *attempt) preFilter() {
 	}
 }
 
-// narrow takes pre_filter's row set: other nodes are out.
+// narrow applies pre_filter's row set: other nodes are excluded.
 func (a *attempt) narrow(rows uint32) {
 	a.tb.Helper()
 	if a.manifest.Sharded() {
@@ -155,7 +155,7 @@ func (a *attempt) batches(nodes []int, one bool, f func(q asked, nodes []int)) {
 	}
 }
 
-// filter judges the nodes that stand.
+// filter judges the remaining nodes.
 func (a *attempt) filter(w *what) {
 	a.tb.Helper()
 	if a.skip || !a.manifest.exports(abi.Filter) {
@@ -212,8 +212,7 @@ func (a *attempt) score() {
 	}
 }
 
-// normalize calls the plugin's normalize, or does what the manifest asks of the
-// host.
+// normalize calls the plugin's normalize, or applies the manifest's normalization.
 func (a *attempt) normalize(nodes []int, scores map[int]int64) {
 	a.tb.Helper()
 	if !a.manifest.exports(abi.Normalize) {
@@ -244,8 +243,8 @@ func (a *attempt) scoreAt(i int) int64 {
 	return int64(binary.LittleEndian.Uint64(a.last.img.data[a.last.img.scores+8*uint32(i):]))
 }
 
-// postFilter calls post_filter with all nodes and their verdicts, if filters left
-// none, and none of them failed (ABI-5.14).
+// postFilter calls post_filter with all nodes and their verdicts, if no node passed the filters
+// and none of them failed (ABI-5.14).
 func (a *attempt) postFilter() (answer, bool) {
 	a.tb.Helper()
 	if !a.manifest.exports(abi.PostFilter) || len(a.about.nodes) == 0 ||
@@ -262,8 +261,8 @@ func (a *attempt) postFilter() (answer, bool) {
 	return got, true
 }
 
-// publish takes the pod through pre_filter of the plugins whose keys this one
-// reads, each with numbers of its own, and returns the values (ABI-7.9).
+// publish takes the pod through pre_filter of the plugins whose keys this one reads, each with
+// different numbers, and returns the values (ABI-7.9).
 func (s *session) publish(pod *Pod) state {
 	values := state{}
 	for name, value := range s.Published {

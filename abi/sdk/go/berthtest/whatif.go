@@ -7,9 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// what is what would be: pods that were promised nodes are there, and pods that
-// preemption could remove are not. Nodes for which that makes a difference are
-// judged on overlay rows.
+// what is a hypothetical cluster: with nominated pods, and without pods that preemption could
+// remove. Nodes for which that makes a difference are judged on overlay rows.
 type what struct {
 	rows     []whatNode
 	rejected []string // nodes, by other plugins
@@ -21,7 +20,7 @@ type whatNode struct {
 	added, removed []*Pod
 }
 
-// overlays returns the nodes of overlay rows, and all pods that come or go.
+// overlays returns the nodes of overlay rows, and all pods that are added or removed.
 func (w *what) overlays() (rows []*rowNode, pods []Pod) {
 	for i := range w.rows {
 		rows = append(rows, w.rows[i].row)
@@ -32,8 +31,8 @@ func (w *what) overlays() (rows []*rowNode, pods []Pod) {
 	return rows, pods
 }
 
-// whatIf returns what is promised to others, as seen by a pod, and what would be
-// without some pods, where other plugins reject some nodes.
+// whatIf returns the hypothetical cluster for a pod: with nominated pods, without some pods,
+// and with nodes that other plugins reject.
 func (t *Trial) whatIf(pod *Pod, without, rejected []string) *what {
 	w := &what{rejected: rejected}
 	for i := range t.Nodes {
@@ -63,9 +62,8 @@ func changed(i int, n *Node, added, removed []*Pod) whatNode {
 	return whatNode{node: i, row: row, added: added, removed: removed}
 }
 
-// judge filters the overlay rows. A node that fails there is out. One that passes
-// is judged as it is besides; done are those that are not: the question was what
-// would be without some of their pods.
+// judge filters the overlay rows. A node that fails there is excluded. One that passes is also
+// judged as it is, except those in done, which are judged only without some of their pods.
 func (w *what) judge(a *attempt) (done map[int]bool) {
 	a.tb.Helper()
 	done = map[int]bool{}
@@ -79,8 +77,7 @@ func (w *what) judge(a *attempt) (done map[int]bool) {
 	return done
 }
 
-// overlay brings a copy of the state up to date with an overlay row, and filters it
-// (ABI-5.13).
+// overlay updates a copy of the state for an overlay row, and filters the row (ABI-5.13).
 func (a *attempt) overlay(k uint32, n *whatNode) Verdict {
 	a.tb.Helper()
 	state := maps.Clone(a.state)

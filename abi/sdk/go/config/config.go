@@ -1,5 +1,5 @@
-// Package config decodes a plugin's configuration with encoding/json. It is apart
-// from package berth because encoding/json makes a module 1.4 MB larger.
+// Package config decodes a plugin's configuration with encoding/json. It is separate from
+// package berth because encoding/json makes a module 1.4 MB larger.
 package config
 
 import (
@@ -8,14 +8,13 @@ import (
 	"reflect"
 )
 
-// Parse decodes the configuration into a T. Fields that T does not have are
-// refused, and so is what follows the value.
+// Parse decodes the configuration into a T. It refuses fields that T does not have, and data
+// after the value.
 //
 // # Errors
 //
-// What is wrong and where, in the words of the SDKs in other languages:
-// tenants.a.pools[1]: expected a string, found a number. What encoding/json says is left as it
-// is where these have no words.
+// What is wrong and where, in the words of the SDKs in other languages: tenants.a.pools[1]:
+// expected a string, found a number. Other errors of encoding/json are unchanged.
 func Parse[T any](data []byte) (T, error) {
 	var value T
 	var whole json.RawMessage

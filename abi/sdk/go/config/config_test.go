@@ -36,7 +36,7 @@ type plugin struct {
 	Hidden  int               `json:"-"`
 }
 
-// TestParse: a configuration is decoded as encoding/json has it.
+// TestParse: a configuration is decoded as by encoding/json.
 func TestParse(t *testing.T) {
 	got, err := config.Parse[plugin]([]byte(` {"tenants": {"a": {"pools": ["x"], "fallback": true}, "b": null}, "LIMIT": 7, "price": 0.5, "exempt": ["e"]} `))
 	price := 0.5
@@ -46,8 +46,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseRefuses: mistakes are told as the SDKs in other languages tell them, whose tests have
-// these words too.
+// TestParseRefuses: mistakes are reported in the words of the SDKs in other languages, whose
+// tests have the same texts.
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`[]`:              "the configuration: expected an object, found a list",
@@ -71,7 +71,8 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	// Types that the others do not have, and those that decode themselves, keep the words of encoding/json.
+	// Types that the others do not have, and those that decode themselves, have the errors of
+	// encoding/json.
 	for _, text := range []string{`{"small": 1000}`, `{"own": "x"}`} {
 		if _, err := config.Parse[plugin]([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), "json: ") {
 			t.Errorf("%s: got %v", text, err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// syntax says in which line a text stops being JSON.
+// syntax says on which line a text stops being JSON.
 func syntax(data []byte, err error) error {
 	var at *json.SyntaxError
 	if !errors.As(err, &at) {
@@ -18,9 +18,9 @@ func syntax(data []byte, err error) error {
 	return fmt.Errorf("line %d: this is not JSON", 1+bytes.Count(data[:min(at.Offset, int64(len(data)))], []byte("\n")))
 }
 
-// mistake returns the first place in which a value does not fit a type; nil if none is found, or
-// if the type decodes itself. encoding/json does not tell the path of a field that it does not
-// know, nor keys and indices.
+// mistake returns the first place in which a value does not fit a type; nil if it finds none,
+// or if the type decodes itself. encoding/json does not report the path of an unknown field,
+// nor keys and indices.
 func mistake(path string, value json.RawMessage, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -67,7 +67,7 @@ func wrong(path, format string, args ...any) error {
 	return fmt.Errorf(path+": "+format, args...)
 }
 
-// kindOf says what a value is by how it begins.
+// kindOf returns the kind of a value by its first character.
 func kindOf(value json.RawMessage) string {
 	switch value[0] {
 	case '{':
@@ -119,8 +119,8 @@ func inList(path string, value json.RawMessage, t reflect.Type) error {
 	})
 }
 
-// each calls f with the keys and values of an object, or the elements of a list, until it fails. The
-// value is JSON.
+// each calls f with the keys and values of an object, or the elements of a list, until it
+// fails. The value must be JSON.
 func each(value json.RawMessage, f func(key string, value json.RawMessage) error) error {
 	d := json.NewDecoder(bytes.NewReader(value))
 	if _, err := d.Token(); err != nil {

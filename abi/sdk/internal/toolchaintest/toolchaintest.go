@@ -1,5 +1,5 @@
-// Package toolchaintest is for tests that need a compiler of another language, which
-// is optional for who works on something else.
+// Package toolchaintest is for tests that need a compiler of another language, which is
+// optional for people who work on something else.
 package toolchaintest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Missing skips a test whose toolchain was not found, or fails it if an environment
-// variable is 1, as in CI. The first test that misses a toolchain says what to install,
-// the others are brief. none is the error that err wraps.
+// Missing skips a test whose toolchain was not found, or fails it if an environment variable is
+// 1, as in CI. The first such test says what to install; the others are brief. none is the
+// error that err wraps.
 func Missing(t testing.TB, variable string, none, err error) {
 	t.Helper()
 	if os.Getenv(variable) == "1" || !errors.Is(err, none) {

@@ -1,6 +1,5 @@
-// Package cargo builds plugins that are written in Rust: it finds a toolchain that
-// compiles to wasm32-unknown-unknown, and runs it so that the same sources give the
-// same bytes, whichever folder they are in.
+// Package cargo builds plugins written in Rust: it finds a toolchain that compiles to
+// wasm32-unknown-unknown, and runs it. The same sources give the same bytes in any folder.
 package cargo
 
 import (
@@ -16,7 +15,7 @@ import (
 	"strings"
 )
 
-// Target is the target of plugins: WebAssembly without a system.
+// Target is the target of plugins: WebAssembly without an operating system.
 const Target = "wasm32-unknown-unknown"
 
 // Install says how a toolchain is installed.
@@ -32,12 +31,12 @@ type Toolchain struct {
 	Cargo, Rustc string
 }
 
-// Find returns a toolchain that has the target: that of $CARGO and $RUSTC, that of
-// $PATH, or the distribution's in /usr/bin, which may be hidden behind rustup's.
+// Find returns a toolchain that has the target: the one in $CARGO and $RUSTC, in $PATH, or the
+// distribution's in /usr/bin, which rustup's may hide.
 //
 // # Errors
 //
-// ErrNoToolchain, wrapped with what was looked at and how to install it.
+// ErrNoToolchain, wrapped with what was tried and how to install it.
 func Find(ctx context.Context) (*Toolchain, error) {
 	path, distribution := Toolchain{Cargo: "cargo", Rustc: "rustc"}, Toolchain{Cargo: "/usr/bin/cargo", Rustc: "/usr/bin/rustc"}
 	named := Toolchain{Cargo: os.Getenv("CARGO"), Rustc: os.Getenv("RUSTC")}
@@ -47,12 +46,12 @@ func Find(ctx context.Context) (*Toolchain, error) {
 	return FindIn(ctx, named, path, distribution)
 }
 
-// FindIn returns the first of some toolchains that has the target. A name without a
-// folder is looked up in $PATH, and an empty one is cargo or rustc.
+// FindIn returns the first of some toolchains that has the target. A name without a folder is
+// looked up in $PATH, and an empty one means cargo or rustc.
 //
 // # Errors
 //
-// As of Find.
+// Those of Find.
 func FindIn(ctx context.Context, candidates ...Toolchain) (*Toolchain, error) {
 	var seen []string
 	for _, c := range candidates {
@@ -91,7 +90,7 @@ func (t Toolchain) resolve() (*Toolchain, error) {
 	return &t, nil
 }
 
-// hasTarget looks for the target's core library.
+// hasTarget checks that the target's core library is installed.
 func (t *Toolchain) hasTarget(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, t.Rustc, "--print", "target-libdir", "--target", Target).Output()
 	if err != nil {
@@ -104,23 +103,21 @@ func (t *Toolchain) hasTarget(ctx context.Context) error {
 	return nil
 }
 
-// Command returns a command that runs cargo in a folder, with the tools of this
-// toolchain.
+// Command returns a command that runs cargo in a folder, with the tools of this toolchain.
 func (t *Toolchain) Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.Cargo, args...)
 	cmd.Dir = dir
-	path := filepath.Dir(t.Cargo) + string(filepath.ListSeparator) + os.Getenv("PATH") // of rustdoc, rustfmt, clippy
+	path := filepath.Dir(t.Cargo) + string(filepath.ListSeparator) + os.Getenv("PATH") // for rustdoc, rustfmt, clippy
 	cmd.Env = append(os.Environ(), "RUSTC="+t.Rustc, "PATH="+path)
 	return cmd
 }
 
-// Build builds the crate in dir and returns the module's bytes. Cargo keeps what it
-// made in target, so a folder that is given again makes the next build faster.
+// Build builds the crate in dir and returns the module's bytes. Cargo keeps its output in
+// target, so reusing a folder makes the next build faster.
 //
 // # Errors
 //
-// What cargo said, with what to do about it where its words are about Rust and not
-// about plugins.
+// The output of cargo, with a hint if it is about Rust but the mistake is about plugins.
 func (t *Toolchain) Build(ctx context.Context, dir, target string) ([]byte, error) {
 	flags, err := t.flags(ctx, dir)
 	if err != nil {
@@ -128,7 +125,7 @@ func (t *Toolchain) Build(ctx context.Context, dir, target string) ([]byte, erro
 	}
 	cmd := t.Command(ctx, dir, "build", "--release", "--lib", "--target", Target, "--message-format=json-render-diagnostics")
 	cmd.Env = append(cmd.Env, "CARGO_TARGET_DIR="+target, "CARGO_ENCODED_RUSTFLAGS="+strings.Join(flags, "\x1f"),
-		// What makes a module small, without a section in each Cargo.toml.
+		// Options for a small module, so that Cargo.toml needs no section for them.
 		"CARGO_PROFILE_RELEASE_LTO=true", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1",
 		"CARGO_PROFILE_RELEASE_PANIC=abort", "CARGO_PROFILE_RELEASE_STRIP=true")
 	var stdout, stderr bytes.Buffer
@@ -143,7 +140,7 @@ func (t *Toolchain) Build(ctx context.Context, dir, target string) ([]byte, erro
 	return os.ReadFile(file)
 }
 
-// failed is the error of a command of cargo.
+// failed returns the error of a failed cargo command.
 func (t *Toolchain) failed(ctx context.Context, cmd *exec.Cmd, err error, said string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -152,7 +149,7 @@ func (t *Toolchain) failed(ctx context.Context, cmd *exec.Cmd, err error, said s
 	return fmt.Errorf("%s %s in %s: %w\n%s%s", filepath.Base(t.Cargo), cmd.Args[1], cmd.Dir, err, said, hint(said))
 }
 
-// hint says what to do about what cargo said.
+// hint returns a remedy for an error of cargo.
 func hint(said string) string {
 	switch {
 	case strings.Contains(said, "linker `rust-lld` not found"):
@@ -167,14 +164,14 @@ func hint(said string) string {
 	return ""
 }
 
-// crate is a package as cargo metadata tells it.
+// crate is a package in cargo metadata.
 type crate struct {
 	Name, Version string
 	Manifest      string `json:"manifest_path"`
 }
 
-// flags are rustc's: panics name files of other crates as crate-version/src/…, not by the folders of
-// this machine, and 128 KiB of stack are enough for a plugin.
+// flags returns flags for rustc: panics name files of other crates as crate-version/src/…,
+// not by the folders of this machine, and 128 KiB of stack are enough for a plugin.
 func (t *Toolchain) flags(ctx context.Context, dir string) ([]string, error) {
 	cmd := t.Command(ctx, dir, "metadata", "--format-version=1", "--filter-platform", Target)
 	var stderr bytes.Buffer
@@ -191,19 +188,18 @@ func (t *Toolchain) flags(ctx context.Context, dir string) ([]string, error) {
 		return nil, fmt.Errorf("cargo metadata in %s: %w", dir, err)
 	}
 	flags := []string{"-Clink-arg=-zstack-size=131072"}
-	// Of two that match, rustc takes the last: folders come before those in them.
+	// If two match, rustc uses the last: folders come before their subfolders.
 	slices.SortFunc(meta.Packages, func(a, b crate) int { return strings.Compare(a.Manifest, b.Manifest) })
 	for _, p := range meta.Packages {
 		if strings.HasPrefix(p.Manifest, meta.Root+string(filepath.Separator)) {
-			continue // relative to the workspace already; and other crates need not be built again for it
+			continue // already relative to the workspace; and other crates need not be rebuilt for it
 		}
 		flags = append(flags, "--remap-path-prefix="+filepath.Dir(p.Manifest)+"="+p.Name+"-"+p.Version)
 	}
 	return flags, nil
 }
 
-// artifact returns the module among cargo's messages; the last one is that of the
-// crate itself.
+// artifact returns the module among cargo's messages; the last one belongs to the crate itself.
 func artifact(messages []byte) string {
 	file := ""
 	for line := range bytes.Lines(messages) {

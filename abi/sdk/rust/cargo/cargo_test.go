@@ -32,8 +32,8 @@ func target(t *testing.T) string {
 	return dir
 }
 
-// TestFindIn: the first toolchain that has the target is taken; without one, what
-// was looked at is told, and how to install one.
+// TestFindIn: it returns the first toolchain that has the target; otherwise the error says what
+// was tried and how to install one.
 func TestFindIn(t *testing.T) {
 	cargoPath := script(t, "cargo", "")
 	without := cargo.Toolchain{Cargo: cargoPath, Rustc: script(t, "rustc", "echo "+t.TempDir())}
@@ -83,8 +83,8 @@ func crate(t *testing.T, manifest, source string) string {
 
 const library = "[lib]\ncrate-type = [\"cdylib\"]\n"
 
-// TestBuild: the same sources give the same module, whose panics do not tell the
-// folder, and mistakes are told with what to do.
+// TestBuild: the same sources give the same module, panics do not contain the folder, and
+// mistakes are reported with a remedy.
 func TestBuild(t *testing.T) {
 	toolchain := cargotest.Toolchain(t)
 	const source = "#[no_mangle]\npub extern \"C\" fn f(v: &[u8], i: usize) -> u8 {\n    v[i]\n}\n"
@@ -104,7 +104,7 @@ func TestBuild(t *testing.T) {
 		t.Errorf("a function has %d bytes, more than %d", len(first), most)
 	}
 	if text := string(first); !strings.HasPrefix(text, "\x00asm") || !strings.Contains(text, "src/lib.rs") || strings.Contains(text, os.TempDir()) {
-		t.Error("this is no module, or it tells the folder that it was built in")
+		t.Error("the result is not a module, or it contains the build folder")
 	}
 	for name, c := range map[string]struct{ dir, want string }{
 		"no cdylib":      {crate(t, "", source), `Cargo.toml needs [lib] with crate-type = ["cdylib"]`},

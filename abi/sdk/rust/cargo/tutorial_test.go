@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// TestTutorial does what the README's tutorial says, with its texts.
+// TestTutorial follows the README's tutorial, with its texts.
 func TestTutorial(t *testing.T) {
 	toolchain := cargotest.Toolchain(t)
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))

@@ -1,5 +1,5 @@
-// Package asctest gives tests the AssemblyScript toolchain, which is optional for who
-// works on something else.
+// Package asctest provides tests with the AssemblyScript toolchain, which is optional for
+// people who work on something else.
 package asctest
 
 import (

@@ -1,5 +1,5 @@
-// Package clangtest gives tests the C toolchain, which is optional for who works on
-// something else.
+// Package clangtest provides tests with the C toolchain, which is optional for people who work
+// on something else.
 package clangtest
 
 import (

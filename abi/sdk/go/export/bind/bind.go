@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's Bind the module's function berth_bind, and returns the
+// Export exports the plugin's Bind as the module's function berth_bind, and returns the
 // plugin.
 func Export[P berth.Binder](plugin P) P {
 	guest.Set(plugin, abi.ExportBind)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's Configure the module's function berth_configure, and returns the
+// Export exports the plugin's Configure as the module's function berth_configure, and returns the
 // plugin.
 func Export[P berth.Configurer](plugin P) P {
 	guest.Set(plugin, abi.ExportConfigure)

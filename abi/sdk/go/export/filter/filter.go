@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's Filter the module's function berth_filter, and returns the
+// Export exports the plugin's Filter as the module's function berth_filter, and returns the
 // plugin.
 func Export[P berth.Filterer](plugin P) P {
 	guest.Set(plugin, abi.ExportFilter)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's Hint the module's function berth_hint, and returns the
+// Export exports the plugin's Hint as the module's function berth_hint, and returns the
 // plugin.
 func Export[P berth.Hinter](plugin P) P {
 	guest.Set(plugin, abi.ExportHint)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's Normalize the module's function berth_normalize, and returns the
+// Export exports the plugin's Normalize as the module's function berth_normalize, and returns the
 // plugin.
 func Export[P berth.Normalizer](plugin P) P {
 	guest.Set(plugin, abi.ExportNormalize)

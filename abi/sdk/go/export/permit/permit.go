@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's Permit the module's function berth_permit, and returns the
+// Export exports the plugin's Permit as the module's function berth_permit, and returns the
 // plugin.
 func Export[P berth.Permitter](plugin P) P {
 	guest.Set(plugin, abi.ExportPermit)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's PostBind the module's function berth_post_bind, and returns the
+// Export exports the plugin's PostBind as the module's function berth_post_bind, and returns the
 // plugin.
 func Export[P berth.PostBinder](plugin P) P {
 	guest.Set(plugin, abi.ExportPostBind)

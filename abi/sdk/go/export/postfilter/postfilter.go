@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's PostFilter the module's function berth_post_filter, and returns the
+// Export exports the plugin's PostFilter as the module's function berth_post_filter, and returns the
 // plugin.
 func Export[P berth.PostFilterer](plugin P) P {
 	guest.Set(plugin, abi.ExportPostFilter)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's PreBind the module's function berth_pre_bind, and returns the
+// Export exports the plugin's PreBind as the module's function berth_pre_bind, and returns the
 // plugin.
 func Export[P berth.PreBinder](plugin P) P {
 	guest.Set(plugin, abi.ExportPreBind)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's PreEnqueue the module's function berth_pre_enqueue, and returns the
+// Export exports the plugin's PreEnqueue as the module's function berth_pre_enqueue, and returns the
 // plugin.
 func Export[P berth.PreEnqueuer](plugin P) P {
 	guest.Set(plugin, abi.ExportPreEnqueue)

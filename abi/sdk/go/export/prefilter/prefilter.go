@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's PreFilter the module's function berth_pre_filter, and returns the
+// Export exports the plugin's PreFilter as the module's function berth_pre_filter, and returns the
 // plugin.
 func Export[P berth.PreFilterer](plugin P) P {
 	guest.Set(plugin, abi.ExportPreFilter)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's PreScore the module's function berth_pre_score, and returns the
+// Export exports the plugin's PreScore as the module's function berth_pre_score, and returns the
 // plugin.
 func Export[P berth.PreScorer](plugin P) P {
 	guest.Set(plugin, abi.ExportPreScore)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's QueueKey the module's function berth_queue_key, and returns the
+// Export exports the plugin's QueueKey as the module's function berth_queue_key, and returns the
 // plugin.
 func Export[P berth.QueueKeyer](plugin P) P {
 	guest.Set(plugin, abi.ExportQueueKey)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's Reserve the module's function berth_reserve, and returns the
+// Export exports the plugin's Reserve as the module's function berth_reserve, and returns the
 // plugin.
 func Export[P berth.Reserver](plugin P) P {
 	guest.Set(plugin, abi.ExportReserve)

@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's Score the module's function berth_score, and returns the
+// Export exports the plugin's Score as the module's function berth_score, and returns the
 // plugin.
 func Export[P berth.Scorer](plugin P) P {
 	guest.Set(plugin, abi.ExportScore)

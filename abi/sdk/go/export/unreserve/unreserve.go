@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/go/internal/guest"
 )
 
-// Export makes the plugin's Unreserve the module's function berth_unreserve, and returns the
+// Export exports the plugin's Unreserve as the module's function berth_unreserve, and returns the
 // plugin.
 func Export[P berth.Unreserver](plugin P) P {
 	guest.Set(plugin, abi.ExportUnreserve)

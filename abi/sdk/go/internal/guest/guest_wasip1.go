@@ -10,7 +10,7 @@ import (
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 )
 
-// module is global since exported functions have no receiver.
+// module is global because exported functions have no receiver.
 var module struct {
 	plugin  berth.Plugin
 	exports []string
@@ -28,7 +28,7 @@ func set(p berth.Plugin, export string) {
 // Plugin returns the module's plugin.
 func Plugin() berth.Plugin {
 	if module.plugin == nil {
-		panic("berth: package main imports an export package and does not call its Export")
+		panic("berth: package main imports an export package, but does not call its Export")
 	}
 	return module.plugin
 }
@@ -37,7 +37,7 @@ func Plugin() berth.Plugin {
 func version() uint32 {
 	for _, name := range berth.Implements(Plugin()) {
 		if name != abi.ExportABI && name != abi.ExportAlloc && !slices.Contains(module.exports, name) {
-			panic("berth: the plugin has the method of " + name + ", and package main does not export it: " + remedy(name))
+			panic("berth: the plugin has the method of " + name + ", but package main does not export it: " + remedy(name))
 		}
 	}
 	return abi.Version
@@ -57,7 +57,7 @@ func remedy(name string) string {
 //go:wasmexport berth_alloc
 func alloc(size, align uint32) uint32 {
 	align = max(align, 1)
-	// The collector never looks inside of a slice of bytes.
+	// The garbage collector does not scan a slice of bytes.
 	region := make([]byte, uint64(size)+uint64(align))
 	module.regions = append(module.regions, region)
 	at := uint32(uintptr(unsafe.Pointer(unsafe.SliceData(region))))

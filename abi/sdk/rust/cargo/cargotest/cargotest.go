@@ -1,5 +1,5 @@
-// Package cargotest gives tests the Rust toolchain, which is optional for who works
-// on something else.
+// Package cargotest provides tests with the Rust toolchain, which is optional for people who
+// work on something else.
 package cargotest
 
 import (
