@@ -27,7 +27,7 @@ func (b *body) pop(at, n int) {
 // need fails unless there are n operands.
 func (b *body) need(at, n int) {
 	if there := len(b.operands) - b.top().base; there < n {
-		b.in.malformed(at, "an instruction takes %d operands, %d are there", n, there)
+		b.in.malformed(at, "an instruction takes %d operands, there are %d", n, there)
 	}
 }
 
@@ -146,6 +146,6 @@ func (b *body) end(at int) {
 // expect fails unless the operands are exactly the results of a frame.
 func (b *body) expect(at int, f *frame) {
 	if there := len(b.operands) - f.base; there != len(f.results) {
-		b.in.malformed(at, "%d operands are there at the end of a block, %d are expected", there, len(f.results))
+		b.in.malformed(at, "%d operands at the end of a block, %d are expected", there, len(f.results))
 	}
 }

@@ -29,10 +29,10 @@ const (
 // made printable: a trap repeats them for each of its frames, and a runtime keeps them. The
 // section is read as strictly as the others.
 func (r *rewriter) names(s *wire.Section) []byte {
-	const fix = "strip the names, or mend what wrote them"
+	const fix = "strip the names, or fix the tool that wrote them"
 	in := &reader{data: r.source[:s.Offset+s.Size], pos: s.Offset, section: "name", function: noFunction, fix: fix}
 	if r.named {
-		in.malformed(s.Offset, "the section is there twice")
+		in.malformed(s.Offset, "the section appears twice")
 	}
 	r.named = true
 	in.skipName()
@@ -42,7 +42,7 @@ func (r *rewriter) names(s *wire.Section) []byte {
 		at := in.pos
 		id := in.byte()
 		if int(id) <= last {
-			in.malformed(at, "subsection %d is there twice or in the wrong place", id)
+			in.malformed(at, "subsection %d appears twice or in the wrong place", id)
 		}
 		last = int(id)
 		size := in.u32()

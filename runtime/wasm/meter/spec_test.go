@@ -134,7 +134,7 @@ func TestSpecification(t *testing.T) {
 // refused: they import more than functions, begin with too much memory, or write an
 // opcode longer than it has to be.
 func refusals() []string {
-	return []string{"is imported", "are allowed", "the opcode behind 0xfc has 2 bytes"}
+	return []string{"is imported", "are allowed", "the opcode after 0xfc has 2 bytes"}
 }
 
 // specCounts is what a script came to: modules that were rewritten, and refused

@@ -68,7 +68,7 @@ func (b *body) prefixed(at int, op byte) (*instruction, uint32) {
 	start := b.in.pos
 	second := b.in.u32()
 	if n := len(appendU32(nil, second)); n != b.in.pos-start {
-		b.in.malformed(at, "the opcode behind %#x has %d bytes instead of %d", op, b.in.pos-start, n)
+		b.in.malformed(at, "the opcode after %#x has %d bytes instead of %d", op, b.in.pos-start, n)
 	}
 	switch {
 	case op == opMisc && second < miscCount:

@@ -82,7 +82,7 @@ func compilerConfig(base wazero.RuntimeConfig, cache wazero.CompilationCache, pa
 const knownDir = "bounded"
 
 // compiler names the compiler as wazero names its part of a cache. Another version compiles
-// modules anew, and may need longer.
+// modules again, and may need longer.
 func compiler() string {
 	version := "dev"
 	if info, ok := debug.ReadBuildInfo(); ok {
