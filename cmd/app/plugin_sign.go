@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/index"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
@@ -35,7 +36,8 @@ signature beside it, into FILE` + signing.Suffix + `. Both are Sigstore bundles 
 them, made without a network: cosign verify --key and verify-blob --key accept them.
 
 Of an image its manifest's digest is signed, after its module was looked at: an image
-whose annotations differ from the module's manifest is not signed.`,
+whose annotations differ from the module's manifest is not signed. An index is signed as
+well, for policies that want several keys.`,
 		Example: `  berth plugin sign ghcr.io/team/rack-aware:1.2.0 --key team.key
   berth plugin sign rack-aware.wasm --key team.key`,
 		Args:    oneArgument("reference or file", "REFERENCE|FILE.wasm --key FILE"),
@@ -77,6 +79,9 @@ func signFile(file string, key *signing.PrivateKey, stdout io.Writer) error {
 }
 
 func signImage(ctx context.Context, client *oci.Client, reference string, key *signing.PrivateKey, stdout io.Writer) error {
+	if done, err := signIndex(ctx, client, reference, key, stdout); done {
+		return err
+	}
 	image, l, err := pullImage(ctx, client, reference)
 	if err != nil {
 		return err
@@ -90,6 +95,35 @@ func signImage(ctx context.Context, client *oci.Client, reference string, key *s
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, signed by %s\n", image.Ref.At(image.Descriptor.Digest), l.Manifest.Name, l.Manifest.Version, key.Public().ID())
 	return writing(err)
+}
+
+// signIndex signs an index that is there, for policies that want several keys; done is false
+// if the reference names something else.
+func signIndex(ctx context.Context, client *oci.Client, reference string, key *signing.PrivateKey, stdout io.Writer) (done bool, err error) {
+	ref, err := oci.ParseReference(reference)
+	if err != nil {
+		return false, nil
+	}
+	store, err := client.Open(ctx, ref)
+	if err != nil {
+		return false, nil
+	}
+	found, err := store.Index(ctx, ref.Name())
+	if closing := store.Close(); err != nil || closing != nil {
+		return false, nil
+	}
+	f, err := index.Parse(found.Data)
+	if err != nil {
+		return true, fmt.Errorf("%s: %w", found.Ref, err)
+	}
+	if store, err = client.Create(ctx, ref); err != nil {
+		return true, err
+	}
+	if err := errors.Join(signDigest(ctx, store, found.Descriptor, key), store.Close()); err != nil {
+		return true, err
+	}
+	_, err = fmt.Fprintf(stdout, "%s: index with serial %d, signed by %s\n", ref.At(found.Descriptor.Digest), f.Serial, key.Public().ID())
+	return true, writing(err)
 }
 
 // signDigest signs what has a digest in a store, and attaches the signature.
