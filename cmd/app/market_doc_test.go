@@ -52,7 +52,7 @@ func TestMarketDoc(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"rack-aware 0.1.0, signed by team", "placed", "oci-archive:gap.tar@sha256:", "serial 1, 1 version in 1 plugin",
+	for _, want := range []string{"rack-aware 0.1.0, signed by team", "placed", "oci-archive:gap.tar@sha256:", "serial 1, 1 version in 1 plugin", "pages/index.html: 1 plugin",
 		"rack-aware: reads the label example.com/maintenance of nodes: new", "rack-aware  0.1.0    0.1.1     0.1.1   -", "rack-aware: reads labels of placed pods: new",
 		"rack-aware 0.1.1 is yanked: it reads more than it needs; use 0.1.0\nrefused\n", "rack-aware: version 0.1.1 -> 0.1.0"} {
 		if !strings.Contains(string(out), want) {

@@ -25,7 +25,7 @@ func newRegistry() *cobra.Command {
 }
 
 func newRegistryServe() *cobra.Command {
-	var listen string
+	var listen, pages string
 	cmd := &cobra.Command{
 		Use:   "serve DIR",
 		Short: "Serve a folder as an OCI registry, for development and tests",
@@ -40,6 +40,9 @@ registry has neither users nor TLS: everyone who can connect to it may push.`,
 			if err != nil {
 				return err
 			}
+			if pages != "" {
+				handler = withPages(handler, pages)
+			}
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
 				return fmt.Errorf("--listen: %w", err)
@@ -50,8 +53,17 @@ registry has neither users nor TLS: everyone who can connect to it may push.`,
 			return serveUntilDone(cmd.Context(), l, handler)
 		},
 	}
+	cmd.Flags().StringVar(&pages, "site", "", "also serve the pages in this `DIR`, as berth plugin site wrote them")
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:5000", "`ADDRESS` to listen on; port 0 chooses a free port")
 	return cmd
+}
+
+// withPages serves pages beside a registry, which has the paths below /v2/.
+func withPages(registry http.Handler, dir string) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/v2/", registry)
+	mux.Handle("/", http.FileServer(http.Dir(dir)))
+	return mux
 }
 
 // serveUntilDone serves until the context ends, and then waits for running requests.

@@ -1,0 +1,104 @@
+// Package site makes pages of an index: a list of its plugins, and a page for each. They
+// are static, need no script, and load nothing from elsewhere. Texts of strangers,
+// READMEs included, are escaped and never interpreted.
+package site
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/index"
+	"github.com/berth-scheduler/berth/runtime/market/lock"
+)
+
+//go:embed list.html plugin.html style.css search.js
+var files embed.FS
+
+// MaxReadme is the bytes of a README that a page shows at most.
+const MaxReadme = 256 << 10
+
+// Plugin is a plugin of an index as its page shows it.
+type Plugin struct {
+	*index.Plugin
+	// Latest is the version that the page is about.
+	Latest *index.Version
+	// Readme is its text, Signed who signed it by a policy, in words.
+	Readme, Signed string
+}
+
+// Pages returns the pages of an index by their paths: index.html, and plugins/NAME.html.
+// reference is that of the index, for the commands on the pages.
+func Pages(f *index.File, reference string, plugins []Plugin) (map[string][]byte, error) {
+	style, err := files.ReadFile("style.css")
+	if err != nil {
+		return nil, err
+	}
+	script, err := files.ReadFile("search.js")
+	if err != nil {
+		return nil, err
+	}
+	t, err := template.New("").Funcs(template.FuncMap{
+		"permissions": func(v *index.Version) []string {
+			return lock.Permissions(&lock.Plugin{Points: v.Points, Reads: v.Reads, Grants: v.Grants})
+		},
+		"newest": func(v []index.Version) []index.Version {
+			v = slices.Clone(v)
+			slices.Reverse(v)
+			return v
+		},
+		"cost":  func(b index.Bench) string { return time.Duration(b.PerPod).Round(time.Microsecond).String() },
+		"short": func(digest string) string { return plain.Cut(strings.TrimPrefix(digest, "sha256:"), 15) },
+		"lines": func(s string) string { return plain.Lines(s, MaxReadme) },
+	}).ParseFS(files, "*.html")
+	if err != nil {
+		return nil, err
+	}
+	page := page{
+		Reference: reference, Serial: f.Serial, Expires: f.Expires.Format(time.DateOnly), Plugins: plugins,
+		Style: template.CSS(style), Script: template.JS(script), //nolint:gosec // they are ours
+		// The one script and the one style of the page, and nothing else.
+		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(style), hash(script)),
+	}
+	out := map[string][]byte{}
+	if out["index.html"], err = page.render(t, "list.html"); err != nil {
+		return nil, err
+	}
+	for i := range plugins {
+		page.Plugin = &plugins[i]
+		if out["plugins/"+plugins[i].Name+".html"], err = page.render(t, "plugin.html"); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// page is what templates get.
+type page struct {
+	Reference, Expires string
+	Serial             int64
+	Plugins            []Plugin
+	Plugin             *Plugin // of its own page
+	Style              template.CSS
+	Script             template.JS
+	Policy             string
+}
+
+func (p *page) render(t *template.Template, name string) ([]byte, error) {
+	var out bytes.Buffer
+	err := t.ExecuteTemplate(&out, name, p)
+	return out.Bytes(), err
+}
+
+// hash is how a Content-Security-Policy names a script or a style.
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,104 @@
+package site_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"html"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/market/index"
+	"github.com/berth-scheduler/berth/runtime/market/site"
+)
+
+func pages(t *testing.T, change func(*site.Plugin)) map[string]string {
+	t.Helper()
+	digest := "sha256:" + strings.Repeat("a", 64)
+	v := index.Version{
+		Version: "1.3.0", Publisher: "Example", License: "Apache-2.0", Description: "Spreads pods over racks", ABI: "1.0", Points: []string{"filter"},
+		Reads: map[string][]string{"pods": {"labels"}}, Image: digest, Module: digest, Size: 1000,
+		Conformance: &index.Conformance{Kept: 14}, Bench: []index.Bench{{Nodes: 1000, PerPod: 1_234_567, Fuel: 42}},
+	}
+	old := v
+	old.Version, old.Yanked = "1.2.0", &index.Yank{Reason: "it counts racks twice", Successor: "1.3.0"}
+	f, _, err := index.Next(nil, []index.Plugin{{Name: "rack-aware", Repository: "ghcr.io/team/rack-aware", Versions: []index.Version{old, v}}}, time.Unix(0, 0), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := site.Plugin{Plugin: &f.Plugins[0], Latest: f.Plugins[0].Latest(), Readme: "# Rack aware\n", Signed: "signed by team"}
+	if change != nil {
+		change(&p)
+	}
+	out, err := site.Pages(f, "ghcr.io/team/index", []site.Plugin{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for path, text := range out {
+		texts[path] = string(text)
+	}
+	return texts
+}
+
+// TestPages: a reader without scripts finds what a plugin may do, costs, and how it is
+// installed.
+func TestPages(t *testing.T) {
+	got := pages(t, nil)
+	if len(got) != 2 {
+		t.Errorf("%d pages", len(got))
+	}
+	for path, wants := range map[string][]string{
+		"index.html": {`<a href="plugins/rack-aware.html">rack-aware</a>`, "Spreads pods over racks", "ghcr.io/team/index, serial 1, valid until 1970-01-01"},
+		"plugins/rack-aware.html": {
+			"<h1>rack-aware 1.3.0</h1>", "berth plugin install rack-aware@1.3.0 --index ghcr.io/team/index", "<li>runs at filter</li>", "<li>reads labels of placed pods</li>",
+			"<td>signed by team</td>", "<td>1000</td><td>1.235ms</td><td>42</td>", "14 duties kept, 0 broken", "it counts racks twice; use 1.3.0", "<pre># Rack aware\n</pre>",
+		},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(got[path], want) {
+				t.Errorf("%s has no %q:\n%s", path, want, got[path])
+			}
+		}
+		for _, tag := range []string{"style", "script"} {
+			_, inside, ok := strings.Cut(got[path], "<"+tag+">")
+			inside, _, _ = strings.Cut(inside, "</"+tag+">")
+			sum := sha256.Sum256([]byte(inside))
+			if want := tag + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; ok && !strings.Contains(html.UnescapeString(got[path]), want) {
+				t.Errorf("%s: its policy does not allow its own %s, %q", path, tag, want)
+			}
+		}
+		if strings.Contains(got[path], "ZgotmplZ") {
+			t.Errorf("%s: a template refused a value:\n%s", path, got[path])
+		}
+	}
+}
+
+// TestHostilePages: no text of a stranger becomes a part of the page: no element, no
+// attribute, no link. The page's policy allows no script but its own.
+func TestHostilePages(t *testing.T) {
+	const evil = `</pre><script>alert(1)</script><img src=x onerror=alert(2)><a href="javascript:alert(3)">"'` + "`\x1b[2J\u202e\x00"
+	got := pages(t, func(p *site.Plugin) {
+		v := p.Latest
+		p.Readme, p.Signed, p.Repository = evil+"\n[x](javascript:alert(4)) ![y](http://tracker.example/)", evil, evil
+		v.Publisher, v.License, v.Description, v.ABI, v.Image, v.Module, v.Version = evil, evil, evil, evil, evil, evil, evil
+		v.Points, v.Reads = []string{evil}, map[string][]string{evil: {evil}, "node": {evil}}
+		v.Grants.Labels, v.Grants.Annotations = []string{evil}, []string{evil}
+		v.Yanked = &index.Yank{Reason: evil, Successor: evil}
+	})
+	for path, text := range got {
+		own := 0
+		if path == "index.html" {
+			own = 1
+		}
+		if strings.Count(text, "<script") != own || strings.Contains(text, "<img") || strings.Contains(text, `href="javascript`) || strings.Count(text, "<a ") != 1 {
+			t.Errorf("%s: a text became a part of the page:\n%s", path, text)
+		}
+		if !strings.Contains(text, `content="default-src &#39;none&#39;; style-src &#39;sha256-`) || strings.Contains(text, "unsafe-inline") {
+			t.Errorf("%s has no policy that forbids the rest:\n%s", path, text)
+		}
+		if i := strings.Index(text, "<h2>README"); i >= 0 && strings.ContainsAny(text[i:], "\x1b\x00") {
+			t.Errorf("%s: the README has characters that cannot be printed:\n%q", path, text[i:])
+		}
+	}
+}
