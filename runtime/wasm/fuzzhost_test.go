@@ -309,9 +309,9 @@ func FuzzHostCalls(f *testing.F) {
 			}
 		}
 		s.model = model
-		call := func(point abi.Point, st *state.CycleState, f func()) {
+		call := func(point abi.Point, st **state.CycleState, f func()) {
 			for try := 0; !s.spent; try++ {
-				kept, before := maps.Clone(model.state), st.Clone()
+				kept, before := maps.Clone(model.state), (*st).Clone()
 				fuel, bytes := guest.Fuel(), allocated()
 				f()
 				guest.Settle()
@@ -326,21 +326,22 @@ func FuzzHostCalls(f *testing.F) {
 					t.Errorf("%s: %v for %d units", point, took, used)
 					return
 				}
-				model.state, *st = kept, *before // once more: the machine may have been busy
+				model.state, *st = kept, before // once more: the machine may have been busy
 			}
 		}
 		s.spent = false
-		call(abi.PreFilter, c.State, func() { guest.PreFilter(c) })
-		call(abi.Filter, c.State, func() { filter(guest, c, w.rows()) })
+		call(abi.PreFilter, &c.State, func() { guest.PreFilter(c) })
+		call(abi.Filter, &c.State, func() { filter(guest, c, w.rows()) })
 		pl := w.placement(pod, "n1")
 		pl.State = c.State
 		model.hidden, model.pods, model.nodes = map[string]bool{"AAAAAAAA": true}, [][]byte{encodedPod(t, pl.Pod.Object)}, map[uint32][]byte{0: encodedNode(t, pl.Node.Object)}
-		call(abi.Reserve, pl.State, func() { guest.Reserve(pl) })
+		call(abi.Reserve, &pl.State, func() { guest.Reserve(pl) })
 		model.pods, model.nodes, model.state, model.published = nil, nil, nil, nil
 		for _, pod := range pods {
 			model.pods = append(model.pods, encodedPod(t, pod.Object))
 		}
-		call(abi.PreEnqueue, &state.CycleState{}, func() { guest.PreEnqueue(pods, make([]*plugin.Status, len(pods))) })
+		none := &state.CycleState{}
+		call(abi.PreEnqueue, &none, func() { guest.PreEnqueue(pods, make([]*plugin.Status, len(pods))) })
 	})
 }
 
