@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +27,8 @@ type drive struct {
 	// instance for pre_filter of a guest of scope node, and aux is for the other points.
 	cycle       []*seat
 	scoped, aux *seat
+	// before is the region as it was before a call; its room is used again.
+	before []byte
 
 	// The state of the scene that is played.
 	s      *scene
@@ -217,7 +218,7 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 		return nil, err
 	}
 	d.serve(s.f, a, c, numbering)
-	before := bytes.Clone(s.bytes())
+	d.before = append(d.before[:0], s.bytes()...)
 	export, _ := wire.ExportOf(a.point)
 	result, err := s.inst.Call(ctx, export, s.base+d.im.Call, lo, hi)
 	s.f.point, s.f.state = abi.NumPoints, nil
@@ -237,7 +238,7 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 		return nil, nil
 	}
 	d.k.looked(duty, "")
-	if wrong := s.changed(before, call.N, call.Keys); wrong != "" {
+	if wrong := s.changed(d.before, call.N, call.Keys); wrong != "" {
 		d.k.looked(dutyRegion, where+": "+wrong)
 		return nil, nil
 	}

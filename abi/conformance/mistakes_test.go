@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/berth-scheduler/berth/abi/conformance"
 )
 
 // mistakes are mistakes of a host, each with a case that must find it. The reference host makes
@@ -106,17 +108,17 @@ func mistakes() map[string]string {
 
 // TestRunFindsMistakes: a reference host with one mistake fails the case that is about it.
 func TestRunFindsMistakes(t *testing.T) {
-	all := mistakes()
+	all, lib := mistakes(), conformance.ReadLibrary(t)
 	for i, mistake := range slices.Sorted(maps.Keys(all)) {
 		if testing.Short() && i%4 != 0 {
 			continue // slow: all of them take seconds
 		}
 		name := all[mistake]
 		t.Run(mistake, func(t *testing.T) {
-			if got := recordOnly(t, &reference{}, name); len(got.failed) > 0 || got.passed != 1 {
+			if got := recordOnly(t, lib, &reference{}, name); len(got.failed) > 0 || got.passed != 1 {
 				t.Fatalf("without the mistake %d cases pass: %s", got.passed, strings.Join(got.texts, "\n"))
 			}
-			got := recordOnly(t, &reference{mistake: mistake}, name)
+			got := recordOnly(t, lib, &reference{mistake: mistake}, name)
 			if !slices.Equal(got.failed, []string{name}) {
 				t.Errorf("no case finds the mistake: %d cases pass", got.passed)
 			}

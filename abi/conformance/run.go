@@ -17,7 +17,11 @@ import (
 // selects some. RunScheduler plays those about consequences.
 func Run(t *testing.T, h Host) {
 	t.Helper()
-	run(testingT{t}, h)
+	lib, err := readLibrary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib.run(testingT{t}, h)
 }
 
 // tester is the part of *testing.T that the kit needs, so that its own tests can see what
@@ -39,12 +43,8 @@ func (t testingT) Run(name string, f func(t tester)) {
 	t.T.Run(name, func(t *testing.T) { f(testingT{t}) })
 }
 
-func run(t tester, h Host) {
+func (lib *library) run(t tester, h Host) {
 	t.Helper()
-	lib, err := readLibrary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for i := range lib.families {
 		f := &lib.families[i]
 		t.Run(f.Family, func(t tester) {

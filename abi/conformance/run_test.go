@@ -78,14 +78,17 @@ func (r *recorder) Run(name string, f func(t conformance.Tester)) {
 	}
 }
 
-func record(t *testing.T, h *reference) *results { return recordOnly(t, h, "") }
+func record(t *testing.T, h *reference) *results {
+	t.Helper()
+	return recordOnly(t, conformance.ReadLibrary(t), h, "")
+}
 
-func recordOnly(t *testing.T, h *reference, only string) *results {
+func recordOnly(t *testing.T, lib *conformance.Library, h *reference, only string) *results {
 	t.Helper()
 	out := &results{}
 	r := &recorder{ctx: t.Context(), results: out, only: only}
-	conformance.RunOn(r, h)
-	conformance.RunSchedulerOn(r, h)
+	lib.RunOn(r, h)
+	lib.RunSchedulerOn(r, h)
 	return out
 }
 

@@ -100,15 +100,15 @@ type podWant struct {
 // RunScheduler plays the cases about consequences, each as a subtest.
 func RunScheduler(t *testing.T, s Scheduler) {
 	t.Helper()
-	runScheduler(testingT{t}, s)
-}
-
-func runScheduler(t tester, s Scheduler) {
-	t.Helper()
 	lib, err := readLibrary()
 	if err != nil {
 		t.Fatal(err)
 	}
+	lib.runScheduler(testingT{t}, s)
+}
+
+func (lib *library) runScheduler(t tester, s Scheduler) {
+	t.Helper()
 	for i := range lib.worlds {
 		f := &lib.worlds[i]
 		t.Run(f.Family, func(t tester) {
