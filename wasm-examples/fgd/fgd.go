@@ -1,8 +1,8 @@
-// Package fgd is a plugin that packs pods onto GPUs so that what is left can still
-// be used: Fragmentation Gradient Descent (Weng et al., "Beware of Fragmentation:
-// Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC
-// 2023). A node is rated by how much its fragment grows with the pod: that part of
-// its GPUs which pods typical of the workload could not use.
+// Package fgd is a plugin that packs pods onto GPUs so that the remaining GPU capacity stays
+// usable: Fragmentation Gradient Descent (Weng et al., "Beware of Fragmentation: Scheduling
+// GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023). A node's score
+// depends on how much the pod would increase its fragmentation: the share of its GPUs that pods
+// typical of the workload could not use.
 package fgd
 
 import (
@@ -17,7 +17,7 @@ import (
 //go:embed manifest.json
 var Manifest []byte
 
-// ModelLabel is the label of a node that says which GPUs it has.
+// ModelLabel is the node label that names the GPU model.
 const ModelLabel = "berth.dev/gpu-model"
 
 // FGD is the plugin.
@@ -43,7 +43,7 @@ func New() *FGD {
 	return &FGD{Plugin: p, model: p.NodeLabel(ModelLabel)}
 }
 
-// Prepare looks at the pod.
+// Prepare reads what the pod requests.
 func (p *FGD) Prepare(pod berth.Pod) berth.Status {
 	status := p.Plugin.Prepare(pod)
 	if status == berth.Success {
@@ -52,8 +52,8 @@ func (p *FGD) Prepare(pod berth.Pod) berth.Status {
 	return status
 }
 
-// Score rates a node by how much of it becomes a fragment: 50 for nothing, less for
-// some, more if fragments become of use.
+// Score scores a node by the change in fragmentation: 50 for no change, less if fragmentation
+// grows, more if it shrinks.
 func (p *FGD) Score(_ berth.Pod, node berth.Node) int64 {
 	s := p.state(node)
 	known := p.memo.at(node.Row(), &s)
@@ -64,7 +64,7 @@ func (p *FGD) Score(_ berth.Pod, node berth.Node) int64 {
 	return int64(*known)
 }
 
-// Reserve gives a pod that shares a GPU the one by which the node had its score.
+// Reserve assigns to a pod that shares a GPU the GPU on which the node's score was based.
 func (p *FGD) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 	return p.Take(pod, node, func(n *gpushare.Node) int {
 		_, device := p.workload.rate(&state{Node: *n, model: p.modelOf(node)}, p.Demand)
@@ -72,7 +72,7 @@ func (p *FGD) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 	})
 }
 
-// state is what a score depends on, beside the pod.
+// state is what a score depends on, apart from the pod.
 type state struct {
 	gpushare.Node
 	model uint32 // a bit
@@ -82,8 +82,7 @@ func (p *FGD) state(node berth.Node) state {
 	return state{Node: p.Node(node), model: p.modelOf(node)}
 }
 
-// modelOf returns the bit of a node's model; that of a model which no typical pod
-// names is otherModel.
+// modelOf returns the bit of a node's GPU model, otherModel if no typical pod names that model.
 func (p *FGD) modelOf(node berth.Node) uint32 {
 	id := node.Label(p.model)
 	for i := range p.models {

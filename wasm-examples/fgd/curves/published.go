@@ -10,17 +10,17 @@ import (
 	"strconv"
 )
 
-// The seeds that were published.
+// The seeds of the published runs.
 const (
 	firstSeed = 42
 	seeds     = 10
 )
 
-// policy is one of the policies, with what was published of it: the allocation in
-// percent when 130 % of the GPUs were asked for, seed by seed (column 130 of
+// policy is one of the policies with its published results: the allocation in percent when 130
+// % of the GPUs were requested, by seed (column 130 of
 // experiments/analysis/expected_results/analysis_allo_discrete.csv in
-// github.com/hkust-adsl/kubernetes-scheduler-simulator, the artefact of Weng et al.,
-// USENIX ATC 2023; workload openb_pod_list_default).
+// github.com/hkust-adsl/kubernetes-scheduler-simulator, the artefact of Weng et al., USENIX ATC
+// 2023; workload openb_pod_list_default).
 type policy struct {
 	policy, title, artefact, color string
 	ends                           [seeds]float64
@@ -36,7 +36,7 @@ func published() []policy {
 	}
 }
 
-// compare prints how far whole curves are from the artefact's.
+// compare prints how far the curves deviate from the artefact's.
 func compare(w io.Writer, curves []curve, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
