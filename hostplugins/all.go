@@ -1,5 +1,5 @@
-// Package hostplugins is the registry of the plugins that are compiled into
-// Berth. Names, arguments, codes and reasons are those of kube-scheduler v1.36.
+// Package hostplugins is the registry of the plugins that are compiled into Berth. Names,
+// arguments, codes and reasons are those of kube-scheduler v1.36.
 package hostplugins
 
 import (
@@ -30,24 +30,22 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
 
-// Deps is what native plugins need of the world around them.
+// Deps is what native plugins depend on.
 type Deps struct {
-	// Binder is for DefaultBinder. Without it that plugin cannot be made.
+	// Binder is for DefaultBinder, which cannot be built without it.
 	Binder objects.Binder
-	// Budgets (optional) is for DefaultPreemption. Without it no eviction violates
-	// a budget.
+	// Budgets (optional) is for DefaultPreemption. Without it no eviction violates a budget.
 	Budgets objects.PodDisruptionBudgets
-	// Storage is for the plugins of volumes. The zero value is a cluster without
-	// objects of storage.
+	// Storage is for the volume plugins. The zero value is a cluster without storage objects.
 	Storage Storage
-	// Services and Controllers are for the default constraints of
-	// PodTopologySpread. Where one is nil there are no such objects.
+	// Services and Controllers are for the default constraints of PodTopologySpread. A nil one
+	// means that there are no such objects.
 	Services    objects.Services
 	Controllers objects.Controllers
 }
 
-// All returns the registry. Arguments are pointers to the types of
-// k8s.io/kube-scheduler/config/v1, with defaults applied or not, or nil.
+// All returns the registry. Arguments are nil or pointers to the types of
+// k8s.io/kube-scheduler/config/v1, with or without defaults applied.
 func All(deps Deps) plugin.Registry {
 	storage := deps.Storage.orEmpty()
 	return plugin.Registry{
@@ -117,8 +115,7 @@ func withArgs[A any, P plugin.Plugin](args any, make func(*A) (P, error)) (plugi
 	return orError(make(typed))
 }
 
-// orError keeps a plugin that could not be made from becoming a non-nil
-// interface.
+// orError keeps a nil plugin of a failed constructor from becoming a non-nil interface.
 func orError[P plugin.Plugin](p P, err error) (plugin.Plugin, error) {
 	if err != nil {
 		return nil, err

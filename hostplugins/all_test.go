@@ -41,7 +41,7 @@ func TestRegistry(t *testing.T) {
 		}
 		info := p.Info()
 		if info.Name != name {
-			t.Errorf("%s calls itself %s", name, info.Name)
+			t.Errorf("%s is named %s", name, info.Name)
 		}
 		enforced |= info.Enforces
 		fmt.Fprintf(&table, "%s %v, of scope node: %v\n", name, plugin.Points(p), info.NodeScoped)
@@ -93,17 +93,17 @@ func TestArgs(t *testing.T) {
 		name, want string
 		args       any
 	}{
-		{"DefaultBinder", "nothing to bind with", nil},
+		{"DefaultBinder", "a Binder is required", nil},
 		{"NodeName", "takes no args", 1},
 		{"NodeAffinity", "wants args of type *v1.NodeAffinityArgs, got int", 1},
 		{"NodeAffinity", "addedAffinity.requiredDuring", &configv1.NodeAffinityArgs{AddedAffinity: bad}},
-		{"NodeResourcesFit", `scoring strategy "Best" is not known`, &configv1.NodeResourcesFitArgs{ScoringStrategy: &configv1.ScoringStrategy{Type: "Best"}}},
+		{"NodeResourcesFit", `unknown scoring strategy "Best"`, &configv1.NodeResourcesFitArgs{ScoringStrategy: &configv1.ScoringStrategy{Type: "Best"}}},
 		{"NodeResourcesFit", "has no shape", ratio()},
 		{"NodeResourcesFit", "do not ascend", ratio(configv1.UtilizationShapePoint{Utilization: 5}, configv1.UtilizationShapePoint{Utilization: 5})},
 		{"NodeResourcesBalancedAllocation", "below 0", &configv1.NodeResourcesBalancedAllocationArgs{Resources: []configv1.ResourceSpec{{Name: "cpu", Weight: -1}}}},
 		{"DefaultPreemption", "wants args of type *v1.DefaultPreemptionArgs, got int", 1},
-		{"DefaultPreemption", "minCandidateNodesPercentage 101 is not 0 to 100", &configv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: new(int32(101))}},
-		{"DefaultPreemption", "minCandidateNodesAbsolute -1 is below 0", &configv1.DefaultPreemptionArgs{MinCandidateNodesAbsolute: new(int32(-1))}},
+		{"DefaultPreemption", "minCandidateNodesPercentage 101 is not in the range 0 to 100", &configv1.DefaultPreemptionArgs{MinCandidateNodesPercentage: new(int32(101))}},
+		{"DefaultPreemption", "minCandidateNodesAbsolute -1 is negative", &configv1.DefaultPreemptionArgs{MinCandidateNodesAbsolute: new(int32(-1))}},
 		{"VolumeBinding", "wants args of type *v1.VolumeBindingArgs, got int", 1},
 		{"VolumeBinding", "bindTimeoutSeconds is -1, which is below 0", &configv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(-1))}},
 		{"VolumeBinding", "do not ascend", &configv1.VolumeBindingArgs{Shape: []configv1.UtilizationShapePoint{{Utilization: 5}, {Utilization: 5}}}},
@@ -173,8 +173,8 @@ func TestDefaultBinder(t *testing.T) {
 	}
 }
 
-// TestHintsWithoutObject holds hints to Queue with an error when an event lacks
-// its object.
+// TestHintsWithoutObject requires hints to return Queue and an error when an event lacks its
+// object.
 func TestHintsWithoutObject(t *testing.T) {
 	registry := hostplugins.All(hostplugins.Deps{Binder: &binder{}})
 	for _, name := range registry.Names() {

@@ -15,8 +15,8 @@ import (
 
 func decoded(pod *v1.Pod) *state.Pod { return state.NewPod(pod) }
 
-// full adds to the reference workload what the other plugins look at: cordons,
-// host ports, images, preferred affinity, PreferNoSchedule taints.
+// full adds to the reference workload what the other plugins look at: cordons, host ports,
+// images, preferred affinity, PreferNoSchedule taints.
 func full(nodes int) workload.Load {
 	w := workload.Generate(nodes, workload.Seed)
 	r := rand.New(rand.NewPCG(workload.Seed, 2))
@@ -54,7 +54,7 @@ func full(nodes int) workload.Load {
 	return w
 }
 
-// BenchmarkOnePod tries one of 64 pods on all nodes, one after the other.
+// BenchmarkOnePod schedules each of 64 pods over all nodes, one after the other.
 func BenchmarkOnePod(b *testing.B) {
 	sizes := []int{100, 1000, 5000, 15000}
 	for _, nodes := range sizes {
@@ -105,7 +105,7 @@ func BenchmarkOnePod(b *testing.B) {
 	}
 }
 
-// TestFullWorkload compares the two ways of the benchmark.
+// TestFullWorkload compares the two implementations that the benchmark measures.
 func TestFullWorkload(t *testing.T) {
 	w := full(500)
 	var p profile

@@ -16,7 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// newCycle is a cycle whose PreFilters and PreScores have run.
+// newCycle is a cycle in which PreFilter and PreScore have run.
 func newCycle(chain *plugintest.Columns, s *state.Snapshot, pod *state.Pod) *plugin.Cycle {
 	c := &plugin.Cycle{Context: context.Background(), Snapshot: s, Pod: pod, State: &state.CycleState{}}
 	for _, f := range chain.Filters {
@@ -40,7 +40,7 @@ func rowsOf(s *state.Snapshot) []uint32 {
 	return rows
 }
 
-// verdicts returns what a filter says, as text.
+// verdicts formats the verdicts of a filter.
 func verdicts(f plugin.Filter, c *plugin.Cycle, rows []uint32) []string {
 	var v plugin.Verdicts
 	v.Reset(len(rows))
@@ -52,9 +52,9 @@ func verdicts(f plugin.Filter, c *plugin.Cycle, rows []uint32) []string {
 	return out
 }
 
-// TestCalls checks what the scheduler may rely on: a verdict does not depend on
-// how rows are split over calls and goroutines, nor on the state that PreFilter
-// left, nor on whether the row is a node or an overlay of it.
+// TestCalls checks what the scheduler relies on: a verdict depends neither on how rows are
+// split over calls and goroutines, nor on the state that PreFilter left, nor on whether the row
+// is a node or an overlay of it.
 func TestCalls(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := gen{rt}
@@ -105,7 +105,7 @@ func TestCalls(t *testing.T) {
 			s.DropOverlays()
 		}
 
-		// Overlays with a pod more are like a cluster in which all nodes have it.
+		// Overlays with an additional pod are like a cluster in which all nodes have it.
 		over := overlays(s, rows)
 		for _, o := range over {
 			s.AddPod(o, added)
@@ -155,8 +155,8 @@ func scoresWithoutState(rt *rapid.T, chain *plugintest.Columns, c, bare *plugin.
 	}
 }
 
-// TestAllocations holds filters and scores to a number of allocations that does
-// not grow with the rows.
+// TestAllocations checks that the number of allocations of filters and scores does not grow
+// with the number of rows.
 func TestAllocations(t *testing.T) {
 	measure := func(nodes int) map[string]float64 {
 		w := full(nodes)
@@ -192,9 +192,9 @@ func TestAllocations(t *testing.T) {
 		limit := 0.0
 		switch name {
 		case "filter NodeResourcesFit":
-			limit = 16 // the reason sets of this call
+			limit = 16 // the sets of reasons of this call
 		case "filter NodeDeclaredFeatures":
-			limit = 2 // what the pod needs, which PreFilter does not keep if it is nothing
+			limit = 2 // what the pod needs, which PreFilter does not keep if it is empty
 		}
 		if allocations > limit {
 			t.Errorf("%s allocates %v times, want at most %v", name, allocations, limit)
@@ -202,8 +202,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestManyScalars takes the path for pods with more scalar requests than a mask
-// has bits.
+// TestManyScalars takes the path for pods with more scalar requests than a mask has bits.
 func TestManyScalars(t *testing.T) {
 	var nodes []*v1.Node
 	pod := (&podText{Name: "p", Requests: v1.ResourceList{}}).object()

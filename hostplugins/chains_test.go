@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// profile is the arguments of the plugins of both chains.
+// profile holds the arguments of the plugins of both chains.
 type profile struct {
 	Fit      configv1.NodeResourcesFitArgs                `json:"fit"`
 	Balanced configv1.NodeResourcesBalancedAllocationArgs `json:"balanced"`
@@ -38,7 +38,7 @@ func scoreNames() []string {
 
 func scoreWeights() []int64 { return []int64{3, 2, 1, 2, 2, 1, 1} }
 
-// withDefaults fills in what the configuration would.
+// withDefaults applies the defaults of the configuration.
 func (p *profile) withDefaults() {
 	specs := func(in []configv1.ResourceSpec) []configv1.ResourceSpec {
 		if len(in) == 0 {
@@ -53,7 +53,7 @@ func (p *profile) withDefaults() {
 	p.Balanced.Resources = specs(p.Balanced.Resources)
 }
 
-// plugin makes a plugin with the profile's arguments.
+// plugin creates a plugin with the profile's arguments.
 func (p *profile) plugin(t testing.TB, name string) plugin.Plugin {
 	t.Helper()
 	args := map[string]any{
@@ -130,7 +130,7 @@ func (p *profile) objects(t testing.TB) *plugintest.Objects {
 	return o
 }
 
-// difference tries a pod both ways.
+// difference schedules a pod with both chains and compares.
 func (p *profile) difference(t testing.TB, nodes []*v1.Node, placed []*v1.Pod, pods ...*v1.Pod) error {
 	t.Helper()
 	columns, objects := p.columns(t), p.objects(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// Reserve lets the plugin note that the pod takes its place. What it wants done
-// with other pods it says through its handle, as at all points.
+// Reserve lets the plugin record that the pod is assigned to the node. As at all points, the
+// plugin requests changes to other pods through its handle.
 func (p *Plugin) Reserve(l *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	if p.reserve == nil {
 		return plugin.Directives{}, nil
@@ -17,7 +17,7 @@ func (p *Plugin) Reserve(l *plugin.Placement) (plugin.Directives, *plugin.Status
 	return plugin.Directives{}, statusOf(p.reserve.Reserve(contextOf(l.Context), p.bridge.stateOf(l.State), l.Pod.Object, l.Node.Name))
 }
 
-// Unreserve lets the plugin take back what it noted.
+// Unreserve lets the plugin undo what it recorded in Reserve.
 func (p *Plugin) Unreserve(l *plugin.Placement) plugin.Directives {
 	if p.reserve != nil {
 		p.reserve.Unreserve(contextOf(l.Context), p.bridge.stateOf(l.State), l.Pod.Object, l.Node.Name)
@@ -34,8 +34,8 @@ func (p *Plugin) Permit(l *plugin.Placement) (time.Duration, plugin.Directives, 
 	return wait, plugin.Directives{}, statusOf(status)
 }
 
-// PreBindPreFlight asks whether the plugin has something to do before the
-// binding. Plugins run one after the other, whatever it says of that.
+// PreBindPreFlight asks whether the plugin has something to do in PreBind. PreBind plugins
+// always run sequentially, whatever the plugin answers about running in parallel.
 func (p *Plugin) PreBindPreFlight(l *plugin.Placement) *plugin.Status {
 	if p.preBind == nil {
 		return plugin.NewStatus(abi.Skip)
@@ -48,8 +48,7 @@ func (p *Plugin) PreBindPreFlight(l *plugin.Placement) *plugin.Status {
 	return statusOf(status)
 }
 
-// PreBind prepares the binding. Other plugins may cancel it through their handle
-// meanwhile.
+// PreBind prepares the binding. Meanwhile other plugins may cancel it through their handle.
 func (p *Plugin) PreBind(l *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	if p.preBind == nil {
 		return plugin.Directives{}, nil
@@ -70,7 +69,7 @@ func (p *Plugin) Bind(l *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	return plugin.Directives{}, statusOf(p.bind.Bind(contextOf(l.Context), p.bridge.stateOf(l.State), l.Pod.Object, l.Node.Name))
 }
 
-// PostBind tells the plugin of the binding.
+// PostBind informs the plugin of the binding.
 func (p *Plugin) PostBind(l *plugin.Placement) plugin.Directives {
 	if p.postBind != nil {
 		p.postBind.PostBind(contextOf(l.Context), p.bridge.stateOf(l.State), l.Pod.Object, l.Node.Name)

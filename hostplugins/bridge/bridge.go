@@ -1,13 +1,10 @@
 // Package bridge runs plugins that were written for kube-scheduler, against
-// k8s.io/kube-scheduler/framework v0.36, in Berth without a change.
-//
-// Outside, a hosted plugin is a plugin of Berth: its per-node points take a batch
-// of rows. Inside, it is called node by node, with adapters for what the
-// framework hands it: a NodeInfo for each row, made when the row has changed, a
-// CycleState, listers over the snapshot, and a Handle. Codes, reasons, Skip, node
-// sets, events and hints pass through as they are.
-//
-// What a Handle cannot do here says so when it is called; see [Handle].
+// k8s.io/kube-scheduler/framework v0.36, unchanged in Berth.
+// To Berth, a hosted plugin is a Berth plugin: its per-node points take a batch of rows. The
+// bridge calls it node by node, with adapters for the objects of the framework: a NodeInfo for
+// each row, built when the row has changed, a CycleState, listers over the snapshot, and a
+// Handle. Codes, reasons, Skip, node sets, events and hints pass through unchanged.
+// Handle methods that Berth does not support return an error that says so; see [Handle].
 package bridge
 
 import (
@@ -27,46 +24,45 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Factory makes a plugin of the framework. Its type is that of the factories that
-// kube-scheduler's registries hold.
+// Factory creates a plugin of the framework. Its type is that of the factories in
+// kube-scheduler's registries.
 type Factory = func(ctx context.Context, args runtime.Object, h framework.Handle) (framework.Plugin, error)
 
-// Config is how plugins are hosted.
+// Config configures how plugins are hosted.
 type Config struct {
-	// Profile is the scheduler name of the profile that the plugins stand in. Like
-	// kube-scheduler's frameworks, a bridge belongs to one profile.
+	// Profile is the scheduler name of the profile that the plugins belong to. Like a framework
+	// of kube-scheduler, a bridge belongs to one profile.
 	Profile string
-	// Parallelism is how many goroutines call a plugin for different nodes at
-	// once, and what its Parallelizer has; 0 means 16, as in kube-scheduler.
+	// Parallelism is the number of goroutines that call a plugin for different nodes at once,
+	// and the parallelism of its Parallelizer; 0 means 16, as in kube-scheduler.
 	Parallelism int
 }
 
-// Deps is the world that hosted plugins see through their handle. All of it is
-// optional.
+// Deps is what hosted plugins see of the cluster through their handle. All fields are optional.
 type Deps struct {
-	// ClientSet and KubeConfig reach the API server. Without them each request fails
-	// and says so, as in a simulation.
+	// ClientSet and KubeConfig reach the API server. Without them each request fails with an
+	// error that says so, as in a simulation.
 	ClientSet  kubernetes.Interface
 	KubeConfig *rest.Config
-	// Informers is started and stopped by whoever made it. Without it plugins get
-	// informers that know of no object.
+	// Informers is started and stopped by its owner. Without it plugins get informers without
+	// objects.
 	Informers informers.SharedInformerFactory
-	// EventRecorder; without it events are dropped.
+	// Without an EventRecorder events are dropped.
 	EventRecorder events.EventRecorderLogger
-	// DRA and CSI; without CSI one that reads the informers' CSINodes.
+	// Without CSI, a manager that reads the CSINodes of the informers is used.
 	DRA           framework.SharedDRAManager
 	CSI           framework.CSIManager
 	PodGroups     framework.PodGroupManager
 	Extenders     []framework.Extender
 	APIDispatcher framework.APIDispatcher
 	APICacher     framework.APICacher
-	// Scheduler returns the loop that runs the profile, which is made after its
-	// plugins; nil means that there is none, so no pod waits and none is activated.
+	// Scheduler returns the loop that runs the profile, which is created after its plugins; nil
+	// means that there is none, so that no pod waits and none can be activated.
 	Scheduler func() Scheduler
 }
 
-// Scheduler is what hosted plugins may ask of the loop, from any goroutine. What
-// is asked takes effect before the next try.
+// Scheduler is what hosted plugins can request of the scheduling loop, from any goroutine.
+// Requests take effect before the next scheduling attempt.
 type Scheduler interface {
 	// WaitingPods returns the pods that wait at Permit.
 	WaitingPods() []plugin.WaitingPod
@@ -78,18 +74,18 @@ type Scheduler interface {
 	Activate(uids ...types.UID)
 }
 
-// Source is a plugin that can be hosted.
+// Source describes a plugin that can be hosted.
 type Source struct {
 	// Name is the plugin's name in a profile.
 	Name    string
 	Factory Factory
-	// Enforces is the features of a pod's spec that the plugin sees to.
+	// Enforces is the set of pod spec features that the plugin enforces.
 	Enforces state.Feature
 }
 
-// Bridge hosts plugins of one profile, which share a handle, a view of the
-// snapshot and the state of each cycle. The points of a scheduling cycle belong to
-// the loop's goroutine, those of binding cycles to any.
+// Bridge hosts the plugins of one profile, which share a handle, a view of the snapshot and the
+// state of each cycle. The points of the scheduling cycle must be called from the loop's
+// goroutine, those of binding cycles from any.
 type Bridge struct {
 	config  Config
 	deps    Deps
@@ -122,9 +118,9 @@ func New(config Config, deps Deps) *Bridge {
 	return b
 }
 
-// Registry returns factories that host the sources' plugins, for profiles. Typed
-// args that are a runtime.Object reach the plugin as they are, raw JSON as a
-// runtime.Unknown, as kube-scheduler passes args whose type it does not know.
+// Registry returns factories that host the sources' plugins, for profiles. Args that are a
+// runtime.Object are passed to the plugin unchanged; raw JSON is passed as a runtime.Unknown,
+// as kube-scheduler does for args of unknown types.
 func (b *Bridge) Registry(ctx context.Context, sources ...Source) plugin.Registry {
 	r := make(plugin.Registry, len(sources))
 	for _, s := range sources {
@@ -152,10 +148,10 @@ func objectOf(args any) (runtime.Object, error) {
 	case []byte:
 		return &runtime.Unknown{Raw: a, ContentType: runtime.ContentTypeJSON}, nil
 	}
-	return nil, fmt.Errorf("args of type %T cannot be passed on; give a runtime.Object or JSON as []byte", args)
+	return nil, fmt.Errorf("args of type %T are not supported: pass a runtime.Object, or JSON as []byte", args)
 }
 
-// Host makes a plugin. args may be nil.
+// Host creates a plugin. args may be nil.
 func (b *Bridge) Host(ctx context.Context, s Source, args runtime.Object) (*Plugin, error) {
 	if s.Factory == nil {
 		return nil, errors.New("bridge: Source.Factory is required")

@@ -9,12 +9,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// cluster is the snapshot as the framework's objects. It follows the snapshot
-// from cycle to cycle: a NodeInfo is made for a row that has changed, and a
-// PodInfo for a pod that has come.
-//
-// It belongs to the loop's goroutine, and is read by those that a plugin starts
-// within a call. As kube-scheduler's, it is not to be read in a binding cycle.
+// cluster presents the snapshot as the framework's objects. It follows the snapshot from cycle
+// to cycle: a NodeInfo is rebuilt when its row has changed, and a PodInfo is built when a pod
+// is added.
+// It belongs to the loop's goroutine, and may be read by goroutines that a plugin starts within
+// a call. As in kube-scheduler, it must not be read in a binding cycle.
 type cluster struct {
 	snapshot   *state.Snapshot
 	generation uint64 // of the snapshot
@@ -22,16 +21,16 @@ type cluster struct {
 	infos []framework.NodeInfo // by row
 	rows  []*nodeInfo          // the same
 	pods  []*podInfo           // by slot
-	// claims is how many pods use a claim, by "namespace/name".
+	// claims maps "namespace/name" of a claim to the number of pods that use it.
 	claims map[string]int
 	images imageCounts
 
-	// listMu guards the nodes with such pods, which are listed when asked for.
+	// listMu guards the lists of nodes with such pods, which are built on demand.
 	listMu                 sync.Mutex
 	affinity, requiredAnti nodeList
 }
 
-// nodeList is some of the nodes.
+// nodeList is a subset of the nodes.
 type nodeList struct {
 	nodes []framework.NodeInfo
 	stale bool
@@ -43,7 +42,7 @@ func (c *cluster) follow(s *state.Snapshot) {
 		return
 	}
 	if c.snapshot != s {
-		// Generations of another cache would mean something else.
+		// Generations of different caches are not comparable.
 		*c = cluster{snapshot: s, claims: make(map[string]int)}
 		c.images.clear()
 	}
@@ -70,7 +69,7 @@ func (c *cluster) follow(s *state.Snapshot) {
 	}
 }
 
-// write makes the NodeInfo of a row that has changed.
+// write rebuilds the NodeInfo of a row that has changed.
 func (c *cluster) write(row uint32) {
 	t, old := &c.snapshot.Nodes, c.rows[row]
 	if old != nil && old.objectGeneration == t.ObjectGeneration[row] && old.podsGeneration == t.PodsGeneration[row] {
@@ -82,13 +81,13 @@ func (c *cluster) write(row uint32) {
 	c.rows[row], c.infos[row] = n, n
 }
 
-// read makes a NodeInfo of a row as it is.
+// read builds a NodeInfo from the current contents of a row.
 func (c *cluster) read(row uint32, old *nodeInfo) *nodeInfo {
 	return newNodeInfo(c.snapshot, row, c.pod, &c.images, old)
 }
 
-// at returns the NodeInfo of a row, which may be an overlay: those change within a
-// cycle, so they are read each time.
+// at returns the NodeInfo of a row, which may be an overlay: overlays change within a cycle, so
+// they are read each time.
 func (c *cluster) at(row uint32) *nodeInfo {
 	if int(row) < len(c.rows) {
 		return c.rows[row]
@@ -109,7 +108,7 @@ func (c *cluster) pod(slot uint32) *podInfo {
 	return c.pods[slot]
 }
 
-// enter and leave keep the sums over nodes.
+// enter and leave maintain the totals over all nodes.
 func (c *cluster) enter(n *nodeInfo) { c.account(n, 1) }
 
 func (c *cluster) leave(n *nodeInfo) {
@@ -157,12 +156,12 @@ func (l lister) PodGroupStates() framework.PodGroupStateLister {
 	return noPodGroups{}
 }
 
-// noPodGroups is a cluster without pod groups.
+// noPodGroups is used when there are no pod groups.
 type noPodGroups struct{}
 
 // Get implements framework.PodGroupStateLister.
 func (noPodGroups) Get(namespace, name string) (framework.PodGroupState, error) {
-	return nil, fmt.Errorf("pod group %s/%s is not known: Deps.PodGroups is not set", namespace, name)
+	return nil, fmt.Errorf("pod group %s/%s not found: Deps.PodGroups is not set", namespace, name)
 }
 
 // List implements framework.NodeInfoLister: all nodes, in the order of rows. The
@@ -186,7 +185,7 @@ func (l lister) nodes(list *nodeList, keep func(*nodeInfo) bool) []framework.Nod
 		return list.nodes
 	}
 	list.stale = false
-	list.nodes = nil // the last cycle's belongs to whoever asked for it
+	list.nodes = nil // callers may have kept the slice of the last cycle
 	for _, n := range l.rows {
 		if keep(n) {
 			list.nodes = append(list.nodes, n)

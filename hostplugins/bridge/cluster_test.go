@@ -15,7 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/bridge"
 )
 
-// drawPod draws a pod that has some of everything that a NodeInfo sums up.
+// drawPod draws a pod with random values for everything that a NodeInfo aggregates.
 func drawPod(t *rapid.T, name string) *v1.Pod {
 	p := pod(name)
 	c := &p.Spec.Containers[0]
@@ -52,8 +52,8 @@ func drawNode(t *rapid.T, name string) *v1.Node {
 	return n
 }
 
-// describe writes what a NodeInfo says, and wanted what it should say of a node
-// with pods, in the order of neither.
+// describe prints the contents of a NodeInfo, and wanted what they should be for a node with
+// these pods, both independent of the order of pods.
 func describe(n framework.NodeInfo) string {
 	images := map[string]int{}
 	for name, i := range n.GetImageStates() {
@@ -107,8 +107,8 @@ func podNames(pods []framework.PodInfo) []string {
 	return out
 }
 
-// TestCluster: whatever comes, goes and changes, the listers show the cluster as
-// its objects say, and a row that did not change keeps its NodeInfo.
+// TestCluster adds, removes and changes objects at random: the listers always show the cluster
+// as its objects describe it, and an unchanged row keeps its NodeInfo.
 func TestCluster(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
@@ -134,7 +134,7 @@ func TestCluster(t *testing.T) {
 			},
 			"remove node": func(*rapid.T) {
 				if name, row := draw(); name != "" {
-					changed[w.infos[len(w.infos)-1].Name] = true // it gets the row
+					changed[w.infos[len(w.infos)-1].Name] = true // it moves to this row
 					w.removeNode(row)
 					delete(nodes, name)
 					delete(pods, name)
@@ -162,7 +162,7 @@ func TestCluster(t *testing.T) {
 			"idle":      func(*rapid.T) {},
 			"": func(t *rapid.T) {
 				if rapid.IntRange(0, 2).Draw(t, "no cycle") == 0 {
-					w.update() // nobody looks, so a generation is missed
+					w.update() // the cluster is not read, so it misses a generation
 					return
 				}
 				w.update()
@@ -181,7 +181,7 @@ func TestCluster(t *testing.T) {
 				lister := h.SnapshotSharedLister().NodeInfos()
 				list := firstOf(lister.List())
 				if len(list) != len(nodes) {
-					t.Fatalf("%d nodes are listed, there are %d", len(list), len(nodes))
+					t.Fatalf("%d nodes are listed, want %d", len(list), len(nodes))
 				}
 				var affinity, anti []string
 				for _, n := range list {
@@ -194,7 +194,7 @@ func TestCluster(t *testing.T) {
 						t.Fatalf("Get(%s) = %v, %v", name, one, err)
 					}
 					if old := last[name]; old != nil && old != n && !changed[name] {
-						t.Fatalf("%s did not change and has another NodeInfo", name)
+						t.Fatalf("%s did not change, but has a new NodeInfo", name)
 					}
 					last[name] = n
 					if len(n.GetPodsWithAffinity()) > 0 {
@@ -231,8 +231,8 @@ func nodeNames(nodes []framework.NodeInfo) []string {
 	return out
 }
 
-// TestCopies: pods come to and leave a copy of a NodeInfo, and the original
-// stays as it was.
+// TestCopies adds pods to and removes them from a copy of a NodeInfo; the original stays
+// unchanged.
 func TestCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := drawNode(t, "n")
@@ -271,7 +271,7 @@ func TestCopies(t *testing.T) {
 			generation = edited.GetGeneration()
 		}
 		if err := edited.RemovePod(klog.Background(), pod("nobody")); err == nil {
-			t.Fatal("a pod that is not there was removed")
+			t.Fatal("removed a pod that is not on the node")
 		}
 		if got, want := describe(original), wanted(n, on, images); got != want {
 			t.Fatalf("the original is now\n%s, want\n%s", got, want)
@@ -279,13 +279,13 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-// foreign is a PodInfo that a plugin made itself.
+// foreign is a PodInfo implemented by a plugin.
 type foreign struct {
 	framework.PodInfo
 	drawn *v1.Pod
 }
 
-// infoOf returns the bridge's own PodInfo of a pod, by way of a node that has it.
+// infoOf returns the bridge's own PodInfo of a pod, by way of a node that runs it.
 func infoOf(t *rapid.T, p *v1.Pod) framework.PodInfo {
 	w := newWorld(node("n"))
 	w.addPod(0, p)

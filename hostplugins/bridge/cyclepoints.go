@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// PreFilter calls the plugin with all nodes. Names of nodes that are not in the
-// snapshot are left out of the rows.
+// PreFilter calls the plugin with all nodes. Node names that are not in the snapshot are
+// ignored.
 func (p *Plugin) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	if p.preFilter == nil {
 		return nil, nil
@@ -25,7 +25,7 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 		return nil, statusOf(status)
 	}
 	if len(result.NodeNames) == 0 {
-		// kube-scheduler's runtime stops here, with these words.
+		// kube-scheduler's runtime stops here, with this message.
 		return []uint32{}, plugin.NewStatus(abi.UnschedulableAndUnresolvable, "node(s) didn't satisfy plugin "+p.info.Name)
 	}
 	rows := make([]uint32, 0, len(result.NodeNames))
@@ -38,17 +38,17 @@ func (p *Plugin) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	return rows, nil
 }
 
-// AddPod tells the plugin of a pod more on a hypothetical node.
+// AddPod informs the plugin of a pod added to a hypothetical node.
 func (p *Plugin) AddPod(c *plugin.Cycle, overlay uint32, pod *state.Pod) *plugin.Status {
 	return p.tell(c, overlay, pod, framework.PreFilterExtensions.AddPod)
 }
 
-// RemovePod tells the plugin of a pod less on a hypothetical node.
+// RemovePod informs the plugin of a pod removed from a hypothetical node.
 func (p *Plugin) RemovePod(c *plugin.Cycle, overlay uint32, pod *state.Pod) *plugin.Status {
 	return p.tell(c, overlay, pod, framework.PreFilterExtensions.RemovePod)
 }
 
-// Filter judges each row.
+// Filter calls the plugin for each row.
 func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	if p.filter == nil {
 		return
@@ -66,8 +66,8 @@ func (p *Plugin) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	})
 }
 
-// PostFilter lets the plugin make room for the pod. What it tries on hypothetical
-// nodes through its handle, it tries with all plugins of the profile.
+// PostFilter lets the plugin make room for the pod. What it tries on hypothetical nodes through
+// its handle runs all plugins of the profile.
 func (p *Plugin) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostFilterResult, *plugin.Status) {
 	if p.postFilter == nil {
 		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable)
@@ -96,7 +96,7 @@ func (p *Plugin) PreScore(c *plugin.Cycle, rows []uint32) *plugin.Status {
 	return statusOf(status)
 }
 
-// Score rates each row. The failure of the first row that failed is the call's.
+// Score scores each row. If rows fail, the error of the first one fails the call.
 func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	if p.score == nil {
 		return nil
@@ -115,7 +115,7 @@ func (p *Plugin) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Stat
 	return nil
 }
 
-// Normalize brings the scores into range, if the plugin does.
+// Normalize calls the plugin's NormalizeScore, if it has one.
 func (p *Plugin) Normalize(c *plugin.Cycle, rows []uint32, scores []int64) *plugin.Status {
 	if p.score == nil || p.score.ScoreExtensions() == nil {
 		return nil
@@ -132,8 +132,7 @@ func (p *Plugin) Normalize(c *plugin.Cycle, rows []uint32, scores []int64) *plug
 	return statusOf(status)
 }
 
-// diagnosis implements framework.NodeToStatusReader. Reasons of verdicts are not
-// handed on.
+// diagnosis implements framework.NodeToStatusReader. The reasons of verdicts are left out.
 type diagnosis struct {
 	codes []abi.Code
 	nodes lister
@@ -162,7 +161,7 @@ func (d diagnosis) NodesForStatusCode(nodes framework.NodeInfoLister, code frame
 		}
 		node, err := nodes.Get(d.nodes.snapshot.Name(uint32(row)))
 		if err != nil {
-			continue // it is not among those that the plugin looks at
+			continue // the plugin was not given this node
 		}
 		out = append(out, node)
 	}

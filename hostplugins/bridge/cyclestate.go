@@ -9,22 +9,22 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// stateKey is where the state that hosted plugins share stands in the cycle's.
+// stateKey is the key of the hosted plugins' shared state in Berth's cycle state.
 const stateKey = "CycleState"
 
-// cycleState implements framework.CycleState. All plugins of a bridge share one
-// in a cycle, so they can read what others wrote, as in kube-scheduler.
+// cycleState implements framework.CycleState. The plugins of a bridge share one per cycle, so
+// that they can read what others wrote, as in kube-scheduler.
 type cycleState struct {
 	data *stateData
-	// cloneAs (optional) is the state that the next clone is another view of. It
-	// is set for the moment in which a what-if is begun.
+	// cloneAs (optional) is the state whose data the next clone shares. It is set only while a
+	// what-if is started.
 	cloneAs *cycleState
-	// hypothetical has the hypothetical nodes of this state, by node name.
+	// hypothetical holds the hypothetical nodes of this state, by node name.
 	hypothetical map[string]*hypothetical
 }
 
-// stateData is what a state holds. It may be read and written by several
-// goroutines, since filters are.
+// stateData is the contents of a state. Several goroutines may read and write it, since filters
+// run in parallel.
 type stateData struct {
 	mu                           sync.RWMutex
 	values                       map[framework.StateKey]framework.StateData
@@ -39,7 +39,7 @@ func newCycleState() *cycleState {
 	return &cycleState{data: &stateData{values: make(map[framework.StateKey]framework.StateData)}}
 }
 
-// stateValue is a cycleState among Berth's values of a cycle.
+// stateValue stores a cycleState in Berth's cycle state.
 type stateValue struct{ *cycleState }
 
 // Clone implements state.Value.
@@ -106,7 +106,7 @@ func (s *cycleState) Delete(key framework.StateKey) {
 	delete(s.data.values, key)
 }
 
-// skipped notes that a plugin answered Skip.
+// skipped records that a plugin answered Skip.
 func (s *cycleState) skipped(set *sets.Set[string], name string) {
 	s.data.mu.Lock()
 	defer s.data.mu.Unlock()

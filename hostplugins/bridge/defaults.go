@@ -20,16 +20,16 @@ import (
 type preFilterExtension func(e framework.PreFilterExtensions, ctx context.Context, cs framework.CycleState, pod *v1.Pod,
 	other framework.PodInfo, node framework.NodeInfo) *framework.Status
 
-// unconnected returns a configuration of clients whose requests all fail.
+// unconnected returns a client configuration with which all requests fail.
 func unconnected() *rest.Config {
 	return &rest.Config{Host: "http://localhost", Transport: refusal{}}
 }
 
-// refusal implements http.RoundTripper.
+// refusal is an http.RoundTripper that fails all requests.
 type refusal struct{}
 
 func (refusal) RoundTrip(r *http.Request) (*http.Response, error) {
-	return nil, fmt.Errorf("%s %s: no API server is connected: in a simulation or a check of a configuration a plugin sees what its handle lists", r.Method, r.URL.Path)
+	return nil, fmt.Errorf("%s %s: no API server is connected: in a simulation or a configuration check a plugin sees only what its handle lists", r.Method, r.URL.Path)
 }
 
 // csiNodes implements framework.CSIManager over an informer's lister.

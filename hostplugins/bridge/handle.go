@@ -18,29 +18,29 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Handle implements framework.Handle for hosted plugins. What differs from
-// kube-scheduler's:
-//   - Nominations are the scheduling queue's, which the loop alone changes: a
-//     plugin nominates by what its PostFilter returns, and the methods of
-//     PodNominator that change them do nothing.
-//   - Filters and AddPod/RemovePod of the profile, native and WASM plugins
-//     included, run within PostFilter only, where a scheduler tries what it might
-//     do; scores do not run at all. Elsewhere the status is an Error.
-//   - A waiting pod is allowed, rejected or preempted before the next try, not
-//     within the call.
-//   - Pods are in PreBind from the point of view of this bridge only while one of
-//     its plugins runs PreBind.
+// Handle implements framework.Handle for hosted plugins. It differs from
+// kube-scheduler's in the following:
+//   - Nominations belong to the scheduling queue, and only the loop changes them: a
+//     plugin nominates through the result of its PostFilter, and the methods of
+//     PodNominator that change nominations do nothing.
+//   - The profile's filters and AddPod/RemovePod, of native and WASM plugins too,
+//     can be run only within PostFilter, where a plugin tries hypothetical
+//     placements; elsewhere the status is an Error. Scores cannot be run at all.
+//   - A waiting pod is allowed, rejected or preempted before the next scheduling
+//     attempt, not within the call.
+//   - This bridge sees a pod as being in PreBind only while one of its own plugins
+//     runs PreBind.
 //   - There are no pod signatures (KEP-5598).
 type Handle struct {
 	b      *Bridge
 	lister lister
 
-	// whatIfMu guards what follows; it is held while a what-if is judged, since
-	// those belong to one goroutine and plugins use many.
+	// whatIfMu guards the field below. It is held while a what-if is evaluated, which must
+	// happen on one goroutine at a time, while plugins use many.
 	whatIfMu sync.Mutex
 	whatIf   *whatIf // within PostFilter
 
-	// mu guards what follows. It is not held while anything is called.
+	// mu guards the fields below. It is not held during calls of other code.
 	mu          sync.Mutex
 	nominations state.Nominations // of the current cycle
 	preBind     map[types.UID]*podInPreBind
@@ -142,7 +142,7 @@ func (h *Handle) NominatedPodsForNode(name string) []framework.PodInfo {
 	return out
 }
 
-// see takes in what the current cycle knows.
+// see stores the nominations of the current cycle.
 func (h *Handle) see(nominations state.Nominations) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// loop is a scheduler that notes what it is asked.
+// loop is a scheduler that records what it is asked to do.
 type loop struct {
 	waiting []plugin.WaitingPod
 	asked   []string
@@ -54,7 +54,7 @@ func TestWaitingPods(t *testing.T) {
 	})
 	check(t, "waiting", names, "[p for [A B] q for [A B]]")
 	if h.GetWaitingPod("nobody") != nil || h.RejectWaitingPod("nobody") {
-		t.Error("a pod waits that does not")
+		t.Error("found a waiting pod that is not waiting")
 	}
 	p := h.GetWaitingPod("p")
 	p.Allow("A")
@@ -66,7 +66,7 @@ func TestWaitingPods(t *testing.T) {
 	check(t, "asked", l.asked, "[allow p for A reject p by B: no quorum reject p by B: again reject q by B: preempted activate [y z]]")
 }
 
-// nominations is a view of pods with a promise.
+// nominations is a view of nominated pods, by node.
 type nominations map[string][]*state.Pod
 
 func (n nominations) Len() int { return len(n) }
@@ -91,11 +91,10 @@ func TestNominations(t *testing.T) {
 	h.AddNominatedPod(klog.Background(), infoOfPod(t, pod("v")), nil)
 	h.UpdateNominatedPod(klog.Background(), pod("x"), infoOfPod(t, pod("v")))
 	h.DeleteNominatedPodIfExists(pod("x"))
-	check(t, "a plugin does not change them", podNames(h.NominatedPodsForNode("a")), "[x y]")
+	check(t, "a plugin changed the nominations", podNames(h.NominatedPodsForNode("a")), "[x y]")
 }
 
-// TestDefaults: with nothing in Deps, a plugin finds an empty world and does not
-// fall over it.
+// TestDefaults: with empty Deps, a plugin sees an empty cluster, and no method panics.
 func TestDefaults(t *testing.T) {
 	h, p := handle(t, bridge.Deps{})
 	core := h.SharedInformerFactory().Core().V1()
@@ -121,13 +120,13 @@ func TestDefaults(t *testing.T) {
 		t.Error("a node was found before any cycle")
 	}
 	if h.GetWaitingPod("p") != nil || h.RejectWaitingPod("p") || h.GetPodInPreBind("p") != nil {
-		t.Error("a pod waits, and there is no scheduler")
+		t.Error("found a waiting pod without a scheduler")
 	}
 	h.IterateOverWaitingPods(func(framework.WaitingPod) { t.Error("a pod waits") })
 	h.Activate(klog.Background(), map[string]*v1.Pod{"ns/p": pod("p")})
 	for name, client := range map[string]kubernetes.Interface{"ClientSet": h.ClientSet(), "KubeConfig": kubernetes.NewForConfigOrDie(h.KubeConfig())} {
 		if _, err := client.CoreV1().Pods("ns").Get(t.Context(), "p", metav1.GetOptions{}); err == nil || !strings.Contains(err.Error(), "no API server is connected") {
-			t.Errorf("%s reaches somebody: %v", name, err)
+			t.Errorf("%s reached a server: %v", name, err)
 		}
 	}
 	check(t, "absent", text("%v %v %v %v %v", h.SharedDRAManager(), h.APIDispatcher(), h.APICacher(), h.PodGroupManager(), h.Extenders()),
@@ -164,7 +163,7 @@ func TestPodInPreBind(t *testing.T) {
 	}
 }
 
-// sorter wants to see what the queue knows of a pod.
+// sorter records what the queue reports about a pod.
 type sorter struct {
 	named
 	seen *string
@@ -228,7 +227,7 @@ func TestCycleState(t *testing.T) {
 	}
 	check(t, "a clone's names", clone.GetSkipScorePlugins(), nameSet(nil))
 	if cs.ShouldRecordPluginMetrics() || cs.ShouldSkipAllPostFilterPlugins() || cs.IsPodGroupSchedulingCycle() || cs.GetPodGroupSchedulingCycle() != nil {
-		t.Error("a state claims what Berth does not do")
+		t.Error("a state reports what Berth does not support")
 	}
 	cs.SetPodGroupSchedulingCycle(groupState{})
 	if !cs.Clone().IsPodGroupSchedulingCycle() {

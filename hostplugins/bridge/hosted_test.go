@@ -20,13 +20,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// everything is a plugin of the framework with all points. It answers what is set
-// and keeps a log; a letter of a pod's name decides where answers differ by pod.
+// everything is a plugin of the framework with all points. It returns preset answers and keeps
+// a log; where answers differ by pod, a letter of the pod's name selects one.
 type everything struct {
 	named
 	h      framework.Handle
 	log    []string
-	status *framework.Status // of the point that is asked
+	status *framework.Status // of the point that is called
 	wait   time.Duration
 	nodes  sets.Set[string] // of PreFilter
 	during func()           // within a point
@@ -94,7 +94,7 @@ func (e *everything) RemovePod(_ context.Context, s framework.CycleState, p *v1.
 	return e.status
 }
 
-// Filter judges by the node's name: Unschedulable for u…, and so on.
+// Filter answers by the node's name: Unschedulable for u…, and so on.
 func (e *everything) Filter(_ context.Context, s framework.CycleState, _ *v1.Pod, n framework.NodeInfo) *framework.Status {
 	if read(s) == "nothing" {
 		return framework.AsStatus(errors.New("no state"))
@@ -207,7 +207,7 @@ func TestQueuePoints(t *testing.T) {
 	check(t, "gates", text("%v %q, %v", out[0].CodeOf(), out[0].Message(), out[1]), `UnschedulableAndUnresolvable "not yet", <nil>`)
 	a, b := &state.QueuedPod{Pod: pods[0]}, &state.QueuedPod{Pod: pods[1]}
 	if !p.Less(a, b) || p.Less(b, a) {
-		t.Error("the order is not the plugin's")
+		t.Error("the order is not the one the plugin returns")
 	}
 
 	events := p.Info().Events
@@ -216,7 +216,7 @@ func TestQueuePoints(t *testing.T) {
 	check(t, "Update covers what has no name", events[1].ClusterEvent, state.ClusterEvent{Resource: state.PodResource, Action: state.Update})
 	check(t, "All covers everything", events[2].ClusterEvent, state.ClusterEvent{Resource: state.WildCardResource, Action: state.AllActions})
 	if events[1].Hint != nil {
-		t.Error("there is a hint that the plugin does not have")
+		t.Error("found a hint that the plugin did not register")
 	}
 	n := state.NewNode(node("n"))
 	for name, want := range map[string]state.Hint{"yes": state.Queue, "no": state.QueueSkip, "broken": state.Queue} {
@@ -224,7 +224,7 @@ func TestQueuePoints(t *testing.T) {
 		if hint != want || (err != nil) != (name == "broken") {
 			t.Errorf("hint for %s is %v, %v", name, hint, err)
 		}
-		check(t, "objects of a node that came", e.taken(), []string{"hint " + name + " <nil> *v1.Node"})
+		check(t, "objects of an added node", e.taken(), []string{"hint " + name + " <nil> *v1.Node"})
 	}
 	for want, object := range map[string]state.Object{
 		"*v1.Node *v1.Node":       {OldNode: n, NewNode: n},
@@ -290,7 +290,7 @@ func TestCyclePoints(t *testing.T) {
 	check(t, "a failed score", text("%v %v", status.CodeOf(), status.AsError()), "Error no score")
 }
 
-// TestManyRows takes the way of many goroutines.
+// TestManyRows takes the path with several goroutines.
 func TestManyRows(t *testing.T) {
 	_, p := hostEverything(t, bridge.Deps{})
 	w := newWorld()
@@ -341,7 +341,7 @@ func TestBindPoints(t *testing.T) {
 	check(t, "PreBind", text("%v %v", status.CodeOf(), e.taken()), "Success [preBind incoming on a]")
 	e.during = func() {
 		if !e.h.GetPodInPreBind("incoming").CancelPod("preempted") {
-			t.Error("a pod in PreBind cannot be cancelled")
+			t.Error("could not cancel a pod in PreBind")
 		}
 	}
 	_, status = p.PreBind(l)
@@ -351,8 +351,8 @@ func TestBindPoints(t *testing.T) {
 	}
 }
 
-// TestFewPoints: a plugin has the points that it implements, and no opinion at
-// the others.
+// TestFewPoints: a plugin has the points that it implements, and returns neutral answers at the
+// others.
 func TestFewPoints(t *testing.T) {
 	p, _ := host(t, bridge.New(bridge.Config{}, bridge.Deps{}), func(framework.Handle) framework.Plugin { return named("N") })
 	w := newWorld(node("a"))
@@ -372,7 +372,7 @@ func TestFewPoints(t *testing.T) {
 	_, preBind := p.PreBind(l)
 	for _, status := range []*plugin.Status{out[0], preFilter, p.AddPod(c, 0, c.Pod), p.RemovePod(c, 0, c.Pod), p.PreScore(c, nil), p.Score(c, nil, nil), p.Normalize(c, nil, nil), reserve, permit, preBind} {
 		if !status.Success() {
-			t.Errorf("an opinion: %v %v", status.Code, status.Message())
+			t.Errorf("not a neutral answer: %v %v", status.Code, status.Message())
 		}
 	}
 	if rows != nil || v.Codes[0] != abi.Success || p.Less(nil, nil) {
@@ -401,7 +401,7 @@ func TestHostErrors(t *testing.T) {
 		"Factory is required":    {Name: "X"},
 		"bad args":               {Name: "X", Factory: factory(nil, errors.New("bad args"))},
 		"no plugin and no error": {Name: "X", Factory: factory(nil, nil)},
-		"calls itself Y":         {Name: "X", Factory: factory(named("Y"), nil)},
+		"a plugin named Y":       {Name: "X", Factory: factory(named("Y"), nil)},
 		"events of X: no events": {Name: "X", Factory: factory(noEvents{watcher{"X"}}, nil)},
 	} {
 		if _, err := b.Host(ctx, s, nil); err == nil || !strings.Contains(err.Error(), want) {

@@ -9,7 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// imageCounts is how many nodes have an image. Its version changes with it.
+// imageCounts counts the nodes that have each image. Its version changes whenever a count does.
 type imageCounts struct {
 	mu      sync.RWMutex
 	nodes   map[string]int
@@ -17,11 +17,10 @@ type imageCounts struct {
 	edits   atomic.Int64
 }
 
-// edited returns a generation that no row has, for a copy of a NodeInfo that was
-// changed.
+// edited returns a generation that no row has, for a modified copy of a NodeInfo.
 func (c *imageCounts) edited() int64 { return 1<<62 + c.edits.Add(1) }
 
-// change counts a node's images, or takes them away.
+// change adds a node's images to the counts, or subtracts them.
 func (c *imageCounts) change(node *state.Node, by int) {
 	if len(node.Images) == 0 {
 		return
@@ -37,8 +36,8 @@ func (c *imageCounts) change(node *state.Node, by int) {
 	}
 }
 
-// summaries returns the images of a node; those of the last call if nothing has
-// changed since.
+// summaries returns the image states of a node; those of the last call if nothing has changed
+// since.
 func (c *imageCounts) summaries(node *state.Node, last map[string]*framework.ImageStateSummary, version uint64) (map[string]*framework.ImageStateSummary, uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -53,7 +52,7 @@ func (c *imageCounts) summaries(node *state.Node, last map[string]*framework.Ima
 	return out, c.version
 }
 
-// clear forgets all nodes.
+// clear removes all nodes.
 func (c *imageCounts) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,10 +15,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// nodeInfo implements framework.NodeInfo for a row of the snapshot. It does not
-// change after it was made: a row that changes gets another one, so a plugin may
-// keep it beyond the cycle. Only copies, which Snapshot returns, are changed, by
-// the plugin that owns them.
+// nodeInfo implements framework.NodeInfo for a row of the snapshot. It is immutable: a row that
+// changes gets a new one, so a plugin may keep it beyond the cycle. Only the copies that
+// Snapshot returns are modified, by the plugin that owns them.
 type nodeInfo struct {
 	node                                 *state.Node
 	pods, withAffinity, withRequiredAnti []framework.PodInfo
@@ -27,7 +26,7 @@ type nodeInfo struct {
 	objectGeneration, podsGeneration     uint64
 	images                               *imageCounts
 
-	// lazy is what few plugins ask for, by any goroutine.
+	// lazy holds values that few plugins ask for, from any goroutine.
 	lazy struct {
 		mu            sync.Mutex
 		ports         framework.HostPortInfo
@@ -41,8 +40,8 @@ type nodeInfo struct {
 
 var _ framework.NodeInfo = (*nodeInfo)(nil)
 
-// newNodeInfo reads a row, which may be an overlay. pod returns the PodInfo of a
-// slot. old (optional) is what the row had before.
+// newNodeInfo builds the NodeInfo of a row, which may be an overlay. pod returns the PodInfo of
+// a slot. old (optional) is the row's previous NodeInfo.
 func newNodeInfo(s *state.Snapshot, row uint32, pod func(slot uint32) *podInfo, images *imageCounts, old *nodeInfo) *nodeInfo {
 	t := &s.Nodes
 	n := &nodeInfo{
@@ -77,7 +76,7 @@ func newNodeInfo(s *state.Snapshot, row uint32, pod func(slot uint32) *podInfo, 
 	return n
 }
 
-// list adds a pod to the lists of those with affinity.
+// list adds a pod to the lists of pods with affinity.
 func (n *nodeInfo) list(p framework.PodInfo, affinity, requiredAnti bool) {
 	if affinity {
 		n.withAffinity = append(n.withAffinity, p)
@@ -177,8 +176,8 @@ func (n *nodeInfo) GetNodeAllocatableDRAClaimState() map[types.NamespacedName]*f
 	return n.lazy.claimStates
 }
 
-// GetImageStates implements framework.NodeInfo. An image has the size that this
-// node reports. How many nodes have it is that of the current snapshot.
+// GetImageStates implements framework.NodeInfo. An image has the size that this node reports.
+// The number of nodes that have it is taken from the current snapshot.
 func (n *nodeInfo) GetImageStates() map[string]*framework.ImageStateSummary {
 	n.lazy.mu.Lock()
 	defer n.lazy.mu.Unlock()
@@ -229,8 +228,8 @@ func (n *nodeInfo) RemovePod(_ klog.Logger, pod *v1.Pod) error {
 	return nil
 }
 
-// account adds a pod to the sums, or subtracts it, and drops what was made of the
-// pods as they were.
+// account adds a pod to the totals, or subtracts it, and discards values derived from the
+// previous pods.
 func (n *nodeInfo) account(p framework.PodInfo, sign int64) {
 	r := p.CalculateResource()
 	n.requested.add(r.Resource, sign)
@@ -248,7 +247,7 @@ func (n *nodeInfo) SetNode(node *v1.Node) {
 	n.lazy.features, n.lazy.images, n.lazy.imagesVersion = nil, nil, 0
 }
 
-// claimsOf returns the claims of a PodInfo, which may be a plugin's own.
+// claimsOf returns the claims of a PodInfo, which may be a plugin's own implementation.
 func claimsOf(p framework.PodInfo) []string {
 	if own, ok := p.(*podInfo); ok {
 		return own.claims

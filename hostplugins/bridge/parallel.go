@@ -12,23 +12,23 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// parallelizer implements framework.Parallelizer with so many goroutines.
+// parallelizer implements framework.Parallelizer; its value is the number of goroutines.
 type parallelizer int
 
 var _ framework.Parallelizer = parallelizer(0)
 
-// Until implements framework.Parallelizer. Pieces are handed out in chunks of
-// about the square root of their number, as kube-scheduler does.
+// Until implements framework.Parallelizer. Pieces are handed out in chunks of about the square
+// root of their number, as in kube-scheduler.
 func (p parallelizer) Until(ctx context.Context, pieces int, work workqueue.DoWorkPieceFunc, _ string) {
 	chunk := max(1, min(int(math.Sqrt(float64(pieces))), pieces/int(p)+1))
 	workqueue.ParallelizeUntil(ctx, int(p), pieces, work, workqueue.WithChunkSize(chunk))
 }
 
-// fewRows is the number of nodes from which on goroutines pay.
+// fewRows is the number of nodes below which goroutines do not pay off.
 const fewRows = 64
 
-// until calls a plugin for each of n nodes. Unlike the framework's, it goes
-// through all of them although the context ends: the plugin sees to that.
+// until calls a plugin for each of n nodes. Unlike the framework's, it does not stop when the
+// context ends; the plugin handles that.
 func (b *Bridge) until(ctx context.Context, n int, call func(i int)) {
 	if n < fewRows {
 		for i := range n {
@@ -48,7 +48,7 @@ func (b *Bridge) nodes(rows []uint32) []framework.NodeInfo {
 	return out
 }
 
-// tell passes a pod of a hypothetical node on to the plugin.
+// tell informs the plugin of a pod added to or removed from a hypothetical node.
 func (p *Plugin) tell(c *plugin.Cycle, overlay uint32, pod *state.Pod, call preFilterExtension) *plugin.Status {
 	if p.preFilter == nil || p.preFilter.PreFilterExtensions() == nil {
 		return nil

@@ -11,11 +11,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// Plugin is a hosted plugin. Its points are those that the hosted plugin
-// implements; at others it has no opinion.
-//
-// Its scopes are cluster: a hosted plugin may look at any node, and what it kept
-// in PreFilter is not declared.
+// Plugin is a hosted plugin. Its points are those that the hosted plugin implements; at the
+// others it returns neutral answers.
+// Its scopes are cluster: a hosted plugin may look at any node, and it does not declare what it
+// kept in PreFilter.
 type Plugin struct {
 	bridge *Bridge
 	hosted framework.Plugin
@@ -35,7 +34,7 @@ type Plugin struct {
 	bind       framework.BindPlugin
 	postBind   framework.PostBindPlugin
 
-	// ctx is that of the plugin's life, for points that get none.
+	// ctx lives as long as the plugin, for points that get no context.
 	ctx context.Context //nolint:containedctx // the framework's points before a cycle want one, and Berth's have none
 }
 
@@ -60,7 +59,7 @@ func newPlugin(ctx context.Context, b *Bridge, s Source, hosted framework.Plugin
 	p := &Plugin{bridge: b, hosted: hosted, ctx: ctx}
 	p.info = plugin.Info{Name: s.Name, Enforces: s.Enforces}
 	if s.Name != hosted.Name() {
-		return nil, fmt.Errorf("the factory of %s returned a plugin that calls itself %s; name the source so", s.Name, hosted.Name())
+		return nil, fmt.Errorf("the factory of %s returned a plugin named %s; use that name in the Source", s.Name, hosted.Name())
 	}
 	has := func(ok bool, points ...abi.Point) {
 		if ok {
@@ -106,7 +105,7 @@ func (p *Plugin) Info() *plugin.Info { return &p.info }
 // Points returns the points that the hosted plugin implements.
 func (p *Plugin) Points() []abi.Point { return p.points }
 
-// Close closes the hosted plugin if it can be closed, as kube-scheduler does.
+// Close closes the hosted plugin if it implements io.Closer, as kube-scheduler does.
 func (p *Plugin) Close() error {
 	if c, ok := p.hosted.(io.Closer); ok {
 		return c.Close()

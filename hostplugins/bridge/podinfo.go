@@ -9,13 +9,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// podInfo implements framework.PodInfo. Affinity terms are compiled when they
-// are first asked for: most plugins never do.
+// podInfo implements framework.PodInfo. Affinity terms are compiled on first use: most plugins
+// never ask for them.
 type podInfo struct {
 	pod *state.Pod
 
 	hasAffinity, hasRequiredAntiAffinity bool
-	// claims is "namespace/name" of the persistent volume claims, one entry a volume.
+	// claims is "namespace/name" of the persistent volume claims, one entry per volume.
 	claims []string
 
 	terms struct {
@@ -46,7 +46,7 @@ func newPodInfo(pod *state.Pod) *podInfo {
 	return p
 }
 
-// podOf returns the decoded pod behind a PodInfo, which may be a plugin's own.
+// podOf returns the decoded pod behind a PodInfo, which may be a plugin's own implementation.
 func podOf(p framework.PodInfo) *state.Pod {
 	if own, ok := p.(*podInfo); ok {
 		return own.pod
@@ -54,8 +54,8 @@ func podOf(p framework.PodInfo) *state.Pod {
 	return state.NewPod(p.GetPod())
 }
 
-// compile parses the affinity terms. As in kube-scheduler, a term that cannot be
-// parsed leaves the others of its kind out.
+// compile parses the affinity terms. As in kube-scheduler, a term that cannot be parsed is
+// dropped along with the others of its kind.
 func (p *podInfo) compile() {
 	if !p.hasAffinity {
 		return
@@ -105,7 +105,7 @@ func (p *podInfo) GetPreferredAntiAffinityTerms() []framework.WeightedAffinityTe
 func (p *podInfo) CalculateResource() framework.PodResource {
 	p.resource.once.Do(func() {
 		r := newResources(&p.pod.Requests)
-		r.pods = 0 // a pod's own vector counts no pods there
+		r.pods = 0 // in kube-scheduler, a pod's own resources do not count the pod
 		p.resource.pod = framework.PodResource{Resource: r, Non0CPU: p.pod.NonZeroCPU, Non0Mem: p.pod.NonZeroMemory}
 	})
 	return p.resource.pod

@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// PreEnqueue asks the plugin about each pod.
+// PreEnqueue calls the plugin for each pod.
 func (p *Plugin) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 	for i, pod := range pods {
 		out[i] = nil
@@ -71,12 +71,12 @@ func (q queuedPod) GetPendingPlugins() sets.Set[string] { return sets.New(q.Pend
 // GetGatingPlugin implements framework.QueuedPodInfo.
 func (q queuedPod) GetGatingPlugin() string { return q.GatedBy }
 
-// GetGatingPluginEvents implements framework.QueuedPodInfo: the queue asks the
-// pipeline for them, and keeps none.
+// GetGatingPluginEvents implements framework.QueuedPodInfo: the queue asks the pipeline for
+// these events and does not store them.
 func (q queuedPod) GetGatingPluginEvents() []framework.ClusterEvent { return nil }
 
-// events returns the events that the plugin registers. As in kube-scheduler, a
-// plugin that can reject a pod and registers none is woken by all.
+// events returns the events that the plugin registers. As in kube-scheduler, a plugin that can
+// reject a pod but does not implement EnqueueExtensions is woken by all events.
 func (p *Plugin) events(ctx context.Context) ([]plugin.Event, error) {
 	if p.preEnqueue == nil && p.preFilter == nil && p.filter == nil && p.reserve == nil && p.permit == nil {
 		return nil, nil
@@ -116,8 +116,8 @@ func (p *Plugin) event(e *framework.ClusterEventWithHint) plugin.Event {
 	return out
 }
 
-// actionOf converts a set of actions. The actions have the same bits on both
-// sides; Berth has one more, for changes that only Update and All cover.
+// actionOf converts a set of actions. The actions have the same bits on both sides; Berth has
+// one more, for changes that only Update and All cover.
 func actionOf(a framework.ActionType) state.Action {
 	out := state.Action(a)
 	if a&framework.Update == framework.Update {
@@ -126,7 +126,7 @@ func actionOf(a framework.ActionType) state.Action {
 	return out
 }
 
-// objects returns what a hint gets to see: API objects, nil for none.
+// objects returns the API objects that a hint is called with, nil for none.
 func objects(o *state.Object) (before, after any) {
 	switch {
 	case o.OldPod != nil || o.NewPod != nil:

@@ -7,8 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// statusOf converts an answer of a hosted plugin. The codes have the same numbers
-// on both sides (abi.Code).
+// statusOf converts the status of a hosted plugin. The codes have the same numbers on both
+// sides (abi.Code).
 func statusOf(s *framework.Status) *plugin.Status {
 	if s.IsSuccess() {
 		return nil
@@ -17,14 +17,14 @@ func statusOf(s *framework.Status) *plugin.Status {
 	if out.Code != abi.Error {
 		return out
 	}
-	// The error is the first reason, if there is one.
+	// AsError's message is the first reason, if there is one.
 	if err := s.AsError(); len(out.Reasons) > 0 && err.Error() == out.Reasons[0] {
 		out.Err, out.Reasons = err, out.Reasons[1:]
 	}
 	return out
 }
 
-// frameworkStatus converts an answer of the pipeline for a hosted plugin.
+// frameworkStatus converts a status of the pipeline for a hosted plugin.
 func frameworkStatus(s *plugin.Status) *framework.Status {
 	if s.Success() {
 		return nil

@@ -30,15 +30,15 @@ func (w waitingPod) GetPendingPlugins() []string { return slices.Clone(w.Plugins
 // Allow implements framework.WaitingPod.
 func (w waitingPod) Allow(plugin string) { w.scheduler.AllowWaiting(w.Pod.UID, plugin) }
 
-// Reject implements framework.WaitingPod. It reports whether the pod still
-// waits; another may be faster.
+// Reject implements framework.WaitingPod. It reports whether the pod was still waiting; another
+// plugin may have been faster.
 func (w waitingPod) Reject(plugin, reason string) bool {
 	waits := slices.ContainsFunc(w.scheduler.WaitingPods(), w.is)
 	w.scheduler.RejectWaiting(w.Pod.UID, plugin, reason)
 	return waits
 }
 
-// Preempt implements framework.WaitingPod, as Reject.
+// Preempt implements framework.WaitingPod, like Reject.
 func (w waitingPod) Preempt(plugin, reason string) bool { return w.Reject(plugin, reason) }
 
 func (w waitingPod) is(o plugin.WaitingPod) bool { return o.Pod.UID == w.Pod.UID }

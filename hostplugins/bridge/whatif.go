@@ -14,20 +14,20 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// whatIf is where a hosted PostFilter tries hypothetical nodes.
+// whatIf is the context in which a hosted PostFilter tries hypothetical nodes.
 type whatIf struct {
 	cycle  *plugin.Cycle
 	origin *cycleState // of the cycle
 	maker  plugin.WhatIf
 }
 
-// hypothetical is a hypothetical node, with the pods that are on it now.
+// hypothetical is a hypothetical node with its current pods.
 type hypothetical struct {
 	plugin.HypotheticalNode
 	on []*state.Pod
 }
 
-// open begins PostFilter, and close ends it.
+// open starts PostFilter, and close ends it.
 func (h *Handle) open(w *whatIf) {
 	h.whatIfMu.Lock()
 	defer h.whatIfMu.Unlock()
@@ -36,8 +36,8 @@ func (h *Handle) open(w *whatIf) {
 
 func (h *Handle) close() { h.open(nil) }
 
-// try makes a hypothetical node of a node for a plugin's state, or finds the one that there
-// is, and lets act have it.
+// try creates a hypothetical node for a plugin's state and node, or finds the existing one, and
+// calls act with it.
 func (h *Handle) try(cs framework.CycleState, node framework.NodeInfo, act func(*hypothetical) *plugin.Status) *framework.Status {
 	h.whatIfMu.Lock()
 	defer h.whatIfMu.Unlock()
@@ -51,12 +51,12 @@ func (h *Handle) try(cs framework.CycleState, node framework.NodeInfo, act func(
 func (h *Handle) hypothetical(cs framework.CycleState, node framework.NodeInfo) (*hypothetical, error) {
 	w := h.whatIf
 	if w == nil {
-		return nil, errors.New("the plugins of the profile run for another plugin within its PostFilter only; " +
-			"outside of it judge the node by NodeInfo")
+		return nil, errors.New("a plugin can run the profile's plugins only within its PostFilter; " +
+			"elsewhere judge the node by its NodeInfo")
 	}
 	s, ok := cs.(*cycleState)
 	if !ok || node.Node() == nil {
-		return nil, fmt.Errorf("a state of type %T and a node of type %T are not those of this cycle; pass on what PostFilter was given, or clones of it", cs, node)
+		return nil, fmt.Errorf("a state of type %T and a node of type %T do not belong to this cycle; pass those that PostFilter was given, or clones of them", cs, node)
 	}
 	name := node.Node().Name
 	if t, ok := s.hypothetical[name]; ok {
@@ -71,7 +71,7 @@ func (h *Handle) hypothetical(cs framework.CycleState, node framework.NodeInfo) 
 	for _, slot := range snapshot.Nodes.Pods.Row(row) {
 		t.on = append(t.on, snapshot.Pods.Pod[slot])
 	}
-	// What the plugin wrote into its state is what its own points see on that node.
+	// What the plugin wrote to its state is what its own points read on that node.
 	w.origin.cloneAs = s
 	t.HypotheticalNode = w.maker.Node(row)
 	w.origin.cloneAs = nil
@@ -82,7 +82,7 @@ func (h *Handle) hypothetical(cs framework.CycleState, node framework.NodeInfo) 
 	return t, nil
 }
 
-// remove takes a pod off the node, if it is there.
+// remove removes a pod from the node, if it is there.
 func (t *hypothetical) remove(uid types.UID) *plugin.Status {
 	i := t.index(uid)
 	if i < 0 {
@@ -93,7 +93,7 @@ func (t *hypothetical) remove(uid types.UID) *plugin.Status {
 	return t.Remove(pod)
 }
 
-// add puts a pod on the node, unless it is there.
+// add adds a pod to the node, unless it is already there.
 func (t *hypothetical) add(p framework.PodInfo) *plugin.Status {
 	if t.index(p.GetPod().UID) >= 0 {
 		return nil
@@ -107,7 +107,7 @@ func (t *hypothetical) index(uid types.UID) int {
 	return slices.IndexFunc(t.on, func(p *state.Pod) bool { return p.UID == uid })
 }
 
-// become makes the node have the pods of a NodeInfo that the plugin has changed.
+// become gives the node the pods of a NodeInfo that the plugin has changed.
 func (t *hypothetical) become(node framework.NodeInfo) *plugin.Status {
 	want := make(map[types.UID]bool, len(t.on))
 	for _, p := range node.GetPods() {
@@ -165,5 +165,5 @@ func (h *Handle) RunScorePlugins(context.Context, framework.CycleState, *v1.Pod,
 }
 
 func errNoScores() error {
-	return errors.New("a plugin cannot run the scores of the profile; only the cycle does")
+	return errors.New("a plugin cannot run the profile's Score plugins; only the scheduling cycle does")
 }

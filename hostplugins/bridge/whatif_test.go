@@ -17,8 +17,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// whatIf is the pipeline as a PostFilter sees it: overlay rows, on which the
-// hosted plugins are told of pods and judge.
+// whatIf is the pipeline as a PostFilter sees it: overlay rows, for which the hosted plugins
+// are informed of added and removed pods and run their filters.
 type whatIf struct {
 	c       *plugin.Cycle
 	plugins []*bridge.Plugin
@@ -75,9 +75,9 @@ func (t *oneNode) Judge() *plugin.Status {
 	return nil
 }
 
-// counter is a plugin that keeps the number of pods of each node in its state,
-// and lets a pod onto a node with fewer than two; the way PodTopologySpread and
-// others keep what they count.
+// counter is a plugin that keeps the number of pods of each node in its state, and admits a pod
+// to a node with fewer than two; PodTopologySpread and others keep their counts in the same
+// way.
 type counter struct{ named }
 
 type counts map[string]int
@@ -132,7 +132,7 @@ func (counter) Filter(_ context.Context, s framework.CycleState, _ *v1.Pod, n fr
 	return nil
 }
 
-// preempter tries nodes as a PostFilter does that wants to preempt.
+// preempter tries nodes in PostFilter as preemption does.
 type preempter struct {
 	named
 	h   framework.Handle
@@ -144,7 +144,7 @@ func (p *preempter) PostFilter(ctx context.Context, s framework.CycleState, pod 
 	return nil, framework.NewStatus(framework.Unschedulable)
 }
 
-// postFilter runs try in the PostFilter of a plugin that stands beside a counter,
+// postFilter runs try in the PostFilter of a plugin that is enabled together with a counter,
 // over two nodes of three pods each.
 func postFilter(t *testing.T, try func(h framework.Handle, ctx context.Context, s framework.CycleState, p *v1.Pod)) *whatIf {
 	t.Helper()
@@ -165,14 +165,14 @@ func postFilter(t *testing.T, try func(h framework.Handle, ctx context.Context, 
 	}
 	maker := &whatIf{c: c, plugins: []*bridge.Plugin{counting}}
 	preempting.PostFilter(c, &plugin.Diagnosis{Codes: []abi.Code{2, 2}, WhatIf: maker})
-	if got := h.RunFilterPlugins(context.Background(), nil, nil, nil); !strings.Contains(got.Message(), "within its PostFilter only") {
+	if got := h.RunFilterPlugins(context.Background(), nil, nil, nil); !strings.Contains(got.Message(), "only within its PostFilter") {
 		t.Errorf("after PostFilter: %v", got.Message())
 	}
 	return maker
 }
 
 // TestHypotheticalNodes removes pods from a copy of a node and of the state as kube-scheduler's
-// preemption does: from several goroutines, each with a node of its own.
+// preemption does: from several goroutines, each with its own node.
 func TestHypotheticalNodes(t *testing.T) {
 	maker := postFilter(t, func(h framework.Handle, ctx context.Context, s framework.CycleState, p *v1.Pod) {
 		var group sync.WaitGroup
@@ -204,7 +204,7 @@ func TestHypotheticalNodes(t *testing.T) {
 					t.Error(status.Message())
 				}
 				judge("Unschedulable full")
-				// What the plugins counted is in the state that the plugin holds.
+				// The state that the plugin holds contains what the plugins counted.
 				data, err := mine.Read("counts")
 				if err != nil || data.(counts)[n.Node().Name] != 2 {
 					t.Errorf("counts %v, %v", data, err)
@@ -216,12 +216,12 @@ func TestHypotheticalNodes(t *testing.T) {
 		check(t, "the cycle's own counts", data, "map[a:3 b:3]")
 	})
 	if maker.made != 2 {
-		t.Errorf("%d hypothetical nodes were made, want one a node", maker.made)
+		t.Errorf("%d hypothetical nodes were made, want one per node", maker.made)
 	}
 }
 
-// TestHypotheticalNodesWithoutExtensions changes a NodeInfo only: plugins are told of what
-// is missing all the same.
+// TestHypotheticalNodesWithoutExtensions changes only a NodeInfo: the plugins are still
+// informed of the removed pods.
 func TestHypotheticalNodesWithoutExtensions(t *testing.T) {
 	postFilter(t, func(h framework.Handle, ctx context.Context, s framework.CycleState, p *v1.Pod) {
 		original, err := h.SnapshotSharedLister().NodeInfos().Get("b")
@@ -250,9 +250,9 @@ func TestHypotheticalNodeErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		status := h.RunFilterPlugins(ctx, s.Clone(), p, n)
-		check(t, "a strange node", text("%v %s", status.Code(), status.Message()), `Error node "elsewhere" is not in the snapshot`)
+		check(t, "an unknown node", text("%v %s", status.Code(), status.Message()), `Error node "elsewhere" is not in the snapshot`)
 		if status := h.RunFilterPlugins(ctx, nil, p, n); !status.IsError() {
-			t.Error("no state was accepted")
+			t.Error("a nil state was accepted")
 		}
 		if status := h.RunPreScorePlugins(ctx, s, p, nil); !status.IsError() {
 			t.Error("scores ran")
@@ -263,7 +263,7 @@ func TestHypotheticalNodeErrors(t *testing.T) {
 	})
 }
 
-// infoOfPod returns a PodInfo for a pod, as a plugin gets hold of one.
+// infoOfPod returns a PodInfo for a pod, obtained as a plugin would.
 func infoOfPod(t *testing.T, p *v1.Pod) framework.PodInfo {
 	w := newWorld(node("n"))
 	w.addPod(0, p)

@@ -130,7 +130,7 @@ type fataler interface {
 	Fatal(args ...any)
 }
 
-// host hosts a plugin that a test wrote, and returns its handle.
+// host hosts a plugin that a test defines, and returns its handle.
 func host(t fataler, b *bridge.Bridge, make func(h framework.Handle) framework.Plugin) (*bridge.Plugin, framework.Handle) {
 	t.Helper()
 	var handle framework.Handle
@@ -139,7 +139,7 @@ func host(t fataler, b *bridge.Bridge, make func(h framework.Handle) framework.P
 		handle, hosted = h, make(h)
 		return hosted, nil
 	}
-	// The name is known only when the plugin is made.
+	// The name is known only after the plugin is created.
 	probe := make(nil)
 	p, err := b.Host(context.Background(), bridge.Source{Name: probe.Name(), Factory: factory}, nil)
 	if err != nil {
@@ -148,12 +148,12 @@ func host(t fataler, b *bridge.Bridge, make func(h framework.Handle) framework.P
 	return p, handle
 }
 
-// named is the least that a plugin of the framework is.
+// named implements framework.Plugin and nothing else.
 type named string
 
 func (n named) Name() string { return string(n) }
 
-// watcher is a plugin that only wants to be called at the beginning of a cycle.
+// watcher is a plugin that is called only at the start of a cycle.
 type watcher struct{ named }
 
 func (watcher) PreFilter(context.Context, framework.CycleState, *v1.Pod, []framework.NodeInfo) (*framework.PreFilterResult, *framework.Status) {

@@ -1,5 +1,5 @@
-// Package defaultbinder binds pods through the binder it is given: the API
-// server's pods/binding subresource, or the simulator's.
+// Package defaultbinder binds pods through the binder it is given: the API server's
+// pods/binding subresource, or the simulator's.
 package defaultbinder
 
 import (
@@ -20,10 +20,10 @@ type DefaultBinder struct {
 
 var _ plugin.Bind = (*DefaultBinder)(nil)
 
-// New returns the plugin. It needs a binder.
+// New returns the plugin. binder is required.
 func New(binder objects.Binder) (*DefaultBinder, error) {
 	if binder == nil {
-		return nil, errors.New("there is nothing to bind with")
+		return nil, errors.New("a Binder is required")
 	}
 	return &DefaultBinder{info: plugin.Info{Name: Name}, binder: binder}, nil
 }
@@ -31,7 +31,7 @@ func New(binder objects.Binder) (*DefaultBinder, error) {
 // Info describes the plugin.
 func (b *DefaultBinder) Info() *plugin.Info { return &b.info }
 
-// Bind binds the pod to its node, with what plugins wrote on it. It never skips.
+// Bind binds the pod to its node, along with the patch that plugins made to it. It never skips.
 func (b *DefaultBinder) Bind(p *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	return plugin.Directives{}, plugin.Fail(b.binder.Bind(p.Context, objects.Binding{Pod: p.Pod, Node: p.Node.Name, Patch: p.Patch}))
 }

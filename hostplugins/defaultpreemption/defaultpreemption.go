@@ -64,11 +64,11 @@ func New(args *configv1.DefaultPreemptionArgs, budgets objects.PodDisruptionBudg
 	}
 	switch {
 	case p.percentage < 0 || p.percentage > 100:
-		return nil, fmt.Errorf("minCandidateNodesPercentage %d is not 0 to 100", p.percentage)
+		return nil, fmt.Errorf("minCandidateNodesPercentage %d is not in the range 0 to 100", p.percentage)
 	case p.absolute < 0:
-		return nil, fmt.Errorf("minCandidateNodesAbsolute %d is below 0", p.absolute)
+		return nil, fmt.Errorf("minCandidateNodesAbsolute %d is negative", p.absolute)
 	case p.percentage == 0 && p.absolute == 0:
-		return nil, errors.New("minCandidateNodesPercentage and minCandidateNodesAbsolute are both 0: no node would be tried")
+		return nil, errors.New("minCandidateNodesPercentage and minCandidateNodesAbsolute are both 0, so that no node would be tried")
 	}
 	p.info = plugin.Info{
 		Name: Name,
@@ -90,7 +90,7 @@ func (p *DefaultPreemption) Info() *plugin.Info { return &p.info }
 
 func afterPodDeletion(_ *state.Pod, object state.Object) (state.Hint, error) {
 	if object.OldPod == nil {
-		return state.Queue, errors.New("the event of a deleted pod has no former pod")
+		return state.Queue, errors.New("the pod deletion event has no old pod")
 	}
 	return state.QueueSkip, nil
 }

@@ -93,7 +93,7 @@ func NewFit(args *configv1.NodeResourcesFitArgs) (*Fit, error) {
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("scoring strategy %q is not known", strategy.Type)
+		return nil, fmt.Errorf("unknown scoring strategy %q", strategy.Type)
 	}
 	return f, nil
 }
