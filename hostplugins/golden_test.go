@@ -9,8 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/internal/golden"
 )
 
-// eachScenario runs every file of a pattern. run returns what the section named
-// result has to be, its last line ended.
+// eachScenario runs every file that matches a pattern. run returns the expected text of the
+// section named result, ending in a newline.
 func eachScenario(t *testing.T, pattern string, run func(t *testing.T, section func(string) []byte) string) {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// gen draws the API's objects from few values, so that much collides.
+// gen draws API objects from few values, so that many of them collide.
 type gen struct{ *rapid.T }
 
 func (g gen) pick(label string, from ...string) string {
@@ -78,8 +78,8 @@ func (g gen) node(i int) *v1.Node {
 	return n
 }
 
-// declarable is features that nodes declare: two that pods can need, in the
-// order of their names as the API wants them, and two of no consequence.
+// declarable is features that nodes declare: two that pods can need, sorted by name as the API
+// requires, and two that pods never need.
 func declarable() []string {
 	return []string{"GuaranteedQoSPodCPUResize", "InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"}
 }
@@ -178,7 +178,7 @@ func (g gen) pod(i, nodes int, placed bool) *v1.Pod {
 		c := &p.Spec.Containers[len(p.Spec.Containers)-1]
 		c.RestartPolicyRules = []v1.ContainerRestartRule{{Action: v1.ContainerRestartRuleActionRestartAllContainers}}
 	}
-	if p.Spec.HostNetwork = g.chance("host network", 20); g.chance("says whose users", 40) {
+	if p.Spec.HostNetwork = g.chance("host network", 20); g.chance("hostUsers is set", 40) {
 		host := g.chance("host users", 30)
 		p.Spec.HostUsers = &host
 	}
@@ -234,8 +234,8 @@ func (g gen) profile() *profile {
 	return p
 }
 
-// TestOracle holds codes, reasons, raw and normalised scores of the column
-// implementation against the per-node one, over generated clusters.
+// TestOracle compares codes, reasons, and raw and normalized scores of the column
+// implementation with the per-node one, over generated clusters.
 func TestOracle(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := gen{rt}

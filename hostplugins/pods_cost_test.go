@@ -17,14 +17,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// perNode is how many pods each node of a populated cluster has.
+// perNode is the number of pods per node of a populated cluster.
 const perNode = 10
 
-// apps is how many different workloads there are.
+// apps is the number of different workloads.
 const apps = 10
 
-// populated is a cluster of three zones with perNode pods a node, of apps
-// workloads, every one of which minds the others.
+// populated is a cluster of three zones with perNode pods per node, of apps workloads whose
+// pods all have affinity, anti-affinity or spread constraints.
 func populated(nodes int) *plugintest.LiveCluster {
 	w := plugintest.NewLiveCluster()
 	for i := range nodes {
@@ -39,8 +39,8 @@ func populated(nodes int) *plugintest.LiveCluster {
 	return w
 }
 
-// samplePod is the i-th pod of a kind: spread over zones and hosts, close to its
-// own app, apart from its own group, or a mixture of them.
+// samplePod is the i-th pod of a kind: spread over zones and hosts, close to its own app, apart
+// from its own group, or a mixture of them.
 func samplePod(kind string, i int, node string) *v1.Pod {
 	app := fmt.Sprintf("app-%d", i%apps)
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprintf("%s-%d-%s", kind, i, node), Labels: map[string]string{"app": app}}}
@@ -70,15 +70,15 @@ func samplePod(kind string, i int, node string) *v1.Pod {
 	return p
 }
 
-// counting is a plugin that tells what counting pods has cost.
+// counting is a plugin that reports what counting pods has cost.
 type counting interface {
 	plugin.PreFilter
 	plugin.PreScore
 	Work() tally.Work
 }
 
-// TestCostPerPod: once a cluster is known, a pod costs what changed since the last
-// one and nothing more, whatever the size of the cluster.
+// TestCostPerPod: once the index has read a cluster, scheduling a pod costs only what changed
+// since the last one, whatever the size of the cluster.
 func TestCostPerPod(t *testing.T) {
 	const pods = 40
 	measure := func(t *testing.T, name string, nodes int) tally.Work {
@@ -92,7 +92,7 @@ func TestCostPerPod(t *testing.T) {
 			made.PreScore(c, rowsOf(w.Snapshot))
 		}
 		for i := range 4 * apps {
-			try(i) // so that every kind of pod is known
+			try(i) // so that every kind of pod has been seen
 		}
 		before := made.Work()
 		for i := range pods {
@@ -108,16 +108,15 @@ func TestCostPerPod(t *testing.T) {
 		if small != large {
 			t.Errorf("%s: %d pods cost %+v on 200 nodes and %+v on 1,600", name, pods, small, large)
 		}
-		// A pod changes one row, whose pods are compared before and after, and is
-		// counted where it matters. Only groups that have not been seen are matched.
+		// A pod changes one row, whose pods are compared before and after, and is counted where
+		// it matters. Only new groups are matched.
 		if large.Rows > pods || large.Pods > pods*(2*perNode+20) || large.Matches > pods*apps {
 			t.Errorf("%s: %d pods cost %+v", name, pods, large)
 		}
 	}
 }
 
-// TestCostOfHeartbeats: a node whose labels and taints are what they were costs a
-// look at it.
+// TestCostOfHeartbeats: a node whose labels and taints are unchanged costs one comparison.
 func TestCostOfHeartbeats(t *testing.T) {
 	for _, name := range []string{podtopologyspread.Name, interpodaffinity.Name} {
 		var p profile
@@ -144,8 +143,8 @@ func TestCostOfHeartbeats(t *testing.T) {
 	}
 }
 
-// BenchmarkPods tries one of 64 pods on all nodes, each of which has 10 pods, and
-// places it, so that the next one finds a changed cluster.
+// BenchmarkPods schedules one of 64 pods over all nodes, each of which has 10 pods, and places
+// it, so that the next one sees a changed cluster.
 func BenchmarkPods(b *testing.B) {
 	for _, kind := range []string{"none", "spread", "affinity", "antiaffinity"} {
 		for _, nodes := range []int{1000, 5000} {
@@ -161,13 +160,13 @@ func BenchmarkPods(b *testing.B) {
 				}
 				var r plugintest.Result
 				for _, pod := range pods {
-					chain.Run(w.Snapshot, pod, &r) // the first look at a cluster is at all of it
+					chain.Run(w.Snapshot, pod, &r) // the first run reads the whole cluster
 				}
 				i := 0
 				for b.Loop() {
 					chain.Run(w.Snapshot, pods[i%len(pods)], &r)
 					b.StopTimer()
-					// The place of the pod before is taken by the next one.
+					// The next pod replaces the previous one.
 					w.SetPod(samplePod(kind, i%nodes, fmt.Sprintf("node-%d", i%nodes)))
 					w.Update(false)
 					b.StartTimer()

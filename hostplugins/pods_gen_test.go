@@ -14,11 +14,11 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 )
 
-// fair draws what has to be of some likelihood: rapid's own numbers are mostly
-// small, so that whatever is to be rare happens all the time.
+// fair draws with given probabilities: rapid's own numbers are mostly small, so that what
+// should be rare would happen all the time.
 type fair struct{ *rapid.T }
 
-// number draws from 0 … most, each as likely.
+// number draws uniformly from 0 … most.
 func (g fair) number(label string, most int) int {
 	bits := rapid.SliceOfN(rapid.Bool(), 12, 12).Draw(g.T, label)
 	n := 0
@@ -35,7 +35,7 @@ func (g fair) pick(label string, from ...string) string { return from[g.number(l
 
 func (g fair) chance(label string, percent int) bool { return g.number(label, 99) >= 100-percent }
 
-// What follows draws pods that mind where other pods are, and clusters of them.
+// The following draws pods with affinity and spread constraints, and clusters of them.
 
 const zone, hostname = v1.LabelTopologyZone, v1.LabelHostname
 
@@ -128,7 +128,7 @@ func (g fair) podTerms(label string, most int) (required []v1.PodAffinityTerm, p
 	return required, preferred
 }
 
-// minding is a pod of few resources that minds where other pods are.
+// minding is a pod with small requests and with affinity or spread constraints.
 func (g fair) minding(i int) *v1.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace(), Name: fmt.Sprintf("m%d", i), Labels: g.podLabels()}}
 	p.UID = types.UID(p.Name)
@@ -163,7 +163,7 @@ func (g fair) minding(i int) *v1.Pod {
 	return p
 }
 
-// minded is a node that pods are spread over.
+// minded is a node with topology labels.
 func (g fair) minded(i int) *v1.Node {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i), Labels: map[string]string{}}}
 	for _, key := range []string{zone, "rack", "disk", hostname} {
@@ -182,7 +182,7 @@ func (g fair) minded(i int) *v1.Node {
 	return n
 }
 
-// mindingProfile has args of the two plugins, and objects that pods belong to.
+// mindingProfile has args for the two plugins, and the objects that own pods.
 func (g fair) mindingProfile() *profile {
 	p := &profile{}
 	p.withDefaults()
@@ -207,7 +207,7 @@ func (g fair) mindingProfile() *profile {
 	return p
 }
 
-// mind gives objects of other tests what pods mind.
+// mind gives objects of other tests labels, affinity and spread constraints.
 func (g fair) mind(nodes []*v1.Node, pods ...*v1.Pod) {
 	for i, n := range nodes {
 		for key, value := range g.minded(i).Labels {
@@ -227,7 +227,7 @@ func (g fair) mind(nodes []*v1.Node, pods ...*v1.Pod) {
 	}
 }
 
-// step changes one thing of a cluster. It returns the number of the next pod.
+// step makes one change to a cluster. It returns the number of the next pod.
 func (g fair) step(w *plugintest.LiveCluster, next int) int {
 	nodes := w.Objects()
 	switch g.number("step", 12) {

@@ -15,7 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// only leaves the plugins of these names in both chains.
+// only keeps just the plugins of these names in both chains.
 func only(columns *plugintest.Columns, objects *plugintest.Objects, names ...string) {
 	has := func(name string) bool { return slices.Contains(names, name) }
 	columns.Filters = slices.DeleteFunc(columns.Filters, func(f plugin.Filter) bool { return !has(f.Info().Name) })
@@ -24,9 +24,9 @@ func only(columns *plugintest.Columns, objects *plugintest.Objects, names ...str
 	objects.Scores = slices.DeleteFunc(objects.Scores, func(w plugintest.WeightedPerNode) bool { return !has(w.Score.Name()) })
 }
 
-// TestPods holds PodTopologySpread and InterPodAffinity, whose counts follow a
-// cluster that changes, against an evaluation of the API's fields that looks at
-// every pod of every node anew: verdicts, skips, scores, and what-ifs.
+// TestPods compares PodTopologySpread and InterPodAffinity, whose counts follow a changing
+// cluster, with an implementation that evaluates every pod of every node again: verdicts,
+// skips, scores, and what-ifs.
 func TestPods(t *testing.T) {
 	for _, name := range []string{"PodTopologySpread", "InterPodAffinity"} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// knows tells per-node plugins of namespaces.
+// knows passes the namespaces to per-node plugins.
 func knows(o *plugintest.Objects, namespaces map[string]map[string]string) {
 	for _, f := range o.Filters {
 		if a, ok := f.(*pernode.PodAffinity); ok {
@@ -82,10 +82,10 @@ func knows(o *plugintest.Objects, namespaces map[string]map[string]string) {
 	}
 }
 
-// whatIf takes pods off a node and puts others on it, and compares verdicts with
-// those of a cluster that is like that. An empty selector of a spread constraint
-// and pods that are being deleted are left out: there kube-scheduler, and so the
-// plugin, counts otherwise in a what-if.
+// whatIf removes pods from a node and adds others, and compares the verdicts with those for a
+// cluster in that state. Spread constraints with empty selectors and pods that are being
+// deleted are left out: in a what-if kube-scheduler, and so the plugin, counts them
+// differently.
 func whatIf(g fair, columns plugin.Filter, objects pernode.Filter, w *plugintest.LiveCluster, pod *v1.Pod) {
 	for _, c := range pod.Spec.TopologySpreadConstraints {
 		if s := c.LabelSelector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
@@ -98,7 +98,8 @@ func whatIf(g fair, columns plugin.Filter, objects pernode.Filter, w *plugintest
 	defer s.DropOverlays()
 	overlay := s.Overlay(uint32(at))
 
-	// A nominated pod is on the overlay before PreFilter, and told of after it.
+	// A nominated pod is on the overlay before PreFilter, and AddPod is called for it
+	// afterwards.
 	var nominated *v1.Pod
 	if g.chance("nominated", 30) {
 		nominated = g.minding(2000)
@@ -161,13 +162,13 @@ func whatIf(g fair, columns plugin.Filter, objects pernode.Filter, w *plugintest
 		}
 		check("after a change")
 	}
-	// A copy of the state has seen none of it.
+	// A copy of the state is not affected.
 	c.State, placed = before, as
 	check("in a copy of the state")
 }
 
-// TestFilterWithoutState: a filter that PreFilter did not prepare says the same,
-// and what-ifs say that they cannot.
+// TestFilterWithoutState: a filter without the PreFilter state gives the same verdicts, and
+// AddPod returns an error.
 func TestFilterWithoutState(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := fair{rt}

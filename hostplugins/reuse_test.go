@@ -16,14 +16,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// keptPlugin is a plugin whose answers are kept.
+// keptPlugin is a plugin whose answers are cached.
 type keptPlugin struct {
 	plugin.Plugin
 	keeper     *reuse.Keeper
-	held, lost int // answers that were known, and those that had to be asked for
+	held, lost int // hits and misses
 }
 
-// answers returns what is kept for pods like the cycle's, from the first one on.
+// answers returns the cached answers for pods like the cycle's, from the first one on.
 func (k *keptPlugin) answers(c *plugin.Cycle) *reuse.Answers {
 	if a := k.keeper.For(c, nil); a != nil {
 		return a
@@ -31,8 +31,8 @@ func (k *keptPlugin) answers(c *plugin.Cycle) *reuse.Answers {
 	return k.keeper.For(c, nil)
 }
 
-// compare asks the plugin about all rows, and checks the answers that are kept against that.
-// All are kept afterwards.
+// compare calls the plugin for all rows, and checks the cached answers against that. Afterwards
+// all are cached.
 func (k *keptPlugin) compare(c *plugin.Cycle, rows []uint32) error {
 	a := k.answers(c)
 	name := k.Info().Name
@@ -62,7 +62,7 @@ func (k *keptPlugin) compare(c *plugin.Cycle, rows []uint32) error {
 		a.Scores()
 		scores := make([]int64, len(rows))
 		if status := s.Score(c, rows, scores); !status.Success() {
-			return nil // no answer, and none is kept
+			return nil // no answer, and none is cached
 		}
 		for i, row := range rows {
 			if score, ok := a.Score(row); count(ok) && score != scores[i] {
@@ -74,9 +74,9 @@ func (k *keptPlugin) compare(c *plugin.Cycle, rows []uint32) error {
 	return nil
 }
 
-// TestReuse: what plugins declare to read is all that their answers depend on. Fields of
-// pods, nodes and placed pods change one by one; an answer that is still held to be right
-// is the one that the plugin gives when it is asked.
+// TestReuse: the declared reads of plugins are all that their answers depend on. Fields of
+// pods, nodes and placed pods change one by one; every cached answer that is still valid must
+// be the one that the plugin gives.
 func TestReuse(t *testing.T) {
 	total := map[string]*keptPlugin{}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -148,7 +148,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// changedNode returns a copy of a node with one thing drawn anew.
+// changedNode returns a copy of a node with one property drawn again.
 func (g gen) changedNode(n *v1.Node, i int) *v1.Node {
 	out, other := n.DeepCopy(), g.node(i)
 	switch g.number("of the node", 7) {
@@ -173,7 +173,7 @@ func (g gen) changedNode(n *v1.Node, i int) *v1.Node {
 	return out
 }
 
-// changedPod returns a copy of a pod with one thing drawn anew.
+// changedPod returns a copy of a pod with one property drawn again.
 func (g gen) changedPod(p *v1.Pod, nodes int) *v1.Pod {
 	out, other := p.DeepCopy(), g.pod(0, nodes, false)
 	switch g.number("of the pod", 10) {
@@ -198,20 +198,20 @@ func (g gen) changedPod(p *v1.Pod, nodes int) *v1.Pod {
 	case 9:
 		priority := int32(g.number("priority", 3))
 		out.Spec.Priority, out.Namespace = &priority, g.pick("namespace", "ns", "other")
-	default: // the next of a template
+	default: // the next pod of a template
 		out.Name = fmt.Sprintf("q%d", g.number("name", 99))
 		out.UID = types.UID(out.Name)
 	}
 	return out
 }
 
-// described is a plugin that is nothing but its Info.
+// described is a plugin that has only an Info.
 type described struct{ info plugin.Info }
 
 func (d described) Info() *plugin.Info { return &d.info }
 
-// TestKeyed: plugins to which no two pods are alike, or whose answers depend on other
-// nodes, keep nothing.
+// TestKeyed: nothing is cached for plugins to which no two pods are alike, or whose answers
+// depend on other nodes.
 func TestKeyed(t *testing.T) {
 	for _, test := range []struct {
 		info plugin.Info

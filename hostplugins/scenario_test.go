@@ -21,12 +21,12 @@ import (
 
 // scenario is the first section of a scenario file.
 type scenario struct {
-	// Plugins are run alone and in kube-scheduler's order.
+	// Plugins are run alone, in kube-scheduler's order.
 	Plugins []string `json:"plugins"`
 	profile
 }
 
-// nodeText is a node in short: 4 cpu, 8Gi and 10 pods unless it says otherwise.
+// nodeText is the short form of a node: 4 cpu, 8Gi and 10 pods by default.
 type nodeText struct {
 	Name        string              `json:"name"`
 	Labels      map[string]string   `json:"labels"`
@@ -50,9 +50,9 @@ func (n *nodeText) object() *v1.Node {
 	}
 }
 
-// podText is a pod in short: one container, and Spec for the rest. Node places it.
+// podText is the short form of a pod: one container, and Spec for the rest. Node places it.
 type podText struct {
-	Namespace string             `json:"namespace"` // ns unless it says otherwise
+	Namespace string             `json:"namespace"` // default: ns
 	Name      string             `json:"name"`
 	UID       string             `json:"uid"`
 	Labels    map[string]string  `json:"labels"`
@@ -105,7 +105,7 @@ func decode(t *testing.T, text []byte, into any) {
 	}
 }
 
-// TestScenarios prints what each plugin says about each node, and checks it against the
+// TestScenarios prints the answer of each plugin for each node, and checks it against the
 // per-node implementation.
 func TestScenarios(t *testing.T) {
 	eachScenario(t, "testdata/scenarios/*.txt", func(t *testing.T, section func(string) []byte) string {
@@ -179,7 +179,7 @@ func table(out *strings.Builder, pod string, nodes []*v1.Node, chain *plugintest
 	}
 }
 
-// eventText is an event and the pod that might care.
+// eventText is an event and the pod that it may affect.
 type eventText struct {
 	About   string    `json:"about"` // what the case shows
 	Plugin  string    `json:"plugin"`
@@ -190,8 +190,7 @@ type eventText struct {
 	NewNode *nodeText `json:"newNode"`
 }
 
-// TestHints prints, for each event, whether the plugin registered it and what
-// its hint says.
+// TestHints prints, for each event, whether the plugin registered it and what its hint returns.
 func TestHints(t *testing.T) {
 	eachScenario(t, "testdata/hints/*.txt", func(t *testing.T, section func(string) []byte) string {
 		var p profile
@@ -250,7 +249,7 @@ func (e *eventText) answer(p plugin.Plugin) string {
 	return strings.Join(said, ", ")
 }
 
-// amounting returns the events that a change amounts to.
+// amounting returns the cluster events that a change amounts to.
 func amounting(o state.Object) []state.ClusterEvent {
 	switch {
 	case o.OldNode != nil && o.NewNode != nil:

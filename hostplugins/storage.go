@@ -17,7 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 )
 
-// Storage is the objects of storage, and the means to bind volumes.
+// Storage is the storage objects of the cluster, and the means to bind volumes.
 type Storage struct {
 	Objects objects.Storage
 	Writer  objects.VolumeWriter
@@ -25,8 +25,7 @@ type Storage struct {
 	Exists  objects.Existence
 }
 
-// orEmpty returns the storage of a cluster that has none instead of the zero
-// value.
+// orEmpty replaces the zero value by the storage of a cluster without storage objects.
 func (s Storage) orEmpty() Storage {
 	if s != (Storage{}) {
 		return s
@@ -61,7 +60,7 @@ func (s Storage) binding() plugin.Factory {
 	}
 }
 
-// none is there for what an empty cluster is never asked.
+// none implements what is never called in an empty cluster.
 type none struct{}
 
 func (none) fail() error {

@@ -34,10 +34,10 @@ type bruteVolume struct {
 
 type bruteCapacity struct {
 	claim    *v1.PersistentVolumeClaim
-	capacity *storagev1.CSIStorageCapacity // perhaps nil
+	capacity *storagev1.CSIStorageCapacity // may be nil
 }
 
-// bruteClaims sorts the claims of a pod, or says why it cannot be placed.
+// bruteClaims sorts the claims of a pod, or returns why it cannot be scheduled.
 func (w *volumeWorld) bruteClaims(pod *v1.Pod) (b bindings, pre string) {
 	immediate := false
 	var failure error
@@ -140,7 +140,7 @@ func (w *volumeWorld) bruteNode(b *bindings, n *v1.Node) (reasons []string, err 
 	return reasons, nil
 }
 
-// bruteWaiting reports whether there is no volume, or no space, for a claim.
+// bruteWaiting reports whether a claim finds no volume (match), or no space (space).
 func (w *volumeWorld) bruteWaiting(b *bindings, n *v1.Node) (match, space bool, err error) {
 	b.static, b.provision = nil, nil
 	var open, provide []*v1.PersistentVolumeClaim
@@ -194,8 +194,8 @@ func (w *volumeWorld) bruteWaiting(b *bindings, n *v1.Node) (match, space bool, 
 	return false, false, nil
 }
 
-// allowedOn reports whether a class provisions for a node: one of its terms must hold, if there
-// is any.
+// allowedOn reports whether a class provisions for a node: one of its terms must match, if it
+// has any.
 func allowedOn(class *storagev1.StorageClass, n *v1.Node) bool {
 	for _, term := range class.AllowedTopologies {
 		holds := len(term.MatchLabelExpressions) > 0
@@ -210,8 +210,8 @@ func allowedOn(class *storagev1.StorageClass, n *v1.Node) bool {
 	return len(class.AllowedTopologies) == 0
 }
 
-// room returns the first capacity by name that a claim can be provisioned from on
-// a node; nil and true if capacities do not count.
+// room returns the first capacity by name from which a claim can be provisioned on a node; nil
+// and true if capacities do not count.
 func (w *volumeWorld) room(claim *v1.PersistentVolumeClaim, class *storagev1.StorageClass, n *v1.Node) (*storagev1.CSIStorageCapacity, bool) {
 	driver := named(w.drivers, "", class.Provisioner)
 	size, sized := claim.Spec.Resources.Requests[v1.ResourceStorage]
@@ -255,8 +255,8 @@ func (w *volumeWorld) bruteBinding(pod *v1.Pod) said {
 	})
 }
 
-// bruteScore rates a node that fits by the utilization of storage, with the shape
-// of a straight line from 100 for unused to 0 for full.
+// bruteScore scores a node that fits by the utilization of storage, with the shape of a
+// straight line from 100 for unused to 0 for full.
 func (w *volumeWorld) bruteScore(pod *v1.Pod, n *v1.Node) int64 {
 	b, pre := w.bruteClaims(pod)
 	if pre != "" {

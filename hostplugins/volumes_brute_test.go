@@ -14,10 +14,10 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// What follows judges pods node by node over the API's objects, by going through
-// all of them, from what the API's documentation says of the fields.
+// The following evaluates pods node by node, by going through all API objects, as the API's
+// documentation describes the fields.
 
-// claimNames returns the claims of a pod, those of ephemeral volumes too.
+// claimNames returns the claims of a pod, optionally with those of ephemeral volumes.
 func claimNames(pod *v1.Pod, withEphemeral bool) []string {
 	var out []string
 	for _, v := range pod.Spec.Volumes {
@@ -46,7 +46,7 @@ func unresolvable(reasons ...string) string {
 	return inWords(abi.UnschedulableAndUnresolvable, reasons)
 }
 
-// perNode answers for each node.
+// perNode evaluates each node.
 func (w *volumeWorld) perNode(judge func(n *v1.Node) (abi.Code, []string)) said {
 	out := said{pre: "Success"}
 	for _, n := range w.nodes {
@@ -56,7 +56,7 @@ func (w *volumeWorld) perNode(judge func(n *v1.Node) (abi.Code, []string)) said 
 	return out
 }
 
-// sameDisk reports whether two volumes are one disk that both must not have.
+// sameDisk reports whether two volumes are one disk that two pods must not share.
 func sameDisk(a, b *v1.Volume) bool {
 	switch {
 	case a.GCEPersistentDisk != nil && b.GCEPersistentDisk != nil:
@@ -257,7 +257,7 @@ func (w *volumeWorld) attachments(pod *v1.Pod, csiNode *storagev1.CSINode, incom
 	return false, nil
 }
 
-// driverOf returns what serves the volume of a claim, or will, and its handle.
+// driverOf returns the driver that serves the volume of a claim, or will, and its handle.
 func (w *volumeWorld) driverOf(claim *v1.PersistentVolumeClaim, csiNode *storagev1.CSINode) (driver, handle string) {
 	translator := csitranslation.New()
 	if pv := named(w.volumes, "", claim.Spec.VolumeName); claim.Spec.VolumeName != "" && pv != nil {

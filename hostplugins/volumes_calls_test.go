@@ -34,8 +34,8 @@ func claiming(name, node string, claims ...string) *v1.Pod {
 	return p
 }
 
-// largeVolumeWorld is nodes in three zones, each with two local disks that are
-// free, a pod with a volume of a CSI driver, and a pool of storage for each zone.
+// largeVolumeWorld has nodes in three zones, each with two free local disks and a pod with a
+// CSI volume, and a storage capacity for each zone.
 func largeVolumeWorld(nodes int) *volumeWorld {
 	w := &volumeWorld{store: storage.New()}
 	waits, yes := storagev1.VolumeBindingWaitForFirstConsumer, true
@@ -98,7 +98,7 @@ func largeVolumeWorld(nodes int) *volumeWorld {
 	return w
 }
 
-// demanding is a pod that keeps all volume plugins busy.
+// demanding is a pod for which all volume plugins have work to do.
 func demanding() *v1.Pod {
 	p := claiming("new", "", "bound", "local", "provisioned")
 	disk := v1.Volume{Name: "disk"}
@@ -107,9 +107,8 @@ func demanding() *v1.Pod {
 	return p
 }
 
-// TestVolumesAllocations holds the filters of volumes, and their scores, to a
-// number of allocations that does not grow with the rows, once a pod's columns
-// are there.
+// TestVolumesAllocations checks that the number of allocations of the volume plugins' filters
+// and scores does not grow with the number of rows, once a pod's columns have been allocated.
 func TestVolumesAllocations(t *testing.T) {
 	measure := func(nodes int) map[string]float64 {
 		w, pod := largeVolumeWorld(nodes), demanding()
@@ -127,7 +126,7 @@ func TestVolumesAllocations(t *testing.T) {
 				v.Reset(len(rows))
 				f.Filter(c, rows, &v)
 			}
-			filter() // the columns come to be
+			filter() // this allocates the columns
 			out["filter "+name] = testing.AllocsPerRun(10, filter)
 			if p, ok := plugins[name].(plugin.Score); ok {
 				scores := make([]int64, len(rows))
@@ -144,24 +143,24 @@ func TestVolumesAllocations(t *testing.T) {
 	}
 	small, large := measure(300), measure(1200)
 	for name, allocations := range large {
-		if allocations > small[name]+2 { // the race detector makes some differ by one
+		if allocations > small[name]+2 { // with the race detector some differ by one
 			t.Errorf("%s allocates %v times for 300 rows and %v times for 1,200", name, small[name], allocations)
 		}
-		if limit := 24.0; allocations > limit { // what there is of the pod's four volumes
+		if limit := 24.0; allocations > limit { // for the pod's four volumes
 			t.Errorf("%s allocates %v times, want at most %v", name, allocations, limit)
 		}
 	}
 }
 
-// TestVolumesWithoutPreFilter: a profile that has the filters of volumes and not
-// their preFilter is told so, or served all the same.
+// TestVolumesWithoutPreFilter: with a profile that enables the volume filters without their
+// preFilter, a filter returns an error that says so, or works without.
 func TestVolumesWithoutPreFilter(t *testing.T) {
 	w := largeVolumeWorld(3)
 	plugins := w.plugins(t, nil)
 	for name, missing := range map[string]string{
-		"VolumeRestrictions": "there is no state of PreFilter: enable VolumeRestrictions at preFilter too",
+		"VolumeRestrictions": "there is no PreFilter state: enable VolumeRestrictions at preFilter too",
 		"NodeVolumeLimits":   "",
-		"VolumeBinding":      "there is no state of PreFilter: enable VolumeBinding at preFilter too",
+		"VolumeBinding":      "there is no PreFilter state: enable VolumeBinding at preFilter too",
 		"VolumeZone":         "",
 	} {
 		with := ask(plugins[name], cycleOf(w.snapshot(), demanding()))
@@ -177,8 +176,8 @@ func TestVolumesWithoutPreFilter(t *testing.T) {
 	}
 }
 
-// BenchmarkVolumes tries a pod with four volumes on 5,000 nodes with 5,000 pods
-// with volumes and 10,000 free ones.
+// BenchmarkVolumes schedules a pod with four volumes on 5,000 nodes with 5,000 pods with
+// volumes and 10,000 free volumes.
 func BenchmarkVolumes(b *testing.B) {
 	w := largeVolumeWorld(5000)
 	plugins, s, pod := w.plugins(b, nil), w.snapshot(), demanding()

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// happen draws something that happens in the cluster, within what the API allows
-// to change, and returns what the queue would be told.
+// happen draws a change of the cluster that the API allows, makes it, and returns the events
+// that the queue would get.
 func (g volumeGen) happen(w *volumeWorld) []storage.Change {
 	one := func(object metav1.Object) []storage.Change { return []storage.Change{w.put(object)} }
 	which := func(most int) int { return g.number("which", most) }
@@ -81,7 +81,7 @@ func (g volumeGen) nodeChanges(w *volumeWorld) []storage.Change {
 	return out
 }
 
-// goes removes something.
+// goes removes an object.
 func (g volumeGen) goes(w *volumeWorld) []storage.Change {
 	switch g.pick("what", "volume", "claim", "class", "csi node", "driver", "capacity", "attachment", "pod", "pod", "pod", "node") {
 	case "volume":

@@ -13,8 +13,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
 )
 
-// volumeGen draws clusters of few names, so that much collides. Unlike gen it
-// draws evenly: what is rare ought to be, or hardly a pod gets past its claims.
+// volumeGen draws clusters of few names, so that many collide. Unlike gen it draws uniformly:
+// faults must be rare, or hardly any pod gets past its claims.
 type volumeGen struct{ *rapid.T }
 
 func (g volumeGen) number(label string, most int) int {
@@ -199,7 +199,7 @@ func (g volumeGen) driver() string {
 	return g.pick("driver", "csi.example.com", "csi.example.com", "other.example.com", "ebs.csi.aws.com", "pd.csi.storage.gke.io")
 }
 
-// claim draws a claim; owner is the pod that it is made for, if any.
+// claim draws a claim; owner is the pod that it is created for, if any.
 func (g volumeGen) claim(namespace, name string, volumes int, owner *v1.Pod) *v1.PersistentVolumeClaim {
 	c := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name, UID: types.UID(name), Annotations: map[string]string{}, DeletionTimestamp: g.when("claim deleted", 3),
@@ -237,7 +237,7 @@ func (g volumeGen) claim(namespace, name string, volumes int, owner *v1.Pod) *v1
 	return c
 }
 
-// volumePod draws a pod of volumes; it is placed if node is not empty.
+// volumePod draws a pod with volumes; it is placed if node is not empty.
 func (g volumeGen) volumePod(name, node string) *v1.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.pick("namespace", "ns", "ns", "ns", "other"), Name: name, UID: types.UID(name)}}
 	p.Spec.Containers = []v1.Container{{Name: "main"}}
@@ -278,7 +278,7 @@ func (g volumeGen) source() v1.VolumeSource {
 	return v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: g.claimName()}}
 }
 
-// claimName is of a claim that is there, mostly.
+// claimName is mostly that of an existing claim.
 func (g volumeGen) claimName() string {
 	if g.chance("bad name", 2) {
 		return g.pick("bad claim", "", "missing")
@@ -361,7 +361,7 @@ func (g volumeGen) attachment(i, nodes, volumes int) *storagev1.VolumeAttachment
 
 const volumesDrawn = 6
 
-// volumeWorld draws a cluster with up to so many nodes.
+// volumeWorld draws a cluster with up to most nodes.
 func (g volumeGen) volumeWorld(most int) *volumeWorld {
 	w := &volumeWorld{}
 	for i := range 1 + g.number("nodes", most-1) {
@@ -415,7 +415,7 @@ func (g volumeGen) claimsFor(w *volumeWorld, pod *v1.Pod) (out []storage.Change)
 	return out
 }
 
-// incoming draws a pod to be placed.
+// incoming draws a pod to be scheduled.
 func (g volumeGen) incoming(w *volumeWorld, name string) *v1.Pod {
 	pod := g.volumePod(name, "")
 	g.claimsFor(w, pod)
@@ -430,9 +430,8 @@ func (g volumeGen) world(nodes int) *volumeWorld {
 	return g.volumeWorld(nodes)
 }
 
-// bindingWorld draws a cluster in which nothing is wrong: claims that wait, free
-// volumes that suit most of them, and a driver that counts its capacity. What pods
-// are rejected for is what is left.
+// bindingWorld draws a cluster without faults: waiting claims, free volumes that match most of
+// them, and a driver that reports its capacity. Pods are rejected only for lack of these.
 func (g volumeGen) bindingWorld(nodes int) *volumeWorld {
 	w := &volumeWorld{}
 	for i := range 2 + g.number("nodes", nodes-2) {

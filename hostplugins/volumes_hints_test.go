@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// accepted returns the nodes that the plugin has nothing against, by name.
+// accepted returns the nodes that the plugin does not reject, by name.
 func (s said) accepted(w *volumeWorld) map[string]bool {
 	out := map[string]bool{}
 	for i, n := range w.nodes {
@@ -20,8 +20,8 @@ func (s said) accepted(w *volumeWorld) map[string]bool {
 	return out
 }
 
-// asked reports whether the plugin registered a change, and whether one of its hints says that
-// the pod is worth another try.
+// asked reports whether the plugin registered a change, and whether one of its hints queues the
+// pod.
 func asked(p plugin.Plugin, pod *state.Pod, change storage.Change) (registered, queue bool) {
 	for _, event := range p.Info().Events {
 		if !event.Matches(change.Event) {
@@ -39,8 +39,8 @@ func asked(p plugin.Plugin, pod *state.Pod, change storage.Change) (registered, 
 	return registered, queue
 }
 
-// TestVolumesHints: if something that the plugin registered makes a node fit which
-// it rejected, its hint says Queue.
+// TestVolumesHints: if a change that the plugin registered makes a node fit that it had
+// rejected, its hint must be Queue.
 func TestVolumesHints(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
@@ -54,7 +54,7 @@ func TestVolumesHints(t *testing.T) {
 			}
 			changes := g.happen(w)
 			if len(changes) != 1 {
-				continue // which of several would have helped?
+				continue // unclear which of several changes would have helped
 			}
 			for _, name := range volumePlugins() {
 				registered, queue := asked(plugins[name], decoded(pod), changes[0])
@@ -63,7 +63,7 @@ func TestVolumesHints(t *testing.T) {
 				}
 				for node, fits := range w.brute(name, pod).accepted(w) {
 					if did, known := before[name][node]; known && !did && fits {
-						rt.Fatalf("%s: %v lets the pod onto %s, and the hint is to skip it", name, changes[0].Event, node)
+						rt.Fatalf("%s: %v makes the pod fit %s, but the hint is to skip it", name, changes[0].Event, node)
 					}
 				}
 			}

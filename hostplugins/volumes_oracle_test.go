@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// brute returns what a plugin has to say of a pod.
+// brute returns what a plugin should answer for a pod.
 func (w *volumeWorld) brute(name string, pod *v1.Pod) said {
 	switch name {
 	case "VolumeRestrictions":
@@ -27,13 +27,13 @@ func (w *volumeWorld) brute(name string, pod *v1.Pod) said {
 	return w.bruteBinding(pod)
 }
 
-// straight is the shape that brute scores are about.
+// straight is the shape that bruteScore uses.
 func straight() *configv1.VolumeBindingArgs {
 	return &configv1.VolumeBindingArgs{Shape: []configv1.UtilizationShapePoint{{Utilization: 0, Score: 10}, {Utilization: 100, Score: 0}}}
 }
 
-// TestVolumesOracle checks the plugins against an evaluation by brute force, in one cluster
-// after the other that changes come from: what plugins keep must be as good as read anew.
+// TestVolumesOracle compares the plugins with a brute-force evaluation, while a cluster changes
+// step by step: the data that plugins keep must be equal to data read again.
 func TestVolumesOracle(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}

@@ -15,15 +15,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// onTheWay is a pod from Reserve on, and what the test says it was promised.
+// onTheWay is a pod that is being bound, from Reserve on, with what should be reserved for it.
 type onTheWay struct {
 	placement *plugin.Placement
 	bindings
-	versions map[string]string // of the objects when they were promised
+	versions map[string]string // of the objects at the time of Reserve
 }
 
-// promised returns the cluster as it would be if what pods on their way were
-// promised were written.
+// promised returns the cluster as it would be if everything reserved were written.
 func (w *volumeWorld) promised(pods []*onTheWay) *volumeWorld {
 	out := *w
 	for _, p := range pods {
@@ -79,13 +78,13 @@ func (w *volumeWorld) reserve(rt *rapid.T, p plugin.Plugin, c *plugin.Cycle, ver
 	return out
 }
 
-// end brings a pod to the end of its way, one way or the other.
+// end finishes the binding of a pod, successfully or not.
 func (g volumeGen) end(w *volumeWorld, p plugin.Plugin, pod *onTheWay) {
 	w.refuse, w.late, w.gone = "", false, false
 	how := g.pick("end", "unreserved", "bound", "bound", "refused", "late", "deleted")
 	if how == "unreserved" {
 		p.(plugin.Reserve).Unreserve(pod.placement)
-		p.(plugin.Reserve).Unreserve(pod.placement) // twice is like once
+		p.(plugin.Reserve).Unreserve(pod.placement) // calling it twice has no further effect
 		return
 	}
 	w.late, w.gone = how == "late", how == "deleted"
@@ -98,9 +97,8 @@ func (g volumeGen) end(w *volumeWorld, p plugin.Plugin, pod *onTheWay) {
 	}
 }
 
-// TestVolumesPromises: what pods on their way were promised is not there for
-// others; when they have arrived, or failed, nothing of it is left but what was
-// written.
+// TestVolumesPromises: what is reserved for pods that are being bound is not available to
+// others; when their binding has succeeded or failed, only what was written remains.
 func TestVolumesPromises(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
@@ -112,7 +110,7 @@ func TestVolumesPromises(t *testing.T) {
 			c, seen := cycleOf(w.snapshot(), pod), w.promised(pods)
 			got, want := ask(p, c), seen.bruteBinding(pod)
 			if got.pre != want.pre || !slices.Equal(got.nodes, want.nodes) {
-				rt.Fatalf("with %d pods on their way:\n%v\nwant\n%v", len(pods), got, want)
+				rt.Fatalf("with %d pods being bound:\n%v\nwant\n%v", len(pods), got, want)
 			}
 			if way := w.reserve(rt, p, c, got, seen); way != nil {
 				pods = append(pods, way)

@@ -20,18 +20,18 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// volumeStory is a scenario of volumes: a cluster, pods, and commands, of which
-// each line of the section commands is one.
+// volumeStory is a volume scenario: a cluster, pods, and commands, one per line
+// of the section commands.
 //
-//	try POD             ask the plugins that have something to say
-//	reserve POD NODE    let VolumeBinding promise what it found
-//	unreserve POD       take it back
-//	prebind POD         write it and wait
-//	place POD NODE      put a pod on a node; "gone" takes it off
+//	try POD             call the plugins and print their answers
+//	reserve POD NODE    call Reserve of VolumeBinding
+//	unreserve POD       call Unreserve
+//	prebind POD         call PreBind
+//	place POD NODE      place a pod on a node; "gone" removes it
 //	set OBJECT          write an object; the hints for all pods follow
 //	delete OBJECT
-//	refuse NAME         no write on this object succeeds
-//	late yes|no         nobody binds what is written
+//	refuse NAME         let all writes of this object fail
+//	late yes|no         if yes, no controller binds what is written
 type volumeStory struct {
 	t       *testing.T
 	w       *volumeWorld
@@ -42,7 +42,7 @@ type volumeStory struct {
 	out     strings.Builder
 }
 
-// object decodes an object of storage of the kind that it names.
+// object decodes a storage object of the kind that it names.
 func (s *volumeStory) object(text []byte) metav1.Object {
 	s.t.Helper()
 	var kind metav1.TypeMeta
@@ -80,12 +80,12 @@ func (s *volumeStory) pod(name string) *v1.Pod {
 	s.t.Helper()
 	at := slices.IndexFunc(s.pods, func(p *v1.Pod) bool { return p.Name == name })
 	if at < 0 {
-		s.t.Fatalf("there is no pod %q", name)
+		s.t.Fatalf("pod %q does not exist", name)
 	}
 	return s.pods[at]
 }
 
-// TestVolumeScenarios runs the stories of testdata/volumes.
+// TestVolumeScenarios runs the scenarios of testdata/volumes.
 func TestVolumeScenarios(t *testing.T) {
 	eachScenario(t, "testdata/volumes/*.txt", func(t *testing.T, section func(string) []byte) string {
 		s := &volumeStory{t: t, w: &volumeWorld{}, way: map[string]*plugin.Placement{}, asked: map[string]*plugin.Cycle{}}
@@ -149,7 +149,7 @@ func (s *volumeStory) run(command, rest string, words []string) {
 	}
 }
 
-// try prints what the plugins say, and scores if there is a shape.
+// try prints the plugins' answers, and scores if there is a shape.
 func (s *volumeStory) try(pod *v1.Pod) {
 	snapshot := s.w.snapshot()
 	for _, name := range volumePlugins() {
@@ -222,8 +222,8 @@ func (s *volumeStory) place(pod *v1.Pod, node string) {
 	s.w.placed = append(s.w.placed, pod)
 }
 
-// hints prints which pods that wait would be tried again after a change, by which
-// plugin, and by which not although it registered the event.
+// hints prints which waiting pods a change would queue, by which plugin, and by which plugin
+// that registered the event it would not.
 func (s *volumeStory) hints(change storage.Change) {
 	for _, pod := range s.pods {
 		if pod.Spec.NodeName != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// TestVolumesWhatIf: a node with pods added and removed is judged as it would be
-// if the cluster were so.
+// TestVolumesWhatIf: a node with pods added and removed gets the verdict that it would get in a
+// cluster in that state.
 func TestVolumesWhatIf(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := volumeGen{rt}
@@ -24,7 +24,7 @@ func TestVolumesWhatIf(t *testing.T) {
 			p, s := plugins[name], w.snapshot()
 			c := cycleOf(s, pod)
 			if _, status := p.(plugin.PreFilter).PreFilter(c); !status.Success() {
-				continue // nobody is asked
+				continue // no plugin is called
 			}
 			trial := *c
 			trial.State = c.State.Clone()
@@ -58,9 +58,9 @@ func TestVolumesWhatIf(t *testing.T) {
 			got := verdicts(p.(plugin.Filter), &trial, []uint32{overlay})[0]
 			want := other.brute(name, pod)
 			if want.pre == "Success" && got != want.nodes[at] || want.pre != "Success" && got != "Success []" {
-				rt.Fatalf("%s: %s in the what-if, %v in a cluster that is so", name, got, want)
+				rt.Fatalf("%s: %s in the what-if, %v in a cluster in that state", name, got, want)
 			}
-			// The state of the cycle itself is as before.
+			// The state of the cycle itself is unchanged.
 			if got, want := verdicts(p.(plugin.Filter), c, rowsOf(s)), w.brute(name, pod); !slices.Equal(got, want.nodes) {
 				rt.Fatalf("%s: %v after a what-if, want %v", name, got, want)
 			}

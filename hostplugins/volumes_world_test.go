@@ -22,8 +22,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// volumeWorld is a cluster with objects of storage: the API server that plugins
-// write to, and the lists that a test looks through.
+// volumeWorld is a cluster with storage objects: the API server that plugins write to, and the
+// lists that the brute-force evaluation reads.
 type volumeWorld struct {
 	nodes  []*v1.Node
 	placed []*v1.Pod
@@ -40,8 +40,8 @@ type volumeWorld struct {
 	version int      // of the last write
 	writes  []string // of the plugins
 	refuse  string   // the object whose write fails, by name
-	late    bool     // nobody binds what is written
-	gone    bool     // the pod that is waited for
+	late    bool     // no controller binds what is written
+	gone    bool     // the pod being bound was deleted
 	react   func()   // what happens while a plugin waits
 }
 
@@ -101,8 +101,8 @@ func without[T metav1.Object](list []T, object T) []T {
 
 func replaced[T metav1.Object](list []T, object T) []T { return append(without(list, object), object) }
 
-// UpdateVolume implements objects.VolumeWriter. The volume becomes the claim's, and
-// the claim the volume's, at once.
+// UpdateVolume implements objects.VolumeWriter. Volume and claim are bound to each other at
+// once.
 func (w *volumeWorld) UpdateVolume(_ context.Context, pv *v1.PersistentVolume) (*v1.PersistentVolume, error) {
 	now := named(w.volumes, "", pv.Name)
 	if err := w.writable(pv.Name, now == nil || now.ResourceVersion != pv.ResourceVersion); err != nil {
@@ -145,7 +145,7 @@ func (w *volumeWorld) writable(name string, conflict bool) error {
 	return nil
 }
 
-// bindClaim does the controller's part.
+// bindClaim binds a claim as the controller does.
 func (w *volumeWorld) bindClaim(claim *v1.PersistentVolumeClaim, volume string) {
 	claim = claim.DeepCopy()
 	claim.Spec.VolumeName, claim.Status.Phase = volume, v1.ClaimBound
@@ -153,7 +153,7 @@ func (w *volumeWorld) bindClaim(claim *v1.PersistentVolumeClaim, volume string) 
 	w.put(claim)
 }
 
-// Await implements objects.StorageWaiter: something may happen once.
+// Await implements objects.StorageWaiter: react is called once.
 func (w *volumeWorld) Await(_ context.Context, _ time.Duration, done func() (bool, error)) error {
 	ok, err := done()
 	if !ok && err == nil && w.react != nil {
@@ -172,7 +172,7 @@ func (w *volumeWorld) NodeObject(name string) *v1.Node { return named(w.nodes, "
 // HasPod implements objects.Existence.
 func (w *volumeWorld) HasPod(string, string) bool { return !w.gone }
 
-// plugins makes the plugins of volumes anew.
+// plugins creates new instances of the volume plugins.
 func (w *volumeWorld) plugins(t testing.TB, args *configv1.VolumeBindingArgs) map[string]plugin.Plugin {
 	t.Helper()
 	if w.store == nil {
@@ -201,7 +201,7 @@ func volumePlugins() []string {
 
 func (w *volumeWorld) snapshot() *state.Snapshot { return plugintest.Snapshot(w.nodes, w.placed) }
 
-// said is what a plugin says of a pod, in words.
+// said is what a plugin answers for a pod, as text.
 type said struct {
 	pre   string
 	nodes []string

@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 )
 
-// world is what there is besides nodes and pods.
+// world is the objects of a cluster besides nodes and pods.
 type world struct {
 	Namespaces   []*v1.Namespace             `json:"namespaces"`
 	ServiceList  []*v1.Service               `json:"services"`
@@ -57,7 +57,7 @@ func (w *world) StatefulSet(namespace, name string) *appsv1.StatefulSet {
 	return named(w.StatefulSets, namespace, name)
 }
 
-// owner is the reference to a controller KIND/NAME.
+// owner parses KIND/NAME into a reference to a controller.
 func owner(text string) []metav1.OwnerReference {
 	kind, name, ok := strings.Cut(text, "/")
 	if !ok {
@@ -71,8 +71,8 @@ func owner(text string) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: version, Kind: kind, Name: name, Controller: &yes}}
 }
 
-// selector is what the pods of a pod's services and controller have in common, put
-// together as the documentation of default constraints says.
+// selector combines the selectors of a pod's services and controller, as the documentation of
+// default constraints describes.
 func (w *world) selector(pod *v1.Pod) labels.Selector {
 	out := labels.Everything()
 	add := func(s labels.Selector) {
@@ -115,7 +115,7 @@ func (w *world) namespaceLabels() map[string]map[string]string {
 	return out
 }
 
-// set takes over the namespaces of a cluster that changes.
+// set copies the namespaces of a changing cluster.
 func (w *world) set(from *plugintest.LiveCluster) {
 	w.Namespaces = nil
 	for name, labels := range from.NamespaceLabels() {

@@ -11,18 +11,18 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// budgets is the PodDisruptionBudgets by namespace.
+// budgets holds the PodDisruptionBudgets by namespace.
 type budgets struct {
 	byNamespace map[string][]*budget
-	used        []*budget // whose left is not what it was
+	used        []*budget // whose left has been decremented
 }
 
-// budget is one that can select pods. One with an invalid selector, or with an
-// empty one, selects none.
+// budget is a budget that can select pods. A budget with an invalid or empty selector selects
+// none and is left out.
 type budget struct {
 	object   *policyv1.PodDisruptionBudget
 	selector labels.Selector
-	left     int32 // evictions that it allows still
+	left     int32 // evictions that it still allows
 }
 
 func newBudgets(list objects.PodDisruptionBudgets) (*budgets, error) {
@@ -45,9 +45,9 @@ func newBudgets(list objects.PodDisruptionBudgets) (*budgets, error) {
 	return b, nil
 }
 
-// split takes pods, in order, out of the budgets that select them, and returns
-// those for which one of these has nothing left, and the others, in order. The API
-// server has counted a pod already that is among a budget's disruptedPods.
+// split charges the eviction of the pods, in order, to the budgets that select them, and
+// returns the pods for which one of these budgets was exhausted, and the others, in order. A
+// pod in a budget's disruptedPods has already been counted by the API server.
 func (b *budgets) split(pods []*state.Pod) (violating, sound []*state.Pod) {
 	for _, pod := range pods {
 		violated := false
@@ -70,7 +70,7 @@ func (b *budgets) split(pods []*state.Pod) (violating, sound []*state.Pod) {
 			sound = append(sound, pod)
 		}
 	}
-	for _, budget := range b.used { // each node is tried by itself
+	for _, budget := range b.used { // each node is evaluated on its own
 		budget.left = budget.object.Status.DisruptionsAllowed
 	}
 	b.used = b.used[:0]

@@ -9,8 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// byImportance orders pods by descending priority, then by the time for which they
-// have run. Names come last, so that the order depends on the pods alone.
+// byImportance orders pods by descending priority, then by start time, earliest first. Names
+// come last, so that the order depends on the pods alone.
 func byImportance(a, b *state.Pod) int {
 	return cmp.Or(
 		cmp.Compare(b.Priority, a.Priority),
@@ -20,8 +20,8 @@ func byImportance(a, b *state.Pod) int {
 	)
 }
 
-// started returns when a pod started, in ns since 1970. One that has not starts
-// now, which is after all others.
+// started returns when a pod started, in ns since 1970. A pod that has not started counts as
+// starting now, after all others.
 func started(pod *state.Pod) int64 {
 	if at := pod.Object.Status.StartTime; at != nil {
 		return at.UnixNano()
@@ -29,16 +29,16 @@ func started(pod *state.Pod) int64 {
 	return math.MaxInt64
 }
 
-// harm is what a preemption costs, by falling weight.
+// harm is the cost of a preemption, most important criterion first.
 type harm struct {
 	violations int64 // of budgets
 	highest    int64 // priority of the most important victim
-	sum        int64 // of priorities, each from 0 up, so that fewer victims count less
+	sum        int64 // of the priorities, each shifted to be at least 0, so that fewer victims cost less
 	victims    int
-	earliest   int64 // start of those of the highest priority, ns
+	earliest   int64 // start time of the earliest victim of the highest priority, ns
 }
 
-// choose returns the candidate with the least harm, of several the first.
+// choose returns the candidate with the least harm, the first of several.
 func choose(candidates []plugin.Candidate) *plugin.Candidate {
 	best, least := &candidates[0], harmOf(&candidates[0])
 	for i := range candidates[1:] {
@@ -52,7 +52,7 @@ func choose(candidates []plugin.Candidate) *plugin.Candidate {
 
 func harmOf(c *plugin.Candidate) harm {
 	h := harm{violations: c.PDBViolations, highest: int64(c.Victims[0].Priority), victims: len(c.Victims)}
-	highest := c.Victims[0].Priority // an extender may have put another one first
+	highest := c.Victims[0].Priority // an extender may have reordered the victims
 	for _, pod := range c.Victims {
 		highest = max(highest, pod.Priority)
 		h.sum += int64(pod.Priority) + math.MaxInt32 + 1
@@ -66,7 +66,8 @@ func harmOf(c *plugin.Candidate) harm {
 	return h
 }
 
-// less reports whether h is less harm. Who started last has lost the least.
+// less reports whether h is less harm than o. A later start is less harm, since less work is
+// lost.
 func (h *harm) less(o *harm) bool {
 	return cmp.Or(
 		cmp.Compare(h.violations, o.violations),

@@ -1,7 +1,7 @@
-// Package defaultpreemption finds a node on which a pod that fits nowhere would
-// fit if pods of lower priority left it (spec.priority, spec.preemptionPolicy,
-// policy/v1 PodDisruptionBudget; KEP-564, KEP-902). It nominates the node and
-// names the victims; the scheduler evicts them beside its loop (KEP-4832).
+// Package defaultpreemption finds a node on which an unschedulable pod would fit if pods of
+// lower priority were evicted (spec.priority, spec.preemptionPolicy, policy/v1
+// PodDisruptionBudget; KEP-564, KEP-902). It nominates the node and names the victims; the
+// scheduler evicts them outside its loop (KEP-4832).
 package defaultpreemption
 
 import (
@@ -21,7 +21,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "DefaultPreemption"
 
-// kube-scheduler's texts.
+// kube-scheduler's reasons.
 const (
 	ReasonNever       = "not eligible due to preemptionPolicy=Never."
 	ReasonTerminating = "not eligible due to a terminating pod on the nominated node."
@@ -38,22 +38,22 @@ const (
 	defaultAbsolute   = 100
 )
 
-// stream sets the plugin's random numbers apart from others of the same cycle.
+// stream separates the plugin's random numbers from others of the same cycle.
 const stream = 0x7072656d7074
 
 // DefaultPreemption is the plugin.
 type DefaultPreemption struct {
 	info    plugin.Info
 	budgets objects.PodDisruptionBudgets
-	// Enough candidates are percentage of the nodes where preemption may help, at
-	// least absolute, at most all.
+	// The search stops at this many candidates: percentage of the nodes where preemption may
+	// help, but at least absolute, and at most all.
 	percentage, absolute int
 }
 
 var _ plugin.PostFilter = (*DefaultPreemption)(nil)
 
-// New returns the plugin. Arguments that are not given have the API's defaults;
-// without budgets no eviction violates any.
+// New returns the plugin. Arguments that are not given have the API's defaults; without budgets
+// no eviction violates one.
 func New(args *configv1.DefaultPreemptionArgs, budgets objects.PodDisruptionBudgets) (*DefaultPreemption, error) {
 	p := &DefaultPreemption{budgets: budgets, percentage: defaultPercentage, absolute: defaultAbsolute}
 	if args != nil && args.MinCandidateNodesPercentage != nil {
@@ -75,8 +75,8 @@ func New(args *configv1.DefaultPreemptionArgs, budgets objects.PodDisruptionBudg
 		Reads: plugin.Whole(
 			abi.NodePods, abi.PodNamespace, abi.PodPriority, abi.PodLabels, abi.PodFlags, abi.PodWhole, abi.IncomingPriority,
 		),
-		// A pod that is held back until its victims are evicted is looked at again
-		// when one goes, and those plugins decide that rejected it.
+		// A pod that is held back until its victims are gone is reconsidered when one is deleted;
+		// whether it is queued is decided by the plugins that rejected it.
 		Events: []plugin.Event{{
 			ClusterEvent: state.ClusterEvent{Resource: state.PodResource, Action: state.Delete},
 			Hint:         afterPodDeletion,
@@ -95,10 +95,9 @@ func afterPodDeletion(_ *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// PostFilter nominates the node where a preemption does the least harm.
-//
-// Without a candidate the status is Unschedulable and the nomination is cleared;
-// a pod that may not preempt, or not again yet, keeps it.
+// PostFilter nominates the node where preemption does the least harm.
+// Without a candidate the status is Unschedulable and the nomination is cleared; a pod that may
+// not preempt, or may not preempt again yet, keeps its nomination.
 func (p *DefaultPreemption) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostFilterResult, *plugin.Status) {
 	if why := ineligible(c, d); why != "" {
 		return unschedulable(why)
@@ -130,8 +129,8 @@ func (p *DefaultPreemption) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (pl
 	}, nil
 }
 
-// candidates tries the nodes where preemption may help, from a random one on,
-// until there are enough on which it does.
+// candidates tries the nodes where preemption may help, starting at a random one, until it has
+// found enough candidates.
 func (p *DefaultPreemption) candidates(s *search) []plugin.Candidate {
 	var rows []uint32
 	for row, code := range s.d.Codes {
@@ -154,7 +153,7 @@ func failed(err error) (plugin.PostFilterResult, *plugin.Status) {
 	return plugin.PostFilterResult{}, plugin.Fail(fmt.Errorf(prefix+"%w", err))
 }
 
-// lessImportant returns the pods of lower priority that were promised the node.
+// lessImportant returns the pods of lower priority that are nominated to the node.
 func lessImportant(c *plugin.Cycle, node string) (out []types.UID) {
 	if c.Nominations == nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// ineligible says why the pod may not preempt; empty if it may. A pod that has
-// preempted waits for its victims to end, unless what keeps it from the node is
-// something that no preemption helps.
+// ineligible returns why the pod may not preempt; empty if it may. A pod that has already
+// preempted waits for its victims to terminate, unless the node was rejected for a reason that
+// no preemption resolves.
 func ineligible(c *plugin.Cycle, d *plugin.Diagnosis) string {
 	if policy := c.Pod.Object.Spec.PreemptionPolicy; policy != nil && *policy == v1.PreemptNever {
 		return ReasonNever
@@ -29,8 +29,8 @@ func ineligible(c *plugin.Cycle, d *plugin.Diagnosis) string {
 	return ""
 }
 
-// nominated returns the node that was promised to the pod. The queue knows of it before
-// it is written on the pod.
+// nominated returns the node that the pod is nominated to. The queue knows it before it is
+// written to the pod.
 func nominated(c *plugin.Cycle) string {
 	node := c.Pod.NominatedNode()
 	if node != "" || c.Nominations == nil {
@@ -44,7 +44,7 @@ func nominated(c *plugin.Cycle) string {
 	return ""
 }
 
-// preempted reports whether the pod is ending because a scheduler preempted it.
+// preempted reports whether the pod is terminating because a scheduler preempted it.
 func preempted(pod *v1.Pod) bool {
 	if pod.DeletionTimestamp == nil {
 		return false

@@ -13,28 +13,27 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// search is one PostFilter call.
+// search is the state of one PostFilter call.
 type search struct {
 	c    *plugin.Cycle
 	d    *plugin.Diagnosis
 	list objects.PodDisruptionBudgets
 
-	budgets *budgets       // once they are needed
-	failed  error          // to list them
+	budgets *budgets       // listed on first use
+	failed  error          // of listing them
 	spared  int            // nodes without pods of lower priority
-	judged  int            // nodes that are no candidates for another reason
-	counts  map[string]int // these reasons
-	errs    []error        // among them
+	judged  int            // nodes that are not candidates for another reason
+	counts  map[string]int // by reason
+	errs    []error        // those that are errors
 
-	lower []*state.Pod // of the node that is tried
+	lower []*state.Pod // of the current node
 }
 
 // err returns all failures as one error.
 func (s *search) err() error { return utilerrors.NewAggregate(s.errs) }
 
-// candidates tries rows from an index on, around the end. It stops when there are
-// enough candidates, at least one of them without a violated budget; those come
-// first.
+// candidates tries rows from an offset on, wrapping around. It stops when there are enough
+// candidates, at least one of them without a violated budget; those come first.
 func (s *search) candidates(rows []uint32, offset, enough int) []plugin.Candidate {
 	var sound, violating []plugin.Candidate
 	for i := range rows {
@@ -64,8 +63,8 @@ func (s *search) candidates(rows []uint32, offset, enough int) []plugin.Candidat
 	return append(sound, violating...)
 }
 
-// noCandidate says why there is none, in the form of a message about nodes. Those
-// that were not tried are nodes where no preemption helps.
+// noCandidate explains why there is no candidate, in the format of a message about nodes. Nodes
+// that were not tried count as nodes where preemption does not help.
 func (s *search) noCandidate() string {
 	n := s.c.Snapshot.Len()
 	for reason, nodes := range map[string]int{ReasonNoVictims: s.spared, ReasonNoHelp: n - s.judged - s.spared} {
@@ -76,7 +75,7 @@ func (s *search) noCandidate() string {
 	return report.NoFit(n, "", s.counts, "")
 }
 
-// note counts why a node is no candidate.
+// note counts a reason why a node is not a candidate.
 func (s *search) note(status *plugin.Status) {
 	s.judged++
 	if status.Is(abi.Error) {
@@ -87,7 +86,7 @@ func (s *search) note(status *plugin.Status) {
 	}
 }
 
-// findLower finds the pods of lower priority on a node.
+// findLower collects the pods of lower priority on a node.
 func (s *search) findLower(row uint32) {
 	t := &s.c.Snapshot.Pods
 	s.lower = s.lower[:0]
@@ -98,10 +97,9 @@ func (s *search) findLower(row uint32) {
 	}
 }
 
-// try finds the pods that must leave a node: all of lower priority go, and if
-// that lets the pod in, as many as possible come back. Those whose eviction would
-// violate a budget have the first chance, and among them and the others the more
-// important ones.
+// try finds the pods that must be evicted from a node: all pods of lower priority are removed,
+// and if the pod then fits, as many as possible are added back. Pods whose eviction would
+// violate a budget are added back first, and within both sets the more important pods first.
 func (s *search) try(candidate *plugin.Candidate) *plugin.Status {
 	if err := s.needBudgets(); err != nil {
 		return plugin.Fail(err)
@@ -136,8 +134,8 @@ func (s *search) try(candidate *plugin.Candidate) *plugin.Status {
 	return nil
 }
 
-// reprieve puts a pod back, and takes it off again if the cycle's pod does not fit
-// with it. A filter that fails counts as one that rejects.
+// reprieve adds a pod back, and removes it again if the cycle's pod does not fit with it. A
+// filter error counts as a rejection.
 func (s *search) reprieve(node plugin.HypotheticalNode, pod *state.Pod, candidate *plugin.Candidate) *plugin.Status {
 	if status := node.Add(pod); !status.Success() {
 		return plugin.Fail(status.AsError())
@@ -152,7 +150,7 @@ func (s *search) reprieve(node plugin.HypotheticalNode, pod *state.Pod, candidat
 	return nil
 }
 
-// needBudgets lists the budgets when the first node has pods that may go.
+// needBudgets lists the budgets when the first node with pods that can be evicted is tried.
 func (s *search) needBudgets() error {
 	if s.budgets == nil && s.failed == nil {
 		s.budgets, s.failed = newBudgets(s.list)

@@ -1,8 +1,8 @@
-// Package dynamicresources is a part of kube-scheduler's DynamicResources (KEP-4381):
-// what it says of pods without resource claims that fit nowhere. With the default profile
-// these words end the message of nearly every such pod, and autoscalers, alerts and
-// people read that. Claims are not looked at: nothing here enforces them, so pods that
-// have any stay pending with that reason.
+// Package dynamicresources is a part of kube-scheduler's DynamicResources (KEP-4381): the
+// reason it reports for unschedulable pods without resource claims. With the default profile
+// the messages of nearly all such pods end with this reason, and autoscalers, alerts and people
+// read them. Claims are not supported: no plugin enforces them here, so pods with claims stay
+// pending with that reason.
 package dynamicresources
 
 import (
@@ -30,10 +30,10 @@ func New() *DynamicResources { return &DynamicResources{info: plugin.Info{Name: 
 // Info describes the plugin.
 func (d *DynamicResources) Info() *plugin.Info { return &d.info }
 
-// key is of what PreFilter keeps for PostFilter.
+// key is the key of what PreFilter stores for PostFilter.
 const key = "seen"
 
-// seen says that PreFilter has looked at the pod.
+// seen records that PreFilter ran for the pod.
 type seen struct{}
 
 func (seen) Clone() state.Value { return seen{} }
@@ -44,12 +44,12 @@ func (d *DynamicResources) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status)
 	return nil, plugin.NewStatus(abi.Skip)
 }
 
-// errNotSeen is what kube-scheduler's plugin finds where it keeps its state, when a
-// plugin before it has ended PreFilter (k8s.io/kube-scheduler/framework, ErrNotFound). It
-// fails with it, and so ends PostFilter: nothing is preempted then.
+// errNotSeen is the error that kube-scheduler's plugin gets when it reads its state after an
+// earlier plugin has ended PreFilter (k8s.io/kube-scheduler/framework, ErrNotFound). The plugin
+// fails with it, which ends PostFilter, so that nothing is preempted.
 var errNotSeen = errors.New("not found")
 
-// PostFilter knows of no claim that could be given up for the pod.
+// PostFilter never finds a claim to deallocate for the pod.
 func (d *DynamicResources) PostFilter(c *plugin.Cycle, _ *plugin.Diagnosis) (plugin.PostFilterResult, *plugin.Status) {
 	if c.State.Read(Name, key) == nil {
 		return plugin.PostFilterResult{}, plugin.Fail(errNotSeen)

@@ -1,6 +1,6 @@
-// Package imagelocality prefers nodes that have the pod's images, weighing an
-// image by its size and by how many nodes have it, so that pods of one image do
-// not pile up on the first node that pulled it.
+// Package imagelocality prefers nodes that have the pod's images, weighting an image by its
+// size and by the share of nodes that have it, so that pods of one image do not pile up on the
+// first node that pulled it.
 package imagelocality
 
 import (
@@ -16,14 +16,14 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "ImageLocality"
 
-// Bytes of images that make a difference: below the minimum a node scores 0,
-// from the maximum for each container on it scores 100.
+// Image bytes that affect the score: up to the minimum a node scores 0, from the maximum (which
+// is per container) on it scores 100.
 const (
 	minBytes             int64 = 23 << 20
 	maxBytesPerContainer int64 = 1000 << 20
 )
 
-// fewImages is the number of images that a call keeps on its stack.
+// fewImages is the number of images for which a call needs no heap allocation.
 const fewImages = 16
 
 // ImageLocality is the plugin.
@@ -46,7 +46,7 @@ func New() *ImageLocality {
 // Info describes the plugin.
 func (p *ImageLocality) Info() *plugin.Info { return &p.info }
 
-// AppendAggregates appends on how many nodes the pod's images are.
+// AppendAggregates appends the number of nodes that have each of the pod's images.
 func (p *ImageLocality) AppendAggregates(b []byte, c *plugin.Cycle) []byte {
 	var buf [fewImages]image
 	wanted := present(buf[:0], c)
@@ -57,14 +57,14 @@ func (p *ImageLocality) AppendAggregates(b []byte, c *plugin.Cycle) []byte {
 	return b
 }
 
-// image is an image of the pod that some node has.
+// image is an image of the pod that at least one node has.
 type image struct {
 	name   uint32
 	spread float64 // the share of nodes that have it
 }
 
-// Score rates the bytes of the pod's images on each node, image volumes
-// (KEP-4639) included. An image that several containers use counts for each.
+// Score scores the bytes of the pod's images on each node, including image volumes (KEP-4639).
+// An image that several containers use counts for each.
 func (p *ImageLocality) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	var buf [fewImages]image
 	wanted := present(buf[:0], c)
@@ -91,7 +91,7 @@ func (p *ImageLocality) Score(c *plugin.Cycle, rows []uint32, out []int64) *plug
 	return nil
 }
 
-// present appends the pod's images that at least one node has.
+// present appends those of the pod's images that at least one node has.
 func present(dst []image, c *plugin.Cycle) []image {
 	t := &c.Snapshot.Nodes
 	add := func(name string) {
@@ -113,8 +113,8 @@ func present(dst []image, c *plugin.Cycle) []image {
 	return dst
 }
 
-// find returns where a name is in a list sorted by name, or would be. Most of Score
-// is in here, and a comparison that is inlined takes half the time.
+// find returns the index of a name in a list sorted by name, or where it would be inserted.
+// Most of the time of Score is spent here, and an inlined comparison halves it.
 func find(images []wire.Image, name uint32) (at int) {
 	for n := len(images); n > 0; {
 		if half := n / 2; images[at+half].Name < name {

@@ -9,10 +9,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// selects reports whether terms of the incoming pod, all of them, are about a placed pod of a
-// namespace. As in kube-scheduler v1.36 the namespaceSelector is checked against the namespaces
-// that are known, and besides against no labels at all: one that a namespace without labels
-// matches selects every namespace.
+// selects reports whether all of the incoming pod's terms match a placed pod of a namespace. As
+// in kube-scheduler v1.36 the namespaceSelector is evaluated against the labels of known
+// namespaces, and also against an empty label set: a selector that matches the latter selects
+// every namespace.
 func (p *InterPodAffinity) selects(terms []state.PodTerm, namespace string, podLabels map[string]string) bool {
 	for i := range terms {
 		t := &terms[i]
@@ -29,8 +29,8 @@ func (p *InterPodAffinity) selects(terms []state.PodTerm, namespace string, podL
 	return true
 }
 
-// count returns the number of placed pods that all of the terms are about, by
-// domain of a topology key.
+// count returns the number of placed pods that all of the terms match, by domain of a topology
+// key.
 func (p *InterPodAffinity) count(terms []state.PodTerm, topologyKey string) *tally.Count {
 	key := binary.AppendUvarint(p.key[:0], uint64(len(terms)))
 	for i := range terms {
@@ -44,7 +44,7 @@ func (p *InterPodAffinity) count(terms []state.PodTerm, topologyKey string) *tal
 	namespaces := terms[0].Namespaces
 	for i := range terms {
 		if selectsNamespaces(&terms[i]) {
-			namespaces = nil // any, for their labels may change
+			namespaces = nil // any, because their labels may change
 		}
 	}
 	return p.index.Count(key, p.index.Everywhere(p.index.Topology(topologyKey)), tally.About{

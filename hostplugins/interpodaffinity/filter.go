@@ -11,16 +11,16 @@ import (
 
 const preFilterKey = "PreFilter"
 
-// domains is a topology and the pods that matter in each of its domains. It does
-// not change after PreFilter.
+// domains is a topology and the counted pods in each of its domains. It does not change after
+// PreFilter.
 type domains struct {
 	key      string
 	topology *tally.Topology
 	counts   []*tally.Count // to be added up
-	some     []uint64       // a bit for each domain that has any
+	some     []uint64       // a bit for each domain with a pod
 }
 
-// kind is which of the pod's checks a what-if changes.
+// kind identifies which of the pod's checks a what-if changes.
 type kind uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	existing
 )
 
-// change is pods that a what-if added to a domain or took out of it.
+// change records pods that a what-if added to or removed from a domain.
 type change struct {
 	kind       kind
 	key, value uint32 // string ids
@@ -42,14 +42,14 @@ type required struct {
 	changes []change
 }
 
-// checks is the part of it that what-ifs share.
+// checks is the part that what-ifs share.
 type checks struct {
 	namespaceLabels map[string]string // of the pod's namespace
-	// affinity has one element for each topology key of the terms, all of which a
-	// placed pod must match; anti and existing one for each topology key of any.
+	// affinity has one element for each topology key of the terms; a counted pod must match all
+	// terms. anti and existing have one for each topology key of any term.
 	affinity, anti, existing []domains
-	matches                  int64 // of affinity in all domains
-	self                     bool  // the pod matches its own terms of affinity
+	matches                  int64 // number of pods counted by affinity, in all domains
+	self                     bool  // the pod matches its own affinity terms
 }
 
 // Clone copies what AddPod and RemovePod change.
@@ -57,9 +57,8 @@ func (r *required) Clone() state.Value {
 	return &required{checks: r.checks, changes: slices.Clone(r.changes)}
 }
 
-// PreFilter counts the pods that the pod's required terms match, and the placed
-// pods whose required anti-affinity matches the pod. It skips a pod that has
-// neither.
+// PreFilter counts the pods that the pod's required terms match, and the placed pods whose
+// required anti-affinity matches the pod. It skips a pod if there are neither.
 func (p *InterPodAffinity) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	if a := c.Pod.Affinity; a != nil {
 		if err := a.Err(); err != nil {
@@ -111,11 +110,11 @@ func (p *InterPodAffinity) required(c *plugin.Cycle) *required {
 			list[i].mark()
 		}
 	}
-	shared := k // only here does it go to the heap
+	shared := k // allocate on the heap only here
 	return &required{checks: &shared}
 }
 
-// add adds a count to that of its topology.
+// add adds a count to the counts of its topology key.
 func add(list []domains, key string, count *tally.Count) []domains {
 	for i := range list {
 		if list[i].key == key {
@@ -139,7 +138,7 @@ func (d *domains) mark() {
 // has reports whether a domain has pods.
 func (d *domains) has(domain uint32) bool { return d.some[domain/64]&(1<<(domain%64)) != 0 }
 
-// total returns how many pods a domain has.
+// total returns the number of pods in a domain.
 func (d *domains) total(domain uint32) (n int64) {
 	for _, count := range d.counts {
 		n += int64(count.At(domain))
@@ -147,8 +146,8 @@ func (d *domains) total(domain uint32) (n int64) {
 	return n
 }
 
-// Filter rejects nodes where the pod's affinity, its anti-affinity or that of
-// placed pods is not satisfied, in this order.
+// Filter rejects nodes on which the pod's affinity, its anti-affinity or that of placed pods is
+// violated, checked in this order.
 func (p *InterPodAffinity) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	r, ok := c.State.Read(Name, preFilterKey).(*required)
 	if !ok {
@@ -176,7 +175,7 @@ func (p *InterPodAffinity) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 		return
 	}
 	if len(r.affinity) > 0 {
-		// Nobody is first where pods match already.
+		// The pod is not the first of its kind if any pod matches.
 		first := r.self && r.matches == 0
 		for i, row := range rows {
 			if !r.near(c.Snapshot, row, first) {
@@ -196,8 +195,8 @@ func (p *InterPodAffinity) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 	}
 }
 
-// near reports whether a row satisfies the pod's affinity: it has all labels, and
-// each domain has a pod that matches, unless the pod is the first.
+// near reports whether a row satisfies the pod's affinity: it has all labels, and each domain
+// has a matching pod, unless the pod is the first of its kind.
 func (r *required) near(s *state.Snapshot, row uint32, first bool) bool {
 	for i := range r.affinity {
 		d := &r.affinity[i]
@@ -236,7 +235,7 @@ func (r *required) judge(s *state.Snapshot, row uint32) (violated kind, fits boo
 		}
 	}
 	for _, c := range r.changes {
-		// Topologies that no placed pod minds, but one that was added does.
+		// Topologies in which no placed pod repels the pod, but one that was added does.
 		if c.kind == existing && !slices.ContainsFunc(r.existing, func(d domains) bool { return s.Strings.Lookup(d.key) == c.key }) &&
 			r.changed(s, existing, c.key, row) > 0 {
 			return existing, false
@@ -245,12 +244,12 @@ func (r *required) judge(s *state.Snapshot, row uint32) (violated kind, fits boo
 	return 0, true
 }
 
-// count returns how many pods a row's domain has in a what-if.
+// count returns the number of pods in a row's domain in a what-if.
 func (r *required) count(s *state.Snapshot, d *domains, k kind, row uint32) int64 {
 	return d.total(d.topology.Domain(s, row)) + r.changed(s, k, s.Strings.Lookup(d.key), row)
 }
 
-// changed returns how many more pods than before a row's domain has.
+// changed returns by how many pods a what-if changed a row's domain.
 func (r *required) changed(s *state.Snapshot, k kind, key, row uint32) (n int64) {
 	value := s.Nodes.Labels.Key(key).At(row)
 	for _, c := range r.changes {

@@ -8,12 +8,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// afterPodChange queues the pod when another one came that its required affinity
-// is about, or went that keeps it away, or has come to or ceased to be so by its
-// labels; and when its own labels changed, which others may have minded.
-//
-// As in kube-scheduler v1.36 the labels of namespaces are not looked at
-// (kubernetes issue 141953).
+// afterPodChange queues the pod when another pod that its required affinity matches was added,
+// or one that its required anti-affinity matches was deleted, or when a label change had one of
+// these effects; and when its own labels changed, because the anti-affinity of others may have
+// matched them.
+// As in kube-scheduler v1.36 namespace labels are ignored (kubernetes issue 141953).
 func afterPodChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	before, now := object.OldPod, object.NewPod
 	switch {
@@ -44,7 +43,7 @@ func afterPodChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return hint(others.Err != nil || matchAll(others.List, pod)), others.Err
 }
 
-// placed reports whether a pod has a node or is promised one.
+// placed reports whether a pod is assigned or nominated to a node.
 func placed(pod *state.Pod) bool { return pod.NodeName() != "" || pod.NominatedNode() != "" }
 
 // requiredTerms returns the required terms of affinity and of anti-affinity.
@@ -59,7 +58,7 @@ func requiredTerms(pod *state.Pod) (affinity, anti []state.PodTerm, err error) {
 	return a.Required.List, a.RequiredAnti.List, a.RequiredAnti.Err
 }
 
-// matchAll reports whether there are terms and all are about a pod.
+// matchAll reports whether there are terms and all match a pod.
 func matchAll(terms []state.PodTerm, pod *state.Pod) bool {
 	for i := range terms {
 		t := &terms[i]
@@ -70,9 +69,9 @@ func matchAll(terms []state.PodTerm, pod *state.Pod) bool {
 	return len(terms) > 0
 }
 
-// afterNodeChange queues the pod when a node came that has a topology of its
-// affinity, or any node if the pod has anti-affinity, and when a node has got or
-// changed a domain of affinity, or left or changed one of anti-affinity.
+// afterNodeChange queues the pod when a node was added that has a topology label of its
+// affinity, or any node if the pod has anti-affinity; and when a node has gained or changed a
+// domain of affinity, or lost or changed one of anti-affinity.
 func afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, errors.New("the event of an added or updated node has no node")

@@ -1,10 +1,8 @@
-// Package interpodaffinity enforces required pod affinity and anti-affinity of
-// spec.affinity, of the pod and of the pods that are placed already, which may keep
-// it away; and prefers nodes by the preferred terms of both, and by the required
-// affinity of placed pods.
-//
-// Pods and the terms of placed pods are counted by an index that follows the
-// snapshot; see package tally.
+// Package interpodaffinity enforces required pod affinity and anti-affinity (spec.affinity), of
+// the pod itself and of placed pods, whose anti-affinity may repel it. It scores nodes by the
+// preferred terms of both, and by the required affinity of placed pods.
+// Pods and the terms of placed pods are counted by an index that follows the snapshot; see
+// package tally.
 package interpodaffinity
 
 import (
@@ -22,7 +20,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "InterPodAffinity"
 
-// kube-scheduler's texts.
+// kube-scheduler's reasons.
 const (
 	ReasonExisting     = "node(s) didn't satisfy existing pods anti-affinity rules"
 	ReasonAffinity     = "node(s) didn't match pod affinity rules"
@@ -35,8 +33,8 @@ const (
 	defaultHardWeight = 1
 )
 
-// InterPodAffinity is the plugin. PreFilter and PreScore keep an index of placed
-// pods that cycles share; they belong to the goroutine that runs cycles.
+// InterPodAffinity is the plugin. PreFilter and PreScore maintain an index of placed pods that
+// cycles share; they must be called from the goroutine that runs cycles.
 type InterPodAffinity struct {
 	info                     plugin.Info
 	existing, affinity, anti []string // reason sets
@@ -46,7 +44,7 @@ type InterPodAffinity struct {
 	// without preferred terms of their own.
 	ignorePreferred bool
 
-	// mu is for Filter, which counts if PreFilter has not, in several goroutines.
+	// mu is for Filter, which counts pods if PreFilter has not run, in several goroutines.
 	mu    sync.Mutex
 	index *tally.Index
 	terms placedTerms
@@ -75,7 +73,7 @@ func New(args *configv1.InterPodAffinityArgs) (*InterPodAffinity, error) {
 		}
 	}
 	if p.hardWeight < 0 || p.hardWeight > maxHardWeight {
-		return nil, fmt.Errorf("hardPodAffinityWeight is %d; give 0 to %d", p.hardWeight, maxHardWeight)
+		return nil, fmt.Errorf("hardPodAffinityWeight is %d, want 0 to %d", p.hardWeight, maxHardWeight)
 	}
 	p.index = tally.New(tally.Config{Affinity: true, Joined: p.joined, Left: p.left, Reset: func() { p.terms = newPlacedTerms() }})
 	p.info = plugin.Info{
@@ -102,5 +100,5 @@ func New(args *configv1.InterPodAffinityArgs) (*InterPodAffinity, error) {
 // Info describes the plugin.
 func (p *InterPodAffinity) Info() *plugin.Info { return &p.info }
 
-// Work tells what counting pods has cost so far.
+// Work returns what counting pods has cost so far.
 func (p *InterPodAffinity) Work() tally.Work { return p.index.Work() }

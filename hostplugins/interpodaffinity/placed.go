@@ -8,17 +8,17 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// role is what a term of a placed pod means to pods that it matches.
+// role is how a term of a placed pod affects pods that it matches.
 type role uint8
 
 const (
 	repels   role = iota // required anti-affinity
-	attracts             // required affinity, by hardPodAffinityWeight
+	attracts             // required affinity, weighted by hardPodAffinityWeight
 	prefers              // preferred affinity
 	avoids               // preferred anti-affinity
 )
 
-// placedTerm is equal terms of placed pods, with the number of those pods in each
+// placedTerm stands for equal terms of placed pods, with the number of those pods in each
 // domain.
 type placedTerm struct {
 	*state.PodTerm
@@ -26,18 +26,18 @@ type placedTerm struct {
 	count *tally.Count
 
 	key     string
-	users   int // groups that have the term, as often as they have it
+	users   int // number of groups with the term, counted once per occurrence
 	buckets []bucket
 }
 
-// bucket is where terms are looked up for a pod.
+// bucket is the key under which terms are looked up for a pod.
 type bucket struct {
 	tally.Bucket
 	repels bool
 }
 
-// placedTerms is the different terms of all placed pods. Without buckets each pod would be
-// checked against all of them, and a large cluster has thousands.
+// placedTerms holds the distinct terms of all placed pods. Without buckets each pod would be
+// checked against all of them, thousands in a large cluster.
 type placedTerms struct {
 	byKey   map[string]*placedTerm
 	buckets map[bucket][]*placedTerm
@@ -47,7 +47,7 @@ func newPlacedTerms() placedTerms {
 	return placedTerms{byKey: make(map[string]*placedTerm), buckets: make(map[bucket][]*placedTerm)}
 }
 
-// joined takes in the terms of pods that are placed.
+// joined adds the terms of a new group of placed pods.
 func (p *InterPodAffinity) joined(g *tally.Group) {
 	if g.Affinity == nil {
 		return
@@ -65,7 +65,7 @@ func (p *InterPodAffinity) joined(g *tally.Group) {
 	g.Owner = terms
 }
 
-// left lets go of terms that no placed pod has any more.
+// left removes the terms that no placed pod has any more.
 func (p *InterPodAffinity) left(g *tally.Group) {
 	terms, _ := g.Owner.([]*placedTerm)
 	for _, t := range terms {
@@ -99,7 +99,7 @@ func each(a *state.PodAffinity, yield func(r role, term *state.PodTerm)) {
 	}
 }
 
-// placedTerm returns the term of a role, a new one if need be.
+// placedTerm returns the term with a role, creating it if necessary.
 func (p *InterPodAffinity) placedTerm(r role, term *state.PodTerm) *placedTerm {
 	key := binary.AppendVarint(append(p.key[:0], byte(r)), int64(term.Weight))
 	key = append(key, term.Text...)
@@ -118,8 +118,8 @@ func (p *InterPodAffinity) placedTerm(r role, term *state.PodTerm) *placedTerm {
 	return t
 }
 
-// bucketsOf returns where a term is to be found: of all its buckets, a pod that the
-// term matches looks into exactly one.
+// bucketsOf returns the buckets of a term: a pod that the term matches looks into exactly one
+// of them.
 func bucketsOf(r role, term *state.PodTerm) []bucket {
 	in := func(namespace string) bucket {
 		return bucket{Bucket: tally.Bucket{Namespace: namespace}.With(term.Selector), repels: r == repels}
@@ -134,15 +134,14 @@ func bucketsOf(r role, term *state.PodTerm) []bucket {
 	return out
 }
 
-// selectsNamespaces reports whether a term is about more namespaces than those it
-// names.
+// selectsNamespaces reports whether a term may match pods of more namespaces than it names.
 func selectsNamespaces(term *state.PodTerm) bool {
 	_, selectable := term.NamespaceSelector.Requirements()
 	return selectable
 }
 
-// about calls yield with the terms of placed pods that match a pod: those that
-// repel it, or the others.
+// about calls yield with the terms of placed pods that match a pod: those that repel it, or the
+// others.
 func (t *placedTerms) about(pod *state.Pod, namespaceLabels map[string]string, repelling bool, yield func(*placedTerm)) {
 	if len(t.buckets) == 0 {
 		return

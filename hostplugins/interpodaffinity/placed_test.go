@@ -14,8 +14,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestTermsAreLetGo: terms of pods that are gone leave nothing behind, and those of other pods
-// are not checked against a pod that they cannot be about.
+// TestTermsAreLetGo: terms of deleted pods are removed, and a pod is not checked against terms
+// of other pods that cannot match it.
 func TestTermsAreLetGo(t *testing.T) {
 	p, err := New(nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestTermsAreLetGo(t *testing.T) {
 		return status
 	}
 	if status := try(); !status.Success() {
-		t.Errorf("with pods that keep the pod away: %v", status.Message())
+		t.Errorf("with pods that repel the pod: %v", status.Message())
 	}
 	if got := len(p.terms.byKey); got != groups+1 {
 		t.Errorf("%d different terms, want %d", got, groups+1)

@@ -12,7 +12,7 @@ import (
 
 const preScoreKey = "PreScore"
 
-// sums is what the pods in each domain of a topology are worth to the pod.
+// sums is what the pods in each domain of a topology contribute to the score.
 type sums struct {
 	topology *tally.Topology
 	values   []int64 // by domain
@@ -24,8 +24,8 @@ type preferred []sums
 // Clone returns the value itself.
 func (s preferred) Clone() state.Value { return s }
 
-// PreScore adds up what the pod's preferred terms and the terms of placed pods give
-// each domain, and skips a pod that nothing is given to.
+// PreScore computes what the pod's preferred terms and the terms of placed pods contribute to
+// each domain, and skips a pod if there is nothing to add.
 func (p *InterPodAffinity) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
 	s, err := p.preferred(c)
 	if err != nil {
@@ -65,12 +65,12 @@ func (p *InterPodAffinity) preferred(c *plugin.Cycle) (preferred, error) {
 	return out, nil
 }
 
-// weigh adds what one of the pod's own terms gives.
+// weigh adds the contribution of one of the pod's own terms.
 func (p *InterPodAffinity) weigh(out preferred, term []state.PodTerm, sign int64) preferred {
 	return out.add(p.count(term, term[0].TopologyKey), sign*int64(term[0].Weight))
 }
 
-// worth is what a placed pod with a term gives its domain.
+// worth is what a placed pod with a term contributes to its domain.
 func (p *InterPodAffinity) worth(t *placedTerm) int64 {
 	switch t.role {
 	case attracts:
@@ -81,8 +81,7 @@ func (p *InterPodAffinity) worth(t *placedTerm) int64 {
 	return int64(t.Weight)
 }
 
-// add gives each domain the weight of its pods. Pods that weigh nothing still
-// count as something that was given.
+// add gives each domain the weight of its pods. Pods of weight 0 still prevent Skip.
 func (s preferred) add(count *tally.Count, weight int64) preferred {
 	if count.Total() == 0 {
 		return s
@@ -101,8 +100,7 @@ func (s preferred) add(count *tally.Count, weight int64) preferred {
 	return s
 }
 
-// Score adds up what the row's domains are worth, which may be less than nothing
-// until Normalize.
+// Score adds up the sums of the row's domains, which may be negative until Normalize.
 func (p *InterPodAffinity) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	s, ok := c.State.Read(Name, preScoreKey).(preferred)
 	if !ok {
@@ -120,8 +118,8 @@ func (p *InterPodAffinity) Score(c *plugin.Cycle, rows []uint32, out []int64) *p
 	return nil
 }
 
-// Normalize gives the highest sum 100, the lowest 0, and those between their place
-// between; all 0 if they are equal.
+// Normalize scales linearly so that the highest sum gets 100 and the lowest 0; all get 0 if the
+// sums are equal.
 func (p *InterPodAffinity) Normalize(_ *plugin.Cycle, _ []uint32, scores []int64) *plugin.Status {
 	var least, most int64 = math.MaxInt64, math.MinInt64
 	for _, s := range scores {

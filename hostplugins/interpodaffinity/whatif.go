@@ -12,7 +12,7 @@ func (p *InterPodAffinity) AddPod(c *plugin.Cycle, overlay uint32, pod *state.Po
 	return p.change(c, overlay, pod, 1)
 }
 
-// RemovePod takes a pod out that a what-if removes.
+// RemovePod subtracts a pod that a what-if removes, and its terms.
 func (p *InterPodAffinity) RemovePod(c *plugin.Cycle, overlay uint32, pod *state.Pod) *plugin.Status {
 	return p.change(c, overlay, pod, -1)
 }
@@ -20,7 +20,7 @@ func (p *InterPodAffinity) RemovePod(c *plugin.Cycle, overlay uint32, pod *state
 func (p *InterPodAffinity) change(c *plugin.Cycle, overlay uint32, pod *state.Pod, delta int64) *plugin.Status {
 	r, ok := c.State.Read(Name, preFilterKey).(*required)
 	if !ok {
-		return plugin.Fail(errors.New("there is no state of PreFilter to change"))
+		return plugin.Fail(errors.New("there is no PreFilter state to change"))
 	}
 	note := func(k kind, topologyKey string) {
 		key := c.Snapshot.Strings.Lookup(topologyKey)

@@ -32,8 +32,8 @@ func (n *NodeAffinity) resolve(c *plugin.Cycle) *required {
 	return r
 }
 
-// PreFilter skips pods without requirements, and narrows the rows when every
-// term names nodes by metadata.name.
+// PreFilter skips pods without requirements, and narrows the rows when every term selects nodes
+// by metadata.name.
 func (n *NodeAffinity) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	if !c.Pod.HasRequired && n.addedSelector == nil && len(c.Pod.Selector) == 0 {
 		return nil, plugin.NewStatus(abi.Skip)
@@ -60,8 +60,8 @@ func (n *NodeAffinity) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	return slices.Compact(rows), nil
 }
 
-// nodeNames returns the names that the ORed terms allow, or true if a term
-// allows nodes of any name. Requirements of a term are ANDed.
+// nodeNames returns the names that the ORed terms allow, or true if a term allows nodes of any
+// name. Requirements of a term are ANDed.
 func nodeNames(terms []v1.NodeSelectorTerm) (names []string, all bool) {
 	for i := range terms {
 		var ofTerm []string
@@ -84,8 +84,8 @@ func nodeNames(terms []v1.NodeSelectorTerm) (names []string, all bool) {
 	return names, len(terms) == 0
 }
 
-// Filter rejects nodes that addedAffinity or the pod's own requirements exclude,
-// in this order. Without the state of PreFilter it resolves the pod anew.
+// Filter rejects nodes that addedAffinity or the pod's own requirements exclude, checked in
+// this order. Without the PreFilter state it resolves the pod's requirements again.
 func (n *NodeAffinity) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	r, ok := c.State.Read(Name, preFilterKey).(*required)
 	if !ok {
@@ -99,7 +99,7 @@ func (n *NodeAffinity) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdic
 	}
 }
 
-// reject rejects the rows that do not match and that still stand.
+// reject rejects those of the remaining rows that do not match.
 func reject(s *nodeselector.Selector, snapshot *state.Snapshot, rows []uint32, out *plugin.Verdicts, texts []string) {
 	var mask nodeselector.Mask
 	var reason uint16

@@ -1,6 +1,6 @@
-// Package nodeaffinity enforces spec.nodeSelector and required node affinity, and
-// prefers nodes by preferred node affinity. The args' addedAffinity applies to
-// all pods of the profile on top of their own.
+// Package nodeaffinity enforces spec.nodeSelector and required node affinity, and scores nodes
+// by preferred node affinity. The args' addedAffinity applies to all pods of the profile in
+// addition to their own.
 package nodeaffinity
 
 import (
@@ -19,7 +19,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "NodeAffinity"
 
-// kube-scheduler's texts.
+// kube-scheduler's reasons.
 const (
 	ReasonPod      = "node(s) didn't match Pod's node affinity/selector"
 	ReasonEnforced = "node(s) didn't match scheduler-enforced node affinity"
@@ -31,8 +31,8 @@ type NodeAffinity struct {
 	info          plugin.Info
 	pod, enforced []string // reason sets
 
-	// added is the required terms of addedAffinity and addedSelector the same
-	// for one node; both nil without.
+	// added holds the required terms of addedAffinity, and addedSelector the same for a single
+	// node; both are nil without them.
 	added          []state.Term
 	addedSelector  *nodeaffinity.NodeSelector
 	addedPreferred []state.Term
@@ -88,8 +88,8 @@ func (n *NodeAffinity) add(added *v1.NodeAffinity, path *field.Path) (err error)
 // Info describes the plugin.
 func (n *NodeAffinity) Info() *plugin.Info { return &n.info }
 
-// afterNodeChange queues the pod when a node that matches came, or when a node
-// has come to match.
+// afterNodeChange queues the pod when a matching node was added, or when an update made a node
+// match.
 func (n *NodeAffinity) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, fmt.Errorf("the event of an added or updated node has no node")

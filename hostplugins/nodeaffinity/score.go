@@ -46,7 +46,7 @@ func prefers(pod *state.Pod) bool {
 	return a != nil && a.NodeAffinity != nil && a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution != nil
 }
 
-// Score adds up the weights of the terms that match, addedAffinity's included.
+// Score adds up the weights of the matching terms, including addedAffinity's.
 func (n *NodeAffinity) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	p, ok := c.State.Read(Name, preScoreKey).(*preferred)
 	if !ok {
@@ -60,7 +60,7 @@ func (n *NodeAffinity) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugi
 	return nil
 }
 
-// Normalize gives the highest sum 100 and the others their share of it.
+// Normalize scales the scores in proportion so that the highest gets 100.
 func (n *NodeAffinity) Normalize(_ *plugin.Cycle, _ []uint32, scores []int64) *plugin.Status {
 	plugin.NormalizeMax(scores, false)
 	return nil

@@ -1,6 +1,5 @@
-// Package nodedeclaredfeatures keeps pods off nodes that do not declare, in
-// status.declaredFeatures, the features of the kubelet that the pod's spec needs
-// (KEP-5328).
+// Package nodedeclaredfeatures rejects nodes that do not declare, in status.declaredFeatures,
+// the kubelet features that the pod's spec needs (KEP-5328).
 package nodedeclaredfeatures
 
 import (
@@ -17,7 +16,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "NodeDeclaredFeatures"
 
-// ReasonMissing is kube-scheduler's text for a node that lacks a feature.
+// ReasonMissing is kube-scheduler's reason for a node that lacks a feature.
 const ReasonMissing = "node(s) didn't match Pod's required features"
 
 // NodeDeclaredFeatures is the plugin.
@@ -31,8 +30,8 @@ var (
 	_ plugin.Filter    = (*NodeDeclaredFeatures)(nil)
 )
 
-// New returns the plugin. Features that every node of v1.36 has are not asked
-// for, as in kube-scheduler v1.36.
+// New returns the plugin. As in kube-scheduler v1.36, features that every v1.36 node has are
+// not checked.
 func New() *NodeDeclaredFeatures {
 	n := &NodeDeclaredFeatures{missing: []string{ReasonMissing}}
 	n.info = plugin.Info{
@@ -54,7 +53,7 @@ func New() *NodeDeclaredFeatures {
 // Info describes the plugin.
 func (n *NodeDeclaredFeatures) Info() *plugin.Info { return &n.info }
 
-// PreFilter skips pods that need nothing of the kind.
+// PreFilter skips pods that need none of these features.
 func (n *NodeDeclaredFeatures) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	switch {
 	case c.Pod.NeedsErr != nil:
@@ -65,7 +64,7 @@ func (n *NodeDeclaredFeatures) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Sta
 	return nil, nil
 }
 
-// Filter rejects nodes that do not declare all of what the pod needs.
+// Filter rejects nodes that do not declare all features that the pod needs.
 func (n *NodeDeclaredFeatures) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	var reason uint16
 	for i, row := range rows {
@@ -82,8 +81,7 @@ func (n *NodeDeclaredFeatures) Filter(c *plugin.Cycle, rows []uint32, out *plugi
 	}
 }
 
-// afterNodeChange queues the pod when a node came, or declares other features
-// than before.
+// afterNodeChange queues the pod when a node was added, or its declared features changed.
 func afterNodeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	was, now := object.OldNode, object.NewNode
 	if now == nil {
@@ -95,7 +93,7 @@ func afterNodeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	return state.Queue, nil
 }
 
-// afterPodUpdate queues the pod when it needs other features than before.
+// afterPodUpdate queues the pod when the features that it needs changed.
 func (n *NodeDeclaredFeatures) afterPodUpdate(pod *state.Pod, object state.Object) (state.Hint, error) {
 	was, now := object.OldPod, object.NewPod
 	switch {

@@ -1,4 +1,4 @@
-// Package nodename lets a pod whose spec.nodeName is set fit that node only.
+// Package nodename restricts a pod whose spec.nodeName is set to that node.
 package nodename
 
 import (
@@ -10,7 +10,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "NodeName"
 
-// ReasonNoMatch is kube-scheduler's text for another node than the named one.
+// ReasonNoMatch is kube-scheduler's reason for a node with another name.
 const ReasonNoMatch = "node(s) didn't match the requested node name"
 
 // NodeName is the plugin.
@@ -29,7 +29,7 @@ func New() *NodeName {
 			Name:       Name,
 			Reads:      plugin.Whole(abi.NodeName, abi.PodNodeName),
 			NodeScoped: []abi.Point{abi.Filter},
-			// A node with the name may come; no update gives a node another name.
+			// A node with the name may be added; an update never changes a node's name.
 			Events: []plugin.Event{{ClusterEvent: state.ClusterEvent{Resource: state.NodeResource, Action: state.Add}}},
 		},
 	}
@@ -38,7 +38,7 @@ func New() *NodeName {
 // Info describes the plugin.
 func (n *NodeName) Info() *plugin.Info { return &n.info }
 
-// Filter rejects nodes of other names.
+// Filter rejects nodes with other names.
 func (n *NodeName) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	name := c.Pod.NodeName()
 	if name == "" {

@@ -1,6 +1,5 @@
-// Package nodeports keeps two pods from binding the same host port of a node.
-// Ports of different protocols do not clash; the address 0.0.0.0 clashes with
-// every address.
+// Package nodeports keeps two pods from using the same host port of a node. Ports of different
+// protocols do not conflict; the address 0.0.0.0 conflicts with every address.
 package nodeports
 
 import (
@@ -15,10 +14,10 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "NodePorts"
 
-// ReasonTaken is kube-scheduler's text for a port in use.
+// ReasonTaken is kube-scheduler's reason for a port in use.
 const ReasonTaken = "node(s) didn't have free ports for the requested pod ports"
 
-// fewPorts is the number of ports that a call keeps on its stack.
+// fewPorts is the number of ports for which a call needs no heap allocation.
 const fewPorts = 16
 
 // NodePorts is the plugin.
@@ -60,16 +59,15 @@ func (n *NodePorts) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	return nil, nil
 }
 
-// wanted is a port that the pod asks for.
+// wanted is a port that the pod requests.
 type wanted struct {
 	wire.Port
 	any bool // on every address
 }
 
 // Filter rejects nodes on which a wanted port is in use.
-//
-// Addresses are looked up in every call: a pod added to an overlay row can bring
-// an address that the snapshot did not know when the cycle began.
+// Addresses are looked up in every call: a pod added to an overlay row can have an address that
+// the snapshot did not contain when the cycle began.
 func (n *NodePorts) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	var buf [fewPorts]wanted
 	want := buf[:0]
@@ -106,8 +104,8 @@ func clashes(want []wanted, used []wire.Port, anyIP uint32) bool {
 	return false
 }
 
-// afterPodDelete queues the pod when a pod left a node, or gave up its
-// nomination, and had a port that clashes.
+// afterPodDelete queues the pod when a pod with a conflicting port was removed from a node, or
+// lost its nomination.
 func afterPodDelete(pod *state.Pod, object state.Object) (state.Hint, error) {
 	gone := object.OldPod
 	if gone == nil {

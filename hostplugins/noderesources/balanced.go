@@ -42,8 +42,8 @@ func NewBalanced(args *configv1.NodeResourcesBalancedAllocationArgs) (*Balanced,
 // Info describes the plugin.
 func (b *Balanced) Info() *plugin.Info { return &b.info }
 
-// PreScore skips pods that ask for none of the resources: they change no
-// balance, and all of them would go to the one node that is best balanced.
+// PreScore skips pods that request none of the resources: they do not change the balance of any
+// node, and would all go to the best balanced one.
 func (b *Balanced) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
 	asked := amountsOf(c.Pod, b.scored, false)
 	if asked.none() {
@@ -62,9 +62,8 @@ func (a amounts) none() bool {
 	return true
 }
 
-// Score rates by how much more or less evenly a node's resources would be used
-// with the pod than they are without it: 75 for no change, up to 100 for a
-// balance restored, down to 50 for one lost.
+// Score compares how evenly a node's resources are used with and without the pod: 75 for no
+// change, up to 100 if the pod restores the balance, down to 50 if it destroys it.
 func (b *Balanced) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	asked, ok := c.State.Read(BalancedName, preScoreKey).(amounts)
 	if !ok {

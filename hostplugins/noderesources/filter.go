@@ -22,7 +22,8 @@ const (
 	numFixed
 )
 
-// maxScalars is the number of scalars whose bits fit beside the fixed ones.
+// maxScalars is the number of scalars whose bits fit into the mask in addition to the fixed
+// ones.
 const maxScalars = 64 - numFixed
 
 type fixedReasons [numFixed]string
@@ -36,13 +37,13 @@ func newFixedReasons() fixedReasons {
 	}
 }
 
-// demand is a request against the columns of its resource.
+// demand is a request and the columns of its resource.
 type demand struct {
 	amount                 int64
 	allocatable, requested []int64 // nil when no node has the resource
 }
 
-// short reports whether the row has less free than is asked for.
+// short reports whether the row has less free than requested.
 func (d *demand) short(row uint32) bool {
 	if d.allocatable == nil {
 		return d.amount > 0
@@ -50,8 +51,8 @@ func (d *demand) short(row uint32) bool {
 	return d.amount > d.allocatable[row]-d.requested[row]
 }
 
-// exceeds reports whether the row has less in all than is asked for, so that no
-// preemption helps.
+// exceeds reports whether the row's allocatable is less than requested, so that preemption does
+// not help.
 func (d *demand) exceeds(row uint32) bool {
 	return d.allocatable == nil || d.amount > d.allocatable[row]
 }
@@ -63,13 +64,13 @@ type fitCall struct {
 	names   []state.Scalar
 	texts   *fixedReasons
 
-	masks   [8]uint64 // recent combinations of what a row lacks …
-	reasons [8]uint16 // … and the reason sets made for them
+	masks   [8]uint64 // recent combinations of the resources that a row lacks …
+	reasons [8]uint16 // … and the reason sets created for them
 	next    int
 }
 
-// Filter rejects nodes that lack a resource, naming all that they lack. It is
-// UnschedulableAndUnresolvable where an empty node would not do either.
+// Filter rejects nodes that lack a resource, with a reason for each that they lack. It is
+// UnschedulableAndUnresolvable if the pod would not fit the empty node either.
 func (f *Fit) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	call := fitCall{texts: &f.reasons}
 	if len(c.Pod.Requests.Scalars) > 0 {
@@ -101,7 +102,7 @@ func (f *Fit) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	}
 }
 
-// bind finds the columns of what the pod asks for.
+// bind finds the columns of what the pod requests.
 func (f *fitCall) bind(c *plugin.Cycle) {
 	t := &c.Snapshot.Nodes
 	r := &c.Pod.Requests
@@ -126,8 +127,7 @@ func (f *fitCall) bind(c *plugin.Cycle) {
 	}
 }
 
-// asked turns a request of nothing into one that even an overcommitted node can
-// satisfy.
+// asked turns a request of zero into one that even an overcommitted node can satisfy.
 func asked(amount int64) int64 {
 	if amount == 0 {
 		return math.MinInt64
@@ -181,8 +181,8 @@ func (f *fitCall) reason(lacks uint64, out *plugin.Verdicts) uint16 {
 	return f.reasons[at]
 }
 
-// reasonSet returns the number of an equal set of this call, or a new one: a
-// call over many rows with many combinations must not fill the table.
+// reasonSet returns the number of an equal set of this call, or of a new one: a call over many
+// rows with many combinations must not fill the table.
 func reasonSet(out *plugin.Verdicts, texts []string) uint16 {
 	for i, known := range out.Table {
 		if slices.Equal(known, texts) {
@@ -192,7 +192,7 @@ func reasonSet(out *plugin.Verdicts, texts []string) uint16 {
 	return out.Reason(texts...)
 }
 
-// each judges row by row, for pods with more scalars than a mask has bits.
+// each evaluates row by row, for pods with more scalars than a mask has bits.
 func (f *fitCall) each(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	plugin.PerNodeFilter(c, rows, out, func(_ *plugin.Cycle, row uint32) *plugin.Status {
 		status := plugin.NewStatus(abi.Unschedulable)

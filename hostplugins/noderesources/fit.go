@@ -1,8 +1,6 @@
-// Package noderesources holds NodeResourcesFit, which keeps the requests on a
-// node within what it can allocate and rates nodes by what would be left, and
-// NodeResourcesBalancedAllocation, which prefers nodes whose resources are used
-// evenly.
-//
+// Package noderesources holds NodeResourcesFit, which keeps the requests on a node within its
+// allocatable and scores nodes by what would remain, and NodeResourcesBalancedAllocation, which
+// prefers nodes whose resources are used evenly.
 // Quantities are int64 in the unit of the resource: milli-CPU, bytes, or a count.
 package noderesources
 
@@ -23,13 +21,13 @@ import (
 // FitName is the name of Fit in a profile.
 const FitName = "NodeResourcesFit"
 
-// kube-scheduler's texts. ReasonInsufficient is followed by the resource.
+// kube-scheduler's reasons. ReasonInsufficient is followed by the resource.
 const (
 	ReasonTooManyPods  = "Too many pods"
 	ReasonInsufficient = "Insufficient "
 )
 
-// Keys of the values that the plugins keep in a CycleState.
+// Keys of the values that the plugins store in a CycleState.
 const (
 	preFilterKey = "PreFilter"
 	preScoreKey  = "PreScore"
@@ -39,7 +37,7 @@ const (
 type Fit struct {
 	info          plugin.Info
 	ignored       []string // extended resources
-	ignoredGroups []string // what stands before the slash of extended resources
+	ignoredGroups []string // the prefix before the slash of extended resources
 	strategy      configv1.ScoringStrategyType
 	scored        []scored
 	shape         shape.Shape
@@ -53,8 +51,8 @@ var (
 	_ plugin.Score     = (*Fit)(nil)
 )
 
-// NewFit returns the plugin. Without args, or without a strategy in them, the
-// least allocated nodes by cpu and memory score best.
+// NewFit returns the plugin. Without args, or without a strategy in them, nodes with the least
+// allocated cpu and memory score highest.
 func NewFit(args *configv1.NodeResourcesFitArgs) (*Fit, error) {
 	if args == nil {
 		args = &configv1.NodeResourcesFitArgs{}

@@ -6,14 +6,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// afterPodEvent queues the pod when a pod left a node or gave up its nomination,
-// when the pod itself asks for less, or when a placed pod does of something that
-// this one asks for (KEP-1287).
+// afterPodEvent queues the pod when a pod was removed from a node or lost its nomination, when
+// the pod's own requests were lowered, or when a placed pod's requests were lowered for a
+// resource that this pod requests (KEP-1287).
 func afterPodEvent(pod *state.Pod, object state.Object) (state.Hint, error) {
 	was, now := object.OldPod, object.NewPod
 	switch {
 	case was == nil:
-		return state.Queue, errors.New("the event of a deleted or updated pod has no former pod")
+		return state.Queue, errors.New("the event of a deleted or updated pod has no old pod")
 	case now == nil:
 		if was.NodeName() == "" && was.NominatedNode() == "" {
 			return state.QueueSkip, nil
@@ -27,7 +27,7 @@ func afterPodEvent(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.Queue, nil
 }
 
-// frees reports whether now is below was in a resource that is asked for.
+// frees reports whether now is below was in a requested resource.
 func frees(was, now, asked *state.Resources) bool {
 	if asked.MilliCPU != 0 && was.MilliCPU > now.MilliCPU ||
 		asked.Memory != 0 && was.Memory > now.Memory ||
@@ -42,10 +42,9 @@ func frees(was, now, asked *state.Resources) bool {
 	return false
 }
 
-// afterNodeChange queues the pod when it would fit the node if the node were
-// empty, and the node is new or has more than before of something that the pod
-// asks for, or room for more pods. Ignored resources are not ignored here, as in
-// kube-scheduler.
+// afterNodeChange queues the pod when it would fit the node if the node were empty, and the
+// node is new, has more than before of a resource that the pod requests, or has room for more
+// pods. As in kube-scheduler, resources that the args ignore are checked here.
 func afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, errors.New("the event of an added or updated node has no node")

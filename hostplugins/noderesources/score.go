@@ -13,14 +13,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// scored is a resource that counts in a score.
+// scored is a resource that contributes to a score.
 type scored struct {
 	name   v1.ResourceName
 	scalar bool
 	weight int64
 }
 
-// newScored checks the resources of args; without any they are cpu and memory.
+// newScored checks the resources of args; the default is cpu and memory.
 func newScored(specs []configv1.ResourceSpec) ([]scored, error) {
 	if len(specs) == 0 {
 		specs = []configv1.ResourceSpec{{Name: string(v1.ResourceCPU), Weight: 1}, {Name: string(v1.ResourceMemory), Weight: 1}}
@@ -28,7 +28,7 @@ func newScored(specs []configv1.ResourceSpec) ([]scored, error) {
 	out := make([]scored, 0, len(specs))
 	for _, s := range specs {
 		if s.Weight < 0 {
-			return nil, fmt.Errorf("the weight of resource %s is %d, which is below 0", s.Name, s.Weight)
+			return nil, fmt.Errorf("the weight of resource %s is %d, which is negative", s.Name, s.Weight)
 		}
 		if s.Weight == 0 {
 			s.Weight = 1
@@ -39,14 +39,14 @@ func newScored(specs []configv1.ResourceSpec) ([]scored, error) {
 	return out, nil
 }
 
-// amounts is what the pod asks for of each scored resource.
+// amounts is what the pod requests of each scored resource.
 type amounts []int64
 
 // Clone returns the value itself: it does not change after PreScore.
 func (a amounts) Clone() state.Value { return a }
 
-// amountsOf returns the pod's requests; nonZero counts containers that ask for no
-// cpu or memory with defaults.
+// amountsOf returns the pod's requests; with nonZero, containers that request no cpu or memory
+// count with defaults.
 func amountsOf(pod *state.Pod, resources []scored, nonZero bool) amounts {
 	out := make(amounts, len(resources))
 	cpu, memory := pod.Requests.MilliCPU, pod.Requests.Memory
@@ -68,17 +68,17 @@ func amountsOf(pod *state.Pod, resources []scored, nonZero bool) amounts {
 	return out
 }
 
-// fewResources is the number of resources that a call keeps on its stack.
+// fewResources is the number of resources for which a call needs no heap allocation.
 const fewResources = 8
 
-// usage is a scored resource against its columns.
+// usage is a scored resource and its columns.
 type usage struct {
 	amount, weight         int64
 	allocatable, allocated []int64
 }
 
-// usages appends the resources that count for the pod. Scalars that the pod does
-// not ask for, and resources that no node has, do not.
+// usages appends the resources that count for the pod. Scalars that the pod does not request,
+// and resources that no node has, do not count.
 func usages(dst []usage, t *state.NodeTable, s *state.Snapshot, resources []scored, asked amounts, nonZero bool) []usage {
 	for i := range resources {
 		r := &resources[i]
@@ -108,13 +108,13 @@ func usages(dst []usage, t *state.NodeTable, s *state.Snapshot, resources []scor
 	return dst
 }
 
-// PreScore notes the pod's requests.
+// PreScore stores the pod's requests.
 func (f *Fit) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
 	c.State.Write(FitName, preScoreKey, amountsOf(c.Pod, f.scored, true))
 	return nil
 }
 
-// Score rates nodes by how much of the weighted resources would be in use.
+// Score scores nodes by how much of the weighted resources would be in use.
 func (f *Fit) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	asked, ok := c.State.Read(FitName, preScoreKey).(amounts)
 	if !ok {
@@ -133,8 +133,8 @@ func (f *Fit) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status 
 	return nil
 }
 
-// average sets out to the weighted averages of what rate says about each
-// resource that the row has, 0 for a row with none.
+// average sets out to the weighted averages of rate over the resources that the row has, 0 for
+// a row with none.
 func average(list []usage, rows []uint32, out []int64, rate func(requested, capacity int64) int64) {
 	for i, row := range rows {
 		var sum, weights int64
@@ -166,7 +166,7 @@ func used(requested, capacity int64) int64 {
 	return min(requested, capacity) * abi.MaxScore / capacity
 }
 
-// byShape is like average, but leaves out resources that rate 0, and rounds.
+// byShape is like average, but leaves out resources that score 0, and rounds.
 func byShape(s shape.Shape, list []usage, rows []uint32, out []int64) {
 	for i, row := range rows {
 		var sum, weights int64

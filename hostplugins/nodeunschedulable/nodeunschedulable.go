@@ -1,5 +1,5 @@
-// Package nodeunschedulable keeps pods off cordoned nodes (spec.unschedulable)
-// unless they tolerate the taint node.kubernetes.io/unschedulable:NoSchedule.
+// Package nodeunschedulable rejects cordoned nodes (spec.unschedulable) for pods that do not
+// tolerate the taint node.kubernetes.io/unschedulable:NoSchedule.
 package nodeunschedulable
 
 import (
@@ -16,7 +16,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "NodeUnschedulable"
 
-// ReasonUnschedulable is kube-scheduler's text for a cordoned node.
+// ReasonUnschedulable is kube-scheduler's reason for a cordoned node.
 const ReasonUnschedulable = "node(s) were unschedulable"
 
 // NodeUnschedulable is the plugin.
@@ -69,8 +69,8 @@ func toleratesCordon(pod *state.Pod) bool {
 	return taints.Tolerated(&taint, pod.Tolerations)
 }
 
-// afterNodeChange queues the pod when a node that takes pods came, or when a
-// cordon was lifted.
+// afterNodeChange queues the pod when a node that is not cordoned was added, or when a node was
+// uncordoned.
 func afterNodeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, errors.New("the event of an added or updated node has no node")
@@ -82,8 +82,8 @@ func afterNodeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterTolerationChange queues the pod when it has come to tolerate cordons.
-// Tolerations can be added only, and a rejected pod had none that helps.
+// afterTolerationChange queues the pod when an update made it tolerate cordons. Tolerations can
+// only be added, and a rejected pod had none that matches.
 func afterTolerationChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewPod == nil {
 		return state.Queue, errors.New("the event of an updated pod has no pod")

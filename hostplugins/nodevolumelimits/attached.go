@@ -11,12 +11,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// noLimit stands in the column of limits for a node that has none.
+// noLimit is the limit of a node without one.
 const noLimit = math.MinInt32
 
-// attached is what is attached to the nodes, kept from cycle to cycle: rows are
-// read again when their node or pods have changed, or an object of storage that
-// they depend on.
+// attached is what is attached to the nodes, maintained from cycle to cycle: a row is read
+// again when its node or pods have changed, or a storage object that they depend on.
 type attached struct {
 	reader
 	rows       delta.Rows
@@ -25,22 +24,21 @@ type attached struct {
 	drivers    map[string]*driver
 	dependent  map[objects.StorageKey]map[uint32]bool // rows
 
-	podsRead int // so that tests can check the cost against the size of a change
+	podsRead int // for tests that compare the cost with the size of a change
 }
 
-// driver is two columns: how many volumes are attached to a row, and how many can
-// be.
+// driver is two columns: how many volumes are attached to a row, and how many can be.
 type driver struct {
 	count, limit []int32
 }
 
-// node is what is known of one row.
+// node is what is stored for one row.
 type node struct {
 	limits map[string]int32
-	// volumes is what is attached, and whether pods use it: to be attached and in
-	// use by nobody is to be on the way out.
+	// volumes is what is attached, and whether pods use it: a volume that is attached but not in
+	// use is about to be detached.
 	volumes map[attachable]bool
-	err     error // of a pod that cannot be understood
+	err     error // of a pod whose volumes cannot be determined
 	depends []objects.StorageKey
 }
 
@@ -50,7 +48,7 @@ func newAttached(deps Deps) attached {
 	}
 }
 
-// update brings everything up to date with a snapshot and the objects of storage.
+// update brings everything up to date with a snapshot and the storage objects.
 func (a *attached) update(s *state.Snapshot) {
 	changes, now, known := a.deps.Changes.Since(a.generation)
 	a.generation = now
@@ -76,7 +74,7 @@ func (a *attached) update(s *state.Snapshot) {
 	}
 }
 
-// touched returns the rows that depend on what has changed.
+// touched returns the rows that depend on the changes.
 func (a *attached) touched(s *state.Snapshot, changes []objects.StorageKey) map[uint32]bool {
 	var out map[uint32]bool
 	add := func(row uint32) {
@@ -127,7 +125,7 @@ func (a *attached) reload(s *state.Snapshot, row uint32) {
 	a.byRow[row] = n
 }
 
-// drop takes out what a row added.
+// drop subtracts what a row added.
 func (a *attached) drop(row uint32) {
 	n := &a.byRow[row]
 	for name := range n.limits {
@@ -144,7 +142,7 @@ func (a *attached) drop(row uint32) {
 	*n = node{}
 }
 
-// column returns the columns of a driver, as long as the rows that are known.
+// column returns the columns of a driver, grown to the number of known rows.
 func (a *attached) column(name string) *driver {
 	d := a.drivers[name]
 	if d == nil {
@@ -157,7 +155,7 @@ func (a *attached) column(name string) *driver {
 	return d
 }
 
-// read finds out what is attached to a row, which may be an overlay.
+// read determines what is attached to a row, which may be an overlay.
 func (a *attached) read(s *state.Snapshot, row uint32) node {
 	n := node{limits: limits(a.deps.CSINodes.CSINode(s.Name(row)))}
 	note := func(key objects.StorageKey) { n.depends = append(n.depends, key) }
@@ -196,8 +194,8 @@ func (n *node) use(v attachable, byPods bool) {
 	n.volumes[v] = n.volumes[v] || byPods
 }
 
-// limits returns how many volumes of each driver can be attached to a node, as
-// far as they are limited.
+// limits returns how many volumes of each driver can be attached to a node, for drivers with a
+// limit.
 func limits(csi *storagev1.CSINode) map[string]int32 {
 	if csi == nil {
 		return nil

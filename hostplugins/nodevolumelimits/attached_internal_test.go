@@ -17,8 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// world is nodes and pods, and objects of storage that refer to each other by few
-// names.
+// world is nodes and pods, and storage objects that refer to each other by few names.
 type world struct {
 	store  *storage.Store
 	nodes  []*v1.Node
@@ -66,7 +65,7 @@ func csiNode(name string, limit int32) *storagev1.CSINode {
 	}}}
 }
 
-// change does one thing to the world.
+// change makes one change to the world.
 func (w *world) change(t *rapid.T) {
 	pick := func(label, prefix string, most int) string {
 		return fmt.Sprintf("%s%d", prefix, rapid.IntRange(0, most).Draw(t, label))
@@ -104,7 +103,7 @@ func (w *world) change(t *rapid.T) {
 	}
 }
 
-// columns are the counts and limits that are not as if there were none.
+// columns returns the counts and limits that differ from those of an empty row.
 func (a *attached) columns(rows int) map[string]string {
 	out := map[string]string{}
 	for name, d := range a.drivers {
@@ -117,7 +116,7 @@ func (a *attached) columns(rows int) map[string]string {
 	return out
 }
 
-// TestKept: what is kept from change to change is what reading everything gives.
+// TestKept: the maintained data equals that of reading everything again.
 func TestKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := &world{store: storage.New(), nodes: []*v1.Node{nodeOf("n0"), nodeOf("n1")}}
@@ -146,7 +145,7 @@ func TestKept(t *testing.T) {
 	})
 }
 
-// TestWork: a change costs as many pods as there are on the nodes that it concerns.
+// TestWork: a change reads as many pods as there are on the nodes that it affects.
 func TestWork(t *testing.T) {
 	const nodes, podsEach = 200, 10
 	w := &world{store: storage.New()}

@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// afterPodDelete queues the pod when one left a node, or gave up its nomination,
-// that had a volume which might have been attached.
+// afterPodDelete queues the pod when a pod with a volume that might have been attached was
+// removed from a node, or lost its nomination.
 func afterPodDelete(_ *state.Pod, object state.Object) (state.Hint, error) {
 	gone := object.OldPod
 	if gone == nil {
@@ -24,7 +24,7 @@ func afterPodDelete(_ *state.Pod, object state.Object) (state.Hint, error) {
 	return state.Queue, nil
 }
 
-// afterClaimAdd queues the pod when a claim came that it waits for.
+// afterClaimAdd queues the pod when a claim that it uses was added.
 func afterClaimAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
 	claim, ok := object.New.(*v1.PersistentVolumeClaim)
 	if !ok {
@@ -36,9 +36,9 @@ func afterClaimAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterDetach queues the pod when a volume was detached that might be of a driver
-// of its own volumes: any, if it has a claim. kube-scheduler v1.36 leaves out the
-// claims of ephemeral volumes, which are attached all the same.
+// afterDetach queues the pod when a volume was detached whose driver may be that of one of its
+// own volumes: any driver, if it has a claim. kube-scheduler v1.36 ignores the claims of
+// ephemeral volumes, although they are attached too.
 func afterDetach(pod *state.Pod, object state.Object) (state.Hint, error) {
 	gone, ok := object.Old.(*storagev1.VolumeAttachment)
 	if !ok {
@@ -63,8 +63,8 @@ func afterDetach(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterCSINodeUpdate queues the pod when the node can have more volumes of a
-// driver than before, or any number, which kube-scheduler v1.36 takes for none.
+// afterCSINodeUpdate queues the pod when the node's limit for a driver was raised or removed;
+// kube-scheduler v1.36 takes a removed limit for a limit of 0.
 func afterCSINodeUpdate(_ *state.Pod, object state.Object) (state.Hint, error) {
 	was, ok := object.Old.(*storagev1.CSINode)
 	now, also := object.New.(*storagev1.CSINode)

@@ -1,6 +1,6 @@
-// Package nodevolumelimits keeps the number of volumes that CSI drivers attach to
-// a node within what the node's CSINode allows. Volumes of in-tree kinds count
-// where a CSI driver serves them.
+// Package nodevolumelimits keeps the number of volumes that CSI drivers attach to a node within
+// the limits in the node's CSINode. Volumes of in-tree plugins count if a CSI driver serves
+// them.
 package nodevolumelimits
 
 import (
@@ -18,7 +18,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "NodeVolumeLimits"
 
-// ReasonExceeded is kube-scheduler's text for a node that has too many volumes.
+// ReasonExceeded is kube-scheduler's reason for a node that would have too many volumes.
 const ReasonExceeded = "node(s) exceed max volume count"
 
 // Deps is what the plugin reads.
@@ -31,7 +31,7 @@ type Deps struct {
 	Changes  objects.StorageChanges
 }
 
-// NodeVolumeLimits is the plugin. It belongs to one goroutine.
+// NodeVolumeLimits is the plugin. It must not be used concurrently.
 type NodeVolumeLimits struct {
 	info     plugin.Info
 	attached attached
@@ -64,7 +64,7 @@ func New(deps Deps) *NodeVolumeLimits {
 // Info describes the plugin.
 func (l *NodeVolumeLimits) Info() *plugin.Info { return &l.info }
 
-// attaches reports whether a volume of a pod might be one that is attached.
+// attaches reports whether a volume of a pod might be attached by a CSI driver.
 func attaches(pod *v1.Pod, v *v1.Volume) bool {
 	if _, _, ok := claims.Of(pod, v); ok {
 		return true
@@ -88,8 +88,8 @@ type wanted struct {
 	columns *driver      // nil if no row has such volumes or limits
 }
 
-// Filter rejects nodes to which a driver cannot attach all of the pod's volumes
-// that it would have to. Preemption can help.
+// Filter rejects nodes to which a driver cannot attach all of the pod's volumes that are not
+// attached yet. Preemption can help.
 func (l *NodeVolumeLimits) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	a := &l.attached
 	a.update(c.Snapshot)
@@ -126,8 +126,8 @@ func (l *NodeVolumeLimits) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ve
 	}
 }
 
-// rejectAll answers for a pod whose volumes cannot be told. On a node without a
-// CSINode volumes that stand in the pod are not looked at.
+// rejectAll answers for a pod whose volumes cannot be determined. Inline volumes are ignored on
+// a node without a CSINode.
 func (l *NodeVolumeLimits) rejectAll(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts, err error) {
 	_, bare := l.attached.volumes(nil, c.Pod.Object, asked{incoming: true})
 	for i, row := range rows {
@@ -140,7 +140,7 @@ func (l *NodeVolumeLimits) rejectAll(c *plugin.Cycle, rows []uint32, out *plugin
 		}
 		code := abi.Error
 		if apierrors.IsNotFound(failed) {
-			code = abi.UnschedulableAndUnresolvable // until the claim comes
+			code = abi.UnschedulableAndUnresolvable // until the claim is created
 		}
 		out.Reject(i, code, out.Reason(failed.Error()))
 	}
@@ -167,8 +167,8 @@ func (a *attached) byDriver(volumes []attachable) []wanted {
 	return out
 }
 
-// mayExceed reports whether a row would have too many volumes if none of those
-// wanted were attached to it already.
+// mayExceed reports whether a row would have too many volumes if none of the wanted ones were
+// attached already.
 func (a *attached) mayExceed(want []wanted, row uint32) bool {
 	for i := range want {
 		d := want[i].columns
@@ -182,9 +182,9 @@ func (a *attached) mayExceed(want []wanted, row uint32) bool {
 	return false
 }
 
-// exceeds reports whether the node would have too many volumes of a driver. One
-// that pods of the node use is attached already; one that is attached and that
-// none uses counts twice, as in kube-scheduler.
+// exceeds reports whether the node would have too many volumes of a driver. A volume that pods
+// of the node use is attached already; as in kube-scheduler, one that is attached but not in
+// use counts twice.
 func (n *node) exceeds(want []wanted) bool {
 	for i := range want {
 		limit, limited := n.limits[want[i].driver]

@@ -17,27 +17,26 @@ import (
 // attachable is a volume as a driver attaches it to a node.
 type attachable struct {
 	driver, handle string
-	// unbound tells a claim that has no volume yet, whose handle is its name.
+	// unbound distinguishes a claim without a volume, whose handle is its name.
 	unbound bool
 }
 
-// reader finds out what the volumes of pods are attached as.
+// reader determines as what the volumes of pods are attached.
 type reader struct{ deps Deps }
 
-// asked says how to read a pod.
+// asked configures how a pod is read.
 type asked struct {
-	// incoming is the pod to be placed, which cannot do without its claims. A claim
-	// of a placed pod that is gone does not count.
+	// incoming marks the incoming pod, for which a missing claim is an error. A missing claim of
+	// a placed pod is ignored.
 	incoming bool
-	// inline says to look at volumes that stand in the pod, which only a node with a
-	// CSINode can attach.
+	// inline includes inline volumes, which only a node with a CSINode can attach.
 	inline bool
-	// note, if not nil, is told which objects the answer depends on.
+	// note, if not nil, is called with each object that the answer depends on.
 	note func(objects.StorageKey)
 }
 
-// volumes appends what the pod's volumes are attached as. A volume that several
-// claims lead to is there several times.
+// volumes appends as what the pod's volumes are attached. A volume that several claims refer to
+// appears several times.
 func (r *reader) volumes(dst []attachable, pod *v1.Pod, how asked) ([]attachable, error) {
 	if how.note == nil {
 		how.note = func(objects.StorageKey) {}
@@ -77,7 +76,7 @@ func (r *reader) volumes(dst []attachable, pod *v1.Pod, how asked) ([]attachable
 	return dst, nil
 }
 
-// inline appends what a volume is attached as that stands in a pod.
+// inline appends as what an inline volume is attached.
 func inline(dst []attachable, v *v1.Volume, namespace string) ([]attachable, error) {
 	inTree, ok := migration.Inline(v)
 	if !ok || !migration.Served(inTree) {
@@ -90,20 +89,20 @@ func inline(dst []attachable, v *v1.Volume, namespace string) ([]attachable, err
 	return append(dst, attachable{driver: pv.Spec.CSI.Driver, handle: pv.Spec.CSI.VolumeHandle}), nil
 }
 
-// ofClaim returns what a claim is attached as; without a driver for one that no
-// CSI driver serves.
+// ofClaim returns as what a claim is attached; the result has no driver if no CSI driver serves
+// the claim.
 func (r *reader) ofClaim(claim *v1.PersistentVolumeClaim, note func(objects.StorageKey)) attachable {
 	if name := claim.Spec.VolumeName; name != "" {
 		note(objects.StorageKey{Kind: state.PersistentVolumeResource, Name: name})
 		if pv := r.deps.Volumes.Volume(name); pv != nil {
 			return ofVolume(pv)
 		}
-		// The claim may have been bound by hand to a volume that is still to come.
+		// The claim may have been bound manually to a volume that does not exist yet.
 	}
 	return r.ofClass(claim, note)
 }
 
-// ofVolume returns what a volume is attached as.
+// ofVolume returns as what a volume is attached.
 func ofVolume(pv *v1.PersistentVolume) attachable {
 	source := pv.Spec.CSI
 	if source == nil {
@@ -120,9 +119,9 @@ func ofVolume(pv *v1.PersistentVolume) attachable {
 	return attachable{driver: source.Driver, handle: source.VolumeHandle}
 }
 
-// ofClass returns what a claim will be attached as that has no volume yet: one
-// volume of the driver of its class. Without a class it cannot wait for a pod, so
-// it is bound when pods are placed.
+// ofClass returns as what a claim without a volume will be attached: one volume of the driver
+// of its class. A claim without a class cannot wait for a pod, so it is bound before pods are
+// placed.
 func (r *reader) ofClass(claim *v1.PersistentVolumeClaim, note func(objects.StorageKey)) attachable {
 	name := volume.GetPersistentVolumeClaimClass(claim)
 	if name == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// constraints returns the pod's constraints of one kind, or the defaults if it has
+// constraints returns the pod's constraints of one kind, or the default ones if the pod has
 // none of any kind.
 func (p *PodTopologySpread) constraints(pod *state.Pod, when v1.UnsatisfiableConstraintAction) ([]state.SpreadConstraint, error) {
 	kind, from := "soft", pod.Spread
@@ -48,8 +48,8 @@ func ofKind(from []state.SpreadConstraint, when v1.UnsatisfiableConstraintAction
 	return out, nil
 }
 
-// defaultConstraints returns the constraints of the args with a selector for the
-// pods that belong together with this one; none if it belongs to nothing.
+// defaultConstraints returns the constraints of the args, with a selector for the pods of the
+// same services and controller; none if the pod has neither.
 func (p *PodTopologySpread) defaultConstraints(pod *state.Pod, when v1.UnsatisfiableConstraintAction) []state.SpreadConstraint {
 	defaults := p.defaults.soft
 	if when == v1.DoNotSchedule {
@@ -70,14 +70,13 @@ func (p *PodTopologySpread) defaultConstraints(pod *state.Pod, when v1.Unsatisfi
 	return out
 }
 
-// defaultSelector selects the pods of the services that select the pod, and of the
-// controller that owns it; false if it would select everything.
+// defaultSelector selects the pods of the services that select the pod, and of the controller
+// that owns it; false if it would select everything.
 func (p *PodTopologySpread) defaultSelector(pod *v1.Pod) (labels.Selector, bool) {
 	var set labels.Set
 	if p.deps.Services != nil {
 		for _, service := range p.deps.Services.Services(pod.Namespace) {
-			// A service without a selector selects nothing, one with an empty
-			// selector everything.
+			// A service without a selector selects nothing, one with an empty selector everything.
 			if service.Spec.Selector != nil && labels.Set(service.Spec.Selector).AsSelectorPreValidated().Matches(labels.Set(pod.Labels)) {
 				set = labels.Merge(set, service.Spec.Selector)
 			}
@@ -91,7 +90,7 @@ func (p *PodTopologySpread) defaultSelector(pod *v1.Pod) (labels.Selector, bool)
 		return nil, false
 	}
 	out := set.AsSelector()
-	// A selector that cannot be evaluated adds nothing.
+	// A selector that cannot be evaluated is ignored.
 	if s, err := metav1.LabelSelectorAsSelector(selector); err == nil {
 		if requirements, selectable := s.Requirements(); selectable {
 			out = out.Add(requirements...)
@@ -100,8 +99,8 @@ func (p *PodTopologySpread) defaultSelector(pod *v1.Pod) (labels.Selector, bool)
 	return out, !out.Empty()
 }
 
-// controllerSelector returns what the controller that owns the pod selects, as a
-// set of labels or as a selector.
+// controllerSelector returns the selector of the controller that owns the pod, as a set of
+// labels or as a selector.
 func (p *PodTopologySpread) controllerSelector(pod *v1.Pod) (labels.Set, *metav1.LabelSelector) {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if p.deps.Controllers == nil || owner == nil {

@@ -19,9 +19,9 @@ func keysOf(constraints []state.SpreadConstraint) []string {
 	return slices.Compact(keys)
 }
 
-// count returns the number of pods that a constraint selects in each domain, over
-// the nodes that count. keys is the labels that those must have; absent lets nodes
-// without the topology's count as well, as a domain of their own.
+// count returns the number of pods that a constraint selects in each domain, over the eligible
+// nodes. keys are the labels that those must have; with absent, nodes without the topology's
+// label count as well, as a domain of their own.
 func (p *PodTopologySpread) count(pod *state.Pod, c *state.SpreadConstraint, keys []string, absent bool) *tally.Count {
 	n := nodes{
 		keys: keys, pod: pod, taints: c.HonorTaints,
@@ -49,8 +49,7 @@ func (p *PodTopologySpread) count(pod *state.Pod, c *state.SpreadConstraint, key
 	return p.index.Count(key, p.index.Scope(string(key[scope:]), topology, eligible, absent), about(pod, c))
 }
 
-// onNodes returns the number of pods that a constraint selects on each node,
-// whether or not the node counts for it.
+// onNodes returns the number of pods that a constraint selects on each node, eligible or not.
 func (p *PodTopologySpread) onNodes(pod *state.Pod, c *state.SpreadConstraint) *tally.Count {
 	key := append(appendText(appendText(p.key[:0], pod.Namespace), c.Selector.Text), "nodes"...)
 	p.key = key
@@ -60,7 +59,7 @@ func (p *PodTopologySpread) onNodes(pod *state.Pod, c *state.SpreadConstraint) *
 	return p.index.Count(key, p.index.Nodes(), about(pod, c))
 }
 
-// about is which pods a constraint counts. An empty selector counts none, and pods
+// about describes the pods that a constraint counts. An empty selector counts none, and pods
 // that are being deleted do not count (kubernetes issue 87621).
 func about(pod *state.Pod, c *state.SpreadConstraint) tally.About {
 	selector := c.Selector
@@ -69,6 +68,6 @@ func about(pod *state.Pod, c *state.SpreadConstraint) tally.About {
 	}}
 }
 
-// byHostname reports whether a constraint is over single nodes by their usual
-// label, for which scores count the pods on the node itself.
+// byHostname reports whether a constraint is over single nodes by the hostname label, for which
+// scores count the pods on the node itself.
 func byHostname(c *state.SpreadConstraint) bool { return c.TopologyKey == v1.LabelHostname }

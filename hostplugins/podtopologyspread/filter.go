@@ -26,18 +26,17 @@ type check struct {
 	self       int64 // 1 if the pod counts itself
 	count      *tally.Count
 	topology   *tally.Topology
-	// over has a bit for each domain that has too many pods; further ones do if
-	// rest.
+	// over has a bit for each domain with too many pods; rest is the value for higher domains.
 	over []uint64
 	rest bool
 }
 
-// deviation is how a what-if differs from a check. The domains are one, because a
-// what-if is about one node; more are right too, and slower.
+// deviation is how a what-if differs from a check. In most cases it has one domain, because a
+// what-if is about one node; more domains are handled correctly, but more slowly.
 type deviation struct {
 	domains []uint32
-	deltas  []int32 // pods added or taken away, by domain
-	others  int64   // the least number of pods in any other domain
+	deltas  []int32 // pods added or removed, by domain
+	others  int64   // the minimum over all other domains
 }
 
 // hard is what Filter checks.
@@ -58,8 +57,8 @@ func (h *hard) Clone() state.Value {
 	return c
 }
 
-// PreFilter counts the pods that constraints select, and skips pods without hard
-// ones.
+// PreFilter counts the pods that hard constraints select, and skips pods without hard
+// constraints.
 func (p *PodTopologySpread) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	h, err := p.hard(c)
 	if err != nil {
@@ -101,8 +100,8 @@ func (p *PodTopologySpread) hard(c *plugin.Cycle) (*hard, error) {
 	return h, nil
 }
 
-// least is the number of pods that skew is measured from, given that of the
-// domain that has the fewest: none while there are too few domains.
+// least returns the minimum from which skew is measured, given the number of pods of the domain
+// with the fewest: 0 while there are fewer than minDomains domains.
 func (k *check) least(n int64) int64 {
 	if k.count.Scope().Domains() < int(k.minDomains) {
 		return 0
@@ -110,7 +109,7 @@ func (k *check) least(n int64) int64 {
 	return n
 }
 
-// fits reports whether one more pod may come to a domain with n of them.
+// fits reports whether a domain with n pods can take one more.
 func (k *check) fits(n, least int64) bool { return n+k.self-least <= k.maxSkew }
 
 // mark finds the domains that have too many pods.
@@ -133,7 +132,7 @@ func (k *check) mark() {
 	}
 }
 
-// orMost returns n, or the largest number if there is no domain to count.
+// orMost returns n, or the largest number if there is no domain.
 func orMost(n int32, ok bool) int64 {
 	if !ok {
 		return math.MaxInt32
@@ -141,8 +140,8 @@ func orMost(n int32, ok bool) int64 {
 	return int64(n)
 }
 
-// Filter rejects nodes without a constraint's label, and those of domains that
-// have too many pods. The first constraint that a node violates gives the reason.
+// Filter rejects nodes without a constraint's label, and nodes of domains that have too many
+// pods. The reason is that of the first violated constraint.
 func (p *PodTopologySpread) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	h, ok := c.State.Read(Name, preFilterKey).(*hard)
 	if !ok {
@@ -186,7 +185,7 @@ func (p *PodTopologySpread) Filter(c *plugin.Cycle, rows []uint32, out *plugin.V
 	}
 }
 
-// fits reports whether one more pod may come to a domain of a what-if.
+// fits reports whether a domain of a what-if can take one more pod.
 func (t *deviation) fits(k *check, domain uint32) bool {
 	least, n := t.others, int64(k.count.At(domain))
 	for i, d := range t.domains {
@@ -204,18 +203,18 @@ func (p *PodTopologySpread) AddPod(c *plugin.Cycle, overlay uint32, pod *state.P
 	return p.change(c, overlay, pod, 1)
 }
 
-// RemovePod takes a pod out that a what-if removes.
+// RemovePod subtracts a pod that a what-if removes.
 func (p *PodTopologySpread) RemovePod(c *plugin.Cycle, overlay uint32, pod *state.Pod) *plugin.Status {
 	return p.change(c, overlay, pod, -1)
 }
 
-// change does both. As in kube-scheduler it goes by the selector alone: pods that
-// are being deleted, and those of an empty selector, which PreFilter does not
-// count, do count here.
+// change implements both. As in kube-scheduler it checks only the selector: pods that are being
+// deleted, and those of an empty selector, are counted here, though PreFilter does not count
+// them.
 func (p *PodTopologySpread) change(c *plugin.Cycle, overlay uint32, pod *state.Pod, delta int32) *plugin.Status {
 	h, ok := c.State.Read(Name, preFilterKey).(*hard)
 	if !ok {
-		return plugin.Fail(errors.New("there is no state of PreFilter to change"))
+		return plugin.Fail(errors.New("there is no PreFilter state to change"))
 	}
 	row, ok := c.Snapshot.Row(c.Snapshot.Name(overlay))
 	if !ok || pod.Namespace != c.Pod.Namespace {

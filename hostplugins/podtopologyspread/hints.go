@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// afterPodChange queues the pod when a pod that it counts came or went, or has come
-// to be counted or not by its labels, and when its own tolerations changed and a
+// afterPodChange queues the pod when a pod that it counts was added or deleted, or when a label
+// change made a pod match or no longer match; and when its own tolerations changed and a
 // constraint honours taints.
 func (p *PodTopologySpread) afterPodChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	before, now := object.OldPod, object.NewPod
@@ -57,8 +57,8 @@ func afterPodUpdate(pod, before, now *state.Pod, constraints []state.SpreadConst
 	return state.QueueSkip
 }
 
-// counts reports whether a change of another pod can matter to the pod: one that
-// has a node or is promised one, in the same namespace, or the pod itself.
+// counts reports whether a change of another pod can affect the pod: a pod of the same
+// namespace that is assigned or nominated to a node, or the pod itself.
 func counts(pod, other *state.Pod) bool {
 	if pod.UID == other.UID {
 		return true
@@ -66,8 +66,8 @@ func counts(pod, other *state.Pod) bool {
 	return (other.NodeName() != "" || other.NominatedNode() != "") && pod.Namespace == other.Namespace
 }
 
-// afterNodeChange queues the pod when a node came or went that has the labels of
-// all constraints, or has got or lost one, or another value or other taints.
+// afterNodeChange queues the pod when a node with the labels of all constraints was added or
+// deleted, or when a node gained, lost or changed one of these labels, or its taints changed.
 func (p *PodTopologySpread) afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	before, now := object.OldNode, object.NewNode
 	if before == nil && now == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// nodes is the nodes that count for a constraint: those that have the labels of
-// all of them, and that the pod may use as far as the constraint honours that
+// nodes is the eligible nodes of a constraint: those that have the labels of all constraints,
+// and that pass the pod's node affinity and taints as far as the constraint honours these
 // (KEP-3094).
 type nodes struct {
 	keys        []string   // nil if none is required
@@ -61,8 +61,8 @@ func (n *nodes) Match(s *state.Snapshot, rows []uint32, out []uint8) {
 	}
 }
 
-// resolve looks strings up in the dictionary, again after it has grown: one that
-// was unknown may have become a label.
+// resolve looks up strings in the dictionary, again after it has grown: a string that was
+// unknown may have become a label.
 func (n *nodes) resolve(s *state.Snapshot) {
 	if n.resolved == s.Strings.Len() {
 		return
@@ -76,8 +76,7 @@ func (n *nodes) resolve(s *state.Snapshot) {
 	}
 }
 
-// appendKey writes what tells the nodes of a constraint apart from those of
-// others.
+// appendKey writes what distinguishes the nodes of a constraint from those of others.
 func (n *nodes) appendKey(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(n.keys)))
 	for _, key := range n.keys {

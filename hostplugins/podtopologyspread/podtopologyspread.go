@@ -1,10 +1,8 @@
-// Package podtopologyspread enforces spec.topologySpreadConstraints (KEP-895): with
-// whenUnsatisfiable DoNotSchedule it keeps pods off nodes where the pods that a
-// constraint selects would be spread too unevenly over the topology's domains, with
-// ScheduleAnyway it prefers nodes of domains that have few. Pods without constraints
-// get those of the args, by default kube-scheduler's for pods of services and
-// controllers.
-//
+// Package podtopologyspread implements spec.topologySpreadConstraints (KEP-895): with
+// whenUnsatisfiable DoNotSchedule it rejects nodes where the pods that a constraint selects
+// would be spread too unevenly over the topology's domains, with ScheduleAnyway it prefers
+// nodes of domains with few such pods. Pods without constraints get those of the args, by
+// default kube-scheduler's for pods of services and controllers.
 // Pods are counted by an index that follows the snapshot; see package tally.
 package podtopologyspread
 
@@ -25,21 +23,20 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "PodTopologySpread"
 
-// kube-scheduler's texts.
+// kube-scheduler's reasons.
 const (
 	ReasonSkew  = "node(s) didn't match pod topology spread constraints"
 	ReasonLabel = ReasonSkew + " (missing required label)"
 )
 
-// Deps is what default constraints need to know of pods. Where one is nil there are
-// no such objects.
+// Deps is what default constraints read. A nil one means that there are no such objects.
 type Deps struct {
 	Services    objects.Services
 	Controllers objects.Controllers
 }
 
-// PodTopologySpread is the plugin. PreFilter and PreScore keep an index of placed
-// pods that cycles share; they belong to the goroutine that runs cycles.
+// PodTopologySpread is the plugin. PreFilter and PreScore maintain an index of placed pods that
+// cycles share; they must be called from the goroutine that runs cycles.
 type PodTopologySpread struct {
 	info        plugin.Info
 	deps        Deps
@@ -48,7 +45,7 @@ type PodTopologySpread struct {
 	// defaults has constraints without selectors.
 	defaults struct{ hard, soft []state.SpreadConstraint }
 	system   bool // defaults are kube-scheduler's own
-	// mu is for Filter, which counts if PreFilter has not, in several goroutines.
+	// mu is for Filter, which counts pods if PreFilter has not run, in several goroutines.
 	mu    sync.Mutex
 	index *tally.Index
 	key   []byte   // scratch
@@ -80,7 +77,7 @@ func New(args *configv1.PodTopologySpreadArgs, deps Deps) (*PodTopologySpread, e
 	case configv1.ListDefaulting:
 		defaults = args.DefaultConstraints
 	default:
-		return nil, fmt.Errorf("defaultingType %q is not known; give System or List", args.DefaultingType)
+		return nil, fmt.Errorf("unknown defaultingType %q, want System or List", args.DefaultingType)
 	}
 	for _, c := range state.CompileSpread(defaults, nil) {
 		switch c.When {
@@ -119,11 +116,11 @@ func New(args *configv1.PodTopologySpreadArgs, deps Deps) (*PodTopologySpread, e
 // Info describes the plugin.
 func (p *PodTopologySpread) Info() *plugin.Info { return &p.info }
 
-// Work tells what counting pods has cost so far.
+// Work returns what counting pods has cost so far.
 func (p *PodTopologySpread) Work() tally.Work { return p.index.Work() }
 
-// systemConstraints is kube-scheduler's default for pods that belong to a service
-// or a controller.
+// systemConstraints returns kube-scheduler's default constraints for pods of a service or a
+// controller.
 func systemConstraints() []v1.TopologySpreadConstraint {
 	return []v1.TopologySpreadConstraint{
 		{TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway, MaxSkew: 3},

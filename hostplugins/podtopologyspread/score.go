@@ -18,8 +18,8 @@ const preScoreKey = "PreScore"
 type preference struct {
 	topology *tally.Topology
 	byNode   bool    // counts are by row, not by domain
-	counts   []int32 // beyond the end there are none
-	empty    uint32  // domain that is taken together with Absent; 0 for none
+	counts   []int32 // zero beyond the end
+	empty    uint32  // domain that is merged with Absent; 0 for none
 	skew     float64 // maxSkew - 1
 	weight   float64
 }
@@ -27,7 +27,7 @@ type preference struct {
 // soft is what Score adds up. It does not change after PreScore.
 type soft struct {
 	preferences []preference
-	// all says that nodes which lack one of the labels are not rated.
+	// all means that nodes which lack one of the labels are not scored.
 	all bool
 }
 
@@ -61,7 +61,7 @@ func (p *PodTopologySpread) soft(c *plugin.Cycle, rows []uint32) (*soft, error) 
 		return nil, nil
 	}
 	p.index.Update(c.Snapshot)
-	// kube-scheduler's own defaults rate nodes without a zone as well.
+	// With kube-scheduler's own default constraints, nodes without a zone are scored as well.
 	out := &soft{preferences: make([]preference, len(constraints)), all: len(c.Pod.Spread) > 0 || !p.system}
 	var keys []string
 	if out.all {
@@ -84,9 +84,9 @@ func (p *PodTopologySpread) soft(c *plugin.Cycle, rows []uint32) (*soft, error) 
 	return out, nil
 }
 
-// weigh sets the weights, which grow with the number of domains that the feasible
-// rows are in, lest pods in few large domains count for less than those in many
-// small ones. rated is scratch, and is returned grown.
+// weigh sets the weights, which grow with the number of domains that the feasible rows are in,
+// so that pods in a few large domains do not count for less than those in many small ones.
+// rated is a buffer, and is returned grown.
 func (s *soft) weigh(snapshot *state.Snapshot, rows, rated []uint32) []uint32 {
 	for _, row := range rows {
 		if !s.all || s.hasLabels(snapshot, row) {
@@ -104,8 +104,8 @@ func (s *soft) weigh(snapshot *state.Snapshot, rows, rated []uint32) []uint32 {
 	return rated
 }
 
-// domains counts the domains of rows. Those without the label are one, together
-// with those whose label is empty.
+// domains counts the domains of rows. Rows without the label are one domain, together with
+// those whose label is empty.
 func (p *preference) domains(snapshot *state.Snapshot, rows []uint32) (n int) {
 	seen := make([]uint64, p.topology.Domains()/64+1)
 	for _, row := range rows {
@@ -131,8 +131,8 @@ func (s *soft) hasLabels(snapshot *state.Snapshot, row uint32) bool {
 	return true
 }
 
-// Score adds up the weighted numbers of pods in the row's domains: less is better
-// until Normalize turns the order around.
+// Score adds up the weighted numbers of pods in the row's domains: lower is better until
+// Normalize inverts the order.
 func (p *PodTopologySpread) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	s, ok := c.State.Read(Name, preScoreKey).(*soft)
 	if !ok {
@@ -150,7 +150,7 @@ func (p *PodTopologySpread) Score(c *plugin.Cycle, rows []uint32, out []int64) *
 	return nil
 }
 
-// rate adds up one row; 0 for one that is not rated.
+// rate computes the score of one row; 0 for one that is not scored.
 func (s *soft) rate(snapshot *state.Snapshot, row uint32) int64 {
 	var score float64
 	for i := range s.preferences {
@@ -180,14 +180,14 @@ func (p *preference) at(domain uint32) int64 {
 	return 0
 }
 
-// Normalize gives rows with the lowest sum 100, others less in proportion to the
-// highest, and those that are not rated 0.
+// Normalize gives rows with the lowest sum 100, others less in proportion to the highest, and
+// rows that are not scored 0.
 func (p *PodTopologySpread) Normalize(c *plugin.Cycle, rows []uint32, scores []int64) *plugin.Status {
 	s, ok := c.State.Read(Name, preScoreKey).(*soft)
 	if !ok {
-		return nil // rated without PreScore
+		return nil // not prepared by PreScore
 	}
-	const unrated = -1 // as in kube-scheduler, also for a score that is just this
+	const unrated = -1 // as in kube-scheduler, also for a score with just this value
 	var least, most int64 = math.MaxInt64, 0
 	for i, row := range rows {
 		if s.all && !s.hasLabels(c.Snapshot, row) {

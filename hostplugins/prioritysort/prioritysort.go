@@ -1,5 +1,5 @@
-// Package prioritysort orders the scheduling queue: higher spec.priority first,
-// and among equals the pod that has been in the queue longer.
+// Package prioritysort orders the scheduling queue: higher spec.priority first, and among
+// equals the pod that has been in the queue longer.
 package prioritysort
 
 import (
@@ -24,8 +24,8 @@ func New() *PrioritySort {
 // Info describes the plugin.
 func (p *PrioritySort) Info() *plugin.Info { return &p.info }
 
-// Less compares priorities, then the times at which the pods were queued. Pods
-// that are equal in both are equal.
+// Less compares priorities, then the times at which the pods were queued. Pods that are equal
+// in both compare as equal.
 func (p *PrioritySort) Less(a, b *state.QueuedPod) bool {
 	if a.Pod.Priority != b.Pod.Priority {
 		return a.Pod.Priority > b.Pod.Priority

@@ -52,7 +52,7 @@ func (s *SchedulingGates) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
 	}
 }
 
-// afterGatesEliminated queues the pod whose own last gate went away.
+// afterGatesEliminated queues the pod when its own last gate was removed.
 func afterGatesEliminated(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewPod == nil {
 		return state.Queue, errors.New("the event of an updated pod has no pod")

@@ -1,9 +1,7 @@
-// Package tainttoleration keeps pods off nodes whose NoSchedule and NoExecute
-// taints they do not tolerate, and prefers nodes with few untolerated
-// PreferNoSchedule taints.
-//
-// Nodes with equal taints share a taint set in the snapshot, and a set is judged
-// once in a call, however many nodes have it.
+// Package tainttoleration rejects nodes with NoSchedule and NoExecute taints that the pod does
+// not tolerate, and prefers nodes with few untolerated PreferNoSchedule taints.
+// Nodes with equal taints share a taint set in the snapshot, and a set is evaluated once per
+// call, however many nodes have it.
 package tainttoleration
 
 import (
@@ -19,10 +17,10 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "TaintToleration"
 
-// ReasonUntolerated is kube-scheduler's text for a node that repels the pod.
+// ReasonUntolerated is kube-scheduler's reason for a node with an untolerated taint.
 const ReasonUntolerated = "node(s) had untolerated taint(s)"
 
-// Sizes of the buffers that a call keeps on its stack; more is allocated.
+// Sizes of buffers on the stack; larger ones are allocated.
 const (
 	fewTolerations = 16
 	fewSets        = 256
@@ -91,10 +89,10 @@ func (p *TaintToleration) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Ver
 	}
 }
 
-// unknown marks a set that was not yet judged in this call.
+// unknown marks a set that has not been evaluated in this call.
 const unknown = -1
 
-// perSet returns room for one element a set, all unknown.
+// perSet returns a slice with one element per set, all unknown.
 func perSet[T int8 | int64](buf []T, sets int) []T {
 	if sets > len(buf) {
 		buf = make([]T, sets)
@@ -106,7 +104,7 @@ func perSet[T int8 | int64](buf []T, sets int) []T {
 	return buf
 }
 
-// preferences is the tolerations that can match a PreferNoSchedule taint.
+// preferences holds the tolerations that can match a PreferNoSchedule taint.
 type preferences []taints.Toleration
 
 // Clone returns the value itself: it does not change after PreScore.
@@ -124,8 +122,8 @@ func resolve(c *plugin.Cycle) preferences {
 	return taints.Resolve(nil, c.Pod.Tolerations, c.Snapshot.Strings)
 }
 
-// Score counts the PreferNoSchedule taints that the pod does not tolerate: less
-// is better until Normalize turns the order around.
+// Score counts the PreferNoSchedule taints that the pod does not tolerate: lower is better
+// until Normalize inverts the order.
 func (p *TaintToleration) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	t := &c.Snapshot.Nodes
 	if len(t.TaintSets) == 1 {
@@ -156,8 +154,8 @@ func (p *TaintToleration) Normalize(_ *plugin.Cycle, _ []uint32, scores []int64)
 // Scaling implements plugin.Scaler.
 func (p *TaintToleration) Scaling() (plugin.Scaling, bool) { return plugin.Reversed, true }
 
-// afterNodeChange queues the pod when a node came that it tolerates, or when a
-// node lost the taints that kept it away.
+// afterNodeChange queues the pod when a node that it tolerates was added, or when a node lost
+// the taints that the pod did not tolerate.
 func afterNodeChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	if object.NewNode == nil {
 		return state.Queue, errors.New("the event of an added or updated node has no node")

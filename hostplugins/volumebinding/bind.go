@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// PreBindPreFlight skips pods whose claims were all bound before.
+// PreBindPreFlight skips pods whose claims are all bound already.
 func (b *VolumeBinding) PreBindPreFlight(pl *plugin.Placement) *plugin.Status {
 	if _, ok := pl.State.Read(Name, reserveKey).(*reservation); !ok {
 		return plugin.NewStatus(abi.Skip)
@@ -22,9 +22,9 @@ func (b *VolumeBinding) PreBindPreFlight(pl *plugin.Placement) *plugin.Status {
 	return nil
 }
 
-// PreBind writes what was promised to the API and waits for the controllers that
-// bind volumes to claims and provision them. An error, also that of the timeout,
-// sends the pod back to be tried again.
+// PreBind writes the assumed changes to the API and waits for the controllers to bind the
+// volumes to claims and to provision them. An error, including a timeout, sends the pod back to
+// the queue.
 func (b *VolumeBinding) PreBind(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	r, ok := pl.State.Read(Name, reserveKey).(*reservation)
 	if !ok {
@@ -40,8 +40,8 @@ func (b *VolumeBinding) PreBind(pl *plugin.Placement) (plugin.Directives, *plugi
 	return plugin.Directives{}, nil
 }
 
-// write makes the promises come true, one after the other. Nothing is undone if a
-// later one fails: the controllers go on from what is written.
+// write writes the assumed changes, one after the other. Nothing is undone if a later one
+// fails: the controllers continue from what is written.
 func (b *VolumeBinding) write(ctx context.Context, r *reservation) error {
 	for i := range r.bindings {
 		v := &r.bindings[i]
@@ -62,13 +62,13 @@ func (b *VolumeBinding) write(ctx context.Context, r *reservation) error {
 	return nil
 }
 
-// done reports whether all claims are bound. It reads what the API shows and no
-// promises, and fails when the pod has to be placed anew.
+// done reports whether all claims are bound. It reads the API objects, not the assumed ones,
+// and fails when the pod has to be scheduled again.
 func (b *VolumeBinding) done(pl *plugin.Placement, r *reservation) (bool, error) {
 	name := pl.Pod.NodeName()
 	node := b.deps.Exists.NodeObject(name)
 	if node == nil {
-		return false, fmt.Errorf("failed to get node %q: it is not there any more", name)
+		return false, fmt.Errorf("failed to get node %q: it no longer exists", name)
 	}
 	if !b.deps.Exists.HasPod(pl.Pod.Namespace, pl.Pod.Name) {
 		return false, fmt.Errorf("pod does not exist any more: pod %q not found", pl.Pod.Name)
@@ -87,7 +87,7 @@ func (b *VolumeBinding) done(pl *plugin.Placement, r *reservation) (bool, error)
 	return true, nil
 }
 
-// volumeBound looks at a claim that was given a volume.
+// volumeBound checks a claim that was given a volume.
 func (b *VolumeBinding) volumeBound(v *binding, node *v1.Node, csi *storagev1.CSINode) (bool, error) {
 	pv := b.deps.Storage.Volumes.Volume(v.pv.Name)
 	if pv == nil {
@@ -98,7 +98,7 @@ func (b *VolumeBinding) volumeBound(v *binding, node *v1.Node, csi *storagev1.CS
 		return false, fmt.Errorf("failed to check binding: %w", claims.NoClaim(v.claim.Name))
 	}
 	if old, err := older(pv.ResourceVersion, v.pv.ResourceVersion); old || err != nil {
-		return false, err // what was written is not shown yet
+		return false, err // the write is not visible yet
 	}
 	if err := reachable(pv, node, csi); err != nil {
 		return false, err
@@ -109,7 +109,7 @@ func (b *VolumeBinding) volumeBound(v *binding, node *v1.Node, csi *storagev1.CS
 	return fullyBound(claim), nil
 }
 
-// provisioned looks at a claim that a volume is being provisioned for.
+// provisioned checks a claim that a volume is being provisioned for.
 func (b *VolumeBinding) provisioned(c *provisioning, node *v1.Node, csi *storagev1.CSINode) (bool, error) {
 	claim := b.deps.Storage.Claims.Claim(c.claim.Namespace, c.claim.Name)
 	if claim == nil {
@@ -121,14 +121,14 @@ func (b *VolumeBinding) provisioned(c *provisioning, node *v1.Node, csi *storage
 	if claim.Annotations == nil {
 		return false, fmt.Errorf("selectedNode annotation reset for PVC %q", claim.Name)
 	}
-	// A provisioner that fails takes the node back, for another to be chosen.
+	// A provisioner that fails removes the annotation, so that another node is chosen.
 	if claim.Annotations[volume.AnnSelectedNode] != node.Name {
 		return false, fmt.Errorf("provisioning failed for PVC %q", claim.Name)
 	}
 	if claim.Spec.VolumeName != "" {
 		pv := b.deps.Storage.Volumes.Volume(claim.Spec.VolumeName)
 		if pv == nil {
-			return false, nil // not shown yet, or gone, and then the claim will change
+			return false, nil // not visible yet, or deleted, and then the claim will change
 		}
 		if err := reachable(pv, node, csi); err != nil {
 			return false, err
@@ -137,7 +137,7 @@ func (b *VolumeBinding) provisioned(c *provisioning, node *v1.Node, csi *storage
 	return fullyBound(claim), nil
 }
 
-// older reports whether one version of an object comes before another.
+// older reports whether one version of an object precedes another.
 func older(shown, written string) (bool, error) {
 	order, err := resourceversion.CompareResourceVersion(shown, written)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// api is the API server that PreBind looks at.
+// api is the API server that PreBind reads.
 type api struct {
 	*storage.Store
 	node *v1.Node
@@ -56,8 +56,8 @@ func pinned(pv *v1.PersistentVolume, zone string) *v1.PersistentVolume {
 	return pv
 }
 
-// TestDone: what PreBind makes of what the API shows after it has written version
-// 5 of volume v, for claim given, and of claim made.
+// TestDone: what done returns for the objects in the API after PreBind has written version 5 of
+// volume v, for claim given, and of claim made.
 func TestDone(t *testing.T) {
 	const waits, done = "waits", "done"
 	for _, test := range []struct {
@@ -87,7 +87,7 @@ func TestDone(t *testing.T) {
 			pv.ResourceVersion, pv.Spec.ClaimRef = "6", nil
 			a.Set(pv)
 		}},
-		{"volume of nobody in particular", `ClaimRef got reset for pv "v"`, func(a *api) {
+		{"volume without a claim UID", `ClaimRef got reset for pv "v"`, func(a *api) {
 			pv := a.volume()
 			pv.ResourceVersion, pv.Spec.ClaimRef.UID = "6", ""
 			a.Set(pv)
@@ -176,7 +176,7 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// waiter asks once, and tells how long it was to wait.
+// waiter calls once, and records the timeout.
 type waiter struct{ timeout time.Duration }
 
 func (w *waiter) Await(_ context.Context, timeout time.Duration, done func() (bool, error)) error {
@@ -187,7 +187,7 @@ func (w *waiter) Await(_ context.Context, timeout time.Duration, done func() (bo
 	return context.DeadlineExceeded
 }
 
-// TestTimeout: PreBind waits as long as the args say, and fails after that.
+// TestTimeout: PreBind waits as long as the args say, and then fails.
 func TestTimeout(t *testing.T) {
 	for _, test := range []struct {
 		args *configv1.VolumeBindingArgs
@@ -207,10 +207,10 @@ func TestTimeout(t *testing.T) {
 		}
 		pl := &plugin.Placement{Context: context.Background(), Pod: state.NewPod(&v1.Pod{}), State: &state.CycleState{}}
 		if status := b.PreBindPreFlight(pl); !status.Is(abi.Skip) {
-			t.Errorf("a pod that was promised nothing: %v", status)
+			t.Errorf("a pod without a reservation: %v", status)
 		}
 		if _, status := b.PreBind(pl); !status.Success() || w.timeout != 0 {
-			t.Errorf("a pod that was promised nothing waits %v: %v", w.timeout, status)
+			t.Errorf("a pod without a reservation waits %v: %v", w.timeout, status)
 		}
 		pl.State.Write(Name, reserveKey, &reservation{provisions: []provisioning{{claim: claim}}})
 		_, status := b.PreBind(pl)

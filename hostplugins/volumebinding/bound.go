@@ -14,13 +14,13 @@ import (
 
 // boundClaim is a claim that has its volume.
 type boundClaim struct {
-	missing bool // the volume is not there
+	missing bool // the volume does not exist
 	reach   nodeselector.Selector
-	// inTree is the plugin of the volume, if it is one that a CSI driver serves on
-	// some nodes. On these the volume is as the driver sees it.
+	// inTree is the in-tree plugin of the volume, if a CSI driver serves it on some nodes. There
+	// the volume is as the driver sees it.
 	inTree     string
 	translated nodeselector.Selector
-	problem    error // there is no such view of it
+	problem    error // why it cannot be translated
 }
 
 func (b *VolumeBinding) bound(claim *v1.PersistentVolumeClaim, s *state.Snapshot) boundClaim {
@@ -58,9 +58,9 @@ func asOn(pv *v1.PersistentVolume, node *storagev1.CSINode) (*v1.PersistentVolum
 	return csi, nil
 }
 
-// check checks the volumes of bound claims against rows, and notes in found why a row does not
-// do, or that it failed. The first claim that a row does not do for decides, as in
-// kube-scheduler.
+// check checks the volumes of bound claims against rows, and records in found why a row is
+// rejected, or that the check failed. As in kube-scheduler, the first claim that rejects a row
+// decides.
 func (b *VolumeBinding) check(p *plan, rows []uint32, found []finding) {
 	for i := range p.bound {
 		claim := &p.bound[i]
@@ -95,7 +95,7 @@ func (b *VolumeBinding) check(p *plan, rows []uint32, found []finding) {
 	}
 }
 
-// matches returns a 1 for each row that a selector holds for.
+// matches returns a 1 for each row that a selector matches.
 func matches(selector *nodeselector.Selector, s *state.Snapshot, rows []uint32) []uint8 {
 	out := make([]uint8, len(rows))
 	var mask nodeselector.Mask

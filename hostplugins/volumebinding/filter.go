@@ -7,10 +7,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// why is a set of reasons against a node.
+// why is a set of reasons for rejecting a node.
 type why uint8
 
-// The reasons, in the order in which they are given.
+// The reasons, in the order in which they are reported.
 const (
 	wrongNode why = 1 << iota
 	noMatch
@@ -31,21 +31,20 @@ func (w why) texts() []string {
 	return out
 }
 
-// finding is what is found out about one row.
+// finding is the result for one row.
 type finding struct {
 	why why
 	err error
 }
 
-// errNoState returns the error of a profile that has the plugin's later points
-// and not its preFilter.
+// errNoState returns the error for a profile that enables later points of the plugin but not
+// preFilter.
 func errNoState() error {
-	return errors.New("there is no state of PreFilter: enable " + Name + " at preFilter too")
+	return errors.New("there is no PreFilter state: enable " + Name + " at preFilter too")
 }
 
-// Filter rejects nodes that do not reach the volumes of bound claims, or on which
-// a claim that waits could neither be bound to a free volume nor be provisioned
-// for. Preemption does not help.
+// Filter rejects nodes that do not reach the volumes of bound claims, or on which a waiting
+// claim can neither be bound to a free volume nor be provisioned for. Preemption does not help.
 func (b *VolumeBinding) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	p, ok := c.State.Read(Name, preFilterKey).(*plan)
 	if !ok {

@@ -26,12 +26,12 @@ func (b *VolumeBinding) events() []plugin.Event {
 		{ClusterEvent: on(state.CSINodeResource, state.Add|state.Update), Hint: afterCSINodeChange},
 		{ClusterEvent: on(state.CSIDriverResource, state.Update), Hint: b.afterDriverUpdate},
 		{ClusterEvent: on(state.CSIStorageCapacityResource, state.Add|state.Update), Hint: afterCapacityChange},
-		// Not among kube-scheduler's, whose pods wait for the next flush then.
+		// kube-scheduler does not register this event; its pods wait for the next flush.
 		{ClusterEvent: on(state.AssignedPodResource, state.Delete), Hint: b.afterPodDelete},
 	}
 }
 
-// versions returns what an object was and is. Old is nil for an addition.
+// versions returns the old and the new version of an object. Old is nil for an addition.
 func versions[T any](object state.Object) (was, now *T, err error) {
 	was, ok := object.Old.(*T)
 	if !ok && object.Old != nil {
@@ -43,8 +43,8 @@ func versions[T any](object state.Object) (was, now *T, err error) {
 	return was, now, nil
 }
 
-// afterPodDelete queues the pod when one left its node whose claims are not all
-// bound: it may have been on its way, and what it was promised is free again.
+// afterPodDelete queues the pod when a pod whose claims are not all bound was removed from its
+// node: it may have been binding, and what it had reserved is free again.
 func (b *VolumeBinding) afterPodDelete(_ *state.Pod, object state.Object) (state.Hint, error) {
 	gone := object.OldPod
 	if gone == nil {
@@ -65,8 +65,7 @@ func (b *VolumeBinding) afterPodDelete(_ *state.Pod, object state.Object) (state
 	return state.QueueSkip, nil
 }
 
-// afterClassChange queues the pod when a class came, or provisions elsewhere than
-// before.
+// afterClassChange queues the pod when a class was added, or its allowed topologies changed.
 func afterClassChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	was, now, err := versions[storagev1.StorageClass](object)
 	if err != nil {
@@ -78,7 +77,7 @@ func afterClassChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterClaimChange queues the pod when one of its claims came or changed.
+// afterClaimChange queues the pod when one of its claims was added or changed.
 func afterClaimChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	_, now, err := versions[v1.PersistentVolumeClaim](object)
 	if err != nil {
@@ -90,8 +89,8 @@ func afterClaimChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterCSINodeChange queues the pod when a node's CSINode came, or says otherwise
-// than before which in-tree volumes CSI drivers serve.
+// afterCSINodeChange queues the pod when a CSINode was added, or the in-tree volumes that it
+// says CSI drivers serve changed.
 func afterCSINodeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	was, now, err := versions[storagev1.CSINode](object)
 	if err != nil {
@@ -103,10 +102,9 @@ func afterCSINodeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterDriverUpdate queues the pod when storage capacities of a driver have ceased
-// to count and the pod has a claim that is provisioned by it. kube-scheduler
-// v1.36 asks for a volume of the driver in the pod's own spec, which no capacity
-// concerns; that counts here too.
+// afterDriverUpdate queues the pod when a driver's storage capacities no longer count and the
+// pod has a claim that the driver provisions. kube-scheduler v1.36 checks for an inline volume
+// of the driver, which capacities do not affect; that is checked here too.
 func (b *VolumeBinding) afterDriverUpdate(pod *state.Pod, object state.Object) (state.Hint, error) {
 	was, now, err := versions[storagev1.CSIDriver](object)
 	if err != nil {
@@ -136,7 +134,7 @@ func (b *VolumeBinding) afterDriverUpdate(pod *state.Pod, object state.Object) (
 	return state.QueueSkip, nil
 }
 
-// afterCapacityChange queues the pod when storage came, or there is room for
+// afterCapacityChange queues the pod when a storage capacity was added, or there is room for
 // larger volumes than before.
 func afterCapacityChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	was, now, err := versions[storagev1.CSIStorageCapacity](object)

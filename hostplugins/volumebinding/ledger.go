@@ -16,15 +16,15 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Ledger is what the VolumeBinding plugins of all profiles know of volumes
-// together: those that can be bound, by class and by where they can be reached
-// from, and what pods on their way have been promised and the API does not show
-// yet. It belongs to the scheduler's loop.
+// Ledger is the volume data that the VolumeBinding plugins of all profiles share: the volumes
+// that can be bound, by class and by where they can be reached from, and the changes assumed
+// for pods that are being bound and not visible in the API yet. It must be used on the
+// scheduler's loop.
 type Ledger struct {
 	storage    objects.Storage
 	generation uint64 // of the changes of storage
 
-	// Classes are read when they are first asked for.
+	// Classes are read on first use.
 	volumes    map[string]*classVolumes
 	listed     map[string]*listed // the volumes in them, by name
 	capacities map[string]*capacities
@@ -50,13 +50,13 @@ func (l *Ledger) reset() {
 	l.capacities, l.left = make(map[string]*capacities), make(map[claims.Key]*capacity)
 }
 
-// free is a volume that any claim may have.
+// free is a volume that any claim can be bound to.
 type free struct {
 	pv   *v1.PersistentVolume
 	size resource.Quantity
 }
 
-// bySize orders volumes so that the first that will do is the smallest.
+// bySize orders volumes so that the first match is the smallest.
 func bySize(a, b free) int {
 	return cmp.Or(a.size.Cmp(b.size), strings.Compare(a.pv.Name, b.pv.Name))
 }
@@ -64,11 +64,11 @@ func bySize(a, b free) int {
 // classVolumes is the volumes of one class.
 type classVolumes struct {
 	free *topology.Index[free]
-	// of is the volumes that name a claim, by the claim, in no order.
+	// of holds the volumes that name a claim, by claim, in no order.
 	of map[claims.Key][]*v1.PersistentVolume
 }
 
-// listed is where a volume stands.
+// listed is where a volume is filed.
 type listed struct {
 	pv    *v1.PersistentVolume
 	class string
@@ -84,7 +84,7 @@ func byName(a, b *storagev1.CSIStorageCapacity) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// update takes in what has changed since the last time.
+// update applies the changes since the last call.
 func (l *Ledger) update() {
 	changed, now, known := l.storage.Changes.Since(l.generation)
 	l.generation = now
@@ -130,12 +130,12 @@ func (l *Ledger) capacityChanged(key claims.Key) {
 	}
 }
 
-// volume returns a volume as promised, or else as the API shows it; nil for none.
+// volume returns a volume as assumed, or else as in the API; nil if there is none.
 func (l *Ledger) volume(name string) *v1.PersistentVolume {
 	return l.promisedVolumes.over(name, l.storage.Volumes.Volume(name))
 }
 
-// claim returns a claim as promised, or else as the API shows it; nil for none.
+// claim returns a claim as assumed, or else as in the API; nil if there is none.
 func (l *Ledger) claim(namespace, name string) *v1.PersistentVolumeClaim {
 	return l.promisedClaims.over(claims.Key{Namespace: namespace, Name: name}, l.storage.Claims.Claim(namespace, name))
 }
@@ -153,7 +153,7 @@ func (l *Ledger) ofClass(class string) *classVolumes {
 	return c
 }
 
-// list puts a volume where it is looked for.
+// list files a volume.
 func (l *Ledger) list(pv *v1.PersistentVolume) {
 	at := &listed{pv: pv, class: volume.GetPersistentVolumeClass(pv)}
 	class := l.volumes[at.class]
@@ -187,7 +187,7 @@ func (l *Ledger) unlist(name string) {
 	}
 }
 
-// capacitiesOf returns what is left for a class.
+// capacitiesOf returns the storage capacities of a class.
 func (l *Ledger) capacitiesOf(class string) *capacities {
 	c := l.capacities[class]
 	if c == nil {
@@ -206,13 +206,12 @@ func (l *Ledger) addCapacity(c *storagev1.CSIStorageCapacity) {
 	l.left[claims.Key{Namespace: c.Namespace, Name: c.Name}] = item
 }
 
-// promiseVolume keeps a volume for a claim. pv is a changed copy of what the API
-// shows.
+// promiseVolume reserves a volume for a claim. pv is a changed copy of the API object.
 func (l *Ledger) promiseVolume(pv *v1.PersistentVolume) error {
 	return l.promisedVolumes.add(pv.Name, l.storage.Volumes.Volume(pv.Name), pv)
 }
 
-// promiseClaim notes that a claim is going to be provisioned for.
+// promiseClaim records that a claim is going to be provisioned for.
 func (l *Ledger) promiseClaim(claim *v1.PersistentVolumeClaim) error {
 	key := keyOf(claim)
 	return l.promisedClaims.add(key, l.storage.Claims.Claim(key.Namespace, key.Name), claim)

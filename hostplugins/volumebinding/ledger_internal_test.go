@@ -20,7 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// all returns what a query finds on a row, one after the other.
+// all returns everything that a query finds on a row, in order.
 func all[T any](index *topology.Index[T], s *state.Snapshot, row uint32, name func(T) string) string {
 	q := topology.NewQuery(index, s, func(T) bool { return true })
 	var found []*topology.Item[T]
@@ -34,7 +34,7 @@ func all[T any](index *topology.Index[T], s *state.Snapshot, row uint32, name fu
 	}
 }
 
-// content is what a ledger knows, in words.
+// content describes the contents of a ledger.
 func (l *Ledger) content(s *state.Snapshot) string {
 	var b strings.Builder
 	for _, class := range []string{"s0", "s1", ""} {
@@ -56,8 +56,7 @@ func (l *Ledger) content(s *state.Snapshot) string {
 	return b.String()
 }
 
-// TestLedgerKept: what the ledger keeps from change to change is what reading
-// everything gives.
+// TestLedgerKept: the maintained data equals that of reading everything again.
 func TestLedgerKept(t *testing.T) {
 	var nodes []*v1.Node
 	for i := range 3 {
@@ -115,8 +114,8 @@ func version(name, version string) *v1.PersistentVolume {
 	return &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}
 }
 
-// TestPromises: a promise holds until it is taken back or the API shows another
-// version, and then nothing is left of it.
+// TestPromises: a promise holds until it is withdrawn or the API has another version, and then
+// leaves nothing behind.
 func TestPromises(t *testing.T) {
 	p := make(promises[string, *v1.PersistentVolume])
 	stored, first, second := version("v", "1"), version("v", "1"), version("v", "1")
@@ -153,14 +152,13 @@ func TestPromises(t *testing.T) {
 	if err := p.add("v", later, first); err == nil || err.Error() != `"v" is out of sync (stored: 2, assume: 1)` {
 		t.Errorf("promise of an old version: %v", err)
 	}
-	if err := p.add("v", nil, first); err == nil || err.Error() != "v is not there any more" {
-		t.Errorf("promise of what is gone: %v", err)
+	if err := p.add("v", nil, first); err == nil || err.Error() != "v no longer exists" {
+		t.Errorf("promise of a deleted object: %v", err)
 	}
 	check(later, later, 0)
 }
 
-// TestForgotten: what was promised of objects that the journal does not tell of
-// any more goes as well.
+// TestForgotten: promises for objects that the journal no longer covers are dropped as well.
 func TestForgotten(t *testing.T) {
 	store := storage.New()
 	l := NewLedger(store.Objects())

@@ -9,14 +9,14 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/internal/topology"
 )
 
-// place finds a place on each row for the claims that wait.
+// place finds a placement on each row for the waiting claims.
 func (p *plan) place(rows []uint32, found []finding) {
 	p.filtered = true
 	waiting := slices.Concat(p.selected, p.open)
 	if len(waiting) == 0 {
 		return
 	}
-	size := len(p.snapshot.Nodes.Node) // overlay rows among them
+	size := len(p.snapshot.Nodes.Node) // including overlay rows
 	for _, u := range waiting {
 		u.volume, u.pool = sized(u.volume, size), sized(u.pool, size)
 		u.mask = nil
@@ -45,7 +45,7 @@ func sized(s []int32, n int) []int32 {
 	return s
 }
 
-// elsewhere reports whether a claim was sent to another node.
+// elsewhere reports whether a claim was assigned to another node.
 func (p *plan) elsewhere(row uint32) bool {
 	if len(p.selected) == 0 {
 		return false
@@ -54,8 +54,8 @@ func (p *plan) elsewhere(row uint32) bool {
 	return slices.ContainsFunc(p.selected, func(u *unbound) bool { return u.node != name })
 }
 
-// placeRow binds the open claims to volumes, smallest claim first, and has the
-// others provisioned for. i is the position of the row among those asked.
+// placeRow binds the open claims to volumes, smallest claim first, and provisions for the
+// others. i is the position of the row among the rows of the call.
 func (p *plan) placeRow(i int, row uint32) (why, error) {
 	var takenBuf [4]*topology.Item[free]
 	var namedBuf [4]*v1.PersistentVolume
@@ -91,8 +91,8 @@ func (p *plan) placeRow(i int, row uint32) (why, error) {
 	return 0, nil
 }
 
-// ownVolume returns the volume that names the claim, but for those that a volume
-// of the pod has already; nil for none. The claim gets this one or no other.
+// ownVolume returns the volume that names the claim, except those that the pod has already
+// taken; nil if there is none. The claim gets this volume or none.
 func (u *unbound) ownVolume(taken []*v1.PersistentVolume) *prebound {
 	for i := range u.prebound {
 		if !slices.Contains(taken, u.prebound[i].pv) {
@@ -111,8 +111,8 @@ func (own *prebound) reaches(p *plan, row uint32) bool {
 	return own.reach.Match(p.snapshot, rows[:], &mask)
 }
 
-// provide finds out whether a volume can be provisioned for a claim on a row. The
-// sizes of several claims are not added up, as in kube-scheduler.
+// provide checks whether a volume can be provisioned for a claim on a row. As in
+// kube-scheduler, the sizes of several claims are not added up.
 func (p *plan) provide(u *unbound, i int, row uint32) (why, error) {
 	u.pool[row] = 0
 	switch {

@@ -18,17 +18,16 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// plan is the pod's claims, and what Filter found for them on each row. It lives
-// up to Reserve.
+// plan is the pod's claims, and what Filter found for them on each row. It is kept until
+// Reserve.
 type plan struct {
 	snapshot *state.Snapshot
 	bound    []boundClaim
-	// selected is the claims that an earlier pod's placing has sent to a node, in
-	// the order of the pod's volumes; open those that may be bound to a free volume,
-	// smallest first.
+	// selected are the claims that placing an earlier pod has assigned to a node, in the order
+	// of the pod's volumes; open are those that can be bound to a free volume, smallest first.
 	selected, open []*unbound
 
-	// volumes and capacities are what unbound.volume and unbound.pool count in.
+	// volumes and capacities are what unbound.volume and unbound.pool are numbers of.
 	volumes    []*v1.PersistentVolume
 	capacities []*storagev1.CSIStorageCapacity
 	numbers    map[any]int32
@@ -44,15 +43,15 @@ type unbound struct {
 	claim *v1.PersistentVolumeClaim
 	class string
 	node  string // that was selected; empty for an open claim
-	err   error  // why no volume can be looked for
+	err   error  // why volumes cannot be searched
 
 	prebound []prebound
 	free     *topology.Query[free]
 	provision
 
-	// By row: the number of the volume that the claim would be bound to, 0 for one
-	// that would be provisioned, and of the capacity that it would be taken from, 0
-	// if that does not count.
+	// By row: the number of the volume that the claim would be bound to, 0 if one would be
+	// provisioned; and of the capacity that it would be taken from, 0 if capacities do not
+	// count.
 	volume, pool []int32
 }
 
@@ -62,16 +61,16 @@ type prebound struct {
 	reach nodeselector.Selector
 }
 
-// provision is what there is to know of providing a volume for a claim.
+// provision describes how a volume can be provisioned for a claim.
 type provision struct {
-	problem     error // makes the attempt fail
+	problem     error // fails the scheduling attempt
 	unsupported bool  // by the class
 	allowed     nodeselector.Selector
 	mask        []uint8                                        // of the rows of one call, by position; nil for all
 	pools       *topology.Query[*storagev1.CSIStorageCapacity] // nil if capacities do not count
 }
 
-// resolve looks up what Filter needs of the claims that wait.
+// resolve looks up what Filter needs for the waiting claims.
 func (b *VolumeBinding) resolve(p *plan) {
 	slices.SortStableFunc(p.open, func(x, y *unbound) int {
 		size := sizeOf(x.claim)
@@ -89,8 +88,8 @@ func sizeOf(claim *v1.PersistentVolumeClaim) resource.Quantity {
 	return claim.Spec.Resources.Requests[v1.ResourceStorage]
 }
 
-// resolveVolumes finds the volumes that a claim can be bound to: one that names
-// it, or else any free one that suits it.
+// resolveVolumes finds the volumes that a claim can be bound to: one that names it, or else any
+// free one that matches.
 func (b *VolumeBinding) resolveVolumes(u *unbound, s *state.Snapshot) {
 	selector := labels.Everything()
 	if u.claim.Spec.Selector != nil {
@@ -116,8 +115,8 @@ func (b *VolumeBinding) resolveVolumes(u *unbound, s *state.Snapshot) {
 	})
 }
 
-// naming returns the volumes of a class that name a claim, promised ones among
-// them, in the order of their names.
+// naming returns the volumes of a class that name a claim, including assumed ones, sorted by
+// name.
 func (b *VolumeBinding) naming(claim *v1.PersistentVolumeClaim, class *classVolumes) []*v1.PersistentVolume {
 	var out []*v1.PersistentVolume
 	for _, pv := range class.of[keyOf(claim)] {
@@ -138,7 +137,7 @@ func (b *VolumeBinding) naming(claim *v1.PersistentVolumeClaim, class *classVolu
 	return out
 }
 
-// suits reports whether a volume is large enough for a claim and of its kind.
+// suits reports whether a volume is large enough for a claim and of the same kind.
 func suits(claim *v1.PersistentVolumeClaim, pv *v1.PersistentVolume) bool {
 	size := pv.Spec.Capacity[v1.ResourceStorage]
 	return size.Cmp(sizeOf(claim)) >= 0 &&
@@ -147,7 +146,7 @@ func suits(claim *v1.PersistentVolumeClaim, pv *v1.PersistentVolume) bool {
 		pv.DeletionTimestamp == nil
 }
 
-// provision finds out where a volume can be provisioned for a claim.
+// provision determines where a volume can be provisioned for a claim.
 func (b *VolumeBinding) provision(u *unbound, s *state.Snapshot) provision {
 	if u.class == "" {
 		return provision{problem: fmt.Errorf("no class for claim %q", keyOf(u.claim).String())}
@@ -174,8 +173,8 @@ func (b *VolumeBinding) provision(u *unbound, s *state.Snapshot) provision {
 	return out
 }
 
-// largest returns the size of the largest volume that a capacity has room for;
-// nil if that is not known.
+// largest returns the size of the largest volume that a capacity has room for; nil if that is
+// unknown.
 func largest(c *storagev1.CSIStorageCapacity) *resource.Quantity {
 	if c.MaximumVolumeSize != nil {
 		return c.MaximumVolumeSize

@@ -17,10 +17,9 @@ import (
 
 const preFilterKey = "PreFilter"
 
-// PreFilter sorts the pod's claims into those that are bound and those that wait
-// for the pod, and skips a pod without claims. Claims that cannot be used as they
-// are, and unbound ones that ought to be bound already, make the pod
-// unschedulable until they change.
+// PreFilter sorts the pod's claims into bound ones and those that wait for the pod, and skips a
+// pod without claims. Claims that cannot be used as they are, and unbound claims with immediate
+// binding, make the pod unschedulable until they change.
 func (b *VolumeBinding) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	if c.Pod.Features&state.FeatureVolumeClaims == 0 {
 		return nil, plugin.NewStatus(abi.Skip)
@@ -40,7 +39,7 @@ func (b *VolumeBinding) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	return nil, nil
 }
 
-// usable tells why a claim of the pod cannot be used; nil if all can.
+// usable returns why a claim of the pod cannot be used; nil if all can.
 func (b *VolumeBinding) usable(pod *v1.Pod) error {
 	for i := range pod.Spec.Volumes {
 		name, isEphemeral, ok := claims.Of(pod, &pod.Spec.Volumes[i])
@@ -72,7 +71,7 @@ func fullyBound(claim *v1.PersistentVolumeClaim) bool {
 	return claim.Spec.VolumeName != "" && metav1.HasAnnotation(claim.ObjectMeta, volume.AnnBindCompleted)
 }
 
-// waits reports whether a claim is bound when its first pod is placed.
+// waits reports whether a claim is bound only when its first pod is placed.
 func (b *VolumeBinding) waits(claim *v1.PersistentVolumeClaim) (bool, error) {
 	name := volume.GetPersistentVolumeClaimClass(claim)
 	if name == "" {
@@ -88,8 +87,8 @@ func (b *VolumeBinding) waits(claim *v1.PersistentVolumeClaim) (bool, error) {
 	return *class.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer, nil
 }
 
-// plan resolves the pod's claims; immediate says that one is unbound that does not
-// wait for the pod.
+// plan resolves the pod's claims; immediate reports that an unbound claim does not wait for the
+// pod.
 func (b *VolumeBinding) plan(c *plugin.Cycle) (p *plan, immediate bool, err error) {
 	pod := c.Pod.Object
 	p = &plan{snapshot: c.Snapshot}
@@ -106,7 +105,7 @@ func (b *VolumeBinding) plan(c *plugin.Cycle) (p *plan, immediate bool, err erro
 			p.bound = append(p.bound, b.bound(claim, c.Snapshot))
 			continue
 		}
-		// A claim that names its volume already is for the controller to bind.
+		// A claim that already names its volume is bound by the controller.
 		waits, err := b.waits(claim)
 		if err != nil {
 			return nil, false, err

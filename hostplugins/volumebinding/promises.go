@@ -13,9 +13,9 @@ type object interface {
 	metav1.Object
 }
 
-// promises is objects as pods on their way to a node will have them changed, by
-// name. Pods that share a claim promise the same. A promise holds as long as the
-// API shows the version that it was made from.
+// promises holds objects, by name, with the changes assumed for pods that are being bound. Pods
+// that share a claim assume the same changes. A promise holds as long as the API has the
+// version that it was made from.
 type promises[K comparable, T object] map[K][]T
 
 // over returns an object as promised, or else as stored.
@@ -29,12 +29,12 @@ func (p promises[K, T]) over(key K, stored T) T {
 	return stored
 }
 
-// add makes a promise of an object, a changed copy of what is stored.
+// add adds a promised object, a changed copy of what is stored.
 func (p promises[K, T]) add(key K, stored, promised T) error {
 	var none T
 	switch {
 	case stored == none:
-		return fmt.Errorf("%v is not there any more", key)
+		return fmt.Errorf("%v no longer exists", key)
 	case stored.GetResourceVersion() != promised.GetResourceVersion():
 		return fmt.Errorf("%q is out of sync (stored: %s, assume: %s)",
 			fmt.Sprint(key), stored.GetResourceVersion(), promised.GetResourceVersion())
@@ -43,7 +43,7 @@ func (p promises[K, T]) add(key K, stored, promised T) error {
 	return nil
 }
 
-// takeBack ends one promise, if it is not over already.
+// takeBack withdraws one promise, if it still exists.
 func (p promises[K, T]) takeBack(key K, promised T) {
 	left := slices.DeleteFunc(p[key], func(o T) bool { return o == promised })
 	if p[key] = left; len(left) == 0 {
@@ -51,8 +51,7 @@ func (p promises[K, T]) takeBack(key K, promised T) {
 	}
 }
 
-// expire ends the promises of an object that is stored in another version by now,
-// or not at all.
+// expire drops the promises for an object that is now stored in another version, or not at all.
 func (p promises[K, T]) expire(key K, stored T) {
 	var none T
 	if list := p[key]; len(list) > 0 && (stored == none || list[0].GetResourceVersion() != stored.GetResourceVersion()) {

@@ -15,8 +15,8 @@ import (
 
 const reserveKey = "Reserve"
 
-// reservation is what a pod on its way to a node has been promised, from Reserve
-// to PreBind, which notes what is written.
+// reservation is what is reserved for a pod that is being bound, from Reserve to PreBind, which
+// records what is written.
 type reservation struct {
 	bindings   []binding
 	provisions []provisioning
@@ -26,11 +26,11 @@ type reservation struct {
 type binding struct {
 	pv       *v1.PersistentVolume // with the claim in it
 	claim    *v1.PersistentVolumeClaim
-	promised bool // and so kept from others
+	promised bool // and thus reserved
 	written  bool
 }
 
-// provisioning is a claim that a volume is to be provisioned for on the node.
+// provisioning is a claim for which a volume is to be provisioned on the node.
 type provisioning struct {
 	claim   *v1.PersistentVolumeClaim
 	written bool
@@ -39,7 +39,7 @@ type provisioning struct {
 // Clone returns the value itself: there is no what-if after Reserve.
 func (r *reservation) Clone() state.Value { return r }
 
-// Reserve promises the pod what Filter found for its claims on the node.
+// Reserve reserves what Filter found for the pod's claims on the node.
 func (b *VolumeBinding) Reserve(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
 	p, ok := pl.State.Read(Name, preFilterKey).(*plan)
 	if !ok {
@@ -64,7 +64,7 @@ func (b *VolumeBinding) reserve(r *reservation, p *plan, node string) error {
 		return fmt.Errorf("node %q was not in the snapshot", node)
 	}
 	if !p.filtered {
-		return errors.New("nobody looked for volumes: enable " + Name + " at filter too")
+		return errors.New("Filter did not run: enable " + Name + " at filter too")
 	}
 	provide := slices.Clone(p.selected)
 	for _, u := range p.open {
@@ -77,8 +77,8 @@ func (b *VolumeBinding) reserve(r *reservation, p *plan, node string) error {
 		if err != nil {
 			return err
 		}
-		// What is only promised to the claim, for another of its pods, may end with
-		// that pod.
+		// A volume that is only reserved for the claim, by another of its pods, may be released
+		// with that pod.
 		promise = promise || p.volumes[n-1] != b.deps.Storage.Volumes.Volume(pv.Name)
 		if promise {
 			if err := b.deps.Ledger.promiseVolume(pv); err != nil {
@@ -98,8 +98,8 @@ func (b *VolumeBinding) reserve(r *reservation, p *plan, node string) error {
 	return nil
 }
 
-// Unreserve takes promises back. What is written already stays promised until the
-// API shows it: there is no way back from there, and nobody else may have it.
+// Unreserve releases what is reserved. What is already written stays reserved until it is
+// visible in the API: it cannot be undone, and must not be given to another claim.
 func (b *VolumeBinding) Unreserve(pl *plugin.Placement) plugin.Directives {
 	if r, ok := pl.State.Read(Name, reserveKey).(*reservation); ok {
 		b.takeBack(r)

@@ -18,17 +18,15 @@ func (b *VolumeBinding) PreScore(_ *plugin.Cycle, _ []uint32) *plugin.Status {
 	return nil
 }
 
-// usage is what is requested of the storage of a class, and its capacity, in
-// bytes.
+// usage is the requested storage of a class, and its capacity, in bytes.
 type usage struct {
 	class               string
 	requested, capacity int64
 }
 
-// Score rates nodes by the utilization of what the pod's claims would be bound
-// to, or without any free volume among that, of the capacities that they would be
-// provisioned from; the mean over storage classes, rounded. 0 is for nodes on
-// which nothing of the kind happens.
+// Score scores nodes by the utilization of the volumes that the pod's claims would be bound to
+// or, if there are none, of the capacities that they would be provisioned from; the mean over
+// storage classes, rounded. Nodes on which nothing is bound or provisioned score 0.
 func (b *VolumeBinding) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
 	p, ok := c.State.Read(Name, preFilterKey).(*plan)
 	if !ok || b.shape == nil {
@@ -49,7 +47,7 @@ func (b *VolumeBinding) Score(c *plugin.Cycle, rows []uint32, out []int64) *plug
 	return nil
 }
 
-// usage appends what the placing that Filter found on a row amounts to, by class.
+// usage appends the usage of the placement that Filter found on a row, by class.
 func (p *plan) usage(dst []usage, row uint32) []usage {
 	for _, u := range p.open {
 		n := volumeOf(u, row)

@@ -1,8 +1,8 @@
-// Package volumebinding sees to it that a pod goes where its volumes are, or can
-// be. For bound claims that is where their volumes can be reached from. Claims
-// that wait for their first consumer get a free volume, or one that is yet to be
-// provisioned (storage capacities counted, KEP-1472), when the pod's node is
-// chosen: promised at Reserve, written to the API and waited for at PreBind.
+// Package volumebinding restricts a pod to nodes from which its volumes can be reached, or
+// where they can be provided. Bound claims require nodes from which their volumes can be
+// reached. Claims that wait for their first consumer get a free volume, or one to be
+// provisioned (checked against storage capacities, KEP-1472), when the pod's node is chosen:
+// reserved at Reserve, written to the API and awaited at PreBind.
 package volumebinding
 
 import (
@@ -21,7 +21,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "VolumeBinding"
 
-// kube-scheduler's texts.
+// kube-scheduler's reasons.
 const (
 	ReasonNode      = "node(s) didn't match PersistentVolume's node affinity"
 	ReasonBind      = "node(s) didn't find available persistent volumes to bind"
@@ -30,10 +30,10 @@ const (
 	ReasonImmediate = "pod has unbound immediate PersistentVolumeClaims"
 )
 
-// DefaultBindTimeout is how long PreBind waits if the args do not say.
+// DefaultBindTimeout is how long PreBind waits by default.
 const DefaultBindTimeout = 600 * time.Second
 
-// Deps is what the plugin works with.
+// Deps is what the plugin depends on.
 type Deps struct {
 	Storage objects.Storage
 	// Ledger is shared by the plugins of all profiles.
@@ -43,13 +43,13 @@ type Deps struct {
 	Exists objects.Existence
 }
 
-// VolumeBinding is the plugin. Its points up to Reserve, and Unreserve, belong to
-// the scheduler's loop.
+// VolumeBinding is the plugin. Its points up to Reserve, and Unreserve, must be called on the
+// scheduler's loop.
 type VolumeBinding struct {
 	info    plugin.Info
 	deps    Deps
 	timeout time.Duration
-	shape   shape.Shape // nil: no scores
+	shape   shape.Shape // nil disables scoring
 }
 
 var (
@@ -61,9 +61,9 @@ var (
 	_ plugin.PreBind   = (*VolumeBinding)(nil)
 )
 
-// New returns the plugin. args may be nil. With a shape nodes are rated by how
-// much of their storage would be used, as kube-scheduler does with the feature
-// gate StorageCapacityScoring (KEP-4049).
+// New returns the plugin. args may be nil. With a shape, nodes are scored by how much of their
+// storage would be used, as in kube-scheduler with the feature gate StorageCapacityScoring
+// (KEP-4049).
 func New(args *configv1.VolumeBindingArgs, deps Deps) (*VolumeBinding, error) {
 	b := &VolumeBinding{deps: deps, timeout: DefaultBindTimeout}
 	b.info = plugin.Info{
@@ -77,7 +77,7 @@ func New(args *configv1.VolumeBindingArgs, deps Deps) (*VolumeBinding, error) {
 	}
 	if args.BindTimeoutSeconds != nil {
 		if *args.BindTimeoutSeconds < 0 {
-			return nil, fmt.Errorf("bindTimeoutSeconds is %d, which is below 0", *args.BindTimeoutSeconds)
+			return nil, fmt.Errorf("bindTimeoutSeconds is %d, which is negative", *args.BindTimeoutSeconds)
 		}
 		b.timeout = time.Duration(*args.BindTimeoutSeconds) * time.Second
 	}

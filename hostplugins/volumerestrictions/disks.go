@@ -8,18 +8,18 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// disk is what two mounts have in common that may clash.
+// disk identifies what two conflicting mounts have in common.
 type disk struct{ kind, id, pool string }
 
 // mount is a disk as a pod mounts it.
 type mount struct {
 	disk
-	readOnly bool     // clashes only with one that is not
-	monitors []string // of an RBD image: the same disk has one in common
+	readOnly bool     // conflicts only with a mount that is not
+	monitors []string // of an RBD image: mounts of the same disk share at least one
 }
 
-// mounts returns the disks of a pod that may clash with those of others. An AWS
-// disk never has two users, even if both only read.
+// mounts returns the disks of a pod that may conflict with those of others. An AWS disk never
+// has two users, even if both only read.
 func mounts(pod *v1.Pod) []mount {
 	var out []mount
 	for i := range pod.Spec.Volumes {
@@ -40,7 +40,7 @@ func mounts(pod *v1.Pod) []mount {
 	return out
 }
 
-// clashes reports whether two mounts of one disk are in each other's way.
+// clashes reports whether two mounts of one disk conflict.
 func (m *mount) clashes(o *mount) bool {
 	if m.readOnly && o.readOnly {
 		return false
@@ -48,7 +48,7 @@ func (m *mount) clashes(o *mount) bool {
 	return m.kind != "rbd" || slices.ContainsFunc(m.monitors, func(s string) bool { return slices.Contains(o.monitors, s) })
 }
 
-// clashAny reports whether a pod has a disk that clashes with one of those wanted.
+// clashAny reports whether a pod has a disk that conflicts with one of the wanted ones.
 func clashAny(want []mount, pod *state.Pod) bool {
 	if pod.Features&state.FeatureExclusiveVolumes == 0 {
 		return false

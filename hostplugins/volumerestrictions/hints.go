@@ -9,11 +9,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// afterPodDelete queues the pod when one left that had a disk in its way, or used
-// a claim of its. Claims are not looked at: any of them might be one for one pod.
-//
-// Disks have no namespace, so unlike kube-scheduler v1.36 this heeds pods of other
-// namespaces.
+// afterPodDelete queues the pod when a pod with a conflicting disk, or with one of its claims,
+// was deleted. The access modes of claims are not checked: any of them might be
+// ReadWriteOncePod.
+// Disks have no namespace, so unlike kube-scheduler v1.36 this checks pods of other namespaces
+// too.
 func afterPodDelete(pod *state.Pod, object state.Object) (state.Hint, error) {
 	gone := object.OldPod
 	if gone == nil {
@@ -39,7 +39,7 @@ func afterPodDelete(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterClaimAdd queues the pod when a claim came that it waits for.
+// afterClaimAdd queues the pod when a claim that it uses was added.
 func afterClaimAdd(pod *state.Pod, object state.Object) (state.Hint, error) {
 	claim, ok := object.New.(*v1.PersistentVolumeClaim)
 	if !ok {

@@ -8,24 +8,24 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// usage is which claims and disks the pods on nodes use, kept from cycle to
-// cycle: only rows that have changed are read again.
+// usage is the claims and disks that the placed pods use, maintained from cycle to cycle: only
+// rows that have changed are read again.
 type usage struct {
 	rows   delta.Rows
 	byRow  []rowUse
-	claims map[claims.Key]int // how often pods use a claim
+	claims map[claims.Key]int // number of uses of a claim
 	disks  map[disk][]placed
 
-	podsRead int // so that tests can check the cost against the size of a change
+	podsRead int // for tests that compare the cost with the size of a change
 }
 
-// rowUse is what a row adds to the sums.
+// rowUse is what a row adds to the totals.
 type rowUse struct {
 	claims []claims.Key
 	disks  []disk
 }
 
-// placed is a mount and where it is.
+// placed is a mount and its row.
 type placed struct {
 	mount
 	row uint32
@@ -35,7 +35,7 @@ func newUsage() usage {
 	return usage{claims: make(map[claims.Key]int), disks: make(map[disk][]placed)}
 }
 
-// update brings the sums up to date with a snapshot.
+// update brings the totals up to date with a snapshot.
 func (u *usage) update(s *state.Snapshot) {
 	rows, fresh := u.rows.Update(s)
 	if fresh {
@@ -51,7 +51,7 @@ func (u *usage) update(s *state.Snapshot) {
 	}
 }
 
-// drop takes out what a row added.
+// drop subtracts what a row added.
 func (u *usage) drop(row uint32) {
 	if int(row) >= len(u.byRow) {
 		return
@@ -102,7 +102,7 @@ func (u *usage) read(s *state.Snapshot, row uint32) {
 	}
 }
 
-// taken returns the rows on which a wanted disk clashes, ascending.
+// taken returns the rows on which a wanted disk conflicts, ascending.
 func (u *usage) taken(want []mount) []uint32 {
 	var out []uint32
 	for i := range want {

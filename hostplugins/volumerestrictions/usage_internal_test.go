@@ -29,8 +29,8 @@ func pod(name, node, claim, disk string) *v1.Pod {
 	return p
 }
 
-// TestKept: what is kept from change to change is what reading everything gives,
-// and nothing is left when all pods are gone.
+// TestKept: the maintained data equals that of reading everything again, and is empty when all
+// pods are gone.
 func TestKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := []*v1.Node{{ObjectMeta: named("n0")}, {ObjectMeta: named("n1")}, {ObjectMeta: named("n2")}}
@@ -67,7 +67,7 @@ func TestKept(t *testing.T) {
 	})
 }
 
-// TestWork: a pod that comes costs the pods of its node.
+// TestWork: an added pod costs reading the pods of its node.
 func TestWork(t *testing.T) {
 	const count, each = 100, 10
 	var nodes []*v1.Node

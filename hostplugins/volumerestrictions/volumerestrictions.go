@@ -1,6 +1,6 @@
-// Package volumerestrictions keeps pods apart that must not share a volume: a
-// disk of GCE, AWS, iSCSI or RBD that is mounted by a pod of the node already, and
-// a claim of access mode ReadWriteOncePod (KEP-2485) that any pod uses.
+// Package volumerestrictions rejects nodes on which a pod's volume conflicts with that of
+// another pod: a disk of GCE, AWS, iSCSI or RBD that a pod of the node mounts already, and a
+// claim with access mode ReadWriteOncePod (KEP-2485) that any pod uses.
 package volumerestrictions
 
 import (
@@ -19,7 +19,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "VolumeRestrictions"
 
-// kube-scheduler's texts.
+// kube-scheduler's reasons.
 const (
 	ReasonDisk  = "node(s) had no available disk"
 	ReasonClaim = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
@@ -30,7 +30,7 @@ const preFilterKey = "PreFilter"
 // Deps is what the plugin reads.
 type Deps struct{ Claims objects.Claims }
 
-// VolumeRestrictions is the plugin. It belongs to one goroutine.
+// VolumeRestrictions is the plugin. It must not be used concurrently.
 type VolumeRestrictions struct {
 	info        plugin.Info
 	deps        Deps
@@ -64,8 +64,8 @@ func New(deps Deps) *VolumeRestrictions {
 // Info describes the plugin.
 func (v *VolumeRestrictions) Info() *plugin.Info { return &v.info }
 
-// users counts, for each ReadWriteOncePod claim of the pod, by name, how often
-// pods on nodes use it.
+// users maps the names of the pod's ReadWriteOncePod claims to the number of uses by placed
+// pods.
 type users map[string]int
 
 // Clone returns a copy, which AddPod and RemovePod may change.
@@ -77,7 +77,7 @@ func (u users) Clone() state.Value {
 	return c
 }
 
-// inUse reports whether any claim is.
+// inUse reports whether any claim is in use.
 func (u users) inUse() bool {
 	for _, n := range u {
 		if n > 0 {
@@ -87,7 +87,7 @@ func (u users) inUse() bool {
 	return false
 }
 
-// count adds what another pod uses.
+// count adds or subtracts the uses of another pod.
 func (u users) count(c *plugin.Cycle, other *state.Pod, sign int) {
 	if other.Namespace != c.Pod.Namespace {
 		return
@@ -101,8 +101,8 @@ func (u users) count(c *plugin.Cycle, other *state.Pod, sign int) {
 	}
 }
 
-// PreFilter skips pods without such disks whose claims are free. A claim that is
-// not there makes the pod unschedulable, for its access modes are not known.
+// PreFilter skips pods without such disks whose claims are free. A missing claim makes the pod
+// unschedulable, because its access modes are unknown.
 func (v *VolumeRestrictions) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	if c.Pod.Features&(state.FeatureVolumeClaims|state.FeatureExclusiveVolumes) == 0 {
 		return nil, plugin.NewStatus(abi.Skip)
@@ -142,10 +142,10 @@ func (v *VolumeRestrictions) RemovePod(c *plugin.Cycle, _ uint32, pod *state.Pod
 	return changed(c, pod, -1)
 }
 
-// errNoState returns the error of a profile that has the plugin's later points
-// and not its preFilter.
+// errNoState returns the error for a profile that enables later points of the plugin but not
+// preFilter.
 func errNoState() error {
-	return errors.New("there is no state of PreFilter: enable " + Name + " at preFilter too")
+	return errors.New("there is no PreFilter state: enable " + Name + " at preFilter too")
 }
 
 func changed(c *plugin.Cycle, pod *state.Pod, sign int) *plugin.Status {
@@ -157,8 +157,8 @@ func changed(c *plugin.Cycle, pod *state.Pod, sign int) *plugin.Status {
 	return nil
 }
 
-// Filter rejects nodes with a disk that the pod wants for itself, and all nodes
-// while a claim is in use. Preemption can help in both cases.
+// Filter rejects nodes with a disk that conflicts with the pod's, and all nodes while a claim
+// is in use. Preemption can help in both cases.
 func (v *VolumeRestrictions) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	u, ok := c.State.Read(Name, preFilterKey).(users)
 	if !ok {
@@ -183,8 +183,8 @@ func (v *VolumeRestrictions) Filter(c *plugin.Cycle, rows []uint32, out *plugin.
 	}
 }
 
-// rejectDisks rejects rows on which a disk clashes: those that the index knows,
-// and overlay rows whose pods do.
+// rejectDisks rejects rows on which a disk conflicts: rows in the index, and overlay rows by
+// their pods.
 func (v *VolumeRestrictions) rejectDisks(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	want := mounts(c.Pod.Object)
 	taken := v.use.taken(want)

@@ -23,12 +23,12 @@ func split(value string) ([]string, bool) {
 
 // wanted is a zone with strings resolved.
 type wanted struct {
-	column, today state.LabelColumn // today is the label under its present name
+	column, today state.LabelColumn // today is the label under its current name
 	values        []uint32
 }
 
-// Filter rejects nodes that lack a zone label of a volume, or have another value.
-// A node without any zone label is in a cluster of one zone and fits.
+// Filter rejects nodes that lack a zone label of a volume, or have another value. A node
+// without any zone label is taken to be in a cluster of one zone, and fits.
 func (z *VolumeZone) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	found, ok := c.State.Read(Name, preFilterKey).(zones)
 	if !ok {

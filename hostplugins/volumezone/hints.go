@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// afterClassAdd queues the pod when a class came whose claims wait for their
-// first consumer. The binding mode of a class does not change.
+// afterClassAdd queues the pod when a class was added whose claims wait for their first
+// consumer. The binding mode of a class does not change.
 func afterClassAdd(_ *state.Pod, object state.Object) (state.Hint, error) {
 	class, ok := object.New.(*storagev1.StorageClass)
 	if !ok {
@@ -24,7 +24,7 @@ func afterClassAdd(_ *state.Pod, object state.Object) (state.Hint, error) {
 	return state.Queue, nil
 }
 
-// afterClaimChange queues the pod when one of its claims came or changed.
+// afterClaimChange queues the pod when one of its claims was added or changed.
 func afterClaimChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	claim, ok := object.New.(*v1.PersistentVolumeClaim)
 	if !ok {
@@ -36,8 +36,7 @@ func afterClaimChange(pod *state.Pod, object state.Object) (state.Hint, error) {
 	return state.QueueSkip, nil
 }
 
-// afterVolumeChange queues the pod when a volume came, or is in other zones than
-// before.
+// afterVolumeChange queues the pod when a volume was added, or its zones changed.
 func afterVolumeChange(_ *state.Pod, object state.Object) (state.Hint, error) {
 	now, ok := object.New.(*v1.PersistentVolume)
 	if !ok {

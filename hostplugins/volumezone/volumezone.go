@@ -1,6 +1,6 @@
-// Package volumezone keeps pods off nodes outside of the zones and regions that
-// their bound volumes are labelled with: what cloud providers set before volumes
-// had node affinity. A label may name several zones, separated by "__".
+// Package volumezone rejects nodes outside of the zones and regions in the labels of the pod's
+// bound volumes, which cloud providers set before volumes had node affinity. A label may name
+// several zones, separated by "__".
 package volumezone
 
 import (
@@ -20,7 +20,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "VolumeZone"
 
-// kube-scheduler's texts. Besides, there are those of objects that are not found.
+// kube-scheduler's reasons. There are further ones for objects that are not found.
 const (
 	ReasonConflict    = "node(s) had no available volume zone"
 	ReasonUnnamed     = "PersistentVolumeClaim had no name"
@@ -31,7 +31,7 @@ const (
 
 const preFilterKey = "PreFilter"
 
-// delimiter stands between the zones of one label value.
+// delimiter separates the zones of one label value.
 const delimiter = "__"
 
 // Deps is what the plugin reads.
@@ -79,21 +79,20 @@ func New(deps Deps) *VolumeZone {
 // Info describes the plugin.
 func (z *VolumeZone) Info() *plugin.Info { return &z.info }
 
-// zone is one label of a volume: a node needs it with one of the values.
+// zone is one label of a volume: a node must have it with one of the values.
 type zone struct {
 	key    string
 	values []string // sorted, each once
 }
 
-// zones is those of all volumes of the pod.
+// zones holds the zones of all volumes of the pod.
 type zones []zone
 
 // Clone returns the value itself: it does not change after PreFilter.
 func (z zones) Clone() state.Value { return z }
 
-// PreFilter skips pods whose volumes have no zone. Claims that wait for a pod to
-// be bound have none yet; unbound ones otherwise, and objects that are not there,
-// make the pod unschedulable.
+// PreFilter skips pods whose volumes have no zone. Claims that wait for their first consumer
+// have no zone yet; other unbound claims, and missing objects, make the pod unschedulable.
 func (z *VolumeZone) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 	found, status := z.zonesOf(c.Pod.Object)
 	if status != nil {
@@ -139,8 +138,8 @@ func (z *VolumeZone) zonesOf(pod *v1.Pod) (zones, *plugin.Status) {
 	return out, nil
 }
 
-// unbound tells what a claim without a volume means: nothing if it waits for its
-// first consumer.
+// unbound returns the status for a claim without a volume: nil if it waits for its first
+// consumer.
 func (z *VolumeZone) unbound(claim *v1.PersistentVolumeClaim) *plugin.Status {
 	name := volume.GetPersistentVolumeClaimClass(claim)
 	if name == "" {
@@ -165,7 +164,7 @@ func zoneLabels() [4]string {
 	}
 }
 
-// today returns the present name of a label.
+// today returns the current name of a label.
 func today(label string) string {
 	switch label {
 	case v1.LabelFailureDomainBetaRegion:

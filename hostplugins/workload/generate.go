@@ -1,12 +1,10 @@
-// Package workload is the reference workload: one filter pass of a pod over
-// the nodes of a cluster, as measurements of Berth count it.
-//
-// A pass checks resources (cpu, memory, pods), two required In requirements (two
-// of three zones; another label) and three taints against three tolerations, for
-// nodes of 20 labels. 64 distinct pods are tried in turn. Objects is the
-// baseline: the component-helpers functions that kube-scheduler calls, node by
-// node. Handwritten is the same without them. Columns is the native plugins. All
-// must agree.
+// Package workload is the reference workload: one filter pass of a pod over the nodes of a
+// cluster, as counted in Berth's measurements.
+// A pass checks resources (cpu, memory, pods), two required In requirements (two of three
+// zones; another label) and three taints against three tolerations, for nodes with 20 labels.
+// 64 distinct pods are scheduled in turn. Objects is the baseline: the component-helpers
+// functions that kube-scheduler calls, node by node. Handwritten is the same without them.
+// Columns runs the native plugins. All must agree.
 package workload
 
 import (
@@ -20,7 +18,7 @@ import (
 )
 
 const (
-	// Pods is the number of distinct pods to place.
+	// Pods is the number of distinct pods to schedule.
 	Pods = 64
 	// Seed is the seed that published numbers use.
 	Seed = 1
@@ -29,16 +27,16 @@ const (
 	pools  = 10
 )
 
-// Load is the API's objects of the reference workload.
+// Load holds the API objects of the reference workload.
 type Load struct {
 	Nodes []*v1.Node
-	// Placed is pods on nodes: what makes some of the nodes full.
+	// Placed is the pods on nodes, which make some of the nodes full.
 	Placed []*v1.Pod
-	// Pods is the distinct pods to try.
+	// Pods is the distinct pods to schedule.
 	Pods []*v1.Pod
 }
 
-// Generate makes a workload. Equal arguments make equal workloads.
+// Generate creates a workload. Equal arguments give equal workloads.
 func Generate(nodes int, seed uint64) Load {
 	r := rand.New(rand.NewPCG(seed, uint64(nodes)))
 	var w Load
@@ -85,7 +83,7 @@ func node(r *rand.Rand, i int) *v1.Node {
 	return n
 }
 
-// pod makes a pod of milli-CPU and Gi of memory; node may be empty.
+// pod creates a pod with requests in milli-CPU and Gi of memory; node may be empty.
 func pod(name, node string, cpu, memory int64) *v1.Pod {
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "reference", Name: name, UID: types.UID(name)}}
 	p.Spec.NodeName = node
@@ -100,8 +98,8 @@ func pod(name, node string, cpu, memory int64) *v1.Pod {
 	return p
 }
 
-// incoming makes a pod that asks for two zones, for half of the pools, and that
-// tolerates the common values of the three taints.
+// incoming creates a pod that requires two of the zones and half of the pools, and tolerates
+// the common values of the three taints.
 func incoming(r *rand.Rand, i int) *v1.Pod {
 	p := pod(fmt.Sprintf("pod-%02d", i), "", 500+250*r.Int64N(32), 1+r.Int64N(32))
 	zones := []string{fmt.Sprintf("zone-%d", i%3), fmt.Sprintf("zone-%d", (i+1)%3)}

@@ -12,10 +12,10 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/tainttoleration"
 )
 
-// Handwritten is a second baseline: node by node over the API's objects like
-// Objects, but by code written for this workload (In requirements of one term,
-// Equal tolerations), without the component-helpers functions and what they
-// allocate. It is the least that a per-node design costs.
+// Handwritten is a second baseline: node by node over API objects like Objects, but with code
+// written for this workload (In requirements of one term, Equal tolerations), without the
+// component-helpers functions and their allocations. It is a lower bound for the cost of a
+// per-node design.
 type Handwritten struct {
 	nodes []*pernode.Node
 	pods  []handwrittenPod

@@ -17,13 +17,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Pass filters all nodes for one of the pods, by index. The statuses are the
-// pass's own and are valid until its next call. A Pass belongs to one goroutine.
+// Pass filters all nodes for one of the pods, by index. The statuses belong to the pass and are
+// valid until its next call. A Pass must not be used concurrently.
 type Pass interface {
 	Filter(pod int) Statuses
 }
 
-// Statuses is the outcome of a pass: one element a node.
+// Statuses is the outcome of a pass: one element per node.
 type Statuses struct {
 	Codes   []abi.Code
 	Reasons [][]string
@@ -52,8 +52,8 @@ func Compare(a, b Pass) error {
 	return nil
 }
 
-// Objects is the baseline: component-helpers over the API's objects, per node,
-// with sums over the pods of each node kept beforehand.
+// Objects is the baseline: component-helpers over API objects, node by node, with precomputed
+// totals of the pods of each node.
 type Objects struct {
 	chain  plugintest.Objects
 	nodes  []*pernode.Node
@@ -78,7 +78,7 @@ func (o *Objects) Filter(pod int) Statuses {
 	return Statuses{Codes: o.result.Code, Reasons: o.result.Reasons}
 }
 
-// Columns is the native plugins over a snapshot.
+// Columns runs the native plugins over a snapshot.
 type Columns struct {
 	chain    plugintest.Columns
 	snapshot *state.Snapshot
@@ -114,8 +114,8 @@ func (c *Columns) Filter(pod int) Statuses {
 	return Statuses{Codes: c.result.Code, Reasons: c.result.Reasons}
 }
 
-// Snapshot is the snapshot that the pass reads.
+// Snapshot returns the snapshot that the pass reads.
 func (c *Columns) Snapshot() *state.Snapshot { return c.snapshot }
 
-// Pod is one of the pods, decoded.
+// Pod returns one of the pods, decoded.
 func (c *Columns) Pod(i int) *state.Pod { return c.pods[i] }

@@ -23,7 +23,7 @@ func TestPassesAgree(t *testing.T) {
 	}
 }
 
-// TestMix holds the workload to a shape in which every check has work to do.
+// TestMix checks that every check of the workload has work to do.
 func TestMix(t *testing.T) {
 	w := workload.Generate(1000, workload.Seed)
 	for _, n := range w.Nodes {

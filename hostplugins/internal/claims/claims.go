@@ -1,5 +1,5 @@
-// Package claims names the persistent volume claims of pods, and words what the
-// volume plugins say of objects that are not there as kube-scheduler does.
+// Package claims returns the names of pods' persistent volume claims, and kube-scheduler's
+// error messages for volume objects that do not exist.
 package claims
 
 import (
@@ -9,15 +9,15 @@ import (
 	"k8s.io/component-helpers/storage/ephemeral"
 )
 
-// Key tells claims apart.
+// Key identifies a claim.
 type Key struct{ Namespace, Name string }
 
 // String returns "namespace/name".
 func (k Key) String() string { return k.Namespace + "/" + k.Name }
 
-// Of returns the name of the claim that a volume of a pod uses; ok is false for a
-// volume that uses none. The claim of an ephemeral volume is made for the pod
-// (KEP-1698) and has a name that follows from the pod's.
+// Of returns the name of the claim that a volume of a pod uses; ok is false for a volume
+// without a claim. The claim of an ephemeral volume is created for the pod (KEP-1698), and its
+// name is derived from the pod's.
 func Of(pod *v1.Pod, volume *v1.Volume) (name string, isEphemeral, ok bool) {
 	switch {
 	case volume.PersistentVolumeClaim != nil:
@@ -28,8 +28,8 @@ func Of(pod *v1.Pod, volume *v1.Volume) (name string, isEphemeral, ok bool) {
 	return "", false, false
 }
 
-// Uses reports whether a pod uses a claim, with withEphemeral also one that is
-// made for it.
+// Uses reports whether a pod uses a claim; with withEphemeral, also one that was created for
+// it.
 func Uses(pod *v1.Pod, claim *v1.PersistentVolumeClaim, withEphemeral bool) bool {
 	if pod.Namespace != claim.Namespace {
 		return false
@@ -43,17 +43,17 @@ func Uses(pod *v1.Pod, claim *v1.PersistentVolumeClaim, withEphemeral bool) bool
 	return false
 }
 
-// NoClaim is the error of a claim that is not there.
+// NoClaim is the error for a claim that does not exist.
 func NoClaim(name string) error {
 	return apierrors.NewNotFound(v1.Resource("persistentvolumeclaim"), name)
 }
 
-// NoVolume is the error of a volume that is not there.
+// NoVolume is the error for a volume that does not exist.
 func NoVolume(name string) error {
 	return apierrors.NewNotFound(v1.Resource("persistentvolume"), name)
 }
 
-// NoClass is the error of a storage class that is not there.
+// NoClass is the error for a storage class that does not exist.
 func NoClass(name string) error {
 	return apierrors.NewNotFound(storagev1.Resource("storageclass"), name)
 }

@@ -1,11 +1,10 @@
-// Package delta finds the rows of a snapshot that have changed, for plugins that
-// keep something of each row from cycle to cycle.
+// Package delta finds the rows of a snapshot that have changed, for plugins that keep per-row
+// data from cycle to cycle.
 package delta
 
 import "github.com/berth-scheduler/berth/runtime/state"
 
-// Rows remembers the generations of the rows that it has seen. It belongs to one
-// goroutine.
+// Rows stores the generations of the rows at the last call. It must not be used concurrently.
 type Rows struct {
 	// Looked counts the rows whose generations were compared, so that tests can check the cost
 	// of Update against the size of a change.
@@ -19,14 +18,12 @@ type Rows struct {
 
 type generations struct{ object, pods uint64 }
 
-// Update returns the rows whose node or pods differ from what they were at the
-// last call, and those that were there then and are not any more: rows from
-// s.Len() up. fresh says that another snapshot was seen before, or none: nothing
-// that was kept is of this one, and all rows count as changed. The slice is valid
-// until the next call.
-//
-// A reader need not look at every update of a snapshot. If it has missed some,
-// the generations of all rows are compared, which is two numbers a row.
+// Update returns the rows whose node or pods have changed since the last call, and the rows
+// that have been removed: those from s.Len() up. fresh reports that this is the first call, or
+// that the last one was for another snapshot: no kept data applies to this one, and all rows
+// count as changed. The slice is valid until the next call.
+// Update need not be called for every update of a snapshot. If updates were missed, it compares
+// the generations of all rows, two numbers per row.
 func (r *Rows) Update(s *state.Snapshot) (rows []uint32, fresh bool) {
 	if fresh = r.snapshot != s; fresh {
 		r.snapshot, r.seen = s, r.seen[:0]

@@ -21,7 +21,7 @@ func pod(name, node string) *v1.Pod {
 	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}, Spec: v1.PodSpec{NodeName: node}}
 }
 
-// content is what a row holds: the objects themselves.
+// content identifies what a row holds by the addresses of its objects.
 func content(s *state.Snapshot, row int) string {
 	out := fmt.Sprintf("%p", s.Nodes.Node[row].Object)
 	for _, slot := range s.Nodes.Pods.Row(uint32(row)) {
@@ -30,8 +30,8 @@ func content(s *state.Snapshot, row int) string {
 	return out
 }
 
-// TestUpdate: rows that are not told of are as they were, however many updates of
-// the snapshot were missed.
+// TestUpdate: rows that are not reported are unchanged, however many updates of the snapshot
+// were missed.
 func TestUpdate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cluster, rows := plugintest.NewCluster(), &delta.Rows{}
@@ -68,22 +68,22 @@ func TestUpdate(t *testing.T) {
 			}
 			for row := range s.Len() {
 				if row >= len(kept) || kept[row] != content(s, row) {
-					rt.Fatalf("row %d has changed and nobody said so", row)
+					rt.Fatalf("row %d has changed, but was not reported", row)
 				}
 			}
 			for row := s.Len(); row < len(kept); row++ {
 				if kept[row] != "" {
-					rt.Fatalf("row %d is gone and nobody said so", row)
+					rt.Fatalf("row %d was removed, but was not reported", row)
 				}
 			}
 			if again, _ := rows.Update(s); len(again) != 0 {
-				rt.Fatalf("rows %v have changed twice", again)
+				rt.Fatalf("rows %v are reported twice", again)
 			}
 		}
 	})
 }
 
-// TestLooked: one change costs one comparison for a reader that keeps up.
+// TestLooked: when no update is missed, one change costs one comparison.
 func TestLooked(t *testing.T) {
 	cluster, rows := plugintest.NewCluster(), &delta.Rows{}
 	var nodes []*v1.Node
@@ -105,7 +105,7 @@ func TestLooked(t *testing.T) {
 	if got := looked(cluster.Snapshot(nodes, nil)); got != 500 {
 		t.Errorf("looked at %d rows after a missed change, want 500", got)
 	}
-	// Another snapshot: nothing is known of it.
+	// Nothing is known about another snapshot.
 	if changed, fresh := rows.Update(plugintest.Snapshot(nodes, nil)); !fresh || len(changed) != 500 {
 		t.Errorf("%d rows of another snapshot, fresh %v", len(changed), fresh)
 	}

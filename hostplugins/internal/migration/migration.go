@@ -1,5 +1,5 @@
-// Package migration tells which volumes of in-tree kinds are served by a CSI
-// driver (KEP-625), and as what.
+// Package migration determines which volumes of in-tree plugins are served by a CSI driver
+// (KEP-625), and translates them.
 package migration
 
 import (
@@ -25,8 +25,8 @@ func Served(inTree string) bool {
 	return false
 }
 
-// OnNode reports whether a node says, in its CSINode, that it uses the CSI driver
-// for an in-tree plugin.
+// OnNode reports whether a node's CSINode declares that it uses the CSI driver for an in-tree
+// plugin.
 func OnNode(inTree string, node *storagev1.CSINode) bool {
 	if node == nil {
 		return false
@@ -34,21 +34,20 @@ func OnNode(inTree string, node *storagev1.CSINode) bool {
 	return slices.Contains(strings.Split(node.Annotations[v1.MigratedPluginsAnnotationKey], ","), inTree)
 }
 
-// InTree returns the in-tree plugin of a volume; false for one that no CSI driver
-// could serve.
+// InTree returns the in-tree plugin of a volume; false for a volume that no CSI driver can
+// serve.
 func InTree(pv *v1.PersistentVolume) (string, bool) {
 	name, err := csitranslation.New().GetInTreePluginNameFromSpec(pv, nil)
 	return name, err == nil
 }
 
-// Translate returns a volume as its CSI driver sees it, a copy.
+// Translate returns a copy of a volume as its CSI driver sees it.
 func Translate(pv *v1.PersistentVolume) (*v1.PersistentVolume, error) {
 	return csitranslation.New().TranslateInTreePVToCSI(klog.Logger{}, pv)
 }
 
-// Provisioner returns the CSI driver behind the provisioner of a storage class,
-// which is itself unless it is an in-tree plugin; false for one of these that no
-// driver serves.
+// Provisioner returns the CSI driver for the provisioner of a storage class: the provisioner
+// itself unless it is an in-tree plugin; false for an in-tree plugin that no driver serves.
 func Provisioner(name string) (driver string, ok bool) {
 	t := csitranslation.New()
 	if !t.IsMigratableIntreePluginByName(name) {
@@ -61,18 +60,18 @@ func Provisioner(name string) (driver string, ok bool) {
 	return driver, err == nil
 }
 
-// Inline returns the in-tree plugin of a volume that stands in a pod; false for
-// one that no CSI driver could serve.
+// Inline returns the in-tree plugin of an inline volume of a pod; false for a volume that no
+// CSI driver can serve.
 func Inline(v *v1.Volume) (inTree string, ok bool) {
 	switch {
 	case v.Projected != nil, v.ConfigMap != nil, v.Secret != nil, v.EmptyDir != nil, v.DownwardAPI != nil, v.HostPath != nil:
-		return "", false // nearly all volumes, at no cost
+		return "", false // the fast path for nearly all volumes
 	}
 	inTree, err := csitranslation.New().GetInTreePluginNameFromSpec(nil, v)
 	return inTree, err == nil
 }
 
-// TranslateInline returns such a volume as its CSI driver sees it.
+// TranslateInline returns an inline volume as its CSI driver sees it.
 func TranslateInline(v *v1.Volume, namespace string) (*v1.PersistentVolume, error) {
 	pv, err := csitranslation.New().TranslateInTreeInlineVolumeToCSI(klog.Logger{}, v, namespace)
 	if err != nil {

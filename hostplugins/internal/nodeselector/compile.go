@@ -1,10 +1,9 @@
 // Package nodeselector matches node selectors against rows of a snapshot.
-//
-// A selector is compiled once a cycle: its keys and values become string ids of
-// the snapshot, and requirements that ids alone decide fall away. Matching walks
-// the rows in blocks, one requirement at a time over one label column, without
-// allocating. A compiled selector holds ids and no columns, so it stays right
-// when overlay rows are added, and goroutines may share it.
+// A selector is compiled once per cycle: its keys and values become string ids of the snapshot,
+// and requirements that the ids alone decide are dropped. Matching processes the rows in
+// blocks, one requirement at a time over one label column, without allocating. A compiled
+// selector holds ids but no columns, so it stays valid when overlay rows are added, and
+// goroutines may share it.
 package nodeselector
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// operator is what a compiled requirement asks of a row.
+// operator is what a compiled requirement checks on a row.
 type operator uint8
 
 const (
@@ -49,7 +48,7 @@ type term struct {
 	weight       int64
 }
 
-// Selector is a conjunction of labels, and one of several terms.
+// Selector is a conjunction of labels and a disjunction of terms.
 type Selector struct {
 	all      []requirement // spec.nodeSelector
 	never    bool          // all cannot hold on any row
@@ -69,12 +68,12 @@ func Pod(pod *state.Pod, strings *wire.Dict) Selector {
 	return s
 }
 
-// Terms compiles ORed terms. No term matches nothing (core/v1 NodeSelector).
+// Terms compiles ORed terms. An empty list matches nothing (core/v1 NodeSelector).
 func Terms(in []state.Term, strings *wire.Dict) Selector {
 	return Selector{hasTerms: true, anyOf: terms(in, strings)}
 }
 
-// Preferences is weighted terms.
+// Preferences is a list of weighted terms.
 type Preferences []term
 
 // Preferred compiles weighted terms.
@@ -102,8 +101,8 @@ func terms(in []state.Term, strings *wire.Dict) []term {
 	return out
 }
 
-// requirements appends the compiled requirements to dst, without those that hold
-// on every row. It reports false if one holds on none.
+// requirements appends the compiled requirements to dst, without those that hold on every row.
+// It reports false if one holds on no row.
 func requirements(dst []requirement, in []state.Requirement, strings *wire.Dict) ([]requirement, bool) {
 	if dst == nil {
 		dst = make([]requirement, 0, len(in))
@@ -142,7 +141,7 @@ func requirements(dst []requirement, in []state.Requirement, strings *wire.Dict)
 	return dst, true
 }
 
-// has sets the values that a row of this epoch can have.
+// has stores the subset of values that rows of this epoch can have.
 func (r *requirement) has(values []string, strings *wire.Dict) {
 	r.values = make([]uint32, 0, len(values))
 	for _, v := range values {

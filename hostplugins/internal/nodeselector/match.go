@@ -6,11 +6,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Block is the number of rows that are matched together: large enough to
-// amortise finding a column, small enough that masks stay in the first cache.
+// Block is the number of rows that are matched together: large enough to amortise the lookup of
+// a column, small enough that masks stay in the L1 cache.
 const Block = 1024
 
-// Mask has a 1 for each row of a block that matches, by position.
+// Mask has a 1 for each matching row of a block, by position.
 type Mask [Block]uint8
 
 // Everything reports whether the selector matches every row.
@@ -167,7 +167,7 @@ func (r *requirement) names(snapshot *state.Snapshot, rows []uint32, m []uint8) 
 	}
 }
 
-// holds judges one value id; 0 is a row without the label.
+// holds evaluates the requirement for one value id; 0 is a row without the label.
 func (r *requirement) holds(snapshot *state.Snapshot, v uint32) bool {
 	switch r.op {
 	case hasOne:
@@ -205,7 +205,7 @@ func bit(b bool) uint8 {
 	return 0
 }
 
-// parseInt is strconv.ParseInt in base 10, which allocates when it fails.
+// parseInt is strconv.ParseInt in base 10, without its allocation on failure.
 func parseInt(s string) (int64, bool) {
 	negative := false
 	if s != "" && (s[0] == '-' || s[0] == '+') {

@@ -19,7 +19,7 @@ func values() []string {
 	return []string{"", "a", "b", "c", "d", "e", "7", "8", "9", "-1", "+8", "x8", "9223372036854775807", "9223372036854775808", "-9223372036854775808"}
 }
 
-// cluster has dense keys, a rare one, and more rows than a block.
+// cluster has common label keys, a rare one, and more rows than a block.
 func cluster(rt *rapid.T) []*v1.Node {
 	nodes := make([]*v1.Node, rapid.SampledFrom([]int{1, 7, 1023, 1024, 1025, 2500}).Draw(rt, "nodes"))
 	salt := rapid.IntRange(0, 1000).Draw(rt, "salt")

@@ -8,15 +8,15 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Declared is the filter NodeDeclaredFeatures (KEP-5328), with what v1.36 infers
-// from a pod that is to be scheduled written out: KEP-5532 for restarts of all
-// containers, KEP-5607 for user namespaces with the host's network.
+// Declared is the filter NodeDeclaredFeatures (KEP-5328). The features that v1.36 infers from
+// an incoming pod are spelled out: KEP-5532 for restarts of all containers, KEP-5607 for user
+// namespaces with the host's network.
 type Declared struct{ needs []string }
 
 // Name is the name in a profile.
 func (*Declared) Name() string { return "NodeDeclaredFeatures" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (f *Declared) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	f.needs = nil
 	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
@@ -35,7 +35,7 @@ func (f *Declared) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	return nil, abi.Success, ""
 }
 
-// Filter judges a node.
+// Filter evaluates a node.
 func (f *Declared) Filter(n *Node) (abi.Code, []string) {
 	for _, need := range f.needs {
 		if !slices.Contains(n.Object.Status.DeclaredFeatures, need) {

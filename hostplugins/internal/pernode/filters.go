@@ -13,11 +13,11 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Filter judges nodes one at a time.
+// Filter evaluates nodes one at a time.
 type Filter interface {
 	Name() string
-	// Prepare looks at the pod. It returns Skip when Filter need not be called,
-	// a rejection, or the names of the only nodes that can fit.
+	// Prepare is called once per pod. It returns Skip when Filter need not be called, a
+	// rejection, or the names of the only nodes that can fit.
 	Prepare(pod *v1.Pod) (names map[string]bool, code abi.Code, reason string)
 	Filter(n *Node) (abi.Code, []string)
 }
@@ -28,13 +28,13 @@ type NodeName struct{ pod *v1.Pod }
 // Name is the name in a profile.
 func (*NodeName) Name() string { return "NodeName" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (f *NodeName) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	f.pod = pod
 	return nil, abi.Success, ""
 }
 
-// Filter judges a node.
+// Filter evaluates a node.
 func (f *NodeName) Filter(n *Node) (abi.Code, []string) {
 	if f.pod.Spec.NodeName == "" || f.pod.Spec.NodeName == n.Object.Name {
 		return abi.Success, nil
@@ -51,13 +51,13 @@ type NodeUnschedulable struct {
 // Name is the name in a profile.
 func (*NodeUnschedulable) Name() string { return "NodeUnschedulable" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (f *NodeUnschedulable) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	f.pod, f.logger = pod, klog.Background()
 	return nil, abi.Success, ""
 }
 
-// Filter judges a node.
+// Filter evaluates a node.
 func (f *NodeUnschedulable) Filter(n *Node) (abi.Code, []string) {
 	if !n.Object.Spec.Unschedulable {
 		return abi.Success, nil
@@ -78,13 +78,13 @@ type TaintToleration struct {
 // Name is the name in a profile.
 func (*TaintToleration) Name() string { return "TaintToleration" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (f *TaintToleration) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	f.pod, f.logger = pod, klog.Background()
 	return nil, abi.Success, ""
 }
 
-// Filter judges a node.
+// Filter evaluates a node.
 func (f *TaintToleration) Filter(n *Node) (abi.Code, []string) {
 	keepsAway := func(t *v1.Taint) bool {
 		return t.Effect == v1.TaintEffectNoSchedule || t.Effect == v1.TaintEffectNoExecute
@@ -105,7 +105,7 @@ type NodeAffinity struct {
 // Name is the name in a profile.
 func (*NodeAffinity) Name() string { return "NodeAffinity" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (f *NodeAffinity) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	var terms []v1.NodeSelectorTerm
 	hasRequired := false
@@ -147,7 +147,7 @@ func (f *NodeAffinity) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) 
 	return names, abi.Success, ""
 }
 
-// Filter judges a node.
+// Filter evaluates a node.
 func (f *NodeAffinity) Filter(n *Node) (abi.Code, []string) {
 	if f.Added != nil && !f.Added.Match(n.Object) {
 		return abi.UnschedulableAndUnresolvable, []string{"node(s) didn't match scheduler-enforced node affinity"}
@@ -164,7 +164,7 @@ type NodePorts struct{ ports []v1.ContainerPort }
 // Name is the name in a profile.
 func (*NodePorts) Name() string { return "NodePorts" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (f *NodePorts) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	if f.ports = hostPorts(pod); len(f.ports) == 0 {
 		return nil, abi.Skip, ""
@@ -172,7 +172,7 @@ func (f *NodePorts) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	return nil, abi.Success, ""
 }
 
-// Filter judges a node.
+// Filter evaluates a node.
 func (f *NodePorts) Filter(n *Node) (abi.Code, []string) {
 	for i := range f.ports {
 		p := &f.ports[i]
@@ -194,7 +194,7 @@ type Fit struct {
 // Name is the name in a profile.
 func (*Fit) Name() string { return "NodeResourcesFit" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (f *Fit) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	f.request, f.scalars = amounts(podRequests(pod, nil)), nil
 	for name, value := range f.request.Scalars {
@@ -208,7 +208,7 @@ func (f *Fit) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	return nil, abi.Success, ""
 }
 
-// Filter judges a node.
+// Filter evaluates a node.
 func (f *Fit) Filter(n *Node) (abi.Code, []string) {
 	code := abi.Success
 	var reasons []string

@@ -1,10 +1,8 @@
-// Package pernode is the same plugins written the way kube-scheduler writes
-// them: node by node, over the API's objects with the component-helpers
-// functions that it calls, against sums kept for each node. What depends on the
-// pod only is computed once a pod.
-//
-// It serves as the baseline of benchmarks and as the oracle of tests. It shares
-// no code with the plugins it is compared with.
+// Package pernode implements the same plugins as kube-scheduler does: node by node, over API
+// objects, with the component-helpers functions that kube-scheduler calls and with totals
+// maintained per node. What depends only on the pod is computed once per pod.
+// It is the baseline of benchmarks and the oracle of tests. It shares no code with the plugins
+// that are compared with it.
 package pernode
 
 import (
@@ -16,7 +14,7 @@ import (
 	"k8s.io/kube-scheduler/framework"
 )
 
-// Amounts is what a node has, or what is asked of it: milli-CPU, bytes, counts.
+// Amounts is what a node has, or what pods request: milli-CPU, bytes, counts.
 type Amounts struct {
 	MilliCPU, Memory, Storage int64
 	Scalars                   map[v1.ResourceName]int64
@@ -28,7 +26,7 @@ type Image struct {
 	Nodes int   // that have it
 }
 
-// Node is a node with the sums over its pods.
+// Node is a node with the totals of its pods.
 type Node struct {
 	Object              *v1.Node
 	Allocatable         Amounts
@@ -41,7 +39,7 @@ type Node struct {
 	nodes               int // in the cluster
 }
 
-// Cluster sums up nodes and the pods that are placed on them (spec.nodeName).
+// Cluster computes the totals of nodes from the pods that are placed on them (spec.nodeName).
 func Cluster(objects []*v1.Node, placed []*v1.Pod) []*Node {
 	byName := make(map[string]*Node, len(objects))
 	images := make(map[string]*Image)
@@ -104,7 +102,7 @@ func (n *Node) add(pod *v1.Pod) {
 	}
 }
 
-// podRequests is kube-scheduler's call with the gates of v1.36.
+// podRequests calls the function that kube-scheduler calls, with the feature gates of v1.36.
 func podRequests(pod *v1.Pod, defaults v1.ResourceList) v1.ResourceList {
 	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{
 		UseStatusResources: true,
@@ -113,7 +111,7 @@ func podRequests(pod *v1.Pod, defaults v1.ResourceList) v1.ResourceList {
 	})
 }
 
-// defaultRequests is what scores assume of a container that asks for nothing.
+// defaultRequests is what scores assume for a container without requests.
 func defaultRequests() v1.ResourceList {
 	return v1.ResourceList{
 		v1.ResourceCPU:    *resource.NewMilliQuantity(100, resource.DecimalSI),

@@ -13,10 +13,10 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// PodAffinity is InterPodAffinity, both filter and score: it looks at every pod of
-// every node for each node it is asked about.
+// PodAffinity is InterPodAffinity, both filter and score: for each node it evaluates every pod
+// of every node.
 type PodAffinity struct {
-	// Namespaces has the labels of the namespaces that are known.
+	// Namespaces has the labels of the known namespaces.
 	Namespaces map[string]map[string]string
 	// HardWeight is hardPodAffinityWeight.
 	HardWeight int32
@@ -31,14 +31,13 @@ type PodAffinity struct {
 // PodAffinityScore is the score of a PodAffinity.
 type PodAffinityScore struct{ PodAffinity }
 
-// podTerms is the terms of a pod.
+// podTerms holds the terms of a pod.
 type podTerms struct {
 	required, requiredAnti   []v1.PodAffinityTerm
 	preferred, preferredAnti []v1.WeightedPodAffinityTerm
 }
 
-// termsOf leaves out lists with a term that cannot be evaluated, and says which
-// and why.
+// termsOf omits lists with a term that cannot be evaluated, and returns the errors.
 func termsOf(pod *v1.Pod) (t podTerms, problems []string) {
 	required := func(name string, in []v1.PodAffinityTerm) []v1.PodAffinityTerm {
 		for i := range in {
@@ -73,11 +72,11 @@ func termsOf(pod *v1.Pod) (t podTerms, problems []string) {
 // Name is the name in a profile.
 func (*PodAffinity) Name() string { return "InterPodAffinity" }
 
-// See takes in the cluster.
+// See stores the cluster.
 func (a *PodAffinity) See(cluster, _ []*Node) { a.cluster = cluster }
 
-// matches reports whether a term of owner is about a pod. kube-scheduler v1.36 checks the
-// namespaceSelector of the incoming pod's terms against no labels too.
+// matches reports whether a term of owner matches a pod. For the incoming pod's terms,
+// kube-scheduler v1.36 also evaluates the namespaceSelector against an empty label set.
 func (a *PodAffinity) matches(t *v1.PodAffinityTerm, owner, pod *v1.Pod) bool {
 	selector, _ := metav1.LabelSelectorAsSelector(t.LabelSelector)
 	if !selector.Matches(labels.Set(pod.Labels)) {
@@ -97,7 +96,7 @@ func (a *PodAffinity) matches(t *v1.PodAffinityTerm, owner, pod *v1.Pod) bool {
 	return namespaces.Matches(labels.Set(known))
 }
 
-// matchesAll reports whether there are terms of the pod and all are about another.
+// matchesAll reports whether the pod has terms and all of them match another pod.
 func (a *PodAffinity) matchesAll(pod *v1.Pod) bool {
 	for i := range a.terms.required {
 		if !a.matches(&a.terms.required[i], a.pod, pod) {
@@ -114,8 +113,8 @@ func share(key string, a, b *v1.Node) bool {
 	return ok && too && x == y
 }
 
-// repels reports whether a pod of a node keeps the incoming one off all nodes of
-// some domain.
+// repels reports whether a pod of a node keeps the incoming one away from all nodes of some
+// domain.
 func (a *PodAffinity) repels(n *Node) bool {
 	for _, pod := range n.Placed {
 		terms, _ := termsOf(pod)
@@ -128,7 +127,7 @@ func (a *PodAffinity) repels(n *Node) bool {
 	return false
 }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (a *PodAffinity) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	var problems []string
 	a.pod = pod
@@ -146,7 +145,7 @@ func (a *PodAffinity) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	return nil, abi.Success, ""
 }
 
-// Filter judges a node.
+// Filter evaluates a node.
 func (a *PodAffinity) Filter(n *Node) (abi.Code, []string) {
 	if !a.near(n) {
 		return abi.UnschedulableAndUnresolvable, []string{"node(s) didn't match pod affinity rules"}
@@ -173,9 +172,9 @@ func (a *PodAffinity) Filter(n *Node) (abi.Code, []string) {
 	return abi.Success, nil
 }
 
-// near reports whether a node satisfies the pod's required affinity: for each term
-// there is a pod in the node's domain that all terms are about; or there is none
-// anywhere, and the pod would be the first of its kind.
+// near reports whether a node satisfies the pod's required affinity: for each term the node's
+// domain has a pod that all terms match; or no such pod exists anywhere, and the pod would be
+// the first of its kind.
 func (a *PodAffinity) near(n *Node) bool {
 	anywhere, everywhere := false, true
 	for i := range a.terms.required {
@@ -195,7 +194,7 @@ func (a *PodAffinity) near(n *Node) bool {
 	return everywhere || !anywhere && a.matchesAll(a.pod)
 }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (a *PodAffinityScore) Prepare(pod *v1.Pod) abi.Code {
 	var problems []string
 	a.pod = pod
@@ -213,8 +212,8 @@ func (a *PodAffinityScore) Prepare(pod *v1.Pod) abi.Code {
 	return abi.Skip
 }
 
-// worth is what the pods of a node are worth to another node, and whether any term
-// is about one of them, or of one of them about the pod.
+// worth is what the pods of a node contribute to the score of another node, and whether any
+// term of the pod matches one of them, or a term of one of them the pod.
 func (a *PodAffinityScore) worth(of, to *Node) (sum int64, any bool) {
 	add := func(t *v1.PodAffinityTerm, owner, pod *v1.Pod, weight int32) {
 		if share(t.TopologyKey, of.Object, to.Object) && a.matches(t, owner, pod) {
@@ -245,7 +244,7 @@ func (a *PodAffinityScore) worth(of, to *Node) (sum int64, any bool) {
 	return sum, any
 }
 
-// Score rates a node.
+// Score scores a node.
 func (a *PodAffinityScore) Score(n *Node) (sum int64) {
 	for _, other := range a.cluster {
 		s, _ := a.worth(other, n)
@@ -254,7 +253,7 @@ func (a *PodAffinityScore) Score(n *Node) (sum int64) {
 	return sum
 }
 
-// Normalize brings scores into range.
+// Normalize scales the scores to the range 0 to 100.
 func (*PodAffinityScore) Normalize(scores []int64) {
 	if len(scores) == 0 {
 		return

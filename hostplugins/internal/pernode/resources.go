@@ -9,8 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Resources is the scores NodeResourcesFit and, if Balanced,
-// NodeResourcesBalancedAllocation.
+// Resources is the score NodeResourcesFit or, if Balanced, NodeResourcesBalancedAllocation.
 type Resources struct {
 	Balanced bool
 	Strategy configv1.ScoringStrategy
@@ -28,7 +27,7 @@ func (s *Resources) Name() string {
 	return "NodeResourcesFit"
 }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (s *Resources) Prepare(pod *v1.Pod) abi.Code {
 	var defaults v1.ResourceList
 	if !s.Balanced {
@@ -53,10 +52,10 @@ func (s *Resources) Prepare(pod *v1.Pod) abi.Code {
 	return abi.Success
 }
 
-// Normalize brings scores into range.
+// Normalize scales the scores to the range 0 to 100.
 func (s *Resources) Normalize([]int64) {}
 
-// Score rates a node.
+// Score scores a node.
 func (s *Resources) Score(n *Node) int64 {
 	for i := range s.request {
 		name := v1.ResourceName(s.Strategy.Resources[i].Name)
@@ -127,7 +126,7 @@ func (s *Resources) average() int64 {
 	return sum / weights
 }
 
-// curve is linear between the points of the shape.
+// curve interpolates linearly between the points of the shape.
 func (s *Resources) curve(x int64) int64 {
 	points := s.Strategy.RequestedToCapacityRatio.Shape
 	for i := range points {

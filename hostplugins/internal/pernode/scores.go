@@ -11,14 +11,13 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Score rates nodes one at a time.
+// Score scores nodes one at a time.
 type Score interface {
 	Name() string
-	// Prepare looks at the pod. It returns Skip when Score need not be called,
-	// or Error.
+	// Prepare is called once per pod. It returns Skip when Score need not be called, or Error.
 	Prepare(pod *v1.Pod) abi.Code
 	Score(n *Node) int64
-	// Normalize brings the scores of all feasible nodes into range.
+	// Normalize scales the scores of all feasible nodes to the range 0 to 100.
 	Normalize(scores []int64)
 }
 
@@ -31,7 +30,7 @@ type Taints struct {
 // Name is the name in a profile.
 func (*Taints) Name() string { return "TaintToleration" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (s *Taints) Prepare(pod *v1.Pod) abi.Code {
 	s.logger, s.tolerations = klog.Background(), nil
 	for _, t := range pod.Spec.Tolerations {
@@ -42,7 +41,7 @@ func (s *Taints) Prepare(pod *v1.Pod) abi.Code {
 	return abi.Success
 }
 
-// Score rates a node.
+// Score scores a node.
 func (s *Taints) Score(n *Node) int64 {
 	var count int64
 	for i := range n.Object.Spec.Taints {
@@ -54,7 +53,7 @@ func (s *Taints) Score(n *Node) int64 {
 	return count
 }
 
-// Normalize brings scores into range.
+// Normalize scales the scores to the range 0 to 100.
 func (s *Taints) Normalize(scores []int64) { normalize(scores, true) }
 
 // Affinity is the score NodeAffinity.
@@ -67,7 +66,7 @@ type Affinity struct {
 // Name is the name in a profile.
 func (*Affinity) Name() string { return "NodeAffinity" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (s *Affinity) Prepare(pod *v1.Pod) abi.Code {
 	s.terms = nil
 	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution != nil {
@@ -82,7 +81,7 @@ func (s *Affinity) Prepare(pod *v1.Pod) abi.Code {
 	return abi.Success
 }
 
-// Score rates a node.
+// Score scores a node.
 func (s *Affinity) Score(n *Node) int64 {
 	var sum int64
 	if s.Added != nil {
@@ -94,10 +93,10 @@ func (s *Affinity) Score(n *Node) int64 {
 	return sum
 }
 
-// Normalize brings scores into range.
+// Normalize scales the scores to the range 0 to 100.
 func (s *Affinity) Normalize(scores []int64) { normalize(scores, false) }
 
-// normalize scales to the highest score, or against it.
+// normalize scales to the highest score, or inverts it.
 func normalize(scores []int64, reverse bool) {
 	var most int64
 	for _, s := range scores {
@@ -122,7 +121,7 @@ type Images struct {
 // Name is the name in a profile.
 func (*Images) Name() string { return "ImageLocality" }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (s *Images) Prepare(pod *v1.Pod) abi.Code {
 	s.names = s.names[:0]
 	add := func(name string) {
@@ -146,7 +145,7 @@ func (s *Images) Prepare(pod *v1.Pod) abi.Code {
 	return abi.Success
 }
 
-// Score rates a node.
+// Score scores a node.
 func (s *Images) Score(n *Node) int64 {
 	const least, mostEach = 23 << 20, 1000 << 20
 	var sum int64
@@ -164,5 +163,5 @@ func (s *Images) Score(n *Node) int64 {
 	return abi.MaxScore * (sum - least) / (most - least)
 }
 
-// Normalize brings scores into range.
+// Normalize scales the scores to the range 0 to 100.
 func (*Images) Normalize([]int64) {}

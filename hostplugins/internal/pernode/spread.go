@@ -13,18 +13,18 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Clusterwide is a filter or score whose answer for a node depends on others. See
-// is called before Prepare, for a score with the nodes that are feasible.
+// Clusterwide is a filter or score whose answer for a node depends on other nodes. See is
+// called before Prepare; feasible is given to scores.
 type Clusterwide interface {
 	See(cluster, feasible []*Node)
 }
 
-// Spread is PodTopologySpread, both filter and score: it looks at every pod of
-// every node for each node it is asked about.
+// Spread is PodTopologySpread, both filter and score: for each node it evaluates every pod of
+// every node.
 type Spread struct {
 	// Defaults are the args' default constraints.
 	Defaults []v1.TopologySpreadConstraint
-	// System says that Defaults are kube-scheduler's.
+	// System reports whether Defaults are kube-scheduler's.
 	System bool
 	// Selector is what the default constraints of a pod select; nil for nothing.
 	Selector func(pod *v1.Pod) labels.Selector
@@ -46,10 +46,10 @@ type SpreadScore struct{ Spread }
 // Name is the name in a profile.
 func (*Spread) Name() string { return "PodTopologySpread" }
 
-// See takes in the cluster.
+// See stores the cluster.
 func (s *Spread) See(cluster, feasible []*Node) { s.cluster, s.feasible = cluster, feasible }
 
-// prepare finds the constraints of one kind, or says why one cannot be evaluated.
+// prepare collects the constraints of one kind, or returns why one cannot be evaluated.
 func (s *Spread) prepare(pod *v1.Pod, when v1.UnsatisfiableConstraintAction) error {
 	s.pod, s.constraints = pod, nil
 	s.scoring = when == v1.ScheduleAnyway
@@ -82,7 +82,7 @@ func (s *Spread) prepare(pod *v1.Pod, when v1.UnsatisfiableConstraintAction) err
 	return nil
 }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (s *Spread) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	if err := s.prepare(pod, v1.DoNotSchedule); err != nil {
 		return nil, abi.Error, "get constraints from pod: obtaining pod's hard topology spread constraints: " + err.Error()
@@ -93,7 +93,7 @@ func (s *Spread) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
 	return nil, abi.Success, ""
 }
 
-// Filter judges a node.
+// Filter evaluates a node.
 func (s *Spread) Filter(n *Node) (abi.Code, []string) {
 	const reason = "node(s) didn't match pod topology spread constraints"
 	for i := range s.constraints {
@@ -146,8 +146,8 @@ func (s *Spread) counts(c *spreadConstraint, n *v1.Node) bool {
 	return true
 }
 
-// hasLabels reports whether a node has the labels of all constraints. Nodes
-// without are rated where the constraints are kube-scheduler's own.
+// hasLabels reports whether a node has the labels of all constraints. With kube-scheduler's own
+// default constraints, nodes without them are scored too.
 func (s *Spread) hasLabels(n *v1.Node) bool {
 	if s.scoring && s.System && len(s.pod.Spec.TopologySpreadConstraints) == 0 {
 		return true
@@ -170,7 +170,7 @@ func (s *Spread) selected(c *spreadConstraint, n *Node) (pods int) {
 	return pods
 }
 
-// Prepare looks at the pod.
+// Prepare processes the pod.
 func (s *SpreadScore) Prepare(pod *v1.Pod) abi.Code {
 	switch {
 	case s.prepare(pod, v1.ScheduleAnyway) != nil:
@@ -181,7 +181,7 @@ func (s *SpreadScore) Prepare(pod *v1.Pod) abi.Code {
 	return abi.Success
 }
 
-// Score rates a node.
+// Score scores a node.
 func (s *SpreadScore) Score(n *Node) int64 {
 	if !s.hasLabels(n.Object) {
 		return 0
@@ -216,7 +216,7 @@ func (s *SpreadScore) Score(n *Node) int64 {
 	return int64(math.Round(score))
 }
 
-// Normalize brings scores into range.
+// Normalize scales the scores to the range 0 to 100.
 func (s *SpreadScore) Normalize(scores []int64) {
 	var least, most int64 = math.MaxInt64, 0
 	for i, n := range s.feasible {

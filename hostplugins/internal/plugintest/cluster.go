@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Cluster keeps one snapshot of nodes and placed pods that change, and writes
-// changed rows only, as the scheduler's cache does.
+// Cluster maintains one snapshot of changing nodes and placed pods, and writes only changed
+// rows, as the scheduler's cache does.
 type Cluster struct {
 	snapshot   *state.Snapshot
 	generation uint64
@@ -25,8 +25,8 @@ func (c *Cluster) next() uint64 {
 	return c.generation
 }
 
-// Snapshot updates the snapshot. Rows are in the order of nodes; objects that are
-// the same as before have not changed.
+// Snapshot updates the snapshot. Rows are in the order of nodes; objects with the same pointer
+// as before count as unchanged.
 func (c *Cluster) Snapshot(nodes []*v1.Node, placed []*v1.Pod) *state.Snapshot {
 	rows := make([]*state.NodeInfo, len(nodes))
 	var dirty, freed []uint32
@@ -54,7 +54,7 @@ func (c *Cluster) Snapshot(nodes []*v1.Node, placed []*v1.Pod) *state.Snapshot {
 	return c.snapshot
 }
 
-// info returns what there is of a node, with new generations for what differs.
+// info returns the NodeInfo of a node, with new generations for what differs.
 func (c *Cluster) info(n *v1.Node, placed []*v1.Pod, old *state.NodeInfo) *state.NodeInfo {
 	var pods []*v1.Pod
 	for _, p := range placed {

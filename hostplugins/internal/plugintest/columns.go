@@ -26,7 +26,7 @@ type Columns struct {
 	verdicts plugin.Verdicts
 }
 
-// Run tries one pod.
+// Run schedules one pod.
 func (t *Columns) Run(snapshot *state.Snapshot, pod *state.Pod, r *Result) {
 	t.state.Reset()
 	t.cycle = plugin.Cycle{Context: context.Background(), Snapshot: snapshot, Pod: pod, State: &t.state}
@@ -45,7 +45,7 @@ func (t *Columns) Run(snapshot *state.Snapshot, pod *state.Pod, r *Result) {
 	t.score(r)
 }
 
-// prepare calls PreFilter and reports false when it rejected the pod.
+// prepare calls PreFilter and returns false if it rejected the pod.
 func (t *Columns) prepare(i int, p plugin.PreFilter, r *Result) bool {
 	rows, status := p.PreFilter(&t.cycle)
 	switch {
@@ -114,8 +114,8 @@ func (t *Columns) score(r *Result) {
 	}
 }
 
-// Snapshot makes a snapshot of nodes and the pods that are placed on them
-// (spec.nodeName). Rows are in the order of nodes.
+// Snapshot builds a snapshot of nodes and the pods that are placed on them (spec.nodeName).
+// Rows are in the order of nodes.
 func Snapshot(nodes []*v1.Node, placed []*v1.Pod, namespaces ...*v1.Namespace) *state.Snapshot {
 	infos := make([]*state.NodeInfo, len(nodes))
 	byName := make(map[string]*state.NodeInfo, len(nodes))

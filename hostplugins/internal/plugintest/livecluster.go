@@ -8,8 +8,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// LiveCluster is a cluster that changes, in a snapshot that is brought up to date in
-// steps. It does what the scheduler's cache does, in the simplest way.
+// LiveCluster is a changing cluster with a snapshot that is updated in steps. It does what the
+// scheduler's cache does, in the simplest way.
 type LiveCluster struct {
 	Snapshot *state.Snapshot
 
@@ -18,7 +18,7 @@ type LiveCluster struct {
 	rows       map[string]int // by node name
 	namespaces []state.NamespaceInfo
 	generation uint64
-	used       uint32   // slots 0 … used-1 were taken at some time
+	used       uint32   // slots 0 … used-1 have been in use at some time
 	free       []uint32 // slots that are free again
 
 	dirty   map[int]bool // rows
@@ -54,7 +54,7 @@ func (c *LiveCluster) SetNode(node *v1.Node) {
 	c.dirty[row] = true
 }
 
-// RemoveNode removes a node with its pods; the last row moves into its place.
+// RemoveNode removes a node with its pods; the last row takes its index.
 func (c *LiveCluster) RemoveNode(name string) {
 	row, last := c.rows[name], len(c.infos)-1
 	for len(c.infos[row].Pods) > 0 {
@@ -128,8 +128,7 @@ func (c *LiveCluster) namespace(name string) int {
 	return -1
 }
 
-// Update writes what has changed into the snapshot; all of it, in a new epoch, if
-// anew says so.
+// Update writes the changes to the snapshot; with anew it rewrites everything, in a new epoch.
 func (c *LiveCluster) Update(anew bool) {
 	if !anew {
 		var dirty []uint32
@@ -165,7 +164,7 @@ func (c *LiveCluster) Objects() []*pernode.Node {
 	return pernode.Cluster(nodes, placed)
 }
 
-// NamespaceLabels returns the labels of the namespaces that are known.
+// NamespaceLabels returns the labels of the known namespaces.
 func (c *LiveCluster) NamespaceLabels() map[string]map[string]string {
 	out := make(map[string]map[string]string)
 	for _, info := range c.namespaces {

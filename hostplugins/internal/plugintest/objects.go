@@ -19,7 +19,7 @@ type Objects struct {
 	Scores  []WeightedPerNode
 }
 
-// Run tries one pod. A node is given up at its first filter that rejects it.
+// Run schedules one pod. A node is dropped at the first filter that rejects it.
 func (t *Objects) Run(nodes []*pernode.Node, pod *v1.Pod, r *Result) {
 	r.reset(len(nodes), len(t.Filters), len(t.Scores))
 	for i, f := range t.Filters {

@@ -1,7 +1,6 @@
-// Package plugintest tries to place one pod: filters, then scores, as the scheduler
-// does and nothing more. Columns runs plugins over a snapshot, Objects runs their
-// per-node counterparts over the API's objects, and both fill in a Result, so
-// that benchmarks can set them side by side and tests can compare them.
+// Package plugintest schedules one pod: filters, then scores, as the scheduler does and nothing
+// more. Columns runs plugins over a snapshot, Objects runs their per-node counterparts over API
+// objects, and both fill in a Result, so that benchmarks and tests can compare them.
 package plugintest
 
 import (
@@ -11,18 +10,18 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Result is the outcome for one pod. It can be used again.
+// Result is the outcome for one pod. It can be reused.
 type Result struct {
-	// Code, Reasons and By have one element a node. By is the index of the
-	// filter that rejected it. A node that PreFilter left out has no reasons.
+	// Code, Reasons and By have one element per node. By is the index of the filter that
+	// rejected it. A node that PreFilter excluded has no reasons.
 	Code    []abi.Code
 	Reasons [][]string
 	By      []uint8
-	// Skipped is the filters that had nothing to do, by index.
+	// Skipped reports the filters that had nothing to do, by index.
 	Skipped []bool
-	// Feasible is the nodes that stand.
+	// Feasible holds the feasible nodes.
 	Feasible []uint32
-	// Scores has one element a score plugin.
+	// Scores has one element per score plugin.
 	Scores []Scores
 	// Total is the weighted sum for each feasible node.
 	Total []int64
@@ -32,7 +31,7 @@ type Result struct {
 	rows []uint32
 }
 
-// Scores is what one plugin gave each feasible node.
+// Scores holds the scores of one plugin for each feasible node.
 type Scores struct {
 	Code        abi.Code // of PreScore or Score: Success, Skip or Error
 	Raw, Normal []int64
@@ -63,7 +62,7 @@ func (s *Scores) skip(code abi.Code) {
 	s.Code, s.Raw, s.Normal = code, s.Raw[:0], s.Normal[:0]
 }
 
-// reject records a verdict and leaves the row to keep to the caller.
+// reject records a verdict; the caller removes the row.
 func (r *Result) reject(row uint32, by int, code abi.Code, reasons []string) {
 	r.Code[row], r.By[row], r.Reasons[row] = code, uint8(by), reasons
 }

@@ -1,5 +1,5 @@
-// Package shape turns a utilization into a score, by the points that arguments
-// give for it.
+// Package shape turns a utilization into a score, by interpolating between the points given in
+// plugin arguments.
 package shape
 
 import (
@@ -20,7 +20,7 @@ type point struct{ utilization, score int64 }
 // maxScore is the highest score of a point in the args.
 const maxScore = 10
 
-// New returns the shape of points.
+// New returns the shape with these points.
 func New(points []configv1.UtilizationShapePoint) (Shape, error) {
 	if len(points) == 0 {
 		return nil, errors.New("the shape has no points")
@@ -35,8 +35,8 @@ func New(points []configv1.UtilizationShapePoint) (Shape, error) {
 	return out, nil
 }
 
-// Of returns the score of what is requested of a capacity. Nothing to request
-// from, and more than there is, are full utilization.
+// Of returns the score of a request against a capacity. A capacity of zero, and a request above
+// the capacity, count as full utilization.
 func (s Shape) Of(requested, capacity int64) int64 {
 	if capacity == 0 || requested > capacity {
 		return s.at(100)

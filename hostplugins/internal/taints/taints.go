@@ -1,7 +1,6 @@
-// Package taints matches tolerations against taints, on interned strings for
-// rows of a snapshot and on the API's objects for single nodes. The operators Lt
-// and Gt (KEP-5471) match nothing, as with kube-scheduler's gate
-// TaintTolerationComparisonOperators at its default, off.
+// Package taints matches tolerations against taints, on interned strings for rows of a snapshot
+// and on API objects for single nodes. The operators Lt and Gt (KEP-5471) match nothing, as in
+// kube-scheduler with the gate TaintTolerationComparisonOperators at its default, off.
 package taints
 
 import (
@@ -19,8 +18,8 @@ type Toleration struct {
 	effect     wire.Effect // 0 for every effect
 }
 
-// Resolve appends the tolerations that can match a taint of this epoch to dst.
-// One whose key or value no node ever had is left out.
+// Resolve appends the tolerations that can match a taint of this epoch to dst. A toleration
+// whose key or value no node has had is left out.
 func Resolve(dst []Toleration, tolerations []v1.Toleration, strings *wire.Dict) []Toleration {
 	for i := range tolerations {
 		in := &tolerations[i]
@@ -101,8 +100,8 @@ func Tolerated(taint *v1.Taint, tolerations []v1.Toleration) bool {
 	return false
 }
 
-// Repels reports whether a node's taints keep a pod away: a NoSchedule or
-// NoExecute taint that no toleration matches.
+// Repels reports whether a node's taints keep a pod away: a NoSchedule or NoExecute taint that
+// no toleration matches.
 func Repels(taints []v1.Taint, tolerations []v1.Toleration) bool {
 	for i := range taints {
 		e := taints[i].Effect

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// TestAgainstHelpers compares both ways of judging taints with component-helpers.
+// TestAgainstHelpers compares both implementations with component-helpers.
 func TestAgainstHelpers(t *testing.T) {
 	logger := klog.Background()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -5,13 +5,14 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Bucket is where counts are kept that pods of a namespace with a label may belong to, so that
-// a pod is not checked against all of them. A count of several namespaces has an empty
-// Namespace, one that asks for no certain value of a label an empty Key.
+// Bucket is a key under which counts are filed, so that a pod need not be checked against all
+// of them: a pod can only match counts of its namespace and labels. A count of several
+// namespaces has an empty Namespace, one whose selector requires no particular label value an
+// empty Key.
 type Bucket struct{ Namespace, Key, Value string }
 
-// With returns the bucket for selectors that ask for a value of a label: one that
-// this selector asks for, if there is one.
+// With returns the bucket for a selector: that of a label value that the selector requires, if
+// there is one.
 func (b Bucket) With(s labels.Selector) Bucket {
 	requirements, _ := s.Requirements()
 	for i := range requirements {
@@ -27,8 +28,8 @@ func (b Bucket) With(s labels.Selector) Bucket {
 	return b
 }
 
-// Buckets calls yield with each bucket that may hold something about pods of a
-// namespace with these labels.
+// Buckets calls yield with each bucket that may hold counts for pods of a namespace with these
+// labels.
 func Buckets(namespace string, podLabels map[string]string, yield func(Bucket)) {
 	for i, b := range [...]Bucket{{}, {Namespace: namespace}} {
 		if i > 0 && namespace == "" {

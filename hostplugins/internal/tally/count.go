@@ -6,22 +6,21 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Count is how many pods there are in each domain of a scope.
+// Count is the number of pods in each domain of a scope.
 type Count struct {
 	scope *Scope
 	about About
 	key   string
-	used  uint64 // Index.uses at the last time
+	used  uint64 // Index.uses at the last use
 
-	// A count that few domains have anything of is a map, others an array.
+	// A count is a map while few domains have pods, then an array.
 	sparse  map[uint32]int32
 	dense   []int32
 	nonzero int
 	total   int64
 }
 
-// denseShare: a count that has pods in more than one domain of so many is better
-// off as an array than as a map.
+// denseShare: a count turns into an array once more than one in denseShare domains has pods.
 const denseShare = 8
 
 // Find returns the count of a key, nil if there is none.
@@ -33,19 +32,19 @@ func (x *Index) Find(key []byte) *Count {
 	return c
 }
 
-// About is which pods a count is of.
+// About describes which pods a count covers.
 type About struct {
-	// Namespaces is those of the pods, each once; nil for any.
+	// Namespaces lists the namespaces of the pods, each once; nil means any.
 	Namespaces []string
-	// Selector is one that all of the pods match.
+	// Selector matches all of these pods.
 	Selector labels.Selector
-	// Match decides for a group of these namespaces that Selector matches, or may
-	// match. If it looks at the labels of namespaces, Namespaces must be nil.
+	// Match decides for a group in these namespaces that Selector matches, or may match. If it
+	// reads namespace labels, Namespaces must be nil.
 	Match func(*Group) bool
 }
 
-// Count makes the count of a key that Find does not know. The key must tell apart
-// all that differs in anything.
+// Count creates the count of a key that Find does not have. The key must be different for
+// counts that differ in any way.
 func (x *Index) Count(key []byte, scope *Scope, about About) *Count {
 	x.evict()
 	c := x.newCount(scope)
@@ -69,7 +68,7 @@ func (x *Index) Count(key []byte, scope *Scope, about About) *Count {
 	return c
 }
 
-// buckets calls yield with the buckets that the count belongs into.
+// buckets calls yield with the buckets under which the count is filed.
 func (c *Count) buckets(yield func(Bucket) bool) {
 	if c.about.Namespaces == nil {
 		yield(Bucket{}.With(c.about.Selector))
@@ -82,7 +81,7 @@ func (c *Count) buckets(yield func(Bucket) bool) {
 	}
 }
 
-// enlist makes a group one of a count's, if it is, with all of its pods.
+// enlist adds a group with all of its pods to a count, if the count covers it.
 func (x *Index) enlist(g *Group, c *Count) {
 	x.work.Matches++
 	if c.about.Match(g) {
@@ -91,13 +90,13 @@ func (x *Index) enlist(g *Group, c *Count) {
 	}
 }
 
-// Own makes a count without key or match, for Join.
+// Own creates a count without key or match, for Join.
 func (x *Index) Own(scope *Scope) *Count { return x.newCount(scope) }
 
-// Join makes a group that has just come one of a count's; twice is counted twice.
+// Join adds a new group to a count; a group that joins twice is counted twice.
 func (*Index) Join(g *Group, c *Count) { g.counts = append(g.counts, c) }
 
-// Disown lets go of a count that Own made and that no group is in any more.
+// Disown releases a count that Own created and that no group belongs to any more.
 func (*Index) Disown(c *Count) { c.scope.counts-- }
 
 func (x *Index) newCount(scope *Scope) *Count {
@@ -144,7 +143,7 @@ func (c *Count) add(domain uint32, n int32) {
 	}
 }
 
-// Scope returns what the count is taken over.
+// Scope returns the scope of the count.
 func (c *Count) Scope() *Scope { return c.scope }
 
 // At returns the number of pods in a domain.
@@ -192,8 +191,8 @@ func (c *Count) Fill(out []int32) []int32 {
 	return out
 }
 
-// Least returns the smallest number of pods in a domain that has a node that
-// counts; false if there is none.
+// Least returns the smallest number of pods in a domain with an eligible node; false if there
+// is no such domain.
 func (c *Count) Least() (least int32, ok bool) {
 	if c.scope.domains == 0 {
 		return 0, false
@@ -210,7 +209,7 @@ func (c *Count) Least() (least int32, ok bool) {
 	return least, true
 }
 
-// LeastBut returns the same without some domains.
+// LeastBut returns the same, excluding some domains.
 func (c *Count) LeastBut(domains ...uint32) (least int32, ok bool) {
 	for d, rows := range c.scope.rows {
 		if rows == 0 || slices.Contains(domains, uint32(d)) {
@@ -226,7 +225,7 @@ func (c *Count) LeastBut(domains ...uint32) (least int32, ok bool) {
 	return least, ok
 }
 
-// size is the highest domain.
+// size is the highest domain number.
 func (t *Topology) size() int {
 	if t.domains == nil {
 		return len(t.of)

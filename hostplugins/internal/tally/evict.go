@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// evictEvery is after how many new counts, scopes and topologies the index looks
+// evictEvery is the number of new counts, scopes and topologies after which the index checks
 // whether it holds too much.
 const evictEvery = 64
 
-// cells is about what the count holds, besides itself and its key.
+// cells is roughly the memory that the count holds, besides itself and its key.
 func (c *Count) cells() int { return 256 + cap(c.dense) + 6*len(c.sparse) }
 
 func (s *Scope) cells() int { return 32 + cap(s.at) + cap(s.rows) }
 
 func (t *Topology) cells() int { return 32 + cap(t.of) + 6*len(t.domains) }
 
-// evict forgets counts and scopes when there are too many. What cycles have taken
-// stays as it is, and is made anew when it is asked for again.
+// evict drops the least recently used counts and scopes when there are too many. What cycles
+// hold stays unchanged, and is created again when it is next requested.
 func (x *Index) evict() {
 	if x.made < min(evictEvery, x.config.MaxCells) {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins/internal/tally"
 )
 
-// cluster is nodes with pods that have a label of their own and one in common.
+// cluster has nodes with pods that have a label of their own and one in common.
 func cluster(nodes, podsEach int) *plugintest.LiveCluster {
 	w := plugintest.NewLiveCluster()
 	for i := range nodes {
@@ -32,7 +32,7 @@ func pod(name, node string) *v1.Pod {
 	return p
 }
 
-// TestForgotten: counts that were forgotten cost nothing any more.
+// TestForgotten: counts that were dropped cost nothing any more.
 func TestForgotten(t *testing.T) {
 	w := cluster(10, 2)
 	w.Update(false)
@@ -50,17 +50,17 @@ func TestForgotten(t *testing.T) {
 	x.Update(w.Snapshot)
 	after := x.Work()
 	if matches := after.Matches - before.Matches; matches == 0 || matches > 64 {
-		t.Errorf("a pod was held against %d of 1,000 counts, want a few", matches)
+		t.Errorf("a pod was checked against %d of 1,000 counts, want a few", matches)
 	}
 	if pods := after.Pods - before.Pods; pods > 64+5 {
 		t.Errorf("a pod was looked at %d times", pods)
 	}
 	if x.Find([]byte("999")) == nil || x.Find([]byte("0")) != nil {
-		t.Error("what was used last is forgotten, or what was used first is not")
+		t.Error("the most recently used count was dropped, or the least recently used was not")
 	}
 }
 
-// TestBuckets: a pod is checked against counts that ask for its labels only.
+// TestBuckets: a pod is checked only against counts that select its labels.
 func TestBuckets(t *testing.T) {
 	w := cluster(10, 2)
 	w.Update(false)
@@ -77,15 +77,15 @@ func TestBuckets(t *testing.T) {
 	w.Update(false)
 	x.Update(w.Snapshot)
 	if got := x.Work().Matches - before.Matches; got != 1 {
-		t.Errorf("the pod was held against %d counts, want 1", got)
+		t.Errorf("the pod was checked against %d counts, want 1", got)
 	}
 	if n := x.Find([]byte("7")).Total(); n != 1 {
 		t.Errorf("%d pods are counted, want 1", n)
 	}
 }
 
-// TestJoin: counts that the owner of the index joins groups to, as often as it
-// likes, and lets go of.
+// TestJoin: counts that the owner of the index joins groups to, any number of times, and
+// releases.
 func TestJoin(t *testing.T) {
 	w := cluster(3, 2)
 	w.Update(false)

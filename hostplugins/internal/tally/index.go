@@ -1,53 +1,50 @@
-// Package tally counts the placed pods of a snapshot by topology domain, and keeps
-// the counts right from one snapshot to the next by looking at what has changed.
-//
-// Pods that no selector can tell apart are a group. A count knows the groups that
-// it is about, so a pod that comes or goes is added to or taken from the counts of
-// its group and to no others; a count is evaluated against groups, not pods, and
-// only when one of the two is new. What a node contributes depends on its domain
-// and on whether it is eligible, which a scope keeps for each row.
-//
-// With G groups of R rows with P pods each, bringing an index up to date costs
-// what changed: O(P) comparisons of numbers for a row whose pods changed and a few
-// additions for each pod that did. A new count costs O(G) selector evaluations and
-// one addition for each pod that matches; a new scope O(R).
+// Package tally counts the placed pods of a snapshot by topology domain, and updates the counts
+// from one snapshot to the next from the changes alone.
+// Pods that no selector can tell apart form a group. The index knows which counts cover a
+// group, so a pod that is added or removed changes only the counts of its group; a count is
+// evaluated against groups, not pods, and only when one of the two is new. What a node
+// contributes depends on its domain and on whether it is eligible, which a scope stores for
+// each row.
+// With G groups, R rows and P pods per row, updating an index costs what changed: O(P)
+// comparisons of numbers for a row whose pods changed, and a few additions for each changed
+// pod. A new count costs O(G) selector evaluations and one addition for each matching pod; a
+// new scope O(R).
 package tally
 
 import "github.com/berth-scheduler/berth/runtime/state"
 
-// Config is what an index is made from; the zero value will do.
+// Config configures an index; the zero value is valid.
 type Config struct {
 	// Affinity makes pods of different affinity terms different groups.
 	Affinity bool
-	// Joined is told of each new group before any of its pods is counted, Left of
-	// each that has lost its last pod, and Reset that the index has forgotten
-	// everything. All are optional.
+	// Joined is called with each new group before any of its pods is counted, Left with each
+	// group that has lost its last pod, and Reset when the index has dropped everything. All are
+	// optional.
 	Joined, Left func(*Group)
 	Reset        func()
-	// MaxCells is about how many numbers of four bytes counts and scopes may take
-	// together before those are forgotten that were not used for longest; 0 means
-	// 8 Mi.
+	// MaxCells is roughly the number of four-byte numbers that counts and scopes may hold
+	// together before the least recently used are dropped; 0 means 8 Mi.
 	MaxCells int
-	// FewDomains is how many domains a topology may have for counts to be arrays
-	// from the start; 0 means 64.
+	// FewDomains is the number of domains up to which counts are arrays from the start; 0 means
+	// 64.
 	FewDomains int
 }
 
-// Work counts what an index has done, so that tests can check the cost of an update against the
-// size of the change.
+// Work counts the operations of an index, so that tests can check the cost of an update against
+// the size of the change.
 type Work struct {
-	// Rows were looked at because they changed or a scope is new.
+	// Rows is the number of rows visited because they changed or a scope is new.
 	Rows uint64
-	// Pods were compared on such a row, or added to or taken from a count.
+	// Pods is the number of pods compared on such rows, or added to or removed from a count.
 	Pods uint64
-	// Matches is evaluations of a count's selector on a group.
+	// Matches is the number of evaluations of a count's selector on a group.
 	Matches uint64
 }
 
-// Index follows one snapshot. It belongs to the goroutine that runs cycles: Update
-// and what makes counts and scopes change it, reading counts does not. After a
-// change to another snapshot, or another epoch, it starts anew, and what was taken
-// from it before stays as it was.
+// Index follows one snapshot. It belongs to the goroutine that runs cycles: Update and the
+// methods that create counts and scopes modify it; reading counts does not. When it gets
+// another snapshot, or another epoch, it starts from scratch, and what was obtained from it
+// before stays unchanged.
 type Index struct {
 	config Config
 	work   Work
@@ -58,7 +55,7 @@ type Index struct {
 
 	rows       []row
 	slots      []slot
-	marks      []uint64 // by slot: the row's mark, while it is being compared
+	marks      []uint64 // by slot: the row's mark, during a comparison
 	mark       uint64
 	groups     map[string]*Group
 	members    map[string][]*Group // by namespace
@@ -71,18 +68,18 @@ type Index struct {
 	counts     map[string]*Count
 	buckets    map[Bucket][]*Count
 	wide       []*Count // counts of several namespaces
-	made       int      // counts, scopes and topologies since the last look at evict
+	made       int      // counts, scopes and topologies since the last call of evict
 }
 
-// row is what the index knows of a row.
+// row is what the index stores for a row.
 type row struct {
 	node           *state.Node
 	object, placed uint64 // generations
 	slots          []uint32
 }
 
-// slot is what the index knows of a slot of the pods table. The slots of a group
-// are a list; ends are noSlot.
+// slot is what the index stores for a slot of the pods table. The slots of a group form a
+// linked list; ends are noSlot.
 type slot struct {
 	group      *Group // nil for a slot that is not counted
 	generation uint64
@@ -92,7 +89,7 @@ type slot struct {
 
 const noSlot = ^uint32(0)
 
-// New returns an index of nothing.
+// New returns an empty index.
 func New(config Config) *Index {
 	if config.MaxCells == 0 {
 		config.MaxCells = 8 << 20
@@ -105,8 +102,8 @@ func New(config Config) *Index {
 	return x
 }
 
-// clear forgets everything but the work done. It makes everything new, because a
-// cycle may still read what it was given.
+// clear drops everything but the work counters. It allocates everything anew, because a cycle
+// may still read what it was given.
 func (x *Index) clear() {
 	*x = Index{
 		config: x.config, work: x.work, uses: x.uses,
@@ -119,11 +116,11 @@ func (x *Index) clear() {
 	}
 }
 
-// Work returns what the index has done since it was made.
+// Work returns the work done since the index was created.
 func (x *Index) Work() Work { return x.work }
 
-// Update brings the index to the state of a snapshot, before counts are read.
-// Calling it again for the same generation costs nothing.
+// Update brings the index up to date with a snapshot, before counts are read. Calling it again
+// for the same generation costs nothing.
 func (x *Index) Update(s *state.Snapshot) {
 	x.uses++
 	if s != x.snapshot || s.Epoch != x.epoch {
@@ -137,18 +134,17 @@ func (x *Index) Update(s *state.Snapshot) {
 	if s.Generation == x.generation {
 		return
 	}
-	// Before the pods, because new groups ask for the labels as they are now.
+	// Before the pods, because new groups read the current labels.
 	x.updateNamespaces()
 	changed, _, known := s.Changes(x.generation)
 	x.apply(changed, !known)
 	x.generation = s.Generation
 }
 
-// apply brings rows up to date. Without a list all rows are compared by their
-// generations, which is a pass over two columns of numbers.
-//
-// Pods are first taken off all rows and then put on, because a slot that one row
-// gives up another may have taken; in between the rows get their new domains.
+// apply brings rows up to date. Without a list all rows are compared by their generations,
+// which is a pass over two columns of numbers.
+// Pods are first removed from all rows and then added, because a slot that one row gives up may
+// be in use by another; in between, the rows get their new domains.
 func (x *Index) apply(rows []uint32, all bool) {
 	n := x.snapshot.Len()
 	for r := n; r < len(x.rows); r++ {
@@ -188,7 +184,7 @@ func (x *Index) apply(rows []uint32, all bool) {
 	}
 }
 
-// leave empties a row that no node has any more.
+// leave empties a row that has no node any more.
 func (x *Index) leave(r uint32) {
 	for _, at := range x.rows[r].slots {
 		if p := &x.slots[at]; p.group != nil && p.row == r {

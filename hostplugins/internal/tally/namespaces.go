@@ -2,8 +2,8 @@ package tally
 
 import "slices"
 
-// NamespaceLabels returns the labels of a namespace; false if its object is not
-// known. The map must not be changed.
+// NamespaceLabels returns the labels of a namespace; false if the index has no object for it.
+// The map must not be changed.
 func (x *Index) NamespaceLabels(name string) (map[string]string, bool) {
 	row, ok := x.snapshot.NamespaceRow(name)
 	if !ok {
@@ -12,7 +12,7 @@ func (x *Index) NamespaceLabels(name string) (map[string]string, bool) {
 	return x.snapshot.Namespaces.Namespace[row].Labels, true
 }
 
-// nameNamespaces takes down which row is which namespace.
+// nameNamespaces records which row is which namespace.
 func (x *Index) nameNamespaces() {
 	t := &x.snapshot.Namespaces
 	x.namespaces = grow(x.namespaces[:0], t.Len())
@@ -29,8 +29,8 @@ func (x *Index) nameNamespace(row int) {
 	}
 }
 
-// updateNamespaces asks counts of several namespaces again about the groups of
-// namespaces that have changed, because they may select namespaces by their labels.
+// updateNamespaces re-evaluates counts of several namespaces against the groups of changed
+// namespaces, because the counts may select namespaces by label.
 func (x *Index) updateNamespaces() {
 	rows, known := x.snapshot.NamespaceChanges(x.generation)
 	if !known {
@@ -51,8 +51,7 @@ func (x *Index) updateNamespaces() {
 	}
 }
 
-// reconsider makes the groups of a namespace members of the counts that are about
-// them now, and of no others.
+// reconsider updates which counts cover the groups of a namespace.
 func (x *Index) reconsider(namespace string) {
 	for _, g := range x.members[namespace] {
 		for _, c := range x.wide {
@@ -70,7 +69,7 @@ func (x *Index) reconsider(namespace string) {
 	}
 }
 
-// addGroup adds the pods of a group to a count, or takes them out.
+// addGroup adds the pods of a group to a count, or subtracts them.
 func (x *Index) addGroup(c *Count, g *Group, n int32) {
 	for at := g.first; at != noSlot; at = x.slots[at].next {
 		x.work.Pods++

@@ -8,27 +8,26 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Group is placed pods that no selector tells apart: those of one namespace with
-// equal labels, that are or are not being deleted, and, if the index minds it,
+// Group is a set of placed pods that no selector can tell apart: pods of one namespace with
+// equal labels, which all are or all are not being deleted, and, if the index is configured so,
 // with equal affinity.
 type Group struct {
 	Namespace   string
 	Labels      labels.Set
 	Terminating bool
-	// Affinity is that of all of the pods, if the index minds it.
+	// Affinity is the affinity of all of the pods, if Config.Affinity is set.
 	Affinity *state.PodAffinity
-	// Owner is for Joined and Left to keep something.
+	// Owner is for the use of Joined and Left.
 	Owner any
 
 	key    string
 	at     int // in members
 	pods   int
 	first  uint32   // slot
-	counts []*Count // that the pods are counted in, once for each occurrence
+	counts []*Count // the counts that include the pods, once for each time they are counted
 }
 
-// unlinkGone takes the pods off a row that are not on it any more, or not as they
-// were.
+// unlinkGone removes the pods of a row that are no longer on it, or have changed.
 func (x *Index) unlinkGone(r uint32) {
 	s := x.snapshot
 	now := s.Nodes.Pods.Row(r)
@@ -42,7 +41,7 @@ func (x *Index) unlinkGone(r uint32) {
 	for _, at := range before {
 		p := &x.slots[at]
 		if p.group == nil || p.row != r {
-			continue // another row has the slot by now
+			continue // another row uses the slot by now
 		}
 		if x.marks[at] != x.mark || p.generation != s.Pods.Generation(at) {
 			x.unlink(at)
@@ -50,7 +49,7 @@ func (x *Index) unlinkGone(r uint32) {
 	}
 }
 
-// linkNew counts the pods of a row that are not counted yet.
+// linkNew adds the pods of a row that are not counted yet.
 func (x *Index) linkNew(r uint32) {
 	s := x.snapshot
 	now := s.Nodes.Pods.Row(r)
@@ -65,7 +64,7 @@ func (x *Index) linkNew(r uint32) {
 	}
 }
 
-// link counts a pod.
+// link adds a pod to the counts of its group.
 func (x *Index) link(at, r uint32) {
 	g := x.groupOf(at)
 	p := &x.slots[at]
@@ -81,7 +80,7 @@ func (x *Index) link(at, r uint32) {
 	}
 }
 
-// unlink takes a pod out of the counts.
+// unlink removes a pod from the counts.
 func (x *Index) unlink(at uint32) {
 	p := x.slots[at]
 	g := p.group
@@ -103,7 +102,7 @@ func (x *Index) unlink(at uint32) {
 	}
 }
 
-// groupOf returns the group of a pod, a new one if need be.
+// groupOf returns the group of a pod, creating it if necessary.
 func (x *Index) groupOf(at uint32) *Group {
 	t := &x.snapshot.Pods
 	pod := t.Pod[at]
@@ -147,7 +146,7 @@ func (x *Index) groupOf(at uint32) *Group {
 	return g
 }
 
-// enrol makes a group that has no pods yet one of a count's, if it is.
+// enrol adds a group that has no pods yet to a count, if the count covers it.
 func (x *Index) enrol(g *Group, c *Count) {
 	x.work.Matches++
 	if c.about.Match(g) {

@@ -11,16 +11,16 @@ import (
 // Absent is the domain of a node that does not have the label of a topology.
 const Absent = 0
 
-// Nowhere is what a scope has for a row that it leaves out.
+// Nowhere is the domain of a row that a scope excludes.
 const Nowhere = ^uint32(0)
 
-// Topology numbers the values of a node label: its domains, from 1 on. A number
-// stays a value's, also when no node has it any more.
+// Topology numbers the values of a node label, which are its domains, from 1 on. A value keeps
+// its number even when no node has it any more.
 type Topology struct {
 	key     string
 	domains map[uint32]uint32 // by value id; nil for the topology of rows
 	of      []uint32          // by row
-	used    uint64            // Index.uses at the last time
+	used    uint64            // Index.uses at the last use
 }
 
 // Topology returns the topology of a label key.
@@ -40,15 +40,14 @@ func (x *Index) Topology(key string) *Topology {
 	return t
 }
 
-// addRows adds rows to the topology whose domains are single nodes, whatever their
-// labels.
+// addRows adds rows to the topology in which each node is a domain, whatever its labels.
 func (t *Topology) addRows(n int) {
 	for r := len(t.of); r < n; r++ {
 		t.of = append(t.of, uint32(r)+1)
 	}
 }
 
-// number returns the domain of a value id, a new one if need be.
+// number returns the domain of a value id, creating it if necessary.
 func (t *Topology) number(value uint32) uint32 {
 	if value == 0 {
 		return Absent
@@ -61,8 +60,8 @@ func (t *Topology) number(value uint32) uint32 {
 	return domain
 }
 
-// Domain returns the domain of a row, which may be an overlay; Absent also for a
-// value that no node has.
+// Domain returns the domain of a row, which may be an overlay; Absent also for a value that no
+// node has.
 func (t *Topology) Domain(s *state.Snapshot, row uint32) uint32 {
 	if int(row) < len(t.of) {
 		return t.of[row]
@@ -79,33 +78,33 @@ func (t *Topology) DomainOf(s *state.Snapshot, value string) uint32 {
 	return t.domains[s.Strings.Lookup(value)]
 }
 
-// Domains returns the number above which there is no domain.
+// Domains returns the highest domain number.
 func (t *Topology) Domains() int { return len(t.domains) }
 
 func (t *Topology) drop(r uint32) { t.of[r] = Absent }
 
-// Eligible says which nodes count.
+// Eligible decides which nodes count.
 type Eligible interface {
-	// Match sets out[i] to 1 if rows[i] counts, else to 0. Strings may have been
-	// added to the dictionary since the last call.
+	// Match sets out[i] to 1 if rows[i] counts, else to 0. Strings may have been added to the
+	// dictionary since the last call.
 	Match(s *state.Snapshot, rows []uint32, out []uint8)
 }
 
-// Scope is the nodes that count, and their domains.
+// Scope is the set of nodes that count, and their domains.
 type Scope struct {
 	topology *Topology
 	eligible Eligible // nil for all nodes
 	absent   bool
 	at       []uint32 // by row: its domain, or Nowhere
-	rows     []int32  // by domain: how many count
-	domains  int      // with rows, Absent included if it counts
+	rows     []int32  // by domain: the number of rows that count
+	domains  int      // that have rows, including Absent if it counts
 	counts   int      // that use the scope
 	used     uint64   // Index.uses at the last time
 }
 
-// Scope returns the scope of a key, making one of the nodes that are eligible, nil
-// for all. Nodes without the label count, in domain Absent, only if absent says so.
-// The key must tell apart all that differs in anything.
+// Scope returns the scope of a key, creating it from the eligible nodes; a nil eligible means
+// all nodes. Nodes without the label count, in domain Absent, only if absent is true. The key
+// must be different for scopes that differ in any way.
 func (x *Index) Scope(key string, topology *Topology, eligible Eligible, absent bool) *Scope {
 	return x.scope("s"+key, topology, eligible, absent)
 }
@@ -115,8 +114,7 @@ func (x *Index) Everywhere(topology *Topology) *Scope {
 	return x.scope("l"+topology.key, topology, nil, false)
 }
 
-// Nodes returns the scope of all nodes, each a domain of its own: that of row r is
-// r+1.
+// Nodes returns the scope of all nodes, each its own domain: that of row r is r+1.
 func (x *Index) Nodes() *Scope {
 	if x.byRow == nil {
 		x.byRow = &Topology{}
@@ -151,13 +149,13 @@ func (x *Index) scope(key string, topology *Topology, eligible Eligible, absent 
 // Topology returns the scope's topology.
 func (s *Scope) Topology() *Topology { return s.topology }
 
-// Domains returns the number of domains that have a node that counts.
+// Domains returns the number of domains with a node that counts.
 func (s *Scope) Domains() int { return s.domains }
 
 // At returns the domain of a row, Nowhere if the row does not count.
 func (s *Scope) At(row uint32) uint32 { return s.at[row] }
 
-// domain is what the scope has for a row of a domain.
+// domain returns what the scope stores for a row of a domain.
 func (s *Scope) domain(domain uint32, match bool) uint32 {
 	if !match || domain == Absent && !s.absent {
 		return Nowhere
@@ -165,7 +163,7 @@ func (s *Scope) domain(domain uint32, match bool) uint32 {
 	return domain
 }
 
-// adjust counts a row of a domain that came or went.
+// adjust counts a row that was added to or removed from a domain.
 func (s *Scope) adjust(domain uint32, n int32) {
 	if domain == Nowhere {
 		return
@@ -186,8 +184,8 @@ func (s *Scope) drop(r uint32) {
 	s.at[r] = Nowhere
 }
 
-// relocate finds the domains of a row whose node has changed, and moves the pods
-// that stay on it.
+// relocate finds the domains of a row whose node has changed, and moves the pods that stay on
+// it.
 func (x *Index) relocate(r uint32) {
 	known, t := &x.rows[r], &x.snapshot.Nodes
 	before := known.node
@@ -229,7 +227,7 @@ func (x *Index) relocate(r uint32) {
 	}
 }
 
-// move takes the pods of a row from one domain of a scope to another.
+// move moves the pods of a row from one domain of a scope to another.
 func (x *Index) move(scope *Scope, slots []uint32, r, from, to uint32) {
 	for _, at := range slots {
 		p := &x.slots[at]
@@ -246,8 +244,8 @@ func (x *Index) move(scope *Scope, slots []uint32, r, from, to uint32) {
 	}
 }
 
-// sameToScopes reports whether nothing of a node has changed that a domain or an
-// Eligible may depend on: most updates of nodes are heartbeats.
+// sameToScopes reports whether nothing of a node that a domain or an Eligible may depend on has
+// changed: most node updates are heartbeats.
 func sameToScopes(a, b *state.Node) bool {
 	return a == b || a.Name == b.Name && maps.Equal(a.Object.Labels, b.Object.Labels) &&
 		equality.Semantic.DeepEqual(a.Object.Spec.Taints, b.Object.Spec.Taints)

@@ -17,8 +17,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// hasDisk lets nodes count that have a certain label. It takes the text of the
-// label's value anew for each row, so it needs no dictionary.
+// hasDisk makes nodes with a certain label eligible. It reads the label's value as text for
+// each row, so it needs no dictionary.
 type hasDisk string
 
 func (d hasDisk) Match(s *state.Snapshot, rows []uint32, out []uint8) {
@@ -30,7 +30,7 @@ func (d hasDisk) Match(s *state.Snapshot, rows []uint32, out []uint8) {
 	}
 }
 
-// query is a count and the same by looking at everything.
+// query is a count, together with a computation of the same numbers from scratch.
 type query struct {
 	name       string
 	topology   string // empty for single nodes
@@ -38,7 +38,7 @@ type query struct {
 	absent     bool
 	namespaces []string          // nil for any
 	selector   labels.Selector   // on pods
-	team       map[string]string // on namespaces: its labels must hold these
+	team       map[string]string // on namespaces: labels that they must have
 }
 
 func (q *query) count(x *tally.Index) *tally.Count {
@@ -94,7 +94,7 @@ func (q *query) want(nodes []*pernode.Node, namespaces map[string]map[string]str
 	return pods, domains
 }
 
-// check compares a count with what it has to be.
+// check compares a count with the expected numbers.
 func (q *query) check(t *rapid.T, x *tally.Index, w *plugintest.LiveCluster) {
 	c := q.count(x)
 	nodes := w.Objects()
@@ -151,7 +151,7 @@ func (q *query) check(t *rapid.T, x *tally.Index, w *plugintest.LiveCluster) {
 	}
 }
 
-// queries are of all kinds.
+// queries covers all kinds.
 func queries() []*query {
 	app := func(text string) labels.Selector {
 		s, err := labels.Parse(text)
@@ -229,7 +229,7 @@ func (m *machine) pod() {
 	m.w.SetPod(p)
 }
 
-// step changes one thing.
+// step makes one change.
 func (m *machine) step() {
 	switch rapid.IntRange(0, 10).Draw(m.T, "step") {
 	case 0, 1:
@@ -252,8 +252,8 @@ func (m *machine) step() {
 	}
 }
 
-// TestIndex: after any changes, in steps that the index sees or misses, each count
-// is what looking at everything gives, also if the index forgets counts.
+// TestIndex: after any changes, whether the index sees or misses the updates, each count equals
+// one computed from scratch, also if the index drops counts.
 func TestIndex(t *testing.T) {
 	all := queries()
 	rapid.Check(t, func(r *rapid.T) {

@@ -12,7 +12,7 @@ type Item[T any] struct {
 	Value T
 
 	reach  Reach
-	key    string   // the label that it is listed under; "" for none
+	key    string   // the label that it is filed under; "" for none
 	values []string // each once
 	exact  bool     // every node with one of the values is reached
 }
@@ -27,9 +27,9 @@ func NewItem[T any](value T, reach Reach) *Item[T] {
 	return i
 }
 
-// Index is objects in an order, listed under the value of a label where their
-// reach asks for one, which is nearly always: a local disk under its node's
-// hostname, a zonal one under its zone. The others are listed apart.
+// Index is an ordered set of objects, filed under a label value where their reach requires one,
+// which is nearly always the case: a local disk under its node's hostname, a zonal one under
+// its zone. The others are kept in a separate list.
 type Index[T any] struct {
 	compare func(a, b T) int
 	keys    map[string]map[string]*list[T]
@@ -38,13 +38,12 @@ type Index[T any] struct {
 
 type list[T any] struct{ items []*Item[T] }
 
-// NewIndex returns an empty index. compare orders objects and tells all of them
-// apart.
+// NewIndex returns an empty index. compare is a total order.
 func NewIndex[T any](compare func(a, b T) int) *Index[T] {
 	return &Index[T]{compare: compare, keys: make(map[string]map[string]*list[T])}
 }
 
-// Add puts an item in.
+// Add adds an item.
 func (x *Index[T]) Add(item *Item[T]) {
 	if item.key == "" {
 		x.others.add(item, x.compare)
@@ -63,7 +62,7 @@ func (x *Index[T]) Add(item *Item[T]) {
 	}
 }
 
-// Remove takes an item out that was added.
+// Remove removes an item that was added.
 func (x *Index[T]) Remove(item *Item[T]) {
 	if item.key == "" {
 		x.others.remove(item, x.compare)
@@ -81,7 +80,7 @@ func (x *Index[T]) Remove(item *Item[T]) {
 	}
 }
 
-// Len returns the number of entries, of which an item can have several.
+// Len returns the number of entries; an item can have several.
 func (x *Index[T]) Len() int {
 	n := len(x.others.items)
 	for _, values := range x.keys {
@@ -109,27 +108,26 @@ func (l *list[T]) remove(item *Item[T], compare func(a, b T) int) {
 	l.items = slices.Delete(l.items, at, at+1)
 }
 
-// Query finds, among the items that are of use, those that reach rows of a
-// snapshot. It holds for as long as index and snapshot stay as they are; overlay
-// rows may come. A nil index has no items.
+// Query finds, among the items that use accepts, those that reach rows of a snapshot. It is
+// valid as long as index and snapshot are unchanged; overlay rows may be added. A nil index has
+// no items.
 type Query[T any] struct {
 	index     *Index[T]
 	snapshot  *state.Snapshot
 	use       func(T) bool
 	columns   []column[T]
-	others    []*Item[T] // of use
+	others    []*Item[T] // accepted by use
 	kept      map[*list[T]][]*Item[T]
 	selectors map[*Item[T]]*nodeselector.Selector
 }
 
-// column is a label that items are listed under.
+// column is a label that items are filed under.
 type column[T any] struct {
 	key    uint32
 	values map[string]*list[T]
 }
 
-// NewQuery returns a query. use is asked once about each item in each list that a
-// row leads to.
+// NewQuery returns a query. use is called once for each item in each list that a row leads to.
 func NewQuery[T any](index *Index[T], snapshot *state.Snapshot, use func(T) bool) *Query[T] {
 	q := &Query[T]{
 		index: index, snapshot: snapshot, use: use,
@@ -147,13 +145,13 @@ func NewQuery[T any](index *Index[T], snapshot *state.Snapshot, use func(T) bool
 	return q
 }
 
-// First returns the first item in order that reaches a row and is not among
-// those left out; nil if there is none.
+// First returns the first item, in order, that reaches a row and is not in leftOut; nil if
+// there is none.
 func (q *Query[T]) First(row uint32, leftOut []*Item[T]) *Item[T] {
 	best := q.first(row, q.others, leftOut)
 	for i := range q.columns {
 		c := &q.columns[i]
-		// Taken for each row, since new overlay rows can move the columns.
+		// Looked up for each row, since new overlay rows can move the columns.
 		value := q.snapshot.Nodes.Labels.Key(c.key).At(row)
 		if value == 0 {
 			continue
@@ -169,12 +167,12 @@ func (q *Query[T]) First(row uint32, leftOut []*Item[T]) *Item[T] {
 	return best
 }
 
-// keep returns the items of a list that are of use.
+// keep returns the items of a list that use accepts.
 func (q *Query[T]) keep(l *list[T]) []*Item[T] {
 	if kept, known := q.kept[l]; known {
 		return kept
 	}
-	kept := l.items // in most cases all
+	kept := l.items // all of them in most cases
 	for i, item := range l.items {
 		if !q.use(item.Value) {
 			kept = slices.Clone(l.items[:i])
@@ -199,7 +197,7 @@ func (q *Query[T]) first(row uint32, items, leftOut []*Item[T]) *Item[T] {
 	return nil
 }
 
-// reaches checks an item against a row that its list leads to.
+// reaches checks an item against a row whose label led to the item's list.
 func (q *Query[T]) reaches(item *Item[T], row uint32) bool {
 	if item.exact || item.reach.Everywhere() {
 		return true

@@ -1,7 +1,6 @@
-// Package topology tells from which nodes storage can be reached. Volumes,
-// classes and capacities say so by node labels; here that is compiled once for an
-// object and resolved once for a snapshot. An Index finds the objects that reach a
-// node without trying all of them.
+// Package topology determines from which nodes storage can be reached. Volumes, classes and
+// capacities restrict this by node labels, which are compiled once per object and resolved once
+// per snapshot. An Index finds the objects that reach a node without trying all of them.
 package topology
 
 import (
@@ -13,15 +12,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Reach is the nodes from which an object can be reached. The zero value is all
-// of them.
+// Reach is the set of nodes from which an object can be reached. The zero value is all nodes.
 type Reach struct {
 	limited bool
 	terms   []state.Term // ORed
 }
 
 // OfVolume returns the reach of a volume, spec.nodeAffinity. Only labels count: a term on the
-// name of the node holds everywhere, as in kube-scheduler, which checks volumes against nodes
+// node's name matches everywhere, as in kube-scheduler, which checks volumes against nodes
 // without names.
 func OfVolume(pv *v1.PersistentVolume) Reach {
 	if pv.Spec.NodeAffinity == nil || pv.Spec.NodeAffinity.Required == nil {
@@ -52,7 +50,7 @@ func OfClass(class *storagev1.StorageClass) Reach {
 	return Reach{limited: true, terms: state.CompileTerms(terms)}
 }
 
-// OfCapacity returns which nodes a capacity is for, nodeTopology: none without a
+// OfCapacity returns the nodes that a capacity applies to, nodeTopology: none without a
 // selector, all with an empty one (storage/v1 CSIStorageCapacity).
 func OfCapacity(c *storagev1.CSIStorageCapacity) Reach {
 	if c.NodeTopology == nil {
@@ -67,8 +65,8 @@ func OfCapacity(c *storagev1.CSIStorageCapacity) Reach {
 			v1.NodeSelectorRequirement{Key: key, Operator: v1.NodeSelectorOpIn, Values: []string{c.NodeTopology.MatchLabels[key]}})
 	}
 	for _, r := range c.NodeTopology.MatchExpressions {
-		// The operators of label selectors are spelled like those of node selectors,
-		// which have Gt and Lt besides.
+		// The operators of label selectors are spelled like those of node selectors, which also
+		// have Gt and Lt.
 		op := v1.NodeSelectorOperator(r.Operator)
 		if op == v1.NodeSelectorOpGt || op == v1.NodeSelectorOpLt {
 			return Reach{limited: true}
@@ -89,12 +87,11 @@ func (r *Reach) Resolve(strings *wire.Dict) nodeselector.Selector {
 	return nodeselector.Terms(r.terms, strings)
 }
 
-// mostValues is how many values of a label an object is listed under at most.
+// mostValues is the largest number of values of a label that an object is filed under.
 const mostValues = 32
 
-// anchor returns the label and those of its values that a node must have to be
-// reached; exact says that this is all there is to it. Without such a label key
-// is empty.
+// anchor returns a label, and the values of it that a node must have one of to be reached;
+// exact reports that this is the whole condition. Without such a label key is empty.
 func (r *Reach) anchor() (key string, values []string, exact bool) {
 	if len(r.terms) != 1 || r.terms[0].Err != nil {
 		return "", nil, false

@@ -42,8 +42,8 @@ func drawTerm(t *rapid.T) v1.NodeSelectorTerm {
 	return term
 }
 
-// TestFirst: the first item in order that reaches a node, is of use and is not
-// left out is found, whatever was added and removed before.
+// TestFirst: First returns the first item in order that reaches a node, is accepted by use and
+// is not left out, whatever was added and removed before.
 func TestFirst(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var nodes []*v1.Node
@@ -108,12 +108,12 @@ func TestFirst(t *testing.T) {
 			index.Remove(i)
 		}
 		if index.Len() != 0 {
-			rt.Fatalf("%d entries are left of nothing", index.Len())
+			rt.Fatalf("%d entries are left in an empty index", index.Len())
 		}
 	})
 }
 
-// TestWork: with a disk on each of many nodes, a node is led to its own.
+// TestWork: with one disk on each of many nodes, each node visits only its own.
 func TestWork(t *testing.T) {
 	const count = 300
 	index := topology.NewIndex(func(a, b *v1.PersistentVolume) int { return cmp.Compare(a.Name, b.Name) })
@@ -135,11 +135,11 @@ func TestWork(t *testing.T) {
 		t.Errorf("%d volumes were looked at for %d nodes, want one each", looked, count)
 	}
 	if q := topology.NewQuery[*v1.PersistentVolume](nil, plugintest.Snapshot(nodes, nil), nil); q.First(0, nil) != nil {
-		t.Error("an index that is not there has an item")
+		t.Error("a nil index has an item")
 	}
 }
 
-// TestSharedObjects: compiling does not write on objects of others.
+// TestSharedObjects: compiling does not modify the API objects.
 func TestSharedObjects(t *testing.T) {
 	pv := affine("v", in("host", "b", "a", "b"))
 	before := pv.DeepCopy()
