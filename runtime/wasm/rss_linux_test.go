@@ -3,6 +3,7 @@ package wasm_test
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"testing"
 
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -17,6 +18,7 @@ func TestMemoryOfProcess(t *testing.T) {
 	p := newPlugin(t, wasm.Config{Shards: 8, Limits: sandbox.Limits{OwnMemory: 32 << 20, TotalMemory: total}}, module, man)
 	w := newWorld(4000)
 	filter(p, w.cycle(incoming("a", "first", 0)), w.rows())
+	debug.FreeOSMemory() // of earlier tests
 	before, most := resident(t), int64(0)
 	for i := range 6 {
 		pod := incoming("a", fmt.Sprint(i), 1)
