@@ -113,6 +113,32 @@ func (s *stall) publish(f *index.File) {
 	}
 }
 
+// yank signs a module's file, and publishes an index that has it and yanks it.
+func (s *stall) yank(file string) {
+	s.t.Helper()
+	l, err := module.Read(file)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	bundle, err := signing.SignFile(s.key, l.Bytes)
+	if err == nil {
+		err = os.WriteFile(file+signing.Suffix, bundle, 0o600)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v := index.Describe(l.Manifest)
+	v.Image, v.Module, v.Size = l.Digest, l.Digest, int64(len(l.Bytes)) // whatever its image is
+	f, _, err := index.Next(s.honest, []index.Plugin{{Name: l.Manifest.Name, Repository: s.registry + "/team/yanked", Versions: []index.Version{v}}}, time.Now(), time.Hour)
+	if err == nil {
+		err = f.Mark(l.Manifest.Name, v.Version, &index.Yank{Reason: "bad", Successor: "9.9.9"})
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.publish(f)
+}
+
 // install runs a command about the index in a folder of its own.
 func (s *stall) install(args ...string) (stdout, stderr string, status int) {
 	s.t.Helper()

@@ -52,7 +52,10 @@ func TestEveryMetricMoves(t *testing.T) {
 	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, "bad.wasm"), []byte("no module"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	l := live(t, "--plugin="+module+"?namespaces=troubled", "--plugin-dir="+folder, "--debug-socket="+socket, "--secure-port=0", "--leader-elect=false")
+	s := newStall(t)
+	s.yank(module)
+	l := live(t, "--plugin="+module+"?namespaces=troubled", "--plugin-dir="+folder, "--debug-socket="+socket, "--secure-port=0", "--leader-elect=false",
+		"--index="+s.registry+"/team/index", "--verification-policy="+filepath.Join(s.dir, "policy.yaml"), "--module-cache="+t.TempDir())
 
 	// What is held up stays visible until all is looked at.
 	defer l.api.Hold("create", "pods/binding", "slow")()
@@ -92,6 +95,12 @@ func TestEveryMetricMoves(t *testing.T) {
 		if l.moved[name] {
 			t.Errorf("%s has moved, and is listed as one that does not: %s", name, why)
 		}
+	}
+
+	var status debughttp.Plugins
+	l.get(debughttp.PluginsPath, &status)
+	if len(status.Plugins) != 1 || status.Plugins[0].Yanked != "bad; use 9.9.9" || !slices.Equal(status.Plugins[0].Signers, []string{"team"}) {
+		t.Errorf("the status is %+v", status.Plugins)
 	}
 
 	const kinds = "berth_plugin_faults_by_kind_total"
@@ -150,11 +159,16 @@ func liveWith(t *testing.T, p *program, args ...string) *living {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := newWatched(p)
+	if w.yanks, err = o.newYanks(); err != nil {
+		t.Fatal(err)
+	}
+	w.yanks.begin(t.Context(), nil, func(text string) { t.Error(text) })
 	l := &living{t: t, api: kubefake.New(), moved: make(map[string]bool)}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- o.schedule(ctx, scheduler, modules, l.api.Clients(), newWatched(p), slog.New(slog.DiscardHandler))
+		done <- o.schedule(ctx, scheduler, modules, l.api.Clients(), w, slog.New(slog.DiscardHandler))
 	}()
 	l.server = serverOptions{server: "unix:" + o.serve.socket, output: "json", timeLimit: 10 * time.Second}
 	t.Cleanup(func() {
