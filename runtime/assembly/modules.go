@@ -48,8 +48,7 @@ type ModulesConfig struct {
 	// Memory is what the plugins of all modules may have together, in bytes; 0 means
 	// memory.DefaultProcess.
 	Memory int64
-	// VerifyEvery is the number of calls of a guest between checks of its columns: 1 checks
-	// after every call, 0 never.
+	// VerifyEvery is as in wasm.Config.
 	VerifyEvery int
 }
 
@@ -221,7 +220,7 @@ type moduleDeps struct {
 }
 
 // plugin makes the plugin of a module for one profile.
-func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *moduleDeps) (*madePlugin, error) {
+func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bool, d *moduleDeps) (*madePlugin, error) {
 	loaded := named.Loaded
 	code, err := m.take(ctx, named)
 	if err != nil {
@@ -236,7 +235,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, d *modu
 	}
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
-		Policies: policies, Shards: shards, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
+		Policies: policies, Shards: shards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limitsOf(&named.Reference.Limits),
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Encodings: m.encodings, Process: m.process, Recovered: func() { d.recovered(loaded.Name) }})

@@ -80,8 +80,14 @@ func (j *job) work(worker int) {
 	}
 }
 
+// fewRows is how many rows are one block, wherever they are: each block is a call.
+const fewRows = 64
+
 // cut splits ascending rows at multiples of plugin.BlockRows of the row number.
 func cut(rows []uint32, blocks [][]uint32) [][]uint32 {
+	if n := len(rows); 0 < n && n <= fewRows {
+		return append(blocks, rows)
+	}
 	for len(rows) > 0 {
 		limit := rows[0] - rows[0]%plugin.BlockRows + plugin.BlockRows
 		n := len(rows)

@@ -51,11 +51,18 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestCut: blocks are the rows in order, cut at multiples of plugin.BlockRows.
+// TestCut: blocks are the rows in order, cut at multiples of plugin.BlockRows; few rows are
+// one block.
 func TestCut(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		set := rapid.SliceOfNDistinct(rapid.Uint32Range(0, 6*plugin.BlockRows), 0, 200, rapid.ID[uint32]).Draw(r, "rows")
 		slices.Sort(set)
+		if len(set) > 0 && len(set) <= fewRows {
+			if blocks := cut(set, nil); len(blocks) != 1 || !slices.Equal(blocks[0], set) {
+				r.Fatalf("%d rows are cut: %v", len(set), blocks)
+			}
+			return
+		}
 		var joined []uint32
 		last := -1
 		for _, block := range cut(set, nil) {

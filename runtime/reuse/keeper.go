@@ -21,10 +21,10 @@ type Keeper struct {
 }
 
 // Keeper returns what keeps the answers of a plugin; nil if none can be kept: the store
-// has no memory, the plugin has no point of scope node, or Keyed says why not.
+// has no memory, the plugin has no point of scope node, or Info.Keyed says why not.
 func (s *Store) Keeper(p plugin.Plugin) *Keeper {
 	info := p.Info()
-	if _, ok := Keyed(info); !ok || s.config.Off() {
+	if _, ok := info.Keyed(); !ok || s.config.Off() {
 		return nil
 	}
 	columns := columnsOf(info.Reads)

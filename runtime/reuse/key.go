@@ -3,7 +3,6 @@ package reuse
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,31 +11,6 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
-
-// Keyed reports whether answers of a plugin can be kept: it has a point of scope node, and
-// pods can be alike to it. why says why not: what the plugin reads that is each pod's own.
-func Keyed(info *plugin.Info) (why string, ok bool) {
-	if len(info.NodeScoped) == 0 {
-		return "its answers for a node depend on other nodes", false
-	}
-	for i := range info.Reads {
-		switch info.Reads[i].Column {
-		case abi.PodName:
-			return "it reads the pod's name", false
-		case abi.IncomingUID:
-			return "it reads the pod's UID", false
-		case abi.PodQueueTime:
-			return "it reads when the pod was queued", false
-		case abi.PodVolumes:
-			if !slices.Equal(info.Reads[i].Args, []string{state.VolumeImage}) {
-				return "it reads the pod's volumes", false
-			}
-		case abi.PodWhole, abi.PodSpreadConstraint, abi.PodAffinity:
-			return "it reads the whole pod", false
-		}
-	}
-	return "", true
-}
 
 // appendKey appends what a plugin reads of a pod, namespace labels included. Two pods have
 // the same bytes if and only if they are alike to the plugin.

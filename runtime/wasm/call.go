@@ -113,7 +113,7 @@ func (s *shard) run(ctx context.Context, snap *state.Snapshot, r *request, lo, h
 	bad := func(kind fault.Kind, detail string) (reply, *fault.Fault) {
 		return reply{}, p.faults.at(r.point, kind, detail, env)
 	}
-	verify := s.sampled()
+	verify := s.sampled(r.n())
 	if verify && p.config.VerifyEvery > 1 && !s.ShowsOverlay() {
 		if ok, err := s.Restore(snap); err != nil {
 			return reply{}, p.faults.of(r.point, s.src.explain(err))

@@ -35,6 +35,10 @@ type Config struct {
 	// Shards is the maximum number of instances that hold the nodes of a plugin of scope
 	// node, usually one per worker; 0 means 1.
 	Shards int
+	// Kept tells that the caller keeps answers for pods that are alike (package reuse). A
+	// plugin whose answers can be kept is then asked about few nodes at a time, so it has
+	// one such instance.
+	Kept bool
 	// CrashOnBug lets a mistake of the host end the process, for tests. Otherwise it is a
 	// fault.
 	CrashOnBug bool
@@ -43,7 +47,8 @@ type Config struct {
 	// Breaker says when the plugin is not called because it fails.
 	Breaker breaker.Config
 	// VerifyEvery is how often the columns of an instance are checked for writes by the
-	// guest: 1 for every call, n for every nth, 0 for never.
+	// guest: 1 for every call, n for every nth, 0 for never. With Kept and n above 1, a call
+	// about few rows counts as a 16th of one.
 	VerifyEvery int
 }
 

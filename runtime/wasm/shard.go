@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm/fault"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
@@ -26,9 +27,9 @@ type shard struct {
 	src     *source
 	rowless bool // it is for a pre_filter that looks at the pod alone (ABI-5.3)
 
-	guest sandbox.Guest // nil after a fault, until the next use
-	host  *hostCalls    // of the guest
-	calls int           // of this shard, by any instance
+	guest      sandbox.Guest // nil after a fault, until the next use
+	host       *hostCalls    // of the guest
+	sixteenths int           // of calls of this shard, by any instance, since the last check
 	*mirror.Mirror
 
 	numbers []uint16 // scratch: reason set of the guest → reason of the verdicts
@@ -51,11 +52,19 @@ func (s *source) explain(err error) error {
 // view fetches the memory's bytes again: they may have moved.
 func (s *shard) view() error { return s.View(s.guest.Memory()) }
 
-// sampled reports whether the columns are checked around the next call.
-func (s *shard) sampled() bool {
-	s.calls++
-	every := s.core.config.VerifyEvery
-	return every > 0 && s.calls%every == 0
+// sampled reports whether the columns are checked around the next call, which is about so
+// many rows. A check writes all columns again, so where most calls are about few rows, such
+// a call counts as a 16th.
+func (s *shard) sampled(rows int) bool {
+	every, call := s.core.config.VerifyEvery, 16
+	if s.core.config.Kept && every > 1 {
+		call = max(1, min(16*rows/plugin.BlockRows, 16))
+	}
+	if s.sixteenths += call; every == 0 || s.sixteenths < 16*every {
+		return false
+	}
+	s.sixteenths = 0
+	return true
 }
 
 // ready makes the shard's instance if there is none, and writes what changed.

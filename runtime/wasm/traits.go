@@ -122,7 +122,7 @@ func (t *traits) nodeScoped(point abi.Point) bool {
 
 // instances returns how many instances are useful to hold n rows.
 func (t *traits) instances(n int) int {
-	if !t.sharded {
+	if _, keyed := t.info.Keyed(); !t.sharded || keyed && t.config.Kept {
 		return 1
 	}
 	return mirror.Split(n, t.config.Shards)
