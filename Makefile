@@ -40,7 +40,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	cd cmd/app/example && go test -count=1 ./...
 
-.PHONY: help build binaries demo examples test test-fast test-race test-arm64 e2e skew cosign pauses race soak prices bench bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-fast test-race test-arm64 e2e skew cosign pauses race soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,6 +118,13 @@ bench: ## run the benchmarks COUNT times into bench.out (BENCH=pattern)
 	@pkgs="$(call packages-with,Benchmark)"; \
 	if [ -z "$$pkgs" ]; then echo "no package has benchmarks"; exit 0; fi; \
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $$pkgs | tee bench.out
+
+bench-report: examples ## measure what it costs to place a pod in memory, with kube-scheduler's engine beside it, into docs/scale.md (30 minutes)
+	@mkdir -p bin/scale && cp bin/plugins/noisy-neighbour.wasm bin/scale/noisy-neighbour-go.wasm && cp bin/plugins/zone-cost.wasm bin/scale/zone-cost-go.wasm
+	@for language in rust c assemblyscript; do \
+		bin/berth plugin build wasm-examples/noisyneighbour/$$language -o bin/scale/noisy-neighbour-$$language.wasm || echo "left out: noisy-neighbour in $$language"; \
+	done
+	cd test && go run ./cmd/scale $(SCALE)
 
 bench-compare: ## compare bench.out with an earlier one (BASE=bench.base.out)
 	@for f in $(BASE) bench.out; do [ -f "$$f" ] || { echo "$$f is missing: run make bench, before the change keep bench.out as $(BASE)" >&2; exit 1; }; done
@@ -212,6 +219,11 @@ oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time
 .PHONY: oracle-test
 oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
 	cd test && export PKG=./internal/... && $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- ./internal/...
+
+.PHONY: alike
+alike: ## hold decisions with kept answers against those without, for about a million attempts (10 minutes)
+	go test ./runtime/cycle -run '^TestAlike$$' -rapid.checks 40000 -timeout 60m
+	go test ./hostplugins ./runtime/sim -run '^TestReuse$$' -rapid.checks 2000 -timeout 60m
 
 .PHONY: oracle-mutants
 oracle-mutants: ## put one mistake after the other into the plugins and the engine, and see that the oracle finds it (ONLY=subject,…)

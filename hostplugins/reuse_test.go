@@ -120,6 +120,10 @@ func TestReuse(t *testing.T) {
 				pod = g.changedPod(pod, len(nodes))
 			}
 			s := cluster.Snapshot(nodes, placed)
+			if g.number("anew", 5) == 0 {
+				slices.Reverse(nodes)
+				s = cluster.Rebuild(nodes, placed)
+			}
 			c := newCycle(chain, s, state.NewPod(pod))
 			for _, k := range kept {
 				if err := k.compare(c, rowsOf(s)); err != nil {
@@ -223,7 +227,7 @@ func TestKeyed(t *testing.T) {
 		{plugin.Info{Reads: plugin.Whole(abi.PodWhole), NodeScoped: []abi.Point{abi.Score}}, "it reads the whole pod"},
 		{plugin.Info{Reads: plugin.Whole(abi.IncomingLabels), NodeScoped: []abi.Point{abi.Score}}, ""},
 	} {
-		why, ok := reuse.Keyed(&test.info)
+		why, ok := test.info.Keyed()
 		if why != test.want || ok != (test.want == "") {
 			t.Errorf("%v: %q, %v, want %q", test.info.Reads, why, ok, test.want)
 		}

@@ -11,7 +11,7 @@ type journal struct {
 // to who is that far behind, a look at all rows costs no more.
 func (j *journal) add(rows []uint32, n int) {
 	j.rows = append(j.rows, rows...)
-	if most := 2*n + 1024; len(j.rows) > most {
+	if most := 2*n + 64; len(j.rows) > most {
 		old := len(j.rows) - most/2
 		j.first += uint64(old)
 		j.rows = j.rows[:copy(j.rows, j.rows[old:])]

@@ -45,10 +45,7 @@ func New(config Config) *Store {
 // Follow takes in what changed in the snapshot. It is called before each cycle.
 func (s *Store) Follow(snapshot *state.Snapshot) {
 	switch {
-	case s.epoch != snapshot.Epoch: // rows are others
-		for s.recent.Len() > 0 {
-			s.recent.Front().Value.(*Entry).Remove()
-		}
+	case s.epoch != snapshot.Epoch: // rows and ids are others
 		for _, p := range s.projections {
 			p.reset()
 		}

@@ -54,6 +54,13 @@ func (c *Cluster) Snapshot(nodes []*v1.Node, placed []*v1.Pod) *state.Snapshot {
 	return c.snapshot
 }
 
+// Rebuild writes everything anew, with other ids.
+func (c *Cluster) Rebuild(nodes []*v1.Node, placed []*v1.Pod) *state.Snapshot {
+	c.Snapshot(nodes, placed)
+	c.snapshot.Rebuild(c.rows)
+	return c.snapshot
+}
+
 // info returns the NodeInfo of a node, with new generations for what differs.
 func (c *Cluster) info(n *v1.Node, placed []*v1.Pod, old *state.NodeInfo) *state.NodeInfo {
 	var pods []*v1.Pod

@@ -1,6 +1,7 @@
 // Command mutants shows that the oracle finds mistakes: it builds the oracle with one
 // change of Berth's sources after the other, which never touch the sources
-// themselves, and wants each to be reported as a difference.
+// themselves, and wants each to be reported as a difference. Mistakes in reuse are for
+// tests of the main module to find.
 package main
 
 import (
@@ -98,6 +99,9 @@ func (m mutant) try(ctx context.Context, root, folder string, count int) (string
 	if err != nil {
 		return "", err
 	}
+	if m.Subject == tested {
+		return byTests(ctx, root, overlay)
+	}
 	binary := filepath.Join(folder, "oracle")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", binary, "./cmd/oracle").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
@@ -117,6 +121,39 @@ func (m mutant) try(ctx context.Context, root, folder string, count int) (string
 		return "", fmt.Errorf("the oracle failed for another reason: %s", stderr.String())
 	}
 	return fmt.Sprintf("%s, in case %s", first[2], first[1]), nil
+}
+
+// tested is the subject of mistakes in what ends a kept answer. The oracle has no other side
+// for that: tests compare decisions with kept answers and without.
+const tested = "reuse"
+
+// finders returns those tests, the fastest first.
+func finders() [][]string {
+	return [][]string{
+		{"^TestAlike$", "./runtime/cycle", "-rapid.nofailfile"},
+		{"^TestReuse$", "./runtime/pipeline"},
+		{"^TestReuse$", "./hostplugins", "-rapid.nofailfile"},
+		{"^TestReuse$", "./runtime/sim", "-rapid.nofailfile"},
+	}
+}
+
+// byTests runs the tests with the mistake, and returns which one found it.
+func byTests(ctx context.Context, root, overlay string) (string, error) {
+	for _, finder := range finders() {
+		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-overlay", overlay, "-vet=off", "-run"}, finder...)...)
+		cmd.Dir = root
+		out, err := cmd.CombinedOutput()
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case err == nil:
+		case bytes.Contains(out, []byte("[build failed]")):
+			return "", fmt.Errorf("build: %w\n%s", err, out)
+		default:
+			return strings.Trim(finder[0], "^$") + " of " + finder[1], nil
+		}
+	}
+	return "", nil
 }
 
 // overlay writes the changed file, and the list that has the go command read it
