@@ -13,9 +13,9 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
-// inFlight is how many bindings a scheduler may have under way, which are then
-// written in any order. Berth has a limit (runtime/kube, writesInFlight), kube-scheduler
-// has none.
+// inFlight is the maximum number of bindings that a scheduler has in flight, which may be
+// written in any order. Berth has a limit (runtime/kube, writesInFlight), kube-scheduler has
+// none.
 func inFlight() int {
 	if program() == cluster.BerthProgram {
 		return 96
@@ -23,8 +23,8 @@ func inFlight() int {
 	return 500
 }
 
-// accepted asks kube-scheduler's filters about every placement since a revision at
-// which the cluster was empty, in the order of the decisions if that is known.
+// accepted checks every placement since a revision, at which the cluster was empty, with
+// kube-scheduler's filters, in the order of the decisions if that is known.
 func accepted(t *testing.T, c *cluster.Cluster, since int64, decided func(*v1.Pod) (uint64, error)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
@@ -55,8 +55,8 @@ func accepted(t *testing.T, c *cluster.Cluster, since int64, decided func(*v1.Po
 	t.Logf("kube-scheduler accepts %d placements, %d of them earlier and %d later than they were written", result.Accepted, result.Early, result.Late)
 }
 
-// tell makes a Berth that is to be run tell the order of its decisions, in which the
-// placements are then judged. kube-scheduler cannot tell.
+// tell makes a Berth that is started later report the order of its decisions, in which the
+// placements are then checked. kube-scheduler cannot report it.
 func (b *bench) tell(s cluster.Scheduler) cluster.Scheduler {
 	if program() != cluster.BerthProgram {
 		return s

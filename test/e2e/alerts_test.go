@@ -22,7 +22,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// operator is somebody who has installed Berth with its alerts, and reads docs/run.md.
+// operator has installed Berth with its alerts, and follows docs/run.md.
 type operator struct {
 	*installed
 	rules   []alerts.Alert
@@ -34,9 +34,9 @@ type operator struct {
 	fired   map[string]bool // by the name of the alert
 }
 
-// alertsFire brings about the cause of each alert of deploy/monitoring, and of each row under
-// "Troubleshooting" in docs/run.md. The alert fires, and no longer when the cause is gone; what
-// the row says to look at shows the cause. Everything that the dashboard asks for is served.
+// alertsFire triggers each alert of deploy/monitoring, and each row under "Troubleshooting" in
+// docs/run.md. The alert fires, and stops when the cause is gone; what the row says to look at
+// shows the cause. All metrics that the dashboard queries are served.
 func alertsFire(t *testing.T) {
 	o := newOperator(t)
 	looked := make(map[string]bool)
@@ -100,7 +100,7 @@ func newOperator(t *testing.T) *operator {
 	return o
 }
 
-// served wants a process to have served all metrics that an expression reads.
+// served checks that a process has served all metrics that an expression reads.
 func (o *operator) served(who, expression string) {
 	o.Helper()
 	names, err := alerts.Metrics(expression)
@@ -125,7 +125,7 @@ func (o *operator) scrape() {
 	}
 }
 
-// fires reports whether an alert would, by what was scraped last.
+// fires reports whether an alert fires on the last scrape.
 func (o *operator) fires(name string) bool {
 	o.Helper()
 	i := slices.IndexFunc(o.rules, func(a alerts.Alert) bool { return a.Name == name })
@@ -139,7 +139,7 @@ func (o *operator) fires(name string) bool {
 	return len(elements) > 0
 }
 
-// awaitAlert scrapes until an alert fires, or does not any more.
+// awaitAlert scrapes until an alert fires, or stops firing.
 func (o *operator) awaitAlert(name string, fires bool) {
 	o.Helper()
 	o.until(fmt.Sprintf("%s fires: %v", name, fires), func(context.Context) bool {
@@ -149,7 +149,7 @@ func (o *operator) awaitAlert(name string, fires bool) {
 	o.fired[name] = o.fired[name] || fires
 }
 
-// silent wants no alert to fire.
+// silent checks that no alert fires.
 func (o *operator) silent() {
 	o.Helper()
 	o.until("no alert fires", func(context.Context) bool {
@@ -158,7 +158,7 @@ func (o *operator) silent() {
 	})
 }
 
-// look runs a command of berth at the scheduler's socket until it prints something.
+// look runs a command of berth against the scheduler's socket until it prints a text.
 func (o *operator) look(want string, args ...string) {
 	o.Helper()
 	var out []byte
@@ -172,7 +172,7 @@ func (o *operator) look(want string, args ...string) {
 	o.Errorf("berth %s does not say %q: %s", strings.Join(args, " "), want, out)
 }
 
-// asks wants the scheduler to answer a path with a status and a text.
+// asks checks that the scheduler answers a path with a status and a text.
 func (o *operator) asks(s server, path string, status int, want string) {
 	o.Helper()
 	var code int
@@ -183,14 +183,14 @@ func (o *operator) asks(s server, path string, status int, want string) {
 	})
 }
 
-// nobodyLeads takes the lease away, which Berth may not make, before a replica starts.
+// nobodyLeads deletes the lease, which Berth may not create, before a replica starts.
 func (o *operator) nobodyLeads() {
 	o.Helper()
 	leases := o.client.CoordinationV1().Leases(metav1.NamespaceSystem)
 	if err := leases.Delete(o.Context(), "berth", metav1.DeleteOptions{}); err != nil {
 		o.Fatal(err)
 	}
-	o.Cleanup(func() { // for the next tests, whatever happens here
+	o.Cleanup(func() { // restored for the next tests in any case
 		_, _ = o.client.CoordinationV1().Leases(metav1.NamespaceSystem).Create(context.Background(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "berth"}}, metav1.CreateOptions{})
 	})
 	port, err := cluster.FreePort()
@@ -217,7 +217,7 @@ func (o *operator) nobodyLeads() {
 	o.silent()
 }
 
-// strangePod is a pod of a scheduler that there is not.
+// strangePod creates a pod for a scheduler that does not exist.
 func (o *operator) strangePod() {
 	o.Helper()
 	pod := workload.Pod(o.namespace, "strange", 100, 100)
@@ -231,7 +231,7 @@ func (o *operator) strangePod() {
 	}
 }
 
-// slowPod has pods wait longer than the alert allows, for nodes that come one after the other.
+// slowPod makes pods wait longer than the alert allows, for nodes that are added one by one.
 func (o *operator) slowPod() {
 	o.Helper()
 	disks := []string{"one", "two"}
@@ -262,7 +262,7 @@ func (o *operator) slowPod() {
 	o.silent()
 }
 
-// openBreaker has a plugin whose answers are longer than it is allowed.
+// openBreaker uses a plugin whose answers exceed the size limit.
 func (o *operator) openBreaker() {
 	o.Helper()
 	o.module("tenantpool", "tenant-pool.wasm", `{config: {tenants: {somebody-else: {pools: [only]}}}, limits: {reasonSize: "1"}}`)
@@ -285,7 +285,7 @@ func (o *operator) openBreaker() {
 	o.silent()
 }
 
-// refusedModule puts a file into the folder that is not a module.
+// refusedModule puts a file that is not a module into the folder.
 func (o *operator) refusedModule() {
 	o.Helper()
 	o.sidecar("broken.wasm", "this is not a module")
@@ -296,14 +296,14 @@ func (o *operator) refusedModule() {
 	o.silent()
 }
 
-// notReady has a replica without rights.
+// notReady runs a replica without permissions.
 func (o *operator) notReady() {
 	o.Helper()
 	port, err := cluster.FreePort()
 	if err != nil {
 		o.Fatal(err)
 	}
-	// What it serves is guarded by questions that it may not ask either.
+	// Access to its endpoints is checked with reviews that it may not create either.
 	p := run(o.T, o.Cluster, cluster.Scheduler{
 		Program: cluster.BerthProgram, User: cluster.Nobody, LeaderElection: true, Port: port, Name: "without-rights",
 		Flags: []string{"--authorization-always-allow-paths=/healthz,/readyz,/readyz/*,/livez"},
@@ -322,7 +322,7 @@ func (o *operator) notReady() {
 	}
 }
 
-// doesNotStart has a replica with a configuration that it cannot use.
+// doesNotStart runs a replica with an invalid configuration.
 func (o *operator) doesNotStart() {
 	o.Helper()
 	p := run(o.T, o.Cluster, cluster.Scheduler{Program: cluster.BerthProgram, Name: "mistaken", Config: "profiles:\n- schedulerName: a\n  plugin: {}\n"})
@@ -336,7 +336,7 @@ func (o *operator) doesNotStart() {
 	}
 }
 
-// outage cuts a replica that does not lead off from the API server.
+// outage cuts a replica that is not the leader off from the API server.
 func (o *operator) outage() {
 	o.Helper()
 	proxy := o.proxy()

@@ -6,8 +6,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
-// TestBerth has the tests of what kube-scheduler has no equal of; with that one under
-// test there are none.
+// TestBerth has the tests of features that kube-scheduler does not have; with kube-scheduler
+// under test it has none.
 func TestBerth(t *testing.T) {
 	if program() != cluster.BerthProgram {
 		return

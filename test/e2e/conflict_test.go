@@ -20,10 +20,10 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// TestConflict has somebody else bind a pod that the scheduler is about to bind: while it
-// decides, while the binding is on its way, and so that the refusal comes before the
-// watch tells why. The pod stays where it was put and counts there, and the place that
-// the scheduler had in mind for it is free.
+// TestConflict lets another client bind a pod that the scheduler is about to bind: while it
+// decides, while the binding is in flight, and so that the refusal arrives before the watch
+// event that explains it. The pod stays where it was bound and counts there, and the node that
+// the scheduler had chosen for it has its capacity back.
 func TestConflict(t *testing.T) {
 	b := newBench(t, "conflict", 2, workload.Capacity{CPU: 1, Memory: 4, Pods: 10})
 	ours, theirs := workload.NodeName(0), workload.NodeName(1)
@@ -41,10 +41,10 @@ func TestConflict(t *testing.T) {
 	}
 	const deciding, late, early = "while-it-decides", "after-the-watch-has-told", "before-the-watch-tells"
 
-	// watches of pods tell nothing while it is locked.
+	// watches of pods deliver nothing while it is locked.
 	var silence sync.RWMutex
 	speak := sync.OnceFunc(silence.Unlock)
-	// What others do at the first try of a pod.
+	// What the other client does during the first attempt of a pod.
 	decides := sync.OnceFunc(func() {
 		putElsewhere(deciding)
 		time.Sleep(noticed)
@@ -141,7 +141,7 @@ extenders: [{urlPrefix: %q, filterVerb: filter, nodeCacheCapable: true}]
 			if n := refused[name].Load(); n > 1 {
 				t.Errorf("the binding was tried again and refused %d times", n)
 			}
-			// Who does not know yet why its binding was refused says that it has failed, as
+			// A scheduler that does not know yet why its binding was refused reports a failure, as
 			// kube-scheduler always does.
 			if name != early && program() == cluster.BerthProgram && condition(pod, v1.PodScheduled).Status != v1.ConditionTrue {
 				t.Errorf("the pod has a node, and its conditions are %+v", pod.Status.Conditions)
@@ -154,10 +154,10 @@ extenders: [{urlPrefix: %q, filterVerb: filter, nodeCacheCapable: true}]
 	b.sound()
 }
 
-// noticed is how long somebody takes at most who sees something in a watch.
+// noticed is the longest time until a watch event takes effect.
 const noticed = 300 * time.Millisecond
 
-// bindingOf returns the pod that a request is to bind; empty if it is another request.
+// bindingOf returns the pod that a request binds; empty if it is another request.
 func bindingOf(r *http.Request) string {
 	path, ok := strings.CutSuffix(r.URL.Path, "/binding")
 	if !ok || r.Method != http.MethodPost {
@@ -166,7 +166,7 @@ func bindingOf(r *http.Request) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// muted is a watch that tells nothing while silence is locked.
+// muted is a watch that delivers nothing while silence is locked.
 type muted struct {
 	io.ReadCloser
 	silence *sync.RWMutex

@@ -20,8 +20,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// TestKilled kills the scheduler again and again while it places thousands of
-// pods: every pod is bound exactly once, and no node holds more than it can.
+// TestKilled kills the scheduler again and again while it places thousands of pods: every pod
+// is bound exactly once, and no node is overcommitted.
 func TestKilled(t *testing.T) {
 	t.Run("alike", func(t *testing.T) {
 		pods, capacity := tight(75)
@@ -36,8 +36,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// kill runs a scheduler, and kills it when as many pods are placed as is drawn, and so
-// on. All pods are placed in the end, but not before the last kill.
+// kill runs a scheduler, kills it after a random number of pods has been placed, and repeats
+// this. All pods are placed in the end, but not before the last kill.
 func (b *bench) kill(times, pods int, s cluster.Scheduler) {
 	b.Helper()
 	random := dice(b.T)
@@ -62,8 +62,8 @@ func (b *bench) kill(times, pods int, s cluster.Scheduler) {
 	b.finish()
 }
 
-// TestMixed places pods of all kinds, and has kube-scheduler's filters judge each
-// placement, on top of those that were decided before.
+// TestMixed places pods of all kinds, and checks each placement with kube-scheduler's filters,
+// given the placements that were decided before.
 func TestMixed(t *testing.T) {
 	const nodes, each = 60, 200
 	b := newBench(t, "mixed", nodes, workload.Large())
@@ -72,21 +72,20 @@ func TestMixed(t *testing.T) {
 	}
 	kinds := allKinds()
 	b.run(b.tell(cluster.Scheduler{}))
-	// A hundred groups that keep away from each other have two pods each.
+	// A hundred groups with anti-affinity have two pods each.
 	b.create(len(kinds)*each, b.mix(kinds))
 	b.finish()
 }
 
-// patientElection is one whose leader outlives an API server that is away for as long
-// as it takes a busy machine to start another. That one process places all pods, so that
-// it can be asked for the order of its decisions.
+// patientElection keeps its leader during an outage of the API server as long as a busy machine
+// needs to restart it. That one process places all pods, so that it can be asked for the order
+// of its decisions.
 const patientElection = `
 leaderElection: {leaderElect: true, leaseDuration: 80s, renewDeadline: 60s, retryPeriod: 1s, resourceName: berth}
 `
 
-// TestAPIServerRestarts ends the API server while pods stream in: once it may finish
-// what it does, once not. A leader that cannot renew its lease meanwhile ends, and is
-// started again.
+// TestAPIServerRestarts stops the API server while pods are created: once gracefully, once not.
+// A leader that cannot renew its lease meanwhile exits, and is restarted.
 func TestAPIServerRestarts(t *testing.T) {
 	t.Run("lease lost", func(t *testing.T) {
 		pods, capacity := tight(50)
@@ -111,8 +110,7 @@ func TestAPIServerRestarts(t *testing.T) {
 	})
 }
 
-// restartAPIServer ends the API server twice, the second time until something has come
-// to pass.
+// restartAPIServer stops the API server twice, the second time until a condition holds.
 func (b *bench) restartAPIServer(pods int, pass func()) {
 	b.Helper()
 	b.reach(pods / 5)
@@ -130,7 +128,7 @@ func (b *bench) restartAPIServer(pods int, pass func()) {
 }
 
 // elected returns a configuration for the scheduler under test: kube-scheduler has no
-// right to Berth's lease.
+// permission for Berth's lease.
 func (b *bench) elected(config string) string {
 	if program() == cluster.UpstreamProgram {
 		return strings.ReplaceAll(config, "resourceName: berth", "resourceName: kube-scheduler")
@@ -138,8 +136,8 @@ func (b *bench) elected(config string) string {
 	return config
 }
 
-// loseAnswers says that answers to bindings get lost. kube-scheduler takes such a
-// binding for failed and gives the place to another pod.
+// loseAnswers notes that answers to bindings get lost. kube-scheduler takes such a binding for
+// failed and assigns the capacity to another pod.
 func (b *bench) loseAnswers() {
 	if program() == cluster.UpstreamProgram {
 		b.doubtful = "kube-scheduler gives away a place of which it cannot know whether it was taken"
@@ -153,7 +151,7 @@ func (b *bench) startAPIServer(flags ...string) {
 	}
 }
 
-// TestSlowAPIServer puts 100 ms between the scheduler and the API server, in each
+// TestSlowAPIServer adds a delay of 100 ms between the scheduler and the API server, in each
 // direction. Bindings do not wait for each other, or this would take minutes.
 func TestSlowAPIServer(t *testing.T) {
 	pods, capacity := tight(25)
@@ -165,9 +163,9 @@ func TestSlowAPIServer(t *testing.T) {
 	b.finish()
 }
 
-// TestNetworkCut breaks all connections of the scheduler, and keeps it away for a
-// while: for longer than its lease, so that it ends and is started again, or for less
-// than the lease that deploy/ gives it.
+// TestNetworkCut breaks all connections of the scheduler, and keeps it disconnected for a
+// while: for longer than its lease, so that it exits and is restarted, or for less than the
+// lease duration of deploy/.
 func TestNetworkCut(t *testing.T) {
 	t.Run("lease lost", func(t *testing.T) {
 		pods, capacity := tight(40)
@@ -196,7 +194,7 @@ func TestNetworkCut(t *testing.T) {
 	})
 }
 
-// cut cuts the network twice, the first time until something has come to pass.
+// cut cuts the network twice, the first time until a condition holds.
 func (b *bench) cut(proxy *cluster.Proxy, pods int, pass func()) {
 	b.Helper()
 	b.reach(pods / 4)
@@ -210,7 +208,7 @@ func (b *bench) cut(proxy *cluster.Proxy, pods int, pass func()) {
 	b.finish()
 }
 
-// shipped is the configuration that deploy/ has for Berth.
+// shipped is Berth's configuration in deploy/.
 func (b *bench) shipped() string {
 	b.Helper()
 	configs, err := b.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).List(b.Context(), metav1.ListOptions{})
@@ -218,7 +216,7 @@ func (b *bench) shipped() string {
 		b.Fatal(err)
 	}
 	for _, config := range configs.Items {
-		// A hash of the file follows. Variants may have been installed besides.
+		// A hash of the file follows. Variants may have been installed as well.
 		if strings.HasPrefix(config.Name, "berth-config-") && strings.Contains(config.Data["scheduler.yaml"], "schedulerName: berth") {
 			return config.Data["scheduler.yaml"]
 		}
@@ -241,9 +239,9 @@ func (b *bench) proxy() *cluster.Proxy {
 	return p
 }
 
-// TestWatchExpired lets the cluster change while the scheduler stands still, and
-// makes the API server forget what it could have told: the scheduler has to list
-// everything again, and sees in one step that nodes and pods have gone.
+// TestWatchExpired changes the cluster while the scheduler is paused, and makes the API server
+// drop its watch history: the scheduler has to list everything again, and sees in one step that
+// nodes and pods are gone.
 func TestWatchExpired(t *testing.T) {
 	const nodes = 20
 	pods, capacity := tight(nodes)
@@ -263,7 +261,7 @@ func TestWatchExpired(t *testing.T) {
 		t.Fatal(err)
 	}
 	var zero int64
-	for i := range nodes / 4 { // their pods go with them, as a node controller would see to
+	for i := range nodes / 4 { // their pods are deleted with them, as a node controller would do
 		name := workload.NodeName(i)
 		list, err := b.client.CoreV1().Pods(b.namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
 		if err != nil {
@@ -288,8 +286,8 @@ func TestWatchExpired(t *testing.T) {
 	if err := p.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	// Nodes and pods are listed apart from each other. A pod that wants a new node has
-	// one when the scheduler knows which nodes there are.
+	// Nodes and pods are listed separately. A pod that wants a new node is placed only when the
+	// scheduler has listed the nodes.
 	canary := b.pod(pods)
 	canary.Spec.NodeSelector = map[string]string{v1.LabelHostname: workload.NodeName(nodes)}
 	if err := load.Pod(t.Context(), b.client, canary); err != nil {
@@ -302,14 +300,14 @@ func TestWatchExpired(t *testing.T) {
 	if expired.Load() < 2 {
 		t.Error("the watches of nodes and pods have not expired")
 	}
-	// As many as there is room for.
+	// As many as fit.
 	b.create(pods-b.placed(), func(i int) *v1.Pod { return b.pod(pods + 1 + i) })
 	b.finish()
 }
 
-// seeking counts in what is read how often a text is there. A watch that breaks off just
-// ends, so that the client goes on from where it was, as it does when its own connection
-// breaks; of an error in a stream it would make a reason to list everything again.
+// seeking counts the occurrences of a text in what is read. A watch that breaks off just ends,
+// so that the client resumes where it was, as when its own connection breaks; an error in the
+// stream would make it list everything again.
 type seeking struct {
 	io.ReadCloser
 	text  string
@@ -343,7 +341,7 @@ func (b *bench) gateway(config cluster.GatewayConfig) *cluster.Gateway {
 	return g
 }
 
-// TestThrottled has an API server that turns requests away.
+// TestThrottled uses an API server that rejects requests with 429.
 func TestThrottled(t *testing.T) {
 	pods, capacity := tight(10)
 	b := newBench(t, "throttled", 10, capacity)
@@ -368,8 +366,8 @@ func TestThrottled(t *testing.T) {
 	b.finish()
 }
 
-// TestChurn deletes pods, bound or not, and creates others of the same names and
-// another size at once.
+// TestChurn deletes pods, bound or not, and creates others with the same names and another size
+// at once.
 func TestChurn(t *testing.T) {
 	const nodes, names, times = 20, 200, 6
 	b := newBench(t, "churn", nodes, workload.Capacity{CPU: 4, Memory: 16, Pods: 110})

@@ -1,4 +1,4 @@
-// Package e2e tests a scheduler as a process of its own against a real API server
+// Package e2e tests a scheduler as a separate process against a real API server
 // and etcd: `berth run`, or kube-scheduler, to which everything that Berth means
 // to do alike is held.
 //

@@ -17,8 +17,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// refuses starts the scheduler with what it cannot work with. It ends by
-// itself, before it does anything, and says what is wrong, where, and what to do.
+// refuses starts the scheduler with invalid input. It exits before it does anything, and
+// reports what is wrong, where, and what to do.
 func refuses(t *testing.T) {
 	c := start(t)
 	file := func(name, text string) string {
@@ -69,8 +69,8 @@ func refuses(t *testing.T) {
 	}
 }
 
-// isPatient starts the scheduler when the API server is not there, or does not let
-// it in. It says so, and begins to work when that is over.
+// isPatient starts the scheduler when the API server is unreachable, or does not authorize it.
+// It logs this, and starts to work when it is over.
 func isPatient(t *testing.T) {
 	b := newBench(t, "patient", 1, workload.Large())
 	expect := func(t *testing.T, p *cluster.Process, texts ...string) {

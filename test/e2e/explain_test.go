@@ -21,10 +21,10 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/manifests"
 )
 
-// explainsFromAfar asks the leader from a machine that knows nothing but the API server, as
-// docs/run.md says, through the code by which container runtimes forward ports: with the rights
-// of the Role berth:explain, and with one less of them at a time. Who has the ClusterRole
-// berth:viewer may read the Lease.
+// explainsFromAfar queries the leader from a machine that can reach only the API server, as
+// docs/run.md describes, through the port-forward code of container runtimes: with the
+// permissions of the Role berth:explain, and with one of them missing at a time. A user with
+// the ClusterRole berth:viewer may read the Lease.
 func explainsFromAfar(t *testing.T) {
 	b := newInstalled(t, "explain")
 	rendered, err := b.Install(t.Context(), deploy(), manifests.Beside())
@@ -63,7 +63,7 @@ func explainsFromAfar(t *testing.T) {
 	explain := func(want string, args ...string) {
 		t.Helper()
 		got := ""
-		for end := time.Now().Add(patience); !strings.Contains(got, want); time.Sleep(50 * time.Millisecond) { // rights take a moment
+		for end := time.Now().Add(patience); !strings.Contains(got, want); time.Sleep(50 * time.Millisecond) { // permissions take a moment to take effect
 			if time.Now().After(end) {
 				t.Fatalf("%v: %s, want %s", args, got, want)
 			}
@@ -71,7 +71,7 @@ func explainsFromAfar(t *testing.T) {
 		}
 	}
 
-	// The rights come one after the other.
+	// The permissions are added one after the other.
 	role := find[rbacv1.Role](t, rendered, "Role", "berth:explain")
 	lacks := []string{
 		`your user needs get on leases.coordination.k8s.io "berth" in namespace kube-system`,
@@ -115,7 +115,7 @@ func explainsFromAfar(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A static pod has the name of its machine at the end, others are named as their host.
+	// The name of a static pod ends in that of its node; other pods are named like their host.
 	explain("but namespace kube-system has neither a pod " + host + " nor a pod berth-" + host)
 	pods := b.client.CoreV1().Pods(metav1.NamespaceSystem)
 	for _, name := range []string{"berth-" + host, host} {
@@ -145,7 +145,7 @@ func explainsFromAfar(t *testing.T) {
 		}}, metav1.CreateOptions{})
 		return err == nil && !review.Status.Allowed
 	})
-	// Where nothing but a token of one's own is at hand, and it has no rights.
+	// A user with only a token, which has no permissions.
 	if _, err := pods.Create(t.Context(), &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: host}, Spec: v1.PodSpec{NodeName: cluster.KubeletNode, Containers: []v1.Container{{Name: "berth", Image: "berth"}}},
 	}, metav1.CreateOptions{}); err != nil {
@@ -159,7 +159,7 @@ func explainsFromAfar(t *testing.T) {
 	explain("user guest may not get the nonResourceURL /debug/berth/explain/", "--token-file", token)
 	revoke()
 
-	// With berth:viewer that token will do, and the Lease may be read.
+	// With berth:viewer that token is sufficient, and the Lease may be read.
 	if _, err := b.client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: granted.Name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "berth:viewer"}, Subjects: guest,
 	}, metav1.CreateOptions{}); err != nil {
@@ -167,7 +167,7 @@ func explainsFromAfar(t *testing.T) {
 	}
 	explain(lacks[2], "--token-file", token)
 	port := serverAt(leader.Port)
-	b.until("the leader lets the guest in", func(context.Context) bool { // it keeps a refusal for a while
+	b.until("the leader lets the guest in", func(context.Context) bool { // it caches a refusal for a while
 		code, _ := port.get(t, "/debug/berth/explain/"+b.namespace+"/pod", cluster.Guest)
 		return code == http.StatusOK
 	})

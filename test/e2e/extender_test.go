@@ -14,9 +14,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
-// extender starts a service that takes part in decisions: it keeps pods from
-// nodes whose name ends in "-refused", cannot be helped about "-never", scores
-// "-best" highest, and binds.
+// extender starts an HTTP extender: it rejects nodes whose name ends in "-refused", those in
+// "-never" as unresolvable, scores "-best" highest, and binds.
 func (s *script) extender([]string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/filter", answer(func(in *extenderv1.ExtenderArgs) any {
@@ -74,6 +73,6 @@ func answer[In any](handle func(*In) any) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(handle(in)) // whoever asked sees what is missing
+		_ = json.NewEncoder(w).Encode(handle(in)) // the caller sees what is missing
 	}
 }

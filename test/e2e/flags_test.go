@@ -9,8 +9,8 @@ import (
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 )
 
-// knowsFlags gives Berth each flag of kube-scheduler: those it does not have are
-// refused with what to do instead.
+// knowsFlags starts Berth with each flag of kube-scheduler: flags that it does not have are
+// rejected with what to do instead.
 func knowsFlags(t *testing.T) {
 	bin := start(t).Binaries().Berth
 	flags := options.NewOptions().Flags

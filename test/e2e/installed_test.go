@@ -29,11 +29,11 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// leadsAsInstalled installs each variant of deploy/ as kustomize renders it, and does a
-// kubelet's work for a pod of the Deployment: with its arguments and volumes, and with a token
-// of its service account, which has the rights that the rendered roles grant. The replica has
-// to lead and to place pods; of what it asks the API server nothing may be forbidden, and of
-// what it was granted everything has to be of use.
+// leadsAsInstalled installs each variant of deploy/ as kustomize renders it, and acts as the
+// kubelet for a pod of the Deployment: with its arguments and volumes, and with a token of its
+// service account, which has the permissions of the rendered roles. The replica must become the
+// leader and place pods; none of its requests may be forbidden, and each granted permission
+// must be used.
 func leadsAsInstalled(t *testing.T) {
 	c := start(t)
 	first, err := requests(c)
@@ -55,7 +55,7 @@ func leadsAsInstalled(t *testing.T) {
 				upstream := run(t, b.Cluster, cluster.Scheduler{Program: cluster.UpstreamProgram, LeaderElection: true})
 				b.place("upstream", profile)
 				if err := upstream.Stop(stopped); err != nil {
-					t.Log(err) // kube-scheduler ends with a failure when it is told to
+					t.Log(err) // kube-scheduler exits with an error when it is told to stop
 				}
 			}
 			deployment := find[appsv1.Deployment](t, rendered, "Deployment", "berth")
@@ -83,18 +83,17 @@ func leadsAsInstalled(t *testing.T) {
 	judge(t, seen, rendered)
 }
 
-// stopped is how long a scheduler may take to end.
+// stopped is the maximum time that a scheduler may take to exit.
 const stopped = 30 * time.Second
 
-// notNeededHere is rights whose need the tests here do not bring about.
+// notNeededHere lists permissions that these tests do not need.
 var notNeededHere = []string{
-	"patch events",               // of a lease, when two alike are written within ten minutes
+	"patch events",               // of a lease, when two with the same name are written within ten minutes
 	"patch events.events.k8s.io", // likewise, of a pod
 	"get pods",                   // when the answer to a binding or an eviction was lost
 }
 
-// judge compares what the service account has asked of the API server with what it was
-// granted.
+// judge compares the requests of the service account with the permissions that it was granted.
 func judge(t *testing.T, seen []cluster.Request, rendered []*unstructured.Unstructured) {
 	t.Helper()
 	used := make(map[string]bool)
@@ -130,7 +129,7 @@ func judge(t *testing.T, seen []cluster.Request, rendered []*unstructured.Unstru
 		t.Fatalf("%d rights are granted and %d are used", len(granted), len(used))
 	}
 	for _, right := range slices.Sorted(maps.Keys(granted)) {
-		// Informers list where the API server cannot send what there is in a watch.
+		// Informers list where the API server does not support streaming lists.
 		listed := strings.HasPrefix(right, "list ") && used["watch "+strings.TrimPrefix(right, "list ")]
 		if !used[right] && !listed && !slices.Contains(notNeededHere, right) {
 			t.Errorf("it is granted %s, and never does that", right)
@@ -196,7 +195,7 @@ profiles: [{schedulerName: default-scheduler}]
 	}
 }
 
-// installed is a bench with one node, whose pods are placed by what was installed.
+// installed is a bench with one node, whose pods are placed by the installed scheduler.
 type installed struct {
 	*bench
 	pods view
@@ -208,7 +207,7 @@ func newInstalled(t *testing.T, name string) *installed {
 	return &installed{bench: b, pods: view{client: b.client, namespace: b.namespace}}
 }
 
-// place creates a pod and waits until it has a node.
+// place creates a pod and waits until it is bound.
 func (b *installed) place(name, profile string) {
 	b.Helper()
 	pod := workload.Pod(b.namespace, name, 100, 100)
@@ -221,8 +220,8 @@ func (b *installed) place(name, profile string) {
 	}
 }
 
-// works wants a pod of Berth to place pods, to be well by its probes and to explain itself
-// as docs/run.md says.
+// works requires a pod of Berth to place pods, to pass its probes and to explain its decisions
+// as docs/run.md describes.
 func (b *installed) works(p *cluster.Pod, spec *v1.PodSpec, profile string) {
 	b.Helper()
 	b.place("pod", profile)
@@ -242,8 +241,8 @@ func (b *installed) works(p *cluster.Pod, spec *v1.PodSpec, profile string) {
 	}
 }
 
-// usesItsRights has pods that need what schedulers may do, besides to bind: to evict, and to
-// bind and provision volumes.
+// usesItsRights creates pods that need the scheduler's other permissions: to evict, and to bind
+// and provision volumes.
 func (b *installed) usesItsRights() {
 	b.Helper()
 	objects, err := b.Objects(b.namespace)
@@ -297,7 +296,7 @@ func (b *installed) apply(file string) {
 	}
 }
 
-// mayPatchPods asks the API server what it would let a user do.
+// mayPatchPods asks the API server whether a user may patch pods.
 func (b *installed) mayPatchPods(user cluster.User) bool {
 	b.Helper()
 	review, err := b.client.AuthorizationV1().SubjectAccessReviews().Create(b.Context(), &authorizationv1.SubjectAccessReview{
@@ -312,7 +311,7 @@ func (b *installed) mayPatchPods(user cluster.User) bool {
 	return review.Status.Allowed
 }
 
-// removeExtras takes away what no other test is to have: deploy/patch-pods.
+// removeExtras removes what other tests must not have: deploy/patch-pods.
 func removeExtras(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	client, err := c.Client(cluster.Admin)
@@ -328,7 +327,7 @@ func removeExtras(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// requests is how many requests the API server has kept.
+// requests is the number of requests in the API server's audit log.
 func requests(c *cluster.Cluster) (int, error) {
 	all, err := c.Requests(0)
 	return len(all), err

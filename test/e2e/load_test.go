@@ -19,26 +19,26 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// drained is how long all pods may take to be placed after the last disturbance.
+// drained is the maximum time until all pods are placed after the last disturbance.
 const drained = 2 * time.Minute
 
-// bench is a cluster with nodes, in which pods are created as fast as the API
-// server takes them.
+// bench is a cluster with nodes, in which pods are created as fast as the API server accepts
+// them.
 type bench struct {
 	*testing.T
 	*cluster.Cluster
 	client    kubernetes.Interface
 	namespace string
 	since     int64
-	created   chan error    // one value, when all are created
-	rest      chan struct{} // closed when the rest is to be created; nil for no rest
-	// doubtful says that a scheduler may put more on a node than it holds, and why
-	// nobody can help it. No pod may be bound twice all the same.
+	created   chan error    // receives one value when all are created
+	rest      chan struct{} // closed when the rest is to be created; nil if there is no rest
+	// doubtful notes that a scheduler may overcommit a node, and why that cannot be prevented.
+	// Even so, no pod may be bound twice.
 	doubtful string
-	// roomy says that the pods leave room on the nodes, which finish fills.
+	// roomy notes that the pods leave room on the nodes, which finish fills.
 	roomy bool
-	// decided returns the number of the decision to place a pod; nil if the scheduler
-	// does not tell.
+	// decided returns the number of the decision to place a pod; nil if the scheduler does not
+	// report it.
 	decided func(*v1.Pod) (uint64, error)
 }
 
@@ -63,14 +63,14 @@ func newBench(t *testing.T, name string, nodes int, capacity workload.Capacity) 
 	return b
 }
 
-// run starts a scheduler. Berth has the rights that deploy/ gives it; in scripts it
-// has kube-scheduler's, as when it takes over from there.
+// run starts a scheduler. Berth has the permissions of deploy/; in scripts it has
+// kube-scheduler's, as when it replaces it.
 func (b *bench) run(s cluster.Scheduler) *cluster.Process {
 	b.Helper()
 	return run(b.T, b.Cluster, b.deployed(s))
 }
 
-// supervise starts a scheduler whenever it ends.
+// supervise restarts a scheduler whenever it exits.
 func (b *bench) supervise(s cluster.Scheduler) (ended func() int64) {
 	b.Helper()
 	return supervise(b.T, b.Cluster, b.deployed(s))
@@ -83,8 +83,8 @@ func (b *bench) deployed(s cluster.Scheduler) cluster.Scheduler {
 	return s
 }
 
-// create begins to create n pods. The last tenth is kept back until complete is called,
-// so that a disturbance finds pods that are not placed, however late it comes.
+// create starts to create n pods. The last tenth is held back until complete is called, so that
+// a disturbance always finds pods that are not placed.
 func (b *bench) create(n int, pod func(i int) *v1.Pod) {
 	created, rest := make(chan error, 1), make(chan struct{})
 	b.created, b.rest = created, rest
@@ -114,7 +114,7 @@ func (b *bench) complete() {
 	}
 }
 
-// finish waits until all pods are created and placed, and looks at how that went.
+// finish waits until all pods are created and placed, and checks the result.
 func (b *bench) finish() {
 	b.Helper()
 	b.complete()
@@ -143,9 +143,9 @@ func (b *bench) drain() {
 	}
 }
 
-// fill creates as many pods as the nodes have room for, large ones before small ones. If
-// the scheduler takes a place for taken that is not, as by a binding that failed, there
-// is one too many of them.
+// fill creates as many pods as the nodes have room for, large ones before small ones. If the
+// scheduler wrongly considers capacity to be in use, for example after a failed binding, one
+// pod does not fit.
 func (b *bench) fill() {
 	b.Helper()
 	for _, milliCPU := range []int64{500, 100} {
@@ -162,8 +162,8 @@ func (b *bench) fill() {
 	}
 }
 
-// room returns how many pods of a size the nodes have room for, and the scheduler of
-// those that are there.
+// room returns how many pods of a size fit on the nodes, given the pods that the scheduler has
+// placed.
 func (b *bench) room(milliCPU int64) (pods int, scheduler string) {
 	b.Helper()
 	nodes, err := b.client.CoreV1().Nodes().List(b.Context(), metav1.ListOptions{})
@@ -189,12 +189,12 @@ func (b *bench) room(milliCPU int64) (pods int, scheduler string) {
 	return pods, scheduler
 }
 
-// placed returns how many pods of the bench have a node.
+// placed returns how many pods of the bench are bound.
 func (b *bench) placed() int {
 	return b.count(func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" })
 }
 
-// count returns how many pods there are of a kind; none while the API server is away.
+// count returns the number of pods of a kind; 0 while the API server is unreachable.
 func (b *bench) count(kind func(*v1.Pod) bool) int {
 	list, err := b.client.CoreV1().Pods(b.namespace).List(b.Context(), metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -209,7 +209,7 @@ func (b *bench) count(kind func(*v1.Pod) bool) int {
 	return n
 }
 
-// reach waits until so many pods have a node.
+// reach waits until this many pods are bound.
 func (b *bench) reach(n int) {
 	b.Helper()
 	end := time.Now().Add(drained)
@@ -221,8 +221,8 @@ func (b *bench) reach(n int) {
 	}
 }
 
-// sound plays back all writes: no pod may change its node, and no node may have
-// more on it than it can hold, ever.
+// sound replays all writes: no pod may change its node, and no node may be overcommitted at any
+// time.
 func (b *bench) sound() {
 	b.Helper()
 	ledger := accept.NewLedger(accept.LedgerConfig{Overfull: b.doubtful != ""})
@@ -238,9 +238,8 @@ func (b *bench) sound() {
 	b.Logf("%d bindings", ledger.Bindings())
 }
 
-// tight is a cluster whose nodes are full, every one, when all pods are placed: 40
-// on each. What is lost on the way, or assumed and forgotten, is missing at the
-// end.
+// tight is a cluster in which every node is full when all pods are placed: 40 on each. If a pod
+// is lost, or assumed and not forgotten, one is missing at the end.
 func tight(nodes int) (pods int, capacity workload.Capacity) {
 	return nodes * 40, workload.Capacity{CPU: 4, Memory: 16, Pods: 110}
 }

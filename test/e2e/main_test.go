@@ -61,8 +61,8 @@ func shutdown(remove bool) error {
 	return err
 }
 
-// release gives back the leases of schedulers that were killed, or the next test would
-// have to wait until they have run out.
+// release releases the leases of killed schedulers; otherwise the next test would wait until
+// they expire.
 func release(ctx context.Context, c *cluster.Cluster) error {
 	client, err := c.Client(cluster.Admin)
 	if err != nil {
@@ -78,8 +78,8 @@ func release(ctx context.Context, c *cluster.Cluster) error {
 	return nil
 }
 
-// start returns the cluster that all tests use, one after the other. It is empty,
-// and is emptied when the test ends.
+// start returns the cluster that all tests share, one after the other. It is empty, and is
+// emptied when the test ends.
 func start(t *testing.T) *cluster.Cluster {
 	t.Helper()
 	if program() != cluster.BerthProgram && program() != cluster.UpstreamProgram {
@@ -135,8 +135,8 @@ func startCluster(ctx context.Context) (*cluster.Cluster, error) {
 	return c, nil
 }
 
-// said prints the version of the API server, as it tells it: with -skew another minor than
-// kube-scheduler's.
+// said prints the version that the API server reports: with -skew a different minor version
+// than kube-scheduler's.
 func said(c *cluster.Cluster) error {
 	client, err := c.Client(cluster.Admin)
 	if err != nil {
@@ -199,8 +199,8 @@ func end(t testing.TB, p *cluster.Process) {
 	}
 }
 
-// supervise starts a scheduler, and starts it again when it ends, as a kubelet does,
-// until the test ends. What it returns tells how often it has ended.
+// supervise starts a scheduler, and restarts it when it exits, as a kubelet does, until the
+// test ends. The returned function returns the number of exits.
 func supervise(t testing.TB, c *cluster.Cluster, s cluster.Scheduler) (ended func() int64) {
 	t.Helper()
 	p, err := launch(t, c, s)
@@ -223,7 +223,7 @@ func supervise(t testing.TB, c *cluster.Cluster, s cluster.Scheduler) (ended fun
 			select {
 			case <-over:
 				return
-			case <-time.After(200 * time.Millisecond): // it may end at once, each time
+			case <-time.After(200 * time.Millisecond): // it may exit at once, each time
 			}
 			next, err := launch(t, c, s)
 			if err != nil {

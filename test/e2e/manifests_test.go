@@ -13,11 +13,10 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/manifests"
 )
 
-// TestManifests shows the manifests of deploy/ to the API server, also those that are not
-// installed, and has each refused when it has a field that there is not. What the
-// kustomization lists is applied when the cluster starts, and here once more in each variant,
-// as who upgrades does. Kinds that an API server does not know by itself, such as PodMonitor,
-// are left out.
+// TestManifests validates the manifests of deploy/ against the API server, including those that
+// are not installed, and requires an unknown field to be rejected in each. What the
+// kustomization lists is applied when the cluster starts, and here again in each variant, as in
+// an upgrade. Kinds that are not built into the API server, such as PodMonitor, are left out.
 func TestManifests(t *testing.T) {
 	c := start(t)
 	for _, v := range manifests.Installed() {

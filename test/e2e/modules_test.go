@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// module builds an example plugin, in Go, of a version into a file; $DIGEST is its
-// digest.
+// module builds a version of an example plugin in Go into a file; $DIGEST is its digest.
 func (s *script) module(args []string) error {
 	if len(args) != 3 {
 		return fmt.Errorf("want EXAMPLE VERSION FILE")
@@ -48,7 +47,7 @@ func (s *script) module(args []string) error {
 	return err
 }
 
-// logged waits until the scheduler has said something.
+// logged waits until the scheduler has logged a text.
 func (s *script) logged(args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("want TEXT")

@@ -27,15 +27,14 @@ var (
 	pauseFor = flag.Duration("pause", 0, "how long TestPausedLeader stops it, with the lease of the default configuration; the time of a short lease if 0")
 )
 
-// TestPausedLeader stops the leader under load for longer than its lease, as a machine that
-// hangs does, and lets it go on when another leads, which is stopped next. Each ends soon
-// after it goes on, and from the first write of the next leader on it writes nothing: no
-// binding, no status, no event, as etcd has them. No pod is bound twice, and no node holds
-// more than it can.
-//
-// On a machine that is too slow for a lease a replica may lose it unpaused, and end. Then
-// another one is started, as by a kubelet, and such a pause is made once more; what is
-// written is held to the same.
+// TestPausedLeader pauses the leader under load for longer than its lease, as a hanging machine
+// would, and resumes it when another replica leads, which is paused next. Each exits soon after
+// it is resumed, and after the first write of the next leader it writes nothing more, as
+// recorded in etcd: no binding, no status, no event. No pod is bound twice, and no node is
+// overcommitted.
+// On a machine that is too slow for the lease duration a replica may lose its lease without
+// being paused, and exit. Then another one is started, as a kubelet would, and the pause is
+// repeated; what is written is checked in the same way.
 func TestPausedLeader(t *testing.T) {
 	const pods = 400
 	b := newBench(t, "paused", 50, workload.Capacity{CPU: 4, Memory: 16, Pods: 110})
@@ -114,17 +113,16 @@ func TestPausedLeader(t *testing.T) {
 	b.sound()
 }
 
-// replica is a scheduler whose writes are known as its own.
+// replica is a scheduler whose writes can be identified.
 type replica struct {
 	*cluster.Process
 	mu sync.Mutex
-	// bound are the pods that it has bound, by name; written is what else it wrote, by
-	// revision.
+	// bound are the pods that it has bound, by name; written is what else it wrote, by revision.
 	bound   map[string]bool
 	written map[int64]string
 }
 
-// replica runs a scheduler behind a gateway of its own, in JSON.
+// replica runs a scheduler behind its own gateway, with JSON.
 func (b *bench) replica(s cluster.Scheduler) *replica {
 	b.Helper()
 	r := &replica{bound: make(map[string]bool), written: make(map[int64]string)}
@@ -134,8 +132,8 @@ func (b *bench) replica(s cluster.Scheduler) *replica {
 	return r
 }
 
-// passed takes note of a write that was made. What the lease itself is renewed by is no
-// work of a leader, and reviews are not kept.
+// passed records a write. Renewals of the lease are not work of a leader, and reviews are not
+// stored.
 func (r *replica) passed(answer *http.Response) {
 	path := answer.Request.URL.Path
 	if answer.Request.Method == http.MethodGet || answer.StatusCode >= http.StatusMultipleChoices ||
@@ -144,7 +142,7 @@ func (r *replica) passed(answer *http.Response) {
 	}
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
-		return // the client does not hear of it either
+		return // the client does not get the answer either
 	}
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	r.mu.Lock()
@@ -164,8 +162,8 @@ func (r *replica) passed(answer *http.Response) {
 	r.written[revision] = fmt.Sprintf("%s %s %s %s", answer.Request.Method, path, object.Reason, object.Note)
 }
 
-// afterwards reads back from etcd, from a revision on, how many writes a leader has made and how
-// many the others, and those that any of them made after another one had begun.
+// afterwards reads from etcd, from a revision on, the number of writes of a leader and of the
+// others, and the writes that any of them made after another one had started to write.
 func (b *bench) afterwards(since int64, leader *replica, all []*replica) (before, others int, late []string) {
 	b.Helper()
 	for _, r := range all {

@@ -20,26 +20,23 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// fillers is how many pods a full node has (workload.Filler).
+// fillers is the number of pods on a full node (workload.Filler).
 const fillers = 3
 
-// lingering is how long a pod takes to end when it is deleted.
+// lingering is how long a pod takes to terminate when it is deleted.
 const lingering = 400 * time.Millisecond
 
-// TestKilledWhilePreempting kills the scheduler while it makes room for important pods
-// on full nodes, where victims take a while to go. The next one finds victims that are
-// about to go, and pods that a node was promised to, and goes on from there: all
-// important pods are placed, most where they were promised to, and nobody has to leave
-// whose place nobody was promised.
-//
-// An important pod fits exactly in the place of one victim. So of each node at most as
-// many have to leave as there are pods that were ever promised a place there; and one
-// more for each whose deletion was written before a kill and the promise of its place was
-// not, for the next scheduler cannot know whom it is for. A promise that was never
-// written, because its pod found another place first, is known from the victim's event.
-// There is no bound by the number of important pods: one that is promised a place on the
-// node of another counts for that one too, as it does in kube-scheduler, so that both may
-// have to wait, and one of them looks elsewhere.
+// TestKilledWhilePreempting kills the scheduler while it preempts pods on full nodes for
+// important ones, where victims take a while to terminate. The next scheduler finds terminating
+// victims and nominated pods, and continues from there: all important pods are placed, most on
+// their nominated node, and no pod is evicted unnecessarily.
+// An important pod fits exactly in the place of one victim. So the number of victims on a node
+// is at most the number of pods ever nominated to it, plus one for each victim whose deletion
+// was written before a kill while the nomination was not, since the next scheduler cannot know
+// which pod it was for. A nomination that was never written, because its pod was placed
+// elsewhere first, is known from the victim's event. The number of important pods is not a
+// bound: as in kube-scheduler, a pod nominated to the node of another counts for that one too,
+// so that both may have to wait, and one of them is placed elsewhere.
 func TestKilledWhilePreempting(t *testing.T) {
 	const nodes, pods, kills = 60, 150, 4
 	b := newBench(t, "preempting", nodes, workload.Large())
@@ -83,7 +80,7 @@ func TestKilledWhilePreempting(t *testing.T) {
 		if err := p.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(200 * time.Millisecond) // what it has sent is written, or never will be
+		time.Sleep(200 * time.Millisecond) // what it has sent is written now, or never will be
 		revision, err := b.Revision(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +110,7 @@ func TestKilledWhilePreempting(t *testing.T) {
 	}
 }
 
-// makePriority makes the priority class of pods that others leave for.
+// makePriority creates the priority class of the preempting pods.
 func (b *bench) makePriority() {
 	b.Helper()
 	classes := b.client.SchedulingV1().PriorityClasses()
@@ -126,7 +123,7 @@ func (b *bench) makePriority() {
 			b.Error(err)
 		}
 	})
-	// The API server knows a class a moment after it was made.
+	// The API server recognizes a class a moment after it was created.
 	end := time.Now().Add(patience)
 	for {
 		pod := b.pod(0)
@@ -142,7 +139,7 @@ func (b *bench) makePriority() {
 	}
 }
 
-// kubelet ends pods that were deleted, after a while, until the test ends.
+// kubelet terminates deleted pods, after a while, until the test ends.
 func (b *bench) kubelet() {
 	ctx, stop := context.WithCancel(b.Context())
 	done := make(chan struct{})
@@ -191,20 +188,20 @@ func isPromised(pod *v1.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != ""
 }
 
-// promises is what became of promises.
+// promises summarizes what became of nominations.
 type promises struct {
-	evictions   int      // fillers that had to leave
-	orphans     int      // of them those whose place was promised to nobody at a kill
-	found, kept int      // promises that there were at kills, and that came true
-	problems    []string // nodes where too many had to leave
+	evictions   int      // fillers that were evicted
+	orphans     int      // those of them without a written nomination at a kill
+	found, kept int      // nominations that existed at kills, and that were fulfilled
+	problems    []string // nodes with too many evictions
 }
 
-// promises plays back what was written.
+// promises replays what was written.
 func (b *bench) promises(killed []int64) (out promises) {
 	b.Helper()
 	nodes, evicted, wants := make(map[types.UID]string), make(map[types.UID]string), make(map[types.UID]string)
 	waits := make(map[types.UID]bool)
-	ever := make(map[string]map[types.UID]bool) // the pods that a node was promised to
+	ever := make(map[string]map[types.UID]bool) // the pods nominated to the node
 	promised := func(node string, uid types.UID) {
 		if ever[node] == nil {
 			ever[node] = make(map[types.UID]bool)

@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
-// relay is replicas of which one leads after the other.
+// relay is a set of replicas that lead one after the other.
 type relay struct {
 	*bench
 	config string
@@ -22,7 +22,7 @@ type relay struct {
 	runners []*replica
 	paused  *replica
 	started int
-	lost    int          // that lost the lease unpaused
+	lost    int          // that lost the lease without being paused
 	stall   atomic.Int64 // the longest time of a request of the test itself, in ns
 }
 
@@ -49,7 +49,7 @@ func newRelay(b *bench, config string) *relay {
 
 const stallPoll = 100 * time.Millisecond
 
-// slowest is how long a request of the test itself took at most.
+// slowest is the longest time that a request of the test itself took.
 func (r *relay) slowest() time.Duration {
 	return time.Duration(r.stall.Load()).Round(time.Millisecond)
 }
@@ -60,7 +60,7 @@ func (r *relay) start() {
 	r.runners = append(r.runners, r.replica(cluster.Scheduler{Name: fmt.Sprint("replica-", r.started), LeaderElection: true, Config: r.config}))
 }
 
-// gone forgets the replicas that have ended.
+// gone removes the replicas that have exited.
 func (r *relay) gone() {
 	r.runners = slices.DeleteFunc(r.runners, func(x *replica) bool { return !x.Running() })
 	if len(r.runners) == 0 {
@@ -68,8 +68,8 @@ func (r *relay) gone() {
 	}
 }
 
-// reach waits until so many pods have a node, for as long as there is progress. If no replica
-// is left that could lead, another is started.
+// reach waits until this many pods are bound, as long as there is progress. If no replica is
+// left that could lead, another is started.
 func (r *relay) reach(n int) {
 	r.Helper()
 	last, end := -1, time.Now().Add(drained)
@@ -88,8 +88,8 @@ func (r *relay) reach(n int) {
 	}
 }
 
-// replace starts a replica in the place of one that has ended unasked, for which it must have
-// had a reason.
+// replace starts a replica in place of one that has exited by itself, which it must have had a
+// reason for.
 func (r *relay) replace(ended *replica) {
 	r.Helper()
 	r.lost++

@@ -25,8 +25,8 @@ func (s *script) files([]string) error {
 	return nil
 }
 
-// registry serves images of modules as an OCI registry does; each is at the registry
-// $REGISTRY by the name of its file without .wasm, with the tag v1.
+// registry serves module images as an OCI registry does; each is at the registry $REGISTRY
+// under the name of its file without .wasm, with the tag v1.
 func (s *script) registry(args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("want FILE …")
@@ -55,7 +55,7 @@ func (s *script) registry(args []string) error {
 			content[at+reference] = b
 		}
 	}
-	// What a client that only pulls asks for
+	// The requests of a client that only pulls
 	// (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pull).
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, ok := content[r.URL.Path]
@@ -67,7 +67,7 @@ func (s *script) registry(args []string) error {
 		w.Header().Set("Docker-Content-Digest", digest.FromBytes(b.data).String())
 		w.Header().Set("Content-Length", fmt.Sprint(len(b.data)))
 		if r.Method == http.MethodGet {
-			_, _ = w.Write(b.data) // whoever asked sees what is missing
+			_, _ = w.Write(b.data) // the caller sees what is missing
 		}
 	}))
 	s.t.Cleanup(server.Close)
@@ -75,7 +75,7 @@ func (s *script) registry(args []string) error {
 	return nil
 }
 
-// blob is something that a registry has.
+// blob is a blob of a registry.
 type blob struct {
 	mediaType string
 	data      []byte

@@ -9,9 +9,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
-// TestFailover has two replicas, of which one leads. The leader is killed in the
-// middle of a stream of pods, then the next one asked to end: each time the other
-// takes over.
+// TestFailover runs two replicas, of which one leads. The leader is killed while pods are
+// created, then the next one is stopped: each time the other takes over.
 func TestFailover(t *testing.T) {
 	t.Run("alike", func(t *testing.T) {
 		pods, capacity := tight(60)
@@ -36,13 +35,13 @@ func (b *bench) failOver(pods int, pod func(i int) *v1.Pod) {
 	b.reach(pods / 3) // the second leads
 	b.run(cluster.Scheduler{Name: "replica-3", LeaderElection: true})
 	if err := second.Stop(30 * time.Second); err != nil && program() == cluster.BerthProgram {
-		b.Error(err) // kube-scheduler ends with a failure
+		b.Error(err) // kube-scheduler exits with an error
 	}
 	b.finish()
 }
 
-// shutsDown asks the scheduler to end under load. It ends in good order, and
-// the next one finds nothing half done.
+// shutsDown stops the scheduler under load. It exits cleanly, and the next one finds nothing
+// half-done.
 func shutsDown(t *testing.T) {
 	pods, capacity := tight(40)
 	b := newBench(t, "shutdown", 40, capacity)
@@ -56,9 +55,8 @@ func shutsDown(t *testing.T) {
 	b.finish()
 }
 
-// takesOver puts Berth in the place of kube-scheduler and back while pods stream
-// in: with the same kubeconfig, the same file and the same lease, so that each waits
-// until the other is gone.
+// takesOver replaces kube-scheduler by Berth and back while pods are created: with the same
+// kubeconfig, configuration file and lease, so that each waits until the other has exited.
 func takesOver(t *testing.T) {
 	pods, capacity := tight(60)
 	b := newBench(t, "takeover", 60, capacity)
@@ -69,7 +67,7 @@ func takesOver(t *testing.T) {
 	b.create(pods, b.pod)
 	b.reach(pods / 10)
 	berth := replica(cluster.BerthProgram)
-	_ = upstream.Stop(30 * time.Second) // it ends with a failure when it is told to
+	_ = upstream.Stop(30 * time.Second) // it exits with an error when it is told to stop
 	b.reach(pods / 2)
 	replica(cluster.UpstreamProgram)
 	if err := berth.Stop(30 * time.Second); err != nil {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// view looks at pods as those do who watch a scheduler.
+// view sees pods as a user sees them who watches a scheduler.
 type view struct {
 	client    kubernetes.Interface
 	namespace string
@@ -25,9 +25,8 @@ func ofScheduler(c v1.PodCondition) bool {
 	return c.Type == v1.PodScheduled || c.Type == v1.DisruptionTarget
 }
 
-// report renders what a scheduler made of a pod: its node, the node it was
-// promised, its conditions, and its events without repetitions. UIDs of pods are
-// replaced by their names.
+// report renders what a scheduler did with a pod: its node, its nominated node, its conditions,
+// and its events without repetitions. UIDs of pods are replaced by their names.
 func (v view) report(ctx context.Context, name string) (string, error) {
 	pod, err := v.client.CoreV1().Pods(v.namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -46,7 +45,7 @@ func (v view) report(ctx context.Context, name string) (string, error) {
 		line("deletion", fmt.Sprintf("in %d s", *pod.DeletionGracePeriodSeconds))
 	}
 	conditions := slices.SortedFunc(slices.Values(pod.Status.Conditions), func(a, b v1.PodCondition) int { return strings.Compare(string(a.Type), string(b.Type)) })
-	for _, c := range conditions { // the order in which the API server merges them is no one's
+	for _, c := range conditions { // the order in which the API server merges them is unspecified
 		if !ofScheduler(c) {
 			continue
 		}
@@ -67,8 +66,8 @@ func (v view) report(ctx context.Context, name string) (string, error) {
 	var seen []string
 	for _, e := range events {
 		text := fmt.Sprintf("%s %s %s by %s: %s", e.Type, e.Reason, e.Action, e.ReportingController, uids.Replace(e.Note))
-		// Who is related is left out: kube-scheduler means to name the preemptor, but
-		// hands over a type that is not an API object (docs/differences.md).
+		// The related object is left out: kube-scheduler means to name the preemptor, but passes
+		// a type that is not an API object (docs/differences.md).
 		if !slices.Contains(seen, text) {
 			line("event", text)
 			seen = append(seen, text)
@@ -101,19 +100,19 @@ func (v view) uids(ctx context.Context) (*strings.Replacer, error) {
 	return strings.NewReplacer(pairs...), nil
 }
 
-// state is something a pod can come to.
+// state is a state that a pod can reach.
 type state string
 
 const (
 	bound     state = "bound"     // it has a node, and an event says so
-	rejected  state = "rejected"  // a condition and an event say that it fits nowhere, for the same reason
-	nominated state = "nominated" // a node was promised to it
-	leaving   state = "leaving"   // somebody deleted it
-	gone      state = "gone"      // it is no more
-	preempted state = "preempted" // an event says that it had to leave
+	rejected  state = "rejected"  // a condition and an event say that it is unschedulable, for the same reason
+	nominated state = "nominated" // it is nominated
+	leaving   state = "leaving"   // it is being deleted
+	gone      state = "gone"      // it no longer exists
+	preempted state = "preempted" // an event says that it was preempted
 )
 
-// reached reports whether a pod has come to a state; where says what was seen.
+// reached reports whether a pod has reached a state; where describes what was seen.
 func (v view) reached(ctx context.Context, name string, want state, message string) (ok bool, where string, err error) {
 	pods, err := v.client.CoreV1().Pods(v.namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()})
 	if err != nil {
@@ -154,8 +153,7 @@ func (v view) reached(ctx context.Context, name string, want state, message stri
 	}
 }
 
-// await waits until a pod has come to a state; the message of a rejection has to
-// contain a text.
+// await waits until a pod has reached a state; the message of a rejection must contain a text.
 func (v view) await(ctx context.Context, name string, want state, message string, patience time.Duration) error {
 	end := time.Now().Add(patience)
 	for {

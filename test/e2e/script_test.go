@@ -17,9 +17,9 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
-// patience is how long a script waits for something. It is long enough for a
-// busy machine and short against kube-scheduler's flush of pods that nobody woke
-// (5 minutes), so that a missed event is a failure.
+// patience is how long a script waits. It is long enough for a busy machine and short compared
+// with kube-scheduler's flush of unschedulable pods (5 minutes), so that a missed event is a
+// failure.
 const patience = 45 * time.Second
 
 // profile is kube-scheduler's default one.
@@ -28,8 +28,8 @@ profiles:
 - schedulerName: default-scheduler
 `
 
-// TestUpstream runs the scripts in testdata/upstream, whose expected output is
-// kube-scheduler's (-rewrite): events, conditions and nominations to the letter.
+// TestUpstream runs the scripts in testdata/upstream, whose expected output is kube-scheduler's
+// (-rewrite): events, conditions and nominations, verbatim.
 func TestUpstream(t *testing.T) {
 	if *rewrite && program() != cluster.UpstreamProgram {
 		t.Fatal("-rewrite records what kube-scheduler does here: add -scheduler kube-scheduler")
@@ -37,7 +37,7 @@ func TestUpstream(t *testing.T) {
 	scripts(t, "upstream", *rewrite)
 }
 
-// berthScripts runs the scripts in testdata/berth, about what only Berth has.
+// berthScripts runs the scripts in testdata/berth, for features that only Berth has.
 func berthScripts(t *testing.T) { scripts(t, "berth", *rewrite) }
 
 // scripts runs the scripts of a folder, one after the other: they share the
@@ -77,7 +77,7 @@ func scripts(t *testing.T, dir string, update bool) {
 	})
 }
 
-// serial is a test whose scripts do not run beside each other.
+// serial is a test whose scripts do not run in parallel.
 type serial struct{ *testing.T }
 
 func (serial) Parallel() {}
@@ -136,7 +136,7 @@ func setup(env *testscript.Env, c *cluster.Cluster) error {
 	return nil
 }
 
-// command makes a command of the script language of a method.
+// command turns a method into a command of the script language.
 func command(run func(s *script, args []string) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		s := ts.Value(scriptKey{}).(*script)

@@ -29,7 +29,7 @@ type server struct {
 	client *http.Client
 }
 
-// get asks as a user, as nobody in particular if empty.
+// get sends a request as a user, anonymously if empty.
 func (s server) get(t *testing.T, path string, as cluster.User) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
@@ -51,8 +51,8 @@ func (s server) get(t *testing.T, path string, as cluster.User) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// serve runs a scheduler on a cluster of one node until it has placed a pod, found
-// no place for another and left a gated one alone.
+// serve runs a scheduler on a cluster of one node until it has placed a pod, rejected another
+// and left a gated one alone.
 func serve(t *testing.T, program cluster.Program) server {
 	b := newBench(t, "serves-"+string(program), 0, workload.Large())
 	if err := load.Nodes(t.Context(), b.client, 0, 1, workload.Large(), false); err != nil {
@@ -80,7 +80,7 @@ func serve(t *testing.T, program cluster.Program) server {
 			t.Fatal(err)
 		}
 	}
-	time.Sleep(1500 * time.Millisecond) // kube-scheduler counts plugins' time once a second
+	time.Sleep(1500 * time.Millisecond) // kube-scheduler updates the metrics of plugin durations once a second
 	return serverAt(port)
 }
 
@@ -91,8 +91,8 @@ func serverAt(port int) server {
 	}}}
 }
 
-// servesAlike holds what Berth serves to what kube-scheduler serves: who may see
-// what, and metrics of the same names, types and labels.
+// servesAlike compares what Berth serves with what kube-scheduler serves: the access rules, and
+// metrics of the same names, types and labels.
 func servesAlike(t *testing.T) {
 	upstream := make(map[string]*dto.MetricFamily)
 	for _, program := range []cluster.Program{cluster.UpstreamProgram, cluster.BerthProgram} {
@@ -132,9 +132,8 @@ func servesAlike(t *testing.T) {
 	}
 }
 
-// compareMetrics wants every metric of the scheduler's to be one of
-// kube-scheduler's, with its type and labels, and those that only kube-scheduler has
-// to be named in docs/differences.md.
+// compareMetrics requires every metric of the scheduler to be one of kube-scheduler's, with its
+// type and labels, and those that only kube-scheduler has to be listed in docs/differences.md.
 func compareMetrics(t *testing.T, ours, theirs map[string]*dto.MetricFamily) {
 	const prefix = "scheduler_"
 	for _, name := range slices.Sorted(maps.Keys(ours)) {
@@ -176,7 +175,7 @@ func compareMetrics(t *testing.T, ours, theirs map[string]*dto.MetricFamily) {
 			t.Errorf("kube-scheduler has %s, and docs/differences.md does not say that Berth has not", name)
 		}
 	}
-	// What dashboards and alerts of kube-scheduler are made of.
+	// The metrics that dashboards and alerts of kube-scheduler use.
 	for _, name := range []string{
 		"scheduler_schedule_attempts_total", "scheduler_scheduling_attempt_duration_seconds", "scheduler_scheduling_algorithm_duration_seconds",
 		"scheduler_pod_scheduling_sli_duration_seconds", "scheduler_pod_scheduling_attempts", "scheduler_pending_pods",
@@ -201,8 +200,8 @@ func labels(family *dto.MetricFamily) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// alike are the metrics whose values the scenario of serve determines: whichever
-// scheduler it is, it counts the same things as often.
+// alike lists the metrics whose values the scenario of serve determines: they must be equal for
+// both schedulers.
 func alike() []string {
 	return []string{
 		"schedule_attempts_total", "scheduling_attempt_duration_seconds", "scheduling_algorithm_duration_seconds", "pod_scheduling_attempts",
@@ -213,8 +212,8 @@ func alike() []string {
 	}
 }
 
-// values returns the values of a metric by its labels, and the counts of a histogram. One
-// that is not there is 0.
+// values returns the values of a metric by its labels, and the counts of a histogram. A missing
+// metric has the value 0.
 func values(family *dto.MetricFamily) map[string]float64 {
 	out := make(map[string]float64)
 	for _, m := range family.GetMetric() {

@@ -18,14 +18,14 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// writesStatusLater has an API server that refuses to write the status of pods for a
-// while, and does not say for how long. Conditions and the promise of a node get there
-// when it is over, and a pod has to leave whose condition could not be written at first.
-// Meanwhile Berth does not make it worse: it tries again after longer and longer pauses.
+// writesStatusLater uses an API server that rejects writes of pod status for a while, without
+// Retry-After. Conditions and nominations are written when it is over, and a victim whose
+// condition could not be written at first is evicted. Meanwhile Berth backs off: it retries
+// after longer and longer pauses.
 func writesStatusLater(t *testing.T) {
 	const (
 		busy = 3 * time.Second
-		most = 30 // tries meanwhile, of one pod
+		most = 30 // attempts meanwhile, for one pod
 	)
 	b := newBench(t, "status-throttled", 1, workload.Capacity{CPU: 1, Memory: 4, Pods: 10})
 	b.makePriority()
@@ -51,7 +51,7 @@ func writesStatusLater(t *testing.T) {
 		refused.pods[path[strings.LastIndexByte(path, '/')+1:]]++
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusTooManyRequests)
-		_ = json.NewEncoder(w).Encode(apierrors.NewTooManyRequests("not now", 0).Status()) // whoever asked sees what is missing
+		_ = json.NewEncoder(w).Encode(apierrors.NewTooManyRequests("not now", 0).Status()) // the caller sees what is missing
 		return true
 	}})
 	b.run(cluster.Scheduler{Server: gateway.URL()})

@@ -1,6 +1,6 @@
-// Command hostile runs the corpus of hostile guests against Berth, prints what became of each
-// and the bound that it was checked against, and fails if one is not bounded. With -beside it
-// measures on a real API server what they do to pods that they do not apply to.
+// Command hostile runs the corpus of hostile guests against Berth, prints the outcome of each
+// and the bounds that were checked, and fails if a bound is exceeded. With -beside it measures
+// on a real API server how they affect pods that they do not apply to.
 package main
 
 import (

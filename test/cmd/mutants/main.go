@@ -26,11 +26,11 @@ import (
 //go:embed mutants.yaml
 var list []byte
 
-// mutant is one mistake.
+// mutant is one bug.
 type mutant struct {
 	Subject string `json:"subject"`
 	Mistake string `json:"mistake"`
-	File    string `json:"file"` // from the top of the repository
+	File    string `json:"file"` // relative to the root of the repository
 	Old     string `json:"old"`
 	New     string `json:"new"`
 }
@@ -89,11 +89,12 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// difference is the line of a report on a case that differs: what, and in which case.
+// difference matches the line of a report about a case that differs, with the kind of
+// difference and the case.
 var difference = regexp.MustCompile(`(?m)^case (-?\d+): \S+ (.*?) \(`)
 
-// try builds the oracle with the mistake, runs the subject, and returns how the
-// mistake was found; empty if it was not.
+// try builds the oracle with the bug, runs the subject, and returns how the bug was found;
+// empty if it was not.
 func (m mutant) try(ctx context.Context, root, folder string, count int) (string, error) {
 	overlay, err := m.overlay(root, folder)
 	if err != nil {

@@ -71,8 +71,8 @@ func run(ctx context.Context, args []string) error {
 		names := strings.Split(*only, ",")
 		subjects = slices.DeleteFunc(subjects, func(s oracle.Subject) bool { return !slices.Contains(names, s.Name) })
 	}
-	debug.SetGCPercent(400)        // what cases leave behind is most of the work otherwise
-	klog.SetLogger(logr.Discard()) // kube-scheduler's failures are results here
+	debug.SetGCPercent(400)        // otherwise most of the time goes into collecting the garbage of cases
+	klog.SetLogger(logr.Discard()) // failures of kube-scheduler are results here
 	began := time.Now()
 	results := oracle.Run(ctx, oracle.Config{
 		Seed: *seed, Count: *count, Budget: *budget, Least: *least, Workers: runtime.GOMAXPROCS(0), Found: *found, Kept: files,

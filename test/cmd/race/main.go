@@ -81,11 +81,11 @@ func run(ctx context.Context, args []string) (err error) {
 		}
 	}()
 	results, err := race.Run(ctx, c, config)
-	// What was measured before a failure is worth having.
+	// Keep what was measured before a failure.
 	return errors.Join(err, o.write(results))
 }
 
-// config expands lists into legs, those of the same nodes after each other.
+// config expands the lists into legs, with legs of the same nodes next to each other.
 func (o *options) config() (race.Config, error) {
 	c := race.Config{Repetitions: o.repetitions, Patience: o.patience, Progress: os.Stderr, BerthFlags: strings.Fields(o.berthFlags)}
 	for _, name := range strings.Split(o.schedulers, ",") {
@@ -159,7 +159,7 @@ func (o *options) table(out io.Writer, results []race.Result) error {
 	return race.WriteTable(out, results)
 }
 
-// moduleDir returns the folder of test/go.mod, above the current one or it.
+// moduleDir returns the folder of test/go.mod, the current one or one above it.
 func moduleDir() (string, error) {
 	dir, err := os.Getwd()
 	for err == nil {
