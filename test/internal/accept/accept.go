@@ -1,16 +1,13 @@
-// Package accept asks kube-scheduler's own filters, of k8s.io/kubernetes v1.36,
-// about the placements that a scheduler made: it plays back what was written to a
-// cluster and asks about each pod, when it was bound, whether it may be on its
-// node.
-//
-// A scheduler binds several pods at a time, so that bindings are not written in the
-// order in which they were decided. Where that order is known, placements are asked
-// about in it, and each must be accepted. Where it is not, one that is refused where
-// it was written is tried some places earlier, if those it overtakes are still
-// accepted then, and asked about again after the ones that were written next, up to
-// a limit. What is shown then is that there is an order, close to the one that was
-// recorded, in which kube-scheduler accepts each placement on top of those before;
-// that none is found does not prove that there is none.
+// Package accept checks a scheduler's placements with kube-scheduler's own filters, of
+// k8s.io/kubernetes v1.36: it replays what was written to a cluster and checks for each pod,
+// when it was bound, whether it may be on its node.
+// A scheduler binds several pods at a time, so that bindings are not written in the order in
+// which they were decided. If that order is known, placements are checked in it, and each must
+// be accepted. If not, a placement that is refused where it was written is tried some positions
+// earlier, if the placements that it overtakes are still accepted then, and again after the
+// ones that were written next, up to a limit. This shows that there is an order, close to the
+// recorded one, in which kube-scheduler accepts each placement given those before; finding none
+// does not prove that there is none.
 package accept
 
 import (
@@ -29,16 +26,16 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
 
-// Config of a Checker.
+// Config configures a Checker.
 type Config struct {
 	// Configuration is a KubeSchedulerConfiguration for kube-scheduler; empty for
 	// its defaults.
 	Configuration []byte
-	// InFlight is how many places a placement may be moved in the order.
+	// InFlight is the number of positions by which a placement may be moved in the order.
 	InFlight int
-	// Decided returns the number of the decision to place a pod, in the order of
-	// decisions; nil if that is not known. Placements are then put in this order as
-	// far as nothing else was written between them, and InFlight is not heeded.
+	// Decided returns the number of the decision to place a pod, in the order of decisions; nil
+	// if that is unknown. Placements are then put in this order as long as nothing else was
+	// written between them, and InFlight is ignored.
 	Decided func(pod *v1.Pod) (uint64, error)
 }
 
@@ -46,7 +43,7 @@ type Config struct {
 type Refusal struct {
 	Pod, Node string
 	Revision  int64
-	Why       string // of the last time it was asked
+	Why       string // of the last check
 }
 
 func (r Refusal) String() string {
@@ -56,19 +53,19 @@ func (r Refusal) String() string {
 // Result counts placements.
 type Result struct {
 	Accepted int
-	// Early is how many of these were accepted only before others, written earlier,
-	// and Late how many only after others, written later.
+	// Early is the number of these that were accepted only before others, written earlier, and
+	// Late the number accepted only after others, written later.
 	Early, Late int
 	Refusals    []Refusal
 }
 
-// Checker plays back writes. Not safe for concurrent use.
+// Checker replays writes. It must not be used concurrently.
 type Checker struct {
 	config  Config
 	filters *filters
 	pods    map[types.UID]bool // whether it is on a node
 	recent  []*v1.Pod          // accepted since something else was written, in order
-	pending []*placement       // refused so far; with Decided, not asked about yet
+	pending []*placement       // refused so far; with Decided, not checked yet
 	result  Result
 }
 
@@ -81,7 +78,7 @@ type placement struct {
 	why      string
 }
 
-// New returns a checker of an empty cluster. ctx is its life.
+// New returns a checker of an empty cluster. ctx bounds its lifetime.
 func New(ctx context.Context, config Config) (*Checker, error) {
 	f, err := newFilters(ctx, config.Configuration)
 	if err != nil {
@@ -90,8 +87,7 @@ func New(ctx context.Context, config Config) (*Checker, error) {
 	return &Checker{config: config, filters: f, pods: make(map[types.UID]bool)}, nil
 }
 
-// Write plays back one write. Objects of kinds that no filter looks at are left
-// out.
+// Write replays one write. Objects of kinds that no filter reads are ignored.
 func (c *Checker) Write(revision int64, object metav1.Object, deleted bool) error {
 	if pod, ok := object.(*v1.Pod); ok {
 		return c.pod(revision, pod, deleted)
@@ -109,7 +105,7 @@ func (c *Checker) Write(revision int64, object metav1.Object, deleted bool) erro
 	return c.again()
 }
 
-// settle ends the time in which placements may be put in another order.
+// settle ends the window in which placements may be reordered.
 func (c *Checker) settle() error {
 	c.recent = nil
 	if c.config.Decided == nil {
@@ -195,7 +191,7 @@ func (c *Checker) isPending(pod *v1.Pod) int {
 	return slices.IndexFunc(c.pending, func(p *placement) bool { return p.pod.UID == pod.UID })
 }
 
-// try asks about a placement, and makes it if it is accepted.
+// try checks a placement, and applies it if it is accepted.
 func (c *Checker) try(p *placement) (bool, error) {
 	var err error
 	if p.why, err = c.filters.ask(p.pod); err != nil {
@@ -209,9 +205,9 @@ func (c *Checker) try(p *placement) (bool, error) {
 	return true, c.filters.place(p.pod)
 }
 
-// earlier tries a placement some places before where it was written.
+// earlier tries a placement some positions before where it was written.
 func (c *Checker) earlier(p *placement) (bool, error) {
-	for back := 1; ; back += max(1, back/8) { // closely, as there may be few places that will do
+	for back := 1; ; back += max(1, back/8) { // every position, as there may be few that work
 		back = min(back, len(c.recent), c.config.InFlight)
 		at := len(c.recent) - back
 		accepted, err := c.overtake(p.pod, c.recent[at:])
@@ -231,7 +227,7 @@ func (c *Checker) earlier(p *placement) (bool, error) {
 }
 
 // overtake reports whether a pod is accepted before others that are placed, and they after it.
-// If so it is placed, if not nothing has changed.
+// If so it is placed, otherwise nothing changes.
 func (c *Checker) overtake(pod *v1.Pod, others []*v1.Pod) (bool, error) {
 	for _, other := range slices.Backward(others) {
 		if err := c.filters.remove(other); err != nil {
@@ -269,7 +265,7 @@ func (c *Checker) overtake(pod *v1.Pod, others []*v1.Pod) (bool, error) {
 	return false, nil
 }
 
-// again asks about what was refused, until nothing more is accepted.
+// again rechecks the refused placements, until no more are accepted.
 func (c *Checker) again() error {
 	for progress := c.config.Decided == nil; progress; {
 		progress = false
@@ -295,8 +291,8 @@ func (c *Checker) again() error {
 	return nil
 }
 
-// refuse notes a placement that nothing helps. It is made nevertheless: the pod is
-// there, and others were placed beside it.
+// refuse records a placement that is not accepted in any position. It is applied nevertheless:
+// the pod is there, and others were placed given that.
 func (c *Checker) refuse(p *placement) error {
 	c.note(p)
 	return c.filters.place(p.pod)
@@ -308,7 +304,7 @@ func (c *Checker) note(p *placement) {
 	})
 }
 
-// Result ends the check: what is refused now is refused for good.
+// Result ends the check: what is refused now stays refused.
 func (c *Checker) Result() (Result, error) {
 	if err := c.settle(); err != nil {
 		return Result{}, err
@@ -322,8 +318,8 @@ func (c *Checker) Result() (Result, error) {
 	return c.result, nil
 }
 
-// stepOf makes a change of a scenario out of an object that is no pod; false if
-// no filter looks at its kind.
+// stepOf converts an object other than a pod into a change of a scenario; false if no filter
+// reads its kind.
 func stepOf(object metav1.Object, deleted bool) (*scenario.Step, bool) {
 	step, kind := &scenario.Step{}, ""
 	switch o := object.(type) {

@@ -16,9 +16,9 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// history is writes in the words of a test: "+n0" and "-n0" for nodes, "p1" for a
-// pod that comes, "p1>n0" for one that is bound, "~p1" for one that is told to go, "-p1"
-// for one that goes.
+// history is a sequence of writes in the notation of the tests: "+n0" and "-n0" for nodes, "p1"
+// for a created pod, "p1>n0" for a binding, "~p1" for a pod that is being deleted, "-p1" for
+// one that is deleted.
 type history struct {
 	*testing.T
 	pod      func(name string) *v1.Pod
@@ -27,7 +27,7 @@ type history struct {
 	to       func(revision int64, object metav1.Object, deleted bool) error
 }
 
-// play makes writes of words, and of names pods.
+// play converts the notation into writes, and of returns names of pods.
 func play(t *testing.T, writes string, pod func(name string) *v1.Pod, to func(revision int64, object metav1.Object, deleted bool) error) {
 	t.Helper()
 	h := &history{T: t, pod: pod, pods: make(map[string]*v1.Pod), to: to}
@@ -69,7 +69,7 @@ func (h *history) write(object metav1.Object, deleted bool) {
 	}
 }
 
-// halfANode is what a pod asks for.
+// halfANode is what a pod requests.
 func halfANode(name string) *v1.Pod { return workload.Pod("default", name, 2000, 100) }
 
 func check(t *testing.T, config accept.Config, pod func(name string) *v1.Pod, writes string) accept.Result {
@@ -88,7 +88,7 @@ func check(t *testing.T, config accept.Config, pod func(name string) *v1.Pod, wr
 
 func TestChecker(t *testing.T) {
 	half := halfANode
-	apart := func(name string) *v1.Pod { // a1, a2 keep away from each other on a node
+	apart := func(name string) *v1.Pod { // a1, a2 have anti-affinity on a node
 		pod := half(name)
 		pod.Labels = map[string]string{"app": name[:1]}
 		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{
@@ -96,7 +96,7 @@ func TestChecker(t *testing.T) {
 		}}}}
 		return pod
 	}
-	follow := func(name string) *v1.Pod { // those after a want to be in the zone of a
+	follow := func(name string) *v1.Pod { // those after a have affinity to the zone of a
 		pod := half(name)
 		pod.Labels = map[string]string{"name": name}
 		if name != "a" {
@@ -106,7 +106,7 @@ func TestChecker(t *testing.T) {
 		}
 		return pod
 	}
-	spread := func(name string) *v1.Pod { // s… spread over zones, others of the same label do not mind
+	spread := func(name string) *v1.Pod { // s… spread over zones, others with the same label do not
 		pod := half(name)
 		pod.Labels = map[string]string{"app": "x"}
 		if name[0] == 's' {

@@ -10,8 +10,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
-// Decisions asks a running Berth at its debug socket for the order of its decisions. It
-// remembers as many as berth explain can tell of. What it returns is a Config.Decided.
+// Decisions queries a running Berth at its debug socket for the order of its decisions. It
+// covers as many as berth explain remembers. The result is a Config.Decided.
 func Decisions(socket string) func(*v1.Pod) (uint64, error) {
 	client := cluster.SocketClient(socket)
 	return func(pod *v1.Pod) (uint64, error) {

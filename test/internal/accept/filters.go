@@ -94,7 +94,7 @@ func says(s *framework.Status) string {
 	return fmt.Sprintf("%s: %s", s.Plugin(), strings.Join(s.Reasons(), ", "))
 }
 
-// place puts a pod on its node, or updates one that is there.
+// place adds a pod to its node, or updates one that is there.
 func (f *filters) place(pod *v1.Pod) error {
 	old := f.pods[string(pod.UID)]
 	f.pods[string(pod.UID)] = pod
@@ -107,7 +107,7 @@ func (f *filters) place(pod *v1.Pod) error {
 	return f.cache.UpdatePod(f.logger, old, pod)
 }
 
-// remove takes a pod away; nothing if it was not placed.
+// remove removes a pod, if it was placed.
 func (f *filters) remove(pod *v1.Pod) error {
 	old := f.pods[string(pod.UID)]
 	if old == nil {
@@ -120,7 +120,7 @@ func (f *filters) remove(pod *v1.Pod) error {
 	return f.cache.RemovePod(f.logger, old)
 }
 
-// apply changes objects that are no pods.
+// apply changes objects other than pods.
 func (f *filters) apply(step *scenario.Step) error {
 	if err := f.world.Apply(step); err != nil {
 		return err

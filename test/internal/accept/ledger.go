@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Ledger plays back writes and adds up what is on each node, in the order in which it
-// was written: no pod may change its node, and no node may have more on it than it can
-// hold, ever. Pods are of one container. Not safe for concurrent use.
+// Ledger replays writes and adds up what is on each node, in the order of the writes: no pod
+// may change its node, and no node may be overcommitted at any time. Pods have one container.
+// It must not be used concurrently.
 type Ledger struct {
 	config         LedgerConfig
 	capacity, used map[string]v1.ResourceList // by node
@@ -21,13 +21,13 @@ type Ledger struct {
 	problems       []string
 }
 
-// LedgerConfig of a Ledger.
+// LedgerConfig configures a Ledger.
 type LedgerConfig struct {
-	// Overfull says that nodes may have more on them than they can hold.
+	// Overfull allows overcommitted nodes.
 	Overfull bool
 }
 
-// mostProblems is how many are worth reading.
+// mostProblems is the maximum number of problems that are collected.
 const mostProblems = 20
 
 // NewLedger returns the ledger of an empty cluster.
@@ -35,7 +35,7 @@ func NewLedger(config LedgerConfig) *Ledger {
 	return &Ledger{config: config, capacity: make(map[string]v1.ResourceList), used: make(map[string]v1.ResourceList), pods: make(map[types.UID]*v1.Pod)}
 }
 
-// Write plays back one write. It fails when there are more problems than anybody reads.
+// Write replays one write. It fails when there are more than mostProblems problems.
 func (l *Ledger) Write(revision int64, object metav1.Object, deleted bool) error {
 	switch object := object.(type) {
 	case *v1.Node:
@@ -53,10 +53,10 @@ func (l *Ledger) Write(revision int64, object metav1.Object, deleted bool) error
 	return nil
 }
 
-// Problems returns what was wrong.
+// Problems returns the problems found.
 func (l *Ledger) Problems() []string { return l.problems }
 
-// Bindings returns how many pods were given a node.
+// Bindings returns the number of pods that were bound.
 func (l *Ledger) Bindings() int { return l.bindings }
 
 func (l *Ledger) pod(revision int64, pod *v1.Pod, deleted bool) {

@@ -108,14 +108,14 @@ func Metrics(expression string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// variable is one of Grafana's in an expression, and what stands for it here.
+// variable is one of Grafana's variables in an expression, and its replacement here.
 var variable = regexp.MustCompile(`\$__rate_interval|\$__interval|\$[a-z_]+`)
 
 // Panel is a query of the dashboard.
 type Panel struct{ Title, Expression string }
 
-// Dashboard reads the queries of the dashboard in deploy/monitoring, with a value in the
-// place of each of Grafana's variables.
+// Dashboard reads the queries of the dashboard in deploy/monitoring, with Grafana's variables
+// replaced.
 func Dashboard(deploy string) ([]Panel, error) {
 	path := filepath.Join(deploy, "monitoring", "dashboard.json")
 	text, err := os.ReadFile(path)

@@ -23,11 +23,11 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Interval is the time between two scrapes of a Store. Time in it is that of its scrapes:
-// half a minute passes with each, however soon it follows.
+// Interval is the time between two scrapes of a Store. Its clock advances by half a minute with
+// each scrape, however soon it follows.
 const Interval = 30 * time.Second
 
-// Store keeps the metrics that one process has served. Its methods are for one goroutine.
+// Store keeps the metrics that one process has served. It must not be used concurrently.
 type Store struct {
 	now    time.Time
 	series map[uint64]*series
@@ -39,7 +39,7 @@ type series struct {
 	samples []chunks.Sample
 }
 
-// NewStore returns a store in which nothing was scraped.
+// NewStore returns an empty store.
 func NewStore() *Store {
 	return &Store{
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), series: make(map[uint64]*series),
@@ -47,8 +47,8 @@ func NewStore() *Store {
 	}
 }
 
-// Scrape keeps what /metrics has answered. A series that is not in it any more is stale from
-// now on; an empty text is a process that did not answer.
+// Scrape stores the response of /metrics. A series that is no longer in it is stale from now
+// on; an empty text means that the process did not answer.
 func (s *Store) Scrape(text string) error {
 	s.now = s.now.Add(Interval)
 	at := s.now.UnixMilli()

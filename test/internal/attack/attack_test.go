@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestUnprintable: what a terminal acts upon is found, other text is not.
+// TestUnprintable: control characters for terminals are found, other text is not.
 func TestUnprintable(t *testing.T) {
 	for _, text := range []string{"", "a\tb\n", "0,25 µs → …", "日本"} {
 		if err := unprintable([]byte(text)); err != nil {
@@ -33,8 +33,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// program writes a program that does something instead of Berth, unless it is asked for a
-// simulation without plugins.
+// program writes a fake Berth that runs the script does; for a simulation without plugins it
+// does nothing.
 func program(t *testing.T, does string) string {
 	file := filepath.Join(t.TempDir(), "berth")
 	text := "#!/usr/bin/env bash\n[ $# -gt 5 ] || [ \"$1\" = plugin ] || exit 0\n" + does + "\n"
@@ -44,7 +44,7 @@ func program(t *testing.T, does string) string {
 	return file
 }
 
-// TestSimulatorFinds: each bound that does not hold is found.
+// TestSimulatorFinds: each bound that is exceeded is found.
 func TestSimulatorFinds(t *testing.T) {
 	for _, test := range []struct{ name, does, want string }{
 		{"nothing", "exit 0", ""},
@@ -74,7 +74,7 @@ func TestSimulatorFinds(t *testing.T) {
 	}
 }
 
-// TestBounded: a ratio or a difference is enough.
+// TestBounded: it is sufficient that the ratio or the difference is within its bound.
 func TestBounded(t *testing.T) {
 	for _, test := range []struct {
 		ratio      float64

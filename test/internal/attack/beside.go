@@ -26,53 +26,55 @@ import (
 )
 
 const (
-	// calm is the namespace whose pods are measured, and attacked the one that hostile
-	// plugins are attached to.
+	// calm is the namespace whose pods are measured, and attacked the one that hostile plugins
+	// apply to.
 	calm, attacked = "calm", "attacked"
-	// priority is the class of each second attacked pod; broken guests misbehave for it.
+	// priority is the priority class of every second attacked pod; broken guests misbehave for
+	// it.
 	priority = "attack"
-	// calmAtATime is how many calm pods are pending at most.
+	// calmAtATime is the maximum number of pending calm pods.
 	calmAtATime = 4
 )
 
-// The bounds for pods that a hostile plugin does not apply to: the p99 of the duration of
-// their attempts with and without it, in the median of the pairs.
+// The bounds for pods that a hostile plugin does not apply to: on the p99 of the duration of
+// their attempts with and without it, as the median of the pairs.
 const (
 	P99Ratio      = 1.1
 	P99Difference = 2 * time.Millisecond
 )
 
-// Bench runs attacks on `berth run` beside nine good plugins, on a real API server.
+// Bench runs attacks on `berth run` with nine good plugins, on a real API server.
 type Bench struct {
 	Cluster *cluster.Cluster
 	// Corpus is the folder of Corpus, and Dir one for plugins.
 	Corpus, Dir string
-	// Pairs of legs, with and without the attack; Calm and Attacked are the pods of a leg.
+	// Pairs is the number of pairs of legs, with and without the attack; Calm and Attacked are
+	// the numbers of pods in a leg.
 	Pairs, Calm, Attacked int
 	Progress              io.Writer
 
 	client kubernetes.Interface
 }
 
-// Beside is what an attack did to others.
+// Beside is the effect of an attack on other pods.
 type Beside struct {
 	Attack Attack
-	// Refused says that no plugin of the attack could be loaded.
+	// Refused reports that no plugin of the attack could be loaded.
 	Refused bool
 	// Without and With are the p99 of the durations of attempts: medians of the pairs.
 	Without, With time.Duration
-	// Ratio and Difference are the medians of those of the pairs.
+	// Ratio and Difference are the medians over the pairs.
 	Ratio      float64
 	Difference time.Duration
-	// Faults of the hostile plugins, Log what the scheduler wrote while they ran, and Memory
-	// what it held, in bytes.
+	// Faults of the hostile plugins, Log what the scheduler wrote while they ran, and Memory its
+	// peak, in bytes.
 	Faults, Log, Memory int64
 }
 
-// Bounded reports whether the others were left in peace.
+// Bounded reports whether the effect on other pods is within the bounds.
 func (b *Beside) Bounded() bool { return b.Ratio <= P99Ratio || b.Difference <= P99Difference }
 
-// Prepare makes nodes and namespaces.
+// Prepare creates nodes and namespaces.
 func (b *Bench) Prepare(ctx context.Context, nodes int) error {
 	client, err := b.Cluster.Client(cluster.Admin)
 	if err != nil {
@@ -118,7 +120,7 @@ func (b *Bench) Run(ctx context.Context, a Attack) (result Beside, err error) {
 		err = errors.Join(err, process.Kill(), load.Clear(context.WithoutCancel(ctx), b.client, attacked))
 	}()
 	r := &attempts{bench: b, socket: socket, process: process, names: map[string]bool{}}
-	if _, err := r.leg(ctx, 0); err != nil { // which warms everything
+	if _, err := r.leg(ctx, 0); err != nil { // to warm everything up
 		return result, err
 	}
 	quiet, err := process.Usage()
@@ -177,7 +179,7 @@ func median[T int64 | float64 | time.Duration](values []T) T {
 	return sorted[len(sorted)/2]
 }
 
-// attempts reads how long the attempts of a scheduler took.
+// attempts reads the durations of a scheduler's attempts.
 type attempts struct {
 	bench   *Bench
 	socket  string
@@ -196,11 +198,10 @@ func (r *attempts) ask(path string, answer any) error {
 	return json.NewDecoder(response.Body).Decode(answer)
 }
 
-// leg has some calm pods placed, few at a time, and attacked ones tried between them. It
-// returns the p99 of the durations of the attempts for the calm ones.
-//
-// Few at a time, because an attacked pod holds up the loop: pods that came meanwhile would
-// be bound all at once after it, and the API server would have both cores.
+// leg places some calm pods, few at a time, and tries attacked ones between them. It returns
+// the p99 of the durations of the attempts for the calm ones.
+// Only few are pending at a time, because an attacked pod blocks the loop: pods created
+// meanwhile would all be bound at once after it, and the API server would use both cores.
 func (r *attempts) leg(ctx context.Context, hostile int) (time.Duration, error) {
 	r.legs++
 	b := r.bench
@@ -278,8 +279,8 @@ func (r *attempts) leg(ctx context.Context, hostile int) (time.Duration, error) 
 	return durations[len(durations)*99/100], load.Clear(ctx, b.client, attacked)
 }
 
-// attach puts the plugins of an attack into the folder, and waits until the scheduler
-// has taken notice. It reports whether one is loaded.
+// attach puts the plugins of an attack into the folder, and waits until the scheduler has
+// processed them. It reports whether one is loaded.
 func (r *attempts) attach(ctx context.Context, dir string, a Attack) (loaded bool, err error) {
 	for i, module := range a.Modules() {
 		name := fmt.Sprintf("hostile-%d", i)
@@ -354,7 +355,7 @@ func (r *attempts) await(ctx context.Context, n int) (loaded bool, err error) {
 	}
 }
 
-// faults returns how many faults the hostile plugins have had since they were loaded.
+// faults returns the number of faults of the hostile plugins since they were loaded.
 func (r *attempts) faults() (n int64, err error) {
 	var status debughttp.Plugins
 	if err := r.ask(debughttp.PluginsPath, &status); err != nil {

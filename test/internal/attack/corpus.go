@@ -1,5 +1,5 @@
-// Package attack runs the hostile guests of runtime/internal/hostile against the program as its
-// users run it, and checks what becomes of it against the bounds that docs/sandbox.md promises.
+// Package attack runs the hostile guests of runtime/internal/hostile against the berth program
+// as users run it, and checks the outcome against the bounds that docs/sandbox.md promises.
 package attack
 
 import (
@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 )
 
-// Attack is a hostile plugin, or several, in files.
+// Attack is one or several hostile plugins, as files.
 type Attack struct {
 	Name  string `json:"name"` // GROUP/NAME
 	About string `json:"about"`
 	Nodes int    `json:"nodes"` // of the cluster; 0 means 20
-	// Plugins says of each whether a configuration is beside it.
+	// Plugins reports for each plugin whether it has a configuration file.
 	Plugins []bool `json:"plugins"`
 
 	dir string

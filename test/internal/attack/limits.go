@@ -12,32 +12,32 @@ import (
 const (
 	// PluginMemory is a plugin's budget, in bytes.
 	PluginMemory = 256 << 20
-	// SlackMemory is what the scheduler's process may take beyond the budgets, in bytes.
+	// SlackMemory is what the scheduler's process may use beyond the budgets, in bytes.
 	SlackMemory = 64 << 20
 	// ProcessMemory is the budget of all plugins, in bytes.
 	ProcessMemory = 1 << 30
-	// FaultLog is what may be written for a fault, in bytes; as much again is for what is
-	// said once.
+	// FaultLog is what may be logged per fault, in bytes; the same again is allowed for messages
+	// that appear once.
 	FaultLog = 64 << 10
-	// PodResult is what `berth simulate` may say of a pod that stays pending, in bytes: a
-	// message of 4 KiB, folded.
+	// PodResult is what `berth simulate` may print about a pod that stays pending, in bytes: a
+	// message of 4 KiB, wrapped.
 	PodResult = 8 << 10
-	// PodLog is what a plugin may log of a pod, in bytes.
+	// PodLog is what a plugin may log for a pod, in bytes.
 	PodLog = 32 << 10
 )
 
-// pods is how many an attack is tried on.
+// pods is the number of pods that an attack is tried on.
 const pods = 12
 
-// MemoryBound is what an attack may take beyond the same run without plugins, in bytes.
+// MemoryBound is what an attack may use beyond the same run without plugins, in bytes.
 func (a *Attack) MemoryBound() int64 {
 	return min(int64(len(a.Plugins))*PluginMemory, ProcessMemory) + SlackMemory
 }
 
-// deadline is how a call that ended by the clock is told.
+// deadline is how a call that timed out is reported.
 var deadline = regexp.MustCompile(`deadline at |the call took longer than`)
 
-// unprintable returns the first thing in a text that a terminal may act upon.
+// unprintable returns the first control character in a text that a terminal may act upon.
 func unprintable(text []byte) error {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
@@ -55,11 +55,10 @@ func unprintable(text []byte) error {
 
 func around(text []byte, i int) []byte { return text[max(0, i-20):min(len(text), i+40)] }
 
-// work is a line of `berth simulate` about a guest, where some had faults: calls, rows and
-// faults.
+// work matches a line of `berth simulate` about a guest with faults: calls, rows and faults.
 var work = regexp.MustCompile(`(?m)^guest\S* +\d+ +\d+ +(\d+) `)
 
-// faults returns how many faults the table of plugins has. It has no such column if there
+// faults returns the number of faults in the table of plugins. The column is missing if there
 // were none.
 func faults(out []byte) (n int64) {
 	if !regexp.MustCompile(`(?m)^PLUGIN +CALLS +ROWS +FAULTS`).Match(out) {
@@ -74,7 +73,7 @@ func faults(out []byte) (n int64) {
 	return n
 }
 
-// stack is what Go prints when a program fails by itself.
+// stack is what Go prints when a program crashes.
 func stack(text []byte) bool {
 	return bytes.Contains(text, []byte("goroutine ")) && bytes.Contains(text, []byte(".go:")) || bytes.Contains(text, []byte("nil pointer dereference"))
 }

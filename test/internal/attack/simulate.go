@@ -19,27 +19,27 @@ import (
 type Simulator struct {
 	// Berth is the program, and Dir a folder for clusters.
 	Berth, Dir string
-	// Patience is after how long a run counts as one that does not end.
+	// Patience is the time after which a run counts as hanging.
 	Patience time.Duration
 
 	baselines map[int]int64 // bytes, by the number of nodes
 }
 
-// Outcome is what became of an attack.
+// Outcome is the outcome of an attack.
 type Outcome struct {
 	Attack Attack
-	// Ended is how: refused, faults, or nothing.
+	// Ended is how it ended: refused, faults, or nothing.
 	Ended  string
 	Faults int64
-	// Memory is the most that the scheduler's process held beyond the same run without
-	// plugins, and Log the most that a command wrote to its log and as its result, in bytes.
+	// Memory is the peak of the scheduler's process beyond that of the same run without plugins,
+	// and Log the most that a command wrote to its log and as its result, in bytes.
 	Memory, Log int64
 	Took        time.Duration
-	// Unbounded says which bounds did not hold.
+	// Unbounded lists the bounds that were exceeded.
 	Unbounded []string
 }
 
-// LogBound is what may be written for the attack, in bytes.
+// LogBound is what may be logged for the attack, in bytes.
 func (o *Outcome) LogBound() int64 {
 	return FaultLog*(1+o.Faults) + pods*(PodResult+PodLog)
 }
@@ -128,7 +128,7 @@ func simulation(files string) []string {
 	return []string{"simulate", "--cluster", files, "--log-level", "info"}
 }
 
-// baseline returns what a run without plugins takes.
+// baseline returns what a run without plugins uses.
 func (s *Simulator) baseline(ctx context.Context, nodes int, files string) (int64, error) {
 	if memory, ok := s.baselines[nodes]; ok {
 		return memory, nil
@@ -169,8 +169,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-// run runs the program and looks at its memory while it runs: the processes that it
-// starts for compiling have limits of their own.
+// run runs the program and samples its memory meanwhile: the processes that it starts for
+// compiling have their own limits.
 func (s *Simulator) run(ctx context.Context, args []string) (run, error) {
 	limited, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
@@ -199,14 +199,14 @@ func (s *Simulator) run(ctx context.Context, args []string) (run, error) {
 			}
 		}
 	}()
-	_ = command.Wait() // its status says it
+	_ = command.Wait() // its status reports it
 	close(ended)
 	r := run{out: out.Bytes(), log: log.Bytes(), status: command.ProcessState.ExitCode(), memory: <-peak, took: time.Since(began)}
 	r.killed = limited.Err() != nil && ctx.Err() == nil
 	return r, ctx.Err()
 }
 
-// cluster writes a cluster of some nodes, as large as real ones, and pods, each third
+// cluster writes a cluster with this many nodes, as large as real ones, and pods, every third
 // with priority 1, and returns the file.
 func (s *Simulator) cluster(nodes int) (string, error) {
 	type object map[string]any

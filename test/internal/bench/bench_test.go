@@ -29,7 +29,7 @@ func cluster(tb testing.TB, nodes int) *world.World {
 	return w
 }
 
-// perNode returns the plugins that look at nodes.
+// perNode returns the plugins that work per node.
 func perNode() []string {
 	var out []string
 	for _, name := range oracle.Plugins() {
@@ -67,9 +67,9 @@ func BenchmarkPlugin(b *testing.B) {
 	}
 }
 
-// passes measures passes after the first one, which builds what is kept. A node
-// changes before each. What is reported is the median, which says more than the mean
-// on a machine that does other things too.
+// passes measures passes after the first one, which builds what is cached. A node changes
+// before each. The median is reported, because it is more robust than the mean on a machine
+// that does other work.
 func passes(b *testing.B, change func(i int) error, run func(i int) (bench.Outcome, error)) {
 	_, err := run(0)
 	var took []time.Duration
@@ -91,7 +91,7 @@ func passes(b *testing.B, change func(i int) error, run func(i int) (bench.Outco
 	b.ReportMetric(0, "ns/op") // which counts the changes
 }
 
-// TestSameWork: both come to the same, and every plugin has something to do.
+// TestSameWork: both have the same results, and every plugin has something to do.
 func TestSameWork(t *testing.T) {
 	klog.SetLogger(logr.Discard())
 	const nodes = 200

@@ -12,13 +12,13 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
 
-// Outcome is what a pass comes to, to see that both do the same work.
+// Outcome summarizes a pass, to check that both do the same work.
 type Outcome struct {
 	Feasible int
 	Total    int64 // of normalised scores
 }
 
-// stride is from the pod that changes to the next: a prime.
+// stride is the distance between the pods that change: a prime.
 const stride = 7919
 
 // Ours is a plugin of Berth on the world's snapshot.
@@ -33,7 +33,7 @@ type Ours struct {
 	verdicts plugin.Verdicts
 }
 
-// NewOurs makes it.
+// NewOurs creates it.
 func NewOurs(w *world.World, name string, pods []*v1.Pod) (*Ours, error) {
 	p, err := native.New(w, name, nil, native.Bindings{})
 	if err != nil {
@@ -50,8 +50,8 @@ func NewOurs(w *world.World, name string, pods []*v1.Pod) (*Ours, error) {
 	return o, nil
 }
 
-// Change has a pod leave a node and come back, so that one node of the snapshot has
-// changed, as between two decisions. Which one depends on i.
+// Change removes a pod from a node and adds it again, so that one node of the snapshot has
+// changed, as between two decisions. i selects the pod.
 func (o *Ours) Change(i int) error {
 	pod := state.NewPod(o.placed[i*stride%len(o.placed)])
 	o.world.Cache.RemovePod(pod.UID)
@@ -60,7 +60,7 @@ func (o *Ours) Change(i int) error {
 	return err
 }
 
-// Run takes the i-th pod from PreFilter to NormalizeScore.
+// Run runs the i-th pod from PreFilter to NormalizeScore.
 func (o *Ours) Run(i int) (Outcome, error) {
 	c := &plugin.Cycle{Context: context.Background(), Snapshot: o.world.Snapshot, Pod: o.pods[i%len(o.pods)], State: &state.CycleState{}}
 	rows, skip := o.rows, false

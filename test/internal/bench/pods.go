@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pods returns the pods to place: each asks for cpu and memory, and for what a
-// plugin looks at; with an empty name for everything but volumes.
+// Pods returns the pods to place: each requests cpu and memory, and what a plugin works on;
+// with an empty name, everything but volumes.
 func Pods(plugin string) []*v1.Pod {
 	var out []*v1.Pod
 	for i := range Incoming {
@@ -33,8 +33,8 @@ func concernsVolumes(plugin string) bool {
 	return false
 }
 
-// asks is by plugin what makes it work on the i-th pod. The plugins that are not
-// here work on every pod.
+// asks gives the i-th pod what a plugin works on, by plugin. Plugins that are not listed work
+// on every pod.
 func asks() map[string]func(p *v1.Pod, i int) {
 	volumes := func(p *v1.Pod, i int) {
 		mount(p, fmt.Sprintf("bound-%d", i))
@@ -98,7 +98,7 @@ func spread(p *v1.Pod, _ int) {
 	}
 }
 
-// mindPods keeps a pod away from others of its application on a node, and wants
+// mindPods gives a pod anti-affinity to others of its application on a node, and affinity to
 // others of its tier in the zone.
 func mindPods(p *v1.Pod, _ int) {
 	if p.Spec.Affinity == nil {

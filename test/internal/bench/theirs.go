@@ -31,7 +31,7 @@ type Theirs struct {
 	scores framework.NodeScoreList
 }
 
-// NewTheirs makes it.
+// NewTheirs creates it.
 func NewTheirs(ctx context.Context, w *world.World, name string, pods []*v1.Pod) (*Theirs, error) {
 	c, err := upstream.Load(nil)
 	if err != nil {
@@ -73,7 +73,7 @@ func NewTheirs(ctx context.Context, w *world.World, name string, pods []*v1.Pod)
 	return t, err
 }
 
-// Change has a pod leave a node and come back.
+// Change removes a pod from a node and adds it again.
 func (t *Theirs) Change(ctx context.Context, i int) error {
 	pod, logger := t.placed[i*stride%len(t.placed)], klog.FromContext(ctx)
 	err := t.cache.RemovePod(logger, pod)
@@ -89,7 +89,7 @@ func (t *Theirs) Change(ctx context.Context, i int) error {
 	return err
 }
 
-// Run takes the i-th pod from PreFilter to NormalizeScore.
+// Run runs the i-th pod from PreFilter to NormalizeScore.
 func (t *Theirs) Run(ctx context.Context, i int) (Outcome, error) {
 	pod, cs := t.pods[i%len(t.pods)], internal.NewCycleState()
 	skip := false

@@ -1,6 +1,6 @@
-// Package bench measures Berth's plugins against kube-scheduler's in one process:
-// what a plugin does for one pod, from PreFilter to NormalizeScore, over all nodes
-// of a cluster, each on its own scheduler's snapshot, by one goroutine.
+// Package bench compares the speed of Berth's plugins with that of kube-scheduler's in one
+// process: what a plugin does for one pod, from PreFilter to NormalizeScore, over all nodes of
+// a cluster, each on its own scheduler's snapshot, on one goroutine.
 package bench
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
 
-// PodsPerNode is how many pods are on each node.
+// PodsPerNode is the number of pods on each node.
 const PodsPerNode = 10
 
-// Incoming is how many distinct pods are tried in turn.
+// Incoming is the number of distinct pods that are scheduled in turn.
 const Incoming = 64
 
 const (
@@ -27,12 +27,11 @@ const (
 	driver = "csi.example.com"
 )
 
-// Cluster is a cluster of nodes in three zones with ten pods of a hundred
-// applications on each. One in ten of the pods keeps away from others of its
-// application on the node, one in five has a host port, half have a volume. One in
-// four nodes has taints, all have images and 20 labels. Volumes that are not bound
-// are to be of a class of which there are none: kube-scheduler looks at all volumes
-// of the class for each node, which would be most of what is measured.
+// Cluster is a cluster of nodes in three zones, each with ten pods of a hundred applications.
+// One in ten of the pods has anti-affinity to others of its application on the node, one in
+// five has a host port, half have a volume. One in four nodes has taints, all have images and
+// 20 labels. Unbound claims have a class without volumes: kube-scheduler visits all volumes of
+// the class for each node, which would be most of what is measured.
 func Cluster(nodes int) scenario.Objects {
 	var o scenario.Objects
 	o.Namespaces = []*v1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "default"}}}

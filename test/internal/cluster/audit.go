@@ -14,20 +14,20 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
-// Request is one that a user has sent to the API server.
+// Request is a request that a user has sent to the API server.
 type Request struct {
 	User User
-	// Verb and the others are in the words of RBAC rules. Resource has its subresource, as
-	// pods/binding; it is empty for a URL that is not an object's.
+	// Verb and the others use the terms of RBAC rules. Resource includes the subresource, as in
+	// pods/binding; it is empty for a non-resource URL.
 	Verb, Group, Resource, Namespace, Name, URL string
-	// Status is that of HTTP.
+	// Status is the HTTP status.
 	Status int32
 }
 
-// Forbidden reports whether the API server has refused the request for want of a right.
+// Forbidden reports whether the API server rejected the request for lack of a permission.
 func (r Request) Forbidden() bool { return r.Status == http.StatusForbidden }
 
-// auditFlags let the API server keep the requests of Config.Audited.
+// auditFlags make the API server log the requests of Config.Audited.
 func (c *Cluster) auditFlags() []string {
 	if len(c.config.Audited) == 0 {
 		return nil
@@ -55,8 +55,8 @@ func (c *Cluster) writeAuditPolicy() error {
 }
 
 // Requests returns those of Config.Audited that the API server has answered so far, in its
-// order. from leaves out the first ones; a watch appears twice: when it begins, and when it
-// ends.
+// order. The first from requests are left out; a watch appears twice: when it begins, and when
+// it ends.
 func (c *Cluster) Requests(from int) ([]Request, error) {
 	text, err := os.ReadFile(c.path("audit.log"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Binaries are the paths of the programs a cluster is made of.
+// Binaries are the paths of the programs that make up a cluster.
 type Binaries struct {
 	Etcd, APIServer, KubeScheduler, Berth string
 }
@@ -25,11 +25,10 @@ type component struct {
 	pkg, name string
 }
 
-// apiServer is the component that a module of its own may pin in another version.
+// apiServer is the component that a separate module may pin to another version.
 const apiServer = "kube-apiserver"
 
-// components are all tools of test/go.mod that run in a cluster, the quickest to
-// build first.
+// components are all tools of test/go.mod that run in a cluster, the quickest to build first.
 func components() []component {
 	return []component{
 		{pkg: "go.etcd.io/etcd/server/v3", name: "etcd"},
@@ -38,11 +37,11 @@ func components() []component {
 	}
 }
 
-// Build builds what a cluster needs. moduleDir is the folder of test/go.mod; the
-// module of berth lies above it. serverDir (optional) is the folder of a go.mod that pins
-// another version of Kubernetes for the API server. Programs of Kubernetes and etcd are
-// kept in the user's cache, by their versions, and built once; berth is built each time,
-// into bin/. What it is about to do goes to progress, for a cold build takes minutes.
+// Build builds the programs of a cluster. moduleDir is the folder of test/go.mod; the module of
+// berth is in its parent. serverDir (optional) is the folder of a go.mod that pins another
+// version of Kubernetes for the API server. Programs of Kubernetes and etcd are kept in the
+// user's cache, by version, and built once; berth is built each time, into bin/. Progress
+// messages go to progress, because a cold build takes minutes.
 func Build(ctx context.Context, moduleDir, serverDir string, progress io.Writer) (Binaries, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -74,7 +73,7 @@ func Build(ctx context.Context, moduleDir, serverDir string, progress io.Writer)
 			return Binaries{}, err
 		}
 	}
-	// In the tree that it is of: another one may be under test at the same time.
+	// In its own working tree: another one may be under test at the same time.
 	berth := filepath.Join(filepath.Dir(moduleDir), "bin", "e2e", "berth")
 	if err := os.MkdirAll(filepath.Dir(berth), 0o755); err != nil {
 		return Binaries{}, fmt.Errorf("folder for programs: %w", err)
@@ -85,8 +84,7 @@ func Build(ctx context.Context, moduleDir, serverDir string, progress io.Writer)
 	return Binaries{Etcd: paths["etcd"], APIServer: paths[apiServer], KubeScheduler: paths["kube-scheduler"], Berth: berth}, nil
 }
 
-// build puts a program at path, or leaves what is there: another build may be
-// writing the same one.
+// build builds a program at path, unless it exists: another build may be writing the same one.
 func build(ctx context.Context, dir, path, pkg, ldflags string) error {
 	unfinished, err := os.MkdirTemp(filepath.Dir(path), ".building-")
 	if err != nil {
@@ -102,7 +100,7 @@ func build(ctx context.Context, dir, path, pkg, ldflags string) error {
 	return os.Rename(program, path)
 }
 
-// pinned is the versions that programs are kept by.
+// pinned is the versions under which programs are kept.
 type pinned struct {
 	kubernetes, etcd string
 }
@@ -112,7 +110,8 @@ func (p pinned) key() string {
 	return fmt.Sprintf("kubernetes-%s-etcd-%s-%s", p.kubernetes, p.etcd, hex.EncodeToString(sum[:4]))
 }
 
-// versions reads what etcd the tests' module pins, and what Kubernetes another one does.
+// versions reads the version of etcd that the tests' module pins, and that of Kubernetes that
+// another one pins.
 func versions(ctx context.Context, moduleDir, kubernetesDir string) (out pinned, err error) {
 	if out.etcd, err = version(ctx, moduleDir, "go.etcd.io/etcd/server/v3"); err != nil {
 		return pinned{}, err

@@ -1,11 +1,9 @@
-// Package cluster runs a Kubernetes control plane on this machine: etcd and
-// kube-apiserver of the versions that test/go.mod pins, and schedulers beside
-// them, each a process of its own. There is no kubelet and no controller: nodes
-// are objects, pods never start, and whoever wants a volume bound or a namespace
-// cleaned up has to do it.
-//
-// The processes can be stopped, killed, paused and started again; the cluster
-// keeps its address and data meanwhile. Everything they write is in one folder.
+// Package cluster runs a Kubernetes control plane on this machine: etcd and kube-apiserver of
+// the versions that test/go.mod pins, and schedulers, each as a separate process. There is no
+// kubelet and no controller: nodes are objects, pods never start, and a test must itself bind
+// volumes and clean up namespaces.
+// The processes can be stopped, killed, paused and restarted; the cluster keeps its address and
+// data meanwhile. Everything they write is in one folder.
 package cluster
 
 import (
@@ -30,20 +28,20 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Config says how to run a cluster.
+// Config configures a cluster.
 type Config struct {
 	Binaries Binaries
-	// Dir is the parent of the folder for data and logs; the system's folder for
-	// temporary files if empty.
+	// Dir is the parent of the folder for data and logs; by default the system's folder for
+	// temporary files.
 	Dir string
 	// APIServerFlags are added to those that a cluster needs.
 	APIServerFlags []string
-	// Audited are users whose requests are kept, for Requests.
+	// Audited are users whose requests are logged, for Requests.
 	Audited []User
 }
 
-// Cluster is a running control plane. Starting and stopping etcd and the API server is
-// for one goroutine at a time.
+// Cluster is a running control plane. etcd and the API server must not be started and stopped
+// concurrently.
 type Cluster struct {
 	config     Config
 	dir        string
@@ -67,8 +65,8 @@ const (
 	stopPatience  = 30 * time.Second
 )
 
-// Start runs etcd and kube-apiserver and returns when requests are served.
-// On failure nothing is left running, and the error has the ends of the logs.
+// Start runs etcd and kube-apiserver and returns when requests are served. On failure nothing
+// is left running, and the error contains the ends of the logs.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
 	dir, err := os.MkdirTemp(config.Dir, "berth-cluster-")
 	if err != nil {
@@ -113,7 +111,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.StartAPIServer(ctx)
 }
 
-// StartEtcd runs etcd on the data it had, if any.
+// StartEtcd runs etcd on its existing data, if any.
 func (c *Cluster) StartEtcd() error {
 	client, peer := "http://"+hostPort(c.etcdPort), "http://"+hostPort(c.peerPort)
 	var err error
@@ -124,8 +122,8 @@ func (c *Cluster) StartEtcd() error {
 	return err
 }
 
-// StartAPIServer runs kube-apiserver at the address it had, if any, and returns
-// when it is ready. flags are added to those of the cluster.
+// StartAPIServer runs kube-apiserver at its previous address, if any, and returns when it is
+// ready. flags are added to those of the cluster.
 func (c *Cluster) StartAPIServer(ctx context.Context, flags ...string) error {
 	args := []string{
 		"--etcd-servers=http://" + hostPort(c.etcdPort),
@@ -135,7 +133,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context, flags ...string) error {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.path("service-accounts.key"),
 		"--service-account-signing-key-file=" + c.path("service-accounts.key"),
-		// History reads all that ever was.
+		// History reads all writes so far.
 		"--etcd-compaction-interval=0",
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 	}
@@ -147,9 +145,8 @@ func (c *Cluster) StartAPIServer(ctx context.Context, flags ...string) error {
 	return c.awaitReady(ctx)
 }
 
-// StopAPIServer asks the API server to end. It takes no new connections at once, and
-// is killed if it is not done with the old ones after patience: it would wait a
-// minute for whoever watches.
+// StopAPIServer stops the API server. It accepts no new connections from then on, and is killed
+// if it has not finished the old ones after patience: it would wait a minute for open watches.
 func (c *Cluster) StopAPIServer(patience time.Duration) error {
 	if err := c.apiserver.signal(syscall.SIGTERM); err != nil {
 		return err
@@ -162,8 +159,7 @@ func (c *Cluster) StopAPIServer(patience time.Duration) error {
 	}
 }
 
-// awaitReady polls /readyz. The first time there is no certificate yet that a
-// client could trust.
+// awaitReady polls /readyz. At first there is no certificate yet that a client could trust.
 func (c *Cluster) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -175,7 +171,7 @@ func (c *Cluster) awaitReady(ctx context.Context) error {
 			}
 		}
 		if c.admin != nil {
-			// Requests that hang are given up, or a restart would be noticed late.
+			// Requests that hang are cancelled, or a restart would be noticed late.
 			once, cancel := context.WithTimeout(ctx, 5*time.Second)
 			_, last = c.admin.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(once)
 			cancel()
@@ -201,8 +197,7 @@ func (c *Cluster) APIServer() *Process { return c.apiserver }
 // Etcd returns the process that stores objects.
 func (c *Cluster) Etcd() *Process { return c.etcd }
 
-// Run runs another program of the cluster, a scheduler; its log goes to the
-// cluster's folder.
+// Run runs another program of the cluster, a scheduler; its log goes to the cluster's folder.
 func (c *Cluster) Run(name, path string, args ...string) (*Process, error) {
 	return c.run(name, path, args...)
 }
@@ -224,7 +219,7 @@ func (c *Cluster) started() []*Process {
 	return slices.Clone(c.mu.processes)
 }
 
-// Stop ends all processes, the API server before etcd. The folder stays.
+// Stop stops all processes, the API server before etcd. The folder stays.
 func (c *Cluster) Stop() error {
 	var errs []error
 	for _, p := range c.started() {
@@ -237,14 +232,14 @@ func (c *Cluster) Stop() error {
 	}
 	for _, p := range []*Process{c.apiserver, c.etcd} {
 		if p != nil && p.Running() {
-			// How they end is not what anybody tests.
+			// How they exit is not under test.
 			errs = append(errs, p.Resume(), p.Kill())
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Remove deletes the folder of a cluster that was stopped.
+// Remove deletes the folder of a stopped cluster.
 func (c *Cluster) Remove() error { return os.RemoveAll(c.dir) }
 
 // Dir is the folder with the data and the logs.
@@ -289,7 +284,7 @@ func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 
 func hostPort(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// FreePort returns a port that nobody listens on now.
+// FreePort returns a port that is free at the moment.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", hostPort(0))
 	if err != nil {

@@ -17,12 +17,11 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming/portforward"
 )
 
-// KubeletNode is the node of ForwardPorts. Nothing is placed there.
+// KubeletNode is the node of ForwardPorts. No pods are placed there.
 const KubeletNode = "kubelet"
 
 // ForwardPorts adds a node whose kubelet forwards ports of pods, with the code of container
-// runtimes, to ports of this machine; ports are those, by the ones of the pods. stop takes
-// both away.
+// runtimes, to ports of this machine; ports maps the pods' ports to these. stop removes both.
 func (c *Cluster) ForwardPorts(ctx context.Context, ports map[int32]int) (stop func() error, err error) {
 	certificate, err := tls.LoadX509KeyPair(c.certificate(), c.privateKey())
 	if err != nil {
@@ -35,7 +34,7 @@ func (c *Cluster) ForwardPorts(ctx context.Context, ports map[int32]int) (stop f
 	server := &http.Server{
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
 		ErrorLog:  log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute,
-		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}, // SPDY takes over connections of HTTP/1.1
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}, // SPDY takes over HTTP/1.1 connections
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			pod, ok := strings.CutPrefix(r.URL.Path, "/portForward/")
 			if !ok {
@@ -73,7 +72,7 @@ func (c *Cluster) ForwardPorts(ctx context.Context, ports map[int32]int) (stop f
 	return stop, nil
 }
 
-// forwarder has the ports of this machine by those of pods.
+// forwarder maps the ports of pods to those of this machine.
 type forwarder map[int32]int
 
 // PortForward implements portforward.PortForwarder.

@@ -14,19 +14,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// GatewayConfig says what a Gateway does besides passing requests on. The functions
-// are called from several goroutines.
+// GatewayConfig configures what a Gateway does besides forwarding requests. The functions are
+// called from several goroutines.
 type GatewayConfig struct {
-	// Answer (optional) answers a request in the place of the API server, and returns
-	// true; or returns false, now or after a while, and the request is passed on.
+	// Answer (optional) answers a request instead of the API server, and returns true; or
+	// returns false, possibly after a while, and the request is forwarded.
 	Answer func(w http.ResponseWriter, r *http.Request) bool
-	// Passed (optional) is shown the answers of the API server before the client is. It
-	// may change them.
+	// Passed (optional) is called with the answers of the API server before the client gets
+	// them. It may change them.
 	Passed func(*http.Response)
 }
 
-// Gateway is the API server as its clients see it, in the place of a Proxy where the
-// requests matter and not just the bytes: it has the API server's own certificate.
+// Gateway is a reverse proxy for the API server, for tests in which the requests matter and not
+// just the bytes, as in a Proxy: it has the API server's own certificate.
 type Gateway struct {
 	url    string
 	server *http.Server
@@ -39,7 +39,7 @@ func (c *Cluster) NewGateway(config GatewayConfig) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without a token: clients show theirs.
+	// Without a token: clients send theirs.
 	transport, err := rest.TransportFor(&rest.Config{Host: c.URL(), TLSClientConfig: rest.TLSClientConfig{CAFile: c.certificate()}})
 	if err != nil {
 		return nil, err
@@ -52,10 +52,10 @@ func (c *Cluster) NewGateway(config GatewayConfig) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	quiet := log.New(io.Discard, "", 0) // clients that are killed, and an API server that is away
+	quiet := log.New(io.Discard, "", 0) // clients that are killed, and an unreachable API server
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport, ErrorLog: quiet,
-		FlushInterval: -1, // a watch tells what it knows at once
+		FlushInterval: -1, // a watch forwards events at once
 		ModifyResponse: func(r *http.Response) error {
 			if config.Passed != nil {
 				config.Passed(r)
@@ -79,7 +79,7 @@ func (c *Cluster) NewGateway(config GatewayConfig) (*Gateway, error) {
 // URL is what a client connects to.
 func (g *Gateway) URL() string { return g.url }
 
-// Close ends the gateway and all its connections.
+// Close stops the gateway and closes all its connections.
 func (g *Gateway) Close() error {
 	err := g.server.Close()
 	if served := <-g.done; !errors.Is(served, http.ErrServerClosed) {

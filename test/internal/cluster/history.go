@@ -14,12 +14,12 @@ import (
 
 // Change is one write to the cluster's state.
 type Change struct {
-	// Revision is the resource version it made; revisions of all kinds of objects
-	// are in the order of the writes.
+	// Revision is the resource version of the write; revisions of all kinds of objects are in
+	// the order of the writes.
 	Revision int64
-	// Object is what was written, or the last that there was before it was deleted.
+	// Object is what was written, or the last version before it was deleted.
 	Object metav1.Object
-	// Deleted tells that the object is gone.
+	// Deleted reports that the object was deleted.
 	Deleted bool
 }
 
@@ -35,10 +35,9 @@ func (c *Cluster) Revision(ctx context.Context) (int64, error) {
 	return answer.Header.Revision, nil
 }
 
-// History calls yield with every write after the revision from up to now, in
-// order, of the kinds that client-go knows. It is read from etcd, so it has no
-// gaps, whatever happened to the API server and its watches. It ends early when
-// yield fails.
+// History calls yield with every write after revision from until now, in order, of the kinds
+// that client-go knows. It is read from etcd, so it has no gaps, whatever happened to the API
+// server and its watches. It ends early when yield fails.
 func (c *Cluster) History(ctx context.Context, from int64, yield func(Change) error) error {
 	last, err := c.Revision(ctx)
 	if err != nil {
@@ -49,8 +48,8 @@ func (c *Cluster) History(ctx context.Context, from int64, yield func(Change) er
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// Fragments keep answers below the limit of a message. The mark is a write that
-	// the watch cannot miss, for the last revision may be of another prefix.
+	// Fragments keep answers below the size limit of a message. The mark is a write that the
+	// watch cannot miss, because the last revision may have another prefix.
 	if _, err := c.store.Put(ctx, storePrefix+"berth-e2e-mark", strconv.FormatInt(last, 10)); err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}
@@ -78,8 +77,8 @@ func (c *Cluster) History(ctx context.Context, from int64, yield func(Change) er
 	return fmt.Errorf("etcd: history from %d ended early: %w", from, ctx.Err())
 }
 
-// decode reads a write. Kinds that client-go does not know are left out, such as
-// the API server's own.
+// decode decodes a write. Kinds that client-go does not know, such as the API server's own, are
+// left out.
 func decode(decoder runtime.Decoder, e *clientv3.Event) (Change, bool, error) {
 	change := Change{Revision: e.Kv.ModRevision, Deleted: e.Type == clientv3.EventTypeDelete}
 	value := e.Kv.Value

@@ -10,9 +10,10 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/manifests"
 )
 
-// Install applies deploy/ as kubectl apply -k does: Berth has its rights and its lease then,
-// and the API server has checked the rest of the objects, which it returns. It starts no pods.
-// Kinds that the API server does not know by itself, such as PodMonitor, are left out.
+// Install applies deploy/ as kubectl apply -k does: Berth then has its permissions and its
+// lease, and the API server has validated the rest of the objects, which Install returns. It
+// starts no pods. Kinds that are not built into the API server, such as PodMonitor, are left
+// out.
 func (c *Cluster) Install(ctx context.Context, deploy string, v manifests.Variant) ([]*unstructured.Unstructured, error) {
 	rendered, err := manifests.Render(deploy, v)
 	if err != nil {

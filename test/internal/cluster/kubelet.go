@@ -16,37 +16,36 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// PodConfig says how RunPod starts the container of a pod.
+// PodConfig configures how RunPod starts the container of a pod.
 type PodConfig struct {
 	Name string
-	// Namespace is that of the pod and of what it names.
+	// Namespace is that of the pod and of what it references.
 	Namespace string
 	Spec      v1.PodSpec
-	// HostFiles has the files of this machine that stand for those of hostPath volumes, by
-	// their paths in the pod's spec.
+	// HostFiles maps the paths of hostPath volumes in the pod's spec to files of this machine.
 	HostFiles map[string]string
-	// User has the kubeconfig that is given to the container; empty is the pod's service
-	// account, by a token of its own.
+	// User is the user of the kubeconfig that the container gets; by default the pod's service
+	// account, with its own token.
 	User User
 }
 
 // Pod is the process of a pod's container.
 type Pod struct {
 	*Process
-	// Port is where it listens, in the place of the one that its arguments name.
+	// Port is where it listens, instead of the port in its arguments.
 	Port int
-	// Env is what the container's environment has besides that of this process.
+	// Env is the container's environment in addition to that of this process.
 	Env []string
 
 	spec  v1.Container
 	ports map[string]int32 // by name, as the spec has them
 }
 
-// RunPod does what a kubelet does for a pod of Berth with one container: it makes the
-// volumes, of ConfigMaps as the API server has them, and runs the program with the arguments
-// and the environment of the container. Paths in both are where the volumes are on this
-// machine, the port is a free one, and the kubeconfig, which a container gets by its service
-// account, is an argument more.
+// RunPod acts as a kubelet for a Berth pod with one container: it creates the volumes,
+// including ConfigMaps from the API server, and runs the program with the container's arguments
+// and environment. Paths in both are replaced by where the volumes are on this machine, the
+// port by a free one, and the kubeconfig, for which a container uses its service account, is
+// passed as an additional argument.
 func (c *Cluster) RunPod(ctx context.Context, p PodConfig) (*Pod, error) {
 	if len(p.Spec.Containers) != 1 {
 		return nil, fmt.Errorf("pod %s has %d containers, not one", p.Name, len(p.Spec.Containers))
@@ -120,7 +119,7 @@ func (c *Cluster) containerArgs(ctx context.Context, p PodConfig, pod *Pod, loca
 	return args, nil
 }
 
-// volume returns where a volume is on this machine: at path, if it is made there.
+// volume returns where a volume is on this machine: at path, if it is created there.
 func (c *Cluster) volume(ctx context.Context, p PodConfig, v *v1.Volume, path string) (string, error) {
 	switch {
 	case v.ConfigMap != nil:
@@ -158,7 +157,7 @@ func (c *Cluster) serviceAccountKubeconfig(ctx context.Context, namespace, name 
 	return c.kubeconfig(token.Status.Token, "")
 }
 
-// Probe does what a kubelet does with a probe of the pod.
+// Probe runs a probe of the pod as a kubelet does.
 func (p *Pod) Probe(ctx context.Context, probe *v1.Probe, client *http.Client) error {
 	get := probe.HTTPGet
 	port := get.Port.IntVal

@@ -24,7 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/load"
 )
 
-// Objects creates and changes objects of any kind, as written in YAML.
+// Objects creates and changes objects of any kind, given as YAML.
 type Objects struct {
 	client    dynamic.Interface
 	mapper    meta.RESTMapper
@@ -32,8 +32,8 @@ type Objects struct {
 	dryRun    []string
 }
 
-// Objects returns a way to act on objects as Admin. namespace is that of objects
-// that name none.
+// Objects returns an Objects that acts as Admin. namespace is the default for objects without
+// one.
 func (c *Cluster) Objects(namespace string) (*Objects, error) {
 	client, err := dynamic.NewForConfig(c.RESTConfig(Admin))
 	if err != nil {
@@ -46,18 +46,16 @@ func (c *Cluster) Objects(namespace string) (*Objects, error) {
 	return &Objects{client: client, mapper: restmapper.NewDiscoveryRESTMapper(groups), namespace: namespace}, nil
 }
 
-// DryRun returns a way to apply that changes nothing, but says what the API server
-// thinks of it.
+// DryRun returns an Objects whose Apply changes nothing, but returns the API server's errors.
 func (o *Objects) DryRun() *Objects {
 	dry := *o
 	dry.dryRun = []string{metav1.DryRunAll}
 	return &dry
 }
 
-// Apply makes the objects of YAML documents what they say: those that are new are
-// created, others changed where the document has a value. Status is written as
-// well, which controllers would see to. Fields that a kind does not have, and fields
-// that appear twice, are refused.
+// Apply creates or updates the objects of YAML documents: new ones are created, others changed
+// where the document has a value. Status, which controllers would write, is written as well.
+// Unknown and duplicate fields are rejected.
 func (o *Objects) Apply(ctx context.Context, documents []byte) error {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(documents), 4096)
 	for {
@@ -114,7 +112,7 @@ func (o *Objects) Patch(ctx context.Context, kind, name, patch, subresource stri
 	return err
 }
 
-// Delete deletes an object at once, without the grace that a kubelet would end.
+// Delete deletes an object at once, without the grace period that a kubelet would end.
 func (o *Objects) Delete(ctx context.Context, kind, name string) error {
 	resource, err := o.byName(kind)
 	if err != nil {
@@ -123,8 +121,8 @@ func (o *Objects) Delete(ctx context.Context, kind, name string) error {
 	return resource.Delete(ctx, name, atOnce())
 }
 
-// Clear deletes all objects of kinds that schedulers look at, in all namespaces,
-// and waits until they are gone.
+// Clear deletes all objects of kinds that schedulers read, in all namespaces, and waits until
+// they are gone.
 func (o *Objects) Clear(ctx context.Context) error {
 	for _, kind := range []string{
 		"pods", "persistentvolumeclaims", "persistentvolumes", "poddisruptionbudgets", "services", "replicasets", "nodes",
@@ -169,7 +167,7 @@ func (o *Objects) clear(ctx context.Context, kind string, all dynamic.ResourceIn
 	}
 }
 
-// remove deletes an object and takes away what holds it.
+// remove deletes an object and its finalizers.
 func (o *Objects) remove(ctx context.Context, kind string, item *unstructured.Unstructured) error {
 	one, err := o.in(kind, item.GetNamespace())
 	if err != nil {

@@ -13,10 +13,9 @@ import (
 	"time"
 )
 
-// Process is a program that runs beside the test. Its methods may be called from
-// any goroutine.
+// Process is a child process of the test. Its methods may be called from any goroutine.
 type Process struct {
-	// Name tells processes of one program apart.
+	// Name distinguishes processes of one program.
 	Name string
 
 	command *exec.Cmd
@@ -25,7 +24,7 @@ type Process struct {
 	err     error // of Wait; read after exited is closed
 }
 
-// start runs a program, whose output goes to the end of the file log.
+// start runs a program whose output is appended to the file log.
 func start(name, log, path string, args ...string) (*Process, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -49,10 +48,10 @@ func start(name, log, path string, args ...string) (*Process, error) {
 // PID returns the process's id.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
-// Exited is closed when the process is gone.
+// Exited is closed when the process has exited.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Running reports whether the process has not ended.
+// Running reports whether the process is still running.
 func (p *Process) Running() bool {
 	select {
 	case <-p.exited:
@@ -62,8 +61,8 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Wait waits for the end of the process and returns its exit status, -1 if a
-// signal ended it. It fails if ctx ends first.
+// Wait waits for the process to exit and returns its exit status, -1 if a signal ended it. It
+// fails if ctx ends first.
 func (p *Process) Wait(ctx context.Context) (int, error) {
 	select {
 	case <-p.exited:
@@ -73,8 +72,8 @@ func (p *Process) Wait(ctx context.Context) (int, error) {
 	}
 }
 
-// Stop asks the process to end, and kills it if it has not ended after patience.
-// It fails if the process had to be killed, or ended by itself with an error.
+// Stop stops the process, and kills it if it has not exited after patience. It fails if the
+// process had to be killed, or had exited by itself with an error.
 func (p *Process) Stop(patience time.Duration) error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return err
@@ -90,20 +89,20 @@ func (p *Process) Stop(patience time.Duration) error {
 	return nil
 }
 
-// Kill ends the process without warning, and waits until it is gone.
+// Kill kills the process, and waits until it is gone.
 func (p *Process) Kill() error {
 	err := p.signal(syscall.SIGKILL)
 	<-p.exited
 	return err
 }
 
-// Pause stops the process where it is; its connections stay open.
+// Pause suspends the process; its connections stay open.
 func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
 
-// Resume lets a paused process go on.
+// Resume resumes a paused process.
 func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
 
-// signal is no error for a process that is gone.
+// signal returns no error for a process that has exited.
 func (p *Process) signal(s syscall.Signal) error {
 	if err := p.command.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("%s: %v: %w", p.Name, s, err)
@@ -111,7 +110,7 @@ func (p *Process) signal(s syscall.Signal) error {
 	return nil
 }
 
-// Log returns what the process printed so far, and earlier ones of its name.
+// Log returns what the process, and earlier ones of its name, have printed so far.
 func (p *Process) Log() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {

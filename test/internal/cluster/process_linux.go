@@ -2,7 +2,7 @@ package cluster
 
 import "syscall"
 
-// diesWithParent has the kernel end a child when the test is killed.
+// diesWithParent makes the kernel kill a child when the test is killed.
 func diesWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -4,5 +4,5 @@ package cluster
 
 import "syscall"
 
-// diesWithParent has no way to see to it here.
+// diesWithParent is not supported here.
 func diesWithParent() *syscall.SysProcAttr { return nil }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Proxy stands between a client and the API server and passes bytes on, with a
-// delay in each direction if wanted. TLS goes through it untouched.
+// Proxy forwards the bytes between a client and the API server, optionally with a delay in each
+// direction. It does not terminate TLS.
 type Proxy struct {
 	listener net.Listener
 	target   string
@@ -39,8 +39,8 @@ func (c *Cluster) NewProxy() (*Proxy, error) {
 // URL is what a client connects to.
 func (p *Proxy) URL() string { return "https://" + p.listener.Addr().String() }
 
-// Delay holds what is sent from now on back for d, in each direction, as a long
-// way would: later bytes do not wait for earlier ones to arrive.
+// Delay delays what is sent from now on by d, in each direction, like a long network path:
+// later bytes do not wait for earlier ones to arrive.
 func (p *Proxy) Delay(d time.Duration) { p.delay.Store(int64(d)) }
 
 // Cut breaks all connections and refuses new ones until Mend.
@@ -49,18 +49,18 @@ func (p *Proxy) Cut() {
 	defer p.mu.Unlock()
 	p.mu.cut = true
 	for conn := range p.mu.conns {
-		_ = conn.Close() // whoever reads from it sees it
+		_ = conn.Close() // readers of the connection see it
 	}
 }
 
-// Mend lets connections be made again.
+// Mend allows connections again.
 func (p *Proxy) Mend() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.cut = false
 }
 
-// Close ends the proxy and all its connections.
+// Close stops the proxy and closes all its connections.
 func (p *Proxy) Close() error {
 	p.Cut()
 	err := p.listener.Close()
@@ -99,7 +99,8 @@ func (p *Proxy) connect(client net.Conn) {
 	directions.Wait()
 }
 
-// keep notes a connection that Cut has to break; false if it must not be made.
+// keep records a connection that Cut must break; it returns false if the connection must not be
+// made.
 func (p *Proxy) keep(conn net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,13 +117,13 @@ func (p *Proxy) drop(conn net.Conn) {
 	delete(p.mu.conns, conn)
 }
 
-// parcel is bytes on their way.
+// parcel is bytes in transit.
 type parcel struct {
 	data []byte
 	due  time.Time
 }
 
-// pass copies one direction. When it ends, the other does too.
+// pass copies one direction. When it ends, it closes the other too.
 func (p *Proxy) pass(to, from net.Conn) {
 	defer to.Close()   //nolint:errcheck // the other direction sees it
 	defer from.Close() //nolint:errcheck // likewise

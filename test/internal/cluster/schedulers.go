@@ -21,34 +21,33 @@ const (
 	BerthProgram Program = "berth"
 )
 
-// LeaseDuration is how long a leader's lease is for. It gives up a second earlier.
+// LeaseDuration is the lease duration of a leader. It gives up a second earlier.
 const LeaseDuration = 4 * time.Second
 
-// Scheduler says how to run a scheduler. Both programs get the same file.
+// Scheduler configures a scheduler. Both programs get the same file.
 type Scheduler struct {
 	Program Program
-	// Name is that of the process and its log; the program's if empty.
+	// Name is that of the process and its log; by default the program's.
 	Name string
-	// User whose rights it has; KubeScheduler if empty.
+	// User whose permissions it has; KubeScheduler by default.
 	User User
-	// Kubeconfig is the path of the file it gets instead of one for User.
+	// Kubeconfig is the path of a file to use instead of one for User.
 	Kubeconfig string
-	// Server is the URL to reach the API server at, if not its own.
+	// Server is the URL of the API server, if not its own.
 	Server string
 	// Config is a KubeSchedulerConfiguration in YAML, without clientConnection;
 	// the defaults if empty.
 	Config string
-	// LeaderElection turns it on, with a lease of LeaseDuration, under the identity of
-	// the process. A leaderElection in Config comes first.
+	// LeaderElection enables it, with a lease of LeaseDuration, under the identity of the
+	// process. A leaderElection in Config takes precedence.
 	LeaderElection bool
 	// Port of health checks and metrics, with TLS; none if 0.
 	Port int
-	// Flags are added.
+	// Flags are additional flags.
 	Flags []string
 }
 
-// StartScheduler runs a scheduler. It returns at once; the scheduler is ready
-// when it does its work.
+// StartScheduler runs a scheduler. It returns at once, before the scheduler is ready.
 func (c *Cluster) StartScheduler(s Scheduler) (*Process, error) {
 	if s.User == "" {
 		s.User = KubeScheduler
@@ -80,8 +79,8 @@ func (c *Cluster) StartScheduler(s Scheduler) (*Process, error) {
 	}
 }
 
-// schedulerConfig writes the file of a scheduler: its own, and how it reaches
-// the API server.
+// schedulerConfig writes the configuration file of a scheduler: its own settings and the client
+// connection.
 func (c *Cluster) schedulerConfig(s Scheduler) (string, error) {
 	config := map[string]any{}
 	if err := yaml.Unmarshal([]byte(s.Config), &config); err != nil {
@@ -94,7 +93,7 @@ func (c *Cluster) schedulerConfig(s Scheduler) (string, error) {
 	}
 	add("apiVersion", "kubescheduler.config.k8s.io/v1")
 	add("kind", "KubeSchedulerConfiguration")
-	// The limits are out of the way: the API server is to be the bottleneck, if anything.
+	// High limits, so that the API server is the bottleneck, if anything.
 	add("clientConnection", map[string]any{"kubeconfig": s.Kubeconfig, "qps": 5000, "burst": 5000})
 	election := map[string]any{"leaderElect": s.LeaderElection, "leaseDuration": LeaseDuration.String(), "renewDeadline": (LeaseDuration - time.Second).String(), "retryPeriod": "1s"}
 	if s.User == Berth {

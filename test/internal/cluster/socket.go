@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// SocketClient returns a client of what a scheduler serves at its debug socket. The host
-// in URLs may be any.
+// SocketClient returns an HTTP client for a scheduler's debug socket. The host in URLs is
+// ignored.
 func SocketClient(socket string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)

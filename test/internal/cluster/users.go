@@ -10,7 +10,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// User is somebody whom the API server knows by a token.
+// User is a user that the API server identifies by a token.
 type User string
 
 // The users of a cluster.
@@ -20,16 +20,16 @@ const (
 	// KubeScheduler has the rights that every cluster gives to kube-scheduler
 	// (ClusterRoles system:kube-scheduler and system:volume-scheduler).
 	KubeScheduler User = "system:kube-scheduler"
-	// Berth is the service account that deploy/ makes, with the rights that are given
-	// to it there (Install).
+	// Berth is the service account of deploy/, with the permissions that deploy/ grants it
+	// (Install).
 	Berth User = "system:serviceaccount:kube-system:berth"
-	// Guest has no rights but those that a test gives it.
+	// Guest has only the permissions that a test grants.
 	Guest User = "guest"
-	// Nobody has no rights.
+	// Nobody has no permissions.
 	Nobody User = "nobody"
 )
 
-// Token is what the API server knows a user by.
+// Token is the user's bearer token.
 func (u User) Token() string { return "token-" + strings.ReplaceAll(string(u), ":", "-") }
 
 // tokenFile has a line for each user: token, name, UID, groups.
@@ -45,8 +45,7 @@ func tokenFile() string {
 	return lines.String()
 }
 
-// RESTConfig returns how a user reaches the API server, without a limit of its
-// own on requests.
+// RESTConfig returns a client configuration for a user, without client-side rate limits.
 func (c *Cluster) RESTConfig(u User) *rest.Config {
 	return &rest.Config{
 		Host: c.URL(), BearerToken: u.Token(), QPS: -1,
@@ -54,8 +53,8 @@ func (c *Cluster) RESTConfig(u User) *rest.Config {
 	}
 }
 
-// Kubeconfig writes a kubeconfig for a user and returns its path. server is the
-// URL to name in it, that of the API server if empty.
+// Kubeconfig writes a kubeconfig for a user and returns its path. server is the URL in it, by
+// default that of the API server.
 func (c *Cluster) Kubeconfig(u User, server string) (string, error) {
 	return c.kubeconfig(u.Token(), server)
 }
