@@ -1,5 +1,5 @@
-// Package compare asks two plugins of the same name the same questions, Berth's
-// own and kube-scheduler's through the bridge, and notes where they differ.
+// Package compare gives the same inputs to two plugins of the same name, Berth's own and
+// kube-scheduler's through the bridge, and records where they differ.
 package compare
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
 
-// Difference is a question to which the two gave different answers.
+// Difference is an input for which the two gave different answers.
 type Difference struct {
 	Plugin string
 	// What is the extension point, or a part of it: "Filter code", "Filter reasons".
@@ -28,22 +28,22 @@ type Difference struct {
 	// Where names the step, the pod and the node.
 	Where        string
 	Ours, Theirs string
-	// Pod is the pod that was asked about; nil for none.
+	// Pod is the pod of the call; nil for none.
 	Pod *v1.Pod
-	// Event is what happened, of a hint, and WhatIf how a node was changed, of a
-	// verdict on that; nil for others.
+	// Event is the event of a hint, and WhatIf the change of the node for a verdict on a
+	// hypothetical node; nil for others.
 	Event  *scenario.Event
 	WhatIf *scenario.WhatIf
-	// SharedPort tells that two pods had the same host port on a node, in this step or
+	// SharedPort reports that two pods have had the same host port on a node, in this step or
 	// before.
 	SharedPort bool
-	// Hosted tells that both sides had kube-scheduler's plugins.
+	// Hosted reports that both sides used kube-scheduler's plugins.
 	Hosted bool
 	// Step is the number of the step.
 	Step int
 	// Case is the number of the case; -1 for one from a file.
 	Case int
-	// Listed is the difference of docs/differences.md that this is one of.
+	// Listed is the difference in docs/differences.md that this one is an instance of.
 	Listed *Listed
 }
 
@@ -51,17 +51,17 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s %s (%s): ours %s, kube-scheduler %s", d.Plugin, d.What, d.Where, d.Ours, d.Theirs)
 }
 
-// Options changes what is compared.
+// Options configures what is compared.
 type Options struct {
-	// Mutate (optional) puts a mistake into our plugin.
+	// Mutate (optional) introduces a bug into our plugin.
 	Mutate func(plugin.Plugin) plugin.Plugin
-	// Full also compares what is much work, or the same in every case: the bridge's
-	// NodeInfos with kube-scheduler's, and the events that plugins register.
+	// Full also compares what is expensive, or the same in every case: the bridge's NodeInfos
+	// with kube-scheduler's, and the events that plugins register.
 	Full bool
 }
 
-// Scenario runs a scenario and counts what it compared. An error means that the
-// scenario cannot be run.
+// Scenario runs a scenario and counts the comparisons. An error means that the scenario cannot
+// be run.
 func Scenario(s *scenario.Scenario, o Options, n *Counts) (differences []Difference, err error) {
 	r := &run{name: s.Plugin, world: world.New(), counts: n}
 	defer func() {
@@ -103,7 +103,7 @@ func Scenario(s *scenario.Scenario, o Options, n *Counts) (differences []Differe
 	return r.differences, nil
 }
 
-// run is a scenario on its way.
+// run is a running scenario.
 type run struct {
 	name   string
 	world  *world.World
@@ -137,7 +137,7 @@ func (r *run) differ(what, ours, theirs string) {
 	r.differences = append(r.differences, d)
 }
 
-// same notes a difference of two values, and reports whether there is none.
+// same records a difference of two values, and reports whether there is none.
 func same[T comparable](r *run, what string, ours, theirs T) bool {
 	if ours != theirs {
 		r.differ(what, fmt.Sprint(ours), fmt.Sprint(theirs))
@@ -145,8 +145,7 @@ func same[T comparable](r *run, what string, ours, theirs T) bool {
 	return ours == theirs
 }
 
-// status compares two answers. The words of failures may differ: they are not
-// shown to pods.
+// status compares two statuses. The messages of errors may differ: they are not shown to pods.
 func (r *run) status(what string, ours, theirs *plugin.Status) bool {
 	if ours.CodeOf() != theirs.CodeOf() {
 		r.differ(what+" code", describe(ours), describe(theirs))
@@ -162,8 +161,8 @@ func (r *run) status(what string, ours, theirs *plugin.Status) bool {
 	return true
 }
 
-// sameReasons compares texts in their order. kube-scheduler's NodeResourcesFit
-// gives those of scalar resources in the random order of a map.
+// sameReasons compares reasons in order. kube-scheduler's NodeResourcesFit returns those of
+// scalar resources in the random order of a map.
 func sameReasons(plugin string, ours, theirs []string) bool {
 	if plugin == "NodeResourcesFit" {
 		ours, theirs = slices.Sorted(slices.Values(ours)), slices.Sorted(slices.Values(theirs))
@@ -196,7 +195,7 @@ func names(points []abi.Point) string {
 	return strings.Join(out, " ")
 }
 
-// ask asks everything of a query.
+// ask makes all calls of a query.
 func (r *run) ask(q *scenario.Query) {
 	r.pod = state.NewPod(q.Pod)
 	defer func() { r.pod, r.node = nil, "" }()
@@ -218,12 +217,12 @@ func (r *run) preEnqueue() {
 	r.status("PreEnqueue", a[0], b[0])
 }
 
-// newCycle is the input of a cycle for the pod, with a state of its own.
+// newCycle is the input of a cycle for the pod, with its own state.
 func (r *run) newCycle() *plugin.Cycle {
 	return &plugin.Cycle{Context: context.Background(), Snapshot: r.world.Snapshot, Pod: r.pod, State: &state.CycleState{}}
 }
 
-// firstFrames is the part of a stack that says where it was.
+// firstFrames is the part of a stack trace that shows the origin.
 func firstFrames(stack []byte) string {
 	lines := strings.Split(string(stack), "\n")
 	for i, line := range lines {

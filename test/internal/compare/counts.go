@@ -7,39 +7,39 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
-// Counts is how much was compared, by shape.
+// Counts counts comparisons, by kind.
 type Counts struct {
-	// Cases is scenarios, Gates answers of PreEnqueue, Orders pairs of QueueSort,
-	// PreFilters pods, of which Rejected were refused there and NodeSets got a set
-	// of nodes; PreScores pods, Skips answers of both. Verdicts is (pod, node)
-	// pairs at Filter, WhatIfs the same on changed nodes; Scores and Normalized are
-	// (pod, node) scores. Placements is Reserve to Bind.
+	// Cases counts scenarios, Gates answers of PreEnqueue, Orders pairs of QueueSort, PreFilters
+	// pods, of which Rejected were rejected there and NodeSets got a set of nodes; PreScores
+	// pods, Skips answers of both. Verdicts counts (pod, node) pairs at Filter, WhatIfs the same
+	// on changed nodes; Scores and Normalized (pod, node) scores, and Placements runs from
+	// Reserve to Bind.
 	Cases, Gates, Orders, PreFilters, Rejected, NodeSets, PreScores, Skips int
 	Verdicts, WhatIfs, Scores, Normalized, Placements                      int
-	// HintsQueue and HintsSkip are hints by answer.
+	// HintsQueue and HintsSkip count hints by answer.
 	HintsQueue, HintsSkip int
-	// NodeInfos is NodeInfos of the bridge, compared with kube-scheduler's own.
+	// NodeInfos counts NodeInfos of the bridge that were compared with kube-scheduler's own.
 	NodeInfos int
-	// Decisions is whole decisions, of which Placed found a node; Preemptions are
-	// those of the others for which PostFilter was compared.
+	// Decisions counts whole decisions, of which Placed found a node; Preemptions counts those
+	// of the others for which PostFilter was compared.
 	Decisions, Placed, Preemptions int
-	// Trials is (pod, node) pairs of which it was compared whether evicting pods
-	// helps. Candidates are those where it does and victims were compared, Victims
-	// these, and Violating the candidates that violate budgets.
+	// Trials counts (pod, node) pairs for which it was compared whether evicting pods helps.
+	// Candidates counts those where it does and victims were compared, Victims these, and
+	// Violating the candidates that violate budgets.
 	Trials, Candidates, Victims, Violating int
-	// Steps are those of other comparisons: operations of the queue, configurations.
+	// Steps counts steps of other comparisons: operations of the queue, configurations.
 	Steps int
-	// Refused is configurations that both refused.
+	// Refused counts configurations that both rejected.
 	Refused int
-	// Different is answers that differ, Listed those of them that are listed.
+	// Different counts answers that differ, Listed those of them that are listed.
 	Different, Listed int
 
 	codes   [abi.NumCodes]int
 	reasons map[string]int
-	values  map[int64]int // normalised scores
+	values  map[int64]int // normalized scores
 }
 
-// See notes a verdict.
+// See counts a verdict.
 func (n *Counts) See(code abi.Code, reasons []string) {
 	n.codes[code]++
 	if n.reasons == nil {
@@ -50,7 +50,7 @@ func (n *Counts) See(code abi.Code, reasons []string) {
 	}
 }
 
-// Candidate notes a candidate of preemption.
+// Candidate counts a candidate of preemption.
 func (n *Counts) Candidate(victims int, violations int64) {
 	n.Candidates++
 	n.Victims += victims
@@ -71,15 +71,15 @@ func (n *Counts) score(what string, value int64) {
 	n.values[value]++
 }
 
-// Code returns how many verdicts had a code.
+// Code returns the number of verdicts with a code.
 func (n *Counts) Code(code abi.Code) int { return n.codes[code] }
 
-// Reasons returns the texts of verdicts, sorted, with how often each was given.
+// Reasons returns the reasons of verdicts, sorted, with their counts.
 func (n *Counts) Reasons() (texts []string, times map[string]int) {
 	return slices.Sorted(maps.Keys(n.reasons)), n.reasons
 }
 
-// DistinctScores returns how many different normalised scores there were.
+// DistinctScores returns the number of distinct normalized scores.
 func (n *Counts) DistinctScores() int { return len(n.values) }
 
 // Add adds o to n.

@@ -40,7 +40,7 @@ func (r *run) cycle(q *scenario.Query) {
 	}
 }
 
-// preFilter returns the rows that the filters see.
+// preFilter returns the rows that are filtered.
 func (r *run) preFilter(a, b *plugin.Cycle) (rows []uint32, skip, ok bool) {
 	rows = make([]uint32, r.world.Snapshot.Len())
 	for i := range rows {
@@ -92,7 +92,7 @@ func (r *run) names(rows []uint32) string {
 	return fmt.Sprint(out)
 }
 
-// filter compares the verdicts on rows and returns those that fit.
+// filter compares the verdicts on rows and returns the feasible ones.
 func (r *run) filter(a, b *plugin.Cycle, rows []uint32) (feasible []uint32) {
 	ours, ok := r.ours.(plugin.Filter)
 	theirs := r.theirs
@@ -145,7 +145,7 @@ func (r *run) changed(a, b *plugin.Cycle, w *scenario.WhatIf) {
 	}
 }
 
-// hypothetical judges a row after pods left and came.
+// hypothetical returns the verdict on a row after pods were removed and added.
 func (r *run) hypothetical(p plugin.Plugin, c *plugin.Cycle, row uint32, w *scenario.WhatIf) (filtered, told *plugin.Status) {
 	s := r.world.Snapshot
 	with := *c
@@ -181,7 +181,7 @@ func (r *run) hypothetical(p plugin.Plugin, c *plugin.Cycle, row uint32, w *scen
 	return verdict(&v, 0), nil
 }
 
-// score compares raw and normalised scores of rows.
+// score compares raw and normalized scores of rows.
 func (r *run) score(a, b *plugin.Cycle, rows []uint32) {
 	points := r.theirs.Points()
 	if slices.Contains(points, abi.PreScore) {

@@ -9,14 +9,14 @@ import (
 	"k8s.io/kube-scheduler/framework"
 )
 
-// Listed is a difference that docs/differences.md lists. The page must have its
-// reference, which is upstream's issue, pull request or enhancement.
+// Listed is a difference that docs/differences.md lists. The page must contain its reference:
+// upstream's issue, pull request or enhancement.
 type Listed struct {
 	Name, Reference string
 	is              func(d *Difference) bool
 }
 
-// AllListed returns the differences that are listed.
+// AllListed returns the listed differences.
 func AllListed() []Listed {
 	return []Listed{
 		{
@@ -28,7 +28,7 @@ func AllListed() []Listed {
 		},
 		{
 			// Its cache counts the nodes that have an image when it copies a node into its
-			// snapshot, which it does when that node changes.
+			// snapshot, which happens when that node changes.
 			Name: "number of nodes that have an image", Reference: "kubernetes/kubernetes/issues/116673",
 			is: func(d *Difference) bool { return d.What == "score of ImageLocality" && d.Step > 0 },
 		},
@@ -45,16 +45,16 @@ func AllListed() []Listed {
 			},
 		},
 		{
-			// Unlike its own PreFilter, AddPod and RemovePod take a claim of that name in any
-			// namespace for the pod's.
+			// Unlike its own PreFilter, AddPod and RemovePod match a claim of that name in any
+			// namespace.
 			Name: "claims of one name in two namespaces", Reference: "kubernetes/kubernetes/pull/114051",
 			is: func(d *Difference) bool {
 				return d.Plugin == "VolumeRestrictions" && d.What == "Filter of a changed node code" && d.otherNamespaces()
 			},
 		},
 		{
-			// Its NodeInfo is a set of ports, from which the first of two pods that leaves
-			// takes what both hold.
+			// Its NodeInfo stores ports as a set: when the first of two pods with the same port is
+			// removed, the port is removed for both.
 			Name: "a host port that two pods of a node hold", Reference: "kubernetes/kubernetes/issues/42523",
 			is: func(d *Difference) bool { return d.SharedPort && hasHostPort(d.Pod) },
 		},
@@ -104,8 +104,8 @@ func hasHostPort(pod *v1.Pod) bool {
 	})
 }
 
-// otherNamespaces reports whether pods of other namespaces came to a hypothetical
-// node or left it.
+// otherNamespaces reports whether pods of other namespaces were added to or removed from a
+// hypothetical node.
 func (d *Difference) otherNamespaces() bool {
 	for _, ref := range d.WhatIf.Remove {
 		if _, namespace, _ := ref.Split(); namespace != d.Pod.Namespace {
@@ -115,8 +115,7 @@ func (d *Difference) otherNamespaces() bool {
 	return slices.ContainsFunc(d.WhatIf.Add, func(p *v1.Pod) bool { return p.Namespace != d.Pod.Namespace })
 }
 
-// CheckListed returns what is wrong with the page of differences: a reference
-// that it does not have.
+// CheckListed returns the references that the page of differences lacks.
 func CheckListed(page string) error {
 	for _, l := range AllListed() {
 		if !strings.Contains(page, l.Reference) {
@@ -126,7 +125,7 @@ func CheckListed(page string) error {
 	return nil
 }
 
-// Note counts a difference, and finds the listed one that it is.
+// Note counts a difference, and finds the listed one that it is an instance of.
 func (n *Counts) Note(d *Difference) {
 	n.Different++
 	for _, l := range AllListed() {

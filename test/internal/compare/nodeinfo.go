@@ -14,9 +14,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// nodeInfos compares what the bridge shows of the cluster with what
-// kube-scheduler makes of the same objects. Without it, a mistake in the snapshot
-// would be in both sides of every other comparison.
+// nodeInfos compares the bridge's NodeInfos with those that kube-scheduler builds from the same
+// objects. Without it, a bug in the snapshot would affect both sides of every other comparison.
 func (r *run) nodeInfos() {
 	nodes, pods := r.world.Objects()
 	theirs := cache.NewSnapshot(pods, nodes).NodeInfos()
@@ -60,7 +59,7 @@ func nodeNames(nodes []framework.NodeInfo) string {
 	return strings.Join(out, " ")
 }
 
-// nodeInfoText is all of a NodeInfo but its generation; fmt sorts maps.
+// nodeInfoText prints everything in a NodeInfo except its generation; fmt sorts maps.
 func nodeInfoText(n framework.NodeInfo) string {
 	resources := func(r framework.Resource) string {
 		scalars := map[string]int64{}

@@ -54,7 +54,7 @@ func (r *run) placement(a, b *plugin.Cycle, row uint32) {
 	}
 }
 
-// bindings notes who bound what.
+// bindings records which side bound what.
 type bindings struct {
 	mu           sync.Mutex
 	ours, theirs string
@@ -79,8 +79,8 @@ func bindingText(namespace, name, uid, node string) string {
 	return fmt.Sprintf("pod %s/%s (%s) to %s", namespace, name, uid, node)
 }
 
-// client is the API server of kube-scheduler's binder; nil for other plugins,
-// which have no need of it.
+// client is the API server of kube-scheduler's binder; nil for other plugins, which do not need
+// it.
 func (b *bindings) client(plugin string) kubernetes.Interface {
 	if plugin != "DefaultBinder" {
 		return nil

@@ -58,8 +58,8 @@ func hintName(h state.Hint) string {
 	return framework.QueueSkip.String()
 }
 
-// hint is what the queue makes of a plugin's hints: one that wants the pod back,
-// or that fails, is enough.
+// hint combines a plugin's hints as the queue does: one that queues the pod, or that fails, is
+// sufficient.
 func (r *run) hint(p plugin.Plugin, event state.ClusterEvent, object state.Object) state.Hint {
 	if hinter, ok := p.(plugin.Hinter); ok {
 		out := []state.Hint{state.Queue}

@@ -18,7 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/native"
 )
 
-// allPoints asks kube-scheduler once which points its default plugins have.
+// allPoints determines once which points kube-scheduler's default plugins have.
 var allPoints = sync.OnceValue(func() map[string]map[string]bool { //nolint:gochecknoglobals // a constant that is costly to make
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -84,8 +84,8 @@ func without(a, b table) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) })
 }
 
-// strict reports whether all mistakes are such as only Berth refuses, which
-// docs/differences.md lists below its first table.
+// strict reports whether all errors are ones that only Berth reports, which docs/differences.md
+// lists below its first table.
 func strict(err error) bool {
 	for line := range strings.Lines(err.Error()) {
 		ok := false
@@ -102,8 +102,8 @@ func strict(err error) bool {
 	return true
 }
 
-// unusedArgs reports whether Berth refuses a file for args of plugins that no
-// profile enables, which kube-scheduler does not all look at.
+// unusedArgs reports whether Berth rejects a file for args of plugins that no profile enables,
+// not all of which kube-scheduler validates.
 func unusedArgs(tree map[string]any, theirs table) bool {
 	c := copied(tree)
 	for i, profile := range profiles(c) {
@@ -119,9 +119,9 @@ func unusedArgs(tree map[string]any, theirs table) bool {
 	return err == nil
 }
 
-// lenient reports whether kube-scheduler refuses a file for what Berth does not
-// look at: args and points of plugins that are not built in whole, and a queueSort that is
-// written differently in each profile and comes to the same.
+// lenient reports whether kube-scheduler rejects a file for what Berth does not validate: args
+// and points of plugins that are built only in part, and queueSort sections that differ between
+// profiles but are equivalent.
 func lenient(tree map[string]any, err error) bool {
 	c := copied(tree)
 	built := native.Whole()
@@ -166,7 +166,7 @@ func profiles(tree map[string]any) []map[string]any {
 	return out
 }
 
-// remove takes the entries out of a list that name plugins of a kind.
+// remove removes the entries of a list that name plugins of a kind.
 func remove(from map[string]any, list string, unwanted func(plugin string) bool) {
 	entries, ok := from[list].([]any)
 	if !ok {

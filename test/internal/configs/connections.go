@@ -2,9 +2,9 @@ package configs
 
 import "fmt"
 
-// connections draws whom the scheduler talks to: leader election, the API server,
-// extenders. That resources which these see to are ignored by NodeResourcesFit is
-// not in what a file comes to, but done when plugins are made (runtime/assembly).
+// connections draws the connections of the scheduler: leader election, the API server,
+// extenders. NodeResourcesFit ignores the resources that extenders manage; this is not part of
+// the comparison, since it is done when plugins are created (runtime/assembly).
 func (d *drawer) connections(c map[string]any) {
 	if d.chance(0.15) {
 		l := map[string]any{"leaderElect": d.chance(0.5)}

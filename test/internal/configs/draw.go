@@ -1,6 +1,6 @@
-// Package configs loads random configuration files as Berth does and as
-// kube-scheduler does, down to the plugins of each point, their weights and their
-// args, and compares: both refuse a file, or both make the same of it.
+// Package configs loads random configuration files as Berth does and as kube-scheduler does,
+// down to the plugins of each point, their weights and their args, and compares: both must
+// reject a file, or both must arrive at the same configuration.
 package configs
 
 import (
@@ -27,7 +27,7 @@ type drawer struct {
 
 func (d *drawer) chance(p float64) bool { return d.Float64() < p }
 
-// mistake reports true seldom, so that many files have none.
+// mistake returns true rarely, so that many files have none.
 func (d *drawer) mistake() bool { return d.chance(0.01) }
 
 func pick[T any](d *drawer, from ...T) T { return from[d.IntN(len(from))] }
@@ -114,14 +114,14 @@ func (d *drawer) profile(i int, named bool) map[string]any {
 	return p
 }
 
-// points are those of a profile, as its fields are called.
+// points are the extension points of a profile, by field name.
 func points() []string {
 	return []string{
 		"preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "permit", "preBind", "bind", "postBind",
 	}
 }
 
-// set draws the plugins of a point: mostly such as have it.
+// set draws the plugins of a point: mostly plugins that implement it.
 func (d *drawer) set(point string) map[string]any {
 	s := map[string]any{}
 	var enabled, disabled []any
@@ -148,7 +148,7 @@ func (d *drawer) set(point string) map[string]any {
 	}
 	if d.chance(0.12) {
 		disabled = []any{map[string]any{"name": "*"}}
-		for _, name := range []string{"PrioritySort", "DefaultBinder"} { // no profile can do without
+		for _, name := range []string{"PrioritySort", "DefaultBinder"} { // required in every profile
 			if !seen[name] && (point == "multiPoint" || implements(name, point)) && !d.mistake() {
 				enabled = append(enabled, map[string]any{"name": name})
 			}
@@ -163,7 +163,7 @@ func (d *drawer) set(point string) map[string]any {
 	return s
 }
 
-// args draws args as the cases of the plugin have them, seldom with a mistake.
+// args draws args as the cases of the plugin have them, rarely with a mistake.
 func (d *drawer) args(name string, i int) any {
 	args := generate.New(d.seed, name, d.n*8+i).Args()
 	if args == nil {

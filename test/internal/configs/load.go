@@ -25,8 +25,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/upstream"
 )
 
-// table is what a file comes to: a line for each point of each profile, for the
-// args of each plugin, and for each setting that both have.
+// table is what a file results in: a line for each point of each profile, for the args of each
+// plugin, and for each setting that both have.
 type table []string
 
 func (t *table) add(format string, args ...any) { *t = append(*t, fmt.Sprintf(format, args...)) }
@@ -86,7 +86,7 @@ func percentage(p *int32) string {
 	return fmt.Sprint(*p)
 }
 
-// argsText writes typed args, without what says their type and without nulls.
+// argsText writes typed args, without apiVersion, kind and nulls.
 func argsText(args any) (string, error) {
 	data, err := json.Marshal(args)
 	if err != nil {
@@ -102,7 +102,7 @@ func argsText(args any) (string, error) {
 	return string(data), err
 }
 
-// theirs loads a file as kube-scheduler does, and has it make the plugins.
+// theirs loads a file as kube-scheduler does, and has it create the plugins.
 func theirs(data []byte) (t table, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -168,9 +168,9 @@ func theirs(data []byte) (t table, err error) {
 	return t, nil
 }
 
-// heldByTheLoop reports whether kube-scheduler has a plugin for what Berth's loop does
-// itself: DefaultPreemption holds pods back whose victims are being evicted
-// (KEP-4832; docs/differences.md).
+// heldByTheLoop reports whether kube-scheduler uses a plugin for what Berth's loop does itself:
+// DefaultPreemption holds back pods whose victims are being evicted (KEP-4832;
+// docs/differences.md).
 func heldByTheLoop(plugin, point string) bool {
 	return plugin == "DefaultPreemption" && point == "preEnqueue"
 }

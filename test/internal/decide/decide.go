@@ -22,28 +22,28 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
 
-// name is what differences are filed under.
+// name is the name under which differences are recorded.
 const name = "Decisions"
 
-// Decision is what came of one pod.
+// Decision is the outcome for one pod.
 type Decision struct {
-	// Failed is a failure other than that the pod fits nowhere.
+	// Failed is a failure other than that the pod is unschedulable.
 	Failed error
-	// Node is where the pod goes; empty for nowhere, which Message explains.
+	// Node is the chosen node; empty if the pod is unschedulable, which Message explains.
 	Node, Message string
-	// Rejectors are the plugins that rejected the pod, Pending those that did so
-	// with this code; sorted.
+	// Rejectors are the plugins that rejected the pod, Pending those that did so with this code;
+	// sorted.
 	Rejectors, Pending []string
-	// Verdicts are those against nodes, by name.
+	// Verdicts are the verdicts that reject nodes, by node name.
 	Verdicts map[string]Verdict
-	// Any is the feasible nodes if nothing rates them: any of them will do.
+	// Any holds the feasible nodes if nothing scores them: any of them may be chosen.
 	Any []string
-	// Totals are the sums of weighted scores of the feasible nodes, and Scores the
-	// weighted scores by plugin; empty if there was one node only.
+	// Totals are the sums of weighted scores of the feasible nodes, and Scores the weighted
+	// scores by plugin; empty if there was only one node.
 	Totals map[string]int64
 	Scores map[string]map[string]int64
 
-	preemption *preemption // of ours that fits nowhere
+	preemption *preemption // ours, if the pod is unschedulable
 }
 
 // Verdict is why a node does not fit.
@@ -74,13 +74,13 @@ func (d *Decision) best() []string {
 	return out
 }
 
-// Options changes what is compared.
+// Options configures what is compared.
 type Options struct {
-	// Mutate (optional) puts a mistake into our plugin of the name Mutated.
+	// Mutate (optional) introduces a bug into our plugin of the name Mutated.
 	Mutate  func(plugin.Plugin) plugin.Plugin
 	Mutated string
-	// Hosted has Berth decide with kube-scheduler's own plugins, all but the one that
-	// preempts, through the bridge.
+	// Hosted makes Berth decide with kube-scheduler's own plugins through the bridge, except the
+	// one that preempts.
 	Hosted bool
 }
 
@@ -131,7 +131,7 @@ type run struct {
 	differences []compare.Difference
 }
 
-// apply makes a step's changes in both.
+// apply applies a step's changes to both.
 func (r *run) apply(step *scenario.Step) error {
 	if err := r.world.Apply(step); err != nil {
 		return err
@@ -163,7 +163,7 @@ func sharesPort(w *world.World) bool {
 	return false
 }
 
-// differ notes a difference and reports whether it is a listed one.
+// differ records a difference and reports whether it is a listed one.
 func (r *run) differ(what, ours, theirs string) bool {
 	where := fmt.Sprintf("step %d", r.step)
 	if r.pod != nil {
@@ -175,7 +175,7 @@ func (r *run) differ(what, ours, theirs string) bool {
 	return d.Listed != nil
 }
 
-// decide has both decide about a pod, and places it where ours does.
+// decide makes both sides decide about a pod, and places it where ours does.
 func (r *run) decide(q *scenario.Query) error {
 	r.pod = q.Pod
 	defer func() { r.pod = nil }()
@@ -191,7 +191,7 @@ func (r *run) decide(q *scenario.Query) error {
 	}
 	placed := q.Pod.DeepCopy()
 	placed.Spec.NodeName = a.Node
-	// Two pods that have not started come in any order as victims.
+	// Two pods that have not started may be victims in either order.
 	r.placed++
 	at := metav1.NewTime(time.Date(2026, 1, 1, 5, 0, r.placed, 0, time.UTC))
 	placed.Status.StartTime = &at
@@ -205,7 +205,7 @@ func (r *run) compare(a, b *Decision) {
 	if a.Failed != nil || b.Failed != nil {
 		return
 	}
-	if b.Any == nil { // or the search ends with the first node that fits
+	if b.Any == nil { // otherwise the search ends at the first node that fits
 		r.verdicts(a, b)
 	}
 	if (a.Node == "") != (b.Node == "") {
@@ -230,8 +230,8 @@ func (r *run) compare(a, b *Decision) {
 	r.scores(a, b)
 }
 
-// scores compares the scores. Those of a plugin that differ as listed count for
-// nothing in the sums.
+// scores compares the scores. Scores of a plugin that differ in a listed way are left out of
+// the sums.
 func (r *run) scores(a, b *Decision) {
 	r.counts.Normalized += len(b.Totals)
 	without := false
@@ -244,9 +244,9 @@ func (r *run) scores(a, b *Decision) {
 	}
 	r.same("total scores", text(a.Totals), text(b.Totals))
 	if without {
-		return // they do not say who is best
+		return // they do not show which node is best
 	}
-	// Either node is one that the other could have chosen.
+	// Either node could have been chosen by the other.
 	if best := b.best(); !slices.Contains(best, a.Node) {
 		r.differ("node", a.Node, strings.Join(best, " or "))
 	}
@@ -255,7 +255,7 @@ func (r *run) scores(a, b *Decision) {
 	}
 }
 
-// leaveOut takes the scores of a plugin out of the totals.
+// leaveOut removes the scores of a plugin from the totals.
 func (d *Decision) leaveOut(plugin string) {
 	for node, score := range d.Scores[plugin] {
 		d.Totals[node] -= score
@@ -272,7 +272,7 @@ func (r *run) verdicts(a, b *Decision) {
 	for _, node := range keys(a.Verdicts, b.Verdicts) {
 		x, y := a.Verdicts[node], b.Verdicts[node]
 		if y.Plugin == "" && y.Code != abi.Success {
-			x.Plugin = "" // a node that PreFilter left out has no plugin there
+			x.Plugin = "" // a node that PreFilter excluded has no plugin there
 		}
 		r.counts.Verdicts++
 		r.counts.See(y.Code, y.Reasons)

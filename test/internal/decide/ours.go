@@ -75,7 +75,7 @@ func newOurs(ctx context.Context, w *world.World, configuration []byte, options 
 	}
 	p, err := pipeline.New(pipeline.Config{
 		Profile: profile.SchedulerName, Points: points,
-		// A plugin that is not built stands in neither profile.
+		// A plugin that is not built is left out of both profiles.
 		AllowUnenforced: ^state.Feature(0),
 	}, pipeline.Deps{Workers: workers})
 	if err != nil {
@@ -156,7 +156,7 @@ func (o *ours) preemption(n *plugin.PostFilterResult, nominated *nominations) *p
 	return p
 }
 
-// nominations is pods with a promise, by node.
+// nominations holds nominated pods, by node.
 type nominations struct {
 	nodes []string
 	pods  map[string][]*state.Pod

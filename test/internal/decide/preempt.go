@@ -10,18 +10,18 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// preemption is what PostFilter made of a pod that fits nowhere.
+// preemption is what PostFilter did for an unschedulable pod.
 type preemption struct {
-	// nomination is keep, none, or the name of a node behind to.
+	// nomination is keep, none, or the name of a node after to.
 	nomination string
-	// candidates is the nodes that were tried on which the pod fits without victims.
+	// candidates are the tried nodes on which the pod fits without victims.
 	candidates map[string]victims
-	// chosen is the victims on the nominated node, and void the pods whose promise
-	// there does not hold any more, sorted.
+	// chosen are the victims on the nominated node, and void the pods whose nomination to it is
+	// cleared, sorted.
 	chosen, void []string
 }
 
-// preempts is the name of the plugin that preempts, in both.
+// preempts is the name of the plugin that preempts, on both sides.
 const preempts = "DefaultPreemption"
 
 const (
@@ -30,8 +30,7 @@ const (
 	to   = "to "
 )
 
-// victims is who has to leave a node, as namespace/name, the most important
-// first.
+// victims are the pods to be evicted from a node, as namespace/name, the most important first.
 type victims struct {
 	pods       []string
 	violations int64
@@ -47,7 +46,7 @@ func nomination(override bool, node string) string {
 	return to + node
 }
 
-// preemption compares what became of a pod that fits nowhere.
+// preemption compares the outcome for an unschedulable pod.
 func (r *run) preemption(ours *preemption, theirs *theirPreemption) {
 	r.counts.Preemptions++
 	if theirs.nomination == keep {
@@ -85,8 +84,8 @@ func (r *run) preemption(ours *preemption, theirs *theirPreemption) {
 
 func sortedKeys(m map[string]victims) string { return fmt.Sprint(slices.Sorted(maps.Keys(m))) }
 
-// watched is a PostFilter plugin of ours whose candidates are seen, the way an
-// extender sees them.
+// watched is a PostFilter plugin of ours that records the candidates, as an extender would see
+// them.
 type watched struct {
 	of         plugin.PostFilter
 	candidates map[string]victims

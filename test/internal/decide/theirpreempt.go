@@ -15,26 +15,26 @@ import (
 	upstream "k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
 
-// theirPreemption is what kube-scheduler's PostFilter made of a pod, and what else
-// it might have made.
+// theirPreemption is what kube-scheduler's PostFilter did for a pod, and what else it might
+// have done.
 type theirPreemption struct {
 	nomination string
-	// candidates is all nodes on which the pod fits without victims.
+	// candidates are all nodes on which the pod fits without victims.
 	candidates map[string]victims
-	// possible is how many nodes there are where evicting pods may help.
+	// possible is the number of nodes where evicting pods may help.
 	possible int
-	// all tells that its args have it try every node where that may be.
+	// all reports that its args make it try all of these nodes.
 	all bool
 
 	plugin *defaultpreemption.DefaultPreemption
 	found  map[string]upstream.Candidate
-	// void is by candidate the pods whose promise of it does not hold once the pod
-	// is nominated to it: those of lower priority.
+	// void maps each candidate to the pods whose nomination to it is cleared once the pod is
+	// nominated: those of lower priority.
 	void map[string][]string
 }
 
-// preempt asks another plugin of the same args about every node: the one of the
-// profile tries some, and chooses.
+// preempt calls another plugin with the same args for every node: the one of the profile tries
+// some, and chooses.
 func (t *theirs) preempt(ctx context.Context, f internal.Framework, cs framework.CycleState, fit *internal.FitError) (*theirPreemption, error) {
 	p := &theirPreemption{candidates: make(map[string]victims), found: make(map[string]upstream.Candidate), void: make(map[string][]string)}
 	made, err := plugins.NewInTreeRegistry()[preempts](ctx, t.preemptionArgs, f)
@@ -57,7 +57,7 @@ func (t *theirs) preempt(ctx context.Context, f internal.Framework, cs framework
 	if err != nil {
 		return nil, err
 	}
-	// One more than there can be, so that none is left out.
+	// One more than possible, so that none is left out.
 	found, _, err := p.plugin.Evaluator.DryRunPreemption(ctx, cs, t.pod, nodes, budgets, 0, n+1)
 	if err != nil {
 		return nil, fmt.Errorf("dry run of preemption: %w", err)
@@ -70,8 +70,8 @@ func (t *theirs) preempt(ctx context.Context, f internal.Framework, cs framework
 	return p, nil
 }
 
-// draws is how often kube-scheduler chooses between two nodes. If both are as
-// good it takes either one of the two, in the order of a map.
+// draws is the number of times that kube-scheduler chooses between two nodes. If both are
+// equally good it takes either one, in the order of a map.
 const draws = 64
 
 // could reports whether kube-scheduler might choose a node among nodes.

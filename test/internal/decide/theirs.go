@@ -24,8 +24,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
 
-// theirs is kube-scheduler's engine over a world: its cache, which is told of the
-// world's objects, and its cycle up to the choice of a node.
+// theirs is kube-scheduler's engine over a world: its cache, which gets the world's objects,
+// and its cycle up to the choice of a node.
 type theirs struct {
 	ctx       context.Context //nolint:containedctx // the life of the engine
 	logger    klog.Logger
@@ -60,7 +60,7 @@ func newTheirs(ctx context.Context, w *world.World, configuration []byte) (*thei
 	schedule := t.scheduler.SchedulePod
 	t.scheduler.NextPod = func(klog.Logger) (*internal.QueuedPodInfo, error) {
 		info, err := internal.NewPodInfo(t.pod)
-		// Errors of affinity terms are kube-scheduler's to ignore, as its queue does.
+		// kube-scheduler ignores errors of affinity terms here, as its queue does.
 		_ = err
 		return &internal.QueuedPodInfo{PodInfo: info, UnschedulablePlugins: sets.New[string](), PendingPlugins: sets.New[string]()}, nil
 	}
@@ -78,10 +78,10 @@ func newTheirs(ctx context.Context, w *world.World, configuration []byte) (*thei
 	return t, nil
 }
 
-// errDecided ends a cycle of which the outcome is known.
+// errDecided ends a cycle whose outcome is known.
 var errDecided = errors.New("decided")
 
-// follow tells the cache what is different in the world.
+// follow updates the cache with the changes of the world.
 func (t *theirs) follow() error {
 	nodes, pods := t.world.Objects()
 	seen := make(map[string]bool)
@@ -103,8 +103,8 @@ func (t *theirs) follow() error {
 			delete(t.nodes, name)
 		}
 	}
-	// Pods go before others come, as in the world: one that has taken the host port of
-	// another would lose it with that one (kubernetes/kubernetes/issues/42523).
+	// Pods are removed before others are added, as in the world: a pod with the same host port
+	// as a removed one would lose it with that one (kubernetes/kubernetes/issues/42523).
 	clear(seen)
 	for _, p := range pods {
 		seen[string(p.UID)] = true
@@ -150,15 +150,15 @@ func (t *theirs) decide(q *scenario.Query) Decision {
 	return t.outcome
 }
 
-// nominate puts a pod with a promise into the queue, where the nominator looks
-// for it, and into the informer's store, or it is taken for gone.
+// nominate adds a nominated pod to the queue, where the nominator looks for it, and to the
+// informer's store; otherwise it would count as deleted.
 func (t *theirs) nominate(pod *v1.Pod) {
 	_ = t.world.Informers.Core().V1().Pods().Informer().GetIndexer().Add(pod)
 	t.scheduler.SchedulingQueue.Add(t.ctx, pod)
 }
 
-// take notes the outcome of the engine's search, and asks the framework for what
-// it does not tell: the verdicts on all nodes, and all scores.
+// take records the outcome of the engine's search, and asks the framework for what the outcome
+// does not contain: the verdicts on all nodes, and all scores.
 func (t *theirs) take(ctx context.Context, f internal.Framework, cs framework.CycleState, result scheduler.ScheduleResult, err error) {
 	d := Decision{Node: result.SuggestedHost, Verdicts: make(map[string]Verdict)}
 	defer func() { t.outcome = d }()
@@ -185,8 +185,8 @@ func (t *theirs) take(ctx context.Context, f internal.Framework, cs framework.Cy
 	}
 }
 
-// failed notes what the engine makes of a pod that fits nowhere: PostFilter has
-// its part in the message.
+// failed records the engine's result for an unschedulable pod: PostFilter contributes to the
+// message.
 func (t *theirs) failed(s *framework.Status, n *framework.NominatingInfo) {
 	if errors.Is(s.AsError(), errDecided) || t.outcome.Failed != nil {
 		return
@@ -221,17 +221,18 @@ func (t *theirs) explain(ctx context.Context, f internal.Framework, d *Decision,
 	}
 	nominated := t.pod.Status.NominatedNodeName
 	if nominated != "" && d.Node == nominated {
-		d.Verdicts = nil // only that node was looked at
+		d.Verdicts = nil // only that node was evaluated
 		return nil
 	}
 	if n, err := f.SnapshotSharedLister().NodeInfos().Get(nominated); err == nil && !set.AllNodes() {
-		// Looked at first, it puts who rejects it among those that left nodes out.
+		// If it is evaluated first, the plugins that reject it are counted as having excluded
+		// nodes.
 		by.Insert(f.RunFilterPluginsWithNominatedPods(ctx, cs, t.pod, n).Plugin())
 	}
 	var feasible []framework.NodeInfo
 	for _, n := range nodes {
 		name := n.Node().Name
-		// The nominated node is looked at first, wherever the pod may go.
+		// The nominated node is evaluated first, whatever node the pod may go to.
 		if !set.AllNodes() && !set.NodeNames.Has(name) && name != nominated {
 			d.Verdicts[name] = Verdict{Plugin: sets.List(by)[0], Code: abi.UnschedulableAndUnresolvable,
 				Reasons: []string{fmt.Sprintf("node(s) didn't satisfy plugin(s) %v", sets.List(by))}}

@@ -12,7 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
 
-// cluster is the objects that there are while a scenario is drawn.
+// cluster is the existing objects while a scenario is drawn.
 type cluster struct {
 	g       *Generator
 	nodes   []*v1.Node
@@ -39,7 +39,7 @@ func (c *cluster) begin() scenario.Objects {
 	}
 	nodes := 2 + g.upTo(12)
 	if g.plugin == "VolumeBinding" || g.plugin == "VolumeZone" {
-		nodes += g.upTo(30) // most of their pods are skipped, or rejected before nodes are looked at
+		nodes += g.upTo(30) // most of their pods are skipped, or rejected before nodes are evaluated
 	}
 	if g.chance(0.02) {
 		nodes = 100 + g.upTo(60)
@@ -65,9 +65,9 @@ func (c *cluster) begin() scenario.Objects {
 	return o
 }
 
-// place draws a pod on a node, and notes it. No two pods of a node have the same
-// host port, and no two pods have a claim that is for one: that is what schedulers
-// are for, and kube-scheduler's sums do not allow for it.
+// place draws a pod on a node, and records it. No two pods of a node have the same host port,
+// and no two pods have a ReadWriteOncePod claim in common: schedulers prevent that, and
+// kube-scheduler's totals do not allow for it.
 func (c *cluster) place() *v1.Pod {
 	p := c.g.placedPod(pick(c.g, c.names()...))
 	used := make(map[v1.ContainerPort]bool)
@@ -119,7 +119,7 @@ func key(p *v1.ContainerPort) v1.ContainerPort {
 	return v1.ContainerPort{HostPort: p.HostPort, Protocol: protocol, HostIP: ip}
 }
 
-// change draws what is different in the next step.
+// change draws the changes of the next step.
 func (c *cluster) change(step *scenario.Step) {
 	g := c.g
 	for range 1 + g.upTo(3) {
@@ -216,8 +216,8 @@ func (g *Generator) selector() *metav1.LabelSelector {
 	return s
 }
 
-// owners draws services and controllers, which select pods that spread by the
-// default constraints of kube-scheduler.
+// owners draws services and controllers, whose pods kube-scheduler's default constraints
+// spread.
 func (g *Generator) owners(o *scenario.Objects) {
 	for i := range g.upTo(3) {
 		s := &v1.Service{ObjectMeta: meta(namespace(g.IntN(2)), fmt.Sprintf("service-%d", i))}

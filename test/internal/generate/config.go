@@ -32,7 +32,7 @@ func (g *Generator) config() json.RawMessage {
 	return data
 }
 
-// Args draws args of the plugin as a file has them; nil for none.
+// Args draws args of the plugin as they appear in a file; nil for none.
 func (g *Generator) Args() map[string]any {
 	if g.plugin == "VolumeBinding" && upstream.RatesCapacity() {
 		return map[string]any{"shape": g.shape()} // always, since without one only kube-scheduler has a default
@@ -95,7 +95,7 @@ func (g *Generator) fitArgs() map[string]any {
 	return args
 }
 
-// shape draws points of a score by utilisation.
+// shape draws the points of a shape.
 func (g *Generator) shape() (points []any) {
 	at := 0
 	for range 1 + g.upTo(3) {

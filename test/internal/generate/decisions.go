@@ -34,8 +34,8 @@ func (c *cluster) decision() scenario.Query {
 	return q
 }
 
-// profile draws a configuration for whole decisions: the default plugins that
-// both sides have, with some weights and args that are not the default ones.
+// profile draws a configuration for whole decisions: the default plugins that both sides have,
+// some with weights and args other than the default.
 func (g *Generator) profile() json.RawMessage {
 	var disabled []any
 	built := make(map[string]bool)
@@ -48,7 +48,7 @@ func (g *Generator) profile() json.RawMessage {
 		}
 	}
 	plugins := map[string]any{"multiPoint": map[string]any{"disabled": disabled}}
-	// What is built in part has a say where it rejects, and does not score.
+	// Plugins that are built in part take part at the points that reject, and do not score.
 	var silent []any
 	for _, name := range native.Partial() {
 		silent = append(silent, map[string]any{"name": name})

@@ -7,8 +7,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
 
-// event draws something that happens while the pod is parked. Its action is what
-// kube-scheduler makes of the change.
+// event draws an event while the pod is parked. Its action is what kube-scheduler derives from
+// the change.
 func (c *cluster) event(pod *v1.Pod) scenario.Event {
 	g := c.g
 	switch n := g.IntN(10); {

@@ -1,6 +1,5 @@
-// Package generate draws scenarios. For each plugin it draws much of what the
-// plugin looks at, from few values, so that much collides, and a little of
-// everything else.
+// Package generate draws scenarios. For each plugin it draws much of what the plugin evaluates,
+// from few values so that many collide, and a little of everything else.
 package generate
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
 
-// Aspect is a part of the API that objects have more or less of.
+// Aspect is a part of the API that an object may use.
 type Aspect int
 
 // The aspects.
@@ -40,21 +39,21 @@ const (
 	numAspects
 )
 
-// Whole decisions, of pods drawn from everything, and of pods that fit nowhere
-// unless others leave.
+// Whole decisions, of pods that use everything, and of pods that are unschedulable unless
+// others are evicted.
 const (
 	Decisions  = "Decisions"
 	Preemption = "Preemption"
 )
 
-// often and seldom are the chances of an aspect that a plugin looks at, and of
-// any other.
+// often and seldom are the probabilities of an aspect that a plugin evaluates, and of any
+// other.
 const (
 	often  = 0.75
 	seldom = 0.04
 )
 
-// aspects says what plugins, and Preemption, look at.
+// aspects lists what plugins, and Preemption, evaluate.
 func aspects(subject string) []Aspect {
 	return map[string][]Aspect{
 		"SchedulingGates":                 {Gates},
@@ -85,7 +84,7 @@ type Generator struct {
 	*rand.Rand
 	chances [numAspects]float64
 	plugin  string // empty for whole decisions
-	// preempt tells that pods are to fit nowhere.
+	// preempt makes pods unschedulable without preemption.
 	preempt bool
 	pods    int // so far, for names
 	nodes   int
@@ -129,7 +128,7 @@ func (g *Generator) hasRather(a Aspect) bool {
 	return g.chance(1 - miss*miss)
 }
 
-// chance reports true with a probability.
+// chance returns true with a probability.
 func (g *Generator) chance(p float64) bool { return g.Float64() < p }
 
 // upTo draws 0 … n.
@@ -158,8 +157,7 @@ func meta(ns, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID("uid-" + name)}
 }
 
-// Scenario draws a case: a cluster in two to four steps, and a few questions at
-// each.
+// Scenario draws a case: a cluster in two to four steps, and a few queries at each.
 func (g *Generator) Scenario() *scenario.Scenario {
 	s := &scenario.Scenario{Plugin: g.plugin, Config: g.config()}
 	c := &cluster{g: g}
@@ -173,7 +171,7 @@ func (g *Generator) Scenario() *scenario.Scenario {
 		}
 		asked := 2 + g.upTo(4)
 		if g.preempt || podsOnly(g.plugin) {
-			asked *= 4 // most of the work is to set the cluster up
+			asked *= 4 // most of the time goes into setting up the cluster
 		}
 		for range asked {
 			if g.plugin == "" {
@@ -187,12 +185,12 @@ func (g *Generator) Scenario() *scenario.Scenario {
 	return s
 }
 
-// podsOnly reports whether a plugin is not asked about nodes.
+// podsOnly reports whether a plugin is not called for nodes.
 func podsOnly(plugin string) bool {
 	return plugin == "SchedulingGates" || plugin == "PrioritySort" || plugin == "DefaultBinder"
 }
 
-// query draws a pod and questions about it.
+// query draws a pod and the calls for it.
 func (c *cluster) query() scenario.Query {
 	g := c.g
 	q := scenario.Query{Pod: g.pod(c.names())}
@@ -213,7 +211,7 @@ func (c *cluster) query() scenario.Query {
 	return q
 }
 
-// whatIf takes pods off a node and puts others on it.
+// whatIf removes pods from a node and adds others.
 func (c *cluster) whatIf() *scenario.WhatIf {
 	g := c.g
 	w := &scenario.WhatIf{Node: pick(g, c.names()...)}

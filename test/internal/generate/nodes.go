@@ -71,7 +71,7 @@ func (g *Generator) taints() []v1.Taint {
 	return out
 }
 
-// allocatable draws what a node has. Without the aspect it is plenty, so that
+// allocatable draws a node's allocatable resources. Without the aspect they are plenty, so that
 // other plugins decide.
 func (g *Generator) allocatable() v1.ResourceList {
 	list := v1.ResourceList{

@@ -13,8 +13,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
 
-// started gives a placed pod a time at which it started, which no other has.
-// Without one it counts as starting now; two of those on a node come in any order.
+// started gives a placed pod a unique start time. Without one it counts as started now; two
+// such pods on a node are in no particular order.
 func (c *cluster) started(p *v1.Pod) {
 	const cycle = 10007 // a prime, so that times are not in the order of names
 	at := metav1.NewTime(time.Date(2026, 1, 1, 1, 0, c.g.pods*7919%cycle, 0, time.UTC))
@@ -26,8 +26,7 @@ func (c *cluster) started(p *v1.Pod) {
 	}
 }
 
-// ending makes a placed pod one that is deleted, maybe since a scheduler preempted
-// it.
+// ending marks a placed pod as being deleted, possibly because a scheduler preempted it.
 func (g *Generator) ending(p *v1.Pod) {
 	at, grace := metav1.NewTime(time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)), int64(30)
 	p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &grace
@@ -89,14 +88,14 @@ func (c *cluster) preemptor(p *v1.Pod) {
 	if g.chance(0.05) {
 		p.Spec.PreemptionPolicy = pick(g, pointer(v1.PreemptNever), pointer(v1.PreemptLowerPriority))
 	}
-	if g.chance(0.9) { // much, so that room has to be made
+	if g.chance(0.9) { // large, so that room has to be made
 		p.Spec.Containers[0].Resources.Requests = v1.ResourceList{
 			v1.ResourceCPU: *milli(int64(5+g.upTo(6)) * 250), v1.ResourceMemory: *bytes(int64(3+g.upTo(7)) * 256 << 20),
 		}
 	}
 }
 
-// crowded draws what a node has that pods fill.
+// crowded draws a node's resources such that pods fill them.
 func (g *Generator) crowded() v1.ResourceList {
 	list := v1.ResourceList{
 		v1.ResourceCPU: *milli(int64(8+g.upTo(8)) * 250), v1.ResourceMemory: *bytes(int64(8+g.upTo(8)) * 256 << 20),

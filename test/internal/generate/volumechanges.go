@@ -7,7 +7,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/scenario"
 )
 
-// change draws what is different of volumes in the next step.
+// change draws the changes of volume objects in the next step.
 func (s *storage) change(g *Generator, nodes []string, step *scenario.Step) {
 	if !s.drawn {
 		return
@@ -36,7 +36,7 @@ func (s *storage) change(g *Generator, nodes []string, step *scenario.Step) {
 	}
 }
 
-// event draws a change of an object of volumes.
+// event draws a change of a volume object.
 func (s *storage) event(g *Generator, nodes []string, pod *v1.Pod) scenario.Event {
 	other := &storage{volumes: s.volumes}
 	if len(other.volumes) == 0 {

@@ -18,7 +18,7 @@ import (
 
 const driver, otherDriver = "csi.example.com", "other.csi.example.com"
 
-// storage is the objects of volumes while a scenario is drawn.
+// storage is the existing volume objects while a scenario is drawn.
 type storage struct {
 	volumes []*v1.PersistentVolume
 	claims  []*v1.PersistentVolumeClaim
@@ -41,8 +41,7 @@ func (s *storage) begin(g *Generator, nodes []string, o *scenario.Objects) {
 	}
 	for i := range g.upTo(4) {
 		c := capacity(g, i)
-		// Which of several capacities kube-scheduler takes is left to chance, and shows
-		// in the score.
+		// Which of several capacities kube-scheduler uses is random, and affects the score.
 		same := func(o *storagev1.CSIStorageCapacity) bool {
 			return o.StorageClassName == c.StorageClassName && reflect.DeepEqual(o.NodeTopology, c.NodeTopology)
 		}
@@ -148,8 +147,8 @@ func persistentVolume(g *Generator, i int, nodes []string) *v1.PersistentVolume 
 	return v
 }
 
-// claim draws a claim, bound to a volume that has none, or to one that is not
-// there, or to nothing.
+// claim draws a claim, bound to a volume without a claim, to a volume that does not exist, or
+// unbound.
 func (s *storage) claim(g *Generator, ns, name string) *v1.PersistentVolumeClaim {
 	class := className(g)
 	c := &v1.PersistentVolumeClaim{ObjectMeta: meta(ns, name)}
@@ -277,9 +276,8 @@ func (g *Generator) accessModes(claim string) []v1.PersistentVolumeAccessMode {
 	return []v1.PersistentVolumeAccessMode{pick(g, v1.ReadWriteOnce, v1.ReadWriteOnce, v1.ReadWriteMany)}
 }
 
-// claimName names a claim. kube-scheduler's VolumeRestrictions takes claims of one
-// name in different namespaces for the same at times, which is listed; it would
-// spread into whole decisions.
+// claimName draws the name of a claim. kube-scheduler's VolumeRestrictions sometimes confuses
+// claims of one name in different namespaces; this is listed, but would affect whole decisions.
 func (g *Generator) claimName(namespace string, i int) string {
 	if g.plugin == "" {
 		return fmt.Sprintf("claim-%d-%s", i, namespace)

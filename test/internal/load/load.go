@@ -1,5 +1,5 @@
-// Package load puts many objects into a cluster, takes them away, and waits for
-// what a scheduler makes of them.
+// Package load creates many objects in a cluster, deletes them, and waits until a scheduler has
+// placed pods.
 package load
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// workers is how many requests are under way at a time: enough to keep an API
-// server on a small machine busy.
+// workers is the number of concurrent requests: enough to keep an API server on a small machine
+// busy.
 const workers = 16
 
 // Each calls f with 0 … n−1 from several goroutines, in that order, until one
@@ -56,19 +56,18 @@ func Nodes(ctx context.Context, client kubernetes.Interface, from, to int, capac
 	})
 }
 
-// Pod creates a pod, and tries again while the API server is away or refuses it
-// for being busy.
+// Pod creates a pod, and retries while the API server is unreachable or overloaded.
 func Pod(ctx context.Context, client kubernetes.Interface, pod *v1.Pod) error {
 	return insist(ctx, func() error {
 		_, err := client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
-			return nil // a try of which the answer got lost
+			return nil // an earlier attempt whose answer was lost
 		}
 		return err
 	})
 }
 
-// insist repeats a request until it works, or fails for a reason that stays.
+// insist repeats a request until it succeeds, or fails with a permanent error.
 func insist(ctx context.Context, request func() error) error {
 	for {
 		err := request()
@@ -83,17 +82,16 @@ func insist(ctx context.Context, request func() error) error {
 	}
 }
 
-// mayPass reports whether a request may work the next time: what is not an answer of the API
-// server, as when it is away, what says that it is busy, and what it refuses because it has
-// only begun to read the rules.
+// mayPass reports whether a request may succeed on retry: when the API server is unreachable,
+// overloaded, or has only begun to load the RBAC rules.
 func mayPass(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsInternalError(err) || apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err)
 }
 
-// pending returns how many pods of a namespace have no node, in what the API server has
-// at hand (version 0), or in the newest state (no version); -1 while the API server is
-// away.
+// pending returns the number of pods of a namespace that are not bound, from the API server's
+// cache (version 0), or in the newest state (no version); -1 while the API server is
+// unreachable.
 func pending(ctx context.Context, client kubernetes.Interface, namespace, version string) int {
 	list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", "").String(), ResourceVersion: version,
@@ -104,12 +102,12 @@ func pending(ctx context.Context, client kubernetes.Interface, namespace, versio
 	return len(list.Items)
 }
 
-// AwaitPlaced waits until every pod of a namespace has a node.
+// AwaitPlaced waits until every pod of a namespace is bound.
 func AwaitPlaced(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	left := -1
 	for {
 		n := pending(ctx, client, namespace, "0")
-		if n == 0 { // the last that were created may be unknown there
+		if n == 0 { // the cache may lack the most recent pods
 			n = pending(ctx, client, namespace, "")
 		}
 		if n >= 0 {
@@ -126,8 +124,8 @@ func AwaitPlaced(ctx context.Context, client kubernetes.Interface, namespace str
 	}
 }
 
-// Clear deletes the pods of a namespace at once, and waits until they are gone. It tries again
-// while the API server is away or refuses it for being busy.
+// Clear deletes the pods of a namespace at once, and waits until they are gone. It retries
+// while the API server is unreachable or overloaded.
 func Clear(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	var zero int64
 	for {

@@ -17,8 +17,8 @@ import (
 // Variant is a way to install Berth.
 type Variant struct {
 	Name string
-	// Edit (optional) changes the files of deploy/, whose paths are relative to it, as the
-	// reader of docs/run.md is told to.
+	// Edit (optional) changes the files of deploy/, whose paths are relative to it, as
+	// docs/run.md tells the reader to.
 	Edit func(files map[string]string) error
 }
 
@@ -100,7 +100,7 @@ func read(deploy string) (map[string]string, error) {
 	})
 }
 
-// uncomment takes the # off lines of kustomization.yaml, which begin as given.
+// uncomment uncomments the lines of kustomization.yaml that begin with the given texts.
 func uncomment(files map[string]string, lines ...string) error {
 	for _, line := range lines {
 		if err := replace(files, "kustomization.yaml", "\n# "+line, "\n"+line); err != nil {
@@ -110,7 +110,7 @@ func uncomment(files map[string]string, lines ...string) error {
 	return nil
 }
 
-// replace replaces texts that are in a file once, each by the one after it.
+// replace replaces texts that appear once in a file, each by the one after it.
 func replace(files map[string]string, name string, oldNew ...string) error {
 	for i := 0; i < len(oldNew); i += 2 {
 		if n := strings.Count(files[name], oldNew[i]); n != 1 {

@@ -22,7 +22,8 @@ import (
 
 var deploy = filepath.Join("..", "..", "..", "deploy")
 
-// TestRenderedNames: what kustomize makes of each variant names only what is there.
+// TestRenderedNames: all names in the rendered manifests of each variant refer to existing
+// objects.
 func TestRenderedNames(t *testing.T) {
 	for _, v := range manifests.Installed() {
 		t.Run(v.Name, func(t *testing.T) {
@@ -62,8 +63,8 @@ func TestRenderedNamesFound(t *testing.T) {
 			}
 		})
 	}
-	// What made a Lease and a generated ConfigMap of one name a trap: kustomize takes a name
-	// in a Role for the ConfigMap's.
+	// Why a Lease and a generated ConfigMap must not have the same name: kustomize takes the
+	// name in a Role for that of the ConfigMap.
 	v := manifests.Variant{Name: "one name", Edit: func(files map[string]string) error {
 		for name := range files {
 			files[name] = strings.ReplaceAll(files[name], "berth-config", "berth")
@@ -84,10 +85,10 @@ func render(t *testing.T, v manifests.Variant) []*unstructured.Unstructured {
 	return objects
 }
 
-// known are roles that every API server makes.
+// known are roles that every API server creates.
 var known = []string{"ClusterRole system:auth-delegator", "Role extension-apiserver-authentication-reader"}
 
-// checker looks for what objects name and is not there.
+// checker finds references to objects that do not exist.
 type checker struct {
 	objects  []*unstructured.Unstructured
 	problems []string
@@ -170,8 +171,8 @@ func (c *checker) port(container *v1.Container, name string) {
 	}
 }
 
-// config wants the lease of a configuration to be there, and the user to be allowed to use
-// it. That of kube-scheduler is there where kube-scheduler has been.
+// config requires the lease of a configuration to exist, and the user to be allowed to use it.
+// kube-scheduler's lease exists where kube-scheduler has run.
 func (c *checker) config(m *v1.ConfigMap, user string) {
 	var config struct {
 		LeaderElection struct{ ResourceName, ResourceNamespace string }

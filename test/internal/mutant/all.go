@@ -11,19 +11,19 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// All returns the mistakes of a plugin: those that any plugin with such points
-// can have, and its own.
+// All returns the bugs of a plugin: those that any plugin with such points can have, and its
+// own.
 func All(p plugin.Plugin) []Mutant {
 	points := plugin.Points(p)
 	var out []Mutant
 	if slices.Contains(points, abi.Filter) {
 		out = append(out, filterMutants()...)
 	}
-	// kube-scheduler's VolumeBinding rates nodes behind a feature gate that is off.
+	// kube-scheduler's VolumeBinding scores nodes only with a feature gate that is off.
 	if slices.Contains(points, abi.Score) && p.Info().Name != "VolumeBinding" {
 		out = append(out, scoreMutants(p)...)
 	}
-	// A plugin whose hints never wake has nothing to get wrong there.
+	// For a plugin whose hints never wake, this is not a bug.
 	if len(p.Info().Events) > 0 && p.Info().Name != "DefaultPreemption" {
 		out = append(out, Mutant{Name: "hints never wake", hint: func(state.Hint) state.Hint { return state.QueueSkip }})
 	}
@@ -69,7 +69,7 @@ func scoreMutants(p plugin.Plugin) []Mutant {
 	return out
 }
 
-// own returns the mistakes that only one plugin can have.
+// own returns the bugs that only one plugin can have.
 func own(name string) []Mutant {
 	switch name {
 	case "SchedulingGates":

@@ -1,6 +1,6 @@
-// Package mutant puts mistakes into Berth's plugins, so that it can be shown that
-// the oracle would find them: a limit that is off by one, an operator or a field
-// that is ignored, a wrong code, a wrong word, scores the wrong way round.
+// Package mutant introduces bugs into Berth's plugins, to show that the oracle would find them:
+// a limit that is off by one, an operator or a field that is ignored, a wrong code, a wrong
+// reason, inverted scores.
 package mutant
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Mutant is one mistake.
+// Mutant is one bug.
 type Mutant struct {
-	// Name says what is wrong.
+	// Name describes the bug.
 	Name string
-	// The parts that are set are wrong, the rest is the plugin's.
+	// The fields that are set replace parts of the plugin.
 	pod     func(p *v1.Pod)                                          // as the plugin sees it
 	verdict func(code abi.Code, texts []string) (abi.Code, []string) // of Filter and PreFilter
 	rows    func(rows []uint32) []uint32                             // of PreFilter
@@ -34,7 +34,7 @@ type Mutant struct {
 	result     func(r *plugin.PostFilterResult)
 }
 
-// Wrap returns the plugin with the mistake.
+// Wrap returns the plugin with the bug.
 func (m Mutant) Wrap(p plugin.Plugin) plugin.Plugin {
 	w := &wrapped{m: m, inner: p, info: *p.Info(), pods: make(map[*state.Pod]*state.Pod)}
 	w.info.Events = slices.Clone(w.info.Events)
@@ -55,8 +55,8 @@ func (m Mutant) Wrap(p plugin.Plugin) plugin.Plugin {
 	return w
 }
 
-// wrapped is a plugin with a mistake. It has the methods of all points, and the
-// points of the plugin.
+// wrapped is a plugin with a bug. It has the methods of all points, and the points of the
+// plugin.
 type wrapped struct {
 	m     Mutant
 	inner plugin.Plugin

@@ -14,12 +14,11 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/world"
 )
 
-// mostCases is how many cases of a plugin find any of its mistakes. The oracle
-// runs several times as many.
+// mostCases is the number of cases within which any bug of a plugin is found. The oracle runs
+// several times as many.
 const mostCases = 400
 
-// TestMistakesAreFound puts each mistake into its plugin and wants a case that
-// differs for it.
+// TestMistakesAreFound introduces each bug into its plugin and requires a case that differs.
 func TestMistakesAreFound(t *testing.T) {
 	for _, name := range oracle.Plugins() {
 		p, err := native.New(world.New(), name, nil, native.Bindings{})
@@ -61,7 +60,7 @@ func found(t *testing.T, name string, m mutant.Mutant) (n int, first compare.Dif
 	return -1, first
 }
 
-// run runs a case of a plugin; for those that have a word when pods fit nowhere also
+// run runs a case of a plugin; for plugins that take part when pods are unschedulable also
 // whole decisions about such pods.
 func run(name string, n int, m mutant.Mutant, counts *compare.Counts) ([]compare.Difference, error) {
 	var differences []compare.Difference

@@ -22,7 +22,7 @@ func (w *wrapped) PostFilter(c *plugin.Cycle, d *plugin.Diagnosis) (plugin.PostF
 	return result, w.answer(status)
 }
 
-// mistaken changes the candidates before anybody else sees them.
+// mistaken changes the candidates before extenders see them.
 type mistaken struct {
 	change func([]plugin.Candidate) []plugin.Candidate
 	next   plugin.PreemptionExtender

@@ -1,4 +1,4 @@
-// Package native makes Berth's own plugins over a world.
+// Package native creates Berth's own plugins over a world.
 package native
 
 import (
@@ -25,7 +25,7 @@ import (
 // Names returns the names of the plugins that are built.
 func Names() []string { return hostplugins.All(Deps(nil, Bindings{})).Names() }
 
-// Whole returns those of them that do all that kube-scheduler's do.
+// Whole returns the names of those that do everything that kube-scheduler's do.
 func Whole() []string {
 	partial := Partial()
 	return slices.DeleteFunc(Names(), func(name string) bool { return slices.Contains(partial, name) })
@@ -43,8 +43,8 @@ func Points(name string) []abi.Point {
 	return plugin.Points(p)
 }
 
-// Deps is what plugins get of a world: its stores, through the interfaces of
-// runtime/plugin/objects. A plugin that needs more finds it here.
+// Deps is the dependencies of plugins, from the stores of a world through the interfaces of
+// runtime/plugin/objects.
 func Deps(w *world.World, binder objects.Binder) hostplugins.Deps {
 	deps := hostplugins.Deps{Binder: binder, Budgets: budgets{w}, Services: owners{w}, Controllers: owners{w}}
 	if w != nil {
@@ -65,7 +65,7 @@ func (b budgets) List() ([]*policyv1.PodDisruptionBudget, error) {
 	return list, err
 }
 
-// Load reads a configuration as Berth does. Empty data is no file.
+// Load reads a configuration as Berth does. Empty data means no file.
 func Load(data []byte) (*config.Scheduler, error) {
 	if len(data) == 0 {
 		return defaults(), nil
@@ -74,7 +74,7 @@ func Load(data []byte) (*config.Scheduler, error) {
 	return c, err
 }
 
-// defaults is the configuration without a file, which is read only.
+// defaults is the configuration without a file, which must not be modified.
 var defaults = sync.OnceValue(assembly.Default) //nolint:gochecknoglobals // a constant that is costly to make
 
 // New makes one plugin over a world.
@@ -86,7 +86,7 @@ func New(w *world.World, name string, configuration []byte, binder objects.Binde
 	return hostplugins.All(Deps(w, binder)).New(name, c.Profiles[0].Args[name].Typed)
 }
 
-// Bindings notes what it is told to bind.
+// Bindings records bindings.
 type Bindings struct{ Note func(b objects.Binding) error }
 
 // Bind implements objects.Binder.

@@ -1,5 +1,5 @@
-// Package oracle runs many cases of every plugin, and what else is compared,
-// within a budget, and reports what was compared and what differed.
+// Package oracle runs many cases of every plugin, and of other comparisons, within a time
+// budget, and reports what was compared and what differed.
 package oracle
 
 import (
@@ -22,55 +22,54 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/upstream"
 )
 
-// Config is how much is run.
+// Config configures how much is run.
 type Config struct {
 	// Seed draws the cases: the n-th case of a plugin depends on the seed, the
 	// plugin and n only.
 	Seed uint64
-	// Count is how many cases of each subject are run; 0 means as many as Budget
-	// allows, and without that as many as Least needs.
+	// Count is the number of cases per subject; 0 means as many as Budget allows, and without a
+	// Budget as many as Least needs.
 	Count int
-	// Budget is how long cases are begun; 0 means no limit.
+	// Budget is the time during which cases are started; 0 means no limit.
 	Budget time.Duration
-	// Least is how many answers each subject that counts them is to be compared in:
-	// while one has fewer, no others are run than those.
+	// Least is the number of answers to be compared for each subject that counts them: while one
+	// has fewer, only those subjects are run.
 	Least int
-	// Workers run cases side by side.
+	// Workers is the number of cases that run in parallel.
 	Workers int
-	// Found is the folder into which a case that differs is written, made small;
-	// empty for none.
+	// Found is the folder into which a case that differs is written, after shrinking; empty for
+	// none.
 	Found string
-	// Kept is files of cases that are run first, each in a folder by the name of its
-	// subject.
+	// Kept are files of cases that are run first, each in a folder with the name of its subject.
 	Kept []string
 }
 
-// Subject is something that is compared: a plugin by its name, or one of the
-// others that Subjects lists.
+// Subject is something that is compared: a plugin by its name, or one of the others in
+// Subjects.
 type Subject struct {
 	Name string
-	// Answers (optional) is how many answers of the least frequent kind were compared,
-	// which mean as much as verdicts on (pod, node) pairs.
+	// Answers (optional) returns the number of compared answers of the least frequent kind,
+	// which count as much as verdicts on (pod, node) pairs.
 	Answers func(n *compare.Counts) int
 	// Case runs the n-th case and counts what it compared.
 	Case func(n int, counts *compare.Counts) ([]compare.Difference, error)
-	// Tree is the n-th case as maps, lists and scalars, of which Keep stays as it is
-	// when it is made small, and Replay runs one.
+	// Tree is the n-th case as maps, lists and scalars; shrinking leaves its fields Keep
+	// unchanged, and Replay runs such a tree.
 	Tree   func(n int) (map[string]any, error)
 	Keep   []string
 	Replay func(file []byte, counts *compare.Counts) ([]compare.Difference, error)
 }
 
-// Result is what came of a subject.
+// Result is the result of a subject.
 type Result struct {
 	Name   string
 	Counts compare.Counts
 	// Counted tells that Answers were counted.
 	Counted bool
 	Answers int
-	// Took is the time of its cases, added up.
+	// Took is the total time of its cases.
 	Took time.Duration
-	// Differences are the first of each kind that is not listed.
+	// Differences holds the first unlisted ones of each kind.
 	Differences []compare.Difference
 	// Files are where their cases were written.
 	Files []string
@@ -85,9 +84,8 @@ func Plugins() []string {
 	return slices.DeleteFunc(native.Whole(), func(name string) bool { return !theirs[name] })
 }
 
-// answers counts what a plugin is asked about nodes, verdicts or scores, whichever
-// are fewer; of one that is asked about pods only, what it is asked. Preemption
-// is a subject of its own.
+// answers counts the answers of a plugin about nodes, verdicts or scores, whichever are fewer;
+// for a plugin that is called only for pods, those. Preemption is a separate subject.
 func answers(plugin string) func(n *compare.Counts) int {
 	points := native.Points(plugin)
 	filters, scores := slices.Contains(points, abi.Filter), slices.Contains(points, abi.Score)
@@ -181,7 +179,7 @@ type runner struct {
 	ctx      context.Context //nolint:containedctx // the life of one Run
 
 	mu      sync.Mutex
-	next    int   // of all tries, subjects in turn
+	next    int   // all attempts, subjects in turn
 	begun   []int // cases, by subject
 	results []*Result
 }
@@ -221,12 +219,12 @@ func (r *runner) take() (subject, n int, ok bool) {
 	return 0, 0, false
 }
 
-// fair is how many cases each subject is given before those that want more answers
-// are preferred.
+// fair is the number of cases of each subject that run before those that need more answers are
+// preferred.
 const fair = 1024
 
-// wants reports whether a subject is among those that are run while some want more
-// answers: it wants more, or has not had its fair share.
+// wants reports whether a subject is run while some need more answers: it needs more, or has
+// not had its fair share.
 func (r *runner) wants(subject int) bool {
 	n := &r.results[subject].Counts
 	answers := r.subjects[subject].Answers
@@ -242,7 +240,7 @@ func (r *runner) wanting() bool {
 	return false
 }
 
-// perKind is how many differences of a kind are kept.
+// perKind is the number of differences of a kind that are kept.
 const perKind = 1
 
 func (r *runner) add(subject, n int, counts *compare.Counts, differences []compare.Difference, err error, took time.Duration) {
@@ -295,14 +293,14 @@ func (r *runner) kept(byName map[string]int) {
 	}
 }
 
-// shrinkTries is how often a case is run to make it small, and mostFiles how many
-// are for a subject.
+// shrinkTries is how often a case is run to shrink it, and mostFiles the number of files per
+// subject.
 const (
 	shrinkTries = 3000
 	mostFiles   = 3
 )
 
-// keep makes the cases that differ small and writes them into files.
+// keep shrinks the cases that differ and writes them to files.
 func (r *runner) keep(result *Result, s Subject) {
 	for i := range result.Differences {
 		d := &result.Differences[i]
@@ -326,8 +324,8 @@ func (r *runner) keep(result *Result, s Subject) {
 	}
 }
 
-// Small makes a case that differs in what small, notes how it differs, and
-// returns it as a file.
+// Small shrinks a case that differs in what small, records how it differs, and returns it as a
+// file.
 func Small(s Subject, n int, what string, tries int) ([]byte, error) {
 	tree, err := s.Tree(n)
 	if err != nil {

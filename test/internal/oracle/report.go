@@ -11,8 +11,8 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/compare"
 )
 
-// Report writes what was compared and what differed; with reasons also how often
-// each reason of a verdict was met.
+// Report writes what was compared and what differed; with reasons also how often each reason of
+// a verdict occurred.
 func Report(w io.Writer, results []*Result, reasons bool) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tab, "subject\tcases\ttime\tverdicts\tfit\tU\tUAU\twhat-if\tskip\tscores\tvalues\thints Q/S\tother\tdiffer\tlisted")

@@ -33,8 +33,8 @@ func Subjects(seed uint64) []Subject {
 		queue(seed), configuration(seed))
 }
 
-// decisions is a subject of whole decisions. Their configuration stays when they
-// are made small: without it other plugins decide.
+// decisions is a subject of whole decisions. Their configuration is kept when they are shrunk:
+// without it other plugins decide.
 func decisions(name string, o decide.Options, draw func(n int) *scenario.Scenario, answers func(n *compare.Counts) int) Subject {
 	subject := ofScenarios(name, []string{"config"}, draw, func(_ int, s *scenario.Scenario, counts *compare.Counts) ([]compare.Difference, error) {
 		return decide.Scenario(s, o, counts)
@@ -72,7 +72,7 @@ func configuration(seed uint64) Subject {
 			if err := yaml.Unmarshal(file, &tree); err != nil {
 				return nil, err
 			}
-			delete(tree, "found") // how it differed when it was made small
+			delete(tree, "found") // how it differed when it was shrunk
 			return configs.Tree(tree, counts), nil
 		},
 	}

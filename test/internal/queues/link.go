@@ -7,8 +7,8 @@ import (
 	theirs "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 )
 
-// What kube-scheduler's queue does by itself it does in goroutines of real time
-// (PriorityQueue.Run). A comparison needs it done at the same moments.
+// kube-scheduler's queue does these things by itself in goroutines, in real time
+// (PriorityQueue.Run). A comparison needs them done at the same moments.
 
 //go:linkname flushBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
 func flushBackoff(p *theirs.PriorityQueue, logger klog.Logger)

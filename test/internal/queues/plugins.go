@@ -29,7 +29,7 @@ func newEvent(name string, resource framework.EventResource, action framework.Ac
 	}
 }
 
-// events are what happens.
+// events are the possible events.
 func events() []event {
 	return []event{
 		newEvent("NodeAdd", framework.Node, framework.Add),
@@ -54,8 +54,8 @@ type registration struct {
 	event
 }
 
-// registrations are those of plugins A and B, which reject at Filter, and G and
-// H, which gate. H wants to hear of everything.
+// registrations are those of plugins A and B, which reject at Filter, and G and H, which gate.
+// H registers all events.
 func registrations() []registration {
 	update := newEvent("", framework.Pod, framework.Update)
 	update.ours.Action = state.Update
@@ -71,7 +71,7 @@ func registrations() []registration {
 	}
 }
 
-// world is what the plugins of both sides go by.
+// world determines the answers of the plugins of both sides.
 type world struct {
 	gates map[string]string // pod → plugin
 	salt  int               // changes with each operation
@@ -108,7 +108,7 @@ func (p theirPlugin) hint(_ klog.Logger, pod *v1.Pod, _, _ any) (framework.Queue
 	return framework.QueueSkip, nil
 }
 
-// ourPlugin is the same for a pipeline. It has a Bind, as a profile needs one.
+// ourPlugin is the same for a pipeline. It has Bind, because a profile needs one.
 type ourPlugin struct {
 	info  plugin.Info
 	world *world

@@ -36,7 +36,7 @@ func (t *Trace) Tree() (tree map[string]any, err error) {
 	return tree, err
 }
 
-// Run drives both queues. It ends with the first difference.
+// Run drives both queues. It ends at the first difference.
 func Run(t *Trace, n *compare.Counts) ([]compare.Difference, error) {
 	r, err := newRun(t)
 	if err != nil {
@@ -69,8 +69,7 @@ type out struct {
 	theirs *internal.QueuedPodInfo
 }
 
-// do does an operation in both. What it returns differs only if the operation's
-// own answer does.
+// do applies an operation to both. The results differ only if the operation's own answers do.
 func (r *run) do(op *Op) (ours, theirs string) {
 	switch op.Do {
 	case "add":
@@ -147,8 +146,8 @@ func (r *run) update(op *Op) {
 	uid := types.UID(op.Pod)
 	_, before := r.us.Get(uid)
 	r.us.Update(old, p)
-	// docs/differences.md: kube-scheduler drops the nomination of a parked pod that
-	// such an update moves, Berth keeps it.
+	// docs/differences.md: kube-scheduler drops the nomination of a parked pod that such an
+	// update moves, Berth keeps it.
 	if _, after := r.us.Get(uid); after == queue.Active && (before == queue.Unschedulable || before == queue.Gated) &&
 		p.Changes(old)[0].Action == state.UpdateOther {
 		r.us.Nominate(uid, p.NominatedNode())
@@ -172,14 +171,14 @@ func (r *run) remove(name string) {
 	delete(r.binding, name)
 }
 
-// pop pops from both, unless both would wait.
+// pop pops from both, unless both would block.
 func (r *run) pop() (ours, theirs string) {
 	c := r.us.Pending()
 	if c.Active+c.Backoff == 0 {
 		return "", ""
 	}
 	if len(r.them.PodsInActiveQ())+len(r.them.PodsInBackoffQ()) == 0 {
-		return "a pod", "none" // it would wait forever
+		return "a pod", "none" // it would block forever
 	}
 	b, err := r.them.Pop(r.logger)
 	if err != nil {
@@ -193,8 +192,7 @@ func (r *run) pop() (ours, theirs string) {
 	return a.Pod.Name, b.Pod.Name
 }
 
-// giveBack returns a pod that was not placed, and says what becomes of its
-// nomination.
+// giveBack returns a pod that was not placed, and sets what becomes of its nomination.
 func (r *run) giveBack(name string, op *Op) (ours, theirs string) {
 	o, rejectors, pending := r.out[name], op.Rejectors, op.Pending
 	if r.binding[name] {
@@ -239,7 +237,7 @@ func (r *run) event(op *Op) {
 	r.us.Move(e.ours, state.Object{}, func(p *state.Pod) bool { return p.Priority <= *op.Below })
 }
 
-// wait lets time pass, with what kube-scheduler's goroutines do meanwhile.
+// wait advances the clock, and does what kube-scheduler's goroutines do meanwhile.
 func (r *run) wait(d time.Duration) {
 	end := r.clock.Now().Add(d)
 	for {

@@ -126,7 +126,7 @@ func (r *run) newOurs() (err error) {
 	return err
 }
 
-// theirs and ours write all that the queues know.
+// theirs and ours print the whole state of the queues.
 func (r *run) theirs() string {
 	var lines []string
 	add := func(place string, pods []*v1.Pod) {

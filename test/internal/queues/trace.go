@@ -12,19 +12,19 @@ import (
 // Name is the name of this comparison among the others.
 const Name = "Queue"
 
-// Trace is what is done to a queue.
+// Trace is a sequence of operations on a queue.
 type Trace struct {
 	Subject    string        `json:"subject"`
 	Found      []string      `json:"found,omitempty"`
 	MaxBackoff time.Duration `json:"maxBackoff"`
-	// Ticks says that ours is ticked whenever kube-scheduler's goroutines run, not
-	// only before an operation.
+	// Ticks makes Berth's queue tick whenever kube-scheduler's goroutines run, not only before
+	// an operation.
 	Ticks bool `json:"ticks,omitempty"`
 	Ops   []Op `json:"ops"`
 }
 
-// Op is one operation. One that means nothing in the state that the queue is in
-// does nothing.
+// Op is one operation. An operation that does not apply to the current state of the queue does
+// nothing.
 type Op struct {
 	// Do is add, update, delete, pop, done, return, event, activate or gate; all
 	// wait first, for After.
@@ -32,21 +32,21 @@ type Op struct {
 	// Salt is what hints depend on besides plugin and pod.
 	Salt  int           `json:"salt"`
 	After time.Duration `json:"after,omitempty"`
-	// Pod is the name of a pod; of a return, done or pop, the n-th that is out.
+	// Pod is the name of a pod; for a return, done or pop, the n-th that is out.
 	Pod string `json:"pod,omitempty"`
 	N   int    `json:"n,omitempty"`
-	// Of a pod that comes or changes.
+	// For a pod that is added or updated.
 	Priority  int32  `json:"priority,omitempty"`
 	Label     string `json:"label,omitempty"`
 	Nominated string `json:"nominated,omitempty"`
 	Gated     bool   `json:"gated,omitempty"`
 	// By is the plugin that gates a pod from now on.
 	By string `json:"by,omitempty"`
-	// Of a return: who rejected, and which nomination follows.
+	// For a return: the plugins that rejected it, and the nomination that follows.
 	Rejectors []string `json:"rejectors,omitempty"`
 	Pending   []string `json:"pending,omitempty"`
 	Nominate  string   `json:"nominate,omitempty"` // "" for none, "status", or "to NODE"
-	// Of an event: its name, and the highest priority of pods that it is for.
+	// For an event: its name, and the highest priority of pods that it applies to.
 	Event string `json:"event,omitempty"`
 	Below *int32 `json:"below,omitempty"`
 }

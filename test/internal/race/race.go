@@ -1,9 +1,8 @@
-// Package race measures schedulers side by side: the same pods, in the same order,
-// on the same API server, one scheduler after the other.
-//
-// A stream is created at full speed while the scheduler runs, which has placed
-// other pods before; a backlog waits when the scheduler starts. The driver, the API
-// server, etcd and the scheduler share the machine.
+// Package race measures schedulers against each other: the same pods, in the same order, on the
+// same API server, one scheduler after the other.
+// A stream is created at full speed while the scheduler runs, which has placed other pods
+// before; a backlog exists when the scheduler starts. The driver, the API server, etcd and the
+// scheduler share the machine.
 package race
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/workload"
 )
 
-// Mode is how pods come.
+// Mode is how pods are created.
 type Mode string
 
 // The modes.
@@ -34,7 +33,7 @@ const (
 	Backlog Mode = "backlog"
 )
 
-// Leg is one thing that is measured.
+// Leg is one measurement.
 type Leg struct {
 	Workload workload.Workload
 	Nodes    int
@@ -47,27 +46,27 @@ func (l Leg) String() string {
 	return fmt.Sprintf("%s, %d nodes, %s of %d", l.Workload.Name, l.Nodes, l.Mode, l.Pods)
 }
 
-// Result is what a scheduler did in a leg.
+// Result is the result of a scheduler in a leg.
 type Result struct {
 	Leg       Leg
 	Scheduler cluster.Program
-	// PodsPerSecond are bound, from the first creation in a stream and from the start
-	// of the scheduler in a backlog until the last binding.
+	// PodsPerSecond is the rate of bindings, from the first creation in a stream, or from the
+	// start of the scheduler in a backlog, until the last binding.
 	PodsPerSecond float64
-	// P50 and P99 are how long pods waited, from their creation in a stream and from
-	// the start of the scheduler in a backlog, until a watch told that they were bound.
+	// P50 and P99 are how long pods waited, from their creation in a stream, or from the start
+	// of the scheduler in a backlog, until a watch reported them as bound.
 	P50, P99 time.Duration
 	// CPUPerPod is the CPU time of the scheduler process for each pod: while the pods
 	// were measured in a stream, from its start in a backlog.
 	CPUPerPod time.Duration
 	// PeakMemory of the process, in bytes.
 	PeakMemory int64
-	// Accepted is how many placements kube-scheduler's filters were asked about and
-	// accept: all of Berth's, or the run has failed; none of kube-scheduler's own.
+	// Accepted is the number of placements that kube-scheduler's filters were asked about and
+	// accepted: all of Berth's, or the run has failed; none of kube-scheduler's own.
 	Accepted int
 }
 
-// Config of a race.
+// Config configures a race.
 type Config struct {
 	Legs        []Leg
 	Schedulers  []cluster.Program
@@ -76,16 +75,16 @@ type Config struct {
 	BerthFlags []string
 	// SchedulerConfig is a KubeSchedulerConfiguration for all, the defaults if empty.
 	SchedulerConfig string
-	// Patience is how long a leg may take.
+	// Patience is the maximum duration of a leg.
 	Patience time.Duration
 	Progress io.Writer
 }
 
 const namespace = "race"
 
-// Run measures every scheduler in every leg. Legs of the same nodes should follow
-// each other: nodes are made when they change. In every second repetition the
-// schedulers take turns the other way round.
+// Run measures every scheduler in every leg. Legs of the same nodes should be next to each
+// other: nodes are created when they change. In every second repetition the schedulers run in
+// reverse order.
 func Run(ctx context.Context, c *cluster.Cluster, config Config) ([]Result, error) {
 	client, err := c.Client(cluster.Admin)
 	if err != nil {
@@ -143,7 +142,7 @@ func (r *race) prepare(ctx context.Context) error {
 	return nil
 }
 
-// arrange makes the nodes of a leg.
+// arrange creates the nodes of a leg.
 func (r *race) arrange(ctx context.Context, leg Leg) error {
 	if r.nodes == leg.Nodes && r.tainted == leg.Workload.Tainted {
 		return nil
@@ -157,7 +156,7 @@ func (r *race) arrange(ctx context.Context, leg Leg) error {
 	return load.Nodes(ctx, r.client, 0, leg.Nodes, workload.Large(), leg.Workload.Tainted)
 }
 
-// fill fills the nodes of a leg that wants them full.
+// fill fills the nodes of a leg that requires full nodes.
 func (t *repetition) fill(ctx context.Context) error {
 	if !t.leg.Workload.Full {
 		return nil
@@ -172,8 +171,8 @@ func (t *repetition) fill(ctx context.Context) error {
 	})
 }
 
-// run measures one scheduler in one leg, from an empty cluster to an empty
-// cluster. Then it judges what Berth did.
+// run measures one scheduler in one leg, from an empty cluster to an empty cluster. Then it
+// checks Berth's placements.
 func (r *race) run(ctx context.Context, leg Leg, scheduler cluster.Program) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Patience)
 	defer cancel()
@@ -277,8 +276,8 @@ func (t *repetition) start() (*cluster.Process, error) {
 	return t.cluster.StartScheduler(s)
 }
 
-// result ends a run: the scheduler's figures are read before it is asked about its
-// decisions, and stopped.
+// result ends a run: it reads the scheduler's figures before it queries its decisions and stops
+// it.
 func (t *repetition) result(ctx context.Context, process *cluster.Process, before, took time.Duration, latencies []time.Duration) (Result, error) {
 	used, err := process.Usage()
 	if err != nil {
@@ -299,7 +298,7 @@ func (t *repetition) result(ctx context.Context, process *cluster.Process, befor
 	}, process.Kill()
 }
 
-// quantile of sorted values, of which there are some.
+// quantile returns a quantile of sorted values, of which there must be at least one.
 func quantile[T any](sorted []T, q float64) T {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }

@@ -18,14 +18,13 @@ import (
 )
 
 const (
-	// writesInFlight is how many bindings Berth has under way at most (runtime/kube).
+	// writesInFlight is the maximum number of bindings that Berth has in flight (runtime/kube).
 	writesInFlight = 96
-	// remembered is how many tries Berth can explain (berth explain).
+	// remembered is the number of attempts that Berth can explain (berth explain).
 	remembered = 4096
 )
 
-// repetition is one run of a scheduler in a leg, with what is needed to judge its
-// placements.
+// repetition is one run of a scheduler in a leg, with what is needed to check its placements.
 type repetition struct {
 	*race
 	leg       Leg
@@ -37,7 +36,8 @@ type repetition struct {
 	decided map[types.UID]uint64
 }
 
-// newRepetition takes note of the cluster before a run, when there are nodes and no pods.
+// newRepetition records the state of the cluster before a run, when there are nodes and no
+// pods.
 func (r *race) newRepetition(ctx context.Context, leg Leg, scheduler cluster.Program) (*repetition, error) {
 	since, err := r.cluster.Revision(ctx)
 	if err != nil {
@@ -50,12 +50,12 @@ func (r *race) newRepetition(ctx context.Context, leg Leg, scheduler cluster.Pro
 	return &repetition{race: r, leg: leg, scheduler: scheduler, since: since, there: nodes.Items}, nil
 }
 
-// socket is where Berth is asked about its decisions.
+// socket is Berth's debug socket.
 func (t *repetition) socket() string { return filepath.Join(t.cluster.Dir(), "berth.sock") }
 
-// ask asks a Berth that has placed all pods for the order of its decisions. Not about
-// more pods than it remembers, and not about those that made others leave: they are tried
-// often, and fit whatever the order was, for the others have left before they are bound.
+// ask queries a Berth that has placed all pods for the order of its decisions, but not for more
+// pods than it remembers, and not for preempting pods: these are tried often, and fit in any
+// order, because their victims are gone before they are bound.
 func (t *repetition) ask(ctx context.Context) error {
 	if t.leg.Workload.Full || t.leg.Before+t.leg.Pods > remembered {
 		return nil
@@ -75,8 +75,8 @@ func (t *repetition) ask(ctx context.Context) error {
 	return nil
 }
 
-// judge plays back what was written, and fails if a pod was placed twice, a node holds
-// more than it can, or kube-scheduler's filters do not accept a placement.
+// judge replays what was written, and fails if a pod was placed twice, a node is overcommitted,
+// or kube-scheduler's filters do not accept a placement.
 func (t *repetition) judge(ctx context.Context) (accepted int, err error) {
 	ctx, cancel := context.WithCancel(klog.NewContext(ctx, logr.Discard()))
 	defer cancel()

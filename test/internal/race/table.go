@@ -31,9 +31,8 @@ func columns() []column {
 	}
 }
 
-// WriteTable writes the medians of repetitions as a table in Markdown, that of
-// docs/race.md: a line for each leg, in the order of the results, with the schedulers
-// beside each other.
+// WriteTable writes the medians of repetitions as a table in Markdown, that of docs/race.md: a
+// line for each leg, in the order of the results, with the schedulers side by side.
 func WriteTable(w io.Writer, results []Result) error {
 	type key struct {
 		leg       string
@@ -52,7 +51,7 @@ func WriteTable(w io.Writer, results []Result) error {
 		}
 		groups[k] = append(groups[k], r)
 	}
-	// In one order, whoever came first.
+	// In a fixed order, whichever came first.
 	slices.SortFunc(schedulers, func(a, b cluster.Program) int { return strings.Compare(string(b), string(a)) })
 
 	var out strings.Builder
@@ -76,7 +75,7 @@ func WriteTable(w io.Writer, results []Result) error {
 		}
 		for _, c := range columns() {
 			for _, scheduler := range schedulers {
-				text := "" // it did not come so far
+				text := "" // it did not get that far
 				if group := groups[key{leg.String(), scheduler}]; len(group) > 0 {
 					text = c.write(median(group, c.figure))
 				}
@@ -89,7 +88,7 @@ func WriteTable(w io.Writer, results []Result) error {
 	return err
 }
 
-// title is how a scheduler is called in text.
+// title is the name of a scheduler in text.
 func title(p cluster.Program) string {
 	if p == cluster.BerthProgram {
 		return "Berth"

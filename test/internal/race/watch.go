@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/tools/watch"
 )
 
-// tracker notes by the driver's clock when pods were created and when a watch
-// told that they have a node; timestamps of the API server are whole seconds.
+// tracker records by the driver's clock when pods were created and when a watch reported them
+// as bound; timestamps of the API server are whole seconds.
 type tracker struct {
 	mu struct {
 		sync.Mutex
@@ -25,13 +25,13 @@ type tracker struct {
 	err chan error // of the watch
 }
 
-// track begins to watch the pods of a namespace. It ends with ctx.
+// track starts to watch the pods of a namespace. It ends with ctx.
 func track(ctx context.Context, client kubernetes.Interface, namespace string) (*tracker, error) {
 	list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return nil, err
 	}
-	// An API server that is busy breaks watches off; this one goes on where it was.
+	// A busy API server closes watches; this one resumes where it was.
 	w, err := watch.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{WatchFuncWithContext: client.CoreV1().Pods(namespace).Watch})
 	if err != nil {
 		return nil, err
@@ -71,14 +71,14 @@ func (t *tracker) hasNode(name string, at time.Time) {
 	}
 }
 
-// create notes that a pod is about to be created.
+// create records that a pod is about to be created.
 func (t *tracker) create(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.created[name] = time.Now()
 }
 
-// await waits until n pods have a node.
+// await waits until n pods are bound.
 func (t *tracker) await(ctx context.Context, n int) error {
 	t.mu.Lock()
 	done := make(chan struct{})
@@ -101,8 +101,8 @@ func (t *tracker) await(ctx context.Context, n int) error {
 	}
 }
 
-// times returns when the pods were created, and when they had a node, in no order.
-// Pods that were created before a moment count from it.
+// times returns when the pods were created, and when they were bound, in no order. For pods
+// that were created before a moment, that moment counts.
 func (t *tracker) times(notBefore time.Time) (first, last time.Time, latencies []time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

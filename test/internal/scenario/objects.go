@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Objects is API objects by kind. Pods are on nodes.
+// Objects holds API objects by kind. Pods are on nodes.
 type Objects struct {
 	Nodes                  []*v1.Node                      `json:"nodes,omitempty"`
 	Namespaces             []*v1.Namespace                 `json:"namespaces,omitempty"`
@@ -29,7 +29,7 @@ type Objects struct {
 	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget `json:"podDisruptionBudgets,omitempty"`
 }
 
-// The kinds of Objects, as References name them.
+// The kinds of Objects, as used in references.
 const (
 	KindNode                  = "Node"
 	KindNamespace             = "Namespace"

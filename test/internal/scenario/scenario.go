@@ -1,7 +1,6 @@
-// Package scenario is a case of the oracle as data: a cluster that changes from
-// step to step, and what is asked of a plugin at each. It is made of the API's
-// objects only, so that both sides build what they need of it, and it is a YAML
-// file that can be read, kept and run again.
+// Package scenario is a case of the oracle as data: a cluster that changes from step to step,
+// and the calls of a plugin at each step. It consists of API objects only, from which both
+// sides build what they need, and is a YAML file that can be read, kept and run again.
 package scenario
 
 import (
@@ -16,36 +15,35 @@ import (
 type Scenario struct {
 	// Plugin is the plugin that is compared; empty for whole decisions.
 	Plugin string `json:"plugin,omitempty"`
-	// Found (optional) says what differed when the case was found.
+	// Found (optional) describes what differed when the case was found.
 	Found []string `json:"found,omitempty"`
 	// Config (optional) is a KubeSchedulerConfiguration, which both sides load.
 	Config json.RawMessage `json:"config,omitempty"`
 	Steps  []Step          `json:"steps"`
 }
 
-// Step changes the cluster and then asks.
+// Step changes the cluster and then makes calls.
 type Step struct {
-	// Set is objects that come or change, Delete those that go.
+	// Set holds objects that are created or updated, Delete those that are deleted.
 	Set    Objects `json:"set,omitempty"`
 	Delete []Ref   `json:"delete,omitempty"`
 	Ask    []Query `json:"ask,omitempty"`
 }
 
-// Query is a pod to be placed, and questions about it.
+// Query is a pod to be scheduled, and the calls for it.
 type Query struct {
 	Pod *v1.Pod `json:"pod"`
-	// Feasible is the nodes that are scored; nil means those that the plugin itself
-	// lets pass.
+	// Feasible is the nodes that are scored; nil means those that the plugin itself accepts.
 	Feasible []string `json:"feasible,omitempty"`
 	// WhatIf (optional) is a hypothetical node.
 	WhatIf *WhatIf `json:"whatIf,omitempty"`
-	// Events are asked about as if the plugin had rejected the pod.
+	// Events are evaluated as if the plugin had rejected the pod.
 	Events []Event `json:"events,omitempty"`
 	// Against (optional) is another pod of the queue.
 	Against *Queued `json:"against,omitempty"`
-	// Nominated (optional) is pods with a promise (status.nominatedNodeName).
+	// Nominated (optional) is nominated pods (status.nominatedNodeName).
 	Nominated []*v1.Pod `json:"nominated,omitempty"`
-	// Place says that the pod stays on the node that it gets, in whole decisions.
+	// Place keeps the pod on the node that it gets, in whole decisions.
 	Place bool `json:"place,omitempty"`
 }
 
@@ -56,15 +54,13 @@ type WhatIf struct {
 	Add    []*v1.Pod `json:"add,omitempty"`
 }
 
-// Queued is a pod in the queue. Its own and that of the query are how long after
-// each other they came.
+// Queued is a pod in the queue. Its time and that of the query are relative to each other.
 type Queued struct {
 	Pod   *v1.Pod       `json:"pod"`
 	After time.Duration `json:"after,omitempty"`
 }
 
-// Event is a change of an object: Old empty for one that came, New for one that
-// went.
+// Event is a change of an object: Old is empty for a creation, New for a deletion.
 type Event struct {
 	// Resource and Action are names of k8s.io/kube-scheduler/framework.
 	Resource string  `json:"resource"`
@@ -79,8 +75,8 @@ func Parse(data []byte) (*Scenario, error) {
 	return s, yaml.UnmarshalStrict(data, s)
 }
 
-// Tree returns the scenario as maps, lists and scalars, without the fields that
-// the API's types write although they are empty.
+// Tree returns the scenario as maps, lists and scalars, without the empty fields that the API
+// types write.
 func (s *Scenario) Tree() (map[string]any, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -94,7 +90,7 @@ func (s *Scenario) Tree() (map[string]any, error) {
 	return tree, nil
 }
 
-// FromTree is the reverse of Tree. Fields that the types do not know are errors.
+// FromTree is the reverse of Tree. Unknown fields are errors.
 func FromTree(tree map[string]any) (*Scenario, error) {
 	data, err := json.Marshal(tree)
 	if err != nil {
@@ -107,8 +103,8 @@ func FromTree(tree map[string]any) (*Scenario, error) {
 	return s, nil
 }
 
-// strip removes what is empty and means nothing. An empty selector is not among
-// it: it selects everything.
+// strip removes empty values that have no meaning. An empty selector stays: it selects
+// everything.
 func strip(value any) {
 	switch v := value.(type) {
 	case map[string]any:

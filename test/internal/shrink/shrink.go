@@ -1,5 +1,5 @@
-// Package shrink makes a case smaller while it still shows what it was found for,
-// by leaving out steps, objects and fields, whatever they mean.
+// Package shrink reduces a case while it still shows a difference, by leaving out steps,
+// objects and fields, whatever they mean.
 package shrink
 
 import (
@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Tree leaves parts out of a tree of maps, lists and scalars while shows holds
-// for what is left, as it does for all of it. keep names fields of the root that
-// stay as they are. It tries at most so many.
+// Tree leaves parts out of a tree of maps, lists and scalars as long as shows holds for the
+// rest, as it does for the whole tree. keep names fields of the root that stay unchanged. tries
+// is the maximum number of attempts.
 func Tree(root map[string]any, keep []string, shows func(root map[string]any) bool, tries int) {
 	w := &work{root: root, shows: shows, left: tries}
 	for {
@@ -31,7 +31,7 @@ type work struct {
 	left, kept int
 }
 
-// try reports whether the tree as it is still shows the difference.
+// try reports whether the current tree still shows the difference.
 func (w *work) try() bool {
 	if w.left <= 0 {
 		return false

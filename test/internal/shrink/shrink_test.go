@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/test/internal/shrink"
 )
 
-// TestShrink: what is left is small, still shows it, and is a scenario file.
+// TestShrink: what is left is small, still shows the difference, and is a scenario file.
 func TestShrink(t *testing.T) {
 	for n := range 5 {
 		s := generate.New(1, "TaintToleration", n).Scenario()

@@ -1,7 +1,6 @@
-// Package upstream hosts kube-scheduler's own plugins, of k8s.io/kubernetes
-// v1.36, and reads its configuration as it does. Feature gates are those of the
-// release, unless a command sets some before anything else: they are global to the
-// process.
+// Package upstream hosts kube-scheduler's own plugins, of k8s.io/kubernetes v1.36, and reads
+// its configuration as it does. Feature gates are those of the release, unless a command sets
+// some before anything else: they are global to the process.
 package upstream
 
 import (
@@ -35,7 +34,7 @@ import (
 // SetGates sets feature gates, as in "StorageCapacityScoring=true".
 func SetGates(gates string) error { return feature.DefaultMutableFeatureGate.Set(gates) }
 
-// RatesCapacity reports whether VolumeBinding rates nodes by storage capacity.
+// RatesCapacity reports whether VolumeBinding scores nodes by storage capacity.
 func RatesCapacity() bool { return feature.DefaultFeatureGate.Enabled(features.StorageCapacityScoring) }
 
 // Names returns the names of kube-scheduler's plugins.
@@ -64,7 +63,7 @@ func Defaults() []string {
 // Load reads a configuration as kube-scheduler does: decoded strictly, with
 // defaults, and validated. Empty data is no file.
 func Load(data []byte) (*config.KubeSchedulerConfiguration, error) {
-	metrics.Register() // once for the process, as it sees to itself
+	metrics.Register() // effective only once per process
 	if len(data) == 0 {
 		return latest.Default()
 	}
@@ -100,13 +99,13 @@ type Hosted struct {
 	handle  framework.Handle
 }
 
-// NodeInfos returns the nodes as the bridge shows them to the plugin in a cycle.
+// NodeInfos returns the nodes as the bridge presents them to the plugin in a cycle.
 func (h *Hosted) NodeInfos(c *plugin.Cycle) framework.NodeInfoLister {
-	h.watcher.PreFilter(c) // a cycle begins
+	h.watcher.PreFilter(c) // starts a cycle
 	return h.handle.SnapshotSharedLister().NodeInfos()
 }
 
-// watcher is a plugin that only sees that a cycle begins.
+// watcher is a plugin that is called only at the start of a cycle.
 type watcher struct{}
 
 // Name implements framework.Plugin.
@@ -146,9 +145,9 @@ func Host(ctx context.Context, w *world.World, name string, configuration []byte
 	return out, err
 }
 
-// Registry returns factories of kube-scheduler's plugins over a world, all in one
-// bridge, as in a scheduler that is made of them. They have the args of the
-// configuration's first profile, whatever args they are given.
+// Registry returns factories of kube-scheduler's plugins over a world, all in one bridge, as in
+// a scheduler that uses them. They have the args of the configuration's first profile, whatever
+// args they are given.
 func Registry(ctx context.Context, w *world.World, configuration []byte) (plugin.Registry, error) {
 	c, err := Load(configuration)
 	if err != nil {
@@ -178,8 +177,7 @@ func newBridge(ctx context.Context, w *world.World, c *config.KubeSchedulerConfi
 	}), nil
 }
 
-// NewDRAManager returns the manager of dynamic resources that kube-scheduler
-// makes, over stores that nobody fills.
+// NewDRAManager returns kube-scheduler's manager of dynamic resources, over empty stores.
 func NewDRAManager(ctx context.Context, factory informers.SharedInformerFactory) (framework.SharedDRAManager, error) {
 	if !feature.DefaultFeatureGate.Enabled(features.DynamicResourceAllocation) {
 		return nil, nil

@@ -1,5 +1,5 @@
-// Package workload makes the nodes and pods that schedulers are measured and
-// tested with. The same number gives the same object.
+// Package workload creates the nodes and pods that schedulers are measured and tested with. The
+// same number gives the same object.
 package workload
 
 import (
@@ -15,7 +15,7 @@ const (
 	zones = 3
 	pools = 10
 	apps  = 10
-	// groups of pods that keep away from each other.
+	// groups of pods with anti-affinity within the group.
 	groups = 100
 
 	// LabelPool names the pool of a node.
@@ -23,14 +23,14 @@ const (
 	taintKey  = "example.com/dedicated"
 )
 
-// Capacity is what a node has.
+// Capacity is the resources of a node.
 type Capacity struct {
 	CPU    int64 // cores
 	Memory int64 // GiB
 	Pods   int64
 }
 
-// Large is the node that schedulers are measured with.
+// Large is the node size that schedulers are measured with.
 func Large() Capacity { return Capacity{CPU: 32, Memory: 128, Pods: 110} }
 
 // Node returns the i-th node: with a hostname, one of three zones, a region, one
@@ -67,11 +67,11 @@ func Taint(node *v1.Node, i int) {
 // Workload is a kind of pods.
 type Workload struct {
 	Name string
-	// Tainted wants every fourth node tainted.
+	// Tainted requires every fourth node to be tainted.
 	Tainted bool
-	// Full wants nodes that are taken by pods of Filler.
+	// Full requires nodes that are filled by pods of Filler.
 	Full bool
-	// change makes the i-th basic pod one of the workload.
+	// change turns the i-th basic pod into one of the workload.
 	change func(pod *v1.Pod, i int)
 }
 
@@ -108,8 +108,8 @@ func (w Workload) Pod(namespace string, i int) *v1.Pod {
 	return pod
 }
 
-// Pod returns a pod of one container that asks for cpu and memory. It goes at
-// once when it is deleted, as there is no kubelet to end it.
+// Pod returns a pod of one container with requests for cpu and memory. It is deleted at once,
+// as there is no kubelet to terminate it.
 func Pod(namespace, name string, milliCPU, mebibytes int64) *v1.Pod {
 	var grace int64
 	return &v1.Pod{
@@ -163,24 +163,23 @@ func tolerate(pod *v1.Pod, i int) {
 	}
 }
 
-// mixed is the other kinds in turn; half of the pods that mind taints tolerate
-// them.
+// mixed is the other kinds in turn; half of the pods of the tainted kind tolerate the taint.
 func mixed(pod *v1.Pod, i int) {
 	kinds := []func(*v1.Pod, int){func(*v1.Pod, int) {}, func(pod *v1.Pod, _ int) { tolerate(pod, i/5) }, nodeAffinity, spread, affinity}
 	kinds[i%len(kinds)](pod, i)
 }
 
-// Priority is of pods that others make room for.
+// Priority is that of preempting pods.
 const Priority = "important"
 
-// important pods fit on no node without taking a filler away.
+// important pods fit on no node unless a filler is evicted.
 func important(pod *v1.Pod, _ int) {
 	pod.Spec.PriorityClassName = Priority
 	pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = *resource.NewQuantity(8, resource.DecimalSI)
 }
 
-// Filler returns the pods that take the i-th large node but for 2 cores: three of
-// 10 cores each, already on it.
+// Filler returns the pods that fill the i-th large node up to 2 cores: three of 10 cores each,
+// already on it.
 func Filler(namespace string, i int) []*v1.Pod {
 	var pods []*v1.Pod
 	for j := range 3 {

@@ -1,6 +1,6 @@
-// Package world builds both sides' view of a scenario's cluster: Berth's cache
-// and snapshot, and the informers that kube-scheduler's plugins read. Nothing
-// runs in it; informers are never started, their stores are filled.
+// Package world builds both sides' view of a scenario's cluster: Berth's cache and snapshot,
+// and the informers that kube-scheduler's plugins read. Nothing runs in it; informers are never
+// started, their stores are filled directly.
 package world
 
 import (
@@ -29,7 +29,7 @@ type World struct {
 	Storage *storage.Store
 
 	nodes map[string]*v1.Node
-	order []string // of nodes, as they came
+	order []string // of nodes, in the order in which they were added
 	pods  map[scenario.Ref]*state.Pod
 }
 
@@ -42,7 +42,7 @@ func New() *World {
 	}
 }
 
-// Apply makes the changes of a step and brings the snapshot up to date.
+// Apply applies the changes of a step and updates the snapshot.
 func (w *World) Apply(step *scenario.Step) error {
 	for _, ref := range step.Delete {
 		w.remove(ref)
@@ -132,7 +132,7 @@ func (w *World) remove(ref scenario.Ref) {
 			*storagev1.CSIStorageCapacity, *storagev1.VolumeAttachment:
 			w.Storage.Delete(object.(metav1.Object))
 		}
-		_ = store.Delete(object) // a store's delete has no failure but that of the key
+		_ = store.Delete(object) // a store's delete fails only for an invalid key
 	}
 }
 
