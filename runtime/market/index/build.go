@@ -87,7 +87,7 @@ func (f *File) add(found *Plugin) (left []string, err error) {
 	}
 	for _, v := range p.Versions {
 		if !IsVersion(v.Version) {
-			return nil, fmt.Errorf("%s: %q is no semantic version", p.Name, v.Version)
+			return nil, fmt.Errorf("%s: %q is not a semantic version", p.Name, v.Version)
 		}
 	}
 	slices.SortStableFunc(p.Versions, func(a, b Version) int {

@@ -43,7 +43,7 @@ func (f *File) check() error {
 		}
 		at := fmt.Sprintf("plugins[%d]", i)
 		if i > 0 && f.Plugins[i-1].Name >= f.Plugins[i].Name {
-			c.add(at+".name", "%s comes after %s: names are there once, in order", plain.Quote(f.Plugins[i].Name, 64), plain.Quote(f.Plugins[i-1].Name, 64))
+			c.add(at+".name", "%s comes after %s: names must be unique and sorted", plain.Quote(f.Plugins[i].Name, 64), plain.Quote(f.Plugins[i-1].Name, 64))
 		}
 		c.plugin(at, &f.Plugins[i])
 	}
@@ -64,10 +64,10 @@ func (c *checker) add(at, format string, args ...any) {
 
 func (c *checker) plugin(at string, p *Plugin) {
 	if !c.name.MatchString(p.Name) {
-		c.add(at+".name", "%s is no name of a plugin", plain.Quote(p.Name, 64))
+		c.add(at+".name", "%s is not a plugin name", plain.Quote(p.Name, 64))
 	}
 	if ref, err := oci.ParseReference(p.Repository); err != nil || ref.Registry == "" || ref.Place() != p.Repository {
-		c.add(at+".repository", "%s is no REGISTRY/REPOSITORY", plain.Quote(p.Repository, 256))
+		c.add(at+".repository", "%s is not REGISTRY/REPOSITORY", plain.Quote(p.Repository, 256))
 	}
 	if len(p.Versions) == 0 || len(p.Versions) > maxVersions {
 		c.add(at+".versions", "%d versions, 1 to %d are allowed", len(p.Versions), maxVersions)
@@ -80,9 +80,9 @@ func (c *checker) plugin(at string, p *Plugin) {
 		version, err := parseVersion(v.Version)
 		switch {
 		case err != nil:
-			c.add(at+".version", "%s is no semantic version", plain.Quote(v.Version, 64))
+			c.add(at+".version", "%s is not a semantic version", plain.Quote(v.Version, 64))
 		case before != nil && !before.LessThan(version):
-			c.add(at+".version", "%s comes after %s: versions are there once, from the oldest to the newest", version, before)
+			c.add(at+".version", "%s comes after %s: versions must be unique, from the oldest to the newest", version, before)
 		}
 		before = version
 		c.version(at, v)
@@ -139,7 +139,7 @@ func (c *checker) version(at string, v *Version) {
 
 func (c *checker) sha256(at, digest string) {
 	if !c.digest.MatchString(digest) {
-		c.add(at, "%s is no digest", plain.Quote(digest, 80))
+		c.add(at, "%s is not a digest", plain.Quote(digest, 80))
 	}
 }
 
@@ -170,6 +170,6 @@ func (c *checker) text(at, s string) {
 		c.add(at, "%d bytes, at most %d are allowed", len(s), maxText)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		c.add(at, "%s has a character that cannot be printed", plain.Quote(s, 80))
+		c.add(at, "%s contains a non-printable character", plain.Quote(s, 80))
 	}
 }

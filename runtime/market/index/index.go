@@ -129,7 +129,7 @@ func Parse(text []byte) (*File, error) {
 		return nil, err
 	}
 	if !bytes.Equal(text, again) {
-		return nil, errors.New("it is not written as an index is, byte for byte: " + fix)
+		return nil, errors.New("it is not the canonical form of an index, byte for byte: " + fix)
 	}
 	return &f, nil
 }

@@ -108,7 +108,7 @@ func TestNext(t *testing.T) {
 	elsewhere.Repository = "ghcr.io/evil/rack-aware"
 	for want, found := range map[string]index.Plugin{
 		"rack-aware is in ghcr.io/example/rack-aware and in ghcr.io/evil/rack-aware: an index has each name once; leave one": elsewhere,
-		`rack-aware: "one" is no semantic version`: rackAware(version("one", "1")),
+		`rack-aware: "one" is not a semantic version`: rackAware(version("one", "1")),
 	} {
 		if _, _, err := index.Next(next, []index.Plugin{found}, now(), time.Hour); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -120,7 +120,7 @@ func TestNext(t *testing.T) {
 		t.Errorf("%q, %v, want %q", left, err, want)
 	}
 	if _, _, err := index.Next(nil, nil, now(), -time.Hour); err == nil {
-		t.Error("an index is made that has expired")
+		t.Error("an expired index was created")
 	}
 	for want, err := range map[string]error{
 		`the index has no plugin "none"`:   next.Mark("none", "1.0.0", nil),
@@ -141,39 +141,39 @@ func TestNext(t *testing.T) {
 func TestHostile(t *testing.T) {
 	const escape = "\x1b[2J\u202e"
 	for want, change := range map[string]func(*index.File){
-		`plugins[0].name: "../../etc/cron.d/x" is no name of a plugin`:                         func(f *index.File) { f.Plugins[0].Name = "../../etc/cron.d/x" },
-		`plugins[0].name: "rack/aware" is no name of a plugin`:                                 func(f *index.File) { f.Plugins[0].Name = "rack/aware" },
-		`plugins[0].name: "\x1b[2J\u202e" is no name of a plugin`:                              func(f *index.File) { f.Plugins[0].Name = escape },
-		`plugins[0].repository: "oci:../../etc" is no REGISTRY/REPOSITORY`:                     func(f *index.File) { f.Plugins[0].Repository = "oci:../../etc" },
-		`plugins[0].repository: "ghcr.io/../x" is no REGISTRY/REPOSITORY`:                      func(f *index.File) { f.Plugins[0].Repository = "ghcr.io/../x" },
-		`plugins[0].repository: "ghcr.io/x:tag" is no REGISTRY/REPOSITORY`:                     func(f *index.File) { f.Plugins[0].Repository = "ghcr.io/x:tag" },
-		`versions[0].version: "../1.0.0" is no semantic version`:                               func(f *index.File) { f.Plugins[0].Versions[0].Version = "../1.0.0" },
-		`versions[0].version: "v1" is no semantic version`:                                     func(f *index.File) { f.Plugins[0].Versions[0].Version = "v1" },
-		`versions[0].license: "\x1b[2J\u202e" has a character that cannot be printed`:          func(f *index.File) { f.Plugins[0].Versions[0].License = escape },
-		`versions[0].publisher: "\x1b[2J\u202e" has a character that cannot be printed`:        func(f *index.File) { f.Plugins[0].Versions[0].Publisher = escape },
-		`versions[0].description: "\x1b[2J\u202e" has a character that cannot be printed`:      func(f *index.File) { f.Plugins[0].Versions[0].Description = escape },
-		`versions[0].points: "\x1b[2J\u202e" has a character that cannot be printed`:           func(f *index.File) { f.Plugins[0].Versions[0].Points = []string{escape} },
-		`versions[0].reads: "\x1b[2J\u202e" has a character that cannot be printed`:            func(f *index.File) { f.Plugins[0].Versions[0].Reads = map[string][]string{escape: nil} },
-		`versions[0].reads.node: "\x1b[2J\u202e" has a character that cannot be printed`:       func(f *index.File) { f.Plugins[0].Versions[0].Reads = map[string][]string{"node": {escape}} },
-		`versions[0].grants.labels: "\x1b[2J\u202e" has a character that cannot be printed`:    func(f *index.File) { f.Plugins[0].Versions[0].Grants.Labels = []string{escape} },
-		`versions[0].grants.annotations: "\x1b[2J\u202e" has a character that cannot be print`: func(f *index.File) { f.Plugins[0].Versions[0].Grants.Annotations = []string{escape} },
-		`versions[0].yanked.reason: "\x1b[2J\u202e" has a character that cannot be printed`:    func(f *index.File) { f.Plugins[0].Versions[0].Yanked = &index.Yank{Reason: escape} },
-		`versions[0].yanked.reason: it is missing`:                                             func(f *index.File) { f.Plugins[0].Versions[0].Yanked = &index.Yank{} },
-		`versions[0].yanked.successor: "\x1b[2J\u202e" is neither a version nor`:               func(f *index.File) { f.Plugins[0].Versions[0].Yanked = &index.Yank{Reason: "bad", Successor: escape} },
-		`versions[0].abi: "1.0.0" is not major.minor`:                                          func(f *index.File) { f.Plugins[0].Versions[0].ABI = "1.0.0" },
-		`versions[0].image: "sha256:1" is no digest`:                                           func(f *index.File) { f.Plugins[0].Versions[0].Image = "sha256:1" },
-		`versions[0].module: "" is no digest`:                                                  func(f *index.File) { f.Plugins[0].Versions[0].Module = "" },
-		`versions[0].docs: "../x" is no digest`:                                                func(f *index.File) { f.Plugins[0].Versions[0].Docs = "../x" },
-		`versions[0].size: -1 is less than 1`:                                                  func(f *index.File) { f.Plugins[0].Versions[0].Size = -1 },
-		`versions[0].license: 2000 bytes, at most 1024 are allowed`:                            func(f *index.File) { f.Plugins[0].Versions[0].License = strings.Repeat("x", 2000) },
-		`versions[0].points: 2000 items, at most 1024 are allowed`:                             func(f *index.File) { f.Plugins[0].Versions[0].Points = make([]string, 2000) },
-		`versions[0].conformance: a number is less than 0`:                                     func(f *index.File) { f.Plugins[0].Versions[0].Conformance = &index.Conformance{Kept: -1} },
-		`versions[0].bench: a number is less than 0, or there are more than 16 rows`:           func(f *index.File) { f.Plugins[0].Versions[0].Bench = make([]index.Bench, 17) },
-		"plugins[0].versions: 0 versions, 1 to 1000 are allowed":                               func(f *index.File) { f.Plugins[0].Versions = nil },
-		"1.2.0 comes after 1.2.0: versions are there once": func(f *index.File) {
+		`plugins[0].name: "../../etc/cron.d/x" is not a plugin name`:                     func(f *index.File) { f.Plugins[0].Name = "../../etc/cron.d/x" },
+		`plugins[0].name: "rack/aware" is not a plugin name`:                             func(f *index.File) { f.Plugins[0].Name = "rack/aware" },
+		`plugins[0].name: "\x1b[2J\u202e" is not a plugin name`:                          func(f *index.File) { f.Plugins[0].Name = escape },
+		`plugins[0].repository: "oci:../../etc" is not REGISTRY/REPOSITORY`:              func(f *index.File) { f.Plugins[0].Repository = "oci:../../etc" },
+		`plugins[0].repository: "ghcr.io/../x" is not REGISTRY/REPOSITORY`:               func(f *index.File) { f.Plugins[0].Repository = "ghcr.io/../x" },
+		`plugins[0].repository: "ghcr.io/x:tag" is not REGISTRY/REPOSITORY`:              func(f *index.File) { f.Plugins[0].Repository = "ghcr.io/x:tag" },
+		`versions[0].version: "../1.0.0" is not a semantic version`:                      func(f *index.File) { f.Plugins[0].Versions[0].Version = "../1.0.0" },
+		`versions[0].version: "v1" is not a semantic version`:                            func(f *index.File) { f.Plugins[0].Versions[0].Version = "v1" },
+		`versions[0].license: "\x1b[2J\u202e" contains a non-printable character`:        func(f *index.File) { f.Plugins[0].Versions[0].License = escape },
+		`versions[0].publisher: "\x1b[2J\u202e" contains a non-printable character`:      func(f *index.File) { f.Plugins[0].Versions[0].Publisher = escape },
+		`versions[0].description: "\x1b[2J\u202e" contains a non-printable character`:    func(f *index.File) { f.Plugins[0].Versions[0].Description = escape },
+		`versions[0].points: "\x1b[2J\u202e" contains a non-printable character`:         func(f *index.File) { f.Plugins[0].Versions[0].Points = []string{escape} },
+		`versions[0].reads: "\x1b[2J\u202e" contains a non-printable character`:          func(f *index.File) { f.Plugins[0].Versions[0].Reads = map[string][]string{escape: nil} },
+		`versions[0].reads.node: "\x1b[2J\u202e" contains a non-printable character`:     func(f *index.File) { f.Plugins[0].Versions[0].Reads = map[string][]string{"node": {escape}} },
+		`versions[0].grants.labels: "\x1b[2J\u202e" contains a non-printable character`:  func(f *index.File) { f.Plugins[0].Versions[0].Grants.Labels = []string{escape} },
+		`versions[0].grants.annotations: "\x1b[2J\u202e" contains a non-printable chara`: func(f *index.File) { f.Plugins[0].Versions[0].Grants.Annotations = []string{escape} },
+		`versions[0].yanked.reason: "\x1b[2J\u202e" contains a non-printable character`:  func(f *index.File) { f.Plugins[0].Versions[0].Yanked = &index.Yank{Reason: escape} },
+		`versions[0].yanked.reason: it is missing`:                                       func(f *index.File) { f.Plugins[0].Versions[0].Yanked = &index.Yank{} },
+		`versions[0].yanked.successor: "\x1b[2J\u202e" is neither a version nor`:         func(f *index.File) { f.Plugins[0].Versions[0].Yanked = &index.Yank{Reason: "bad", Successor: escape} },
+		`versions[0].abi: "1.0.0" is not major.minor`:                                    func(f *index.File) { f.Plugins[0].Versions[0].ABI = "1.0.0" },
+		`versions[0].image: "sha256:1" is not a digest`:                                  func(f *index.File) { f.Plugins[0].Versions[0].Image = "sha256:1" },
+		`versions[0].module: "" is not a digest`:                                         func(f *index.File) { f.Plugins[0].Versions[0].Module = "" },
+		`versions[0].docs: "../x" is not a digest`:                                       func(f *index.File) { f.Plugins[0].Versions[0].Docs = "../x" },
+		`versions[0].size: -1 is less than 1`:                                            func(f *index.File) { f.Plugins[0].Versions[0].Size = -1 },
+		`versions[0].license: 2000 bytes, at most 1024 are allowed`:                      func(f *index.File) { f.Plugins[0].Versions[0].License = strings.Repeat("x", 2000) },
+		`versions[0].points: 2000 items, at most 1024 are allowed`:                       func(f *index.File) { f.Plugins[0].Versions[0].Points = make([]string, 2000) },
+		`versions[0].conformance: a number is less than 0`:                               func(f *index.File) { f.Plugins[0].Versions[0].Conformance = &index.Conformance{Kept: -1} },
+		`versions[0].bench: a number is less than 0, or there are more than 16 rows`:     func(f *index.File) { f.Plugins[0].Versions[0].Bench = make([]index.Bench, 17) },
+		"plugins[0].versions: 0 versions, 1 to 1000 are allowed":                         func(f *index.File) { f.Plugins[0].Versions = nil },
+		"1.2.0 comes after 1.2.0: versions must be unique": func(f *index.File) {
 			f.Plugins[0].Versions = append(f.Plugins[0].Versions, f.Plugins[0].Versions[0])
 		},
-		"names are there once, in order":            func(f *index.File) { f.Plugins = append(f.Plugins, f.Plugins[0]) },
+		"names must be unique and sorted":           func(f *index.File) { f.Plugins = append(f.Plugins, f.Plugins[0]) },
 		"plugins: 20000 plugins, at most 10000 are": func(f *index.File) { f.Plugins = make([]index.Plugin, 20000) },
 		"serial: 0 is less than 1":                  func(f *index.File) { f.Serial = 0 },
 		"expires: it is missing":                    func(f *index.File) { f.Expires = time.Time{} },
@@ -206,7 +206,7 @@ func TestParse(t *testing.T) {
 		"a later version":    {replaced("v1alpha1", "v1"), "use a newer berth"},
 		"unknown field":      {replaced(`"serial"`, `"seriel"`), `unknown field "seriel": make it with berth plugin index`},
 		"escape in a field":  {replaced(`"serial"`, `"\u001b[2J"`), "unknown field"},
-		"a field twice":      {replaced(` "serial": 1,`, ` "serial": 7,`+"\n"+` "serial": 1,`), "it is not written as an index is, byte for byte"},
+		"a field twice":      {replaced(` "serial": 1,`, ` "serial": 7,`+"\n"+` "serial": 1,`), "it is not the canonical form of an index, byte for byte"},
 		"another case":       {replaced(`"serial"`, `"Serial"`), "byte for byte"},
 		"more behind":        {good + "{}", "byte for byte"},
 		"another order":      {replaced(` "apiVersion": "berth.dev/v1alpha1",`+"\n"+` "kind": "PluginIndex",`, ` "kind": "PluginIndex",`+"\n"+` "apiVersion": "berth.dev/v1alpha1",`), "byte for byte"},

@@ -147,7 +147,7 @@ func TestReplay(t *testing.T) {
 	c.publish("catalogue", text(t, two))
 	c.reads(2)
 	old := c.publish("catalogue", text(t, one))
-	c.refuses("its serial is 1, and 2 was seen before: someone shows an old index")
+	c.refuses("its serial is 1, and 2 was seen before: this is an old index")
 	again := *c.reader
 	c.reader = &again
 	c.refuses("its serial is 1, and 2 was seen before")
@@ -220,5 +220,5 @@ func TestForged(t *testing.T) {
 	c.publish("catalogue", []byte(`{"plugins":[{"name":"`+"\x1b[2J"+`"}]}`))
 	c.refuses("invalid character '\\x1b' in string literal: make it with berth plugin index")
 	c.publish("catalogue", bytes.Replace(text(t, one), []byte("Apache-2.0"), []byte(`\u001b[2J`), 1))
-	c.refuses(`plugins[0].versions[0].license: "\x1b[2J" has a character that cannot be printed`)
+	c.refuses(`plugins[0].versions[0].license: "\x1b[2J" contains a non-printable character`)
 }

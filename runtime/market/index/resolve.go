@@ -49,7 +49,7 @@ func (w Wanted) constraint() (*semver.Constraints, error) {
 	}
 	c, err := semver.NewConstraint(w.Range)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no range of versions: write for example 1.2.0, ^1.2 or \">=1.2, <2\"", plain.Quote(w.Range, 64))
+		return nil, fmt.Errorf("%s is not a version range: write for example 1.2.0, ^1.2 or \">=1.2, <2\"", plain.Quote(w.Range, 64))
 	}
 	return c, nil
 }

@@ -31,7 +31,7 @@ func (s *seen) accept(place string, serial int64, digest string) error {
 		switch {
 		case err != nil: // half a file of a process that was killed
 		case n > serial:
-			return fmt.Errorf("its serial is %d, and %d was seen before: someone shows an old index; ask who publishes it (%s remembers serials)", serial, n, dir)
+			return fmt.Errorf("its serial is %d, and %d was seen before: this is an old index; ask who publishes it (%s remembers serials)", serial, n, dir)
 		case n < serial:
 			old = append(old, file.Name())
 		default:
