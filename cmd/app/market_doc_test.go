@@ -47,7 +47,7 @@ func TestMarketDoc(t *testing.T) {
 	// testscript.Main has put a berth into the path.
 	sh := exec.CommandContext(t.Context(), "sh", "-c", script)
 	sh.Dir = dir
-	sh.Env = append(os.Environ(), "DOCKER_CONFIG="+dir, "GOFLAGS=-mod=mod", "GOPROXY=off", "XDG_CACHE_HOME="+t.TempDir())
+	sh.Env = append(os.Environ(), "DOCKER_CONFIG="+dir, "GOFLAGS=-mod=mod", "GOPROXY=off", "XDG_CACHE_HOME="+cacheHome(t))
 	out, err := sh.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

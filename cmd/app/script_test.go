@@ -23,6 +23,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/testcache"
 	"github.com/berth-scheduler/berth/runtime/market/registry"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
@@ -50,6 +51,20 @@ func (m tests) Run() int {
 	return m.M.Run()
 }
 
+// cacheHome returns a folder for caches in which there is nothing but compiled modules.
+func cacheHome(t *testing.T) string {
+	t.Helper()
+	modules, err := testcache.Dir(filepath.Join("..", ".."), "wazero")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(home, "berth"), 0o700), os.Symlink(modules, filepath.Join(home, "berth", "modules"))); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
 // TestScript runs testdata/script/*.txtar, whose commands besides testscript's
 // own are those below. $DEMO is the demo's folder, $CLUSTER that of a small cluster.
 // Scripts named modules_… have modules in $MODULES, see compile; those named …market…
@@ -66,7 +81,7 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modules, cache := sync.OnceValues(func() (map[string]string, error) { return compile(t) }), t.TempDir()
+	modules, cache := sync.OnceValues(func() (map[string]string, error) { return compile(t) }), cacheHome(t)
 	testscript.Run(t, testscript.Params{
 		Files:         scripts(t),
 		UpdateScripts: *rewrite,

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/sdk/assemblyscript/asc/asctest"
+	"github.com/berth-scheduler/berth/internal/testcache"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
@@ -19,7 +20,20 @@ func inAssemblyScript() *language {
 		folder: func(e *wasmexamples.Example) string { return e.AssemblyScript },
 		build: func(t testing.TB, dir, manifest string) []byte {
 			t.Helper()
-			data, err := asctest.Toolchain(t, dir).Build(context.Background(), dir, manifest)
+			toolchain := asctest.Toolchain(t, dir)
+			var carried []byte
+			if manifest != "" {
+				var err error
+				if carried, err = os.ReadFile(manifest); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// A plugin may import what is beside its folder.
+			key, err := testcache.Key([]string{toolchain.SDK, filepath.Dir(dir)}, []string{".ts", ".mjs", ".json"}, filepath.Base(dir), string(carried))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := testcache.File(built.cache, key+".wasm", func() ([]byte, error) { return toolchain.Build(context.Background(), dir, manifest) })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/testcache"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/sandbox"
@@ -22,6 +23,7 @@ import (
 // first needed.
 var built struct {
 	dir     string
+	cache   string // of testcache
 	runtime *sandbox.Runtime
 
 	mu      sync.Mutex
@@ -38,6 +40,10 @@ func testMain(m *testing.M) int {
 		return 2
 	}
 	defer os.RemoveAll(built.dir)
+	if built.cache, err = testcache.Dir(filepath.Join("..", "..", ".."), ""); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
 	if built.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: cacheDir()}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -57,8 +63,8 @@ func testMain(m *testing.M) int {
 	return status
 }
 
-// cacheDir stores compiled modules for all runtimes.
-func cacheDir() string { return filepath.Join(built.dir, "compiled") }
+// cacheDir stores compiled modules for all runtimes, and for the next run.
+func cacheDir() string { return filepath.Join(built.cache, "wazero") }
 
 // file returns the file of an example's module. With -short only two of them are built, because
 // each takes seconds to build and to compile.

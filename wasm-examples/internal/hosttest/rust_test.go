@@ -5,6 +5,7 @@ package hosttest
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo/cargotest"
@@ -17,7 +18,9 @@ func inRust() *language {
 		folder: func(e *wasmexamples.Example) string { return e.Rust },
 		build: func(t testing.TB, dir, _ string) []byte { // the code names its manifest
 			t.Helper()
-			data, err := cargotest.Toolchain(t).Build(context.Background(), dir, filepath.Join(built.dir, "cargo"))
+			// Cargo's flags name the crate's folder, so that crates in one target would undo what the others made.
+			target := filepath.Join(built.cache, "cargo", strings.ReplaceAll(filepath.ToSlash(dir), "/", "_"))
+			data, err := cargotest.Toolchain(t).Build(context.Background(), dir, target)
 			if err != nil {
 				t.Fatal(err)
 			}
