@@ -43,8 +43,8 @@ func (p *labelled) of(c *plugin.Cycle, row uint32) (node, pod int64) {
 func (p *labelled) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) {
 	for i, row := range rows {
 		switch node, pod := p.of(c, row); {
-		case node%7 == pod:
-			out.Reject(i, abi.Unschedulable, out.Reason(fmt.Sprint(p.info.Name, " ", node)))
+		case node%3 == pod:
+			out.Reject(i, abi.Unschedulable, out.Reason(fmt.Sprint(p.info.Name, " ", node/50)))
 		case node == 20+pod:
 			out.Reject(i, abi.UnschedulableAndUnresolvable, out.Reason("one", "two"))
 		case node == 98 && pod == 1:
@@ -102,8 +102,8 @@ func labels(t *rapid.T, most int, plugins []string) map[string]string {
 	out := map[string]string{}
 	for _, name := range plugins {
 		n := rapid.IntRange(0, most).Draw(t, name)
-		if n > 90 && rapid.IntRange(0, 19).Draw(t, "odd") > 0 {
-			n -= 50
+		if most == 93 && rapid.IntRange(0, 99).Draw(t, "odd") == 0 {
+			n = rapid.IntRange(94, 98).Draw(t, "oddity")
 		}
 		out[name] = strconv.Itoa(n)
 	}
@@ -117,6 +117,7 @@ func TestAlike(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var plugins []plugin.Plugin
 		var names []string
+		var filters []bool
 		for i := range rapid.IntRange(1, 4).Draw(r, "plugins") {
 			p := &labelled{
 				info:    plugin.Info{Name: fmt.Sprint("P", i), NodeScoped: []abi.Point{abi.Filter, abi.Score}},
@@ -124,7 +125,7 @@ func TestAlike(t *testing.T) {
 				sums:    rapid.IntRange(0, 3).Draw(r, "sums") == 0,
 			}
 			p.info.Reads = []plugin.Read{{Column: abi.NodeLabels, Args: []string{p.info.Name}}, {Column: abi.IncomingLabels, Args: []string{p.info.Name}}}
-			names = append(names, p.info.Name)
+			names, filters = append(names, p.info.Name), append(filters, i == 0 || rapid.Bool().Draw(r, "filters"))
 			switch {
 			case p.sums:
 				plugins = append(plugins, summing{p})
@@ -144,7 +145,10 @@ func TestAlike(t *testing.T) {
 			w.config, w.profile.Percentage = config, percentage
 			w.config.Reuse = kept
 			for i, p := range plugins {
-				w.add(p, int64(i+1), abi.Filter, abi.Score)
+				if filters[i] {
+					w.add(p, int64(i+1), abi.Filter)
+				}
+				w.add(p, int64(i+1), abi.Score)
 			}
 			return w
 		}
@@ -155,7 +159,7 @@ func TestAlike(t *testing.T) {
 		generation := uint64(0)
 		node := func(i int) {
 			generation++
-			object := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%03d", i), Labels: labels(r, 99, names)}}
+			object := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%03d", i), Labels: labels(r, 93, names)}}
 			info := &state.NodeInfo{Name: object.Name, Node: state.NewNode(object), Rank: generation * 7 % 11, ObjectGeneration: generation, PodsGeneration: generation}
 			if i < len(infos) {
 				infos[i] = info
