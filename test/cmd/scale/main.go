@@ -25,16 +25,16 @@ import (
 func main() {
 	klog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	r := &run{ctx: ctx, log: os.Stderr}
 	out := flag.String("out", "../docs", "where scale.md and scale.svg go")
 	flag.StringVar(&r.modules, "modules", "../bin/scale", "where the example modules are, as make bench-report builds them")
 	flag.IntVar(&r.repetitions, "repetitions", 3, "how often each cost is measured; the median counts")
 	flag.IntVar(&r.most, "nodes", 100_000, "the largest cluster")
 	flag.Parse()
-	if err := r.write(*out); err != nil {
+	err := r.write(*out)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
-		stop()
 		os.Exit(1)
 	}
 }
