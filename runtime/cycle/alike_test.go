@@ -47,7 +47,7 @@ func (p *labelled) Filter(c *plugin.Cycle, rows []uint32, out *plugin.Verdicts) 
 			out.Reject(i, abi.Unschedulable, out.Reason(fmt.Sprint(p.info.Name, " ", node/50)))
 		case node == 20+pod:
 			out.Reject(i, abi.UnschedulableAndUnresolvable, out.Reason("one", "two"))
-		case node == 98 && pod == 1:
+		case node == 98 && pod > 0:
 			out.Reject(i, abi.Error, out.Reason("broken"))
 		case node == 97:
 			p.unanswered++
@@ -102,7 +102,7 @@ func labels(t *rapid.T, most int, plugins []string) map[string]string {
 	out := map[string]string{}
 	for _, name := range plugins {
 		n := rapid.IntRange(0, most).Draw(t, name)
-		if most == 93 && rapid.IntRange(0, 99).Draw(t, "odd") == 0 {
+		if most == 93 && rapid.IntRange(0, 39).Draw(t, "odd") == 0 {
 			n = rapid.IntRange(94, 98).Draw(t, "oddity")
 		}
 		out[name] = strconv.Itoa(n)
@@ -251,7 +251,7 @@ func TestAlike(t *testing.T) {
 			}
 		}
 	})
-	if reused < asked/4 {
+	if reused < asked/10 {
 		t.Errorf("%d rows were asked and %d reused", asked, reused)
 	}
 }

@@ -399,7 +399,7 @@ func TestDirectives(t *testing.T) {
 		want string
 		ask  func(g *tiny, call uint32)
 	}{
-		{fault.Output, "there is no directive 99", func(g *tiny, call uint32) { g.ask(call, 99) }},
+		{fault.Output, "unknown directive 99", func(g *tiny, call uint32) { g.ask(call, 99) }},
 		{fault.Output, "directive 0 is nominate, which Reserve may not return", func(g *tiny, call uint32) { g.ask(call, abi.Nominate, "n1") }},
 		{fault.Output, "directive 0 is bind, which Reserve may not return", func(g *tiny, call uint32) { g.ask(call, abi.BindPod) }},
 		{fault.Denied, "directive 1, annotate example.org/a, is not declared", func(g *tiny, call uint32) {
