@@ -82,7 +82,7 @@ func newOurs(ctx context.Context, w *world.World, configuration []byte, options 
 		workers.Close()
 		return nil, err
 	}
-	return &ours{world: w, workers: workers, pipeline: p, cycle: cycle.New(cycle.Config{Candidates: 1 << 16, Reuse: reuse.Default()}), watched: watch}, nil
+	return &ours{world: w, workers: workers, pipeline: p, cycle: cycle.New(cycle.Config{Candidates: 1 << 16, AllRows: true, Reuse: reuse.Default()}), watched: watch}, nil
 }
 
 func (o *ours) close() { o.workers.Close() }
