@@ -213,6 +213,9 @@ func (r *run) byNodes(page *report) error {
 
 func (r *run) byTemplates(page *report) error {
 	ways := []way{r.berth("no reuse", nil, false), r.berth("no plugins", nil, true), r.berth("two plugins, no reuse", r.plugins("go"), false), r.berth("two plugins", r.plugins("go"), true)}
+	for i := range ways { // what a pod costs depends on how many there are
+		ways[i].pods = ways[0].pods
+	}
 	page.Templates = &table{first: "templates", ways: names(ways)}
 	for _, templates := range []int{1, 10, 100, 1000, 0} {
 		costs, err := r.measure(ways, scale.Plain, min(5000, r.most), templates)
@@ -247,7 +250,7 @@ func (r *run) byLanguage(page *report) error {
 
 func (r *run) byKind(page *report) error {
 	ways := []way{r.kube("kube-scheduler", false), r.kube("kube-scheduler, all nodes", true), r.berth("Berth, no reuse", nil, false), r.berth("Berth", nil, true)}
-	ways[3].pods = ways[2].pods // what these cost depends on how many there are
+	ways[3].pods = ways[2].pods // as in byTemplates
 	page.Kinds = &table{first: "pods", ways: names(ways)}
 	for _, kind := range []struct {
 		kind scale.Kind
