@@ -97,12 +97,12 @@ func (p summing) AppendAggregates(b []byte, c *plugin.Cycle) []byte {
 	return append(b, byte(c.Snapshot.Len()))
 }
 
-// labels returns a number for each plugin; most are such that nothing fails.
-func labels(t *rapid.T, most int, plugins []string) map[string]string {
+// labels returns a number for each plugin; with odd ones some are such that calls fail.
+func labels(t *rapid.T, most int, odd bool, plugins []string) map[string]string {
 	out := map[string]string{}
 	for _, name := range plugins {
 		n := rapid.IntRange(0, most).Draw(t, name)
-		if most == 93 && rapid.IntRange(0, 39).Draw(t, "odd") == 0 {
+		if odd && rapid.IntRange(0, 39).Draw(t, "odd") == 0 {
 			n = rapid.IntRange(94, 98).Draw(t, "oddity")
 		}
 		out[name] = strconv.Itoa(n)
@@ -135,6 +135,7 @@ func TestAlike(t *testing.T) {
 				plugins = append(plugins, p)
 			}
 		}
+		odd := rapid.IntRange(0, 3).Draw(r, "oddities") == 0
 		var percentage *int32
 		if n := int32(rapid.IntRange(-600, 60).Draw(r, "percentage")); n > 0 {
 			percentage = &n
@@ -159,7 +160,7 @@ func TestAlike(t *testing.T) {
 		generation := uint64(0)
 		node := func(i int) {
 			generation++
-			object := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%03d", i), Labels: labels(r, 93, names)}}
+			object := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%03d", i), Labels: labels(r, 93, odd, names)}}
 			info := &state.NodeInfo{Name: object.Name, Node: state.NewNode(object), Rank: generation * 7 % 11, ObjectGeneration: generation, PodsGeneration: generation}
 			if i < len(infos) {
 				infos[i] = info
@@ -174,7 +175,7 @@ func TestAlike(t *testing.T) {
 		snapshot.Rebuild(infos)
 		templates := make([]map[string]string, rapid.IntRange(1, 3).Draw(r, "templates"))
 		for i := range templates {
-			templates[i] = labels(r, 3, names)
+			templates[i] = labels(r, 3, false, names)
 		}
 		for range rapid.IntRange(1, 50).Draw(r, "pods") {
 			var dirty []uint32
@@ -251,7 +252,7 @@ func TestAlike(t *testing.T) {
 			}
 		}
 	})
-	if reused < asked/10 {
+	if reused < asked/2 {
 		t.Errorf("%d rows were asked and %d reused", asked, reused)
 	}
 }

@@ -131,7 +131,7 @@ const tested = "reuse"
 // finders returns those tests, the fastest first.
 func finders() [][]string {
 	return [][]string{
-		{"^TestAlike$", "./runtime/cycle", "-rapid.nofailfile"},
+		{"^TestAlike$", "./runtime/cycle", "-rapid.nofailfile", "-rapid.checks=3000"},
 		{"^TestReuse$", "./runtime/pipeline"},
 		{"^TestReuse$", "./hostplugins", "-rapid.nofailfile"},
 		{"^TestReuse$", "./runtime/sim", "-rapid.nofailfile"},
