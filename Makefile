@@ -72,7 +72,7 @@ examples: build ## compile the example plugins into bin/plugins
 test: ## run all tests, with a summary at the end (PKG=./runtime/queue for one package)
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -timeout 20m $(PKG)
 
-test-fast: ## run the tests that are quick, and parts of the slow ones, in less than a minute once all is compiled
+test-fast: ## run the tests that are quick, and parts of the slow ones, in little more than a minute once all is compiled
 	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -short $(PKG)
 
 test-race: ## run all tests under the race detector (needs a C compiler)

@@ -30,7 +30,7 @@ func (s *step) do() error {
 }
 
 // apply takes steps one after the other. If one fails, those before it are taken back.
-// Whoever makes the steps sees to it that a scheduler can start after each of them.
+// The caller orders the steps so that a scheduler can start after each of them.
 func apply(steps []step) error {
 	var undo []step
 	for _, s := range steps {

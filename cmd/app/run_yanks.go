@@ -22,8 +22,8 @@ const (
 )
 
 // yanks tells which modules in use are yanked. It stops none of them: a registry that
-// does not answer must not keep a scheduler from starting, and neither may whoever
-// signs the index. Nil knows of no yanks.
+// does not answer must not keep a scheduler from starting, and neither may the signer
+// of the index. Nil knows of no yanks.
 type yanks struct {
 	read func(context.Context) (*index.File, error)
 	file atomic.Pointer[index.File]

@@ -22,8 +22,8 @@ type faults struct {
 	log    *slog.Logger
 }
 
-// at returns a fault, with the output of the instance; env is nil if there is none. Whoever
-// ends a call with the fault counts it.
+// at returns a fault, with the output of the instance; env is nil if there is none. The
+// caller that ends a call with the fault counts it.
 func (t *faults) at(point abi.Point, kind fault.Kind, detail string, env *sandbox.Env) *fault.Fault {
 	return t.traced(point, kind, detail, "", env)
 }
