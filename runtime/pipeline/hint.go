@@ -3,6 +3,8 @@ package pipeline
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -93,7 +95,7 @@ func (h *hints) say(i int, answer state.Requeue) { h.out[i], h.open[i] = answer,
 // event, since it holds nobody back.
 func (h *hints) unasked(pod *state.QueuedPod, name string) bool {
 	if name == Enforcement {
-		return h.own(pod)
+		return h.own(pod) && h.respecified()
 	}
 	_, known := h.p.index[name]
 	return !known
@@ -102,6 +104,13 @@ func (h *hints) unasked(pod *state.QueuedPod, name string) bool {
 // own reports whether the event is an update of the pod itself.
 func (h *hints) own(pod *state.QueuedPod) bool {
 	return h.event.Resource == state.UnscheduledPodResource && h.object.NewPod != nil && h.object.NewPod.UID == pod.Pod.UID
+}
+
+// respecified reports whether the event, an update of a pod, changed its spec. The scheduler's
+// own writes of the status do not.
+func (h *hints) respecified() bool {
+	old := h.object.OldPod
+	return old == nil || !equality.Semantic.DeepEqual(old.Object.Spec, h.object.NewPod.Object.Spec)
 }
 
 // worth asks a plugin's hints about one pod.

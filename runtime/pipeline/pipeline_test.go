@@ -74,7 +74,7 @@ func (w *world) commands() scenario.Commands {
 			return nil
 		},
 		"profile [NAME]": func(a scenario.Args) error { w.config.Profile = a.Name(0); return nil },
-		"hint POD EVENT [rejectors=PLUGIN,…] [pending=PLUGIN,…] [gate=PLUGIN] [about=POD]": func(a scenario.Args) error {
+		"hint POD EVENT [rejectors=PLUGIN,…] [pending=PLUGIN,…] [gate=PLUGIN] [about=POD] [was=CPU]": func(a scenario.Args) error {
 			pod, err := fake.Pod(a.Name(0), scenario.Args{})
 			if err != nil {
 				return err
@@ -86,7 +86,12 @@ func (w *world) commands() scenario.Commands {
 			}
 			var object state.Object
 			if a.Has("about") {
-				if object.NewPod, err = fake.Pod(a.Options["about"], scenario.Args{}); err != nil {
+				if object.NewPod, err = fake.Pod(a.Options["about"], scenario.MustParse("cpu=1")); err != nil {
+					return err
+				}
+			}
+			if a.Has("was") {
+				if object.OldPod, err = fake.Pod(a.Options["about"], scenario.MustParse("cpu="+a.Options["was"])); err != nil {
 					return err
 				}
 			}
