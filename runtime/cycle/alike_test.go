@@ -97,6 +97,30 @@ func (p summing) AppendAggregates(b []byte, c *plugin.Cycle) []byte {
 	return append(b, byte(c.Snapshot.Len()))
 }
 
+// compiled hides that a plugin can fail to answer, as those that are compiled in cannot.
+func compiled(p plugin.Plugin) plugin.Plugin {
+	type rated interface {
+		plugin.Filter
+		plugin.Score
+	}
+	switch p := p.(type) {
+	case scaled:
+		type normalized interface {
+			rated
+			plugin.Scaler
+			plugin.Normalize
+		}
+		return struct{ normalized }{p}
+	case summing:
+		type summed interface {
+			rated
+			plugin.Aggregates
+		}
+		return struct{ summed }{p}
+	}
+	return struct{ rated }{p.(rated)}
+}
+
 // labels returns a number for each plugin; with odd ones some are such that calls fail.
 func labels(t *rapid.T, most int, odd bool, plugins []string) map[string]string {
 	out := map[string]string{}
@@ -133,6 +157,9 @@ func TestAlike(t *testing.T) {
 				plugins = append(plugins, scaled{p})
 			default:
 				plugins = append(plugins, p)
+			}
+			if rapid.Bool().Draw(r, "compiled in") {
+				plugins[i] = compiled(plugins[i])
 			}
 		}
 		odd := rapid.IntRange(0, 3).Draw(r, "oddities") == 0
@@ -173,7 +200,7 @@ func TestAlike(t *testing.T) {
 		}
 		snapshot := state.NewSnapshot()
 		snapshot.Rebuild(infos)
-		templates := make([]map[string]string, rapid.IntRange(1, 3).Draw(r, "templates"))
+		templates := make([]map[string]string, rapid.IntRange(1, 5).Draw(r, "templates"))
 		for i := range templates {
 			templates[i] = labels(r, 3, false, names)
 		}

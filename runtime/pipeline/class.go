@@ -18,7 +18,7 @@ type Class struct {
 	key      string
 	at       uint64   // in the store's changes
 	rows     int      // of the snapshot
-	numbers  []uint32 // by row: 0 for feasible, else of the group
+	numbers  []uint16 // by row: 0 for feasible, else of the group
 	groups   verdictTable
 	sizes    []group // by number of group less one
 	fallen   []int   // by plugin index: the rows that it rejected
@@ -63,6 +63,7 @@ func (r *Run) class() *Class {
 			}
 			a := r.answersOf(s.index)
 			if a == nil {
+				r.unlike = true
 				return nil
 			}
 			number = a.Number()
@@ -72,7 +73,7 @@ func (r *Run) class() *Class {
 	r.classKey = key
 	c, ok := r.classes[string(key)]
 	if !ok {
-		if !r.classOnce.Again(key) {
+		if !r.classOnce.Again(key, r.store.Within()) {
 			return nil
 		}
 		c = &Class{run: r, key: string(key), fallen: make([]int, len(r.p.infos))}
@@ -117,15 +118,14 @@ func (c *Class) follow() bool {
 		}
 	}
 	for _, row := range rows {
-		c.move(row)
+		if c.move(row); len(c.sizes) > maxGroups { // most are of the past, as a rule
+			c.fill(rows)
+			c.entry.Remove()
+			return false
+		}
 	}
 	c.at = r.store.Position()
 	c.passed(len(rows))
-	if len(c.sizes) > maxGroups { // most are of the past, as a rule
-		c.fill(rows)
-		c.entry.Remove()
-		return false
-	}
 	return true
 }
 
@@ -148,18 +148,15 @@ func (c *Class) build(n int) bool {
 		c.numbers[row] = 0
 		if r.Outcome.Codes[row] == abi.Success {
 			c.feasible = append(c.feasible, row)
-		} else {
-			c.join(row)
+		} else if c.join(row); len(c.sizes) > maxGroups {
+			c.entry.Remove()
+			return false
 		}
 	}
 	c.rows, c.at = n, r.store.Position()
-	bytes := int64(cap(c.numbers)+cap(c.feasible)) * 4
+	bytes := int64(cap(c.numbers))*2 + int64(cap(c.feasible))*4
 	c.entry.Grow(bytes - c.bytes)
 	c.bytes = bytes
-	if len(c.sizes) > maxGroups {
-		c.entry.Remove()
-		return false
-	}
 	return true
 }
 
@@ -243,13 +240,13 @@ func (c *Class) join(row uint32) {
 		}
 		c.sizes = append(c.sizes, group{lowest: make([]uint32, 0, LowestKept)})
 	}
-	c.numbers[row] = number
+	c.numbers[row] = uint16(number)
 	c.fallen[v.plugin]++
 	c.sizes[number-1].add(row)
 }
 
 // leave takes a row out of a group. If it was one of the lowest, the next one is looked for.
-func (c *Class) leave(row, number uint32) {
+func (c *Class) leave(row uint32, number uint16) {
 	g := &c.sizes[number-1]
 	c.fallen[c.groups.verdicts[number-1].plugin]--
 	g.size--

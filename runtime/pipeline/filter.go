@@ -133,7 +133,7 @@ func (r *Run) segment(c *plugin.Cycle, filters []stage[plugin.Filter], rows []ui
 	}
 	if scope == abi.ScopeNode {
 		for _, s := range filters {
-			if r.skipFilter[s.index] {
+			if r.skipFilter[s.index] || r.bypassed(s.index) {
 				continue
 			}
 			if a := r.answersOf(s.index); a != nil {

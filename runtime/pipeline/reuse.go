@@ -40,7 +40,7 @@ type keeping struct {
 // keep makes a run keep answers in a store.
 func (r *Run) keep(store *reuse.Store) {
 	r.keeping, r.store, r.classes = make([]keeping, len(r.p.infos)), store, make(map[string]*Class)
-	r.classOnce = reuse.NewOnce()
+	r.classOnce = store.Once()
 	add := func(p plugin.Plugin, index int) {
 		k := &r.keeping[index]
 		if k.keeper != nil {
@@ -82,6 +82,7 @@ func (r *Run) forgetAnswers(s *state.Snapshot) {
 		}
 		k.answers, k.asked, k.audit = nil, false, false
 	}
+	r.unlike = false
 	r.store.Trim(s.Len())
 	r.store.Follow(s)
 }
@@ -112,6 +113,20 @@ func (r *Run) answersOf(index int) *reuse.Answers {
 	k.answers = k.keeper.For(&r.Cycle, namespace)
 	k.audit = (r.Cycle.Seed>>1+uint64(index))%auditEvery == 0
 	return k.answers
+}
+
+// bypassed reports whether kept answers of a plugin are of no use: if all rows are looked at
+// for a pod that is not alike to others, it costs no more to ask a plugin that is compiled in.
+func (r *Run) bypassed(index int) bool {
+	return r.store == nil || r.unlike && r.keeping[index].fallible == nil
+}
+
+// kept returns the answers of a plugin that workers look at; nil if there are none.
+func (r *Run) kept(index int) *reuse.Answers {
+	if r.bypassed(index) {
+		return nil
+	}
+	return r.keeping[index].answers
 }
 
 // unanswered returns how many calls of a point ended without an answer of the plugin.
@@ -185,8 +200,8 @@ func (a *asking) split(rows []uint32, holds func(i int) bool, audit bool) {
 func (r *Run) judge(c *plugin.Cycle, w *worker, s stage[plugin.Filter], rows []uint32, v *plugin.Verdicts) (asked int) {
 	v.Reset(len(rows))
 	var answers *reuse.Answers
-	if r.store != nil && int(rows[0]) < r.Cycle.Snapshot.Len() { // overlay rows are of one cycle
-		answers = r.keeping[s.index].answers
+	if int(rows[0]) < r.Cycle.Snapshot.Len() { // overlay rows are of one cycle
+		answers = r.kept(s.index)
 	}
 	if answers == nil {
 		s.plugin.Filter(c, rows, v)
@@ -255,10 +270,7 @@ func (a *asking) number(v *plugin.Verdicts, answers *reuse.Answers, reason uint1
 // scored has a plugin score rows: it gives the scores that are kept, and asks for the
 // others in one call. It returns how many rows it asked about.
 func (r *Run) scored(w *worker, s stage[plugin.Score], rows []uint32, out []int64) (asked int, status *plugin.Status) {
-	var answers *reuse.Answers
-	if r.store != nil {
-		answers = r.keeping[s.index].answers
-	}
+	answers := r.kept(s.index)
 	if answers == nil {
 		return len(rows), s.plugin.Score(&r.Cycle, rows, out)
 	}

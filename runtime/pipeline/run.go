@@ -42,6 +42,7 @@ type Run struct {
 	classes   map[string]*Class
 	classKey  []byte
 	classOnce *reuse.Once
+	unlike    bool     // no pod came lately that is alike
 	judged    bool     // the Outcome has the verdicts on all rows
 	changed   []uint32 // rows
 	again     []uint32 // rows of which answers are checked

@@ -121,8 +121,10 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 	r.blocks = r.blocks[:0]
 	if s.info.Scope(abi.Score) == abi.ScopeNode {
 		r.blocks = cut(rows, r.blocks)
-		if a := r.answersOf(s.index); a != nil {
-			a.Scores()
+		if !r.bypassed(s.index) {
+			if a := r.answersOf(s.index); a != nil {
+				a.Scores()
+			}
 		}
 	} else {
 		r.blocks = append(r.blocks, rows)

@@ -26,7 +26,7 @@ type part struct {
 	number  uint64 // of the answers
 	scaling plugin.Scaling
 	// What follows is of plugins with a scaling only.
-	raw             []int64 // by row
+	raw             []int32 // by row
 	lowest, highest extreme
 	from, to        int64 // the bounds that totals were made with
 }
@@ -39,7 +39,7 @@ type extreme struct {
 }
 
 // absent is the score of a row that is not feasible.
-const absent = math.MinInt64
+const absent = math.MinInt32
 
 // Sum scores the feasible rows and returns their totals, if the answers of all scoring
 // plugins are kept and they are scaled row by row; false if not.
@@ -120,7 +120,7 @@ func (c *Class) rate(rows []uint32) bool {
 		}
 		for _, row := range rows {
 			score, ok := p.answers.Score(row)
-			if !ok || p.scaling != plugin.Unscaled && score < 0 || score == absent {
+			if !ok || p.scaling != plugin.Unscaled && score < 0 {
 				return false
 			}
 		}
@@ -144,7 +144,7 @@ func (c *Class) dense() bool {
 			p.raw[row] = absent
 		}
 		for _, row := range c.feasible {
-			p.raw[row], _ = p.answers.Score(row)
+			p.raw[row] = p.score(row)
 		}
 		p.search(c.feasible)
 		p.from, p.to = p.scaling.Bounds(p.lowest.score, p.highest.score)
@@ -160,7 +160,7 @@ func (c *Class) dense() bool {
 	s.tree.Build(n, c.feasible, r.ratings)
 	bytes := s.tree.Bytes()
 	for i := range s.parts {
-		bytes += int64(cap(s.parts[i].raw)) * 8
+		bytes += int64(cap(s.parts[i].raw)) * 4
 	}
 	c.entry.Grow(bytes - s.bytes)
 	s.bytes = bytes
@@ -220,7 +220,7 @@ func (c *Class) extremes(p *part, rows []uint32) bool {
 		}
 		p.raw[row] = absent
 		if c.numbers[row] == 0 {
-			p.raw[row], _ = p.answers.Score(row)
+			p.raw[row] = p.score(row)
 			p.include(p.raw[row])
 		}
 	}
@@ -239,7 +239,14 @@ func (p *part) search(feasible []uint32) {
 	}
 }
 
-func (p *part) include(score int64) {
+// score returns the score that is kept of a row; those that are have 32 bits.
+func (p *part) score(row uint32) int32 {
+	score, _ := p.answers.Score(row)
+	return int32(score)
+}
+
+func (p *part) include(raw int32) {
+	score := int64(raw)
 	if e := &p.lowest; e.rows == 0 && !e.lost || score < e.score {
 		*e = extreme{score: score, rows: 1}
 	} else if score == e.score {
@@ -252,7 +259,8 @@ func (p *part) include(score int64) {
 	}
 }
 
-func (p *part) exclude(score int64) {
+func (p *part) exclude(raw int32) {
+	score := int64(raw)
 	for _, e := range [...]*extreme{&p.lowest, &p.highest} {
 		if score == e.score {
 			e.rows--

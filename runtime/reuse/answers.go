@@ -1,6 +1,7 @@
 package reuse
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -17,25 +18,22 @@ type Answers struct {
 	entry  *Entry
 	number uint64
 	sums   []byte // of the cluster, on which all answers depend
-	// stamps is by row how often what the plugin reads has changed; an answer with
-	// another stamp does not hold.
-	stamps   *[]uint32
+	// What changed is taken into account up to here: in the journal, of so many rows, and
+	// in the stamps of rows.
+	at       uint64
+	rows     int
+	stamp    uint32
 	verdicts []verdict
 	scores   []score
 	reasons  reasons
 }
 
-// verdict is a filter's answer. A stamp of 0 is none.
-type verdict struct {
-	stamp  uint32
-	reason uint16 // 0 is none, else one more than the index
-	code   abi.Code
-}
+// verdict is a filter's answer: 0 is none, else one more than eight times the number of its
+// reasons and the code.
+type verdict uint16
 
-type score struct {
-	value int64
-	stamp uint32
-}
+// score is a score with its sign bit turned, so that 0 is none.
+type score int32
 
 // reasons is the texts of verdicts, each list once.
 type reasons struct {
@@ -51,12 +49,51 @@ const maxReasons = 1 << 10
 // Number is another one for answers of other keys, and when all were forgotten.
 func (a *Answers) Number() uint64 { return a.number }
 
-// forget makes all answers such that do not hold.
+// forget drops all answers.
 func (a *Answers) forget() {
 	a.keeper.store.numbered++
 	a.number = a.keeper.store.numbered
 	clear(a.verdicts)
 	clear(a.scores)
+}
+
+// follow drops the answers about rows of which the plugin reads something that changed.
+func (a *Answers) follow(j *journal) {
+	p := a.keeper.projection
+	n := len(p.stamps)
+	a.verdicts, a.scores = cut(a.verdicts, n), cut(a.scores, n)
+	if rows, ok := j.since(a.at); ok && a.rows == n {
+		for _, row := range rows {
+			a.check(row)
+		}
+	} else {
+		for row := range n {
+			a.check(uint32(row))
+		}
+	}
+	a.at, a.rows, a.stamp = j.end(), n, p.next
+}
+
+// check drops the answers about a row that changed since the last one was looked at.
+func (a *Answers) check(row uint32) {
+	if stamps := a.keeper.projection.stamps; int(row) >= len(stamps) || stamps[row] <= a.stamp {
+		return
+	}
+	if int(row) < len(a.verdicts) {
+		a.verdicts[row] = 0
+	}
+	if int(row) < len(a.scores) {
+		a.scores[row] = 0
+	}
+}
+
+// cut returns the first n elements at most, and clears the others.
+func cut[T any](rows []T, n int) []T {
+	if len(rows) <= n {
+		return rows
+	}
+	clear(rows[n:])
+	return rows[:n]
 }
 
 // Verdicts makes room for verdicts about all rows, before workers keep some.
@@ -67,13 +104,13 @@ func (a *Answers) Scores() { a.scores = sized(a, a.scores) }
 
 // sized returns an array with an element for each row.
 func sized[T any](a *Answers, rows []T) []T {
-	n := len(*a.stamps)
+	n := a.rows
 	if n <= len(rows) {
 		return rows
 	}
 	var element T
 	if n > cap(rows) {
-		larger := make([]T, n, n+n/4)
+		larger := make([]T, n, n+n/8)
 		copy(larger, rows)
 		a.entry.Grow(int64(cap(larger)-cap(rows)) * int64(unsafe.Sizeof(element)))
 		return larger
@@ -82,14 +119,13 @@ func sized[T any](a *Answers, rows []T) []T {
 }
 
 // Verdict returns the verdict on a row, with the number of its reasons; false if none is
-// kept that holds.
+// kept.
 func (a *Answers) Verdict(row uint32) (code abi.Code, reason uint16, ok bool) {
-	stamps := *a.stamps
-	if int(row) >= len(a.verdicts) || int(row) >= len(stamps) {
+	if int(row) >= len(a.verdicts) || a.verdicts[row] == 0 {
 		return 0, 0, false
 	}
-	v := &a.verdicts[row]
-	return v.code, v.reason, v.stamp == stamps[row]
+	v := a.verdicts[row] - 1
+	return abi.Code(v % 8), uint16(v / 8), true
 }
 
 // Texts returns the reasons of a number; nil for 0.
@@ -127,27 +163,29 @@ func (a *Answers) Reason(texts []string) (reason uint16, ok bool) {
 	return reason, true
 }
 
-// KeepVerdict keeps a verdict on a row. Overlay rows are not kept.
+// KeepVerdict keeps a verdict on a row: a success or a rejection. Overlay rows are not kept.
 func (a *Answers) KeepVerdict(row uint32, code abi.Code, reason uint16) {
-	if stamps := *a.stamps; int(row) < len(a.verdicts) && int(row) < len(stamps) {
-		a.verdicts[row] = verdict{stamp: stamps[row], code: code, reason: reason}
+	if int(row) < len(a.verdicts) {
+		a.verdicts[row] = verdict(reason*8+uint16(code)) + 1
 	}
 }
 
-// Score returns the score of a row as the plugin gave it; false if none is kept that holds.
+// Score returns the score of a row as the plugin gave it; false if none is kept.
 func (a *Answers) Score(row uint32) (value int64, ok bool) {
-	stamps := *a.stamps
-	if int(row) >= len(a.scores) || int(row) >= len(stamps) {
+	if int(row) >= len(a.scores) || a.scores[row] == 0 {
 		return 0, false
 	}
-	s := &a.scores[row]
-	return s.value, s.stamp == stamps[row]
+	return int64(a.scores[row] ^ math.MinInt32), true
 }
 
-// KeepScore keeps the score of a row. Overlay rows are not kept.
+// KeepScore keeps the score of a row, if it has 32 bits. Overlay rows are not kept.
 func (a *Answers) KeepScore(row uint32, value int64) {
-	if stamps := *a.stamps; int(row) < len(a.scores) && int(row) < len(stamps) {
-		a.scores[row] = score{stamp: stamps[row], value: value}
+	if int(row) >= len(a.scores) {
+		return
+	}
+	a.scores[row] = 0
+	if value > math.MinInt32 && value <= math.MaxInt32 {
+		a.scores[row] = score(value) ^ math.MinInt32
 	}
 }
 

@@ -2,6 +2,7 @@ package reuse
 
 import (
 	"bytes"
+	"math"
 	"sync/atomic"
 
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -17,6 +18,7 @@ type Keeper struct {
 	answers    map[string]*Answers
 	key, sums  []byte
 	once       *Once
+	costly     bool
 	demoted    atomic.Bool
 }
 
@@ -35,8 +37,9 @@ func (s *Store) Keeper(p plugin.Plugin) *Keeper {
 		s.projections[name] = columnsOfRows
 	}
 	columnsOfRows.users++
-	k := &Keeper{store: s, info: info, projection: columnsOfRows, answers: make(map[string]*Answers), once: NewOnce()}
+	k := &Keeper{store: s, info: info, projection: columnsOfRows, answers: make(map[string]*Answers), once: s.Once()}
 	k.aggregates, _ = p.(plugin.Aggregates)
+	_, k.costly = p.(plugin.Fallible)
 	return k
 }
 
@@ -58,7 +61,7 @@ func (k *Keeper) Drop() {
 }
 
 // For returns the answers about pods that are alike to the plugin, with what changed in
-// the snapshot taken into account; nil for the first such pod, for there may be no other.
+// the snapshot taken into account; nil for the first such pod, for there may be no other, and for one that comes too seldom.
 // It is valid until the next call of For with the same store. namespace is the pod's, nil
 // if its object is not known.
 func (k *Keeper) For(c *plugin.Cycle, namespace *state.Namespace) *Answers {
@@ -68,15 +71,16 @@ func (k *Keeper) For(c *plugin.Cycle, namespace *state.Namespace) *Answers {
 	k.key = appendKey(k.key[:0], k.info.Reads, c.Pod, namespace)
 	a, ok := k.answers[string(k.key)]
 	if !ok {
-		if !k.once.Again(k.key) {
+		if !k.once.Again(k.key, k.within()) {
 			return nil
 		}
-		a = &Answers{keeper: k, key: string(k.key), stamps: &k.projection.stamps}
+		a = &Answers{keeper: k, key: string(k.key)}
 		a.forget()
 		a.entry = s.Enter(int64(len(a.key))+keyBytes, func() { delete(k.answers, a.key) })
 		k.answers[a.key] = a
 	}
 	a.entry.Use()
+	a.follow(&s.journal)
 	if k.aggregates != nil {
 		if k.sums = k.aggregates.AppendAggregates(k.sums[:0], c); !bytes.Equal(k.sums, a.sums) {
 			a.sums = append(a.sums[:0], k.sums...)
@@ -84,6 +88,14 @@ func (k *Keeper) For(c *plugin.Cycle, namespace *state.Namespace) *Answers {
 		}
 	}
 	return a
+}
+
+// within is in how many cycles a key has to come again.
+func (k *Keeper) within() uint64 {
+	if k.costly { // a look at what changed costs far less than a call
+		return math.MaxUint64
+	}
+	return k.store.Within()
 }
 
 // keyBytes is about what an Answers takes besides its rows and its key.

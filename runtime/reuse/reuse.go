@@ -34,12 +34,15 @@ type Store struct {
 	projections map[string]*projection
 	recent      *list.List // of *Entry, the most recently used first
 	bytes       int64
+	bound       int64  // for the number of nodes
+	largest     int64  // entry
+	cycle       uint64 // now
 	numbered    uint64 // Answers so far
 }
 
 // New returns an empty store.
 func New(config Config) *Store {
-	return &Store{config: config, projections: make(map[string]*projection), recent: list.New()}
+	return &Store{config: config, bound: config.Bytes, projections: make(map[string]*projection), recent: list.New()}
 }
 
 // Follow takes in what changed in the snapshot. It is called before each cycle.
@@ -71,13 +74,28 @@ func (s *Store) Position() uint64 { return s.journal.end() }
 // several times; false if it could be any.
 func (s *Store) Changed(since uint64) (rows []uint32, ok bool) { return s.journal.since(since) }
 
-// Trim makes room: it removes what was used least recently until all takes no more than
+// Trim begins a cycle and makes room: it removes what was used least recently until all takes no more than
 // the bound for so many nodes. Answers that For returned before are not valid any more.
 func (s *Store) Trim(nodes int) {
-	bound := s.config.Bytes + s.config.PerNode*int64(nodes)
-	for s.bytes > bound && s.recent.Len() > 0 {
+	s.cycle++
+	s.bound = s.config.Bytes + s.config.PerNode*int64(nodes)
+	for s.bytes > s.bound && s.recent.Len() > 0 {
 		s.recent.Back().Value.(*Entry).Remove()
 	}
+}
+
+// Within is in how many cycles pods have to be alike, so that it is worth it to look at the
+// rows that changed, which most cycles do to one, instead of at all.
+func (s *Store) Within() uint64 { return uint64(max(minWithin, s.rows/8)) }
+
+const minWithin = 64
+
+// room reports whether there is room for an entry, or one that was not used for more than
+// so many cycles. If more keys come in turn than there is room for, some stay, instead of
+// each making room for the next.
+func (s *Store) room(cycles uint64) bool {
+	back := s.recent.Back()
+	return back == nil || s.bytes+s.largest <= s.bound || s.cycle-back.Value.(*Entry).used > cycles
 }
 
 // Entry is something that is kept, and what it takes of the bound.
@@ -85,24 +103,29 @@ type Entry struct {
 	store   *Store
 	element *list.Element
 	bytes   int64
+	used    uint64 // the last cycle
 	drop    func()
 }
 
 // Enter makes an entry; drop is called when it has to go.
 func (s *Store) Enter(bytes int64, drop func()) *Entry {
-	e := &Entry{store: s, drop: drop}
+	e := &Entry{store: s, used: s.cycle, drop: drop}
 	e.element = s.recent.PushFront(e)
 	e.Grow(bytes)
 	return e
 }
 
 // Use makes the entry the last one to go.
-func (e *Entry) Use() { e.store.recent.MoveToFront(e.element) }
+func (e *Entry) Use() {
+	e.used = e.store.cycle
+	e.store.recent.MoveToFront(e.element)
+}
 
 // Grow accounts for memory. Room for it is made by the next Trim.
 func (e *Entry) Grow(bytes int64) {
 	e.bytes += bytes
 	e.store.bytes += bytes
+	e.store.largest = max(e.store.largest, e.bytes)
 }
 
 // Remove ends the entry.

@@ -1,11 +1,16 @@
 package reuse
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Tree has the totals of rows, and finds the best ones without looking at all: each inner
-// node knows the highest total below it and how many rows have it.
+// node knows the highest total below it and how many rows have it. The lowest inner nodes
+// are over a block of rows each, so that the tree takes little more than the totals.
 type Tree struct {
-	leaves int // a power of two
+	blocks int     // a power of two
+	totals []int64 // by row
 	nodes  []best
 	front  []uint32
 }
@@ -15,25 +20,55 @@ type best struct {
 	count uint32 // 0 for none
 }
 
+const (
+	blockRows = 16
+	// noTotal is that of a row without one.
+	noTotal = math.MinInt64
+)
+
 // Bytes is the memory that the tree takes.
-func (t *Tree) Bytes() int64 { return int64(cap(t.nodes)) * 16 }
+func (t *Tree) Bytes() int64 { return int64(cap(t.nodes))*16 + int64(cap(t.totals))*8 }
 
 // Build sets the totals of some rows of n; the others have none.
 func (t *Tree) Build(n int, rows []uint32, totals []int64) {
-	t.leaves = 1
-	for t.leaves < n {
-		t.leaves *= 2
+	t.blocks = 1
+	for t.blocks*blockRows < n {
+		t.blocks *= 2
 	}
-	t.nodes = slices.Grow(t.nodes[:0], 2*t.leaves)[:2*t.leaves]
-	for i := range t.nodes {
-		t.nodes[i] = best{}
+	t.totals = slices.Grow(t.totals[:0], n)[:n]
+	for row := range t.totals {
+		t.totals[row] = noTotal
 	}
 	for i, row := range rows {
-		t.nodes[t.leaves+int(row)] = best{totals[i], 1}
+		t.totals[row] = totals[i]
 	}
-	for i := t.leaves - 1; i > 0; i-- {
+	t.nodes = slices.Grow(t.nodes[:0], 2*t.blocks)[:2*t.blocks]
+	for block := range t.blocks {
+		t.nodes[t.blocks+block] = t.bestOf(block)
+	}
+	for i := t.blocks - 1; i > 0; i-- {
 		t.nodes[i] = better(t.nodes[2*i], t.nodes[2*i+1])
 	}
+}
+
+// rowsOf returns the first row of a block and the one after the last.
+func (t *Tree) rowsOf(block int) (from, to int) {
+	return min(block*blockRows, len(t.totals)), min((block+1)*blockRows, len(t.totals))
+}
+
+// bestOf returns the best of a block's rows.
+func (t *Tree) bestOf(block int) best {
+	from, to := t.rowsOf(block)
+	b := best{total: noTotal}
+	for _, total := range t.totals[from:to] {
+		switch {
+		case total > b.total:
+			b = best{total, 1}
+		case total == b.total && total != noTotal:
+			b.count++
+		}
+	}
+	return b
 }
 
 // better joins what two parts of the rows have.
@@ -49,14 +84,14 @@ func better(a, b best) best {
 }
 
 // Set sets the total of a row.
-func (t *Tree) Set(row uint32, total int64) { t.put(row, best{total, 1}) }
-
-// Remove makes a row one without a total.
-func (t *Tree) Remove(row uint32) { t.put(row, best{}) }
-
-func (t *Tree) put(row uint32, b best) {
-	i := t.leaves + int(row)
-	for t.nodes[i] != b {
+func (t *Tree) Set(row uint32, total int64) {
+	if t.totals[row] == total {
+		return
+	}
+	t.totals[row] = total
+	block := int(row) / blockRows
+	b := t.bestOf(block)
+	for i := t.blocks + block; t.nodes[i] != b; {
 		t.nodes[i] = b
 		if i /= 2; i == 0 {
 			return
@@ -65,8 +100,11 @@ func (t *Tree) put(row uint32, b best) {
 	}
 }
 
+// Remove makes a row one without a total.
+func (t *Tree) Remove(row uint32) { t.Set(row, noTotal) }
+
 // Total returns the total of a row that has one.
-func (t *Tree) Total(row uint32) int64 { return t.nodes[t.leaves+int(row)].total }
+func (t *Tree) Total(row uint32) int64 { return t.totals[row] }
 
 // Best returns the highest total and how many rows have it.
 func (t *Tree) Best() (total int64, ties int) { return t.nodes[1].total, int(t.nodes[1].count) }
@@ -74,7 +112,7 @@ func (t *Tree) Best() (total int64, ties int) { return t.nodes[1].total, int(t.n
 // Tie returns the k-th row, from 0, that has the highest total, in the order of rows.
 func (t *Tree) Tie(k int) uint32 {
 	i, total := 1, t.nodes[1].total
-	for i < t.leaves {
+	for i < t.blocks {
 		i *= 2
 		if left := t.nodes[i]; left.count == 0 || left.total < total {
 			i++
@@ -83,10 +121,17 @@ func (t *Tree) Tie(k int) uint32 {
 			i++
 		}
 	}
-	return uint32(i - t.leaves)
+	row, _ := t.rowsOf(i - t.blocks)
+	for ; t.totals[row] != total || k > 0; row++ {
+		if t.totals[row] == total {
+			k--
+		}
+	}
+	return uint32(row)
 }
 
-// Top appends up to n rows, by total from the highest on, then by row.
+// Top appends up to n rows, by total from the highest on, then by row. The front has inner
+// nodes by their index, and rows by theirs after all inner nodes.
 func (t *Tree) Top(out []uint32, n int) []uint32 {
 	t.front = append(t.front[:0], 1)
 	for n > 0 && len(t.front) > 0 {
@@ -96,38 +141,55 @@ func (t *Tree) Top(out []uint32, n int) []uint32 {
 				at = i
 			}
 		}
-		i := t.front[at]
+		i := int(t.front[at])
 		last := len(t.front) - 1
 		t.front[at], t.front = t.front[last], t.front[:last]
 		switch {
-		case t.nodes[i].count == 0:
+		case t.highest(uint32(i)) == noTotal:
 			return out
-		case int(i) >= t.leaves:
-			out = append(out, i-uint32(t.leaves))
+		case i >= 2*t.blocks:
+			out = append(out, uint32(i-2*t.blocks))
 			n--
+		case i >= t.blocks:
+			from, to := t.rowsOf(i - t.blocks)
+			for row := from; row < to; row++ {
+				t.front = append(t.front, uint32(2*t.blocks+row))
+			}
 		default:
-			t.front = append(t.front, 2*i, 2*i+1)
+			t.front = append(t.front, uint32(2*i), uint32(2*i+1))
 		}
 	}
 	return out
 }
 
+// highest returns the highest total of what the front has.
+func (t *Tree) highest(i uint32) int64 {
+	switch {
+	case int(i) >= 2*t.blocks:
+		return t.totals[int(i)-2*t.blocks]
+	case t.nodes[i].count == 0:
+		return noTotal
+	}
+	return t.nodes[i].total
+}
+
 // before reports whether the rows below a node are to be looked at before those below
 // another one.
 func (t *Tree) before(a, b uint32) bool {
-	x, y := t.nodes[a], t.nodes[b]
-	if x.count == 0 || y.count == 0 {
-		return y.count == 0 && x.count > 0
-	}
-	if x.total != y.total {
-		return x.total > y.total
+	x, y := t.highest(a), t.highest(b)
+	if x != y {
+		return x > y
 	}
 	return t.leftmost(a) < t.leftmost(b)
 }
 
-func (t *Tree) leftmost(i uint32) uint32 {
-	for int(i) < t.leaves {
+// leftmost returns the lowest row below a node.
+func (t *Tree) leftmost(i uint32) int {
+	if int(i) >= 2*t.blocks {
+		return int(i) - 2*t.blocks
+	}
+	for int(i) < t.blocks {
 		i *= 2
 	}
-	return i
+	return (int(i) - t.blocks) * blockRows
 }

@@ -14,7 +14,7 @@ import (
 // TestTree: after any changes the tree finds what a look at all rows finds.
 func TestTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 40).Draw(t, "rows")
+		n := rapid.IntRange(1, 100).Draw(t, "rows")
 		row, total := rapid.Uint32Range(0, uint32(n-1)), rapid.Int64Range(-2, 2)
 		totals := rapid.MapOf(row, total).Draw(t, "totals")
 		var tree reuse.Tree
