@@ -45,7 +45,7 @@ func (c *Child) Compile(ctx context.Context, job *sandbox.CompileJob) error {
 	defer cancel()
 	cmd := exec.CommandContext(limited, c.Path)
 	cmd.Args = append(append([]string(nil), c.Args...),
-		job.CacheDir, strconv.FormatUint(uint64(job.Pages), 10), strconv.FormatUint(c.Memory, 10), c.Time.String(), strconv.Itoa(len(job.Original)))
+		job.CacheDir, strconv.FormatUint(c.Memory, 10), c.Time.String(), strconv.Itoa(len(job.Original)))
 	cmd.Stdin = io.MultiReader(bytes.NewReader(job.Original), bytes.NewReader(job.Code))
 	said := &head{}
 	cmd.Stderr = said
@@ -100,22 +100,18 @@ func Serve(ctx context.Context, args []string, in io.Reader, stderr io.Writer) i
 
 // prepare reads the arguments, limits the process and allocates room for the original.
 func prepare(args []string) (*sandbox.CompileJob, error) {
-	if len(args) != 5 {
+	if len(args) != 4 {
 		return nil, errors.New("berth starts this command itself, to compile a module")
 	}
-	pages, err := strconv.ParseUint(args[1], 10, 32)
+	memory, err := strconv.ParseUint(args[1], 10, 63)
 	if err != nil {
 		return nil, err
 	}
-	memory, err := strconv.ParseUint(args[2], 10, 63)
+	most, err := time.ParseDuration(args[2])
 	if err != nil {
 		return nil, err
 	}
-	most, err := time.ParseDuration(args[3])
-	if err != nil {
-		return nil, err
-	}
-	original, err := strconv.ParseUint(args[4], 10, 31)
+	original, err := strconv.ParseUint(args[3], 10, 31)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +119,7 @@ func prepare(args []string) (*sandbox.CompileJob, error) {
 	if err := limit(memory, most); err != nil {
 		return nil, fmt.Errorf("limit the compiler's process: %w", err)
 	}
-	return &sandbox.CompileJob{CacheDir: args[0], Pages: uint32(pages), Original: make([]byte, original)}, nil
+	return &sandbox.CompileJob{CacheDir: args[0], Original: make([]byte, original)}, nil
 }
 
 // outOfMemory reports whether a Go program ended for lack of memory.

@@ -162,7 +162,7 @@ func TestOriginal(t *testing.T) {
 	valid := wat.Compile(t, good, "")
 	invalid := wat.Compile(t, strings.Replace(good, "(i32.const 0x10000)", "(i64.const 1)", 1), "")
 	for _, compile := range []sandbox.Compiler{newChild(t).Compile, func(ctx context.Context, job *sandbox.CompileJob) error { return job.Compile(ctx) }} {
-		job := &sandbox.CompileJob{Original: invalid, Code: valid, CacheDir: t.TempDir(), Pages: 64}
+		job := &sandbox.CompileJob{Original: invalid, Code: valid, CacheDir: t.TempDir()}
 		if err := compile(t.Context(), job); err == nil || !strings.Contains(err.Error(), "it is not valid WebAssembly: ") {
 			t.Errorf("got %v", err)
 		}

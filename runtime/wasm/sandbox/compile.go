@@ -27,8 +27,6 @@ type CompileJob struct {
 	Code []byte
 	// CacheDir is where the result goes.
 	CacheDir string
-	// Pages is the memory limit in pages of 64 KiB. It is part of the result.
-	Pages uint32
 }
 
 // Compiler compiles a module into its cache, perhaps in another process. An error means that
@@ -49,7 +47,7 @@ func (j *CompileJob) Compile(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cache of compiled modules in %s: %w", j.CacheDir, err)
 	}
-	r := wazero.NewRuntimeWithConfig(ctx, compilerConfig(wazero.NewRuntimeConfig(), cache, j.Pages))
+	r := wazero.NewRuntimeWithConfig(ctx, compilerConfig(wazero.NewRuntimeConfig(), cache))
 	_, err = r.CompileModule(ctx, j.Code)
 	return errors.Join(err, r.Close(ctx), cache.Close(ctx))
 }
@@ -64,7 +62,7 @@ func (j *CompileJob) validate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(j.Pages).WithDebugInfoEnabled(false))
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithDebugInfoEnabled(false))
 	_, err = r.CompileModule(ctx, code)
 	if err != nil {
 		err = fmt.Errorf("it is not valid WebAssembly: %w", plain.Error(err, fault.MaxDetail))
@@ -73,9 +71,14 @@ func (j *CompileJob) validate(ctx context.Context) error {
 }
 
 // compilerConfig returns the settings that a compiled module depends on.
-func compilerConfig(base wazero.RuntimeConfig, cache wazero.CompilationCache, pages uint32) wazero.RuntimeConfig {
-	return base.WithCompilationCache(cache).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
+func compilerConfig(base wazero.RuntimeConfig, cache wazero.CompilationCache) wazero.RuntimeConfig {
+	return base.WithCompilationCache(cache).WithMemoryLimitPages(memoryPages).WithDebugInfoEnabled(false)
 }
+
+// memoryPages is the maximum of a memory in the code: one page less than possible, since the
+// size of 4 GiB is not a u32. The memory itself knows how far an instance may grow, so that
+// neither limits.memory nor the size of the cluster is a reason to compile a module again.
+const memoryPages = 1<<16 - 1
 
 // knownDir is a folder in the cache. It has a folder for each compiler, with a file for each
 // module that was validated and compiled within its bounds, so that it need not be again.
@@ -103,7 +106,7 @@ func (r *Runtime) before(ctx context.Context, job *CompileJob) error {
 	}
 	original, code := sha256.Sum256(job.Original), sha256.Sum256(job.Code)
 	both := sha256.Sum256(append(original[:], code[:]...))
-	known := filepath.Join(r.dir, knownDir, compiler(), fmt.Sprintf("%s-%d", hex.EncodeToString(both[:]), job.Pages))
+	known := filepath.Join(r.dir, knownDir, compiler(), hex.EncodeToString(both[:]))
 	if _, err := os.Stat(known); err == nil {
 		return nil
 	}

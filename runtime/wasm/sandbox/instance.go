@@ -19,7 +19,7 @@ import (
 // version.
 func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error) {
 	env.limits = env.limits.WithDefaults()
-	c, err := m.compile(ctx, m.form(&env.limits, region))
+	c, err := m.compile(ctx, m.form(&env.limits))
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +27,8 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 	if linear == nil {
 		linear = memory.NewLinear(env.limits.OwnMemory, region)
 	}
-	if least := c.least(); least > linear.Max() {
-		return nil, fmt.Errorf("its memory begins with %d bytes, and limits.memory is %d", least, env.limits.OwnMemory)
+	if err := c.fits(linear, env.limits.OwnMemory); err != nil {
+		return nil, err
 	}
 	ctx = experimental.WithMemoryAllocator(context.WithValue(ctx, envKey{}, env), linear)
 	// Names are left out, so that instances of one module do not collide. Clock
@@ -185,6 +185,14 @@ func (g *instance) Call(ctx context.Context, point abi.Point, call, lo, hi uint3
 func (g *instance) Close(ctx context.Context) error {
 	g.memory = nil // it is freed now
 	return g.module.Close(ctx)
+}
+
+// fits checks that a memory has room for what the module begins with.
+func (c *compiled) fits(linear *memory.Linear, own uint32) error {
+	if least := c.least(); least > linear.Max() {
+		return fmt.Errorf("its memory begins with %d bytes, and limits.memory is %d", least, own)
+	}
+	return nil
 }
 
 // least returns the size of an instance's memory when it begins, in bytes.

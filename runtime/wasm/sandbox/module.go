@@ -33,11 +33,10 @@ type Module struct {
 	}
 }
 
-// form is what the code of a module depends on: its memory limit in pages, and the limits
-// that package meter writes into it.
+// form is what the code of a module depends on: the limits that package meter writes into it.
 type form struct {
-	pages, depth, tables uint32
-	structure            meter.Limits
+	depth, tables uint32
+	structure     meter.Limits
 }
 
 // compiled is a module in a wazero runtime of its own.
@@ -61,7 +60,7 @@ func (r *Runtime) Load(ctx context.Context, module []byte) (*Module, error) {
 }
 
 // LoadWith compiles a module for plugins with these limits, and keeps its bytes: for a
-// plugin with other limits it is compiled again.
+// plugin with other limits but memory it is compiled again.
 //
 // # Errors
 //
@@ -70,11 +69,15 @@ func (r *Runtime) LoadWith(ctx context.Context, module []byte, limits Limits) (*
 	m := &Module{runtime: r, bytes: module, digest: Digest(module), exports: make(map[abi.Point]bool)}
 	m.mu.compiled = make(map[form]*compiled)
 	limits = limits.WithDefaults()
-	c, err := m.compile(ctx, m.form(&limits, 0))
+	c, err := m.compile(ctx, m.form(&limits))
 	if err != nil {
 		return nil, err
 	}
 	if err := checkExports(c.module); err != nil {
+		return nil, errors.Join(fmt.Errorf("module %s: %w", fault.ShortDigest(m.digest), err), m.Close(ctx))
+	}
+	// Each instance is checked again, with its region.
+	if err := c.fits(memory.NewLinear(limits.OwnMemory, smallRegion), limits.OwnMemory); err != nil {
 		return nil, errors.Join(fmt.Errorf("module %s: %w", fault.ShortDigest(m.digest), err), m.Close(ctx))
 	}
 	exported := c.module.ExportedFunctions()
@@ -85,16 +88,11 @@ func (r *Runtime) LoadWith(ctx context.Context, module []byte, limits Limits) (*
 	return m, nil
 }
 
-// form returns the form for a region. It rounds the size up to a power of two, so that a
-// region that grows seldom needs another form.
-func (m *Module) form(l *Limits, region uint32) form {
-	own := (l.OwnMemory + memory.PageSize - 1) / memory.PageSize
-	room := uint32(16) // 1 MiB
-	for uint64(room)*memory.PageSize < uint64(region) {
-		room *= 2
-	}
-	// One page less than possible, since the size of 4 GiB is not a u32.
-	return form{pages: min(own+room, 65535), depth: l.Depth, tables: l.TableElements, structure: l.structure(m.runtime.config.Structure)}
+// smallRegion is the size of the region of a small cluster, in bytes.
+const smallRegion = 1 << 20
+
+func (m *Module) form(l *Limits) form {
+	return form{depth: l.Depth, tables: l.TableElements, structure: l.structure(m.runtime.config.Structure)}
 }
 
 // compile returns the module in a form, compiled at the first time.
@@ -108,18 +106,18 @@ func (m *Module) compile(ctx context.Context, f form) (*compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("module %s: %w", fault.ShortDigest(m.digest), err)
 	}
-	job := &CompileJob{Code: code, CacheDir: m.runtime.dir, Pages: f.pages}
+	job := &CompileJob{Code: code, CacheDir: m.runtime.dir}
 	if info != nil {
 		job.Original = m.bytes
 	}
 	if err := m.runtime.before(ctx, job); err != nil {
 		return nil, fmt.Errorf("compile module %s: %w", fault.ShortDigest(m.digest), err)
 	}
-	c, err := m.compileWith(ctx, code, f, m.runtime.cache)
+	c, err := m.compileWith(ctx, code, m.runtime.cache)
 	if err != nil && m.runtime.dir != "" {
 		// Find out whether the module is bad or a file of the cache is damaged.
 		var again error
-		if c, again = m.compileWith(ctx, code, f, wazero.NewCompilationCache()); again == nil {
+		if c, again = m.compileWith(ctx, code, wazero.NewCompilationCache()); again == nil {
 			m.runtime.config.Log.Warn("cache of compiled modules is damaged: remove the folder",
 				"dir", m.runtime.dir, "module", fault.ShortDigest(m.digest), "error", err)
 			err = nil
@@ -140,17 +138,17 @@ func (m *Module) rewritten(f form) ([]byte, *meter.Info, error) {
 		return code, nil, err
 	}
 	return meter.Rewrite(m.bytes, meter.Config{
-		Limits: f.structure, MaxDepth: f.depth, MemoryMaxPages: f.pages, TableMaxElements: f.tables,
+		Limits: f.structure, MaxDepth: f.depth, MemoryMaxPages: memoryPages, TableMaxElements: f.tables,
 		Omit: m.runtime.config.Omit, Prices: Prices(),
 	})
 }
 
-func (m *Module) compileWith(ctx context.Context, code []byte, f form, cache wazero.CompilationCache) (*compiled, error) {
+func (m *Module) compileWith(ctx context.Context, code []byte, cache wazero.CompilationCache) (*compiled, error) {
 	config := wazero.NewRuntimeConfig()
 	if m.runtime.config.Interpreter {
 		config = wazero.NewRuntimeConfigInterpreter()
 	}
-	c := &compiled{runtime: wazero.NewRuntimeWithConfig(ctx, compilerConfig(config, cache, f.pages))}
+	c := &compiled{runtime: wazero.NewRuntimeWithConfig(ctx, compilerConfig(config, cache))}
 	if err := c.prepare(ctx, code); err != nil {
 		return nil, errors.Join(err, c.runtime.Close(ctx))
 	}
