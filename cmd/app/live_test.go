@@ -21,7 +21,7 @@ func TestPrintStatus(t *testing.T) {
 		Plugins: []debughttp.Plugin{
 			{Profile: "a", Name: "pool", Module: "tenant-pool 1.2.0", Digest: "sha256:5e2513cea0be6e3529a61cd927706d267834f891c08d88c383417c3e710749f9", Breaker: "closed", Calls: 10, Rows: 5000, Fuel: 123456, Memory: 13<<20 + 1, MemoryTotal: 256 << 20, Namespaces: []string{"x", "y"}, Signers: []string{"team", "security"}},
 			{Profile: "a", Name: "bad", Module: "bad 0.1.0", Digest: "sha256:2", Breaker: "open", Opened: 3, RetryAt: &soon, LastFault: "bad: filter: trap: unreachable", FaultAt: &before, Calls: 9, Faults: 9},
-			{Profile: "b", Name: "bad", Module: "bad 0.1.0", Digest: "sha256:2", Breaker: "half-open", Yanked: "it counts racks twice; use 1.2.1"},
+			{Profile: "b", Name: "bad", Module: "bad 0.1.0", Digest: "sha256:2", Breaker: "half-open", NotKept: "it reads the pod's UID", Yanked: "it counts racks twice; use 1.2.1"},
 		},
 		Folder: []debughttp.FolderEntry{{File: "p/good.wasm", Plugin: "pool"}, {File: "p/new.wasm", Error: "no module"}, {File: "p/old.wasm", Plugin: "old", Error: "trap"}},
 		Error:  "profile \"a\": no",
@@ -36,6 +36,7 @@ b        bad            bad 0.1.0          as a probe           0     0       0 
 
 pool in a is signed by team, security.
 bad in b is yanked: it counts racks twice; use 1.2.1
+bad in b is asked about every node for every pod: it reads the pod's UID.
 Last fault of bad in a, 2m ago: bad: filter: trap: unreachable
 p/new.wasm was refused (no version of it runs): no module
 p/old.wasm was refused (its previous version still runs): trap

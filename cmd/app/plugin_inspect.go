@@ -12,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
 func newPluginInspect() *cobra.Command {
@@ -59,6 +60,7 @@ type inspection struct {
 	Manifest      *wire.Manifest `json:"manifest"`
 	Points        []pointInfo    `json:"points"`
 	Reads         []wire.Reading `json:"reads"`
+	NotKept       string         `json:"notKept,omitempty"` // why answers are not kept for pods that are alike
 	HostFunctions []string       `json:"hostFunctions"`
 	Imports       []importInfo   `json:"imports"`
 	Memory        memoryInfo     `json:"memory"`
@@ -98,6 +100,16 @@ type sectionInfo struct {
 
 const pageSize = 64 << 10
 
+// notKept says why answers of a plugin that filters or scores are not kept for pods that are
+// alike; empty if they are.
+func notKept(m *wire.Manifest) string {
+	if m.Points.Filter == nil && m.Points.Score == nil {
+		return ""
+	}
+	why, _ := wasm.Keyed(m)
+	return why
+}
+
 func inspect(l *module.Loaded) *inspection {
 	m, man := l.Module, l.Manifest
 	out := &inspection{
@@ -123,6 +135,7 @@ func inspect(l *module.Loaded) *inspection {
 	if len(m.Memories) > 0 {
 		out.Memory = memoryInfo{Min: int64(m.Memories[0].Min) * pageSize, Max: int64(m.Memories[0].Max) * pageSize}
 	}
+	out.NotKept = notKept(man)
 	out.Limits = limitsOf(l)
 	for _, s := range m.Sections {
 		out.Sections = append(out.Sections, sectionInfo{Name: wire.SectionName(s.ID), Custom: s.Name, Size: s.Size})

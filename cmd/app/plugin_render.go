@@ -46,6 +46,10 @@ func (p *printer) inspection(i *inspection) {
 	p.printf("\n")
 	p.points(i.Points)
 	p.reads(i.Reads)
+	if i.NotKept != "" {
+		p.text("The plugin is asked about every node for every pod, because %s. Measure the cost with berth plugin bench.", i.NotKept)
+		p.printf("\n")
+	}
 	p.events(m.Events)
 	p.directives(m)
 	p.configFields(m.Config)

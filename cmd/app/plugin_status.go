@@ -89,6 +89,9 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 		if x.Yanked != "" {
 			p.text("%s in %s is yanked: %s", x.Name, x.Profile, x.Yanked)
 		}
+		if x.NotKept != "" {
+			p.text("%s in %s is asked about every node for every pod: %s.", x.Name, x.Profile, x.NotKept)
+		}
 	}
 	for i := range s.Plugins {
 		if x := &s.Plugins[i]; x.LastFault != "" {

@@ -105,7 +105,7 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
 		line := debughttp.Plugin{
-			Profile: p.Profile, Name: p.Name, Module: p.Module + " " + p.Version, Digest: p.Digest, Namespaces: p.Namespaces, Image: p.Image, Signers: p.Signers,
+			Profile: p.Profile, Name: p.Name, Module: p.Module + " " + p.Version, Digest: p.Digest, Namespaces: p.Namespaces, Image: p.Image, Signers: p.Signers, NotKept: p.NotKept,
 			Breaker: p.Breaker.State.String(), Opened: p.Breaker.Opened, RetryAt: unlessZero(p.Breaker.RetryAt), FaultAt: unlessZero(p.Breaker.LastFaultAt),
 			Instances: p.Instances, Memory: p.Memory, MemoryTotal: p.MemoryTotal, Starts: p.Breaker.Starts, StartsLimit: p.Breaker.StartsLimit,
 		}

@@ -179,6 +179,7 @@ func (w *watched) state() *telemetry.State {
 		out.Nodes, out.Pods, out.Assumed = cached.Nodes, cached.Pods, cached.Assumed
 		out.Binding, out.Evicting = pending.Binding, pending.Preempting
 		out.Events, out.Popped = s.InFlight()
+		out.Kept = telemetry.Kept(s.Kept())
 		for place, pod := range s.Queued() {
 			if name := queueOf(place); name != "" {
 				out.Pending[name]++

@@ -4,6 +4,7 @@ package assembly
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -112,6 +113,8 @@ type Assembly struct {
 		sync.Mutex
 		built  []*built
 		status Status
+		// demoted says why answers of a plugin are no longer kept.
+		demoted map[*plugin.Info]string
 	}
 	buckets map[string]*wasm.FuelBucket // by profile and namespaces; under mu as well
 	bridges map[string]*bridge.Bridge   // by profile; under mu as well
@@ -158,7 +161,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 		a.workers.Close()
 		return nil, err
 	}
-	a.now.built = a.mu.built
+	a.now.built, a.now.demoted = a.mu.built, make(map[*plugin.Info]string)
 	var pipelines []*pipeline.Pipeline
 	for _, b := range a.mu.built {
 		pipelines = append(pipelines, b.pipeline)
@@ -196,6 +199,10 @@ func NewUnconnected(c Config) (*Assembly, error) {
 
 // broken logs that answers of a plugin are no longer reused.
 func (a *Assembly) broken(b pipeline.Broken) {
+	a.now.Lock()
+	a.now.demoted[b.Plugin] = fmt.Sprintf("when asked again at %s about node %s for pod %s, it gave another answer, although nothing that it declares to read had changed",
+		configName(b.Point), b.Node, b.Pod.Key())
+	a.now.Unlock()
 	if a.deps.Log != nil {
 		a.deps.Log.Warn("plugin answers are no longer reused: when asked again, the plugin gave another answer although nothing that it declares to read had changed",
 			"plugin", b.Plugin.Name, "digest", b.Plugin.Digest, "point", b.Point.String(), "pod", b.Pod.Key(), "node", b.Node)

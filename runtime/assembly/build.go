@@ -27,6 +27,16 @@ type built struct {
 	pipeline *pipeline.Pipeline
 }
 
+// has reports whether a plugin belongs to the profile.
+func (b *built) has(info *plugin.Info) bool {
+	for _, p := range b.plugins {
+		if p.plugin.Info() == info {
+			return true
+		}
+	}
+	return false
+}
+
 // madePlugin is a plugin and what it was made from.
 type madePlugin struct {
 	plugin plugin.Plugin

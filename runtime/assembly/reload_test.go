@@ -17,6 +17,8 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/pipeline"
+	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
@@ -243,6 +245,20 @@ func TestStatus(t *testing.T) {
 	if (p.Breaker.State == breaker.Open) == p.Breaker.RetryAt.IsZero() {
 		t.Errorf("breaker %s, retry at %v", p.Breaker.State, p.Breaker.RetryAt)
 	}
+	if p.NotKept != "no answers are kept (--reuse-memory 0)" {
+		t.Errorf("answers are not kept: %q", p.NotKept)
+	}
+	r.scheduler.config.Reuse = reuse.Default()
+	if why := r.scheduler.Status().Plugins[0].NotKept; why != "" {
+		t.Errorf("answers are not kept: %q", why)
+	}
+	r.scheduler.broken(pipeline.Broken{
+		Plugin: r.scheduler.now.built[0].plugins["a"].plugin.Info(), Pod: state.NewPod(pod("p", 0)), Node: "n", Point: abi.Filter,
+	})
+	const demoted = "when asked again at filter about node n for pod ns/p, it gave another answer, although nothing that it declares to read had changed"
+	if why := r.scheduler.Status().Plugins[0].NotKept; why != demoted {
+		t.Errorf("answers are not kept: %q, want %q", why, demoted)
+	}
 	broken := enabled(t, modules, clone(base), module.Reference{Path: guest{abi: "unreachable"}.write(t), Name: "a"})
 	if _, err := r.scheduler.Reload(t.Context(), broken); err == nil {
 		t.Fatal("a broken version is accepted")
@@ -254,7 +270,7 @@ func TestStatus(t *testing.T) {
 	if _, err := r.scheduler.Reload(t.Context(), clone(base)); err != nil {
 		t.Fatal(err)
 	}
-	if after = r.scheduler.Status(); after.Reloads != 1 || after.Err != nil || len(after.Plugins) != 0 {
-		t.Errorf("status %+v", after)
+	if after = r.scheduler.Status(); after.Reloads != 1 || after.Err != nil || len(after.Plugins) != 0 || len(r.scheduler.now.demoted) != 0 {
+		t.Errorf("status %+v, demoted %v", after, r.scheduler.now.demoted)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
@@ -30,6 +31,8 @@ type PluginStatus struct {
 	// policy's keys that signed the module; empty without them.
 	Image   string
 	Signers []string
+	// NotKept says why answers are not kept for pods that are alike; empty if they are.
+	NotKept string
 }
 
 // CompiledIn is a plugin of Config in a profile, with its points as in configuration files.
@@ -51,6 +54,7 @@ func (a *Assembly) Status() Status {
 				if m, ok := b.plugins[name].args.(*Module); ok {
 					line.Image, line.Signers = m.Loaded.Image, m.Loaded.Signers
 				}
+				line.NotKept = a.notKept(p.Info())
 				s.Plugins = append(s.Plugins, line)
 			}
 			if points, ok := a.compiledIn(b)(name); ok {
@@ -61,6 +65,15 @@ func (a *Assembly) Status() Status {
 	slices.SortStableFunc(s.CompiledIn, func(x, y CompiledIn) int { return cmp.Compare(x.Profile, y.Profile) })
 	slices.SortStableFunc(s.Plugins, func(x, y PluginStatus) int { return cmp.Compare(x.Profile, y.Profile) })
 	return s
+}
+
+// notKept says why answers of a plugin are not kept; empty if they are.
+func (a *Assembly) notKept(info *plugin.Info) string {
+	if a.config.Reuse.Off() {
+		return "no answers are kept (--reuse-memory 0)"
+	}
+	why, _ := info.Keyed()
+	return cmp.Or(why, a.now.demoted[info])
 }
 
 // reloaded records the result of a Reload: the plugins that changed, or an error.
@@ -76,4 +89,7 @@ func (a *Assembly) reloaded(next []*built, changed []string, err error) {
 		a.now.status.Reloads++
 	}
 	a.now.built = next
+	maps.DeleteFunc(a.now.demoted, func(info *plugin.Info, _ string) bool {
+		return !slices.ContainsFunc(next, func(b *built) bool { return b.has(info) })
+	})
 }

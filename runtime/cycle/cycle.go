@@ -143,6 +143,9 @@ func (c *Cycle) Forget(p *pipeline.Pipeline) {
 	}
 }
 
+// Kept returns what is kept of the answers of plugins.
+func (c *Cycle) Kept() reuse.Stats { return c.store.Stats() }
+
 // Schedule decides where the pod goes.
 func (c *Cycle) Schedule(in Input) Decision {
 	watch := clock.Start()

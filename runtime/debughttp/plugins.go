@@ -35,7 +35,8 @@ type Plugin struct {
 	Digest     string     `json:"digest"`
 	Image      string     `json:"image,omitempty"` // digest of the image's manifest
 	Signers    []string   `json:"signers,omitempty"`
-	Yanked     string     `json:"yanked,omitempty"` // why, by the index; empty if it is not
+	Yanked     string     `json:"yanked,omitempty"`  // why, by the index; empty if it is not
+	NotKept    string     `json:"notKept,omitempty"` // why answers are not kept for pods that are alike
 	Namespaces []string   `json:"namespaces,omitempty"`
 	Breaker    string     `json:"breaker"` // closed, open or half-open
 	Opened     int        `json:"opened"`

@@ -38,6 +38,24 @@ type Store struct {
 	largest     int64  // entry
 	cycle       uint64 // now
 	numbered    uint64 // Answers so far
+	evicted     int64
+}
+
+// Stats is what a store keeps.
+type Stats struct {
+	// Keys counts kinds of pods for which something is kept, for each plugin, and for all
+	// filters together.
+	Keys int
+	// Bytes is their memory. Evicted counts the keys that made room for others so far.
+	Bytes, Evicted int64
+}
+
+// Stats returns what is kept now. Without a store that is nothing.
+func (s *Store) Stats() Stats {
+	if s == nil {
+		return Stats{}
+	}
+	return Stats{Keys: s.recent.Len(), Bytes: s.bytes, Evicted: s.evicted}
 }
 
 // New returns an empty store.
@@ -81,6 +99,7 @@ func (s *Store) Trim(nodes int) {
 	s.bound = s.config.Bytes + s.config.PerNode*int64(nodes)
 	for s.bytes > s.bound && s.recent.Len() > 0 {
 		s.recent.Back().Value.(*Entry).Remove()
+		s.evicted++
 	}
 }
 

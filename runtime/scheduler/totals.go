@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -38,6 +39,9 @@ func (s *Scheduler) Pending() Pending {
 
 // CacheCounts returns how much the cache contains. It must be called like Pending.
 func (s *Scheduler) CacheCounts() cache.Counts { return s.cache.Counts() }
+
+// Kept returns what is kept of the answers of plugins. It must be called like Pending.
+func (s *Scheduler) Kept() reuse.Stats { return s.cycle.Kept() }
 
 // Queued yields the pods of the queue, place by place.
 func (s *Scheduler) Queued() iter.Seq2[queue.Place, *state.QueuedPod] { return s.queue.All() }

@@ -17,6 +17,8 @@ type State struct {
 	Popped int
 	// Writes is the number of pending writes of pod status.
 	Writes int
+	// Kept is what is kept of the answers of plugins.
+	Kept Kept
 	// Breakers are the circuit breakers of module plugins, and Guests counts what their guests
 	// did.
 	Breakers []Breaker
@@ -29,6 +31,12 @@ type State struct {
 
 // PluginOf is a plugin in a profile.
 type PluginOf struct{ Plugin, Profile string }
+
+// Kept is how much is kept of the answers of plugins, and how many keys made room for others.
+type Kept struct {
+	Keys           int
+	Bytes, Evicted int64
+}
 
 // Breaker is the circuit breaker of a plugin.
 type Breaker struct {
@@ -59,6 +67,7 @@ type stateCollector struct {
 	state                                                                  func() *State
 	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
 	opened, fuel, faults, refused, yanked                                  *prometheus.Desc
+	keptKeys, keptBytes, evicted                                           *prometheus.Desc
 }
 
 func newStateCollector(state func() *State) *stateCollector {
@@ -68,8 +77,14 @@ func newStateCollector(state func() *State) *stateCollector {
 	ofPlugin := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("berth_plugin_"+name, help, append([]string{"plugin", "digest", "profile"}, labels...), nil)
 	}
+	ofReuse := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("berth_reuse_"+name, help, nil, nil)
+	}
 	return &stateCollector{
 		state:         state,
+		keptKeys:      ofReuse("keys", "Kinds of pods for which answers of a plugin, or the sums of all, are kept."),
+		keptBytes:     ofReuse("bytes", "Memory of the answers that are kept."),
+		evicted:       ofReuse("evictions_total", "Kinds of pods whose kept answers made room for others."),
 		pending:       desc("pending_pods", "Pending pods, by queue: active, backoff, unschedulable or gated.", "queue"),
 		unschedulable: desc("unschedulable_pods", "Unschedulable pods, by the plugin that rejected them; a pod counts once for each plugin.", "plugin", "profile"),
 		cache:         desc("cache_size", "Nodes, pods and assumed pods in the cache.", "type"),
@@ -88,7 +103,7 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.keptKeys, c.keptBytes, c.evicted} {
 		out <- d
 	}
 }
@@ -124,6 +139,9 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(c.goroutines, s.Binding, "binding")
 	gauge(c.goroutines, s.Evicting, "preemption")
 	gauge(c.writes, s.Writes, "pod_status_patch")
+	gauge(c.keptKeys, s.Kept.Keys)
+	gauge(c.keptBytes, int(s.Kept.Bytes))
+	count(c.evicted, s.Kept.Evicted)
 	flag := func(d *prometheus.Desc, set bool, labels ...string) {
 		n := 0
 		if set {

@@ -36,7 +36,7 @@ func TestMetrics(t *testing.T) {
 		Pending:       map[string]int{"active": 1, "backoff": 2, "unschedulable": 3, "gated": 4},
 		Unschedulable: map[telemetry.PluginOf]int{{Plugin: "NodeResourcesFit", Profile: "default-scheduler"}: 3},
 		Nodes:         5, Pods: 6, Assumed: 7, Binding: 8, Evicting: 9, Writes: 10,
-		Events: map[string]int{"NodeAdd": 11}, Popped: 12,
+		Events: map[string]int{"NodeAdd": 11}, Popped: 12, Kept: telemetry.Kept{Keys: 13, Bytes: 1 << 20, Evicted: 14},
 		Breakers: []telemetry.Breaker{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Open: true, Opened: 3}},
 		Guests: []telemetry.Guest{{
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
@@ -81,6 +81,9 @@ func TestMetrics(t *testing.T) {
 		`scheduler_pod_scheduling_sli_duration_seconds_count{attempts="15+"} 1`,
 		`scheduler_pod_scheduling_attempts_sum 22`,
 		`scheduler_preemption_attempts_total 2`,
+		`berth_reuse_keys 13`,
+		`berth_reuse_bytes 1.048576e+06`,
+		`berth_reuse_evictions_total 14`,
 		`scheduler_preemption_victims_sum 2`,
 		`scheduler_queue_incoming_pods_total{event="UnschedulablePodAdd",queue="active"} 1`,
 		`scheduler_plugin_evaluation_total{extension_point="Filter",plugin="guest",` + of + `} 2000`,

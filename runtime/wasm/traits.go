@@ -65,17 +65,28 @@ func readsPlaced(m *wire.Manifest) bool {
 	return false
 }
 
+// Keyed reports whether answers of a module are kept for pods that are alike, and if not,
+// why.
+func Keyed(m *wire.Manifest) (why string, ok bool) {
+	info := plugin.Info{Reads: readsOf(m), NodeScoped: nodeScopedOf(m)}
+	return info.Keyed()
+}
+
+func nodeScopedOf(m *wire.Manifest) (out []abi.Point) {
+	for _, point := range []abi.Point{abi.Filter, abi.Score} {
+		if m.Points.Get(point) != nil && m.Scope(point) == abi.ScopeNode {
+			out = append(out, point)
+		}
+	}
+	return out
+}
+
 // infoOf translates a manifest.
 func infoOf(c *Config, d *Deps) (plugin.Info, error) {
 	m := d.Manifest
 	info := plugin.Info{
 		Name: c.Name, Module: m.Name + " " + m.Version, Digest: d.Factory.Digest(), Namespaces: slices.Sorted(slices.Values(c.Namespaces)),
-		Reads: readsOf(m),
-	}
-	for _, point := range []abi.Point{abi.Filter, abi.Score} {
-		if m.Points.Get(point) != nil && m.Scope(point) == abi.ScopeNode {
-			info.NodeScoped = append(info.NodeScoped, point)
-		}
+		Reads: readsOf(m), NodeScoped: nodeScopedOf(m),
 	}
 	for _, name := range m.Enforces {
 		f, ok := state.ParseFeature(name)
