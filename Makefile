@@ -19,6 +19,8 @@ ONLY      ?=
 EXPLAIN   ?= team-batch/monolith-0
 SCHEDULER ?= berth
 RUN       ?= .
+KEY       ?=
+FUZZPKG   ?= %
 RACE      ?= -repetitions 3
 SOAK      ?= 5m
 HOSTILE   ?=
@@ -40,7 +42,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	cd cmd/app/example && go test -count=1 ./...
 
-.PHONY: help build binaries demo examples test test-fast test-race test-arm64 e2e skew cosign pauses race soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew market cosign pauses race soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,9 +57,19 @@ binaries: ## build berth for Linux, macOS and Windows on amd64 and arm64 into di
 		os=$${platform%/*} arch=$${platform#*/} suffix=; \
 		[ $$os != windows ] || suffix=.exe; \
 		file=dist/berth-$$os-$$arch$$suffix; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $$file ./cmd/berth; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o $$file ./cmd/berth; \
 		printf '%-30s %4d MiB, %3d MiB compressed\n' $$file $$(($$(wc -c <$$file) >> 20)) $$(($$(gzip -c $$file | wc -c) >> 20)); \
 	done
+
+release: build ## build berth for PLATFORMS into dist/ with SBOMs and SHA256SUMS, which the private key in the file KEY signs
+	rm -rf dist
+	$(MAKE) binaries
+	@for file in dist/berth-*; do bin/berth plugin sbom $$file --version $(VERSION) -o $$file.cdx.json; done
+	cd dist && sha256sum berth-* > SHA256SUMS
+	$(if $(KEY),bin/berth plugin sign dist/SHA256SUMS --key $(KEY),@echo "dist/SHA256SUMS is not signed: name the private key with KEY=FILE")
+
+reproducible: ## make the release of HEAD for one platform in two clones, and compare the digests (5 minutes)
+	.ci/reproducible
 
 demo: examples ## schedule the bundled cluster through two WASM plugins and explain a pod that stays pending (EXPLAIN=namespace/pod)
 	bin/berth simulate --cluster $(DEMO)/cluster --config $(DEMO)/scheduler-wasm.yaml --explain $(EXPLAIN)
@@ -97,6 +109,10 @@ skew: ## run the main end-to-end tests against the API server of the minor versi
 	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \
 		./e2e -count=1 -timeout 30m -skew -run '$(SKEWED)' -skip '$(UNSKEWED)'
 
+market: ## test the market's pages in Chromium, docs/market.md against another project's registry, and SBOMs with CycloneDX's library
+	cd test/market && go mod tidy -diff && go vet .
+	cd test/market && go test -count=1 -timeout 20m .
+
 cosign: build ## hold images and signatures against cosign and another registry, both ways (cosign is built the first time: 10 minutes)
 	cd test/cosign && go mod tidy -diff
 	cd test/cosign && go test -count=1 -timeout 30m .
@@ -130,11 +146,11 @@ bench-compare: ## compare bench.out with an earlier one (BASE=bench.base.out)
 	@for f in $(BASE) bench.out; do [ -f "$$f" ] || { echo "$$f is missing: run make bench, before the change keep bench.out as $(BASE)" >&2; exit 1; }; done
 	$(BENCHSTAT) $(BASE) bench.out
 
-fuzz: ## run every fuzz target for FUZZTIME
-	@for pkg in $(call packages-with,Fuzz); do \
+fuzz: ## run every fuzz target for FUZZTIME (FUZZPKG=./runtime/market/% for some packages; FUZZTIME=1000000x for a million executions)
+	@for pkg in $(filter $(FUZZPKG),$(call packages-with,Fuzz)); do \
 		for target in $$(go test -list '^Fuzz' "$$pkg" | grep '^Fuzz'); do \
 			echo "$$pkg $$target"; \
-			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 2s "$$pkg"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$pkg"; \
 		done; \
 	done
 

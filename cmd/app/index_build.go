@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/index"
@@ -79,12 +78,12 @@ func (l *listing) version(ctx context.Context, store *oci.Store, reference strin
 		return "", nil, err
 	}
 	if name, v = l.known(image); v == nil {
-		s, err := signatures(ctx, l.client, ref.At(image.Descriptor.Digest).String())
+		s, err := imageSignatures(ctx, l.client, ref.At(image.Descriptor.Digest).String())
 		if err != nil {
 			return "", nil, err
 		}
 		if l.policy != nil {
-			if _, err := l.policy.Judge(s.subject(), time.Now()); err != nil {
+			if _, err := s.judge(l.policy); err != nil {
 				return "", nil, err
 			}
 		}
@@ -108,20 +107,18 @@ func (l *listing) known(image *oci.Image) (string, *index.Version) {
 
 // attached takes over what is attached to an image: the first of a kind counts.
 func (l *listing) attached(ctx context.Context, store *oci.Store, image *oci.Image, v *index.Version) error {
-	var texts [3][]byte
-	for i, kind := range []string{oci.ReadmeType, oci.ConformanceType, oci.BenchType} {
+	first := map[string]oci.Attachment{}
+	for _, kind := range []string{oci.ReadmeType, oci.SBOMType, oci.ConformanceType, oci.BenchType} {
 		found, _, err := store.Attachments(ctx, image.Descriptor, kind)
 		if err != nil {
 			return err
 		}
 		if len(found) > 0 {
-			texts[i] = found[0].Data
-			if kind == oci.ReadmeType {
-				v.Docs = found[0].Digest.String()
-			}
+			first[kind] = found[0]
 		}
 	}
-	if err := v.Measured(texts[1], texts[2]); err != nil { // anybody could have attached it
+	v.Docs, v.SBOM = first[oci.ReadmeType].Digest.String(), first[oci.SBOMType].Digest.String()
+	if err := v.Measured(first[oci.ConformanceType].Data, first[oci.BenchType].Data); err != nil { // anybody could have attached it
 		l.tell(plain.Line(fmt.Sprintf("%s: %v", image.Ref, err), maxCell))
 	}
 	return nil

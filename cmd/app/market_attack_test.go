@@ -192,6 +192,28 @@ func TestLyingIndex(t *testing.T) {
 	}
 }
 
+// TestVerifyExpired: who signed an index does not matter once it has expired.
+func TestVerifyExpired(t *testing.T) {
+	s := newStall(t)
+	verify := func() (stderr string, status int) {
+		var out, errs bytes.Buffer
+		status = run(t.Context(), []string{"plugin", "verify", s.registry + "/team/index", "--policy", filepath.Join(s.dir, "policy.yaml")}, &out, &errs)
+		return errs.String(), status
+	}
+	s.publish(s.honest)
+	if stderr, status := verify(); status != exitOK {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	f, _, err := index.Next(s.honest, nil, time.Now().Add(-2*time.Hour), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.publish(f)
+	if stderr, status := verify(); status == exitOK || !strings.Contains(stderr, "it expired on ") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+}
+
 // TestApply: steps that cannot all be taken leave everything as it was.
 func TestApply(t *testing.T) {
 	dir := t.TempDir()

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"flag"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -9,16 +10,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo/cargotest"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 	"github.com/berth-scheduler/berth/runtime/market/registry"
 )
 
+var marketRegistry = flag.String("registry", "", "HOST:PORT of the registry of TestMarketDoc, instead of Berth's own; it must be empty")
+
 // TestMarketDoc runs the commands of docs/market.md as they are written, with another
-// address of the registry.
+// address of the registry. test/market runs it with registries of other projects.
 func TestMarketDoc(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: builds and compiles guests in Go")
-	}
+	cargotest.Toolchain(t)
 	doc, err := os.ReadFile("../../docs/market.md")
 	if err != nil {
 		t.Fatal(err)
@@ -27,19 +29,23 @@ func TestMarketDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := registry.New(registry.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
+	host := *marketRegistry
+	if host == "" {
+		handler, err := registry.New(registry.Config{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(handler)
+		defer server.Close()
+		host = strings.TrimPrefix(server.URL, "http://")
 	}
-	server := httptest.NewServer(handler)
-	defer server.Close()
 	dir := t.TempDir()
 	if err := os.Symlink(cluster, filepath.Join(dir, "cluster")); err != nil {
 		t.Fatal(err)
 	}
 	script := "set -eu\n"
 	for _, b := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(doc, -1) {
-		script += strings.ReplaceAll(string(b[1]), "localhost:5000", strings.TrimPrefix(server.URL, "http://"))
+		script += strings.ReplaceAll(string(b[1]), "localhost:5000", host)
 	}
 	if n := strings.Count(script, "berth plugin"); n < 20 {
 		t.Fatalf("the page has %d commands", n)
@@ -47,12 +53,12 @@ func TestMarketDoc(t *testing.T) {
 	// testscript.Main has put a berth into the path.
 	sh := exec.CommandContext(t.Context(), "sh", "-c", script)
 	sh.Dir = dir
-	sh.Env = append(os.Environ(), "DOCKER_CONFIG="+dir, "GOFLAGS=-mod=mod", "GOPROXY=off", "XDG_CACHE_HOME="+cacheHome(t))
+	sh.Env = append(os.Environ(), "DOCKER_CONFIG="+dir, "CARGO_NET_OFFLINE=true", "XDG_CACHE_HOME="+cacheHome(t))
 	out, err := sh.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"rack-aware 0.1.0, signed by team", "placed", "oci-archive:gap.tar@sha256:", "serial 1, 1 version in 1 plugin", "pages/index.html: 1 plugin",
+	for _, want := range []string{"rack-aware 0.1.0, signed by team", "placed", "oci-archive:gap.tar@sha256:", `"bomFormat": "CycloneDX"`, "index with serial 3, valid until", "serial 1, 1 version in 1 plugin", "pages/index.html: 1 plugin",
 		"rack-aware: reads the label example.com/maintenance of nodes: new", "rack-aware  0.1.0    0.1.1     0.1.1   -", "rack-aware: reads labels of placed pods: new",
 		"rack-aware 0.1.1 is yanked: it reads more than it needs; use 0.1.0\nrefused\n", "rack-aware: version 0.1.1 -> 0.1.0"} {
 		if !strings.Contains(string(out), want) {

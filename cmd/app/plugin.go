@@ -18,7 +18,7 @@ with a manifest, which lists the plugin's extension points and everything that i
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPluginNew(), newPluginBuild(), newPluginTest(), newPluginBench(), newPluginInspect(), newPluginConformance(),
-		newPluginPush(), newPluginPull(), newPluginCopy(), newPluginKeygen(), newPluginSign(), newPluginVerify(), newPluginLock(p),
+		newPluginSBOM(), newPluginPush(), newPluginPull(), newPluginCopy(), newPluginKeygen(), newPluginSign(), newPluginVerify(), newPluginLock(p),
 		newPluginIndex(), newPluginYank(), newPluginSearch(), newPluginInfo(),
 		newPluginInstall(p), newPluginUninstall(p), newPluginOutdated(p), newPluginUpgrade(p), newPluginSite(), newPluginStatus())
 	return cmd

@@ -170,15 +170,8 @@ func (o *buildOptions) compileGo(ctx context.Context, temp string) ([]byte, erro
 	if err != nil {
 		return nil, &failure{fmt.Errorf("the Go toolchain is not installed: go is not in $PATH (%w); see https://go.dev/dl", err)}
 	}
-	dir := o.dir
-	if info, err := os.Stat(filepath.Join(dir, "guest")); err == nil && info.IsDir() {
-		dir = filepath.Join(dir, "guest")
-	}
-	target := filepath.Join(temp, "plugin.wasm")
-	cmd := exec.CommandContext(ctx, compiler, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", target, ".")
-	cmd.Dir = dir
-	// GOWASM and GOEXPERIMENT change the code, so they must not differ between builds.
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOWASM=", "GOEXPERIMENT=")
+	dir, target := guestFolder(o.dir), filepath.Join(temp, "plugin.wasm")
+	cmd := goCommand(ctx, compiler, dir, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", target, ".")
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Run(); err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -51,8 +52,8 @@ Pull does not check signatures: see berth plugin verify.`,
 	return cmd
 }
 
-// pullImage downloads an image and its module, and checks that they agree.
-func pullImage(ctx context.Context, client *oci.Client, reference string) (*oci.Image, *module.Loaded, error) {
+// openImage opens the place of an image and finds the image. The caller closes the store.
+func openImage(ctx context.Context, client *oci.Client, reference string) (*oci.Store, *oci.Image, error) {
 	ref, err := oci.ParseReference(reference)
 	if err != nil {
 		return nil, nil, err
@@ -61,16 +62,25 @@ func pullImage(ctx context.Context, client *oci.Client, reference string) (*oci.
 	if err != nil {
 		return nil, nil, err
 	}
-	defer store.Close() //nolint:errcheck // it was only read
 	image, err := store.Image(ctx, ref.Name())
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return store, image, nil
+}
+
+// pullImage downloads an image and its module, and checks that they agree.
+func pullImage(ctx context.Context, client *oci.Client, reference string) (*oci.Image, *module.Loaded, error) {
+	store, image, err := openImage(ctx, client, reference)
 	if err != nil {
 		return nil, nil, err
 	}
+	defer store.Close() //nolint:errcheck // it was only read
 	data, err := store.Module(ctx, image)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := module.Parse(ref.String(), data)
+	l, err := module.Parse(image.Ref.String(), data)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -47,7 +47,7 @@ func newPluginPush() *cobra.Command {
 		Short: "Publish a module in an OCI registry",
 		Long: `Push stores a module as an OCI image, in the CNCF's layout of WebAssembly modules, with
 annotations from its manifest. If you name a project's folder, push builds it first, and
-attaches its README.md and LICENSE to the image. Without a tag, the image gets the module's
+attaches its README.md and LICENSE to the image, and what it was built from (berth plugin sbom). Without a tag, the image gets the module's
 version as its tag. The same module always gives the same image.
 
 A REFERENCE is REGISTRY/REPOSITORY:TAG, a folder in OCI layout (oci:DIR:TAG), or a tarball
@@ -66,7 +66,7 @@ of one (oci-archive:FILE:TAG). Push uses the credentials of docker login.`,
 	f.SortFlags = false
 	f.StringVar(&o.readme, "readme", "", "attach this Markdown `FILE`; the folder's README.md if not given")
 	f.StringVar(&o.license, "license", "", "attach this `FILE` with the licence; the folder's LICENSE if not given")
-	f.StringVar(&o.sbom, "sbom", "", "attach this `FILE`, a bill of materials as CycloneDX JSON")
+	f.StringVar(&o.sbom, "sbom", "", "attach this `FILE`, a bill of materials as CycloneDX JSON; for a folder, that of berth plugin sbom if not given")
 	f.StringVar(&o.conformance, "conformance", "", "attach this `FILE`, which berth plugin conformance -o json wrote; an index shows it")
 	f.StringVar(&o.bench, "bench", "", "attach this `FILE`, which berth plugin bench -o json wrote; an index shows it")
 	o.flags(f)
@@ -96,6 +96,15 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 	}
 	if err := measured(l, attachments); err != nil {
 		return err
+	}
+	if target.dir != "" && o.sbom == "" {
+		parts, err := pluginParts(ctx, target.dir, l)
+		if err != nil {
+			return err
+		}
+		if parts != nil {
+			attachments = append(attachments, oci.Attachment{Type: oci.SBOMType, Data: parts})
+		}
 	}
 	store, err := client.Create(ctx, ref)
 	if err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ func (p *printer) found(plugins []*index.Plugin) {
 func newPluginInfo() *cobra.Command {
 	var o indexOptions
 	var output string
-	var readme bool
+	var readme, parts bool
 	cmd := &cobra.Command{
 		Use:   "info NAME[@RANGE] --index REFERENCE",
 		Short: "Show what an index says of a plugin",
@@ -104,8 +105,11 @@ yanked, and what its author measured. RANGE is a version or a range of them, as 
 					return writing(writeJSON(cmd.OutOrStdout(), &index.Plugin{Name: x.Name, Repository: x.Repository, Versions: []index.Version{*v}}))
 				}
 				p := &printer{w: cmd.OutOrStdout(), width: width(cmd.OutOrStdout())}
-				if readme {
+				switch {
+				case readme:
 					return p.readme(ctx, client, x, v)
+				case parts:
+					return p.parts(ctx, client, x, v)
 				}
 				p.info(x, v, o.index)
 				return writing(p.err)
@@ -116,6 +120,7 @@ yanked, and what its author measured. RANGE is a version or a range of them, as 
 	f.SortFlags = false
 	f.StringVarP(&output, "output", "o", "text", "output `FORMAT`: text or json")
 	f.BoolVar(&readme, "readme", false, "print the README instead")
+	f.BoolVar(&parts, "sbom", false, "print what the module was built from instead, as CycloneDX JSON")
 	o.flags(f)
 	return cmd
 }
@@ -152,6 +157,7 @@ func (p *printer) info(x *index.Plugin, v *index.Version, reference string) {
 		{"Image", x.Repository + "@" + v.Image},
 		{"Module", v.Module},
 		{"Size", size(v.Size)},
+		{"SBOM", v.SBOM},
 	} {
 		if f.value != "" {
 			p.printf("%-10s %s\n", f.name, f.value)
@@ -197,33 +203,46 @@ func (p *printer) versions(x *index.Plugin) {
 	p.table([]column{{head: "VERSION"}, {head: "ABI"}, {head: "MODULE"}, {head: "YANKED", least: 20}}, rows)
 }
 
-// readme prints the README of a version, held against the digest in the index.
-func (p *printer) readme(ctx context.Context, client *oci.Client, x *index.Plugin, v *index.Version) error {
-	if v.Docs == "" {
-		return fmt.Errorf("%s %s has no README", x.Name, v.Version)
+// attached gets an attachment of a version that the index names by its digest.
+func attached(ctx context.Context, client *oci.Client, x *index.Plugin, v *index.Version, what, kind, digest string) ([]byte, error) {
+	if digest == "" {
+		return nil, fmt.Errorf("%s %s has no %s", x.Name, v.Version, what)
 	}
-	ref, err := oci.ParseReference(x.Repository + "@" + v.Image)
+	store, image, err := openImage(ctx, client, source(x, v))
 	if err != nil {
-		return err
-	}
-	store, err := client.Open(ctx, ref)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer store.Close() //nolint:errcheck // it was only read
-	image, err := store.Image(ctx, ref.Name())
+	found, _, err := store.Attachments(ctx, image.Descriptor, kind)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(found, func(a oci.Attachment) bool { return a.Digest.String() == digest })
+	if i < 0 {
+		return nil, fmt.Errorf("%s has no %s with the digest %s any more", image.Ref, what, digest)
+	}
+	return found[i].Data, nil
+}
+
+// readme prints the README of a version.
+func (p *printer) readme(ctx context.Context, client *oci.Client, x *index.Plugin, v *index.Version) error {
+	text, err := attached(ctx, client, x, v, "README", oci.ReadmeType, v.Docs)
 	if err != nil {
 		return err
 	}
-	found, _, err := store.Attachments(ctx, image.Descriptor, oci.ReadmeType)
+	p.print(strings.TrimRight(plain.Lines(text, oci.MaxAttachment), "\n") + "\n")
+	return writing(p.err)
+}
+
+// parts prints what a version was built from.
+func (p *printer) parts(ctx context.Context, client *oci.Client, x *index.Plugin, v *index.Version) error {
+	text, err := attached(ctx, client, x, v, "SBOM", oci.SBOMType, v.SBOM)
 	if err != nil {
 		return err
 	}
-	for _, a := range found {
-		if a.Digest.String() == v.Docs {
-			p.print(strings.TrimRight(plain.Lines(a.Data, oci.MaxAttachment), "\n") + "\n")
-			return writing(p.err)
-		}
+	if !json.Valid(text) {
+		return fmt.Errorf("the SBOM of %s %s is not JSON: ask its publisher", x.Name, v.Version)
 	}
-	return fmt.Errorf("%s has no README with the digest %s any more", ref, v.Docs)
+	p.print(string(plain.JSON(text)))
+	return writing(p.err)
 }

@@ -73,19 +73,11 @@ func (o *indexOptions) site(ctx context.Context, client *oci.Client, dir string,
 // look finds who signed the image of a plugin, and its README.
 func look(ctx context.Context, client *oci.Client, rules *policy.Policy, p *site.Plugin) error {
 	p.Signed = "not known: its registry does not answer"
-	ref, err := oci.ParseReference(p.Repository + "@" + p.Latest.Image)
-	if err != nil {
-		return err
-	}
-	store, err := client.Open(ctx, ref)
+	store, image, err := openImage(ctx, client, source(p.Plugin, p.Latest))
 	if err != nil {
 		return err
 	}
 	defer store.Close() //nolint:errcheck // it was only read
-	image, err := store.Image(ctx, ref.Name())
-	if err != nil {
-		return err
-	}
 	bundles, lies, err := store.Attachments(ctx, image.Descriptor, oci.BundleType)
 	if err != nil {
 		return err

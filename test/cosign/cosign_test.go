@@ -141,7 +141,7 @@ func (c *tools) serve(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, host, _ := strings.Cut(strings.TrimSpace(line), " is served at ")
+	_, host, _ := strings.Cut(strings.TrimSpace(line), " at ")
 	return host
 }
 

@@ -111,6 +111,9 @@ func (c *checker) version(at string, v *Version) {
 	if v.Docs != "" {
 		c.sha256(at+".docs", v.Docs)
 	}
+	if v.SBOM != "" {
+		c.sha256(at+".sbom", v.SBOM)
+	}
 	if v.Size < 1 {
 		c.add(at+".size", "%d is less than 1", v.Size)
 	}

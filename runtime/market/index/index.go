@@ -70,6 +70,8 @@ type Version struct {
 	Size   int64  `json:"size"`
 	// Docs is the digest of the README's artifact in the repository.
 	Docs string `json:"docs,omitempty"`
+	// SBOM is the digest of the artifact that says what it was built from.
+	SBOM string `json:"sbom,omitempty"`
 	// Conformance and Bench are what the author measured; nobody checked it.
 	Conformance *Conformance `json:"conformance,omitempty"`
 	Bench       []Bench      `json:"bench,omitempty"`

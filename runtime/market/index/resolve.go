@@ -3,6 +3,7 @@ package index
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -182,21 +183,25 @@ func Newer(a, b string) bool {
 	return err != nil || y.LessThan(x)
 }
 
-// Search returns the plugins of which the name, a description, a publisher, a point or
-// what it reads has all the words, in whatever case.
+// Search returns the plugins whose Words have all the words, in whatever case.
 func (f *File) Search(words ...string) []*Plugin {
 	var out []*Plugin
 	for i := range f.Plugins {
-		p := &f.Plugins[i]
-		v := p.Latest()
-		text := []string{p.Name, p.Repository, v.Publisher, v.Description, v.License, strings.Join(v.Points, " ")}
-		for _, names := range v.Reads {
-			text = append(text, names...)
-		}
-		all := strings.ToLower(strings.Join(text, "\n"))
+		all := strings.ToLower(f.Plugins[i].Words())
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, strings.ToLower(w)) }) {
-			out = append(out, p)
+			out = append(out, &f.Plugins[i])
 		}
 	}
 	return out
+}
+
+// Words is what a search looks at: name, repository, and of the latest version publisher,
+// description, licence, points and reads.
+func (p *Plugin) Words() string {
+	v := p.Latest()
+	text := []string{p.Name, p.Repository, v.Publisher, v.Description, v.License, strings.Join(v.Points, " ")}
+	for _, list := range slices.Sorted(maps.Keys(v.Reads)) {
+		text = append(text, v.Reads[list]...)
+	}
+	return strings.Join(text, "\n")
 }

@@ -10,13 +10,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/index"
-	"github.com/berth-scheduler/berth/runtime/market/lock"
 )
 
 //go:embed list.html plugin.html style.css search.js
@@ -41,23 +37,12 @@ func Pages(f *index.File, reference string, plugins []Plugin) (map[string][]byte
 	if err != nil {
 		return nil, err
 	}
+	style = append(style, filters()...)
 	script, err := files.ReadFile("search.js")
 	if err != nil {
 		return nil, err
 	}
-	t, err := template.New("").Funcs(template.FuncMap{
-		"permissions": func(v *index.Version) []string {
-			return lock.Permissions(&lock.Plugin{Points: v.Points, Reads: v.Reads, Grants: v.Grants})
-		},
-		"newest": func(v []index.Version) []index.Version {
-			v = slices.Clone(v)
-			slices.Reverse(v)
-			return v
-		},
-		"cost":  func(b index.Bench) string { return time.Duration(b.PerPod).Round(time.Microsecond).String() },
-		"short": func(digest string) string { return plain.Cut(strings.TrimPrefix(digest, "sha256:"), 15) },
-		"lines": func(s string) string { return plain.Lines(s, MaxReadme) },
-	}).ParseFS(files, "*.html")
+	t, err := template.New("").Funcs(functions()).ParseFS(files, "*.html")
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ func pages(t *testing.T, change func(*site.Plugin)) map[string]string {
 	digest := "sha256:" + strings.Repeat("a", 64)
 	v := index.Version{
 		Version: "1.3.0", Publisher: "Example", License: "Apache-2.0", Description: "Spreads pods over racks", ABI: "1.0", Points: []string{"filter"},
-		Reads: map[string][]string{"pods": {"labels"}}, Image: digest, Module: digest, Size: 1000,
-		Conformance: &index.Conformance{Kept: 14}, Bench: []index.Bench{{Nodes: 1000, PerPod: 1_234_567, Fuel: 42}},
+		Reads: map[string][]string{"pods": {"labels"}}, Image: digest, Module: digest, Size: 1000, SBOM: digest,
+		Conformance: &index.Conformance{Kept: 14}, Bench: []index.Bench{{Nodes: 5000, PerPod: 6_172_835, Fuel: 42}},
 	}
 	old := v
 	old.Version, old.Yanked = "1.2.0", &index.Yank{Reason: "it counts racks twice", Successor: "1.3.0"}
@@ -49,10 +49,10 @@ func TestPages(t *testing.T) {
 		t.Errorf("%d pages", len(got))
 	}
 	for path, wants := range map[string][]string{
-		"index.html": {`<a href="plugins/rack-aware.html">rack-aware</a>`, "Spreads pods over racks", "ghcr.io/team/index, serial 1, valid until 1970-01-01"},
+		"index.html": {`<a href="plugins/rack-aware.html">rack-aware</a>`, "Spreads pods over racks", `<a id="p-filter" href="#p-filter">filter</a>`, `<tr class="p-filter "`, "ghcr.io/team/index, serial 1, valid until 1970-01-01"},
 		"plugins/rack-aware.html": {
 			"<h1>rack-aware 1.3.0</h1>", "berth plugin install rack-aware@1.3.0 --index ghcr.io/team/index", "<li>runs at filter</li>", "<li>reads labels of placed pods</li>",
-			"<td>signed by team</td>", "<td>1000</td><td>1.235ms</td><td>42</td>", "14 duties kept, 0 broken", "it counts racks twice; use 1.3.0", "<pre># Rack aware\n</pre>",
+			"<td>signed by team</td>", `<td data-head="Nodes">5000</td><td data-head="Time per pod, one core">6.173ms</td><td data-head="per 1,000 nodes">1.235ms</td><td data-head="Fuel">42</td>`, "CycloneDX", "14 duties kept, 0 broken", "it counts racks twice; use 1.3.0", "<pre># Rack aware\n</pre>",
 		},
 	} {
 		for _, want := range wants {
