@@ -214,6 +214,47 @@ func TestVerifyExpired(t *testing.T) {
 	}
 }
 
+// TestHostileAttachments: what is attached to an image is shown without its escapes, if it
+// is what the index names, and an SBOM only if it is JSON.
+func TestHostileAttachments(t *testing.T) {
+	s := newStall(t)
+	v := &s.honest.Plugins[0].Versions[1]
+	store := s.open("team/rack-aware")
+	image, err := store.Image(t.Context(), v.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	attach := func(kind, text string) string {
+		digest, err := store.Attach(t.Context(), image.Descriptor, oci.Attachment{Type: kind, Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return digest.String()
+	}
+	const evil = "\x1b[2J\u202e\x07"
+	attach(oci.ReadmeType, "another README")
+	v.Docs = attach(oci.ReadmeType, "# Racks "+evil+"\n")
+	for _, c := range []struct{ flag, sbom, stdout, stderr string }{
+		{"--readme", "", "# Racks ", ""},
+		{"--sbom", `{"name": "` + "\u202e" + `"}`, `{"name": "\u202e"}`, ""},
+		{"--sbom", `{"name": "` + evil + `"}`, "", "the SBOM of rack-aware 1.3.0 is not JSON: ask its publisher"},
+		{"--sbom", "none", "", "has no SBOM with the digest sha256:"},
+	} {
+		if v.SBOM = ""; c.sbom != "" {
+			v.SBOM = attach(oci.SBOMType, c.sbom)
+		}
+		if c.sbom == "none" {
+			v.SBOM = v.Docs // which is no SBOM
+		}
+		s.publish(s.honest)
+		var out, errs bytes.Buffer
+		run(t.Context(), []string{"plugin", "info", "rack-aware", c.flag, "--index", s.registry + "/team/index", "--verification-policy", filepath.Join(s.dir, "policy.yaml"), "--module-cache", t.TempDir()}, &out, &errs)
+		if !strings.HasPrefix(out.String(), c.stdout) || !strings.Contains(errs.String(), c.stderr) || strings.ContainsAny(out.String()+errs.String(), evil[:1]+"\u202e\x07") {
+			t.Errorf("%s: %q, %q", c.flag, out.String(), errs.String())
+		}
+	}
+}
+
 // TestApply: steps that cannot all be taken leave everything as it was.
 func TestApply(t *testing.T) {
 	dir := t.TempDir()

@@ -1,8 +1,8 @@
 package app
 
 import (
+	"bufio"
 	"flag"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,10 +12,35 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo/cargotest"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
-	"github.com/berth-scheduler/berth/runtime/market/registry"
 )
 
 var marketRegistry = flag.String("registry", "", "HOST:PORT of the registry of TestMarketDoc, instead of Berth's own; it must be empty")
+
+// serveAsWritten runs the document's berth registry serve in a folder, on a free port, and
+// returns its address.
+func serveAsWritten(t *testing.T, dir string, doc []byte) string {
+	t.Helper()
+	written := regexp.MustCompile("(?s)```\n(berth registry serve [^\n]*)localhost:5000\n```").FindSubmatch(doc)
+	if written == nil {
+		t.Fatal("the page does not start a registry")
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "exec "+string(written[1])+"127.0.0.1:0")
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() }) // the test's context ends it
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_, host, ok := strings.Cut(strings.TrimSpace(line), " at ")
+	if err != nil || !ok {
+		t.Fatalf("it prints %q, %v", line, err)
+	}
+	return host
+}
 
 // TestMarketDoc runs the commands of docs/market.md as they are written, with another
 // address of the registry. test/market runs it with registries of other projects.
@@ -29,19 +54,13 @@ func TestMarketDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := *marketRegistry
-	if host == "" {
-		handler, err := registry.New(registry.Config{Dir: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := httptest.NewServer(handler)
-		defer server.Close()
-		host = strings.TrimPrefix(server.URL, "http://")
-	}
 	dir := t.TempDir()
 	if err := os.Symlink(cluster, filepath.Join(dir, "cluster")); err != nil {
 		t.Fatal(err)
+	}
+	host := *marketRegistry
+	if host == "" {
+		host = serveAsWritten(t, dir, doc)
 	}
 	script := "set -eu\n"
 	for _, b := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(doc, -1) {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -136,6 +137,17 @@ func measured(l *module.Loaded, attachments []oci.Attachment) error {
 	return nil
 }
 
+// isCycloneDX refuses a file of another format.
+func isCycloneDX(text []byte) error {
+	var f struct {
+		Format string `json:"bomFormat"`
+	}
+	if err := json.Unmarshal(text, &f); err != nil || f.Format != "CycloneDX" {
+		return errors.New("it is not CycloneDX in JSON: convert it")
+	}
+	return nil
+}
+
 func pushAll(ctx context.Context, store *oci.Store, l *module.Loaded, attachments []oci.Attachment) (*oci.Image, error) {
 	image, err := store.Push(ctx, l.Bytes, l.Manifest)
 	if err != nil {
@@ -175,6 +187,11 @@ func (o *pushOptions) attachments(plugin string) ([]oci.Attachment, error) {
 		data, err := readSmall(file, oci.MaxAttachment)
 		if err != nil {
 			return nil, fmt.Errorf("--%s: %w", a.flag, err)
+		}
+		if a.kind == oci.SBOMType {
+			if err := isCycloneDX(data); err != nil {
+				return nil, fmt.Errorf("--%s: %s: %w", a.flag, file, err)
+			}
 		}
 		out = append(out, oci.Attachment{Type: a.kind, Data: data})
 	}

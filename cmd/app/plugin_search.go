@@ -121,6 +121,7 @@ yanked, and what its author measured. RANGE is a version or a range of them, as 
 	f.StringVarP(&output, "output", "o", "text", "output `FORMAT`: text or json")
 	f.BoolVar(&readme, "readme", false, "print the README instead")
 	f.BoolVar(&parts, "sbom", false, "print what the module was built from instead, as CycloneDX JSON")
+	cmd.MarkFlagsMutuallyExclusive("readme", "sbom")
 	o.flags(f)
 	return cmd
 }

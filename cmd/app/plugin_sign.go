@@ -26,6 +26,14 @@ func isFile(plugin string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// isReference refuses what is neither a file nor a reference.
+func isReference(plugin string) error {
+	if _, err := oci.ParseReference(plugin); err != nil {
+		return fmt.Errorf("%w, or name a file that exists", err)
+	}
+	return nil
+}
+
 // isModule tells a module's file from other files.
 func isModule(file string) bool {
 	return strings.HasSuffix(file, ".wasm") && !strings.Contains(file, "://")
@@ -69,6 +77,9 @@ well, for policies that want several keys. A file need not be a module.`,
 			}
 			if isFile(args[0]) {
 				return signFile(args[0], private, cmd.OutOrStdout())
+			}
+			if err := isReference(args[0]); err != nil {
+				return err
 			}
 			return o.within(cmd.Context(), func(ctx context.Context, client *oci.Client) error {
 				return signImage(ctx, client, args[0], private, cmd.OutOrStdout())

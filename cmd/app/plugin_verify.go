@@ -110,6 +110,9 @@ func signatures(ctx context.Context, client *oci.Client, plugin string) (*signed
 	if isFile(plugin) {
 		return fileSignatures(plugin)
 	}
+	if err := isReference(plugin); err != nil {
+		return nil, err
+	}
 	if store, found := openIndex(ctx, client, plugin); store != nil {
 		defer store.Close() //nolint:errcheck // it was only read
 		return indexSignatures(ctx, store, found)
@@ -154,11 +157,11 @@ func indexSignatures(ctx context.Context, store *oci.Store, found *oci.Index) (*
 	s := &signed{what: found.Ref.At(found.Descriptor.Digest).String(), title: "index of plugins", index: found}
 	s.after = func() error {
 		f, err := index.Parse(found.Data)
-		switch {
-		case err != nil:
+		if err == nil {
+			err = f.CheckExpiry(time.Now())
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", s.what, err)
-		case time.Now().After(f.Expires):
-			return fmt.Errorf("%s: it expired on %s: ask who publishes it to run berth plugin index again", s.what, f.Expires.Format(time.RFC3339))
 		}
 		s.title = fmt.Sprintf("index with serial %d, valid until %s", f.Serial, f.Expires.Format(time.RFC3339))
 		return nil

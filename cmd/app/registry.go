@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,6 +44,9 @@ registry has neither users nor TLS: everyone who can connect to it may push.`,
 			}
 			if pages != "" {
 				handler = withPages(handler, pages)
+				if _, err := os.Stat(filepath.Join(pages, "index.html")); err != nil {
+					plainly(cmd.ErrOrStderr())(fmt.Sprintf("--site: %v: write the pages with berth plugin site %s", err, pages))
+				}
 			}
 			l, err := net.Listen("tcp", listen)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
-// Describe is the version that a manifest describes.
+// Describe returns a version as its manifest describes it. The caller adds the digests.
 func Describe(m *wire.Manifest) Version {
 	v := Version{
 		Version: m.Version, Publisher: m.Publisher, License: m.License, Description: m.Description, ABI: m.ABI,
@@ -29,11 +29,11 @@ func Describe(m *wire.Manifest) Version {
 	return v
 }
 
-// Next is the index after one, which is nil for the first: with the plugins found, each
-// of one repository, and those of before that were not looked for. What is yanked stays
-// so, a version that is gone from its repository stays listed, as someone may have locked
-// it, and one that has another digest now stays as it was: left tells of each. The expiry
-// is in whole seconds.
+// Next returns the index that follows before, which is nil for the first. It has all plugins of
+// before, and those of found, each of which is the plugin of one repository. Yanked versions
+// stay yanked. A version that is gone from its repository stays listed, because someone may
+// have locked it. A version whose image changed stays as it was; left describes each of these.
+// The expiry is in whole seconds.
 func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (next *File, left []string, err error) {
 	if before == nil {
 		before = &File{}
@@ -45,7 +45,7 @@ func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (nex
 	if valid < time.Minute {
 		return nil, nil, fmt.Errorf("an index that is valid for %v is expired before it is read: give it some days", valid)
 	}
-	for i := range before.Plugins { // they are not changed
+	for i := range before.Plugins { // copied, so that before does not change
 		p := before.Plugins[i]
 		p.Versions = slices.Clone(p.Versions)
 		next.Plugins = append(next.Plugins, p)
@@ -61,7 +61,7 @@ func Next(before *File, found []Plugin, now time.Time, valid time.Duration) (nex
 	return next, left, next.check()
 }
 
-// add merges what was found of a plugin.
+// add merges a plugin that was found in its repository.
 func (f *File) add(found *Plugin) (left []string, err error) {
 	i := slices.IndexFunc(f.Plugins, func(p Plugin) bool { return p.Name == found.Name })
 	if i < 0 {
@@ -102,7 +102,7 @@ func (f *File) add(found *Plugin) (left []string, err error) {
 	return left, nil
 }
 
-// Mark yanks a version, or takes a yank back if yank is nil. It changes the index.
+// Mark yanks a version in the index, or takes the yank back if yank is nil.
 func (f *File) Mark(name, version string, yank *Yank) error {
 	p := f.Find(name)
 	if p == nil {
@@ -121,7 +121,7 @@ func (f *File) Mark(name, version string, yank *Yank) error {
 	return f.check()
 }
 
-// Remove takes a plugin out. It changes the index.
+// Remove removes a plugin from the index.
 func (f *File) Remove(name string) error {
 	if f.Find(name) == nil {
 		return fmt.Errorf("the index has no plugin %q", name)

@@ -15,14 +15,14 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
 
-// The bytes of a text, and the items of a list of a version, at most.
+// Limits of a version: maxText bytes in a text, and maxItems items in a list.
 const (
 	maxText  = 1024
 	maxItems = 1024
 )
 
-// check refuses what an index cannot say. Names become names of files and parts of
-// references, and all texts are printed.
+// check refuses an index with invalid names, digests or texts. Names become file names and
+// parts of references, and all texts are printed.
 func (f *File) check() error {
 	c := checker{
 		name:   regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`),
@@ -146,7 +146,7 @@ func (c *checker) sha256(at, digest string) {
 	}
 }
 
-// successor wants nothing, a version, or NAME@VERSION.
+// successor refuses a successor that is neither empty, nor a version, nor NAME@VERSION.
 func (c *checker) successor(at, s string) {
 	name, version, both := strings.Cut(s, "@")
 	if !both {
@@ -167,7 +167,7 @@ func (c *checker) texts(at string, list []string) {
 	}
 }
 
-// text refuses what could disturb a terminal.
+// text refuses a text that is too long or could disturb a terminal.
 func (c *checker) text(at, s string) {
 	if len(s) > maxText {
 		c.add(at, "%d bytes, at most %d are allowed", len(s), maxText)

@@ -1,6 +1,6 @@
-// Package index is the catalogue of plugins: a signed list of what there is, by whom,
-// what it may see and do, and what was taken back. It has a serial and an expiry, so
-// that nobody can show an old one for long.
+// Package index reads and makes the catalogue of plugins: a signed list of plugins with their
+// versions, publishers, permissions and yanks. Its serial and expiry limit for how long
+// someone can pass off an old list as the newest.
 package index
 
 import (
@@ -21,8 +21,8 @@ const (
 	Kind       = "PluginIndex"
 )
 
-// MaxSize is the bytes of an index at most. The others are its plugins, the versions of
-// one of them, and all its JSON objects.
+// Limits of an index: MaxSize of its text in bytes, maxPlugins plugins, maxVersions versions of
+// one plugin, and maxObjects JSON objects in all.
 const (
 	MaxSize     = oci.MaxIndex
 	maxPlugins  = 10_000
@@ -36,16 +36,16 @@ const (
 type File struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Serial is one more than that of the index before.
+	// Serial counts the indexes that were published under a reference, from 1.
 	Serial int64 `json:"serial"`
-	// Expires is when it is not to be believed any more.
+	// Expires is the time after which readers refuse it.
 	Expires time.Time `json:"expires"`
 	Plugins []Plugin  `json:"plugins"`
 }
 
 // Plugin is a plugin with its versions.
 type Plugin struct {
-	// Name is the manifest's, Repository where the images are: REGISTRY/REPOSITORY.
+	// Name is the name in the manifest. Repository is REGISTRY/REPOSITORY of the images.
 	Name       string    `json:"name"`
 	Repository string    `json:"repository"`
 	Versions   []Version `json:"versions"`
@@ -61,24 +61,24 @@ type Version struct {
 	ABI    string              `json:"abi"`
 	Points []string            `json:"points"`
 	Reads  map[string][]string `json:"reads,omitempty"`
-	// Grants is what it asks for beyond answering.
+	// Grants are the directives that it asks for: what it may do besides answering.
 	Grants wire.ManifestDirectives `json:"grants"`
-	// Image is the digest of the image's manifest, Module that of the bytes, Size their
-	// number.
+	// Image is the digest of the image's manifest. Module is the digest of the module, and
+	// Size the module's size in bytes.
 	Image  string `json:"image"`
 	Module string `json:"module"`
 	Size   int64  `json:"size"`
-	// Docs is the digest of the README's artifact in the repository.
+	// Docs is the digest of the artifact with the README; empty if there is none.
 	Docs string `json:"docs,omitempty"`
-	// SBOM is the digest of the artifact that says what it was built from.
+	// SBOM is the digest of the artifact with the bill of materials; empty if there is none.
 	SBOM string `json:"sbom,omitempty"`
-	// Conformance and Bench are what the author measured; nobody checked it.
+	// Conformance and Bench are what the author claims to have measured.
 	Conformance *Conformance `json:"conformance,omitempty"`
 	Bench       []Bench      `json:"bench,omitempty"`
 	Yanked      *Yank        `json:"yanked,omitempty"`
 }
 
-// Conformance is the number of duties by how they went.
+// Conformance counts the duties of the ABI that a module keeps, and those that it breaks.
 type Conformance struct {
 	Kept   int `json:"kept"`
 	Failed int `json:"failed"`
@@ -92,14 +92,15 @@ type Bench struct {
 	Fuel   int64 `json:"fuel"`
 }
 
-// Yank is why a version should not be installed any more.
+// Yank says why a version should not be installed any more.
 type Yank struct {
 	Reason string `json:"reason"`
-	// Successor (optional) is what to use instead: a version, or NAME@VERSION.
+	// Successor (optional) is the version to use instead: VERSION, or NAME@VERSION of another
+	// plugin.
 	Successor string `json:"successor,omitempty"`
 }
 
-// String gives "REASON; use SUCCESSOR".
+// String returns "REASON; use SUCCESSOR".
 func (y *Yank) String() string {
 	if y.Successor == "" {
 		return y.Reason
@@ -107,8 +108,8 @@ func (y *Yank) String() string {
 	return y.Reason + "; use " + y.Successor
 }
 
-// Parse reads an index. It accepts what Text writes and nothing else: no other order, no
-// field twice, no other spelling.
+// Parse reads an index. It accepts only the exact text that Text writes: no other order, no
+// duplicate field, no other spelling.
 func Parse(text []byte) (*File, error) {
 	const fix = "make it with berth plugin index"
 	if len(text) > MaxSize {
@@ -136,7 +137,7 @@ func Parse(text []byte) (*File, error) {
 	return &f, nil
 }
 
-// Text checks an index and writes it.
+// Text checks an index and returns its text.
 func (f *File) Text() ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err

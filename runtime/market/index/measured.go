@@ -21,8 +21,8 @@ type Benched struct {
 	Rows   []Bench `json:"rows"`
 }
 
-// Measured takes over what the author of a version measured: texts of Conformed and
-// Benched, nil for none. What is about another module is refused.
+// Measured sets Conformance and Bench from the JSON of Conformed and Benched, either of which
+// may be nil. It refuses measurements of another module.
 func (v *Version) Measured(conformed, benched []byte) error {
 	var c Conformed
 	var b Benched

@@ -13,17 +13,17 @@ import (
 // Reader reads indexes.
 type Reader struct {
 	Client *oci.Client
-	// Judge says whether an index is believed, as Policy.JudgeIndex does.
+	// Judge decides whether an index is trusted, as Policy.JudgeIndex does.
 	Judge func(*policy.Subject, time.Time) (signers []string, err error)
-	// Expired accepts an index that has expired: for who makes the next one.
+	// Expired accepts an index that has expired. The publisher of the next one needs it.
 	Expired bool
-	// Seen is the folder that remembers serials; empty for none.
+	// Seen is the folder that keeps the highest serial of each index; empty for none.
 	Seen string
 	Now  func() time.Time
 }
 
-// Read gets an index, and refuses one that is not believed, has expired, or is older than
-// one that was seen.
+// Read fetches an index. It refuses one that is not trusted, has expired, or is older than one
+// that it has read before.
 func (r *Reader) Read(ctx context.Context, ref oci.Reference) (*File, error) {
 	f, err := r.read(ctx, ref)
 	if err != nil {
@@ -54,12 +54,14 @@ func (r *Reader) read(ctx context.Context, ref oci.Reference) (*File, error) {
 	if _, err := r.Judge(subject, r.Now()); err != nil {
 		return nil, err
 	}
-	f, err := Parse(found.Data) // not before somebody vouched for it
+	f, err := Parse(found.Data) // only after its signatures were accepted
 	if err != nil {
 		return nil, err
 	}
-	if !r.Expired && r.Now().After(f.Expires) {
-		return nil, fmt.Errorf("it expired on %s: ask who publishes it to run berth plugin index again", f.Expires.Format(time.RFC3339))
+	if !r.Expired {
+		if err := f.CheckExpiry(r.Now()); err != nil {
+			return nil, err
+		}
 	}
 	if r.Seen == "" {
 		return f, nil
@@ -67,7 +69,15 @@ func (r *Reader) read(ctx context.Context, ref oci.Reference) (*File, error) {
 	return f, (&seen{dir: r.Seen}).accept(placeOf(ref), f.Serial, digest)
 }
 
-// placeOf names an index the same wherever the process was started.
+// CheckExpiry refuses an index that has expired.
+func (f *File) CheckExpiry(now time.Time) error {
+	if now.After(f.Expires) {
+		return fmt.Errorf("it expired on %s: ask who publishes it to run berth plugin index again", f.Expires.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// placeOf returns a name of an index that does not depend on the working directory.
 func placeOf(ref oci.Reference) string {
 	for _, path := range []*string{&ref.Dir, &ref.Archive} {
 		if *path != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// Wanted is a plugin and the range of its versions, as a command line has it.
+// Wanted is a plugin and a range of its versions, as given on a command line.
 type Wanted struct {
 	Name string
 	// Range is a constraint such as ^1.2, empty for any version.
@@ -32,7 +32,7 @@ func ParseWanted(text string) (Wanted, error) {
 	return w, err
 }
 
-// String is Wanted as ParseWanted reads it.
+// String returns the text that ParseWanted reads.
 func (w Wanted) String() string {
 	if w.Range == "" {
 		return w.Name
@@ -40,7 +40,7 @@ func (w Wanted) String() string {
 	return w.Name + "@" + w.Range
 }
 
-// constraint is nil for any version.
+// constraint returns the range; nil for any version.
 func (w Wanted) constraint() (*semver.Constraints, error) {
 	if w.Range == "" {
 		return nil, nil
@@ -55,7 +55,7 @@ func (w Wanted) constraint() (*semver.Constraints, error) {
 	return c, nil
 }
 
-// Find returns a plugin, nil if there is none of this name.
+// Find returns the plugin with a name; nil if there is none.
 func (f *File) Find(name string) *Plugin {
 	if i, ok := slices.BinarySearchFunc(f.Plugins, name, func(p Plugin, name string) int { return strings.Compare(p.Name, name) }); ok {
 		return &f.Plugins[i]
@@ -63,7 +63,7 @@ func (f *File) Find(name string) *Plugin {
 	return nil
 }
 
-// In returns the plugin of a repository, nil if there is none.
+// In returns the plugin of a repository; nil if there is none.
 func (f *File) In(repository string) *Plugin {
 	if i := slices.IndexFunc(f.Plugins, func(p Plugin) bool { return p.Repository == repository }); i >= 0 {
 		return &f.Plugins[i]
@@ -71,8 +71,8 @@ func (f *File) In(repository string) *Plugin {
 	return nil
 }
 
-// Digest returns the version with a module and an image, and its plugin; nil if there is
-// none. Without an image the module is enough.
+// Digest returns the version with the digests of a module and an image, and its plugin; nil if
+// there is none. An empty image matches all.
 func (f *File) Digest(module, image string) (*Plugin, *Version) {
 	for i := range f.Plugins {
 		for j := range f.Plugins[i].Versions {
@@ -84,7 +84,7 @@ func (f *File) Digest(module, image string) (*Plugin, *Version) {
 	return nil, nil
 }
 
-// Get returns a version of a plugin, nil if there is none.
+// Get returns a version of a plugin; nil if there is none.
 func (p *Plugin) Get(version string) *Version {
 	if i := slices.IndexFunc(p.Versions, func(v Version) bool { return v.Version == version }); i >= 0 {
 		return &p.Versions[i]
@@ -92,7 +92,7 @@ func (p *Plugin) Get(version string) *Version {
 	return nil
 }
 
-// Latest returns the newest version that can be installed, otherwise the newest.
+// Latest returns the newest version that can be installed; the newest of all if none can be.
 func (p *Plugin) Latest() *Version {
 	if v, err := p.Best(Wanted{Name: p.Name}); err == nil {
 		return v
@@ -100,7 +100,8 @@ func (p *Plugin) Latest() *Version {
 	return &p.Versions[len(p.Versions)-1]
 }
 
-// Resolve returns the newest version that is wanted.
+// Resolve returns the plugin and the version that a user wants. If only the version is missing,
+// it returns the plugin with the error.
 func (f *File) Resolve(w Wanted) (*Plugin, *Version, error) {
 	p := f.Find(w.Name)
 	if p == nil {
@@ -110,9 +111,8 @@ func (f *File) Resolve(w Wanted) (*Plugin, *Version, error) {
 	return p, v, err
 }
 
-// Best returns the newest version in a range that is not yanked and that this host can
-// run. Versions before a release count only if the range names one, or there is nothing
-// else.
+// Best returns the newest version in a range that is not yanked and that this host can run. A
+// pre-release counts only if the range names one, or there is no other version.
 func (p *Plugin) Best(w Wanted) (*Version, error) {
 	c, err := w.constraint()
 	if err != nil {
@@ -173,7 +173,7 @@ func IsVersion(s string) bool {
 	return err == nil
 }
 
-// Newer reports whether version a comes after b. What is no version comes first.
+// Newer reports whether version a comes after b. A text that is not a version comes first.
 func Newer(a, b string) bool {
 	x, err := parseVersion(a)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"strconv"
 )
 
-// seen remembers the highest serial of each index that was seen. An index has a folder
-// in it, and a serial a file there with the digest: files are made and removed whole, so
-// that two processes cannot take back what one of them knows.
+// seen is a folder that keeps the highest serial of each index that was read. Each index has a
+// subfolder, with a file that has the serial as its name and the digest as its content. Files
+// are only created and removed, never rewritten, so two processes cannot undo each other's
+// entries.
 type seen struct{ dir string }
 
-// accept refuses a serial that is lower than one that was seen, or that another index
-// had, and remembers it otherwise.
+// accept stores the serial of an index. It refuses a serial that is lower than a stored one, or
+// that is stored with another digest.
 func (s *seen) accept(place string, serial int64, digest string) error {
 	sum := sha256.Sum256([]byte(place))
 	dir := filepath.Join(s.dir, hex.EncodeToString(sum[:]))
@@ -29,7 +30,7 @@ func (s *seen) accept(place string, serial int64, digest string) error {
 	for _, file := range files {
 		n, err := strconv.ParseInt(file.Name(), 10, 64)
 		switch {
-		case err != nil: // half a file of a process that was killed
+		case err != nil: // the temporary file of a process that was killed
 		case n > serial:
 			return fmt.Errorf("its serial is %d, and %d was seen before: this is an old index; ask who publishes it (%s remembers serials)", serial, n, dir)
 		case n < serial:
@@ -56,7 +57,7 @@ func (s *seen) accept(place string, serial int64, digest string) error {
 	return nil
 }
 
-// note makes a file at once.
+// note creates a file atomically.
 func note(dir, name, text string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -76,7 +77,8 @@ func note(dir, name, text string) error {
 	return nil
 }
 
-// forget is for a folder that cannot be used: without it old indexes would be believed.
+// forget explains an error of the folder. Reading stops with it, because without the folder an
+// old index would be accepted.
 func forget(dir string, err error) error {
 	return fmt.Errorf("the serials that were seen: %w: make %s a folder that can be written, or name another with --module-cache", err, dir)
 }

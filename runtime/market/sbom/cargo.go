@@ -16,7 +16,7 @@ func Cargo(lock []byte, own string) ([]Component, error) {
 		Package []struct{ Name, Version, Source, Checksum string }
 	}
 	if err := toml.Unmarshal(lock, &f); err != nil {
-		return nil, fmt.Errorf("Cargo.lock: %w", err)
+		return nil, fmt.Errorf("read Cargo.lock: %w", err)
 	}
 	var out []Component
 	for _, p := range f.Package {

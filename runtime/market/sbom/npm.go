@@ -21,10 +21,10 @@ func NPM(lock []byte, own string) ([]Component, error) {
 		}
 	}
 	if err := json.Unmarshal(lock, &f); err != nil {
-		return nil, fmt.Errorf("package-lock.json: %w", err)
+		return nil, fmt.Errorf("read package-lock.json: %w", err)
 	}
 	if f.Packages == nil {
-		return nil, errors.New("package-lock.json: it has no packages: make it again with npm 7 or newer")
+		return nil, errors.New("read package-lock.json: it has no packages: make it again with npm 7 or newer")
 	}
 	var out []Component
 	for at, p := range f.Packages {

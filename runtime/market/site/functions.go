@@ -14,7 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/market/lock"
 )
 
-// functions are those that the templates call.
+// functions returns the functions of the templates.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"letters": letters,
@@ -38,13 +38,13 @@ func rounded(nanoseconds int64) string {
 	return time.Duration(nanoseconds).Round(time.Microsecond).String()
 }
 
-// letter is the plugins whose names begin with it.
+// letter groups the plugins whose names begin with a letter.
 type letter struct {
 	Letter  string
 	Plugins []Plugin
 }
 
-// letters divides plugins, which are sorted by name.
+// letters groups plugins, which must be sorted by name.
 func letters(plugins []Plugin) []letter {
 	var out []letter
 	for _, p := range plugins {
@@ -57,7 +57,7 @@ func letters(plugins []Plugin) []letter {
 	return out
 }
 
-// points returns the extension points that some of the plugins have.
+// points returns the extension points that at least one of the plugins has.
 func points(plugins []Plugin) []string {
 	return slices.DeleteFunc(names(), func(name string) bool {
 		return !slices.ContainsFunc(plugins, func(p Plugin) bool { return slices.Contains(p.Latest.Points, name) })
@@ -75,8 +75,8 @@ func names() []string {
 	return out
 }
 
-// filters returns style rules: whoever follows the link to an extension point sees only its
-// plugins, without a script.
+// filters returns the style rules that filter the list without a script: while an extension
+// point's link is the target of the address, rows of other plugins are hidden.
 func filters() []byte {
 	var out []byte
 	for _, name := range names() {

@@ -1,6 +1,6 @@
-// Package site makes pages of an index: a list of its plugins, and a page for each. They
-// are static, need no script, and load nothing from elsewhere. Texts of strangers,
-// READMEs included, are escaped and never interpreted.
+// Package site renders an index as HTML pages: a list of its plugins, and a page for each. The
+// pages are static, work without a script, and load nothing. Texts from the index and READMEs
+// are escaped and shown as text.
 package site
 
 import (
@@ -18,20 +18,21 @@ import (
 //go:embed list.html plugin.html style.css search.js
 var files embed.FS
 
-// MaxReadme is the bytes of a README that a page shows at most.
+// MaxReadme is the number of bytes of a README that a page shows.
 const MaxReadme = 256 << 10
 
-// Plugin is a plugin of an index as its page shows it.
+// Plugin is a plugin of an index, with what its page shows besides.
 type Plugin struct {
 	*index.Plugin
-	// Latest is the version that the page is about.
+	// Latest is the version that the page describes.
 	Latest *index.Version
-	// Readme is its text, Signed who signed it by a policy, in words.
+	// Readme is the text of the README. Signed says in words who signed the version, or why the
+	// policy refuses it.
 	Readme, Signed string
 }
 
 // Pages returns the pages of an index by their paths: index.html, and plugins/NAME.html.
-// reference is that of the index, for the commands on the pages.
+// The commands on the pages name the index by reference.
 func Pages(f *index.File, reference string, plugins []Plugin) (map[string][]byte, error) {
 	style, err := files.ReadFile("style.css")
 	if err != nil {
@@ -49,7 +50,7 @@ func Pages(f *index.File, reference string, plugins []Plugin) (map[string][]byte
 	page := page{
 		Reference: reference, Serial: f.Serial, Expires: f.Expires.Format(time.DateOnly), Plugins: plugins,
 		Style: template.CSS(style), Script: template.JS(script), //nolint:gosec // they are ours
-		// The one script and the one style of the page, and nothing else.
+		// Allows the page's own script and style, and nothing else.
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(style), hash(script)),
 	}
 	out := map[string][]byte{}
@@ -65,12 +66,12 @@ func Pages(f *index.File, reference string, plugins []Plugin) (map[string][]byte
 	return out, nil
 }
 
-// page is what templates get.
+// page is the data of the templates.
 type page struct {
 	Reference, Expires string
 	Serial             int64
 	Plugins            []Plugin
-	Plugin             *Plugin // of its own page
+	Plugin             *Plugin // nil on the list
 	Style              template.CSS
 	Script             template.JS
 	Policy             string
@@ -82,7 +83,7 @@ func (p *page) render(t *template.Template, name string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// hash is how a Content-Security-Policy names a script or a style.
+// hash returns the source expression for a script or style in a Content-Security-Policy.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
