@@ -9,6 +9,7 @@ require (
 	github.com/berth-scheduler/berth v0.0.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
+	github.com/google/go-containerregistry v0.21.7
 )
 
 require (

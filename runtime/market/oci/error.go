@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/berth-scheduler/berth/internal/plain"
@@ -65,6 +66,8 @@ func (r Reference) fail(what string, err error) error {
 	switch {
 	case errors.Is(err, errdef.ErrNotFound):
 		e.Detail, e.Fix = "image not found", "list the tags with oras repo tags "+r.Place()
+	case errors.Is(err, auth.ErrBasicCredentialNotFound):
+		e.Detail, e.Fix = "the registry asks for credentials, and there are none", "log in with docker login "+r.Registry
 	case errors.As(err, &answered) && (answered.StatusCode == http.StatusUnauthorized || answered.StatusCode == http.StatusForbidden):
 		e.Fix = "log in with docker login " + r.Registry
 	case errors.Is(err, content.ErrMismatchedDigest):
