@@ -1,4 +1,4 @@
-// The AssemblyScript SDK for plugins of the Berth scheduler. README.md tells how to use it,
+// The AssemblyScript SDK for plugins of the Berth scheduler. README.md says how to use it,
 // abi/SPEC.md what goes over the wire. Names that begin with an underscore are the SDK's own.
 
 export { Code, EventAction, EventKind } from "./assembly/abi";

@@ -344,7 +344,7 @@ typedef struct { BerthId ip; uint16_t port; uint8_t protocol, zero; } BerthPort;
 /// A container image on a node, with its size in bytes.
 typedef struct { BerthId name; uint32_t zero; int64_t size; } BerthImage;
 
-/// The status of a node's condition. BERTH_CONDITION_ABSENT is one that the node does not report.
+/// The status of a node's condition. BERTH_CONDITION_ABSENT means that the node does not report it.
 typedef enum { BERTH_CONDITION_ABSENT, BERTH_CONDITION_TRUE, BERTH_CONDITION_FALSE, BERTH_CONDITION_UNKNOWN } BerthCondition;
 
 /// How a toleration matches.
@@ -624,7 +624,7 @@ BERTH__COLD uint32_t berth__alloc(uint32_t size, uint32_t align) {
     if ((m->end >> 16) + pages > 65535) return 0;
     uint32_t before = (uint32_t)__builtin_wasm_memory_grow(0, (uint32_t)pages);
     if (before == UINT32_MAX) return 0;
-    if (before << 16 != m->end) { // somebody else grew the memory: begin behind it
+    if (before << 16 != m->end) { // other code grew the memory: begin after it
       m->next = before << 16;
       m->end = (before + (uint32_t)pages) << 16;
       return berth__alloc(size, align);
@@ -648,14 +648,14 @@ BERTH__FN void *berth_keep(uint32_t size) {
 
 // Sees to it that size bytes are left in the scratch room.
 BERTH__COLD void berth__scratch_grow(struct berth__scratch *s, uint32_t size) {
-  // What was given out before in this call stays where it is.
+  // What was returned before in this call stays where it is.
   uint32_t least = 2 * s->size > 1024 ? 2 * s->size : 1024;
   s->size = size > least ? size : least;
   s->at = berth_keep(s->size);
   s->used = 0;
 }
 
-/// Returns room for size bytes, aligned to 8, which is there until the call returns.
+/// Returns room for size bytes, aligned to 8, which is valid until the call returns.
 BERTH__FN void *berth_scratch(uint32_t size) {
   struct berth__scratch *s = &berth__scratch;
   uint32_t whole = (size + 7) & ~7u;
@@ -665,7 +665,7 @@ BERTH__FN void *berth_scratch(uint32_t size) {
   return at;
 }
 
-// A list that the host can read. It grows by doubling; what it grew out of is not given back, so it
+// A list that the host can read. It grows by doubling; its earlier memory is not freed, so it
 // takes at most twice its size.
 struct berth__room {
   uint8_t *at;
@@ -684,7 +684,7 @@ BERTH__FN void *berth__room_push(struct berth__room *room, uint32_t size) {
   return room->at + size * room->n++;
 }
 
-// Returns room for n elements of size bytes that are zero, for good.
+// Returns room, never freed, for n elements of size bytes that are zero.
 BERTH__FN void *berth__keep_zero(uint32_t n, uint32_t size) {
   uint8_t *at = berth_keep(n * size);
   if (n * size > 0) __builtin_memset(at, 0, n * size);
@@ -695,7 +695,7 @@ BERTH__FN void *berth__keep_zero(uint32_t n, uint32_t size) {
 
 // Texts that are made in a call.
 
-/// Returns texts one after the other, as one text that is there until the call returns.
+/// Returns texts one after the other, as one text that is valid until the call returns.
 #define berth_concat(...) berth__concat(BERTH__TEXTS(__VA_ARGS__))
 
 BERTH__COLD BerthText berth__concat(const BerthText *texts, uint32_t n) {
@@ -709,7 +709,7 @@ BERTH__COLD BerthText berth__concat(const BerthText *texts, uint32_t n) {
   return (BerthText){at, size};
 }
 
-/// Returns a number as a decimal text that is there until the call returns.
+/// Returns a number as a decimal text that is valid until the call returns.
 BERTH__COLD BerthText berth_decimal(int64_t number) {
   char *end = (char *)berth_scratch(24) + 24, *at = end;
   uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
@@ -739,7 +739,7 @@ BERTH__COLD bool berth__parse_i64(BerthText text, int64_t *number) {
 /// Reads a whole decimal number of 64 bits, with an optional sign and nothing around it.
 #define berth_parse_i64(text, number) berth__parse_i64(BERTH_TEXT(text), number)
 
-/// Returns a copy of a text that is there for good.
+/// Returns a copy of a text that is never freed.
 #define berth_keep_text(text) berth__keep_text(BERTH_TEXT(text))
 
 BERTH__COLD BerthText berth__keep_text(BerthText text) {
@@ -889,7 +889,7 @@ BERTH__COLD bool berth__parse_f64(BerthText text, double *number) {
 
 // ---- scan.h
 
-// Finding one's way in JSON text: the manifest, when an instance starts, and a configuration.
+// Scanning JSON text: the manifest, when an instance starts, and a configuration.
 //
 // The functions take the position of a value in a text that berth__json_check has passed, so they
 // need not look where it ends.
@@ -954,8 +954,8 @@ BERTH__COLD uint32_t berth__hex(const char *s) {
   return n;
 }
 
-// Reads a byte or an escape of a string and returns what is behind it. A half of a surrogate pair
-// becomes U+FFFD.
+// Reads a byte or an escape of a string and returns the position after it. Half of a
+// surrogate pair becomes U+FFFD.
 BERTH__COLD const char *berth__unescape(const char *s, char utf8[4], uint32_t *n) {
   uint32_t c = (uint8_t)*s++;
   *n = 1;
@@ -1139,7 +1139,7 @@ BERTH__COLD BerthJson berth__json_value(BerthJsonText *in, BerthText text) {
   return (BerthJson){in, NULL, NULL};
 }
 
-/// Checks a text and returns its value, which is there until the call returns; in must stay where
+/// Checks a text and returns its value, which is valid until the call returns; in must stay where
 /// it is. A text that is not JSON is the first mistake, and its value is absent.
 #define berth_json_parse(in, text) berth__json_parse(in, BERTH_TEXT(text))
 
@@ -1153,7 +1153,7 @@ BERTH__COLD BerthJson berth__json_parse(BerthJsonText *in, BerthText text) {
 /// Reports whether there was a mistake. It is in->error.
 BERTH__FN bool berth_json_failed(BerthJson v) { return v.in->error.n > 0; }
 
-/// Reports whether a value is there.
+/// Reports whether a value exists.
 BERTH__COLD bool berth_json_is_there(BerthJson v) { return v.at != NULL && *v.at != 'n' && !berth_json_failed(v); }
 
 BERTH__FN BerthJson berth__json_absent(BerthJson v) { return (BerthJson){v.in, NULL, NULL}; }
@@ -1210,7 +1210,7 @@ BERTH__COLD const char *berth__json_kind(char first) {
   }
 }
 
-// Reports whether a value is there and begins with one of some bytes.
+// Reports whether a value exists and begins with one of some bytes.
 BERTH__COLD bool berth__json_expect(BerthJson v, const char *firsts) {
   if (!berth_json_is_there(v)) return false;
   for (const char *first = firsts; *first != 0; first++) {
@@ -1299,10 +1299,10 @@ BERTH__FN BerthJson berth_json_next(BerthJson item) { return berth__json_item(it
 #define BERTH_JSON_FIELDS(item, object) \
   for (BerthJson item = berth_json_fields(object); item.at != NULL; item = berth_json_next(item))
 
-/// The key of a value that berth_json_fields returned, for good.
+/// The key of a value that berth_json_fields returned; never freed.
 BERTH__COLD BerthText berth_json_key(BerthJson field) { return berth__keep_text(berth__json_string(field.key)); }
 
-/// A string, for good; otherwise if it is absent.
+/// A string, never freed; `otherwise` if it is absent.
 #define berth_json_text(v, otherwise) berth__json_text(v, BERTH_TEXT(otherwise))
 
 BERTH__COLD BerthText berth__json_text(BerthJson v, BerthText otherwise) {
@@ -1316,7 +1316,7 @@ BERTH__COLD bool berth__json_is(BerthJson v, BerthText text) {
   return berth_json_is_there(v) && *v.at == '"' && berth__string_is(v.at, text);
 }
 
-/// Which of a few texts a string is, from 0 on; otherwise if it is absent.
+/// The index of a string among a few texts, from 0 on; otherwise if it is absent.
 #define berth_json_one_of(v, otherwise, ...) berth__json_one_of(v, otherwise, BERTH__TEXTS(__VA_ARGS__))
 
 BERTH__COLD uint32_t berth__json_one_of(BerthJson v, uint32_t otherwise, const BerthText *texts, uint32_t n) {
@@ -1363,7 +1363,7 @@ BERTH__COLD double berth_json_f64(BerthJson v, double otherwise) {
 // What a manifest declares (SPEC.md, section 9): the lists that give handles their numbers, and the
 // fields of the pod record.
 
-// The manifest, with a zero byte behind it. BERTH_PLUGIN brings it.
+// The manifest, with a zero byte after it. BERTH_PLUGIN brings it.
 extern const char berth__manifest[];
 extern const uint32_t berth__manifest_size;
 
@@ -1418,7 +1418,7 @@ BERTH__FN const char *berth__field_name(uint32_t field) {
   return names[field];
 }
 
-// Ends a plugin that reads what its manifest does not list.
+// Ends a plugin that reads a column that its manifest does not list.
 BERTH__COLD __attribute__((noreturn)) void berth__undeclared(const char *list, BerthText name) {
   berth__stop(berth_concat("berth: manifest.json: reads.", list, " does not list ", name));
 }
@@ -1617,7 +1617,7 @@ BERTH__COLD void berth__columns_start(struct berth__columns *c) {
   }
 }
 
-// Makes the columns anew.
+// Rebuilds the columns.
 BERTH__COLD void berth__columns_read(struct berth__columns *c, const struct berth__header *h) {
   if (h->magic != BERTH__MAGIC || h->major != BERTH__MAJOR) berth__stop(BERTH_TEXT("berth: the host's snapshot is of another ABI"));
   for (uint32_t id = 0; id < 512; id++) {
@@ -1638,7 +1638,7 @@ BERTH__COLD void berth__columns_read(struct berth__columns *c, const struct bert
   }
 }
 
-// Makes the columns anew if the layout is another one.
+// Rebuilds the columns if the layout changed.
 BERTH__FN void berth__columns_refresh(struct berth__columns *c, uint32_t address) {
   const struct berth__header *h = berth__view(address, 1, sizeof *h);
   if (c->header != h || c->layout != h->layout) berth__columns_read(c, h);
@@ -1657,7 +1657,7 @@ BERTH__FN BerthText berth_text(BerthId id) { return id == BERTH_ABSENT ? (BerthT
 
 // ---- constants.h
 
-// Constant strings whose ids are at hand.
+// Constant strings whose ids are known in every call.
 
 struct berth__const {
   BerthId id; // in this call
@@ -1666,8 +1666,8 @@ struct berth__const {
   struct berth__const *next; // of all constants
 };
 
-/// A constant string, whose id is at hand in every call. It is made in setup or configure, by
-/// berth_const.
+/// A constant string, whose id is known in every call. Create it in setup or configure,
+/// by berth_const.
 typedef const struct berth__const *BerthConst;
 
 struct berth__constants {
@@ -1698,7 +1698,7 @@ BERTH__FN struct berth__const **berth__const_place(BerthText text, uint32_t hash
   }
 }
 
-/// Returns a constant string, whose id is at hand in every call. The text is copied.
+/// Returns a constant string, whose id is known in every call. The text is copied.
 #define berth_const(text) berth__const(BERTH_TEXT(text))
 
 BERTH__COLD BerthConst berth__const(BerthText text) {
@@ -1755,7 +1755,7 @@ BERTH__HOT BerthText berth_const_text(BerthConst c) { return c->text; }
 // ---- reasons.h
 
 // Statuses, and reason sets (ABI-3.6) within the limits of section 10: what does not fit has no
-// reason, so that it is no fault (ABI-3.8).
+// reason, so that it is not a fault (ABI-3.8).
 
 /// A reason that people read, made by berth_reason.
 typedef uint16_t BerthReason;
@@ -1784,7 +1784,7 @@ BERTH__HOT BerthStatus berth_unschedulable_and_unresolvable(BerthReason reason) 
   return berth__status(BERTH_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE, reason);
 }
 
-/// The pod has to wait for something that the plugin hears of.
+/// The pod has to wait for an event that the plugin registered.
 BERTH__HOT BerthStatus berth_pending(BerthReason reason) { return berth__status(BERTH_CODE_PENDING, reason); }
 
 /// The plugin failed.
@@ -1796,7 +1796,7 @@ BERTH__HOT BerthCode berth_status_code(BerthStatus status) { return (BerthCode)(
 /// The status's reason; BERTH_NO_REASON for none.
 BERTH__HOT BerthReason berth_status_reason(BerthStatus status) { return (BerthReason)(status >> 8); }
 
-// A set, as the host reads it: the texts are behind each other at an address.
+// A set, as the host reads it: the texts follow each other at an address.
 struct berth__reasons {
   struct berth__room sets;   // of berth__text
   struct berth__room hashes; // of uint32_t, to find a set again
@@ -1810,8 +1810,8 @@ extern struct berth__reasons berth__reasons;
 /// Returns a reason of one or more texts, up to 16, which people read in events; kube-scheduler's
 /// words are best where it has them ("node(s) had …").
 ///
-/// A reason that is made in setup or configure lasts, and using it costs nothing. One that is made
-/// in a call holds for that call. A call, of all nodes or of a block of them, has room for 1,024
+/// A reason created in setup or configure is permanent, and using it costs nothing. One created
+/// in a call is valid for that call. A call, of all nodes or of a block of them, has room for 1,024
 /// reasons of 65,536 bytes in all; further ones are BERTH_NO_REASON. So a reason that is different
 /// for every node does not scale.
 #define berth_reason(...) berth_reason_of(BERTH__TEXTS(__VA_ARGS__))
@@ -2264,12 +2264,12 @@ BERTH__FN BerthId berth_pod_owner(BerthPod pod) {
 /// The host ports that the pod asks for. Reads `hostPorts`.
 BERTH__FN BerthPorts berth_pod_host_ports(BerthPod pod) { return berth__need(pod, BERTH__READS_HOST_PORTS)->ports; }
 
-/// The names of the images of the containers, as nodes report them. Reads `images`.
+/// The names of the containers' images, as nodes report them. Reads `images`.
 BERTH__FN BerthIds berth_pod_images(BerthPod pod) { return berth__need(pod, BERTH__READS_IMAGES)->images; }
 
 // ---- affinity.h
 
-// Where a pod may go by its own words: tolerations, node selector and node affinity.
+// Where a pod may go according to its spec: tolerations, node selector and node affinity.
 
 /// spec.tolerations. Reads `pod: tolerations`.
 BERTH__HOT BerthTolerations berth_pod_tolerations(BerthPod pod) { return berth__need(pod, BERTH__READS_TOLERATIONS)->tolerations; }
@@ -2363,8 +2363,8 @@ typedef enum { BERTH_DEBUG, BERTH_INFO, BERTH_WARNING, BERTH_FAILURE } BerthLeve
 
 BERTH__COLD void berth__log(BerthLevel level, BerthText text) { berth__host_log((int32_t)level, text.at, text.n); }
 
-// Copies what a host function gives: get is its call, with to and capacity as its last arguments.
-// If there is not enough room it is asked again.
+// Copies what a host function returns: get is its call, with to and capacity as its last arguments.
+// If the room is too small, it is called again.
 #define BERTH__FETCH(value, get) \
   for (;;) { \
     uint8_t *to = berth_scratch(0); \
@@ -2380,7 +2380,7 @@ BERTH__COLD void berth__log(BerthLevel level, BerthText text) { berth__host_log(
   }
 
 /// Gets the value of a key of the plugin's state of this pod's cycle; false if there is none, as
-/// before pre_filter. It is there until the call returns. It needs `state_get` in the list `host`.
+/// before pre_filter. It is valid until the call returns. It needs `state_get` in the list `host`.
 #define berth_state_get(key, value) berth__state_get(BERTH_TEXT(key), value)
 
 BERTH__COLD bool berth__state_get(BerthText key, BerthBytes *value) {
@@ -2388,7 +2388,7 @@ BERTH__COLD bool berth__state_get(BerthText key, BerthBytes *value) {
 }
 
 /// Sets the value of a key, and reports whether the limits allow it. State outlives instances and
-/// must hold no ids and no row numbers. In a plugin of scope node only pre_filter may set state. It
+/// must not hold ids or row numbers. In a plugin of scope node only pre_filter may set state. It
 /// needs `state_set` in the list `host`.
 #define berth_state_set(key, value) berth__state_set(BERTH_TEXT(key), value)
 
@@ -2397,7 +2397,7 @@ BERTH__COLD bool berth__state_set(BerthText key, BerthBytes value) {
 }
 
 /// Gets the value that another plugin published in this pod's cycle; false if there is none, as in
-/// calls of scope node. It is there until the call returns. It needs `published_get` in the list
+/// calls of scope node. It is valid until the call returns. It needs `published_get` in the list
 /// `host`.
 BERTH__COLD bool berth_published_get(BerthPublished key, BerthBytes *value) {
   if (key.number == 0) berth__undeclared("published", BERTH_TEXT("the key"));
@@ -2405,9 +2405,9 @@ BERTH__COLD bool berth_published_get(BerthPublished key, BerthBytes *value) {
 }
 
 /// Gets the whole Pod as Kubernetes protobuf (k8s.io/api/core/v1, without the envelope and without
-/// managedFields). It is for what no field has: each call costs the host an encoding. It is false
+/// managedFields). Use it for what no field has: the host encodes the object for each call. It is false
 /// for a pod that is not the call's own: a pod of an event, and in add_pod and remove_pod the pod to
-/// be placed. The bytes are there until the call returns. It needs `pod_object` in the list `host`.
+/// be placed. The bytes are valid until the call returns. It needs `pod_object` in the list `host`.
 BERTH__COLD bool berth_pod_object(BerthPod pod, BerthBytes *object) {
   if (pod->index < 0) return false;
   BERTH__FETCH(object, berth__host_pod_object((uint32_t)pod->index, to, capacity))
@@ -2420,15 +2420,15 @@ BERTH__COLD bool berth_node_object(BerthNode node, BerthBytes *object) {
 
 #undef BERTH__FETCH
 
-// Directives: what a plugin wants done it asks for by the functions below (SPEC.md, section 13). The
+// Directives are requests to the host, made with the functions below (SPEC.md, section 13). The
 // host does it after the call, if the call answers success, or wait from permit. The manifest lists
 // what a plugin asks for in `directives`, and the user grants it. Asking for anything else, or at a
 // point that does not have the directive, is a fault of the plugin, and nothing of the call is
 // carried out. The host may discard directives: a plugin may be run to see what it would do.
 //
-// The functions report false, and ask for nothing, where the host would not take it: more than 256
-// directives or 65,536 bytes of their texts in a call, a text that is not UTF-8, a value of a label
-// that is none. A plugin that cannot do without answers with an error then.
+// The functions return false, and request nothing, where the host would refuse: more than 256
+// directives or 65,536 bytes of their texts in a call, a text that is not UTF-8, a value that no label
+// may have. A plugin that needs the directive then answers with an error.
 
 BERTH__COLD struct berth__text berth__scratch_text(BerthText text) {
   if (text.n == 0) return (struct berth__text){0, 0};
@@ -2469,7 +2469,7 @@ BERTH__COLD bool berth__is_label_value(BerthText text) {
 
 BERTH__COLD bool berth__label(BerthText key, BerthText value) { return berth__is_label_value(value) && berth__direct(2, key, value); }
 
-/// Promises the pod a node, at post_filter; an empty name takes the promise back.
+/// Nominates a node for the pod, at post_filter; an empty name clears the nomination.
 #define berth_nominate(node) berth__direct(3, BERTH_TEXT(node), BERTH_TEXT(""))
 
 /// Binds the pod to the node, at bind, with what was written on it.
@@ -2489,7 +2489,7 @@ BERTH__COLD bool berth__label(BerthText key, BerthText value) { return berth__is
 
 // ---- queue.h
 
-// What queue_key hears and answers (ABI-3.11, ABI-5.10).
+// Input and output of queue_key (ABI-3.11, ABI-5.10).
 
 /// How a pod stands in the queue.
 typedef struct {
@@ -2501,7 +2501,7 @@ typedef struct {
 /// The place of a pod in the queue: up to 64 bytes, to which queue_key appends one part after the
 /// other, the most important first. Keys are compared byte by byte, and the smaller one is tried
 /// first. The parts below are made so that their own order is that of the bytes; the descending ones
-/// turn it around.
+/// reverse it.
 ///
 /// A key that becomes longer than 64 bytes fails the call. Where a part may be long, see
 /// berth_key_room.
@@ -2543,7 +2543,7 @@ BERTH__COLD void berth__key_append(BerthKey *key, BerthBytes bytes, uint8_t mask
 /// Appends bytes as they are: a part of a fixed length, or the last one.
 BERTH__COLD void berth_key_append_bytes(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0); }
 
-/// Appends bytes turned around: a larger one comes first.
+/// Appends inverted bytes: a larger one comes first.
 BERTH__COLD void berth_key_append_bytes_descending(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0xFF); }
 
 // The end of a text is 0 1 and a zero byte in it 0 255, so that the end is less than anything that
@@ -2562,7 +2562,7 @@ BERTH__COLD void berth__key_append_text(BerthKey *key, BerthText text, uint8_t m
 /// takes two.
 #define berth_key_append_text(key, text) berth__key_append_text(key, BERTH_TEXT(text), 0)
 
-/// berth_key_append_text turned around.
+/// berth_key_append_text with inverted bytes.
 #define berth_key_append_text_descending(key, text) berth__key_append_text(key, BERTH_TEXT(text), 0xFF)
 
 // ---- event.h
@@ -2571,7 +2571,7 @@ BERTH__COLD void berth__key_append_text(BerthKey *key, BerthText text, uint8_t m
 
 /// The answer of hint, in the words of k8s.io/kube-scheduler/framework.
 typedef enum {
-  BERTH_QUEUE = BERTH_CODE_SUCCESS,   // the event makes another try worth while
+  BERTH_QUEUE = BERTH_CODE_SUCCESS,   // after the event another try may succeed
   BERTH_QUEUE_SKIP = BERTH_CODE_SKIP, // the pod stays parked
 } BerthHintResult;
 
@@ -2607,7 +2607,7 @@ BERTH__FN bool berth__event_node(uint32_t row, BerthNode *node) {
   return row != UINT32_MAX;
 }
 
-/// Gets the node as it was, with what the manifest lists of it but the pods on it and what is
+/// Gets the node as it was, with what the manifest lists of it except the pods on it and what is
 /// computed from them.
 BERTH__FN bool berth_event_old_node(BerthEvent event, BerthNode *node) { return berth__event_node(event->old_node, node); }
 
@@ -2618,10 +2618,10 @@ BERTH__FN BerthText berth__event_text(struct berth__text text) {
   return (BerthText){berth__view(text.address, text.length, 1), text.length};
 }
 
-/// metadata.namespace of an object that is no pod and no node.
+/// metadata.namespace of an object that is neither a pod nor a node.
 BERTH__FN BerthText berth_event_namespace(BerthEvent event) { return berth__event_text(event->namespace); }
 
-/// metadata.name of an object that is no pod and no node.
+/// metadata.name of an object that is neither a pod nor a node.
 BERTH__FN BerthText berth_event_name(BerthEvent event) { return berth__event_text(event->name); }
 
 
@@ -2690,7 +2690,7 @@ BERTH__COLD struct berth__call *berth__begin(uint32_t call) {
   return c->record;
 }
 
-// Writes what the call as a whole answers. used tells that rows have reasons.
+// Writes the answer of the whole call. used tells that rows have reasons.
 BERTH__COLD int32_t berth__finish(BerthStatus status, bool used) {
   struct berth__call *record = berth__calling.record;
   berth__reasons.in_call = false;
@@ -2724,7 +2724,7 @@ BERTH__FN struct berth__answers berth__answers(const struct berth__call *record)
 }
 
 BERTH__HOT void berth__answer(struct berth__answers *a, uint32_t i, BerthStatus status) {
-  if (status == BERTH_SUCCESS) return; // it is there already
+  if (status == BERTH_SUCCESS) return; // the default is success
   BerthReason reason = berth_status_reason(status);
   a->codes[i] = (uint8_t)berth_status_code(status);
   a->reasons[i] = reason;
@@ -3010,7 +3010,7 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
   BERTH__EXPORT(berth_alloc) uint32_t berth_alloc(uint32_t size, uint32_t align) { return berth__alloc(size, align); } \
   BERTH__END
 
-// What follows a macro's last brace takes the semicolon behind the macro.
+// What follows a macro's last brace takes the semicolon after the macro.
 #define BERTH__END struct berth__end
 
 #define BERTH__ROWS(export, call_of) \
@@ -3043,8 +3043,8 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
 /// keys are in the order of their times.
 #define BERTH_QUEUE_KEY(f) BERTH__ROWS(berth_queue_key, berth__queue_key(call, f))
 
-/// BerthHintResult hint(BerthEvent event, BerthPod pod) says whether an event that the manifest lists
-/// makes another try worth while for a pod that the plugin rejected.
+/// BerthHintResult hint(BerthEvent event, BerthPod pod) says whether after an event that the
+/// manifest lists another try may succeed for a pod that the plugin rejected.
 #define BERTH_HINT(f) BERTH__ROWS(berth_hint, berth__hint(call, f))
 
 /// BerthStatus pre_filter(BerthPod pod, BerthNodes nodes, BerthRows *rows) looks at the pod once before
@@ -3073,7 +3073,7 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
 #define BERTH_PREPARED_FILTER(prepare, f) BERTH__ROWS(berth_filter, berth__filter(call, lo, prepare, f))
 
 /// BerthStatus post_filter(BerthPod pod, BerthJudged nodes) is called when no node fits, with what the
-/// filters of all plugins said of each. Success with berth_nominate promises the pod a node, and like
+/// filters of all plugins said of each. Success with berth_nominate nominates a node for the pod, and like
 /// unschedulable_and_unresolvable keeps other plugins from trying; unschedulable lets them.
 #define BERTH_POST_FILTER(f) BERTH__ROWS(berth_post_filter, berth__post_filter(call, lo, f))
 
@@ -3118,8 +3118,8 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
 /// pod to the next plugin, or as reserve does.
 #define BERTH_BIND(f) BERTH__ONE_POD(berth_bind, berth__chosen(call, f))
 
-/// BerthStatus post_bind(BerthPod pod, BerthNode node) hears of a pod that was bound. It answers success or
-/// error.
+/// BerthStatus post_bind(BerthPod pod, BerthNode node) is called after a pod was bound. It answers
+/// success or error.
 #define BERTH_POST_BIND(f) BERTH__ONE_POD(berth_post_bind, berth__chosen(call, f))
 
 

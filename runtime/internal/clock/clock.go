@@ -1,6 +1,6 @@
-// Package clock is where the scheduler gets its time from. Time is an input:
-// what decides reads a Clock that a simulation or a replay steps by hand, and
-// only measurements read the machine's clock.
+// Package clock is the scheduler's source of time. Time is an input: code that
+// decides reads a Clock, which a simulation or a replay steps by hand. Only
+// measurements read the machine's clock.
 package clock
 
 import (
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Clock tells the time that decisions depend on.
+// Clock is the time that decisions depend on.
 type Clock interface {
 	Now() time.Time
 	// Until returns a channel that is closed when the clock reaches t. stop gives
@@ -31,8 +31,7 @@ func (Real) Until(t time.Time) (reached <-chan struct{}, stop func()) {
 	return c, func() { timer.Stop() }
 }
 
-// Step is a clock that moves only when it is told to. It is safe for concurrent
-// use.
+// Step is a clock that only Advance and Set move. It is safe for concurrent use.
 type Step struct {
 	mu struct {
 		sync.Mutex

@@ -1,6 +1,6 @@
 // Package heap is a binary heap whose values can be found, changed and removed
-// by key. It is deterministic: of values that the order does not tell apart, the
-// one pushed first comes first.
+// by key. It is deterministic: of values that are equal in the order, the one
+// pushed first comes first.
 package heap
 
 import "slices"

@@ -154,8 +154,7 @@ func (m *sortedModel) remove(key string) {
 	}
 }
 
-// FuzzAgainstSortedSlice does what the bytes say to a heap and to a slice: every
-// pair is an operation with a key, and a rank.
+// FuzzAgainstSortedSlice applies the bytes to a heap and to a slice: every pair is an operation with a key, and a rank.
 func FuzzAgainstSortedSlice(f *testing.F) {
 	f.Add([]byte{0x00, 3, 0x01, 1, 0x02, 2, 0x40, 0, 0x81, 0})
 	rng := rand.New(rand.NewPCG(1, 2))

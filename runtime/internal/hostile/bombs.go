@@ -34,7 +34,7 @@ func (s Shape) Source(n int) string {
 
 const (
 	count = "global.get 0 i64.const 1 i64.add global.set 0\n"
-	// Leave the block, and repeat the loop not.
+	// leave ends the block; stay does not repeat the loop.
 	leave, stay = "i32.const 1 br_if 0\n", "i32.const 0 br_if 0\n"
 )
 
@@ -47,7 +47,7 @@ func each(n int, piece func(i int) string) string {
 	return b.String()
 }
 
-// assign gives a local a value that nobody knows.
+// assign gives a local a value that a compiler cannot know.
 func assign(i int) string { return fmt.Sprintf("global.get 0 local.set %d\n", i) }
 
 // Bombs are shapes that compilers take long for: much control flow, with much that is alive across it.
@@ -89,11 +89,11 @@ func Bombs() []Shape {
 	}
 }
 
-// giantPieces is how much of a giant there is.
+// giantPieces is the number of pieces of a giant.
 const giantPieces = 30_000
 
-// Giants are functions with much code and without a call, loops of which do not end. They count what they do, four
-// instructions at a time.
+// Giants are functions with much code and no calls; some loop without end. They count their work, four instructions at
+// a time.
 func Giants() []Shape {
 	again := strings.Repeat
 	return []Shape{
@@ -117,11 +117,11 @@ func Giants() []Shape {
 // GiantSource returns the text of a giant.
 func (s Shape) GiantSource() string { return s.Source(giantPieces) }
 
-// largest finds how large each bomb may be in what TestBombs keeps.
+// largest matches the allowed size of a bomb in the golden file of TestBombs.
 var largest = regexp.MustCompile(`(?m)^(.*): at most (\d+), `)
 
-// LargestBombs returns how large bombs may be, by their names, as package meter's tests have found; root is the folder of
-// go.mod.
+// LargestBombs returns the largest allowed size of each bomb, by name, which the tests of package meter find; root is the
+// folder of go.mod.
 func LargestBombs(root string) (map[string]int, error) {
 	text, err := os.ReadFile(filepath.Join(root, "runtime/wasm/meter/testdata/bombs.golden"))
 	if err != nil {
@@ -136,7 +136,7 @@ func LargestBombs(root string) (map[string]int, error) {
 	return out, nil
 }
 
-// bombs are the shapes as large as they may nearly be: the exports of a plugin take some of the limits.
+// bombs are the shapes at nearly their largest size: the exports of a plugin use up some of the limits.
 func bombs(root string) ([]Attack, error) {
 	sizes, err := LargestBombs(root)
 	if err != nil {

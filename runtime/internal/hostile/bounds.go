@@ -20,7 +20,7 @@ const hungry = `(module
 	(func (export "berth_post_bind") (param i32) (result i32) (call $eat) (i32.const 0))
 	(func (export "berth_pre_enqueue") (param i32 i32 i32) (result i32) (call $eat) (i32.const 0)))`
 
-// totals are plugins that stay below each limit, and take much in all.
+// totals are plugins that stay below each limit, but use much in total.
 func totals() ([]Attack, error) {
 	l := &list{}
 	eats := func(set fields) fields {
@@ -127,7 +127,7 @@ func time() ([]Attack, error) {
 	return l.all()
 }
 
-// structure are modules that are large where nobody looks.
+// structure are modules that are large in unusual sections.
 func structure() ([]Attack, error) {
 	l := &list{}
 	at := func(fields string) string { return "(module " + fields + good[len("(module"):] }

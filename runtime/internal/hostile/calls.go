@@ -2,7 +2,7 @@ package hostile
 
 import "fmt"
 
-// objects are functions of the host that work longer than they seem to.
+// objects are functions of the host that take longer than expected.
 func objects() ([]Attack, error) {
 	l := &list{}
 	try := func(name, about, imports, body string, set fields) {
@@ -31,16 +31,16 @@ func objects() ([]Attack, error) {
 		(drop (call $node (i32.const 0) (i32.const 4096) (i32.const 61440)))
 		(drop (call $pod (i32.const 0) (i32.const 4096) (i32.const 61440)))
 		(br $again))`, whole("node_object", "pod_object"))
-	try("no-rows", "nodes that there are not", node, `(loop $again (drop (call $node (i32.const -1) (i32.const 0) (i32.const 0))) (br $again))`, whole("node_object"))
+	try("no-rows", "nodes that do not exist", node, `(loop $again (drop (call $node (i32.const -1) (i32.const 0) (i32.const 0))) (br $again))`, whole("node_object"))
 	state := fields{"points": fields{"preFilter": fields{}, "filter": fields{"scope": "cluster"}}}
 	const get = `(import "berth" "state_get" (func $get (param i32 i32 i32 i32) (result i32)))`
 	const set = `(import "berth" "state_set" (func $set (param i32 i32 i32 i32) (result i32)))`
 	for _, s := range []struct{ name, about, body string }{
 		{"state-large", "60 KiB of state, set and read in turn", `(drop (call $set (i32.const 8) (i32.const 3) (i32.const 0) (i32.const 61440)))
 			(drop (call $get (i32.const 8) (i32.const 3) (i32.const 0) (i32.const 61440)))`},
-		{"state-keys", "as many keys of state as there may be", `(i32.store (i32.const 8) (local.get $i)) (local.set $i (i32.add (local.get $i) (i32.const 1)))
+		{"state-keys", "as many keys of state as the limit allows", `(i32.store (i32.const 8) (local.get $i)) (local.set $i (i32.add (local.get $i) (i32.const 1)))
 			(drop (call $set (i32.const 8) (i32.const 4) (i32.const 0) (i32.const 0)))`},
-		{"state-long-keys", "keys of 60 KiB that there are not", `(drop (call $get (i32.const 0) (i32.const 61440) (i32.const 0) (i32.const 0)))`},
+		{"state-long-keys", "missing keys of 60 KiB", `(drop (call $get (i32.const 0) (i32.const 61440) (i32.const 0) (i32.const 0)))`},
 	} {
 		state["host"] = []string{"state_get", "state_set"}
 		l.add(one("objects/"+s.name, s.about, `(module `+get+set+`

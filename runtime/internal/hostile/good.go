@@ -2,8 +2,8 @@ package hostile
 
 import "fmt"
 
-// Good returns the k-th of the plugins that hostile ones run beside: each refuses other
-// nodes, one in eleven, and rates the rest otherwise.
+// Good returns the k-th of the plugins that hostile ones run beside: each rejects
+// different nodes, one in eleven, and scores the others differently.
 func Good(k int) ([]byte, error) {
 	return module(fmt.Sprintf(`(module
 		;;+ memory abi alloc

@@ -7,7 +7,7 @@ import (
 )
 
 // TestAttacks: every attack can be made, has a name of its own in a group, says what it
-// does, and is a module, but for those that are to be none.
+// does, and is a module, except those that are meant not to be.
 func TestAttacks(t *testing.T) {
 	attacks, err := Attacks("../../..")
 	if err != nil {
@@ -44,9 +44,9 @@ func TestReadGuest(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	if _, err := withParts(map[string]string{}, ";;+ nothing\n"); err == nil {
-		t.Error("a part that there is not is no mistake")
+		t.Error("an unknown part is not an error")
 	}
 	if _, err := readParts(";;= a\n1\n;;= a\n2\n"); err == nil {
-		t.Error("a part that appears twice is no mistake")
+		t.Error("a part that appears twice is not an error")
 	}
 }

@@ -51,7 +51,7 @@ func names() ([]Attack, error) {
 		name := text(strings.Repeat("m", 15<<20))
 		return custom(m, "name", append(append([]byte{0}, u32(len(name))...), name...))
 	}))
-	l.add(one("names/of-import", "an import of a function with a name of 1 MiB, which there is not",
+	l.add(one("names/of-import", "an import of a function with a name of 1 MiB, which does not exist",
 		`(module (import "`+strings.Repeat("i", 1<<20)+`" "`+strings.Repeat("f", 1<<20)+`" (func)) `+deep(1, 3)[len("(module"):], filtering()))
 	l.add(one("names/of-exports", "9,000 exports that no host knows, with names of 1 KiB", exports(9000, "")+deep(1, 3)[len("(module"):], filtering()))
 	l.add(one("names/of-points", "1,000 exports that look like extension points", exports(1000, "berth_")+deep(1, 3)[len("(module"):], filtering()))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Where the guests of this file have what they answer, and how a directive is laid out.
+// Addresses of the answers of this file's guests, and the layout of a directive.
 const (
 	answersAt     = 0x200000
 	textsAt       = 0x210000
@@ -70,7 +70,7 @@ func at(name, about, declarations string, set fields, functions ...string) (Atta
 	return one("points/"+name, about, source+")", set.with("points", points).with("host", []string{"log"}).with("events", events))
 }
 
-// points are answers that a host carries out, or goes by outside of a cycle: directives, gates, keys of the queue and hints.
+// points are answers that a host carries out, or uses outside of a cycle: directives, gates, keys of the queue and hints.
 func points() ([]Attack, error) {
 	l := &list{}
 	granted := func() fields {
@@ -82,7 +82,7 @@ func points() ([]Attack, error) {
 		return fmt.Sprintf("(i32.store offset=88 (local.get $call) (i32.const %d)) (i32.store offset=92 (local.get $call) (i32.const %d)) ", answersAt, n)
 	}
 	const success, spins = "(i32.const 0)", "(loop $again (br $again)) (i32.const 0)"
-	// waits is permit's answer to wait, for as long as there are numbers for.
+	// waits is permit's answer to wait, for the longest time that a number can say.
 	const waits = "(i64.store offset=96 (local.get $call) (i64.const -1)) (i32.const 6)"
 	// rejects is a filter's answer for pods of a priority.
 	const rejects = `(if (call $bad (local.get $call)) (then
@@ -97,13 +97,13 @@ func points() ([]Attack, error) {
 		{"annotations", "256 annotations of 100 bytes", 1, long, []string{"reserve", success, "pre_bind", success}},
 		{"annotations-evil", "256 annotations of escapes", 1, strings.ToValidUTF8(evil, "?"), []string{"pre_bind", success}},
 		{"labels", "256 labels", 2, "v", []string{"reserve", success, "pre_bind", success}},
-		{"labels-evil", "256 labels that are none", 2, evil, []string{"reserve", success}},
-		{"nominations", "256 nominations of nodes that there are not", 3, "", []string{"filter", rejects, "post_filter", success}},
+		{"labels-evil", "256 invalid labels", 2, evil, []string{"reserve", success}},
+		{"nominations", "256 nominations of nodes that do not exist", 3, "", []string{"filter", rejects, "post_filter", success}},
 		{"bindings", "binds 256 times", 4, "", []string{"bind", success}},
 		{"allows", "allows 256 pods that do not wait", 5, "", []string{"permit", waits, "post_bind", success}},
 		{"rejects", "rejects 256 pods for reasons with escapes", 6, strings.Repeat(evil, 4), []string{"permit", waits, "post_bind", success}},
 		{"activates", "activates 256 pods", 7, "", []string{"reserve", success, "unreserve", success, "permit", waits, "post_bind", success}},
-		{"unknown", "256 directives that there are not", 99, long, []string{"reserve", success}},
+		{"unknown", "256 unknown directives", 99, long, []string{"reserve", success}},
 	} {
 		var all []directive
 		for i := range 256 {
@@ -119,8 +119,8 @@ func points() ([]Attack, error) {
 		}
 		l.add(at("directives-"+d.name, d.about, table(all), granted(), functions...))
 	}
-	l.add(at("directives-beyond", "more directives than there is memory", "", granted(), "reserve", asks(-1)+success))
-	l.add(at("permit-waits", "waits for as long as there are numbers for", "", granted(), "permit", waits))
+	l.add(at("directives-beyond", "more directives than memory holds", "", granted(), "reserve", asks(-1)+success))
+	l.add(at("permit-waits", "waits for the longest time that a number can say", "", granted(), "permit", waits))
 
 	// Answers about many pods: a code and a reason for each.
 	gate := `(memory.fill (i32.load offset=24 (local.get $call)) (i32.const 2) (local.get 2))
@@ -143,7 +143,7 @@ func points() ([]Attack, error) {
 			l.add(at(what+"-"+name, about, wide, fields{}, append([]string{function, body}, more...)...))
 		}
 		try("spin", "a "+function+" that does not end", spins)
-		try("nonsense", "a "+function+" of codes that there are not", nonsense)
+		try("nonsense", "a "+function+" that answers unknown codes", nonsense)
 		try("log", "a "+function+" that floods the log with spaces that are escaped, and succeeds", flood)
 	}
 	l.add(at("filter-logs", "a filter that floods the log and succeeds", wide, fields{}, "filter", flood))
@@ -155,8 +155,8 @@ func points() ([]Attack, error) {
 			(i64.store offset=4 (local.get $at) (global.get $n))
 			(br_if $pod (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get 2)))) (i32.const 0)`
 	}
-	l.add(at("keys-change", "keys of the queue that are others each time", "", fields{}, "queue_key", key("(i32.const 64)")))
-	l.add(at("keys-long", "keys of the queue that are longer than they may be", "", fields{}, "queue_key", key("(i32.const 65)")))
+	l.add(at("keys-change", "keys of the queue that differ each time", "", fields{}, "queue_key", key("(i32.const 64)")))
+	l.add(at("keys-long", "keys of the queue that are too long", "", fields{}, "queue_key", key("(i32.const 65)")))
 	l.add(at("keys-endless", "keys of the queue of 4 GiB", "", fields{}, "queue_key", key("(i32.const -1)")))
 	return l.all()
 }

@@ -20,7 +20,7 @@ const configured = `(module
 // repeated is text n times, between commas.
 func repeated(text string, n int) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
 
-// schemas are manifests with a schema that is long to read or to apply.
+// schemas are manifests with a schema that takes long to read or to apply.
 func schemas() ([]Attack, error) {
 	l := &list{}
 	try := func(name, about, schema, config string) {

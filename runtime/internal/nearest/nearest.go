@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// MaxName is the bytes of a name that is looked for at most: names may be a
-// stranger's, and comparing two costs the product of their lengths.
+// MaxName is the most bytes of a name that Of compares: names may come from a
+// stranger, and comparing two costs the product of their lengths.
 const MaxName = 64
 
 // Of returns the member of among that differs least from name, if it is near
-// enough to be what was meant: two letters wrong, in long names a third, in short
-// ones half. Case does not count. Of equals the first in alphabetical order wins.
+// enough: at most two letters differ, in long names a third, in short ones half. Case does not count. Of equals the first in alphabetical order wins.
 func Of(name string, among []string) (string, bool) {
 	if len(name) > MaxName {
 		return "", false

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package ours tells files of this user from those of others.
+// Package ours reports whether a file belongs to this user.
 package ours
 
 import (

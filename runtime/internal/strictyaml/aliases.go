@@ -3,7 +3,7 @@ package strictyaml
 // fit reports whether a document, written out without aliases, has at most most
 // bytes. look returns the bytes of a node itself and its parts, which for an alias is
 // the node that it stands for. A node that contains itself does not fit. Each node is
-// looked at once.
+// visited once.
 func fit[N comparable](root N, look func(N) (bytes int, parts []N), most int) bool {
 	const running = -1
 	sizes := map[N]int{}

@@ -2,7 +2,7 @@ package strictyaml
 
 import "go.yaml.in/yaml/v3"
 
-// maxMerges is how many merges one document may ask for.
+// maxMerges is how many merges one document may have.
 const maxMerges = 100_000
 
 func isMerge(key *yaml.Node) bool { return key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" }
@@ -15,7 +15,7 @@ func Merged(n *yaml.Node) ([]*yaml.Node, error) {
 }
 
 // merged is the mapping's pairs with those of its merge keys (<<) that it does
-// not have itself; of several, the first has its way.
+// not have itself; of several, the first counts.
 func (c *converter) merged(n *yaml.Node) ([]*yaml.Node, error) {
 	if c.merges++; c.merges > maxMerges {
 		return nil, &NodeError{n, "too many merge keys, or one that contains itself", "write the values out"}

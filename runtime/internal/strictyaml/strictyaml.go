@@ -1,11 +1,11 @@
 // Package strictyaml reads the one YAML document of a file, which may be JSON:
-// configurations, manifests' configurations and clusters. It is strict about what
-// readers of YAML differ in or pass over in silence: second documents, keys that
-// occur twice, aliases that stand for gigabytes.
+// configurations, manifests' configurations and clusters. It refuses what
+// other readers of YAML ignore or read differently: second documents, keys that
+// occur twice, aliases that expand to gigabytes.
 //
 // There are two ways from a tree to values. Values is sigs.k8s.io/yaml, which
 // kube-scheduler and kubectl use; what they refuse is refused, but it parses the text
-// again. JSON writes the tree that is there already, with the same reading of words
+// again. JSON writes an existing tree, with the same reading of words
 // and numbers (but the key y stays y): a pod costs 18 µs and 2.5 kB, and with Values
 // 157 µs and 39 kB (go test -bench BenchmarkPod). Large clusters are read so.
 package strictyaml

@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSameValues: both ways to values read the same words, numbers and merges.
+// TestSameValues: JSON and Values read the same words, numbers and merges.
 func TestSameValues(t *testing.T) {
 	for _, text := range []string{
 		"a: yes\nb: 'yes'\nc: On\nd: n\ne: !!str no", "a: 010\nb: 0x1F\nc: 1e3\nd: -0\ne: 1.50\nf: 18446744073709551615\ng: 1_000",
@@ -70,8 +70,8 @@ func values(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// TestTwice: a key that occurs twice is found with its path, and refused by both
-// ways unless it is known.
+// TestTwice: a key that occurs twice is found with its path, and refused by JSON
+// and by Values, unless that is allowed.
 func TestTwice(t *testing.T) {
 	text := []byte("a: 1\nb:\n- c: 2\n  d: 3\n  c: 4\na: 5\n")
 	root, err := Parse(text)
@@ -108,7 +108,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestExplain: lines are those that one has to look at.
+// TestExplain: the line is the one with the mistake.
 func TestExplain(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\nb: [1\nc: 2\nd: 3":     "line 2: did not find expected ',' or ']'",

@@ -10,7 +10,7 @@ import (
 type Mistake struct {
 	Line   int // from 1; 0 if it is not known
 	Detail string
-	// Follows tells that the document is complete, and text follows it.
+	// Follows reports that the document is complete, and more text follows.
 	Follows bool
 }
 
@@ -41,12 +41,12 @@ func Explain(text []byte, err error) []Mistake {
 	return all
 }
 
-// maxProbe is the number of lines up to which firstBroken looks: it parses the
+// maxProbe is the most lines of a text that firstBroken searches: it parses the
 // text once per line.
 const maxProbe = 400
 
 // firstBroken is the line, from 1, after the longest part of text that is YAML
-// by itself; 0 if text is too long to look.
+// by itself; 0 if text is too long.
 func firstBroken(text []byte) int {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if len(lines) > maxProbe {

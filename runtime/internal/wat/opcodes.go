@@ -70,7 +70,7 @@ func opcodes() map[string]opcode {
 		name, align, _ := strings.Cut(entry, ":")
 		ops[name] = opcode{bytes: []byte{0x28 + byte(i)}, kind: kindMemarg, align: int(align[0] - '0')}
 	}
-	// Some of those on vectors, whose numbers are behind a prefix.
+	// Some of those on vectors, whose numbers follow a prefix.
 	for name, number := range map[string]byte{
 		"i8x16.swizzle": 14, "i32x4.splat": 17, "i64x2.splat": 18, "f32x4.splat": 19, "f64x2.splat": 20, "v128.and": 78, "v128.any_true": 83,
 	} {

@@ -80,7 +80,7 @@ func (l *lexer) expr() *expr {
 		}
 		l.pos++
 	case ')':
-		l.fail("a ) too many")
+		l.fail("one ) too many")
 	case '"':
 		e.isText = true
 		e.text = l.str()

@@ -2,7 +2,7 @@
 // and hostile guests of tests are sources that can be read. It knows what such
 // guests need: the MVP with folded and flat instructions, inline imports and
 // exports, bulk memory, sign extension, saturating conversion, reference types,
-// and (@custom "name" "bytes"); no SIMD. It validates nothing but names and
+// some SIMD, and (@custom "name" "bytes"). It validates nothing but names and
 // numbers, since tests want modules that do not validate. Only tests import it.
 package wat
 

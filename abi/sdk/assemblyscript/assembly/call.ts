@@ -87,7 +87,7 @@ export function log(level: Level, text: string): void {
   hostLog(level, textAt, textN);
 }
 
-/** Bytes that a host function gave, as an array of the plugin's own. */
+/** A copy of the bytes that a host function returned. */
 function taken(at: usize, n: i32): Uint8Array | null {
   if (n < 0) return null;
   const bytes = new Uint8Array(n);
@@ -107,7 +107,7 @@ export function stateGet(key: string): Uint8Array | null {
 
 /**
  * Sets the value of a key, and reports whether the limits allow it. State outlives instances and must
- * hold no ids and no row numbers. In a plugin of scope node only preFilter may set state. It needs
+ * not hold ids or row numbers. In a plugin of scope node only preFilter may set state. It needs
  * `state_set` in the list `host`.
  */
 export function stateSet(key: string, value: Uint8Array): bool {
@@ -127,7 +127,7 @@ export function publishedGet(key: Published): Uint8Array | null {
 
 /**
  * The whole Pod as Kubernetes protobuf (k8s.io/api/core/v1, without the envelope and without
- * managedFields). It is for what no field has: each call costs the host an encoding. null for a pod
+ * managedFields). Use it for what no field has: the host encodes the object for each call. null for a pod
  * that is not the call's own: a pod of an event, and in addPod and removePod the pod to be placed. It
  * needs `pod_object` in the list `host`.
  */
@@ -161,15 +161,15 @@ export namespace call {
   export const newer: Pod = newPod();
 }
 
-// Directives: what a plugin wants done it asks for by the functions below (SPEC.md, section 13). The
+// Directives are requests to the host, made with the functions below (SPEC.md, section 13). The
 // host does it after the call, if the call answers SUCCESS, or WAIT from permit. The manifest lists what
 // a plugin asks for in `directives`, and the user grants it. Asking for anything else, or at a point that
 // does not have the directive, is a fault of the plugin, and nothing of the call is carried out. The host
 // may discard directives: a plugin may be run to see what it would do.
 //
-// The functions report false, and ask for nothing, where the host would not take it: more than 256
-// directives or 65,536 bytes of their texts in a call, a value of a label that is none. A plugin that
-// cannot do without answers with an error then.
+// The functions return false, and request nothing, where the host would refuse: more than 256
+// directives or 65,536 bytes of their texts in a call, a value that no label may have. A plugin that
+// needs the directive then answers with an error.
 
 const directives = changetype<Room>(memory.data(offsetof<Room>(), 8));
 let directiveTexts: u32 = 0;
@@ -214,7 +214,7 @@ function isLabelValue(text: string): bool {
   return true;
 }
 
-/** Writes an annotation of the pod: at reserve, where the next pods see it at once, preBind and bind. A later one of the same key counts. */
+/** Writes an annotation of the pod at reserve, where the next pods see it at once, preBind or bind. The last value of a key counts. */
 export function annotate(key: string, value: string): bool {
   return direct(1, key, value);
 }
@@ -224,7 +224,7 @@ export function label(key: string, value: string): bool {
   return isLabelValue(value) && direct(2, key, value);
 }
 
-/** Promises the pod a node, at postFilter; an empty name takes the promise back. */
+/** Nominates a node for the pod, at postFilter; an empty name clears the nomination. */
 export function nominate(node: string): bool {
   return direct(3, node, "");
 }

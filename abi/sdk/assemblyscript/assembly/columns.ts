@@ -53,7 +53,7 @@ const tables: usize = memory.data(5 * 4, 8); // addresses of table entries, by i
 let header: usize = 0;
 let layout: u32 = 0;
 
-/** Ends a plugin that reads what its manifest does not list. */
+/** Ends a plugin that reads a column that its manifest does not list. */
 export function undeclared(list: string, name: string): void {
   stop("berth: manifest.json: reads." + list + " does not list " + name);
 }
@@ -147,7 +147,7 @@ function place(id: u32): u32 {
   return <u32>slot | (type << 8) | (<u32>length << 16);
 }
 
-/** Takes a column. Unknown columns and types are skipped (ABI-4.5). */
+/** Reads a column. Unknown columns and types are skipped (ABI-4.5). */
 function take(entry: usize): void {
   const p = place(load<u32>(entry)), arg = load<u32>(entry, 4);
   if (p == ~0 || load<u32>(entry, 8) != ((p >> 8) & 0xff) || arg >= p >> 16) return;
@@ -175,7 +175,7 @@ function clear(): void {
 
 clear();
 
-/** Makes the columns anew if the layout is another one. */
+/** Rebuilds the columns if the layout changed. */
 export function refresh(at: usize): void {
   if (at == header && load<u32>(at, 44) == layout) return;
   if (load<u32>(at) != MAGIC || load<u16>(at, 4) != MAJOR) stop("berth: the host's snapshot is of another ABI");
@@ -209,7 +209,7 @@ export function rowsOf(table: i32): u32 {
   return entry == 0 ? 0 : load<u32>(entry, 4);
 }
 
-/** The string of an id; the empty string for ABSENT. It is made anew in each call of this function. */
+/** The string of an id; the empty string for ABSENT. Each call of this function creates a new one. */
 export function text(id: ID): string {
   return id == ABSENT ? "" : textOf(Slot.Strings, id, "strings", "the id");
 }

@@ -1,11 +1,11 @@
-// Constant strings whose ids are at hand.
+// Constant strings whose ids are known in every call.
 
 import { Table } from "./abi";
 import { elementsOf, headerAt, lengthOf, rowsOf, Slot } from "./columns";
 import { encode, keepZero, utf8Length } from "./memory";
 import { ABSENT, ID } from "./types";
 
-/** A constant string, whose id is at hand in every call. `constant` makes it, with the plugin or in configure. */
+/** A constant string, whose id is known in every call. Create it with `constant`, together with the plugin or in configure. */
 @final
 export class Const {
   private hash: u32;
@@ -67,7 +67,7 @@ let lengths: u64 = 0;  // bit n: there is a constant of n bytes; bit 63: or more
 let scanned: u32 = 0;
 let epoch: u64 = 0;
 
-/** Returns a constant string, whose id is at hand in every call. Constants are made with the plugin or in configure. */
+/** Returns a constant string, whose id is known in every call. Create constants with the plugin or in configure. */
 export function constant(text: string): Const {
   if ((<u32>all.length + 1) * 2 > nPlaces) {
     nPlaces = max<u32>(16, 2 * nPlaces);

@@ -9,7 +9,7 @@ import { Pod } from "./pod";
 /** The answer of hint, in the words of k8s.io/kube-scheduler/framework. */
 export type HintResult = u32;
 
-/** The event makes another try worth while. */
+/** After the event another try may succeed. */
 export const QUEUE: HintResult = Code.Success;
 /** The pod stays parked. */
 export const QUEUE_SKIP: HintResult = Code.Skip;
@@ -48,7 +48,7 @@ export class Event {
     return this._newPod == 0 ? null : call.newer;
   }
 
-  /** The node as it was, with what the manifest lists of it but the pods on it and what is computed from them. */
+  /** The node as it was, with what the manifest lists of it except the pods on it and what is computed from them. */
   oldNode(): Node | null {
     return changetype<Node | null>(this._oldNode + 1); // all ones for none
   }
@@ -58,12 +58,12 @@ export class Event {
     return changetype<Node | null>(this._newNode + 1);
   }
 
-  /** metadata.namespace of an object that is no pod and no node. */
+  /** metadata.namespace of an object that is neither a pod nor a node. */
   namespace(): string {
     return decode(this._namespace, this._namespaceSize);
   }
 
-  /** metadata.name of an object that is no pod and no node. */
+  /** metadata.name of an object that is neither a pod nor a node. */
   name(): string {
     return decode(this._name, this._nameSize);
   }

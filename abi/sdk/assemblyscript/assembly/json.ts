@@ -18,7 +18,7 @@ class Source {
   root: usize = 0;
 
   constructor(at: usize, n: u32) {
-    this.bytes = new StaticArray<u8>(n + 1); // a zero byte behind it ends what is at its end
+    this.bytes = new StaticArray<u8>(n + 1); // a zero byte after the text ends its last value
     memory.copy(changetype<usize>(this.bytes), at, n);
     this.error = mistake(changetype<usize>(this.bytes), n);
     if (this.error == "") this.root = space(changetype<usize>(this.bytes));
@@ -81,7 +81,7 @@ export class Json {
     return this.in.error;
   }
 
-  /** Reports whether the value is there. */
+  /** Reports whether the value exists. */
   isThere(): bool {
     return this.at != 0 && this.in.error == "";
   }
@@ -115,7 +115,7 @@ export class Json {
     return path;
   }
 
-  /** Reports whether the value is there and of a kind, which is that of a first byte. */
+  /** Reports whether the value exists and is of the kind that a first byte stands for. */
   private expect(c: u8): bool {
     if (!this.isThere()) return false;
     const want = kindOf(c), got = kindOf(load<u8>(this.at));
@@ -175,7 +175,7 @@ export class Json {
     return this.isThere() && load<u8>(this.at) == 34 && stringAt(this.at) == text;
   }
 
-  /** Which of a few texts this string is, from 0 on; otherwise if it is absent. */
+  /** The index of this string among a few texts, from 0 on; otherwise if it is absent. */
   oneOf(texts: string[], otherwise: i32): i32 {
     if (!this.isThere()) return otherwise;
     for (let i = 0; i < texts.length; i++) if (this.is(texts[i])) return i;

@@ -3,7 +3,7 @@
 import { stop } from "./memory";
 import { ABSENT, ID, Pair } from "./types";
 
-/** Ends a call that asks for what is not there. */
+/** Ends a call that reads an element that does not exist. */
 export function outside(what: string): void {
   stop("berth: " + what);
 }

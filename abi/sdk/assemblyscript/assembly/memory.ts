@@ -1,4 +1,4 @@
-// Functions of the host, the way out of mistakes, and room that is there until the call returns.
+// Functions of the host, the way out of mistakes, and room that is valid until the call returns.
 
 import { HOST_LOG } from "berth-manifest";
 
@@ -55,7 +55,7 @@ let scratchUsed: usize = 0;
 }
 
 function scratchGrow(size: usize): void {
-  // What was given out before in this call stays where it is.
+  // What was returned before in this call stays where it is.
   scratchSize = max(size, max<usize>(2 * scratchSize, 1024));
   scratchAt = heap.alloc(scratchSize);
   scratchUsed = 0;
@@ -97,7 +97,7 @@ export function push(room: Room, size: usize): usize {
   return room.at + (<usize>(room.n++)) * size;
 }
 
-/** Returns room for n elements of size bytes that are zero, for good. */
+/** Returns room, never freed, for n elements of size bytes that are zero. */
 export function keepZero(n: usize, size: usize): usize {
   const at = heap.alloc(n * size);
   memory.fill(at, 0, n * size);
@@ -131,7 +131,7 @@ export function utf8Length(text: string): u32 {
   return n;
 }
 
-/** Writes a character as UTF-8, and returns what is behind it. */
+/** Writes a character as UTF-8, and returns the position after it. */
 export function encodeOne(c: u32, at: usize): usize {
   const tail = sizeOf(c) - 1;
   const lead: u32 = tail == 0 ? 0 : tail == 1 ? 0xc0 : tail == 2 ? 0xe0 : 0xf0;

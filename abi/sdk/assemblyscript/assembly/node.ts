@@ -1,6 +1,6 @@
 // Nodes, as views of rows (SPEC.md, section 4). The methods name what the manifest must list.
 //
-// Nodes, pods on nodes and their lists are no objects: what looks like a reference is the number of
+// Nodes, pods on nodes and their lists are not objects: what looks like a reference is the number of
 // the row, plus 1 so that none is null. So they cost nothing and need not be collected.
 
 import { cell, elementsOf, keyed, lengthOf, Slot, textOf } from "./columns";

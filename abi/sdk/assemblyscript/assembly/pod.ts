@@ -43,11 +43,11 @@ const enum Reads {
 /** A pod, valid until the method that got it returns. */
 @final @unmanaged
 export class Pod {
-  // Of the SDK: the place in the pod list, −1 for a pod that is not the call's; then the fields; behind
+  // Of the SDK: the place in the pod list, −1 for a pod that is not the call's; then the fields; after
   // them the requests and annotations, by the number of the handle.
   _index: i32;
 
-  // A field that is there.
+  // A field of the record that exists.
   @inline private at(reads: i32, id: i32, name: string): usize {
     if (((declared.POD >> reads) & 1) == 0) undeclared("pod", name);
     return changetype<usize>(this) + fieldOffset(id);
@@ -208,7 +208,7 @@ export class Pod {
     return changetype<List<Port>>(this.at(Reads.HostPorts, Field.HostPorts, "hostPorts"));
   }
 
-  /** The names of the images of the containers, as nodes report them. Reads `images`. */
+  /** The names of the containers' images, as nodes report them. Reads `images`. */
   images(): IDs {
     return changetype<IDs>(this.at(Reads.Images, Field.Images, "images"));
   }
@@ -231,12 +231,12 @@ function part(list: usize, first: u32, count: u32, size: usize): usize {
   return view;
 }
 
-/** Returns a view for pods, for good. */
+/** Returns a view for pods, which is never freed. */
 export function newPod(): Pod {
   return changetype<Pod>(keepZero(1, 8 + (<usize>FIELDS << 3) + 16));
 }
 
-// Room for what declared keys have, behind the fields of a view.
+// Room for the values of declared keys, after the fields of a view.
 // @ts-ignore: decorator
 @inline const REQUESTS: usize = 8 + (<usize>FIELDS << 3);
 // @ts-ignore: decorator

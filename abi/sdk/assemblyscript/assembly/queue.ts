@@ -1,4 +1,4 @@
-// What queueKey hears and answers (ABI-3.11, ABI-5.10).
+// Input and output of queueKey (ABI-3.11, ABI-5.10).
 
 import { MAX_QUEUE_KEY } from "./abi";
 import { encode, scratch, utf8Length } from "./memory";
@@ -16,13 +16,13 @@ export class Queued {
 /**
  * The place of a pod in the queue: up to 64 bytes, to which queueKey appends one part after the other,
  * the most important first. Keys are compared byte by byte, and the smaller one is tried first. The parts
- * below are made so that their own order is that of the bytes; the Descending ones turn it around.
+ * below are made so that their own order is that of the bytes; the Descending ones reverse it.
  *
  * A key that becomes longer than 64 bytes fails the call. Where a part may be long, see `room`.
  */
 @final @unmanaged
 export class Key {
-  // Of the SDK: as appended, so it may be more than there is. The bytes are behind it.
+  // Of the SDK: as appended, so it may be more than there is. The bytes follow.
   _length: u32;
 
   /** How many bytes still fit. */
@@ -64,7 +64,7 @@ export class Key {
     this.bytes(bytes, 0);
   }
 
-  /** Appends bytes turned around: a larger one comes first. */
+  /** Appends inverted bytes: a larger one comes first. */
   appendBytesDescending(bytes: Uint8Array): void {
     this.bytes(bytes, 0xff);
   }
@@ -92,7 +92,7 @@ export class Key {
     this.text(text, 0);
   }
 
-  /** appendText turned around. */
+  /** appendText with inverted bytes. */
   appendTextDescending(text: string): void {
     this.text(text, 0xff);
   }

@@ -1,5 +1,5 @@
 // Statuses, and reason sets (ABI-3.6) within the limits of section 10: what does not fit has no
-// reason, so that it is no fault (ABI-3.8).
+// reason, so that it is not a fault (ABI-3.8).
 
 import { Code, MAX_REASON_SETS, MAX_REASON_TEXTS, MAX_TEXT, MAX_TEXTS } from "./abi";
 import { encode, push, Room, scratch, utf8Length } from "./memory";
@@ -32,7 +32,7 @@ export const WAIT: Status = Code.Wait;
   return Code.UnschedulableAndUnresolvable | (reason << 8);
 }
 
-/** The pod has to wait for something that the plugin hears of. */
+/** The pod has to wait for an event that the plugin registered. */
 // @ts-ignore: decorator
 @inline export function pending(reason: Reason): Status {
   return Code.Pending | (reason << 8);
@@ -68,9 +68,9 @@ let inCall = false;
  * Returns a reason of one or more texts, up to 16, which people read in events; kube-scheduler's
  * words are best where it has them ("node(s) had …").
  *
- * A reason that is made with the plugin or in configure lasts, and using it costs nothing. One that is
- * made in a call holds for that call. A call, of all nodes or of a block of them, has room for 1,024
- * reasons of 65,536 bytes in all; further ones are NO_REASON. So a reason that is different for every
+ * A reason created with the plugin or in configure is permanent, and using it costs nothing. One
+ * created in a call is valid for that call. A call, of all nodes or of a block of them, has room for 1,024
+ * reasons of 65,536 bytes in all; further ones are NO_REASON. So a reason that differs for every
  * node does not scale.
  */
 export function reason(texts: string[]): Reason {

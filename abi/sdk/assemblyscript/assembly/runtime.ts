@@ -1,12 +1,12 @@
 // The memory of a module: an allocator, and a collector of garbage that runs between calls.
 //
-// The compiler takes this file in place of its runtime `minimal`, so what it calls has the names and
+// The compiler uses this file instead of its runtime `minimal`, so what it calls has the names and
 // the layout of objects that the compiler knows (AssemblyScript 0.28, std/assembly/rt): the words
 // before an object are its cell's size, two of the collector's, the class, and the size.
 //
 // Why not one of the compiler's: `stub` never frees, so a plugin that makes a text in each call would
-// grow for ever; `incremental` follows the stack, at a cost in every function; `minimal` does not
-// tell when it is time to collect; and the allocator of both doubles the memory when it is full,
+// grow without end; `incremental` follows the stack, at a cost in every function; `minimal` does not
+// say when to collect; and the allocator of both doubles the memory when it is full,
 // which after a region of 100 MB is too much.
 
 /** Bytes before an object, and before a piece without a class. */
@@ -25,7 +25,7 @@
 // @ts-ignore: decorator
 @inline const SIZE: usize = 16;
 
-// Cells begin 12 bytes behind a multiple of 16, so that what is in them is aligned to 16, with and
+// Cells begin 12 bytes after a multiple of 16, so that what is in them is aligned to 16, with and
 // without a class. Their sizes are multiples of 16 up to 512, then powers of two.
 // @ts-ignore: decorator
 @inline const SMALL: usize = 512;
@@ -48,7 +48,7 @@ let grey: usize = 0;
 let made: usize = 0;
 let left: usize = 0;
 
-/** Returns size bytes that were never used, at `offset` bytes behind a multiple of align; 0 if there is no room. */
+/** Returns size bytes that were never used, at `offset` bytes after a multiple of align; 0 if there is no room. */
 function bump(size: usize, align: usize, offset: usize): usize {
   if (next == 0) {
     next = __heap_base;
@@ -188,7 +188,7 @@ function __berth_collect(): void {
   if (made > max<usize>(left, 1 << 18)) __collect();
 }
 
-/** berth_alloc: a region is never given back (ABI-2.4). */
+/** berth_alloc: a region is never freed (ABI-2.4). */
 // @ts-ignore: decorator
 @global @unsafe
 function __berth_region(size: usize, align: usize): usize {

@@ -1,9 +1,9 @@
-// Finding one's way in JSON text. The functions take the address of a value in a text that `isJSON` has
+// Scanning JSON text. The functions take the address of a value in a text that `isJSON` has
 // passed, so they need not look where it ends.
 
 import { encodeOne } from "./memory";
 
-/** Returns what is behind white space. */
+/** Returns the position after white space. */
 export function space(s: usize): usize {
   while (load<u8>(s) == 32 || load<u8>(s) == 10 || load<u8>(s) == 13 || load<u8>(s) == 9) s++;
   return s;

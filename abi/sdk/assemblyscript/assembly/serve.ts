@@ -37,7 +37,7 @@ function begin(record: usize): void {
   directivesBegin();
 }
 
-/** Writes what the call as a whole answers. used tells that rows have reasons. */
+/** Writes the answer of the whole call. used tells that rows have reasons. */
 function finish(status: Status, used: bool): i32 {
   const why = reasonOf(status);
   store<u32>(call.record, why, 84);
@@ -69,7 +69,7 @@ function asked(record: usize, lo: u32): Nodes {
   return SUCCESS;
 }
 
-/** Writes a verdict, and returns whether it has a reason; success is there already (ABI-3.2). */
+/** Writes a verdict, and returns whether it has a reason; the default is success (ABI-3.2). */
 // @ts-ignore: decorator
 @inline function answer(codes: usize, reasons: usize, i: usize, status: Status): Status {
   if (status == SUCCESS) return 0;

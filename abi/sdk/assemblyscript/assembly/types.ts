@@ -10,7 +10,7 @@ export type ID = u32;
 export const ABSENT: ID = 0;
 
 // Handles name a declared column: a key of a list of the manifest. They come from the functions of
-// the same names, when the plugin is made. They are numbers, from 1 on, and no objects.
+// the same names, when the plugin is made. They are numbers from 1 on, not objects.
 
 /** A resource of the list `resources`. */
 @final @unmanaged export class Resource {}
@@ -76,7 +76,7 @@ export class Image {
   size: i64;
 }
 
-/** The status of a node's condition. Absent is one that the node does not report. */
+/** The status of a node's condition. Absent means that the node does not report it. */
 export const enum Condition {
   Absent = 0,
   True = 1,

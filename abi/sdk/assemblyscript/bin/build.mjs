@@ -15,7 +15,7 @@ export const SDK = "@berth-scheduler/sdk";
 export const version = asc.version;
 const ENTRY = "berth-entry.ts";
 
-/** A mistake of the author's, told without a stack. */
+/** A mistake of the author, reported without a stack. */
 export class BuildError extends Error {}
 
 /** Returns the bytes of a custom section. */
@@ -71,7 +71,7 @@ export async function build(folder, options = {}) {
     if (name === ENTRY) return sources.get(ENTRY);
     const [, module] = /\/node_modules\/(.*)$/.exec(whole) ?? [];
     if (sources.has(module)) return sources.get(module);
-    // The SDK is this one, wherever the plugin has it.
+    // Imports of the SDK lead to this one, wherever the plugin has it installed.
     const file = module?.startsWith(`${SDK}/`) ? path.join(sdkFolder, module.slice(SDK.length + 1)) : whole;
     return readFile(file, "utf8").catch(() => null);
   };

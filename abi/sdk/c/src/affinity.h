@@ -1,4 +1,4 @@
-// Where a pod may go by its own words: tolerations, node selector and node affinity.
+// Where a pod may go according to its spec: tolerations, node selector and node affinity.
 
 /// spec.tolerations. Reads `pod: tolerations`.
 BERTH__HOT BerthTolerations berth_pod_tolerations(BerthPod pod) { return berth__need(pod, BERTH__READS_TOLERATIONS)->tolerations; }

@@ -19,8 +19,8 @@ typedef enum { BERTH_DEBUG, BERTH_INFO, BERTH_WARNING, BERTH_FAILURE } BerthLeve
 
 BERTH__COLD void berth__log(BerthLevel level, BerthText text) { berth__host_log((int32_t)level, text.at, text.n); }
 
-// Copies what a host function gives: get is its call, with to and capacity as its last arguments.
-// If there is not enough room it is asked again.
+// Copies what a host function returns: get is its call, with to and capacity as its last arguments.
+// If the room is too small, it is called again.
 #define BERTH__FETCH(value, get) \
   for (;;) { \
     uint8_t *to = berth_scratch(0); \
@@ -36,7 +36,7 @@ BERTH__COLD void berth__log(BerthLevel level, BerthText text) { berth__host_log(
   }
 
 /// Gets the value of a key of the plugin's state of this pod's cycle; false if there is none, as
-/// before pre_filter. It is there until the call returns. It needs `state_get` in the list `host`.
+/// before pre_filter. It is valid until the call returns. It needs `state_get` in the list `host`.
 #define berth_state_get(key, value) berth__state_get(BERTH_TEXT(key), value)
 
 BERTH__COLD bool berth__state_get(BerthText key, BerthBytes *value) {
@@ -44,7 +44,7 @@ BERTH__COLD bool berth__state_get(BerthText key, BerthBytes *value) {
 }
 
 /// Sets the value of a key, and reports whether the limits allow it. State outlives instances and
-/// must hold no ids and no row numbers. In a plugin of scope node only pre_filter may set state. It
+/// must not hold ids or row numbers. In a plugin of scope node only pre_filter may set state. It
 /// needs `state_set` in the list `host`.
 #define berth_state_set(key, value) berth__state_set(BERTH_TEXT(key), value)
 
@@ -53,7 +53,7 @@ BERTH__COLD bool berth__state_set(BerthText key, BerthBytes value) {
 }
 
 /// Gets the value that another plugin published in this pod's cycle; false if there is none, as in
-/// calls of scope node. It is there until the call returns. It needs `published_get` in the list
+/// calls of scope node. It is valid until the call returns. It needs `published_get` in the list
 /// `host`.
 BERTH__COLD bool berth_published_get(BerthPublished key, BerthBytes *value) {
   if (key.number == 0) berth__undeclared("published", BERTH_TEXT("the key"));
@@ -61,9 +61,9 @@ BERTH__COLD bool berth_published_get(BerthPublished key, BerthBytes *value) {
 }
 
 /// Gets the whole Pod as Kubernetes protobuf (k8s.io/api/core/v1, without the envelope and without
-/// managedFields). It is for what no field has: each call costs the host an encoding. It is false
+/// managedFields). Use it for what no field has: the host encodes the object for each call. It is false
 /// for a pod that is not the call's own: a pod of an event, and in add_pod and remove_pod the pod to
-/// be placed. The bytes are there until the call returns. It needs `pod_object` in the list `host`.
+/// be placed. The bytes are valid until the call returns. It needs `pod_object` in the list `host`.
 BERTH__COLD bool berth_pod_object(BerthPod pod, BerthBytes *object) {
   if (pod->index < 0) return false;
   BERTH__FETCH(object, berth__host_pod_object((uint32_t)pod->index, to, capacity))
@@ -76,15 +76,15 @@ BERTH__COLD bool berth_node_object(BerthNode node, BerthBytes *object) {
 
 #undef BERTH__FETCH
 
-// Directives: what a plugin wants done it asks for by the functions below (SPEC.md, section 13). The
+// Directives are requests to the host, made with the functions below (SPEC.md, section 13). The
 // host does it after the call, if the call answers success, or wait from permit. The manifest lists
 // what a plugin asks for in `directives`, and the user grants it. Asking for anything else, or at a
 // point that does not have the directive, is a fault of the plugin, and nothing of the call is
 // carried out. The host may discard directives: a plugin may be run to see what it would do.
 //
-// The functions report false, and ask for nothing, where the host would not take it: more than 256
-// directives or 65,536 bytes of their texts in a call, a text that is not UTF-8, a value of a label
-// that is none. A plugin that cannot do without answers with an error then.
+// The functions return false, and request nothing, where the host would refuse: more than 256
+// directives or 65,536 bytes of their texts in a call, a text that is not UTF-8, a value that no label
+// may have. A plugin that needs the directive then answers with an error.
 
 BERTH__COLD struct berth__text berth__scratch_text(BerthText text) {
   if (text.n == 0) return (struct berth__text){0, 0};
@@ -125,7 +125,7 @@ BERTH__COLD bool berth__is_label_value(BerthText text) {
 
 BERTH__COLD bool berth__label(BerthText key, BerthText value) { return berth__is_label_value(value) && berth__direct(2, key, value); }
 
-/// Promises the pod a node, at post_filter; an empty name takes the promise back.
+/// Nominates a node for the pod, at post_filter; an empty name clears the nomination.
 #define berth_nominate(node) berth__direct(3, BERTH_TEXT(node), BERTH_TEXT(""))
 
 /// Binds the pod to the node, at bind, with what was written on it.

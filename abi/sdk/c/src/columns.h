@@ -136,7 +136,7 @@ BERTH__COLD void berth__columns_start(struct berth__columns *c) {
   }
 }
 
-// Makes the columns anew.
+// Rebuilds the columns.
 BERTH__COLD void berth__columns_read(struct berth__columns *c, const struct berth__header *h) {
   if (h->magic != BERTH__MAGIC || h->major != BERTH__MAJOR) berth__stop(BERTH_TEXT("berth: the host's snapshot is of another ABI"));
   for (uint32_t id = 0; id < 512; id++) {
@@ -157,7 +157,7 @@ BERTH__COLD void berth__columns_read(struct berth__columns *c, const struct bert
   }
 }
 
-// Makes the columns anew if the layout is another one.
+// Rebuilds the columns if the layout changed.
 BERTH__FN void berth__columns_refresh(struct berth__columns *c, uint32_t address) {
   const struct berth__header *h = berth__view(address, 1, sizeof *h);
   if (c->header != h || c->layout != h->layout) berth__columns_read(c, h);

@@ -1,4 +1,4 @@
-// Constant strings whose ids are at hand.
+// Constant strings whose ids are known in every call.
 
 struct berth__const {
   BerthId id; // in this call
@@ -7,8 +7,8 @@ struct berth__const {
   struct berth__const *next; // of all constants
 };
 
-/// A constant string, whose id is at hand in every call. It is made in setup or configure, by
-/// berth_const.
+/// A constant string, whose id is known in every call. Create it in setup or configure,
+/// by berth_const.
 typedef const struct berth__const *BerthConst;
 
 struct berth__constants {
@@ -39,7 +39,7 @@ BERTH__FN struct berth__const **berth__const_place(BerthText text, uint32_t hash
   }
 }
 
-/// Returns a constant string, whose id is at hand in every call. The text is copied.
+/// Returns a constant string, whose id is known in every call. The text is copied.
 #define berth_const(text) berth__const(BERTH_TEXT(text))
 
 BERTH__COLD BerthConst berth__const(BerthText text) {

@@ -2,7 +2,7 @@
 
 /// The answer of hint, in the words of k8s.io/kube-scheduler/framework.
 typedef enum {
-  BERTH_QUEUE = BERTH_CODE_SUCCESS,   // the event makes another try worth while
+  BERTH_QUEUE = BERTH_CODE_SUCCESS,   // after the event another try may succeed
   BERTH_QUEUE_SKIP = BERTH_CODE_SKIP, // the pod stays parked
 } BerthHintResult;
 
@@ -38,7 +38,7 @@ BERTH__FN bool berth__event_node(uint32_t row, BerthNode *node) {
   return row != UINT32_MAX;
 }
 
-/// Gets the node as it was, with what the manifest lists of it but the pods on it and what is
+/// Gets the node as it was, with what the manifest lists of it except the pods on it and what is
 /// computed from them.
 BERTH__FN bool berth_event_old_node(BerthEvent event, BerthNode *node) { return berth__event_node(event->old_node, node); }
 
@@ -49,8 +49,8 @@ BERTH__FN BerthText berth__event_text(struct berth__text text) {
   return (BerthText){berth__view(text.address, text.length, 1), text.length};
 }
 
-/// metadata.namespace of an object that is no pod and no node.
+/// metadata.namespace of an object that is neither a pod nor a node.
 BERTH__FN BerthText berth_event_namespace(BerthEvent event) { return berth__event_text(event->namespace); }
 
-/// metadata.name of an object that is no pod and no node.
+/// metadata.name of an object that is neither a pod nor a node.
 BERTH__FN BerthText berth_event_name(BerthEvent event) { return berth__event_text(event->name); }

@@ -26,7 +26,7 @@ BERTH__COLD BerthJson berth__json_value(BerthJsonText *in, BerthText text) {
   return (BerthJson){in, NULL, NULL};
 }
 
-/// Checks a text and returns its value, which is there until the call returns; in must stay where
+/// Checks a text and returns its value, which is valid until the call returns; in must stay where
 /// it is. A text that is not JSON is the first mistake, and its value is absent.
 #define berth_json_parse(in, text) berth__json_parse(in, BERTH_TEXT(text))
 
@@ -40,7 +40,7 @@ BERTH__COLD BerthJson berth__json_parse(BerthJsonText *in, BerthText text) {
 /// Reports whether there was a mistake. It is in->error.
 BERTH__FN bool berth_json_failed(BerthJson v) { return v.in->error.n > 0; }
 
-/// Reports whether a value is there.
+/// Reports whether a value exists.
 BERTH__COLD bool berth_json_is_there(BerthJson v) { return v.at != NULL && *v.at != 'n' && !berth_json_failed(v); }
 
 BERTH__FN BerthJson berth__json_absent(BerthJson v) { return (BerthJson){v.in, NULL, NULL}; }
@@ -97,7 +97,7 @@ BERTH__COLD const char *berth__json_kind(char first) {
   }
 }
 
-// Reports whether a value is there and begins with one of some bytes.
+// Reports whether a value exists and begins with one of some bytes.
 BERTH__COLD bool berth__json_expect(BerthJson v, const char *firsts) {
   if (!berth_json_is_there(v)) return false;
   for (const char *first = firsts; *first != 0; first++) {

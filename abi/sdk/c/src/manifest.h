@@ -1,7 +1,7 @@
 // What a manifest declares (SPEC.md, section 9): the lists that give handles their numbers, and the
 // fields of the pod record.
 
-// The manifest, with a zero byte behind it. BERTH_PLUGIN brings it.
+// The manifest, with a zero byte after it. BERTH_PLUGIN brings it.
 extern const char berth__manifest[];
 extern const uint32_t berth__manifest_size;
 
@@ -56,7 +56,7 @@ BERTH__FN const char *berth__field_name(uint32_t field) {
   return names[field];
 }
 
-// Ends a plugin that reads what its manifest does not list.
+// Ends a plugin that reads a column that its manifest does not list.
 BERTH__COLD __attribute__((noreturn)) void berth__undeclared(const char *list, BerthText name) {
   berth__stop(berth_concat("berth: manifest.json: reads.", list, " does not list ", name));
 }

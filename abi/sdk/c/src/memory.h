@@ -138,7 +138,7 @@ BERTH__COLD uint32_t berth__alloc(uint32_t size, uint32_t align) {
     if ((m->end >> 16) + pages > 65535) return 0;
     uint32_t before = (uint32_t)__builtin_wasm_memory_grow(0, (uint32_t)pages);
     if (before == UINT32_MAX) return 0;
-    if (before << 16 != m->end) { // somebody else grew the memory: begin behind it
+    if (before << 16 != m->end) { // other code grew the memory: begin after it
       m->next = before << 16;
       m->end = (before + (uint32_t)pages) << 16;
       return berth__alloc(size, align);
@@ -162,14 +162,14 @@ BERTH__FN void *berth_keep(uint32_t size) {
 
 // Sees to it that size bytes are left in the scratch room.
 BERTH__COLD void berth__scratch_grow(struct berth__scratch *s, uint32_t size) {
-  // What was given out before in this call stays where it is.
+  // What was returned before in this call stays where it is.
   uint32_t least = 2 * s->size > 1024 ? 2 * s->size : 1024;
   s->size = size > least ? size : least;
   s->at = berth_keep(s->size);
   s->used = 0;
 }
 
-/// Returns room for size bytes, aligned to 8, which is there until the call returns.
+/// Returns room for size bytes, aligned to 8, which is valid until the call returns.
 BERTH__FN void *berth_scratch(uint32_t size) {
   struct berth__scratch *s = &berth__scratch;
   uint32_t whole = (size + 7) & ~7u;
@@ -179,7 +179,7 @@ BERTH__FN void *berth_scratch(uint32_t size) {
   return at;
 }
 
-// A list that the host can read. It grows by doubling; what it grew out of is not given back, so it
+// A list that the host can read. It grows by doubling; its earlier memory is not freed, so it
 // takes at most twice its size.
 struct berth__room {
   uint8_t *at;
@@ -198,7 +198,7 @@ BERTH__FN void *berth__room_push(struct berth__room *room, uint32_t size) {
   return room->at + size * room->n++;
 }
 
-// Returns room for n elements of size bytes that are zero, for good.
+// Returns room, never freed, for n elements of size bytes that are zero.
 BERTH__FN void *berth__keep_zero(uint32_t n, uint32_t size) {
   uint8_t *at = berth_keep(n * size);
   if (n * size > 0) __builtin_memset(at, 0, n * size);

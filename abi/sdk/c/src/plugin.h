@@ -127,7 +127,7 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
   BERTH__EXPORT(berth_alloc) uint32_t berth_alloc(uint32_t size, uint32_t align) { return berth__alloc(size, align); } \
   BERTH__END
 
-// What follows a macro's last brace takes the semicolon behind the macro.
+// What follows a macro's last brace takes the semicolon after the macro.
 #define BERTH__END struct berth__end
 
 #define BERTH__ROWS(export, call_of) \
@@ -160,8 +160,8 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
 /// keys are in the order of their times.
 #define BERTH_QUEUE_KEY(f) BERTH__ROWS(berth_queue_key, berth__queue_key(call, f))
 
-/// BerthHintResult hint(BerthEvent event, BerthPod pod) says whether an event that the manifest lists
-/// makes another try worth while for a pod that the plugin rejected.
+/// BerthHintResult hint(BerthEvent event, BerthPod pod) says whether after an event that the
+/// manifest lists another try may succeed for a pod that the plugin rejected.
 #define BERTH_HINT(f) BERTH__ROWS(berth_hint, berth__hint(call, f))
 
 /// BerthStatus pre_filter(BerthPod pod, BerthNodes nodes, BerthRows *rows) looks at the pod once before
@@ -190,7 +190,7 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
 #define BERTH_PREPARED_FILTER(prepare, f) BERTH__ROWS(berth_filter, berth__filter(call, lo, prepare, f))
 
 /// BerthStatus post_filter(BerthPod pod, BerthJudged nodes) is called when no node fits, with what the
-/// filters of all plugins said of each. Success with berth_nominate promises the pod a node, and like
+/// filters of all plugins said of each. Success with berth_nominate nominates a node for the pod, and like
 /// unschedulable_and_unresolvable keeps other plugins from trying; unschedulable lets them.
 #define BERTH_POST_FILTER(f) BERTH__ROWS(berth_post_filter, berth__post_filter(call, lo, f))
 
@@ -235,6 +235,6 @@ BERTH__FN void berth_native_start(void *memory, uint32_t size, uint32_t used, co
 /// pod to the next plugin, or as reserve does.
 #define BERTH_BIND(f) BERTH__ONE_POD(berth_bind, berth__chosen(call, f))
 
-/// BerthStatus post_bind(BerthPod pod, BerthNode node) hears of a pod that was bound. It answers success or
-/// error.
+/// BerthStatus post_bind(BerthPod pod, BerthNode node) is called after a pod was bound. It answers
+/// success or error.
 #define BERTH_POST_BIND(f) BERTH__ONE_POD(berth_post_bind, berth__chosen(call, f))

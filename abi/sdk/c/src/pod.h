@@ -147,5 +147,5 @@ BERTH__FN BerthId berth_pod_owner(BerthPod pod) {
 /// The host ports that the pod asks for. Reads `hostPorts`.
 BERTH__FN BerthPorts berth_pod_host_ports(BerthPod pod) { return berth__need(pod, BERTH__READS_HOST_PORTS)->ports; }
 
-/// The names of the images of the containers, as nodes report them. Reads `images`.
+/// The names of the containers' images, as nodes report them. Reads `images`.
 BERTH__FN BerthIds berth_pod_images(BerthPod pod) { return berth__need(pod, BERTH__READS_IMAGES)->images; }

@@ -1,4 +1,4 @@
-// What queue_key hears and answers (ABI-3.11, ABI-5.10).
+// Input and output of queue_key (ABI-3.11, ABI-5.10).
 
 /// How a pod stands in the queue.
 typedef struct {
@@ -10,7 +10,7 @@ typedef struct {
 /// The place of a pod in the queue: up to 64 bytes, to which queue_key appends one part after the
 /// other, the most important first. Keys are compared byte by byte, and the smaller one is tried
 /// first. The parts below are made so that their own order is that of the bytes; the descending ones
-/// turn it around.
+/// reverse it.
 ///
 /// A key that becomes longer than 64 bytes fails the call. Where a part may be long, see
 /// berth_key_room.
@@ -52,7 +52,7 @@ BERTH__COLD void berth__key_append(BerthKey *key, BerthBytes bytes, uint8_t mask
 /// Appends bytes as they are: a part of a fixed length, or the last one.
 BERTH__COLD void berth_key_append_bytes(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0); }
 
-/// Appends bytes turned around: a larger one comes first.
+/// Appends inverted bytes: a larger one comes first.
 BERTH__COLD void berth_key_append_bytes_descending(BerthKey *key, BerthBytes bytes) { berth__key_append(key, bytes, 0xFF); }
 
 // The end of a text is 0 1 and a zero byte in it 0 255, so that the end is less than anything that
@@ -71,5 +71,5 @@ BERTH__COLD void berth__key_append_text(BerthKey *key, BerthText text, uint8_t m
 /// takes two.
 #define berth_key_append_text(key, text) berth__key_append_text(key, BERTH_TEXT(text), 0)
 
-/// berth_key_append_text turned around.
+/// berth_key_append_text with inverted bytes.
 #define berth_key_append_text_descending(key, text) berth__key_append_text(key, BERTH_TEXT(text), 0xFF)

@@ -1,5 +1,5 @@
 // Statuses, and reason sets (ABI-3.6) within the limits of section 10: what does not fit has no
-// reason, so that it is no fault (ABI-3.8).
+// reason, so that it is not a fault (ABI-3.8).
 
 /// A reason that people read, made by berth_reason.
 typedef uint16_t BerthReason;
@@ -28,7 +28,7 @@ BERTH__HOT BerthStatus berth_unschedulable_and_unresolvable(BerthReason reason) 
   return berth__status(BERTH_CODE_UNSCHEDULABLE_AND_UNRESOLVABLE, reason);
 }
 
-/// The pod has to wait for something that the plugin hears of.
+/// The pod has to wait for an event that the plugin registered.
 BERTH__HOT BerthStatus berth_pending(BerthReason reason) { return berth__status(BERTH_CODE_PENDING, reason); }
 
 /// The plugin failed.
@@ -40,7 +40,7 @@ BERTH__HOT BerthCode berth_status_code(BerthStatus status) { return (BerthCode)(
 /// The status's reason; BERTH_NO_REASON for none.
 BERTH__HOT BerthReason berth_status_reason(BerthStatus status) { return (BerthReason)(status >> 8); }
 
-// A set, as the host reads it: the texts are behind each other at an address.
+// A set, as the host reads it: the texts follow each other at an address.
 struct berth__reasons {
   struct berth__room sets;   // of berth__text
   struct berth__room hashes; // of uint32_t, to find a set again
@@ -54,8 +54,8 @@ extern struct berth__reasons berth__reasons;
 /// Returns a reason of one or more texts, up to 16, which people read in events; kube-scheduler's
 /// words are best where it has them ("node(s) had …").
 ///
-/// A reason that is made in setup or configure lasts, and using it costs nothing. One that is made
-/// in a call holds for that call. A call, of all nodes or of a block of them, has room for 1,024
+/// A reason created in setup or configure is permanent, and using it costs nothing. One created
+/// in a call is valid for that call. A call, of all nodes or of a block of them, has room for 1,024
 /// reasons of 65,536 bytes in all; further ones are BERTH_NO_REASON. So a reason that is different
 /// for every node does not scale.
 #define berth_reason(...) berth_reason_of(BERTH__TEXTS(__VA_ARGS__))

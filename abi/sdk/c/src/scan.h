@@ -1,4 +1,4 @@
-// Finding one's way in JSON text: the manifest, when an instance starts, and a configuration.
+// Scanning JSON text: the manifest, when an instance starts, and a configuration.
 //
 // The functions take the position of a value in a text that berth__json_check has passed, so they
 // need not look where it ends.
@@ -63,8 +63,8 @@ BERTH__COLD uint32_t berth__hex(const char *s) {
   return n;
 }
 
-// Reads a byte or an escape of a string and returns what is behind it. A half of a surrogate pair
-// becomes U+FFFD.
+// Reads a byte or an escape of a string and returns the position after it. Half of a
+// surrogate pair becomes U+FFFD.
 BERTH__COLD const char *berth__unescape(const char *s, char utf8[4], uint32_t *n) {
   uint32_t c = (uint8_t)*s++;
   *n = 1;

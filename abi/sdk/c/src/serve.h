@@ -61,7 +61,7 @@ BERTH__COLD struct berth__call *berth__begin(uint32_t call) {
   return c->record;
 }
 
-// Writes what the call as a whole answers. used tells that rows have reasons.
+// Writes the answer of the whole call. used tells that rows have reasons.
 BERTH__COLD int32_t berth__finish(BerthStatus status, bool used) {
   struct berth__call *record = berth__calling.record;
   berth__reasons.in_call = false;
@@ -95,7 +95,7 @@ BERTH__FN struct berth__answers berth__answers(const struct berth__call *record)
 }
 
 BERTH__HOT void berth__answer(struct berth__answers *a, uint32_t i, BerthStatus status) {
-  if (status == BERTH_SUCCESS) return; // it is there already
+  if (status == BERTH_SUCCESS) return; // the default is success
   BerthReason reason = berth_status_reason(status);
   a->codes[i] = (uint8_t)berth_status_code(status);
   a->reasons[i] = reason;

@@ -1,6 +1,6 @@
 // Texts that are made in a call.
 
-/// Returns texts one after the other, as one text that is there until the call returns.
+/// Returns texts one after the other, as one text that is valid until the call returns.
 #define berth_concat(...) berth__concat(BERTH__TEXTS(__VA_ARGS__))
 
 BERTH__COLD BerthText berth__concat(const BerthText *texts, uint32_t n) {
@@ -14,7 +14,7 @@ BERTH__COLD BerthText berth__concat(const BerthText *texts, uint32_t n) {
   return (BerthText){at, size};
 }
 
-/// Returns a number as a decimal text that is there until the call returns.
+/// Returns a number as a decimal text that is valid until the call returns.
 BERTH__COLD BerthText berth_decimal(int64_t number) {
   char *end = (char *)berth_scratch(24) + 24, *at = end;
   uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
@@ -44,7 +44,7 @@ BERTH__COLD bool berth__parse_i64(BerthText text, int64_t *number) {
 /// Reads a whole decimal number of 64 bits, with an optional sign and nothing around it.
 #define berth_parse_i64(text, number) berth__parse_i64(BERTH_TEXT(text), number)
 
-/// Returns a copy of a text that is there for good.
+/// Returns a copy of a text that is never freed.
 #define berth_keep_text(text) berth__keep_text(BERTH_TEXT(text))
 
 BERTH__COLD BerthText berth__keep_text(BerthText text) {

@@ -45,7 +45,7 @@ typedef struct { BerthId ip; uint16_t port; uint8_t protocol, zero; } BerthPort;
 /// A container image on a node, with its size in bytes.
 typedef struct { BerthId name; uint32_t zero; int64_t size; } BerthImage;
 
-/// The status of a node's condition. BERTH_CONDITION_ABSENT is one that the node does not report.
+/// The status of a node's condition. BERTH_CONDITION_ABSENT means that the node does not report it.
 typedef enum { BERTH_CONDITION_ABSENT, BERTH_CONDITION_TRUE, BERTH_CONDITION_FALSE, BERTH_CONDITION_UNKNOWN } BerthCondition;
 
 /// How a toleration matches.

@@ -30,10 +30,10 @@ BERTH__FN BerthJson berth_json_next(BerthJson item) { return berth__json_item(it
 #define BERTH_JSON_FIELDS(item, object) \
   for (BerthJson item = berth_json_fields(object); item.at != NULL; item = berth_json_next(item))
 
-/// The key of a value that berth_json_fields returned, for good.
+/// The key of a value that berth_json_fields returned; never freed.
 BERTH__COLD BerthText berth_json_key(BerthJson field) { return berth__keep_text(berth__json_string(field.key)); }
 
-/// A string, for good; otherwise if it is absent.
+/// A string, never freed; `otherwise` if it is absent.
 #define berth_json_text(v, otherwise) berth__json_text(v, BERTH_TEXT(otherwise))
 
 BERTH__COLD BerthText berth__json_text(BerthJson v, BerthText otherwise) {
@@ -47,7 +47,7 @@ BERTH__COLD bool berth__json_is(BerthJson v, BerthText text) {
   return berth_json_is_there(v) && *v.at == '"' && berth__string_is(v.at, text);
 }
 
-/// Which of a few texts a string is, from 0 on; otherwise if it is absent.
+/// The index of a string among a few texts, from 0 on; otherwise if it is absent.
 #define berth_json_one_of(v, otherwise, ...) berth__json_one_of(v, otherwise, BERTH__TEXTS(__VA_ARGS__))
 
 BERTH__COLD uint32_t berth__json_one_of(BerthJson v, uint32_t otherwise, const BerthText *texts, uint32_t n) {

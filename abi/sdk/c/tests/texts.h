@@ -37,7 +37,7 @@ static int compare(const BerthKey *a, const BerthKey *b) {
 
 static int sign(int n) { return (n > 0) - (n < 0); }
 
-// The order of keys is that of their parts, and descending that turned around.
+// The order of keys is that of their parts, and the reverse for descending ones.
 static void keys(void) {
   static const int64_t n[] = {INT64_MIN, -2, -1, 0, 1, 2, INT64_MAX};
   static const BerthText t[] = {{"", 0}, {"\0", 1}, {"\0\0", 2}, {"\0a", 2}, {"a", 1}, {"a\0", 2}, {"a\0b", 3}, {"aa", 2}, {"b", 1}, {"é", 2}};

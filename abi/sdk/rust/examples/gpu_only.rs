@@ -1,5 +1,5 @@
-//! The smallest plugin: no std, no heap. The module has 29 KB, and half of it is what a panic
-//! says:
+//! The smallest plugin: no std, no heap. The module is 29 KB, and half of that is the texts of
+//! panics:
 //!
 //! ```text
 //! cargo build --release --example gpu_only --no-default-features --target wasm32-unknown-unknown

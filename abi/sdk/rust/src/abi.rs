@@ -29,7 +29,7 @@ impl Code {
     pub const WAIT: Code = Code(4);
     /// Leave this plugin, or this step, out.
     pub const SKIP: Code = Code(5);
-    /// The pod waits for something that the plugin hears of.
+    /// The pod waits for an event that the plugin registered.
     pub const PENDING: Code = Code(6);
 
     /// The name that kube-scheduler gives the code.

@@ -1,5 +1,5 @@
-//! What a plugin asks for: handles, constants and reasons when it is made, and the call's
-//! strings and snapshot.
+//! What a plugin requests: handles, constants and reasons when it is created, and in a call the
+//! strings and the snapshot.
 
 use core::cell::RefCell;
 
@@ -123,7 +123,7 @@ impl Base {
         Published(self.handle("published", key))
     }
 
-    /// A constant string, whose id is at hand in every call. Constants are made with the plugin
+    /// A constant string, whose id is known in every call. Create constants with the plugin
     /// or in configure.
     pub fn constant(&mut self, text: &str) -> Const {
         self.constants.add(&self.memory, text)
@@ -132,8 +132,8 @@ impl Base {
     /// A reason of one or more texts, which people read in events; kube-scheduler's words are
     /// best where it has them ("node(s) had …").
     ///
-    /// A reason that is made with the plugin or in configure lasts, and using it costs nothing.
-    /// One that is made in a call holds for that call. A call, of all nodes or of a block of
+    /// A reason created with the plugin or in configure is permanent, and using it costs nothing.
+    /// One created in a call is valid for that call. A call, of all nodes or of a block of
     /// them, has room for 1,024 reasons of 65,536 bytes in all; further ones are NONE. So a
     /// reason that is different for every node does not scale.
     pub fn reason(&self, texts: &[&str]) -> Reason {
@@ -215,7 +215,7 @@ impl Base {
         }
     }
 
-    /// Writes what the call as a whole answers. used tells whether rows have reasons.
+    /// Writes the answer of the whole call. used tells whether rows have reasons.
     pub(crate) fn finish(&self, status: Status, used: bool) -> i32 {
         let answers = &mut *self.answers.borrow_mut();
         answers.in_call = false;
@@ -238,7 +238,7 @@ impl Base {
         i32::from(status.code().0)
     }
 
-    /// A copy of bytes of the host as the plugin's own for this call.
+    /// A copy of the host's bytes, which is valid for this call.
     pub(crate) fn fetch(&self, get: impl Fn(*mut u8, u32) -> i32) -> Option<&[u8]> {
         loop {
             let answers = &mut *self.answers.borrow_mut();
@@ -250,7 +250,7 @@ impl Base {
             let n = n as usize;
             if n <= room as usize {
                 answers.scratch.take(&self.memory, n);
-                // Nobody writes there before the next call, which needs Base for itself.
+                // Nothing is written there before the next call, which borrows Base mutably.
                 return Some(unsafe { core::slice::from_raw_parts(at, n) });
             }
             answers

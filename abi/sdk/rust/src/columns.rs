@@ -87,7 +87,7 @@ pub(crate) struct Columns {
     pub namespace_label: Keyed<Id>,
 }
 
-/// The columns that no key has.
+/// The columns without keys.
 pub(crate) struct PlainColumns {
     pub name: Lists<u8>,
     pub flags: View<u8>,
@@ -140,7 +140,7 @@ impl PlainColumns {
 }
 
 impl Columns {
-    /// Columns of declared keys get their room now, for good.
+    /// Allocates the columns of declared keys, once.
     pub fn new(memory: &Memory, manifest: &Manifest) -> Columns {
         fn keyed<T: Plain>(memory: &Memory, n: usize) -> Keyed<T> {
             let mut room = Room::new();
@@ -166,7 +166,7 @@ impl Columns {
         }
     }
 
-    /// Makes the columns anew if the layout is another one.
+    /// Rebuilds the columns if the layout changed.
     pub fn refresh(&mut self, memory: &Memory, address: u32) {
         let header: *const Header = memory.at(address);
         let h = unsafe { &*header };

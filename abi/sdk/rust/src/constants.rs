@@ -1,4 +1,4 @@
-//! Constant strings whose ids are at hand.
+//! Constant strings whose ids are known in every call.
 
 use crate::base::Base;
 use crate::columns::Columns;
@@ -6,8 +6,8 @@ use crate::memory::{Memory, View};
 use crate::room::{keep, Room};
 use crate::types::Id;
 
-/// A constant string, whose id is at hand. It is made with the plugin or in configure, by
-/// [`Base::constant`](crate::Base::constant).
+/// A constant string, whose id is known in every call. Create it with the plugin or in
+/// configure, by [`Base::constant`](crate::Base::constant).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Const(pub(crate) u32);
 

@@ -6,9 +6,9 @@
 //! call is carried out (ABI-13.2). The host may discard directives: a plugin may be run to see what
 //! it would do.
 //!
-//! These methods return false, and ask for nothing, where the host would not take it: more than 256
-//! directives or 65,536 bytes of their texts in a call, or a value of a label that is none. A
-//! plugin that cannot do without answers an error then.
+//! These methods return false, and request nothing, where the host would refuse: more than 256
+//! directives or 65,536 bytes of their texts in a call, or a value that no label may have. A
+//! plugin that needs the directive then answers with an error.
 
 use crate::abi::limit;
 use crate::base::Base;
@@ -36,7 +36,7 @@ impl Base {
         is_label_value(value) && self.direct(LABEL, key, value)
     }
 
-    /// Nominates a node for the pod, by its name; the empty one takes the nomination back. At
+    /// Nominates a node for the pod, by its name; an empty name clears the nomination. At
     /// post_filter. Declared as `nominate`.
     pub fn nominate(&self, node: &str) -> bool {
         self.direct(NOMINATE, node, "")

@@ -1,4 +1,4 @@
-//! Why a configuration is refused.
+//! Why a configuration is rejected.
 
 use core::fmt;
 
@@ -17,13 +17,13 @@ impl Error {
         Error::default()
     }
 
-    /// The text with another one behind it.
+    /// The text followed by another one.
     pub fn and(mut self, text: &str) -> Error {
         self.text.push_str(text);
         self
     }
 
-    /// The text with a number behind it. Formatting with core::fmt would be 3 KB of code.
+    /// The text followed by a number. Formatting with core::fmt would be 3 KB of code.
     pub(crate) fn number(self, n: usize) -> Error {
         let to = if n >= 10 { self.number(n / 10) } else { self };
         to.and(&"0123456789"[n % 10..n % 10 + 1])
@@ -67,8 +67,8 @@ impl fmt::Debug for Error {
     }
 }
 
-/// A text in place of at most N bytes, whose rest is cut: for where there is no heap, or no
-/// trust in it: in a panic.
+/// A text of at most N bytes, stored inline; the rest is cut. It needs no heap, which may not
+/// exist, or be broken when the plugin panics.
 #[cfg_attr(all(feature = "alloc", not(target_arch = "wasm32")), allow(dead_code))]
 #[derive(Clone)]
 pub(crate) struct Text<const N: usize> {

@@ -1,4 +1,4 @@
-//! Cluster events, as hint hears of them (ABI-3.10).
+//! Cluster events, as hint gets them (ABI-3.10).
 
 use crate::base::Base;
 use crate::columns::utf8;
@@ -9,7 +9,7 @@ use crate::records::{EventRecord, PodEntry, Text, NO_NODE};
 /// The answer of hint, in the words of k8s.io/kube-scheduler/framework.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HintResult {
-    /// The event makes another try worth while.
+    /// After the event another try may succeed.
     Queue = 0,
     /// The pod stays parked.
     QueueSkip = 5,
@@ -56,7 +56,7 @@ impl<'c> Event<'c> {
         Some(self.base.pod(which))
     }
 
-    /// The node as it was, with what the manifest lists of it but the pods on it and what is
+    /// The node as it was, with what the manifest lists of it except the pods on it and what is
     /// computed from them (ABI-5.12).
     pub fn old_node(self) -> Option<Node<'c>> {
         self.node(self.record.old_node)
@@ -74,12 +74,12 @@ impl<'c> Event<'c> {
         }
     }
 
-    /// metadata.namespace of an object that is no pod and no node.
+    /// metadata.namespace of an object that is neither a pod nor a node.
     pub fn namespace(self) -> &'c str {
         self.text(self.record.namespace)
     }
 
-    /// metadata.name of an object that is no pod and no node.
+    /// metadata.name of an object that is neither a pod nor a node.
     pub fn name(self) -> &'c str {
         self.text(self.record.name)
     }

@@ -16,8 +16,8 @@ pub struct Instance<P> {
 
 impl<P: Plugin> Instance<P> {
     const MANIFEST: Manifest = Manifest::new(P::MANIFEST);
-    /// Whether the module may log: what it says of itself must not be an import that the
-    /// manifest does not have (ABI-9.6).
+    /// Whether the module may log: it must not import a function that the manifest does not
+    /// list (ABI-9.6).
     pub(crate) const LOGS: bool = Self::MANIFEST.host("log");
 
     pub(crate) fn new(memory: Memory) -> Instance<P> {
@@ -45,7 +45,7 @@ pub trait Exported: Plugin {
     const CONFIGURE: Option<ServeConfigure<Self>>;
 }
 
-/// Holds what is exported against the manifest (ABI-9.3), when the plugin is compiled.
+/// Compares the exports with the manifest (ABI-9.3), when the plugin is compiled.
 pub const fn check(manifest: Manifest, exported: &[Point]) {
     let mut i = 0;
     while i < Point::COUNT {
@@ -115,7 +115,7 @@ mod module {
         }
     }
 
-    /// berth_alloc. Regions are never given back (ABI-2.4).
+    /// berth_alloc. Regions are never freed (ABI-2.4).
     pub fn alloc(size: u32, align: u32) -> u32 {
         crate::heap::alloc(size as usize, align as usize) as u32
     }

@@ -48,7 +48,7 @@ pub(crate) fn alloc(size: usize, align: usize) -> *mut u8 {
             return core::ptr::null_mut();
         }
         if grown * PAGE != *end {
-            // Somebody else grew the memory, such as another allocator: begin behind it.
+            // Other code grew the memory, such as another allocator: begin after it.
             *next = grown * PAGE;
             *end = (grown + pages) * PAGE;
             return alloc(size, align);

@@ -88,7 +88,7 @@ impl Base {
     }
 
     /// Sets the value of a key, and reports whether the limits allow it. State outlives
-    /// instances and must hold no ids and no row numbers. In a plugin of scope node only
+    /// instances and must not hold ids or row numbers. In a plugin of scope node only
     /// pre_filter may set state. It needs `state_set` in the list `host`.
     pub fn state_set(&self, key: &str, value: &[u8]) -> bool {
         #[cfg(target_arch = "wasm32")]
@@ -111,7 +111,7 @@ impl Base {
     }
 
     /// The whole Pod as Kubernetes protobuf (k8s.io/api/core/v1, without the envelope and without
-    /// managedFields). It is for what no field has: each call costs the host an encoding. None for
+    /// managedFields). Use it for what no field has: the host encodes the object for each call. None for
     /// a pod that is not the call's own: a pod of an event, and in add_pod and remove_pod the pod
     /// to be placed. It needs `pod_object` in the list `host`.
     pub fn pod_object(&self, pod: Pod<'_>) -> Option<&[u8]> {

@@ -125,7 +125,7 @@ pub(crate) mod reads {
     pub const UID: usize = 16;
 }
 
-/// Ends a plugin that reads what its manifest does not list.
+/// Ends a plugin that reads a column that its manifest does not list.
 #[cold]
 #[inline(never)]
 pub(crate) fn undeclared(list: &str, name: &str) -> ! {

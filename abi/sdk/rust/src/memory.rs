@@ -137,8 +137,8 @@ impl Memory {
     }
 }
 
-/// A slice without a lifetime. Whoever holds one sees to it that it is made anew when what it
-/// covers may have moved: at the start of each call, before anything is borrowed from Base.
+/// A slice without a lifetime. Its holder must create a new one when the memory that it covers
+/// may have moved: at the start of each call, before anything is borrowed from Base.
 pub(crate) struct View<T> {
     pub at: *mut T,
     pub len: u32,

@@ -60,8 +60,8 @@ pub trait QueueKey: Plugin {
 
 /// The point QueueingHint: `hint`.
 pub trait Hint: Plugin {
-    /// Says whether an event that the manifest lists makes another try worth while for a pod that
-    /// the plugin rejected (ABI-5.12).
+    /// Says whether after an event that the manifest lists another try may succeed for a pod
+    /// that the plugin rejected (ABI-5.12).
     fn hint(&mut self, base: &Base, event: Event<'_>, pod: Pod<'_>) -> HintResult;
 }
 
@@ -179,7 +179,7 @@ pub struct Rows<'c> {
 }
 
 impl Rows<'_> {
-    /// Empties the list: no node can fit, but for those that are added then.
+    /// Empties the list: no node can fit except those that are added later.
     pub fn reset(&mut self) {
         self.rows.truncate(0);
         self.counts = true;

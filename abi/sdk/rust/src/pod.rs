@@ -182,7 +182,7 @@ impl<'c> Pod<'c> {
         self.fields(reads::HOST_PORTS).ports.slice()
     }
 
-    /// The names of the images of the containers, as nodes report them. Reads `pod: images`.
+    /// The names of the containers' images, as nodes report them. Reads `pod: images`.
     pub fn images(self) -> &'c [Id] {
         self.fields(reads::IMAGES).images.slice()
     }

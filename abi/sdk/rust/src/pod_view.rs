@@ -7,7 +7,7 @@ use crate::records::{PodField, PodHeader, POD_HEADER};
 use crate::room::Room;
 use crate::types::{Id, Pair, Port, Requirement, Term, Toleration};
 
-/// The fields of a pod record as slices. It is made anew in each call.
+/// The fields of a pod record as slices. It is rebuilt in each call.
 pub(crate) struct PodView {
     declared: u32,
     /// The pod's place for pod_object; None for one that is not the call's own.

@@ -1,4 +1,4 @@
-//! What queue_key hears and answers (ABI-3.11, ABI-5.10).
+//! Input and output of queue_key (ABI-3.11, ABI-5.10).
 
 use crate::abi::limit;
 
@@ -27,7 +27,7 @@ impl Queued {
 /// The place of a pod in the queue: up to 64 bytes, to which queue_key appends one part after the
 /// other, the most important first. Keys are compared byte by byte, and the smaller one is tried
 /// first. The parts below are made so that their own order is that of the bytes; the descending
-/// ones turn it around.
+/// ones reverse it.
 ///
 /// A key that becomes longer than 64 bytes fails the call. Where a part may be long, see `room`.
 #[derive(Clone, Copy)]
@@ -78,7 +78,7 @@ impl Key {
         bytes.iter().for_each(|b| self.put(*b, 0));
     }
 
-    /// Appends bytes turned around: a larger one comes first.
+    /// Appends inverted bytes: a larger one comes first.
     pub fn append_bytes_descending(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|b| self.put(*b, 0xFF));
     }
@@ -90,7 +90,7 @@ impl Key {
         self.text(text, 0);
     }
 
-    /// `append_text` turned around.
+    /// `append_text` with inverted bytes.
     pub fn append_text_descending(&mut self, text: &str) {
         self.text(text, 0xFF);
     }
@@ -126,7 +126,7 @@ mod tests {
         key.bytes[..key.length()].to_vec()
     }
 
-    /// The order of keys is that of their parts, and descending that turned around.
+    /// The order of keys is that of their parts, and the reverse for descending ones.
     #[test]
     fn order() {
         let numbers = [i64::MIN, -2, -1, 0, 1, 2, i64::MAX];

@@ -1,5 +1,5 @@
 //! Reason sets (ABI-3.6), within the limits of section 10: what does not fit has no reason, so
-//! that it is no fault (ABI-3.8).
+//! that it is not a fault (ABI-3.8).
 
 use crate::abi::limit;
 use crate::memory::Memory;
@@ -30,7 +30,7 @@ impl Reasons {
         }
     }
 
-    /// Adds a set. With scratch it holds for this call, without for good.
+    /// Adds a set: for this call with scratch, otherwise for the life of the plugin.
     pub fn add(
         &mut self,
         memory: &Memory,

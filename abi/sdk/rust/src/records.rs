@@ -1,4 +1,4 @@
-//! Structures of SPEC.md, sections 3, 4, 6 and 13. Their tests hold them against its offsets.
+//! Structures of SPEC.md, sections 3, 4, 6 and 13. Tests compare them with its offsets.
 
 use crate::types::Id;
 

@@ -4,8 +4,8 @@ use core::mem::{align_of, size_of};
 
 use crate::memory::{Memory, Plain, View};
 
-/// A list in the linear memory, which the host can read. It grows by doubling; what it grew out
-/// of is not given back, so it takes at most twice its size.
+/// A list in the linear memory, which the host can read. It grows by doubling; its earlier
+/// memory is not freed, so it takes at most twice its size.
 pub(crate) struct Room<T> {
     view: View<T>,
     capacity: u32,
@@ -74,7 +74,7 @@ impl<T: Plain> Room<T> {
     }
 }
 
-/// Room in the linear memory, for good.
+/// Room in the linear memory that is never freed.
 fn room(memory: &Memory, size: usize, align: usize) -> *mut u8 {
     match memory.alloc(size, align) {
         0 => panic!("berth: out of memory"),
@@ -105,11 +105,11 @@ impl Scratch {
         self.used = 0;
     }
 
-    /// Sees to it that size bytes are left.
+    /// Makes room for size bytes.
     pub fn reserve(&mut self, memory: &Memory, size: usize) {
         let size = (size as u32 + 7) & !7;
         if size > self.size - self.used {
-            // What was given out before in this call stays where it is.
+            // What was returned before in this call stays where it is.
             self.size = size.max(2 * self.size).max(1024);
             self.at = room(memory, self.size as usize, 8);
             self.used = 0;
@@ -140,7 +140,7 @@ impl Scratch {
     }
 }
 
-/// Room for bytes that are there for good.
+/// Room for bytes that are never freed.
 pub(crate) fn keep(memory: &Memory, size: usize) -> *mut u8 {
     room(memory, size, 8)
 }

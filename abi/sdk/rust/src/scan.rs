@@ -1,4 +1,4 @@
-//! Finding one's way in JSON text, in const functions: export! looks at the manifest when the
+//! Scanning JSON text, in const functions: export! looks at the manifest when the
 //! plugin is compiled, Base when an instance starts, and a configuration is read with the same.
 //!
 //! Positions are indices of bytes. The functions take JSON that is well-formed at least as far
@@ -7,7 +7,7 @@
 /// No position.
 pub(crate) const NONE: usize = usize::MAX;
 
-/// The position of the first byte from i on that is no space.
+/// The position of the first byte from i on that is not a space.
 pub(crate) const fn space(s: &[u8], mut i: usize) -> usize {
     while i < s.len() && matches!(s[i], b' ' | b'\n' | b'\r' | b'\t') {
         i += 1;
@@ -19,7 +19,7 @@ const fn bad() -> ! {
     panic!("berth: manifest.json: not the JSON that is expected (abi/SPEC.md, section 9)")
 }
 
-/// The byte at i, behind spaces.
+/// The first byte from i on that is not a space.
 const fn byte(s: &[u8], i: usize) -> u8 {
     let i = space(s, i);
     if i >= s.len() {
@@ -28,7 +28,7 @@ const fn byte(s: &[u8], i: usize) -> u8 {
     s[i]
 }
 
-/// Behind a byte that must come next.
+/// The position after a byte that must come next.
 const fn take(s: &[u8], i: usize, b: u8) -> usize {
     if byte(s, i) != b {
         bad();
@@ -36,7 +36,7 @@ const fn take(s: &[u8], i: usize, b: u8) -> usize {
     space(s, i) + 1
 }
 
-/// Behind the string that comes next.
+/// The position after the next string.
 pub(crate) const fn skip_string(s: &[u8], i: usize) -> usize {
     let mut i = take(s, i, b'"');
     while i < s.len() && s[i] != b'"' {
@@ -48,7 +48,7 @@ pub(crate) const fn skip_string(s: &[u8], i: usize) -> usize {
     i + 1
 }
 
-/// Behind the value that comes next.
+/// The position after the next value.
 pub(crate) const fn skip(s: &[u8], i: usize) -> usize {
     let mut i = space(s, i);
     let mut depth = 0;
@@ -94,7 +94,7 @@ pub(crate) const fn first(s: &[u8], i: usize) -> usize {
     space(s, i)
 }
 
-/// Where the next element begins, i being behind one; NONE if that was the last.
+/// Where the next element begins, i being after one; NONE if that was the last.
 pub(crate) const fn next(s: &[u8], i: usize) -> usize {
     match byte(s, i) {
         b',' => space(s, space(s, i) + 1),
@@ -169,7 +169,7 @@ pub(crate) const fn is(s: &[u8], i: usize, text: &str) -> bool {
 }
 
 /// The next byte of a string, or what an escape stands for: its UTF-8, its size, and the
-/// position behind it.
+/// position after it.
 pub(crate) const fn unescape(s: &[u8], i: usize) -> ([u8; 4], usize, usize) {
     if s[i] != b'\\' {
         return ([s[i], 0, 0, 0], 1, i + 1);

@@ -57,7 +57,7 @@ pub fn queue_key<P: QueueKey>(i: &mut Instance<P>, call: u32, _: u32, _: u32) ->
     i.base.finish(Status::SUCCESS, false)
 }
 
-/// Why a key is none.
+/// Why a key is not valid.
 #[cold]
 fn too_long(base: &Base, length: usize) -> Reason {
     let text = Error::from("the queue key has ").number(length);

@@ -1,4 +1,4 @@
-//! The functions that a module exports, but for those about many pods. They are called by
+//! The functions that a module exports, except those about many pods. They are called by
 //! export! and by `testing`; plugins do not.
 
 use core::time::Duration;
@@ -19,7 +19,7 @@ use crate::status::{Reason, Status};
 
 /// berth_configure.
 pub fn configure<P: Configure>(i: &mut Instance<P>, address: u32, length: u32) -> i32 {
-    // The host wrote it, and calls nothing else meanwhile.
+    // The host wrote it, and calls nothing else at the same time.
     let config = i.base.memory.view::<u8>(address, length);
     match i.plugin.configure(&mut i.base, config.slice()) {
         Ok(()) => 0,
@@ -109,7 +109,7 @@ impl<'c> Verdicts<'c> {
         }
     }
 
-    /// Asks for each answer; success is there already. Reports whether there is a reason among
+    /// Asks for each answer; the default is success. Reports whether there is a reason among
     /// them.
     #[inline]
     pub fn each(self, mut judge: impl FnMut(usize) -> Status) -> bool {

@@ -38,7 +38,7 @@ impl Status {
         Status::of(Code::UNSCHEDULABLE_AND_UNRESOLVABLE, reason)
     }
 
-    /// The pod has to wait for something that the plugin hears of.
+    /// The pod has to wait for an event that the plugin registered.
     pub const fn pending(reason: Reason) -> Status {
         Status::of(Code::PENDING, reason)
     }

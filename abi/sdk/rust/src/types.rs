@@ -113,7 +113,7 @@ numbers! {
         IN = 1,
         /// The label is absent, or has none of the values.
         NOT_IN = 2,
-        /// The label is there.
+        /// The label exists.
         EXISTS = 3,
         /// The label is not there.
         DOES_NOT_EXIST = 4,

@@ -89,7 +89,7 @@ function bytes(b: u8): Uint8Array {
   return all;
 }
 
-// The order of keys is that of their parts, and descending that turned around.
+// The order of keys is that of their parts, and the reverse for descending ones.
 export function testKeys(): void {
   const n: i64[] = [i64.MIN_VALUE, -2, -1, 0, 1, 2, i64.MAX_VALUE];
   for (let i = 0; i < n.length; i++) {
