@@ -292,3 +292,39 @@ func TestSandboxNamesTests(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesInDocs: what ARCHITECTURE.md and the map of runtime/ name in code as `folder/package` or `package.Name` exists.
+func TestNamesInDocs(t *testing.T) {
+	files := repository(t)
+	spans := regexp.MustCompile("`([a-z][a-z/]*)(?:\\.([A-Za-z]\\w*))?`")
+	checked := 0
+	for _, page := range []string{"ARCHITECTURE.md", "runtime/README.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range spans.FindAllStringSubmatch(string(text), -1) {
+			folder, name := m[1], m[2]
+			if name == "go" || name == "" && !strings.Contains(folder, "/") {
+				continue
+			}
+			checked++
+			declared := regexp.MustCompile(`(?m)^(?:\t|func (?:\([^)]*\) )?|type |var |const )` + name + `\b`)
+			exists := slices.ContainsFunc(files, func(f goFile) bool {
+				return (within(f.dir(), folder) || strings.HasSuffix(f.dir(), "/"+folder)) && declared.Match(f.src)
+			})
+			if name == "" {
+				exists = slices.ContainsFunc([]string{".", "runtime"}, func(top string) bool {
+					_, err := os.Stat(filepath.Join(top, filepath.FromSlash(folder)))
+					return err == nil
+				})
+			}
+			if !exists {
+				t.Errorf("%s names %s, which does not exist. Remedy: write the name of today", page, m[0])
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("only %d names were checked", checked)
+	}
+}

@@ -1,7 +1,10 @@
 package mutant_test
 
 import (
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -27,7 +30,7 @@ func TestMistakesAreFound(t *testing.T) {
 		}
 		mutants := mutant.All(p)
 		if len(mutants) < 2 {
-			t.Errorf("%s has %d mistakes to make, want more", name, len(mutants))
+			t.Errorf("%s has %d mistakes, want more", name, len(mutants))
 		}
 		for _, m := range mutants {
 			t.Run(name+"/"+m.Name, func(t *testing.T) {
@@ -37,6 +40,29 @@ func TestMistakesAreFound(t *testing.T) {
 				}
 				t.Logf("case %d: %s", n, d)
 			})
+		}
+	}
+}
+
+// TestPage: docs/oracle.md says how many plugins are compared, and how many mistakes are made.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/oracle.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mistakes := 0
+	for _, name := range oracle.Plugins() {
+		p, err := native.New(world.New(), name, nil, native.Bindings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mistakes += len(mutant.All(p))
+	}
+	for _, want := range []string{
+		fmt.Sprintf("each of the %d host plugins (all but DynamicResources)", len(native.Names())-1), fmt.Sprintf("Each of the %d mistakes", mistakes),
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/oracle.md does not say %q", want)
 		}
 	}
 }
