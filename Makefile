@@ -155,7 +155,7 @@ fuzz: ## run every fuzz target for FUZZTIME (FUZZPKG=./runtime/market/% for some
 	done
 
 rewrite: ## rewrite the expected output of scenario and golden files (PKG=…); read the diff before you commit it
-	@flagged=$$(grep -rlE --include='*_test.go' 'internal/(golden|scenario)"|flag\.Bool\("rewrite"' abi runtime hostplugins cmd wasm-examples | xargs -rn1 dirname | sort -u | sed 's|^|$(MODULE)/|'); \
+	@flagged=$$(grep -rlE --include='*_test.go' 'internal/(golden|scenario)"' abi runtime hostplugins cmd wasm-examples | xargs -rn1 dirname | sort -u | sed 's|^|$(MODULE)/|'); \
 	pkgs=$$(go list $(PKG) | grep -Fx "$$flagged" || true); \
 	if [ -z "$$pkgs" ]; then echo "no package has golden files"; exit 0; fi; \
 	go test $$pkgs -rewrite

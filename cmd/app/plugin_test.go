@@ -17,6 +17,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/golden"
 )
 
 // pluginCommand runs berth plugin and returns what it printed and its error.
@@ -75,21 +76,6 @@ func vectorModule(t *testing.T, name string) string {
 	return name + ".wasm"
 }
 
-// golden compares got with a file of testdata/plugin, or writes it.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil || string(want) != got {
-		t.Errorf("%s differs (%v); go test -rewrite writes it anew. Got:\n%s", path, err, got)
-	}
-}
-
 func TestPluginInspect(t *testing.T) {
 	t.Setenv("COLUMNS", "100")
 	for _, name := range []string{"good", "good-all-points", "warnings"} {
@@ -103,7 +89,7 @@ func TestPluginInspect(t *testing.T) {
 				if err != nil || stderr != "" {
 					t.Fatalf("%v\n%s", err, stderr)
 				}
-				golden(t, want, stdout)
+				golden.Check(t, want, []byte(stdout))
 			})
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http/httptest"
@@ -23,12 +22,11 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/internal/testcache"
 	"github.com/berth-scheduler/berth/runtime/market/registry"
 	"github.com/berth-scheduler/berth/runtime/module"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the expected output of scripts instead of comparing with it")
 
 func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"berth": func() { os.Exit(Run(Command())) }})
@@ -84,7 +82,7 @@ func TestScript(t *testing.T) {
 	modules, cache := sync.OnceValues(func() (map[string]string, error) { return compile(t) }), cacheHome(t)
 	testscript.Run(t, testscript.Params{
 		Files:         scripts(t),
-		UpdateScripts: *rewrite,
+		UpdateScripts: golden.Rewriting(),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DEMO", filepath.Join(here, "..", "berth", "demo"))
 			env.Setenv("CLUSTER", filepath.Join(here, "testdata", "cluster"))

@@ -24,7 +24,6 @@ import (
 
 var (
 	schedulerFlag = flag.String("scheduler", string(cluster.BerthProgram), "the scheduler under test, berth or kube-scheduler")
-	rewrite       = flag.Bool("rewrite", false, "write the expected output of scripts instead of comparing with it")
 	skew          = flag.Bool("skew", false, "run the API server of the minor version that test/skew pins")
 	keep          = flag.Bool("keep", false, "keep the cluster's folder, also when all went well")
 )
@@ -153,7 +152,7 @@ func said(c *cluster.Cluster) error {
 		return err
 	}
 	if other := !strings.Contains(string(out), " "+own+"."); other != *skew {
-		return fmt.Errorf("the API server is %s beside %s: that they are of two minors is %v, want %v", server.GitVersion, strings.TrimSpace(string(out)), other, *skew)
+		return fmt.Errorf("the API server is %s beside %s: two minor versions: %v, want %v", server.GitVersion, strings.TrimSpace(string(out)), other, *skew)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
@@ -31,14 +32,14 @@ profiles:
 // TestUpstream runs the scripts in testdata/upstream, whose expected output is kube-scheduler's
 // (-rewrite): events, conditions and nominations, verbatim.
 func TestUpstream(t *testing.T) {
-	if *rewrite && program() != cluster.UpstreamProgram {
+	if golden.Rewriting() && program() != cluster.UpstreamProgram {
 		t.Fatal("-rewrite records what kube-scheduler does here: add -scheduler kube-scheduler")
 	}
-	scripts(t, "upstream", *rewrite)
+	scripts(t, "upstream", golden.Rewriting())
 }
 
 // berthScripts runs the scripts in testdata/berth, for features that only Berth has.
-func berthScripts(t *testing.T) { scripts(t, "berth", *rewrite) }
+func berthScripts(t *testing.T) { scripts(t, "berth", golden.Rewriting()) }
 
 // scripts runs the scripts of a folder, one after the other: they share the
 // cluster. Each has a namespace of its own, named as the script, and $BERTH is
@@ -46,6 +47,7 @@ func berthScripts(t *testing.T) { scripts(t, "berth", *rewrite) }
 //
 //	scheduler [FILE [FLAG …]]    start the scheduler, with the default profile or a configuration; $VARIABLES are replaced;
 //	                             it has the rights of $SCHEDULER_USER, kube-scheduler's if empty
+//	program FOLDER               run the program of a folder of this repository, a module that embeds Berth, in place of Berth
 //	stop                         stop the scheduler
 //	apply FILE …                 create or change objects; $VARIABLES are replaced
 //	patch KIND NAME JSON [SUB]   change an object, or a subresource of it
@@ -67,7 +69,7 @@ func scripts(t *testing.T, dir string, update bool) {
 		Dir: filepath.Join("testdata", dir), UpdateScripts: update, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error { return setup(env, c) },
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"scheduler": command((*script).scheduler), "stop": command((*script).stop),
+			"program": command((*script).program), "scheduler": command((*script).scheduler), "stop": command((*script).stop),
 			"apply": command((*script).apply), "patch": command((*script).patch), "delete": command((*script).delete),
 			"await": command((*script).await), "rejected": command((*script).rejected), "reserved": command((*script).reserved),
 			"nothing": command((*script).nothing), "report": command((*script).report), "extender": command((*script).extender),
@@ -97,6 +99,7 @@ type script struct {
 	objects   *cluster.Objects
 	view      view
 	namespace string
+	binary    string // the scheduler, if not Berth's
 	process   *cluster.Process
 }
 
@@ -143,7 +146,7 @@ func command(run func(s *script, args []string) error) func(*testscript.TestScri
 		s.TestScript = ts
 		err := run(s, args)
 		if neg && err == nil {
-			ts.Fatalf("it worked, and should not have")
+			ts.Fatalf("the command succeeded, want an error")
 		}
 		if !neg {
 			ts.Check(err)
@@ -151,8 +154,20 @@ func command(run func(s *script, args []string) error) func(*testscript.TestScri
 	}
 }
 
+func (s *script) program(args []string) (err error) {
+	if len(args) != 1 {
+		return fmt.Errorf("want FOLDER")
+	}
+	module, err := filepath.Abs("..")
+	if err != nil {
+		return err
+	}
+	s.binary, err = cluster.BuildOwn(s.ctx, module, args[0], ".")
+	return err
+}
+
 func (s *script) scheduler(args []string) error {
-	options := cluster.Scheduler{Config: profile, User: cluster.User(s.Getenv("SCHEDULER_USER"))}
+	options := cluster.Scheduler{Binary: s.binary, Config: profile, User: cluster.User(s.Getenv("SCHEDULER_USER"))}
 	if len(args) > 0 {
 		options.Config = os.Expand(s.ReadFile(args[0]), s.Getenv)
 		options.Flags = args[1:]

@@ -73,15 +73,23 @@ func Build(ctx context.Context, moduleDir, serverDir string, progress io.Writer)
 			return Binaries{}, err
 		}
 	}
-	// In its own working tree: another one may be under test at the same time.
-	berth := filepath.Join(filepath.Dir(moduleDir), "bin", "e2e", "berth")
-	if err := os.MkdirAll(filepath.Dir(berth), 0o755); err != nil {
-		return Binaries{}, fmt.Errorf("folder for programs: %w", err)
-	}
-	if err := build(ctx, filepath.Dir(moduleDir), berth, "./cmd/berth", ""); err != nil {
+	berth, err := BuildOwn(ctx, moduleDir, ".", "./cmd/berth")
+	if err != nil {
 		return Binaries{}, err
 	}
 	return Binaries{Etcd: paths["etcd"], APIServer: paths[apiServer], KubeScheduler: paths["kube-scheduler"], Berth: berth}, nil
+}
+
+// BuildOwn builds a program of this repository and returns its path. dir is the folder of the
+// program's module, from the top of the repository; moduleDir is as for Build.
+func BuildOwn(ctx context.Context, moduleDir, dir, pkg string) (string, error) {
+	top := filepath.Dir(moduleDir)
+	// In its own working tree: another one may be under test at the same time.
+	path := filepath.Join(top, "bin", "e2e", filepath.Base(filepath.Join(dir, pkg)))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", fmt.Errorf("folder for programs: %w", err)
+	}
+	return path, build(ctx, filepath.Join(top, dir), path, pkg, "")
 }
 
 // build builds a program at path, unless it exists: another build may be writing the same one.

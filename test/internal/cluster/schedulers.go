@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strconv"
@@ -27,6 +28,8 @@ const LeaseDuration = 4 * time.Second
 // Scheduler configures a scheduler. Both programs get the same file.
 type Scheduler struct {
 	Program Program
+	// Binary is the path of a program that embeds Berth, to run in place of Berth's.
+	Binary string
 	// Name is that of the process and its log; by default the program's.
 	Name string
 	// User whose permissions it has; KubeScheduler by default.
@@ -73,9 +76,9 @@ func (c *Cluster) StartScheduler(s Scheduler) (*Process, error) {
 	case UpstreamProgram:
 		return c.run(s.Name, c.config.Binaries.KubeScheduler, args...)
 	case BerthProgram:
-		return c.run(s.Name, c.config.Binaries.Berth, append([]string{"run"}, args...)...)
+		return c.run(s.Name, cmp.Or(s.Binary, c.config.Binaries.Berth), append([]string{"run"}, args...)...)
 	default:
-		return nil, fmt.Errorf("no scheduler is called %q", s.Program)
+		return nil, fmt.Errorf("unknown scheduler %q", s.Program)
 	}
 }
 
