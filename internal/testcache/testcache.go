@@ -16,8 +16,8 @@ import (
 const weeks = 2
 
 // Dir returns a folder for one kind of thing and makes it. root is the top folder of the repository: with another go.sum
-// or another version of Go the folder is another one, and so it is each week. Whoever puts something into it names
-// it after all else that it depends on.
+// or another version of Go the folder is another one, and so it is each week. The name of a file in it must say what
+// else its content depends on.
 func Dir(root, kind string) (string, error) {
 	user, err := os.UserCacheDir()
 	if err != nil {
@@ -62,7 +62,7 @@ func clean(all, first string) error {
 }
 
 // Key is a name for what depends on the files in some folders that have one of the extensions, and on other texts.
-// What a package manager has installed is left out: its lock file tells.
+// What a package manager has installed is left out: its lock file says what that is.
 func Key(folders, extensions []string, texts ...string) (string, error) {
 	sum := sha256.New()
 	for _, text := range texts {

@@ -68,7 +68,7 @@ func (c *tools) run(t *testing.T, name string, args ...string) string {
 func (c *tools) refused(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if out, err := c.try(t, name, args...); err == nil {
-		t.Errorf("%s %s: it is accepted\n%s", filepath.Base(name), strings.Join(args, " "), out)
+		t.Errorf("%s %s was accepted\n%s", filepath.Base(name), strings.Join(args, " "), out)
 	}
 }
 

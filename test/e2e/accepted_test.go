@@ -52,7 +52,7 @@ func accepted(t *testing.T, c *cluster.Cluster, since int64, decided func(*v1.Po
 		}
 		t.Errorf("kube-scheduler does not accept %v", refusal)
 	}
-	t.Logf("kube-scheduler accepts %d placements, %d of them earlier and %d later than they were written", result.Accepted, result.Early, result.Late)
+	t.Logf("kube-scheduler accepts %d placements, %d of them at an earlier and %d at a later revision than they were written", result.Accepted, result.Early, result.Late)
 }
 
 // tell makes a Berth that is started later report the order of its decisions, in which the

@@ -65,15 +65,15 @@ func alertsFire(t *testing.T) {
 	}
 	for _, row := range rows {
 		if !looked[row[0]] {
-			t.Errorf("docs/run.md says what to look at when %s, which is not brought about here", row[0])
+			t.Errorf("docs/run.md describes the symptom %s, which this test does not cause", row[0])
 		}
 	}
 	if len(rows) != len(looked) {
-		t.Errorf("docs/run.md has %d symptoms, and here are %d", len(rows), len(looked))
+		t.Errorf("docs/run.md has %d symptoms, this test has %d", len(rows), len(looked))
 	}
 	for _, rule := range o.rules {
 		if !o.fired[rule.Name] {
-			t.Errorf("%s was not brought about", rule.Name)
+			t.Errorf("%s was not caused", rule.Name)
 		}
 		o.served(rule.Name, rule.Expression)
 	}
@@ -205,7 +205,7 @@ func (o *operator) nobodyLeads() {
 	o.asks(o.server, "/readyz/leaderElection", http.StatusInternalServerError, "deploy/lease.yaml")
 	o.awaitAlert("BerthNoLeader", true)
 	if n := strings.Count(o.process.Log(), "cannot use the lease"); n != 1 {
-		o.Errorf("the log says %d times that it cannot use the lease", n)
+		o.Errorf("the log has %d lines about an unusable lease", n)
 	}
 	if code, body := o.server.get(o.T, "/livez", ""); code != http.StatusOK {
 		o.Errorf("/livez: %d %s", code, body)
@@ -332,7 +332,7 @@ func (o *operator) doesNotStart() {
 		o.Errorf("exit status %d: %v", code, err)
 	}
 	if text := p.Log(); !strings.Contains(text, "profiles[0].plugin") || !strings.Contains(text, ".yaml:") {
-		o.Errorf("the log has neither the line nor the field: %s", text)
+		o.Errorf("the log lacks the line or the field: %s", text)
 	}
 }
 

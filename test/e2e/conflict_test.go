@@ -136,7 +136,7 @@ extenders: [{urlPrefix: %q, filterVerb: filter, nodeCacheCapable: true}]
 				t.Fatal(err)
 			}
 			if pod.Spec.NodeName != theirs {
-				t.Errorf("the pod is on %s, and was put on %s", pod.Spec.NodeName, theirs)
+				t.Errorf("the pod is on %s, want %s", pod.Spec.NodeName, theirs)
 			}
 			if n := refused[name].Load(); n > 1 {
 				t.Errorf("the binding was tried again and refused %d times", n)
@@ -184,7 +184,7 @@ func awaitThat(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("after %v it is not so that %s", patience, what)
+			t.Fatalf("after %v this does not hold: %s", patience, what)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (b *bench) kill(times, pods int, s cluster.Scheduler) {
 		placed := b.placed()
 		b.Logf("killed with %d pods placed, for %d", placed, moment)
 		if placed >= pods {
-			b.Errorf("the kill comes too late to disturb anything")
+			b.Errorf("the kill came too late: nothing was in progress")
 		}
 	}
 	b.run(s)
@@ -105,7 +105,7 @@ func TestAPIServerRestarts(t *testing.T) {
 		b.create(pods, b.mix(allKinds()))
 		b.restartAPIServer(pods, func() { time.Sleep(2 * time.Second) })
 		if !p.Running() {
-			t.Error("the leader has ended")
+			t.Error("the leader exited")
 		}
 	})
 }
@@ -174,7 +174,7 @@ func TestNetworkCut(t *testing.T) {
 		proxy := b.proxy()
 		ended := b.supervise(cluster.Scheduler{Server: proxy.URL(), LeaderElection: true})
 		b.create(pods, b.pod)
-		b.cut(proxy, pods, func() { awaitThat(t, "the leader has ended", func() bool { return ended() > 0 }) })
+		b.cut(proxy, pods, func() { awaitThat(t, "the leader exited", func() bool { return ended() > 0 }) })
 	})
 	t.Run("lease kept", func(t *testing.T) {
 		b, pods := newMixedBench(t, "cut-mixed", 40)
@@ -189,7 +189,7 @@ func TestNetworkCut(t *testing.T) {
 		})
 		b.cut(proxy, pods, func() { time.Sleep(cluster.LeaseDuration + time.Second) })
 		if !p.Running() {
-			t.Error("the leader has ended")
+			t.Error("the leader exited")
 		}
 	})
 }

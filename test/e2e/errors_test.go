@@ -36,8 +36,8 @@ func refuses(t *testing.T) {
 		{"kubeconfig that is missing", cluster.Scheduler{Kubeconfig: "/does/not/exist"}, []string{"/does/not/exist", "--kubeconfig"}},
 		{"kubeconfig that is no kubeconfig", cluster.Scheduler{Kubeconfig: file("kubeconfig", "apiVersion: v1\nkind: Config\nclusters: 3\n")}, []string{"kubeconfig"}},
 		{"kubeconfig without a cluster", cluster.Scheduler{Kubeconfig: file("empty", "apiVersion: v1\nkind: Config\n")}, []string{"empty", "names no cluster"}},
-		{"field that there is not", cluster.Scheduler{Config: "profiles:\n- schedulerName: a\n  plugin: {}\n"}, []string{".yaml", "profiles[0]", "plugin"}},
-		{"plugin that there is not", cluster.Scheduler{Config: "profiles:\n- plugins: {filter: {enabled: [{name: NoSuch}]}}\n"}, []string{".yaml", "profiles[0].plugins.filter.enabled[0]", "NoSuch"}},
+		{"unknown field", cluster.Scheduler{Config: "profiles:\n- schedulerName: a\n  plugin: {}\n"}, []string{".yaml", "profiles[0]", "plugin"}},
+		{"unknown plugin", cluster.Scheduler{Config: "profiles:\n- plugins: {filter: {enabled: [{name: NoSuch}]}}\n"}, []string{".yaml", "profiles[0].plugins.filter.enabled[0]", "NoSuch"}},
 		{"module that is missing", cluster.Scheduler{Config: `profiles:
 - plugins: {multiPoint: {enabled: [{name: devices}]}}
   pluginConfig: [{name: devices, args: {apiVersion: berth.dev/v1alpha1, kind: WasmPluginArgs, module: {path: /no/such.wasm}}}]

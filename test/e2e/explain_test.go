@@ -126,7 +126,7 @@ func explainsFromAfar(t *testing.T) {
 		explain("is on node-")
 		explain("is on node-", "--kubeconfig", kubeconfig)
 		explain(`"outcome"`, "-o", "json")
-		explain("nobody listens at port 1 of", "--leader-port", "1")
+		explain("nothing listens on port 1 of", "--leader-port", "1")
 		if got, want := ask("plugin", "status"), "No modules run."; !strings.Contains(got, want) {
 			t.Errorf("plugin status: %s, want %s", got, want)
 		}

@@ -132,7 +132,7 @@ func judge(t *testing.T, seen []cluster.Request, rendered []*unstructured.Unstru
 		// Informers list where the API server does not support streaming lists.
 		listed := strings.HasPrefix(right, "list ") && used["watch "+strings.TrimPrefix(right, "list ")]
 		if !used[right] && !listed && !slices.Contains(notNeededHere, right) {
-			t.Errorf("it is granted %s, and never does that", right)
+			t.Errorf("it is granted %s, which it never uses", right)
 		}
 	}
 }
@@ -171,7 +171,7 @@ profiles: [{schedulerName: default-scheduler}]
 	t.Cleanup(func() { end(t, p.Process) })
 	b.works(p, &pod.Spec, v1.DefaultSchedulerName)
 	if strings.Contains(p.Log(), "orbidden") {
-		t.Errorf("something is forbidden:\n%s", p.Tail(20))
+		t.Errorf("requests were forbidden:\n%s", p.Tail(20))
 	}
 	if b.mayPatchPods(cluster.KubeScheduler) {
 		t.Error("kube-scheduler's user may patch pods")

@@ -126,7 +126,7 @@ func (b *bench) finish() {
 	b.sound()
 	played := time.Now()
 	if b.doubtful != "" {
-		b.Logf("not asked whether nodes hold more than they can: %s", b.doubtful)
+		b.Logf("not checked for exceeded capacity: %s", b.doubtful)
 		return
 	}
 	accepted(b.T, b.Cluster, b.since, b.decided)

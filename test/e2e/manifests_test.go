@@ -47,7 +47,7 @@ func TestManifests(t *testing.T) {
 			}
 			err := objects.Apply(t.Context(), []byte(document+"\nnoSuchField: 1\n"))
 			if err == nil || !strings.Contains(err.Error(), `unknown field "noSuchField"`) {
-				t.Errorf("%s with a field that there is not: %v", path, err)
+				t.Errorf("%s with an unknown field: %v", path, err)
 			}
 			for line := range strings.Lines(document) {
 				if kind, ok := strings.CutPrefix(line, "kind: "); ok {

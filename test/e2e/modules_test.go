@@ -54,7 +54,7 @@ func (s *script) logged(args []string) error {
 	}
 	for end := time.Now().Add(patience); !strings.Contains(s.process.Log(), args[0]); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			return fmt.Errorf("the scheduler has not said %q after %v", args[0], patience)
+			return fmt.Errorf("the scheduler did not log %q within %v", args[0], patience)
 		}
 	}
 	return nil

@@ -96,7 +96,7 @@ func TestPausedLeader(t *testing.T) {
 			}
 			for line := range strings.Lines(leader.Log()) {
 				if strings.Contains(line, "cannot watch the cluster") && strings.Contains(line, "the lease was lost") {
-					t.Errorf("pause %d: the leader blames its watches: %s", round+1, line)
+					t.Errorf("pause %d: the leader reports its watches: %s", round+1, line)
 				}
 			}
 		}
@@ -106,7 +106,7 @@ func TestPausedLeader(t *testing.T) {
 		}
 		r.gone()
 		if void := round + 1 - made; void > *pauses {
-			t.Fatalf("%d leaders had lost the lease before they were stopped: this machine is too slow", void)
+			t.Fatalf("%d leaders lost the lease before the pause: this machine is too slow", void)
 		}
 	}
 	t.Logf("%d lines of leaders that say that the lease was lost; %d replicas lost it unpaused; the API server answered within %v", refused, r.lost, r.slowest())
@@ -170,7 +170,7 @@ func (b *bench) afterwards(since int64, leader *replica, all []*replica) (before
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if write, ok := r.written[0]; ok {
-			b.Errorf("no revision is known of %s", write)
+			b.Errorf("the revision of %s is unknown", write)
 		}
 	}
 	var writes *replica // at present

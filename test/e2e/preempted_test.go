@@ -74,7 +74,7 @@ func TestKilledWhilePreempting(t *testing.T) {
 		evicted := func() int { return fillers*nodes - b.count(isStaying) }
 		for end := time.Now().Add(drained); evicted() < moment; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%d pods have to leave after %v, want %d", evicted(), drained, moment)
+				t.Fatalf("%d pods were evicted within %v, want %d", evicted(), drained, moment)
 			}
 		}
 		if err := p.Kill(); err != nil {
@@ -87,26 +87,26 @@ func TestKilledWhilePreempting(t *testing.T) {
 		}
 		killed = append(killed, revision)
 		waiting, placed := b.count(isPromised), b.count(isPlaced)
-		t.Logf("killed with %d evicted, %d promised a place and %d placed, for %d evicted", evicted(), waiting, placed, moment)
+		t.Logf("killed with %d evicted, %d nominated and %d placed, for %d evicted", evicted(), waiting, placed, moment)
 		waited += waiting
 		if placed >= pods {
-			t.Error("the kill comes too late to disturb anything")
+			t.Error("the kill came too late: nothing was in progress")
 		}
 	}
 	if waited == 0 {
-		t.Error("no pod was left with the promise of a node")
+		t.Error("no pod was left with a nomination")
 	}
 	b.run(cluster.Scheduler{})
 	b.finish()
 
 	made := b.promises(killed)
-	t.Logf("%d had to leave for %d pods; at the kills %d were promised a place, which %d got, and the places of %d were promised to nobody",
+	t.Logf("%d victims for %d pods; at the kills %d pods had nominations, %d of them got their node, and the nodes of %d victims had no nomination",
 		made.evictions, pods, made.found, made.kept, made.orphans)
 	for _, problem := range made.problems {
 		t.Error(problem)
 	}
 	if made.kept < made.found/2 {
-		t.Error("most pods were not placed where they were promised to")
+		t.Error("most pods were not placed on their nominated nodes")
 	}
 }
 
@@ -241,7 +241,7 @@ func (b *bench) promises(killed []int64) (out promises) {
 		}
 		if e, ok := change.Object.(*v1.Event); ok && !change.Deleted && e.Reason == "Preempted" && e.Related != nil {
 			node := nodes[e.InvolvedObject.UID]
-			tell(node, "%d: %s had to leave for %s", change.Revision, e.InvolvedObject.Name, e.Related.Name)
+			tell(node, "%d: %s was evicted for %s", change.Revision, e.InvolvedObject.Name, e.Related.Name)
 			promised(node, e.Related.UID)
 		}
 		pod, ok := change.Object.(*v1.Pod)
@@ -262,7 +262,7 @@ func (b *bench) promises(killed []int64) (out promises) {
 			node := cmp.Or(pod.Spec.NodeName, pod.Status.NominatedNodeName)
 			if was := wants[pod.UID]; was != node {
 				tell(was, "%d: %s goes to %q instead", change.Revision, pod.Name, node)
-				tell(node, "%d: promised to %s", change.Revision, pod.Name)
+				tell(node, "%d: nominated for %s", change.Revision, pod.Name)
 			}
 			if waits[pod.UID] && pod.Spec.NodeName != "" {
 				tell(node, "%d: %s is placed", change.Revision, pod.Name)
@@ -280,7 +280,7 @@ func (b *bench) promises(killed []int64) (out promises) {
 	}
 	for node, n := range perNode {
 		if most := len(ever[node]) + orphans[node]; n > most {
-			out.problems = append(out.problems, fmt.Sprintf("%d pods had to leave %s, which was promised to %d, and %d for nobody who was known at a kill: %s",
+			out.problems = append(out.problems, fmt.Sprintf("%d victims were on %s, which was nominated for %d, and %d for no pod that was known at a kill: %s",
 				n, node, len(ever[node]), orphans[node], strings.Join(story[node], "; ")))
 		}
 		out.orphans += orphans[node]

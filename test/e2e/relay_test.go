@@ -95,10 +95,10 @@ func (r *relay) replace(ended *replica) {
 	r.lost++
 	r.Logf("%s has ended unpaused; requests of the test took %v at most", ended.Name, r.slowest())
 	if program() == cluster.BerthProgram && !strings.Contains(ended.Tail(1), "the lease was lost") {
-		r.Errorf("%s has ended, and not for want of its lease: %s", ended.Name, ended.Tail(5))
+		r.Errorf("%s exited for another reason than a lost lease: %s", ended.Name, ended.Tail(5))
 	}
 	if r.slowest() < time.Second {
-		r.Errorf("%s lost its lease although the machine had time for it", ended.Name)
+		r.Errorf("%s lost its lease although the machine was fast enough", ended.Name)
 	}
 	r.start()
 }

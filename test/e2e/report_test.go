@@ -149,7 +149,7 @@ func (v view) reached(ctx context.Context, name string, want state, message stri
 	case gone:
 		return false, where, nil
 	default:
-		return false, "", fmt.Errorf("%q is no state of a pod", want)
+		return false, "", fmt.Errorf("%q is not a state of a pod", want)
 	}
 }
 

@@ -79,7 +79,7 @@ func writesStatusLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	if condition(pod, v1.DisruptionTarget).Status != v1.ConditionTrue {
-		t.Errorf("the pod that has to leave does not say why: %+v", pod.Status.Conditions)
+		t.Errorf("the victim has no reason in its conditions: %+v", pod.Status.Conditions)
 	}
 	refused.Lock()
 	t.Logf("refused: %v", refused.pods)

@@ -169,7 +169,7 @@ func TestChecker(t *testing.T) {
 				return strconv.ParseUint(pod.Name[1:], 10, 64)
 			}}, test.pod, test.writes)
 			if why := reasons(got); got.Accepted != test.want || why != test.why {
-				t.Errorf("accepted %d and refused for %q, want %d and %q", got.Accepted, why, test.want, test.why)
+				t.Errorf("accepted %d and refused with %q, want %d and %q", got.Accepted, why, test.want, test.why)
 			}
 		})
 	}

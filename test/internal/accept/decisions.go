@@ -25,7 +25,7 @@ func Decisions(socket string) func(*v1.Pod) (uint64, error) {
 			return 0, fmt.Errorf("what Berth knows of %s: %s: %w", pod.Name, response.Status, err)
 		}
 		if answer.Last == nil || answer.Last.Attempt.Node != pod.Spec.NodeName {
-			return 0, fmt.Errorf("pod %s is not remembered as one that was placed on %s: %+v", pod.Name, pod.Spec.NodeName, answer.Last)
+			return 0, fmt.Errorf("pod %s is not known as placed on %s: %+v", pod.Name, pod.Spec.NodeName, answer.Last)
 		}
 		return answer.Last.Attempt.Sequence, nil
 	}

@@ -102,7 +102,7 @@ func (b *Bench) Run(ctx context.Context, a Attack) (result Beside, err error) {
 	}
 	good, err := filepath.Glob(filepath.Join(b.Corpus, "good", "*.wasm"))
 	if err != nil || len(good) == 0 {
-		return result, fmt.Errorf("no good plugins in %s: %w", b.Corpus, err)
+		return result, fmt.Errorf("plugins in %s: %w", b.Corpus, err)
 	}
 	for _, file := range good {
 		if err := os.Link(file, filepath.Join(dir, filepath.Base(file))); err != nil {
@@ -268,7 +268,7 @@ func (r *attempts) leg(ctx context.Context, hostile int) (time.Duration, error) 
 			return 0, err
 		}
 		if pod.Last == nil {
-			return 0, fmt.Errorf("the scheduler does not remember %s", name)
+			return 0, fmt.Errorf("the scheduler does not know %s", name)
 		}
 		durations = append(durations, pod.Last.Duration)
 	}

@@ -79,7 +79,7 @@ type forwarder map[int32]int
 func (f forwarder) PortForward(ctx context.Context, pod, _ string, port int32, stream io.ReadWriteCloser) error {
 	to, ok := f[port]
 	if !ok {
-		return fmt.Errorf("nobody listens at port %d of %s", port, pod)
+		return fmt.Errorf("nothing listens on port %d of %s", port, pod)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", hostPort(to))
 	if err != nil {

@@ -142,9 +142,9 @@ func (c *Cluster) volume(ctx context.Context, p PodConfig, v *v1.Volume, path st
 		if kind := v.HostPath.Type; kind != nil && *kind == v1.HostPathDirectoryOrCreate {
 			return path, nil
 		}
-		return "", fmt.Errorf("%s is not there", v.HostPath.Path)
+		return "", fmt.Errorf("%s does not exist", v.HostPath.Path)
 	}
-	return "", errors.New("it is of a kind that is not made here")
+	return "", errors.New("objects of this kind are not supported")
 }
 
 // serviceAccountKubeconfig writes a kubeconfig with a token that the API server has issued
@@ -165,7 +165,7 @@ func (p *Pod) Probe(ctx context.Context, probe *v1.Probe, client *http.Client) e
 		port = p.ports[get.Port.StrVal]
 	}
 	if port == 0 || !slices.Contains(p.spec.Args, fmt.Sprintf("--secure-port=%d", port)) {
-		return fmt.Errorf("the probe asks at port %s, where nobody listens", get.Port.String())
+		return fmt.Errorf("the probe uses port %s, where nothing listens", get.Port.String())
 	}
 	url := fmt.Sprintf("%s://%s%s", strings.ToLower(string(get.Scheme)), hostPort(p.Port), get.Path)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)

@@ -68,7 +68,7 @@ func (p *Process) Wait(ctx context.Context) (int, error) {
 	case <-p.exited:
 		return p.command.ProcessState.ExitCode(), nil
 	case <-ctx.Done():
-		return 0, fmt.Errorf("%s runs on: %w", p.Name, ctx.Err())
+		return 0, fmt.Errorf("%s still runs: %w", p.Name, ctx.Err())
 	}
 }
 

@@ -25,7 +25,7 @@ func TestProcess(t *testing.T) {
 		t.Errorf("exit status %d, %v", code, err)
 	}
 	if err := p.Stop(time.Second); err == nil {
-		t.Error("a process that failed was stopped in good order")
+		t.Error("a process that failed reports a clean stop")
 	}
 	if tail := p.Tail(1); !strings.Contains(tail, "two") || strings.Contains(tail, "one") {
 		t.Errorf("the last line is %q", tail)
@@ -34,7 +34,7 @@ func TestProcess(t *testing.T) {
 	p = sh("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done")
 	for end := time.Now().Add(time.Minute); !strings.Contains(p.Log(), "ready"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("it does not begin")
+			t.Fatal("it did not start")
 		}
 	}
 	if !strings.Contains(p.Log(), "one") {
@@ -55,10 +55,10 @@ func TestProcess(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err := p.Stop(200 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Errorf("a process that does not listen: %v", err)
+		t.Errorf("a process that does not listen has a port: %v", err)
 	}
 	if p.Running() {
-		t.Error("it runs on")
+		t.Error("it still runs")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestProxy goes through a proxy to a server that answers with what it is told.
+// TestProxy goes through a proxy to a server with scripted answers.
 func TestProxy(t *testing.T) {
 	server, err := net.Listen("tcp", hostPort(0))
 	if err != nil {
@@ -62,17 +62,17 @@ func TestProxy(t *testing.T) {
 	}
 	p.Delay(50 * time.Millisecond)
 	if took, err := say(conn); err != nil || took < 100*time.Millisecond {
-		t.Errorf("there and back took %v, %v; each way is 50ms", took, err)
+		t.Errorf("round trips took %v, %v; each way takes 50ms", took, err)
 	}
 	p.Delay(0)
 	p.Cut()
 	if _, err := say(conn); err == nil {
-		t.Error("a connection outlives the cut")
+		t.Error("a connection survived the cut")
 	}
 	other := dial() // accepted by the listener, then closed
 	defer other.Close()
 	if _, err := say(other); err == nil {
-		t.Error("a connection is made in spite of the cut")
+		t.Error("a connection was accepted during the cut")
 	}
 	p.Mend()
 	last := dial()

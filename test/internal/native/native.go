@@ -92,7 +92,7 @@ type Bindings struct{ Note func(b objects.Binding) error }
 // Bind implements objects.Binder.
 func (b Bindings) Bind(_ context.Context, binding objects.Binding) error {
 	if b.Note == nil {
-		return errors.New("nobody binds here")
+		return errors.New("the simulated cluster cannot bind")
 	}
 	if err := b.Note(binding); err != nil {
 		return fmt.Errorf("bind: %w", err)

@@ -39,7 +39,7 @@ func (o owners) StatefulSet(namespace, name string) *appsv1.StatefulSet {
 	return c
 }
 
-// nobody is for what is asked at PreBind, which is not compared.
+// nobody stands for the API at PreBind, which is not compared.
 type nobody struct{}
 
 var errNobody = errors.New("PreBind is not compared")

@@ -192,7 +192,7 @@ func (r *run) pop() (ours, theirs string) {
 	return a.Pod.Name, b.Pod.Name
 }
 
-// giveBack returns a pod that was not placed, and sets what becomes of its nomination.
+// giveBack returns a pod that was not placed, and sets its nomination.
 func (r *run) giveBack(name string, op *Op) (ours, theirs string) {
 	o, rejectors, pending := r.out[name], op.Rejectors, op.Pending
 	if r.binding[name] {

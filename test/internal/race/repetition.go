@@ -86,7 +86,7 @@ func (t *repetition) judge(ctx context.Context) (accepted int, err error) {
 			if n, ok := t.decided[pod.UID]; ok {
 				return n, nil
 			}
-			return 0, fmt.Errorf("nobody was asked about pod %s/%s", pod.Namespace, pod.Name)
+			return 0, fmt.Errorf("no scheduler was asked about pod %s/%s", pod.Namespace, pod.Name)
 		}
 	}
 	checker, err := accept.New(ctx, config)

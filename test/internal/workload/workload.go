@@ -94,7 +94,7 @@ func ByName(name string) (Workload, error) {
 	all := All()
 	i := slices.IndexFunc(all, func(w Workload) bool { return w.Name == name })
 	if i < 0 {
-		return Workload{}, fmt.Errorf("no workload is called %q", name)
+		return Workload{}, fmt.Errorf("unknown workload %q", name)
 	}
 	return all[i], nil
 }

@@ -60,7 +60,7 @@ func (w *World) Apply(step *scenario.Step) error {
 func (w *World) set(kind string, object metav1.Object) error {
 	store := w.store(kind)
 	if store == nil {
-		return fmt.Errorf("kind %s is not one of a scenario", kind)
+		return fmt.Errorf("a scenario cannot have objects of kind %s", kind)
 	}
 	switch o := object.(type) {
 	case *v1.Node:
