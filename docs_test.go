@@ -205,7 +205,7 @@ func TestArchitectureFiles(t *testing.T) {
 			return err == nil
 		})
 		if !found {
-			t.Errorf("ARCHITECTURE.md names %s, which there is not", m[1])
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist", m[1])
 		}
 	}
 	if len(named) < 20 {
@@ -288,7 +288,7 @@ func TestSandboxNamesTests(t *testing.T) {
 	}
 	for _, m := range named {
 		if !there[string(m[1])] {
-			t.Errorf("docs/sandbox.md names %s, which there is not: name the test that shows it now, or drop the promise", m[1])
+			t.Errorf("docs/sandbox.md names %s, which does not exist: name the test that shows it now, or drop the promise", m[1])
 		}
 	}
 }

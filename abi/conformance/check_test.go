@@ -219,13 +219,13 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"hints go by the row of a node":         {"everything", numbers},
 		"the first row is left":                 {"everything", numbers},
 		"nominates the first row":               {"everything", numbers},
-		"nominates a node that there is not":    {"everything", answers("postFilter")},
+		"nominates an unknown node":             {"everything", answers("postFilter")},
 		"the state holds an id":                 {"everything", state},
 		"the state holds a slot":                {"everything", moving},
 		"reads its state by an id":              {"everything", moving},
 		"normalises to 101":                     {"everything", answers("normalize")},
 		"labels what it did not declare":        {"everything", answers("reserve")},
-		"writes a key that is none":             {"everything", answers("reserve")},
+		"writes an invalid key":                 {"everything", answers("reserve")},
 		"binds without a directive":             {"everything", answers("bind")},
 	}
 }

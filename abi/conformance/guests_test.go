@@ -283,7 +283,7 @@ func (p *everything) PostFilter(_ berth.Pod, nodes berth.Judged) berth.Status {
 		}
 	}
 	switch {
-	case p.wrong("nominates a node that there is not"):
+	case p.wrong("nominates an unknown node"):
 		p.Nominate("nowhere")
 	case best == "":
 		return berth.Unschedulable(p.full)
@@ -341,7 +341,7 @@ func (p *everything) Reserve(pod berth.Pod, node berth.Node) berth.Status {
 	switch {
 	case p.wrong("labels what it did not declare"):
 		p.Label("example.com/device", fmt.Sprint(n))
-	case p.wrong("writes a key that is none"):
+	case p.wrong("writes an invalid key"):
 		p.Annotate("example.com/a b", "")
 	case p.wrong("reads its state by an id"):
 		if kept, ok := p.StateGet("namespace"); ok && string(kept) != string([]byte{byte(pod.Namespace()), byte(pod.Namespace() >> 8)}) {

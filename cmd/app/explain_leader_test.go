@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestFindLeader: who finds no scheduler here, or gives a kubeconfig, is told why the replica
+// TestFindLeader: without a scheduler here, or with a kubeconfig, the error says why the replica
 // that leads cannot be asked, with the right that is missing. (That it is asked if all is well is
 // a test in test/e2e.)
 func TestFindLeader(t *testing.T) {

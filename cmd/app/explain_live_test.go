@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestServerCertificate: who asks a server whose certificate nobody vouches for is told
+// TestServerCertificate: a server certificate that no CA vouches for is reported
 // what to do, and either of that helps.
 func TestServerCertificate(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

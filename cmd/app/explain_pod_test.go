@@ -27,7 +27,7 @@ func TestPrintAnyPod(t *testing.T) {
 		where   string
 		want    string
 	}{
-		{"of a scheduler that there is not", &debughttp.ClusterPod{SchedulerName: "x\x1b[2J", Created: *minutes(5)}, nil, "",
+		{"of an unknown scheduler", &debughttp.ClusterPod{SchedulerName: "x\x1b[2J", Created: *minutes(5)}, nil, "",
 			"ns/p is pending (created 5m ago), and this scheduler does not schedule it. Its spec.schedulerName is x\uFFFD[2J; this scheduler serves berth, batch.\n" +
 				"It waits for the scheduler of that name. If no such scheduler runs, recreate the pod with another spec.schedulerName.\n"},
 		{"placed by another", &debughttp.ClusterPod{SchedulerName: "default-scheduler", Node: "n2", Phase: "Running", Created: *minutes(5), Bound: minutes(4)}, nil, "",

@@ -10,7 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim"
 )
 
-// TestLoadNamespaces: what the scheduler is told of namespaces is what files say.
+// TestLoadNamespaces: the scheduler gets the namespaces of the files.
 func TestLoadNamespaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cluster.yaml")
 	text := `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a", "labels": {"team": "a"}}}`

@@ -34,7 +34,7 @@ type moduleOptions struct {
 	// harmless means that no real cluster is affected: a module of --plugin is granted
 	// everything that it declares, unless grant= limits that.
 	harmless bool
-	// loaded (optional) is told of each module that was loaded.
+	// loaded (optional) is called for each module that was loaded.
 	loaded func(*module.Loaded, *module.Reference)
 	// admitted (optional) has modules that the policy admitted before.
 	admitted *lock.File

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestRegistryServe: the command says where it listens, answers there, and ends when it is told to.
+// TestRegistryServe: the command says where it listens, answers there, and ends when it is asked to.
 func TestRegistryServe(t *testing.T) {
 	pages := t.TempDir()
 	if err := os.WriteFile(filepath.Join(pages, "index.html"), []byte("<h1>Plugins</h1>"), 0o600); err != nil {

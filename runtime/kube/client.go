@@ -18,7 +18,7 @@ type Connection struct {
 	componentconfigv1alpha1.ClientConnectionConfiguration
 	// Master (optional) is the URL of the API server and overrides the kubeconfig's.
 	Master string
-	// Reach (optional) is told how the requests end.
+	// Reach (optional) observes how requests end.
 	Reach *Reach
 }
 
@@ -33,7 +33,7 @@ type Clients struct {
 	Events, Lease, Reviews kubernetes.Interface
 	// REST is what the clients were made of.
 	REST *rest.Config
-	// Reach is told how the clients' requests end.
+	// Reach observes how the clients' requests end.
 	Reach *Reach
 
 	tenure *tenure // of the lease, as Main asks for it

@@ -51,13 +51,13 @@ type Deps struct {
 	// Reach (optional) knows whether the API server answers to Client and Events. What it
 	// finds is logged, with what waits to be written.
 	Reach *Reach
-	// Observer (optional) is told of writes.
+	// Observer (optional) observes writes.
 	Observer WriteObserver
 	Clock    clock.Clock  // optional: the machine's if nil
 	Log      *slog.Logger // optional
 }
 
-// WriteObserver is told of writes to the API server, by several goroutines.
+// WriteObserver observes writes to the API server. Several goroutines call it.
 type WriteObserver interface {
 	// Wrote is called after a write. Its kind is one of pod_binding, pod_status_patch,
 	// pod_delete, pv_update or pvc_update.

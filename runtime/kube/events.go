@@ -50,7 +50,7 @@ func newEventWriter(profiles []string, client kubernetes.Interface) (*eventWrite
 		endLease()
 		return nil, err
 	}
-	// Leases are told of in events of the old kind.
+	// Leases are reported in events of the old kind.
 	w.ofLease.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	w.lease = w.ofLease.NewRecorder(scheme.Scheme, v1.EventSource{Component: profiles[0]})
 	return w, nil

@@ -22,7 +22,7 @@ import (
 )
 
 // TestDialPod: a connection to a pod goes both ways over an API server that knows SPDY alone,
-// as older ones do, and what the kubelet says of a port where nobody listens is told, as is the
+// as older ones do, and what the kubelet says of a port where nothing listens is reported, as is the
 // right that is missing. One that does not answer is not waited for.
 func TestDialPod(t *testing.T) {
 	if testing.Short() {

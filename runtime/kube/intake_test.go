@@ -17,7 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// TestIntake: the scheduler hears of what there is and of each change; pods of other
+// TestIntake: the scheduler gets all objects and each change; pods of other
 // schedulers only when they are on a node.
 func TestIntake(t *testing.T) {
 	c, client, e := started(t,
@@ -121,7 +121,7 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// TestForbidden: who may not watch something is told what, and what to do.
+// TestForbidden: a missing right to watch is reported with a remedy.
 func TestForbidden(t *testing.T) {
 	c, client := connect(t)
 	client.PrependReactor("list", "poddisruptionbudgets", func(clienttesting.Action) (bool, runtime.Object, error) {

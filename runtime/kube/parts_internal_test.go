@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// told keeps what is told of parts, while it is not to fail.
+// told keeps what is reported of parts, unless it shall fail.
 type told struct {
 	notices
 	events []string
@@ -49,7 +49,7 @@ func (t *told) expect(test *testing.T, when string, got []string, want ...string
 	}
 }
 
-// TestParts: that a part fails is told once, however often it is tried, and that it works
+// TestParts: a failing part is reported once, however often it is tried, and that it works
 // again.
 func TestParts(t *testing.T) {
 	n := newTold()

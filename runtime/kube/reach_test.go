@@ -115,7 +115,7 @@ func serve(t *testing.T, status *atomic.Int64) *httptest.Server {
 	return server
 }
 
-// TestUnauthorized: a token that the API server does not accept is told of once, with what
+// TestUnauthorized: a token that the API server does not accept is reported once, with what
 // to do, and that it is accepted then. So it is with a certificate of an unknown authority.
 func TestUnauthorized(t *testing.T) {
 	if testing.Short() {
@@ -141,7 +141,7 @@ func TestUnauthorized(t *testing.T) {
 	})
 }
 
-// TestOutage: that the API server is away is told once, with since when, and that it is back
+// TestOutage: an outage of the API server is reported once, with its beginning, and that it is back
 // with how long it took and what was queued.
 func TestOutage(t *testing.T) {
 	if testing.Short() {

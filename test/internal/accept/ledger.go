@@ -83,7 +83,7 @@ func (l *Ledger) pod(revision int64, pod *v1.Pod, deleted bool) {
 	l.add(after, pod, 1)
 	capacity, ok := l.capacity[after]
 	if !ok {
-		l.problem("pod %s was bound at revision %d to node %s, which there is not", pod.Name, revision, after)
+		l.problem("pod %s was bound at revision %d to node %s, which does not exist", pod.Name, revision, after)
 	}
 	for name, used := range l.used[after] {
 		if limit := capacity[name]; ok && !l.config.Overfull && used.Cmp(limit) > 0 {

@@ -20,8 +20,8 @@ func TestLedger(t *testing.T) {
 		{"too full by design", accept.LedgerConfig{Overfull: true}, "+n0 p1 p2 p3 p1>n0 p2>n0 p3>n0", 3, ""},
 		{"room again", accept.LedgerConfig{}, "+n0 p1 p2 p3 p1>n0 p2>n0 -p1 p3>n0", 3, ""},
 		{"bound twice", accept.LedgerConfig{}, "+n0 +n1 p1 p1>n0 p1>n1", 1, `pod p1 was bound to n0, and at revision 5 to "n1"`},
-		{"no such node", accept.LedgerConfig{}, "p1 p1>n0", 1, "to node n0, which there is not"},
-		{"node that is gone", accept.LedgerConfig{}, "+n0 p1 -n0 p1>n0", 1, "to node n0, which there is not"},
+		{"no such node", accept.LedgerConfig{}, "p1 p1>n0", 1, "to node n0, which does not exist"},
+		{"node that is gone", accept.LedgerConfig{}, "+n0 p1 -n0 p1>n0", 1, "to node n0, which does not exist"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ledger := accept.NewLedger(test.config)
