@@ -1,8 +1,8 @@
 package app
 
 import (
-	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -57,8 +57,26 @@ func (o *buildOptions) compileRust(ctx context.Context, temp, file string, manif
 		if err != nil {
 			return nil, err
 		}
-		return toolchain.Build(ctx, o.dir, cmp.Or(os.Getenv("CARGO_TARGET_DIR"), temp))
+		target, err := cargoTarget(o.dir, temp)
+		if err != nil {
+			return nil, err
+		}
+		return toolchain.Build(ctx, o.dir, target)
 	})
+}
+
+// cargoTarget returns the folder for what cargo makes of a crate: one in $CARGO_TARGET_DIR, or temp. Cargo's flags name
+// the crate's folder, so that crates in one target would undo what the others made.
+func cargoTarget(dir, temp string) (string, error) {
+	target := os.Getenv("CARGO_TARGET_DIR")
+	if target == "" {
+		return temp, nil
+	}
+	crate, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(target, fmt.Sprintf("berth-%.8x", sha256.Sum256([]byte(crate)))), nil
 }
 
 func (o *buildOptions) compileC(ctx context.Context, file string, manifest *wire.Manifest) ([]byte, error) {

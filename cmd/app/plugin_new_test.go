@@ -14,6 +14,7 @@ import (
 	"github.com/berth-scheduler/berth/abi/sdk/c/clang/clangtest"
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo/cargotest"
 	"github.com/berth-scheduler/berth/cmd/app/scaffold"
+	"github.com/berth-scheduler/berth/internal/testcache"
 )
 
 // TestPluginNew: a new project in each language builds without a network, passes its
@@ -57,6 +58,9 @@ func TestPluginNew(t *testing.T) {
 				t.Errorf("the README is not filled in (%v):\n%s", err, readme)
 			}
 			require[language](t, project)
+			if language == "rust" {
+				dir = kept(t, project)
+			}
 			stdout, stderr, err = process(t, dir, "plugin", "test", "rack-aware")
 			if err != nil || stderr != "" {
 				t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
@@ -70,6 +74,35 @@ func TestPluginNew(t *testing.T) {
 			}
 		})
 	}
+}
+
+// kept copies a project to where the same one was in earlier runs, so that cargo need not build it anew, and returns the
+// folder above it.
+func kept(t *testing.T, project string) string {
+	t.Helper()
+	key, err := testcache.Key([]string{project}, []string{""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := testcache.Dir(filepath.Join("..", ".."), "new-"+key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, filepath.Base(project))
+	if _, err := os.Stat(at); err == nil {
+		return dir
+	}
+	unfinished, err := os.MkdirTemp(dir, "copy-")
+	if err == nil {
+		err = os.CopyFS(unfinished, os.DirFS(project))
+	}
+	if err == nil {
+		err = os.Rename(unfinished, at)
+	}
+	if _, made := os.Stat(at); made != nil { // or another process was faster
+		t.Fatal(err, made)
+	}
+	return dir
 }
 
 // checkNewInGo: what is in Go is formatted, built, and measured beside its native twin. plugin test has
@@ -104,7 +137,7 @@ func process(t *testing.T, dir string, args ...string) (stdout, stderr string, e
 	t.Helper()
 	cmd := exec.Command("berth", args...) // which package testscript puts into $PATH
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "CARGO_NET_OFFLINE=true")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "CARGO_NET_OFFLINE=true", "CARGO_TARGET_DIR="+filepath.Join(dir, "target"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()

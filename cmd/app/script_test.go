@@ -32,14 +32,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"berth": func() { os.Exit(Run(Command())) }})
 }
 
-// tests are those of the package, for all of which cargo keeps what it made in one folder.
+// tests are those of the package. What cargo makes of crates of this repository is kept for the next run.
 type tests struct{ *testing.M }
 
 // Run implements testscript.TestingM.
 func (m tests) Run() int {
-	target, err := os.MkdirTemp("", "berth-cargo-")
+	target, err := testcache.Dir(filepath.Join("..", ".."), "cargo-app")
 	if err == nil {
-		defer os.RemoveAll(target)
 		err = os.Setenv("CARGO_TARGET_DIR", target)
 	}
 	if err != nil {
@@ -49,15 +48,20 @@ func (m tests) Run() int {
 	return m.M.Run()
 }
 
-// cacheHome returns a folder for caches in which there is nothing but compiled modules.
+// cacheHome returns a folder for caches in which there is nothing but compiled modules, and what Go has built.
 func cacheHome(t *testing.T) string {
 	t.Helper()
 	modules, err := testcache.Dir(filepath.Join("..", ".."), "wazero")
 	if err != nil {
 		t.Fatal(err)
 	}
+	built, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	home := t.TempDir()
-	if err := errors.Join(os.Mkdir(filepath.Join(home, "berth"), 0o700), os.Symlink(modules, filepath.Join(home, "berth", "modules"))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(home, "berth"), 0o700), os.Symlink(modules, filepath.Join(home, "berth", "modules")),
+		os.Symlink(strings.TrimSpace(string(built)), filepath.Join(home, "go-build"))); err != nil {
 		t.Fatal(err)
 	}
 	return home

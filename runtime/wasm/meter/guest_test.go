@@ -54,7 +54,7 @@ func TestGoGuest(t *testing.T) {
 			if i != nil {
 				m = rewritten
 			}
-			out, err := newHost(t, e).run(m, i, fuel, goCalls())
+			out, err := newCachedHost(t, e, kept(t)).run(m, i, fuel, goCalls())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestGoGuestIsStopped(t *testing.T) {
 		t.Skip("slow: builds and compiles a guest in Go")
 	}
 	rewritten, info := rewrite(t, buildGo(t, "./testdata/guest"), meter.Config{})
-	h := newHost(t, compiler)
+	h := newCachedHost(t, compiler, kept(t))
 	for _, stop := range []bool{false, true} {
 		g, err := h.guest(rewritten, info)
 		if err != nil {

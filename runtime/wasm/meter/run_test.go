@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
+	"github.com/berth-scheduler/berth/internal/testcache"
 	"github.com/berth-scheduler/berth/runtime/wasm/meter"
 )
 
@@ -97,6 +99,25 @@ func newCachedHost(t testing.TB, e engine, cache wazero.CompilationCache) *host 
 		}
 	}
 	return h
+}
+
+// kept returns a cache of what the compiler makes, for tests of what the code does: the next run need not compile it.
+func kept(t testing.TB) wazero.CompilationCache {
+	t.Helper()
+	dir, err := testcache.Dir(filepath.Join("..", "..", ".."), "meter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cache.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return cache
 }
 
 func (h *host) close() {

@@ -107,7 +107,7 @@ func TestSpecification(t *testing.T) {
 	folder := specFolder(t)
 	for _, e := range engines() {
 		t.Run(string(e), func(t *testing.T) {
-			total := specCounts{}
+			total, cache := specCounts{}, kept(t)
 			for _, version := range []string{"v1", "v2"} {
 				files, err := filepath.Glob(filepath.Join(folder, version, "testdata", "*.json"))
 				if err != nil || len(files) == 0 {
@@ -117,7 +117,7 @@ func TestSpecification(t *testing.T) {
 					if testing.Short() && i%8 != 0 {
 						continue // slow: there are some 220 files, each a script of many modules
 					}
-					s := &spec{t: t, engine: e, file: file, spectest: filepath.Join(folder, "testdata", "spectest.wasm")}
+					s := &spec{t: t, engine: e, cache: cache, file: file, spectest: filepath.Join(folder, "testdata", "spectest.wasm")}
 					s.run()
 					total.add(s.specCounts)
 				}
@@ -155,6 +155,7 @@ type spec struct {
 	specCounts
 	t              *testing.T
 	engine         engine
+	cache          wazero.CompilationCache
 	file, spectest string
 	hosts          [2]*host
 	last           *[2]*guest // nil if it was refused
@@ -173,7 +174,7 @@ func (s *spec) run() {
 	s.named = map[string]*[2]*guest{}
 	imported := s.read(s.spectest)
 	for i := range s.hosts {
-		s.hosts[i] = newHost(s.t, s.engine)
+		s.hosts[i] = newCachedHost(s.t, s.engine, s.cache)
 		_, err := s.hosts[i].runtime.InstantiateWithConfig(context.Background(), imported, wazero.NewModuleConfig().WithName("spectest"))
 		if err != nil {
 			s.t.Fatal(err)

@@ -149,10 +149,11 @@ func TestReferenceWorkload(t *testing.T) {
 			continue
 		}
 		w := workload.Generate(nodes, workload.Seed)
+		want := remember(workload.NewObjects(w))
 		for _, g := range guests() {
 			t.Run(fmt.Sprintf("%s/nodes=%d", g.name, nodes), func(t *testing.T) {
 				p := newPass(t, w, &g.example, g.make(t, &g.example), 1)
-				if err := workload.Compare(p, workload.NewObjects(w)); err != nil {
+				if err := workload.Compare(p, want); err != nil {
 					t.Error(err)
 				}
 				for range 5 { // also after changes of single rows
@@ -160,7 +161,7 @@ func TestReferenceWorkload(t *testing.T) {
 					p.Filter(0)
 				}
 				p.next(t)
-				if err := workload.Compare(p, workload.NewObjects(w)); err != nil {
+				if err := workload.Compare(p, want); err != nil {
 					t.Errorf("after changes: %v", err)
 				}
 				if n := p.plugin.Faults(); n != 0 {
@@ -170,6 +171,24 @@ func TestReferenceWorkload(t *testing.T) {
 		}
 	}
 }
+
+// remembered is the outcome of a pass for each pod.
+type remembered [workload.Pods]workload.Statuses
+
+func remember(p workload.Pass) *remembered {
+	var all remembered
+	for pod := range all {
+		s := p.Filter(pod)
+		all[pod] = workload.Statuses{Codes: slices.Clone(s.Codes), Reasons: make([][]string, len(s.Reasons))}
+		for node, texts := range s.Reasons {
+			all[pod].Reasons[node] = slices.Clone(texts)
+		}
+	}
+	return &all
+}
+
+// Filter implements workload.Pass.
+func (r *remembered) Filter(pod int) workload.Statuses { return r[pod] }
 
 // written returns how many bytes a pod costs, over all pods in turn, without the check that
 // periodically rewrites the whole snapshot.

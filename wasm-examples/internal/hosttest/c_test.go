@@ -5,10 +5,12 @@ package hosttest
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/sdk/c/clang/clangtest"
+	"github.com/berth-scheduler/berth/internal/testcache"
 	wasmexamples "github.com/berth-scheduler/berth/wasm-examples"
 )
 
@@ -18,7 +20,7 @@ func inC() *language {
 		folder: func(e *wasmexamples.Example) string { return e.C },
 		build: func(t testing.TB, dir, _ string) []byte { // the code names its manifest
 			t.Helper()
-			data, err := clangtest.Toolchain(t).Build(context.Background(), dir)
+			data, err := compileC(t, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -26,6 +28,24 @@ func inC() *language {
 		},
 		most: 64 << 10,
 	}
+}
+
+// compileC returns the module of a folder, kept until a source file, the compiler or a flag changes.
+func compileC(t testing.TB, dir string, flags ...string) ([]byte, error) {
+	t.Helper()
+	toolchain := clangtest.Toolchain(t)
+	version, err := exec.Command(toolchain.Clang, "--version").Output()
+	if err != nil {
+		return nil, err
+	}
+	// A plugin includes files of other folders; its own and its manifest tell it from the others.
+	sdk, examples := filepath.Join("..", "..", "..", "abi", "sdk", "c"), filepath.Join("..", "..")
+	texts := append([]string{filepath.Base(dir), string(version)}, flags...)
+	key, err := testcache.Key([]string{sdk, examples, filepath.Dir(dir)}, []string{".c", ".h", ".json"}, texts...)
+	if err != nil {
+		return nil, err
+	}
+	return testcache.File(built.cache, key+".wasm", func() ([]byte, error) { return toolchain.Build(context.Background(), dir, flags...) })
 }
 
 func TestCModules(t *testing.T)     { inC().testModules(t) }
@@ -51,7 +71,7 @@ func TestCWarnings(t *testing.T) {
 	for _, e := range l.examples() {
 		for _, level := range []string{"-O0", "-Oz"} {
 			dir := filepath.Join("..", "..", filepath.FromSlash(e.C))
-			if _, err := clangtest.Toolchain(t).Build(context.Background(), dir, "-Wextra", "-Werror", level); err != nil {
+			if _, err := compileC(t, dir, "-Wextra", "-Werror", level); err != nil {
 				t.Errorf("%s: %v", level, err)
 			}
 		}

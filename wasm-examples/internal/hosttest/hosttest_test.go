@@ -78,8 +78,24 @@ func file(t testing.TB, e *wasmexamples.Example) string {
 	if path, ok := built.files[e.Name]; ok {
 		return path
 	}
-	path, err := e.Build(built.dir)
+	top := filepath.Join("..", "..", "..")
+	sources := []string{filepath.Join(top, "abi"), filepath.Join(top, "internal", "plain"), filepath.Join(top, "wasm-examples")}
+	key, err := testcache.Key(sources, []string{".go", ".json"}, e.Name)
 	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := testcache.File(built.cache, key+".wasm", func() ([]byte, error) {
+		path, err := e.Build(built.dir)
+		if err != nil {
+			return nil, err
+		}
+		return os.ReadFile(path)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(built.dir, e.Name+".wasm")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	built.files[e.Name] = path

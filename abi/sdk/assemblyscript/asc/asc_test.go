@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/sdk/assemblyscript/asc"
 	"github.com/berth-scheduler/berth/abi/sdk/assemblyscript/asc/asctest"
+	"github.com/berth-scheduler/berth/internal/testcache"
 )
 
 const (
@@ -128,11 +129,16 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestSDK runs the SDK's tests in Node.js.
+// TestSDK runs the SDK's tests in Node.js. Modules of tests in AssemblyScript are kept for the next run.
 func TestSDK(t *testing.T) {
 	toolchain := asctest.Toolchain(t, folder(t, map[string]string{"package.json": dependsOn(sdk(t))}))
 	cmd := exec.Command(toolchain.Node, "--test", filepath.Join("tests", "sdk.test.mjs"))
 	cmd.Dir = toolchain.SDK
+	cache, err := testcache.Dir(filepath.Join("..", "..", "..", ".."), "assemblyscript")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = append(os.Environ(), "BERTH_TEST_CACHE="+cache)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -2,7 +2,8 @@
 // begin with `test` must return, those with `stops` must end with the text that is expected here.
 
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -49,6 +50,27 @@ async function instance(bytes) {
   return { exports, logged, string, read };
 }
 
+/** What make returns, kept in the folder BERTH_TEST_CACHE, if there is one, until a source file changes. */
+async function kept(texts, make) {
+  const cache = process.env.BERTH_TEST_CACHE;
+  if (!cache) return make();
+  const sum = createHash("sha256").update(JSON.stringify([...texts, process.version]));
+  for (const folder of ["assembly", "bin", "tests", "index.ts", "package-lock.json"]) {
+    const at = path.join(here, "..", folder), isFolder = (await stat(at)).isDirectory();
+    const files = isFolder ? (await readdir(at, { recursive: true, withFileTypes: true })).filter((e) => e.isFile()).map((e) => path.join(e.parentPath ?? e.path, e.name)) : [at];
+    for (const file of files.sort()) sum.update(file).update(await readFile(file));
+  }
+  const file = path.join(cache, `${sum.digest("hex")}.wasm`);
+  try {
+    return await readFile(file);
+  } catch {
+    const bytes = await make(), unfinished = `${file}.${process.pid}`;
+    await writeFile(unfinished, bytes);
+    await rename(unfinished, file);
+    return bytes;
+  }
+}
+
 /** The module of a file in units. Its manifest is that of the C SDK's test of the same, with the log. */
 async function unit(name) {
   const theirs = JSON.parse(await readFile(path.join(here, "..", "..", "c", "tests", `${name}.json`), "utf8"));
@@ -56,7 +78,7 @@ async function unit(name) {
   try {
     await writeFile(manifest, JSON.stringify({ ...theirs, host: theirs.host ?? ["log"] }));
     const entry = `export * from "./assembly/${name}";\nexport { room } from "./assembly/check";\n`;
-    return await build(path.join(here, "units"), { manifest, entry });
+    return await kept([name, entry, await readFile(manifest, "utf8")], () => build(path.join(here, "units"), { manifest, entry }));
   } finally {
     await rm(dir, { recursive: true });
   }

@@ -10,44 +10,70 @@ import (
 	"testing"
 
 	"github.com/berth-scheduler/berth/abi/sdk/c/clang/clangtest"
+	"github.com/berth-scheduler/berth/internal/testcache"
 )
 
 // TestSDK runs the SDK's tests in C, natively: each *_test.c is a program, with *_other.c if it
 // exists. It uses the sanitizers for addresses and undefined behaviour if their libraries are
-// installed.
+// installed. Programs are kept for the next run.
 func TestSDK(t *testing.T) {
 	toolchain := clangtest.Toolchain(t)
 	programs, err := filepath.Glob("../tests/*_test.c")
 	if err != nil || len(programs) == 0 {
 		t.Fatalf("there are no tests: %v", err)
 	}
+	cache, err := testcache.Dir(filepath.Join("..", "..", "..", ".."), "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := exec.Command(toolchain.Clang, "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range programs {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			program := filepath.Join(t.TempDir(), "program")
+			t.Parallel()
 			files := []string{path}
 			if other := strings.TrimSuffix(path, "_test.c") + "_other.c"; exists(other) {
 				files = append(files, other)
 			}
-			const sanitizers = "-fsanitize=address,undefined"
-			compile := func(flags ...string) error {
-				args := append(flags, "-std=gnu17", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../tests", "-o", program)
-				out, err := exec.Command(toolchain.Clang, append(append(args, files...), "-lm")...).CombinedOutput()
-				if err != nil {
-					t.Logf("%s", out)
-				}
-				return err
+			key, err := testcache.Key([]string{".."}, []string{".c", ".h", "sdk_test.go"}, path, string(version))
+			if err != nil {
+				t.Fatal(err)
 			}
-			if compile(sanitizers, "-fno-sanitize-recover=all") != nil {
-				if err := compile(); err != nil {
-					t.Fatal(err)
-				}
-				t.Log("the sanitizers' libraries are not installed, so the tests run without them")
+			built, err := testcache.File(cache, key, func() ([]byte, error) { return native(t, toolchain.Clang, files) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			program := filepath.Join(t.TempDir(), "program")
+			if err := os.WriteFile(program, built, 0o755); err != nil {
+				t.Fatal(err)
 			}
 			if out, err := exec.Command(program, "../../../vectors").CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, bytes.TrimSpace(out))
 			}
 		})
 	}
+}
+
+// native builds a program for this machine, with the sanitizers if it can.
+func native(t *testing.T, compiler string, files []string) ([]byte, error) {
+	program := filepath.Join(t.TempDir(), "built")
+	compile := func(flags ...string) error {
+		args := append(flags, "-std=gnu17", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I../tests", "-o", program)
+		out, err := exec.Command(compiler, append(append(args, files...), "-lm")...).CombinedOutput()
+		if err != nil {
+			t.Logf("%s", out)
+		}
+		return err
+	}
+	if compile("-fsanitize=address,undefined", "-fno-sanitize-recover=all") != nil {
+		if err := compile(); err != nil {
+			return nil, err
+		}
+		t.Log("the sanitizers' libraries are not installed, so the tests run without them")
+	}
+	return os.ReadFile(program)
 }
 
 func exists(path string) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo/cargotest"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/testcache"
 )
 
 // TestTutorial follows the README's tutorial, with its texts.
@@ -25,7 +26,15 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?ms)^```(toml|json|rust|text)\n(.*?)^```").FindAllSubmatch(readme, -1)
-	dir := t.TempDir()
+	// The same folder for the same texts, so that cargo need not build anew what has not changed.
+	key, err := testcache.Key(nil, nil, string(readme), sdk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := testcache.Dir(filepath.Join("..", "..", "..", ".."), filepath.Join("cargo-tutorial", key))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, file := range []string{"Cargo.toml", "manifest.json", "src/lib.rs", "testdata/nodes.txt", "tests/scenarios.rs"} {
 		if i == len(blocks) {
 			t.Fatalf("README.md has %d blocks of toml, json, rust or text, there must be one for %s", i, file)
@@ -35,11 +44,14 @@ func TestTutorial(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+		if there, err := os.ReadFile(path); err == nil && string(there) == text {
+			continue
+		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	target := t.TempDir()
+	target := filepath.Join(dir, "target")
 	test := toolchain.Command(context.Background(), dir, "test")
 	test.Env = append(test.Env, "CARGO_TARGET_DIR="+target)
 	if out, err := test.CombinedOutput(); err != nil || !strings.Contains(string(out), "test scenarios ... ok") {
