@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // Values of --events.
@@ -44,6 +46,7 @@ type runOptions struct {
 	drain       time.Duration
 	events      string
 	unscheduled time.Duration
+	unenforced  []string
 }
 
 func newRun(p *program) *cobra.Command {
@@ -87,6 +90,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.Int64Var(&o.seed, "seed", 0, "seed of all random choices; 0 for a random seed, which is logged")
 	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may stay unschedulable before it is retried without an event")
 	f.DurationVar(&o.drain, "shutdown-grace-period", 10*time.Second, "time limit for writing status and events before exit")
+	f.StringSliceVar(&o.unenforced, "allow-unenforced", nil, "`FEATURE,…` that pods may use although no enabled plugin enforces it, in every profile: "+strings.Join(state.FeatureNames(), ", "))
 	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events to write: all, or failures to leave out events of placed pods")
 }
 
@@ -161,6 +165,10 @@ func (o *runOptions) load(modules *assembly.Modules) (*config.Scheduler, []confi
 	if err := o.modules.enable(modules, scheduler); err != nil {
 		return nil, nil, err
 	}
+	if err := allowUnenforced(scheduler, o.unenforced); err != nil {
+		return nil, nil, err
+	}
+	warnings = append(warnings, leftToOthers(scheduler)...)
 	o.leader.apply(scheduler)
 	o.connection.apply(scheduler)
 	o.serve.apply(scheduler)

@@ -175,9 +175,9 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 		fail("attempts", fmt.Errorf("%d is negative; 0 is as many as can help", o.attempts))
 	}
 	for _, name := range o.allowUnenforced {
-		f, ok := state.ParseFeature(name)
-		if !ok {
-			fail("allow-unenforced", fmt.Errorf("%q is not a feature; features are %s", name, strings.Join(state.FeatureNames(), ", ")))
+		f, err := parseFeature(name)
+		if err != nil {
+			fail("allow-unenforced", err)
 		}
 		a.AllowUnenforced |= f
 	}

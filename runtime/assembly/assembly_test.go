@@ -85,12 +85,12 @@ func (r *recorder) Bind(_ context.Context, b objects.Binding) error {
 	return nil
 }
 
-func (*recorder) Scheduled(*state.Pod, string)              {}
-func (*recorder) Failed(scheduler.Failure)                  {}
-func (*recorder) Preempted(scheduler.Preempted)             {}
-func (*recorder) Binding(context.Context, *state.Pod) error { return nil }
-func (*recorder) NominationCleared(*state.Pod)              {}
-func (*recorder) Ended(*report.Ending)                      {}
+func (*recorder) Scheduled(*state.Pod, string, state.Feature) {}
+func (*recorder) Failed(scheduler.Failure)                    {}
+func (*recorder) Preempted(scheduler.Preempted)               {}
+func (*recorder) Binding(context.Context, *state.Pod) error   { return nil }
+func (*recorder) NominationCleared(*state.Pod)                {}
+func (*recorder) Ended(*report.Ending)                        {}
 
 func (r *recorder) Attempted(a *report.Attempt, name func(uint32) string) {
 	r.attempts = append(r.attempts, *a.Clone(name))

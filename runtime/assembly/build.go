@@ -160,12 +160,21 @@ func (a *Assembly) buildProfile(
 	}
 	b.pipeline, err = pipeline.New(pipeline.Config{
 		Profile: profile.SchedulerName, Points: points,
-		AllowUnenforced: a.config.AllowUnenforced, Percentage: percentage,
+		AllowUnenforced: a.config.AllowUnenforced | features(profile.AllowUnenforced), Percentage: percentage,
 	}, pipeline.Deps{Workers: a.workers, Broken: a.broken})
 	if err != nil {
 		return fail(err)
 	}
 	return b
+}
+
+// features is the set of features with these names, which the configuration has checked.
+func features(names []string) (set state.Feature) {
+	for _, name := range names {
+		f, _ := state.ParseFeature(name)
+		set |= f
+	}
+	return set
 }
 
 // entries returns the plugins of a settled profile by point.

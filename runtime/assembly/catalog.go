@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // Catalog returns the plugins that a configuration file can name: those that are implemented,
@@ -32,6 +33,7 @@ func Catalog() config.Catalog {
 		Partial:  []string{dynamicresources.Name},
 		Default:  defaultProfile(),
 		Points:   func(name string) []string { return points[name] },
+		Features: state.FeatureNames(),
 	}
 }
 

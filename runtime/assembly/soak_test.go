@@ -88,11 +88,11 @@ func (s *soaked) Evict(_ context.Context, e objects.Eviction) error {
 	return nil
 }
 
-func (*soaked) Scheduled(*state.Pod, string)              {}
-func (*soaked) Failed(scheduler.Failure)                  {}
-func (*soaked) Preempted(scheduler.Preempted)             {}
-func (*soaked) Binding(context.Context, *state.Pod) error { return nil }
-func (*soaked) NominationCleared(*state.Pod)              {}
+func (*soaked) Scheduled(*state.Pod, string, state.Feature) {}
+func (*soaked) Failed(scheduler.Failure)                    {}
+func (*soaked) Preempted(scheduler.Preempted)               {}
+func (*soaked) Binding(context.Context, *state.Pod) error   { return nil }
+func (*soaked) NominationCleared(*state.Pod)                {}
 
 // remove needs mu held.
 func (s *soaked) remove(uid types.UID) bool {

@@ -74,7 +74,7 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 	seen := map[string]int{}
 	for i, c := range in {
 		at := path.Index(i)
-		if !checkName(r, cat, at.Child("name"), c.Name) {
+		if c.Name != enforcement && !checkName(r, cat, at.Child("name"), c.Name) {
 			continue
 		}
 		if first, ok := seen[c.Name]; ok {
@@ -82,6 +82,9 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 			continue
 		}
 		seen[c.Name] = i
+		if c.Name == enforcement { // allowUnenforced reads it
+			continue
+		}
 		if cat.unfinished(c.Name) {
 			r.noteArgs(c.Name, at.Child("name"), cat.partial(c.Name))
 			continue

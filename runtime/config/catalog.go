@@ -34,6 +34,8 @@ type Catalog struct {
 	// CustomVersion and CustomKind are the apiVersion and kind of such args. CustomFields are
 	// their required fields, as a message shows them.
 	CustomVersion, CustomKind, CustomFields string
+	// Features are the features of pods that a profile can leave to others.
+	Features []string
 }
 
 // PluginWeight is an entry of the default list; weight 0 means 1.

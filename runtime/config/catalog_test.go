@@ -40,7 +40,8 @@ func testCatalog() config.Catalog {
 			{Name: "NodeResourcesBalancedAllocation", Weight: 1}, {Name: "ImageLocality", Weight: 1},
 			{Name: "DefaultBinder"}, {Name: "NodeDeclaredFeatures"},
 		},
-		Points: func(plugin string) []string { return points[plugin] },
+		Points:   func(plugin string) []string { return points[plugin] },
+		Features: []string{"requests", "volume-claims"},
 	}
 	for name := range points {
 		cat.Known = append(cat.Known, name)

@@ -142,6 +142,9 @@ func describe(s *config.Scheduler, warnings []config.Warning, err error) string 
 	}
 	for _, p := range s.Profiles {
 		fmt.Fprintf(&b, "profile %s%s\n", p.SchedulerName, percentage(p.PercentageOfNodesToScore))
+		if len(p.AllowUnenforced) > 0 {
+			fmt.Fprintf(&b, "  left to others: %s\n", strings.Join(p.AllowUnenforced, ", "))
+		}
 		for _, point := range pointOrder() {
 			refs, ok := p.Points[point]
 			if !ok {

@@ -73,6 +73,7 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 			out.Points[p.point] = enabled
 		}
 	}
+	out.AllowUnenforced = allowUnenforced(r, cat, path.Child("pluginConfig"), in.PluginConfig)
 	valid := len(r.errs) == before && len(r.broken) == 0
 	out.Args = buildArgs(r, cat, path.Child("pluginConfig"), in.PluginConfig, custom, out.Points)
 	if valid { // otherwise a plugin may seem missing because its entry is invalid

@@ -45,6 +45,9 @@ type Profile struct {
 	Points map[string][]PluginRef
 	// Args has an entry for each plugin of Points that takes arguments.
 	Args map[string]Args
+	// AllowUnenforced are features that pods may use although no enabled plugin enforces them:
+	// the profile leaves them to others.
+	AllowUnenforced []string
 }
 
 // PluginRef is one plugin at one extension point.

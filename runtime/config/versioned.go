@@ -91,6 +91,13 @@ func (p *Profile) versioned() (configv1.KubeSchedulerProfile, error) {
 		}
 		out.PluginConfig = append(out.PluginConfig, configv1.PluginConfig{Name: name, Args: runtime.RawExtension{Raw: raw}})
 	}
+	if len(p.AllowUnenforced) > 0 {
+		raw, err := json.Marshal(enforcementArgs{AllowUnenforced: p.AllowUnenforced})
+		if err != nil {
+			return out, err
+		}
+		out.PluginConfig = append(out.PluginConfig, configv1.PluginConfig{Name: enforcement, Args: runtime.RawExtension{Raw: raw}})
+	}
 	return out, nil
 }
 

@@ -22,9 +22,13 @@ func (c *Cluster) Binding(ctx context.Context, pod *state.Pod) error {
 
 // Scheduled implements scheduler.Outlet. It drops pending writes about failed attempts,
 // because the API server has set the condition with the binding.
-func (c *Cluster) Scheduled(pod *state.Pod, node string) {
+func (c *Cluster) Scheduled(pod *state.Pod, node string, left state.Feature) {
 	c.status.drop(pod.UID)
 	if c.config.Quiet || c.deps.Covered() != nil { // the next leader sees the binding
+		return
+	}
+	if left != 0 {
+		c.events.normal(pod, nil, "Scheduled", "Binding", "Successfully assigned %v/%v to %v; not enforced here, but left to others: %v", pod.Namespace, pod.Name, node, left)
 		return
 	}
 	c.events.normal(pod, nil, "Scheduled", "Binding", "Successfully assigned %v/%v to %v", pod.Namespace, pod.Name, node)

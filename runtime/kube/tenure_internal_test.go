@@ -119,7 +119,7 @@ func TestTenure(t *testing.T) {
 		t.Error("nobody is told that the lease has run out")
 	}
 	c.Failed(scheduler.Failure{Pod: pod, Reason: v1.PodReasonSchedulerError, Message: "no"})
-	c.Scheduled(pod, "n")
+	c.Scheduled(pod, "n", 0)
 	c.Preempted(scheduler.Preempted{Victim: pod, Preemptor: pod, Message: "no"})
 	if err := c.Binding(t.Context(), pod); !errors.Is(err, ErrLeaseLost) {
 		t.Errorf("an extender may bind: %v", err)

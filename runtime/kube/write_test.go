@@ -125,7 +125,7 @@ func TestStatusMerges(t *testing.T) {
 		c.Failed(f)
 		c.Failed(failure(q, fmt.Sprint("later ", i)))
 	}
-	c.Scheduled(state.NewPod(q), "n")
+	c.Scheduled(state.NewPod(q), "n", 0)
 	if got := c.PendingWrites(); got != 1 {
 		t.Errorf("%d writes wait, want 1", got)
 	}
@@ -414,6 +414,15 @@ func TestEvents(t *testing.T) {
 		"Normal|Preempted|Preempting|q|p|default-scheduler|Preempted by pod uid-p on node n",
 		"Warning|FailedScheduling|Scheduling|p||default-scheduler|1024x ...",
 	}
+	t.Run("left to others", func(t *testing.T) {
+		c, client := connectWith(t, kube.Config{})
+		c.Scheduled(state.NewPod(pod("p", "", "default-scheduler")), "n", state.FeatureVolumeClaims)
+		c.Close(t.Context())
+		list, err := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+		if want := "Successfully assigned ns/p to n; not enforced here, but left to others: volume-claims"; err != nil || len(list.Items) != 1 || list.Items[0].Note != want {
+			t.Errorf("%v, %v, want %q", list, err, want)
+		}
+	})
 	for quiet, want := range map[bool][]string{false: append([]string{placed}, others...), true: others} {
 		t.Run(fmt.Sprint("quiet ", quiet), func(t *testing.T) {
 			c, client := connectWith(t, kube.Config{Quiet: quiet})
@@ -426,7 +435,7 @@ func TestEvents(t *testing.T) {
 func events(t *testing.T, c *kube.Cluster, client *fake.Clientset, want []string) {
 	t.Helper()
 	p, q := state.NewPod(pod("p", "", "default-scheduler")), state.NewPod(pod("q", "n", "other"))
-	c.Scheduled(p, "n")
+	c.Scheduled(p, "n", 0)
 	c.Failed(scheduler.Failure{Pod: p, Reason: "Unschedulable", Message: strings.Repeat("x", 1100)})
 	c.Preempted(scheduler.Preempted{Victim: q, Preemptor: p, Message: "Preempted by pod uid-p on node n"})
 	c.Close(t.Context()) // all are written
@@ -465,7 +474,7 @@ func TestCloseEvents(t *testing.T) {
 				<-opened
 				return false, nil, nil
 			})
-			c.Scheduled(state.NewPod(pod("p", "", "default-scheduler")), "n")
+			c.Scheduled(state.NewPod(pod("p", "", "default-scheduler")), "n", 0)
 			<-came
 			ctx, cancel := context.WithTimeout(context.Background(), limit)
 			defer cancel()

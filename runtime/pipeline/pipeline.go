@@ -265,3 +265,9 @@ func (p *Pipeline) Plugin(name string) *plugin.Info {
 func (p *Pipeline) Unenforced(pod *state.Pod) state.Feature {
 	return pod.Features &^ p.enforced &^ p.config.AllowUnenforced
 }
+
+// LeftToOthers returns what a pod asks for that no plugin of the profile enforces,
+// and that was explicitly allowed.
+func (p *Pipeline) LeftToOthers(pod *state.Pod) state.Feature {
+	return pod.Features & p.config.AllowUnenforced &^ p.enforced
+}

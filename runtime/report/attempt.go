@@ -178,6 +178,9 @@ type Ending struct {
 	// Flushed is true if the pod was tried because it had been unschedulable for long, not
 	// because of an event.
 	Flushed bool
+	// LeftToOthers are features of the pod that no plugin enforces and that its profile leaves
+	// to others.
+	LeftToOthers []string
 	// Wait is the pod's wait at Permit; nil if it did not wait.
 	Wait *PermitWait
 	// Timings has an entry for each plugin and point that was called since the node was chosen,

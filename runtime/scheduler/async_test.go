@@ -68,7 +68,7 @@ type outletCount struct {
 	refuses func(context.Context) error
 }
 
-func (o *outletCount) Scheduled(pod *state.Pod, _ string) {
+func (o *outletCount) Scheduled(pod *state.Pod, _ string, _ state.Feature) {
 	o.placed[pod.UID]++
 	if len(o.placed) == o.want {
 		close(o.done)

@@ -37,7 +37,7 @@ func (s *Scheduler) bound(pod *state.QueuedPod, b *pipeline.Binding, directives 
 	if status.Success() {
 		s.queue.Delete(assumed.UID)
 		s.end(b, nil)
-		s.deps.Outlet.Scheduled(assumed, assumed.NodeName())
+		s.deps.Outlet.Scheduled(assumed, assumed.NodeName(), b.Pipeline().LeftToOthers(assumed))
 		return
 	}
 	gone := s.giveUp(b)

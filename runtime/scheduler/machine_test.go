@@ -157,7 +157,7 @@ func newMachine(t *rapid.T, tb testing.TB) *machine {
 }
 
 // Scheduled implements scheduler.Outlet.
-func (m *machine) Scheduled(pod *state.Pod, _ string) {
+func (m *machine) Scheduled(pod *state.Pod, _ string, _ state.Feature) {
 	if m.scheduled[pod.UID] {
 		m.t.Fatalf("%s is scheduled twice", pod.Name)
 	}

@@ -44,7 +44,9 @@ type told struct {
 	failures  []scheduler.Failure
 }
 
-func (o *told) Scheduled(pod *state.Pod, _ string) { o.scheduled = append(o.scheduled, pod.Name) }
+func (o *told) Scheduled(pod *state.Pod, _ string, _ state.Feature) {
+	o.scheduled = append(o.scheduled, pod.Name)
+}
 
 func (o *told) Preempted(p scheduler.Preempted) { o.preempted = append(o.preempted, p) }
 func (o *told) Failed(f scheduler.Failure)      { o.failures = append(o.failures, f) }

@@ -72,8 +72,9 @@ type Outlet interface {
 	// pod's failed attempts can reach the cluster after the binding. If it returns an error, the
 	// pod is not bound.
 	Binding(ctx context.Context, pod *state.Pod) error
-	// Scheduled reports a successful binding.
-	Scheduled(pod *state.Pod, node string)
+	// Scheduled reports a successful binding. left are features of the pod that no plugin
+	// enforces and that its profile leaves to others.
+	Scheduled(pod *state.Pod, node string, left state.Feature)
 	// Failed reports an attempt that did not end with a binding.
 	Failed(f Failure)
 	// Preempted reports a pod that had to make room for another.

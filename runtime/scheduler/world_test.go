@@ -209,7 +209,11 @@ func (w *world) bind(p *plugin.Placement) error {
 }
 
 // Scheduled implements scheduler.Outlet.
-func (w *world) Scheduled(pod *state.Pod, node string) {
+func (w *world) Scheduled(pod *state.Pod, node string, left state.Feature) {
+	if left != 0 {
+		w.log.Printf("scheduled: %s on %s, left to others: %s", pod.Name, node, left)
+		return
+	}
 	w.log.Printf("scheduled: %s on %s", pod.Name, node)
 }
 

@@ -180,7 +180,7 @@ func (w *apiServer) Bind(_ context.Context, b objects.Binding) error {
 }
 
 // Scheduled implements scheduler.Outlet. Bind has recorded the placement already.
-func (w *apiServer) Scheduled(*state.Pod, string) {}
+func (w *apiServer) Scheduled(*state.Pod, string, state.Feature) {}
 
 // answer counts a pod once.
 func (w *apiServer) answer(p *simPod) {

@@ -44,6 +44,9 @@ func (m *Metrics) Ended(e *report.Ending) {
 		if e.Flushed {
 			m.flushed.Inc()
 		}
+		for _, feature := range e.LeftToOthers {
+			m.unenforced.WithLabelValues(feature, e.Profile).Inc()
+		}
 		m.sli.WithLabelValues(triesLabel(e.Try)).Observe(e.SinceFirst.Seconds())
 	}
 	m.timings(e.Profile, e.Timings, sampled(e.Sequence))

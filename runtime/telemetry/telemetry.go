@@ -39,6 +39,7 @@ type Metrics struct {
 	calls       *prometheus.CounterVec   // call_type, result
 	callTime    *prometheus.HistogramVec // call_type, result
 
+	unenforced                                                         *prometheus.CounterVec // feature, profile
 	pluginBroken                                                       *prometheus.CounterVec // plugin, digest
 	pluginCalls, pluginRows, pluginReused, pluginFaults, pluginSeconds *prometheus.CounterVec // plugin, digest, extension_point, profile
 
@@ -93,6 +94,11 @@ func New(version string, now func() *State) *Metrics {
 		"plugin", "extension_point", "profile")
 	m.calls = counter(name("async_api_call_execution_total", "Writes to the API server."), "call_type", "result")
 	m.callTime = histogram(name("async_api_call_execution_duration_seconds", "Time of writes to the API server."), latency, "call_type", "result")
+
+	m.unenforced = counter(prometheus.Opts{
+		Namespace: "berth", Name: "pods_unenforced_total",
+		Help: "Pods bound that use a feature that no plugin enforces and that their profile leaves to others (allowUnenforced).",
+	}, "feature", "profile")
 
 	plugin := func(n, help string) *prometheus.CounterVec {
 		return counter(prometheus.Opts{Namespace: "berth", Subsystem: "plugin", Name: n, Help: help}, "plugin", "digest", "extension_point", "profile")

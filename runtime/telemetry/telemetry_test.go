@@ -54,7 +54,8 @@ func TestMetrics(t *testing.T) {
 	}
 	m.Attempted(&report.Attempt{Profile: "default-scheduler", Code: abi.Success, Timings: timings,
 		Points: []report.PointTiming{{Point: abi.Filter, Duration: 250 * time.Millisecond}}}, nil)
-	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Success, Try: 2, Duration: 3 * time.Millisecond, SinceFirst: 4 * time.Second})
+	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Success, Try: 2, Duration: 3 * time.Millisecond, SinceFirst: 4 * time.Second,
+		LeftToOthers: []string{"volume-claims"}})
 	m.Ended(&report.Ending{Profile: "default-scheduler", Code: abi.Success, Try: 20, Flushed: true,
 		Wait:   &report.PermitWait{Code: abi.Unschedulable, Duration: 2 * time.Second},
 		Points: []report.PointTiming{{Point: abi.Permit, Code: abi.Wait, Duration: time.Second}}})
@@ -100,6 +101,7 @@ func TestMetrics(t *testing.T) {
 		`scheduler_event_handling_duration_seconds_sum{event="AssignedPodAdd"} 2`,
 		`scheduler_permit_wait_duration_seconds_sum{result="Unschedulable"} 2`,
 		`scheduler_pod_scheduled_after_flush_total 1`,
+		`berth_pods_unenforced_total{feature="volume-claims",` + of + `} 1`,
 		`scheduler_inflight_events{event="NodeAdd"} 11`,
 		`scheduler_inflight_events{event="PodPopped"} 12`,
 		`berth_plugin_calls_total` + guest + ` 2`,
