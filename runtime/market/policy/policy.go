@@ -57,6 +57,9 @@ const (
 //	  - anyOf:
 //	    - signatures: {keys: [security, example-2026], least: 2}
 //	    - digests: [sha256:…]
+//
+// A Policy does not change after Parse, and is about nothing but the subjects that it is asked
+// about: several parts of a process may have one each, or share one.
 type Policy struct {
 	keys       map[string]key
 	publishers map[string]publisher
