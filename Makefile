@@ -232,6 +232,10 @@ oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time
 	cd test && ../bin/oracle -seed $(SEED) $(if $(ONLY),-only '$(ONLY)') $(if $(CASES),-count $(CASES),-budget $(BUDGET) -least $(VERDICTS))
 	$(if $(ONLY),,cd test && ../bin/oracle -seed $(SEED) -gates StorageCapacityScoring=true -only VolumeBinding $(if $(CASES),-count $(CASES),-least $(VERDICTS)))
 
+.PHONY: upstream
+upstream: ## run kube-scheduler's own integration tests against SCHEDULER, and compare with test/cmd/upstream/expected.txt (ONLY=package,…; RECORD=1 writes it)
+	cd test && go run ./cmd/upstream -scheduler $(SCHEDULER) $(if $(ONLY),-only '$(ONLY)') $(if $(filter-out .,$(RUN)),-run '$(RUN)') $(if $(RECORD),-record)
+
 .PHONY: oracle-test
 oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
 	cd test && export PKG=./internal/... && $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- ./internal/...
