@@ -7,7 +7,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/hostplugins/workload"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -61,7 +60,7 @@ func BenchmarkOnePod(b *testing.B) {
 		w := full(nodes)
 		var p profile
 		p.withDefaults()
-		b.Run(fmt.Sprintf("plugins=full/impl=columns/nodes=%d", nodes), func(b *testing.B) {
+		b.Run(fmt.Sprintf("plugins=full/nodes=%d", nodes), func(b *testing.B) {
 			chain, snapshot := p.columns(b), plugintest.Snapshot(w.Nodes, w.Placed)
 			var pods []*state.Pod
 			for _, pod := range w.Pods {
@@ -71,15 +70,6 @@ func BenchmarkOnePod(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				chain.Run(snapshot, pods[i%len(pods)], &r)
-				i++
-			}
-		})
-		b.Run(fmt.Sprintf("plugins=full/impl=objects/nodes=%d", nodes), func(b *testing.B) {
-			chain, cluster := p.objects(b), pernode.Cluster(w.Nodes, w.Placed)
-			var r plugintest.Result
-			i := 0
-			for b.Loop() {
-				chain.Run(cluster, w.Pods[i%len(w.Pods)], &r)
 				i++
 			}
 		})
@@ -105,7 +95,7 @@ func BenchmarkOnePod(b *testing.B) {
 	}
 }
 
-// TestFullWorkload compares the two implementations that the benchmark measures.
+// TestFullWorkload compares both implementations of the plugins that have two.
 func TestFullWorkload(t *testing.T) {
 	w := full(500)
 	var p profile

@@ -1,6 +1,7 @@
 package hostplugins_test
 
 import (
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -86,21 +87,14 @@ func (p *profile) columns(t testing.TB) *plugintest.Columns {
 	return c
 }
 
+// objects returns the chain of those plugins that package pernode implements.
 func (p *profile) objects(t testing.TB) *plugintest.Objects {
 	t.Helper()
 	var required *nodeaffinity.NodeSelector
-	var preferred *nodeaffinity.PreferredSchedulingTerms
-	if added := p.Affinity.AddedAffinity; added != nil {
+	if added := p.Affinity.AddedAffinity; added != nil && added.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		var err error
-		if r := added.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
-			if required, err = nodeaffinity.NewNodeSelector(r); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if len(added.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
-			if preferred, err = nodeaffinity.NewPreferredSchedulingTerms(added.PreferredDuringSchedulingIgnoredDuringExecution); err != nil {
-				t.Fatal(err)
-			}
+		if required, err = nodeaffinity.NewNodeSelector(added.RequiredDuringSchedulingIgnoredDuringExecution); err != nil {
+			t.Fatal(err)
 		}
 	}
 	spread := pernode.Spread{Defaults: p.Spread.DefaultConstraints, Selector: p.world.selector}
@@ -110,30 +104,41 @@ func (p *profile) objects(t testing.TB) *plugintest.Objects {
 			{MaxSkew: 5, TopologyKey: "topology.kubernetes.io/zone", WhenUnsatisfiable: v1.ScheduleAnyway},
 		}
 	}
-	affinity := pernode.PodAffinity{Namespaces: p.world.namespaceLabels(), HardWeight: 1, IgnorePreferred: p.Pods.IgnorePreferredTermsOfExistingPods}
-	if w := p.Pods.HardPodAffinityWeight; w != nil {
-		affinity.HardWeight = *w
-	}
 	o := &plugintest.Objects{Filters: []pernode.Filter{
-		&pernode.NodeUnschedulable{}, &pernode.NodeName{}, &pernode.TaintToleration{},
-		&pernode.NodeAffinity{Added: required}, &pernode.NodePorts{}, &pernode.Fit{Args: p.Fit},
-		&spread, &affinity, &pernode.Declared{},
+		&pernode.TaintToleration{}, &pernode.NodeAffinity{Added: required}, &pernode.Fit{Args: p.Fit}, &spread, &pernode.Declared{},
 	}}
 	balanced := configv1.ScoringStrategy{Resources: p.Balanced.Resources}
-	for i, s := range []pernode.Score{
-		&pernode.Taints{}, &pernode.Affinity{Added: preferred}, &pernode.Resources{Strategy: *p.Fit.ScoringStrategy},
-		&pernode.SpreadScore{Spread: spread}, &pernode.PodAffinityScore{PodAffinity: affinity},
-		&pernode.Resources{Balanced: true, Strategy: balanced}, &pernode.Images{},
+	for _, s := range []pernode.Score{
+		&pernode.Resources{Strategy: *p.Fit.ScoringStrategy}, &pernode.SpreadScore{Spread: spread}, &pernode.Resources{Balanced: true, Strategy: balanced},
 	} {
-		o.Scores = append(o.Scores, plugintest.WeightedPerNode{Score: s, Weight: scoreWeights()[i]})
+		o.Scores = append(o.Scores, plugintest.WeightedPerNode{Score: s, Weight: scoreWeights()[slices.Index(scoreNames(), s.Name())]})
 	}
 	return o
+}
+
+// only keeps the plugins of these names.
+func only(c *plugintest.Columns, names ...string) {
+	c.Filters = slices.DeleteFunc(c.Filters, func(f plugin.Filter) bool { return !slices.Contains(names, f.Info().Name) })
+	c.Scores = slices.DeleteFunc(c.Scores, func(w plugintest.Weighted) bool { return !slices.Contains(names, w.Plugin.Info().Name) })
+}
+
+// both returns both chains, of the plugins that both have.
+func (p *profile) both(t testing.TB) (*plugintest.Columns, *plugintest.Objects) {
+	t.Helper()
+	columns, objects := p.columns(t), p.objects(t)
+	columns.Filters = slices.DeleteFunc(columns.Filters, func(f plugin.Filter) bool {
+		return !slices.ContainsFunc(objects.Filters, func(o pernode.Filter) bool { return o.Name() == f.Info().Name })
+	})
+	columns.Scores = slices.DeleteFunc(columns.Scores, func(w plugintest.Weighted) bool {
+		return !slices.ContainsFunc(objects.Scores, func(o plugintest.WeightedPerNode) bool { return o.Score.Name() == w.Plugin.Info().Name })
+	})
+	return columns, objects
 }
 
 // difference schedules a pod with both chains and compares.
 func (p *profile) difference(t testing.TB, nodes []*v1.Node, placed []*v1.Pod, pods ...*v1.Pod) error {
 	t.Helper()
-	columns, objects := p.columns(t), p.objects(t)
+	columns, objects := p.both(t)
 	snapshot, cluster := plugintest.Snapshot(nodes, placed, p.world.Namespaces...), pernode.Cluster(nodes, placed)
 	a, b := plugintest.Result{KeepRaw: true}, plugintest.Result{KeepRaw: true}
 	for _, pod := range pods {

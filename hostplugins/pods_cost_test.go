@@ -152,7 +152,7 @@ func BenchmarkPods(b *testing.B) {
 				var p profile
 				p.withDefaults()
 				chain := p.columns(b)
-				only(chain, &plugintest.Objects{}, podtopologyspread.Name, interpodaffinity.Name)
+				only(chain, podtopologyspread.Name, interpodaffinity.Name)
 				w := populated(nodes)
 				var pods []*state.Pod
 				for i := range 64 {

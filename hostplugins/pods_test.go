@@ -15,71 +15,46 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// only keeps just the plugins of these names in both chains.
-func only(columns *plugintest.Columns, objects *plugintest.Objects, names ...string) {
-	has := func(name string) bool { return slices.Contains(names, name) }
-	columns.Filters = slices.DeleteFunc(columns.Filters, func(f plugin.Filter) bool { return !has(f.Info().Name) })
-	columns.Scores = slices.DeleteFunc(columns.Scores, func(w plugintest.Weighted) bool { return !has(w.Plugin.Info().Name) })
-	objects.Filters = slices.DeleteFunc(objects.Filters, func(f pernode.Filter) bool { return !has(f.Name()) })
-	objects.Scores = slices.DeleteFunc(objects.Scores, func(w plugintest.WeightedPerNode) bool { return !has(w.Score.Name()) })
-}
-
-// TestPods compares PodTopologySpread and InterPodAffinity, whose counts follow a changing
-// cluster, with an implementation that evaluates every pod of every node again: verdicts,
-// skips, scores, and what-ifs.
-func TestPods(t *testing.T) {
-	for _, name := range []string{"PodTopologySpread", "InterPodAffinity"} {
-		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(rt *rapid.T) {
-				g := fair{rt}
-				p := g.mindingProfile()
-				columns, objects := p.columns(t), p.objects(t)
-				only(columns, objects, name)
-				w := plugintest.NewLiveCluster()
-				for i := range 1 + g.number("nodes", 6) {
-					w.SetNode(g.minded(i))
-				}
-				next := 0
-				var pods []*v1.Pod
-				for i := range 3 {
-					pods = append(pods, g.minding(1000+i))
-				}
-				for range 1 + g.number("updates", 9) {
-					for range g.number("steps", 12) {
-						next = g.step(w, next)
-					}
-					w.Update(g.chance("anew", 5))
-					if g.chance("missed", 20) {
-						continue
-					}
-					pod := pods[g.number("pod", len(pods)-1)]
-					p.world.set(w)
-					knows(objects, p.world.namespaceLabels())
-					a, b := plugintest.Result{KeepRaw: true}, plugintest.Result{KeepRaw: true}
-					columns.Run(w.Snapshot, state.NewPod(pod), &a)
-					objects.Run(w.Objects(), pod, &b)
-					if err := plugintest.Difference(&a, &b); err != nil {
-						rt.Fatalf("%v", err)
-					}
-					whatIf(g, columns.Filters[0], objects.Filters[0], w, pod)
-				}
-			})
-		})
-	}
-}
-
-// knows passes the namespaces to per-node plugins.
-func knows(o *plugintest.Objects, namespaces map[string]map[string]string) {
-	for _, f := range o.Filters {
-		if a, ok := f.(*pernode.PodAffinity); ok {
-			a.Namespaces = namespaces
+// TestSpread compares PodTopologySpread, whose counts follow a changing cluster, with an
+// implementation that evaluates every pod of every node again: verdicts, skips, scores, and
+// what-ifs.
+func TestSpread(t *testing.T) {
+	const name = "PodTopologySpread"
+	rapid.Check(t, func(rt *rapid.T) {
+		g := fair{rt}
+		p := g.mindingProfile()
+		columns, objects := p.columns(t), p.objects(t)
+		only(columns, name)
+		objects.Filters = slices.DeleteFunc(objects.Filters, func(f pernode.Filter) bool { return f.Name() != name })
+		objects.Scores = slices.DeleteFunc(objects.Scores, func(w plugintest.WeightedPerNode) bool { return w.Score.Name() != name })
+		w := plugintest.NewLiveCluster()
+		for i := range 1 + g.number("nodes", 6) {
+			w.SetNode(g.minded(i))
 		}
-	}
-	for _, s := range o.Scores {
-		if a, ok := s.Score.(*pernode.PodAffinityScore); ok {
-			a.Namespaces = namespaces
+		next := 0
+		var pods []*v1.Pod
+		for i := range 3 {
+			pods = append(pods, g.minding(1000+i))
 		}
-	}
+		for range 1 + g.number("updates", 9) {
+			for range g.number("steps", 12) {
+				next = g.step(w, next)
+			}
+			w.Update(g.chance("anew", 5))
+			if g.chance("missed", 20) {
+				continue
+			}
+			pod := pods[g.number("pod", len(pods)-1)]
+			p.world.set(w)
+			a, b := plugintest.Result{KeepRaw: true}, plugintest.Result{KeepRaw: true}
+			columns.Run(w.Snapshot, state.NewPod(pod), &a)
+			objects.Run(w.Objects(), pod, &b)
+			if err := plugintest.Difference(&a, &b); err != nil {
+				rt.Fatalf("%v", err)
+			}
+			whatIf(g, columns.Filters[0], objects.Filters[0], w, pod)
+		}
+	})
 }
 
 // whatIf removes pods from a node and adds others, and compares the verdicts with those for a
@@ -167,14 +142,38 @@ func whatIf(g fair, columns plugin.Filter, objects pernode.Filter, w *plugintest
 	check("in a copy of the state")
 }
 
+// copies wants a copy of the PreFilter state to stay as it is when pods that joined before leave
+// the original again.
+func (g fair) copies(f plugin.PreFilterExtensions, c plugin.Cycle, rows []uint32) {
+	pods := make([]*state.Pod, 6)
+	for i := range pods {
+		pods[i] = state.NewPod(g.minding(2000 + i))
+	}
+	each := func(change func(c *plugin.Cycle, overlay uint32, pod *state.Pod) *plugin.Status) {
+		for i, pod := range pods {
+			if status := change(&c, rows[i%len(rows)], pod); !status.Success() {
+				g.Fatalf("a what-if: %v", status)
+			}
+		}
+	}
+	each(f.AddPod)
+	copied := c
+	copied.State = c.State.Clone()
+	before := verdicts(f.(plugin.Filter), &copied, rows)
+	each(f.RemovePod)
+	if after := verdicts(f.(plugin.Filter), &copied, rows); !slices.Equal(before, after) {
+		g.Fatalf("%s: a copy of the state changes with the original: %v, then %v", f.(plugin.Plugin).Info().Name, before, after)
+	}
+}
+
 // TestFilterWithoutState: a filter without the PreFilter state gives the same verdicts, and
-// AddPod returns an error.
+// AddPod returns an error. Copies of the state are independent.
 func TestFilterWithoutState(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := fair{rt}
 		p := g.mindingProfile()
-		columns, objects := p.columns(t), p.objects(t)
-		only(columns, objects, "PodTopologySpread", "InterPodAffinity")
+		columns := p.columns(t)
+		only(columns, "PodTopologySpread", "InterPodAffinity")
 		w := plugintest.NewLiveCluster()
 		for i := range 1 + g.number("nodes", 6) {
 			w.SetNode(g.minded(i))
@@ -195,6 +194,9 @@ func TestFilterWithoutState(t *testing.T) {
 			}
 			if got, want := verdicts(f, bare, rows), verdicts(f, &c, rows); !slices.Equal(got, want) {
 				rt.Fatalf("%s: %v without state, %v with it", f.Info().Name, got, want)
+			}
+			if status.Success() {
+				g.copies(f.(plugin.PreFilterExtensions), c, rows)
 			}
 			if status := f.(plugin.PreFilterExtensions).AddPod(bare, 0, pod); !status.Is(abi.Error) {
 				rt.Fatalf("%s: AddPod without state says %v", f.Info().Name, status)

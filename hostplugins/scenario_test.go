@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/berth-scheduler/berth/abi"
-	"github.com/berth-scheduler/berth/hostplugins/internal/pernode"
 	"github.com/berth-scheduler/berth/hostplugins/internal/plugintest"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
@@ -105,8 +104,7 @@ func decode(t *testing.T, text []byte, into any) {
 	}
 }
 
-// TestScenarios prints the answer of each plugin for each node, and checks it against the
-// per-node implementation.
+// TestScenarios prints the answer of each plugin for each node.
 func TestScenarios(t *testing.T) {
 	eachScenario(t, "testdata/scenarios/*.txt", func(t *testing.T, section func(string) []byte) string {
 		var s scenario
@@ -129,21 +127,14 @@ func TestScenarios(t *testing.T) {
 				pending = append(pending, p)
 			}
 		}
-		columns, objects := s.columns(t), s.objects(t)
-		columns.Filters = slices.DeleteFunc(columns.Filters, func(f plugin.Filter) bool { return !slices.Contains(s.Plugins, f.Info().Name) })
-		columns.Scores = slices.DeleteFunc(columns.Scores, func(w plugintest.Weighted) bool { return !slices.Contains(s.Plugins, w.Plugin.Info().Name) })
-		objects.Filters = slices.DeleteFunc(objects.Filters, func(f pernode.Filter) bool { return !slices.Contains(s.Plugins, f.Name()) })
-		objects.Scores = slices.DeleteFunc(objects.Scores, func(w plugintest.WeightedPerNode) bool { return !slices.Contains(s.Plugins, w.Score.Name()) })
-		snapshot, cluster := plugintest.Snapshot(nodes, placed, s.world.Namespaces...), pernode.Cluster(nodes, placed)
+		columns := s.columns(t)
+		only(columns, s.Plugins...)
+		snapshot := plugintest.Snapshot(nodes, placed, s.world.Namespaces...)
 
 		var out strings.Builder
 		for _, pod := range pending {
-			a, b := plugintest.Result{KeepRaw: true}, plugintest.Result{KeepRaw: true}
+			a := plugintest.Result{KeepRaw: true}
 			columns.Run(snapshot, state.NewPod(pod), &a)
-			objects.Run(cluster, pod, &b)
-			if err := plugintest.Difference(&a, &b); err != nil {
-				t.Errorf("pod %s: columns and objects: %v", pod.Name, err)
-			}
 			table(&out, pod.Name, nodes, columns, &a)
 		}
 		return out.String()

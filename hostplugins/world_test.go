@@ -72,45 +72,38 @@ func owner(text string) []metav1.OwnerReference {
 }
 
 // selector combines the selectors of a pod's services and controller, as the documentation of
-// default constraints describes.
+// default constraints describes. As in kube-scheduler, labels of services and of a
+// ReplicationController are merged: of two values of a label the last one counts.
 func (w *world) selector(pod *v1.Pod) labels.Selector {
-	out := labels.Everything()
-	add := func(s labels.Selector) {
-		requirements, _ := s.Requirements()
-		out = out.Add(requirements...)
-	}
+	merged := labels.Set{}
 	for _, s := range w.Services(pod.Namespace) {
 		if s.Spec.Selector != nil && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
-			add(labels.SelectorFromSet(s.Spec.Selector))
+			merged = labels.Merge(merged, s.Spec.Selector)
 		}
 	}
+	var selectors []*metav1.LabelSelector
 	for _, o := range pod.OwnerReferences {
-		var selector *metav1.LabelSelector
 		switch o.Kind {
 		case "ReplicationController":
 			if rc := w.ReplicationController(pod.Namespace, o.Name); rc != nil {
-				add(labels.SelectorFromSet(rc.Spec.Selector))
+				merged = labels.Merge(merged, rc.Spec.Selector)
 			}
 		case "ReplicaSet":
 			if rs := w.ReplicaSet(pod.Namespace, o.Name); rs != nil {
-				selector = rs.Spec.Selector
+				selectors = append(selectors, rs.Spec.Selector)
 			}
 		case "StatefulSet":
 			if ss := w.StatefulSet(pod.Namespace, o.Name); ss != nil {
-				selector = ss.Spec.Selector
+				selectors = append(selectors, ss.Spec.Selector)
 			}
 		}
-		if s, err := metav1.LabelSelectorAsSelector(selector); err == nil && selector != nil {
-			add(s)
-		}
 	}
-	return out
-}
-
-func (w *world) namespaceLabels() map[string]map[string]string {
-	out := map[string]map[string]string{}
-	for _, ns := range w.Namespaces {
-		out[ns.Name] = ns.Labels
+	out := labels.SelectorFromSet(merged)
+	for _, selector := range selectors {
+		if s, err := metav1.LabelSelectorAsSelector(selector); err == nil && selector != nil {
+			requirements, _ := s.Requirements()
+			out = out.Add(requirements...)
+		}
 	}
 	return out
 }

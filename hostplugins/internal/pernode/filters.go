@@ -22,53 +22,6 @@ type Filter interface {
 	Filter(n *Node) (abi.Code, []string)
 }
 
-// NodeName is the filter of that name.
-type NodeName struct{ pod *v1.Pod }
-
-// Name is the name in a profile.
-func (*NodeName) Name() string { return "NodeName" }
-
-// Prepare processes the pod.
-func (f *NodeName) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
-	f.pod = pod
-	return nil, abi.Success, ""
-}
-
-// Filter evaluates a node.
-func (f *NodeName) Filter(n *Node) (abi.Code, []string) {
-	if f.pod.Spec.NodeName == "" || f.pod.Spec.NodeName == n.Object.Name {
-		return abi.Success, nil
-	}
-	return abi.UnschedulableAndUnresolvable, []string{"node(s) didn't match the requested node name"}
-}
-
-// NodeUnschedulable is the filter of that name.
-type NodeUnschedulable struct {
-	pod    *v1.Pod
-	logger klog.Logger
-}
-
-// Name is the name in a profile.
-func (*NodeUnschedulable) Name() string { return "NodeUnschedulable" }
-
-// Prepare processes the pod.
-func (f *NodeUnschedulable) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
-	f.pod, f.logger = pod, klog.Background()
-	return nil, abi.Success, ""
-}
-
-// Filter evaluates a node.
-func (f *NodeUnschedulable) Filter(n *Node) (abi.Code, []string) {
-	if !n.Object.Spec.Unschedulable {
-		return abi.Success, nil
-	}
-	taint := v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}
-	if corev1helpers.TolerationsTolerateTaint(f.logger, f.pod.Spec.Tolerations, &taint, false) {
-		return abi.Success, nil
-	}
-	return abi.UnschedulableAndUnresolvable, []string{"node(s) were unschedulable"}
-}
-
 // TaintToleration is the filter of that name.
 type TaintToleration struct {
 	pod    *v1.Pod
@@ -154,31 +107,6 @@ func (f *NodeAffinity) Filter(n *Node) (abi.Code, []string) {
 	}
 	if match, err := f.required.Match(n.Object); err != nil || !match {
 		return abi.UnschedulableAndUnresolvable, []string{"node(s) didn't match Pod's node affinity/selector"}
-	}
-	return abi.Success, nil
-}
-
-// NodePorts is the filter of that name.
-type NodePorts struct{ ports []v1.ContainerPort }
-
-// Name is the name in a profile.
-func (*NodePorts) Name() string { return "NodePorts" }
-
-// Prepare processes the pod.
-func (f *NodePorts) Prepare(pod *v1.Pod) (map[string]bool, abi.Code, string) {
-	if f.ports = hostPorts(pod); len(f.ports) == 0 {
-		return nil, abi.Skip, ""
-	}
-	return nil, abi.Success, ""
-}
-
-// Filter evaluates a node.
-func (f *NodePorts) Filter(n *Node) (abi.Code, []string) {
-	for i := range f.ports {
-		p := &f.ports[i]
-		if n.Ports.CheckConflict(p.HostIP, string(p.Protocol), p.HostPort) {
-			return abi.Unschedulable, []string{"node(s) didn't have free ports for the requested pod ports"}
-		}
 	}
 	return abi.Success, nil
 }

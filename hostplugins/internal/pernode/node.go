@@ -1,8 +1,9 @@
-// Package pernode implements the same plugins as kube-scheduler does: node by node, over API
+// Package pernode implements some plugins as kube-scheduler does: node by node, over API
 // objects, with the component-helpers functions that kube-scheduler calls and with totals
 // maintained per node. What depends only on the pod is computed once per pod.
-// It is the baseline of benchmarks and the oracle of tests. It shares no code with the plugins
-// that are compared with it.
+// Benchmarks measure against its filters, and tests compare with it. It shares no code with the
+// plugins that are compared with it. The other plugins are compared with kube-scheduler's own,
+// by make oracle.
 package pernode
 
 import (
@@ -11,19 +12,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
-	"k8s.io/kube-scheduler/framework"
 )
 
 // Amounts is what a node has, or what pods request: milli-CPU, bytes, counts.
 type Amounts struct {
 	MilliCPU, Memory, Storage int64
 	Scalars                   map[v1.ResourceName]int64
-}
-
-// Image is an image on a node.
-type Image struct {
-	Size  int64 // bytes
-	Nodes int   // that have it
 }
 
 // Node is a node with the totals of its pods.
@@ -33,16 +27,12 @@ type Node struct {
 	AllowedPods, Pods   int64
 	Requested           Amounts
 	NonZeroCPU, NonZero int64 // milli-CPU and bytes, with defaults
-	Ports               framework.HostPortInfo
-	Images              map[string]*Image
 	Placed              []*v1.Pod
-	nodes               int // in the cluster
 }
 
 // Cluster computes the totals of nodes from the pods that are placed on them (spec.nodeName).
 func Cluster(objects []*v1.Node, placed []*v1.Pod) []*Node {
 	byName := make(map[string]*Node, len(objects))
-	images := make(map[string]*Image)
 	nodes := make([]*Node, 0, len(objects))
 	for _, object := range objects {
 		n := &Node{
@@ -50,21 +40,6 @@ func Cluster(objects []*v1.Node, placed []*v1.Pod) []*Node {
 			Allocatable: amounts(object.Status.Allocatable),
 			AllowedPods: object.Status.Allocatable.Pods().Value(),
 			Requested:   Amounts{Scalars: make(map[v1.ResourceName]int64)},
-			Ports:       make(framework.HostPortInfo),
-			Images:      make(map[string]*Image),
-			nodes:       len(objects),
-		}
-		for _, image := range object.Status.Images {
-			for _, name := range image.Names {
-				if n.Images[name] != nil {
-					continue
-				}
-				if images[name] == nil {
-					images[name] = &Image{Size: image.SizeBytes}
-				}
-				images[name].Nodes++
-				n.Images[name] = images[name]
-			}
 		}
 		byName[object.Name] = n
 		nodes = append(nodes, n)
@@ -97,9 +72,6 @@ func (n *Node) add(pod *v1.Pod) {
 	list = podRequests(pod, defaults)
 	n.NonZeroCPU += list.Cpu().MilliValue()
 	n.NonZero += list.Memory().Value()
-	for _, port := range hostPorts(pod) {
-		n.Ports.Add(port.HostIP, string(port.Protocol), port.HostPort)
-	}
 }
 
 // podRequests calls the function that kube-scheduler calls, with the feature gates of v1.36.
@@ -141,24 +113,4 @@ func amounts(list v1.ResourceList) Amounts {
 func isScalar(name v1.ResourceName) bool {
 	return strings.Contains(string(name), "/") || strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix) ||
 		strings.HasPrefix(string(name), v1.ResourceAttachableVolumesPrefix)
-}
-
-func hostPorts(pod *v1.Pod) []v1.ContainerPort {
-	var ports []v1.ContainerPort
-	add := func(c *v1.Container) {
-		for _, p := range c.Ports {
-			if p.HostPort > 0 {
-				ports = append(ports, p)
-			}
-		}
-	}
-	for i := range pod.Spec.InitContainers {
-		if policy := pod.Spec.InitContainers[i].RestartPolicy; policy != nil && *policy == v1.ContainerRestartPolicyAlways {
-			add(&pod.Spec.InitContainers[i])
-		}
-	}
-	for i := range pod.Spec.Containers {
-		add(&pod.Spec.Containers[i])
-	}
-	return ports
 }

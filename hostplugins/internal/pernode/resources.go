@@ -9,6 +9,16 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 )
 
+// Score scores nodes one at a time.
+type Score interface {
+	Name() string
+	// Prepare is called once per pod. It returns Skip when Score need not be called, or Error.
+	Prepare(pod *v1.Pod) abi.Code
+	Score(n *Node) int64
+	// Normalize scales the scores of all feasible nodes to the range 0 to 100.
+	Normalize(scores []int64)
+}
+
 // Resources is the score NodeResourcesFit or, if Balanced, NodeResourcesBalancedAllocation.
 type Resources struct {
 	Balanced bool

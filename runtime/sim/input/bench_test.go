@@ -2,12 +2,15 @@ package input
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // benchCluster returns one file with many pods: documents, a YAML list or a JSON list.
@@ -99,6 +102,48 @@ func BenchmarkLoad(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/pods, "µs/pod")
+			b.ReportMetric(peak(), "peak-MB")
+		})
+	}
+}
+
+// BenchmarkLargeCluster decodes 5,000 nodes and 100,000 pods, each a document: from trees, as this package does, on all
+// processors (-cpu 1,2), and with sigs.k8s.io/yaml, on one.
+func BenchmarkLargeCluster(b *testing.B) {
+	const nodes, pods = 5_000, 100_000
+	f := benchCluster(pods, false, false)
+	for i := range nodes {
+		f.data = fmt.Appendf(f.data, "---\napiVersion: v1\nkind: Node\nmetadata:\n  name: node-%d\n  labels: {kubernetes.io/hostname: node-%d, "+
+			"topology.kubernetes.io/zone: zone-%d}\nstatus:\n  allocatable: {cpu: \"32\", memory: 128Gi, pods: \"110\"}\n", i, i, i%3)
+	}
+	for name, decode := range map[string]func() ([]object, error){
+		"trees": func() ([]object, error) {
+			return decodeFiles(context.Background(), []source{f}, &gatherer{})
+		},
+		"library": func() ([]object, error) {
+			d, err := newDecoder()
+			if err != nil {
+				return nil, err
+			}
+			var r result
+			for _, c := range splitFile(f) {
+				text, err := strictyaml.Values(c.text, false)
+				if err != nil {
+					return nil, err
+				}
+				d.object(place{chunk: &c, first: c.line}, text, nil, header{}, &r)
+			}
+			return r.objects, nil
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			peak := watchHeap(b)
+			for b.Loop() {
+				if objects, err := decode(); err != nil || len(objects) != nodes+pods {
+					b.Fatal(len(objects), err)
+				}
+			}
 			b.ReportMetric(peak(), "peak-MB")
 		})
 	}

@@ -6,8 +6,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -23,8 +24,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-//go:embed mutants.yaml
-var list []byte
+//go:embed *.yaml
+var lists embed.FS
 
 // mutant is one bug.
 type mutant struct {
@@ -48,14 +49,20 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	top := flags.String("top", "..", "the top of the repository")
-	count := flags.Int("count", 400, "cases of the subject for each mistake")
+	count := flags.Int("count", 400, "cases of the subject for each mistake; 0 for 100,000 answers, the least that CI compares")
+	tests := flags.Bool("tests", false, "tell which test of hostplugins finds the mistake, too")
 	only := flags.String("only", "", "subjects, separated by commas; all if empty")
+	name := flags.String("list", "mutants.yaml", "the list of mistakes, a file beside this program's source")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	list, err := lists.ReadFile(*name)
+	if err != nil {
+		return fmt.Errorf("-list: %w", err)
+	}
 	var mutants []mutant
 	if err := yaml.UnmarshalStrict(list, &mutants); err != nil {
-		return fmt.Errorf("mutants.yaml: %w", err)
+		return fmt.Errorf("%s: %w", *name, err)
 	}
 	if *only != "" {
 		names := strings.Split(*only, ",")
@@ -80,6 +87,13 @@ func run(ctx context.Context, args []string) error {
 		if found == "" {
 			found = "**not found**"
 			missed = append(missed, m.Subject+": "+m.Mistake)
+		}
+		if *tests {
+			test, err := m.byPlugins(ctx, root, folder)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", m.Subject, m.Mistake, err)
+			}
+			found += "; by hostplugins: " + cmp.Or(test, "no test")
 		}
 		fmt.Printf("| %s | %s (`%s`) | %s |\n", m.Subject, m.Mistake, m.File, found)
 	}
@@ -108,7 +122,11 @@ func (m mutant) try(ctx context.Context, root, folder string, count int) (string
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, binary, "-only", m.Subject, "-count", fmt.Sprint(count), "-found", "")
+	args := []string{"-only", m.Subject, "-count", fmt.Sprint(count)}
+	if count == 0 {
+		args = append(args, "-least", "100000")
+	}
+	cmd := exec.CommandContext(ctx, binary, append(args, "-first", "-found", "")...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
@@ -156,6 +174,28 @@ func byTests(ctx context.Context, root, overlay string) (string, error) {
 	}
 	return "", nil
 }
+
+// byPlugins runs the tests of hostplugins, and returns the first that found the mistake; empty
+// if none did.
+func (m mutant) byPlugins(ctx context.Context, root, folder string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay", filepath.Join(folder, "overlay.json"), "-vet=off", "-failfast",
+		"./hostplugins", "./hostplugins/internal/...", "./"+filepath.ToSlash(filepath.Dir(m.File)))
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	test := failed.FindSubmatch(out)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err == nil:
+		return "", nil
+	case test == nil:
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return string(test[1]), nil
+}
+
+// failed matches the line of the first test that failed.
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
 
 // overlay writes the changed file, and the list that has the go command read it
 // instead of the repository's.

@@ -41,7 +41,8 @@ func run(ctx context.Context, args []string) error {
 	budget := flags.Duration("budget", 0, "how long cases are begun; 0 for no limit")
 	only := flags.String("only", "", "subjects, separated by commas; all if empty")
 	least := flags.Int("least", 0, "verdicts on (pod, node) pairs, and scores, that each plugin must be compared in")
-	found := flags.String("found", "found", "folder for cases that differ, made small")
+	first := flags.Bool("first", false, "stop at the first difference")
+	found := flags.String("found", "found", "folder for shrunk cases that differ")
 	kept := flags.String("kept", "testdata", "folder of files of cases that are run first")
 	reasons := flags.Bool("reasons", false, "report how often each reason was met")
 	gates := flags.String("gates", "", "feature gates of kube-scheduler, as in StorageCapacityScoring=true")
@@ -75,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 	klog.SetLogger(logr.Discard()) // failures of kube-scheduler are results here
 	began := time.Now()
 	results := oracle.Run(ctx, oracle.Config{
-		Seed: *seed, Count: *count, Budget: *budget, Least: *least, Workers: runtime.GOMAXPROCS(0), Found: *found, Kept: files,
+		Seed: *seed, Count: *count, Budget: *budget, Least: *least, First: *first, Workers: runtime.GOMAXPROCS(0), Found: *found, Kept: files,
 	}, subjects)
 	if err := oracle.Report(os.Stdout, results, *reasons); err != nil {
 		return err

@@ -29,7 +29,7 @@ type Mutant struct {
 	bind    func(l *plugin.Placement)             // as Bind sees it
 	status  func(s *plugin.Status) *plugin.Status // of PreEnqueue, PostFilter and the points after a node was chosen
 	noSkip  bool
-	// candidates are where PostFilter would preempt, result is what comes of it.
+	// candidates replaces PostFilter's candidates, result changes its result.
 	candidates func(all []plugin.Candidate) []plugin.Candidate
 	result     func(r *plugin.PostFilterResult)
 }

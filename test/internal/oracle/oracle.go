@@ -35,6 +35,8 @@ type Config struct {
 	// Least is the number of answers to be compared for each subject that counts them: while one
 	// has fewer, only those subjects are run.
 	Least int
+	// First stops at the first difference.
+	First bool
 	// Workers is the number of cases that run in parallel.
 	Workers int
 	// Found is the folder into which a case that differs is written, after shrinking; empty for
@@ -181,6 +183,7 @@ type runner struct {
 	mu      sync.Mutex
 	next    int   // all attempts, subjects in turn
 	begun   []int // cases, by subject
+	differs bool  // in a way that is not listed
 	results []*Result
 }
 
@@ -201,7 +204,7 @@ func (r *runner) work() {
 func (r *runner) take() (subject, n int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.subjects) == 0 || r.ctx.Err() != nil {
+	if len(r.subjects) == 0 || r.ctx.Err() != nil || r.config.First && r.differs {
 		return 0, 0, false
 	}
 	wanting := r.config.Count == 0 && r.wanting()
@@ -254,6 +257,7 @@ func (r *runner) add(subject, n int, counts *compare.Counts, differences []compa
 	}
 	for _, d := range differences {
 		same := func(o compare.Difference) bool { return o.What == d.What }
+		r.differs = r.differs || d.Listed == nil
 		if d.Listed != nil || count(result.Differences, same) >= perKind {
 			continue
 		}

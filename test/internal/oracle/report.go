@@ -36,7 +36,7 @@ func Report(w io.Writer, results []*Result, reasons bool) error {
 			_, _ = fmt.Fprintf(w, "\ncase %d: %s\n", d.Case, d)
 		}
 		for _, path := range r.Files {
-			_, _ = fmt.Fprintf(w, "  made small: %s\n", path)
+			_, _ = fmt.Fprintf(w, "  shrunk: %s\n", path)
 		}
 		for _, err := range r.Errors {
 			_, _ = fmt.Fprintf(w, "\n%s: %v\n", r.Name, err)
