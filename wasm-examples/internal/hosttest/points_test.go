@@ -231,7 +231,7 @@ func written(p state.Patch) string {
 }
 
 // Scheduled implements scheduler.Outlet. Bind has printed it.
-func (*cluster) Scheduled(*state.Pod, string) {}
+func (*cluster) Scheduled(*state.Pod, string, state.Feature) {}
 
 // Failed implements scheduler.Outlet.
 func (c *cluster) Failed(f scheduler.Failure) {
