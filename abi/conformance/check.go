@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,6 +30,7 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 	k.module()
 	all := scenes(man, &o)
 	var first [][]entry
+	var reasons []map[string]string
 	for i, w := range ways(man) {
 		d, err := k.drive(w, all)
 		if err != nil {
@@ -43,11 +45,12 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 				return nil, err
 			}
 			if i == 0 {
-				first = append(first, script)
+				first, reasons = append(first, script), append(reasons, d.reasons)
 				k.countAnswers(script)
 				continue
 			}
 			k.compare(w, s, first[n], script)
+			k.compareReasons(w, s, reasons[n], d.reasons)
 		}
 		if err := d.close(ctx); err != nil {
 			return nil, err
@@ -55,6 +58,9 @@ func Check(ctx context.Context, g Guest, man *wire.Manifest, o Options) (*Report
 	}
 	return k.report(), nil
 }
+
+// dutyReasons is about reasons, which are no part of a verdict.
+const dutyReasons = "a row has its own reasons, wherever it is in a call"
 
 // checker checks one guest.
 type checker struct {
@@ -96,6 +102,11 @@ func (k *checker) duties() {
 	k.duty(dutyMoving, "ABI-2.11", "ABI-7.4", "ABI-7.10")
 	k.duty(dutyState, "ABI-7.4")
 	k.duty(dutyUnknown, "ABI-4.5", "ABI-6.2", "ABI-4.1")
+	k.duty(dutyGrowing, "ABI-4.6", "ABI-2.8")
+	k.duty(dutyRelaid, "ABI-4.1", "ABI-2.8")
+	k.duty(dutyReasons, "ABI-3.6", "ABI-3.7")
+	k.duty(dutyOverlay, "ABI-4.4", "ABI-4.12")
+	k.duty(dutyWhatIf, "ABI-5.13")
 	k.duty(dutySplit, "ABI-5.4", "ABI-3.9")
 	k.duty(dutyShards, "ABI-4.4", "ABI-4.12", "ABI-4.15", "ABI-5.3")
 }
@@ -159,6 +170,22 @@ func (k *checker) compare(w way, s *scene, want, got []entry) {
 		wrong = s.name + ": " + wrong
 	}
 	k.looked(w.duty, wrong)
+}
+
+// compareReasons compares the reasons of filter for nodes. Who exceeds a limit leaves out
+// reasons (ABI-3.8), and at scope cluster they may be about all nodes.
+func (k *checker) compareReasons(w way, s *scene, want, got map[string]string) {
+	if k.man.Scope(abi.Filter) != abi.ScopeNode || len(want) == 0 {
+		return
+	}
+	wrong := ""
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if a, b := want[name], got[name]; a != b && a != "" && b != "" {
+			wrong = fmt.Sprintf("%s, while checking that %s: the reason of %s is %q, but was %q", s.name, w.duty, name, b, a)
+			break
+		}
+	}
+	k.looked(dutyReasons, wrong)
 }
 
 func (e entry) name() string {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance"
@@ -44,6 +45,9 @@ type nativeInstance struct {
 	allocs int
 	region uint32
 	faulty bool
+	// Of the first call, and of the first call in an epoch.
+	directory, known uint32
+	epoch            uint64
 }
 
 // trapped converts a panic to a trap, which it would be in a module.
@@ -87,8 +91,10 @@ func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uin
 	defer func() { i.faulty = err != nil }()
 	memory := i.guest.Memory()
 	header := binary.LittleEndian.Uint32(memory[call:])
+	restore := i.remembers(memory, header)
 	result = i.guest.Call(export, call, lo, hi)
 	memory = i.guest.Memory()
+	restore()
 	at := func(offset uint32) []byte { return memory[binary.LittleEndian.Uint32(memory[call+offset:]):] }
 	n := binary.LittleEndian.Uint32(memory[call+abi.CallRowCount:])
 	switch {
@@ -107,10 +113,44 @@ func (i *nativeInstance) Call(_ context.Context, export string, call, lo, hi uin
 	case i.wrong("has reasons beyond the memory"):
 		binary.LittleEndian.PutUint32(memory[call+abi.CallReasonSets:], 0xfffffff0)
 		binary.LittleEndian.PutUint32(memory[call+abi.CallReasonCount:], 2)
+	case i.wrong("an overlay row is not judged") && export == abi.ExportFilter && binary.LittleEndian.Uint32(memory[call+abi.CallFlags:])&abi.CallOverlayRows != 0:
+		at(abi.CallCodes)[0] = 0
+	case i.wrong("reasons are in reverse") && export == abi.ExportFilter:
+		slices.Reverse(unsafe.Slice((*uint16)(unsafe.Pointer(&at(abi.CallReasons)[0])), n))
 	case i.wrong("minds what it does not know") && binary.LittleEndian.Uint16(memory[header+abi.HeaderMinor:]) != 0:
 		return int32(abi.Error), nil
 	}
 	return result, nil
+}
+
+// remembers has the guest see what it kept of an earlier call, and returns what undoes it.
+func (i *nativeInstance) remembers(memory []byte, header uint32) (restore func()) {
+	put := func(at, value uint32) func() {
+		was := binary.LittleEndian.Uint32(memory[at:])
+		binary.LittleEndian.PutUint32(memory[at:], value)
+		return func() { binary.LittleEndian.PutUint32(memory[at:], was) }
+	}
+	tables := binary.LittleEndian.Uint32(memory[header+abi.HeaderDirectory:])
+	if i.directory == 0 {
+		i.directory = tables
+	}
+	if i.wrong("keeps where the tables are") {
+		return put(header+abi.HeaderDirectory, i.directory)
+	}
+	if i.wrong("scans strings once in an epoch") {
+		for n := range binary.LittleEndian.Uint32(memory[header+abi.HeaderTables:]) {
+			entry := tables + n*abi.TableSize
+			if abi.TableID(binary.LittleEndian.Uint32(memory[entry+abi.TableEntryID:])) != abi.TableStrings {
+				continue
+			}
+			rows := binary.LittleEndian.Uint32(memory[entry+abi.TableRows:])
+			if epoch := binary.LittleEndian.Uint64(memory[header+abi.HeaderEpoch:]); epoch != i.epoch {
+				i.epoch, i.known = epoch, rows
+			}
+			return put(entry+abi.TableRows, min(i.known, rows))
+		}
+	}
+	return func() {}
 }
 
 func (i *nativeInstance) Close(context.Context) error {
@@ -125,6 +165,9 @@ func check(t *testing.T, name, mistake string) *conformance.Report {
 	o := conformance.Options{Seed: 5, Cycles: 16, Published: map[string][]byte{"plan/bonus": []byte("3")}}
 	live := 0
 	guest := native{wrongly: wrongly{mistake}, live: &live, make: func() berth.Plugin { return newEverything(text, mistake) }}
+	if mistake == "judges the first 512 rows" {
+		o.Cycles = 60
+	}
 	if name == "pools" {
 		o.Config = []byte(`{"team-a": "gpu", "team-b": "a"}`)
 		guest.make = func() berth.Plugin { return newPools(text, mistake) }
@@ -185,6 +228,11 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		unknown       = "unknown tables, columns, types and fields"
 		split         = "answers of scope node do not depend on how calls are divided"
 		shards        = "answers of scope node do not depend on other nodes"
+		growing       = "strings that are added within an epoch"
+		relaid        = "nothing of a layout is kept"
+		overlay       = "an overlay row is judged"
+		reasons       = "a row has its own reasons"
+		whatIf        = "after add_pod and remove_pod"
 	)
 	answers := func(point string) string { return "answers of " + point + " are well formed" }
 	return map[string]struct{ plugin, duty string }{
@@ -224,6 +272,13 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"the state holds a slot":                {"everything", moving},
 		"reads its state by an id":              {"everything", moving},
 		"normalises to 101":                     {"everything", answers("normalize")},
+		"judges the first 512 rows":             {"pools", numbers},
+		"scans strings once in an epoch":        {"pools", growing},
+		"keeps where the tables are":            {"pools", relaid},
+		"an overlay row is not judged":          {"pools", overlay},
+		"reasons are in reverse":                {"pools", reasons},
+		"remove_pod does nothing":               {"everything", whatIf},
+		"add_pod counts twice":                  {"everything", whatIf},
 		"labels what it did not declare":        {"everything", answers("reserve")},
 		"writes an invalid key":                 {"everything", answers("reserve")},
 		"binds without a directive":             {"everything", answers("bind")},

@@ -17,9 +17,13 @@ import (
 type drive struct {
 	k      *checker
 	w      way
-	im     *image.Image
+	im     *image.Image // of the current call
 	random *rand.Rand
-	epoch  uint64
+	// layouts are those that calls have in turn. The region has room for each.
+	layouts []*image.Image
+	calls   int
+	grown   *wire.Dict // of all scenes so far
+	epoch   uint64
 	// generation grows with each scene. If points have scope node it differs in each way
 	// (ABI-4.12).
 	generation uint64
@@ -42,6 +46,8 @@ type drive struct {
 	standing, passed []int
 	node             string
 	over             bool
+	// verdicts and reasons are those of filter, by the names of nodes.
+	verdicts, reasons map[string]string
 }
 
 // held is the numbering of a cluster in the instances of a cycle.
@@ -51,9 +57,30 @@ type held struct {
 	parts []*image.Numbering
 }
 
-// drive makes a layout that fits all scenes in a way.
+// relaidBy is how much larger the tables of a second and a third layout are.
+func relaidBy() []uint32 { return []uint32{0, 13, 64} }
+
+// drive makes the layouts that fit all scenes in a way, the largest last.
 func (k *checker) drive(w way, all []*scene) (*drive, error) {
 	d := &drive{k: k, w: w, random: rand.New(rand.NewPCG(k.o.Seed, uint64(len(w.duty))))}
+	spares := []uint32{w.spare}
+	if w.relaid {
+		spares = relaidBy()
+	}
+	for _, spare := range spares {
+		im, err := k.layout(w, all, spare)
+		if err != nil {
+			return nil, err
+		}
+		d.layouts = append(d.layouts, im)
+	}
+	d.im = d.layouts[0]
+	return d, nil
+}
+
+// layout makes a layout that fits all scenes in a way.
+func (k *checker) layout(w way, all []*scene, spare uint32) (*image.Image, error) {
+	grown := wire.NewDict()
 	rooms := &image.Rooms{Unknown: w.unknown, Overlays: 1, Batch: 1, Keys: k.man.Points.QueueSort != nil}
 	most := 0
 	for _, s := range all {
@@ -73,17 +100,29 @@ func (k *checker) drive(w way, all []*scene) (*drive, error) {
 			}
 		}
 		rooms.FitBatch(batch...)
-		content.Seal(image.Renumbered(e.Dict, max(w.dead, 8), nil))
+		ids := image.Renumbered(e.Dict, max(w.dead, 8), nil)
+		if w.growing {
+			ids = grow(grown, e.Dict)
+		}
+		content.Seal(ids)
 		rooms.Fit(content)
 		most = max(most, len(s.cluster.Pods), len(s.cluster.Namespaces))
 	}
-	rooms.Spare, rooms.Gaps = w.spare, uint32(most+shift+2)
+	rooms.Spare, rooms.Gaps = spare, uint32(most+shift+2)
 	if asked := &k.man.Directives; len(asked.Annotations)+len(asked.Labels) > 0 {
 		rooms.Patches = abi.MaxDirectiveText
 	}
-	var err error
-	d.im, err = rooms.Layout()
-	return d, err
+	return rooms.Layout()
+}
+
+// grow adds the strings of a dictionary to another one.
+func grow(all, more *wire.Dict) *wire.Dict {
+	for id := range uint32(more.Len()) {
+		if id > 0 { // 0 is no string
+			all.Intern(more.String(id))
+		}
+	}
+	return all
 }
 
 // close frees all instances.
@@ -115,8 +154,14 @@ func (d *drive) renumber() {
 	}
 }
 
-// ids returns a dictionary of the scene for the way, in a new epoch.
+// ids returns a dictionary of the scene for the way, in a new epoch unless it only grows.
 func (d *drive) ids() *wire.Dict {
+	if d.w.growing {
+		if d.grown == nil {
+			d.grown, d.epoch = wire.NewDict(), 1
+		}
+		return grow(d.grown, d.strs)
+	}
 	d.epoch++
 	if d.w.shuffled {
 		return image.Renumbered(d.strs, d.w.dead, d.random)
@@ -160,7 +205,7 @@ func (d *drive) call(ctx context.Context, a *ask) (*reply, error) {
 		*at = nil
 	}
 	if *at == nil {
-		s, err := d.k.sit(ctx, d.im)
+		s, err := d.k.sit(ctx, d.layouts[len(d.layouts)-1])
 		if s == nil || err != nil {
 			return nil, err
 		}
@@ -213,6 +258,7 @@ func (d *drive) world(a *ask) (*cluster.Cluster, *image.Numbering, *wire.Dict) {
 // make writes what the call needs, makes it, and reads the answers.
 func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 	c, numbering, dict := d.world(a)
+	d.relay(s)
 	lo, hi, call, err := d.write(s, a, c, numbering, dict)
 	if err != nil {
 		return nil, err
@@ -263,6 +309,17 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 	}
 	d.k.looked(dutyAnswers(a.point), "")
 	return out, nil
+}
+
+// relay has the next call in the next layout.
+func (d *drive) relay(s *seat) {
+	if len(d.layouts) == 1 {
+		return
+	}
+	clear(s.inst.Memory()[s.base : s.base+s.size])
+	d.im = d.layouts[d.calls%len(d.layouts)]
+	s.im = d.im
+	d.calls++
 }
 
 // where says what a failing example is about.

@@ -35,6 +35,9 @@ func (d *drive) write(s *seat, a *ask, c *cluster.Cluster, numbering *image.Numb
 	if err := d.im.Write(mem, s.base, content, cycle); err != nil {
 		return 0, 0, call, err
 	}
+	if len(d.layouts) > 1 {
+		binary.LittleEndian.PutUint32(mem[d.im.Header+abi.HeaderLayout:], uint32(d.calls))
+	}
 	copy(mem[d.im.Pod:d.im.Pod+d.im.PodRoom], record)
 	call = wire.Call{Point: a.point, PodSize: uint32(len(record)), N: uint32(len(a.rows))}
 	batch := d.im.NewBatch(mem, s.base)

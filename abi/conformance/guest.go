@@ -50,7 +50,8 @@ type Options struct {
 	Namespaces []string
 	// Seed is the seed for clusters and pods.
 	Seed uint64
-	// Cycles is how many pods are placed in each way; 0 means 60.
+	// Cycles is how many pods are placed in each way; 0 means 60. From 60 on there
+	// are three more, with up to 1,500 nodes.
 	Cycles int
 	// Hints are strings that are meaningful to the plugin, besides those in the configuration:
 	// label values, names of namespaces.

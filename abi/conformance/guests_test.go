@@ -44,7 +44,9 @@ type pools struct {
 	wrongly
 	pool  berth.NodeLabel
 	other berth.Reason
+	none  berth.Reason
 	pools map[string]string
+	known map[string]berth.Const // of pools
 	calls int
 	last  string
 	said  bool
@@ -52,7 +54,7 @@ type pools struct {
 
 func newPools(manifest []byte, mistake string) *pools {
 	b := berth.Load(manifest)
-	return &pools{Base: b, wrongly: wrongly{mistake}, pool: b.NodeLabel("pool"), other: b.Reason("another pool")}
+	return &pools{Base: b, wrongly: wrongly{mistake}, pool: b.NodeLabel("pool"), other: b.Reason("another pool"), none: b.Reason("no pool")}
 }
 
 // Configure reads pools by namespace.
@@ -60,7 +62,12 @@ func (p *pools) Configure(config []byte) error {
 	if p.wrong("refuses its configuration") {
 		return fmt.Errorf("it is never right")
 	}
-	return json.Unmarshal(config, &p.pools)
+	p.known = map[string]berth.Const{}
+	err := json.Unmarshal(config, &p.pools)
+	for _, pool := range p.pools {
+		p.known[pool] = p.Const(pool)
+	}
+	return err
 }
 
 // PreFilter stores the pod's pool.
@@ -105,7 +112,11 @@ func (p *pools) Filter(pod berth.Pod, node berth.Node) berth.Status {
 		return berth.Pending(p.other)
 	case p.wrong("answers Skip for a row"):
 		return berth.Skip
-	case pool != "" && label != pool:
+	case p.wrong("judges the first 512 rows") && node.Row() >= 512:
+		return berth.Success
+	case pool != "" && label == "":
+		return berth.Unschedulable(p.none)
+	case pool != "" && !p.known[pool].Is(node.Label(p.pool)):
 		return berth.Unschedulable(p.other)
 	}
 	return berth.Success
@@ -235,11 +246,17 @@ func (p *everything) PreFilter(pod berth.Pod, nodes berth.Nodes) (*berth.Rows, b
 
 // AddPod counts one more.
 func (p *everything) AddPod(_, _ berth.Pod, node berth.Node) berth.Status {
+	if p.wrong("add_pod counts twice") {
+		return p.count(node, 2)
+	}
 	return p.count(node, 1)
 }
 
 // RemovePod counts one less.
 func (p *everything) RemovePod(_, _ berth.Pod, node berth.Node) berth.Status {
+	if p.wrong("remove_pod does nothing") {
+		return berth.Success
+	}
 	return p.count(node, -1)
 }
 

@@ -38,23 +38,34 @@ type scene struct {
 // sizes are numbers of nodes, small ones first so that a failing example is small.
 func sizes() []int { return []int{0, 1, 2, 3, 5, 9, 20, 40} }
 
+// defaultCycles is the number of scenes besides the large ones.
+const defaultCycles = 60
+
+// large are the numbers of nodes of the last scenes, so that blocks, buffers and bounds of
+// guests are exceeded.
+func large() []int { return []int{130, 600, 1500} }
+
 // scenes makes all scenes for a plugin.
 func scenes(man *wire.Manifest, o *Options) []*scene {
 	g := generate.New(generate.Config{Seed: o.Seed, Reads: &man.Reads, Namespaces: o.Namespaces, Hints: append(hints(o.Config), o.Hints...)})
 	n := o.Cycles
 	if n == 0 {
-		n = 60
+		n = defaultCycles
 	}
 	out := make([]*scene, 0, n)
+	all := sizes()
 	for i := range n {
-		out = append(out, makeScene(g, man, o, i, n))
+		out = append(out, makeScene(g, man, o, i, all[i*len(all)/n]))
+	}
+	if n >= defaultCycles {
+		for i, nodes := range large() {
+			out = append(out, makeScene(g, man, o, 5*(n+i), nodes)) // none is bare
+		}
 	}
 	return out
 }
 
-func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, of int) *scene {
-	all := sizes()
-	nodes := all[i*len(all)/of]
+func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, nodes int) *scene {
 	s := &scene{bare: i%5 == 4, whatIf: -1, remove: -1, seed: g.Rand().Uint64()}
 	s.name = fmt.Sprintf("cycle %d of seed %d, with %d nodes", i, o.Seed, nodes)
 	s.cluster = g.Cluster(nodes, s.bare)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance/internal/image"
@@ -15,14 +16,14 @@ import (
 // returns the answers. It assumes answers of other plugins that make most points be called.
 func (d *drive) play(ctx context.Context, s *scene) ([]entry, error) {
 	d.s, d.pod, d.state, d.script, d.held = s, s.pod, newGuestState(), nil, nil
-	d.standing, d.passed, d.over = nil, nil, false
+	d.standing, d.passed, d.over, d.verdicts, d.reasons = nil, nil, false, nil, nil
 	d.generation++
 	for i := range s.cluster.Nodes {
 		d.standing = append(d.standing, i)
 	}
 	d.passed = d.standing
 	d.strs = s.dictionary(&image.Encoder{Reads: d.k.reads})
-	for _, part := range []func(context.Context) error{d.queued, d.filtered, d.supposed, d.noRoom, d.scored, d.placed} {
+	for _, part := range []func(context.Context) error{d.queued, d.filtered, d.supposed, d.whatIfs, d.noRoom, d.scored, d.placed} {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}
@@ -99,6 +100,7 @@ func (d *drive) queued(ctx context.Context) error {
 // filtered calls pre_filter and filter.
 func (d *drive) filtered(ctx context.Context) error {
 	d.renumber()
+	d.verdicts, d.reasons = nil, map[string]string{}
 	if d.has(abi.PreFilter) {
 		r, err := d.call(ctx, &ask{point: abi.PreFilter, state: d.state})
 		if err != nil {
@@ -116,6 +118,7 @@ func (d *drive) filtered(ctx context.Context) error {
 		return nil
 	}
 	answers, _, err := d.perNode(ctx, abi.Filter, d.standing, nil)
+	d.verdicts = answers
 	if d.over = answers == nil; d.over || err != nil {
 		return err
 	}
@@ -173,6 +176,7 @@ func (d *drive) perNode(ctx context.Context, p abi.Point, nodes []int, input []i
 				answer := fmt.Sprint(r.call.Scores[i])
 				if p == abi.Filter {
 					answer = abi.Code(r.call.Codes[i]).String()
+					d.reasons[r.nodes[i]] = reasonsOf(r.call, i)
 				}
 				answers[r.nodes[i]] = answer
 			}
@@ -182,6 +186,14 @@ func (d *drive) perNode(ctx context.Context, p abi.Point, nodes []int, input []i
 		d.say(p, name, answers[name])
 	}
 	return answers, scores, nil
+}
+
+// reasonsOf returns the reasons of an element; empty for none.
+func reasonsOf(c *wire.CallView, i int) string {
+	if c.Codes[i] == 0 || c.Reasons[i] == 0 {
+		return ""
+	}
+	return strings.Join(c.ReasonSets[c.Reasons[i]-1], "; ")
 }
 
 // rowsOf returns the rows of nodes in an instance.

@@ -14,8 +14,9 @@ import (
 type seat struct {
 	inst Instance
 	f    *functions
-	im   *image.Image
+	im   *image.Image // of the current call
 	base uint32
+	size uint32 // of the region
 }
 
 // Names of duties of an instance as a whole.
@@ -38,7 +39,7 @@ func (k *checker) sit(ctx context.Context, im *image.Image) (*seat, error) {
 		k.looked(dutyStarts, err.Error())
 		return nil, nil
 	}
-	s := &seat{inst: inst, f: f, im: im}
+	s := &seat{inst: inst, f: f, im: im, size: im.Size}
 	wrong := k.configure(ctx, s)
 	k.looked(dutyStarts, wrong)
 	if wrong == "" {

@@ -32,6 +32,10 @@ type way struct {
 	spare   uint32
 	// states also compares what is left in the state.
 	states bool
+	// growing has one epoch for all scenes: strings are only added, and ids stay.
+	growing bool
+	// relaid writes each call into another layout of the same region.
+	relaid bool
 }
 
 // freshness says when new instances are made.
@@ -65,6 +69,8 @@ const (
 	dutyShards      = "answers of scope node do not depend on other nodes"
 	dutyState       = "the state holds no ids and no slots"
 	dutyUnknown     = "unknown tables, columns, types and fields are skipped"
+	dutyGrowing     = "strings that are added within an epoch are found"
+	dutyRelaid      = "nothing of a layout is kept when it changes"
 )
 
 // ways returns all ways for a plugin; the others are compared with the first.
@@ -78,6 +84,8 @@ func ways(man *wire.Manifest) []way {
 		{duty: dutyNumbers, fresh: eachCycle, numbers: image.Shuffled, shuffled: true, dead: 5},
 		{duty: dutyUnknown, fresh: eachCycle, numbers: inOrder, unknown: true, spare: 3000},
 		{duty: dutyState, fresh: eachCycle, numbers: shifted, dead: shift, states: true},
+		{duty: dutyGrowing, fresh: never, numbers: inOrder, growing: true},
+		{duty: dutyRelaid, fresh: never, numbers: inOrder, growing: true, relaid: true},
 	}
 	which := auxCalls
 	if len(man.CycleLocal) == 0 {

@@ -43,7 +43,9 @@ func (p *Random) Normalize(_ berth.Pod, _ berth.Nodes, scores []int64) berth.Sta
 		}
 	}
 	clear(scores)
-	scores[best] = 100
+	if len(scores) > 0 {
+		scores[best] = 100
+	}
 	return berth.Success
 }
 

@@ -30,6 +30,7 @@ type Generator struct {
 	namespaces []string
 	labels     []string // label values
 	values     []string // annotation values
+	hintKeys   []string // hints that can be keys
 	pods       int
 }
 
@@ -49,8 +50,17 @@ func New(c Config) *Generator {
 			}
 			g.values = append(g.values, hint)
 		}
+		for _, near := range []string{hint + "x", hint[:max(0, len(hint)-1)]} { // equal in part
+			if near != "" && wire.IsLabelValue(near) {
+				g.labels = append(g.labels, near)
+			}
+			g.values = append(g.values, near)
+		}
 		if isName(hint) {
 			g.namespaces = append(g.namespaces, hint)
+		}
+		if wire.IsAnnotationKey(hint) {
+			g.hintKeys = append(g.hintKeys, hint)
 		}
 	}
 	g.values = append(g.values, g.labels...)
@@ -69,7 +79,7 @@ func (g *Generator) chance(percent int) bool { return g.random.IntN(100) < perce
 
 func pick[T any](g *Generator, from []T) T { return from[g.random.IntN(len(from))] }
 
-// Cluster makes a cluster of n nodes, with up to six pods on each. A bare one has no optional
+// Cluster makes a cluster of n nodes, with up to six pods on each, or one if there are many. A bare one has no optional
 // fields.
 func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 	c := &cluster.Cluster{}
@@ -86,11 +96,15 @@ func (g *Generator) Cluster(n int, bare bool) *cluster.Cluster {
 	for i := range n {
 		c.Nodes = append(c.Nodes, g.node(i, bare))
 	}
+	most := 7
+	if n > 100 {
+		most = 2
+	}
 	for i := range c.Nodes {
 		if bare {
 			continue
 		}
-		for range g.random.IntN(7) {
+		for range g.random.IntN(most) {
 			p := g.pod(false)
 			p.Spec.NodeName = c.Nodes[i].Metadata.Name
 			c.Pods = append(c.Pods, p)
@@ -214,6 +228,9 @@ func (g *Generator) labelled(declared []string) map[string]string {
 	}
 	for range g.random.IntN(3) {
 		out[fmt.Sprint("example.com/other-", g.random.IntN(6))] = pick(g, g.labels)
+	}
+	if len(g.hintKeys) > 0 && g.chance(30) {
+		out[pick(g, g.hintKeys)] = pick(g, g.labels)
 	}
 	return out
 }
