@@ -183,7 +183,7 @@ func (w *world) Bind(_ context.Context, b objects.Binding) error {
 }
 
 // Scheduled implements scheduler.Outlet.
-func (w *world) Scheduled(*state.Pod, string) {}
+func (w *world) Scheduled(*state.Pod, string, state.Feature) {}
 
 // Failed implements scheduler.Outlet.
 func (w *world) Failed(f scheduler.Failure) {
