@@ -132,6 +132,11 @@ func (p *printer) plugins(plugins []sim.PluginUsage) {
 		rows = append(rows, row)
 	}
 	p.table(columns, rows)
+	for _, u := range sorted {
+		if u.FirstFault != "" {
+			p.text("%s: %s, the first: %s", u.Name, count(int(u.Faults), "fault"), u.FirstFault)
+		}
+	}
 }
 
 // count is a number and a noun.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,7 @@ type simulateOptions struct {
 	output           string
 	report           string
 	failOnUnschedule bool
+	failOnFault      bool
 	modules          moduleOptions
 	reuse            reuseMemory
 }
@@ -53,8 +55,9 @@ bindVerb. The placements then also depend on their answers.
 
 An interrupt ends the simulation and prints the results so far.
 
-The exit status is 0; 1 if the simulation was interrupted or, with
---fail-on-unschedulable, if pods stay pending; and 2 for input that cannot be used.`,
+The exit status is 0; 1 if the simulation was interrupted, with
+--fail-on-unschedulable if pods stay pending, or with --fail-on-fault if a call of a
+module ends in a fault; and 2 for input that cannot be used.`,
 		Example: `  berth simulate --cluster cluster/ --explain team-a/web-0
   berth simulate --cluster nodes.yaml --cluster pods.yaml --config scheduler.yaml -o json
   berth simulate --trace openb --nodes n.csv --pods p.csv --inflate 1.3 --shuffle --attempts 1`,
@@ -87,6 +90,7 @@ The exit status is 0; 1 if the simulation was interrupted or, with
 	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
 	f.StringVar(&o.report, "report", "", "write the GPU allocation after each pod of a trace as CSV to this `FILE`; needs --attempts 1")
 	f.BoolVar(&o.failOnUnschedule, "fail-on-unschedulable", false, "exit with status 1 when pods stay pending")
+	f.BoolVar(&o.failOnFault, "fail-on-fault", false, "exit with status 1 when a call of a module ends in a fault")
 	return cmd
 }
 
@@ -135,7 +139,8 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	switch {
 	case stopped != nil:
 		return &failure{fmt.Errorf("%w; the output has the results so far", stopped)}
-	case o.failOnUnschedule && result.Summary.Unschedulable > 0:
+	case o.failOnUnschedule && result.Summary.Unschedulable > 0,
+		o.failOnFault && slices.ContainsFunc(result.Plugins, func(u sim.PluginUsage) bool { return u.Faults > 0 }):
 		return &failure{errSilent}
 	}
 	return nil

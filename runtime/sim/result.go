@@ -77,6 +77,8 @@ type PluginUsage struct {
 	Reused  int64   `json:"reused"` // rows with a reused answer
 	Seconds float64 `json:"seconds"`
 	Faults  int64   `json:"faults"`
+	// FirstFault is the first fault of the module; empty if there was none.
+	FirstFault string `json:"firstFault,omitempty"`
 }
 
 // Explanation is everything that is known about one pod.
@@ -100,7 +102,7 @@ type Explanation struct {
 func (s *Sim) result(took time.Duration, stopped bool) *Result {
 	w, totals := s.api, s.assembly.Scheduler.Totals()
 	r := &Result{
-		Placements: []Placement{}, Unschedulable: []Pending{}, Evicted: []Eviction{}, Plugins: pluginUsage(totals.Plugins), Usage: w.usage.list(),
+		Placements: []Placement{}, Unschedulable: []Pending{}, Evicted: []Eviction{}, Plugins: s.pluginUsage(totals.Plugins), Usage: w.usage.list(),
 	}
 	w.tellGated()
 	for _, p := range w.evicted {
@@ -145,7 +147,7 @@ func (s *Sim) result(took time.Duration, stopped bool) *Result {
 const notTried = "not tried: the simulation was stopped first"
 
 // pluginUsage adds up the points of each plugin.
-func pluginUsage(totals []scheduler.PluginTotal) []PluginUsage {
+func (s *Sim) pluginUsage(totals []scheduler.PluginTotal) []PluginUsage {
 	out := []PluginUsage{}
 	for _, t := range totals {
 		if n := len(out); n == 0 || out[n-1].Profile != t.Profile || out[n-1].Name != t.Plugin {
@@ -157,6 +159,13 @@ func pluginUsage(totals []scheduler.PluginTotal) []PluginUsage {
 		u.Reused += t.Reused
 		u.Faults += t.Faults
 		u.Seconds += t.Duration.Seconds()
+	}
+	for _, p := range s.assembly.Status().Plugins {
+		for i := range out {
+			if u := &out[i]; u.Profile == p.Profile && u.Name == p.Name && p.Breaker.FirstFault != nil {
+				u.FirstFault = p.Breaker.FirstFault.Error()
+			}
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type Breaker struct {
 		backoff time.Duration // of the last time, 0 after windowCalls calls without
 		cause   string        // of the last time
 		last    *fault.Fault
+		first   *fault.Fault
 		lastAt  time.Time
 		opened  int
 	}
@@ -96,6 +98,7 @@ func (b *Breaker) record(o *Outcome) (recovered bool) {
 			streak = max(streak, b.mu.streak[point])
 			if starting = starting || f.Kind == fault.Starting; f.Kind != fault.Starting || b.mu.last == nil {
 				b.mu.last, b.mu.lastAt = f, b.deps.Now() // a Starting only follows from an earlier fault
+				b.mu.first = cmp.Or(b.mu.first, f)
 			}
 		}
 	}

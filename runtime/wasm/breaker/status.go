@@ -35,9 +35,9 @@ type Status struct {
 	// Starts is the fuel charged for starts after the faults of the last 100 calls. It
 	// may be up to StartsLimit.
 	Starts, StartsLimit int64
-	// LastFault is nil if there was none.
-	LastFault   *fault.Fault
-	LastFaultAt time.Time
+	// FirstFault and LastFault are nil if there was none.
+	FirstFault, LastFault *fault.Fault
+	LastFaultAt           time.Time
 }
 
 // Status returns the breaker's status now.
@@ -46,7 +46,7 @@ func (b *Breaker) Status() Status {
 	defer b.mu.Unlock()
 	s := Status{
 		State: b.mu.state, Opened: b.mu.opened, Cause: b.mu.cause, Starts: b.mu.window.starts, StartsLimit: b.deps.RestartFuel,
-		LastFault: b.mu.last, LastFaultAt: b.mu.lastAt,
+		FirstFault: b.mu.first, LastFault: b.mu.last, LastFaultAt: b.mu.lastAt,
 	}
 	if s.State == Open {
 		s.RetryAt = b.mu.until
