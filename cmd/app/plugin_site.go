@@ -26,7 +26,7 @@ func newPluginSite() *cobra.Command {
 		Long: `Site writes static pages of an index into a folder: a list of its plugins, and a page for each,
 with versions, permissions, cost, who signed it, its README and the command that installs
 it. Any web server can serve them, and berth registry serve --site does. They need no script.
-READMEs are shown as text.`,
+HTML and pictures in READMEs are shown as text.`,
 		Example: `  berth plugin site pages --index ghcr.io/team/index --verification-policy policy.yaml`,
 		Args:    oneArgument("folder", "DIR --index REFERENCE"),
 		PreRunE: applySettings,

@@ -30,7 +30,7 @@ func functions() template.FuncMap {
 		"cost":     func(b index.Bench) string { return rounded(b.PerPod) },
 		"thousand": func(b index.Bench) string { return rounded(b.PerPod * 1000 / int64(b.Nodes)) },
 		"short":    func(digest string) string { return plain.Cut(strings.TrimPrefix(digest, "sha256:"), 15) },
-		"lines":    func(s string) string { return plain.Lines(s, MaxReadme) },
+		"readme":   readme,
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package site renders an index as HTML pages: a list of its plugins, and a page for each. The
-// pages are static, work without a script, and load nothing. Texts from the index and READMEs
-// are escaped and shown as text.
+// pages are static, work without a script, and load nothing. Texts from the index
+// are escaped, and READMEs are rendered without HTML and pictures of their own.
 package site
 
 import (
@@ -26,7 +26,7 @@ type Plugin struct {
 	*index.Plugin
 	// Latest is the version that the page describes.
 	Latest *index.Version
-	// Readme is the text of the README. Signed says in words who signed the version, or why the
+	// Readme is the text of the README, in Markdown. Signed says in words who signed the version, or why the
 	// policy refuses it.
 	Readme, Signed string
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"html"
+	"html/template"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func TestPages(t *testing.T) {
 		"index.html": {`<a href="plugins/rack-aware.html">rack-aware</a>`, "Spreads pods over racks", `<a id="p-filter" href="#p-filter">filter</a>`, `<tr class="p-filter "`, "ghcr.io/team/index, serial 1, valid until 1970-01-01"},
 		"plugins/rack-aware.html": {
 			"<h1>rack-aware 1.3.0</h1>", "berth plugin install rack-aware@1.3.0 --index ghcr.io/team/index", "<li>runs at filter</li>", "<li>reads labels of placed pods</li>",
-			"<td>signed by team</td>", `<td data-head="Nodes">5000</td><td data-head="Time per pod, one core">6.173ms</td><td data-head="per 1,000 nodes">1.235ms</td><td data-head="Fuel">42</td>`, "CycloneDX", "14 duties kept, 0 broken", "it counts racks twice; use 1.3.0", "<pre># Rack aware\n</pre>",
+			"<td>signed by team</td>", `<td data-head="Nodes">5000</td><td data-head="Time per pod, one core">6.173ms</td><td data-head="per 1,000 nodes">1.235ms</td><td data-head="Fuel">42</td>`, "CycloneDX", "14 duties kept, 0 broken", "it counts racks twice; use 1.3.0", "<h3>Rack aware</h3>",
 		},
 	} {
 		for _, want := range wants {
@@ -80,18 +81,18 @@ func TestHostilePages(t *testing.T) {
 	const evil = `</pre><script>alert(1)</script><img src=x onerror=alert(2)><a href="javascript:alert(3)">"'` + "`\x1b[2J\u202e\x00"
 	got := pages(t, func(p *site.Plugin) {
 		v := p.Latest
-		p.Readme, p.Signed, p.Repository = evil+"\n[x](javascript:alert(4)) ![y](http://tracker.example/)", evil, evil
+		p.Readme, p.Signed, p.Repository = evil+"\n[x](javascript:alert(4)) ![y](http://tracker.example/) [z](/registry) <data:text/html,x>\n\n<iframe src=x>\n\n[web](https://example.com/?a=\"b)", evil, evil
 		v.Publisher, v.License, v.Description, v.ABI, v.Image, v.Module, v.Version = evil, evil, evil, evil, evil, evil, evil
 		v.Points, v.Reads = []string{evil}, map[string][]string{evil: {evil}, "node": {evil}}
 		v.Grants.Labels, v.Grants.Annotations = []string{evil}, []string{evil}
 		v.Yanked = &index.Yank{Reason: evil, Successor: evil}
 	})
 	for path, text := range got {
-		own := 0
+		own, links := 0, 2 // to the list, and to the one web page
 		if path == "index.html" {
-			own = 1
+			own, links = 1, 1
 		}
-		if strings.Count(text, "<script") != own || strings.Contains(text, "<img") || strings.Contains(text, `href="javascript`) || strings.Count(text, "<a ") != 1 {
+		if strings.Count(text, "<script") != own || strings.Contains(text, "<img") || strings.Contains(text, `href="javascript`) || strings.Count(text, "<a ") != links {
 			t.Errorf("%s: a text became a part of the page:\n%s", path, text)
 		}
 		if !strings.Contains(text, `content="default-src &#39;none&#39;; style-src &#39;sha256-`) || strings.Contains(text, "unsafe-inline") {
@@ -99,6 +100,50 @@ func TestHostilePages(t *testing.T) {
 		}
 		if i := strings.Index(text, "<h2>README"); i >= 0 && strings.ContainsAny(text[i:], "\x1b\x00") {
 			t.Errorf("%s: the README has characters that cannot be printed:\n%q", path, text[i:])
+		}
+	}
+}
+
+// TestReadme: Markdown becomes HTML below the page's headings, with links to web pages only,
+// and without pictures or HTML of its own.
+func TestReadme(t *testing.T) {
+	p := func(readme string) string {
+		got := pages(t, func(p *site.Plugin) { p.Readme = readme })
+		for path, text := range got {
+			if _, after, ok := strings.Cut(text, `<section class="readme">`); ok && path != "index.html" {
+				before, _, _ := strings.Cut(after, "</section>")
+				return strings.TrimSpace(before)
+			}
+		}
+		t.Fatal("no page has a README")
+		return ""
+	}
+	for readme, want := range map[string]string{
+		"# Rack aware\n\nIt is *fine*.\n":           "<h3>Rack aware</h3>\n<p>It is <em>fine</em>.</p>",
+		"##### deep":                                "<h6>deep</h6>",
+		"- a\n- `b < c`":                            "<ul>\n<li>a</li>\n<li><code>b &lt; c</code></li>\n</ul>",
+		"| a | b |\n|---|---|\n| 1 | 2 |":           "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>1</td>\n<td>2</td>\n</tr>\n</tbody>\n</table>",
+		"[docs](https://example.com/x)":             `<p><a rel="nofollow noopener noreferrer" href="https://example.com/x">docs</a></p>`,
+		"<https://example.com>":                     `<p><a rel="nofollow noopener noreferrer" href="https://example.com">https://example.com</a></p>`,
+		"[a](docs/x.md) [b](javascript:x) <me@x.y>": "<p>a b me@x.y</p>",
+		"![a graph](https://example.com/a.png)":     "<p>a graph</p>",
+		"a <b>bold</b> word":                        "<p>a &lt;b&gt;bold&lt;/b&gt; word</p>",
+		"<div onclick=x>\nhi\n</div>":               "<pre>&lt;div onclick=x&gt;\nhi\n&lt;/div&gt;</pre>",
+		"```sh\nberth <x>\n```":                     "<pre><code class=\"language-sh\">berth &lt;x&gt;\n</code></pre>",
+	} {
+		if got := p(readme); got != want {
+			t.Errorf("%q is rendered as\n%s\nwant\n%s", readme, got, want)
+		}
+	}
+}
+
+// TestLongReadme: a README that would take long to render is shown as text.
+func TestLongReadme(t *testing.T) {
+	for _, part := range []string{"[a](", "> ", "<b>"} {
+		for _, text := range pages(t, func(p *site.Plugin) { p.Readme = strings.Repeat(part, site.MaxReadme/len(part)) }) {
+			if _, after, ok := strings.Cut(text, `<section class="readme">`); ok && !strings.HasPrefix(after, "\n<pre>"+template.HTMLEscapeString(part+part)) {
+				t.Errorf("%.200s", after)
+			}
 		}
 	}
 }
