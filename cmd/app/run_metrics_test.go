@@ -33,6 +33,7 @@ import (
 var notHere = map[string]string{
 	"scheduler_pod_scheduled_after_flush_total": "pods are looked at every 30 s for that; TestMachine of runtime/queue and TestMetrics of runtime/telemetry have it",
 	"berth_pods_unenforced_total":               "the profile leaves nothing to others; TestMetrics of runtime/telemetry has it, and the scenarios of runtime/scheduler the pods",
+	"berth_reuse_evictions_total":               "it takes more kinds of pods than memory has room for; TestMetrics of runtime/telemetry has it",
 	"berth_plugin_reuse_demoted_total":          "it takes a guest that breaks its promise, and a sample that finds it; TestReuse of runtime/pipeline has it",
 }
 
