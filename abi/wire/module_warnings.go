@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
 )
 
 // largeModule is the size, in bytes, above which a module takes seconds to compile.
@@ -20,7 +21,7 @@ func Warnings(m *Module, man *Manifest) []string {
 		}
 	}
 	warnManifest(man, warn)
-	warnReads(&man.Reads, warn)
+	warnReads(man, warn)
 	_, configures := m.Export(abi.ExportConfigure)
 	warn(len(man.Config) > 0 && !configures, "the manifest has a config schema, but "+abi.ExportConfigure+" is not exported: the module never receives its configuration")
 	warn(m.Start != nil, "there is a start section, which runs before the host has set limits for a call; prefer an exported _initialize")
@@ -44,7 +45,7 @@ func warnManifest(man *Manifest, warn func(bool, string)) {
 	for _, e := range man.Events {
 		warn(e.Resource == "*", `the event resource "*" makes the scheduler retry a rejected pod after changes of any object`)
 	}
-	warn(man.Points.Filter != nil && man.Scope(abi.Filter) == abi.ScopeCluster,
+	warn(man.Points.Filter != nil && man.Points.Filter.Scope == "", // who writes "cluster" means it
 		`filter is of scope "cluster": all nodes are in one instance and no verdict is reused; declare "node" if a row's verdict depends on that row only`)
 }
 
@@ -64,15 +65,32 @@ func warnDirectives(man *Manifest, warn func(bool, string)) {
 	}
 }
 
-func warnReads(r *ManifestReads, warn func(bool, string)) {
+func warnReads(man *Manifest, warn func(bool, string)) {
+	r := &man.Reads
+	for _, name := range r.Resources {
+		warn(!isCoreResource(name), "resources: "+plain.Quote(name, maxNamed)+" is neither a resource of Kubernetes, such as cpu, nor has it a domain, such as example.com/gpu")
+	}
+	blind := !slices.ContainsFunc(man.Declared(), func(p abi.Point) bool { return p > abi.Hint })
+	warn(blind && len(r.Node)+len(r.NodeLabels)+len(r.NodeAnnotations)+len(r.NodeConditions)+len(r.Pods) > 0 && man.Points.Hint == nil,
+		"columns of nodes and of their pods are read, but no declared point sees nodes")
 	warn(len(r.Resources) > 0 && needsResources(r) == "", "resources are listed, but neither allocatable, requested nor requests is read")
-	lists := len(r.Pods) > 0 || len(r.PodLabels) > 0 || len(r.PodAnnotations) > 0 && !slices.Contains(r.Pod, "annotations")
-	warn(lists && !slices.Contains(r.Node, "pods"), "columns of pods are read, but not node: pods, which says on which node they are")
+	pods := slices.Contains(r.Node, "pods")
+	warn(len(r.PodAnnotations) > 0 && !pods && !slices.Contains(r.Pod, "annotations"), "podAnnotations are listed, but neither pod: annotations nor node: pods is read")
+	warn((len(r.Pods) > 0 || len(r.PodLabels) > 0) && !pods, "columns of pods are read, but not node: pods, which says on which node they are")
 	warn(slices.Contains(r.Node, "pods") && len(r.Pods)+len(r.PodLabels)+len(r.PodAnnotations) == 0,
 		"node: pods is read, but no column of pods; for their number read node: requested of the resource pods")
 	for _, unique := range []string{"name", "uid"} {
 		warn(slices.Contains(r.Pod, unique), "pod: "+unique+" is read, so no two pods share verdicts")
 	}
+}
+
+// maxNamed is how much of a name a warning quotes, in bytes.
+const maxNamed = 64
+
+// isCoreResource reports whether a name has a domain, or is one that Kubernetes knows without.
+func isCoreResource(name string) bool {
+	return strings.Contains(name, "/") || strings.HasPrefix(name, "hugepages-") || strings.HasPrefix(name, "attachable-volumes-") ||
+		slices.Contains([]string{"cpu", "memory", "ephemeral-storage", "pods", "storage"}, name)
 }
 
 // inertImports returns the imported functions of files and sockets.

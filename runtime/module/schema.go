@@ -59,7 +59,7 @@ func newSchema(raw []byte) (s *schema, remarks []string, err error) {
 		remarks = append(remarks, plain.Cut("manifest: config: "+p.path+": "+p.detail+p.fix, maxProblem))
 	}
 	if c.remarked > len(remarks) {
-		remarks = append(remarks, fmt.Sprintf("manifest: config: %d more keywords are unknown", c.remarked-len(remarks)))
+		remarks = append(remarks, fmt.Sprintf("manifest: config: %d more remarks", c.remarked-len(remarks)))
 	}
 	return s, remarks, nil
 }

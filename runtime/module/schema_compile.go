@@ -24,8 +24,8 @@ type compiler struct {
 	places   map[*node]string           // for messages
 	refs     []reference
 	patterns patterns
-	remarks  findings // unknown keywords
-	remarked int      // the number of unknown keywords
+	remarks  findings
+	remarked int // the number of remarks, also of those that are left out
 }
 
 // reference is a $ref to resolve.
@@ -113,7 +113,22 @@ func (c *compiler) schema(value any, depth int) (*node, error) {
 	default:
 		return nil, c.fail("", "expected a schema, which is an object, true or false, found "+show(value), schemaFix)
 	}
+	c.unnamed(n)
 	return n, nil
+}
+
+// unnamed warns about required properties that the schema does not describe.
+func (c *compiler) unnamed(n *node) {
+	if len(n.fields) == 0 || len(n.patternFields) > 0 {
+		return
+	}
+	for _, name := range n.required {
+		if n.fields[name] == nil {
+			c.remark("required", func() (detail, near string) {
+				return "requires " + show(name) + ", which is not among the properties", didYouMean(name, keys(n.fields))
+			})
+		}
+	}
 }
 
 // keyword compiles one keyword of a schema.
@@ -248,14 +263,26 @@ func (c *compiler) unknown(key string) {
 	if strings.HasPrefix(key, "x-") {
 		return
 	}
+	c.remark("", func() (detail, near string) {
+		return "unknown keyword, which has no effect", didYouMean(key, keys(c.keywords))
+	})
+}
+
+// remark warns about the current path, or a key below it. Nothing is made for remarks that are
+// left out.
+func (c *compiler) remark(key string, text func() (detail, near string)) {
 	if c.remarked++; c.remarked > maxProblems {
 		return
 	}
-	fix := ""
-	if near := didYouMean(key, keys(c.keywords)); near != "" {
-		fix = "; " + near
+	detail, near := text()
+	if near != "" {
+		near = "; " + near
 	}
-	c.remarks.add(problem{path: c.at.String(), detail: "unknown keyword, which has no effect", fix: fix})
+	at := c.at.String()
+	if key != "" {
+		at = join(at, key)
+	}
+	c.remarks.add(problem{path: at, detail: detail, fix: near})
 }
 
 // plain compiles a keyword without subschemas.

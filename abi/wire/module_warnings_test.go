@@ -1,0 +1,34 @@
+package wire_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+)
+
+// TestWarnings: what is not so is not warned of, and names that no node can have are.
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct{ points, reads, want string }{
+		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["cpu", "hugepages-2Mi", "example.com/gpu"]}`, ""},
+		{`"filter": {"scope": "node"}`, `{"node": ["allocatable"], "resources": ["cpus"]}`, `resources: "cpus" is neither`},
+		{`"filter": {}`, `{}`, "scope"},
+		{`"filter": {"scope": "cluster"}`, `{}`, ""},
+		{`"filter": {"scope": "node"}`, `{"podAnnotations": ["a"]}`, "podAnnotations are listed, but neither pod: annotations nor node: pods"},
+		{`"filter": {"scope": "node"}`, `{"podAnnotations": ["a"], "pod": ["annotations"]}`, ""},
+		{`"filter": {"scope": "node"}`, `{"podLabels": ["a"]}`, "columns of pods are read"},
+		{`"preEnqueue": {}`, `{"nodeLabels": ["a"]}`, "no declared point sees nodes"},
+		{`"preEnqueue": {}, "hint": {}`, `{"nodeLabels": ["a"]}`, ""},
+	} {
+		man, err := wire.DecodeManifest([]byte(`{"name": "x", "version": "1.0.0", "abi": "1.0", "publisher": "p", "license": "l", "description": "d",
+			"points": {` + c.points + `}, "reads": ` + c.reads + `, "events": [{"resource": "Node", "actions": ["Add"]}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := wire.Warnings(&wire.Module{}, man)
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !slices.ContainsFunc(got, func(w string) bool { return strings.Contains(w, c.want) })) {
+			t.Errorf("%s, reads %s: %q, want %q", c.points, c.reads, got, c.want)
+		}
+	}
+}
