@@ -37,6 +37,7 @@ func renames() []rename {
 		{file: "pkg/scheduler/scheduler.go", from: "New", to: "newInside"},
 		{file: "pkg/scheduler/scheduler.go", from: "Scheduler.Run", to: "runInside"},
 		{file: server, from: "StartTestServer", to: "startTestServerInside"},
+		{file: "test/integration/scheduler/queueing/queue.go", from: "RunTestCoreResourceEnqueue", to: "runTestCoreResourceEnqueueInside"},
 		{file: util, from: "SyncSchedulerInformerFactory", to: "syncInside"},
 		{file: util, from: "WaitForNodesInCache", to: "waitForNodesInside"},
 		{file: util, from: "WaitCachedPodsStable", to: "waitCachedPodsInside"},
