@@ -50,14 +50,21 @@ type run struct {
 const (
 	noisyConfig = `{"podsPerTenant": 1000, "noisyPods": 2000, "noisyMilliCPU": 64000}`
 	zonesConfig = `{"zones": {"zone-0": 10, "zone-1": 12.5, "zone-2": 30}}`
+	poolsConfig = `{"tenants": {"team-a": {"pools": ["gold"]}}, "others": "any"}`
 )
 
-// plugins are the filter, in a language, and the score.
-func (r *run) plugins(language string) []scale.Module {
-	return []scale.Module{
-		{Path: filepath.Join(r.modules, "noisy-neighbour-"+language+".wasm"), Config: noisyConfig},
-		{Path: filepath.Join(r.modules, "zone-cost-go.wasm"), Config: zonesConfig},
-	}
+// ofPods are a filter that reads the pods on nodes, in a language, and a score.
+func (r *run) ofPods(language string) []scale.Module {
+	return []scale.Module{{Path: filepath.Join(r.modules, "noisy-neighbour-"+language+".wasm"), Config: noisyConfig}, r.zoneCost()}
+}
+
+// ofLabels are a filter that reads labels of nodes, and a score.
+func (r *run) ofLabels() []scale.Module {
+	return []scale.Module{{Path: filepath.Join(r.modules, "tenant-pool-go.wasm"), Config: poolsConfig}, r.zoneCost()}
+}
+
+func (r *run) zoneCost() scale.Module {
+	return scale.Module{Path: filepath.Join(r.modules, "zone-cost-go.wasm"), Config: zonesConfig}
 }
 
 // way is one way to place pods.
@@ -172,7 +179,7 @@ type report struct {
 	Largest                            string
 	// At 5,000 nodes: how often Berth with plugins fits into kube-scheduler's cost, by
 	// default and with all nodes; what the plugins add; and what nodes add.
-	Default, All, Plugins, Growth string
+	Default, All, Labels, Pods, Growth string
 }
 
 func (r *run) write(dir string) error {
@@ -188,7 +195,8 @@ func (r *run) write(dir string) error {
 func (r *run) byNodes(page *report) error {
 	ways := []way{
 		r.kube("kube-scheduler", false), r.kube("kube-scheduler, all nodes", true),
-		r.berth("Berth, no reuse", nil, false), r.berth("Berth", nil, true), r.berth("Berth, two plugins", r.plugins("go"), true),
+		r.berth("Berth, no reuse", nil, false), r.berth("Berth", nil, true),
+		r.berth("Berth, plugins of labels", r.ofLabels(), true), r.berth("Berth, plugins of pods", r.ofPods("go"), true),
 	}
 	t := &table{first: "nodes", ways: names(ways)}
 	for _, nodes := range []int{100, 1000, 5000, 20_000, 100_000} {
@@ -201,18 +209,22 @@ func (r *run) byNodes(page *report) error {
 		}
 		t.add(grouped(nodes), costs)
 		if nodes == 5000 {
-			page.Default, page.All = ratio(costs[0], costs[4]), ratio(costs[1], costs[4])
-			page.Plugins = ratio(costs[4], costs[3])
+			page.Default, page.All = ratio(costs[0], costs[5]), ratio(costs[1], costs[5])
+			page.Labels, page.Pods = ratio(costs[4], costs[3]), ratio(costs[5], costs[3])
 		}
 	}
 	last := t.costs[len(t.costs)-1]
 	page.Nodes, page.Largest = t, t.rows[len(t.rows)-1]
-	page.Growth = ratio(last[4], t.costs[min(1, len(t.costs)-1)][4])
+	page.Growth = ratio(last[5], t.costs[min(1, len(t.costs)-1)][5])
 	return nil
 }
 
 func (r *run) byTemplates(page *report) error {
-	ways := []way{r.berth("no reuse", nil, false), r.berth("no plugins", nil, true), r.berth("two plugins, no reuse", r.plugins("go"), false), r.berth("two plugins", r.plugins("go"), true)}
+	ways := []way{
+		r.berth("no plugins, no reuse", nil, false), r.berth("no plugins", nil, true),
+		r.berth("of labels, no reuse", r.ofLabels(), false), r.berth("of labels", r.ofLabels(), true),
+		r.berth("of pods, no reuse", r.ofPods("go"), false), r.berth("of pods", r.ofPods("go"), true),
+	}
 	for i := range ways { // what a pod costs depends on how many there are
 		ways[i].pods = ways[0].pods
 	}
@@ -234,8 +246,8 @@ func (r *run) byTemplates(page *report) error {
 func (r *run) byLanguage(page *report) error {
 	ways := []way{r.berth("none", nil, true)}
 	for _, language := range []string{"go", "rust", "c", "assemblyscript"} {
-		if _, err := os.Stat(r.plugins(language)[0].Path); err == nil {
-			ways = append(ways, r.berth(language, r.plugins(language), true))
+		if _, err := os.Stat(r.ofPods(language)[0].Path); err == nil {
+			ways = append(ways, r.berth(language, r.ofPods(language), true))
 		}
 	}
 	page.Languages = &table{first: "nodes", ways: names(ways)}

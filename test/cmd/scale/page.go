@@ -75,7 +75,7 @@ func draw(t *table) diagram {
 		}
 		d.YTicks = append(d.YTicks, tick{y(us), text})
 	}
-	colors := []string{"#b45309", "#dc2626", "#64748b", "#2563eb", "#059669"}
+	colors := []string{"#b45309", "#dc2626", "#64748b", "#2563eb", "#059669", "#7c3aed"}
 	last := math.Inf(1)
 	for i := range t.ways {
 		l := line{Title: t.ways[i], Color: colors[i%len(colors)]}
