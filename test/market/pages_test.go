@@ -118,7 +118,7 @@ func TestWithoutScript(t *testing.T) {
 	}
 }
 
-// TestKeyboard: whoever has no mouse reaches everything in the order of the page, sees where
+// TestKeyboard: a reader without a mouse reaches everything in the order of the page, sees where
 // they are, and opens a plugin.
 func TestKeyboard(t *testing.T) {
 	b := open(t, pages(t, nil))
