@@ -14,6 +14,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 
 // The kind and version of a lock file.
@@ -76,7 +77,7 @@ func Parse(text []byte) (*File, error) {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxSize)
 	}
 	var f File
-	if err := yaml.UnmarshalStrict(text, &f); err != nil {
+	if err := strictyaml.Decode(text, MaxSize, &f); err != nil {
 		return nil, errors.New(plain.Lines(err.Error(), 1<<10))
 	}
 	if f.APIVersion != APIVersion || f.Kind != Kind {

@@ -75,7 +75,7 @@ func (p *Policy) JudgeIndex(s *Subject, now time.Time) (signers []string, err er
 	}
 	i := slices.IndexFunc(p.indexes, func(x index) bool { return isIn(s.Repository, x.Repositories) })
 	if i < 0 {
-		return nil, j.refuse("indexes", "none is in %s: add one to the policy, with the keys that sign it", s.Repository)
+		return nil, j.refuse("indexes", "the policy has none for %s: add one, with the keys that sign it", s.Repository)
 	}
 	j.verify()
 	err = j.signatures(fmt.Sprintf("indexes[%d].signatures", i), p.indexes[i].Signatures.Keys, p.indexes[i].Signatures.Least)

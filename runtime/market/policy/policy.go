@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/Masterminds/semver/v3"
-	"sigs.k8s.io/yaml"
 
+	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 	"github.com/berth-scheduler/berth/runtime/market/signing"
 )
 
@@ -137,7 +137,7 @@ func Parse(text []byte) (*Policy, error) {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(text), MaxSize)
 	}
 	var f file
-	if err := yaml.UnmarshalStrict(text, &f); err != nil {
+	if err := strictyaml.Decode(text, MaxSize, &f); err != nil {
 		return nil, err
 	}
 	if f.APIVersion != APIVersion || f.Kind != Kind {
