@@ -214,8 +214,8 @@ func TestVerifyExpired(t *testing.T) {
 	}
 }
 
-// TestHostileAttachments: what is attached to an image is shown without its escapes, if it
-// is what the index names, and an SBOM only if it is JSON.
+// TestHostileAttachments: a README and an SBOM are shown without terminal escapes. One whose
+// digest the index does not have is refused, and so is an SBOM that is not JSON.
 func TestHostileAttachments(t *testing.T) {
 	s := newStall(t)
 	v := &s.honest.Plugins[0].Versions[1]

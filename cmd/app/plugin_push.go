@@ -48,8 +48,9 @@ func newPluginPush() *cobra.Command {
 		Short: "Publish a module in an OCI registry",
 		Long: `Push stores a module as an OCI image, in the CNCF's layout of WebAssembly modules, with
 annotations from its manifest. If you name a project's folder, push builds it first, and
-attaches its README.md and LICENSE to the image, and what it was built from (berth plugin sbom). Without a tag, the image gets the module's
-version as its tag. The same module always gives the same image.
+attaches its README.md and LICENSE to the image, and what it was built from (berth plugin
+sbom). Without a tag, the image gets the module's version as its tag. The same module
+always gives the same image.
 
 A REFERENCE is REGISTRY/REPOSITORY:TAG, a folder in OCI layout (oci:DIR:TAG), or a tarball
 of one (oci-archive:FILE:TAG). Push uses the credentials of docker login.`,
