@@ -55,18 +55,18 @@ func scenes(man *wire.Manifest, o *Options) []*scene {
 	out := make([]*scene, 0, n)
 	all := sizes()
 	for i := range n {
-		out = append(out, makeScene(g, man, o, i, all[i*len(all)/n]))
+		out = append(out, makeScene(g, man, o, i, all[i*len(all)/n], i%5 == 4))
 	}
 	if n >= defaultCycles {
 		for i, nodes := range large() {
-			out = append(out, makeScene(g, man, o, 5*(n+i), nodes)) // none is bare
+			out = append(out, makeScene(g, man, o, n+i, nodes, false))
 		}
 	}
 	return out
 }
 
-func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, nodes int) *scene {
-	s := &scene{bare: i%5 == 4, whatIf: -1, remove: -1, seed: g.Rand().Uint64()}
+func makeScene(g *generate.Generator, man *wire.Manifest, o *Options, i, nodes int, bare bool) *scene {
+	s := &scene{bare: bare, whatIf: -1, remove: -1, seed: g.Rand().Uint64()}
 	s.name = fmt.Sprintf("cycle %d of seed %d, with %d nodes", i, o.Seed, nodes)
 	s.cluster = g.Cluster(nodes, s.bare)
 	s.pod = g.Pod(s.bare)
