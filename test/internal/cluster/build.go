@@ -129,7 +129,13 @@ func versions(ctx context.Context, moduleDir, kubernetesDir string) (out pinned,
 }
 
 func version(ctx context.Context, dir, module string) (string, error) {
-	command := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", module)
+	out, err := GoList(ctx, dir, "-m", "-f", "{{.Version}}", module)
+	return strings.TrimSpace(out), err
+}
+
+// GoList returns what go list prints in a folder.
+func GoList(ctx context.Context, dir string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
 	command.Dir = dir
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -137,5 +143,5 @@ func version(ctx context.Context, dir, module string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s in %s: %w\n%s", strings.Join(command.Args, " "), dir, err, &stderr)
 	}
-	return strings.TrimSpace(string(out)), nil
+	return string(out), nil
 }

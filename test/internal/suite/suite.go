@@ -159,7 +159,7 @@ func (s *suite) packages(ctx context.Context) ([]string, error) {
 	for _, p := range patterns() {
 		args = append(args, tests+p)
 	}
-	out, err := goList(ctx, s.ModuleDir, args...)
+	out, err := cluster.GoList(ctx, s.ModuleDir, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -11,10 +11,11 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
 )
 
 // kubernetes is the module that has the tests.
@@ -55,7 +56,7 @@ type tree struct {
 // makeTree makes the tree, of links, under dir. What is there already is kept if it is right, so that
 // the build cache holds. moduleDir is the folder of test/go.mod.
 func makeTree(ctx context.Context, moduleDir, dir string) (tree, error) {
-	out, err := goList(ctx, moduleDir, "-m", "-f", "{{.Version}} {{.Dir}}", kubernetes)
+	out, err := cluster.GoList(ctx, moduleDir, "-m", "-f", "{{.Version}} {{.Dir}}", kubernetes)
 	if err != nil {
 		return tree{}, err
 	}
@@ -213,16 +214,4 @@ func (t tree) writeModfile(moduleDir string) error {
 		return err
 	}
 	return replace(strings.TrimSuffix(t.modfile, ".mod")+".sum", sums)
-}
-
-func goList(ctx context.Context, dir string, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
-	command.Dir = dir
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	out, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s in %s: %w\n%s", strings.Join(command.Args, " "), dir, err, &stderr)
-	}
-	return string(out), nil
 }
