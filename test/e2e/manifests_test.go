@@ -61,6 +61,7 @@ func TestManifests(t *testing.T) {
 	}
 	for _, kind := range []string{
 		"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Lease", "Deployment", "PodDisruptionBudget", "NetworkPolicy", "Pod",
+		"CustomResourceDefinition",
 	} {
 		if !slices.Contains(kinds, kind) {
 			t.Errorf("there is no %s", kind)

@@ -1,0 +1,107 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Config is the configuration of a plugin.
+//
+// +kubebuilder:validation:Type=object
+// +kubebuilder:pruning:PreserveUnknownFields
+// +kubebuilder:validation:XPreserveUnknownFields
+type Config struct {
+	runtime.RawExtension `json:",inline"`
+}
+
+// Digest is "sha256:" and 64 hexadecimal digits.
+//
+// +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
+// +kubebuilder:validation:MaxLength=71
+type Digest string
+
+// Image is an image in an OCI registry.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=512
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`
+type Image string
+
+// Namespace is the name of a namespace.
+//
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+type Namespace string
+
+// FailurePolicy says what happens to a pod if the plugin fails, or is not loaded.
+//
+// +kubebuilder:validation:Enum=Fail;Ignore
+type FailurePolicy string
+
+// The failure policies.
+const (
+	// Fail keeps the pod pending.
+	Fail FailurePolicy = "Fail"
+	// Ignore places the pod as if there were no such plugin.
+	Ignore FailurePolicy = "Ignore"
+)
+
+// Key is a public key whose signatures are accepted.
+type Key struct {
+	// Name of the key in messages.
+	//
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9]([-A-Za-z0-9._]*[A-Za-z0-9])?$`
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// The public key in PEM, ECDSA on P-256 or Ed25519, as `berth plugin keygen` or
+	// `cosign generate-key-pair` writes it.
+	//
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.startsWith('-----BEGIN PUBLIC KEY-----')",message="write a public key in PEM, which begins with -----BEGIN PUBLIC KEY-----"
+	PublicKey string `json:"publicKey"`
+	// After this time the key admits no module.
+	//
+	// +optional
+	NotAfter *metav1.Time `json:"notAfter,omitempty"`
+}
+
+// Status of a plugin, as the scheduler that leads writes it. Berth never reads it: editing it
+// changes nothing, and the scheduler overwrites it.
+type PluginStatus struct {
+	// Ready is True if the plugin runs. Otherwise reason and message say exactly why not.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// The generation of the object that the status is about.
+	//
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// The digest of the module that runs.
+	//
+	// +optional
+	Digest string `json:"digest,omitempty"`
+	// The version in the manifest of the module that runs.
+	//
+	// +optional
+	Version string `json:"version,omitempty"`
+	// The names of the keys that signed the module.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Signers []string `json:"signers,omitempty"`
+	// The PluginGrant that admits a TenantPlugin.
+	//
+	// +optional
+	Grant string `json:"grant,omitempty"`
+	// Since when this module runs.
+	//
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// Ready is the type of the condition of all kinds.
+const Ready = "Ready"

@@ -1,0 +1,202 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PluginGrant allows namespaces to attach plugins to their pods with TenantPlugins. One grant
+// must allow all that a plugin needs: grants of the same namespace do not add up.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,categories=berth
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Plugins",type=integer,JSONPath=`.status.plugins`
+// +kubebuilder:printcolumn:name="Namespaces",type=string,JSONPath=`.spec.namespaces`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type PluginGrant struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec PluginGrantSpec `json:"spec"`
+	// +optional
+	Status PluginGrantStatus `json:"status,omitempty"`
+}
+
+// PluginGrantList is a list of PluginGrants.
+//
+// +kubebuilder:object:root=true
+type PluginGrantList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []PluginGrant `json:"items"`
+}
+
+// PluginGrantSpec says who may attach what.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.namespaces) || has(self.namespaceSelector)",message="name namespaces, or select them by labels with namespaceSelector; {} selects all"
+type PluginGrantSpec struct {
+	// The namespaces that the grant is for, by name.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1024
+	Namespaces []Namespace `json:"namespaces,omitempty"`
+	// The namespaces that the grant is for, by their labels, in addition to those by name. An
+	// empty selector, {}, selects all namespaces.
+	//
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// The modules that may be attached: those that match one of the items.
+	//
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	Modules []GrantedModules `json:"modules"`
+	// The extension points at which a plugin may run. By default these are preFilter, filter,
+	// preScore and score, which narrow the nodes of a pod and rank them.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=9
+	Points []TenantPoint `json:"points,omitempty"`
+	// What plugins may read that tells them of other tenants; nothing by default.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	Reads []Read `json:"reads,omitempty"`
+	// The highest weight of a plugin's score.
+	//
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxWeight int32 `json:"maxWeight,omitempty"`
+	// How many plugins each namespace may attach. The oldest ones count first.
+	//
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=64
+	MaxPlugins int32 `json:"maxPlugins,omitempty"`
+	// The fuel that all plugins of a namespace may use together for one pod, in one scheduling
+	// cycle.
+	//
+	// +optional
+	// +kubebuilder:default=5000000
+	// +kubebuilder:validation:Minimum=1
+	FuelPerPod int64 `json:"fuelPerPod,omitempty"`
+	// The memory of one plugin.
+	//
+	// +optional
+	// +kubebuilder:default="32Mi"
+	MemoryPerPlugin *resource.Quantity `json:"memoryPerPlugin,omitempty"`
+	// The memory of all plugins that the grant admits, of all namespaces together. The oldest ones
+	// count first. Without the field, only the scheduler's --plugin-memory limits it.
+	//
+	// +optional
+	MemoryTotal *resource.Quantity `json:"memoryTotal,omitempty"`
+}
+
+// GrantedModules are modules that may be attached: those that are in one of the repositories and
+// fulfil all other fields that are set.
+type GrantedModules struct {
+	// The repositories of the images, as REGISTRY/REPOSITORY. * stands for one part of a name, or
+	// for some of its characters, but not in the registry. The scheduler asks no other registry
+	// for a tenant.
+	//
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	Repositories []Repository `json:"repositories"`
+	// Who must have published the module.
+	//
+	// +optional
+	Publisher *Publisher `json:"publisher,omitempty"`
+	// The digests of images or modules that may be attached.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	Digests []Digest `json:"digests,omitempty"`
+}
+
+// Repository is REGISTRY/REPOSITORY, with * in the parts after the registry.
+//
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9*._-]+)+$`
+type Repository string
+
+// Publisher is who published a module. A name alone proves nothing, so one of the keys must have
+// signed the module.
+type Publisher struct {
+	// The publisher in the module's manifest, exactly as it is written there.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Name string `json:"name"`
+	// The publisher's keys.
+	//
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Keys []Key `json:"keys"`
+}
+
+// TenantPoint is an extension point at which a tenant's plugin may run.
+//
+// +kubebuilder:validation:Enum=preEnqueue;preFilter;filter;preScore;score;reserve;permit;preBind;postBind
+type TenantPoint string
+
+// Read is a kind of data that tells a plugin of other tenants.
+//
+// +kubebuilder:validation:Enum=ports;images;pods;generations;nodeObjects;volumeEvents;namespaces;published;seed
+type Read string
+
+// What tells a plugin of other tenants.
+const (
+	// ReadPorts are the host ports in use on nodes.
+	ReadPorts Read = "ports"
+	// ReadImages are the images on nodes.
+	ReadImages Read = "images"
+	// ReadPods are the pods on nodes. A tenant's plugin sees only those of its own namespace, but
+	// the numbers of their slots tell how many pods there are.
+	ReadPods Read = "pods"
+	// ReadGenerations count the changes of nodes.
+	ReadGenerations Read = "generations"
+	// ReadNodeObjects are whole node objects.
+	ReadNodeObjects Read = "nodeObjects"
+	// ReadVolumeEvents are events of volumes and claims, whose names tell of other tenants.
+	ReadVolumeEvents Read = "volumeEvents"
+	// ReadNamespaces are the names and labels of namespaces.
+	ReadNamespaces Read = "namespaces"
+	// ReadPublished are values that other plugins publish.
+	ReadPublished Read = "published"
+	// ReadSeed is the random number of a cycle, from which the number of earlier attempts follows.
+	ReadSeed Read = "seed"
+)
+
+// PluginGrantStatus is what the scheduler that leads says of a grant.
+type PluginGrantStatus struct {
+	// Ready is True if the grant is in force. Otherwise reason and message say exactly why not.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// The generation of the object that the status is about.
+	//
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// How many TenantPlugins the grant admits.
+	//
+	// +optional
+	Plugins int32 `json:"plugins,omitempty"`
+}
