@@ -192,7 +192,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestArchitectureFiles: the Go files that ARCHITECTURE.md names are there, below runtime/ or runtime/wasm/.
+// TestArchitectureFiles: the Go files that ARCHITECTURE.md names are there, relative to runtime/ or to the repository.
 func TestArchitectureFiles(t *testing.T) {
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
@@ -200,12 +200,12 @@ func TestArchitectureFiles(t *testing.T) {
 	}
 	named := regexp.MustCompile("`([a-z_/]+\\.go)`").FindAllSubmatch(text, -1)
 	for _, m := range named {
-		found := slices.ContainsFunc([]string{".", "runtime", "runtime/wasm", "hostplugins/defaultpreemption"}, func(dir string) bool {
+		found := slices.ContainsFunc([]string{".", "runtime"}, func(dir string) bool {
 			_, err := os.Stat(filepath.Join(dir, string(m[1])))
 			return err == nil
 		})
 		if !found {
-			t.Errorf("ARCHITECTURE.md names %s, which does not exist", m[1])
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist. Remedy: name it relative to runtime/, or from the top folder on", m[1])
 		}
 	}
 	if len(named) < 20 {

@@ -19,10 +19,10 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Attempts of a status write and the time between them. Then the write is dropped; the pod's
-// next scheduling attempt writes a newer status.
+// How often a failed status write is repeated, and the time between repeats. Then the write is
+// dropped; the pod's next scheduling attempt writes a newer status.
 const (
-	statusTries      = 12
+	statusRepeats    = 12
 	statusFirstPause = 50 * time.Millisecond
 	statusLastPause  = 10 * time.Second
 )
@@ -176,7 +176,7 @@ func (w *statusWriter) write(uid types.UID) {
 	if s != nil {
 		now, err = w.send(s)
 	}
-	again := err != nil && worthAnotherTry(err) && w.context.Err() == nil && w.queue.NumRequeues(uid) < statusTries
+	again := err != nil && worthAnotherTry(err) && w.context.Err() == nil && w.queue.NumRequeues(uid) < statusRepeats
 	w.mu.Lock()
 	if !again {
 		w.queue.Forget(uid)

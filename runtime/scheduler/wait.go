@@ -16,8 +16,12 @@ import (
 )
 
 // waiting is a pod that waits at Permit. It is state of the loop, not a blocked goroutine, so
-// that a wait ends at the same point in every replay. A wait ends in allow (all plugins agree),
-// reject (a plugin, an event or a preemption) or expire (a timeout).
+// that a wait ends at the same point in every replay. It ends in
+//
+//   - allow, when all plugins agree;
+//   - expire, when a plugin's timeout is over;
+//   - reject, for a plugin or a preemption, when the pod is being deleted (abandon), when another
+//     scheduler binds it (setBoundPod), and when its plugins are replaced (rejectWaiting).
 type waiting struct {
 	pod     *state.QueuedPod
 	binding *pipeline.Binding

@@ -97,7 +97,7 @@ func (b *body) bounded(at, bytes int, h helper) {
 	case bytes > chunkBytes:
 		b.help(at, h)
 	case b.dead:
-	case bytes>>grainShift <= block:
+	case bytes>>grainShift <= checkEvery:
 		b.spend(at, bytes>>grainShift, bytes>>grainShift)
 	default:
 		b.flush(at)

@@ -5,8 +5,8 @@ import "github.com/berth-scheduler/berth/abi/wire"
 const (
 	// worthCheck is the weight from which on a path gets a check of its own.
 	worthCheck = 32
-	// block is the maximum weight between two checks on any path through a function.
-	block = 256
+	// checkEvery is the maximum weight between two checks on any path through a function.
+	checkEvery = 256
 	// worthCharge is the fuel from which on a path back to a loop is charged on that path,
 	// and not with every iteration.
 	worthCharge = 256
@@ -23,7 +23,7 @@ func (b *body) spend(at, weight, fuel int) {
 	if b.dead {
 		return
 	}
-	if b.path.weight+weight > block && b.path.weight >= worthCheck {
+	if b.path.weight+weight > checkEvery && b.path.weight >= worthCheck {
 		b.flush(at)
 		b.check(max(b.path.unpaid, 1))
 		b.path = path{}
