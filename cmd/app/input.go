@@ -9,6 +9,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // inputOptions holds the flags for the simulated cluster.
@@ -66,10 +67,7 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]i
 	}
 	c.Namespaces, c.Nodes, c.PodDisruptionBudgets = objects.Namespaces, objects.Nodes, objects.PodDisruptionBudgets
 	c.Storage = objects.Storage()
-	c.Owners = sim.Owners{
-		Services: objects.Services, ReplicationControllers: objects.ReplicationControllers,
-		ReplicaSets: objects.ReplicaSets, StatefulSets: objects.StatefulSets,
-	}
+	c.Owners = objects.Owners()
 	c.Where = func(pod *v1.Pod) string {
 		if source, ok := objects.Source(pod); ok {
 			return source.String()
@@ -81,7 +79,7 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]i
 			c.Arrivals = append(c.Arrivals, input.Arrival{Pod: pod})
 			continue
 		}
-		c.Bound = append(c.Bound, pod)
+		c.Bound = append(c.Bound, state.NewPod(pod))
 	}
 	return objects.Warnings, nil, nil
 }

@@ -259,7 +259,7 @@ func checkExplain(c *sim.Config) error {
 	}
 	for _, pod := range c.Bound {
 		if pod.Namespace == c.Explain.Namespace && pod.Name == c.Explain.Name {
-			return fmt.Errorf("--explain: pod %s is already on node %s, so it is not scheduled", c.Explain, pod.Spec.NodeName)
+			return fmt.Errorf("--explain: pod %s is already on node %s, so it is not scheduled", c.Explain, pod.NodeName())
 		}
 	}
 	if elsewhere != "" {

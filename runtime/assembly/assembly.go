@@ -29,6 +29,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
 
 // Config configures a scheduler.
@@ -67,6 +68,9 @@ type Config struct {
 	MaxUnschedulable time.Duration
 	// IgnoreBindVerbs leaves binding to the Bind plugins even if extenders have bind verbs.
 	IgnoreBindVerbs bool
+	// WithoutExtenders asks no HTTP extender. NodeResourcesFit still leaves to them the resources
+	// that they handle.
+	WithoutExtenders bool
 }
 
 // Deps connects the scheduler to its environment.
@@ -117,6 +121,7 @@ type Assembly struct {
 		demoted map[*plugin.Info]string
 	}
 	buckets map[string]*wasm.FuelBucket // by profile and namespaces; under mu as well
+	process *memory.Process             // nil without Modules
 	bridges map[string]*bridge.Bridge   // by profile; under mu as well
 	// loop is Scheduler, for framework plugins that may need it while it is being made.
 	loop atomic.Pointer[scheduler.Scheduler]
@@ -126,6 +131,20 @@ type Assembly struct {
 	// closing counts the users of plugins, to close each after its last.
 	closing   holders
 	extenders *extender.Extenders
+}
+
+// Config returns the configuration with the plugins of the last Reload, to make another
+// scheduler that decides as this one does. It may be called from any goroutine.
+func (a *Assembly) Config() Config {
+	a.now.Lock()
+	defer a.now.Unlock()
+	c, s := a.config, *a.config.Scheduler
+	s.Profiles = nil
+	for _, b := range a.now.built {
+		s.Profiles = append(s.Profiles, b.profile)
+	}
+	c.Scheduler = &s
+	return c
 }
 
 // Default returns a new copy of the configuration that an absent file means.
@@ -154,6 +173,9 @@ func New(c Config, d Deps) (*Assembly, error) {
 		return nil, err
 	}
 	a := &Assembly{config: c, deps: d, workers: workers, extenders: extenders}
+	if c.Modules != nil {
+		a.process = memory.NewProcess(c.Modules.config.Memory)
+	}
 	a.life, a.end = context.WithCancel(context.Background())
 	a.mu.built, err = a.build(context.Background(), c.Scheduler, nil)
 	if err != nil {

@@ -227,7 +227,7 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 		return nil, fmt.Errorf("BUG: plugin %q is a module, but Modules is nil", name)
 	}
 	return a.config.Modules.plugin(ctx, named, a.config.Workers, !a.config.Reuse.Off(), &moduleDeps{
-		binder: a.deps.Binder, clock: a.deps.Clock, log: a.logger(profile), bucket: a.bucket(profile, named),
+		binder: a.deps.Binder, clock: a.deps.Clock, log: a.logger(profile), bucket: a.bucket(profile, named), process: a.process,
 		// Plugins are made before the scheduler, and call this while it runs.
 		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
 		recovered: func(plugin string) { a.Scheduler.ReleasePlugin(plugin) },
@@ -243,10 +243,9 @@ func (a *Assembly) logger(profile string) *slog.Logger {
 }
 
 // bucket returns the fuel bucket of a tenant. A tenant is the set of namespaces that a plugin
-// applies to in a profile. What a tenant attaches itself does not share with the platform's
-// plugins for the tenant.
+// applies to in a profile.
 func (a *Assembly) bucket(profile string, m *Module) *wasm.FuelBucket {
-	key := profile + "/" + m.Reference.Tenant + "/" + strings.Join(m.Reference.Namespaces, ",")
+	key := profile + "/" + strings.Join(m.Reference.Namespaces, ",")
 	if a.buckets == nil {
 		a.buckets = make(map[string]*wasm.FuelBucket)
 	}

@@ -10,6 +10,9 @@ import (
 
 // newExtenders makes the HTTP extenders in the configuration; nil for none.
 func newExtenders(c *Config, d Deps) (*extender.Extenders, error) {
+	if c.WithoutExtenders {
+		return nil, nil
+	}
 	configs := c.Scheduler.Extenders
 	if c.IgnoreBindVerbs {
 		configs = slices.Clone(configs)

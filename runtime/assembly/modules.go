@@ -45,8 +45,8 @@ type ModulesConfig struct {
 	// Compiler (optional) compiles modules before this process does, as package
 	// runtime/wasm/child, so that one that takes long to compile is stopped.
 	Compiler sandbox.Compiler
-	// Memory is what the plugins of all modules may have together, in bytes; 0 means
-	// memory.DefaultProcess.
+	// Memory is what the plugins of all modules of a scheduler may have together, in bytes; 0
+	// means memory.DefaultProcess.
 	Memory int64
 	// VerifyEvery is as in wasm.Config.
 	VerifyEvery int
@@ -57,7 +57,6 @@ type Modules struct {
 	config    ModulesConfig
 	sources   *module.Sources
 	encodings *encoding.Cache // of all plugins
-	process   *memory.Process // memory of all plugins
 	// mu guards what follows.
 	mu struct {
 		sync.Mutex
@@ -80,7 +79,7 @@ type Module struct {
 
 // NewModules returns an empty Modules; Close frees it.
 func NewModules(c ModulesConfig) *Modules {
-	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted}), process: memory.NewProcess(c.Memory), encodings: encoding.New()}
+	m := &Modules{config: c, sources: module.NewSources(module.SourcesConfig{Dir: c.SourceDir, Policy: c.Policy, Lock: c.Lock, Admitted: c.Admitted}), encodings: encoding.New()}
 	m.mu.compiled = make(map[string]*compiled)
 	return m
 }
@@ -89,7 +88,7 @@ func NewModules(c ModulesConfig) *Modules {
 func (m *Module) same(o *Module) bool {
 	a, b := m.Loaded, o.Loaded
 	return a.Name == b.Name && a.Digest == b.Digest && bytes.Equal(a.Config, b.Config) && reflect.DeepEqual(a.Grants, b.Grants) &&
-		slices.Equal(m.Reference.Namespaces, o.Reference.Namespaces) && m.Reference.Tenant == o.Reference.Tenant &&
+		slices.Equal(m.Reference.Namespaces, o.Reference.Namespaces) &&
 		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy) && m.Reference.Limits == o.Reference.Limits
 }
 
@@ -158,9 +157,7 @@ func (m *Module) points() []string {
 		switch point { // these belong to other points
 		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
 		default:
-			if name := configName(point); len(m.Reference.Points) == 0 || slices.Contains(m.Reference.Points, name) {
-				out = append(out, name)
-			}
+			out = append(out, configName(point))
 		}
 	}
 	return out
@@ -217,6 +214,7 @@ type moduleDeps struct {
 	namespace func(name string) *state.Namespace
 	recovered func(plugin string)
 	bucket    *wasm.FuelBucket
+	process   *memory.Process // memory of the scheduler's plugins
 	clock     clock.Clock
 	log       *slog.Logger
 }
@@ -240,7 +238,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bo
 		Policies: policies, Shards: shards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
 		Limits: limitsOf(&named.Reference.Limits),
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
-		Encodings: m.encodings, Process: m.process, Recovered: func() { d.recovered(loaded.Name) }})
+		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", loaded.Path, err), m.give(ctx, loaded.Digest))
 	}

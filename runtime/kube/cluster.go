@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -151,6 +153,19 @@ func (c *Cluster) Services() objects.Services { return c.owners }
 
 // Controllers returns the owners of pods.
 func (c *Cluster) Controllers() objects.Controllers { return c.owners }
+
+// Objects are the objects besides nodes, pods and namespaces that decisions depend on. They are
+// shared and must not be changed.
+type Objects struct {
+	Storage              []metav1.Object
+	Owners               []metav1.Object // services and controllers of pods
+	PodDisruptionBudgets []*policyv1.PodDisruptionBudget
+}
+
+// Objects returns the objects. It must be called on the scheduler's loop.
+func (c *Cluster) Objects() Objects {
+	return Objects{Storage: c.store.All(), Owners: c.owners.All(), PodDisruptionBudgets: c.budgets.list}
+}
 
 // Close finishes pending writes, until the context ends. The scheduler must have stopped
 // before.

@@ -87,12 +87,12 @@ func newAPIServer(config *Config, c *clock.Step) *apiServer {
 func (w *apiServer) now() time.Duration { return w.clock.Now().Sub(w.start) }
 
 // bindInitial puts a pod on its node before anything is scheduled.
-func (w *apiServer) bindInitial(object *v1.Pod) {
-	p := &simPod{pod: state.NewPod(object), node: object.Spec.NodeName, initial: true}
+func (w *apiServer) bindInitial(pod *state.Pod) {
+	p := &simPod{pod: pod, node: pod.NodeName(), initial: true}
 	w.byUID[p.pod.UID] = p
 	w.budgets.admit(p)
 	w.usage.add(p.pod)
-	w.volumes.appears(object)
+	w.volumes.appears(pod.Object)
 	w.scheduler.SetPods(p.pod)
 }
 
@@ -254,6 +254,9 @@ func (w *apiServer) Ended(e *report.Ending) {
 
 // Attempted implements scheduler.Observer.
 func (w *apiServer) Attempted(a *report.Attempt, name func(row uint32) string) {
+	if w.config.Attempted != nil {
+		w.config.Attempted(a)
+	}
 	if a.Pod == w.config.Explain.Name && a.Namespace == w.config.Explain.Namespace {
 		w.explained = a.Clone(name)
 	}

@@ -14,16 +14,16 @@ import (
 
 // checkArrivals refuses pods that the loop cannot distinguish or order.
 func checkArrivals(c *Config) error {
-	seen := make(map[types.UID]*v1.Pod, len(c.Arrivals)+len(c.Bound))
+	seen := make(map[types.UID]bool, len(c.Arrivals)+len(c.Bound))
 	unique := func(pod *v1.Pod) error {
-		if was := seen[pod.UID]; pod.UID == "" || was != nil {
+		if pod.UID == "" || seen[pod.UID] {
 			return c.about(pod, "metadata.uid", fmt.Sprintf("%q is empty or the UID of another pod", pod.UID), "give every pod a UID of its own")
 		}
-		seen[pod.UID] = pod
+		seen[pod.UID] = true
 		return nil
 	}
 	for _, pod := range c.Bound {
-		if err := unique(pod); err != nil {
+		if err := unique(pod.Object); err != nil {
 			return err
 		}
 	}

@@ -46,7 +46,7 @@ func TestEvictions(t *testing.T) {
 	quick.Spec.TerminationGracePeriodSeconds = new(int64)
 	r := mustRun(t, sim.Config{
 		Nodes: []*v1.Node{node("a", 4), node("b", 4), node("c", 4)},
-		Bound: []*v1.Pod{on("a", ranked("slow", 4, 1)), quick},
+		Bound: bound(on("a", ranked("slow", 4, 1)), quick),
 		Arrivals: []input.Arrival{
 			{Pod: ranked("placed", 4, 2)},
 			{Pod: ranked("first", 3, 5), At: time.Minute}, {Pod: ranked("second", 3, 5), At: 2 * time.Minute}, {Pod: ranked("third", 3, 5), At: 3 * time.Minute},
@@ -114,7 +114,7 @@ func TestBudgets(t *testing.T) {
 	} {
 		r := mustRun(t, sim.Config{
 			Nodes:                []*v1.Node{node("a", 3), node("a2", 3), node("b", 3)},
-			Bound:                []*v1.Pod{on("a", ranked("x1", 3, 1)), on("a2", ranked("x2", 3, 2)), on("b", ranked("y", 3, 4))},
+			Bound:                bound(on("a", ranked("x1", 3, 1)), on("a2", ranked("x2", 3, 2)), on("b", ranked("y", 3, 4))),
 			PodDisruptionBudgets: []*policyv1.PodDisruptionBudget{budget("x", test.set)},
 			Arrivals:             []input.Arrival{{Pod: ranked("p1", 3, 5), At: time.Minute}, {Pod: ranked("p2", 3, 5), At: time.Minute}},
 		})

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // TestRandomClusters compares the results of random small simulations with a naive evaluation
@@ -73,7 +74,7 @@ const never = time.Duration(1 << 62)
 func newLedger(t *rapid.T, c sim.Config, r *sim.Result) *ledger {
 	l := &ledger{nodes: c.Nodes, byKey: make(map[string]*stay)}
 	for _, pod := range c.Bound {
-		s := &stay{pod: pod, goes: never, node: pod.Spec.NodeName, told: true, evicted: never}
+		s := &stay{pod: pod.Object, goes: never, node: pod.NodeName(), told: true, evicted: never}
 		l.stays = append(l.stays, s)
 		l.byKey[pod.Namespace+"/"+pod.Name] = s
 	}
@@ -249,7 +250,7 @@ func drawCluster(t *rapid.T) (c sim.Config) {
 		pod := drawPod(t, fmt.Sprintf("bound-%d", i))
 		pod.Spec.SchedulingGates, pod.Spec.TopologySpreadConstraints = nil, nil
 		pod.Spec.NodeName = fmt.Sprintf("n-%d", rapid.IntRange(0, 7).Draw(t, "on")) // perhaps one that does not exist
-		c.Bound = append(c.Bound, pod)
+		c.Bound = append(c.Bound, state.NewPod(pod))
 	}
 	now := time.Duration(0)
 	timed := rapid.Bool().Draw(t, "timed")

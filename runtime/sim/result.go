@@ -3,6 +3,8 @@ package sim
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
@@ -42,6 +44,7 @@ type Placement struct {
 	Pod       string `json:"pod"`
 	Node      string `json:"node"`
 
+	UID types.UID `json:"-"`
 	// At is the time since the start of the simulation.
 	At time.Duration `json:"-"`
 }
@@ -54,6 +57,9 @@ type Eviction struct {
 	// For is the preemptor, NAMESPACE/NAME.
 	For string `json:"for"`
 
+	// UID is the victim's, and ForUID the preemptor's.
+	UID    types.UID `json:"-"`
+	ForUID types.UID `json:"-"`
 	// PlacedAt is when the pod was placed, and At when it was evicted, since the start of the
 	// simulation. It left when its grace period was over.
 	PlacedAt time.Duration `json:"-"`
@@ -65,6 +71,8 @@ type Pending struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
 	Message   string `json:"message"`
+
+	UID types.UID `json:"-"`
 }
 
 // PluginUsage is the work of one plugin of one profile over all points.
@@ -106,18 +114,18 @@ func (s *Sim) result(took time.Duration, stopped bool) *Result {
 	}
 	w.tellGated()
 	for _, p := range w.evicted {
-		r.Evicted = append(r.Evicted, Eviction{p.pod.Namespace, p.pod.Name, p.node, p.evictedBy.Key(), p.at, p.evictedAt})
+		r.Evicted = append(r.Evicted, Eviction{p.pod.Namespace, p.pod.Name, p.node, p.evictedBy.Key(), p.pod.UID, p.evictedBy.UID, p.at, p.evictedAt})
 	}
 	for _, p := range w.pods {
 		switch {
 		case p.evictedBy != nil:
 		case p.node != "":
-			r.Placements = append(r.Placements, Placement{p.pod.Namespace, p.pod.Name, p.node, p.at})
+			r.Placements = append(r.Placements, Placement{p.pod.Namespace, p.pod.Name, p.node, p.pod.UID, p.at})
 		case p.message == "" && stopped:
 			p.message = notTried
 			fallthrough
 		default:
-			r.Unschedulable = append(r.Unschedulable, Pending{p.pod.Namespace, p.pod.Name, p.message})
+			r.Unschedulable = append(r.Unschedulable, Pending{p.pod.Namespace, p.pod.Name, p.message, p.pod.UID})
 		}
 		if p.pod.Namespace == w.config.Explain.Namespace && p.pod.Name == w.config.Explain.Name {
 			r.Explanation = &Explanation{Node: p.node, Left: p.left, Message: p.message, FailedTries: p.tries, Attempt: w.explained}
@@ -130,7 +138,7 @@ func (s *Sim) result(took time.Duration, stopped bool) *Result {
 		}
 	}
 	for _, a := range s.config.Arrivals[s.next:] {
-		r.Unschedulable = append(r.Unschedulable, Pending{a.Pod.Namespace, a.Pod.Name, notTried})
+		r.Unschedulable = append(r.Unschedulable, Pending{a.Pod.Namespace, a.Pod.Name, notTried, a.Pod.UID})
 	}
 	r.Summary = Summary{
 		Nodes: len(s.config.Nodes), Pods: len(s.config.Arrivals),

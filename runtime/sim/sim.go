@@ -16,6 +16,8 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -35,10 +37,11 @@ type Config struct {
 	// Storage are the storage objects: claims, volumes, classes, CSINodes, CSIDrivers,
 	// capacities and attachments. See volumes for how they change.
 	Storage []metav1.Object
-	// Owners are used for default spread constraints.
-	Owners Owners
+	// Owners are services and the controllers of pods, for default spread constraints. They do
+	// not change during a simulation.
+	Owners []metav1.Object
 	// Bound are the pods that are on nodes from the start.
-	Bound []*v1.Pod
+	Bound []*state.Pod
 	// Arrivals are the pods to be scheduled, in order of At.
 	Arrivals []input.Arrival
 	// PodDisruptionBudgets are respected by preemption. Their status is computed from the pods
@@ -59,6 +62,8 @@ type Config struct {
 	// Answered (optional) is called once per pod, with its first answer: the pod with what
 	// plugins wrote on it, and its node or "".
 	Answered func(pod *state.Pod, node string)
+	// Attempted (optional) is called with each attempt, which is reused afterwards.
+	Attempted func(a *report.Attempt)
 }
 
 // Sim is one simulation.
@@ -84,7 +89,10 @@ func New(config Config) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	owners := config.Owners.store()
+	owners := owners.New()
+	for _, object := range config.Owners {
+		owners.Set(object)
+	}
 	config.Assembly.AllRows = config.Explain != types.NamespacedName{}
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
 		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Storage: s.api.volumes.plugins(), Services: owners, Controllers: owners,

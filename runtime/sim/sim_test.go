@@ -43,6 +43,13 @@ func gated(p *v1.Pod) *v1.Pod {
 	return p
 }
 
+func bound(pods ...*v1.Pod) (out []*state.Pod) {
+	for _, p := range pods {
+		out = append(out, state.NewPod(p))
+	}
+	return out
+}
+
 func arrivals(pods ...*v1.Pod) (out []input.Arrival) {
 	for _, p := range pods {
 		out = append(out, input.Arrival{Pod: p})
@@ -217,7 +224,7 @@ func TestPermitWaitEnds(t *testing.T) {
 func TestBoundPods(t *testing.T) {
 	ghost, here := pod("ghost", 3), pod("here", 3)
 	ghost.Spec.NodeName, here.Spec.NodeName = "gone", "a"
-	r := mustRun(t, sim.Config{Nodes: []*v1.Node{node("a", 4), node("b", 4)}, Bound: []*v1.Pod{ghost, here}, Arrivals: arrivals(pod("p", 3), pod("q", 3))})
+	r := mustRun(t, sim.Config{Nodes: []*v1.Node{node("a", 4), node("b", 4)}, Bound: bound(ghost, here), Arrivals: arrivals(pod("p", 3), pod("q", 3))})
 	want(t, r, "p on b at 0s", "q: 0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.")
 	if r.Summary.Nodes != 2 || r.Summary.Pods != 2 || r.Usage[0].Requested != 6000 {
 		t.Errorf("got %+v, %+v", r.Summary, r.Usage)
@@ -269,7 +276,7 @@ func TestRefuses(t *testing.T) {
 				`d.yaml:7: pod ns/d: spec.schedulerName: no profile is named "y" (write "default-scheduler", or add a profile to the configuration)`,
 		},
 		"twins": {
-			sim.Config{Arrivals: arrivals(pod("a", 1)), Bound: []*v1.Pod{pod("a", 2)}},
+			sim.Config{Arrivals: arrivals(pod("a", 1)), Bound: bound(pod("a", 2))},
 			`pod ns/a: metadata.uid: "a" is empty or the UID of another pod (give every pod a UID of its own)`,
 		},
 		"order": {

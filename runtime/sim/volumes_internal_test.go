@@ -21,6 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // moody is a plugin that fails pods at Permit, after volumes were reserved for them, a number
@@ -239,7 +240,10 @@ func (c *volumeCase) check(t *rapid.T, v *volumes, placed []*v1.Pod) {
 // after returns the cluster at the end of a simulation, with the pods that were never placed to
 // be tried once more.
 func (c *volumeCase) after(v *volumes, placed, pending []*v1.Pod) *volumeCase {
-	out := &volumeCase{Config: Config{Nodes: c.Nodes, Bound: placed}}
+	out := &volumeCase{Config: Config{Nodes: c.Nodes}}
+	for _, pod := range placed {
+		out.Bound = append(out.Bound, state.NewPod(pod))
+	}
 	for _, o := range c.Storage {
 		switch x := o.(type) {
 		case *v1.PersistentVolume, *v1.PersistentVolumeClaim, *storagev1.CSIStorageCapacity:

@@ -118,10 +118,10 @@ func BenchmarkLargeCluster(b *testing.B) {
 	}
 	for name, decode := range map[string]func() ([]object, error){
 		"trees": func() ([]object, error) {
-			return decodeFiles(context.Background(), []source{f}, &gatherer{})
+			return decodeFiles(context.Background(), []source{f}, ofClusters(), &gatherer{})
 		},
 		"library": func() ([]object, error) {
-			d, err := newDecoder()
+			d, err := newDecoder(ofClusters())
 			if err != nil {
 				return nil, err
 			}

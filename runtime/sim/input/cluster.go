@@ -94,7 +94,7 @@ func LoadCluster(ctx context.Context, paths []string) (*Objects, error) {
 	}
 	var g gatherer
 	files := readFiles(ctx, paths, &g)
-	objs, err := decodeFiles(ctx, files, &g)
+	objs, err := decodeFiles(ctx, files, ofClusters(), &g)
 	if err != nil {
 		return nil, err
 	}

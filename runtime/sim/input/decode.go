@@ -26,16 +26,17 @@ type object struct {
 
 // decoder converts chunks to objects. It has no state, so goroutines share it.
 type decoder struct {
+	kinds  *kinds
 	scheme *runtime.Scheme
 	strict runtime.Decoder
 }
 
-func newDecoder() (*decoder, error) {
+func newDecoder(k *kinds) (*decoder, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
-	return &decoder{scheme, json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})}, nil
+	return &decoder{k, scheme, json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Strict: true})}, nil
 }
 
 // result is the result of one chunk.
@@ -90,7 +91,7 @@ func (d *decoder) yaml(ctx context.Context, c *chunk) (r result) {
 func (d *decoder) document(ctx context.Context, at place, top *yaml.Node, r *result) {
 	kind := scalarAt(top, "kind")
 	items := child(top, "items")
-	if !strings.HasSuffix(kind, "List") || items == nil && !listKind(kind) {
+	if !strings.HasSuffix(kind, "List") || items == nil && !d.kinds.list(kind) {
 		d.node(at, top, header{}, r)
 		return
 	}
@@ -181,7 +182,7 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 		r.last().Line = at.first
 		return
 	}
-	if bad := kindError(*gvk); bad != nil {
+	if bad := d.kinds.refuse(*gvk); bad != nil {
 		bad.File, bad.Line = at.chunk.file, at.lineOf(n, bad.Path)
 		r.errs = append(r.errs, bad)
 		return
@@ -195,6 +196,9 @@ func (d *decoder) object(at place, text []byte, n *yaml.Node, list header, r *re
 	}
 	obj.GetObjectKind().SetGroupVersionKind(*gvk)
 	o := object{Object: obj, meta: metaOf(obj), place: at, unknown: unknown}
+	if d.kinds.clean != nil {
+		d.kinds.clean(o)
+	}
 	r.errs = append(r.errs, prepare(o, n)...)
 	r.objects = append(r.objects, o)
 }

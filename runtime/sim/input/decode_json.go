@@ -60,7 +60,7 @@ func (d *decoder) jsonValue(ctx context.Context, c *chunk, r *result) {
 	}
 	fields, items, twice := jsonList(ctx, c)
 	kind, given := fields["kind"], fields["items"]
-	if !strings.HasSuffix(kind, "List") || given == "" && !listKind(kind) {
+	if !strings.HasSuffix(kind, "List") || given == "" && !d.kinds.list(kind) {
 		d.object(at, c.text, nil, header{}, r)
 		return
 	}

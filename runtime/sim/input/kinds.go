@@ -1,10 +1,12 @@
 package input
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -13,36 +15,52 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// understood returns the kinds that a simulation uses.
-func understood() []schema.GroupVersionKind {
-	kinds := func(gv schema.GroupVersion, names ...string) (out []schema.GroupVersionKind) {
-		for _, name := range names {
-			out = append(out, gv.WithKind(name))
-		}
-		return out
-	}
-	return slices.Concat(
-		kinds(v1.SchemeGroupVersion, "Node", "Pod", "Namespace", "Service", "PersistentVolume", "PersistentVolumeClaim", "ReplicationController"),
-		kinds(schedulingv1.SchemeGroupVersion, "PriorityClass"),
-		kinds(policyv1.SchemeGroupVersion, "PodDisruptionBudget"),
-		kinds(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver", "VolumeAttachment"),
-		kinds(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet"),
-	)
+// kinds are the kinds of objects that files may contain.
+type kinds struct {
+	all []schema.GroupVersionKind
+	// others says what to do about any other kind; instead has that for some.
+	others  string
+	instead map[string]string
+	// clean (optional) removes what does not count, before defaults are set.
+	clean func(o object)
 }
 
-// kindError says why an object of this kind is not accepted; nil if it is.
-func kindError(gvk schema.GroupVersionKind) *Error {
-	all := understood()
+// version lists kinds of one version.
+func version(gv schema.GroupVersion, names ...string) (out []schema.GroupVersionKind) {
+	for _, name := range names {
+		out = append(out, gv.WithKind(name))
+	}
+	return out
+}
+
+// ofClusters are the kinds that a simulation uses.
+func ofClusters() *kinds {
+	k := &kinds{others: "remove it; simulations do not use it", instead: make(map[string]string)}
+	for _, kind := range []string{"Deployment", "DaemonSet", "Job", "CronJob"} {
+		k.instead[kind] = "replace it with the pods that it creates, because no controllers run here"
+	}
+	k.all = slices.Concat(
+		version(v1.SchemeGroupVersion, "Node", "Pod", "Namespace", "Service", "PersistentVolume", "PersistentVolumeClaim", "ReplicationController"),
+		version(schedulingv1.SchemeGroupVersion, "PriorityClass"),
+		version(policyv1.SchemeGroupVersion, "PodDisruptionBudget"),
+		version(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver", "VolumeAttachment"),
+		version(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet"),
+	)
+	return k
+}
+
+// refuse says why an object of this kind is not accepted; nil if it is.
+func (k *kinds) refuse(gvk schema.GroupVersionKind) *Error {
 	switch {
-	case slices.Contains(all, gvk):
+	case slices.Contains(k.all, gvk):
 		return nil
 	case gvk.Kind == "":
-		return &Error{Path: "kind", Detail: "the object has no kind", Fix: "write apiVersion and kind, such as v1 and Node"}
+		return &Error{Path: "kind", Detail: "the object has no kind", Fix: "write apiVersion and kind, such as v1 and " + k.all[0].Kind}
 	case gvk.Version == "":
 		return &Error{Path: "apiVersion", Detail: "the object has no apiVersion", Fix: "write the apiVersion of kind " + gvk.Kind}
 	}
-	names := make([]string, len(all))
-	for i, known := range all {
+	names := make([]string, len(k.all))
+	for i, known := range k.all {
 		if known.Kind == gvk.Kind {
 			return &Error{
 				Path: "apiVersion", Detail: gvk.Kind + " is not supported in version " + gvk.GroupVersion().String(),
@@ -51,29 +69,24 @@ func kindError(gvk schema.GroupVersionKind) *Error {
 		}
 		names[i] = known.Kind
 	}
-	fix := "remove it; simulations do not use it"
-	switch gvk.Kind {
-	case "Deployment", "DaemonSet", "Job", "CronJob":
-		fix = "replace it with the pods that it creates, because no controllers run here"
-	}
 	return &Error{
 		Path:   "kind",
 		Detail: "kind " + gvk.Kind + " of " + gvk.GroupVersion().String() + " is not supported; supported are " + strings.Join(names, ", ") + " and lists of them",
-		Fix:    fix,
+		Fix:    cmp.Or(k.instead[gvk.Kind], k.others),
 	}
 }
 
-// listKind reports whether a kind is List, or a list of a supported kind.
-func listKind(kind string) bool {
+// list reports whether a kind is List, or a list of a supported kind.
+func (k *kinds) list(kind string) bool {
 	item, ok := strings.CutSuffix(kind, "List")
-	return ok && (item == "" || slices.ContainsFunc(understood(), func(known schema.GroupVersionKind) bool { return known.Kind == item }))
+	return ok && (item == "" || slices.ContainsFunc(k.all, func(known schema.GroupVersionKind) bool { return known.Kind == item }))
 }
 
 // newScheme registers the types of the supported kinds' groups.
 func newScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		v1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
+		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return nil, err

@@ -13,8 +13,8 @@ import (
 
 // decodeFiles decodes all documents on all processors, and returns the objects in input order.
 // Soon after the context has ended, the error is its cause.
-func decodeFiles(ctx context.Context, files []source, g *gatherer) ([]object, error) {
-	d, err := newDecoder()
+func decodeFiles(ctx context.Context, files []source, k *kinds, g *gatherer) ([]object, error) {
+	d, err := newDecoder(k)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 )
 
@@ -97,7 +98,7 @@ func preempt(t *testing.T, asModule bool) *sim.Result {
 		for j := range noisyPods {
 			p := noisyPod(fmt.Sprintf("there-%02d-%d", i, j), int32(r.IntN(4)))
 			p.Spec.NodeName = n.Name
-			config.Bound = append(config.Bound, p)
+			config.Bound = append(config.Bound, state.NewPod(p))
 		}
 	}
 	for i := range 30 {

@@ -3,6 +3,8 @@
 package owners
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,4 +97,26 @@ func (s *Store) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
 // StatefulSet implements objects.Controllers.
 func (s *Store) StatefulSet(namespace, name string) *appsv1.StatefulSet {
 	return s.stateful[types.NamespacedName{Namespace: namespace, Name: name}]
+}
+
+// All returns all objects, kind by kind, each sorted by namespace and name.
+func (s *Store) All() (out []metav1.Object) {
+	for _, namespace := range slices.Sorted(maps.Keys(s.services)) {
+		for _, service := range s.services[namespace] {
+			out = append(out, service)
+		}
+	}
+	out = appendAll(out, s.replication)
+	out = appendAll(out, s.replicaSets)
+	return appendAll(out, s.stateful)
+}
+
+func appendAll[T metav1.Object](to []metav1.Object, all map[types.NamespacedName]T) []metav1.Object {
+	names := slices.SortedFunc(maps.Keys(all), func(a, b types.NamespacedName) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	for _, name := range names {
+		to = append(to, all[name])
+	}
+	return to
 }

@@ -130,3 +130,16 @@ func write[T metav1.Object](s *Store, t *table[T], object T, gone bool) (c Chang
 	s.journal.add(t.key(object))
 	return c, true
 }
+
+// All returns the objects of all kinds, those of a kind sorted by namespace and name.
+func (s *Store) All() (out []metav1.Object) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out = appendAll(out, &s.claims)
+	out = appendAll(out, &s.volumes)
+	out = appendAll(out, &s.classes)
+	out = appendAll(out, &s.nodes)
+	out = appendAll(out, &s.drivers)
+	out = appendAll(out, &s.capacities)
+	return appendAll(out, &s.attachments)
+}

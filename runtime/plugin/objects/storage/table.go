@@ -2,6 +2,7 @@ package storage
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,10 +74,20 @@ func (t *table[T]) of(group string) []T {
 	for _, object := range t.groups[group] {
 		out = append(out, object)
 	}
-	slices.SortFunc(out, func(a, b T) int {
-		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
-	})
+	slices.SortFunc(out, byName)
 	return out
+}
+
+func byName[T metav1.Object](a, b T) int {
+	return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+}
+
+// appendAll appends the objects of a table, sorted by namespace and name.
+func appendAll[T metav1.Object](to []metav1.Object, t *table[T]) []metav1.Object {
+	for _, object := range slices.SortedFunc(maps.Values(t.all), byName) {
+		to = append(to, object)
+	}
+	return to
 }
 
 // get reads one object under the store's lock.

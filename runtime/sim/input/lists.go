@@ -15,6 +15,15 @@ func (o *Objects) Storage() []metav1.Object {
 	return appendAll(out, o.VolumeAttachments)
 }
 
+// Owners returns the services and the controllers of pods.
+func (o *Objects) Owners() []metav1.Object {
+	var out []metav1.Object
+	out = appendAll(out, o.Services)
+	out = appendAll(out, o.ReplicationControllers)
+	out = appendAll(out, o.ReplicaSets)
+	return appendAll(out, o.StatefulSets)
+}
+
 func appendAll[T metav1.Object](out []metav1.Object, list []T) []metav1.Object {
 	for _, object := range list {
 		out = append(out, object)

@@ -1,0 +1,46 @@
+package scheduler
+
+import "github.com/berth-scheduler/berth/runtime/state"
+
+// Contents is what the loop knows of the cluster between two attempts. Objects are shared and
+// never change, so a reader may keep it while the loop goes on.
+type Contents struct {
+	Nodes []*state.Node
+	// Placed are the pods on nodes, assumed ones with their patches included.
+	Placed []*state.Pod
+	// Nominated are the pods of the queue that have a nominated node.
+	Nominated  []Nominated
+	Namespaces []*state.Namespace
+}
+
+// Nominated is a pod with its nominated node, which the object may not name yet.
+type Nominated struct {
+	Pod  *state.Pod
+	Node string
+}
+
+// Contents returns what the loop knows. It must be called like Pending.
+func (s *Scheduler) Contents() Contents {
+	counts := s.cache.Counts()
+	c := Contents{Nodes: make([]*state.Node, 0, counts.Nodes), Placed: make([]*state.Pod, 0, counts.Pods)}
+	for info := range s.cache.Nodes() {
+		if info.Node != nil {
+			c.Nodes = append(c.Nodes, info.Node)
+		}
+	}
+	for pod := range s.cache.Pods() {
+		c.Placed = append(c.Placed, pod)
+	}
+	s.queue.Nominations().Nodes(func(node string, pods []*state.Pod) bool {
+		for _, pod := range pods {
+			c.Nominated = append(c.Nominated, Nominated{pod, node})
+		}
+		return true
+	})
+	for info := range s.cache.Namespaces() {
+		if info.Namespace != nil {
+			c.Namespaces = append(c.Namespaces, info.Namespace)
+		}
+	}
+	return c
+}
