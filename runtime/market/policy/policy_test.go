@@ -155,12 +155,12 @@ func TestJudgeIndex(t *testing.T) {
 		more    string
 	}{
 		"": {in(there, "team", "deputy"), ""},
-		"indexes[0].signatures: it has no signatur": {in(there), ""},
-		"it is signed by 0 of the keys catalogue, ": {in(there, "team"), ""},
+		"indexes[0].signatures: it has no signatur":              {in(there), ""},
+		"it is signed by 0 of the keys catalogue, ":              {in(there, "team"), ""},
 		"indexes: the policy has none for ghcr.io/evil/index: a": {in("ghcr.io/evil/index", "catalogue"), ""},
-		"the key catalogue signed it, but is revok": {in(there, "catalogue"), "revoked: {keys: [catalogue]}\n"},
-		"revoked.digests[0]: this digest is revoke": {in(there, "catalogue"), "revoked: {digests: [\"" + image + "\"]}\n"},
-		"catalogue: the signed statement is about ": {func() *policy.Subject { s := in(there, "catalogue"); s.Image = digest("7"); return s }(), ""},
+		"the key catalogue signed it, but is revok":              {in(there, "catalogue"), "revoked: {keys: [catalogue]}\n"},
+		"revoked.digests[0]: this digest is revoke":              {in(there, "catalogue"), "revoked: {digests: [\"" + image + "\"]}\n"},
+		"catalogue: the signed statement is about ":              {func() *policy.Subject { s := in(there, "catalogue"); s.Image = digest("7"); return s }(), ""},
 	} {
 		names, err := keys.parse(t, rest+c.more, nil).JudgeIndex(c.subject, now)
 		if want == "" && (err != nil || len(names) != 2) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
