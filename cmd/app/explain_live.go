@@ -115,7 +115,7 @@ func (o *serverOptions) ask(ctx context.Context, method, path, text string) ([]b
 	case http.StatusOK:
 		return body, nil
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, &failure{fmt.Errorf("%s (pass --token-file with the token of a user who may get %s)", said, path)}
+		return nil, &failure{fmt.Errorf("%s (pass --token-file with the token of a user who may %s %s)", said, strings.ToLower(method), path)}
 	}
 	return nil, &failure{errors.New(said)}
 }

@@ -36,7 +36,7 @@ Any flag can be set by the environment (BERTH_SEED for --seed) or by --settings.
 		`(or .IsAvailableCommand (eq .Name "help"))`, ".IsAvailableCommand",
 	).Replace(root.UsageTemplate()))
 	root.PersistentFlags().String("settings", "", "YAML `FILE` with values of flags by name")
-	root.AddCommand(newRun(p), newConfig(p), newExplain(), newLogLevel(), newSimulate(p), newPlugin(p), newRegistry(), newTrace(), newVersion(p), newCompile())
+	root.AddCommand(newRun(p), newConfig(p), newExplain(), newLogLevel(), newSimulate(p), newWhatIf(p), newPlugin(p), newRegistry(), newTrace(), newVersion(p), newCompile())
 	// Every program has these flags.
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {

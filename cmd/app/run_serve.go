@@ -25,6 +25,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/telemetry"
+	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
 // attemptsKept is the number of attempts that explain can show.
@@ -245,7 +246,7 @@ func (o *serveOptions) serve(
 	handler := debughttp.NewHandler(debughttp.Config{
 		Live: live, Ready: ready,
 		Metrics: w.metrics.Handler(), Resources: telemetry.ResourcesHandler(w.pods(election)), Configuration: configuration,
-		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, Leader: election.Leader,
+		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, WhatIf: whatif.Handler(w.whatIf), Leader: election.Leader,
 		Profiling: c.EnableProfiling,
 	})
 	var servers []*debughttp.Server

@@ -21,6 +21,7 @@ import (
 const (
 	ExplainPath = "/debug/berth/explain/" // and NAMESPACE/POD
 	PluginsPath = "/debug/berth/plugins"
+	WhatIfPath  = "/debug/berth/whatif" // a question is posted there
 )
 
 // OpenPaths returns the paths that need no authorization, as kube-scheduler has by default.
@@ -44,6 +45,8 @@ type Config struct {
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
 	// Plugins returns the plugins that run.
 	Plugins func(ctx context.Context) (*Plugins, error)
+	// WhatIf (optional) answers questions of berth whatif.
+	WhatIf http.Handler
 	// Leader returns the leader's identity in the Lease, and whether this replica is the leader.
 	// The identity is empty if no leader is known. Only the leader has attempts.
 	Leader func() (identity string, here bool)
@@ -80,7 +83,10 @@ func NewHandler(c Config) http.Handler {
 	mux.HandleFunc("GET /configz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"componentconfig": c.Configuration})
 	})
-	mux.HandleFunc("GET "+ExplainPath+"{namespace}/{name}", c.explain)
+	mux.HandleFunc("GET "+ExplainPath+"{namespace}/{name}", c.asLeader(c.explain))
+	if c.WhatIf != nil {
+		mux.HandleFunc("POST "+WhatIfPath, c.asLeader(unhurried(c.WhatIf.ServeHTTP)))
+	}
 	mux.HandleFunc("GET "+PluginsPath, func(w http.ResponseWriter, r *http.Request) {
 		out, err := c.Plugins(r.Context())
 		if err != nil {
@@ -116,16 +122,23 @@ type reading struct{ *http.ServeMux }
 
 func (m reading) Handle(path string, handler http.Handler) { m.ServeMux.Handle("GET "+path, handler) }
 
+// asLeader returns a handler that refers clients to the leader.
+func (c *Config) asLeader(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		leader, here := c.Leader()
+		switch {
+		case here:
+			handle(w, r)
+		case leader == "":
+			http.Error(w, "this replica is not the leader, and no leader is known; try again later", http.StatusServiceUnavailable)
+		default:
+			http.Error(w, "this replica is not the leader: ask "+leader, http.StatusServiceUnavailable)
+		}
+	}
+}
+
 func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 	name := types.NamespacedName{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
-	if leader, here := c.Leader(); !here {
-		text := "this replica is not the leader: ask " + leader
-		if leader == "" {
-			text = "this replica is not the leader, and no leader is known; try again later"
-		}
-		http.Error(w, text, http.StatusServiceUnavailable)
-		return
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	where, err := c.Where(ctx, name)

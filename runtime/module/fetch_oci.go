@@ -17,7 +17,7 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 	}
 	pinned := at.Digest != "" || ref.Digest != ""
 	if !fresh {
-		if f, ok := s.keptImage(at, ref.Digest); ok && (!ref.Signed || f.origin.Bundles != nil) {
+		if f, ok := s.keptImage(at, ref.Digest); ok {
 			return f, nil
 		}
 	}
@@ -38,7 +38,7 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 			return nil, imageError(ref.Image, err)
 		}
 	}
-	if s.signatures(ref) {
+	if s.config.Policy != nil {
 		attached, lies, err := store.Attachments(ctx, image.Descriptor, oci.BundleType)
 		if err != nil {
 			return nil, imageError(ref.Image, err)

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/whatif"
+)
+
+// whatIf answers a question about the cluster as the loop knows it between two attempts.
+func (w *watched) whatIf(ctx context.Context, r *whatif.Request) (*whatif.Answer, error) {
+	now := w.running.Load()
+	if now == nil {
+		return nil, errors.New("the scheduler has not started yet")
+	}
+	var contents scheduler.Contents
+	var objects kube.Objects
+	if err := now.assembly.Scheduler.Do(ctx, func() {
+		contents, objects = now.assembly.Scheduler.Contents(), now.cluster.Objects()
+	}); err != nil {
+		return nil, err
+	}
+	c := &whatif.Cluster{
+		Scheduler: now.assembly.Config(), Bound: contents.Placed,
+		Storage: objects.Storage, Owners: objects.Owners, PodDisruptionBudgets: objects.PodDisruptionBudgets,
+	}
+	c.Scheduler.Workers = 1 // the others are for the scheduler
+	for _, node := range contents.Nodes {
+		c.Nodes = append(c.Nodes, node.Object)
+	}
+	for _, namespace := range contents.Namespaces {
+		c.Namespaces = append(c.Namespaces, namespace.Object)
+	}
+	for _, n := range contents.Nominated {
+		pod := n.Pod.Object
+		if pod.Status.NominatedNodeName != n.Node { // it has not been written yet
+			pod = pod.DeepCopy()
+			pod.Status.NominatedNodeName = n.Node
+		}
+		c.Nominated = append(c.Nominated, pod)
+	}
+	return c.Ask(ctx, r)
+}

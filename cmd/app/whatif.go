@@ -1,0 +1,224 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/debughttp"
+	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/whatif"
+)
+
+// whatIfOptions holds the flags of berth whatif.
+type whatIfOptions struct {
+	program          *program
+	server           serverOptions
+	pods             []string
+	addNodes         []string
+	removeNodes      []string
+	cluster          []string
+	config           string
+	seed             int64
+	failOnUnschedule bool
+	modules          moduleOptions
+}
+
+func newWhatIf(p *program) *cobra.Command {
+	o := whatIfOptions{program: p}
+	cmd := &cobra.Command{
+		Use:   "whatif --pods FILE ... [--cluster FILE|DIR ...]",
+		Short: "Ask where pods would go, without placing them",
+		Long: `Whatif asks where pods would go: which fit now and where, which do not and why, and which
+pods would be preempted. Nothing is placed. Nodes can be added and removed first; pods of
+removed nodes that a controller would create again are then part of the question.
+
+It asks a running scheduler about its cluster, as berth explain does. With --cluster, it
+answers about a cluster in files, with the configuration in --config.
+
+Files of pods may also contain Deployments, Jobs, StatefulSets, ReplicaSets and
+ReplicationControllers, which stand for their pods, and persistent volume claims and
+services. Other pods that are pending are not part of the question. HTTP extenders are not
+asked, which the answer says.
+
+The exit status is 0; 1 if no scheduler answers, or with --fail-on-unschedulable if a pod
+does not fit; and 2 for input that cannot be used.`,
+		Example: `  berth whatif --pods deployment.yaml
+  berth whatif --pods deployment.yaml --add-nodes pool.yaml=3 -o json
+  berth whatif --remove-node worker-7 --kubeconfig ~/.kube/config
+  berth whatif --pods deployment.yaml --cluster cluster/ --config scheduler.yaml`,
+		Args:    cobra.NoArgs,
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringArrayVar(&o.pods, "pods", nil, "pods to be placed: a `FILE` in YAML or JSON, or a folder of them; repeatable")
+	f.StringArrayVar(&o.addNodes, "add-nodes", nil, "add the nodes of a `FILE`, or FILE=N for N copies of each; repeatable")
+	f.StringArrayVar(&o.removeNodes, "remove-node", nil, "remove the node of this `NAME`; repeatable")
+	f.StringArrayVar(&o.cluster, "cluster", nil, "ask about a cluster in Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
+	f.StringVar(&o.config, "config", "", "with --cluster: KubeSchedulerConfiguration `FILE`; kube-scheduler's defaults if not given")
+	f.Int64Var(&o.seed, "seed", 42, "with --cluster: seed of all random choices")
+	o.modules.harmless = true
+	o.modules.flags(f)
+	o.server.flags(f)
+	f.BoolVar(&o.failOnUnschedule, "fail-on-unschedulable", false, "exit with status 1 if a pod does not fit")
+	return cmd
+}
+
+func (o *whatIfOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if o.server.output != "text" && o.server.output != "json" {
+		return fmt.Errorf("--output: %q is neither text nor json", o.server.output)
+	}
+	if len(o.pods)+len(o.removeNodes) == 0 {
+		return errors.New("there is nothing to ask: name pods with --pods, or a node with --remove-node")
+	}
+	if len(o.cluster) == 0 && (o.config != "" || len(o.modules.plugins) > 0) {
+		return errors.New("--config and --plugin need --cluster: a running scheduler answers with its own configuration")
+	}
+	answer, err := o.ask(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	if o.server.output == "json" {
+		e := json.NewEncoder(stdout)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		err = e.Encode(answer)
+	} else {
+		p := &printer{w: stdout, width: width(stdout)}
+		p.whatIf(answer)
+		err = p.err
+	}
+	switch {
+	case err != nil:
+		return &failure{fmt.Errorf("print the answer: %w", err)}
+	case o.failOnUnschedule && answer.Summary.DoNotFit+answer.Summary.Gated > 0:
+		return &failure{errSilent}
+	}
+	return nil
+}
+
+// ask returns the answer of a running scheduler, or of one made from files.
+func (o *whatIfOptions) ask(ctx context.Context, stderr io.Writer) (*whatif.Answer, error) {
+	if len(o.cluster) > 0 {
+		return o.askFiles(ctx, stderr)
+	}
+	r, err := o.request(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, &failure{fmt.Errorf("write the question: %w", err)}
+	}
+	if len(text) > whatif.MaxSize {
+		return nil, fmt.Errorf("the question has %d bytes, at most %d are allowed: ask about fewer pods at a time", len(text), whatif.MaxSize)
+	}
+	body, err := o.server.ask(ctx, http.MethodPost, debughttp.WhatIfPath, string(text))
+	if err != nil {
+		return nil, err
+	}
+	answer := &whatif.Answer{}
+	if err := json.Unmarshal(plain.JSON(body), answer); err != nil {
+		return nil, &failure{fmt.Errorf("read the scheduler's answer: %w (does the scheduler have another version?)", err)}
+	}
+	return answer, nil
+}
+
+// request reads the files of the question. classes are the priority classes of the cluster, if
+// they are known.
+func (o *whatIfOptions) request(ctx context.Context, classes []*schedulingv1.PriorityClass) (*whatif.Request, error) {
+	templates := &input.Templates{}
+	if len(o.pods) > 0 {
+		var err error
+		if templates, err = input.LoadTemplates(ctx, o.pods, classes); err != nil {
+			return nil, stopped(ctx, err)
+		}
+	}
+	r := whatif.NewRequest(templates)
+	r.RemoveNodes = o.removeNodes
+	for _, value := range o.addNodes {
+		path, number, several := strings.Cut(value, "=")
+		n := 1
+		if several {
+			var err error
+			if n, err = strconv.Atoi(number); err != nil || n < 1 {
+				return nil, fmt.Errorf("--add-nodes: %q is not FILE or FILE=N with a number of at least 1", value)
+			}
+		}
+		nodes, err := input.LoadNodes(ctx, path)
+		if err != nil {
+			return nil, stopped(ctx, err)
+		}
+		for _, node := range nodes {
+			r.AddNodes = append(r.AddNodes, whatif.Nodes{Node: node, Count: n})
+		}
+	}
+	return r, r.Check()
+}
+
+// askFiles answers about a cluster in files.
+func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif.Answer, error) {
+	log, err := o.modules.logger(stderr)
+	if err != nil {
+		return nil, err
+	}
+	modules, err := o.modules.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...))
+	if err != nil {
+		return nil, unreadable(err, "config", o.config)
+	}
+	if err := o.modules.enable(modules, scheduler); err != nil {
+		return nil, err
+	}
+	objects, err := input.LoadCluster(ctx, o.cluster)
+	if err != nil {
+		return nil, stopped(ctx, err)
+	}
+	warn(plainly(stderr), warnings)
+	for _, doubt := range objects.Warnings {
+		fmt.Fprintf(stderr, "warning: %s\n", doubt)
+	}
+	r, err := o.request(ctx, objects.PriorityClasses)
+	if err != nil {
+		return nil, err
+	}
+	c := &whatif.Cluster{
+		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Modules: modules, Scheduler: scheduler, Reuse: reuse.Default()}),
+		Nodes:     objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
+		Storage: objects.Storage(), Owners: objects.Owners(), Log: log,
+	}
+	for _, pod := range objects.Pods {
+		switch {
+		case pod.Spec.NodeName != "":
+			c.Bound = append(c.Bound, state.NewPod(pod))
+		case pod.Status.NominatedNodeName != "":
+			c.Nominated = append(c.Nominated, pod)
+		}
+	}
+	answer, err := c.Ask(ctx, r)
+	if err := stopped(ctx, err); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/whatif"
+)
+
+// whatIf prints the answer to a question: where pods would go, then why others would not.
+func (p *printer) whatIf(a *whatif.Answer) {
+	s := &a.Summary
+	p.text("%d of %s would be placed on %s: %d at once, %d after preemption.", s.Fit+s.FitAfterPreemption, count(s.Pods, "pod"), count(a.Nodes, "node"), s.Fit, s.FitAfterPreemption)
+	if s.NodesUsed > 0 && s.AddedNodesUsed > 0 {
+		p.text("They would be on %s, %d of them added.", count(s.NodesUsed, "node"), s.AddedNodesUsed)
+	}
+	if s.Lost > 0 {
+		p.text("%s of the removed nodes would be gone, because no controller creates them elsewhere.", count(s.Lost, "pod"))
+	}
+	if s.OfOtherSchedulers > 0 {
+		p.text("%s of the removed nodes would be placed by other schedulers.", count(s.OfOtherSchedulers, "pod"))
+	}
+	if len(a.NotAsked) > 0 {
+		p.text("HTTP extenders were not asked: %s.", strings.Join(a.NotAsked, ", "))
+	}
+	p.printf("\n")
+	p.wouldBePlaced(slices.Concat(a.Pods, a.Displaced))
+	var pending []sim.Pending
+	for _, pod := range slices.Concat(a.Pods, a.Displaced) {
+		if pod.Node == "" {
+			pending = append(pending, sim.Pending{Namespace: pod.Namespace, Pod: pod.Name, Message: pod.Message})
+		}
+	}
+	p.pending(pending)
+}
+
+// likely is pods of one template that have the same fate.
+type likely struct {
+	first   *whatif.Pod
+	pods    int
+	nodes   []string
+	victims []string
+}
+
+// wouldBePlaced prints the pods that would be placed, by template and code.
+func (p *printer) wouldBePlaced(pods []whatif.Pod) {
+	var groups []*likely
+	by := make(map[string]*likely)
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Node == "" {
+			continue
+		}
+		key := string(pod.Code) + " " + pod.From
+		if pod.Template != nil {
+			key += fmt.Sprint(*pod.Template)
+		}
+		g := by[key]
+		if g == nil {
+			g = &likely{first: pod}
+			by[key] = g
+			groups = append(groups, g)
+		}
+		g.pods++
+		if !slices.Contains(g.nodes, pod.Node) {
+			g.nodes = append(g.nodes, pod.Node)
+		}
+		g.victims = append(g.victims, pod.Victims...)
+	}
+	if len(groups) == 0 {
+		return
+	}
+	columns := []column{{head: "PODS", numbers: true}, {head: "FIRST", least: 16}, {head: "RESULT"}, {head: "NODES", least: 16}}
+	preempts := slices.ContainsFunc(groups, func(g *likely) bool { return len(g.victims) > 0 })
+	if preempts {
+		columns = append(columns, column{head: "PREEMPTED", least: 16})
+	}
+	rows := make([]table.Row, 0, len(groups))
+	for _, g := range groups {
+		result := "fits"
+		if g.first.Code == whatif.FitsAfterPreemption {
+			result = "fits after preemption"
+		}
+		name := g.first.Namespace + "/" + g.first.Name
+		if g.first.From != "" {
+			name += " of " + g.first.From
+		}
+		row := table.Row{g.pods, name, result, some(g.nodes, ", ")}
+		if preempts {
+			row = append(row, some(g.victims, ", "))
+		}
+		rows = append(rows, row)
+	}
+	p.table(columns, rows)
+}

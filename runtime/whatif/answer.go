@@ -1,0 +1,93 @@
+package whatif
+
+// Code is what would become of a pod. Codes never change their meaning.
+type Code string
+
+// The codes.
+const (
+	// Fits: the pod would be placed, and nothing need leave for it.
+	Fits Code = "Fits"
+	// FitsAfterPreemption: the pod would be placed once other pods have left.
+	FitsAfterPreemption Code = "FitsAfterPreemption"
+	// DoesNotFit: the pod would stay pending. Message and Reasons say why.
+	DoesNotFit Code = "DoesNotFit"
+	// Gated: the pod would not be tried. Message says what holds it.
+	Gated Code = "Gated"
+)
+
+// Answer is the answer to a Request.
+type Answer struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Nodes is the number of nodes, with those that were added and without those that were
+	// removed.
+	Nodes   int     `json:"nodes"`
+	Summary Summary `json:"summary"`
+	// NotAsked are the URLs of HTTP extenders, which a question does not reach. They might reject
+	// nodes or prefer others.
+	NotAsked []string `json:"extendersNotAsked,omitempty"`
+	// Pods are those of the question, in its order.
+	Pods []Pod `json:"pods"`
+	// Displaced are those of removed nodes that a controller would create again.
+	Displaced []Pod `json:"displaced,omitempty"`
+}
+
+// Summary counts pods of the question, displaced ones included.
+type Summary struct {
+	Pods               int `json:"pods"`
+	Fit                int `json:"fit"`
+	FitAfterPreemption int `json:"fitAfterPreemption"`
+	DoNotFit           int `json:"doNotFit"`
+	Gated              int `json:"gated"`
+	// Victims are pods that would be preempted.
+	Victims int `json:"victims"`
+	// NodesUsed are nodes that would get pods, AddedNodesUsed those of them that were added.
+	NodesUsed      int `json:"nodesUsed"`
+	AddedNodesUsed int `json:"addedNodesUsed"`
+	// Lost are pods of removed nodes that no controller would create again elsewhere, such as
+	// those of a DaemonSet. OfOtherSchedulers are those that other schedulers would place.
+	Lost              int `json:"lost"`
+	OfOtherSchedulers int `json:"ofOtherSchedulers"`
+}
+
+func (s *Summary) count(p *Pod) {
+	s.Pods++
+	switch p.Code {
+	case Fits:
+		s.Fit++
+	case FitsAfterPreemption:
+		s.FitAfterPreemption++
+	case Gated:
+		s.Gated++
+	case DoesNotFit:
+		s.DoNotFit++
+	}
+}
+
+// Pod is what would become of a pod.
+type Pod struct {
+	// Template is the index in Request.Pods; nil for a displaced pod.
+	Template  *int   `json:"template,omitempty"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Code      Code   `json:"code"`
+	// Node is where the pod would be; empty if it would stay pending. From is the removed node
+	// that it was on.
+	Node string `json:"node,omitempty"`
+	From string `json:"from,omitempty"`
+	// Victims are pods, NAMESPACE/NAME, that would be preempted for this one.
+	Victims []string `json:"victims,omitempty"`
+	// Message is the message of the pod's PodScheduled condition.
+	Message string `json:"message,omitempty"`
+	// Reasons are the nodes that were rejected at the last attempt, by plugin and reasons, the
+	// most nodes first.
+	Reasons []Reason `json:"reasons,omitempty"`
+}
+
+// Reason is a verdict of a plugin on some nodes.
+type Reason struct {
+	Plugin  string   `json:"plugin"`
+	Code    string   `json:"code"` // as in abi/SPEC.md: Unschedulable, UnschedulableAndUnresolvable, …
+	Reasons []string `json:"reasons"`
+	Nodes   int      `json:"nodes"`
+}

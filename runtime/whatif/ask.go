@@ -1,0 +1,337 @@
+package whatif
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Cluster is what a question is about. Its objects are shared, and never changed.
+type Cluster struct {
+	// Scheduler is how pods are placed. HTTP extenders are not asked.
+	Scheduler assembly.Config
+	Nodes     []*v1.Node
+	// Bound are the pods on nodes.
+	Bound []*state.Pod
+	// Nominated are pending pods with status.nominatedNodeName, whose places are taken. Other
+	// pending pods do not count.
+	Nominated  []*v1.Pod
+	Namespaces []*v1.Namespace
+	// Storage, Owners and PodDisruptionBudgets are as in sim.Config.
+	Storage              []metav1.Object
+	Owners               []metav1.Object
+	PodDisruptionBudgets []*policyv1.PodDisruptionBudget
+	Log                  *slog.Logger // optional
+}
+
+// Ask answers a question that Decode has returned. It uses plugins of its own: their fuel and
+// faults do not count for those of a running scheduler.
+//
+// # Errors
+//
+// A *Refused if the question does not fit the cluster; otherwise plugins could not be made, or
+// the context ended.
+func (c *Cluster) Ask(ctx context.Context, r *Request) (*Answer, error) {
+	q, err := c.question(r)
+	if err != nil {
+		return nil, &Refused{err}
+	}
+	s, err := sim.New(q.config)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return q.answer(result), nil
+}
+
+// Refused is a question that does not fit the cluster.
+type Refused struct{ err error }
+
+func (r *Refused) Error() string { return r.err.Error() }
+
+// Unwrap returns the mistakes.
+func (r *Refused) Unwrap() error { return r.err }
+
+// question is a Request about a Cluster.
+type question struct {
+	config sim.Config
+	pods   []asked // in the order of the answer
+	byUID  map[types.UID]int
+	added  map[string]bool // nodes
+	lost   int             // pods of removed nodes
+	others int             // pods of removed nodes that other schedulers place
+}
+
+// asked is a pod of a question.
+type asked struct {
+	pod     *v1.Pod
+	answer  Pod
+	tried   bool
+	reasons []Reason // of the last attempt
+}
+
+func (c *Cluster) question(r *Request) (*question, error) {
+	q := &question{byUID: make(map[types.UID]int), added: make(map[string]bool)}
+	q.config = sim.Config{
+		Assembly: c.Scheduler, Namespaces: c.Namespaces, Owners: slices.Concat(c.Owners, r.owners()),
+		PodDisruptionBudgets: c.PodDisruptionBudgets, Log: c.Log, Attempted: q.attempted,
+		Where: func(pod *v1.Pod) string {
+			if i, ok := q.byUID[pod.UID]; ok && q.pods[i].answer.Template != nil {
+				return fmt.Sprintf("pods[%d].pod", *q.pods[i].answer.Template)
+			}
+			return ""
+		},
+	}
+	q.config.Assembly.WithoutExtenders = true
+	removed, err := q.nodes(c, r)
+	if err != nil {
+		return nil, err
+	}
+	q.storage(c, r)
+	for i := range r.Pods {
+		template := i
+		for n := range r.Pods[i].Count {
+			pod := *r.Pods[i].Pod
+			if r.Pods[i].Count > 1 {
+				pod.Name = fmt.Sprintf("%s-%d", pod.Name, n)
+			}
+			pod.UID = types.UID(fmt.Sprintf("whatif-%d-%d", i, n))
+			q.add(&pod, Pod{Template: &template})
+		}
+	}
+	if err := q.bound(c, removed); err != nil {
+		return nil, err
+	}
+	for _, pod := range c.Nominated {
+		if !removed[pod.Status.NominatedNodeName] {
+			q.config.Arrivals = append(q.config.Arrivals, input.Arrival{Pod: pod})
+		}
+	}
+	return q, nil
+}
+
+// add asks about a pod.
+func (q *question) add(pod *v1.Pod, answer Pod) {
+	answer.Namespace, answer.Name = pod.Namespace, pod.Name
+	q.byUID[pod.UID] = len(q.pods)
+	q.pods = append(q.pods, asked{pod: pod, answer: answer})
+	q.config.Arrivals = append(q.config.Arrivals, input.Arrival{Pod: pod})
+}
+
+// nodes adds and removes nodes, and returns the names of the removed ones.
+func (q *question) nodes(c *Cluster, r *Request) (removed map[string]bool, err error) {
+	known := make(map[string]bool, len(c.Nodes))
+	for _, n := range c.Nodes {
+		known[n.Name] = true
+	}
+	removed = make(map[string]bool)
+	for i, name := range r.RemoveNodes {
+		if !known[name] {
+			return nil, fmt.Errorf("removeNodes[%d]: the cluster has no node %q", i, name)
+		}
+		removed[name] = true
+	}
+	for _, n := range c.Nodes {
+		if !removed[n.Name] {
+			q.config.Nodes = append(q.config.Nodes, n)
+		}
+	}
+	for i := range r.AddNodes {
+		add := &r.AddNodes[i]
+		for n := range add.Count {
+			node := add.Node
+			if add.Count > 1 {
+				node = numbered(node, n)
+			}
+			if known[node.Name] && !removed[node.Name] || q.added[node.Name] {
+				return nil, fmt.Errorf("addNodes[%d]: there is a node %q already: give the new one another name", i, node.Name)
+			}
+			q.added[node.Name] = true
+			q.config.Nodes = append(q.config.Nodes, node)
+		}
+	}
+	return removed, nil
+}
+
+// numbered returns a copy of a node with a number in its name.
+func numbered(node *v1.Node, n int) *v1.Node {
+	out := node.DeepCopy()
+	out.Name = fmt.Sprintf("%s-%d", node.Name, n)
+	out.UID = types.UID(fmt.Sprintf("%s-%d", node.UID, n))
+	if node.Labels[v1.LabelHostname] == node.Name {
+		out.Labels[v1.LabelHostname] = out.Name
+	}
+	return out
+}
+
+// storage adds the claims of the question.
+func (q *question) storage(c *Cluster, r *Request) {
+	type name struct{ namespace, name string }
+	own := make(map[name]bool)
+	for _, claim := range r.PersistentVolumeClaims {
+		own[name{claim.Namespace, claim.Name}] = true
+	}
+	for _, o := range c.Storage {
+		if claim, ok := o.(*v1.PersistentVolumeClaim); !ok || !own[name{claim.Namespace, claim.Name}] {
+			q.config.Storage = append(q.config.Storage, o)
+		}
+	}
+	var classes []*storagev1.StorageClass
+	for _, o := range c.Storage {
+		if class, ok := o.(*storagev1.StorageClass); ok {
+			classes = append(classes, class)
+		}
+	}
+	class := input.DefaultStorageClass(classes)
+	for _, claim := range r.PersistentVolumeClaims {
+		if claim.Spec.StorageClassName == nil && class != "" {
+			claim = claim.DeepCopy()
+			claim.Spec.StorageClassName = &class
+		}
+		q.config.Storage = append(q.config.Storage, claim)
+	}
+}
+
+// bound keeps the pods on the nodes that stay, and asks about those that a controller would
+// create again elsewhere.
+func (q *question) bound(c *Cluster, removed map[string]bool) error {
+	if len(removed) == 0 {
+		q.config.Bound = c.Bound
+		return nil
+	}
+	profiles := make(map[string]bool)
+	for i := range c.Scheduler.Scheduler.Profiles {
+		profiles[c.Scheduler.Scheduler.Profiles[i].SchedulerName] = true
+	}
+	for _, pod := range c.Bound {
+		switch {
+		case !removed[pod.NodeName()]:
+			q.config.Bound = append(q.config.Bound, pod)
+		case !comesBack(pod.Object):
+			q.lost++
+		case !profiles[pod.Profile]:
+			q.others++
+		default:
+			again := *pod.Object
+			again.UID = "whatif-again-" + pod.UID
+			again.ResourceVersion = ""
+			again.Spec.NodeName, again.Status = "", v1.PodStatus{}
+			q.add(&again, Pod{From: pod.NodeName()})
+		}
+	}
+	if len(q.pods) > MaxPods {
+		return fmt.Errorf("removeNodes: with their pods there are %d to place, more than %d: ask several questions", len(q.pods), MaxPods)
+	}
+	return nil
+}
+
+// comesBack reports whether a controller would create the pod on another node. Pods of a
+// DaemonSet and of a kubelet belong to their node, and pods that are being deleted are replaced
+// already.
+func comesBack(pod *v1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && owner.Kind != "DaemonSet" && owner.Kind != "Node" && pod.DeletionTimestamp == nil
+}
+
+// attempted keeps the reasons of the last attempt for each pod of the question.
+func (q *question) attempted(a *report.Attempt) {
+	i, ok := q.byUID[a.UID]
+	if !ok {
+		return
+	}
+	p := &q.pods[i]
+	p.tried, p.reasons = true, nil
+	if a.Node != "" {
+		return
+	}
+	for j := range a.Rejections {
+		r := &a.Rejections[j]
+		p.reasons = append(p.reasons, Reason{r.Plugin, r.Code.String(), slices.Clone(r.Reasons), r.Count})
+	}
+	slices.SortStableFunc(p.reasons, func(a, b Reason) int { return cmp.Compare(b.Nodes, a.Nodes) })
+}
+
+// answer says what became of the pods.
+func (q *question) answer(r *sim.Result) *Answer {
+	out := &Answer{APIVersion: APIVersion, Kind: AnswerKind, Nodes: len(q.config.Nodes), Pods: []Pod{}}
+	for i := range q.config.Assembly.Scheduler.Extenders {
+		out.NotAsked = append(out.NotAsked, withoutPassword(q.config.Assembly.Scheduler.Extenders[i].URLPrefix))
+	}
+	for _, p := range r.Placements {
+		if i, ok := q.byUID[p.UID]; ok {
+			a := &q.pods[i].answer
+			a.Code, a.Node = Fits, p.Node
+			if p.At > 0 && len(r.Evicted) > 0 {
+				a.Code = FitsAfterPreemption
+			}
+		}
+	}
+	for _, p := range r.Unschedulable {
+		if i, ok := q.byUID[p.UID]; ok {
+			a := &q.pods[i].answer
+			a.Code, a.Message, a.Reasons = DoesNotFit, p.Message, q.pods[i].reasons
+			if !q.pods[i].tried {
+				a.Code = Gated
+			}
+		}
+	}
+	for _, e := range r.Evicted {
+		if i, ok := q.byUID[e.UID]; ok {
+			a := &q.pods[i].answer
+			a.Code, a.Message = DoesNotFit, "it would be preempted for "+e.For
+		}
+		if i, ok := q.byUID[e.ForUID]; ok {
+			a := &q.pods[i].answer
+			a.Victims = append(a.Victims, e.Namespace+"/"+e.Pod)
+			if a.Code == Fits {
+				a.Code = FitsAfterPreemption
+			}
+		}
+	}
+	out.Summary.Victims, out.Summary.Lost, out.Summary.OfOtherSchedulers = len(r.Evicted), q.lost, q.others
+	used := make(map[string]bool)
+	for i := range q.pods {
+		a := &q.pods[i].answer
+		out.Summary.count(a)
+		if a.Node != "" && !used[a.Node] {
+			used[a.Node] = true
+			out.Summary.NodesUsed++
+			if q.added[a.Node] {
+				out.Summary.AddedNodesUsed++
+			}
+		}
+		if a.Template == nil {
+			out.Displaced = append(out.Displaced, *a)
+		} else {
+			out.Pods = append(out.Pods, *a)
+		}
+	}
+	return out
+}
+
+// withoutPassword returns a URL as an answer may show it.
+func withoutPassword(prefix string) string {
+	u, err := url.Parse(prefix)
+	if err != nil {
+		return "an HTTP extender"
+	}
+	return u.Redacted()
+}

@@ -1,0 +1,68 @@
+package whatif
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+)
+
+// Handler answers questions that are posted, with ask, one at a time. While one is being answered
+// others get 429. A question that cannot be answered as it is gets 400, and one that is too
+// large 413.
+func Handler(ask func(ctx context.Context, r *Request) (*Answer, error)) http.Handler {
+	var busy sync.Mutex
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !busy.TryLock() {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "another question is being answered: try again", http.StatusTooManyRequests)
+			return
+		}
+		defer busy.Unlock()
+		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxSize))
+		if too := new(http.MaxBytesError); errors.As(err, &too) {
+			http.Error(w, fmt.Sprintf("the question has more than %d bytes", too.Limit), http.StatusRequestEntityTooLarge)
+			return
+		}
+		if err != nil {
+			return // the client is gone
+		}
+		question, err := Decode(text)
+		if err != nil {
+			refuse(w, http.StatusBadRequest, err)
+			return
+		}
+		answer, err := ask(r.Context(), question)
+		switch refused := new(Refused); {
+		case errors.As(err, &refused):
+			refuse(w, http.StatusBadRequest, err)
+		case err != nil:
+			refuse(w, http.StatusServiceUnavailable, err)
+		default:
+			reply(w, answer)
+		}
+	})
+}
+
+// refuse writes an error, which may quote the question.
+func refuse(w http.ResponseWriter, code int, err error) {
+	http.Error(w, plain.Lines(err.Error(), maxError), code)
+}
+
+// maxError is the most bytes of an error.
+const maxError = 16 << 10
+
+func reply(w http.ResponseWriter, answer *Answer) {
+	data, err := json.Marshal(answer)
+	if err != nil {
+		http.Error(w, "BUG: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(plain.JSON(data), '\n')) // the client may be gone
+}

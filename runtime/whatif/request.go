@@ -1,0 +1,200 @@
+// Package whatif answers where pods would go in a cluster, without changing it: which fit now
+// and where, which do not and why, and which pods would be preempted. It simulates the question
+// on the objects of a moment, with plugins of its own.
+package whatif
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/berth-scheduler/berth/runtime/sim/input"
+)
+
+// The version and the kinds of questions and answers in JSON.
+const (
+	APIVersion  = "berth.dev/v1alpha1"
+	RequestKind = "WhatIfRequest"
+	AnswerKind  = "WhatIf"
+)
+
+// The limits of a question.
+const (
+	MaxPods  = 10_000 // with those of removed nodes
+	MaxNodes = 10_000 // added ones
+	MaxSize  = 8 << 20
+)
+
+// Request is a question: where would these pods go, if nodes were added and removed?
+type Request struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Pods are to be placed. What a pod has only once it exists, such as its node, does not
+	// count.
+	Pods []Pods `json:"pods"`
+	// AddNodes are nodes that the cluster does not have yet.
+	AddNodes []Nodes `json:"addNodes,omitempty"`
+	// RemoveNodes are names of nodes that are no longer there. Their pods are to be placed, too,
+	// if a controller would create them again on another node.
+	RemoveNodes []string `json:"removeNodes,omitempty"`
+
+	// Objects that the pods need and the cluster does not have yet. One of a name that the
+	// cluster has replaces it.
+	PersistentVolumeClaims []*v1.PersistentVolumeClaim `json:"persistentVolumeClaims,omitempty"`
+	Services               []*v1.Service               `json:"services,omitempty"`
+	ReplicationControllers []*v1.ReplicationController `json:"replicationControllers,omitempty"`
+	ReplicaSets            []*appsv1.ReplicaSet        `json:"replicaSets,omitempty"`
+	StatefulSets           []*appsv1.StatefulSet       `json:"statefulSets,omitempty"`
+}
+
+// Pods are pods that differ in their name only.
+type Pods struct {
+	Pod *v1.Pod `json:"pod"`
+	// Count is the number of pods; 0 means 1. The names of several end in their number.
+	Count int `json:"count,omitempty"`
+}
+
+// Nodes are nodes that differ in their name and in the label with it only.
+type Nodes struct {
+	Node *v1.Node `json:"node"`
+	// Count is the number of nodes; 0 means 1. The names of several end in their number.
+	Count int `json:"count,omitempty"`
+}
+
+// NewRequest returns a question about pods from files.
+func NewRequest(t *input.Templates) *Request {
+	r := &Request{APIVersion: APIVersion, Kind: RequestKind, PersistentVolumeClaims: t.Claims}
+	for _, p := range t.Pods {
+		r.Pods = append(r.Pods, Pods{p.Pod, p.Count})
+	}
+	for _, o := range t.Owners {
+		switch x := o.(type) {
+		case *v1.Service:
+			r.Services = append(r.Services, x)
+		case *v1.ReplicationController:
+			r.ReplicationControllers = append(r.ReplicationControllers, x)
+		case *appsv1.ReplicaSet:
+			r.ReplicaSets = append(r.ReplicaSets, x)
+		case *appsv1.StatefulSet:
+			r.StatefulSets = append(r.StatefulSets, x)
+		}
+	}
+	return r
+}
+
+// Decode reads a question in JSON, strictly, and checks it. Objects get the defaults of an API
+// server.
+//
+// # Errors
+//
+// All mistakes, with the path of the field.
+func Decode(text []byte) (*Request, error) {
+	r := &Request{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("the question cannot be read: %w", err)
+	}
+	if d.More() {
+		return nil, errors.New("the question cannot be read: there is something after it")
+	}
+	return r, r.Check()
+}
+
+// Check completes and checks what does not depend on the cluster.
+func (r *Request) Check() error {
+	if r.APIVersion != APIVersion || r.Kind != RequestKind {
+		return fmt.Errorf("apiVersion and kind are %q and %q, not %s and %s", r.APIVersion, r.Kind, APIVersion, RequestKind)
+	}
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	prepare := func(where string, gvk schema.GroupVersionKind, o runtime.Object) {
+		if err := input.Prepare(where, gvk, o); err != nil && len(errs) < input.MaxErrors {
+			errs = append(errs, err)
+		}
+	}
+	if len(r.Pods) == 0 && len(r.RemoveNodes) == 0 {
+		fail("pods: there is nothing to place: name pods, or nodes to be removed")
+	}
+	total := 0
+	for i := range r.Pods {
+		p, where := &r.Pods[i], fmt.Sprintf("pods[%d]", i)
+		p.Count = count(where, p.Count, MaxPods, &total, fail)
+		if p.Pod == nil {
+			fail("%s.pod: it is missing", where)
+			continue
+		}
+		prepare(where+".pod", v1.SchemeGroupVersion.WithKind("Pod"), p.Pod)
+	}
+	total = 0
+	for i := range r.AddNodes {
+		n, where := &r.AddNodes[i], fmt.Sprintf("addNodes[%d]", i)
+		n.Count = count(where, n.Count, MaxNodes, &total, fail)
+		if n.Node == nil {
+			fail("%s.node: it is missing", where)
+			continue
+		}
+		prepare(where+".node", v1.SchemeGroupVersion.WithKind("Node"), n.Node)
+	}
+	each("persistentVolumeClaims", v1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"), r.PersistentVolumeClaims, prepare, fail)
+	each("services", v1.SchemeGroupVersion.WithKind("Service"), r.Services, prepare, fail)
+	each("replicationControllers", v1.SchemeGroupVersion.WithKind("ReplicationController"), r.ReplicationControllers, prepare, fail)
+	each("replicaSets", appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), r.ReplicaSets, prepare, fail)
+	each("statefulSets", appsv1.SchemeGroupVersion.WithKind("StatefulSet"), r.StatefulSets, prepare, fail)
+	return errors.Join(errs...)
+}
+
+// count returns how many there are, at least one, and adds them up. It refuses numbers that are
+// negative, and more than most in all.
+func count(where string, n, most int, total *int, fail func(string, ...any)) int {
+	switch {
+	case n < 0:
+		fail("%s.count: %d is negative", where, n)
+		return 1
+	case n == 0:
+		n = 1
+	}
+	if *total <= most && n > most-*total {
+		fail("%s.count: with %d there are more than %d: ask several questions", where, n, most)
+	}
+	*total += min(n, most)
+	return n
+}
+
+// each prepares the objects of a list.
+func each[T interface {
+	comparable
+	runtime.Object
+	metav1.Object
+}](list string, gvk schema.GroupVersionKind, objects []T, prepare func(string, schema.GroupVersionKind, runtime.Object), fail func(string, ...any)) {
+	var none T
+	for i, o := range objects {
+		if where := fmt.Sprintf("%s[%d]", list, i); o == none {
+			fail("%s: it is missing", where)
+		} else {
+			prepare(where, gvk, o)
+		}
+	}
+}
+
+// owners returns services and controllers.
+func (r *Request) owners() (out []metav1.Object) {
+	out = appendAll(out, r.Services)
+	out = appendAll(out, r.ReplicationControllers)
+	out = appendAll(out, r.ReplicaSets)
+	return appendAll(out, r.StatefulSets)
+}
+
+func appendAll[T metav1.Object](to []metav1.Object, list []T) []metav1.Object {
+	for _, object := range list {
+		to = append(to, object)
+	}
+	return to
+}

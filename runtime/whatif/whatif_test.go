@@ -1,0 +1,301 @@
+package whatif_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/whatif"
+)
+
+func node(name, cpu string) *v1.Node {
+	all := v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu), v1.ResourceMemory: resource.MustParse("64Gi"), v1.ResourcePods: resource.MustParse("110")}
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: map[string]string{v1.LabelHostname: name}},
+		Status:     v1.NodeStatus{Capacity: all, Allocatable: all},
+	}
+}
+
+func pod(name, cpu string, priority int32, change ...func(*v1.Pod)) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}}
+	p.Spec.Priority = &priority
+	p.Spec.SchedulerName = v1.DefaultSchedulerName
+	p.Spec.Containers = []v1.Container{{Name: "c", Image: "i", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}}}}
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func on(node string) func(*v1.Pod) { return func(p *v1.Pod) { p.Spec.NodeName = node } }
+
+func ownedBy(kind string) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		controls := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: "owner", UID: "owner", Controller: &controls}}
+	}
+}
+
+// full is a cluster of two nodes of 4 cores, the first of which is taken.
+func full() *whatif.Cluster {
+	c := &whatif.Cluster{
+		Scheduler: assembly.Config{Scheduler: assembly.Default(), Seed: 1},
+		Nodes:     []*v1.Node{node("a", "4"), node("b", "4")},
+	}
+	for _, p := range []*v1.Pod{
+		pod("set", "2", 0, on("a"), ownedBy("ReplicaSet")), pod("agent", "1", 0, on("a"), ownedBy("DaemonSet")),
+		pod("bare", "1", 0, on("a")), pod("foreign", "0", 0, on("a"), ownedBy("Job"), func(p *v1.Pod) { p.Spec.SchedulerName = "other" }),
+	} {
+		c.Bound = append(c.Bound, state.NewPod(p))
+	}
+	return c
+}
+
+func ask(t *testing.T, c *whatif.Cluster, r *whatif.Request) *whatif.Answer {
+	t.Helper()
+	r.APIVersion, r.Kind = whatif.APIVersion, whatif.RequestKind
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = whatif.Decode(text); err != nil {
+		t.Fatal(err)
+	}
+	a, err := c.Ask(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// told writes an answer in a line.
+func told(a *whatif.Answer) string {
+	var out []string
+	for _, list := range [][]whatif.Pod{a.Pods, a.Displaced} {
+		for _, p := range list {
+			line := strings.TrimSpace(fmt.Sprintf("%s %s %s", p.Name, p.Code, p.Node))
+			if len(p.Victims) > 0 {
+				line += fmt.Sprint(" for ", p.Victims)
+			}
+			for _, r := range p.Reasons {
+				line += fmt.Sprintf(" (%d: %s by %s)", r.Nodes, strings.Join(r.Reasons, ", "), r.Plugin)
+			}
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestAsk(t *testing.T) {
+	for name, c := range map[string]struct {
+		ask    whatif.Request
+		change func(*whatif.Cluster)
+		want   string
+	}{
+		"fits": {ask: whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0), Count: 2}}}, want: "p-0 Fits b; p-1 Fits b"},
+		"does not fit": {
+			ask:  whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "5", 0)}}},
+			want: "p DoesNotFit (2: Insufficient cpu by NodeResourcesFit)",
+		},
+		"preempts": {
+			ask:  whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "4", 5), Count: 2}}},
+			want: "p-0 Fits b; p-1 FitsAfterPreemption a for [ns/agent ns/bare ns/set]",
+		},
+		"gated": {
+			ask:  whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "1", 0, func(p *v1.Pod) { p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/g"}} })}}},
+			want: "p Gated",
+		},
+		"added nodes": {
+			ask:  whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "7", 0), Count: 2}}, AddNodes: []whatif.Nodes{{Node: node("large", "8"), Count: 2}}},
+			want: "p-0 Fits large-1; p-1 Fits large-0",
+		},
+		"a removed node's pods": {ask: whatif.Request{RemoveNodes: []string{"a"}}, want: "set Fits b"},
+		"a nominated pod has its place": {
+			ask: whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0)}}},
+			change: func(c *whatif.Cluster) {
+				c.Nominated = []*v1.Pod{pod("earlier", "4", 1, func(p *v1.Pod) { p.Status.NominatedNodeName = "b" })}
+			},
+			want: "p DoesNotFit (2: Insufficient cpu by NodeResourcesFit)",
+		},
+		"the nominated node is gone": {
+			ask: whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0)}}, RemoveNodes: []string{"b"}, AddNodes: []whatif.Nodes{{Node: node("b", "2")}}},
+			change: func(c *whatif.Cluster) {
+				c.Nominated = []*v1.Pod{pod("earlier", "4", 1, func(p *v1.Pod) { p.Status.NominatedNodeName = "b" })}
+			},
+			want: "p Fits b",
+		},
+		"a pod that ran is as good as new": {
+			ask: whatif.Request{Pods: []whatif.Pods{{Pod: pod("p", "2", 0, on("a"), func(p *v1.Pod) {
+				p.Status.Phase, p.DeletionTimestamp = v1.PodSucceeded, &metav1.Time{}
+			})}}},
+			want: "p Fits b",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := full()
+			if c.change != nil {
+				c.change(cluster)
+			}
+			if got := told(ask(t, cluster, &c.ask)); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSummary: each pod of a removed node counts, and extenders are named but not asked.
+func TestSummary(t *testing.T) {
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer server.Close()
+	c := full()
+	c.Scheduler.Scheduler.Extenders = []configv1.Extender{{URLPrefix: strings.Replace(server.URL, "://", "://user:secret@", 1), FilterVerb: "filter", Weight: 1}}
+	a := ask(t, c, &whatif.Request{RemoveNodes: []string{"a"}, Pods: []whatif.Pods{{Pod: pod("p", "4", 0)}}})
+	want := whatif.Summary{Pods: 2, Fit: 1, DoNotFit: 1, NodesUsed: 1, Lost: 2, OfOtherSchedulers: 1}
+	if a.Summary != want || a.Nodes != 1 {
+		t.Errorf("summary %+v of %d nodes, want %+v of 1", a.Summary, a.Nodes, want)
+	}
+	if asked || len(a.NotAsked) != 1 || strings.Contains(a.NotAsked[0], "secret") {
+		t.Errorf("the extender was asked: %t; named: %q", asked, a.NotAsked)
+	}
+}
+
+// TestUnchanged: a question changes nothing of the cluster.
+func TestUnchanged(t *testing.T) {
+	c, same := full(), full()
+	for range 2 {
+		ask(t, c, &whatif.Request{RemoveNodes: []string{"b"}, Pods: []whatif.Pods{{Pod: pod("p", "4", 5), Count: 3}}, AddNodes: []whatif.Nodes{{Node: node("new", "4"), Count: 2}}})
+	}
+	for i := range c.Nodes {
+		if !reflect.DeepEqual(c.Nodes[i], same.Nodes[i]) {
+			t.Errorf("node %s has changed", c.Nodes[i].Name)
+		}
+	}
+	for i := range c.Bound {
+		if !reflect.DeepEqual(c.Bound[i].Object, same.Bound[i].Object) {
+			t.Errorf("pod %s has changed", c.Bound[i].Name)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	const head = `{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest",`
+	const template = `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	for text, want := range map[string]string{
+		`{}`:                "apiVersion and kind are \"\" and \"\"",
+		head + `"pods":[]}`: "there is nothing to place",
+		head + `"pod":[]}`:  `unknown field "pod"`,
+		head + `"pods":[{"pod":` + template + `}]} {}`:                                                                  "there is something after it",
+		head + `"pods":[{"count":1}]}`:                                                                                  "pods[0].pod: it is missing",
+		head + `"pods":[{"pod":` + template + `,"count":-1}]}`:                                                          "pods[0].count: -1 is negative",
+		head + `"pods":[{"pod":` + template + `,"count":9000},{"pod":` + template + `,"count":9000}]}`:                  "pods[1].count: with 9000 there are more than 10000",
+		head + `"pods":[{"pod":{"metadata":{"name":"P"},"spec":{"containers":[{"name":"c"}]}}}]}`:                       `pods[0].pod: metadata.name: "P" is not a valid name`,
+		head + `"pods":[{"pod":` + strings.Replace(template, `"spec":{`, `"spec":{"priorityClassName":"x",`, 1) + `}]}`: "pods[0].pod: spec.priorityClassName: there is no priorityclass \"x\"",
+		head + `"pods":[{"pod":` + template + `}],"removeNodes":["z"]}`:                                                 `removeNodes[0]: the cluster has no node "z"`,
+		head + `"pods":[{"pod":` + template + `}],"addNodes":[{"node":{"metadata":{"name":"a"}}}]}`:                     `addNodes[0]: there is a node "a" already`,
+		head + `"pods":[{"pod":` + strings.Replace(template, `"spec":{`, `"spec":{"schedulerName":"x",`, 1) + `}]}`:     `pods[0].pod: pod default/p: spec.schedulerName: no profile is named "x"`,
+		head + `"persistentVolumeClaims":[null],"pods":[{"pod":` + template + `}]}`:                                     "persistentVolumeClaims[0]: it is missing",
+	} {
+		r, err := whatif.Decode([]byte(text))
+		if err == nil {
+			_, err = full().Ask(t.Context(), r)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestHandler: one question at a time, and each mistake has its status.
+func TestHandler(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	h := whatif.Handler(func(ctx context.Context, r *whatif.Request) (*whatif.Answer, error) {
+		switch r.Pods[0].Pod.Name {
+		case "slow":
+			close(begun)
+			<-release
+		case "broken":
+			return nil, fmt.Errorf("no plugin\x1b could be made")
+		}
+		return full().Ask(ctx, r)
+	})
+	post := func(text string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text)))
+		return w
+	}
+	question := func(name, more string) string {
+		return `{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest",` + more + `"pods":[{"pod":{"metadata":{"name":"` + name + `"},"spec":{"containers":[{"name":"c","image":"i"}]}}}]}`
+	}
+	done := make(chan *httptest.ResponseRecorder)
+	go func() { done <- post(question("slow", "")) }()
+	<-begun
+	if w := post(question("p", "")); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a second question: status %d", w.Code)
+	}
+	close(release)
+	var a whatif.Answer
+	if w := <-done; w.Code != http.StatusOK || json.Unmarshal(w.Body.Bytes(), &a) != nil || told(&a) != "slow Fits b" {
+		t.Errorf("the first question: status %d, %s", w.Code, w.Body)
+	}
+	for text, want := range map[string]int{
+		question("p", ""):                     http.StatusOK,
+		question("p", `"removeNodes":["z"],`): http.StatusBadRequest,
+		"{":                                   http.StatusBadRequest,
+		strings.Repeat(" ", whatif.MaxSize+1): http.StatusRequestEntityTooLarge,
+		question("broken", ""):                http.StatusServiceUnavailable,
+	} {
+		if w := post(text); w.Code != want || strings.Contains(w.Body.String(), "\x1b") {
+			t.Errorf("%.90s: status %d, want %d: %s", text, w.Code, want, w.Body)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest","removeNodes":["b"],"pods":[{"pod":{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"2"}}}]}},"count":2}],"addNodes":[{"node":{"metadata":{"name":"n"},"status":{"capacity":{"cpu":"4","pods":"9"}}},"count":2}]}`))
+	f.Add([]byte(`{"apiVersion":"berth.dev/v1alpha1","kind":"WhatIfRequest","pods":[{"pod":{"metadata":{"name":"p"},"spec":{"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}],"containers":[{"name":"c","image":"i"}]}}}],"persistentVolumeClaims":[{"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := whatif.Decode(text)
+		if err != nil {
+			return
+		}
+		pods, nodes := 0, 0
+		for _, p := range r.Pods {
+			pods += p.Count
+		}
+		for _, n := range r.AddNodes {
+			nodes += n.Count
+		}
+		if pods > whatif.MaxPods || nodes > whatif.MaxNodes {
+			t.Fatalf("%d pods and %d nodes are too many", pods, nodes)
+		}
+		if pods+nodes > 200 {
+			return // only slow
+		}
+		a, err := full().Ask(t.Context(), r)
+		if err != nil {
+			return
+		}
+		if s := a.Summary; s.Pods != len(a.Pods)+len(a.Displaced) || s.Pods != s.Fit+s.FitAfterPreemption+s.DoNotFit+s.Gated || len(a.Pods) != pods {
+			t.Fatalf("%d pods were asked about: %+v", pods, s)
+		}
+		for _, p := range a.Pods {
+			if (p.Node != "") != (p.Code == whatif.Fits || p.Code == whatif.FitsAfterPreemption) || p.Node == "" && p.Message == "" {
+				t.Fatalf("%+v contradicts itself", p)
+			}
+		}
+	})
+}
