@@ -69,6 +69,8 @@ type checker struct {
 	man   *wire.Manifest
 	o     *Options
 	reads *view.Reads
+	// configured is how often an instance was configured.
+	configured int
 }
 
 // dutyAnswers returns the duty of a point's answers.
@@ -80,7 +82,7 @@ func dutyAnswers(point abi.Point) string {
 func (k *checker) duties() {
 	k.duty(dutyModule, "ABI-1.1", "ABI-1.2", "ABI-1.3", "ABI-1.4", "ABI-1.5", "ABI-5.1", "ABI-9.3", "ABI-9.6")
 	k.duty(dutyStarts, "ABI-2.2", "ABI-2.3")
-	k.duty(dutyAlloc, "ABI-2.4")
+	k.duty(dutyAlloc, "ABI-2.4", "ABI-2.12")
 	k.duty(dutyTraps, "ABI-2.10", "ABI-3.3")
 	k.duty(dutyBare, "ABI-3.9", "ABI-4.6", "ABI-4.8", "ABI-6.2")
 	for _, p := range abi.Points() {
@@ -102,10 +104,10 @@ func (k *checker) duties() {
 	k.duty(dutyMoving, "ABI-2.11", "ABI-7.4", "ABI-7.10")
 	k.duty(dutyState, "ABI-7.4")
 	k.duty(dutyUnknown, "ABI-4.5", "ABI-6.2", "ABI-4.1")
-	k.duty(dutyGrowing, "ABI-4.6", "ABI-2.8")
+	k.duty(dutyGrowing, "ABI-4.6", "ABI-4.16", "ABI-2.8")
 	k.duty(dutyRelaid, "ABI-4.1", "ABI-2.8")
 	k.duty(dutyReasons, "ABI-3.6", "ABI-3.7")
-	k.duty(dutyOverlay, "ABI-4.4", "ABI-4.12")
+	k.duty(dutyOverlay, "ABI-4.4", "ABI-4.12", "ABI-4.17")
 	k.duty(dutyWhatIf, "ABI-5.13")
 	k.duty(dutySplit, "ABI-5.4", "ABI-3.9")
 	k.duty(dutyShards, "ABI-4.4", "ABI-4.12", "ABI-4.15", "ABI-5.3")

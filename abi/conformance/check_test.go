@@ -332,6 +332,20 @@ func TestGuestMistakesAreMade(t *testing.T) {
 	}
 }
 
+// TestUnsaid: a report lists the codes of a point and the reasons of the guest that no answer
+// had.
+func TestUnsaid(t *testing.T) {
+	report := check(t, "pools", "")
+	for _, want := range []string{"; never UnschedulableAndUnresolvable, Pending\n", "\"never said\" was never returned: add a hint\n"} {
+		if !strings.Contains(report.String(), want) {
+			t.Errorf("the report has no %q:\n%s", want, report)
+		}
+	}
+	if want := []string{"never said"}; !slices.Equal(report.Unsaid, want) {
+		t.Errorf("not said: %q, want %q", report.Unsaid, want)
+	}
+}
+
 // TestCheckIsDeterministic: the same seed gives the same report, and another seed a different
 // one.
 func TestCheckIsDeterministic(t *testing.T) {

@@ -308,6 +308,9 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 		return nil, nil
 	}
 	d.k.looked(dutyAnswers(a.point), "")
+	if d.w.duty == "" {
+		d.k.reasons(got)
+	}
 	return out, nil
 }
 

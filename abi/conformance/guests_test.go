@@ -54,6 +54,7 @@ type pools struct {
 
 func newPools(manifest []byte, mistake string) *pools {
 	b := berth.Load(manifest)
+	b.Reason("never said")
 	return &pools{Base: b, wrongly: wrongly{mistake}, pool: b.NodeLabel("pool"), other: b.Reason("another pool"), none: b.Reason("no pool")}
 }
 

@@ -20,6 +20,7 @@ type judge struct {
 	answer   *Answer
 	built    *built
 	state    *played
+	ids      seenIDs
 	problems []string
 }
 

@@ -65,7 +65,11 @@ func (i *instance) configure() error {
 	if len(config) == 0 && !i.pl.h.wrong("an absent configuration is empty") {
 		config = []byte("{}")
 	}
-	at, err := i.alloc(uint32(len(config)), 8)
+	align := uint32(8)
+	if i.pl.h.wrong("asks for a configuration aligned to 24") {
+		align = 24
+	}
+	at, err := i.alloc(uint32(len(config)), align)
 	if err != nil {
 		return err
 	}
@@ -87,7 +91,7 @@ func (i *instance) alloc(size, align uint32) (uint32, error) {
 		return 0, err
 	}
 	at := uint32(result[0])
-	if at == 0 || at%align != 0 || uint64(at)+uint64(size) > uint64(len(i.vm.Memory())) {
+	if at == 0 || align&(align-1) == 0 && at%align != 0 || uint64(at)+uint64(size) > uint64(len(i.vm.Memory())) {
 		return 0, faultf(conformance.FaultMemory, "berth_alloc returned %#x for %d bytes", at, size)
 	}
 	return at, nil
@@ -174,6 +178,7 @@ func (i *instance) verify(before []byte) error {
 // write writes everything that a call needs, in a new instance if the region is too small.
 func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 	c.p.epoch++
+	c, r = c.lighter(r)
 	e := &image.Encoder{Reads: pl.reads, Dict: wire.NewDict()}
 	numbering := image.InOrder(r.cluster)
 	numbering.Overlays = r.overlays
@@ -189,7 +194,7 @@ func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 	if err != nil {
 		return nil, wire.Call{}, err
 	}
-	if i := *r.instance; i == nil || im.Size > i.image.Size || pl.h.wrong("makes an instance for each call") || !i.image.Same(im) {
+	if i := *r.instance; i == nil || !pl.h.wrong("keeps a region that is too small") && (im.Size > i.image.Size || pl.h.wrong("makes an instance for each call") || !i.image.Same(im)) {
 		fresh, err := pl.instantiate()
 		if err != nil {
 			return nil, wire.Call{}, err
@@ -205,6 +210,9 @@ func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 	if pl.h.wrong("the seed is the same in every cycle") {
 		cycle.Seed = 1
 	}
+	if pl.h.wrong("the epoch never changes") {
+		cycle.Epoch = 1
+	}
 	if pl.h.wrong("the generation stands still") {
 		cycle.Generation = 1
 	}
@@ -218,6 +226,7 @@ func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 		return nil, wire.Call{}, err
 	}
 	i.mangle(mem)
+	i.garble(record)
 	copy(mem[i.image.Pod:], record)
 	call := wire.Call{Point: r.point, PodSize: uint32(len(record)), N: uint32(len(r.rows))}
 	batch := i.image.NewBatch(mem, i.base)
@@ -261,34 +270,11 @@ func (c *cycle) write(pl *plugin, r *request) (*instance, wire.Call, error) {
 	return i, call, nil
 }
 
-// mangle makes the mistakes of hosts that are about written data.
-func (i *instance) mangle(mem []byte) {
-	switch h := i.pl.h; {
-	case h.wrong("writes beside the region"):
-		i.vm.Memory()[i.base+i.image.Size] = 1
-	case h.wrong("writes a wrong magic"):
-		mem[i.image.Header]++
-	case h.wrong("nothing is requested"):
-		if t := i.image.Tables[0]; len(t.Columns) > 4 {
-			for _, c := range t.Columns {
-				if c.ID == abi.NodeRequested {
-					clear(mem[c.Data : c.Data+8*c.Elements])
-				}
-			}
-		}
-	case h.wrong("a declared column is not there"):
-		if t := i.image.Tables[0]; len(t.Columns) > 3 {
-			binary.LittleEndian.PutUint32(mem[t.Entry+abi.TableColumns:], uint32(len(t.Columns)-1))
-		}
-	case h.wrong("grows the memory"):
-		i.vm.Grow(1)
-	}
-}
-
 // rowSet writes the row set of a call, if it needs one.
 func (i *instance) rowSet(mem []byte, r *request, call *wire.Call) {
 	if len(r.overlays) > 0 {
-		call.N, call.Flags = 1, abi.CallOverlayRows
+		call.N, call.Flags, call.RowSet = 1, abi.CallOverlayRows, i.pl.h.wrong("overlay rows have a row set")
+		binary.LittleEndian.PutUint32(mem[i.image.RowSet:], i.image.Tables[0].Capacity)
 		return
 	}
 	n := uint32(len(r.rows))

@@ -50,6 +50,9 @@ func zero(vm *interp.Instance, a []uint64) {
 func minusOne() []uint64 { return []uint64{0xffffffff} }
 
 func (i *instance) log(vm *interp.Instance, a []uint64) []uint64 {
+	if i.pl.h.wrong("texts beyond the memory are empty") && a[1]+a[2] > uint64(len(vm.Memory())) {
+		return nil
+	}
 	text := string(vm.Read(a[1], a[2]))
 	if !i.pl.h.wrong("does not cut texts of the log") {
 		text = text[:min(len(text), abi.MaxLogText)]
@@ -104,6 +107,9 @@ func (i *instance) object(get func(n uint32) ([]byte, bool)) interp.HostFunc {
 		data, ok := get(uint32(a[0]))
 		if !ok {
 			return minusOne()
+		}
+		if i.pl.h.wrong("objects lose their last byte") {
+			data = data[:len(data)-1]
 		}
 		if len(data) <= len(buffer) {
 			copy(buffer, data)

@@ -46,6 +46,11 @@ func (c *cycle) read(pl *plugin, r *request, i *instance, call wire.Call, result
 		out.Directives = slices.DeleteFunc(got.Directives, func(d wire.Directive) bool {
 			return roomless && d.Kind == abi.Nominate && !pl.h.wrong("nominates without room")
 		})
+		for k := range out.Directives {
+			if d := &out.Directives[k]; pl.h.wrong("swaps the texts of a directive") {
+				d.First, d.Second = d.Second, d.First
+			}
+		}
 		if pl.h.wrong("the first patch of a key counts") {
 			slices.Reverse(out.Directives)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -26,6 +28,8 @@ type Report struct {
 	// Answers counts the different answers of each point, so that a reader sees whether the test
 	// was meaningful.
 	Answers map[string]map[string]int
+	// Unsaid are reasons that the guest has made, but no answer had.
+	Unsaid []string
 }
 
 // Duty is something that a guest must do.
@@ -97,10 +101,13 @@ func (r *Report) Write(w io.Writer) error {
 		if len(all) > mostAnswers {
 			all = append(all[:mostAnswers:mostAnswers], fmt.Sprintf("and %d others", len(r.Answers[point])-mostAnswers))
 		}
-		fmt.Fprintf(&out, "%s answered %s\n", point, strings.Join(all, ", "))
+		fmt.Fprintf(&out, "%s answered %s%s\n", point, strings.Join(all, ", "), missing(point, r.Answers[point]))
 		if len(all) == 1 {
 			fmt.Fprintf(&out, "      always the same: give hints, strings that are meaningful to the plugin, or a configuration\n")
 		}
+	}
+	for _, reason := range r.Unsaid {
+		fmt.Fprintf(&out, "%s was never returned: add a hint\n", plain.Quote(reason, mostExample))
 	}
 	if failed == 0 {
 		out.WriteString("the guest conforms\n")
@@ -111,15 +118,40 @@ func (r *Report) Write(w io.Writer) error {
 	return err
 }
 
+// missing lists the codes of a point that were not among its answers, but for Error. A score has
+// no code.
+func missing(name string, answers map[string]int) string {
+	var out []string
+	for _, point := range abi.Points() {
+		if wire.PointName(point) != name || point == abi.Score || point == abi.Normalize {
+			continue
+		}
+		codes := results(point)
+		if point == abi.Filter || point == abi.PreEnqueue || point == abi.Hint {
+			codes = elements(point)
+		}
+		for _, code := range codes {
+			if code != abi.Error && answers[code.String()] == 0 {
+				out = append(out, code.String())
+			}
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "; never " + strings.Join(out, ", ")
+}
+
 // ledger collects the results of duties, by name.
 type ledger struct {
 	order   []string
 	duties  map[string]*Duty
 	answers map[string]map[string]int
+	said    map[string]bool // of the guest's reasons, whether some answer had it
 }
 
 func newLedger() *ledger {
-	return &ledger{duties: map[string]*Duty{}, answers: map[string]map[string]int{}}
+	return &ledger{duties: map[string]*Duty{}, answers: map[string]map[string]int{}, said: map[string]bool{}}
 }
 
 // duty registers a duty; it does not apply until it is checked.
@@ -150,8 +182,31 @@ func (l *ledger) count(point, answer string) {
 	l.answers[point][answer]++
 }
 
+// reasons records the reasons that a guest has, and those of its answers.
+func (l *ledger) reasons(c *wire.CallView) {
+	for _, set := range c.ReasonSets {
+		l.said[strings.Join(set, ", ")] = l.said[strings.Join(set, ", ")]
+	}
+	say := func(n uint32) {
+		if n > 0 && n <= uint32(len(c.ReasonSets)) {
+			l.said[strings.Join(c.ReasonSets[n-1], ", ")] = true
+		}
+	}
+	say(c.StatusReason)
+	for i, code := range c.Codes {
+		if code != 0 {
+			say(uint32(c.Reasons[i]))
+		}
+	}
+}
+
 func (l *ledger) report() *Report {
 	out := &Report{Answers: l.answers}
+	for _, reason := range slices.Sorted(maps.Keys(l.said)) {
+		if !l.said[reason] {
+			out.Unsaid = append(out.Unsaid, reason)
+		}
+	}
 	for _, name := range l.order {
 		out.Duties = append(out.Duties, *l.duties[name])
 	}

@@ -74,7 +74,8 @@ type player struct {
 	// bystander is true if the profile has one.
 	bystander bool
 	seeds     []uint64 // by cycle
-	last      *played  // the previous cycle
+	ids       seenIDs
+	last      *played // the previous cycle
 }
 
 func (lib *library) play(t tester, h Host, c *caseDoc) {
@@ -82,7 +83,7 @@ func (lib *library) play(t tester, h Host, c *caseDoc) {
 	if omitted(h, c.Optional) {
 		t.Skipf("the host omits %s", c.Optional)
 	}
-	p := &player{t: t, lib: lib}
+	p := &player{t: t, lib: lib, ids: seenIDs{}}
 	var plugins []Plugin
 	for _, s := range c.plugins() {
 		b, err := lib.build(&s)
@@ -232,7 +233,7 @@ func (p *player) step(ctx context.Context, cycle Cycle, state *played, doc *step
 		p.t.Fatalf("%s of %s: %v", call.Point, call.Plugin, err)
 	}
 	texts := p.hearing.since()
-	j := &judge{want: &doc.Want, call: call, answer: answer, built: b, state: state}
+	j := &judge{want: &doc.Want, call: call, answer: answer, built: b, state: state, ids: p.ids}
 	if err := j.judge(texts); err != nil {
 		p.t.Fatal(err)
 	}

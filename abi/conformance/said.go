@@ -61,6 +61,9 @@ func (j *judge) order(dumps []*dump) {
 		if err != nil {
 			continue
 		}
+		if wrong := j.ids.add(j.built.Name, d, s); wrong != "" {
+			j.wrong("%s", wrong)
+		}
 		if j.want.Seed {
 			j.state.seeds = append(j.state.seeds, s.Seed)
 		}

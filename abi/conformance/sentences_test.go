@@ -114,6 +114,41 @@ func TestSentencesAreCited(t *testing.T) {
 	}
 }
 
+// Sentences is sentences, for the tests of mistakes.
+func Sentences(t *testing.T) map[string]bool { return sentences(t) }
+
+// Cites returns what each case and each duty cites.
+func Cites(t *testing.T) map[string][]string {
+	t.Helper()
+	lib, err := readLibrary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]string{}
+	for _, f := range lib.families {
+		for _, c := range f.Cases {
+			expanded, err := c.expand()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range expanded {
+				out[f.Family+"/"+e.Name] = c.Cites
+			}
+		}
+	}
+	for _, f := range lib.worlds {
+		for _, c := range f.Cases {
+			out[f.Family+"/"+c.Name] = c.Cites
+		}
+	}
+	k := &checker{ledger: newLedger(), man: &wire.Manifest{}}
+	k.duties()
+	for _, d := range k.report().Duties {
+		out[d.Name] = d.Cites
+	}
+	return out
+}
+
 // TestCaseNames: the names of cases are unique.
 func TestCaseNames(t *testing.T) {
 	lib, err := readLibrary()

@@ -105,6 +105,11 @@ func (s *sight) life(d *dump) {
 	case s.configured && at("c") < 0:
 		s.wrong("ABI-2.3", "berth_configure was not called: %s", d.life)
 	}
+	for _, a := range d.allocs {
+		if a.align == 0 || a.align&(a.align-1) != 0 || a.align > abi.RegionAlign {
+			s.wrong("ABI-2.12", "berth_alloc was called with align %d, which is no power of two up to %d", a.align, abi.RegionAlign)
+		}
+	}
 	region, ok := d.region()
 	want := 1
 	if s.configured {
@@ -230,6 +235,9 @@ func (s *sight) bounds(d *dump, call *wire.CallView, snapshot *wire.Snapshot, re
 		if d.lo < nodes.Capacity || !nodes.HasRow(d.lo) || d.hi != d.lo+1 || n != 1 || call.Flags != abi.CallOverlayRows {
 			s.wrong("ABI-3.9", "rows %d to %d, n_rows %d, flags %d do not mean one overlay row", d.lo, d.hi, n, call.Flags)
 			return
+		}
+		if call.Rows != nil {
+			s.wrong("ABI-4.17", "a call about an overlay row has a row set")
 		}
 		s.overlay(d, reader, nodes)
 		return

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Check finds mistakes in a cluster: missing or duplicate names, pods on unknown nodes,
@@ -47,8 +48,12 @@ func (c *Cluster) Check() error {
 // Check finds quantities of a pod in an unsupported form.
 func (p *Pod) Check() error {
 	var errs []error
-	for i := range p.Spec.Containers {
-		for resource, q := range p.Spec.Containers[i].Resources.Requests {
+	all := []map[string]Quantity{p.Spec.Overhead}
+	for _, c := range slices.Concat(p.Spec.Containers, p.Spec.InitContainers) {
+		all = append(all, c.Resources.Requests)
+	}
+	for _, quantities := range all {
+		for resource, q := range quantities {
 			if _, err := q.In(resource); err != nil {
 				errs = append(errs, fmt.Errorf("pod %s/%s: %w", p.Metadata.Namespace, p.Metadata.Name, err))
 			}

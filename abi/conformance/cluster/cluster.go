@@ -98,14 +98,19 @@ type PodSpec struct {
 	Tolerations     []Toleration      `json:"tolerations,omitempty"`
 	SchedulingGates []Gate            `json:"schedulingGates,omitempty"`
 	Containers      []Container       `json:"containers,omitempty"`
+	InitContainers  []Container       `json:"initContainers,omitempty"`
+	// Overhead is what the pod needs besides its containers.
+	Overhead map[string]Quantity `json:"overhead,omitempty"`
 }
 
-// Container is one of spec.containers.
+// Container is one of spec.containers or spec.initContainers.
 type Container struct {
 	Name      string    `json:"name"`
 	Image     string    `json:"image,omitempty"`
 	Resources Resources `json:"resources"`
 	Ports     []Port    `json:"ports,omitempty"`
+	// RestartPolicy is Always for a sidecar: an init container that stays.
+	RestartPolicy string `json:"restartPolicy,omitempty"`
 }
 
 // Resources are the requests of a container.

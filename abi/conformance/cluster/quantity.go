@@ -61,34 +61,44 @@ func (n *Node) Allocatable(resource string) int64 {
 	return q.value(resource)
 }
 
-// Requests returns what a pod requests of a resource: the sum over its containers.
+// Requests returns what a pod requests of a resource (ABI-6.5).
 func (p *Pod) Requests(resource string) int64 {
-	var sum int64
-	for i := range p.Spec.Containers {
-		if q, ok := p.Spec.Containers[i].Resources.Requests[resource]; ok {
-			sum += q.value(resource)
-		}
-	}
-	return sum
+	return p.requests(resource, 0)
 }
 
 // NonZeroRequests returns milli-CPU and bytes, with the defaults for containers without
 // requests.
 func (p *Pod) NonZeroRequests() (cpu, memory int64) {
-	for i := range p.Spec.Containers {
-		requests := p.Spec.Containers[i].Resources.Requests
-		if q, ok := requests["cpu"]; ok {
-			cpu += q.value("cpu")
-		} else {
-			cpu += DefaultCPU
+	return p.requests("cpu", DefaultCPU), p.requests("memory", DefaultMemory)
+}
+
+// requests returns what a pod requests of a resource. A container without a request counts with
+// a default.
+func (p *Pod) requests(resource string, without int64) int64 {
+	of := func(c *Container) int64 {
+		if q, ok := c.Resources.Requests[resource]; ok {
+			return q.value(resource)
 		}
-		if q, ok := requests["memory"]; ok {
-			memory += q.value("memory")
-		} else {
-			memory += DefaultMemory
-		}
+		return without
 	}
-	return cpu, memory
+	var sum, sidecars, starting int64
+	for i := range p.Spec.Containers {
+		sum += of(&p.Spec.Containers[i])
+	}
+	for i := range p.Spec.InitContainers {
+		c := &p.Spec.InitContainers[i]
+		if c.RestartPolicy == "Always" {
+			sidecars += of(c)
+			starting = max(starting, sidecars)
+			continue
+		}
+		starting = max(starting, sidecars+of(c))
+	}
+	sum = max(sum+sidecars, starting)
+	if q, ok := p.Spec.Overhead[resource]; ok {
+		sum += q.value(resource)
+	}
+	return sum
 }
 
 // Requested returns what the pods on a node request of a resource; for pods their number.

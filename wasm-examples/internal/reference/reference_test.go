@@ -67,3 +67,9 @@ func BenchmarkFilter(b *testing.B) {
 		trial.Bench(b, pods)
 	})
 }
+
+// TestScenarios: both variants decide as the file says.
+func TestScenarios(t *testing.T) {
+	berthtest.Scenarios(t, "testdata/csr.txt", reference.ManifestCSR, berthtest.Native(reference.NewCSR))
+	berthtest.Scenarios(t, "testdata/csr.txt", reference.ManifestDense, berthtest.Native(reference.NewDense))
+}
