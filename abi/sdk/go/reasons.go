@@ -55,7 +55,7 @@ func (r *reasons) add(texts []string) Reason {
 		r.lasting = len(r.sets)
 	}
 	number := Reason(len(r.sets))
-	r.byText[key] = number
+	r.byText[strings.Clone(key)] = number // it may be in the host's memory, which changes
 	return number
 }
 
