@@ -243,9 +243,10 @@ func (a *Assembly) logger(profile string) *slog.Logger {
 }
 
 // bucket returns the fuel bucket of a tenant. A tenant is the set of namespaces that a plugin
-// applies to in a profile.
+// applies to in a profile. What a tenant attaches itself does not share with the platform's
+// plugins for the tenant.
 func (a *Assembly) bucket(profile string, m *Module) *wasm.FuelBucket {
-	key := profile + "/" + strings.Join(m.Reference.Namespaces, ",")
+	key := profile + "/" + m.Reference.Tenant + "/" + strings.Join(m.Reference.Namespaces, ",")
 	if a.buckets == nil {
 		a.buckets = make(map[string]*wasm.FuelBucket)
 	}

@@ -88,7 +88,7 @@ func NewModules(c ModulesConfig) *Modules {
 func (m *Module) same(o *Module) bool {
 	a, b := m.Loaded, o.Loaded
 	return a.Name == b.Name && a.Digest == b.Digest && bytes.Equal(a.Config, b.Config) && reflect.DeepEqual(a.Grants, b.Grants) &&
-		slices.Equal(m.Reference.Namespaces, o.Reference.Namespaces) &&
+		slices.Equal(m.Reference.Namespaces, o.Reference.Namespaces) && m.Reference.Tenant == o.Reference.Tenant &&
 		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy) && m.Reference.Limits == o.Reference.Limits
 }
 
@@ -157,7 +157,9 @@ func (m *Module) points() []string {
 		switch point { // these belong to other points
 		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
 		default:
-			out = append(out, configName(point))
+			if name := configName(point); len(m.Reference.Points) == 0 || slices.Contains(m.Reference.Points, name) {
+				out = append(out, name)
+			}
 		}
 	}
 	return out

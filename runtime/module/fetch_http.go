@@ -24,7 +24,7 @@ func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fe
 			return nil, err
 		}
 	}
-	bundles, err := s.urlBundle(ctx, ref.URL)
+	bundles, err := s.urlBundle(ctx, ref)
 	return &fetched{data: data, pinned: true, origin: origin{Bundles: bundles}}, err
 }
 

@@ -17,7 +17,7 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 	}
 	pinned := at.Digest != "" || ref.Digest != ""
 	if !fresh {
-		if f, ok := s.keptImage(at, ref.Digest); ok {
+		if f, ok := s.keptImage(at, ref.Digest); ok && (!ref.Signed || f.origin.Bundles != nil) {
 			return f, nil
 		}
 	}
@@ -38,7 +38,7 @@ func (s *Sources) fetchImage(ctx context.Context, ref *Reference, fresh bool) (*
 			return nil, imageError(ref.Image, err)
 		}
 	}
-	if s.config.Policy != nil {
+	if s.signatures(ref) {
 		attached, lies, err := store.Attachments(ctx, image.Descriptor, oci.BundleType)
 		if err != nil {
 			return nil, imageError(ref.Image, err)

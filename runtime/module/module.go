@@ -16,6 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
 
 // Loaded is a module that conforms to the ABI, with its configuration.
@@ -42,7 +43,8 @@ type Loaded struct {
 	// Signers are the names of the policy's keys that signed the module; empty without a policy.
 	Signers []string
 
-	schema *schema
+	schema  *schema
+	subject *policy.Subject // of policies
 }
 
 // Read reads a module without a configuration.

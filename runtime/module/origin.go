@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
@@ -70,9 +72,10 @@ func (s *Sources) keep(f *fetched) {
 	_ = write(s.file(digest, ".wasm"), f.data)
 }
 
-// fileBundle reads the signature beside a file if the policy requires one.
-func (s *Sources) fileBundle(path string) ([][]byte, error) {
-	if s.config.Policy == nil {
+// fileBundle reads the signature beside a file if it is wanted.
+func (s *Sources) fileBundle(ref *Reference) ([][]byte, error) {
+	path := ref.Path
+	if !s.signatures(ref) {
 		return nil, nil
 	}
 	if _, err := os.Stat(path + signing.Suffix); errors.Is(err, fs.ErrNotExist) {
@@ -82,20 +85,20 @@ func (s *Sources) fileBundle(path string) ([][]byte, error) {
 	return [][]byte{text}, err
 }
 
-// urlBundle gets the signature beside a URL if the policy requires one.
-func (s *Sources) urlBundle(ctx context.Context, address string) ([][]byte, error) {
-	if s.config.Policy == nil {
+// urlBundle gets the signature beside a URL if it is wanted.
+func (s *Sources) urlBundle(ctx context.Context, ref *Reference) ([][]byte, error) {
+	if !s.signatures(ref) {
 		return nil, nil
 	}
-	text, status, err := s.get(ctx, address+signing.Suffix, signing.MaxBundle)
+	text, status, err := s.get(ctx, ref.URL+signing.Suffix, signing.MaxBundle)
 	if status == http.StatusNotFound {
 		return nil, nil
 	}
 	return [][]byte{text}, err
 }
 
-// admit checks a module against the annotations of its image and against the policy. It returns
-// the names of the policy's keys that signed the module.
+// admit checks a module against the annotations of its image and against the policies. It returns
+// the names of the policies' keys that signed the module.
 func (s *Sources) admit(ref *Reference, f *fetched, l *Loaded) ([]string, error) {
 	m := l.Manifest
 	subject := &policy.Subject{
@@ -108,14 +111,27 @@ func (s *Sources) admit(ref *Reference, f *fetched, l *Loaded) ([]string, error)
 			return nil, err
 		}
 	}
-	if s.config.Policy == nil {
-		return nil, nil
+	l.subject = subject
+	var signers []string
+	for _, p := range []*policy.Policy{s.config.Policy, ref.Policy} {
+		if p == nil {
+			continue
+		}
+		by, err := l.Judge(p, s.config.Now())
+		if err != nil {
+			return nil, &Error{File: ref.Source(), Section: sectionSignature, Detail: err.Error(), Fix: "have it signed by a key that the policy names, or change the policy", Err: err}
+		}
+		signers = append(signers, by...)
 	}
-	signers, err := s.config.Policy.Judge(subject, s.config.Now())
-	if err != nil {
-		return nil, &Error{File: ref.Source(), Section: sectionSignature, Detail: err.Error(), Fix: "have it signed by a key that the policy names, or change the policy", Err: err}
-	}
-	return signers, nil
+	slices.Sort(signers)
+	return slices.Compact(signers), nil
+}
+
+// Judge returns the names of the policy's keys that signed a loaded module, or why the policy
+// refuses it, as a *policy.Refusal. Without a policy of its reference or of Sources, signatures
+// count only if the reference has Signed.
+func (l *Loaded) Judge(p *policy.Policy, now time.Time) (signers []string, err error) {
+	return p.Judge(l.subject, now)
 }
 
 // agrees holds the annotations of the image against the module's manifest.
@@ -152,8 +168,9 @@ const originSuffix = ".origin"
 
 // fileOrigin reads what is beside a file about the image that it is of, if the policy
 // wants it. A file cannot prove from which repository it came, so it comes from none.
-func (s *Sources) fileOrigin(path string, data []byte) (o origin, ok bool) {
-	if s.config.Policy == nil {
+func (s *Sources) fileOrigin(ref *Reference, data []byte) (o origin, ok bool) {
+	path := ref.Path
+	if !s.signatures(ref) {
 		return o, false
 	}
 	digest := Digest(data)

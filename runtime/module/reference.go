@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
 
 // Reference names a module and how it is used.
@@ -27,6 +28,11 @@ type Reference struct {
 	Config     []byte
 	// Namespaces are the namespaces that the plugin applies to, sorted; empty means all.
 	Namespaces []string
+	// Tenant is empty for a plugin of the platform. Plugins share fuel if both fields are equal.
+	Tenant string
+	// Points are the points of a profile at which the plugin runs, by their names in manifests;
+	// empty means all that the manifest declares.
+	Points []string
 	// FailurePolicy has the policies of the plugin's points.
 	FailurePolicy FailurePolicies
 	// Grants are the directives that the plugin may use. GrantAll grants all that its manifest
@@ -34,6 +40,10 @@ type Reference struct {
 	Grants   wire.ManifestDirectives
 	GrantAll bool
 	Limits   Limits
+	// Policy (optional) must admit the module too, beside that of Sources.
+	Policy *policy.Policy
+	// Signed fetches the module's signatures, for Loaded.Judge, although no policy asks for them.
+	Signed bool
 	// Folder is true for a module in a plugin folder; the lock file does not cover it.
 	Folder bool
 }

@@ -67,8 +67,8 @@ func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fet
 			return nil, err
 		}
 		var ok bool
-		if f.origin, ok = s.fileOrigin(ref.Path, f.data); !ok {
-			f.origin.Bundles, err = s.fileBundle(ref.Path)
+		if f.origin, ok = s.fileOrigin(ref, f.data); !ok {
+			f.origin.Bundles, err = s.fileBundle(ref)
 		}
 		return f, err
 	}
@@ -89,6 +89,11 @@ func (s *Sources) fetch(ctx context.Context, ref *Reference, fresh bool) (f *fet
 		return nil, err
 	}
 	return f, nil
+}
+
+// signatures reports whether the signatures of a module are to be fetched.
+func (s *Sources) signatures(ref *Reference) bool {
+	return s.config.Policy != nil || ref.Policy != nil || ref.Signed
 }
 
 // kept returns the stored bytes of a digest. It checks the digest again, because others may

@@ -61,7 +61,7 @@ func installKinds(t *testing.T, c *cluster.Cluster) *cluster.Objects {
 func TestKinds(t *testing.T) {
 	c := start(t)
 	objects := installKinds(t, c).DryRun()
-	table, err := txtar.ParseFile(filepath.Join("testdata", "kinds.txtar"))
+	table, err := txtar.ParseFile(filepath.Join("..", "..", "runtime", "tenancy", "v1alpha1", "testdata", "kinds.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}

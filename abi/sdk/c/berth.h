@@ -2483,8 +2483,7 @@ BERTH__COLD bool berth__label(BerthText key, BerthText value) { return berth__is
 /// people.
 #define berth_reject(uid, reason) berth__direct(6, BERTH_TEXT(uid), BERTH_TEXT(reason))
 
-/// Moves a parked pod to the front of the queue's work if the call's own pod is placed, from reserve
-/// on.
+/// Moves a parked pod to the active queue at once, if the call's own pod is placed, from reserve on.
 #define berth_activate(uid) berth__direct(7, BERTH_TEXT(uid), BERTH_TEXT(""))
 
 // ---- queue.h

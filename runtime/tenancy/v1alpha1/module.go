@@ -22,6 +22,7 @@ type Digest string
 
 // Image is an image in an OCI registry.
 //
+// +kubebuilder:validation:XValidation:rule="!self.startsWith('oci:') && !self.startsWith('oci-archive:')",message="oci: and oci-archive: name files of the scheduler; write REGISTRY/REPOSITORY:TAG"
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=512
 // +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]([a-z0-9._-]*[a-z0-9])?)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`

@@ -93,7 +93,7 @@ type PluginGrantSpec struct {
 	// The memory of one plugin.
 	//
 	// +optional
-	// +kubebuilder:default="32Mi"
+	// +kubebuilder:default="64Mi"
 	MemoryPerPlugin *resource.Quantity `json:"memoryPerPlugin,omitempty"`
 	// The memory of all plugins that the grant admits, of all namespaces together. The oldest ones
 	// count first. Without the field, only the scheduler's --plugin-memory limits it.

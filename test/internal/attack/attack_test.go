@@ -24,11 +24,11 @@ func TestUnprintable(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	const table = "PLUGIN   CALLS  ROWS  FAULTS  TIME\nguest-0  5  100  3  1 ms\nguest-1  2  40  1  1 ms\nNodeName  1  2  9  1 ms\n"
+	const table = "PLUGIN   CALLS  ROWS  REUSED  FAULTS  TIME\nguest-0  5  100  0  3  1 ms\nguest-1  2  40  20  1  1 ms\nNodeName  1  2  0  9  1 ms\n"
 	if n := faults([]byte(table)); n != 4 {
 		t.Errorf("%d faults", n)
 	}
-	if n := faults([]byte("PLUGIN   CALLS  ROWS  TIME\nguest-0  5  100  3 ms\n")); n != 0 {
+	if n := faults([]byte("PLUGIN   CALLS  ROWS  REUSED  TIME\nguest-0  5  100  0  3 ms\n")); n != 0 {
 		t.Errorf("%d faults in a table without them", n)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -55,18 +58,19 @@ func unprintable(text []byte) error {
 
 func around(text []byte, i int) []byte { return text[max(0, i-20):min(len(text), i+40)] }
 
-// work matches a line of `berth simulate` about a guest with faults: calls, rows and faults.
-var work = regexp.MustCompile(`(?m)^guest\S* +\d+ +\d+ +(\d+) `)
-
-// faults returns the number of faults in the table of plugins. The column is missing if there
-// were none.
+// faults returns the number of faults in the table of plugins of `berth simulate`. The column is
+// missing if there were none.
 func faults(out []byte) (n int64) {
-	if !regexp.MustCompile(`(?m)^PLUGIN +CALLS +ROWS +FAULTS`).Match(out) {
-		return 0
-	}
-	for _, m := range work.FindAllSubmatch(out, -1) {
-		var one int64
-		if _, err := fmt.Sscan(string(m[1]), &one); err == nil {
+	at := -1
+	for line := range strings.Lines(string(out)) {
+		cells := strings.Fields(line)
+		if len(cells) > 0 && cells[0] == "PLUGIN" {
+			at = slices.Index(cells, "FAULTS")
+		}
+		if at < 0 || len(cells) <= at || !strings.HasPrefix(cells[0], "guest") {
+			continue
+		}
+		if one, err := strconv.ParseInt(cells[at], 10, 64); err == nil {
 			n += one
 		}
 	}

@@ -244,7 +244,7 @@ export function reject(uid: string, reason: string): bool {
   return direct(6, uid, reason);
 }
 
-/** Moves a parked pod to the front of the queue's work if the call's own pod is placed, from reserve on. */
+/** Moves a parked pod to the active queue at once, if the call's own pod is placed, from reserve on. */
 export function activate(uid: string): bool {
   return direct(7, uid, "");
 }

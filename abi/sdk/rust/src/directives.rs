@@ -59,7 +59,7 @@ impl Base {
         self.direct(REJECT, uid, reason)
     }
 
-    /// Moves a parked pod, by its UID, to the front of the queue's work if the call's own pod is
+    /// Moves a parked pod, by its UID, to the active queue at once, if the call's own pod is
     /// placed. At the points from reserve on. Declared as `activate`.
     pub fn activate(&self, uid: &str) -> bool {
         self.direct(ACTIVATE, uid, "")

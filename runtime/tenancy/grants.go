@@ -1,0 +1,167 @@
+package tenancy
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/berth-scheduler/berth/runtime/market/policy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// The grant's limits where an object that no API server has seen leaves them out.
+const (
+	defaultMaxWeight       = 1
+	defaultMaxPlugins      = 1
+	defaultFuelPerPod      = 5_000_000
+	defaultMemoryPerPlugin = 64 << 20
+	leastMemory            = 1 << 20
+)
+
+// grant is a PluginGrant that is in force, and what it has admitted so far.
+type grant struct {
+	name       string
+	spec       *v1alpha1.PluginGrantSpec
+	namespaces labels.Selector
+	modules    []granted
+
+	maxWeight  int32
+	maxPlugins int32
+	fuel       int64
+	memory     int64 // of a plugin
+	total      int64 // of all plugins; 0 is unlimited
+
+	plugins int
+	used    int64
+	count   map[string]int32 // by namespace
+}
+
+// granted is one item of a grant's modules.
+type granted struct {
+	spec *v1alpha1.GrantedModules
+	// publisher is nil if anyone may have published the module.
+	publisher *policy.Policy
+}
+
+// in reports whether the item names a repository.
+func (g *granted) in(repository string) bool {
+	return slices.ContainsFunc(g.spec.Repositories, func(pattern v1alpha1.Repository) bool {
+		ok, err := path.Match(string(pattern), repository)
+		return ok && err == nil
+	})
+}
+
+// grants are all that are in force, by name.
+type grants struct {
+	all        []grant // one for each PluginGrant; those that are not in force have no spec
+	namespaces map[string]map[string]string
+}
+
+// readGrants adds to r what became of the grants.
+func readGrants(o *Objects, r *Result) *grants {
+	out := &grants{namespaces: o.Namespaces}
+	sorted := slices.SortedFunc(slices.Values(o.PluginGrants), func(a, b *v1alpha1.PluginGrant) int { return cmp.Compare(a.Name, b.Name) })
+	for _, p := range sorted {
+		g, err := readGrant(p)
+		state := Grant{Object: p.Name, Generation: p.Generation}
+		if err != nil {
+			g, state.Refusal = grant{}, refuse(Invalid, "%v", oneLine(err))
+		}
+		out.all, r.Grants = append(out.all, g), append(r.Grants, state)
+	}
+	return out
+}
+
+func readGrant(p *v1alpha1.PluginGrant) (grant, error) {
+	s := &p.Spec
+	g := grant{
+		name: p.Name, spec: s, maxWeight: cmp.Or(s.MaxWeight, defaultMaxWeight), maxPlugins: cmp.Or(s.MaxPlugins, defaultMaxPlugins),
+		fuel: cmp.Or(s.FuelPerPod, defaultFuelPerPod), memory: defaultMemoryPerPlugin, count: map[string]int32{},
+	}
+	if s.Namespaces == nil && s.NamespaceSelector == nil {
+		return g, fmt.Errorf("spec: name namespaces, or select them by labels with namespaceSelector; {} selects all")
+	}
+	var err error
+	if g.namespaces, err = metav1.LabelSelectorAsSelector(s.NamespaceSelector); err != nil {
+		return g, fmt.Errorf("spec.namespaceSelector: %w", err)
+	}
+	if s.MemoryPerPlugin != nil {
+		g.memory = s.MemoryPerPlugin.Value()
+	}
+	if s.MemoryTotal != nil {
+		g.total = s.MemoryTotal.Value()
+	}
+	switch {
+	case g.maxWeight < 1 || g.maxWeight > maxWeight:
+		return g, fmt.Errorf("spec.maxWeight: %d is not from 1 to %d", g.maxWeight, maxWeight)
+	case g.maxPlugins < 1:
+		return g, fmt.Errorf("spec.maxPlugins: %d is not from 1", g.maxPlugins)
+	case g.fuel < 1:
+		return g, fmt.Errorf("spec.fuelPerPod: %d is not from 1", g.fuel)
+	case g.memory < leastMemory:
+		return g, fmt.Errorf("spec.memoryPerPlugin: %s is less than 1Mi", s.MemoryPerPlugin)
+	case s.MemoryTotal != nil && g.total < g.memory:
+		return g, fmt.Errorf("spec.memoryTotal: %s is less than one plugin may have", s.MemoryTotal)
+	case len(s.Modules) == 0:
+		return g, fmt.Errorf("spec.modules: it is empty, so nothing may be attached: add repositories")
+	}
+	for i, point := range s.Points {
+		if !slices.Contains(tenantPoints(), string(point)) {
+			return g, fmt.Errorf("spec.points[%d]: %q is not an extension point for tenants", i, point)
+		}
+	}
+	for i, read := range s.Reads {
+		if !slices.Contains(allReads(), read) {
+			return g, fmt.Errorf("spec.reads[%d]: %q is not something that can be granted", i, read)
+		}
+	}
+	for i := range s.Modules {
+		item, err := readItem(&s.Modules[i])
+		if err != nil {
+			return g, fmt.Errorf("spec.modules[%d].%w", i, err)
+		}
+		g.modules = append(g.modules, item)
+	}
+	return g, nil
+}
+
+func readItem(m *v1alpha1.GrantedModules) (granted, error) {
+	out := granted{spec: m}
+	if len(m.Repositories) == 0 {
+		return out, fmt.Errorf("repositories: it is empty: add REGISTRY/REPOSITORY")
+	}
+	for i, pattern := range m.Repositories {
+		if err := checkRepository(string(pattern)); err != nil {
+			return out, fmt.Errorf("repositories[%d]: %w", i, err)
+		}
+	}
+	if m.Publisher == nil {
+		return out, nil
+	}
+	if m.Publisher.Name == "" || len(m.Publisher.Keys) == 0 {
+		return out, fmt.Errorf("publisher: it needs a name and a key")
+	}
+	var err error
+	if out.publisher, err = trusted(m.Publisher.Keys, 1, m.Publisher.Name); err != nil {
+		return out, fmt.Errorf("publisher: %w", err)
+	}
+	return out, nil
+}
+
+// of returns the grants for a namespace, by name.
+func (g *grants) of(namespace string) (out []*grant) {
+	for i := range g.all {
+		one := &g.all[i]
+		if one.spec == nil {
+			continue
+		}
+		if slices.Contains(one.spec.Namespaces, v1alpha1.Namespace(namespace)) || one.namespaces.Matches(labels.Set(g.namespaces[namespace])) {
+			out = append(out, one)
+		}
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+package tenancy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
+)
+
+// TestKinds: Resolve refuses what the API server refuses, for objects from files, which no API
+// server has seen. Unknown fields do not get as far as Resolve.
+func TestKinds(t *testing.T) {
+	table, err := txtar.ParseFile("v1alpha1/testdata/kinds.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for _, file := range table.Files {
+		if !strings.HasPrefix(file.Name, "refused/") || strings.HasPrefix(string(file.Data), "# unknown field") {
+			continue
+		}
+		if strings.HasSuffix(file.Name, "/weight-zero-is-not-left-out") || strings.HasSuffix(file.Name, "/no-namespaces") {
+			continue // in Go, a field of these values is one that was left out
+		}
+		refused++
+		t.Run(file.Name, func(t *testing.T) {
+			o := newWorld(t).objects(string(file.Data))
+			// Whatever else could be wrong with a tenant's plugin is not.
+			o.PluginGrants = append(o.PluginGrants, newWorld(t).objects(
+				"kind: PluginGrant\nmetadata: {name: all}\nspec: {namespaceSelector: {}, modules: [{repositories: [ghcr.io/example/*]}]}").PluginGrants...)
+			r := tenancy.Resolve(o, tenancy.Config{Load: func(ref module.Reference) (*module.Loaded, error) {
+				t.Errorf("asked for %s", ref.Source())
+				return nil, tenancy.ErrPending
+			}})
+			for _, p := range r.Plugins {
+				if p.Refusal == nil || p.Refusal.Reason != tenancy.Invalid {
+					t.Errorf("%s: %+v", p.Name, p.Refusal)
+				}
+			}
+			for _, g := range r.Grants {
+				if g.Object != "all" && (g.Refusal == nil || g.Refusal.Reason != tenancy.Invalid) {
+					t.Errorf("%s: %+v", g.Object, g.Refusal)
+				}
+			}
+		})
+	}
+	if refused < 20 {
+		t.Errorf("%d objects", refused)
+	}
+}

@@ -1,0 +1,93 @@
+package tenancy
+
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// platformPoints are the points of a profile.
+func platformPoints() []string {
+	return append(tenantPoints(), "queueSort", "postFilter", "bind")
+}
+
+// tenantPoints can be granted. The queue's order, preemption and binding are not among them:
+// they are about other pods, or about whether a pod is bound at all.
+func tenantPoints() []string {
+	return []string{"preEnqueue", "preFilter", "filter", "preScore", "score", "reserve", "permit", "preBind", "postBind"}
+}
+
+// defaultPoints narrow the nodes of a pod and rank them.
+func defaultPoints() []string { return []string{"preFilter", "filter", "preScore", "score"} }
+
+// points are those of a profile at which a module runs.
+func points(m *wire.Manifest) (out []string) {
+	for _, point := range m.Declared() {
+		switch point { // these belong to other points
+		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
+		default:
+			out = append(out, wire.PointName(point))
+		}
+	}
+	return out
+}
+
+func allReads() []v1alpha1.Read {
+	return []v1alpha1.Read{
+		v1alpha1.ReadPorts, v1alpha1.ReadImages, v1alpha1.ReadPods, v1alpha1.ReadGenerations, v1alpha1.ReadNodeObjects,
+		v1alpha1.ReadVolumeEvents, v1alpha1.ReadNamespaces, v1alpha1.ReadPublished, v1alpha1.ReadSeed,
+	}
+}
+
+// telling is something that a module reads and that tells it of other tenants.
+type telling struct {
+	read v1alpha1.Read
+	by   string // as the manifest has it
+}
+
+// tells returns what a module reads that tells it of other tenants.
+func tells(m *wire.Manifest) (out []telling) {
+	add := func(read v1alpha1.Read, by string) { out = append(out, telling{read, by}) }
+	for name, read := range map[string]v1alpha1.Read{
+		"ports": v1alpha1.ReadPorts, "images": v1alpha1.ReadImages, "pods": v1alpha1.ReadPods, "generation": v1alpha1.ReadGenerations,
+	} {
+		if slices.Contains(m.Reads.Node, name) {
+			add(read, "node: "+name)
+		}
+	}
+	if len(m.Reads.Namespaces)+len(m.Reads.NamespaceLabels) > 0 {
+		add(v1alpha1.ReadNamespaces, "namespaces")
+	}
+	if len(m.Reads.Published) > 0 {
+		add(v1alpha1.ReadPublished, "published: "+m.Reads.Published[0])
+	}
+	if slices.Contains(m.Host, abi.HostNodeObject) {
+		add(v1alpha1.ReadNodeObjects, abi.HostNodeObject)
+	}
+	if m.Points.Hint != nil {
+		if resource := ofVolumes(m.Events); resource != "" {
+			add(v1alpha1.ReadVolumeEvents, "events of "+resource)
+		}
+	}
+	slices.SortFunc(out, func(a, b telling) int { return slices.Index(allReads(), a.read) - slices.Index(allReads(), b.read) })
+	return out
+}
+
+// ofVolumes returns an event resource that tells of other tenants' volumes and devices; empty if
+// there is none. No events means all.
+func ofVolumes(events []wire.ManifestEvent) string {
+	if len(events) == 0 {
+		return "all resources"
+	}
+	for _, e := range events {
+		switch e.Resource {
+		case "PersistentVolume", "PersistentVolumeClaim", "storage.k8s.io/VolumeAttachment", "storage.k8s.io/CSIStorageCapacity", "resource.k8s.io/ResourceClaim":
+			return e.Resource
+		case "*":
+			return "all resources"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package tenancy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/market/policy"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// Bounds of the kinds' schemas, for objects that no API server has checked.
+const (
+	maxName   = 63
+	maxWeight = 1000
+)
+
+// args are the fields of an object that mean the same as in a configuration file. They are read
+// by the same code.
+type args struct {
+	APIVersion    string                 `json:"apiVersion"`
+	Kind          string                 `json:"kind"`
+	Module        v1alpha1.ModuleSource  `json:"module"`
+	Config        json.RawMessage        `json:"config,omitempty"`
+	Namespaces    []v1alpha1.Namespace   `json:"namespaces,omitempty"`
+	FailurePolicy v1alpha1.FailurePolicy `json:"failurePolicy,omitempty"`
+	Grants        *v1alpha1.Directives   `json:"grants,omitempty"`
+	Limits        *v1alpha1.Limits       `json:"limits,omitempty"`
+}
+
+// reference reads what objects have in common.
+func (a *args) reference(name, object string, weight int32, config *v1alpha1.Config) (module.Reference, error) {
+	if len(object) > maxName {
+		return module.Reference{}, fmt.Errorf("metadata.name: a plugin's name has at most %d characters", maxName)
+	}
+	if weight < 0 || weight > maxWeight {
+		return module.Reference{}, fmt.Errorf("spec.weight: %d is not from 1 to %d", weight, maxWeight)
+	}
+	a.APIVersion, a.Kind = module.ArgsAPIVersion, module.ArgsKind
+	if config != nil {
+		a.Config = config.Raw
+	}
+	raw, err := json.Marshal(a)
+	if err != nil {
+		return module.Reference{}, err
+	}
+	decoded, err := module.DecodeArgs(raw, "spec")
+	if err != nil {
+		return module.Reference{}, oneLine(err)
+	}
+	if image := decoded.Module.Image; image != "" {
+		if at, err := oci.ParseReference(image); err != nil || at.Registry == "" {
+			return module.Reference{}, fmt.Errorf("spec.module.image: %q is not an image in a registry: write REGISTRY/REPOSITORY:TAG", image)
+		}
+	}
+	ref := decoded.Reference(name)
+	ref.Weight = weight
+	return ref, nil
+}
+
+// oneLine joins the lines of an error.
+func oneLine(err error) error {
+	return fmt.Errorf("%s", bytes.ReplaceAll([]byte(err.Error()), []byte("\n"), []byte("; ")))
+}
+
+// platformReference returns the reference of a SchedulerPlugin.
+func platformReference(p *v1alpha1.SchedulerPlugin) (module.Reference, error) {
+	a := args{
+		Module: p.Spec.Module, Namespaces: p.Spec.Namespaces, FailurePolicy: p.Spec.FailurePolicy,
+		Grants: p.Spec.Grants, Limits: p.Spec.Limits,
+	}
+	ref, err := a.reference(p.Name, p.Name, p.Spec.Weight, p.Spec.Config)
+	if err != nil {
+		return ref, err
+	}
+	for i, point := range p.Spec.Points {
+		if !slices.Contains(platformPoints(), string(point)) {
+			return ref, fmt.Errorf("spec.points[%d]: %q is not an extension point of a profile", i, point)
+		}
+		ref.Points = append(ref.Points, string(point))
+	}
+	if v := p.Spec.Verification; v != nil {
+		if ref.Policy, err = verification(v); err != nil {
+			return ref, fmt.Errorf("spec.verification: %w", oneLine(err))
+		}
+	}
+	return ref, nil
+}
+
+// tenantReference returns the reference of a TenantPlugin, without its limits.
+func tenantReference(p *v1alpha1.TenantPlugin) (module.Reference, error) {
+	a := args{
+		Module:     v1alpha1.ModuleSource{Image: p.Spec.Module.Image, Digest: p.Spec.Module.Digest},
+		Namespaces: []v1alpha1.Namespace{v1alpha1.Namespace(p.Namespace)}, FailurePolicy: p.Spec.FailurePolicy,
+	}
+	ref, err := a.reference(tenantName(p), p.Name, p.Spec.Weight, p.Spec.Config)
+	ref.Tenant = p.Namespace
+	ref.GrantAll = true // so that the module can be read; candidate.effects refuses one that asks for effects
+	return ref, err
+}
+
+// tenantName is the plugin's name in profiles. No plugin of another source has a slash in its
+// name.
+func tenantName(p *v1alpha1.TenantPlugin) string { return p.Namespace + "/" + p.Name }
+
+// trusted is a VerificationPolicy of some keys, and of a publisher if it is not empty.
+func trusted(keys []v1alpha1.Key, least int32, publisher string) (*policy.Policy, error) {
+	var names []string
+	for _, k := range keys {
+		names = append(names, k.Name)
+	}
+	all := []any{map[string]any{"signatures": map[string]any{"keys": names, "least": least}}}
+	doc := map[string]any{"apiVersion": policy.APIVersion, "kind": policy.Kind, "keys": keys}
+	if publisher != "" {
+		doc["publishers"] = []any{map[string]any{"name": publisher, "keys": names}}
+		all = append(all, map[string]any{"publisher": publisher})
+	}
+	doc["require"] = map[string]any{"allOf": all}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Parse(text)
+}
+
+func verification(v *v1alpha1.Verification) (*policy.Policy, error) {
+	return trusted(v.Keys, v.Least, v.Publisher)
+}
+
+// repositoryPattern is that of the kinds' schema.
+const repositoryPattern = `^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9*._-]+)+$`
+
+// checkRepository refuses what the kinds' schema refuses: above all a registry with a *.
+func checkRepository(pattern string) error {
+	_, err := path.Match(pattern, "x")
+	if ok, bad := regexp.MatchString(repositoryPattern, pattern); !ok || bad != nil || err != nil {
+		return fmt.Errorf("%q is not a pattern: write REGISTRY/REPOSITORY, with * for a part of the repository", pattern)
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package tenancy
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// Objects are those that say which plugins run. Resolve does not read their status.
+type Objects struct {
+	SchedulerPlugins []*v1alpha1.SchedulerPlugin
+	PluginGrants     []*v1alpha1.PluginGrant
+	TenantPlugins    []*v1alpha1.TenantPlugin
+	// Namespaces has the labels of namespaces by name. One that is absent has no labels.
+	Namespaces map[string]map[string]string
+}
+
+// Config is what Resolve needs beside objects.
+type Config struct {
+	// Load returns the module of a reference, or ErrPending while it is being fetched. It is
+	// called only for images in repositories that a grant names, and for those of the platform.
+	Load func(module.Reference) (*module.Loaded, error)
+	// Now is the time at which keys are judged.
+	Now time.Time
+	// Taken are names of plugins that profiles have already.
+	Taken []string
+}
+
+// ErrPending means that a module is still being fetched.
+var ErrPending = errors.New("the module is being fetched")
+
+// Refusal says why an object is not in force.
+type Refusal struct {
+	Reason, Message string
+}
+
+// The reasons, which do not change between versions.
+const (
+	// Invalid: the object contradicts itself, or the API server did not check it.
+	Invalid = "Invalid"
+	// NameTaken: a plugin of the scheduler's configuration has the name.
+	NameTaken = "NameTaken"
+	// Fetching: the module is being fetched.
+	Fetching = "Fetching"
+	// ModuleRefused: the module cannot be fetched or verified, or its configuration is wrong.
+	ModuleRefused = "ModuleRefused"
+	// NoGrant: no grant is for the namespace.
+	NoGrant = "NoGrant"
+	// RepositoryNotGranted: the image is in no repository that a grant of the namespace names.
+	RepositoryNotGranted = "RepositoryNotGranted"
+	// ModuleNotGranted: publisher, signature or digest are not as granted.
+	ModuleNotGranted = "ModuleNotGranted"
+	// PointNotGranted: the module runs at a point that is not granted.
+	PointNotGranted = "PointNotGranted"
+	// ReadNotGranted: the module reads what tells it of other tenants.
+	ReadNotGranted = "ReadNotGranted"
+	// EffectNotGranted: the module asks for effects, which no grant allows.
+	EffectNotGranted = "EffectNotGranted"
+	// WeightNotGranted: the weight is higher than granted.
+	WeightNotGranted = "WeightNotGranted"
+	// TooManyPlugins: the namespace has as many older plugins as granted.
+	TooManyPlugins = "TooManyPlugins"
+	// MemoryNotGranted: older plugins have the memory that is granted in all.
+	MemoryNotGranted = "MemoryNotGranted"
+)
+
+// Plugin is what became of a SchedulerPlugin or a TenantPlugin.
+type Plugin struct {
+	// Kind, Namespace and Object name the object; Generation is the one that was judged.
+	Kind, Namespace, Object string
+	Generation              int64
+	// Name is the plugin's in profiles: the object's name, or NAMESPACE/NAME of a tenant's.
+	Name string
+	// Namespaces are those whose pods the plugin applies to, sorted; empty means all.
+	Namespaces []string
+	// Holds is true if pods that the plugin applies to must not be placed without it.
+	Holds bool
+	// Refusal is nil if the plugin may be loaded.
+	Refusal *Refusal
+	// Reference and Module are what is to be loaded; Module is nil if it could not be fetched.
+	Reference module.Reference
+	Module    *module.Loaded
+	// Grant admits a TenantPlugin.
+	Grant string
+}
+
+// Grant is what became of a PluginGrant.
+type Grant struct {
+	Object     string
+	Generation int64
+	// Refusal is nil if the grant is in force.
+	Refusal *Refusal
+	// Plugins is how many TenantPlugins it admits.
+	Plugins int
+}
+
+// Result is what became of each object.
+type Result struct {
+	// Plugins are in the order in which they run at a point.
+	Plugins []Plugin
+	Grants  []Grant // by name
+}
+
+// Resolve judges each object alone: one that cannot be used keeps no other from being used,
+// except that older plugins of a grant count first towards its limits.
+func Resolve(o *Objects, c Config) *Result {
+	r := &Result{}
+	platform := slices.SortedFunc(slices.Values(o.SchedulerPlugins), func(a, b *v1alpha1.SchedulerPlugin) int {
+		return cmp.Or(cmp.Compare(a.Spec.Order, b.Spec.Order), cmp.Compare(a.Name, b.Name))
+	})
+	for _, p := range platform {
+		r.Plugins = append(r.Plugins, schedulerPlugin(p, &c))
+	}
+	grants := readGrants(o, r)
+	tenants := slices.SortedFunc(slices.Values(o.TenantPlugins), func(a, b *v1alpha1.TenantPlugin) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	first := len(r.Plugins)
+	for _, p := range tenants {
+		r.Plugins = append(r.Plugins, tenantPlugin(p, grants.of(p.Namespace), &c))
+	}
+	for i := range grants.all {
+		r.Grants[i].Plugins = grants.all[i].plugins
+	}
+	slices.SortFunc(r.Plugins[first:], func(a, b Plugin) int { return cmp.Compare(a.Name, b.Name) })
+	return r
+}
+
+// schedulerPlugin judges a plugin of the platform.
+func schedulerPlugin(p *v1alpha1.SchedulerPlugin, c *Config) Plugin {
+	out := Plugin{
+		Kind: v1alpha1.KindSchedulerPlugin, Object: p.Name, Generation: p.Generation, Name: p.Name,
+		Holds: p.Spec.FailurePolicy != v1alpha1.Ignore,
+	}
+	for _, ns := range p.Spec.Namespaces {
+		out.Namespaces = append(out.Namespaces, string(ns))
+	}
+	slices.Sort(out.Namespaces)
+	var err error
+	if out.Reference, err = platformReference(p); err != nil {
+		out.Refusal = refuse(Invalid, "%v", err)
+		return out
+	}
+	if slices.Contains(c.Taken, p.Name) {
+		out.Refusal = refuse(NameTaken, "the scheduler's configuration has a plugin %s already: rename one of the two", p.Name)
+		return out
+	}
+	out.load(c)
+	if out.Refusal == nil {
+		out.Refusal = onlyDeclared(&p.Spec, out.Module)
+	}
+	return out
+}
+
+// onlyDeclared refuses points and a weight that the module has no use for.
+func onlyDeclared(s *v1alpha1.SchedulerPluginSpec, m *module.Loaded) *Refusal {
+	declared := points(m.Manifest)
+	for i, p := range s.Points {
+		if !slices.Contains(declared, string(p)) {
+			return refuse(Invalid, "spec.points[%d]: the module does not run at %s; it runs at %s", i, p, strings.Join(declared, ", "))
+		}
+	}
+	return weightOfScore(s.Weight, m)
+}
+
+// weightOfScore refuses a weight without a score.
+func weightOfScore(weight int32, m *module.Loaded) *Refusal {
+	if weight > 0 && m.Manifest.Points.Score == nil {
+		return refuse(Invalid, "spec.weight: the module has no score: leave the weight out")
+	}
+	return nil
+}
+
+// load gets the module of the reference.
+func (p *Plugin) load(c *Config) {
+	var err error
+	p.Module, err = c.Load(p.Reference)
+	switch {
+	case errors.Is(err, ErrPending):
+		p.Refusal = refuse(Fetching, "%v", err)
+	case err != nil:
+		p.Module, p.Refusal = nil, refuse(ModuleRefused, "%v", oneLine(err))
+	case p.Reference.FailurePolicy.All == "":
+		p.Holds = slices.ContainsFunc(p.Module.Manifest.Declared(), func(point abi.Point) bool {
+			return p.Reference.FailurePolicy.For(point) == module.Fail
+		})
+	}
+}
+
+// maxMessage is the maximum size of a refusal's message, in bytes.
+const maxMessage = 2 << 10
+
+func refuse(reason, format string, args ...any) *Refusal {
+	return &Refusal{Reason: reason, Message: plain.Line(fmt.Sprintf(format, args...), maxMessage)}
+}

@@ -1,0 +1,159 @@
+package tenancy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/runtime/market/oci"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// tenantPlugin judges a tenant's plugin by the grants of its namespace. One of them must allow
+// everything. If none does, the refusal is that of the grant that allows most.
+func tenantPlugin(p *v1alpha1.TenantPlugin, grants []*grant, c *Config) Plugin {
+	out := Plugin{
+		Kind: v1alpha1.KindTenantPlugin, Namespace: p.Namespace, Object: p.Name, Generation: p.Generation,
+		Name: tenantName(p), Namespaces: []string{p.Namespace}, Holds: p.Spec.FailurePolicy != v1alpha1.Ignore,
+	}
+	var err error
+	if out.Reference, err = tenantReference(p); err != nil {
+		out.Refusal = refuse(Invalid, "%v", err)
+		return out
+	}
+	if len(grants) == 0 {
+		out.Refusal = refuse(NoGrant, "no PluginGrant is for the namespace %s: ask the platform team for one", p.Namespace)
+		return out
+	}
+	image, _ := oci.ParseReference(out.Reference.Image) // tenantReference has parsed it
+	var candidates []candidate
+	for _, g := range grants {
+		for i := range g.modules {
+			if item := &g.modules[i]; item.in(image.Place()) {
+				candidates = append(candidates, candidate{grant: g, item: item})
+				out.Reference.Signed = out.Reference.Signed || item.publisher != nil
+			}
+		}
+	}
+	if len(candidates) == 0 {
+		out.Refusal = refuse(RepositoryNotGranted, "spec.module.image: no grant of the namespace names the repository %s", image.Place())
+		return out
+	}
+	if out.load(c); out.Refusal != nil {
+		return out
+	}
+	out.admit(candidates, c)
+	return out
+}
+
+// candidate is a grant that may admit a plugin, by one item of its modules.
+type candidate struct {
+	grant *grant
+	item  *granted
+}
+
+// admit takes the first candidate that admits the plugin.
+func (p *Plugin) admit(candidates []candidate, c *Config) {
+	furthest := -1
+	for _, at := range candidates {
+		refusal, step := at.judge(p, c)
+		if refusal == nil {
+			g := at.grant
+			g.plugins++
+			g.count[p.Namespace]++
+			g.used += g.memory
+			p.Refusal, p.Grant, p.Reference.GrantAll = nil, g.name, false
+			p.Reference.Limits = module.Limits{
+				FuelPerCycle: g.fuel, MemoryTotal: g.memory, Memory: uint32(min(g.memory, defaultMemoryPerPlugin)),
+			}
+			return
+		}
+		if step > furthest {
+			furthest, p.Refusal = step, refusal
+		}
+	}
+}
+
+// judge returns why the candidate does not admit the plugin, and how many steps it got; nil if
+// it does.
+func (c *candidate) judge(p *Plugin, config *Config) (*Refusal, int) {
+	for i, step := range []func() *Refusal{
+		func() *Refusal { return c.module(p, config) },
+		func() *Refusal { return c.points(p) },
+		func() *Refusal { return c.reads(p) },
+		func() *Refusal { return c.effects(p) },
+		func() *Refusal { return c.weight(p) },
+		func() *Refusal { return c.quota(p) },
+	} {
+		if refusal := step(); refusal != nil {
+			return refusal, i
+		}
+	}
+	return nil, 0
+}
+
+// module holds digest and publisher against the grant.
+func (c *candidate) module(p *Plugin, config *Config) *Refusal {
+	if digests := c.item.spec.Digests; len(digests) > 0 &&
+		!slices.Contains(digests, v1alpha1.Digest(p.Module.Digest)) && (p.Module.Image == "" || !slices.Contains(digests, v1alpha1.Digest(p.Module.Image))) {
+		return refuse(ModuleNotGranted, "the grant %s does not list the module's digest %s", c.grant.name, p.Module.Digest)
+	}
+	if c.item.publisher == nil {
+		return nil
+	}
+	if _, err := p.Module.Judge(c.item.publisher, config.Now); err != nil {
+		return refuse(ModuleNotGranted, "the grant %s admits modules of the publisher %s: %v", c.grant.name, c.item.spec.Publisher.Name, err)
+	}
+	return nil
+}
+
+func (c *candidate) points(p *Plugin) *Refusal {
+	allowed := defaultPoints()
+	if len(c.grant.spec.Points) > 0 {
+		allowed = nil
+		for _, point := range c.grant.spec.Points {
+			allowed = append(allowed, string(point))
+		}
+	}
+	for _, point := range points(p.Module.Manifest) {
+		if !slices.Contains(allowed, point) {
+			return refuse(PointNotGranted, "the module runs at %s; the grant %s allows %s", point, c.grant.name, strings.Join(allowed, ", "))
+		}
+	}
+	return nil
+}
+
+func (c *candidate) reads(p *Plugin) *Refusal {
+	for _, told := range tells(p.Module.Manifest) {
+		if !slices.Contains(c.grant.spec.Reads, told.read) {
+			return refuse(ReadNotGranted, "the module reads %s, which tells it of other tenants; the grant %s does not have %s in reads", told.by, c.grant.name, told.read)
+		}
+	}
+	return nil
+}
+
+// effects refuses directives: a tenant narrows and ranks nodes, and changes nothing.
+func (c *candidate) effects(p *Plugin) *Refusal {
+	if d := &p.Module.Manifest.Directives; !d.Empty() {
+		return refuse(EffectNotGranted, "the module asks for effects, which only plugins of the platform may have: %s", d.JSON())
+	}
+	return nil
+}
+
+func (c *candidate) weight(p *Plugin) *Refusal {
+	if w := p.Reference.Weight; w > c.grant.maxWeight {
+		return refuse(WeightNotGranted, "spec.weight: %d is more than the grant %s allows, %d", w, c.grant.name, c.grant.maxWeight)
+	}
+	return weightOfScore(p.Reference.Weight, p.Module)
+}
+
+func (c *candidate) quota(p *Plugin) *Refusal {
+	g := c.grant
+	if g.count[p.Namespace] >= g.maxPlugins {
+		return refuse(TooManyPlugins, "the grant %s allows %d plugins in a namespace, and %s has as many that are older", g.name, g.maxPlugins, p.Namespace)
+	}
+	if g.total > 0 && g.used+g.memory > g.total {
+		return refuse(MemoryNotGranted, "older plugins have the memory that the grant %s allows in all, %s", g.name, g.spec.MemoryTotal)
+	}
+	return nil
+}
