@@ -44,6 +44,8 @@ type Config struct {
 	Framework []bridge.Source
 	// Modules (optional) makes the plugins whose args are a *Module.
 	Modules *Modules
+	// Attached (optional) are plugins beside those of profiles, until Attach replaces them.
+	Attached []Attached
 	// Seed is the source of all randomness.
 	Seed uint64
 	// TieBreak chooses among nodes with equal scores.
@@ -111,6 +113,9 @@ type Assembly struct {
 	mu struct {
 		sync.Mutex
 		built []*built // of the profiles
+		// base is the configuration without attached plugins.
+		base     *config.Scheduler
+		attached attached
 	}
 	// now guards what Status returns, so that Status does not wait while plugins are made.
 	now struct {
@@ -177,7 +182,8 @@ func New(c Config, d Deps) (*Assembly, error) {
 		a.process = memory.NewProcess(c.Modules.config.Memory)
 	}
 	a.life, a.end = context.WithCancel(context.Background())
-	a.mu.built, err = a.build(context.Background(), c.Scheduler, nil)
+	a.mu.base = c.Scheduler
+	a.mu.built, a.mu.attached, err = a.buildAttached(context.Background(), c.Scheduler, c.Attached, nil)
 	if err != nil {
 		a.end()
 		a.workers.Close()

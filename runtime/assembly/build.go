@@ -63,6 +63,7 @@ func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built)
 		Services: a.deps.Services, Controllers: a.deps.Controllers,
 	})
 	maps.Copy(registry, a.config.Plugins)
+	registry[holdName] = newHold
 	var out []*built
 	var refused refusals
 	for i := range s.Profiles {

@@ -21,6 +21,11 @@ import (
 func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.reload(ctx, s, a.mu.attached.all)
+}
+
+// reload is Reload with the attached plugins. The caller holds a.mu.
+func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attached) (changed []string, err error) {
 	defer func() { a.reloaded(a.mu.built, changed, err) }()
 	names := func(profiles []config.Profile) (out []string) {
 		for i := range profiles {
@@ -32,7 +37,7 @@ func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []s
 		return nil, errProfiles
 	}
 	old := a.mu.built
-	next, err := a.build(ctx, s, old)
+	next, with, err := a.buildAttached(ctx, s, all, old)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +68,7 @@ func (a *Assembly) Reload(ctx context.Context, s *config.Scheduler) (changed []s
 		}
 		return nil, err
 	}
-	a.mu.built = next
+	a.mu.built, a.mu.base, a.mu.attached = next, s, with
 	a.logChanges(ctx, old, next)
 	return changed, nil
 }

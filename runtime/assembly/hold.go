@@ -1,0 +1,91 @@
+package assembly
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// holdName is the name of holdPods in profiles, and the reason that its pods have.
+const holdName = "TenantPluginNotReady"
+
+// held is an attached plugin that does not run, and whose pods wait. Its fields are exported so
+// that two lists can be compared.
+type held struct {
+	Name, Why  string
+	Namespaces []string // empty means all
+}
+
+// holdPods keeps back the pods of attached plugins that do not run: new ones at PreEnqueue, and
+// those that are in the queue already at PreFilter. A profile has it only while such plugins
+// exist. When they change it is replaced, which has its pods tried again.
+type holdPods struct {
+	info plugin.Info
+	held []held
+}
+
+var (
+	_ plugin.PreEnqueue = (*holdPods)(nil)
+	_ plugin.PreFilter  = (*holdPods)(nil)
+)
+
+// hold adds holdPods to a profile, before all other plugins.
+func hold(p *config.Profile, all []held) {
+	for _, point := range []abi.Point{abi.PreEnqueue, abi.PreFilter} {
+		name := configName(point)
+		p.Points[name] = append([]config.PluginRef{{Name: holdName}}, p.Points[name]...)
+	}
+	if p.Args == nil {
+		p.Args = make(map[string]config.Args)
+	}
+	p.Args[holdName] = config.Args{Typed: all}
+}
+
+// newHold is a plugin.Factory.
+func newHold(args any) (plugin.Plugin, error) {
+	all, ok := args.([]held)
+	if !ok {
+		return nil, fmt.Errorf("BUG: args of %s are %T", holdName, args)
+	}
+	h := &holdPods{held: all, info: plugin.Info{Name: holdName, Reads: plugin.Whole(abi.IncomingNamespace)}}
+	for i := range all {
+		if len(all[i].Namespaces) == 0 {
+			h.info.Namespaces = nil
+			return h, nil
+		}
+		h.info.Namespaces = append(h.info.Namespaces, all[i].Namespaces...)
+	}
+	slices.Sort(h.info.Namespaces)
+	h.info.Namespaces = slices.Compact(h.info.Namespaces)
+	return h, nil
+}
+
+// Info describes the plugin.
+func (h *holdPods) Info() *plugin.Info { return &h.info }
+
+// PreEnqueue gates pods that wait for a plugin.
+func (h *holdPods) PreEnqueue(pods []*state.Pod, out []*plugin.Status) {
+	for i, pod := range pods {
+		out[i] = h.status(pod)
+	}
+}
+
+// PreFilter rejects pods that were in the queue before their plugin stopped running.
+func (h *holdPods) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
+	return nil, h.status(c.Pod)
+}
+
+// status names the first plugin that the pod waits for; nil if there is none.
+func (h *holdPods) status(pod *state.Pod) *plugin.Status {
+	for i := range h.held {
+		x := &h.held[i]
+		if len(x.Namespaces) == 0 || slices.Contains(x.Namespaces, pod.Namespace) {
+			return plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("%s: the plugin %s does not run: %s", holdName, x.Name, x.Why))
+		}
+	}
+	return nil
+}
