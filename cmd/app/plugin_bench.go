@@ -94,14 +94,14 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 	t.ref.GrantAll = true // directives are not carried out
 	loaded, err := module.Load(t.ref)
 	if err != nil && t.dir != "" && o.config == "" {
-		return fmt.Errorf("%w (name a configuration with --config)", t.named(err))
+		return fmt.Errorf("%w (name a configuration with --config)", t.inWords(err))
 	}
 	if err != nil {
-		return t.named(err)
+		return t.inWords(err)
 	}
-	m, err := openModule(ctx, loaded, &o.compileOptions)
+	m, err := openModule(ctx, loaded, t.named, &o.compileOptions)
 	if err != nil {
-		return t.named(err)
+		return t.inWords(err)
 	}
 	defer func() { err = errors.Join(err, m.close(ctx)) }()
 	manifest := wire.EncodeManifest(m.Manifest)
@@ -112,7 +112,7 @@ func (o *pluginBenchOptions) run(ctx context.Context, stdout, stderr io.Writer) 
 	for _, n := range o.nodes {
 		row, err := o.measure(ctx, m, n)
 		if err != nil {
-			return t.named(err)
+			return t.inWords(err)
 		}
 		rows = append(rows, *row)
 	}
@@ -188,7 +188,12 @@ func (o *pluginBenchOptions) measure(ctx context.Context, m *opened, n int) (*be
 	})
 	used := h.counts().since(before, i)
 	if h.plugin.Faults() > 0 {
-		return nil, &failure{fmt.Errorf("%s: the plugin faults in a cluster of %d nodes; berth plugin test shows where", m.Path, n)}
+		h.plugin.Settle()
+		what := "berth plugin test shows where"
+		if f := h.plugin.Status().Breaker.FirstFault; f != nil {
+			what = f.Point.String() + ": " + f.Story()
+		}
+		return nil, &failure{fmt.Errorf("%s: the plugin faults in a cluster of %d nodes: %s", m.Path, n, what)}
 	}
 	var perCall time.Duration
 	failed := record(func(tb testing.TB) {

@@ -25,6 +25,13 @@ type buildOptions struct {
 	out      string
 }
 
+// built is what build makes of a folder.
+type built struct {
+	*module.Loaded
+	// named is the module with the names of its functions, for traces.
+	named []byte
+}
+
 func newPluginBuild() *cobra.Command {
 	var o buildOptions
 	cmd := &cobra.Command{
@@ -46,7 +53,8 @@ already contain a manifest, which must be the same.`,
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.dir = args[0]
-			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			_, err := o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -56,41 +64,46 @@ already contain a manifest, which must be the same.`,
 	return cmd
 }
 
-func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) (*built, error) {
 	switch info, err := os.Stat(o.dir); {
 	case err != nil:
-		return fmt.Errorf("%w (name the folder of a plugin)", err)
+		return nil, fmt.Errorf("%w (name the folder of a plugin)", err)
 	case !info.IsDir():
-		return fmt.Errorf("%s is a file: name the folder of a plugin (berth plugin inspect shows a module)", o.dir)
+		return nil, fmt.Errorf("%s is a file: name the folder of a plugin (berth plugin inspect shows a module)", o.dir)
 	}
 	file, manifest, err := o.readManifest()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	code, err := o.compile(ctx, file, manifest)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out := o.out
 	if out == "" {
 		out = manifest.Name + ".wasm"
 	}
-	data, err := wire.AppendCustomSection(code, abi.ManifestSection, wire.EncodeManifest(manifest))
-	if err != nil {
-		return fmt.Errorf("%s: %w", out, err)
+	b := built{}
+	if b.named, err = wire.AppendCustomSection(code, abi.ManifestSection, wire.EncodeManifest(manifest)); err != nil {
+		return nil, fmt.Errorf("%s: %w", out, err)
 	}
-	l, err := module.Parse(out, data)
-	if err != nil {
-		return fmt.Errorf("%w\nnothing was written; the manifest is %s", err, file)
+	data := b.named
+	for _, section := range []string{"name", "producers", "target_features"} {
+		if data, _, err = wire.RemoveCustomSection(data, section); err != nil {
+			return nil, fmt.Errorf("%s: %w", out, err)
+		}
+	}
+	if b.Loaded, err = module.Parse(out, data); err != nil {
+		return nil, fmt.Errorf("%w\nnothing was written; the manifest is %s", err, file)
 	}
 	if err := replaceFile(out, data); err != nil {
-		return &failure{err}
+		return nil, &failure{err}
 	}
-	for _, w := range l.Warnings {
+	for _, w := range b.Warnings {
 		fmt.Fprintf(stderr, "warning: %s: %s\n", out, plain.Line(w, maxCell))
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), l.Digest)
-	return writing(err)
+	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), b.Digest)
+	return &b, writing(err)
 }
 
 // readManifest returns the manifest and its file.
@@ -171,7 +184,7 @@ func (o *buildOptions) compileGo(ctx context.Context, temp string) ([]byte, erro
 		return nil, &failure{fmt.Errorf("the Go toolchain is not installed: go is not in $PATH (%w); see https://go.dev/dl", err)}
 	}
 	dir, target := guestFolder(o.dir), filepath.Join(temp, "plugin.wasm")
-	cmd := goCommand(ctx, compiler, dir, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", target, ".")
+	cmd := goCommand(ctx, compiler, dir, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-w", "-o", target, ".")
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Run(); err != nil {

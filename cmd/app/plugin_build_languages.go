@@ -33,8 +33,8 @@ func languageOf(dir string) string {
 	return "go"
 }
 
-// compileWith returns the module that build writes, without the manifest that the
-// toolchain put into it. That manifest must be the given one, because handles are indices
+// compileWith returns the module that build makes, with the names of its functions and without
+// the manifest that the toolchain put into it. That manifest must be the given one, because handles are indices
 // of its lists; if not, the error is otherwise. missing is the toolchain's error if it is
 // not installed.
 func (o *buildOptions) compileWith(ctx context.Context, manifest *wire.Manifest, missing error, otherwise string, build func() ([]byte, error)) ([]byte, error) {
@@ -61,6 +61,7 @@ func (o *buildOptions) compileRust(ctx context.Context, temp, file string, manif
 		if err != nil {
 			return nil, err
 		}
+		toolchain.Names = true
 		return toolchain.Build(ctx, o.dir, target)
 	})
 }
@@ -86,6 +87,7 @@ func (o *buildOptions) compileC(ctx context.Context, file string, manifest *wire
 		if err != nil {
 			return nil, err
 		}
+		toolchain.Names = true
 		return toolchain.Build(ctx, o.dir)
 	})
 }
@@ -97,6 +99,6 @@ func (o *buildOptions) compileAssemblyScript(ctx context.Context, file string, m
 		if err != nil {
 			return nil, err
 		}
-		return toolchain.Build(ctx, o.dir, file)
+		return toolchain.Build(ctx, o.dir, file, "--debug")
 	})
 }

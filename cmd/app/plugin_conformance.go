@@ -74,7 +74,7 @@ func (o *conformanceOptions) run(ctx context.Context, text string, out io.Writer
 	if err != nil {
 		return err
 	}
-	m, err := openModule(ctx, loaded, &o.compileOptions)
+	m, err := openModule(ctx, loaded, nil, &o.compileOptions)
 	if err != nil {
 		return err
 	}

@@ -21,13 +21,17 @@ type opened struct {
 	runtime *sandbox.Runtime
 }
 
-// openModule compiles a module.
-func openModule(ctx context.Context, loaded *module.Loaded, o *compileOptions) (*opened, error) {
+// openModule compiles a module. named (optional) is the same module with the names of its
+// functions.
+func openModule(ctx context.Context, loaded *module.Loaded, named []byte, o *compileOptions) (*opened, error) {
 	r, err := o.runtime()
 	if err != nil {
 		return nil, err
 	}
-	code, err := r.Load(ctx, loaded.Bytes)
+	if named == nil {
+		named = loaded.Bytes
+	}
+	code, err := r.Load(ctx, named)
 	if err != nil {
 		_ = r.Close(context.WithoutCancel(ctx)) // the other error counts
 		return nil, fmt.Errorf("%s: %w", loaded.Path, err)

@@ -72,6 +72,7 @@ func TestPluginNew(t *testing.T) {
 			if language == "go" {
 				checkNewInGo(t, dir)
 			}
+			checkTold(t, project, language)
 		})
 	}
 }
@@ -129,6 +130,33 @@ func checkNewInGo(t *testing.T, dir string) {
 	if err != nil || len(lines) < 5 || !slices.Equal(strings.Fields(lines[2]), strings.Fields("NODES PER POD FUEL CALLS WRITTEN CALL NATIVE")) ||
 		!strings.Contains(lines[4], "  20  ") && !strings.HasPrefix(strings.TrimSpace(lines[4]), "20") || strings.HasSuffix(strings.TrimSpace(lines[4]), "-") {
 		t.Errorf("%v\n%s\n%s", err, stdout, stderr)
+	}
+}
+
+// checkTold: when a plugin traps, bench says where and what the guest said last.
+func checkTold(t *testing.T, project, language string) {
+	t.Helper()
+	c := map[string]struct{ file, before, trap, function string }{
+		"go":             {"rack_aware.go", "\tif p.soon.Is(", "if true { panic(`gives up`) }\n", "rack-aware.(*Plugin).Filter"},
+		"rust":           {"src/lib.rs", "        if self.soon.is(", `if true { panic!("gives up") }`, "core::panicking::panic"},
+		"c":              {"plugin.c", "  (void)pod;", `berth_log(BERTH_INFO, "gives up"); __builtin_trap();`, "berth_filter"},
+		"assemblyscript": {"assembly/index.ts", "    if (this.soon.is(node", `if (true) throw new Error("gives up");`, "assembly/index/Maintenance#filter"},
+	}[language]
+	told := filepath.Join(t.TempDir(), "rack-aware")
+	if err := os.CopyFS(told, os.DirFS(project)); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(told, filepath.FromSlash(c.file))
+	source, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte(strings.Replace(string(source), c.before, c.trap+c.before, 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, err := process(t, filepath.Dir(told), "plugin", "bench", "rack-aware", "--nodes", "10", "--time", "1ms")
+	if err == nil || !strings.Contains(stderr, "the plugin faults in a cluster of 10 nodes: Filter: ") || !strings.Contains(stderr, "gives up") || !strings.Contains(stderr, c.function) {
+		t.Errorf("of a trap is said (%v):\n%s", err, stderr)
 	}
 }
 

@@ -94,7 +94,7 @@ func (o *pushOptions) run(ctx context.Context, client *oci.Client, plugin, refer
 	defer target.remove()
 	l, err := module.Read(target.ref.Path)
 	if err != nil {
-		return target.named(err)
+		return target.inWords(err)
 	}
 	if err := measured(l, attachments); err != nil {
 		return err

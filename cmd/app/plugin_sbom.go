@@ -67,7 +67,7 @@ func describeParts(ctx context.Context, path, version string, stderr io.Writer) 
 	defer target.remove()
 	l, err := module.Read(target.ref.Path)
 	if err != nil {
-		return nil, target.named(err)
+		return nil, target.inWords(err)
 	}
 	text, err := pluginParts(ctx, path, l)
 	if err == nil && text == nil {

@@ -1,24 +1,22 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/conformance"
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
-	"github.com/berth-scheduler/berth/abi/sdk/rust/cargo"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/module"
@@ -29,11 +27,12 @@ type pluginTestOptions struct {
 	scenarios string
 	rewrite   bool
 	wasmOnly  bool
+	ownLimit  time.Duration // of the project's own tests if the plugin failed as WebAssembly
 	compileOptions
 }
 
 func newPluginTest() *cobra.Command {
-	var o pluginTestOptions
+	o := pluginTestOptions{ownLimit: faultedLimit}
 	cmd := &cobra.Command{
 		Use:   "test [DIR|MODULE]",
 		Short: "Test a plugin with scenarios, odd clusters and invalid input",
@@ -42,7 +41,8 @@ func newPluginTest() *cobra.Command {
 - runs the scenario files, testdata/*.txt, against the module: each case in one instance,
   with a fresh instance for every call, with other row numbers and ids, and split over
   several calls;
-- runs the project's own tests, which run a Go or Rust plugin as native code;
+- runs the project's own tests, which run a Go or Rust plugin as native code, for at most
+  30 seconds if a scenario failed;
 - tests the module against the duties of guests, as berth plugin conformance does, with
   one instance and with several that share the nodes;
 - gives it odd clusters, invalid configurations, and memory with wrong numbers. The module
@@ -102,8 +102,8 @@ func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (
 	if err != nil {
 		return err
 	}
-	if t.module, err = openModule(ctx, loaded, &t.compileOptions); err != nil {
-		return target.named(err)
+	if t.module, err = openModule(ctx, loaded, target.named, &t.compileOptions); err != nil {
+		return target.inWords(err)
 	}
 	defer func() { err = errors.Join(err, t.module.close(ctx)) }()
 	t.printf("%s %s, %s\n", t.module.Manifest.Name, t.module.Manifest.Version, size(int64(len(t.module.Bytes))))
@@ -113,7 +113,7 @@ func (o *pluginTestOptions) run(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	if t.failed == 0 && !t.rewrite {
 		if err := t.checkDuties(ctx, last, pods); err != nil {
-			return target.named(err)
+			return target.inWords(err)
 		}
 		t.checkHostile(last, pods)
 	}
@@ -184,37 +184,6 @@ func (t *pluginTest) runScenarios(ctx context.Context, files []string) (last *be
 		t.report("as WebAssembly: "+file, failed)
 	}
 	return last, pods
-}
-
-// runOwn runs the own tests of a Go or Rust project.
-func (t *pluginTest) runOwn(ctx context.Context) {
-	var cmd *exec.Cmd
-	switch languageOf(t.dir) {
-	case "go":
-		if tests, err := filepath.Glob(filepath.Join(t.dir, "*_test.go")); err != nil || len(tests) == 0 {
-			return
-		}
-		cmd = exec.CommandContext(ctx, "go", "test", ".")
-		cmd.Dir = t.dir
-	case "rust":
-		if info, err := os.Stat(filepath.Join(t.dir, "tests")); err != nil || !info.IsDir() {
-			return
-		}
-		toolchain, err := cargo.Find(ctx)
-		if err != nil {
-			t.report("natively: cargo test", []string{err.Error()})
-			return
-		}
-		cmd = toolchain.Command(ctx, t.dir, "test", "--quiet")
-	default:
-		return
-	}
-	var failed []string
-	said, err := cmd.CombinedOutput()
-	if err != nil {
-		failed = []string{fmt.Sprintf("%v\n%s", err, bytes.TrimSpace(said))}
-	}
-	t.report("natively: "+strings.Join(append([]string{filepath.Base(cmd.Path)}, cmd.Args[1:]...), " "), failed)
 }
 
 // dutyCycles is the number of pods for each duty of checkDuties.

@@ -15,6 +15,8 @@ import (
 type target struct {
 	ref module.Reference
 	dir string // empty for a module that was named
+	// named is the module with the names of its functions; nil for a module that was named.
+	named []byte
 }
 
 // findTarget returns the named module, or builds the named folder.
@@ -29,10 +31,12 @@ func findTarget(ctx context.Context, plugin string, stderr io.Writer) (*target, 
 	}
 	t := &target{ref: module.Reference{Path: filepath.Join(temp, "plugin.wasm")}, dir: plugin}
 	build := buildOptions{dir: plugin, out: t.ref.Path}
-	if err := build.run(ctx, io.Discard, stderr); err != nil {
+	built, err := build.run(ctx, io.Discard, stderr)
+	if err != nil {
 		t.remove()
-		return nil, t.named(err)
+		return nil, t.inWords(err)
 	}
+	t.named = built.named
 	return t, nil
 }
 
@@ -43,8 +47,8 @@ func (t *target) remove() {
 	}
 }
 
-// named replaces the temporary file in an error by the folder that it was built from.
-func (t *target) named(err error) error {
+// inWords replaces the temporary file in an error by the folder that it was built from.
+func (t *target) inWords(err error) error {
 	if err == nil || t.dir == "" || !strings.Contains(err.Error(), t.ref.Path) {
 		return err
 	}

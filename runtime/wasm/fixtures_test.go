@@ -195,7 +195,7 @@ func (f *fixture) points1(t *testing.T, p *wasm.Plugin, c *plugin.Cycle, rows []
 
 func describe(t *testing.T, f *fixture, point abi.Point, status *plugin.Status) string {
 	if got, ok := fault.As(status.AsError()); ok {
-		if got.Plugin != "guest" || got.Point != point || got.Kind == "" || got.Kind == fault.Trap && !strings.Contains(got.Trace, "i32") {
+		if got.Plugin != "guest" || got.Point != point || got.Kind == "" || got.Kind == fault.Trap && !strings.Contains(got.Trace, "function ") {
 			t.Errorf("%s: the fault names plugin %q, point %s, kind %q, trace %q", f.Name, got.Plugin, got.Point, got.Kind, got.Trace)
 		}
 	}

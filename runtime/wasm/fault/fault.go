@@ -72,6 +72,21 @@ func (f *Fault) Error() string {
 	return b.String()
 }
 
+// Story says in several lines, for the plugin's author, what happened, what the guest wrote last,
+// and the functions in which it trapped.
+func (f *Fault) Story() string {
+	indented := func(lines string) string { return "\n  " + strings.ReplaceAll(lines, "\n", "\n  ") }
+	text := f.Detail
+	if f.Output != "" {
+		text += "\nThe guest's last output:" + indented(f.Output)
+	}
+	// The dump of a Go guest has its functions already, without those that make the dump.
+	if f.Trace != "" && !strings.Contains(f.Output, "\ngoroutine ") {
+		text += "\nIt trapped in:" + indented(f.Trace)
+	}
+	return text
+}
+
 // lastWords returns the end of an output, without the stack dump of a Go guest.
 func lastWords(output string) string {
 	output, _, _ = strings.Cut(output, "\n\ngoroutine ")

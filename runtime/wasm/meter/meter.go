@@ -108,6 +108,8 @@ type Info struct {
 	// Functions and Loops count the functions that the module defines and their loops.
 	// Checks counts the added places that charge fuel.
 	Functions, Loops, Checks int
+	// Added is by how much the numbers of the functions that the module defines grew.
+	Added int
 	// Slice and MaxDepth are those of the Config.
 	Slice, MaxDepth uint32
 	// Memory and Tables are as rewritten, maxima included.
@@ -146,7 +148,7 @@ func Rewrite(module []byte, c Config) (out []byte, info *Info, err error) {
 	r.read()
 	r.rewriteCode()
 	out = r.write()
-	r.info.SizeBefore, r.info.SizeAfter = len(module), len(out)
+	r.info.SizeBefore, r.info.SizeAfter, r.info.Added = len(module), len(out), r.shift
 	return out, &r.info, nil
 }
 

@@ -45,7 +45,7 @@ func TestInfo(t *testing.T) {
 	module := everything(t)
 	out, info := rewrite(t, module, meter.Config{MemoryMaxPages: 70, TableMaxElements: 100, Slice: 20, MaxDepth: 30})
 	want := &meter.Info{
-		SizeBefore: len(module), SizeAfter: len(out), Functions: 4, Loops: 1, Checks: 5, Slice: 20, MaxDepth: 30,
+		SizeBefore: len(module), SizeAfter: len(out), Functions: 4, Loops: 1, Checks: 5, Added: 1, Slice: 20, MaxDepth: 30,
 		Memory:        wire.Limits{Min: 1, Max: 70, HasMax: true},
 		Tables:        []wire.Table{{Elem: wire.ValFuncref, Limits: wire.Limits{Min: 2, Max: 50, HasMax: true}}, {Elem: wire.ValExternref, Limits: wire.Limits{Min: 1, Max: 100, HasMax: true}}},
 		Start:         true,

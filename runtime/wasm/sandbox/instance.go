@@ -46,6 +46,9 @@ func (m *Module) New(ctx context.Context, region uint32, env *Env) (Guest, error
 		return nil, errors.Join(err, module.Close(ctx))
 	}
 	env.gauges = g.gauges
+	if c.info != nil {
+		g.added = c.info.Added
+	}
 	if err := g.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("instantiate: %w", err), module.Close(ctx))
 	}
@@ -70,6 +73,7 @@ type instance struct {
 	alloc, configure api.Function
 	points           [abi.NumPoints]api.Function
 	stack            []uint64
+	added            int // functions that the rewriter put before the module's own
 }
 
 var _ Guest = (*instance)(nil)
@@ -114,6 +118,7 @@ func (g *instance) run(ctx context.Context, f api.Function, grant int64) error {
 	err := f.CallWithStack(g.ctx, g.stack)
 	a.used = g.gauges.used(grant)
 	if err != nil {
+		err = &rewritten{error: err, added: g.added}
 		if status := meter.Status(g.gauges.status.Get()); status != meter.Running {
 			return &metered{status: status, limits: &a.limits, grant: grant, cause: a.cause, trap: err}
 		}

@@ -17,9 +17,10 @@ type RawInstance struct {
 // RawInstance makes an instance whose memory has room for what the caller writes.
 func (m *Module) RawInstance(ctx context.Context, l Limits, room uint32, f HostFunctions) (*RawInstance, error) {
 	l = l.WithDefaults()
-	g, err := m.New(ctx, room, NewEnv(EnvConfig{Limits: l, StartFuel: l.FuelStart, Host: f}))
+	env := NewEnv(EnvConfig{Limits: l, StartFuel: l.FuelStart, Host: f})
+	g, err := m.New(ctx, room, env)
 	if err != nil {
-		return nil, err
+		return nil, trapped(err, env)
 	}
 	b := &RawInstance{guest: g.(*instance), points: map[string]abi.Point{}}
 	for _, point := range points() {
@@ -36,9 +37,10 @@ func (b *RawInstance) Memory() []byte { return b.guest.Memory() }
 // Alloc is berth_alloc.
 func (b *RawInstance) Alloc(ctx context.Context, size, align uint32) (uint32, error) {
 	g := b.guest
+	g.env.Begin(0)
 	g.stack[0], g.stack[1] = uint64(size), uint64(align)
 	if err := g.run(ctx, g.alloc, g.env.limits.FuelStart); err != nil {
-		return 0, trapped(err)
+		return 0, trapped(err, g.env)
 	}
 	return uint32(g.stack[0]), nil
 }
@@ -49,9 +51,10 @@ func (b *RawInstance) Configure(ctx context.Context, address, length uint32) (in
 	if g.configure == nil {
 		return 0, nil
 	}
+	g.env.Begin(0)
 	g.stack[0], g.stack[1] = uint64(address), uint64(length)
 	if err := g.run(ctx, g.configure, g.env.limits.FuelStart); err != nil {
-		return 0, trapped(err)
+		return 0, trapped(err, g.env)
 	}
 	return int32(uint32(g.stack[0])), nil
 }
@@ -63,9 +66,10 @@ func (b *RawInstance) Call(ctx context.Context, export string, call, lo, hi uint
 	if !ok {
 		return 0, fmt.Errorf("the module does not export %s", export)
 	}
-	b.guest.env.next = b.guest.env.limits.CallFuel(int(hi - min(lo, hi)))
+	env := b.guest.env
+	env.Begin(env.limits.CallFuel(int(hi - min(lo, hi))))
 	result, err := b.guest.Call(ctx, point, call, lo, hi)
-	return int32(result), trapped(err)
+	return int32(result), trapped(err, env)
 }
 
 // Close frees the instance.

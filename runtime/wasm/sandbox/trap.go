@@ -18,11 +18,25 @@ func TrapOf(err error) (kind fault.Kind, detail, trace string) {
 		_, _, trace = TrapOf(m.trap)
 		return m.kind(), err.Error(), trace
 	}
+	added := 0
+	var r *rewritten
+	if errors.As(err, &r) {
+		added = r.added
+	}
 	detail, trace, _ = strings.Cut(err.Error(), "\nwasm stack trace:\n")
 	trace, _, _ = strings.Cut(trace, hostTrace)
 	detail = strings.ReplaceAll(strings.TrimSuffix(detail, " (recovered by wazero)"), "wasm error: ", "")
-	return fault.Trap, plain.Line(detail, fault.MaxDetail), strings.ReplaceAll(plain.Lines(trace, fault.MaxTrace), "\t", "")
+	return fault.Trap, plain.Line(detail, fault.MaxDetail), plain.Lines(frames(plain.Lines(trace, fault.MaxTrace), added), fault.MaxTrace)
 }
+
+// rewritten is a trap in rewritten code, before whose functions so many were added.
+type rewritten struct {
+	error
+	added int
+}
+
+// Unwrap returns the trap.
+func (r *rewritten) Unwrap() error { return r.error }
 
 // hostTrace begins wazero's stack of the host, which says nothing about the guest.
 const hostTrace = "\n\nGo runtime stack trace:"
@@ -70,13 +84,14 @@ func (m *metered) kind() fault.Kind {
 	return fault.Trap
 }
 
-// trapped returns the error of a call with a text that can be shown.
-func trapped(err error) error {
+// trapped returns the error of a call with a text for the plugin's author: what happened, what
+// the guest wrote last, and the functions in which it trapped.
+func trapped(err error, env *Env) error {
 	if err == nil {
 		return nil
 	}
-	text, _, _ := strings.Cut(err.Error(), hostTrace)
-	return &trapError{text: plain.Lines(text, fault.MaxDetail+fault.MaxTrace), err: err}
+	_, detail, trace := TrapOf(err)
+	return &trapError{text: fault.New(fault.Fault{Detail: detail, Output: env.Output(), Trace: trace}).Story(), err: err}
 }
 
 // trapError is an error with another text.

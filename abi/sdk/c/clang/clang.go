@@ -27,6 +27,8 @@ var ErrNoToolchain = errors.New("no C toolchain for " + Target)
 type Toolchain struct {
 	// Clang is its path.
 	Clang string
+	// Names keeps the names of functions in modules, for traces. The code is the same.
+	Names bool
 }
 
 // Find returns the toolchain in $CLANG, or else clang in $PATH, or Homebrew's, which is not in
@@ -128,12 +130,16 @@ func (t *Toolchain) Build(ctx context.Context, dir string, more ...string) ([]by
 	}
 	defer os.RemoveAll(temp) //nolint:errcheck // a folder for temporary files
 	module := filepath.Join(temp, "plugin.wasm")
+	strip := "--strip-all"
+	if t.Names {
+		strip = "--strip-debug"
+	}
 	args := slices.Concat([]string{
 		"--target=" + Target, "-std=gnu17", "-O2", "-Wall", "-ffreestanding", "-nostdlib", "-ffp-contract=off",
 		"-mbulk-memory", "-msign-ext", "-mnontrapping-fptoint",
 		"-I.", "-I..",
 		// The stack is below the data, so that an overflow traps instead of overwriting data.
-		"-Wl,--no-entry,--strip-all,--stack-first,-z,stack-size=131072",
+		"-Wl,--no-entry," + strip + ",--stack-first,-z,stack-size=131072",
 	}, more, []string{"-o", module}, files)
 	cmd := exec.CommandContext(ctx, t.Clang, args...)
 	cmd.Dir = dir

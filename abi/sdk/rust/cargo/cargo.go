@@ -29,6 +29,8 @@ var ErrNoToolchain = errors.New("no Rust toolchain for " + Target)
 type Toolchain struct {
 	// Cargo and Rustc are paths.
 	Cargo, Rustc string
+	// Names keeps the names of functions in modules, for traces. The code is the same.
+	Names bool
 }
 
 // Find returns a toolchain that has the target: the one in $CARGO and $RUSTC, in $PATH, or the
@@ -123,11 +125,15 @@ func (t *Toolchain) Build(ctx context.Context, dir, target string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
+	strip := "true"
+	if t.Names {
+		strip = "debuginfo"
+	}
 	cmd := t.Command(ctx, dir, "build", "--release", "--lib", "--target", Target, "--message-format=json-render-diagnostics")
 	cmd.Env = append(cmd.Env, "CARGO_TARGET_DIR="+target, "CARGO_ENCODED_RUSTFLAGS="+strings.Join(flags, "\x1f"),
 		// Options for a small module, so that Cargo.toml needs no section for them.
 		"CARGO_PROFILE_RELEASE_LTO=true", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1",
-		"CARGO_PROFILE_RELEASE_PANIC=abort", "CARGO_PROFILE_RELEASE_STRIP=true")
+		"CARGO_PROFILE_RELEASE_PANIC=abort", "CARGO_PROFILE_RELEASE_STRIP="+strip)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -138,6 +144,28 @@ func (t *Toolchain) Build(ctx context.Context, dir, target string) ([]byte, erro
 		return nil, fmt.Errorf("%s: cargo made no module: Cargo.toml needs [lib] with crate-type = [\"cdylib\"]", dir)
 	}
 	return os.ReadFile(file)
+}
+
+// Tests builds the tests of the crate in dir for this machine, and returns the programs.
+//
+// # Errors
+//
+// The output of cargo.
+func (t *Toolchain) Tests(ctx context.Context, dir string) ([]string, error) {
+	cmd := t.Command(ctx, dir, "test", "--no-run", "--message-format=json-render-diagnostics")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, t.failed(ctx, cmd, err, stderr.String())
+	}
+	var programs []string
+	for line := range bytes.Lines(stdout.Bytes()) {
+		var m struct{ Executable string }
+		if json.Unmarshal(line, &m) == nil && m.Executable != "" {
+			programs = append(programs, m.Executable)
+		}
+	}
+	return programs, nil
 }
 
 // failed returns the error of a failed cargo command.
