@@ -2,6 +2,7 @@ package berthtest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -80,6 +81,8 @@ func (p *Pod) field(field, value string) (known bool, err error) {
 		p.Annotations = keyValues(value)
 	case "nodeSelector":
 		p.NodeSelector = keyValues(value)
+	case "affinity":
+		p.Required, err = terms(unquote(value))
 	case "requests":
 		p.Requests, err = numbers(value)
 	case "priority":
@@ -171,4 +174,25 @@ func numbers(value string) (map[string]int64, error) {
 		m[e[:i]] = n
 	}
 	return m, nil
+}
+
+// terms parses required affinity: terms separated by `or`, of requirements separated by `and`,
+// each a key, an operator and its values.
+func terms(value string) ([][]Requirement, error) {
+	var out [][]Requirement
+	for _, term := range strings.Split(value, " or ") {
+		var all []Requirement
+		for _, one := range strings.Split(term, " and ") {
+			words := strings.Fields(one)
+			if len(words) < 2 || !slices.Contains([]string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"}, words[1]) {
+				return nil, fmt.Errorf("%s: want a key, an operator such as In, and values", one)
+			}
+			if bounded := words[1] == "Gt" || words[1] == "Lt"; bounded && len(words) != 3 {
+				return nil, fmt.Errorf("%s: want one number", one)
+			}
+			all = append(all, Requirement{Key: words[0], Operator: words[1], Values: words[2:]})
+		}
+		out = append(out, all)
+	}
+	return out, nil
 }
