@@ -22,6 +22,9 @@ RUN       ?= .
 KEY       ?=
 FUZZPKG   ?= %
 RACE      ?= -repetitions 3
+SIZE      ?= 1
+EACH      ?=
+TARGETS   ?= true
 SOAK      ?= 5m
 HOSTILE   ?=
 
@@ -236,7 +239,11 @@ oracle: ## compare with kube-scheduler v1.36 on drawn cases (SEED=n; BUDGET=time
 
 .PHONY: upstream
 upstream: ## run kube-scheduler's own integration tests against SCHEDULER, and compare with test/cmd/upstream/expected.txt (ONLY=package,…; RECORD=1 writes it)
-	cd test && go run ./cmd/upstream -scheduler $(SCHEDULER) $(if $(ONLY),-only '$(ONLY)') $(if $(filter-out .,$(RUN)),-run '$(RUN)') $(if $(RECORD),-record)
+	cd test && go build -o ../bin/run-upstream ./cmd/upstream && exec ../bin/run-upstream -scheduler $(SCHEDULER) $(if $(ONLY),-only '$(ONLY)') $(if $(filter-out .,$(RUN)),-run '$(RUN)') $(if $(RECORD),-record)
+
+.PHONY: scheduler-perf
+scheduler-perf: ## run upstream's benchmarks with kube-scheduler and berth (ONLY=misc/SchedulingBasic,…; SIZE=0.1 of the nodes and pods; EACH=1 for one workload of each test case; TARGETS=false; RECORD=1 writes docs/scheduler-perf.md)
+	cd test && go build -o ../bin/run-scheduler-perf ./cmd/schedulerperf && exec ../bin/run-scheduler-perf -scale $(SIZE) -targets=$(TARGETS) $(if $(EACH),-one-of-each) $(if $(ONLY),-only '$(ONLY)') $(if $(RECORD),-out ../docs/scheduler-perf.md)
 
 .PHONY: oracle-test
 oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like

@@ -10,12 +10,14 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
+	"github.com/berth-scheduler/berth/test/internal/outside"
 	"github.com/berth-scheduler/berth/test/internal/suite"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil {
@@ -26,15 +28,15 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("upstream", flag.ContinueOnError)
-	scheduler := flags.String("scheduler", suite.Berth, suite.Berth+" or "+suite.KubeScheduler)
+	scheduler := flags.String("scheduler", outside.Berth, outside.Berth+" or "+outside.KubeScheduler)
 	only := flags.String("only", "", "packages under test/integration, separated by commas; all if empty")
 	pattern := flags.String("run", "", "a pattern of cases, as of go test -run; all if empty")
 	record := flags.Bool("record", false, "write the outcomes into the file of expected results")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *scheduler != suite.Berth && *scheduler != suite.KubeScheduler {
-		return fmt.Errorf("-scheduler: %q is neither %s nor %s", *scheduler, suite.Berth, suite.KubeScheduler)
+	if *scheduler != outside.Berth && *scheduler != outside.KubeScheduler {
+		return fmt.Errorf("-scheduler: %q is neither %s nor %s", *scheduler, outside.Berth, outside.KubeScheduler)
 	}
 	if *record && *pattern != "" {
 		return fmt.Errorf("-record writes whole packages: leave -run out")

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/berth-scheduler/berth/test/internal/outside"
 )
 
 // The files about cases, in the folder of test/go.mod, and the page that explains differences.
@@ -17,12 +19,6 @@ const (
 	expectedFile = "cmd/upstream/expected.txt"
 	skipsFile    = "cmd/upstream/skips.txt"
 	page         = "../docs/differences.md"
-)
-
-// Schedulers.
-const (
-	Berth         = "berth"
-	KubeScheduler = "kube-scheduler"
 )
 
 // unknown is the outcome of a case that was not run.
@@ -38,7 +34,7 @@ type expectation struct {
 }
 
 func (e expectation) of(scheduler string) string {
-	if scheduler == Berth {
+	if scheduler == outside.Berth {
 		return e.ours
 	}
 	return e.theirs
@@ -99,7 +95,7 @@ func (e expectations) record(r *report, scheduler string) {
 			c = expectation{theirs: unknown, ours: unknown}
 		}
 		c.alpha = got.alpha
-		if scheduler == Berth {
+		if scheduler == outside.Berth {
 			c.ours = got.result
 		} else {
 			c.theirs = got.result

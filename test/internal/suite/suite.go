@@ -1,7 +1,5 @@
-// Package suite runs kube-scheduler's own integration tests, of the module k8s.io/kubernetes that
-// test/go.mod pins, with a scheduler that is a process: kube-scheduler or berth run. A tree of links to
-// the module, with the small patch of testdata/patch, starts it where the tests start theirs. What the
-// tests wait for in the scheduler's cache, they find in one that the patch leaves running.
+// Package suite runs kube-scheduler's own integration tests with a scheduler that is a process, and compares
+// the outcome of each case with a file.
 package suite
 
 import (
@@ -15,12 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berth-scheduler/berth/test/internal/cluster"
+	"github.com/berth-scheduler/berth/test/internal/outside"
 )
 
-// tests is the folder of the tests in the module, and patterns are those that start a scheduler.
-const tests = kubernetes + "/test/integration/"
-
+// patterns are the packages under test/integration that start a scheduler.
 func patterns() []string { return []string{"scheduler/...", "volumescheduling", "daemonset"} }
 
 // tries is how often a case runs at most, and mostFlaky how many may need more than one.
@@ -28,6 +24,9 @@ const (
 	tries     = 3
 	mostFlaky = 3
 )
+
+// patience is how long a package may take.
+const patience = "40m"
 
 // unenforced is the row of the page about pods that use what no plugin enforces, and left are the features
 // that a second run leaves to others.
@@ -40,7 +39,7 @@ const (
 type Config struct {
 	// ModuleDir is the folder of test/go.mod.
 	ModuleDir string
-	// Scheduler is Berth or KubeScheduler.
+	// Scheduler is outside.Berth or outside.KubeScheduler.
 	Scheduler string
 	// Only are packages, relative to test/integration; all if empty.
 	Only []string
@@ -55,12 +54,9 @@ type Config struct {
 // suite is a run.
 type suite struct {
 	Config
-	tree     tree
-	dir      string // of logs
+	tests    *outside.Tests
 	skips    []skip
 	expected expectations
-	env      []string // of test programs, without the command of the scheduler
-	command  string
 	reports  []*report
 }
 
@@ -93,9 +89,9 @@ func Run(ctx context.Context, config Config) error {
 		return nil
 	}
 	if err := s.verdict(); err != nil {
-		return fmt.Errorf("%w\nlogs are in %s", err, s.dir)
+		return fmt.Errorf("%w\nlogs are in %s", err, s.tests.Logs)
 	}
-	return os.RemoveAll(s.dir)
+	return os.RemoveAll(s.tests.Logs)
 }
 
 // record reads the file again: another run may have written it meanwhile.
@@ -110,14 +106,7 @@ func (s *suite) record(r *report) error {
 }
 
 func (s *suite) prepare(ctx context.Context) error {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return err
-	}
-	cache = filepath.Join(cache, "berth", "upstream")
-	if s.tree, err = makeTree(ctx, s.ModuleDir, cache); err != nil {
-		return err
-	}
+	var err error
 	if s.skips, err = readSkips(filepath.Join(s.ModuleDir, skipsFile)); err != nil {
 		return err
 	}
@@ -131,41 +120,23 @@ func (s *suite) prepare(ctx context.Context) error {
 	if err := s.expected.check(string(differences)); err != nil && !s.Record {
 		return err
 	}
-	binaries, err := cluster.Build(ctx, s.ModuleDir, "", s.Out)
-	if err != nil {
-		return err
-	}
-	s.command = binaries.Berth + " run"
-	if s.Scheduler == KubeScheduler {
-		s.command = binaries.KubeScheduler
-		s.env = append(s.env, "UPSTREAM_GATES=yes")
-	}
-	parent := filepath.Join(filepath.Dir(s.ModuleDir), "bin", "upstream")
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return err
-	}
-	if s.dir, err = os.MkdirTemp(parent, s.Scheduler+"-"); err != nil {
-		return err
-	}
-	s.env = append(os.Environ(), append(s.env,
-		"UPSTREAM_FOLDER="+s.dir,
-		"PATH="+filepath.Dir(binaries.Etcd)+string(os.PathListSeparator)+os.Getenv("PATH"))...)
-	return nil
+	s.tests, err = outside.New(ctx, s.ModuleDir, s.Scheduler, s.Out)
+	return err
 }
 
 // packages are those to run, by their paths under test/integration.
 func (s *suite) packages(ctx context.Context) ([]string, error) {
-	args := []string{"-modfile=" + s.tree.modfile, "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}
+	var in []string
 	for _, p := range patterns() {
-		args = append(args, tests+p)
+		in = append(in, outside.Packages+p)
 	}
-	out, err := cluster.GoList(ctx, s.ModuleDir, args...)
+	out, err := s.tests.List(ctx, "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", in...)
 	if err != nil {
 		return nil, err
 	}
 	var all, run []string
 	for _, pkg := range strings.Fields(out) {
-		pkg = strings.TrimPrefix(pkg, tests)
+		pkg = strings.TrimPrefix(pkg, outside.Packages)
 		all = append(all, pkg)
 		whole := slices.ContainsFunc(s.skips, func(k skip) bool { return k.pkg == pkg && k.cases == nil })
 		if !whole && (len(s.Only) == 0 || slices.Contains(s.Only, pkg)) {
@@ -183,7 +154,7 @@ func (s *suite) packages(ctx context.Context) ([]string, error) {
 // run runs a package, and cases that fail unexpectedly again.
 func (s *suite) run(ctx context.Context, pkg string) error {
 	start := time.Now()
-	program, err := s.build(ctx, pkg)
+	program, err := s.tests.Build(ctx, pkg)
 	if err != nil {
 		return err
 	}
@@ -194,7 +165,7 @@ func (s *suite) run(ctx context.Context, pkg string) error {
 			skipped = append(skipped, k.text)
 		}
 	}
-	out, err := s.execute(ctx, pkg, program, s.command, s.Run, strings.Join(skipped, "|"))
+	out, err := s.execute(ctx, pkg, program, s.Run, strings.Join(skipped, "|"))
 	if err != nil {
 		return err
 	}
@@ -203,7 +174,7 @@ func (s *suite) run(ctx context.Context, pkg string) error {
 		return err
 	}
 	if len(r.cases) == 0 {
-		return fmt.Errorf("no case ran:\n%s", tail(out))
+		return fmt.Errorf("no case ran:\n%s", out[max(0, len(out)-2000):])
 	}
 	if err := s.again(ctx, program, r); err != nil {
 		return err
@@ -227,6 +198,18 @@ func (s *suite) run(ctx context.Context, pkg string) error {
 	return nil
 }
 
+// execute runs the tests that match run, but not skip, and returns what they print.
+func (s *suite) execute(ctx context.Context, pkg, program, run, skip string, flags ...string) ([]byte, error) {
+	args := []string{"-test.v=test2json", "-test.timeout=" + patience}
+	if run != "" {
+		args = append(args, "-test.run="+run)
+	}
+	if skip != "" {
+		args = append(args, "-test.skip="+skip)
+	}
+	return s.tests.Execute(ctx, outside.Run{Package: pkg, Program: program, Args: args, Flags: flags})
+}
+
 // again runs cases that failed unexpectedly twice more.
 func (s *suite) again(ctx context.Context, program string, r *report) error {
 	for name, c := range r.cases {
@@ -234,7 +217,7 @@ func (s *suite) again(ctx context.Context, program string, r *report) error {
 			continue
 		}
 		for try := 1; try < tries; try++ {
-			out, err := s.execute(ctx, r.pkg, program, s.command, exactly(name), "")
+			out, err := s.execute(ctx, r.pkg, program, outside.Exactly(name), "")
 			if err != nil {
 				return err
 			}
@@ -257,7 +240,7 @@ func (s *suite) again(ctx context.Context, program string, r *report) error {
 // leave runs the cases that Berth fails because nobody enforces what pods ask for a second time, with that
 // left to others. Then they must pass.
 func (s *suite) leave(ctx context.Context, program string, r *report, expected map[string]expectation) error {
-	if s.Scheduler != Berth {
+	if s.Scheduler != outside.Berth {
 		return nil
 	}
 	var names []string
@@ -268,7 +251,7 @@ func (s *suite) leave(ctx context.Context, program string, r *report, expected m
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		out, err := s.execute(ctx, r.pkg, program, s.command+" --allow-unenforced="+left, exactly(name), "")
+		out, err := s.execute(ctx, r.pkg, program, outside.Exactly(name), "", "--allow-unenforced="+left)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,8 @@ package suite
 import (
 	"strings"
 	"testing"
+
+	"github.com/berth-scheduler/berth/test/internal/outside"
 )
 
 // TestParse: cases are the innermost tests; one that did not end failed; gates count for subtests.
@@ -47,7 +49,7 @@ func TestJudge(t *testing.T) {
 	r.judge(map[string]expectation{
 		"Same": {theirs: pass, ours: fail}, "Worse": {theirs: pass, ours: pass}, "Better": {theirs: pass, ours: fail},
 		"Alpha": {theirs: pass, ours: pass}, "Gone": {theirs: pass, ours: pass},
-	}, Berth)
+	}, outside.Berth)
 	want := []string{
 		"Alpha: needs alpha gates: true, expected false", "Better: pass, expected fail", "Gone: did not run",
 		"New: pass, and cmd/upstream/expected.txt does not have it", "Worse: fail, expected pass",
@@ -75,21 +77,5 @@ func TestCheck(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
-	}
-}
-
-// TestRename: the declaration of a function or method gets another name, nothing else does.
-func TestRename(t *testing.T) {
-	const src = "package p\n\nfunc Run() { Run() }\n\nfunc (s *S) Run() {}\n"
-	for r, want := range map[rename]string{
-		{from: "Run", to: "old"}:   "package p\n\nfunc old() { Run() }\n\nfunc (s *S) Run() {}\n",
-		{from: "S.Run", to: "old"}: "package p\n\nfunc Run() { Run() }\n\nfunc (s *S) old() {}\n",
-	} {
-		if got, err := r.apply([]byte(src)); err != nil || string(got) != want {
-			t.Errorf("%v: got %s, %v", r, got, err)
-		}
-	}
-	if _, err := (rename{file: "p.go", from: "T.Run"}).apply([]byte(src)); err == nil || !strings.Contains(err.Error(), "k8s.io/kubernetes/p.go has no function T.Run") {
-		t.Errorf("got %v", err)
 	}
 }

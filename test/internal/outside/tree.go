@@ -1,4 +1,4 @@
-package suite
+package outside
 
 import (
 	"bytes"
@@ -34,11 +34,19 @@ type rename struct {
 
 func renames() []rename {
 	const util, server = "test/integration/util/util.go", "test/integration/framework/test_server.go"
+	const perf = "test/integration/scheduler_perf/"
 	return []rename{
 		{file: "pkg/scheduler/scheduler.go", from: "New", to: "newInside"},
 		{file: "pkg/scheduler/scheduler.go", from: "Scheduler.Run", to: "runInside"},
 		{file: server, from: "StartTestServer", to: "startTestServerInside"},
 		{file: "test/integration/scheduler/queueing/queue.go", from: "RunTestCoreResourceEnqueue", to: "runTestCoreResourceEnqueueInside"},
+		{file: perf + "scheduler_perf.go", from: "applyThreshold", to: "applyThresholdInside"},
+		{file: perf + "scheduler_perf.go", from: "checkEmptyInFlightEvents", to: "checkEmptyInside"},
+		{file: perf + "scheduler_perf.go", from: "params.get", to: "getInside"},
+		{file: perf + "util.go", from: "mustSetupCluster", to: "mustSetupInside"},
+		{file: perf + "util.go", from: "newMetricsCollector", to: "newMetricsCollectorInside"},
+		{file: perf + "util.go", from: "newMemoryCollector", to: "newMemoryCollectorInside"},
+		{file: perf + "util.go", from: "newThroughputCollector", to: "newThroughputCollectorInside"},
 		{file: util, from: "SyncSchedulerInformerFactory", to: "syncInside"},
 		{file: util, from: "WaitForNodesInCache", to: "waitForNodesInside"},
 		{file: util, from: "WaitCachedPodsStable", to: "waitCachedPodsInside"},
