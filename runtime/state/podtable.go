@@ -20,7 +20,6 @@ type PodTable struct {
 	Labels wire.Ragged[wire.Pair]
 
 	generation []uint64
-	changed    []uint32 // slots that the last update wrote or emptied
 	base       int      // number of slots that the cache knows; those of overlays follow
 	spares     []uint32 // the overlay row that each of those slots was added for
 	scratch    pairScratch
@@ -48,7 +47,7 @@ func (t *PodTable) ensure(n int) {
 }
 
 // write writes a slot unless it is up to date, and returns the number of bytes written.
-func (t *PodTable) write(p *PlacedPod, strings *wire.Dict) (bytes int) {
+func (t *PodTable) write(p *PlacedPod, strings *wire.Dict, h *history) (bytes int) {
 	if int(p.Slot) >= t.base {
 		t.base = int(p.Slot) + 1
 		t.ensure(t.base)
@@ -57,7 +56,7 @@ func (t *PodTable) write(p *PlacedPod, strings *wire.Dict) (bytes int) {
 		return 0
 	}
 	t.generation[p.Slot] = p.Generation
-	t.changed = append(t.changed, p.Slot)
+	h.slots = append(h.slots, p.Slot)
 	return t.fill(p.Slot, p.Pod, strings)
 }
 

@@ -29,8 +29,7 @@ type Snapshot struct {
 	index map[string]uint32
 	began sizes // sizes when everything was live, to decide when the epoch ends
 
-	fresh       bool     // the last change was a rebuild
-	changedRows []uint32 // by the last update
+	history history
 }
 
 // sizes are the sizes of what only a new epoch can shrink.
@@ -91,8 +90,8 @@ func (s *Snapshot) ResourceIndex(name v1.ResourceName) int {
 func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32, namespaces ...NamespaceInfo) (stale bool) {
 	s.Generation++
 	s.DropOverlays()
-	s.fresh = false
-	s.changedRows, s.Pods.changed = append(s.changedRows[:0], dirty...), append(s.Pods.changed[:0], freed...)
+	s.history.begin(s.Generation, len(infos))
+	s.history.rows, s.history.slots = append(s.history.rows, dirty...), append(s.history.slots, freed...)
 	for _, slot := range freed {
 		s.BytesWritten += uint64(s.Pods.clear(slot))
 	}
@@ -107,13 +106,11 @@ func (s *Snapshot) Update(infos []*NodeInfo, dirty, freed []uint32, namespaces .
 	return s.stale()
 }
 
-// Changes returns the rows and the pod slots that may differ from the previous generation. ok
-// is false for any other generation, and for the first of an epoch, when everything may differ.
+// Changes returns the rows and the pod slots that may differ from an earlier generation, in
+// which one may come several times. ok is false if everything may differ: the generation is of
+// an earlier epoch, or there were too many changes since.
 func (s *Snapshot) Changes(since uint64) (rows, slots []uint32, ok bool) {
-	if since+1 != s.Generation || s.fresh {
-		return nil, nil, false
-	}
-	return s.changedRows, s.Pods.changed, true
+	return s.history.since(since)
 }
 
 // stale reports whether more than half of the epoch's content is dead.
@@ -136,7 +133,7 @@ func (s *Snapshot) Rebuild(infos []*NodeInfo, namespaces ...NamespaceInfo) {
 	s.Nodes.Labels.promote(s.Nodes.n)
 	s.BytesWritten += uint64(s.Namespaces.update(namespaces, s.Strings, s.Generation))
 	s.began = s.sizes()
-	s.fresh = true
+	s.history.forget(s.Generation + 1)
 }
 
 // resize sets the number of rows. Dropped rows are removed from the index unless the node has
@@ -171,7 +168,7 @@ func (s *Snapshot) writeRow(row uint32, info *NodeInfo) {
 	}
 	if t.PodsGeneration[row] != info.PodsGeneration {
 		for i := range info.Pods {
-			s.BytesWritten += uint64(s.Pods.write(&info.Pods[i], s.Strings))
+			s.BytesWritten += uint64(s.Pods.write(&info.Pods[i], s.Strings, &s.history))
 		}
 		s.BytesWritten += uint64(t.writePods(row, info))
 	}

@@ -22,8 +22,9 @@ type generations struct{ object, pods uint64 }
 // that have been removed: those from s.Len() up. fresh reports that this is the first call, or
 // that the last one was for another snapshot: no kept data applies to this one, and all rows
 // count as changed. The slice is valid until the next call.
-// Update need not be called for every update of a snapshot. If updates were missed, it compares
-// the generations of all rows, two numbers per row.
+// Update need not be called for every update of a snapshot. If so many were missed that the
+// snapshot does not know their changes, it compares the generations of all rows, two numbers
+// per row.
 func (r *Rows) Update(s *state.Snapshot) (rows []uint32, fresh bool) {
 	if fresh = r.snapshot != s; fresh {
 		r.snapshot, r.seen = s, r.seen[:0]

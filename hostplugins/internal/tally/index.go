@@ -11,7 +11,11 @@
 // new scope O(R).
 package tally
 
-import "github.com/berth-scheduler/berth/runtime/state"
+import (
+	"slices"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
 
 // Config configures an index; the zero value is valid.
 type Config struct {
@@ -167,6 +171,10 @@ func (x *Index) apply(rows []uint32, all bool) {
 		if known.object != t.ObjectGeneration[r] || known.placed != t.PodsGeneration[r] {
 			stale = append(stale, r)
 		}
+	}
+	if !all { // a row may come several times
+		slices.Sort(stale)
+		stale = slices.Compact(stale)
 	}
 	x.work.Rows += uint64(len(stale))
 	for _, r := range stale {
