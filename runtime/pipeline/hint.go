@@ -44,9 +44,8 @@ type hints struct {
 // ask asks the plugins for which rejected holds; a yes means answer.
 func (h *hints) ask(answer state.Requeue, rejected func(pod *state.QueuedPod, name string) bool) {
 	for i, pod := range h.pods {
-		if h.open[i] && slices.ContainsFunc(slices.Concat(pod.Pending, pod.Rejectors), func(name string) bool {
-			return rejected(pod, name) && h.unasked(pod, name)
-		}) {
+		lifted := func(name string) bool { return rejected(pod, name) && h.unasked(pod, name) }
+		if h.open[i] && (slices.ContainsFunc(pod.Pending, lifted) || slices.ContainsFunc(pod.Rejectors, lifted)) {
 			h.say(i, answer)
 		}
 	}
