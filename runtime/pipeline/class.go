@@ -367,6 +367,7 @@ func (c *Class) audit() bool {
 		}
 		w := &r.workers[0]
 		r.judge(&r.Cycle, w, s, r.again, &w.verdicts)
+		r.learn()
 		if k.keeper.Demoted() {
 			return false
 		}

@@ -145,6 +145,7 @@ func (r *Run) segment(c *plugin.Cycle, filters []stage[plugin.Filter], rows []ui
 		r.block(c, &r.workers[w], filters, r.blocks[block])
 		r.tables[block] = append(r.tables[block][:0], r.workers[w].table.verdicts...)
 	})
+	r.learn()
 	// Blocks numbered their verdicts by themselves; join them in block order, so
 	// that numbers do not depend on who was first.
 	o := &r.Outcome

@@ -162,14 +162,38 @@ func (r *Run) broken(index int, point abi.Point, row uint32) {
 	}
 }
 
-// asking is the rows of a block that a plugin is asked about, by their positions.
+// asking is the rows of a block that a plugin is asked about. Rows with the same content
+// share the answer about the first of them.
 type asking struct {
 	rows      []uint32
-	positions []int
+	positions []position
+	call      uint32
+	firsts    []first // by place of answers
 	verdicts  plugin.Verdicts
 	scores    []int64
 	reasons   []translated // of the call's verdicts
 	kept      []uint16     // of those that are kept: the number in the block's verdicts
+	// learnt are answers for places that workers share, until all have ended.
+	learnt []learnt
+}
+
+// position is one in the block, and that of its answer among the rows asked.
+type position struct{ of, answer int }
+
+// first is the answer for a place in the last call about it.
+type first struct {
+	call   uint32
+	answer int
+}
+
+// learnt is an answer to be kept.
+type learnt struct {
+	answers *reuse.Answers
+	row     uint32
+	point   abi.Point
+	code    abi.Code
+	reason  uint16
+	score   int64
 }
 
 // translated is the reasons of a call: their number in the block's verdicts and among
@@ -181,17 +205,63 @@ type translated struct {
 
 // split sets the rows to ask, ascending: those without an answer that holds, and some of
 // the others if the block is audited.
-func (a *asking) split(rows []uint32, holds func(i int) bool, audit bool) {
+func (a *asking) split(answers *reuse.Answers, rows []uint32, holds func(i int) bool, audit bool) {
 	a.rows, a.positions = a.rows[:0], a.positions[:0]
+	a.call++
 	again := 0
 	for i, row := range rows {
+		answer := len(a.rows)
 		if holds(i) {
 			if !audit || again == auditRows {
 				continue
 			}
 			again++
+		} else if answers.Shared() {
+			answer = a.first(answers.Place(row))
 		}
-		a.rows, a.positions = append(a.rows, row), append(a.positions, i)
+		if answer == len(a.rows) {
+			a.rows = append(a.rows, row)
+		}
+		a.positions = append(a.positions, position{i, answer})
+	}
+}
+
+// first returns the answer for a place in this call: the next one if it has none.
+func (a *asking) first(place uint32) int {
+	for len(a.firsts) <= int(place) {
+		a.firsts = append(a.firsts, first{})
+	}
+	if f := &a.firsts[place]; f.call != a.call {
+		*f = first{a.call, len(a.rows)}
+	}
+	return a.firsts[place].answer
+}
+
+// learn keeps the answers that workers left.
+func (r *Run) learn() {
+	for i := range r.workers {
+		a := &r.workers[i].asking
+		for j := range a.learnt {
+			a.learnt[j].keep()
+		}
+		a.learnt = a.learnt[:0]
+	}
+}
+
+// learn keeps an answer, at once if no other worker reads the place.
+func (a *asking) learn(l learnt) {
+	if l.answers.Shared() {
+		a.learnt = append(a.learnt, l)
+	} else {
+		l.keep()
+	}
+}
+
+func (l *learnt) keep() {
+	if l.point == abi.Filter {
+		l.answers.KeepVerdict(l.row, l.code, l.reason)
+	} else {
+		l.answers.KeepScore(l.row, l.score)
 	}
 }
 
@@ -209,7 +279,7 @@ func (r *Run) judge(c *plugin.Cycle, w *worker, s stage[plugin.Filter], rows []u
 	}
 	k, a := &r.keeping[s.index], &w.asking
 	a.kept = a.kept[:0]
-	a.split(rows, func(i int) bool {
+	a.split(answers, rows, func(i int) bool {
 		code, reason, ok := answers.Verdict(rows[i])
 		if ok && code != abi.Success {
 			v.Reject(i, code, a.number(v, answers, reason))
@@ -226,7 +296,8 @@ func (r *Run) judge(c *plugin.Cycle, w *worker, s stage[plugin.Filter], rows []u
 	keep := k.unanswered(abi.Filter) == before
 	a.reasons = slices.Grow(a.reasons[:0], len(out.Table)+1)[:len(out.Table)+1]
 	clear(a.reasons)
-	for j, i := range a.positions {
+	for _, p := range a.positions {
+		i, j := p.of, p.answer
 		code, reason := out.Codes[j], &a.reasons[out.Reasons[j]]
 		if !reason.known {
 			*reason = a.translate(v, answers, out.Texts(j))
@@ -236,8 +307,8 @@ func (r *Run) judge(c *plugin.Cycle, w *worker, s stage[plugin.Filter], rows []u
 			r.broken(s.index, abi.Filter, rows[i])
 		}
 		v.Codes[i], v.Reasons[i] = code, reason.number
-		if keep && reason.keep && (code == abi.Success || code.Rejected()) {
-			answers.KeepVerdict(rows[i], code, reason.kept)
+		if keep && rows[i] == a.rows[j] && reason.keep && (code == abi.Success || code.Rejected()) {
+			a.learn(learnt{answers: answers, row: rows[i], point: abi.Filter, code: code, reason: reason.kept})
 		}
 	}
 	return len(a.rows)
@@ -275,7 +346,7 @@ func (r *Run) scored(w *worker, s stage[plugin.Score], rows []uint32, out []int6
 		return len(rows), s.plugin.Score(&r.Cycle, rows, out)
 	}
 	k, a := &r.keeping[s.index], &w.asking
-	a.split(rows, func(i int) (ok bool) {
+	a.split(answers, rows, func(i int) (ok bool) {
 		out[i], ok = answers.Score(rows[i])
 		return ok
 	}, r.audited(k, rows))
@@ -287,12 +358,13 @@ func (r *Run) scored(w *worker, s stage[plugin.Score], rows []uint32, out []int6
 	before := k.unanswered(abi.Score)
 	status = s.plugin.Score(&r.Cycle, a.rows, a.scores)
 	keep := status.Success() && k.unanswered(abi.Score) == before
-	for j, i := range a.positions {
-		if keep {
+	for _, p := range a.positions {
+		i, j := p.of, p.answer
+		if keep && rows[i] == a.rows[j] {
 			if was, known := answers.Score(rows[i]); known && was != a.scores[j] {
 				r.broken(s.index, abi.Score, rows[i])
 			}
-			answers.KeepScore(rows[i], a.scores[j])
+			a.learn(learnt{answers: answers, row: rows[i], point: abi.Score, score: a.scores[j]})
 		}
 		out[i] = a.scores[j]
 	}

@@ -85,7 +85,7 @@ func TestReuse(t *testing.T) {
 	const nodes = 20
 	var infos []*state.NodeInfo
 	for i := range nodes {
-		n := state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}})
+		n := state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: map[string]string{"i": fmt.Sprint(i)}}})
 		infos = append(infos, &state.NodeInfo{Name: n.Name, Node: n, ObjectGeneration: uint64(i + 1), PodsGeneration: uint64(i + 1)})
 	}
 	snapshot := state.NewSnapshot()

@@ -142,6 +142,7 @@ func (r *Run) rate(s stage[plugin.Score], rows []uint32, out []int64) *plugin.St
 		asked, answers[block] = r.scored(&r.workers[w], s, rows, out[starts[block]:starts[block+1]])
 		r.workers[w].measured(s.index, abi.Score, len(rows), asked, answers[block].CodeOf(), watch)
 	})
+	r.learn()
 	for _, answer := range answers {
 		if !answer.Success() {
 			return answer

@@ -286,6 +286,7 @@ func (c *Class) auditScores() bool {
 		}
 		r.ratings = slices.Grow(r.ratings[:0], len(rows))[:len(rows)]
 		r.scored(&r.workers[0], p.stage, rows, r.ratings)
+		r.learn()
 		if k.keeper.Demoted() {
 			c.sum.valid = false
 			return false

@@ -39,6 +39,8 @@ type Info struct {
 type Read struct {
 	Column abi.ColumnID
 	// Args are the resources, keys or types that it reads in a column with many; nil means all.
+	// Those of abi.NodePods are empty if the plugin reads no more of the pods than Reads names
+	// columns of the pods table; nil means that it may read anything of them.
 	Args []string
 }
 

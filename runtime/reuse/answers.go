@@ -11,18 +11,20 @@ import (
 )
 
 // Answers is what a plugin answered about the rows of the snapshot, for pods that are
-// alike. Rows are read and written by several workers, each its own.
+// alike. Rows are read by several workers, and written by them, each its own, unless they are
+// Shared.
 type Answers struct {
 	keeper *Keeper
 	key    string
 	entry  *Entry
 	number uint64
 	sums   []byte // of the cluster, on which all answers depend
-	// What changed is taken into account up to here: in the journal, of so many rows, and
-	// in the stamps of rows.
-	at       uint64
-	rows     int
-	stamp    uint32
+	// What changed is taken into account up to here: in the journal, of so many places, and
+	// in the stamps of places.
+	at     uint64
+	places int
+	stamp  uint32
+	// By place: the row, or the number of what the row has if rows share answers.
 	verdicts []verdict
 	scores   []score
 	reasons  reasons
@@ -57,33 +59,53 @@ func (a *Answers) forget() {
 	clear(a.scores)
 }
 
+// Shared reports whether rows with the same content share answers. Then workers only read
+// them.
+func (a *Answers) Shared() bool { return a.keeper.projection.contents != nil }
+
+// Place returns where the answers about a row are: elsewhere than those about rows with
+// another content.
+func (a *Answers) Place(row uint32) uint32 {
+	if c := a.keeper.projection.contents; c != nil {
+		if int(row) >= len(c.of) {
+			return math.MaxUint32 // of an overlay row
+		}
+		return c.of[row]
+	}
+	return row
+}
+
 // follow drops the answers about rows of which the plugin reads something that changed.
 func (a *Answers) follow(j *journal) {
 	p := a.keeper.projection
-	n := len(p.stamps)
+	stamps := p.stamps
+	if p.contents != nil {
+		stamps, j = p.contents.births, &p.contents.born
+	}
+	n := len(stamps)
 	a.verdicts, a.scores = cut(a.verdicts, n), cut(a.scores, n)
-	if rows, ok := j.since(a.at); ok && a.rows == n {
-		for _, row := range rows {
-			a.check(row)
+	if changed, ok := j.since(a.at); ok && (a.places == n || p.contents != nil) {
+		for _, place := range changed {
+			a.check(place, stamps)
 		}
 	} else {
-		for row := range n {
-			a.check(uint32(row))
+		for place := range n {
+			a.check(uint32(place), stamps)
 		}
 	}
-	a.at, a.rows, a.stamp = j.end(), n, p.next
+	a.at, a.places, a.stamp = j.end(), n, p.next
 }
 
-// check drops the answers about a row that changed since the last one was looked at.
-func (a *Answers) check(row uint32) {
-	if stamps := a.keeper.projection.stamps; int(row) >= len(stamps) || stamps[row] <= a.stamp {
+// check drops the answers at a place that changed since the last one was looked at.
+func (a *Answers) check(place uint32, stamps []uint32) {
+	if int(place) >= len(stamps) || stamps[place] <= a.stamp {
 		return
 	}
-	if int(row) < len(a.verdicts) {
-		a.verdicts[row] = 0
+	if int(place) < len(a.verdicts) {
+		a.verdicts[place] = 0
 	}
-	if int(row) < len(a.scores) {
-		a.scores[row] = 0
+	if int(place) < len(a.scores) {
+		a.scores[place] = 0
 	}
 }
 
@@ -102,9 +124,9 @@ func (a *Answers) Verdicts() { a.verdicts = sized(a, a.verdicts) }
 // Scores makes room for scores of all rows, before workers keep some.
 func (a *Answers) Scores() { a.scores = sized(a, a.scores) }
 
-// sized returns an array with an element for each row.
+// sized returns an array with an element for each place.
 func sized[T any](a *Answers, rows []T) []T {
-	n := a.rows
+	n := a.places
 	if n <= len(rows) {
 		return rows
 	}
@@ -121,10 +143,11 @@ func sized[T any](a *Answers, rows []T) []T {
 // Verdict returns the verdict on a row, with the number of its reasons; false if none is
 // kept.
 func (a *Answers) Verdict(row uint32) (code abi.Code, reason uint16, ok bool) {
-	if int(row) >= len(a.verdicts) || a.verdicts[row] == 0 {
+	place := a.Place(row)
+	if int(place) >= len(a.verdicts) || a.verdicts[place] == 0 {
 		return 0, 0, false
 	}
-	v := a.verdicts[row] - 1
+	v := a.verdicts[place] - 1
 	return abi.Code(v % 8), uint16(v / 8), true
 }
 
@@ -165,27 +188,29 @@ func (a *Answers) Reason(texts []string) (reason uint16, ok bool) {
 
 // KeepVerdict keeps a verdict on a row: a success or a rejection. Overlay rows are not kept.
 func (a *Answers) KeepVerdict(row uint32, code abi.Code, reason uint16) {
-	if int(row) < len(a.verdicts) {
-		a.verdicts[row] = verdict(reason*8+uint16(code)) + 1
+	if place := a.Place(row); int(place) < len(a.verdicts) {
+		a.verdicts[place] = verdict(reason*8+uint16(code)) + 1
 	}
 }
 
 // Score returns the score of a row as the plugin gave it; false if none is kept.
 func (a *Answers) Score(row uint32) (value int64, ok bool) {
-	if int(row) >= len(a.scores) || a.scores[row] == 0 {
+	place := a.Place(row)
+	if int(place) >= len(a.scores) || a.scores[place] == 0 {
 		return 0, false
 	}
-	return int64(a.scores[row] ^ math.MinInt32), true
+	return int64(a.scores[place] ^ math.MinInt32), true
 }
 
 // KeepScore keeps the score of a row, if it has 32 bits. Overlay rows are not kept.
 func (a *Answers) KeepScore(row uint32, value int64) {
-	if int(row) >= len(a.scores) {
+	place := a.Place(row)
+	if int(place) >= len(a.scores) {
 		return
 	}
-	a.scores[row] = 0
+	a.scores[place] = 0
 	if value > math.MinInt32 && value <= math.MaxInt32 {
-		a.scores[row] = score(value) ^ math.MinInt32
+		a.scores[place] = score(value) ^ math.MinInt32
 	}
 }
 

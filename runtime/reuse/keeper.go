@@ -15,6 +15,7 @@ type Keeper struct {
 	info       *plugin.Info
 	aggregates plugin.Aggregates // nil if there are none
 	projection *projection
+	name       string // of the projection
 	answers    map[string]*Answers
 	key, sums  []byte
 	once       *Once
@@ -29,17 +30,16 @@ func (s *Store) Keeper(p plugin.Plugin) *Keeper {
 	if _, ok := info.Keyed(); !ok || s.config.Off() {
 		return nil
 	}
-	columns := columnsOf(info.Reads)
-	name := string(appendReads(nil, columns))
-	columnsOfRows, ok := s.projections[name]
-	if !ok {
-		columnsOfRows = newProjection(columns)
-		s.projections[name] = columnsOfRows
-	}
-	columnsOfRows.users++
-	k := &Keeper{store: s, info: info, projection: columnsOfRows, answers: make(map[string]*Answers), once: s.Once()}
+	k := &Keeper{store: s, info: info, answers: make(map[string]*Answers), once: s.Once()}
 	k.aggregates, _ = p.(plugin.Aggregates)
 	_, k.costly = p.(plugin.Fallible)
+	columns := columnsOf(info.Reads)
+	k.name = nameOf(columns, info.Namespaces, k.costly)
+	if s.projections[k.name] == nil {
+		s.projections[k.name] = newProjection(columns, info.Namespaces, k.costly)
+	}
+	k.projection = s.projections[k.name]
+	k.projection.users++
 	return k
 }
 
@@ -56,7 +56,7 @@ func (k *Keeper) Drop() {
 		a.entry.Remove()
 	}
 	if k.projection.users--; k.projection.users == 0 {
-		delete(k.store.projections, string(appendReads(nil, k.projection.columns)))
+		delete(k.store.projections, k.name)
 	}
 }
 

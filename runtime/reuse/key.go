@@ -16,7 +16,7 @@ import (
 // the same bytes if and only if they are alike to the plugin.
 func appendKey(b []byte, reads []plugin.Read, pod *state.Pod, namespace *state.Namespace) []byte {
 	for i := range reads {
-		if c := reads[i].Column; !ofPods(c) && !ofObject(c) {
+		if c := reads[i].Column; !ofPods(c) && !ofObject(c) && !ofPlaced(c) {
 			b = appendField(append(b, byte(c)), &reads[i], pod, namespace)
 		}
 	}
@@ -72,11 +72,7 @@ func appendField(b []byte, read *plugin.Read, pod *state.Pod, namespace *state.N
 	case abi.IncomingAnnotations:
 		b = appendMap(b, object.Annotations, read.Args)
 	case abi.IncomingOwner:
-		if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
-			b = appendText(appendText(append(b, 1), owner.Kind), owner.Name)
-		} else {
-			b = append(b, 0)
-		}
+		b = appendOwner(b, object)
 	case abi.PodRequiredTerms, abi.PodPreferredTerms, abi.PodRequirements, abi.PodRequirementIDs:
 		b = appendAffinity(b, object.Spec.Affinity, read.Column)
 	case abi.PodDeclaredFeatures:
@@ -91,6 +87,13 @@ func appendField(b []byte, read *plugin.Read, pod *state.Pod, namespace *state.N
 		panic(fmt.Sprintf("BUG: reuse: no key of field %d", read.Column))
 	}
 	return b
+}
+
+func appendOwner(b []byte, object *v1.Pod) []byte {
+	if owner := metav1.GetControllerOfNoCopy(object); owner != nil {
+		return appendText(appendText(append(b, 1), owner.Kind), owner.Name)
+	}
+	return append(b, 0)
 }
 
 func appendToleration(b []byte, t *v1.Toleration) []byte {

@@ -2,6 +2,7 @@ package reuse
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/maphash"
 	"math"
 	"slices"
@@ -18,32 +19,61 @@ import (
 // have. Columns are compared by their hashes, under a seed that nobody can know.
 type projection struct {
 	columns []plugin.Read
-	users   int
-	object  bool   // some columns come from the node's object
-	pods    bool   // some come from the node's pods
-	at      uint64 // in the journal
-	stamps  []uint32
-	seen    []seen
-	next    uint32
-	seed    maphash.Seed
-	scratch []byte
+	placed  []plugin.Read // of those, the ones of the pods table
+	// namespaces are those of whose pods something is read; nil means all.
+	namespaces []string
+	users      int
+	object     bool   // some columns come from the node's object
+	pods       bool   // some come from the node's pods
+	at         uint64 // in the journal
+	stamps     []uint32
+	seen       []seen
+	next       uint32
+	seed       maphash.Seed
+	scratch    []byte
+	// contents share answers of rows with the same in the columns; nil if that costs more
+	// than to ask.
+	contents *contents
+	hashes   []slotHash // by slot
 }
 
 // seen is what a row was when it was looked at last.
 type seen struct{ objectGeneration, podsGeneration, objectHash, podsHash uint64 }
 
-func newProjection(columns []plugin.Read) *projection {
-	p := &projection{columns: columns, seed: maphash.MakeSeed()}
+// slotHash is the hash of what is read of a pod on a node.
+type slotHash struct{ generation, hash uint64 }
+
+func newProjection(columns []plugin.Read, namespaces []string, shared bool) *projection {
+	p := &projection{columns: columns, namespaces: namespaces, seed: maphash.MakeSeed()}
 	for _, c := range columns {
 		p.pods = p.pods || ofPods(c.Column)
 		p.object = p.object || ofObject(c.Column)
+		if ofPlaced(c.Column) {
+			p.placed = append(p.placed, c)
+		}
+	}
+	if shared {
+		p.contents = newContents()
 	}
 	return p
 }
 
+// nameOf names a projection.
+func nameOf(columns []plugin.Read, namespaces []string, shared bool) string {
+	b := appendReads(nil, columns)
+	b = appendReads(b, []plugin.Read{{Args: namespaces}})
+	if shared {
+		b = append(b, 1)
+	}
+	return string(b)
+}
+
 // reset forgets all rows: ids of strings in columns are others.
 func (p *projection) reset() {
-	p.stamps, p.seen = p.stamps[:0], p.seen[:0]
+	p.stamps, p.seen, p.hashes = p.stamps[:0], p.seen[:0], p.hashes[:0]
+	if p.contents != nil {
+		p.contents.reset()
+	}
 }
 
 // follow takes in what changed in the snapshot.
@@ -58,6 +88,9 @@ func (p *projection) follow(s *state.Snapshot, j *journal) {
 	p.at = j.end()
 	known := min(len(p.stamps), s.Len())
 	p.stamps, p.seen = p.stamps[:known], p.seen[:known]
+	if p.contents != nil {
+		p.contents.cut(known)
+	}
 	if ok {
 		for _, row := range rows {
 			if int(row) < known {
@@ -91,22 +124,89 @@ func (p *projection) look(s *state.Snapshot, row uint32) {
 			was.podsHash, moved = h, true
 		}
 	}
-	if moved {
-		p.next++
-		p.stamps[row] = p.next
+	if !moved {
+		return
+	}
+	p.next++
+	p.stamps[row] = p.next
+	if p.contents != nil {
+		p.contents.set(row, maphash.Comparable(p.seed, [...]uint64{was.objectHash, was.podsHash}), p.next)
 	}
 }
 
 // hash returns the hash of those columns of a row.
 func (p *projection) hash(s *state.Snapshot, row uint32, of func(abi.ColumnID) bool) uint64 {
 	b := p.scratch[:0]
+	pods := false
 	for i := range p.columns {
-		if of(p.columns[i].Column) {
-			b = appendColumn(b, s, row, &p.columns[i])
+		switch c := &p.columns[i]; {
+		case c.Column == abi.NodePods && c.Args != nil:
+			pods = of(c.Column)
+		case of(c.Column):
+			b = appendColumn(b, s, row, c)
 		}
 	}
 	p.scratch = b
-	return maphash.Bytes(p.seed, b)
+	h := maphash.Bytes(p.seed, b)
+	if pods {
+		for _, slot := range s.Nodes.Pods.Row(row) {
+			h += p.placedHash(s, slot) // their order means nothing (ABI-4.7)
+		}
+	}
+	return h
+}
+
+// placedHash returns the hash of what is read of a pod on a node; 0 if that is nothing.
+func (p *projection) placedHash(s *state.Snapshot, slot uint32) uint64 {
+	for len(p.hashes) <= int(slot) {
+		p.hashes = append(p.hashes, slotHash{})
+	}
+	h, generation := &p.hashes[slot], s.Pods.Generation(slot)
+	if h.generation == generation {
+		return h.hash
+	}
+	*h = slotHash{generation: generation}
+	pod := s.Pods.Pod[slot]
+	if p.namespaces != nil {
+		if _, ok := slices.BinarySearch(p.namespaces, pod.Namespace); !ok {
+			return 0
+		}
+	}
+	b := p.scratch[:0]
+	for i := range p.placed {
+		b = appendPlaced(append(b, byte(p.placed[i].Column)), &p.placed[i], pod)
+	}
+	p.scratch = b
+	h.hash = maphash.Bytes(p.seed, append(b, 0))
+	return h.hash
+}
+
+// appendPlaced appends what a pod has in a column of the pods table.
+func appendPlaced(b []byte, read *plugin.Read, pod *state.Pod) []byte {
+	switch read.Column {
+	case abi.PodNamespace:
+		return appendText(b, pod.Namespace)
+	case abi.PodPriority:
+		return binary.AppendVarint(b, int64(pod.Priority))
+	case abi.PodRequests:
+		return appendRequests(b, &pod.Requests, read.Args)
+	case abi.PodLabels, abi.PodLabel:
+		return appendMap(b, pod.Object.Labels, read.Args)
+	case abi.PodAnnotations:
+		return appendMap(b, pod.Object.Annotations, read.Args)
+	case abi.PodOwner:
+		return appendOwner(b, pod.Object)
+	case abi.PodFlags:
+		if pod.Object.DeletionTimestamp != nil {
+			return append(b, abi.PodTerminating)
+		}
+		return append(b, 0)
+	case abi.PodUID:
+		return appendText(b, string(pod.UID))
+	case abi.PlacedPodName:
+		return appendText(b, pod.Name)
+	}
+	panic(fmt.Sprintf("BUG: reuse: no hash of column %d", read.Column))
 }
 
 // ofPods reports whether a column of the nodes table depends on the node's pods.
@@ -123,9 +223,12 @@ func ofObject(c abi.ColumnID) bool {
 	return c < abi.PodNamespace && (!ofPods(c) || c == abi.NodeGenerations)
 }
 
-// columnsOf returns the columns of the nodes table among what is read.
+// ofPlaced reports whether a column is one of the pods table.
+func ofPlaced(c abi.ColumnID) bool { return c >= abi.PodNamespace && c <= abi.PlacedPodName }
+
+// columnsOf returns the columns of the nodes and the pods table among what is read.
 func columnsOf(reads []plugin.Read) []plugin.Read {
-	return slices.DeleteFunc(slices.Clone(reads), func(r plugin.Read) bool { return !ofPods(r.Column) && !ofObject(r.Column) })
+	return slices.DeleteFunc(slices.Clone(reads), func(r plugin.Read) bool { return !ofPods(r.Column) && !ofObject(r.Column) && !ofPlaced(r.Column) })
 }
 
 // appendColumn appends what a row has in a column. Two rows, or a row at two times of an
@@ -168,7 +271,7 @@ func appendColumn(b []byte, s *state.Snapshot, row uint32, read *plugin.Read) []
 		for _, p := range ports {
 			b = append(binary.AppendUvarint(binary.AppendUvarint(b, uint64(p.IP)), uint64(p.Port)), byte(p.Protocol))
 		}
-	case abi.NodePods: // with what the pods table has of them
+	case abi.NodePods: // with all that the pods table has of them
 		b = binary.AppendUvarint(b, t.PodsGeneration[row])
 	default: // whatever it is, it changes with a generation
 		b = binary.AppendUvarint(binary.AppendUvarint(b, t.ObjectGeneration[row]), t.PodsGeneration[row])

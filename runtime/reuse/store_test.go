@@ -26,7 +26,7 @@ func TestRoom(t *testing.T) {
 	snapshot := state.NewSnapshot()
 	var infos []*state.NodeInfo
 	for i := range nodes {
-		node := state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i)}})
+		node := state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: map[string]string{"i": fmt.Sprint(i)}}})
 		infos = append(infos, &state.NodeInfo{Name: node.Name, Node: node, ObjectGeneration: uint64(i + 1), PodsGeneration: uint64(i + 1)})
 	}
 	snapshot.Rebuild(infos)

@@ -13,8 +13,31 @@ import (
 func readsOf(m *wire.Manifest) (out []plugin.Read) {
 	r := &m.Reads
 	resources := append([]string{}, r.Resources...) // nil would mean all
+	placed := []string{}                            // of pods on nodes no more than what is declared below
 	read := func(column abi.ColumnID, args ...string) {
 		out = append(out, plugin.Read{Column: column, Args: args})
+	}
+	for _, name := range r.Pods {
+		switch name {
+		case "namespace":
+			read(abi.PodNamespace)
+		case "priority":
+			read(abi.PodPriority)
+		case "requests":
+			read(abi.PodRequests, resources...)
+		case "labels":
+			read(abi.PodLabels)
+		case "owner":
+			read(abi.PodOwner)
+		case "flags":
+			read(abi.PodFlags)
+		case "uid":
+			read(abi.PodUID)
+		case "name":
+			read(abi.PlacedPodName)
+		default:
+			placed = nil // so that an answer holds only as long as nothing changes
+		}
 	}
 	for _, name := range r.Node {
 		switch name {
@@ -36,8 +59,8 @@ func readsOf(m *wire.Manifest) (out []plugin.Read) {
 			read(abi.NodePorts)
 		case "images":
 			read(abi.NodeImages)
-		case "pods": // with all that is declared about them
-			read(abi.NodePods)
+		case "pods":
+			read(abi.NodePods, placed...)
 		case "zone":
 			read(abi.NodeZone)
 		default: // generation
@@ -47,7 +70,10 @@ func readsOf(m *wire.Manifest) (out []plugin.Read) {
 	for _, keyed := range []struct {
 		column abi.ColumnID
 		args   []string
-	}{{abi.NodeLabel, r.NodeLabels}, {abi.NodeAnnotations, r.NodeAnnotations}, {abi.NodeConditions, r.NodeConditions}} {
+	}{
+		{abi.NodeLabel, r.NodeLabels}, {abi.NodeAnnotations, r.NodeAnnotations}, {abi.NodeConditions, r.NodeConditions},
+		{abi.PodLabel, r.PodLabels}, {abi.PodAnnotations, r.PodAnnotations},
+	} {
 		if len(keyed.args) > 0 {
 			read(keyed.column, keyed.args...)
 		}

@@ -151,6 +151,7 @@ func finders() [][]string {
 	return [][]string{
 		{"^TestAlike$", "./runtime/cycle", "-rapid.nofailfile", "-rapid.checks=3000"},
 		{"^TestReuse$", "./runtime/pipeline"},
+		{"^(TestShared|TestPlaced)$", "./runtime/reuse", "-rapid.nofailfile", "-rapid.checks=2000"},
 		{"^TestReuse$", "./hostplugins", "-rapid.nofailfile"},
 		{"^TestReuse$", "./runtime/sim", "-rapid.nofailfile"},
 	}
