@@ -37,8 +37,8 @@ func (h *history) forget(generation uint64) {
 
 // since returns what may have changed since a generation; false if that is unknown.
 func (h *history) since(generation uint64) (rows, slots []uint32, ok bool) {
-	at := generation + 1 - h.first
-	if generation+1 < h.first || at >= uint64(len(h.begins)) {
+	at := generation + 1 - h.first // very large if it was forgotten
+	if at >= uint64(len(h.begins)) {
 		return nil, nil, false
 	}
 	return h.rows[h.begins[at].rows:], h.slots[h.begins[at].slots:], true
