@@ -126,8 +126,8 @@ func design() rules {
 				why: "assembly is the one place that wires things together",
 				fix: "take the part as an argument of assembly's Deps"},
 
-			{pkg: "runtime/sim/input", on: "runtime/internal/strictyaml", tests: "internal",
-				why: "reading files yields Kubernetes objects and nothing of ours",
+			{pkg: "runtime/sim/input", on: "runtime/internal/strictyaml runtime/tenancy/v1alpha1", tests: "internal",
+				why: "reading files yields objects of the API and nothing else",
 				fix: "return v1 objects and let runtime/sim build state from them"},
 			{pkg: "runtime/sim", on: "runtime/assembly runtime/sim/input",
 				why: "the simulator is one of the environments that a scheduler runs in, beside runtime/kube",
@@ -155,7 +155,7 @@ func design() rules {
 				why: "the host is held against the conformance kit by tests apart from it, so that it does not depend on the kit",
 				fix: "keep what plays the kit's cases here, and nothing else"},
 
-			{pkg: "cmd/app", on: "runtime/whatif runtime/kube runtime/telemetry runtime/debughttp abi/conformance abi/sdk",
+			{pkg: "cmd/app", on: "runtime/whatif runtime/tenancy runtime/kube runtime/telemetry runtime/debughttp abi/conformance abi/sdk",
 				why: "commands parse flags and print; they stand on everything",
 				fix: "use the public packages of runtime"},
 			{pkg: "cmd/berth", on: "cmd/app",

@@ -47,9 +47,9 @@ func (o *inputOptions) check() error {
 	return errors.Join(errs...)
 }
 
-// load reads the input into a simulation. It returns warnings, and the typical pods of a
-// trace.
-func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]input.Warning, []input.TypicalPod, error) {
+// load reads the input into a simulation. It returns the objects of cluster files, none for a
+// trace, and the typical pods of a trace.
+func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) (*input.Objects, []input.TypicalPod, error) {
 	if o.trace != "" {
 		t, err := input.LoadTrace(ctx, o.trace, o.nodes, o.pods, input.TraceOptions{
 			Seed: seed, Inflate: o.inflate, Shuffle: o.shuffle, Departures: o.departures,
@@ -59,7 +59,7 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]i
 		}
 		c.Nodes, c.Arrivals = t.Nodes, t.Arrivals
 		c.Assembly.Rank = func(node string) uint64 { return t.NodeRank[node] }
-		return nil, t.Typical, nil
+		return &input.Objects{}, t.Typical, nil
 	}
 	objects, err := input.LoadCluster(ctx, o.cluster)
 	if err := stopped(ctx, err); err != nil {
@@ -81,7 +81,7 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) ([]i
 		}
 		c.Bound = append(c.Bound, state.NewPod(pod))
 	}
-	return objects.Warnings, nil, nil
+	return objects, nil, nil
 }
 
 // stopped turns an error from a cancelled context into a failure, because the input is

@@ -68,6 +68,7 @@ func render(w io.Writer, width int, r *sim.Result, explain types.NamespacedName)
 	p.usage(r.Usage)
 	p.pending(r.Unschedulable)
 	p.evicted(r.Evicted)
+	p.attached(r.Attached)
 	p.plugins(r.Plugins)
 	if r.Explanation != nil {
 		p.explain(explain, r.Explanation)

@@ -18,6 +18,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
 )
 
 // simulateOptions holds the flags of berth simulate.
@@ -111,7 +112,7 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 		return err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
-	c, typical, err := o.simulation(ctx, modules, stderr)
+	c, tenants, typical, err := o.simulation(ctx, modules, stderr)
 	if err != nil {
 		return err
 	}
@@ -128,8 +129,10 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
+	refused := s.Refusals()
 	result, stopped := s.Run(ctx)
 	progress.close()
+	result.Attached = attachedObjects(tenants, refused)
 	if err := report.write(); err != nil {
 		return &failure{err}
 	}
@@ -156,8 +159,9 @@ func (o *simulateOptions) print(w io.Writer, r *sim.Result, explain types.Namesp
 	return render(w, width(w), r, explain)
 }
 
-// simulation checks the flags and reads all input. It also returns the typical pods of a trace.
-func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modules, stderr io.Writer) (sim.Config, []input.TypicalPod, error) {
+// simulation checks the flags and reads all input. It also returns what became of the objects
+// that attach plugins, and the typical pods of a trace.
+func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modules, stderr io.Writer) (sim.Config, *tenancy.Result, []input.TypicalPod, error) {
 	var errs []error
 	fail := func(flag string, err error) {
 		errs = append(errs, fmt.Errorf("--%s: %w", flag, err))
@@ -201,23 +205,25 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 		errs = append(errs, err)
 	}
 	if len(errs) > 0 {
-		return sim.Config{}, nil, errors.Join(errs...)
+		return sim.Config{}, nil, nil, errors.Join(errs...)
 	}
 	scheduler, warnings, err := config.Load(o.config, modules.Catalog(o.program.names...))
 	if err != nil {
-		return sim.Config{}, nil, unreadable(err, "config", o.config)
+		return sim.Config{}, nil, nil, unreadable(err, "config", o.config)
 	}
 	if err := o.modules.enable(modules, scheduler); err != nil {
-		return sim.Config{}, nil, err
+		return sim.Config{}, nil, nil, err
 	}
 	a.Scheduler = scheduler
 	c := sim.Config{Assembly: a, Attempts: o.attempts, Explain: explain, Log: log}
-	doubts, typical, err := o.input.load(ctx, &c, o.seed)
+	objects, typical, err := o.input.load(ctx, &c, o.seed)
 	if err != nil {
-		return sim.Config{}, nil, err
+		return sim.Config{}, nil, nil, err
 	}
+	tenants := resolve(objects, modules, scheduler)
+	c.Assembly.Attached = attachments(tenants)
 	if err := checkExplain(&c); err != nil {
-		return sim.Config{}, nil, err
+		return sim.Config{}, nil, nil, err
 	}
 	warn(plainly(stderr), warnings)
 	for i := range scheduler.Extenders {
@@ -225,10 +231,10 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 			fmt.Fprintf(stderr, "warning: %s: extenders[%d].bindVerb is not called, because a simulation does not bind pods of a real cluster\n", o.config, i)
 		}
 	}
-	for _, doubt := range doubts {
+	for _, doubt := range objects.Warnings {
 		fmt.Fprintf(stderr, "warning: %s\n", doubt)
 	}
-	return c, typical, nil
+	return c, tenants, typical, nil
 }
 
 func parseExplain(s string) (types.NamespacedName, error) {

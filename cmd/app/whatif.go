@@ -203,8 +203,14 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 	if err != nil {
 		return nil, err
 	}
+	tenants := resolve(objects, modules, scheduler)
+	for _, x := range attachedObjects(tenants, nil) {
+		if !x.Ready {
+			fmt.Fprintf(stderr, "warning: %s %s: %s: %s\n", x.Kind, strings.TrimPrefix(x.Namespace+"/"+x.Name, "/"), x.Reason, x.Message)
+		}
+	}
 	c := &whatif.Cluster{
-		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Modules: modules, Scheduler: scheduler, Reuse: reuse.Default()}),
+		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Modules: modules, Scheduler: scheduler, Reuse: reuse.Default(), Attached: attachments(tenants)}),
 		Nodes:     objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
 		Storage: objects.Storage(), Owners: objects.Owners(), Log: log,
 	}

@@ -17,10 +17,26 @@ type Result struct {
 	Evicted       []Eviction    `json:"evicted"`
 	Plugins       []PluginUsage `json:"plugins"`
 
+	// Attached are the objects of berth.dev in the input, in the order of their plugins.
+	Attached []Attached `json:"attached,omitempty"`
+
 	// Usage is the utilisation of the cluster.
 	Usage []Usage `json:"-"`
 	// Explanation is about the pod of Config.Explain; nil if it never arrived.
 	Explanation *Explanation `json:"explanation,omitempty"`
+}
+
+// Attached says of an object what its status would on a real cluster.
+type Attached struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Ready     bool   `json:"ready"`
+	Reason    string `json:"reason"`
+	Message   string `json:"message,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Digest    string `json:"digest,omitempty"`
+	Grant     string `json:"grant,omitempty"`
 }
 
 // Summary has counts.

@@ -110,6 +110,9 @@ func New(config Config) (*Sim, error) {
 	return s, nil
 }
 
+// Refusals says by name why attached plugins do not run.
+func (s *Sim) Refusals() map[string]error { return s.assembly.Refusals() }
+
 // Run simulates until nothing more can happen. If the context ends first, it returns the result
 // so far with the error.
 func (s *Sim) Run(ctx context.Context) (*Result, error) {

@@ -32,6 +32,11 @@ type Config struct {
 	Now time.Time
 	// Taken are names of plugins that profiles have already.
 	Taken []string
+	// Most is how many plugins can run; 0 means any number. Those of the platform count first,
+	// then the oldest ones.
+	Most int
+
+	running int // so far
 }
 
 // ErrPending means that a module is still being fetched.
@@ -66,7 +71,8 @@ const (
 	EffectNotGranted = "EffectNotGranted"
 	// WeightNotGranted: the weight is higher than granted.
 	WeightNotGranted = "WeightNotGranted"
-	// TooManyPlugins: the namespace has as many older plugins as granted.
+	// TooManyPlugins: the namespace has as many older plugins as granted, or the scheduler as
+	// many as it can run.
 	TooManyPlugins = "TooManyPlugins"
 	// MemoryNotGranted: older plugins have the memory that is granted in all.
 	MemoryNotGranted = "MemoryNotGranted"
@@ -157,7 +163,19 @@ func schedulerPlugin(p *v1alpha1.SchedulerPlugin, c *Config) Plugin {
 	if out.Refusal == nil {
 		out.Refusal = onlyDeclared(&p.Spec, out.Module)
 	}
+	if out.Refusal == nil {
+		out.Refusal = c.room()
+	}
 	return out
+}
+
+// room counts a plugin that is to run, unless there are too many.
+func (c *Config) room() *Refusal {
+	if c.Most > 0 && c.running >= c.Most {
+		return refuse(TooManyPlugins, "the scheduler runs at most %d plugins of the API, and has as many that come first", c.Most)
+	}
+	c.running++
+	return nil
 }
 
 // onlyDeclared refuses points and a weight that the module has no use for.

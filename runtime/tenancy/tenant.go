@@ -63,9 +63,8 @@ func (p *Plugin) admit(candidates []candidate, c *Config) {
 			g.count[p.Namespace]++
 			g.used += g.memory
 			p.Refusal, p.Grant, p.Reference.GrantAll = nil, g.name, false
-			p.Reference.Limits = module.Limits{
-				FuelPerCycle: g.fuel, MemoryTotal: g.memory, Memory: uint32(min(g.memory, defaultMemoryPerPlugin)),
-			}
+			// The rest is for what the host shows the plugin, and for further instances.
+			p.Reference.Limits = module.Limits{FuelPerCycle: g.fuel, MemoryTotal: g.memory, Memory: uint32(min(g.memory/2, defaultMemoryPerPlugin))}
 			return
 		}
 		if step > furthest {
@@ -83,7 +82,7 @@ func (c *candidate) judge(p *Plugin, config *Config) (*Refusal, int) {
 		func() *Refusal { return c.reads(p) },
 		func() *Refusal { return c.effects(p) },
 		func() *Refusal { return c.weight(p) },
-		func() *Refusal { return c.quota(p) },
+		func() *Refusal { return c.quota(p, config) },
 	} {
 		if refusal := step(); refusal != nil {
 			return refusal, i
@@ -147,7 +146,7 @@ func (c *candidate) weight(p *Plugin) *Refusal {
 	return weightOfScore(p.Reference.Weight, p.Module)
 }
 
-func (c *candidate) quota(p *Plugin) *Refusal {
+func (c *candidate) quota(p *Plugin, config *Config) *Refusal {
 	g := c.grant
 	if g.count[p.Namespace] >= g.maxPlugins {
 		return refuse(TooManyPlugins, "the grant %s allows %d plugins in a namespace, and %s has as many that are older", g.name, g.maxPlugins, p.Namespace)
@@ -155,5 +154,5 @@ func (c *candidate) quota(p *Plugin) *Refusal {
 	if g.total > 0 && g.used+g.memory > g.total {
 		return refuse(MemoryNotGranted, "older plugins have the memory that the grant %s allows in all, %s", g.name, g.spec.MemoryTotal)
 	}
-	return nil
+	return config.room()
 }

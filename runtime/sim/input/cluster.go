@@ -13,6 +13,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // Source is where an object comes from.
@@ -56,6 +58,11 @@ type Objects struct {
 	ReplicationControllers []*v1.ReplicationController
 	ReplicaSets            []*appsv1.ReplicaSet
 	StatefulSets           []*appsv1.StatefulSet
+	// Of the kinds of berth.dev, only form and names are checked here; package tenancy does the
+	// rest.
+	SchedulerPlugins []*v1alpha1.SchedulerPlugin
+	PluginGrants     []*v1alpha1.PluginGrant
+	TenantPlugins    []*v1alpha1.TenantPlugin
 
 	// Ended counts the pods of phase Succeeded or Failed. They are left out, as in
 	// kube-scheduler's informer.
@@ -235,6 +242,12 @@ func (o *Objects) keep(obj object) {
 		o.ReplicaSets = append(o.ReplicaSets, x)
 	case *appsv1.StatefulSet:
 		o.StatefulSets = append(o.StatefulSets, x)
+	case *v1alpha1.SchedulerPlugin:
+		o.SchedulerPlugins = append(o.SchedulerPlugins, x)
+	case *v1alpha1.PluginGrant:
+		o.PluginGrants = append(o.PluginGrants, x)
+	case *v1alpha1.TenantPlugin:
+		o.TenantPlugins = append(o.TenantPlugins, x)
 	}
 }
 

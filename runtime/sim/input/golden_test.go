@@ -117,7 +117,10 @@ func (o *Objects) all() (out []metav1.Object) {
 	out = appendAll(out, o.VolumeAttachments)
 	out = appendAll(out, o.ReplicationControllers)
 	out = appendAll(out, o.ReplicaSets)
-	return appendAll(out, o.StatefulSets)
+	out = appendAll(out, o.StatefulSets)
+	out = appendAll(out, o.SchedulerPlugins)
+	out = appendAll(out, o.PluginGrants)
+	return appendAll(out, o.TenantPlugins)
 }
 
 func dump(t *testing.T, o *Objects) string {

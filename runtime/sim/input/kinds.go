@@ -13,6 +13,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // kinds are the kinds of objects that files may contain.
@@ -45,6 +47,7 @@ func ofClusters() *kinds {
 		version(policyv1.SchemeGroupVersion, "PodDisruptionBudget"),
 		version(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver", "VolumeAttachment"),
 		version(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet"),
+		version(v1alpha1.GroupVersion(), v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant, v1alpha1.KindTenantPlugin),
 	)
 	return k
 }
@@ -86,7 +89,7 @@ func (k *kinds) list(kind string) bool {
 func newScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
+		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, v1alpha1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return nil, err

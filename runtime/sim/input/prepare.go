@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
 )
 
 // prepare defaults and checks one object by itself. n is its tree if it exists already.
@@ -81,7 +83,8 @@ func prepare(o object, n *yaml.Node) []*Error {
 // namespaced reports whether objects of a supported kind have a namespace.
 func namespaced(kind string) bool {
 	switch kind {
-	case "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment":
+	case "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
+		v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant:
 		return false
 	}
 	return true

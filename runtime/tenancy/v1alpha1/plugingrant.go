@@ -90,7 +90,7 @@ type PluginGrantSpec struct {
 	// +kubebuilder:default=5000000
 	// +kubebuilder:validation:Minimum=1
 	FuelPerPod int64 `json:"fuelPerPod,omitempty"`
-	// The memory of one plugin.
+	// The memory of one plugin. An instance of it may have half of that.
 	//
 	// +optional
 	// +kubebuilder:default="64Mi"
