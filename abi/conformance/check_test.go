@@ -47,6 +47,7 @@ type nativeInstance struct {
 	faulty bool
 	// Of the first call, and of the first call in an epoch.
 	directory, known uint32
+	header, column   uint32 // of the last place
 	epoch            uint64
 }
 
@@ -134,6 +135,9 @@ func (i *nativeInstance) remembers(memory []byte, header uint32) (restore func()
 	if i.directory == 0 {
 		i.directory = tables
 	}
+	if i.wrong("looks at a layout once at each place") {
+		return i.placed(memory, header, put)
+	}
 	if i.wrong("keeps where the tables are") {
 		return put(header+abi.HeaderDirectory, i.directory)
 	}
@@ -149,6 +153,24 @@ func (i *nativeInstance) remembers(memory []byte, header uint32) (restore func()
 			}
 			return put(entry+abi.TableRows, min(i.known, rows))
 		}
+	}
+	return func() {}
+}
+
+// placed has the guest see the address of the strings' bytes that it saw with a header at the
+// same place.
+func (i *nativeInstance) placed(memory []byte, header uint32, put func(at, value uint32) func()) (restore func()) {
+	tables := binary.LittleEndian.Uint32(memory[header+abi.HeaderDirectory:])
+	for n := range binary.LittleEndian.Uint32(memory[header+abi.HeaderTables:]) {
+		entry := tables + n*abi.TableSize
+		if abi.TableID(binary.LittleEndian.Uint32(memory[entry:])) != abi.TableStrings {
+			continue
+		}
+		column := binary.LittleEndian.Uint32(memory[entry+abi.TableColumnsAddr:]) + abi.ColumnSize + abi.ColumnAddress
+		if i.header != header {
+			i.header, i.column = header, binary.LittleEndian.Uint32(memory[column:])
+		}
+		return put(column, i.column)
 	}
 	return func() {}
 }
@@ -275,6 +297,7 @@ func guestMistakes() map[string]struct{ plugin, duty string } {
 		"judges the first 512 rows":             {"pools", numbers},
 		"scans strings once in an epoch":        {"pools", growing},
 		"keeps where the tables are":            {"pools", relaid},
+		"looks at a layout once at each place":  {"pools", relaid},
 		"an overlay row is not judged":          {"pools", overlay},
 		"reasons are in reverse":                {"pools", reasons},
 		"remove_pod does nothing":               {"everything", whatIf},

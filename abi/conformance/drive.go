@@ -19,7 +19,7 @@ type drive struct {
 	w      way
 	im     *image.Image // of the current call
 	random *rand.Rand
-	// layouts are those that calls have in turn. The region has room for each.
+	// layouts are those that calls have. The region has room for each.
 	layouts []*image.Image
 	calls   int
 	grown   *wire.Dict // of all scenes so far
@@ -57,13 +57,17 @@ type held struct {
 	parts []*image.Numbering
 }
 
-// relaidBy is how much larger the tables of a second and a third layout are.
-func relaidBy() []uint32 { return []uint32{0, 13, 64} }
+// larger is by how much the tables of a layout are larger.
+type larger struct{ all, others uint32 }
+
+// relaidBy is how much larger the tables of further layouts are. In the first two the header is
+// at the same place.
+func relaidBy() []larger { return []larger{{}, {others: 40}, {all: 13}, {all: 64}} }
 
 // drive makes the layouts that fit all scenes in a way, the largest last.
 func (k *checker) drive(w way, all []*scene) (*drive, error) {
 	d := &drive{k: k, w: w, random: rand.New(rand.NewPCG(k.o.Seed, uint64(len(w.duty))))}
-	spares := []uint32{w.spare}
+	spares := []larger{{all: w.spare}}
 	if w.relaid {
 		spares = relaidBy()
 	}
@@ -79,7 +83,7 @@ func (k *checker) drive(w way, all []*scene) (*drive, error) {
 }
 
 // layout makes a layout that fits all scenes in a way.
-func (k *checker) layout(w way, all []*scene, spare uint32) (*image.Image, error) {
+func (k *checker) layout(w way, all []*scene, spare larger) (*image.Image, error) {
 	grown := wire.NewDict()
 	rooms := &image.Rooms{Unknown: w.unknown, Overlays: 1, Batch: 1, Keys: k.man.Points.QueueSort != nil}
 	most := 0
@@ -108,7 +112,7 @@ func (k *checker) layout(w way, all []*scene, spare uint32) (*image.Image, error
 		rooms.Fit(content)
 		most = max(most, len(s.cluster.Pods), len(s.cluster.Namespaces))
 	}
-	rooms.Spare, rooms.Gaps = spare, uint32(most+shift+2)
+	rooms.Spare, rooms.Others, rooms.Gaps = spare.all, spare.others, uint32(most+shift+2)
 	if asked := &k.man.Directives; len(asked.Annotations)+len(asked.Labels) > 0 {
 		rooms.Patches = abi.MaxDirectiveText
 	}
@@ -314,13 +318,13 @@ func (d *drive) make(ctx context.Context, s *seat, a *ask) (*reply, error) {
 	return out, nil
 }
 
-// relay has the next call in the next layout.
+// relay has the next call in another layout.
 func (d *drive) relay(s *seat) {
 	if len(d.layouts) == 1 {
 		return
 	}
 	clear(s.inst.Memory()[s.base : s.base+s.size])
-	d.im = d.layouts[d.calls%len(d.layouts)]
+	d.im = d.layouts[d.random.IntN(len(d.layouts))]
 	s.im = d.im
 	d.calls++
 }

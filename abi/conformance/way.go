@@ -27,7 +27,7 @@ type way struct {
 	// nodes are divided.
 	split  bool
 	shards int
-	// unknown adds what no version has; spare is added to all capacities.
+	// unknown adds what no version has, and has spans of nothing begin anywhere; spare is added to all capacities.
 	unknown bool
 	spare   uint32
 	// states also compares what is left in the state.

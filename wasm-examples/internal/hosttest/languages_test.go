@@ -196,7 +196,7 @@ func (l *language) testVectors(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	start := func(regions string) error {
-		config := fmt.Appendf(nil, `{"regions": %s, "pods": %s}`, regions, vectors("pods.json"))
+		config := fmt.Appendf(nil, `{"regions": %s, "pods": %s, "json": %s}`, regions, vectors("pods.json"), vectors("json.json"))
 		p, err := wasm.New(context.Background(), wasm.Config{Name: m.Name, Config: config, Grants: m.Directives},
 			wasm.Deps{Factory: load(t, "vectors-in-"+l.name, path), Manifest: m})
 		if err != nil {

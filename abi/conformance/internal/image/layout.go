@@ -3,6 +3,7 @@ package image
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/internal/region"
@@ -14,11 +15,13 @@ type Rooms struct {
 	// Spare is added to each capacity. Gaps is added to those of tables that have empty rows in
 	// some numberings.
 	Spare, Gaps uint32
+	// Others is added to the capacities of tables other than nodes: the header stays where it is.
+	Others uint32
 	// Patches is how many bytes of text guests may write to pods. The strings table must have
 	// room for them.
 	Patches uint32
 	// Unknown adds tables, columns and types that no version has (ABI-4.5), and a newer minor
-	// version.
+	// version. Spans of no elements begin anywhere.
 	Unknown bool
 	// Overlays is the maximum number of overlay rows.
 	Overlays uint32
@@ -111,6 +114,8 @@ func (r *Rooms) Layout() (*Image, error) {
 		}
 		if room.id == abi.TableNodes {
 			t.Overlays = r.Overlays
+		} else {
+			t.Capacity += r.Others
 		}
 		if r.Unknown {
 			t.Columns = append(t.Columns, wire.ColumnSpec{ID: unknownColumn, Arg: 3, Type: abi.TypeU32}, wire.ColumnSpec{ID: unknownTypeColumn, Type: abi.TypeI64})
@@ -201,8 +206,20 @@ func (im *Image) columns(mem []byte, t *wire.TableLayout, content *region.Table)
 		}
 		copy(room, column.Data[:content.Rows*size])
 		copy(room[t.Capacity*size:], column.Data[content.Rows*size:])
+		if im.rooms.Unknown && to.Type == abi.TypeSpan {
+			anywhere(room)
+		}
 	}
 	return nil
+}
+
+// anywhere has spans of no elements begin where nothing is (ABI-4.8).
+func anywhere(spans []byte) {
+	for ; len(spans) > 0; spans = spans[8:] {
+		if binary.LittleEndian.Uint32(spans[4:]) == 0 {
+			binary.LittleEndian.PutUint32(spans, math.MaxUint32)
+		}
+	}
 }
 
 func (c *Content) table(id abi.TableID) *region.Table {

@@ -153,6 +153,29 @@ static uint32_t with_strings(BerthJson strings) {
   return berth__address(header);
 }
 
+// A vector of json.json.
+static void json(BerthJson v) {
+  where = "json.json";
+  BerthBytes bytes = hex(part(v, "text"));
+  char *text = berth_keep(bytes.n + 1);
+  berth__copy(text, bytes.at, bytes.n);
+  text[bytes.n] = 0;
+  BerthJsonText in;
+  BerthJson parsed = berth_json_parse(&in, ((BerthText){text, bytes.n}));
+  BerthText got = berth_json_failed(parsed) ? BERTH_TEXT("bad") : BERTH_TEXT("other");
+  if (!berth_json_failed(parsed) && *parsed.at == '"') {
+    got = BERTH_TEXT("string ");
+    BerthText string = berth__json_string(parsed.at);
+    same(berth__utf8(string), string, "a valid text");
+    for (uint32_t i = 0; i < string.n; i++) {
+      const char digits[] = "0123456789abcdef";
+      uint8_t b = (uint8_t)string.at[i];
+      got = berth_concat(got, ((BerthText){&digits[b >> 4], 1}), ((BerthText){&digits[b & 15], 1}));
+    }
+  }
+  same(got, text_of(part(v, "want")), "JSON");
+}
+
 // A vector of pods.json.
 static void record(BerthJson vector) {
   BerthText name = berth_keep_text(berth_concat(text_of(part(vector, "name")), "\0"));

@@ -1,5 +1,5 @@
 // Reads the vectors that all SDKs pass (abi/vectors), and gives the answers that they have. It is a
-// plugin whose configuration is `{"regions": …, "pods": …}`: to configure it is to run the test. So
+// plugin whose configuration is `{"regions": …, "pods": …, "json": …}`: to configure it is to run the test. So
 // it runs in any host, and natively with vectors_test.c. Its first 64 KiB of memory are the vectors':
 // a module has its stack of 128 KiB there, of which it needs less than the upper half.
 
@@ -203,4 +203,5 @@ static void run(BerthJson config) {
   if (regions == 0 || pods == 0) fail(BERTH_TEXT("there are none"));
   BERTH_JSON_ELEMENTS(vector, part(all, "regions")) region(vector);
   BERTH_JSON_ELEMENTS(vector, part(all, "pods")) record(vector);
+  BERTH_JSON_ELEMENTS(vector, part(all, "json")) json(vector);
 }

@@ -24,10 +24,11 @@ int main(int argc, char **argv) {
   if (argc != 2) return 2;
   start(LOW, (BerthHost){0});
   CHECK(berth_abi() == BERTH_ABI_VERSION);
-  char *regions = file(argv[1], "regions.json"), *pods = file(argv[1], "pods.json");
-  BerthText config = berth_keep_text(berth_concat("{\"regions\": ", regions, ", \"pods\": ", pods, "}"));
+  char *regions = file(argv[1], "regions.json"), *pods = file(argv[1], "pods.json"), *json = file(argv[1], "json.json");
+  BerthText config = berth_keep_text(berth_concat("{\"regions\": ", regions, ", \"pods\": ", pods, ", \"json\": ", json, "}"));
   free(regions);
   free(pods);
+  free(json);
   if (berth_configure(berth__address(config.at), config.n) == 0) return 0;
   fprintf(stderr, "%s\n", logged);
   return 1;

@@ -1,5 +1,5 @@
 // Reads the vectors that all SDKs pass (abi/vectors), and gives the answers that they have. It is a
-// plugin whose configuration is `{"regions": …, "pods": …}`: to configure it is to run the test. So it
+// plugin whose configuration is `{"regions": …, "pods": …, "json": …}`: to configure it is to run the test. So it
 // runs in any host. Its first 64 KiB of memory are the vectors': asconfig.json leaves them free.
 
 import * as berth from "@berth-scheduler/sdk";

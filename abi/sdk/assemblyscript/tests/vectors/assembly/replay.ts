@@ -20,6 +20,7 @@ const LOW = 65536;
 let config: berth.Json = berth.Json.parse("null");
 let regions: berth.Json[] = [];
 let pods: berth.Json[] = [];
+let texts: berth.Json[] = [];
 let want: berth.Json = berth.Json.parse("null");
 
 /** Runs the vectors of a configuration. */
@@ -30,6 +31,8 @@ export function run(all: berth.Json): void {
   if (regions.length == 0 || pods.length == 0) fail("there are none");
   for (let i = 0; i < regions.length; i++) region(i);
   for (let i = 0; i < pods.length; i++) record(pods[i]);
+  texts = part(all, "json").elements();
+  for (let i = 0; i < texts.length; i++) json(texts[i]);
 }
 
 function copy(bytes: Uint8Array, to: usize): void {
@@ -198,4 +201,20 @@ function record(v: berth.Json): void {
   refresh(withStrings(part(v, "strings").elements()));
   readPod(call.pod, at, bytes.length, -1);
   checkPod(call.pod, part(v, "want"));
+}
+
+/** A vector of json.json. */
+function json(v: berth.Json): void {
+  vector.name = "json.json";
+  const bytes = hex(textOf(v, "text")), at = keepZero(bytes.length + 1, 1);
+  copy(bytes, at);
+  const parsed = berth.Json._parse(at, bytes.length);
+  let got = parsed.mistake() == "" ? "other" : "bad";
+  if (got == "other" && load<u8>(at) == 34) {
+    const text = parsed.text(""), n = utf8Length(text), utf8 = keepZero(n + 1, 1);
+    encode(text, utf8);
+    got = "string ";
+    for (let i: u32 = 0; i < n; i++) got += (load<u8>(utf8 + i) >> 4).toString(16) + (load<u8>(utf8 + i) & 15).toString(16);
+  }
+  same(got, textOf(v, "want"), "JSON");
 }
