@@ -89,6 +89,7 @@ func (m *Module) same(o *Module) bool {
 	a, b := m.Loaded, o.Loaded
 	return a.Name == b.Name && a.Digest == b.Digest && bytes.Equal(a.Config, b.Config) && reflect.DeepEqual(a.Grants, b.Grants) &&
 		slices.Equal(m.Reference.Namespaces, o.Reference.Namespaces) && m.Reference.Tenant == o.Reference.Tenant &&
+		m.Reference.HideSeed == o.Reference.HideSeed && m.Reference.HideGeneration == o.Reference.HideGeneration &&
 		reflect.DeepEqual(m.Reference.FailurePolicy, o.Reference.FailurePolicy) && m.Reference.Limits == o.Reference.Limits
 }
 
@@ -238,7 +239,7 @@ func (m *Modules) plugin(ctx context.Context, named *Module, shards int, kept bo
 	p, err := wasm.New(ctx, wasm.Config{
 		Name: loaded.Name, Config: loaded.Config, Namespaces: named.Reference.Namespaces,
 		Policies: policies, Shards: shards, Kept: kept, VerifyEvery: m.config.VerifyEvery, Grants: loaded.Grants,
-		Limits: limitsOf(&named.Reference.Limits),
+		Limits: limitsOf(&named.Reference.Limits), HideSeed: named.Reference.HideSeed, HideGeneration: named.Reference.HideGeneration,
 	}, wasm.Deps{Factory: code, Manifest: loaded.Manifest, Binder: d.binder, Namespace: d.namespace, Clock: d.clock, Bucket: d.bucket, Log: d.log,
 		Encodings: m.encodings, Process: d.process, Recovered: func() { d.recovered(loaded.Name) }})
 	if err != nil {

@@ -30,6 +30,8 @@ type Reference struct {
 	Namespaces []string
 	// Tenant is empty for a plugin of the platform. Plugins share fuel if both fields are equal.
 	Tenant string
+	// HideSeed and HideGeneration are as in wasm.Config.
+	HideSeed, HideGeneration bool
 	// Points are the points of a profile at which the plugin runs, by their names in manifests;
 	// empty means all that the manifest declares.
 	Points []string

@@ -185,6 +185,9 @@ func TestNothingWithoutAGrant(t *testing.T) {
 			if !slices.Equal(p.Namespaces, []string{object.Namespace}) || !slices.Equal(p.Reference.Namespaces, p.Namespaces) || p.Name != object.Namespace+"/"+object.Name {
 				t.Fatalf("%s runs as %s for %v", object.Name, p.Name, p.Reference.Namespaces)
 			}
+			if !p.Reference.HideSeed || !p.Reference.HideGeneration || p.Reference.GrantAll || !p.Reference.Grants.Empty() {
+				t.Fatalf("%s is told or may do more than %s allows: %+v", p.Name, g.Name, p.Reference)
+			}
 			count[g.Name+" "+object.Namespace]++
 			memory[g.Name] += p.Reference.Limits.MemoryTotal
 			if count[g.Name+" "+object.Namespace] > max(1, g.Spec.MaxPlugins) || g.Spec.MemoryTotal != nil && memory[g.Name] > g.Spec.MemoryTotal.Value() {

@@ -63,6 +63,8 @@ func (p *Plugin) admit(candidates []candidate, c *Config) {
 			g.count[p.Namespace]++
 			g.used += g.memory
 			p.Refusal, p.Grant, p.Reference.GrantAll = nil, g.name, false
+			p.Reference.HideSeed = !slices.Contains(g.spec.Reads, v1alpha1.ReadSeed)
+			p.Reference.HideGeneration = !slices.Contains(g.spec.Reads, v1alpha1.ReadGenerations)
 			// The rest is for what the host shows the plugin, and for further instances.
 			p.Reference.Limits = module.Limits{FuelPerCycle: g.fuel, MemoryTotal: g.memory, Memory: uint32(min(g.memory/2, defaultMemoryPerPlugin))}
 			return

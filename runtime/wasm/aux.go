@@ -148,7 +148,7 @@ func (a *aux) prepare(ctx context.Context, c *auxCall) (*request, error) {
 	a.own.Settle()
 	cycle := wire.Cycle{Epoch: a.own.Epoch(), Generation: a.snap.Generation, State: 1}
 	if c.placement != nil {
-		cycle.Seed = c.placement.Seed
+		cycle.Seed = a.core.seed(c.placement.Seed)
 	}
 	a.WriteCall(cycle, call)
 	a.Flush()
