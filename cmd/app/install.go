@@ -42,7 +42,7 @@ func (o *installOptions) flags(f *pflag.FlagSet) {
 	shown := []string{"index", "config", "plugin-dir", "module-cache", "verification-policy", "lock"}
 	f.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !slices.Contains(shown, flag.Name) })
 	f.Lookup("index").Usage = indexUsage
-	f.Lookup("config").Usage = "KubeSchedulerConfiguration `FILE` to change, with the lock file; it is made if it is missing"
+	f.Lookup("config").Usage = "KubeSchedulerConfiguration `FILE` to change, with the lock file; a missing one is created"
 	f.Lookup("plugin-dir").Usage = "plugin folder `DIR` to change, instead of a configuration"
 	f.Lookup("lock").Usage = "lock `FILE` to write beside the configuration; " + defaultLock + " if not given"
 	f.BoolVar(&o.yes, "yes", false, "do not ask")

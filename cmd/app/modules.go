@@ -52,7 +52,7 @@ func (o *moduleOptions) flags(f *pflag.FlagSet) {
 	o.addTo(f)
 	f.StringVar(&o.memory, "plugin-memory", "2Gi", "memory limit of all plugin modules together, as a `QUANTITY`")
 	f.StringVar(&o.policy, "verification-policy", "", "run only modules that the VerificationPolicy in this `FILE` admits")
-	f.StringVar(&o.lock, "lock", "", "use only modules that are in this `FILE`, as berth plugin lock wrote it; those of a plugin folder are free")
+	f.StringVar(&o.lock, "lock", "", "use only modules that are in this `FILE`, as berth plugin lock wrote it; modules of a plugin folder need not be in it")
 	f.StringVar(&o.log, "log-level", "none", "print log lines of modules of this `LEVEL` and above: debug, info, warn, error, or none")
 	f.BoolVar(&o.verify, "verify-columns", false, "check after every call, instead of a sample, that a module did not change the snapshot")
 }

@@ -29,9 +29,9 @@ in those that the index has already, signs the list, and publishes it at INDEX. 
 serial and an expiry, so run the command again from time to time. A version that cannot be
 used, or has another digest than before, is left out with a warning.
 
-The key must be the one that signed the index before; to change it, name a policy whose
-indexes have the old one with --verification-policy. With a policy, index lists only plugins that
-it admits.`,
+The key must be the one that signed the index before. To change it, name a policy with
+--verification-policy whose indexes have the old key. With a policy, index lists only plugins
+that it admits.`,
 		Example: `  berth plugin index ghcr.io/team/index ghcr.io/team/rack-aware --key catalogue.key
   berth plugin index ghcr.io/team/index --key catalogue.key --valid-for 168h`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -129,9 +129,9 @@ func newPluginYank() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "yank NAME@VERSION --index REFERENCE --key FILE --reason TEXT",
 		Short: "Advise against a version of a plugin, in the index",
-		Long: `Yank marks a version in the index, as cargo does: install, upgrade and lock refuse it. Where
-it is locked already, it starts with a warning, and plugin status and a metric show it. To keep
-it from starting, revoke its digest in the policy.`,
+		Long: `Yank marks a version in the index: install, upgrade and lock refuse it from then on. A yank
+does not stop a locked version, which starts with a warning; plugin status and a metric show
+it. To keep a version from starting, revoke its digest in the policy.`,
 		Example: `  berth plugin yank rack-aware@1.2.0 --index ghcr.io/team/index --key catalogue.key \
     --reason 'it counts racks twice' --successor 1.2.1
   berth plugin yank rack-aware@1.2.0 --index ghcr.io/team/index --key catalogue.key --undo`,

@@ -33,10 +33,10 @@ func newPluginInstall(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install NAME[@RANGE] --index REFERENCE",
 		Short: "Install a plugin of an index",
-		Long: `Install finds the newest version of a plugin in an index that is in the range, verifies it as the
-policy says, prints in words what it may see and do, and asks. Then it writes the plugin
-into a configuration file and its lock file, or into a plugin folder: completely, or not at
-all. A version that is yanked is refused.
+		Long: `Install finds the newest version of a plugin in an index that is in the range, and verifies it
+as the policy says. It prints in words what the plugin may see and do, and asks for consent.
+Then it writes the plugin into a configuration file and its lock file, or into a plugin
+folder: completely, or not at all. Install refuses a yanked version.
 
 RANGE is a version or a range of them, as in 1.2.0, ^1.2 or ">=1.2, <2".`,
 		Example: `  berth plugin install rack-aware@^1.2 --index ghcr.io/team/index --verification-policy policy.yaml --config scheduler.yaml
@@ -240,6 +240,7 @@ file; or it removes its files from a plugin folder. It needs no network.`,
 	for _, name := range []string{"index", "verification-policy", "module-cache", "yes", "timeout"} {
 		cmd.Flags().Lookup(name).Hidden = true
 	}
+	cmd.Flags().Lookup("config").Usage = "KubeSchedulerConfiguration `FILE` to change, with the lock file"
 	return cmd
 }
 

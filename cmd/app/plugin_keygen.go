@@ -22,7 +22,7 @@ func newPluginKeygen() *cobra.Command {
 		Short: "Make a pair of keys for signing plugins",
 		Long: `Keygen makes a private key, encrypted by a password, and its public key, in the files
 PREFIX.key and PREFIX.pub. They are in cosign's format, so cosign and berth read each
-other's keys. The password is asked for, or taken from ` + passwordVariable + `.`,
+other's keys. Keygen takes the password from ` + passwordVariable + `, or asks for it.`,
 		Example: `  berth plugin keygen
   berth plugin keygen --algorithm ed25519 -o team`,
 		Args:    cobra.NoArgs,

@@ -25,14 +25,15 @@ func newPluginLock(p *program) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "lock",
-		Short: "Write down which modules a configuration means, by digest",
+		Short: "Write a lock file with the modules of a configuration, by digest",
 		Long: `Lock fetches the modules that a configuration file and --plugin name, judges them by the
 policy if there is one, and writes a lock file: digests, versions, signers, what each
-plugin reads and what it is granted. berth run --lock uses these and no others. Beforehand
-it prints what differs from the lock file that is there: review that, or the file's diff.
+plugin reads and what it is granted. berth run --lock then uses no other modules, except
+those of --plugin-dir. Before lock writes, it prints the differences from the existing lock
+file. Review them, or the file's diff.
 
 With --index, lock refuses a version that is yanked, unless the lock file has it already.
-A key whose time is over (notAfter) still admits what the lock file has already.`,
+An expired key (notAfter) still admits modules that the lock file has already.`,
 		Example: `  berth plugin lock --config scheduler.yaml
   berth plugin lock --plugin oci://ghcr.io/team/rack-aware:1.2.0 --verification-policy policy.yaml`,
 		Args:    cobra.NoArgs,

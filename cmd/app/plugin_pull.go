@@ -93,9 +93,9 @@ func newPluginCopy() *cobra.Command {
 		Use:   "copy FROM TO",
 		Short: "Copy an image with its signatures between registries, folders and tarballs",
 		Long: `Copy copies an image, or an index, with everything attached to it, including signatures,
-README and licence. It changes nothing, so the digest and the signatures stay valid. To cross an air
-gap, copy to a tarball: oci-archive:FILE:TAG. A tarball may hold several plugins. If TO
-has no tag, copy uses the tag of FROM.`,
+README and licence. It changes nothing, so the digest and the signatures stay valid. To cross
+an air gap, copy to a tarball: oci-archive:FILE:TAG. A tarball may hold several plugins. If
+TO has no tag, copy uses the tag of FROM.`,
 		Example: `  berth plugin copy ghcr.io/team/rack-aware:1.2.0 oci-archive:gap.tar:rack-aware-1.2.0
   berth plugin copy oci-archive:gap.tar:rack-aware-1.2.0 registry.internal/rack-aware:1.2.0`,
 		Args:    twoArguments("FROM TO"),

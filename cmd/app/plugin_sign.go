@@ -63,9 +63,9 @@ func newPluginSign() *cobra.Command {
 signature beside it, into FILE` + signing.Suffix + `. Both are Sigstore bundles as cosign writes
 them, made without a network: cosign verify --key and verify-blob --key accept them.
 
-Of an image its manifest's digest is signed, after its module was looked at: an image
-whose annotations differ from the module's manifest is not signed. An index is signed as
-well, for policies that want several keys. A file need not be a module.`,
+For an image, sign signs the digest of its manifest. Before that it checks the module, and
+refuses an image whose annotations differ from the module's manifest. Sign also signs an
+index, for policies that want several keys. A file need not be a module.`,
 		Example: `  berth plugin sign ghcr.io/team/rack-aware:1.2.0 --key team.key
   berth plugin sign rack-aware.wasm --key team.key`,
 		Args:    oneArgument("reference or file", "REFERENCE|FILE --key FILE"),

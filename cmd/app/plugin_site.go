@@ -23,10 +23,10 @@ func newPluginSite() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "site DIR --index REFERENCE",
 		Short: "Write the pages of an index",
-		Long: `Site writes static pages of an index into a folder: a list of its plugins, and a page for each,
-with versions, permissions, cost, who signed it, its README and the command that installs
-it. Any web server can serve them, and berth registry serve --site does. They need no script.
-HTML and pictures in READMEs are shown as text.`,
+		Long: `Site writes static pages of an index into a folder: a list of its plugins, and a page for each
+with its versions, permissions, cost, signers, README and the command that installs it. Any
+web server can serve the pages, and so can berth registry serve --site. They need no script,
+and show HTML and pictures in READMEs as text.`,
 		Example: `  berth plugin site pages --index ghcr.io/team/index --verification-policy policy.yaml`,
 		Args:    oneArgument("folder", "DIR --index REFERENCE"),
 		PreRunE: applySettings,

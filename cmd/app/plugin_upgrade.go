@@ -46,6 +46,9 @@ versioning, which berth plugin upgrade installs; LATEST is the newest of all.`,
 	}
 	o.flags(cmd.Flags())
 	cmd.Flags().Lookup("yes").Hidden = true
+	cmd.Flags().Lookup("config").Usage = "KubeSchedulerConfiguration `FILE`, whose lock file is compared with the index"
+	cmd.Flags().Lookup("plugin-dir").Usage = "plugin folder `DIR` to compare, instead of a configuration"
+	cmd.Flags().Lookup("lock").Usage = "lock `FILE` beside the configuration; " + defaultLock + " if not given"
 	return cmd
 }
 
@@ -125,7 +128,7 @@ func newPluginUpgrade(p *program) *cobra.Command {
 	o := installOptions{runOptions: runOptions{program: p}}
 	cmd := &cobra.Command{
 		Use:   "upgrade [NAME[@RANGE]…] --index REFERENCE",
-		Short: "Install newer versions of plugins, and show what they may do more",
+		Short: "Install newer versions of plugins, and show their new permissions",
 		Long: `Upgrade replaces plugins by the newest version in the index that is compatible with the one in
 use, or in the RANGE; without a NAME it looks at all of them. Before it asks, it prints what
 changes: versions, permissions, signers. It writes the configuration and the lock file, or

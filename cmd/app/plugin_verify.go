@@ -26,14 +26,14 @@ func newPluginVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify REFERENCE|FILE --key FILE",
 		Short: "Tell whether an image, an index or a file is signed by a key",
-		Long: `Verify holds the signatures of an image or an index, or that of a file in FILE` + signing.Suffix + `,
-against keys, without a network but for the registry. It accepts what berth and cosign
-sign with keys. Who a signature says it is from is ignored; an image whose annotations
-differ from the manifest in its module is refused, and so is an index that has expired.
+		Long: `Verify checks the signatures of an image or an index, or that of a file in FILE` + signing.Suffix + `,
+with keys. Only images and indexes in a registry need a network. Verify accepts what berth
+and cosign sign with keys, and ignores what a signature says about its signer. It refuses an
+image whose annotations differ from the manifest in its module, and an index that has expired.
 
-With several keys each of them must have signed. With --policy a module is judged as
-berth run --verification-policy judges it, and an index as the policy's indexes say. The
-exit status is 2 if it does not pass.`,
+With several keys, each of them must have signed. With --policy, verify judges a module as
+berth run --verification-policy does, and an index as the policy's indexes say. The exit
+status is 2 if it does not pass.`,
 		Example: `  berth plugin verify ghcr.io/team/rack-aware:1.2.0 --key team.pub
   berth plugin verify rack-aware.wasm --key team.pub --key security.pub
   berth plugin verify ghcr.io/team/index --policy policy.yaml`,

@@ -16,9 +16,9 @@ import (
 func newRoot(p *program, width int) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "berth",
-		Short: "A Kubernetes scheduler whose decision points are plugins",
-		Long: `Berth is a Kubernetes scheduler whose decision points are plugins.
-Any flag can be set by the environment (BERTH_SEED for --seed) or by --settings.`,
+		Short: "A Kubernetes scheduler whose decisions are made by plugins",
+		// The help of berth itself fits on a screen of 24 lines.
+		Long:          "A Kubernetes scheduler. Any flag can be a variable, as BERTH_SEED for --seed.",
 		Version:       p.version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -29,14 +29,21 @@ Any flag can be set by the environment (BERTH_SEED for --seed) or by --settings.
 	}
 	root.SetVersionTemplate(p.versionLine())
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(strings.NewReplacer(
-		"FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", width),
-		// The help of berth itself fits on a screen of 24 lines.
-		"{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}",
-		`(or .IsAvailableCommand (eq .Name "help"))`, ".IsAvailableCommand",
-	).Replace(root.UsageTemplate()))
+	usage := root.UsageTemplate()
+	setUsage := func(cmd *cobra.Command, width int) {
+		cmd.SetUsageTemplate(strings.NewReplacer(
+			"FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", width),
+			"{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}",
+			`(or .IsAvailableCommand (eq .Name "help"))`, ".IsAvailableCommand",
+		).Replace(usage))
+	}
+	setUsage(root, width)
 	root.PersistentFlags().String("settings", "", "YAML `FILE` with values of flags by name")
-	root.AddCommand(newRun(p), newConfig(p), newExplain(), newLogLevel(), newSimulate(p), newWhatIf(p), newPlugin(p), newRegistry(), newTrace(), newVersion(p), newCompile())
+	run := newRun(p)
+	if width < wideEnough {
+		setUsage(run, min(width, 80))
+	}
+	root.AddCommand(run, newConfig(p), newExplain(), newLogLevel(), newSimulate(p), newWhatIf(p), newPlugin(p), newRegistry(), newTrace(), newVersion(p), newCompile())
 	// Every program has these flags.
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
@@ -46,6 +53,10 @@ Any flag can be set by the environment (BERTH_SEED for --seed) or by --settings.
 	root.Flags().Lookup("version").Hidden = true
 	return root
 }
+
+// wideEnough is the width of a terminal from which on there is room beside the long names of
+// kube-scheduler's flags. With less, pflag is told of a narrow one, and writes below each name what it is for.
+const wideEnough = 140
 
 func newVersion(p *program) *cobra.Command {
 	return &cobra.Command{

@@ -82,7 +82,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	o.leader.flags(f)
 	o.serve.flags(f)
 	o.modules.flags(f)
-	f.StringVar(&o.index, "index", "", "`REFERENCE` of an index of plugins, as in ghcr.io/team/index; modules in use that it says are yanked are reported")
+	f.StringVar(&o.index, "index", "", "`REFERENCE` of an index of plugins, as in ghcr.io/team/index, with --verification-policy; report modules in use that it yanks")
 	o.reuse.flag(f)
 	o.logging.flags(f)
 	refuseOthers(f)
@@ -90,7 +90,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.Int64Var(&o.seed, "seed", 0, "seed of all random choices; 0 for a random seed, which is logged")
 	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may stay unschedulable before it is retried without an event")
 	f.DurationVar(&o.drain, "shutdown-grace-period", 10*time.Second, "time limit for writing status and events before exit")
-	f.StringSliceVar(&o.unenforced, "allow-unenforced", nil, "`FEATURE,…` that pods may use although no enabled plugin enforces it, in every profile: "+strings.Join(state.FeatureNames(), ", "))
+	f.StringSliceVar(&o.unenforced, "allow-unenforced", nil, "`FEATURES` that pods may use although no enabled plugin enforces them, in every profile: "+strings.Join(state.FeatureNames(), ", "))
 	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events to write: all, or failures to leave out events of placed pods")
 }
 

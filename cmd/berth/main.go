@@ -1,4 +1,4 @@
-// Command berth is a Kubernetes scheduler whose decision points are plugins. All it does is in package app, which other
+// Command berth is a Kubernetes scheduler whose decisions are made by plugins. All it does is in package app, which other
 // programs call with plugins of their own.
 package main
 
