@@ -47,7 +47,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	cd cmd/app/example && go test -count=1 ./...
 
-.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew market cosign pauses race soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew market cosign pauses race race-plugins soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,6 +127,12 @@ pauses: ## stop the leader for 30 s under load, 20 times, and read back from etc
 
 race: ## measure berth and kube-scheduler side by side on a real API server, into race.out (RACE='-workloads basic -repetitions 1')
 	cd test && go run ./cmd/race -out ../race.out $(RACE)
+
+race-plugins: examples ## measure berth run with two plugins and without, in ten interleaved pairs on 5,000 nodes, into race-plugins.out (RACE='-repetitions 2 -pods 500')
+	@mkdir -p bin/race && echo '{"podsPerTenant": 1000, "noisyPods": 2000, "noisyMilliCPU": 64000}' > bin/race/noisy-neighbour.json && \
+		echo '{"zones": {"zone-0": 10, "zone-1": 12.5, "zone-2": 30}}' > bin/race/zone-cost.json
+	cd test && go run ./cmd/race -out ../race-plugins.out -workloads basic,mixed -nodes 5000 -schedulers berth,berth+plugins -repetitions 10 \
+		-plugins '$(CURDIR)/bin/plugins/noisy-neighbour.wasm?config=$(CURDIR)/bin/race/noisy-neighbour.json $(CURDIR)/bin/plugins/zone-cost.wasm?config=$(CURDIR)/bin/race/zone-cost.json' $(RACE)
 
 soak: ## change plugins that fail at every point while pods come and go on 1,000 nodes, for SOAK=time
 	go test ./runtime/assembly -run '^TestSoak$$' -v -count=1 -timeout 0 -soak $(SOAK)
@@ -278,4 +284,4 @@ check: ## everything but the tests that a change must pass; ends on a clean git 
 	if [ -n "$$new" ]; then printf 'check: files were made that git does not know:\n%s\n' "$$new" >&2; exit 1; fi
 
 clean: ## remove what the other targets made
-	rm -rf bin dist bench.out bench.oracle.out race.out
+	rm -rf bin dist bench.out bench.oracle.out race.out race-plugins.out

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,9 +32,9 @@ func main() {
 }
 
 type options struct {
-	workloads, modes, nodes, schedulers, schedulerConfig, berthFlags, out string
-	repetitions, pods, before                                             int
-	patience                                                              time.Duration
+	workloads, modes, nodes, schedulers, schedulerConfig, berthFlags, plugins, out string
+	repetitions, pods, before                                                      int
+	patience                                                                       time.Duration
 }
 
 func run(ctx context.Context, args []string) (err error) {
@@ -46,7 +47,8 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.StringVar(&o.workloads, "workloads", strings.Join(names, ","), "kinds of pods")
 	flags.StringVar(&o.modes, "modes", "stream,backlog", "how pods come: a stream on 1,000 nodes, a backlog on 5,000")
 	flags.StringVar(&o.nodes, "nodes", "", "numbers of nodes instead of these")
-	flags.StringVar(&o.schedulers, "schedulers", "kube-scheduler,berth", "who takes part")
+	flags.StringVar(&o.schedulers, "schedulers", "kube-scheduler,berth", "who takes part; berth+plugins is Berth with -plugins")
+	flags.StringVar(&o.plugins, "plugins", "", "`MODULES` for --plugin of berth+plugins, with blanks between them")
 	flags.StringVar(&o.schedulerConfig, "config", "", "KubeSchedulerConfiguration `FILE` for all; the defaults if not given")
 	flags.StringVar(&o.berthFlags, "berth-flags", "", "`FLAGS` of berth run beside those of the race, with blanks between them")
 	flags.IntVar(&o.repetitions, "repetitions", 3, "of each; the table has the medians")
@@ -90,6 +92,12 @@ func (o *options) config() (race.Config, error) {
 	c := race.Config{Repetitions: o.repetitions, Patience: o.patience, Progress: os.Stderr, BerthFlags: strings.Fields(o.berthFlags)}
 	for _, name := range strings.Split(o.schedulers, ",") {
 		c.Schedulers = append(c.Schedulers, cluster.Program(name))
+	}
+	for _, module := range strings.Fields(o.plugins) {
+		c.PluginFlags = append(c.PluginFlags, "--plugin="+module)
+	}
+	if with := slices.Contains(c.Schedulers, race.WithPlugins); with != (len(c.PluginFlags) > 0) {
+		return race.Config{}, fmt.Errorf("-plugins %s and -schedulers %s: %s needs modules, and modules need it", o.plugins, o.schedulers, race.WithPlugins)
 	}
 	if o.schedulerConfig != "" {
 		text, err := os.ReadFile(o.schedulerConfig)
@@ -156,7 +164,10 @@ func (o *options) table(out io.Writer, results []race.Result) error {
 		o.repetitions, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()); err != nil {
 		return err
 	}
-	return race.WriteTable(out, results)
+	if err := race.WriteTable(out, results); err != nil {
+		return err
+	}
+	return race.WritePairs(out, results)
 }
 
 // moduleDir returns the folder of test/go.mod, the current one or one above it.

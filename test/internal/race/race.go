@@ -71,8 +71,8 @@ type Config struct {
 	Legs        []Leg
 	Schedulers  []cluster.Program
 	Repetitions int
-	// BerthFlags are added to Berth's command line.
-	BerthFlags []string
+	// BerthFlags are added to Berth's command line, and PluginFlags to that of WithPlugins.
+	BerthFlags, PluginFlags []string
 	// SchedulerConfig is a KubeSchedulerConfiguration for all, the defaults if empty.
 	SchedulerConfig string
 	// Patience is the maximum duration of a leg.
@@ -81,6 +81,12 @@ type Config struct {
 }
 
 const namespace = "race"
+
+// WithPlugins is Berth once more, with PluginFlags.
+const WithPlugins cluster.Program = "berth+plugins"
+
+// ours reports whether a scheduler is Berth.
+func ours(p cluster.Program) bool { return p == cluster.BerthProgram || p == WithPlugins }
 
 // Run measures every scheduler in every leg. Legs of the same nodes should be next to each
 // other: nodes are created when they change. In every second repetition the schedulers run in
@@ -184,7 +190,7 @@ func (r *race) run(ctx context.Context, leg Leg, scheduler cluster.Program) (Res
 		return Result{}, err
 	}
 	result, err := t.measure(ctx)
-	if err != nil || scheduler != cluster.BerthProgram {
+	if err != nil || !ours(scheduler) {
 		return result, err
 	}
 	result.Accepted, err = t.judge(ctx)
@@ -270,8 +276,12 @@ func (t *repetition) create(ctx context.Context, pods *tracker, from, to int) er
 
 func (t *repetition) start() (*cluster.Process, error) {
 	s := cluster.Scheduler{Program: t.scheduler, Config: t.config.SchedulerConfig}
-	if t.scheduler == cluster.BerthProgram {
+	if ours(t.scheduler) {
+		s.Program = cluster.BerthProgram
 		s.Flags = append([]string{"--debug-socket=" + t.socket()}, t.config.BerthFlags...)
+	}
+	if t.scheduler == WithPlugins {
+		s.Flags = append(s.Flags, t.config.PluginFlags...)
 	}
 	return t.cluster.StartScheduler(s)
 }
@@ -283,7 +293,7 @@ func (t *repetition) result(ctx context.Context, process *cluster.Process, befor
 	if err != nil {
 		return Result{}, err
 	}
-	if t.scheduler == cluster.BerthProgram {
+	if ours(t.scheduler) {
 		if err := t.ask(ctx); err != nil {
 			return Result{}, err
 		}

@@ -90,8 +90,11 @@ func WriteTable(w io.Writer, results []Result) error {
 
 // title is the name of a scheduler in text.
 func title(p cluster.Program) string {
-	if p == cluster.BerthProgram {
+	switch p {
+	case cluster.BerthProgram:
 		return "Berth"
+	case WithPlugins:
+		return "Berth with plugins"
 	}
 	return string(p)
 }

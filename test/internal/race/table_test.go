@@ -53,6 +53,8 @@ func TestPage(t *testing.T) {
 	for line := range strings.Lines(string(page)) {
 		if strings.HasPrefix(line, "|") {
 			table += line
+		} else if table != "" {
+			break // another one may follow, of pairs
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(table), "\n")
