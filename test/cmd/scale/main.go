@@ -30,8 +30,14 @@ func main() {
 	flag.StringVar(&r.modules, "modules", "../bin/scale", "where the example modules are, as make bench-report builds them")
 	flag.IntVar(&r.repetitions, "repetitions", 3, "how often each cost is measured; the median counts")
 	flag.IntVar(&r.most, "nodes", 100_000, "the largest cluster")
+	footprint := flag.String("memory", "", "measure the memory of a simulation with so many `NODES,PODS`, and nothing else")
 	flag.Parse()
-	err := r.write(*out)
+	var err error
+	if *footprint != "" {
+		err = memoryOf(ctx, *footprint)
+	} else {
+		err = r.write(*out)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
@@ -55,16 +61,24 @@ const (
 
 // ofPods are a filter that reads the pods on nodes, in a language, and a score.
 func (r *run) ofPods(language string) []scale.Module {
-	return []scale.Module{{Path: filepath.Join(r.modules, "noisy-neighbour-"+language+".wasm"), Config: noisyConfig}, r.zoneCost()}
+	return []scale.Module{{Name: "noisy-neighbour", Path: filepath.Join(r.modules, "noisy-neighbour-"+language+".wasm"), Config: noisyConfig}, r.zoneCost()}
+}
+
+// natively returns plugins as their native twins.
+func natively(modules []scale.Module) []scale.Module {
+	for i := range modules {
+		modules[i].Native = true
+	}
+	return modules
 }
 
 // ofLabels are a filter that reads labels of nodes, and a score.
 func (r *run) ofLabels() []scale.Module {
-	return []scale.Module{{Path: filepath.Join(r.modules, "tenant-pool-go.wasm"), Config: poolsConfig}, r.zoneCost()}
+	return []scale.Module{{Name: "tenant-pool", Path: filepath.Join(r.modules, "tenant-pool-go.wasm"), Config: poolsConfig}, r.zoneCost()}
 }
 
 func (r *run) zoneCost() scale.Module {
-	return scale.Module{Path: filepath.Join(r.modules, "zone-cost-go.wasm"), Config: zonesConfig}
+	return scale.Module{Name: "zone-cost", Path: filepath.Join(r.modules, "zone-cost-go.wasm"), Config: zonesConfig}
 }
 
 // way is one way to place pods.
@@ -89,6 +103,10 @@ func (r *run) kube(name string, allNodes bool) way {
 
 // measure returns the median cost of each way, which are measured in turn.
 func (r *run) measure(ways []way, kind scale.Kind, nodes, templates int) ([]time.Duration, error) {
+	return r.measureOf(ways, nodes, templates, fmt.Sprint(kind), func(pods, templates int) scale.Workload { return scale.New(kind, nodes, pods, templates) })
+}
+
+func (r *run) measureOf(ways []way, nodes, templates int, what string, of func(pods, templates int) scale.Workload) ([]time.Duration, error) {
 	costs := make([][]time.Duration, len(ways))
 	for range r.repetitions {
 		for i, w := range ways {
@@ -97,11 +115,11 @@ func (r *run) measure(ways []way, kind scale.Kind, nodes, templates int) ([]time
 			if t == 0 { // all distinct
 				t = pods
 			}
-			cost, err := w.place(scale.New(kind, nodes, pods, t))
+			cost, err := w.place(of(pods, t))
 			if err != nil {
-				return nil, fmt.Errorf("%s, %s, %d nodes: %w", w.name, kind, nodes, err)
+				return nil, fmt.Errorf("%s, %s, %d nodes: %w", w.name, what, nodes, err)
 			}
-			_, _ = fmt.Fprintf(r.log, "%s, %s, %d nodes, %d templates: %v\n", w.name, kind, nodes, t, cost.CPU)
+			_, _ = fmt.Fprintf(r.log, "%s, %s, %d nodes, %d templates: %v\n", w.name, what, nodes, t, cost.CPU)
 			costs[i] = append(costs[i], cost.CPU)
 		}
 	}
@@ -176,15 +194,17 @@ type report struct {
 	CPUs                               int
 	Repetitions                        int
 	Nodes, Templates, Languages, Kinds *table
+	Changes                            *table
 	Largest                            string
 	// At 5,000 nodes: how often Berth with plugins fits into kube-scheduler's cost, by
 	// default and with all nodes; what the plugins add; and what nodes add.
 	Default, All, Labels, Pods, Growth string
+	Memory                             memory
 }
 
 func (r *run) write(dir string) error {
 	page := report{CPUs: runtime.GOMAXPROCS(0), Repetitions: r.repetitions}
-	for _, part := range []func(*report) error{r.byNodes, r.byTemplates, r.byLanguage, r.byKind} {
+	for _, part := range []func(*report) error{r.byNodes, r.byTemplates, r.byChanges, r.byLanguage, r.byKind, r.measureMemory} {
 		if err := part(&page); err != nil {
 			return err
 		}
@@ -243,8 +263,30 @@ func (r *run) byTemplates(page *report) error {
 	return nil
 }
 
+func (r *run) byChanges(page *report) error {
+	ways := []way{
+		r.berth("no plugins, no reuse", nil, false), r.berth("no plugins", nil, true), r.berth("of labels", r.ofLabels(), true),
+		r.berth("of pods, native", natively(r.ofPods("go")), true), r.berth("of pods", r.ofPods("go"), true),
+	}
+	for i := range ways {
+		ways[i].pods = func(int) int { return 1000 }
+	}
+	page.Changes = &table{first: "pods that leave before each", ways: names(ways)}
+	nodes := min(5000, r.most)
+	for _, rows := range []int{0, 1, 10, 100} {
+		costs, err := r.measureOf(ways, nodes, 4, fmt.Sprint(rows, " changes"), func(pods, templates int) scale.Workload {
+			return scale.New(scale.Plain, nodes, pods, templates).Changing(rows, templates)
+		})
+		if err != nil {
+			return err
+		}
+		page.Changes.add(grouped(rows), costs)
+	}
+	return nil
+}
+
 func (r *run) byLanguage(page *report) error {
-	ways := []way{r.berth("none", nil, true)}
+	ways := []way{r.berth("none", nil, true), r.berth("native", natively(r.ofPods("go")), true)}
 	for _, language := range []string{"go", "rust", "c", "assemblyscript"} {
 		if _, err := os.Stat(r.ofPods(language)[0].Path); err == nil {
 			ways = append(ways, r.berth(language, r.ofPods(language), true))

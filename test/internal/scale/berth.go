@@ -3,16 +3,23 @@ package scale
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Module is a plugin to be added to the default profile.
-type Module struct{ Path, Config string }
+// Module is a plugin to be added to the default profile. Natively its twin of the same name among
+// the examples runs instead, compiled into this program, with the same host around it.
+type Module struct {
+	Name, Path, Config string
+	Native             bool
+}
 
 // Berth places the pods with Berth's engine, and returns what it cost.
 func Berth(ctx context.Context, w Workload, modules []Module, kept bool) (cost Cost, err error) {
@@ -22,7 +29,7 @@ func Berth(ctx context.Context, w Workload, modules []Module, kept bool) (cost C
 			err = failed
 		}
 	}()
-	c := assembly.Config{Seed: 1, Workers: 1, Scheduler: assembly.Default(), Modules: m}
+	c := assembly.Config{Seed: 1, Workers: 1, Scheduler: assembly.Default(), Modules: m, Plugins: plugin.Registry{}}
 	if kept {
 		c.Reuse = reuse.Default()
 	}
@@ -34,19 +41,32 @@ func Berth(ctx context.Context, w Workload, modules []Module, kept bool) (cost C
 		if err := loaded.Enable(c.Scheduler); err != nil {
 			return Cost{}, err
 		}
+		if p.Native {
+			if err := p.instead(&c); err != nil {
+				return Cost{}, err
+			}
+		}
 	}
-	s, err := sim.New(sim.Config{Nodes: w.Nodes, Arrivals: arrivals(w), Assembly: c})
+	var watch stopwatch
+	answered := 0
+	s, err := sim.New(sim.Config{Nodes: w.Nodes, Arrivals: arrivals(w), Assembly: c, Answered: func(*state.Pod, string) {
+		if answered++; answered == len(w.Leaving) {
+			watch = start()
+		}
+	}})
 	if err != nil {
 		return Cost{}, err
 	}
-	watch := start()
+	if len(w.Leaving) == 0 {
+		watch = start()
+	}
 	r, err := s.Run(ctx)
 	if err != nil {
 		return Cost{}, err
 	}
 	cost = watch.cost(len(w.Pods))
-	if r.Summary.Scheduled != len(w.Pods) {
-		return Cost{}, fmt.Errorf("berth placed %d of %d pods", r.Summary.Scheduled, len(w.Pods))
+	if all := len(w.Leaving) + len(w.Pods); r.Summary.Scheduled != all {
+		return Cost{}, fmt.Errorf("berth placed %d of %d pods", r.Summary.Scheduled, all)
 	}
 	for _, u := range r.Plugins {
 		if u.Faults != 0 {
@@ -57,9 +77,16 @@ func Berth(ctx context.Context, w Workload, modules []Module, kept bool) (cost C
 }
 
 func arrivals(w Workload) []input.Arrival {
-	out := make([]input.Arrival, len(w.Pods))
+	var out []input.Arrival
+	for i, p := range w.Leaving {
+		out = append(out, input.Arrival{Pod: p, Until: time.Duration(i/w.Changes+1)*time.Second - time.Second/2})
+	}
 	for i, p := range w.Pods {
-		out[i].Pod = p
+		a := input.Arrival{Pod: p}
+		if w.Changes > 0 {
+			a.At = time.Duration(i+1) * time.Second
+		}
+		out = append(out, a)
 	}
 	return out
 }

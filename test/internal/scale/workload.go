@@ -27,6 +27,21 @@ const (
 type Workload struct {
 	Nodes []*v1.Node
 	Pods  []*v1.Pod
+	// Leaving are pods that are placed before those that are measured. Changes of them leave
+	// before each of Pods comes.
+	Leaving []*v1.Pod
+	Changes int
+}
+
+// Changing returns the workload with so many rows that change before each pod, because a pod
+// leaves the node. The pods that leave are of the same templates.
+func (w Workload) Changing(rows, templates int) Workload {
+	w.Changes = rows
+	for i := range rows * len(w.Pods) {
+		p := pod(Plain, len(w.Pods)+i, i%templates, len(w.Nodes))
+		w.Leaving = append(w.Leaving, p)
+	}
+	return w
 }
 
 const tenant = "example.com/tenant" // what the example plugins know tenants by
