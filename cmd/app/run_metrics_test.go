@@ -79,6 +79,7 @@ func TestEveryMetricMoves(t *testing.T) {
 	for i := range 20 { // the time of plugins is measured in one try of ten
 		l.pod("ns", fmt.Sprint("small-", i), 0, 0)
 	}
+	l.await("berth_plugin_rows_reused_total") // before vip-0 is nominated, which ends reuse
 	l.pod("ns", "slow-0", 0, 0)
 	l.pod("ns", "big-0", 64, 0)
 	l.pod("ns", "vip-0", 3, 1000) // needs the place of fine-0

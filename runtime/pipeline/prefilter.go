@@ -25,6 +25,9 @@ func (r *Run) PreFilter() (rows []uint32, narrowedBy []string, status *plugin.St
 func (r *Run) preFilter() (rows []uint32, narrowedBy []string, status *plugin.Status) {
 	narrowed := false
 	for _, s := range r.p.preFilter {
+		if r.skipFilter[s.index] {
+			continue
+		}
 		watch := clock.Start()
 		subset, answer := s.plugin.PreFilter(&r.Cycle)
 		r.timings.add(s.index, abi.PreFilter, 0, answer.CodeOf(), watch.Elapsed())

@@ -92,8 +92,10 @@ func (r *Run) Begin(c plugin.Cycle) {
 	r.forgetAnswers(c.Snapshot)
 	r.Cycle, r.judged = c, false
 	c.Snapshot.DropOverlays()
-	clear(r.skipFilter)
-	clear(r.skipScore)
+	for i, info := range r.p.infos {
+		foreign := !info.MayActOn(c.Pod.Namespace)
+		r.skipFilter[i], r.skipScore[i] = foreign, foreign
+	}
 	r.Scores.reset()
 	r.nominate()
 	if len(r.p.postFilter) > 0 {

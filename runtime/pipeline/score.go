@@ -56,6 +56,9 @@ func (r *Run) PreScore(rows []uint32) *plugin.Status {
 
 func (r *Run) preScore(rows []uint32) *plugin.Status {
 	for _, s := range r.p.preScore {
+		if r.skipScore[s.index] {
+			continue
+		}
 		watch := clock.Start()
 		answer := s.plugin.PreScore(&r.Cycle, rows)
 		r.timings.add(s.index, abi.PreScore, len(rows), answer.CodeOf(), watch.Elapsed())

@@ -63,9 +63,6 @@ func (c *Class) add() bool {
 		if !ok || stage.info.Scope(abi.Score) != abi.ScopeNode {
 			return false
 		}
-		if !stage.info.MayActOn(r.Cycle.Pod.Namespace) {
-			scaling = plugin.Unscaled // all its scores are 0, and stay so
-		}
 		a := r.answersOf(stage.index)
 		if a == nil {
 			return false
