@@ -59,7 +59,7 @@ func (o *inputOptions) load(ctx context.Context, c *sim.Config, seed int64) (*in
 		}
 		c.Nodes, c.Arrivals = t.Nodes, t.Arrivals
 		c.Assembly.Rank = func(node string) uint64 { return t.NodeRank[node] }
-		return &input.Objects{}, t.Typical, nil
+		return &input.Objects{Warnings: t.Warnings}, t.Typical, nil
 	}
 	objects, err := input.LoadCluster(ctx, o.cluster)
 	if err := stopped(ctx, err); err != nil {

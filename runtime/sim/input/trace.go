@@ -65,13 +65,15 @@ type Trace struct {
 	NodeRank map[string]uint64
 	// Typical are the typical pods of the pod list, before inflation.
 	Typical []TypicalPod
+	// Warnings say what is assumed because the pod list does not have a column.
+	Warnings []Warning
 }
 
 // LoadTrace reads a trace of the given format from two files. The only format is "openb", the
 // production trace of Weng et al., USENIX ATC 2023: a node list with the columns sn, cpu_milli,
 // memory_mib, gpu, model, and a pod list with name, cpu_milli, memory_mib, num_gpu, gpu_milli,
-// gpu_spec, qos and, for Departures, creation_time and deletion_time. Columns are found by
-// their names in the first row, in any order; other columns are ignored.
+// perhaps gpu_spec and qos, and, for Departures, creation_time and deletion_time. Columns are
+// found by their names in the first row, in any order; other columns are ignored.
 //
 // # Errors
 //
@@ -111,7 +113,7 @@ type source struct {
 func buildTrace(ctx context.Context, nodesFile, podsFile source, o TraceOptions) (*Trace, error) {
 	var g gatherer
 	nodes := readTraceNodes(ctx, nodesFile, &g)
-	pods := readTracePods(ctx, podsFile, o, &g)
+	pods, assumed := readTracePods(ctx, podsFile, o, &g)
 	if err := unlessStopped(ctx, g.err()); err != nil {
 		return nil, err
 	}
@@ -121,7 +123,7 @@ func buildTrace(ctx context.Context, nodesFile, podsFile source, o TraceOptions)
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{NodeRank: r.nodeRank(nodes), Typical: typical}
+	t := &Trace{NodeRank: r.nodeRank(nodes), Typical: typical, Warnings: assumed}
 	for _, n := range nodes {
 		t.Nodes = append(t.Nodes, n.object(o))
 	}

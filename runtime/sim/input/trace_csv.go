@@ -99,8 +99,13 @@ func (t *table) fail(column, detail, fix string) {
 	t.g.add(&Error{File: t.file, Line: t.line, Path: column, Detail: detail, Fix: fix})
 }
 
+// text returns a field; empty if the file does not have the column.
 func (t *table) text(column string) string {
-	return strings.TrimSpace(t.row[t.columns[column]])
+	i, ok := t.columns[column]
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(t.row[i])
 }
 
 // number parses a whole number from 0 to limit.

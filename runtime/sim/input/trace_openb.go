@@ -73,14 +73,21 @@ func readTraceNodes(ctx context.Context, f source, g *gatherer) (out []traceNode
 	return out
 }
 
-func readTracePods(ctx context.Context, f source, o TraceOptions, g *gatherer) (out []tracePod) {
-	need := []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec", "qos"}
+// readTracePods also returns what is assumed because the file does not have a column: some published
+// lists have no gpu_spec and no qos.
+func readTracePods(ctx context.Context, f source, o TraceOptions, g *gatherer) (out []tracePod, assumed []Warning) {
+	need := []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}
 	if o.Departures {
 		need = append(need, "creation_time", "deletion_time")
 	}
 	t := newTable(f, need, g)
 	if t == nil {
-		return nil
+		return nil, nil
+	}
+	for _, c := range []struct{ column, means string }{{"gpu_spec", "pods can use every GPU model"}, {"qos", "pods do not get the label " + QoSLabel}} {
+		if _, ok := t.columns[c.column]; !ok {
+			assumed = append(assumed, Warning{Source: Source{File: f.file, Line: 1}, Path: c.column, Detail: "the header has no such column: " + c.means})
+		}
 	}
 	lines := map[string]int{}
 	for ctx.Err() == nil && t.next() {
@@ -103,7 +110,7 @@ func readTracePods(ctx context.Context, f source, o TraceOptions, g *gatherer) (
 			out = append(out, p)
 		}
 	}
-	return out
+	return out, assumed
 }
 
 // models splits a |-separated list of GPU models and drops empty entries.

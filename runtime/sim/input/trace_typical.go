@@ -37,7 +37,7 @@ func LoadTypicalPods(ctx context.Context, format, podsCSV string) ([]TypicalPod,
 		return nil, unlessStopped(ctx, fmt.Errorf("pod list of the trace: %w", err))
 	}
 	var g gatherer
-	pods := readTracePods(ctx, source{podsCSV, data}, TraceOptions{}, &g)
+	pods, _ := readTracePods(ctx, source{podsCSV, data}, TraceOptions{}, &g)
 	if err := unlessStopped(ctx, g.err()); err != nil {
 		return nil, err
 	}
