@@ -109,14 +109,20 @@ func trap(err error) {
 	}
 }
 
-// recorder is a testing.TB outside of a test. It records the failures.
+// recorder is a testing.TB outside of a test. It records the failures and notes.
 type recorder struct {
 	testing.TB // no other method than those below is called
 	failed     []string
+	noted      []string
 }
 
 // Helper implements testing.TB.
 func (*recorder) Helper() {}
+
+// Logf implements testing.TB.
+func (r *recorder) Logf(format string, args ...any) {
+	r.noted = append(r.noted, fmt.Sprintf(format, args...))
+}
 
 // Errorf implements testing.TB.
 func (r *recorder) Errorf(format string, args ...any) {
@@ -133,7 +139,9 @@ func (r *recorder) Fatalf(format string, args ...any) {
 func (r *recorder) Fatal(args ...any) { r.Fatalf("%s", fmt.Sprint(args...)) }
 
 // record runs f as a test and returns its failures.
-func record(f func(t testing.TB)) []string {
+func record(f func(t testing.TB)) []string { return recorded(f).failed }
+
+func recorded(f func(t testing.TB)) *recorder {
 	r := &recorder{}
 	done := make(chan struct{})
 	go func() {
@@ -143,7 +151,7 @@ func record(f func(t testing.TB)) []string {
 		}
 	}()
 	<-done
-	return r.failed
+	return r
 }
 
 // guarded calls f and returns the trap that ended it, if any.

@@ -175,13 +175,16 @@ func (t *pluginTest) report(what string, failed []string) {
 func (t *pluginTest) runScenarios(ctx context.Context, files []string) (last *berthtest.Trial, pods []berthtest.Pod) {
 	manifest, factory := wire.EncodeManifest(t.module.Manifest), t.module.factory(ctx)
 	for _, file := range files {
-		failed := record(func(tb testing.TB) {
+		r := recorded(func(tb testing.TB) {
 			trial, tried := berthtest.Scenario(tb, file, manifest, factory, t.rewrite)
 			if last == nil || len(tried) > 0 {
 				last, pods = trial, tried
 			}
 		})
-		t.report("as WebAssembly: "+file, failed)
+		t.report("as WebAssembly: "+file, r.failed)
+		for _, note := range r.noted {
+			t.printf("note  %s\n", note)
+		}
 	}
 	return last, pods
 }

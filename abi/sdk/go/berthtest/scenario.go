@@ -2,6 +2,7 @@ package berthtest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +54,8 @@ import (
 //	                                   another plugin reject the pod at that point.
 //	timeout default/web                rejects a pod that waited at permit
 //
+// A pod that requests a resource which no node has is noted with Logf.
+//
 // Fields of a node are labels, annotations, allocatable, conditions, images (key:value,…),
 // taints (key:value:effect,…) and unschedulable; of a pod labels, annotations, requests,
 // nodeSelector, priority, owner, node, uid, terminating, schedulingGates, hostPorts
@@ -85,6 +88,8 @@ type file struct {
 	// configuration was accepted.
 	kept  *Trial
 	tried []Pod
+	// absent are the requested resources that no node has and that were told.
+	absent []string
 }
 
 // located reports the file and line of a failure.
@@ -114,7 +119,7 @@ func (l located) Fatal(args ...any) {
 
 // Scenario runs one file, as Scenarios does, or rewrites its expected output. It returns the
 // last trial that tried or scheduled pods, in its final state, and these pods. t need not
-// belong to a test: only Helper, Errorf and Fatalf are called, and Fatalf must not return.
+// belong to a test: only Helper, Logf, Errorf and Fatalf are called, and Fatalf must not return.
 func Scenario(t testing.TB, name string, manifest []byte, guest Factory, rewrite bool) (*Trial, []Pod) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -185,8 +190,9 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 		if f.kept != f.trial {
 			f.kept, f.tried = f.trial, nil
 		}
-		if p, _, err := ParsePod(words); err == nil {
+		if p, _, err := f.trial.about(words, "without", "rejected", "on", "fails"); err == nil {
 			f.tried = append(f.tried, p)
+			f.tellAbsent(p)
 		}
 	}
 	if steps, ok := commands()[command]; ok {
@@ -195,11 +201,29 @@ func (f *file) run(command string, words []string, line string) ([]string, error
 	return nil, fmt.Errorf("unknown command %s", command)
 }
 
+// tellAbsent notes resources that a pod requests and no node has: they are often misspelt. Nodes
+// without allocatable resources say nothing about capacity.
+func (f *file) tellAbsent(p Pod) {
+	has := map[string]bool{}
+	for _, n := range f.trial.Nodes {
+		for resource := range n.Allocatable {
+			has[resource] = true
+		}
+	}
+	for _, resource := range slices.Sorted(maps.Keys(p.Requests)) {
+		if len(has) > 0 && !has[resource] && !slices.Contains(f.absent, resource) {
+			f.absent = append(f.absent, resource)
+			f.t.Logf("%s:%d: %s requests %s, and no node has it", f.name, f.at, p.id(), resource)
+		}
+	}
+}
+
 // config starts with an empty cluster.
 func (f *file) config(config string) []string {
 	for f.follows(" ") {
 		config += f.next()
 	}
+	f.absent = nil
 	f.trial = New(located{f.t, f}, f.manifest, f.guest, strings.TrimSpace(config))
 	if !f.follows("----") {
 		if len(f.tried) == 0 {
