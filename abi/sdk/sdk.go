@@ -8,7 +8,7 @@ import "embed"
 // Sources are the files of the SDKs, including tests of Go packages. Packages outside this
 // folder are missing: abi, abi/wire and internal/plain.
 //
-//go:embed go/*.go go/berthtest/*.go go/config/*.go go/export/*/*.go go/internal/guest/*.go
+//go:embed go/*.go go/berthtest/*.go go/config/*.go go/export/*/*.go go/internal/*/*.go
 //go:embed rust/Cargo.toml rust/README.md rust/src/*.rs rust/src/json/*.rs rust/src/testing/*.rs
 //go:embed c/berth.h
 //go:embed assemblyscript/package.json assemblyscript/package-lock.json assemblyscript/index.ts

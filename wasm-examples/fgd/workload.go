@@ -2,8 +2,8 @@ package fgd
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/sdk/go/config"
@@ -38,43 +38,44 @@ type workload struct {
 
 // Configure reads the typical pods.
 func (p *FGD) Configure(data []byte) error {
-	c, err := config.Parse[struct {
-		TypicalPods []struct {
-			MilliCPU int64
-			GPUs     int
-			MilliGPU int64
-			Models   []string
-			Count    int64
-		}
-	}](data)
-	if err != nil {
-		return err
-	}
+	c := config.Parse(data)
+	c.Only("typicalPods")
 	var names []string
-	for i, t := range c.TypicalPods {
-		p.workload.total += t.Count
-		switch {
-		case t.GPUs == 0 && t.MilliGPU == 0:
-			p.workload.cpuOnly += t.Count
-			continue
-		case t.GPUs == 0 || t.MilliGPU == 0:
-			return fmt.Errorf("typicalPods[%d]: gpus and milliGPU must both be 0, or both more", i)
+	for _, t := range c.Get("typicalPods").Elements() {
+		t.Only("milliCPU", "gpus", "milliGPU", "models", "count")
+		kind := typical{
+			cpu: t.Get("milliCPU").Int64(0), gpus: int(t.Get("gpus").Int64(0)), milli: t.Get("milliGPU").Int64(0),
+			models: anyModel, count: t.Get("count").Int64(0),
 		}
-		kind := typical{cpu: t.MilliCPU, gpus: t.GPUs, milli: t.MilliGPU, models: anyModel, count: t.Count}
-		if len(t.Models) > 0 {
+		p.workload.total += kind.count
+		if kind.gpus == 0 && kind.milli == 0 {
+			p.workload.cpuOnly += kind.count
+			continue
+		}
+		if kind.gpus == 0 || kind.milli == 0 {
+			t.Refuse("gpus and milliGPU must both be 0, or both more")
+		}
+		models := t.Get("models").Elements()
+		if len(models) > 0 {
 			kind.models = 0
 		}
-		for k, name := range t.Models {
+		for _, model := range models {
+			name := model.Text("")
 			at := slices.Index(names, name)
 			if at < 0 {
-				if at = len(names); at == mostModels {
-					return fmt.Errorf("typicalPods[%d].models[%d]: there may be %d models", i, k, mostModels)
-				}
+				at = len(names)
 				names, p.models = append(names, name), append(p.models, p.Const(name))
+			}
+			if at >= mostModels {
+				model.Refuse("there may be " + strconv.Itoa(mostModels) + " models")
+				return c.Err()
 			}
 			kind.models |= 1 << at
 		}
 		p.workload.gpu = append(p.workload.gpu, kind)
+	}
+	if err := c.Err(); err != nil {
+		return err
 	}
 	slices.SortStableFunc(p.workload.gpu, func(a, b typical) int { return cmp.Compare(a.milli, b.milli) })
 	p.workload.thresholds()

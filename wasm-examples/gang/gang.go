@@ -4,7 +4,6 @@ package gang
 
 import (
 	_ "embed"
-	"fmt"
 	"time"
 
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
@@ -36,13 +35,6 @@ const (
 	ReasonLost   = "another member of the gang lost its place"
 	ReasonRanked = "the gang has more than 65536 members"
 )
-
-// Config is the plugin's configuration.
-type Config struct {
-	// WaitSeconds is how long a member keeps its node while it waits for the others; 60 by
-	// default.
-	WaitSeconds int `json:"waitSeconds"`
-}
 
 // Gang is the plugin.
 type Gang struct {
@@ -81,19 +73,17 @@ func New() *Gang {
 	}
 }
 
-// Configure reads a Config.
+// Configure reads how long a member keeps its node while it waits for the others.
 func (p *Gang) Configure(data []byte) error {
-	c, err := config.Parse[Config](data)
-	if err != nil {
-		return err
+	c := config.Parse(data)
+	c.Only("waitSeconds")
+	seconds := c.Get("waitSeconds")
+	n := seconds.Int64(60)
+	if n < 1 || n > 900 {
+		seconds.Refuse("it must be 1 to 900")
 	}
-	if c.WaitSeconds < 0 || c.WaitSeconds > 900 {
-		return fmt.Errorf("waitSeconds is %d, want 1 to 900", c.WaitSeconds)
-	}
-	if c.WaitSeconds > 0 {
-		p.wait = time.Duration(c.WaitSeconds) * time.Second
-	}
-	return nil
+	p.wait = time.Duration(n) * time.Second
+	return c.Err()
 }
 
 // of returns the gang of a pod; Absent if it has none.

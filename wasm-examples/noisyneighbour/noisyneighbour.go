@@ -22,17 +22,12 @@ const (
 	ReasonNoisyCPU = "node(s) had too much cpu of noisy pods"
 )
 
-// Config is the plugin's configuration. 0 means no limit. A tenant is a namespace; a pod is
-// noisy if its label berth.dev/noisy is `true`.
-type Config struct {
-	// PodsPerTenant limits the pods of one namespace on a node.
-	PodsPerTenant int64 `json:"podsPerTenant"`
-	// NoisyPods limits the noisy pods on a node, of all tenants.
-	NoisyPods int64 `json:"noisyPods"`
-	// NoisyMilliCPU limits the sum of their cpu requests.
-	NoisyMilliCPU int64 `json:"noisyMilliCPU"`
-	// Exempt are namespaces that the limits do not apply to, and whose pods do not count.
-	Exempt []string `json:"exempt"`
+// limits are those of one node. 0 means no limit. A tenant is a namespace; a pod is noisy if its
+// label berth.dev/noisy is `true`.
+type limits struct {
+	podsPerTenant int64 // of one namespace
+	noisyPods     int64 // of all tenants
+	noisyMilliCPU int64 // the sum of their cpu requests
 }
 
 // NoisyNeighbour is the plugin.
@@ -43,7 +38,8 @@ type NoisyNeighbour struct {
 	noisyKey, yes             berth.Const
 	tenant, tooNoisy, tooMuch berth.Reason
 
-	limits Config
+	limits limits
+	// exempt are namespaces that the limits do not apply to, and whose pods do not count.
 	exempt []berth.Const
 
 	// Of this call's pod.
@@ -74,17 +70,18 @@ func New() *NoisyNeighbour {
 	}
 }
 
-// Configure reads a Config.
+// Configure reads the limits.
 func (p *NoisyNeighbour) Configure(data []byte) error {
-	c, err := config.Parse[Config](data)
-	if err != nil {
-		return err
+	c := config.Parse(data)
+	c.Only("podsPerTenant", "noisyPods", "noisyMilliCPU", "exempt")
+	p.limits = limits{
+		podsPerTenant: c.Get("podsPerTenant").Int64(0), noisyPods: c.Get("noisyPods").Int64(0), noisyMilliCPU: c.Get("noisyMilliCPU").Int64(0),
 	}
-	p.limits, p.exempt = c, nil
-	for _, namespace := range c.Exempt {
-		p.exempt = append(p.exempt, p.Const(namespace))
+	p.exempt = nil
+	for _, namespace := range c.Get("exempt").Elements() {
+		p.exempt = append(p.exempt, p.Const(namespace.Text("")))
 	}
-	return nil
+	return c.Err()
 }
 
 func (p *NoisyNeighbour) isExempt(namespace berth.ID) bool {
@@ -132,11 +129,11 @@ func (p *NoisyNeighbour) load(node berth.Node) load {
 func (p *NoisyNeighbour) Filter(_ berth.Pod, node berth.Node) berth.Status {
 	l := p.load(node)
 	switch {
-	case over(l.tenantPods+1, p.limits.PodsPerTenant):
+	case over(l.tenantPods+1, p.limits.podsPerTenant):
 		return berth.Unschedulable(p.tenant)
-	case p.isNoisy && over(l.noisyPods+1, p.limits.NoisyPods):
+	case p.isNoisy && over(l.noisyPods+1, p.limits.noisyPods):
 		return berth.Unschedulable(p.tooNoisy)
-	case p.isNoisy && over(l.noisyCPU+p.request, p.limits.NoisyMilliCPU):
+	case p.isNoisy && over(l.noisyCPU+p.request, p.limits.noisyMilliCPU):
 		return berth.Unschedulable(p.tooMuch)
 	}
 	return berth.Success

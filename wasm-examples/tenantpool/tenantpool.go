@@ -18,24 +18,6 @@ var Manifest []byte
 // ReasonWrongPool is the reason for rejecting a node.
 const ReasonWrongPool = "node(s) didn't belong to the tenant's pool"
 
-// Config is the plugin's configuration.
-type Config struct {
-	// Tenants has the namespaces with pools of their own.
-	Tenants map[string]Tenant `json:"tenants"`
-	// Shared are the pools that are open to all.
-	Shared []string `json:"shared"`
-	// Others says where pods of other namespaces may go: `shared` (the default), or `any` node.
-	Others string `json:"others"`
-}
-
-// Tenant is what a namespace may use.
-type Tenant struct {
-	// Pools are values of the node label berth.dev/pool.
-	Pools []string `json:"pools"`
-	// Fallback also allows the shared pools. The tenant's own are preferred.
-	Fallback bool `json:"fallback"`
-}
-
 // TenantPool is the plugin.
 type TenantPool struct {
 	berth.Base
@@ -65,29 +47,28 @@ func New() *TenantPool {
 	return &TenantPool{Base: b, pool: b.NodeLabel("berth.dev/pool"), wrong: b.Reason(ReasonWrongPool)}
 }
 
-// Configure reads a Config.
+// Configure reads where pods may go.
 func (p *TenantPool) Configure(data []byte) error {
-	c, err := config.Parse[Config](data)
-	if err != nil {
-		return err
-	}
-	shared := p.constants(c.Shared)
-	p.others, p.anyNode = pools{fallback: shared}, c.Others == "any"
-	p.tenants = make(map[string]pools, len(c.Tenants))
-	for namespace, t := range c.Tenants {
-		of := pools{own: p.constants(t.Pools)}
-		if t.Fallback {
+	c := config.Parse(data)
+	c.Only("tenants", "shared", "others")
+	shared := p.constants(c.Get("shared"))
+	p.others, p.anyNode = pools{fallback: shared}, c.Get("others").Text("") == "any"
+	p.tenants = map[string]pools{}
+	for _, tenant := range c.Get("tenants").Fields() {
+		tenant.Only("pools", "fallback")
+		of := pools{own: p.constants(tenant.Get("pools"))}
+		if tenant.Get("fallback").Bool(false) {
 			of.fallback = shared
 		}
-		p.tenants[namespace] = of
+		p.tenants[tenant.Key()] = of
 	}
-	return nil
+	return c.Err()
 }
 
-func (p *TenantPool) constants(texts []string) []berth.Const {
+func (p *TenantPool) constants(texts config.Value) []berth.Const {
 	var all []berth.Const
-	for _, text := range texts {
-		all = append(all, p.Const(text))
+	for _, text := range texts.Elements() {
+		all = append(all, p.Const(text.Text("")))
 	}
 	return all
 }

@@ -3,10 +3,7 @@ package zonecost
 
 import (
 	_ "embed"
-	"errors"
-	"maps"
 	"math"
-	"slices"
 
 	berth "github.com/berth-scheduler/berth/abi/sdk/go"
 	"github.com/berth-scheduler/berth/abi/sdk/go/config"
@@ -16,15 +13,6 @@ import (
 //
 //go:embed manifest.json
 var Manifest []byte
-
-// Config is the plugin's configuration. Prices may be in any unit, but the same for all: only
-// their ratios matter.
-type Config struct {
-	// Zones has the price of each zone.
-	Zones map[string]float64 `json:"zones"`
-	// Default is the price of other zones; the default is that of the most expensive zone.
-	Default *float64 `json:"default"`
-}
 
 // ZoneCost is the plugin.
 type ZoneCost struct {
@@ -54,29 +42,29 @@ func New() *ZoneCost {
 	return &ZoneCost{Base: b, zone: b.NodeLabel("topology.kubernetes.io/zone")}
 }
 
-// Configure reads a Config.
+// Configure reads the prices of zones, and that of other zones, which by default is the highest.
 func (p *ZoneCost) Configure(data []byte) error {
-	c, err := config.Parse[Config](data)
-	if err != nil {
-		return err
-	}
+	c := config.Parse(data)
+	c.Only("zones", "default")
 	p.zones, p.elsewhere = nil, 0
-	for _, zone := range slices.Sorted(maps.Keys(c.Zones)) {
-		cost := c.Zones[zone]
-		if cost < 0 || cost > 1e9 {
-			return errors.New("zones: " + zone + ": the price must be 0 to 1e9")
-		}
-		price := price{zone: p.Const(zone), cost: int64(math.Round(cost * millionths))}
+	for _, zone := range c.Get("zones").Fields() {
+		price := price{zone: p.Const(zone.Key()), cost: cost(zone)}
 		p.zones = append(p.zones, price)
 		p.elsewhere = max(p.elsewhere, price.cost)
 	}
-	if c.Default != nil {
-		if *c.Default < 0 || *c.Default > 1e9 {
-			return errors.New("default: the price must be 0 to 1e9")
-		}
-		p.elsewhere = int64(math.Round(*c.Default * millionths))
+	if other := c.Get("default"); other.Exists() {
+		p.elsewhere = cost(other)
 	}
-	return nil
+	return c.Err()
+}
+
+// cost reads a price. Prices may be in any unit, but the same for all: only their ratios matter.
+func cost(v config.Value) int64 {
+	price := v.Float64(0)
+	if price < 0 || price > 1e9 {
+		v.Refuse("the price must be 0 to 1e9")
+	}
+	return int64(math.Round(price * millionths))
 }
 
 // Score is the price of the node's zone. The manifest asks the host to normalize it with

@@ -1,5 +1,7 @@
 package berth
 
+import "github.com/berth-scheduler/berth/abi/sdk/go/config"
+
 // reads is what a manifest declares: the lists that number handles, and the fields of the pod
 // record.
 type reads struct {
@@ -58,31 +60,24 @@ func undeclared(f podRead) {
 	}
 }
 
-// readManifest reads the lists in `reads`. The host checks the rest: decoding the whole
-// manifest with encoding/json would make a guest 1.4 MB larger.
+// readManifest reads the lists in `reads`. The host checks the rest.
 func readManifest(manifest []byte) (reads, error) {
 	var r reads
-	s := scanner{data: manifest}
-	s.object(func(key string) {
-		if key != "reads" {
-			s.skip()
-			return
-		}
-		s.object(func(key string) {
-			if key == "pod" {
-				r.pod = podReads(s.strings())
-				return
-			}
-			for l, name := range listNames {
-				if key == name {
-					r.lists[l] = s.strings()
-					return
-				}
-			}
-			s.skip()
-		})
-	})
-	return r, s.end()
+	whole := config.Parse(manifest)
+	all := whole.Get("reads")
+	r.pod = podReads(texts(all.Get("pod")))
+	for l, name := range listNames {
+		r.lists[l] = texts(all.Get(name))
+	}
+	return r, whole.Err()
+}
+
+func texts(list config.Value) []string {
+	var all []string
+	for _, v := range list.Elements() {
+		all = append(all, v.Text(""))
+	}
+	return all
 }
 
 func podReads(names []string) podRead {

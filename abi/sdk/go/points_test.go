@@ -216,7 +216,8 @@ func TestMistakesPanic(t *testing.T) {
 		"reads.resources does not list gpu":        func() { berth.Load(manifest(``)).Resource("gpu") },
 		"reads.namespaceLabels does not list team": func() { berth.Load(manifest(`"namespaceLabels":["tier"]`)).NamespaceLabel("team") },
 		"reads.published does not list a/c":        func() { berth.Load(manifest(`"published":["a/b"]`)).Published("a/c") },
-		"line 2":                                   func() { berth.Load([]byte("{\n\"reads\":1}")) },
+		"line 2":                                   func() { berth.Load([]byte("{\n\"reads\":}")) },
+		"reads: expected an object":                func() { berth.Load([]byte(`{"reads":1}`)) },
 		"reads.pod does not list namespace": func() {
 			berthtest.New(t, manifest(``), berthtest.Native(func() *greedy { return &greedy{berth.Load(manifest(``))} }), "").Caller([]berthtest.Pod{{}})(0)
 		},

@@ -22,14 +22,12 @@ type unruly struct{ berth.Base }
 
 // Configure refuses a configuration that the schema allows.
 func (p *unruly) Configure(data []byte) error {
-	c, err := config.Parse[struct {
-		Refuse bool  `json:"refuse"`
-		Level  int64 `json:"level"`
-	}](data)
-	if err == nil && c.Refuse {
-		err = errors.New("not with me")
+	c := config.Parse(data)
+	c.Only("refuse", "level")
+	if err := c.Err(); err != nil || !c.Get("refuse").Bool(false) {
+		return err
 	}
-	return err
+	return errors.New("not with me")
 }
 
 // Filter breaks the rules of filters.
