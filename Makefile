@@ -47,7 +47,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	cd cmd/app/example && go test -count=1 ./...
 
-.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew market cosign pauses race race-plugins soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew chart market cosign pauses race race-plugins soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,6 +113,10 @@ skew: ## run the main end-to-end tests against the API server of the minor versi
 	cd test/skew && go mod tidy -diff
 	cd test && export PKG=./e2e && $(GOTESTSUM) --format testname -- \
 		./e2e -count=1 -timeout 30m -skew -run '$(SKEWED)' -skip '$(UNSKEWED)'
+
+chart: ## test deploy/chart with Helm's library: that it installs what kustomize does, and what its values change
+	cd test/chart && go mod tidy -diff && go vet .
+	cd test/chart && go test -count=1 .
 
 market: ## test the market's pages in Chromium, docs/market.md against another project's registry, and SBOMs with CycloneDX's library
 	cd test/market && go mod tidy -diff && go vet .

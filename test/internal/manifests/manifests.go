@@ -87,6 +87,9 @@ func Render(deploy string, v Variant) ([]*unstructured.Unstructured, error) {
 func read(deploy string) (map[string]string, error) {
 	files := make(map[string]string)
 	return files, filepath.WalkDir(deploy, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && entry.Name() == "chart" { // templates of Helm
+			return fs.SkipDir
+		}
 		if err != nil || entry.IsDir() {
 			return err
 		}
