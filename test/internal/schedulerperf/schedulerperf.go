@@ -48,6 +48,8 @@ type Report struct {
 	Command string
 	// Took is the time of all of it.
 	Took time.Duration
+	// Load is the mean of the load averages of a minute after each workload; 0 if that is not known.
+	Load float64
 }
 
 // command is the command of make with this configuration.
@@ -115,6 +117,7 @@ func Run(ctx context.Context, config Config) (*Report, error) {
 			break
 		}
 		report.Rows = append(report.Rows, row)
+		report.Load += (loadAverage() - report.Load) / float64(len(report.Rows))
 		failed = failed || row.Failed != nil
 		fmt.Fprintf(config.Out, "%d/%d %v\n", i+1, len(run), row)
 	}
@@ -124,6 +127,18 @@ func Run(ctx context.Context, config Config) (*Report, error) {
 		return report, nil
 	}
 	return report, errors.Join(os.RemoveAll(theirs.Logs), os.RemoveAll(ours.Logs))
+}
+
+// loadAverage is that of the last minute, where the system tells it.
+func loadAverage() (load float64) {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &load)
+	}
+	if err != nil {
+		return 0
+	}
+	return load
 }
 
 // measure runs a workload with both, with Berth first if swapped.

@@ -243,7 +243,7 @@ func TestMisses(t *testing.T) {
 func TestPage(t *testing.T) {
 	w := &Workload{Package: "misc", Name: "Basic/5000Nodes", Threshold: 270}
 	report := &Report{
-		Scale: 0.5, Command: Config{Scale: 0.5, OneOfEach: true}.command(), Took: 90 * time.Second,
+		Scale: 0.5, Command: Config{Scale: 0.5, OneOfEach: true}.command(), Took: 90 * time.Second, Load: 27.4,
 		Rows: []*Row{
 			{Workload: w, Nodes: 2500, Theirs: Result{100, 280, 280, 4 * time.Millisecond}, Ours: Result{100, 400, 250, time.Millisecond}},
 			{Workload: &Workload{Package: "misc", Name: "Other/1"}, Failed: os.ErrNotExist},
@@ -259,7 +259,7 @@ func TestPage(t *testing.T) {
 		"- `misc/Basic/5000Nodes`: 250 pods/s do not reach the threshold of 270",
 		"- `misc/Other/1`: file does not exist",
 		"- too new (2): `dra/Claims/1`, `dra/Claims/2`",
-		"took 2 minutes", "`make scheduler-perf SIZE=0.5 EACH=1`, which", "uses 0.25 to 0.25 of the CPU",
+		"took 2 minutes. The load average was 27. If", "```\nmake scheduler-perf SIZE=0.5 EACH=1\n```", "uses 0.25 to 0.25 of the CPU per pod",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &b)

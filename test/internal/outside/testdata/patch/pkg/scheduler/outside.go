@@ -273,7 +273,8 @@ func (p *outsideProcess) config(kubeconfig string) ([]byte, error) {
 	c.Extenders = o.extenders
 	c.Parallelism = o.parallelism
 	c.PercentageOfNodesToScore = &o.percentageOfNodesToScore
-	c.PodInitialBackoffSeconds, c.PodMaxBackoffSeconds = o.podInitialBackoffSeconds, o.podMaxBackoffSeconds
+	// Tests turn backoff off with 0, which files cannot.
+	c.PodInitialBackoffSeconds, c.PodMaxBackoffSeconds = max(1, o.podInitialBackoffSeconds), max(1, o.podMaxBackoffSeconds)
 	c.LeaderElection.LeaderElect = false
 	c.ClientConnection.Kubeconfig, c.ClientConnection.QPS, c.ClientConnection.Burst = kubeconfig, 5000, 5000
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeYAML)
