@@ -16,6 +16,7 @@ CASES     ?=
 BUDGET    ?= 200s
 VERDICTS  ?= 100000
 ONLY      ?=
+SAMPLE    ?=
 EXPLAIN   ?= team-batch/monolith-0
 SCHEDULER ?= berth
 RUN       ?= .
@@ -257,7 +258,7 @@ scheduler-perf: ## run upstream's benchmarks with kube-scheduler and berth (ONLY
 
 .PHONY: oracle-test
 oracle-test: ## test the oracle: that it finds mistakes, makes cases small, and measures like with like
-	cd test && export PKG='./internal/... ./cmd/mutants' && $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- ./internal/... ./cmd/mutants
+	cd test && export PKG='./internal/... ./cmd/mutants ./cmd/kitmutants' && $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- ./internal/... ./cmd/mutants ./cmd/kitmutants
 
 .PHONY: alike
 alike: ## hold decisions with kept answers against those without, for about a million attempts (10 minutes)
@@ -267,6 +268,10 @@ alike: ## hold decisions with kept answers against those without, for about a mi
 .PHONY: oracle-mutants
 oracle-mutants: ## put one mistake after the other into the plugins and the engine, and see that the oracle finds it (ONLY=subject,…; LIST=plugins.yaml for more)
 	cd test && go run ./cmd/mutants $(if $(ONLY),-only '$(ONLY)') $(if $(LIST),-list '$(LIST)' -count 0 -tests)
+
+.PHONY: kit-mutants
+kit-mutants: build ## put one mistake after the other into plugins, SDKs and the host, and see that the conformance kit finds it (an hour; ONLY=subject,…; SAMPLE=time for what SEED draws)
+	cd test && go run ./cmd/kitmutants $(if $(ONLY),-only '$(ONLY)') $(if $(SAMPLE),-budget $(SAMPLE) -seed $(SEED))
 
 .PHONY: oracle-bench
 oracle-bench: ## measure plugins beside those of kube-scheduler in one process, COUNT times, into bench.oracle.out (BENCH=pattern)

@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,20 +20,14 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/berth-scheduler/berth/test/internal/mutate"
 )
 
 //go:embed *.yaml
 var lists embed.FS
 
 // mutant is one bug.
-type mutant struct {
-	Subject string `json:"subject"`
-	Mistake string `json:"mistake"`
-	File    string `json:"file"` // relative to the root of the repository
-	Old     string `json:"old"`
-	New     string `json:"new"`
-}
+type mutant struct{ mutate.Change }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -60,13 +53,13 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("-list: %w", err)
 	}
-	var mutants []mutant
-	if err := yaml.UnmarshalStrict(list, &mutants); err != nil {
+	mutants, err := mutate.Read(list)
+	if err != nil {
 		return fmt.Errorf("%s: %w", *name, err)
 	}
 	if *only != "" {
 		names := strings.Split(*only, ",")
-		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !slices.Contains(names, m.Subject) })
+		mutants = slices.DeleteFunc(mutants, func(c mutate.Change) bool { return !slices.Contains(names, c.Subject) })
 	}
 	root, err := filepath.Abs(*top)
 	if err != nil {
@@ -79,7 +72,8 @@ func run(ctx context.Context, args []string) error {
 	defer func() { _ = os.RemoveAll(folder) }()
 	fmt.Println("| subject | mistake | found as |\n|---|---|---|")
 	var missed []string
-	for _, m := range mutants {
+	for _, c := range mutants {
+		m := mutant{c}
 		found, err := m.try(ctx, root, folder, *count)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", m.Subject, m.Mistake, err)
@@ -110,7 +104,7 @@ var difference = regexp.MustCompile(`(?m)^case (-?\d+): \S+ (.*?) \(`)
 // try builds the oracle with the bug, runs the subject, and returns how the bug was found;
 // empty if it was not.
 func (m mutant) try(ctx context.Context, root, folder string, count int) (string, error) {
-	overlay, err := m.overlay(root, folder)
+	overlay, err := m.Overlay(root, folder)
 	if err != nil {
 		return "", err
 	}
@@ -197,26 +191,3 @@ func (m mutant) byPlugins(ctx context.Context, root, folder string) (string, err
 
 // failed matches the line of the first test that failed.
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
-
-// overlay writes the changed file, and the list that has the go command read it
-// instead of the repository's.
-func (m mutant) overlay(root, folder string) (string, error) {
-	source := filepath.Join(root, filepath.FromSlash(m.File))
-	text, err := os.ReadFile(source)
-	if err != nil {
-		return "", err
-	}
-	if n := bytes.Count(text, []byte(m.Old)); n != 1 {
-		return "", fmt.Errorf("%s has %q %d times, want it once: bring mutants.yaml up to date", m.File, m.Old, n)
-	}
-	changed := filepath.Join(folder, "changed.go")
-	if err := os.WriteFile(changed, bytes.Replace(text, []byte(m.Old), []byte(m.New), 1), 0o600); err != nil {
-		return "", err
-	}
-	data, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "overlay.json")
-	return path, os.WriteFile(path, data, 0o600)
-}

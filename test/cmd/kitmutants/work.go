@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berth-scheduler/berth/test/internal/mutate"
+)
+
+// patience is how long one command may take. A mistake may be a loop without an end.
+const patience = 5 * time.Minute
+
+// work makes mistakes in copies.
+type work struct {
+	*options
+	// folder is for everything that is made; tree in it is a copy of what is not Go.
+	folder, tree string
+	right        map[string][]byte // modules without a mistake, by guest and language
+}
+
+func newWork(o *options) (*work, error) {
+	folder, err := os.MkdirTemp("", "kitmutants")
+	if err != nil {
+		return nil, err
+	}
+	w := &work{options: o, folder: folder, tree: filepath.Join(folder, "tree"), right: map[string][]byte{}}
+	for _, top := range []string{"abi", "wasm-examples"} {
+		if err := w.copy(top); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(folder))
+		}
+	}
+	return w, w.configs()
+}
+
+// module is the file of the module that was built last.
+func (w *work) module() string { return filepath.Join(w.folder, "plugin.wasm") }
+
+func (w *work) close() { _ = os.RemoveAll(w.folder) }
+
+// copy copies what plugins in Rust, C and AssemblyScript are built of.
+func (w *work) copy(top string) error {
+	return filepath.WalkDir(filepath.Join(w.top, top), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(w.top, path)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(w.tree, rel)
+		switch {
+		case d.Name() == "node_modules":
+			if err := os.Symlink(path, to); err != nil || !d.IsDir() {
+				return err
+			}
+			return filepath.SkipDir
+		case d.Name() == "target":
+			return filepath.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(to, 0o700)
+		case slices.Contains([]string{".go", ".md", ".wat"}, filepath.Ext(path)):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, text, 0o600)
+	})
+}
+
+// outcome is what became of a mistake.
+type outcome struct {
+	changed bool   // some program differs from the right one
+	by      string // empty if nothing found it
+	says    string
+}
+
+func (o outcome) String() string {
+	if o.by == "" {
+		return "**not found**"
+	}
+	return strings.TrimSuffix(o.by+": "+o.says, ": ")
+}
+
+// find makes the mistake and returns what finds it.
+func (w *work) find(ctx context.Context, c *mutate.Change) (outcome, error) {
+	if c.Subject == host {
+		return w.byCases(ctx, c, all())
+	}
+	language := languageOf(c.Subject)
+	if language == golang {
+		if out, err := w.byCases(ctx, c, natively()); err != nil || out.by != "" {
+			return out, err
+		}
+	}
+	env, undo, err := w.make(language, c)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer undo()
+	var out outcome
+	for _, g := range guests(language) {
+		differs, err := w.differs(ctx, language, &g, env)
+		if err != nil {
+			return outcome{}, err
+		}
+		if !differs {
+			continue
+		}
+		out.changed = true
+		if out.by, out.says = w.check(ctx, &g, w.module()); out.by != "" {
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// make makes the mistake where the language's toolchain reads it.
+func (w *work) make(language string, c *mutate.Change) (env []string, undo func(), err error) {
+	if language == golang {
+		overlay, err := c.Overlay(w.top, w.folder)
+		return []string{"GOFLAGS=-overlay=" + overlay}, func() {}, err
+	}
+	changed, err := c.Apply(w.top)
+	if err != nil {
+		return nil, nil, err
+	}
+	path := filepath.Join(w.tree, filepath.FromSlash(c.File))
+	right, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, func() { _ = os.WriteFile(path, right, 0o600) }, os.WriteFile(path, changed, 0o600)
+}
+
+// root is where a language's plugins are built.
+func (w *work) root(language string) string {
+	if language == golang {
+		return w.top
+	}
+	return w.tree
+}
+
+// run runs a command, and returns what it printed; failed if its exit status is not 0.
+func (w *work) run(ctx context.Context, dir string, env []string, name string, args ...string) (out string, failed bool, err error) {
+	limited, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	cmd := exec.CommandContext(limited, name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	cmd.WaitDelay = 10 * time.Second
+	text, err := cmd.CombinedOutput()
+	exit := (*exec.ExitError)(nil)
+	switch {
+	case ctx.Err() != nil:
+		return "", false, ctx.Err()
+	case limited.Err() != nil:
+		return fmt.Sprintf("no end in %s", patience), true, nil
+	case err != nil && !errors.As(err, &exit):
+		return "", false, err
+	}
+	return string(text), err != nil, nil
+}

@@ -1,0 +1,136 @@
+package mutate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// operator makes mistakes of one kind in a line of Go, Rust, C or AssemblyScript.
+type operator struct {
+	name string
+	at   *regexp.Regexp
+	// change returns what takes the place of a match.
+	change func(match string) string
+}
+
+func operators() []operator {
+	swap := map[string]string{
+		" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ", " === ": " !== ", " !== ": " === ", " && ": " || ", " || ": " && ",
+	}
+	return []operator{
+		{"comparison", regexp.MustCompile(` (?:<|<=|>|>=|===?|!==?|&&|\|\|) `), func(m string) string { return swap[m] }},
+		{"bound", regexp.MustCompile(` < |\b0\.\.|range \w+(?:\.\w+(?:\(\))?)+ \{`), func(m string) string {
+			switch m {
+			case " < ":
+				return " + 1 < "
+			case "0..":
+				return "1.."
+			}
+			return strings.TrimSuffix(m, " {") + " - 1 {"
+		}},
+		{"constant", regexp.MustCompile(`\b(?:0x[0-9a-fA-F]+|\d+)\b`), func(m string) string {
+			var n uint64
+			if _, err := fmt.Sscanf(m, "%v", &n); err != nil {
+				return m
+			}
+			return fmt.Sprint(n + 1)
+		}},
+		{"dropped call", regexp.MustCompile(`^\s+[a-zA-Z_][\w.>:-]*(?:<[\w.]+>)?\(.*\);?$`), func(string) string { return "" }},
+	}
+}
+
+// site is a place where an operator can make a mistake.
+type site struct {
+	file   string
+	line   int
+	change Change
+}
+
+var (
+	quoted  = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)'|`[^`]*`")
+	ignored = regexp.MustCompile(`^\s*(?://|/?\*|#|import |use |return$|panic\(|package |static_assert|BERTH__|assert|__builtin_trap|unreachable\(|stop\(|fail\()`)
+)
+
+// Draw returns changes of files by operators, in an order that depends on the seed only,
+// an equal number of each operator as long as there are any. Whether they compile is not known.
+func Draw(root, subject string, files []string, seed uint64) ([]Change, error) {
+	all := operators()
+	sites := make([][]site, len(all))
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			return nil, err
+		}
+		lines := strings.Split(string(text), "\n")
+		for i, line := range lines {
+			if strings.Contains(line, "cfg(test)") {
+				break // Rust's tests end a file
+			}
+			if ignored.MatchString(line) || strings.Contains(line, "abi.") && strings.Contains(line, "const") {
+				continue
+			}
+			for at, o := range all {
+				sites[at] = append(sites[at], o.sites(subject, file, lines, i)...)
+			}
+		}
+	}
+	var out []Change
+	random := rand.New(rand.NewPCG(seed, uint64(len(subject))))
+	for _, of := range sites {
+		random.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	}
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, of := range sites {
+			if i < len(of) {
+				more = true
+				out = append(out, of[i].change)
+			}
+		}
+	}
+	return out, nil
+}
+
+// sites returns the mistakes that the operator can make in a line.
+func (o *operator) sites(subject, file string, lines []string, i int) []site {
+	line := lines[i]
+	code := quoted.ReplaceAllStringFunc(line, func(s string) string { return strings.Repeat("_", len(s)) })
+	if at := strings.Index(code, "//"); at >= 0 {
+		code = code[:at]
+	}
+	var out []site
+	for _, m := range o.at.FindAllStringIndex(code, -1) {
+		was := code[m[0]:m[1]]
+		changed := line[:m[0]] + o.change(was) + line[m[1]:]
+		if changed == line {
+			continue
+		}
+		before, after := unique(lines, i)
+		text := func(line string) string {
+			return strings.Join(append(append(before[:len(before):len(before)], line), after...), "\n")
+		}
+		out = append(out, site{file, i, Change{
+			Subject: subject, File: file, Old: text(line), New: text(changed),
+			Mistake: fmt.Sprintf("%s: `%s`", o.name, strings.TrimSpace(changed)),
+		}})
+		if changed == "" || strings.TrimSpace(changed) == "" {
+			out[len(out)-1].change.Mistake = fmt.Sprintf("%s: without `%s`", o.name, strings.TrimSpace(line))
+		}
+	}
+	return out
+}
+
+// unique returns as few lines around a line as make it occur once in the file.
+func unique(lines []string, i int) (before, after []string) {
+	whole := "\n" + strings.Join(lines, "\n") + "\n"
+	for n := 0; ; n++ {
+		from, to := max(0, i-n), min(len(lines), i+1+n)
+		if strings.Count(whole, strings.Join(lines[from:to], "\n")) == 1 || n > len(lines) {
+			return lines[from:i], lines[i+1 : to]
+		}
+	}
+}
