@@ -36,6 +36,8 @@ type moduleOptions struct {
 	harmless bool
 	// loaded (optional) is called for each module that was loaded.
 	loaded func(*module.Loaded, *module.Reference)
+	// dir (optional) is the folder that paths of modules in configurations are relative to.
+	dir string
 	// admitted (optional) has modules that the policy admitted before.
 	admitted *lock.File
 	compileOptions
@@ -81,7 +83,7 @@ func (o *moduleOptions) setLevel(v *slog.LevelVar) error {
 
 // open creates the set of modules.
 func (o *moduleOptions) open() (*assembly.Modules, error) {
-	c := assembly.ModulesConfig{VerifyEvery: verifySample}
+	c := assembly.ModulesConfig{VerifyEvery: verifySample, Dir: o.dir}
 	var err error
 	if c.CacheDir, c.CacheOptional, err = o.cacheDir(); err != nil {
 		return nil, err

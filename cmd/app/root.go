@@ -43,7 +43,8 @@ func newRoot(p *program, width int) *cobra.Command {
 	if width < wideEnough {
 		setUsage(run, min(width, 80))
 	}
-	root.AddCommand(run, newConfig(p), newExplain(), newLogLevel(), newSimulate(p), newWhatIf(p), newPlugin(p), newRegistry(), newTrace(), newVersion(p), newCompile())
+	root.AddCommand(run, newConfig(p), newExplain(), newLogLevel(), newSimulate(p), newWhatIf(p), newReplay(), newPlugin(p), newRegistry(), newTrace(), newVersion(p), newCompile())
+	root.CompletionOptions.HiddenDefaultCmd = true // berth completion --help still describes it
 	// Every program has these flags.
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {

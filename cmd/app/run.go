@@ -47,6 +47,7 @@ type runOptions struct {
 	events      string
 	unscheduled time.Duration
 	unenforced  []string
+	record      recordOptions
 }
 
 func newRun(p *program) *cobra.Command {
@@ -91,6 +92,9 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	f.DurationVar(&o.unscheduled, "pod-max-in-unschedulable-pods-duration", 5*time.Minute, "how long a pod may stay unschedulable before it is retried without an event")
 	f.DurationVar(&o.drain, "shutdown-grace-period", 10*time.Second, "time limit for writing status and events before exit")
 	f.StringSliceVar(&o.unenforced, "allow-unenforced", nil, "`FEATURES` that pods may use although no enabled plugin enforces them, in every profile: "+strings.Join(state.FeatureNames(), ", "))
+	f.StringVar(&o.record.to, "record", "", "write a recording, which berth replay repeats, to a new file in this `DIR`")
+	f.StringVar(&o.record.size, "record-size", "1Gi", "maximum size of the recordings in that folder, as a `QUANTITY`; the oldest are removed")
+	o.record.flags(f)
 	f.StringVar(&o.events, "events", eventsAll, "`WHICH` events to write: all, or failures to leave out events of placed pods")
 }
 
@@ -213,11 +217,20 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	if err != nil {
 		return err
 	}
+	recording, err := o.record.toFolder(log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := recording.close(); err != nil {
+			log.Error("the recording could not be closed", "error", err)
+		}
+	}()
 	a, err := assembly.New(
-		o.program.addTo(assembly.Config{Scheduler: s, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled, Reuse: kept}),
+		o.program.addTo(assembly.Config{Scheduler: s, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled, Reuse: kept, RecordReads: o.record.reads}),
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
-			Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),
+			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),
 			Observer: both{w}, Moved: w.moved, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken, Framework: cluster.Framework, Log: log,
 		})
 	if err != nil {

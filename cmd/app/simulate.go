@@ -38,6 +38,7 @@ type simulateOptions struct {
 	failOnFault      bool
 	modules          moduleOptions
 	reuse            reuseMemory
+	record           recordOptions
 }
 
 func newSimulate(p *program) *cobra.Command {
@@ -90,6 +91,8 @@ module ends in a fault; and 2 for input that cannot be used.`,
 	f.StringVar(&o.explain, "explain", "", "explain the last attempt for `NAMESPACE/POD` in full")
 	f.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text or json")
 	f.StringVar(&o.report, "report", "", "write the GPU allocation after each pod of a trace as CSV to this `FILE`; needs --attempts 1")
+	f.StringVar(&o.record.to, "record", "", "write a recording, which berth replay repeats, to this `FILE`")
+	o.record.flags(f)
 	f.BoolVar(&o.failOnUnschedule, "fail-on-unschedulable", false, "exit with status 1 when pods stay pending")
 	f.BoolVar(&o.failOnFault, "fail-on-fault", false, "exit with status 1 when a call of a module ends in a fault")
 	return cmd
@@ -125,14 +128,22 @@ func simulate(ctx context.Context, o simulateOptions, stdout, stderr io.Writer) 
 	if err != nil {
 		return err
 	}
-	s, err := sim.New(c)
+	recording, err := o.record.toFile(stderr)
 	if err != nil {
 		return err
+	}
+	c.Recorder, c.Assembly.RecordReads = recording.recorder(), o.record.reads
+	s, err := sim.New(c)
+	if err != nil {
+		return errors.Join(err, recording.close())
 	}
 	refused := s.Refusals()
 	result, stopped := s.Run(ctx)
 	progress.close()
 	result.Attached = attachedObjects(tenants, refused)
+	if err := recording.close(); err != nil {
+		return &failure{err}
+	}
 	if err := report.write(); err != nil {
 		return &failure{err}
 	}

@@ -21,17 +21,17 @@ func Parse(line string) (Args, error) {
 	if err != nil {
 		return Args{}, err
 	}
-	for _, word := range words {
-		key, value, isOption := strings.Cut(word, "=")
-		switch {
-		case !isOption:
-			a.Names = append(a.Names, word)
-		case a.Has(key):
-			return Args{}, fmt.Errorf("%s= appears twice", key)
-		default:
-			a.Keys = append(a.Keys, key)
-			a.Options[key] = value
+	for _, w := range words {
+		if w.equals < 0 {
+			a.Names = append(a.Names, w.text)
+			continue
 		}
+		key, value := w.text[:w.equals], w.text[w.equals+1:]
+		if a.Has(key) {
+			return Args{}, fmt.Errorf("%s= appears twice", key)
+		}
+		a.Keys = append(a.Keys, key)
+		a.Options[key] = value
 	}
 	return a, nil
 }
@@ -45,28 +45,55 @@ func MustParse(line string) Args {
 	return a
 }
 
-func split(line string) (words []string, err error) {
-	var word strings.Builder
-	quoted, any := false, false
-	for _, c := range line + " " {
-		switch {
-		case c == '"':
-			quoted, any = !quoted, true
-		case c == ' ' && !quoted:
-			if any {
-				words = append(words, word.String())
-				word.Reset()
+// word is a word of a line, without quotes. equals is the index of its first equals sign outside
+// of quotes, -1 for none.
+type word struct {
+	text   string
+	equals int
+}
+
+func split(line string) (words []word, err error) {
+	var text strings.Builder
+	equals, any := -1, false
+	for line += " "; line != ""; {
+		switch c := line[0]; c {
+		case '"', '`':
+			quoted, err := strconv.QuotedPrefix(line)
+			if err != nil {
+				return nil, fmt.Errorf("missing closing quote, or an unknown escape in quotes")
 			}
-			any = false
+			part, _ := strconv.Unquote(quoted) // QuotedPrefix has checked it
+			text.WriteString(part)
+			line, any = line[len(quoted):], true
+			continue
+		case ' ':
+			if any {
+				words = append(words, word{text.String(), equals})
+				text.Reset()
+			}
+			equals, any = -1, false
 		default:
-			word.WriteRune(c)
+			if c == '=' && equals < 0 {
+				equals = text.Len()
+			}
+			text.WriteByte(c)
 			any = true
 		}
-	}
-	if quoted {
-		return nil, fmt.Errorf("missing closing quote")
+		line = line[1:]
 	}
 	return words, nil
+}
+
+// Quote writes a name or value so that Parse reads it as one word.
+func Quote(text string) string {
+	plain := text != ""
+	for _, c := range text {
+		plain = plain && c > ' ' && c < 0x7f && c != '"' && c != '`' && c != '=' && c != '#'
+	}
+	if plain {
+		return text
+	}
+	return strconv.Quote(text)
 }
 
 // Has reports whether an option is given.

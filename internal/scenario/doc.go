@@ -1,5 +1,6 @@
 // Package scenario is the language of scenario files, the test cases of queue, cycle, scheduler
-// and others: commands and their output. Only tests import it.
+// and others: commands and their output. The text form of recordings (package runtime/inbox) has
+// the same lines.
 //
 // # Files
 //
@@ -10,7 +11,8 @@
 //	Option  = key "=" value .
 //	Output  = { non-empty-line } .
 //
-// A name or a value may have parts in double quotes, which may contain spaces. The command
+// A name or a value may have parts in double quotes, which are Go strings ("a \"b\"\n"), and raw
+// parts in backquotes. An equals sign in quotes does not make an option. The command
 // "new" starts a new world. Output is what the commands since the previous output print; a
 // block that prints must have one. `go test -rewrite` rewrites it.
 //

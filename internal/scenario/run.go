@@ -2,13 +2,8 @@ package scenario
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
-	"testing"
-
-	"github.com/berth-scheduler/berth/internal/golden"
 )
 
 // Log records what commands print. A nil Log records nothing.
@@ -35,44 +30,9 @@ func (l *Log) Take() string {
 	return l.text.String()
 }
 
-// Test runs the files that match a pattern, each as a subtest. world makes the commands of a
-// new world.
-func Test(t *testing.T, pattern string, world func(t testing.TB, log *Log) Commands) {
-	t.Helper()
-	for _, path := range Files(t, pattern) {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			log := &Log{}
-			golden.Check(t, path, Run(t, path, log, func() Commands { return world(t, log) }))
-		})
-	}
-}
-
-// Files returns the files that match a pattern. It fails the test if there are none.
-func Files(t testing.TB, pattern string) []string {
-	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: no scenarios (%v)", pattern, err)
-	}
-	return files
-}
-
-// Run returns the text of a file with the outputs replaced by what its commands print to log.
-// world makes the commands of a new world.
-func Run(t testing.TB, path string, log *Log, world func() Commands) []byte {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := run(path, string(text), log, world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []byte(out)
-}
-
-func run(path, text string, log *Log, world func() Commands) (string, error) {
+// Play returns a text with the outputs replaced by what its commands print to log. path is for
+// errors. world makes the commands of a new world.
+func Play(path, text string, log *Log, world func() Commands) (string, error) {
 	var out strings.Builder
 	language, err := NewLanguage(world())
 	if err != nil {

@@ -1,8 +1,6 @@
 package scenario
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -21,7 +19,7 @@ func words(log *Log) Commands {
 
 func play(text string) (string, error) {
 	log := &Log{}
-	return run("cases/a.txt", text, log, func() Commands { return words(log) })
+	return Play("cases/a.txt", text, log, func() Commands { return words(log) })
 }
 
 // TestRefused: mistakes in a file are refused, with file and line.
@@ -104,13 +102,4 @@ func TestValues(t *testing.T) {
 			read()
 		}()
 	}
-}
-
-// TestFile: a file is run by its path and must exist.
-func TestFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.txt")
-	if err := os.WriteFile(path, []byte("say a\n----\na\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	Test(t, path, func(_ testing.TB, log *Log) Commands { return words(log) })
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/extender"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -68,6 +69,8 @@ type Config struct {
 	// MaxUnschedulable is how long a pod stays parked without a helpful event; 0 means 5
 	// minutes.
 	MaxUnschedulable time.Duration
+	// RecordReads are keys of annotations that are recorded besides those that plugins declare.
+	RecordReads []string
 	// IgnoreBindVerbs leaves binding to the Bind plugins even if extenders have bind verbs.
 	IgnoreBindVerbs bool
 	// WithoutExtenders asks no HTTP extender. NodeResourcesFit still leaves to them the resources
@@ -83,10 +86,12 @@ type Deps struct {
 	Budgets     objects.PodDisruptionBudgets // optional, see hostplugins.Deps
 	Patcher     objects.Patcher              // optional, see extender.Deps
 	Storage     hostplugins.Storage          // optional: without it volumes do not exist
+	Objects     scheduler.Objects            // optional, see scheduler.Deps
 	Services    objects.Services
 	Controllers objects.Controllers
 	Outlet      scheduler.Outlet
 	Observer    scheduler.Observer                      // optional
+	Recorder    inbox.Recorder                          // optional, see scheduler.Deps
 	Moved       func(queue.Transition)                  // optional, see scheduler.Deps
 	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
 	Worked      func(string, []report.Timing)           // optional, see scheduler.Deps
@@ -106,6 +111,7 @@ type Assembly struct {
 
 	config  Config
 	deps    Deps
+	clock   *clock.Held // what the loop and its plugins see of deps.Clock
 	workers *pipeline.Workers
 
 	// mu is held while plugins are made, so that one Reload runs at a time. The loop never takes
@@ -170,14 +176,11 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if c.Workers == 0 {
 		c.Workers = min(runtime.GOMAXPROCS(0), int(c.Scheduler.Parallelism))
 	}
-	if c.Rank == nil {
-		c.Rank = func(node string) uint64 { return mix(c.Seed, node) }
-	}
 	workers, err := pipeline.NewWorkers(c.Workers)
 	if err != nil {
 		return nil, err
 	}
-	a := &Assembly{config: c, deps: d, workers: workers, extenders: extenders}
+	a := &Assembly{config: c, deps: d, clock: clock.NewHeld(d.Clock), workers: workers, extenders: extenders}
 	if c.Modules != nil {
 		a.process = memory.NewProcess(c.Modules.config.Memory)
 	}
@@ -204,10 +207,10 @@ func New(c Config, d Deps) (*Assembly, error) {
 		scheduler.Config{
 			Seed: c.Seed, Queue: queues,
 			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates, AllRows: c.AllRows, Reuse: c.Reuse},
-			Cache: cache.Config{Rank: c.Rank},
+			Cache: cache.Config{Rank: a.rank()},
 		},
 		scheduler.Deps{
-			Clock: d.Clock, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
+			Clock: a.clock, Recorder: d.Recorder, Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
 			Observer: d.Observer, Moved: d.Moved, Handled: d.Handled, Worked: d.Worked, Log: d.Log, Spawn: d.Spawn,
 		},
 	)
@@ -216,6 +219,10 @@ func New(c Config, d Deps) (*Assembly, error) {
 		return nil, err
 	}
 	a.loop.Store(a.Scheduler)
+	if err := a.begin(c.Scheduler, a.mu.built); err != nil {
+		a.Close()
+		return nil, err
+	}
 	return a, nil
 }
 

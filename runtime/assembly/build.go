@@ -228,7 +228,7 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 		return nil, fmt.Errorf("BUG: plugin %q is a module, but Modules is nil", name)
 	}
 	return a.config.Modules.plugin(ctx, named, a.config.Workers, !a.config.Reuse.Off(), &moduleDeps{
-		binder: a.deps.Binder, clock: a.deps.Clock, log: a.logger(profile), bucket: a.bucket(profile, named), process: a.process,
+		binder: a.deps.Binder, clock: a.clock, log: a.logger(profile), bucket: a.bucket(profile, named), process: a.process,
 		// Plugins are made before the scheduler, and call this while it runs.
 		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
 		recovered: func(plugin string) { a.Scheduler.ReleasePlugin(plugin) },

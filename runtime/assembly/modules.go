@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ import (
 
 // ModulesConfig says how plugin modules are run.
 type ModulesConfig struct {
+	// Dir is the folder that the paths of modules in args are relative to; empty means the working
+	// directory.
+	Dir string
 	// CacheDir stores compiled modules between runs; empty keeps them in memory.
 	CacheDir string
 	// CacheOptional falls back to memory if the folder cannot be used.
@@ -125,7 +129,11 @@ func (m *Modules) Catalog(compiledIn ...string) config.Catalog {
 		if err != nil {
 			return nil, nil, oneLine(err)
 		}
-		named, err := m.Load(decoded.Reference(name))
+		ref := decoded.Reference(name)
+		if m.config.Dir != "" && ref.Path != "" {
+			ref.Path = filepath.Join(m.config.Dir, ref.Path)
+		}
+		named, err := m.Load(ref)
 		if err != nil {
 			return nil, nil, oneLine(err)
 		}

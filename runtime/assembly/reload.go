@@ -62,7 +62,11 @@ func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attach
 			a.closing.releaseLater(b)
 		}
 	}
-	if err := a.Scheduler.Swap(pipelines, changed, drained); err != nil {
+	recorded, err := a.swapped(s, next, all)
+	if err == nil {
+		err = a.Scheduler.Swap(pipelines, changed, recorded, drained)
+	}
+	if err != nil {
 		for _, b := range next {
 			a.closing.release(b)
 		}

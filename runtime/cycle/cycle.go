@@ -31,6 +31,14 @@ const (
 	First
 )
 
+// String returns the tie-break's name.
+func (t TieBreak) String() string {
+	if t == First {
+		return "first"
+	}
+	return "random"
+}
+
 // ParseTieBreak returns the tie-break of a name.
 func ParseTieBreak(name string) (TieBreak, error) {
 	switch name {

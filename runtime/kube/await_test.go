@@ -100,7 +100,7 @@ func TestAwait(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := c.Start(newEar()); err != nil {
+				if err := c.Start(newEar(c)); err != nil {
 					t.Fatal(err)
 				}
 				ctx, end := context.WithCancel(t.Context())

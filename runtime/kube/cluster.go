@@ -17,8 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
-	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
-	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 )
 
@@ -73,9 +72,7 @@ type Cluster struct {
 	deps   Deps
 	log    *slog.Logger
 
-	store    *storage.Store
-	owners   *owners.Store
-	budgets  *budgets
+	stores   *stores.Stores
 	waiters  *waiters
 	status   *statusWriter
 	events   *eventWriter
@@ -87,14 +84,14 @@ type Cluster struct {
 }
 
 var (
-	_ objects.Binder               = (*Cluster)(nil)
-	_ objects.Evictor              = (*Cluster)(nil)
-	_ objects.Patcher              = (*Cluster)(nil)
-	_ objects.VolumeWriter         = (*Cluster)(nil)
-	_ objects.StorageWaiter        = (*waiters)(nil)
-	_ objects.Existence            = (*Cluster)(nil)
-	_ scheduler.Outlet             = (*Cluster)(nil)
-	_ objects.PodDisruptionBudgets = (*budgets)(nil)
+	_ objects.Binder        = (*Cluster)(nil)
+	_ objects.Evictor       = (*Cluster)(nil)
+	_ objects.Patcher       = (*Cluster)(nil)
+	_ objects.VolumeWriter  = (*Cluster)(nil)
+	_ objects.StorageWaiter = (*waiters)(nil)
+	_ objects.Existence     = (*Cluster)(nil)
+	_ scheduler.Outlet      = (*Cluster)(nil)
+	_ scheduler.Objects     = (*Cluster)(nil)
 )
 
 // New returns a cluster that is not watched yet. Close stops what New started.
@@ -122,7 +119,7 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	}
 	c := &Cluster{
 		config: config, deps: deps, log: deps.Log,
-		slots: make(chan struct{}, writesInFlight), store: storage.New(), owners: owners.New(), budgets: &budgets{}, waiters: &waiters{},
+		slots: make(chan struct{}, writesInFlight), stores: stores.New(), waiters: &waiters{},
 	}
 	var err error
 	if c.watches, err = newWatches(c); err != nil {
@@ -142,17 +139,17 @@ func New(config Config, deps Deps) (*Cluster, error) {
 
 // Storage returns the objects that volume plugins read.
 func (c *Cluster) Storage() hostplugins.Storage {
-	return hostplugins.Storage{Objects: c.store.Objects(), Writer: c, Waiter: c.waiters, Exists: c}
+	return hostplugins.Storage{Objects: c.stores.Storage.Objects(), Writer: c, Waiter: c.waiters, Exists: c}
 }
 
 // Budgets returns the PodDisruptionBudgets.
-func (c *Cluster) Budgets() objects.PodDisruptionBudgets { return c.budgets }
+func (c *Cluster) Budgets() objects.PodDisruptionBudgets { return c.stores.Budgets }
 
 // Services returns the services.
-func (c *Cluster) Services() objects.Services { return c.owners }
+func (c *Cluster) Services() objects.Services { return c.stores.Owners }
 
 // Controllers returns the owners of pods.
-func (c *Cluster) Controllers() objects.Controllers { return c.owners }
+func (c *Cluster) Controllers() objects.Controllers { return c.stores.Owners }
 
 // Objects are the objects besides nodes, pods and namespaces that decisions depend on. They are
 // shared and must not be changed.
@@ -164,7 +161,8 @@ type Objects struct {
 
 // Objects returns the objects. It must be called on the scheduler's loop.
 func (c *Cluster) Objects() Objects {
-	return Objects{Storage: c.store.All(), Owners: c.owners.All(), PodDisruptionBudgets: c.budgets.list}
+	list, _ := c.stores.Budgets.List() // it cannot fail
+	return Objects{Storage: c.stores.Storage.All(), Owners: c.stores.Owners.All(), PodDisruptionBudgets: list}
 }
 
 // Close finishes pending writes, until the context ends. The scheduler must have stopped

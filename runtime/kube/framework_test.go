@@ -24,7 +24,7 @@ func TestFramework(t *testing.T) {
 	})
 	d := c.Framework("default-scheduler")
 	maps := d.Informers.Core().V1().ConfigMaps().Lister()
-	if err := c.Start(newEar()); err != nil {
+	if err := c.Start(newEar(c)); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {

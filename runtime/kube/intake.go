@@ -19,7 +19,8 @@ type Scheduler interface {
 	DeleteNode(name string)
 	SetNamespace(namespace *state.Namespace)
 	DeleteNamespace(name string)
-	Apply(change func() (event state.ClusterEvent, object state.Object, ok bool))
+	SetObject(object metav1.Object)
+	DeleteObject(object metav1.Object)
 }
 
 // trim drops fields that neither the scheduler nor a plugin reads.

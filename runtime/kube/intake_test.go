@@ -127,7 +127,7 @@ func TestForbidden(t *testing.T) {
 	client.PrependReactor("list", "poddisruptionbudgets", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}, "", nil)
 	})
-	if err := c.Start(newEar()); err != nil {
+	if err := c.Start(newEar(c)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

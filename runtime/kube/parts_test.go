@@ -32,7 +32,7 @@ func TestPartsOfLeader(t *testing.T) {
 			ended <- c.Run(ctx, kube.RunConfig{Grace: time.Second, DelayCacheUntilActive: true, Parts: func() []kube.Part {
 				looks++
 				return []kube.Part{{Name: name, Failed: looks > 1, Times: looks, Failure: kube.Notice{Reason: "Broken", Action: "Calling", Note: name + " is broken"}}}
-			}}, loop{newEar()}, elect(t, client, c))
+			}}, loop{newEar(c)}, elect(t, client, c))
 		}()
 		return func() {
 			cancel()

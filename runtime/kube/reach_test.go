@@ -88,7 +88,7 @@ users: [{name: u, user: {%s}}]
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close(t.Context()) })
-	if err := c.Start(newEar()); err != nil {
+	if err := c.Start(newEar(c)); err != nil {
 		t.Fatal(err)
 	}
 	return c, clients, log

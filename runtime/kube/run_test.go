@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 				})
 			}()
 			<-leads
-			l := loop{newEar()}
+			l := loop{newEar(c)}
 			ctx, end := context.WithCancel(context.Background())
 			defer end()
 			go func() {

@@ -13,25 +13,17 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// storageHandler keeps the store. It is written on the scheduler's loop, so that a
-// cycle sees one state of it.
-func (c *Cluster) storageHandler(s Scheduler) cache.ResourceEventHandler {
-	set := func(object metav1.Object) {
-		s.Apply(func() (state.ClusterEvent, state.Object, bool) {
-			change := c.store.Set(object)
-			c.waiters.wake()
-			return change.Event, change.Object, true
-		})
+// objectHandler passes on objects of other kinds than pods, nodes and namespaces.
+func objectHandler(s Scheduler) cache.ResourceEventHandler {
+	return handle(func(_, now metav1.Object) { s.SetObject(now) }, s.DeleteObject)
+}
+
+// Change implements scheduler.Objects.
+func (c *Cluster) Change(object metav1.Object, gone bool) (event state.ClusterEvent, changed state.Object, ok bool) {
+	if event, changed, ok = c.stores.Change(object, gone); ok {
+		c.waiters.wake()
 	}
-	return handle(
-		func(_, now metav1.Object) { set(now) },
-		func(object metav1.Object) {
-			s.Apply(func() (state.ClusterEvent, state.Object, bool) {
-				change, ok := c.store.Delete(object)
-				c.waiters.wake()
-				return change.Event, change.Object, ok
-			})
-		})
+	return event, changed, ok
 }
 
 // UpdateVolume implements objects.VolumeWriter.

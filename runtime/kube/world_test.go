@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
@@ -23,9 +24,13 @@ type ear struct {
 	mu    sync.Mutex
 	heard []string
 	wake  chan struct{}
+
+	objects scheduler.Objects
 }
 
-func newEar() *ear { return &ear{wake: make(chan struct{}, 1)} }
+func newEar(objects scheduler.Objects) *ear {
+	return &ear{objects: objects, wake: make(chan struct{}, 1)}
+}
 
 func (e *ear) hear(what string) {
 	e.mu.Lock()
@@ -48,10 +53,13 @@ func (e *ear) DeleteNode(name string)          { e.hear("node gone " + name) }
 func (e *ear) SetNamespace(n *state.Namespace) { e.hear("namespace " + n.Name) }
 func (e *ear) DeleteNamespace(name string)     { e.hear("namespace gone " + name) }
 
-func (e *ear) Apply(change func() (state.ClusterEvent, state.Object, bool)) {
+func (e *ear) SetObject(o metav1.Object)    { e.change(o, false) }
+func (e *ear) DeleteObject(o metav1.Object) { e.change(o, true) }
+
+func (e *ear) change(o metav1.Object, gone bool) {
 	var event state.ClusterEvent
 	ok := false
-	e.between(func() { event, _, ok = change() })
+	e.between(func() { event, _, ok = e.objects.Change(o, gone) })
 	if ok {
 		e.hear("event " + event.Name())
 	}
@@ -117,7 +125,7 @@ func connect(t *testing.T, objects ...runtime.Object) (*kube.Cluster, *fake.Clie
 func started(t *testing.T, objects ...runtime.Object) (*kube.Cluster, *fake.Clientset, *ear) {
 	t.Helper()
 	c, client := connect(t, objects...)
-	e := newEar()
+	e := newEar(c)
 	if err := c.Start(e); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/scenario/scenariotest"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
@@ -60,7 +61,7 @@ func (w *world) get() *pipeline.Pipeline {
 }
 
 func TestScenarios(t *testing.T) {
-	scenario.Test(t, "testdata/*.txt", func(t testing.TB, log *scenario.Log) scenario.Commands { return newWorld(t, log).commands() })
+	scenariotest.Test(t, "testdata/*.txt", func(t testing.TB, log *scenario.Log) scenario.Commands { return newWorld(t, log).commands() })
 }
 
 // commands is the words of scenarios.

@@ -1,10 +1,21 @@
 package scheduler
 
 import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
+
+// running is a binding cycle beside the loop.
+type running struct {
+	pod     *state.QueuedPod
+	binding *pipeline.Binding
+}
 
 // bind starts the binding cycle of an assumed pod. From here on events cannot help the pod, so
 // the queue stops keeping them for it.
@@ -12,28 +23,48 @@ func (s *Scheduler) bind(b *pipeline.Binding) {
 	uid := b.Placement.Pod.UID
 	pod, _ := s.queue.Get(uid)
 	s.queue.Done(uid)
-	s.binding[uid] = b
+	s.binding[b.Try.Sequence] = running{pod, b}
 	s.deps.Spawn(func() {
-		var directives []plugin.Directives
-		var status *plugin.Status
+		e := &inbox.Bound{Attempt: b.Try.Sequence}
 		if err := s.deps.Outlet.Binding(b.Placement.Context, b.Placement.Pod); err != nil {
-			status = plugin.Fail(err)
+			e.Status = plugin.Fail(err)
 		} else {
-			directives, status = b.Bind()
+			e.Directives, e.Status = b.Bind()
 		}
-		s.post(func() { s.bound(pod, b, directives, status) })
+		e.Patch = b.Placement.Patch
+		s.post(e)
 	})
 }
 
+// bindingOf returns the running binding cycle of a pod; nil if there is none. A pod that was deleted
+// and made again with its UID may have several; the last one is that of the pod.
+func (s *Scheduler) bindingOf(uid types.UID) *pipeline.Binding {
+	var last *pipeline.Binding
+	for _, r := range s.binding {
+		if r.binding.Placement.Pod.UID == uid && (last == nil || r.binding.Try.Sequence > last.Try.Sequence) {
+			last = r.binding
+		}
+	}
+	return last
+}
+
 // bound handles the result of a binding cycle.
-func (s *Scheduler) bound(pod *state.QueuedPod, b *pipeline.Binding, directives []plugin.Directives, status *plugin.Status) {
+func (s *Scheduler) bound(e *inbox.Bound) {
+	r, ok := s.binding[e.Attempt]
+	if !ok {
+		panic(fmt.Sprintf("BUG: attempt %d has no running binding cycle", e.Attempt))
+	}
+	delete(s.binding, e.Attempt)
+	pod, b, status := r.pod, r.binding, e.Status
+	if !e.Patch.Empty() { // in a replay the binding cycle did not run
+		b.Placement.Patch, b.Placement.Pod = e.Patch, b.Placement.Pod.On(b.Placement.Node.Name, e.Patch)
+	}
 	assumed := b.Placement.Pod
-	delete(s.binding, assumed.UID)
 	for _, ended := range b.Placement.Ended {
 		ended()
 	}
 	b.Placement.Ended = nil
-	s.carryOut(b.Pipeline(), directives, status.Success())
+	s.carryOut(b.Pipeline(), e.Directives, status.Success())
 	if status.Success() {
 		s.queue.Delete(assumed.UID)
 		s.end(b, nil)

@@ -3,24 +3,27 @@ package scheduler
 import (
 	"time"
 
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
 // ReleasePlugin says that a plugin works again, has changed or was removed: the pods that it
 // rejected or gates are retried.
-func (s *Scheduler) ReleasePlugin(name string) { s.post(func() { s.queue.Release(name) }) }
+func (s *Scheduler) ReleasePlugin(name string) { s.post(&inbox.Release{Plugin: name}) }
+
+// retry is when a plugin with an open breaker is retried.
+type retry struct {
+	breaker plugin.Breaker
+	at      time.Time
+}
 
 // retries returns when plugins with open breakers are retried, for those whose pods were not
-// released yet.
-func (s *Scheduler) retries() map[plugin.Breaker]time.Time {
-	var out map[plugin.Breaker]time.Time
+// released yet, in the order of the profiles.
+func (s *Scheduler) retries() (out []retry) {
 	for _, p := range s.deps.Pipelines {
 		for _, b := range p.Breakers() {
 			if at, ok := b.RetryAt(); ok && !s.retried[b].Equal(at) {
-				if out == nil {
-					out = make(map[plugin.Breaker]time.Time)
-				}
-				out[b] = at
+				out = append(out, retry{b, at})
 			}
 		}
 	}
@@ -31,10 +34,10 @@ func (s *Scheduler) retries() map[plugin.Breaker]time.Time {
 // a plugin would otherwise never call it again.
 func (s *Scheduler) retryPlugins() {
 	now := s.deps.Clock.Now()
-	for breaker, at := range s.retries() {
-		if !now.Before(at) {
-			s.retried[breaker] = at
-			s.queue.Release(breaker.Info().Name)
+	for _, r := range s.retries() {
+		if !now.Before(r.at) && !s.retried[r.breaker].Equal(r.at) { // profiles may share a breaker
+			s.retried[r.breaker] = r.at
+			s.queue.Release(r.breaker.Info().Name)
 		}
 	}
 }

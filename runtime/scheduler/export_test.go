@@ -23,5 +23,5 @@ func (s *Scheduler) Sleep(ctx context.Context) { s.sleep(ctx) }
 func (s *Scheduler) CheckIdle() (waiting, binding, evicting, calls, events int) {
 	s.inbox.mu.Lock()
 	defer s.inbox.mu.Unlock()
-	return len(s.waiting), len(s.binding), s.evicting, len(s.inbox.calls), s.queue.InFlightEvents()
+	return len(s.waiting), len(s.binding), len(s.evicting), len(s.inbox.events), s.queue.InFlightEvents()
 }

@@ -2,23 +2,29 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Do calls a function between two attempts and waits for it. The function may use what must not
-// be used while Run runs.
+// Do calls a function between two attempts and waits for it. The function may read what must not
+// be read while Run runs, and must not change the scheduler.
 //
 // # Errors
 //
 // The context ended first. The function may still be called later.
 func (s *Scheduler) Do(ctx context.Context, call func()) error {
 	done := make(chan struct{})
-	s.post(func() {
+	s.post(&inbox.Inspect{Call: func() {
 		defer close(done)
 		call()
-	})
+	}})
 	select {
 	case <-done:
 		return nil
@@ -27,25 +33,27 @@ func (s *Scheduler) Do(ctx context.Context, call func()) error {
 	}
 }
 
-// post adds a call to the inbox; the loop makes it before its next attempt.
-func (s *Scheduler) post(call func()) {
+// post adds an event to the inbox; the loop handles it before its next attempt.
+func (s *Scheduler) post(e inbox.Event) {
 	s.inbox.mu.Lock()
-	s.inbox.calls, s.inbox.pods = append(s.inbox.calls, call), nil
+	s.inbox.events = append(s.inbox.events, e)
 	s.inbox.mu.Unlock()
 	s.wake()
 }
 
-// postPods adds pods to the inbox. Consecutive pods are handled by one call, because a watch
-// delivers pods one by one but plugins gate batches.
+// postPods adds pods to the inbox. Consecutive pods are one event, because a watch delivers pods
+// one by one but plugins gate batches.
 func (s *Scheduler) postPods(pods []*state.Pod) {
 	s.inbox.mu.Lock()
-	if batch := s.inbox.pods; batch != nil {
-		*batch = append(*batch, pods...)
-	} else {
-		batch := slices.Clone(pods)
-		s.inbox.pods = &batch
-		s.inbox.calls = append(s.inbox.calls, func() { s.setPods(batch) })
+	if n := len(s.inbox.events); n > 0 {
+		if last, ok := s.inbox.events[n-1].(*inbox.Pods); ok {
+			last.Pods = append(last.Pods, pods...)
+			s.inbox.mu.Unlock()
+			s.wake()
+			return
+		}
 	}
+	s.inbox.events = append(s.inbox.events, &inbox.Pods{Pods: slices.Clone(pods)})
 	s.inbox.mu.Unlock()
 	s.wake()
 }
@@ -57,16 +65,110 @@ func (s *Scheduler) wake() {
 	}
 }
 
-// drain makes the calls in the inbox and reports whether there were any. New calls wait for the
-// next drain, so that a stream of events does not block attempts.
-func (s *Scheduler) drain() (any bool) {
+// drain handles the events in the inbox and reports whether there were any. New events wait for
+// the next drain, so that a stream of events does not block attempts.
+func (s *Scheduler) drain(ctx context.Context) (any bool) {
 	s.inbox.mu.Lock()
-	calls := s.inbox.calls
-	s.inbox.calls, s.inbox.pods = nil, nil
+	events := s.inbox.events
+	s.inbox.events = nil
 	s.inbox.mu.Unlock()
-	for _, call := range calls {
-		call()
+	if len(events) > 0 {
+		s.readClock(ctx)
+	}
+	for _, e := range events {
+		s.Handle(ctx, e)
 	}
 	s.tellWork() // drain is the last step of the loop before it sleeps
-	return len(calls) > 0
+	return len(events) > 0
+}
+
+// readClock lets the time of the loop advance.
+func (s *Scheduler) readClock(ctx context.Context) {
+	if at := s.deps.Clock.Read(); !at.Equal(s.deps.Clock.Now()) {
+		s.Handle(ctx, &inbox.Clock{At: at})
+	}
+}
+
+// enter informs the recorder.
+func (s *Scheduler) enter(e inbox.Event) {
+	if s.deps.Recorder != nil {
+		s.deps.Recorder.Enter(e)
+	}
+}
+
+// Handle handles one event, and reports whether it was a Step that found a pod to try. Run, Step
+// and Standby call it for all that enters the loop; a replay calls it instead of them.
+func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
+	if inspect, ok := e.(*inbox.Inspect); ok {
+		inspect.Call()
+		return false
+	}
+	s.enter(e)
+	switch e := e.(type) {
+	case *inbox.Clock:
+		s.deps.Clock.Hold(e.At)
+	case *inbox.Step:
+		return s.turn(ctx)
+	case *inbox.Node:
+		s.setNode(e.Node)
+	case *inbox.NodeGone:
+		s.deleteNode(e.Name)
+	case *inbox.Namespace:
+		s.cache.AddNamespace(e.Namespace)
+	case *inbox.NamespaceGone:
+		s.cache.RemoveNamespace(e.Name)
+	case *inbox.Pods:
+		s.setPods(e.Pods)
+	case *inbox.PodGone:
+		s.deletePod(e.UID)
+	case *inbox.Object:
+		watch := clock.Start()
+		if event, object, ok := s.deps.Objects.Change(e.Object, false); ok && !e.Early {
+			s.move(event, object, watch.Elapsed())
+		}
+	case *inbox.ObjectGone:
+		watch := clock.Start()
+		if event, object, ok := s.deps.Objects.Change(e.Object, true); ok {
+			s.move(event, object, watch.Elapsed())
+		}
+	case *inbox.Raise:
+		s.move(e.Event, e.Object, 0)
+	case *inbox.Activate:
+		s.queue.Activate(e.UIDs)
+	case *inbox.Allow:
+		s.allow(e.UID, e.Plugin)
+	case *inbox.Reject:
+		s.reject(e.UID, plugin.NewStatus(abi.Unschedulable, e.Reason).By(e.Plugin))
+	case *inbox.Release:
+		s.queue.Release(e.Plugin)
+	case *inbox.Swap:
+		s.swap()
+	case *inbox.Bound:
+		s.bound(e)
+	case *inbox.Evicted:
+		var err error
+		if e.Err != "" {
+			err = errors.New(e.Err)
+		}
+		s.evicted(e.Eviction, e.Stopped, err)
+	default:
+		panic(fmt.Sprintf("BUG: a %T is not for the loop", e))
+	}
+	return false
+}
+
+// turn ends waits that are due, moves pods whose backoff is over, and tries the next pod. It
+// reports whether there was one.
+func (s *Scheduler) turn(ctx context.Context) bool {
+	s.expire()
+	s.retryPlugins()
+	if len(s.retired) > 0 {
+		s.drainRetired()
+	}
+	s.queue.Tick()
+	pod, ok := s.queue.Pop()
+	if ok {
+		s.try(ctx, pod)
+	}
+	return ok
 }

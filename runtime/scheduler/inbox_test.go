@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -96,31 +98,42 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestApply: a change is made between two attempts, and its event wakes the pods that wait for
+// keeper keeps one object. Each change is an event if it tells.
+type keeper struct {
+	tells bool
+	now   metav1.Object
+}
+
+func (k *keeper) Change(object metav1.Object, gone bool) (state.ClusterEvent, state.Object, bool) {
+	k.now = object
+	if gone {
+		k.now = nil
+	}
+	return state.ClusterEvent{Resource: state.PersistentVolumeResource, Action: state.Add}, state.Object{}, k.tells
+}
+
+// TestObjects: an object is stored between two attempts, and its event wakes the pods that wait for
 // it.
-func TestApply(t *testing.T) {
+func TestObjects(t *testing.T) {
 	w := newWorld(t, nil)
 	w.observer = nil
+	k := &keeper{}
+	w.objects = k
 	w.declare("A", scenario.MustParse("filter=n=unschedulable:no events=PersistentVolume/Add"))
 	s := w.get()
 	node, _ := fake.Node("n", scenario.Args{})
 	s.SetNode(node)
 	s.SetPods(made(t, "p", ""))
 	w.run()
-	changed := false
-	apply := func(tell bool) {
-		s.Apply(func() (state.ClusterEvent, state.Object, bool) {
-			changed = true
-			return state.ClusterEvent{Resource: state.PersistentVolumeResource, Action: state.Add}, state.Object{}, tell
-		})
-		w.run()
+	s.SetObject(&v1.PersistentVolume{})
+	w.run()
+	if k.now == nil || s.Pending().Queue.Unschedulable != 1 {
+		t.Errorf("stored %v, %+v", k.now, s.Pending())
 	}
-	apply(false)
-	if !changed || s.Pending().Queue.Unschedulable != 1 {
-		t.Errorf("changed %v, %+v", changed, s.Pending())
-	}
-	apply(true)
-	if s.Pending().Queue.Backoff+s.Pending().Queue.Active == 0 && s.Totals().Attempts < 2 {
-		t.Errorf("%+v", s.Pending())
+	k.tells = true
+	s.DeleteObject(&v1.PersistentVolume{})
+	w.run()
+	if k.now != nil || s.Pending().Queue.Backoff+s.Pending().Queue.Active == 0 && s.Totals().Attempts < 2 {
+		t.Errorf("stored %v, %+v", k.now, s.Pending())
 	}
 }

@@ -7,20 +7,22 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // SetNode adds or updates a node.
-func (s *Scheduler) SetNode(node *state.Node) { s.post(func() { s.setNode(node) }) }
+func (s *Scheduler) SetNode(node *state.Node) { s.post(&inbox.Node{Node: node}) }
 
 // DeleteNode removes a node.
-func (s *Scheduler) DeleteNode(name string) { s.post(func() { s.deleteNode(name) }) }
+func (s *Scheduler) DeleteNode(name string) { s.post(&inbox.NodeGone{Name: name}) }
 
 // SetNamespace adds or updates a namespace. The next attempt sees it. Neither this nor
 // DeleteNamespace moves pods: kube-scheduler v1.36 has no cluster event for namespaces
@@ -28,19 +30,19 @@ func (s *Scheduler) DeleteNode(name string) { s.post(func() { s.deleteNode(name)
 // that was rejected because of a namespace's labels waits for another event or for the flush of
 // leftovers.
 func (s *Scheduler) SetNamespace(namespace *state.Namespace) {
-	s.post(func() { s.cache.AddNamespace(namespace) })
+	s.post(&inbox.Namespace{Namespace: namespace})
 }
 
 // DeleteNamespace removes a namespace. Its pods stay until they are deleted.
 func (s *Scheduler) DeleteNamespace(name string) {
-	s.post(func() { s.cache.RemoveNamespace(name) })
+	s.post(&inbox.NamespaceGone{Name: name})
 }
 
 // SetPods adds or updates pods, bound or not. New unbound pods are gated in one call.
 func (s *Scheduler) SetPods(pods ...*state.Pod) { s.postPods(pods) }
 
 // DeletePod removes a pod.
-func (s *Scheduler) DeletePod(uid types.UID) { s.post(func() { s.deletePod(uid) }) }
+func (s *Scheduler) DeletePod(uid types.UID) { s.post(&inbox.PodGone{UID: uid}) }
 
 // Namespace returns a namespace; nil if its object is unknown. Only plugins that the loop calls
 // may use it.
@@ -49,25 +51,20 @@ func (s *Scheduler) Namespace(name string) *state.Namespace {
 	return namespace
 }
 
-// Event reports a change of another kind of object.
+// Event reports a change of another kind of object, which Deps.Objects does not keep.
 func (s *Scheduler) Event(event state.ClusterEvent, object state.Object) {
-	s.post(func() { s.move(event, object, 0) })
+	s.post(&inbox.Raise{Event: event, Object: object})
 }
 
-// Apply changes, between two attempts, data that plugins read besides nodes, pods and
-// namespaces, and reports the resulting event, if any.
-func (s *Scheduler) Apply(change func() (event state.ClusterEvent, object state.Object, ok bool)) {
-	s.post(func() {
-		watch := clock.Start()
-		if event, object, ok := change(); ok {
-			s.move(event, object, watch.Elapsed())
-		}
-	})
-}
+// SetObject adds or updates an object of another kind in Deps.Objects, between two attempts.
+func (s *Scheduler) SetObject(object metav1.Object) { s.post(&inbox.Object{Object: object}) }
+
+// DeleteObject removes such an object.
+func (s *Scheduler) DeleteObject(object metav1.Object) { s.post(&inbox.ObjectGone{Object: object}) }
 
 // Activate moves parked pods to the active queue. It ignores pods that are unknown or not
 // parked.
-func (s *Scheduler) Activate(uids ...types.UID) { s.post(func() { s.queue.Activate(uids) }) }
+func (s *Scheduler) Activate(uids ...types.UID) { s.post(&inbox.Activate{UIDs: uids}) }
 
 // move tells the queue about an event, whose handling took a time so far.
 func (s *Scheduler) move(event state.ClusterEvent, object state.Object, within time.Duration) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -48,6 +49,12 @@ type Preempted struct {
 	// Message is the note of the event on the victim, which has type Normal, reason Preempted
 	// and action Preempting.
 	Message string
+}
+
+// evicting is an eviction beside the loop.
+type evicting struct {
+	preemption *preemption
+	victim     *state.Pod
 }
 
 // beginPreemption holds the decision's pod back until its preemption has finished. It must be
@@ -112,18 +119,21 @@ func (s *Scheduler) evict(e *preemption) {
 	victim := e.victims[e.begun]
 	e.begun++
 	e.running++
-	s.evicting++
+	s.evictions++
+	number := s.evictions
+	s.evicting[number] = evicting{e, victim}
 	var interruption *pipeline.Interruption
-	if b := s.binding[victim.UID]; b != nil {
+	if b := s.bindingOf(victim.UID); b != nil {
 		interruption = b.Interruption()
 	}
 	s.deps.Spawn(func() {
-		stopped := interruption.Interrupt(fmt.Errorf("preempted by %s", e.by))
-		var err error
-		if !stopped {
-			err = s.deps.Evictor.Evict(e.context, e.eviction(victim))
+		result := &inbox.Evicted{Eviction: number, Stopped: interruption.Interrupt(fmt.Errorf("preempted by %s", e.by))}
+		if !result.Stopped {
+			if err := s.deps.Evictor.Evict(e.context, e.eviction(victim)); err != nil {
+				result.Err = err.Error()
+			}
 		}
-		s.post(func() { s.evicted(e, victim, stopped, err) })
+		s.post(result)
 	})
 }
 
@@ -140,9 +150,14 @@ func (e *preemption) eviction(victim *state.Pod) objects.Eviction {
 
 // evicted handles the result of an eviction. After a failure the running evictions are
 // cancelled, and the last one is not begun.
-func (s *Scheduler) evicted(e *preemption, victim *state.Pod, stopped bool, err error) {
+func (s *Scheduler) evicted(number uint64, stopped bool, err error) {
+	r, ok := s.evicting[number]
+	if !ok {
+		panic(fmt.Sprintf("BUG: there is no running eviction %d", number))
+	}
+	delete(s.evicting, number)
+	e, victim := r.preemption, r.victim
 	e.running--
-	s.evicting--
 	switch {
 	case err == nil:
 		s.preempted(e, victim, stopped)

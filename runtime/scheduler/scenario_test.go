@@ -11,12 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/scenario/scenariotest"
 	"github.com/berth-scheduler/berth/runtime/plugin/fake"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 func TestScenarios(t *testing.T) {
-	scenario.Test(t, "testdata/*.txt", func(t testing.TB, log *scenario.Log) scenario.Commands { return newWorld(t, log).commands() })
+	scenariotest.Test(t, "testdata/*.txt", func(t testing.TB, log *scenario.Log) scenario.Commands { return newWorld(t, log).commands() })
 }
 
 // commands are the commands of scenarios. Profiles and plugins come first. Changes to the

@@ -12,11 +12,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/cache"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	"github.com/berth-scheduler/berth/runtime/extender"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -37,7 +39,13 @@ type Config struct {
 
 // Deps are the dependencies of a scheduler.
 type Deps struct {
-	Clock clock.Clock
+	// Clock is read by the scheduler; others only see the time that it holds.
+	Clock *clock.Held
+	// Recorder (optional) receives all that enters the loop, and all decisions.
+	Recorder inbox.Recorder
+	// Objects keeps what plugins read besides pods, nodes and namespaces. It may be nil if
+	// SetObject and DeleteObject are never called.
+	Objects Objects
 	// Pipelines has one for each profile. All must order the queue in the same way.
 	Pipelines []*pipeline.Pipeline
 	// Extenders (optional) are called in every cycle. The pipelines must then include their
@@ -63,6 +71,13 @@ type Deps struct {
 	// Spawn runs a binding cycle or an eviction beside the loop; nil starts a goroutine. A
 	// simulation may run it synchronously.
 	Spawn func(run func())
+}
+
+// Objects keeps objects of other kinds for plugins.
+type Objects interface {
+	// Change stores an object, or removes the one of its name. It is called on the loop. It returns
+	// the resulting event, if there is one.
+	Change(object metav1.Object, gone bool) (event state.ClusterEvent, changed state.Object, ok bool)
 }
 
 // Outlet receives what is to be written to the cluster about pods. All methods except Binding
@@ -133,7 +148,7 @@ type Scheduler struct {
 	waiting  []*waiting
 	// waitingView is a copy of waiting for WaitingPods, for any goroutine.
 	waitingView atomic.Pointer[[]plugin.WaitingPod]
-	binding     map[types.UID]*pipeline.Binding // running binding cycles
+	binding     map[uint64]running // binding cycles, by attempt
 	totals      totals
 	scratch     []report.Timing
 	points      []report.PointTiming // scratch, too
@@ -144,13 +159,14 @@ type Scheduler struct {
 	retried map[plugin.Breaker]time.Time
 
 	preempting map[types.UID]*preemption // by preemptor
-	evicting   int                       // running evictions
+	evicting   map[uint64]evicting       // running evictions, by number
+	evictions  uint64                    // begun so far
 
 	inbox struct {
-		mu    sync.Mutex
-		calls []func()
-		pods  *[]*state.Pod // those of the last call, if it adds pods
-		wake  chan struct{} // has a token while calls is not empty
+		mu       sync.Mutex
+		events   []inbox.Event
+		prepared []prepared    // by Swap, in order
+		wake     chan struct{} // has a token while events is not empty
 	}
 }
 
@@ -179,7 +195,8 @@ func New(config Config, deps Deps) (*Scheduler, error) {
 		cycle:     cycle.New(config.Cycle),
 		cache:     cache.New(config.Cache),
 		snapshot:  state.NewSnapshot(),
-		binding:   make(map[types.UID]*pipeline.Binding),
+		binding:   make(map[uint64]running),
+		evicting:  make(map[uint64]evicting),
 		retried:   make(map[plugin.Breaker]time.Time),
 		totals:    newTotals(),
 
@@ -220,7 +237,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}
 	}
 	// The last wake-up may already have been consumed by sleep.
-	for s.drain(); len(s.binding)+s.evicting > 0; s.drain() {
+	for s.drain(ctx); len(s.binding)+len(s.evicting) > 0; s.drain(ctx) {
 		<-s.inbox.wake
 	}
 	return nil
@@ -230,7 +247,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 // leader keeps its cache warm this way. Run may follow.
 func (s *Scheduler) Standby(ctx context.Context) {
 	for ctx.Err() == nil {
-		if s.drain() {
+		if s.drain(ctx) {
 			continue
 		}
 		select {
@@ -242,19 +259,9 @@ func (s *Scheduler) Standby(ctx context.Context) {
 
 // Step handles pending events and tries the next pod. It reports whether there was one.
 func (s *Scheduler) Step(ctx context.Context) bool {
-	s.drain()
-	s.expire()
-	s.retryPlugins()
-	if len(s.retired) > 0 {
-		s.drainRetired()
-	}
-	s.queue.Tick()
-	pod, ok := s.queue.Pop()
-	if !ok {
-		return s.drain()
-	}
-	s.try(ctx, pod)
-	return true
+	s.drain(ctx)
+	s.readClock(ctx)
+	return s.Handle(ctx, &inbox.Step{}) || s.drain(ctx)
 }
 
 // NextDeadline returns the earliest time at which Step would have something to do if nothing
@@ -266,9 +273,9 @@ func (s *Scheduler) NextDeadline() (time.Time, bool) {
 			at, ok = t, true
 		}
 	}
-	for _, t := range s.retries() {
-		if !ok || t.Before(at) {
-			at, ok = t, true
+	for _, r := range s.retries() {
+		if !ok || r.at.Before(at) {
+			at, ok = r.at, true
 		}
 	}
 	return at, ok

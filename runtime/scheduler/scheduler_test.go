@@ -29,7 +29,7 @@ func TestNewErrors(t *testing.T) {
 		}
 		return p
 	}
-	good := scheduler.Deps{Clock: clock.Real{}, Outlet: &outletCount{}, Pipelines: []*pipeline.Pipeline{profile("a", "S")}}
+	good := scheduler.Deps{Clock: clock.NewHeld(clock.Real{}), Outlet: &outletCount{}, Pipelines: []*pipeline.Pipeline{profile("a", "S")}}
 	config := scheduler.Config{Queue: queue.DefaultConfig()}
 	if _, err := scheduler.New(config, good); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
@@ -20,6 +21,13 @@ type retired struct {
 	drained   func()
 }
 
+// prepared is a set of pipelines that is to replace the current one.
+type prepared struct {
+	pipelines []*pipeline.Pipeline
+	changed   []string
+	drained   func()
+}
+
 // Swap replaces the pipelines before the next attempt; a profile may keep its pipeline. changed
 // names the plugins that were added, replaced, reconfigured or removed. Pods that they rejected
 // or gate are retried, and the queue is reordered if its plugin is among them.
@@ -28,11 +36,13 @@ type retired struct {
 // old pipelines any more. At most two old sets are kept: with a third, the pods that wait in
 // the oldest one are rejected.
 //
+// recorded is what Deps.Recorder is told.
+//
 // # Errors
 //
 // The profiles are not those of the scheduler, or do not sort the queue in the same way. Then
 // nothing is changed.
-func (s *Scheduler) Swap(pipelines []*pipeline.Pipeline, changed []string, drained func()) error {
+func (s *Scheduler) Swap(pipelines []*pipeline.Pipeline, changed []string, recorded inbox.Swap, drained func()) error {
 	if len(pipelines) != len(s.profiles) {
 		return fmt.Errorf("scheduler: %d profiles cannot replace %d", len(pipelines), len(s.profiles))
 	}
@@ -44,14 +54,23 @@ func (s *Scheduler) Swap(pipelines []*pipeline.Pipeline, changed []string, drain
 			return err
 		}
 	}
-	pipelines, changed = slices.Clone(pipelines), slices.Clone(changed)
-	s.post(func() { s.swap(pipelines, changed, drained) })
+	s.inbox.mu.Lock()
+	s.inbox.prepared = append(s.inbox.prepared, prepared{slices.Clone(pipelines), slices.Clone(changed), drained})
+	s.inbox.events = append(s.inbox.events, &recorded)
+	s.inbox.mu.Unlock()
+	s.wake()
 	return nil
 }
 
-func (s *Scheduler) swap(pipelines []*pipeline.Pipeline, changed []string, drained func()) {
+// swap makes the oldest prepared pipelines the current ones.
+func (s *Scheduler) swap() {
+	s.inbox.mu.Lock()
+	next := s.inbox.prepared[0]
+	s.inbox.prepared = s.inbox.prepared[1:]
+	s.inbox.mu.Unlock()
+	pipelines, changed := next.pipelines, next.changed
 	s.tellWork()
-	old := retired{drained: drained}
+	old := retired{drained: next.drained}
 	for i, p := range s.deps.Pipelines {
 		if p != pipelines[i] {
 			old.pipelines = append(old.pipelines, p)
@@ -99,7 +118,7 @@ func (s *Scheduler) drainRetired() {
 	s.retired = slices.DeleteFunc(s.retired, func(r retired) bool {
 		used := slices.ContainsFunc(s.waiting, func(w *waiting) bool { return slices.Contains(r.pipelines, w.binding.Pipeline()) })
 		for _, b := range s.binding {
-			used = used || slices.Contains(r.pipelines, b.Pipeline())
+			used = used || slices.Contains(r.pipelines, b.binding.Pipeline())
 		}
 		if used {
 			return false

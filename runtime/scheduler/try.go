@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -35,20 +36,26 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	})
 	p.Settle()
 	var b *pipeline.Binding
-	var directives []plugin.Directives
+	var placing []plugin.Directives
 	if d.Node != nil {
-		b, directives = s.reserve(ctx, p, &d, watch)
+		b, placing = s.reserve(ctx, p, &d, watch)
 	}
 	a := d.Attempt
 	s.totals.attempt(p.Profile(), a)
 	if s.deps.Observer != nil {
 		s.deps.Observer.Attempted(a, s.snapshot.Name)
 	}
+	directives := append(d.Directives, placing...)
+	if ctx.Err() != nil {
+		s.enter(&inbox.End{}) // an attempt that was cut off would not end so in a replay
+	} else {
+		s.decided(a, directives)
+	}
 	preemption := s.beginPreemption(ctx, p, &d)
 	if d.Status != nil {
 		s.fail(&d)
 	}
-	s.carryOut(p, append(d.Directives, directives...), d.Status == nil)
+	s.carryOut(p, directives, d.Status == nil)
 	if preemption != nil {
 		s.startPreemption(p, preemption, d.Nomination.Preemption.ClearNominations)
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -140,12 +141,12 @@ func (s *Scheduler) expire() {
 
 // AllowWaiting ends a plugin's wait for a pod at Permit.
 func (s *Scheduler) AllowWaiting(uid types.UID, plugin string) {
-	s.post(func() { s.allow(uid, plugin) })
+	s.post(&inbox.Allow{UID: uid, Plugin: plugin})
 }
 
 // RejectWaiting returns a pod that waits at Permit to the queue.
 func (s *Scheduler) RejectWaiting(uid types.UID, by, reason string) {
-	s.post(func() { s.reject(uid, plugin.NewStatus(abi.Unschedulable, reason).By(by)) })
+	s.post(&inbox.Reject{UID: uid, Plugin: by, Reason: reason})
 }
 
 // WaitingPods returns the pods that wait at Permit, in the order in which they began to wait.

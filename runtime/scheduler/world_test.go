@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/internal/scenario"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
@@ -56,6 +57,7 @@ type world struct {
 	observer scheduler.Observer
 	handled  func(state.ClusterEvent, time.Duration)
 	evictor  objects.Evictor
+	objects  scheduler.Objects
 	tie      cycle.TieBreak
 }
 
@@ -128,7 +130,7 @@ func (w *world) get() *scheduler.Scheduler {
 		return w.scheduler
 	}
 	deps := scheduler.Deps{
-		Clock: w.clock, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
+		Clock: clock.NewHeld(w.clock), Objects: w.objects, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
 	}
 	var err error
 	w.scheduler, err = scheduler.New(scheduler.Config{
@@ -179,7 +181,7 @@ func (w *world) swap(name string, a scenario.Args) error {
 	}
 	w.swaps++
 	n := w.swaps
-	return w.scheduler.Swap(w.pipelines(), []string{name}, func() { w.log.Printf("swap %d: drained", n) })
+	return w.scheduler.Swap(w.pipelines(), []string{name}, inbox.Swap{}, func() { w.log.Printf("swap %d: drained", n) })
 }
 
 // set stores pods and informs the scheduler.

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/internal/heap"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -85,6 +87,13 @@ func newAPIServer(config *Config, c *clock.Step) *apiServer {
 
 // now is the time since the start.
 func (w *apiServer) now() time.Duration { return w.clock.Now().Sub(w.start) }
+
+// stored tells the recorder of an object that plugins can see from now on.
+func (w *apiServer) stored(object metav1.Object) {
+	if r := w.config.Recorder; r != nil {
+		r.Enter(&inbox.Object{Object: object, Early: true})
+	}
+}
 
 // bindInitial puts a pod on its node before anything is scheduled.
 func (w *apiServer) bindInitial(pod *state.Pod) {

@@ -1,10 +1,14 @@
 package sim
 
 import (
+	"reflect"
+
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
 )
 
 // budgets simulates the disruption controller: it keeps the status of the PodDisruptionBudgets
@@ -15,6 +19,7 @@ type budgets struct {
 	all     []*budget
 	list    []*policyv1.PodDisruptionBudget
 	changes int // apiServer.changes at the last update
+	read    int // updates so far
 }
 
 type budget struct {
@@ -51,8 +56,15 @@ func (b *budgets) admit(p *simPod) {
 func (w *apiServer) List() ([]*policyv1.PodDisruptionBudget, error) {
 	if b := w.budgets; b.changes != w.changes {
 		b.changes = w.changes
+		differ := b.read == 0
+		b.read++
 		for _, budget := range b.all {
+			before := budget.object.Status
 			budget.update()
+			differ = differ || !reflect.DeepEqual(before, budget.object.Status)
+		}
+		if r := w.config.Recorder; r != nil && differ {
+			r.Enter(&inbox.Budgets{List: b.list})
 		}
 	}
 	return w.budgets.list, nil

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
 	"github.com/berth-scheduler/berth/runtime/report"
@@ -50,6 +51,8 @@ type Config struct {
 	// Attempts is how often each pod is tried before it is given up; 0 means as long as an
 	// attempt can succeed.
 	Attempts int
+	// Recorder (optional) receives all that enters the scheduler's loop.
+	Recorder inbox.Recorder
 	// Log (optional) receives messages of plugins and the scheduler.
 	Log *slog.Logger
 	// Explain is a pod whose last attempt is kept in full; the zero value for none.
@@ -85,27 +88,29 @@ func New(config Config) (*Sim, error) {
 	// Any fixed time will do: only durations matter.
 	s := &Sim{config: config, clock: clock.NewStep(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))}
 	s.api = newAPIServer(&s.config, s.clock)
-	err := s.api.volumes.setUp(config.Storage)
-	if err != nil {
-		return nil, err
-	}
 	owners := owners.New()
-	for _, object := range config.Owners {
-		owners.Set(object)
-	}
 	config.Assembly.AllRows = config.Explain != types.NamespacedName{}
+	var err error
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
 		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Storage: s.api.volumes.plugins(), Services: owners, Controllers: owners,
-		Outlet: s.api, Observer: s.api,
+		Outlet: s.api, Observer: s.api, Recorder: config.Recorder,
 		Spawn: func(run func()) { run() }, Log: config.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.api.scheduler, s.api.volumes.tell = s.assembly.Scheduler, s.assembly.Scheduler
-	if err := checkProfiles(&config, s.assembly.Profiles); err != nil {
+	err = checkProfiles(&config, s.assembly.Profiles)
+	if err == nil {
+		err = s.api.volumes.setUp(config.Storage)
+	}
+	if err != nil {
 		s.assembly.Close()
 		return nil, err
+	}
+	s.api.scheduler, s.api.volumes.tell = s.assembly.Scheduler, s.assembly.Scheduler
+	for _, object := range config.Owners {
+		owners.Set(object)
+		s.api.stored(object)
 	}
 	return s, nil
 }

@@ -100,6 +100,7 @@ func (v *volumes) write(o metav1.Object) {
 	v.version++
 	o.SetResourceVersion(strconv.Itoa(v.version))
 	change := v.store.Set(o)
+	v.api.stored(o)
 	if v.tell != nil {
 		v.api.changes++
 		v.tell.Event(change.Event, change.Object)

@@ -140,7 +140,7 @@ func TestControllers(t *testing.T) {
 			[]metav1.Object{csi, sent(claimOf("waits", 2, ""), "n"), pool("z", 9, 1)},
 		},
 	} {
-		v := newVolumes(nil, nodes)
+		v := newVolumes(&apiServer{config: &Config{}}, nodes)
 		all := append(theClasses(), test.objects...)
 		before := make([]any, len(all))
 		for i, o := range all {
@@ -158,14 +158,14 @@ func TestControllers(t *testing.T) {
 			}
 		}
 	}
-	if err := newVolumes(nil, nil).setUp([]metav1.Object{nodes[0]}); err == nil || err.Error() != "*v1.Node is not a storage object: leave it out of Config.Storage" {
+	if err := newVolumes(&apiServer{config: &Config{}}, nil).setUp([]metav1.Object{nodes[0]}); err == nil || err.Error() != "*v1.Node is not a storage object: leave it out of Config.Storage" {
 		t.Errorf("a node among storage objects: %v", err)
 	}
 }
 
 // TestWrites: the API accepts a write only for the latest version, and waiting ends at once.
 func TestWrites(t *testing.T) {
-	v := newVolumes(nil, []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}})
+	v := newVolumes(&apiServer{config: &Config{}}, []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}})
 	if err := v.setUp(append(theClasses(), claimOf("waits", 2, ""), volumeOf("a", "waits", 2, "", ""))); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestWrites(t *testing.T) {
 // TestEphemeralClaims: a pod's ephemeral volume gets a claim of the default class, once, and
 // the claim outlives the pod.
 func TestEphemeralClaims(t *testing.T) {
-	v := newVolumes(nil, []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}})
+	v := newVolumes(&apiServer{config: &Config{}}, []*v1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}})
 	byDefault := theClasses()[2].(*storagev1.StorageClass)
 	byDefault.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
 	if err := v.setUp([]metav1.Object{byDefault}); err != nil {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/berth-scheduler/berth/internal/golden"
 	"github.com/berth-scheduler/berth/internal/scenario"
+	"github.com/berth-scheduler/berth/internal/scenario/scenariotest"
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cycle"
 	source "github.com/berth-scheduler/berth/runtime/module"
@@ -50,13 +51,13 @@ func twins() []twin {
 // in every language.
 func TestPoints(t *testing.T) {
 	for _, twin := range twins() {
-		for _, path := range scenario.Files(t, "testdata/points/*.txt") {
+		for _, path := range scenariotest.Files(t, "testdata/points/*.txt") {
 			t.Run(twin.name+"/"+strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 				if testing.Short() && twin.file != nil {
 					t.Skip("slow: compiles a guest in each language")
 				}
 				log := &scenario.Log{}
-				got := scenario.Run(t, path, log, func() scenario.Commands { return newCluster(t, log, twin).commands() })
+				got := scenariotest.Run(t, path, log, func() scenario.Commands { return newCluster(t, log, twin).commands() })
 				check := golden.Check
 				if twin.file != nil {
 					check = golden.Compare // -rewrite writes what the native plugin does

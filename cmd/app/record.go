@@ -1,0 +1,136 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	records "github.com/berth-scheduler/berth/runtime/record"
+)
+
+// recordedSuffix is how the names of recordings end.
+const recordedSuffix = ".berthrec"
+
+// recordOptions holds the flags about a recording.
+type recordOptions struct {
+	to    string // file or folder
+	reads []string
+	size  string // of a folder
+}
+
+func (o *recordOptions) flags(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.reads, "record-reads", nil, "record these `ANNOTATIONS` too, which no plugin declares to read; a final * means a prefix")
+}
+
+// recording is a recording that is being written. A nil recording records nothing.
+type recording struct {
+	*records.Writer
+	file *os.File
+	tell func(text string)
+	told bool
+}
+
+// recorder returns it for a scheduler: nil must become a nil interface.
+func (r *recording) recorder() inbox.Recorder {
+	if r == nil {
+		return nil
+	}
+	return r
+}
+
+// Enter says at the start whether the recording can be replayed.
+func (r *recording) Enter(e inbox.Event) {
+	if s, ok := e.(*inbox.Settings); ok && s.Lacks != "" && !r.told {
+		r.told = true
+		r.tell("the recording is not replayable: " + s.Lacks)
+	}
+	r.Writer.Enter(e)
+}
+
+// close ends the recording.
+func (r *recording) close() error {
+	if r == nil {
+		return nil
+	}
+	r.Writer.Close()
+	if err := r.file.Close(); err != nil {
+		return fmt.Errorf("--record: %w", err)
+	}
+	return nil
+}
+
+// begin begins a recording in a file of at most some bytes; 0 for no limit.
+func (o *recordOptions) begin(file string, most int64, tell func(text string)) (*recording, error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("--record: %w", err)
+	}
+	r := &recording{file: f, tell: tell}
+	r.Writer, err = records.NewWriter(f, records.Config{MaxBytes: most, Ended: func(err error) {
+		tell(fmt.Sprintf("the recording %s ends here: %v", file, err))
+	}})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("--record: %w", err), f.Close())
+	}
+	return r, nil
+}
+
+// toFile begins the recording of a simulation; nil if none is wanted.
+func (o *recordOptions) toFile(stderr io.Writer) (*recording, error) {
+	if o.to == "" {
+		return nil, nil
+	}
+	return o.begin(o.to, 0, plainly(stderr))
+}
+
+// toFolder begins the recording of berth run; nil if none is wanted. It removes the oldest recordings of
+// the folder, so that all of them with the new one have room.
+func (o *recordOptions) toFolder(log *slog.Logger) (*recording, error) {
+	if o.to == "" {
+		return nil, nil
+	}
+	size, err := resource.ParseQuantity(o.size)
+	if err != nil || size.Value() < 2<<20 {
+		return nil, fmt.Errorf("--record-size: %q is not a size of at least 2Mi; write for example 1Gi", o.size)
+	}
+	if err := os.MkdirAll(o.to, 0o700); err != nil {
+		return nil, fmt.Errorf("--record: %w", err)
+	}
+	// The new recording may take half.
+	if err := shrink(o.to, size.Value()/2); err != nil {
+		return nil, fmt.Errorf("--record: %w", err)
+	}
+	name := time.Now().UTC().Format("20060102T150405.000000000Z") + recordedSuffix
+	return o.begin(filepath.Join(o.to, name), size.Value()/2, func(text string) { log.Warn(text) })
+}
+
+// shrink removes the oldest recordings of a folder until the others have at most some bytes. Their names
+// are in the order of their times.
+func shrink(dir string, most int64) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range slices.Backward(entries) {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), recordedSuffix) {
+			continue
+		}
+		if most -= info.Size(); most < 0 {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

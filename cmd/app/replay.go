@@ -1,0 +1,172 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	records "github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/replay"
+	"github.com/berth-scheduler/berth/runtime/report"
+)
+
+// replayOptions holds the flags of berth replay.
+type replayOptions struct {
+	file    string
+	pod     string
+	try     int
+	text    bool
+	workers int
+	modules moduleOptions
+	reuse   reuseMemory
+}
+
+func newReplay() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Repeat a recording and check each decision",
+		Long: `Replay repeats what a scheduler did, from a recording of berth run --record or
+berth simulate --record. It needs no cluster. The scheduler handles the recorded
+events in their order, with the plugins and the settings of the recording, and each
+decision must be the recorded one: the node, the message, the rejected nodes, the
+scores of the best nodes, the victims and what plugins asked for.
+
+With --pod, replay stops after an attempt for that pod and explains it in full.
+
+The exit status is 0; 1 if a decision differs; and 2 for a recording that cannot be
+used.`,
+		Example: `  berth simulate --cluster cluster/ --record day.berthrec
+  berth replay day.berthrec
+  berth replay day.berthrec --pod team-a/web-0 --try 2`,
+		Args:    oneArgument("recording", "FILE"),
+		PreRunE: applySettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.file = args[0]
+			return o.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.pod, "pod", "", "stop after an attempt for `NAMESPACE/POD` and explain it")
+	f.IntVar(&o.try, "try", 1, "the `NUMBER` of that attempt among the pod's")
+	f.BoolVar(&o.text, "text", false, "print the recording as text, an event a line, and repeat nothing")
+	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one per CPU; decisions do not depend on it")
+	o.reuse.flag(f)
+	o.modules.addTo(f)
+	o.modules.memory, o.modules.log = "2Gi", "none"
+	return cmd
+}
+
+func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
+	pod, err := parseExplain(o.pod)
+	if err != nil {
+		return fmt.Errorf("--pod: %w", err)
+	}
+	if o.workers < 0 || o.workers > maxWorkers {
+		return fmt.Errorf("--workers: %d is not between 0 and %d; 0 is one per CPU", o.workers, maxWorkers)
+	}
+	kept, err := o.reuse.config()
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(o.file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	reader, err := records.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.file, err)
+	}
+	if o.text {
+		return o.print(stdout, stderr, reader)
+	}
+	dir, err := os.MkdirTemp("", "berth-replay-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // modules of the recording
+	o.modules.dir = dir
+	modules, err := o.modules.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	return o.replay(ctx, stdout, stderr, reader, replay.Config{
+		Modules: modules, Dir: dir, Workers: o.workers, Reuse: kept, Pod: pod, Try: o.try,
+	})
+}
+
+func (o *replayOptions) replay(ctx context.Context, stdout, stderr io.Writer, reader *records.Reader, c replay.Config) error {
+	bar := newProgress(stderr, -1)
+	c.Progress = bar.set
+	result, err := replay.Run(ctx, reader, c)
+	bar.close()
+	p := &printer{w: stdout, width: width(stdout)}
+	var differs *replay.Difference
+	switch {
+	case errors.As(err, &differs):
+		if differs.Attempt != nil {
+			p.attempted(c.Pod, differs.Attempt)
+		}
+		return &failure{fmt.Errorf("%s: %w", o.file, err)}
+	case err != nil && ctx.Err() != nil:
+		return &failure{fmt.Errorf("stopped: %w", err)}
+	case err != nil:
+		return fmt.Errorf("%s: %w", o.file, err)
+	}
+	if result.Cut {
+		fmt.Fprintf(stderr, "warning: %s: %v\n", o.file, records.ErrCut)
+	}
+	if result.Attempt != nil {
+		p.attempted(c.Pod, result.Attempt)
+		return p.err
+	}
+	if c.Pod != (types.NamespacedName{}) {
+		return fmt.Errorf("--pod: the recording has no attempt %d for pod %s", c.Try, c.Pod)
+	}
+	p.text("Repeated %s from %s: %d placed a pod. All are as recorded.", count(result.Decisions, "decision"), count(result.Events, "event"), result.Placed)
+	return p.err
+}
+
+// attempted explains an attempt of a recording.
+func (p *printer) attempted(pod types.NamespacedName, a *report.Attempt) {
+	if a.Code == abi.Success {
+		p.text("Attempt %d for %s placed it on %s, by profile %s: %s.", a.Try, pod, a.Node, a.Profile, looked(a))
+	} else {
+		p.text("Attempt %d for %s did not place it, by profile %s:\n%s", a.Try, pod, a.Profile, a.Message)
+	}
+	p.attempt(a)
+}
+
+// print prints the recording as text, which is a recording again.
+func (o *replayOptions) print(stdout, stderr io.Writer, reader *records.Reader) error {
+	w := bufio.NewWriter(stdout)
+	_, _ = w.WriteString("# " + records.Header) // Flush returns the error
+	for {
+		e, err := reader.Next()
+		if errors.Is(err, io.EOF) || errors.Is(err, records.ErrCut) {
+			if err != io.EOF {
+				fmt.Fprintf(stderr, "warning: %s: %v\n", o.file, err)
+			}
+			return writing(w.Flush())
+		}
+		var line string
+		if err == nil {
+			line, err = inbox.Format(e)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", o.file, err), w.Flush())
+		}
+		_, _ = w.WriteString(line + "\n")
+	}
+}

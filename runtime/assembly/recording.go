@@ -1,0 +1,186 @@
+package assembly
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// recorded returns the configuration in the form in which a recording has it, and its modules: each
+// is a file that is named by its digest. The file has no connections and no keys.
+func recorded(s *config.Scheduler) (file string, modules []inbox.Module, err error) {
+	own := *s
+	own.Profiles = slices.Clone(s.Profiles)
+	for i := range own.Profiles {
+		p := &own.Profiles[i]
+		p.Args = maps.Clone(p.Args)
+		for _, name := range slices.Sorted(maps.Keys(p.Args)) {
+			args := p.Args[name]
+			m, ok := args.Typed.(*Module)
+			if !ok {
+				continue
+			}
+			file := strings.TrimPrefix(m.Loaded.Digest, "sha256:") + ".wasm"
+			if !slices.ContainsFunc(modules, func(known inbox.Module) bool { return known.File == file }) {
+				modules = append(modules, inbox.Module{File: file, Digest: m.Loaded.Digest, Bytes: m.Loaded.Bytes})
+			}
+			reference := m.Reference
+			reference.Path, reference.URL, reference.Image = file, "", ""
+			args.Typed = &Module{Loaded: m.Loaded, Reference: reference}
+			p.Args[name] = args
+		}
+	}
+	versioned, err := own.Redacted()
+	if err != nil {
+		return "", nil, err
+	}
+	none := configv1.KubeSchedulerConfiguration{}
+	versioned.ClientConnection, versioned.LeaderElection = none.ClientConnection, none.LeaderElection
+	data, err := json.Marshal(versioned)
+	return string(data), modules, err
+}
+
+// annotations returns the keys of annotations that plugins read, and the prefixes, which end with an
+// asterisk, of those that they may write.
+func annotations(all []*built) []string {
+	keys := make(map[string]bool)
+	for _, b := range all {
+		for _, p := range b.plugins {
+			for _, read := range p.plugin.Info().Reads {
+				switch read.Column {
+				case abi.NodeAnnotations, abi.PodAnnotations, abi.IncomingAnnotations:
+				default:
+					continue
+				}
+				if read.Args == nil {
+					keys["*"] = true
+				}
+				for _, key := range read.Args {
+					keys[key] = true
+				}
+			}
+			if m, ok := p.args.(*Module); ok {
+				for _, prefix := range m.Loaded.Grants.Annotations {
+					keys[prefix+"*"] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
+
+// lacks says why a recording would not give the same decisions again; empty if it does.
+func (a *Assembly) lacks(s *config.Scheduler, all []*built, attached []Attached) string {
+	if len(attached) > 0 {
+		return "plugins that objects of the API attach are not recorded"
+	}
+	if len(a.config.Plugins)+len(a.config.Framework) > 0 {
+		return "plugins are compiled into the program"
+	}
+	if len(s.Extenders) > 0 {
+		return "the answers of HTTP extenders are not recorded"
+	}
+	for _, b := range all {
+		for _, name := range slices.Sorted(maps.Keys(b.plugins)) {
+			m, ok := b.plugins[name].args.(*Module)
+			if !ok {
+				continue
+			}
+			for _, imported := range m.Loaded.Manifest.Host {
+				if imported == abi.HostPodObject || imported == abi.HostNodeObject {
+					return fmt.Sprintf("plugin %s reads whole pods or nodes (%s), which are not recorded", name, imported)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// begin tells the recorder, if there is one, what the scheduler is made of.
+func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
+	if a.deps.Recorder == nil {
+		return nil
+	}
+	file, modules, err := recorded(s)
+	if err != nil {
+		return fmt.Errorf("record the configuration: %w", err)
+	}
+	c := &a.config
+	a.deps.Recorder.Enter(&inbox.Settings{
+		Start: a.clock.Now(), Seed: c.Seed, TieBreak: c.TieBreak.String(), Candidates: uint64(c.Candidates),
+		AllowUnenforced: strings.Join(c.AllowUnenforced.Names(), ","), MaxUnschedulable: c.MaxUnschedulable, IgnoreBindVerbs: c.IgnoreBindVerbs, Ranked: c.Rank != nil,
+		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Lacks: a.lacks(s, all, a.mu.attached.all),
+	})
+	for i := range modules {
+		a.deps.Recorder.Enter(&modules[i])
+	}
+	return nil
+}
+
+// swapped tells the recorder, if there is one, of the modules of a configuration that replaces the
+// current one, and returns the event.
+func (a *Assembly) swapped(s *config.Scheduler, next []*built, attached []Attached) (inbox.Swap, error) {
+	if a.deps.Recorder == nil {
+		return inbox.Swap{}, nil
+	}
+	file, modules, err := recorded(s)
+	if err != nil {
+		return inbox.Swap{}, fmt.Errorf("record the configuration: %w", err)
+	}
+	for i := range modules {
+		a.deps.Recorder.Enter(&modules[i])
+	}
+	return inbox.Swap{Config: file, Annotations: slices.Concat(annotations(next), a.config.RecordReads), Lacks: a.lacks(s, next, attached)}, nil
+}
+
+// rank returns Config.Rank. A recorder is told the ranks, if they do not follow from the seed.
+func (a *Assembly) rank() func(node string) uint64 {
+	rank, recorder := a.config.Rank, a.deps.Recorder
+	if rank == nil {
+		return func(node string) uint64 { return mix(a.config.Seed, node) }
+	}
+	if recorder == nil {
+		return rank
+	}
+	return func(node string) uint64 {
+		r := rank(node)
+		recorder.Enter(&inbox.Rank{Node: node, Rank: r})
+		return r
+	}
+}
+
+// Replayed returns the part of a configuration that is in a recording's settings.
+//
+// # Errors
+//
+// The settings are not those of a recording that this program can replay.
+func Replayed(s *inbox.Settings, modules *Modules) (Config, error) {
+	file, _, err := config.Parse([]byte(s.Config), "the recorded configuration", modules.Catalog())
+	if err != nil {
+		return Config{}, err
+	}
+	c := Config{
+		Scheduler: file, Modules: modules, Seed: s.Seed, Candidates: int(s.Candidates), MaxUnschedulable: s.MaxUnschedulable, IgnoreBindVerbs: s.IgnoreBindVerbs,
+	}
+	if c.TieBreak, err = cycle.ParseTieBreak(s.TieBreak); err != nil {
+		return Config{}, err
+	}
+	for name := range strings.SplitSeq(s.AllowUnenforced, ",") {
+		f, ok := state.ParseFeature(name)
+		if !ok && name != "" {
+			return Config{}, fmt.Errorf("feature %q is unknown", name)
+		}
+		c.AllowUnenforced |= f
+	}
+	return c, nil
+}

@@ -1,0 +1,300 @@
+package inbox
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Encoder writes events in the compact encoding:
+//
+//	event  = type field … .
+//	type   = a byte, the index of the type among all types.
+//	number = uvarint. flag = a byte. text, bytes, name = length (uvarint), bytes.
+//	names, objects = count (uvarint), then each.
+//	time   = nanoseconds since the previous time of this encoder, or since 1970 (varint).
+//	object = length + 1 (uvarint; 0 for none), Kubernetes protobuf.
+//	json   = text.
+//
+// The fields of a type are those of its text form, in the same order; none is left out.
+type Encoder struct {
+	numbers map[reflect.Type]byte
+	last    int64
+	out     []byte
+	err     error
+}
+
+// NewEncoder returns an encoder. Its events must be decoded in their order by one decoder.
+func NewEncoder() *Encoder {
+	c := &Encoder{numbers: make(map[reflect.Type]byte)}
+	for i, make := range newEvents() {
+		_, e := make()
+		c.numbers[reflect.TypeOf(e)] = byte(i)
+	}
+	return c
+}
+
+// Reset makes the next event the first one for a decoder.
+func (c *Encoder) Reset() { c.last = 0 }
+
+// Append appends an event.
+//
+// # Errors
+//
+// The event has an object that cannot be encoded.
+func (c *Encoder) Append(out []byte, e Event) ([]byte, error) {
+	number, ok := c.numbers[reflect.TypeOf(e)]
+	if !ok {
+		return out, fmt.Errorf("BUG: a %T cannot be recorded", e)
+	}
+	c.out, c.err = append(out, number), nil
+	e.visit(c)
+	out, c.out = c.out, nil
+	return out, c.err
+}
+
+func (c *Encoder) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+func (c *Encoder) name(v string) string {
+	c.out = append(binary.AppendUvarint(c.out, uint64(len(v))), v...)
+	return v
+}
+
+func (c *Encoder) names(v []string) []string {
+	c.out = binary.AppendUvarint(c.out, uint64(len(v)))
+	for _, name := range v {
+		c.name(name)
+	}
+	return v
+}
+
+func (c *Encoder) text(_, v string) string { return c.name(v) }
+
+func (c *Encoder) bytes(_ string, v []byte) []byte {
+	c.out = append(binary.AppendUvarint(c.out, uint64(len(v))), v...)
+	return v
+}
+
+func (c *Encoder) number(_ string, v uint64) uint64 {
+	c.out = binary.AppendUvarint(c.out, v)
+	return v
+}
+
+func (c *Encoder) flag(_ string, v bool) bool {
+	b := byte(0)
+	if v {
+		b = 1
+	}
+	c.out = append(c.out, b)
+	return v
+}
+
+func (c *Encoder) time(_ string, v time.Time) time.Time {
+	now := v.UnixNano()
+	c.out = binary.AppendVarint(c.out, now-c.last)
+	c.last = now
+	return v
+}
+
+func (c *Encoder) duration(_ string, v time.Duration) time.Duration {
+	c.out = binary.AppendVarint(c.out, int64(v))
+	return v
+}
+
+func (c *Encoder) json(_ string, v any, given bool) {
+	if !given {
+		c.out = append(c.out, 0)
+		return
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		c.fail(err)
+	}
+	c.bytes("", data)
+}
+
+func (c *Encoder) object(_, _ string, v metav1.Object) metav1.Object {
+	if v == nil {
+		c.out = append(c.out, 0)
+		return nil
+	}
+	data, err := v.(protobuf).Marshal()
+	if err != nil {
+		c.fail(err)
+	}
+	c.out = append(binary.AppendUvarint(c.out, uint64(len(data))+1), data...)
+	return v
+}
+
+func (c *Encoder) objects(_, kind string, v []metav1.Object) []metav1.Object {
+	c.out = binary.AppendUvarint(c.out, uint64(len(v)))
+	for _, object := range v {
+		c.object("", kind, object)
+	}
+	return v
+}
+
+// Decoder reads what an Encoder wrote.
+type Decoder struct {
+	types []func() (string, Event)
+	last  int64
+	in    []byte
+	err   error
+}
+
+// NewDecoder returns a decoder.
+func NewDecoder() *Decoder { return &Decoder{types: newEvents()} }
+
+// Reset is as for an Encoder.
+func (c *Decoder) Reset() { c.last = 0 }
+
+var errShort = errors.New("it ends in the middle of an event")
+
+// Next reads the first event and returns the rest.
+//
+// # Errors
+//
+// The event has an unknown type, or invalid or missing fields.
+func (c *Decoder) Next(in []byte) (e Event, rest []byte, err error) {
+	if len(in) == 0 {
+		return nil, nil, errShort
+	}
+	if int(in[0]) >= len(c.types) {
+		return nil, nil, fmt.Errorf("an event of type %d is unknown: it was recorded by a newer version of berth", in[0])
+	}
+	word, e := c.types[in[0]]()
+	c.in, c.err = in[1:], nil
+	e.visit(c)
+	if c.err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", word, c.err)
+	}
+	return e, c.in, nil
+}
+
+func (c *Decoder) fail(err error) {
+	if c.err == nil {
+		c.err, c.in = err, nil
+	}
+}
+
+func (c *Decoder) number(string, uint64) uint64 {
+	v, n := binary.Uvarint(c.in)
+	if n <= 0 {
+		c.fail(errShort)
+		return 0
+	}
+	c.in = c.in[n:]
+	return v
+}
+
+func (c *Decoder) varint() int64 {
+	v, n := binary.Varint(c.in)
+	if n <= 0 {
+		c.fail(errShort)
+		return 0
+	}
+	c.in = c.in[n:]
+	return v
+}
+
+// take returns the next n bytes, which belong to the input.
+func (c *Decoder) take(n uint64) []byte {
+	if n > uint64(len(c.in)) {
+		c.fail(errShort)
+		return nil
+	}
+	out := c.in[:n]
+	c.in = c.in[n:]
+	return out
+}
+
+func (c *Decoder) name(string) string { return string(c.take(c.number("", 0))) }
+
+// count reads the number of elements that follow, each of at least one byte.
+func (c *Decoder) count() int {
+	n := c.number("", 0)
+	if n > uint64(len(c.in)) {
+		c.fail(errShort)
+		return 0
+	}
+	return int(n)
+}
+
+func (c *Decoder) names([]string) (out []string) {
+	for range c.count() {
+		out = append(out, c.name(""))
+	}
+	return out
+}
+
+func (c *Decoder) text(string, string) string { return c.name("") }
+
+func (c *Decoder) bytes(string, []byte) []byte {
+	return append([]byte(nil), c.take(c.number("", 0))...)
+}
+
+func (c *Decoder) flag(string, bool) bool {
+	b := c.take(1)
+	if len(b) == 1 && b[0] > 1 {
+		c.fail(errors.New("a flag is neither 0 nor 1"))
+	}
+	return len(b) == 1 && b[0] == 1
+}
+
+func (c *Decoder) time(string, time.Time) time.Time {
+	c.last += c.varint()
+	return time.Unix(0, c.last).UTC()
+}
+
+func (c *Decoder) duration(string, time.Duration) time.Duration { return time.Duration(c.varint()) }
+
+func (c *Decoder) json(_ string, v any, _ bool) {
+	data := c.take(c.number("", 0))
+	if len(data) == 0 {
+		return
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		c.fail(err)
+	}
+}
+
+func (c *Decoder) object(_, kind string, _ metav1.Object) metav1.Object {
+	n := c.number("", 0)
+	if n == 0 {
+		return nil
+	}
+	data := c.take(n - 1)
+	if c.err != nil {
+		return nil
+	}
+	object, err := newObject(kind)
+	if err == nil {
+		err = object.Unmarshal(data)
+	}
+	if err != nil {
+		c.fail(err)
+		return nil
+	}
+	return object
+}
+
+func (c *Decoder) objects(_, kind string, _ []metav1.Object) (out []metav1.Object) {
+	for range c.count() {
+		object := c.object("", kind, nil)
+		if object == nil {
+			c.fail(errMissing)
+			return nil
+		}
+		out = append(out, object)
+	}
+	return out
+}

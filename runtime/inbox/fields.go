@@ -1,0 +1,299 @@
+package inbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// fields reads or writes the fields of an event in one of the two forms. Each method is given a
+// value and returns the field's value: the same when writing. In the text form, names come first and
+// have no key, and zero values of the others are left out.
+type fields interface {
+	name(v string) string
+	names(v []string) []string // the last names
+	text(key, v string) string
+	bytes(key string, v []byte) []byte
+	number(key string, v uint64) uint64
+	flag(key string, v bool) bool
+	time(key string, v time.Time) time.Time
+	duration(key string, v time.Duration) time.Duration
+	// json is a pointer to a value as JSON. given tells that it is not the zero value.
+	json(key string, v any, given bool)
+	// object is an object of a kind; nil for none.
+	object(key, kind string, v metav1.Object) metav1.Object
+	objects(key, kind string, v []metav1.Object) []metav1.Object
+	// fail tells a reader that a value is not valid.
+	fail(err error)
+}
+
+// newEvents returns a new event of each type by the first word of its text form. Its order gives the
+// numbers of the compact encoding: new types come last.
+func newEvents() []func() (word string, e Event) {
+	return []func() (string, Event){
+		func() (string, Event) { return "node", &Node{} },
+		func() (string, Event) { return "unnode", &NodeGone{} },
+		func() (string, Event) { return "pods", &Pods{} },
+		func() (string, Event) { return "unpod", &PodGone{} },
+		func() (string, Event) { return "namespace", &Namespace{} },
+		func() (string, Event) { return "unnamespace", &NamespaceGone{} },
+		func() (string, Event) { return "object", &Object{} },
+		func() (string, Event) { return "unobject", &ObjectGone{} },
+		func() (string, Event) { return "event", &Raise{} },
+		func() (string, Event) { return "activate", &Activate{} },
+		func() (string, Event) { return "allow", &Allow{} },
+		func() (string, Event) { return "reject", &Reject{} },
+		func() (string, Event) { return "retry", &Release{} },
+		func() (string, Event) { return "swap", &Swap{} },
+		func() (string, Event) { return "bound", &Bound{} },
+		func() (string, Event) { return "evicted", &Evicted{} },
+		func() (string, Event) { return "clock", &Clock{} },
+		func() (string, Event) { return "step", &Step{} },
+		func() (string, Event) { return "rank", &Rank{} },
+		func() (string, Event) { return "budgets", &Budgets{} },
+		func() (string, Event) { return "settings", &Settings{} },
+		func() (string, Event) { return "module", &Module{} },
+		func() (string, Event) { return "decision", &Decision{} },
+		func() (string, Event) { return "end", &End{} },
+	}
+}
+
+var errMissing = errors.New("the object is missing")
+
+func (e *Node) visit(f fields) {
+	var object metav1.Object
+	if e.Node != nil {
+		object = e.Node.Object
+	}
+	if n, ok := f.object("object", "Node", object).(*v1.Node); ok {
+		if e.Node == nil {
+			e.Node = state.NewNode(n)
+		}
+		return
+	}
+	f.fail(errMissing)
+}
+
+func (e *NodeGone) visit(f fields) { e.Name = f.name(e.Name) }
+
+func (e *Pods) visit(f fields) {
+	list := make([]metav1.Object, len(e.Pods))
+	for i, p := range e.Pods {
+		list[i] = p.Object
+	}
+	list = f.objects("objects", "Pod", list)
+	if e.Pods == nil {
+		for _, object := range list {
+			e.Pods = append(e.Pods, state.NewPod(object.(*v1.Pod)))
+		}
+	}
+}
+
+func (e *PodGone) visit(f fields) { e.UID = types.UID(f.name(string(e.UID))) }
+
+func (e *Namespace) visit(f fields) {
+	var object metav1.Object
+	if e.Namespace != nil {
+		object = e.Namespace.Object
+	}
+	if n, ok := f.object("object", "Namespace", object).(*v1.Namespace); ok {
+		if e.Namespace == nil {
+			e.Namespace = state.NewNamespace(n)
+		}
+		return
+	}
+	f.fail(errMissing)
+}
+
+func (e *NamespaceGone) visit(f fields) { e.Name = f.name(e.Name) }
+
+func (e *Object) visit(f fields) {
+	kind := f.name(kindOf(e.Object))
+	e.Early = f.flag("early", e.Early)
+	if e.Object = f.object("object", kind, e.Object); e.Object == nil {
+		f.fail(errMissing)
+	}
+}
+
+func (e *ObjectGone) visit(f fields) {
+	if e.Object = f.object("object", f.name(kindOf(e.Object)), e.Object); e.Object == nil {
+		f.fail(errMissing)
+	}
+}
+
+func (e *Raise) visit(f fields) {
+	resource, action := string(e.Event.Resource), actionName(e.Event.Action)
+	what := f.name(resource + "/" + action)
+	at := max(0, strings.LastIndexByte(what, '/'))
+	resource, action = what[:at], strings.TrimPrefix(what[at:], "/")
+	var ok bool
+	if e.Event.Action, ok = parseAction(action); !ok || resource == "" {
+		f.fail(fmt.Errorf("%q is not RESOURCE/ACTION", what))
+	}
+	e.Event.Resource = state.EventResource(resource)
+	e.Event.Label = f.text("label", e.Event.Label)
+	before, _ := e.Object.Old.(metav1.Object)
+	now, _ := e.Object.New.(metav1.Object)
+	kind := f.text("kind", cmp.Or(kindOf(before), kindOf(now)))
+	if kind == "" {
+		return
+	}
+	if o := f.object("old", kind, before); o != nil {
+		e.Object.Old = o
+	}
+	if o := f.object("new", kind, now); o != nil {
+		e.Object.New = o
+	}
+}
+
+// actionName is the name of an action; a number if it has none of its own.
+func actionName(a state.Action) string {
+	name := a.String()
+	if known, ok := state.ParseAction(name); ok && known == a {
+		return name
+	}
+	return strconv.FormatUint(uint64(a), 10)
+}
+
+func parseAction(name string) (state.Action, bool) {
+	if a, ok := state.ParseAction(name); ok {
+		return a, true
+	}
+	n, err := strconv.ParseUint(name, 10, 32)
+	return state.Action(n), err == nil
+}
+
+func (e *Activate) visit(f fields) { e.UIDs = uids(f.names(texts(e.UIDs))) }
+
+func (e *Allow) visit(f fields) {
+	e.UID, e.Plugin = types.UID(f.name(string(e.UID))), f.name(e.Plugin)
+}
+
+func (e *Reject) visit(f fields) {
+	e.UID, e.Plugin, e.Reason = types.UID(f.name(string(e.UID))), f.name(e.Plugin), f.name(e.Reason)
+}
+
+func (e *Release) visit(f fields) { e.Plugin = f.name(e.Plugin) }
+
+func (e *Swap) visit(f fields) {
+	e.Config = f.text("config", e.Config)
+	f.json("annotations", &e.Annotations, len(e.Annotations) > 0)
+	e.Lacks = f.text("lacks", e.Lacks)
+}
+
+// Inspect cannot be written; see Recordable.
+func (e *Inspect) visit(fields) {}
+
+// Recordable reports whether an event has the two forms.
+func Recordable(e Event) bool {
+	_, inspect := e.(*Inspect)
+	return !inspect
+}
+
+// status is a plugin.Status as JSON.
+type status struct {
+	Code    abi.Code `json:"code"`
+	Plugin  string   `json:"plugin,omitempty"`
+	Reasons []string `json:"reasons,omitempty"`
+	Err     string   `json:"error,omitempty"`
+}
+
+func (e *Bound) visit(f fields) {
+	e.Attempt = f.number("attempt", e.Attempt)
+	var s status
+	if e.Status != nil {
+		s = status{Code: e.Status.Code, Plugin: e.Status.Plugin, Reasons: e.Status.Reasons}
+		if e.Status.Err != nil {
+			s.Err = e.Status.Err.Error()
+		}
+	}
+	f.json("status", &s, e.Status != nil)
+	if e.Status == nil && s.Code != abi.Success {
+		e.Status = &plugin.Status{Code: s.Code, Plugin: s.Plugin, Reasons: s.Reasons}
+		if s.Err != "" {
+			e.Status.Err = errors.New(s.Err)
+		}
+	}
+	f.json("directives", &e.Directives, len(e.Directives) > 0)
+	f.json("patch", &e.Patch, !e.Patch.Empty())
+}
+
+func (e *Evicted) visit(f fields) {
+	e.Eviction = f.number("eviction", e.Eviction)
+	e.Stopped = f.flag("stopped", e.Stopped)
+	e.Err = f.text("error", e.Err)
+}
+
+func (e *Clock) visit(f fields) { e.At = f.time("at", e.At) }
+
+func (e *Step) visit(fields) {}
+
+func (e *Rank) visit(f fields) {
+	e.Node, e.Rank = f.name(e.Node), f.number("rank", e.Rank)
+}
+
+func (e *Budgets) visit(f fields) {
+	list := make([]metav1.Object, len(e.List))
+	for i, b := range e.List {
+		list[i] = b
+	}
+	list = f.objects("objects", "PodDisruptionBudget", list)
+	if e.List == nil {
+		for _, object := range list {
+			e.List = append(e.List, object.(*policyv1.PodDisruptionBudget))
+		}
+	}
+}
+
+func (e *Settings) visit(f fields) {
+	e.Start = f.time("start", e.Start)
+	e.Seed = f.number("seed", e.Seed)
+	e.TieBreak = f.text("tie-break", e.TieBreak)
+	e.Candidates = f.number("candidates", e.Candidates)
+	e.AllowUnenforced = f.text("allow-unenforced", e.AllowUnenforced)
+	e.MaxUnschedulable = f.duration("max-unschedulable", e.MaxUnschedulable)
+	e.Ranked = f.flag("ranked", e.Ranked)
+	e.IgnoreBindVerbs = f.flag("ignore-bind-verbs", e.IgnoreBindVerbs)
+	e.Config = f.text("config", e.Config)
+	f.json("annotations", &e.Annotations, len(e.Annotations) > 0)
+	e.Lacks = f.text("lacks", e.Lacks)
+}
+
+func (e *Module) visit(f fields) {
+	e.File, e.Digest = f.name(e.File), f.name(e.Digest)
+	e.Bytes = f.bytes("bytes", e.Bytes)
+}
+
+func (e *Decision) visit(f fields) {
+	e.Pod, e.Code = f.name(e.Pod), f.name(e.Code)
+	e.Node = f.text("node", e.Node)
+	e.Hash = f.number("hash", e.Hash)
+}
+
+func (e *End) visit(fields) {}
+
+func uids(names []string) (out []types.UID) {
+	for _, name := range names {
+		out = append(out, types.UID(name))
+	}
+	return out
+}
+
+func texts(uids []types.UID) (out []string) {
+	for _, uid := range uids {
+		out = append(out, string(uid))
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+// Package inbox has what enters the scheduler's loop, as values of a closed set of types, and
+// their two forms: a compact encoding and a line of text. The same values are handled by the loop,
+// written to recordings and replayed from them.
+//
+// The loop is a function of its events: the same events in the same order give the same decisions.
+// Two of the types are the loop's own: a [Clock] is a reading of the clock, and a [Step] is one turn
+// of the loop, which may try a pod. Time stands still from one reading to the next.
+//
+// Some types are not handled by the loop but stand in recordings: settings, what was asked for
+// during an event (answers, which follow that event), and decisions.
+package inbox
+
+import (
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Event is a value of one of the types of this package.
+type Event interface {
+	// visit calls f with each field, in the order of the encodings, and sets it to the result.
+	visit(f fields)
+}
+
+// Recorder receives the events of a loop. What it is given must not be changed. All calls are made on
+// the loop, except those with modules that a Swap is about to need.
+type Recorder interface {
+	// Enter is called before an event is handled, with answers while it is handled, and with
+	// decisions after it.
+	Enter(e Event)
+}
+
+// Objects that came, changed or went.
+type (
+	// Node is a node that came or changed.
+	Node struct{ Node *state.Node }
+	// NodeGone is a node that was deleted.
+	NodeGone struct{ Name string }
+	// Pods are pods that came or changed, bound or not.
+	Pods struct{ Pods []*state.Pod }
+	// PodGone is a pod that was deleted.
+	PodGone struct{ UID types.UID }
+	// Namespace is a namespace that came or changed.
+	Namespace struct{ Namespace *state.Namespace }
+	// NamespaceGone is a namespace that was deleted.
+	NamespaceGone struct{ Name string }
+	// Object is a storage object, an owner of pods or a PodDisruptionBudget that came or changed.
+	Object struct {
+		Object metav1.Object
+		// Early is true if plugins can see the object already, and if no cluster event follows from
+		// this one: the simulated API server stores an object at once, and sends a Raise later.
+		Early bool
+	}
+	// ObjectGone is such an object that was deleted.
+	ObjectGone struct{ Object metav1.Object }
+	// Raise is a cluster event about objects that the loop does not keep.
+	Raise struct {
+		Event  state.ClusterEvent
+		Object state.Object // Old and New are nil or objects of Object's kinds
+	}
+)
+
+// What code outside the loop asks for.
+type (
+	// Activate moves parked pods to the active queue.
+	Activate struct{ UIDs []types.UID }
+	// Allow ends one plugin's wait for a pod at Permit.
+	Allow struct {
+		UID    types.UID
+		Plugin string
+	}
+	// Reject returns a pod that waits at Permit to the queue.
+	Reject struct {
+		UID            types.UID
+		Plugin, Reason string
+	}
+	// Release retries the pods of a plugin that works again, has changed, or was removed.
+	Release struct{ Plugin string }
+	// Swap makes the oldest prepared set of pipelines the current one. The fields are as in
+	// Settings; they are empty if nobody records.
+	Swap struct {
+		Config      string
+		Annotations []string
+		Lacks       string
+	}
+	// Inspect lets code outside the loop read its state. It is not recorded.
+	Inspect struct{ Call func() }
+)
+
+// Results of what runs beside the loop.
+type (
+	// Bound is the end of a binding cycle.
+	Bound struct {
+		// Attempt is the number of the attempt that chose the node.
+		Attempt    uint64
+		Status     *plugin.Status
+		Directives []plugin.Directives
+		// Patch is what the plugins of the binding cycle and of Reserve wrote on the pod.
+		Patch state.Patch
+	}
+	// Evicted is the end of an eviction.
+	Evicted struct {
+		// Eviction is its number, from 1 on.
+		Eviction uint64
+		// Stopped means that the victim's binding cycle was stopped instead.
+		Stopped bool
+		Err     string
+	}
+)
+
+// What the loop adds.
+type (
+	// Clock is a reading of the clock.
+	Clock struct{ At time.Time }
+	// Step ends waits that are due, moves pods whose backoff is over, and tries the next pod.
+	Step struct{}
+)
+
+// Answers to what was asked while the event before was handled.
+type (
+	// Rank is the rank of a node, which decides between equal nodes.
+	Rank struct {
+		Node string
+		Rank uint64
+	}
+	// Budgets are all PodDisruptionBudgets, if they differ from the last ones.
+	Budgets struct {
+		List []*policyv1.PodDisruptionBudget
+	}
+)
+
+// What else stands in a recording.
+type (
+	// Settings is what a run was started with.
+	Settings struct {
+		// Start is the time at which the queue was made.
+		Start    time.Time
+		Seed     uint64
+		TieBreak string
+		// Candidates is how many of the best nodes a decision lists.
+		Candidates uint64
+		// AllowUnenforced are features of pods that need no plugin.
+		AllowUnenforced string
+		// MaxUnschedulable is how long a pod stays parked without an event; 0 for the default.
+		MaxUnschedulable time.Duration
+		// Ranked means that the ranks of nodes are recorded: they do not follow from the seed.
+		Ranked bool
+		// IgnoreBindVerbs leaves binding to plugins.
+		IgnoreBindVerbs bool
+		// Config is the configuration file.
+		Config string
+		// Annotations are the keys of the annotations that are recorded. One that ends with an
+		// asterisk is a prefix.
+		Annotations []string
+		// Lacks says why the recording cannot be replayed from here on; empty if it can.
+		Lacks string
+	}
+	// Module is a plugin module that the configuration names by this file.
+	Module struct {
+		File, Digest string
+		Bytes        []byte
+	}
+	// Decision is the result of an attempt.
+	Decision struct {
+		Pod  string // NAMESPACE/NAME
+		Node string // "" if there is none
+		Code string
+		// Hash covers all of the decision but times.
+		Hash uint64
+	}
+	// End is the last event of a recording that was closed.
+	End struct{}
+)

@@ -1,0 +1,139 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
+)
+
+// Reader reads a recording, in the compact or in the text form. The text form begins with the same
+// header, as a comment.
+type Reader struct {
+	in      *bufio.Reader
+	text    bool
+	decoder *inbox.Decoder
+	frame   []byte
+	read    int // events so far
+	ended   bool
+}
+
+// ErrCut is the error of a recording that ends without End: the process was killed, or the recording
+// had reached its maximum size. All events before it were read.
+var ErrCut = errors.New("the recording was not closed: it may lack the last second before its end")
+
+// NewReader begins to read a recording.
+//
+// # Errors
+//
+// The input is not a recording, or is of another version.
+func NewReader(in io.Reader) (*Reader, error) {
+	r := &Reader{in: bufio.NewReaderSize(in, 64<<10), decoder: inbox.NewDecoder()}
+	line, err := r.in.ReadString('\n')
+	plain, text := strings.CutPrefix(line, "# ")
+	switch {
+	case plain == Header:
+		r.text = text
+		return r, nil
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case strings.HasPrefix(plain, "berth recording "):
+		return nil, fmt.Errorf("the recording has the format %q, and this berth reads %q: use the berth that wrote it", strings.TrimSpace(plain), strings.TrimSpace(Header))
+	}
+	return nil, errors.New("it is not a recording of berth: its first line is not " + strings.TrimSpace(Header))
+}
+
+// Read returns the number of events that were read.
+func (r *Reader) Read() int { return r.read }
+
+// Next returns the next event; io.EOF after End.
+//
+// # Errors
+//
+// The recording is damaged, or ErrCut.
+func (r *Reader) Next() (e inbox.Event, err error) {
+	if r.ended {
+		return nil, io.EOF
+	}
+	if r.text {
+		e, err = r.line()
+	} else {
+		e, err = r.event()
+	}
+	switch {
+	case errors.Is(err, ErrCut):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("the recording is damaged after event %d: %w", r.read, err)
+	}
+	r.read++
+	_, r.ended = e.(*inbox.End)
+	return e, nil
+}
+
+// line reads an event from the text form. It skips comments and empty lines.
+func (r *Reader) line() (inbox.Event, error) {
+	for {
+		line, err := r.in.ReadString('\n')
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err
+		case err != nil: // a line without its end may be cut off
+			return nil, ErrCut
+		}
+		if line = strings.TrimSuffix(line, "\n"); line != "" && line[0] != '#' {
+			return inbox.Parse(line)
+		}
+	}
+}
+
+func (r *Reader) event() (e inbox.Event, err error) {
+	if len(r.frame) == 0 {
+		if r.frame, err = r.next(); err != nil {
+			return nil, err
+		}
+		r.decoder.Reset()
+	}
+	e, r.frame, err = r.decoder.Next(r.frame)
+	return e, err
+}
+
+// next reads a frame.
+func (r *Reader) next() ([]byte, error) {
+	var head [12]byte
+	if _, err := io.ReadFull(r.in, head[:]); err != nil {
+		return nil, cut(err)
+	}
+	packed, size, sum := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint32(head[8:])
+	if packed > maxFrame || size > maxFrame || size == 0 {
+		return nil, errors.New("the next frame has an impossible size")
+	}
+	// Buffers grow with what is read, so that a wrong size costs nothing.
+	var data bytes.Buffer
+	if n, err := io.CopyN(&data, r.in, int64(packed)); err != nil || n < int64(packed) {
+		return nil, cut(err)
+	}
+	var frame bytes.Buffer
+	n, err := io.Copy(&frame, io.LimitReader(flate.NewReader(&data), int64(size)+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the next frame cannot be unpacked: %w", err)
+	case n != int64(size) || crc32.Checksum(frame.Bytes(), crc32.MakeTable(crc32.Castagnoli)) != sum:
+		return nil, errors.New("the next frame has a wrong checksum")
+	}
+	return frame.Bytes(), nil
+}
+
+func cut(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return ErrCut
+	}
+	return err
+}

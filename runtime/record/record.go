@@ -1,0 +1,158 @@
+// Package record writes what enters a scheduler's loop to a file, and reads it again. docs/recordings.md
+// describes the format.
+package record
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
+)
+
+// Header is the first line of a recording. Its number is the version of the format.
+const Header = "berth recording 1\n"
+
+const (
+	// frameSize is the size at which events are written, before compression.
+	frameSize = 256 << 10
+	// maxFrame bounds a frame before and after compression: the largest event is a module.
+	maxFrame = 1 << 30
+	// flushEvery is how long events may wait to be written.
+	flushEvery = time.Second
+)
+
+// Config configures a Writer.
+type Config struct {
+	// MaxBytes bounds what is written; 0 means no bound.
+	MaxBytes int64
+	// Ended (optional) is called once if the recording ends before Close, with the reason.
+	Ended func(err error)
+}
+
+// Writer writes a recording. It implements inbox.Recorder.
+//
+// Events are gathered in frames, each compressed for itself and with a checksum. A frame is written when
+// it is full and after a second, so little is lost if the process is killed.
+type Writer struct {
+	config Config
+
+	mu      sync.Mutex
+	out     io.Writer
+	encoder *inbox.Encoder
+	redact  *redactor
+	frame   []byte // events that are not written yet
+	packer  *flate.Writer
+	packed  bytes.Buffer
+	written int64
+	ended   bool
+	stop    chan struct{}
+	stopped sync.WaitGroup
+}
+
+var _ inbox.Recorder = (*Writer)(nil)
+
+// NewWriter begins a recording. Close ends it; it does not close out.
+func NewWriter(out io.Writer, config Config) (*Writer, error) {
+	packer, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(out, Header); err != nil {
+		return nil, err
+	}
+	w := &Writer{config: config, out: out, encoder: inbox.NewEncoder(), redact: newRedactor(), packer: packer, written: int64(len(Header)), stop: make(chan struct{})}
+	w.stopped.Go(w.flushing)
+	return w, nil
+}
+
+// flushing writes events that have waited.
+func (w *Writer) flushing() {
+	ticks := time.NewTicker(flushEvery) //nolint:forbidigo // when events reach the file decides nothing
+	defer ticks.Stop()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-ticks.C:
+			w.mu.Lock()
+			w.flush()
+			w.mu.Unlock()
+		}
+	}
+}
+
+// Enter implements inbox.Recorder.
+func (w *Writer) Enter(e inbox.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	var err error
+	if w.frame, err = w.encoder.Append(w.frame, w.redact.event(e)); err != nil {
+		w.end(fmt.Errorf("encode a %T: %w", e, err))
+		return
+	}
+	if _, last := e.(*inbox.End); last {
+		w.flush()
+		w.ended = true
+	} else if len(w.frame) >= frameSize {
+		w.flush()
+	}
+}
+
+// Close writes the end of the recording.
+func (w *Writer) Close() {
+	w.Enter(&inbox.End{})
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
+	close(w.stop)
+	w.stopped.Wait()
+}
+
+// flush writes a frame. The caller holds w.mu.
+func (w *Writer) flush() {
+	if len(w.frame) == 0 || w.ended {
+		return
+	}
+	w.packed.Reset()
+	w.packer.Reset(&w.packed)
+	_, err := w.packer.Write(w.frame)
+	if err == nil {
+		err = w.packer.Close()
+	}
+	if err != nil {
+		w.end(err)
+		return
+	}
+	head := binary.LittleEndian.AppendUint32(nil, uint32(w.packed.Len()))
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(w.frame)))
+	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(w.frame, crc32.MakeTable(crc32.Castagnoli)))
+	w.frame = w.frame[:0]
+	w.encoder.Reset()
+	size := int64(len(head) + w.packed.Len())
+	if w.config.MaxBytes > 0 && w.written+size > w.config.MaxBytes {
+		w.end(fmt.Errorf("it has reached its maximum size of %d bytes", w.config.MaxBytes))
+		return
+	}
+	if _, err := w.out.Write(append(head, w.packed.Bytes()...)); err != nil { // in one write, so that a kill leaves whole frames
+		w.end(err)
+		return
+	}
+	w.written += size
+}
+
+// end ends the recording early. The caller holds w.mu.
+func (w *Writer) end(err error) {
+	w.ended = true
+	if w.config.Ended != nil {
+		w.config.Ended(err)
+	}
+}

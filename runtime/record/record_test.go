@@ -1,0 +1,222 @@
+package record_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// written records events and returns the recording.
+func written(t testing.TB, config record.Config, events ...inbox.Event) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := record.NewWriter(&out, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		w.Enter(e)
+	}
+	w.Close()
+	return out.Bytes()
+}
+
+// read returns the lines of the events that can be read, and the error at the end.
+func read(t testing.TB, in []byte) (lines []string, err error) {
+	t.Helper()
+	r, err := record.NewReader(bytes.NewReader(in))
+	if err != nil {
+		return nil, err
+	}
+	for {
+		e, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		if err != nil {
+			return lines, err
+		}
+		line, err := inbox.Format(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+}
+
+func many(n int) (out []inbox.Event) {
+	for i := range n {
+		out = append(out, &inbox.Clock{At: time.Unix(int64(i), 0)}, &inbox.NodeGone{Name: strings.Repeat("node-", 20)})
+	}
+	return out
+}
+
+// TestTwoForms: the text form of a recording is read as the recording.
+func TestTwoForms(t *testing.T) {
+	recording := written(t, record.Config{}, many(5000)...) // several frames
+	lines, err := read(t, recording)
+	if err != nil || len(lines) != 10_001 || lines[10_000] != "end" {
+		t.Fatalf("%d events, %v", len(lines), err)
+	}
+	again, err := read(t, []byte("# "+record.Header+"\n# a comment\n"+strings.Join(lines, "\n")+"\n"))
+	if err != nil || strings.Join(again, "\n") != strings.Join(lines, "\n") {
+		t.Errorf("%d events, %v", len(again), err)
+	}
+	if len(recording) > 60_000 {
+		t.Errorf("%d bytes", len(recording))
+	}
+}
+
+// TestDamaged: a recording that was cut off says so, and one with other bytes says at which event.
+func TestDamaged(t *testing.T) {
+	recording := written(t, record.Config{}, many(5000)...)
+	for _, at := range []int{len(recording) - 1, len(recording) / 2, len(record.Header) + 1, len(record.Header)} {
+		if lines, err := read(t, recording[:at]); !errors.Is(err, record.ErrCut) || len(lines) > 10_000 {
+			t.Errorf("%d of %d bytes: %d events, %v", at, len(recording), len(lines), err)
+		}
+	}
+	for _, at := range []int{len(record.Header), len(record.Header) + 5, len(record.Header) + 9, len(record.Header) + 100, len(recording) - 9} {
+		other := bytes.Clone(recording)
+		other[at] ^= 0x41
+		lines, err := read(t, other)
+		if err == nil || !errors.Is(err, record.ErrCut) && !strings.Contains(err.Error(), "the recording is damaged after event ") {
+			t.Errorf("byte %d: %d events, %v", at, len(lines), err)
+		}
+	}
+	for in, want := range map[string]string{
+		"":                                       "it is not a recording",
+		"berth recording 2\n":                    `has the format "berth recording 2"`,
+		"# " + record.Header + "step\nstumble\n": `the recording is damaged after event 1: "stumble" is not an event`,
+		"# " + record.Header + "step\nste":       record.ErrCut.Error(),
+	} {
+		if _, err := read(t, []byte(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
+// full is a file on a full disk.
+type full struct{ room int }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.room -= len(p); f.room < 0 {
+		return 0, errors.New("no space left on device")
+	}
+	return len(p), nil
+}
+
+// TestEndsEarly: a recording that cannot go on says so once, and its scheduler goes on.
+func TestEndsEarly(t *testing.T) {
+	for want, out := range map[string]io.Writer{"maximum size of 100 bytes": io.Discard, "no space left": &full{room: 50}} {
+		var ended []string
+		config := record.Config{Ended: func(err error) { ended = append(ended, err.Error()) }}
+		if out == io.Discard {
+			config.MaxBytes = 100
+		}
+		w, err := record.NewWriter(out, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range many(10_000) {
+			w.Enter(e)
+		}
+		w.Close()
+		if len(ended) != 1 || !strings.Contains(ended[0], want) {
+			t.Errorf("%s: %q", want, ended)
+		}
+	}
+}
+
+// TestFlushed: events reach the file after a second, although nothing follows them.
+func TestFlushed(t *testing.T) {
+	path := t.TempDir() + "/recording"
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := record.NewWriter(f, record.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	w.Enter(&inbox.NodeGone{Name: "n"})
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines, err := read(t, data); len(lines) == 1 && errors.Is(err, record.ErrCut) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the event does not reach the file")
+		}
+	}
+}
+
+// TestRedacted: what may be secret is not in the recording; what decides is.
+func TestRedacted(t *testing.T) {
+	const secret = "hunter2"
+	container := v1.Container{
+		Name: "c", Image: "keep-image", Command: []string{secret}, Args: []string{secret}, Env: []v1.EnvVar{{Name: "PASSWORD", Value: secret}},
+		EnvFrom:       []v1.EnvFromSource{{Prefix: secret}},
+		LivenessProbe: &v1.Probe{ProbeHandler: v1.ProbeHandler{HTTPGet: &v1.HTTPGetAction{HTTPHeaders: []v1.HTTPHeader{{Name: "Authorization", Value: secret}}}}},
+		Lifecycle:     &v1.Lifecycle{PostStart: &v1.LifecycleHandler{Exec: &v1.ExecAction{Command: []string{secret}}}},
+	}
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "1", Annotations: map[string]string{"other": secret, "read": "keep-annotation", "gpu/index": "keep-prefix"}},
+		Spec:       v1.PodSpec{Containers: []v1.Container{container}, InitContainers: []v1.Container{container}},
+		Status: v1.PodStatus{Message: secret, Conditions: []v1.PodCondition{{Message: secret}}, ContainerStatuses: []v1.ContainerStatus{{Name: "c", State: v1.ContainerState{
+			Terminated: &v1.ContainerStateTerminated{Message: secret}}}}},
+	}
+	node := func(annotation string) inbox.Event {
+		return &inbox.Node{Node: state.NewNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{"other": annotation}}})}
+	}
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "keep-class"}, Parameters: map[string]string{"password": secret}}
+	volume := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v"}}
+	volume.Spec.CSI = &v1.CSIPersistentVolumeSource{Driver: "keep-driver", VolumeAttributes: map[string]string{"key": secret}}
+	lines, err := read(t, written(t, record.Config{},
+		&inbox.Settings{Annotations: []string{"read", "gpu/*"}}, &inbox.Pods{Pods: []*state.Pod{state.NewPod(pod)}},
+		node(secret), node(secret), node(secret+"!"), &inbox.Object{Object: class}, &inbox.Raise{
+			Event: state.ClusterEvent{Resource: state.PersistentVolumeResource, Action: state.Add}, Object: state.Object{New: volume},
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(lines, "\n")
+	for _, keep := range []string{"keep-image", "keep-annotation", "keep-prefix", "keep-class", "keep-driver"} {
+		if !strings.Contains(text, keep) {
+			t.Errorf("%s is missing in\n%s", keep, text)
+		}
+	}
+	if strings.Contains(text, secret) || pod.Spec.Containers[0].Env == nil || len(pod.Annotations) != 3 {
+		t.Errorf("the secret is in\n%s\nor was taken from the object", text)
+	}
+	if lines[2] != lines[3] || lines[3] == lines[4] {
+		t.Errorf("changes of annotations are not told apart:\n%s", strings.Join(lines[2:5], "\n"))
+	}
+}
+
+// FuzzRead: arbitrary bytes are refused, in time and memory that depend on their number.
+func FuzzRead(f *testing.F) {
+	f.Add(written(f, record.Config{}, many(3)...))
+	f.Add([]byte("# " + record.Header + "step\nend\n"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if lines, err := read(t, in); err == nil && (len(lines) == 0 || lines[len(lines)-1] != "end") {
+			t.Errorf("%d events without an end", len(lines))
+		}
+	})
+}

@@ -1,0 +1,190 @@
+package record
+
+import (
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// otherAnnotations is the annotation of a recorded node that counts the changes of annotations that are
+// not recorded: such a change is an event for plugins.
+const otherAnnotations = "berth.dev/other-annotations"
+
+// redactor leaves out of objects what no plugin may have read: environment, commands, probes, most
+// annotations, parameters of storage.
+type redactor struct {
+	keys     map[string]bool
+	prefixes []string
+	seed     maphash.Seed
+	others   map[string]*changes // by node
+}
+
+// changes counts the versions of something that is not recorded.
+type changes struct {
+	hash  uint64
+	count int
+}
+
+func newRedactor() *redactor {
+	return &redactor{keys: make(map[string]bool), seed: maphash.MakeSeed(), others: make(map[string]*changes)}
+}
+
+// record sets which annotations are recorded from now on.
+func (r *redactor) record(annotations []string) {
+	for _, key := range annotations {
+		if prefix, is := strings.CutSuffix(key, "*"); is {
+			r.prefixes = append(r.prefixes, prefix)
+		} else {
+			r.keys[key] = true
+		}
+	}
+}
+
+func (r *redactor) event(e inbox.Event) inbox.Event {
+	switch e := e.(type) {
+	case *inbox.Settings:
+		r.record(e.Annotations)
+	case *inbox.Swap:
+		r.record(e.Annotations)
+	case *inbox.Node:
+		return &inbox.Node{Node: &state.Node{Object: r.node(e.Node.Object)}}
+	case *inbox.NodeGone:
+		delete(r.others, e.Name)
+	case *inbox.Pods:
+		pods := make([]*state.Pod, len(e.Pods))
+		for i, p := range e.Pods {
+			pods[i] = &state.Pod{Object: r.pod(p.Object)}
+		}
+		return &inbox.Pods{Pods: pods}
+	case *inbox.Namespace:
+		object := *e.Namespace.Object
+		object.ObjectMeta = r.meta(&object.ObjectMeta)
+		return &inbox.Namespace{Namespace: &state.Namespace{Object: &object}}
+	case *inbox.Object:
+		return &inbox.Object{Object: r.object(e.Object), Early: e.Early}
+	case *inbox.ObjectGone:
+		return &inbox.ObjectGone{Object: r.object(e.Object)}
+	case *inbox.Raise:
+		out := *e
+		for _, o := range []*any{&out.Object.Old, &out.Object.New} {
+			if object, ok := (*o).(metav1.Object); ok {
+				*o = r.object(object)
+			}
+		}
+		return &out
+	}
+	return e
+}
+
+func (r *redactor) keeps(key string) bool {
+	return r.keys[key] || slices.ContainsFunc(r.prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
+// meta returns metadata with the annotations that are recorded.
+func (r *redactor) meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	out := *m
+	out.ManagedFields, out.SelfLink, out.GenerateName = nil, "", ""
+	out.Annotations = nil
+	for key, value := range m.Annotations {
+		if r.keeps(key) {
+			metav1.SetMetaDataAnnotation(&out, key, value)
+		}
+	}
+	return out
+}
+
+func (r *redactor) node(object *v1.Node) *v1.Node {
+	out := *object
+	out.ObjectMeta = r.meta(&object.ObjectMeta)
+	out.Spec.ConfigSource = nil //nolint:staticcheck // it is deprecated, and left out
+	out.Status.NodeInfo, out.Status.Config, out.Status.Addresses = v1.NodeSystemInfo{}, nil, nil
+	out.Status.VolumesInUse = nil
+	if len(out.Annotations) == len(object.Annotations) {
+		delete(r.others, object.Name)
+		return &out
+	}
+	var hash maphash.Hash
+	hash.SetSeed(r.seed)
+	for _, key := range slices.Sorted(maps.Keys(object.Annotations)) {
+		if !r.keeps(key) {
+			_, _ = hash.WriteString(key + "\x00" + object.Annotations[key] + "\x00")
+		}
+	}
+	c := r.others[object.Name]
+	if c == nil {
+		c = &changes{}
+		r.others[object.Name] = c
+	}
+	if sum := hash.Sum64(); sum != c.hash {
+		c.hash = sum
+		c.count++
+	}
+	metav1.SetMetaDataAnnotation(&out.ObjectMeta, otherAnnotations, strconv.Itoa(c.count))
+	return &out
+}
+
+func (r *redactor) pod(object *v1.Pod) *v1.Pod {
+	out := *object
+	out.ObjectMeta = r.meta(&object.ObjectMeta)
+	out.Spec.Containers = containers(object.Spec.Containers)
+	out.Spec.InitContainers = containers(object.Spec.InitContainers)
+	out.Spec.EphemeralContainers = nil
+	out.Spec.ImagePullSecrets, out.Spec.HostAliases, out.Spec.DNSConfig = nil, nil, nil
+	out.Status.Conditions = slices.Clone(object.Status.Conditions)
+	for i := range out.Status.Conditions {
+		out.Status.Conditions[i].Message = ""
+	}
+	out.Status.Message = ""
+	out.Status.ContainerStatuses = statuses(object.Status.ContainerStatuses)
+	out.Status.InitContainerStatuses = statuses(object.Status.InitContainerStatuses)
+	out.Status.EphemeralContainerStatuses = nil
+	return &out
+}
+
+// containers keeps what decides where a pod can run.
+func containers(list []v1.Container) []v1.Container {
+	out := slices.Clone(list)
+	for i := range out {
+		c := &out[i]
+		c.Env, c.EnvFrom, c.Command, c.Args, c.WorkingDir = nil, nil, nil, nil, ""
+		c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle = nil, nil, nil, nil
+		c.TerminationMessagePath, c.TerminationMessagePolicy = "", ""
+	}
+	return out
+}
+
+// statuses keeps the resources.
+func statuses(list []v1.ContainerStatus) (out []v1.ContainerStatus) {
+	for i := range list {
+		s := &list[i]
+		out = append(out, v1.ContainerStatus{Name: s.Name, AllocatedResources: s.AllocatedResources, Resources: s.Resources})
+	}
+	return out
+}
+
+func (r *redactor) object(object metav1.Object) metav1.Object {
+	switch x := object.(type) {
+	case *storagev1.StorageClass:
+		out := *x
+		out.Parameters = nil
+		return &out
+	case *v1.PersistentVolume:
+		if x.Spec.CSI == nil {
+			return x
+		}
+		out, source := *x, *x.Spec.CSI
+		source.VolumeAttributes = nil
+		out.Spec.CSI = &source
+		return &out
+	}
+	return object
+}

@@ -1,0 +1,325 @@
+// Package replay repeats a recording without a cluster: the scheduler handles the recorded events, and
+// each of its decisions must be the recorded one. What runs beside the loop does not run; its results are
+// events.
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/hostplugins"
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
+	"github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/reuse"
+)
+
+// Config configures a replay.
+type Config struct {
+	// Modules makes the plugins that are modules. Dir is its folder of modules, to which those of the
+	// recording are written.
+	Modules *assembly.Modules
+	Dir     string
+	// Workers is as in assembly.Config, and so is Reuse.
+	Workers int
+	Reuse   reuse.Config
+	// Pod is a pod after whose attempt the replay stops; the zero value for none. Try is the number of
+	// that attempt among the pod's, from 1.
+	Pod types.NamespacedName
+	Try int
+	// Progress (optional) is called with the number of decisions so far.
+	Progress func(decisions int)
+	Log      *slog.Logger // optional
+}
+
+// Result is the result of a replay whose decisions were all as recorded.
+type Result struct {
+	// Events and Decisions count what was repeated, and Placed the decisions for a node.
+	Events, Decisions, Placed int
+	// Cut is true if the recording was not closed.
+	Cut bool
+	// Attempt is that of Config.Pod; nil if there was none.
+	Attempt *report.Attempt
+}
+
+// Difference is a decision that is not the recorded one.
+type Difference struct {
+	// Event is its number in the recording.
+	Event int
+	// Recorded and Now are nil if there was no decision.
+	Recorded, Now *inbox.Decision
+	// Attempt explains Now; may be nil.
+	Attempt *report.Attempt
+}
+
+// Error implements error.
+func (d *Difference) Error() string {
+	return fmt.Sprintf("event %d: recorded was %s; now it is %s", d.Event, words(d.Recorded), words(d.Now))
+}
+
+func words(d *inbox.Decision) string {
+	switch {
+	case d == nil:
+		return "no decision"
+	case d.Node != "":
+		return fmt.Sprintf("pod %s to node %s (%s, hash %x)", d.Pod, d.Node, d.Code, d.Hash)
+	}
+	return fmt.Sprintf("pod %s to no node (%s, hash %x)", d.Pod, d.Code, d.Hash)
+}
+
+// Run repeats a recording from its beginning.
+//
+// # Errors
+//
+// A *Difference; the recording is damaged, lacks what it takes, or has a configuration that cannot be
+// used; the context ended.
+func Run(ctx context.Context, r *record.Reader, config Config) (*Result, error) {
+	p := &player{config: config, reader: r, ranks: make(map[string]uint64), result: &Result{}}
+	defer func() {
+		if p.assembly != nil {
+			p.assembly.Close()
+		}
+	}()
+	for !p.done {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		e, err := p.take()
+		if errors.Is(err, io.EOF) || errors.Is(err, record.ErrCut) {
+			p.result.Cut = errors.Is(err, record.ErrCut)
+			break
+		}
+		if err == nil {
+			err = p.play(ctx, e)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	p.result.Events = r.Read() - len(p.ahead)
+	return p.result, nil
+}
+
+// player is a replay.
+type player struct {
+	config   Config
+	reader   *record.Reader
+	ahead    []inbox.Event // read, but not played
+	settings *inbox.Settings
+	clock    *clock.Step
+	stores   *stores.Stores
+	assembly *assembly.Assembly
+	ranks    map[string]uint64
+	decision *inbox.Decision // of the last step; nil if there is none
+	attempt  *report.Attempt // of the last step, if it is wanted
+	done     bool
+	result   *Result
+}
+
+func (p *player) take() (inbox.Event, error) {
+	if len(p.ahead) > 0 {
+		e := p.ahead[0]
+		p.ahead = p.ahead[1:]
+		return e, nil
+	}
+	return p.reader.Next()
+}
+
+// play handles one event of the recording.
+func (p *player) play(ctx context.Context, e inbox.Event) error {
+	switch e := e.(type) {
+	case *inbox.Settings:
+		if p.settings != nil {
+			return fmt.Errorf("event %d: there are two settings", p.reader.Read())
+		}
+		p.settings = e
+		return replayable(e.Lacks)
+	case *inbox.Module:
+		return p.module(e)
+	case *inbox.End:
+		p.done = true
+		return nil
+	case *inbox.Decision:
+		return &Difference{Event: p.reader.Read() - len(p.ahead), Recorded: e}
+	}
+	if p.settings == nil {
+		return errors.New("the recording does not begin with settings")
+	}
+	if p.assembly == nil {
+		if err := p.begin(); err != nil {
+			return err
+		}
+	}
+	switch e := e.(type) {
+	case *inbox.Rank:
+		p.ranks[e.Node] = e.Rank
+		return nil
+	case *inbox.Budgets:
+		p.stores.Budgets.Set(e.List)
+		return nil
+	case *inbox.Swap:
+		if err := replayable(e.Lacks); err != nil {
+			return err
+		}
+		if err := p.swap(ctx, e); err != nil {
+			return err
+		}
+	case *inbox.Clock:
+		p.clock.Set(e.At)
+	case *inbox.Step:
+		return p.step(ctx, e)
+	case *inbox.Node:
+		if _, err := p.answers(false); err != nil {
+			return err
+		}
+	}
+	p.assembly.Scheduler.Handle(ctx, e)
+	return nil
+}
+
+func replayable(lacks string) error {
+	if lacks != "" {
+		return fmt.Errorf("the recording cannot be replayed: %s", lacks)
+	}
+	return nil
+}
+
+// answers takes in what was asked for during the event that is about to be handled. For a step it takes
+// the decision, too, and returns it. If the recording ends before it is known what a step decided, the
+// replay is done.
+func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
+	var early []inbox.Event
+	for {
+		e, err := p.take()
+		if err != nil {
+			p.ahead = append(early, p.ahead...)
+			if step && (errors.Is(err, io.EOF) || errors.Is(err, record.ErrCut)) {
+				p.done, p.result.Cut = true, errors.Is(err, record.ErrCut)
+				return nil, nil
+			}
+			if errors.Is(err, record.ErrCut) {
+				return nil, nil // the next take says so again
+			}
+			return nil, err
+		}
+		switch e := e.(type) {
+		case *inbox.Rank:
+			p.ranks[e.Node] = e.Rank
+			continue
+		case *inbox.Budgets:
+			p.stores.Budgets.Set(e.List)
+			continue
+		case *inbox.Object:
+			if e.Early && step {
+				early = append(early, e)
+				continue
+			}
+		case *inbox.Decision:
+			if step {
+				for _, e := range early {
+					p.stores.Change(e.(*inbox.Object).Object, false)
+				}
+				return e, nil
+			}
+		case *inbox.End:
+			p.done = p.done || step // the attempt was cut off, or there was none
+		}
+		p.ahead = append(append(early, e), p.ahead...)
+		return nil, nil
+	}
+}
+
+// step repeats a turn of the loop and compares the decision.
+func (p *player) step(ctx context.Context, e *inbox.Step) error {
+	recorded, err := p.answers(true)
+	if err != nil || p.done {
+		return err
+	}
+	p.decision, p.attempt = nil, nil
+	p.assembly.Scheduler.Handle(ctx, e)
+	if recorded == nil && p.decision == nil {
+		return nil
+	}
+	if recorded == nil || p.decision == nil || *recorded != *p.decision {
+		return &Difference{Event: p.reader.Read() - len(p.ahead), Recorded: recorded, Now: p.decision, Attempt: p.attempt}
+	}
+	p.result.Decisions++
+	if recorded.Node != "" {
+		p.result.Placed++
+	}
+	if p.config.Progress != nil {
+		p.config.Progress(p.result.Decisions)
+	}
+	if p.attempt != nil && p.attempt.Try >= p.config.Try {
+		p.result.Attempt, p.done = p.attempt, true
+	}
+	return nil
+}
+
+// begin makes the scheduler.
+func (p *player) begin() error {
+	c, err := assembly.Replayed(p.settings, p.config.Modules)
+	if err != nil {
+		return err
+	}
+	c.Workers, c.Reuse, c.AllRows = p.config.Workers, p.config.Reuse, p.config.Pod != types.NamespacedName{}
+	p.clock, p.stores = clock.NewStep(p.settings.Start), stores.New()
+	if p.settings.Ranked {
+		c.Rank = func(node string) uint64 { return p.ranks[node] }
+	}
+	p.assembly, err = assembly.New(c, assembly.Deps{
+		Clock: p.clock, Binder: nowhere{}, Outlet: nowhere{}, Observer: p, Recorder: p,
+		Objects: p.stores, Budgets: p.stores.Budgets, Storage: hostplugins.Storage{Objects: p.stores.Storage.Objects()},
+		Services: p.stores.Owners, Controllers: p.stores.Owners,
+		Spawn: func(func()) {}, Log: p.config.Log,
+	})
+	return err
+}
+
+// swap makes the plugins of another configuration. The scheduler takes them with the event.
+func (p *player) swap(ctx context.Context, e *inbox.Swap) error {
+	settings := *p.settings
+	settings.Config = e.Config
+	c, err := assembly.Replayed(&settings, p.config.Modules)
+	if err != nil {
+		return err
+	}
+	_, err = p.assembly.Reload(ctx, c.Scheduler)
+	return err
+}
+
+// module writes a module to the folder.
+func (p *player) module(e *inbox.Module) error {
+	if module.Digest(e.Bytes) != e.Digest || filepath.Base(e.File) != e.File || !filepath.IsLocal(e.File) {
+		return fmt.Errorf("event %d: module %s does not have the digest %s", p.reader.Read(), e.File, e.Digest)
+	}
+	return os.WriteFile(filepath.Join(p.config.Dir, e.File), e.Bytes, 0o600)
+}
+
+// Enter implements inbox.Recorder. It keeps the decision.
+func (p *player) Enter(e inbox.Event) {
+	if d, ok := e.(*inbox.Decision); ok {
+		p.decision = d
+	}
+}
+
+// Attempted implements scheduler.Observer.
+func (p *player) Attempted(a *report.Attempt, name func(row uint32) string) {
+	if a.Namespace == p.config.Pod.Namespace && a.Pod == p.config.Pod.Name {
+		p.attempt = a.Clone(name)
+	}
+}
+
+// Ended implements scheduler.Observer.
+func (p *player) Ended(*report.Ending) {}

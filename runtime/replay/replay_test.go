@@ -1,0 +1,128 @@
+package replay_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/replay"
+	"github.com/berth-scheduler/berth/runtime/reuse"
+)
+
+// small is a recording with preemption, a budget, volumes, a gate and pods that fit nowhere. It stays as
+// it is: a change of Berth that does not repeat it changes decisions, or the format.
+func small(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/small.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func run(ctx context.Context, t *testing.T, text string, c replay.Config) (*replay.Result, error) {
+	t.Helper()
+	reader, err := record.NewReader(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Modules, c.Dir = assembly.NewModules(assembly.ModulesConfig{}), t.TempDir()
+	defer func() { _ = c.Modules.Close(t.Context()) }()
+	return replay.Run(ctx, reader, c)
+}
+
+func TestSmall(t *testing.T) {
+	for _, workers := range []int{1, 8} {
+		for _, kept := range []reuse.Config{{}, reuse.Default()} {
+			decisions := 0
+			r, err := run(t.Context(), t, small(t), replay.Config{Workers: workers, Reuse: kept, Progress: func(n int) { decisions = n }})
+			if err != nil || r.Cut || r.Decisions != strings.Count(small(t), "\ndecision ") || r.Placed == 0 || decisions != r.Decisions {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+	}
+}
+
+// TestDifferent: the first decision that is not the recorded one is named.
+func TestDifferent(t *testing.T) {
+	text := small(t)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if !strings.HasPrefix(line, "decision ") {
+			continue
+		}
+		other := strings.Split(text, "\n")
+		other[i] = line[:strings.Index(line, "hash=")] + "hash=1"
+		_, err := run(t.Context(), t, strings.Join(other, "\n"), replay.Config{Workers: 1})
+		var d *replay.Difference
+		if !errors.As(err, &d) || d.Event != i || d.Recorded == nil || d.Now == nil || d.Recorded.Pod != d.Now.Pod {
+			t.Errorf("line %d: %v", i+1, err)
+		}
+		without := append(append([]string(nil), lines[:i]...), lines[i+1:]...)
+		if _, err = run(t.Context(), t, strings.Join(without, "\n"), replay.Config{Workers: 1}); !errors.As(err, &d) || d.Recorded != nil || !strings.Contains(err.Error(), "recorded was no decision") {
+			t.Errorf("without line %d: %v", i+1, err)
+		}
+		twice := append(append(append([]string(nil), lines[:i]...), line), lines[i:]...)
+		if _, err = run(t.Context(), t, strings.Join(twice, "\n"), replay.Config{Workers: 1}); !errors.As(err, &d) || d.Now != nil || !strings.Contains(err.Error(), "now it is no decision") {
+			t.Errorf("line %d twice: %v", i+1, err)
+		}
+	}
+}
+
+// TestPod: the replay stops after an attempt for a pod, and has all of it.
+func TestPod(t *testing.T) {
+	pod := types.NamespacedName{Namespace: "shop", Name: "web-1"}
+	for try, placed := range map[int]bool{1: false, 2: true} {
+		r, err := run(t.Context(), t, small(t), replay.Config{Workers: 1, Pod: pod, Try: try})
+		if err != nil || r.Attempt == nil || r.Attempt.Try != try || (r.Attempt.Node != "") != placed {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	if r, err := run(t.Context(), t, small(t), replay.Config{Workers: 1, Pod: pod, Try: 99}); err != nil || r.Attempt != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestCut: a recording of a process that was killed is repeated as far as it is known.
+func TestCut(t *testing.T) {
+	lines := strings.SplitAfter(small(t), "\n")
+	most := 0
+	for n := 2; n < len(lines)-2; n++ {
+		r, err := run(t.Context(), t, strings.Join(lines[:n], ""), replay.Config{Workers: 1})
+		if err != nil || !r.Cut || r.Decisions < most {
+			t.Fatalf("%d lines: %+v, %v", n, r, err)
+		}
+		most = r.Decisions
+	}
+	if most == 0 {
+		t.Error("nothing was decided")
+	}
+}
+
+// TestUnusable: a recording that cannot be repeated says why.
+func TestUnusable(t *testing.T) {
+	header := "# " + record.Header
+	settings := strings.SplitAfter(small(t), "\n")[1]
+	for text, want := range map[string]string{
+		header + "step\nend\n":                                                               "the recording does not begin with settings",
+		header + settings + settings + "end\n":                                               "event 2: there are two settings",
+		header + strings.TrimSuffix(settings, "\n") + " lacks=luck\nend\n":                   "the recording cannot be replayed: luck",
+		header + settings + "module a.wasm sha256:00 bytes=AGFzbQ\nend\n":                    "event 2: module a.wasm does not have the digest sha256:00",
+		header + "settings start=2000-01-01T00:00:00Z\nclock at=2000-01-01T00:00:00Z\nend\n": "the recorded configuration: the file is empty",
+	} {
+		if _, err := run(t.Context(), t, text, replay.Config{Workers: 1}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := run(ended, t, small(t), replay.Config{Workers: 1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

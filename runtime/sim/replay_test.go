@@ -1,0 +1,78 @@
+package sim_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/replay"
+	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/sim"
+)
+
+// recorded runs a simulation and returns its recording.
+func recorded(t fataler, c sim.Config) (*sim.Result, []byte) {
+	var out bytes.Buffer
+	w, err := record.NewWriter(&out, record.Config{Ended: func(err error) { t.Fatal(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Recorder = w
+	s, err := sim.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Run(context.Background())
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, out.Bytes()
+}
+
+// replayed repeats a recording with a number of workers.
+func replayed(t fataler, recording []byte, workers int) *replay.Result {
+	reader, err := record.NewReader(bytes.NewReader(recording))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := assembly.NewModules(assembly.ModulesConfig{})
+	defer func() { _ = modules.Close(context.Background()) }()
+	r, err := replay.Run(context.Background(), reader, replay.Config{Modules: modules, Workers: workers, Reuse: reuse.Default()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+type fataler interface{ Fatal(args ...any) }
+
+// TestReplay: each decision of a random cluster is made again from its recording, on 1 and 8 workers, with
+// and without kept answers.
+func TestReplay(t *testing.T) {
+	decisions := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawCluster(t)
+		c.Assembly = assembly.Config{
+			Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Scheduler: assembly.Default(), Candidates: rapid.IntRange(0, 7).Draw(t, "candidates"),
+		}
+		if percent := int32(rapid.IntRange(-1, 60).Draw(t, "percentage")); percent > 0 {
+			c.Assembly.Scheduler.PercentageOfNodesToScore = &percent
+		}
+		result, recording := recorded(t, c)
+		for _, workers := range []int{1, 8} {
+			again := replayed(t, recording, workers)
+			if uint64(again.Decisions) != result.Summary.Attempts || again.Cut {
+				t.Fatalf("%d decisions of %d, cut %v", again.Decisions, result.Summary.Attempts, again.Cut)
+			}
+		}
+		decisions += int(result.Summary.Attempts)
+	})
+	if decisions == 0 {
+		t.Error("nothing was decided")
+	}
+}
