@@ -19,11 +19,13 @@ func TestPlaced(t *testing.T) {
 	now := metav1.Now()
 	controller, priority := true, int32(7)
 	changes := map[string]func(p *v1.Pod){
-		"nothing":         func(*v1.Pod) {},
-		"namespace":       func(p *v1.Pod) { p.Namespace = "b" },
-		"priority":        func(p *v1.Pod) { p.Spec.Priority = &priority },
-		"cpu":             func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("2") },
-		"memory":          func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = resource.MustParse("2Gi") },
+		"nothing":   func(*v1.Pod) {},
+		"namespace": func(p *v1.Pod) { p.Namespace = "b" },
+		"priority":  func(p *v1.Pod) { p.Spec.Priority = &priority },
+		"cpu":       func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("2") },
+		"memory": func(p *v1.Pod) {
+			p.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = resource.MustParse("2Gi")
+		},
 		"label app":       func(p *v1.Pod) { p.Labels["app"] = "y" },
 		"label tier":      func(p *v1.Pod) { p.Labels["tier"] = "y" },
 		"annotation note": func(p *v1.Pod) { p.Annotations["note"] = "y" },
