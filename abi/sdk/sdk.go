@@ -8,6 +8,7 @@ import "embed"
 // Sources are the files of the SDKs, including tests of Go packages. Packages outside this
 // folder are missing: abi, abi/wire and internal/plain.
 //
+//go:embed go/README.md c/README.md assemblyscript/README.md
 //go:embed go/*.go go/berthtest/*.go go/config/*.go go/export/*/*.go go/internal/*/*.go
 //go:embed rust/Cargo.toml rust/README.md rust/src/*.rs rust/src/json/*.rs rust/src/testing/*.rs
 //go:embed c/berth.h

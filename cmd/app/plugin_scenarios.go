@@ -48,6 +48,9 @@ func newPluginTest() *cobra.Command {
 - gives it odd clusters, invalid configurations, and memory with wrong numbers. The module
   may answer the last two as it likes, but must then decide as before.
 
+A scenario's configuration that the manifest's schema refuses is noted with the text that users
+get, since no host passes it to a plugin.
+
 The comment of berthtest.Scenarios documents scenario files:
 https://pkg.go.dev/github.com/berth-scheduler/berth/abi/sdk/go/berthtest
 
@@ -173,7 +176,16 @@ func (t *pluginTest) report(what string, failed []string) {
 // runScenarios runs the files against the module. It returns the last trial that had pods,
 // and these pods.
 func (t *pluginTest) runScenarios(ctx context.Context, files []string) (last *berthtest.Trial, pods []berthtest.Pod) {
-	manifest, factory := wire.EncodeManifest(t.module.Manifest), t.module.factory(ctx)
+	manifest := wire.EncodeManifest(t.module.Manifest)
+	var refused []string // configurations that no host passes, and what users are told instead
+	factory := configured(t.module.factory(ctx), func(config []byte) {
+		if _, err := t.module.CheckConfig("", config); err != nil {
+			note := "for " + plain.Line(config, maxCell) + " users are told " + plain.Line(err.Error(), maxCell)
+			if !slices.Contains(refused, note) {
+				refused = append(refused, note)
+			}
+		}
+	})
 	for _, file := range files {
 		r := recorded(func(tb testing.TB) {
 			trial, tried := berthtest.Scenario(tb, file, manifest, factory, t.rewrite)
@@ -182,9 +194,10 @@ func (t *pluginTest) runScenarios(ctx context.Context, files []string) (last *be
 			}
 		})
 		t.report("as WebAssembly: "+file, r.failed)
-		for _, note := range r.noted {
+		for _, note := range append(r.noted, refused...) {
 			t.printf("note  %s\n", note)
 		}
+		refused = nil
 	}
 	return last, pods
 }

@@ -68,7 +68,9 @@ func besideProject(path string) string {
 	case "go": // whose packages keep their import paths
 		return "berth/abi/sdk/" + path
 	case "c":
-		return file
+		if file != "README.md" { // the project has its own
+			return file
+		}
 	}
 	return "berth/" + file
 }

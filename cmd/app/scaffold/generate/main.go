@@ -4,7 +4,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"go/ast"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
 	"os"
 	"path"
 	"path/filepath"
@@ -69,6 +74,11 @@ func (p *project) generate() error {
 	if err := p.addBeside(add); err != nil {
 		return err
 	}
+	scenarios, err := scenarioLanguage()
+	if err != nil {
+		return err
+	}
+	add("berth/SCENARIOS.md", scenarios)
 	slices.SortFunc(a.Files, func(x, y txtar.File) int { return strings.Compare(x.Name, y.Name) })
 	text := txtar.Format(a)
 	if again := txtar.Parse(text); len(again.Files) != len(a.Files) || !bytes.Equal(txtar.Format(again), text) {
@@ -77,13 +87,34 @@ func (p *project) generate() error {
 	return os.WriteFile(p.language+".txtar", text, 0o644)
 }
 
+// scenarioLanguage returns the comment of berthtest.Scenarios as Markdown.
+func scenarioLanguage() (string, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(top, "abi/sdk/go/berthtest/scenario.go"), nil, parser.ParseComments)
+	if err != nil {
+		return "", err
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "Scenarios" {
+			var reader comment.Parser
+			var printer comment.Printer
+			text := string(printer.Markdown(reader.Parse(f.Doc.Text())))
+			return "# Scenarios\n\n" + strings.NewReplacer("\\`", "`", `\_`, "_").Replace(text), nil
+		}
+	}
+	return "", errors.New("scenario.go has no function Scenarios")
+}
+
 func (p *project) readme() (string, error) {
 	text, err := os.ReadFile("templates/README.md")
 	sdk := p.folder + "/"
 	if p.folder == "" {
 		sdk = "berth.h"
 	}
-	words := strings.NewReplacer("@LANGUAGE@", p.name, "@FILES@", p.files, "@SDK@", sdk, "@TEST@", p.test, "@TOOLCHAIN@", p.toolchain, "@DIR@", p.dir)
+	sdkReadme := "berth/README.md"
+	if p.language == "go" { // whose packages keep their import paths
+		sdkReadme = "berth/abi/sdk/go/README.md"
+	}
+	words := strings.NewReplacer("@LANGUAGE@", p.name, "@FILES@", p.files, "@SDK@", sdk, "@TEST@", p.test, "@TOOLCHAIN@", p.toolchain, "@SDKREADME@", sdkReadme)
 	return words.Replace(string(text)), err
 }
 
