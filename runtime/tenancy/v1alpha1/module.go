@@ -66,7 +66,7 @@ type Key struct {
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 }
 
-// Status of a plugin, as the scheduler that leads writes it. Berth never reads it: editing it
+// PluginStatus is what the scheduler that leads says of a plugin. Berth never reads it: editing it
 // changes nothing, and the scheduler overwrites it.
 type PluginStatus struct {
 	// Ready is True if the plugin runs. Otherwise reason and message say exactly why not.
