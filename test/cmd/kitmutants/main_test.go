@@ -11,7 +11,7 @@ func least() map[string][2]int {
 	return map[string][2]int{
 		"plugins":        {40, 19},
 		"go":             {8, 1},
-		"rust":           {6, 0},
+		"rust":           {8, 0},
 		"c":              {21, 10},
 		"assemblyscript": {17, 8},
 		"host":           {19, 9},
