@@ -105,7 +105,7 @@ func evenness(fractions []float64) int64 {
 		}
 		mean := sum / float64(n)
 		for _, f := range fractions {
-			squares += (f - mean) * (f - mean)
+			squares += float64((f - mean) * (f - mean)) // the conversion keeps a compiler from fusing product and sum
 		}
 		deviation = math.Sqrt(squares / float64(n))
 	}

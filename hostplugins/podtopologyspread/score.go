@@ -168,7 +168,7 @@ func (s *soft) rate(snapshot *state.Snapshot, row uint32) int64 {
 		} else if n = p.at(domain); domain == p.empty {
 			n += p.at(tally.Absent)
 		}
-		score += float64(n)*p.weight + p.skew
+		score += float64(float64(n)*p.weight) + p.skew // the conversion keeps a compiler from fusing product and sum
 	}
 	return int64(math.Round(score))
 }
