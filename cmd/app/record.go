@@ -62,7 +62,7 @@ func (r *recording) close() error {
 	if r == nil {
 		return nil
 	}
-	r.Writer.Close()
+	r.Close()
 	if err := r.file.Close(); err != nil {
 		return fmt.Errorf("--record: %w", err)
 	}

@@ -155,7 +155,7 @@ func (o *replayOptions) print(stdout, stderr io.Writer, reader *records.Reader) 
 	for {
 		e, err := reader.Next()
 		if errors.Is(err, io.EOF) || errors.Is(err, records.ErrCut) {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				fmt.Fprintf(stderr, "warning: %s: %v\n", o.file, err)
 			}
 			return writing(w.Flush())

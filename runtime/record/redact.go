@@ -92,7 +92,8 @@ func (r *redactor) keeps(key string) bool {
 // meta returns metadata with the annotations that are recorded.
 func (r *redactor) meta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	out := *m
-	out.ManagedFields, out.SelfLink, out.GenerateName = nil, "", ""
+	out.ManagedFields, out.GenerateName = nil, ""
+	out.SelfLink = "" //nolint:staticcheck // it is deprecated, and left out
 	out.Annotations = nil
 	for key, value := range m.Annotations {
 		if r.keeps(key) {

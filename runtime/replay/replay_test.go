@@ -58,7 +58,8 @@ func TestDifferent(t *testing.T) {
 			continue
 		}
 		other := strings.Split(text, "\n")
-		other[i] = line[:strings.Index(line, "hash=")] + "hash=1"
+		before, _, _ := strings.Cut(line, "hash=")
+		other[i] = before + "hash=1"
 		_, err := run(t.Context(), t, strings.Join(other, "\n"), replay.Config{Workers: 1})
 		var d *replay.Difference
 		if !errors.As(err, &d) || d.Event != i || d.Recorded == nil || d.Now == nil || d.Recorded.Pod != d.Now.Pod {
