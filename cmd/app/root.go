@@ -18,7 +18,7 @@ func newRoot(p *program, width int) *cobra.Command {
 		Use:   "berth",
 		Short: "A Kubernetes scheduler whose decisions are made by plugins",
 		// The help of berth itself fits on a screen of 24 lines.
-		Long:          "A Kubernetes scheduler. Any flag can be a variable, as BERTH_SEED for --seed.",
+		Long:          "A Kubernetes scheduler. Variables set flags, too: BERTH_SEED sets --seed.",
 		Version:       p.version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -15,12 +15,11 @@ import (
 // newTrace returns the commands about cluster traces.
 func newTrace() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:    "trace",
-		Hidden: true, // few need it, and the help of berth fits a screen
-		Short:  "Inspect cluster traces",
-		Long:   `Trace inspects cluster traces, such as those that berth simulate --trace imports.`,
-		Args:   knownSubcommand,
-		RunE:   func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:   "trace",
+		Short: "Inspect cluster traces",
+		Long:  `Trace inspects cluster traces, such as those that berth simulate --trace imports.`,
+		Args:  knownSubcommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newTraceTypical())
 	return cmd
