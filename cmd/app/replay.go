@@ -80,7 +80,7 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 	}
 	f, err := os.Open(o.file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (name a file that --record of berth simulate or berth run has written)", err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	reader, err := records.NewReader(f)
@@ -133,6 +133,10 @@ func (o *replayOptions) replay(ctx context.Context, stdout, stderr io.Writer, re
 	}
 	if c.Pod != (types.NamespacedName{}) {
 		return fmt.Errorf("--pod: the recording has no attempt %d for pod %s", c.Try, c.Pod)
+	}
+	if result.Decisions == 0 {
+		p.text("Repeated %s. There was no decision among them.", count(result.Events, "event"))
+		return p.err
 	}
 	p.text("Repeated %s from %s: %d placed a pod. All are as recorded.", count(result.Decisions, "decision"), count(result.Events, "event"), result.Placed)
 	return p.err

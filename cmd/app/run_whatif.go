@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -14,6 +15,10 @@ func (w *watched) whatIf(ctx context.Context, r *whatif.Request) (*whatif.Answer
 	now := w.running.Load()
 	if now == nil {
 		return nil, errors.New("the scheduler has not started yet")
+	}
+	// Their factories may register metrics or start goroutines, which a question must not do again.
+	if own := now.assembly.Status().CompiledIn; len(own) > 0 {
+		return nil, fmt.Errorf("plugin %s is compiled in, and a question cannot make it a second time: ask about files, with --cluster", own[0].Name)
 	}
 	var contents scheduler.Contents
 	var objects kube.Objects

@@ -83,22 +83,6 @@ func Words() (out []string) {
 	return out
 }
 
-// Command returns a command of scenario files, by its signature, that takes events of a type.
-func Command(word string, take func(e Event)) func(a scenario.Args) error {
-	return func(a scenario.Args) error {
-		for _, make := range newEvents() {
-			if known, e := make(); known == word {
-				if err := read(e, a); err != nil {
-					return err
-				}
-				take(e)
-				return nil
-			}
-		}
-		return fmt.Errorf("%q is not an event", word)
-	}
-}
-
 type textWriter struct {
 	out strings.Builder
 	err error

@@ -107,6 +107,9 @@ func Run(ctx context.Context, r *record.Reader, config Config) (*Result, error) 
 			return nil, err
 		}
 	}
+	if p.settings == nil {
+		return nil, errors.New("it ends before the settings of the scheduler, so there is nothing to repeat")
+	}
 	p.result.Events = r.Read() - len(p.ahead)
 	return p.result, nil
 }

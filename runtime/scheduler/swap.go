@@ -36,7 +36,7 @@ type prepared struct {
 // old pipelines any more. At most two old sets are kept: with a third, the pods that wait in
 // the oldest one are rejected.
 //
-// recorded is what Deps.Recorder is told.
+// Deps.Recorder gets recorded.
 //
 // # Errors
 //

@@ -21,7 +21,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Cluster is what a question is about. Its objects are shared, and never changed.
+// Cluster is the cluster that a question is about. Its objects are shared and never changed.
 type Cluster struct {
 	// Scheduler is how pods are placed. HTTP extenders are not asked.
 	Scheduler assembly.Config

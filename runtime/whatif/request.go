@@ -185,16 +185,7 @@ func each[T interface {
 }
 
 // owners returns services and controllers.
-func (r *Request) owners() (out []metav1.Object) {
-	out = appendAll(out, r.Services)
-	out = appendAll(out, r.ReplicationControllers)
-	out = appendAll(out, r.ReplicaSets)
-	return appendAll(out, r.StatefulSets)
-}
-
-func appendAll[T metav1.Object](to []metav1.Object, list []T) []metav1.Object {
-	for _, object := range list {
-		to = append(to, object)
-	}
-	return to
+func (r *Request) owners() []metav1.Object {
+	o := input.Objects{Services: r.Services, ReplicationControllers: r.ReplicationControllers, ReplicaSets: r.ReplicaSets, StatefulSets: r.StatefulSets}
+	return o.Owners()
 }

@@ -14,7 +14,7 @@ import (
 
 // Change is one mistake: a change of one source file.
 type Change struct {
-	// Subject is what the mistake is in.
+	// Subject is the part that has the mistake, such as a plugin or an SDK.
 	Subject string `json:"subject"`
 	Mistake string `json:"mistake"`
 	File    string `json:"file"` // relative to the root of the repository
