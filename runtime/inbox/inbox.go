@@ -49,7 +49,8 @@ type (
 	Namespace struct{ Namespace *state.Namespace }
 	// NamespaceGone is a namespace that was deleted.
 	NamespaceGone struct{ Name string }
-	// Object is a storage object, an owner of pods or a PodDisruptionBudget that came or changed.
+	// Object is a storage object, an object of dynamic resource allocation, an owner of pods or a
+	// PodDisruptionBudget that came or changed.
 	Object struct {
 		Object metav1.Object
 		// Early is true if plugins can see the object already, and if no cluster event follows from

@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -40,6 +41,12 @@ func newObject(kind string) (protobuf, error) {
 		return &storagev1.CSIStorageCapacity{}, nil
 	case "VolumeAttachment":
 		return &storagev1.VolumeAttachment{}, nil
+	case "ResourceClaim":
+		return &resourcev1.ResourceClaim{}, nil
+	case "ResourceSlice":
+		return &resourcev1.ResourceSlice{}, nil
+	case "DeviceClass":
+		return &resourcev1.DeviceClass{}, nil
 	case "Service":
 		return &v1.Service{}, nil
 	case "ReplicationController":
@@ -79,6 +86,12 @@ func kindOf(object metav1.Object) string {
 		return "CSIStorageCapacity"
 	case *storagev1.VolumeAttachment:
 		return "VolumeAttachment"
+	case *resourcev1.ResourceClaim:
+		return "ResourceClaim"
+	case *resourcev1.ResourceSlice:
+		return "ResourceSlice"
+	case *resourcev1.DeviceClass:
+		return "DeviceClass"
 	case *v1.Service:
 		return "Service"
 	case *v1.ReplicationController:

@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
@@ -111,4 +114,42 @@ func TestAwait(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWithoutDevices: an API server without resource.k8s.io is no reason to wait, but is told of; if
+// it has it later, its objects arrive.
+func TestWithoutDevices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		m := newMute()
+		m.away.Store(false)
+		var without atomic.Bool
+		without.Store(true)
+		m.Interface.(*fake.Clientset).PrependReactor("list", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			gone := without.Load() && a.GetResource().Group == resourcev1.GroupName
+			return gone, nil, apierrors.NewNotFound(a.GetResource().GroupResource(), "")
+		})
+		class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "gpu", ResourceVersion: "1"}}
+		if _, err := m.ResourceV1().DeviceClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: m, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := newEar(c)
+		if err := c.Start(e); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if n := strings.Count(log.String(), "pods with resource claims stay pending"); n != 3 {
+			t.Errorf("it is said %d times, want once for each of three kinds:\n%s", n, log.String())
+		}
+		without.Store(false)
+		e.expect(t, "event resource.k8s.io/DeviceClassAdd")
+		c.Close(t.Context())
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -38,11 +39,15 @@ type kind struct {
 	name     string // plural, with its group, as kubectl has it
 	informer cache.SharedIndexInformer
 	handler  func(Scheduler) cache.ResourceEventHandler
+	// optional is an object of a kind that an API server need not have; nil for other kinds.
+	optional any
 	synced   cache.InformerSynced // nil before Start
 
 	mu struct {
 		sync.Mutex
 		err error // of the last list or watch that failed
+		// absent is true while the API server does not have an optional kind.
+		absent bool
 	}
 }
 
@@ -51,7 +56,7 @@ type kind struct {
 func newWatches(c *Cluster) (*watches, error) {
 	f := informers.NewSharedInformerFactoryWithOptions(c.deps.Client, 0, informers.WithTransform(trim))
 	w := &watches{cluster: c, factory: f}
-	core, apps, storage := f.Core().V1(), f.Apps().V1(), f.Storage().V1()
+	core, apps, storage, resource := f.Core().V1(), f.Apps().V1(), f.Storage().V1(), f.Resource().V1()
 	w.pods, w.nodes = f.InformerFor(&v1.Pod{}, newPodInformer), core.Nodes().Informer()
 	w.kinds = []*kind{
 		{name: "nodes", informer: w.nodes, handler: nodeHandler},
@@ -63,6 +68,9 @@ func newWatches(c *Cluster) (*watches, error) {
 		{name: "csidrivers.storage.k8s.io", informer: storage.CSIDrivers().Informer(), handler: objectHandler},
 		{name: "csistoragecapacities.storage.k8s.io", informer: storage.CSIStorageCapacities().Informer(), handler: objectHandler},
 		{name: "volumeattachments.storage.k8s.io", informer: storage.VolumeAttachments().Informer(), handler: objectHandler},
+		{name: "resourceclaims.resource.k8s.io", informer: resource.ResourceClaims().Informer(), handler: objectHandler, optional: &resourcev1.ResourceClaim{}},
+		{name: "resourceslices.resource.k8s.io", informer: resource.ResourceSlices().Informer(), handler: objectHandler, optional: &resourcev1.ResourceSlice{}},
+		{name: "deviceclasses.resource.k8s.io", informer: resource.DeviceClasses().Informer(), handler: objectHandler, optional: &resourcev1.DeviceClass{}},
 		{name: "services", informer: core.Services().Informer(), handler: objectHandler},
 		{name: "replicationcontrollers", informer: core.ReplicationControllers().Informer(), handler: objectHandler},
 		{name: "replicasets.apps", informer: apps.ReplicaSets().Informer(), handler: objectHandler},
@@ -137,16 +145,22 @@ func (w *watches) stop() {
 }
 
 // Synced returns nil if the scheduler has received all existing objects, otherwise an error
-// that names the missing kinds and why.
+// that names the missing kinds and why. Optional kinds that the API server does not have are not
+// missing.
 func (c *Cluster) Synced() error {
 	var errs []error
+	absent := make(map[reflect.Type]bool)
 	for _, k := range c.watches.kinds {
 		if k.synced != nil && k.synced() {
 			continue
 		}
 		k.mu.Lock()
-		err := k.mu.err
+		err, none := k.mu.err, k.mu.absent
 		k.mu.Unlock()
+		if none {
+			absent[reflect.TypeOf(k.optional)] = true
+			continue
+		}
 		if err == nil {
 			err = errors.New("not listed yet")
 		}
@@ -154,7 +168,7 @@ func (c *Cluster) Synced() error {
 	}
 	if len(errs) == 0 && c.watches.others {
 		for kind, waits := range c.watches.unlisted() {
-			if waits {
+			if waits && !absent[kind] {
 				errs = append(errs, fmt.Errorf("%v, which a plugin asked for: not listed yet (the scheduler's user needs list and watch on it)", kind))
 			}
 		}
@@ -173,7 +187,8 @@ func (c *Cluster) Kinds() []string {
 }
 
 // failed records a failed list or watch. The informer itself retries with growing pauses.
-// Watches that end or are too old are normal.
+// Watches that end or are too old are normal. An optional kind that the API server does not have is
+// listed again and again, too, because it may be enabled later.
 func (w *watches) failed(k *kind, err error) {
 	switch {
 	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || utilnet.IsProbableEOF(err):
@@ -181,10 +196,17 @@ func (w *watches) failed(k *kind, err error) {
 	case apierrors.IsForbidden(err):
 		err = fmt.Errorf("%w (the scheduler's user needs list and watch on %s)", err, k.name)
 	}
+	absent := k.optional != nil && apierrors.IsNotFound(err)
 	k.mu.Lock()
 	known := k.mu.err != nil && k.mu.err.Error() == err.Error()
-	k.mu.err = err
+	k.mu.err, k.mu.absent = err, absent
 	k.mu.Unlock()
+	if absent {
+		if !known {
+			w.cluster.log.Warn("the API server does not have this kind; pods with resource claims stay pending", "resource", k.name)
+		}
+		return
+	}
 	if !known && !errors.Is(err, ErrLeaseLost) && !w.cluster.deps.Reach.Says(err) { // without the lease this replica is about to end
 		w.cluster.log.Error("cannot watch the cluster; retrying", "resource", k.name, "error", err)
 	}

@@ -97,17 +97,19 @@ func (w *apiServer) stored(object metav1.Object) {
 
 // bindInitial puts a pod on its node before anything is scheduled.
 func (w *apiServer) bindInitial(pod *state.Pod) {
+	if object := w.volumes.appears(pod.Object); object != pod.Object {
+		pod = state.NewPod(object)
+	}
 	p := &simPod{pod: pod, node: pod.NodeName(), initial: true}
 	w.byUID[p.pod.UID] = p
 	w.budgets.admit(p)
 	w.usage.add(p.pod)
-	w.volumes.appears(pod.Object)
 	w.scheduler.SetPods(p.pod)
 }
 
 // admit adds a pod that arrives.
 func (w *apiServer) admit(a input.Arrival) *state.Pod {
-	p := &simPod{pod: state.NewPod(a.Pod)}
+	p := &simPod{pod: state.NewPod(w.volumes.appears(a.Pod))}
 	if a.Until > 0 {
 		p.until = w.start.Add(a.Until)
 		w.leaving.Push(p)
@@ -115,7 +117,6 @@ func (w *apiServer) admit(a input.Arrival) *state.Pod {
 	w.pods = append(w.pods, p)
 	w.byUID[p.pod.UID] = p
 	w.budgets.admit(p)
-	w.volumes.appears(a.Pod)
 	w.changes++
 	return p.pod
 }

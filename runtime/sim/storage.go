@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,8 +19,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
 
-// volumes simulates the API server and the controllers for storage objects, in the simplest
-// way:
+// volumes simulates the API server and the controllers for storage objects and resource claims, in
+// the simplest way:
 //
 //   - a volume that no claim uses is available;
 //   - a claim and a volume are bound if one of them names the other;
@@ -28,9 +29,10 @@ import (
 //   - if a claim has a selected node, a volume is provisioned: it is reachable from nodes that
 //     equal this one in the topology keys of the class's driver, and its size is subtracted
 //     from a storage capacity;
-//   - a pod's ephemeral volumes get their claims when the pod appears.
+//   - a pod's ephemeral volumes get their claims when the pod appears, and so do its resource claims
+//     from templates.
 //
-// Nothing is ever unbound, released or detached.
+// No volume is ever unbound, released or detached.
 type volumes struct {
 	api     *apiServer
 	store   *storage.Store
@@ -38,8 +40,10 @@ type volumes struct {
 	classes []*storagev1.StorageClass
 	claims  []types.NamespacedName // in the order in which they appeared
 	pods    map[types.NamespacedName]bool
-	version int
-	tell    *scheduler.Scheduler // nil during setup
+	// templates of resource claims.
+	templates map[types.NamespacedName]*resourcev1.ResourceClaimTemplate
+	version   int
+	tell      *scheduler.Scheduler // nil during setup
 }
 
 var (
@@ -49,7 +53,10 @@ var (
 )
 
 func newVolumes(w *apiServer, nodes []*v1.Node) *volumes {
-	v := &volumes{api: w, store: storage.New(), nodes: make(map[string]*v1.Node), pods: make(map[types.NamespacedName]bool)}
+	v := &volumes{
+		api: w, store: storage.New(), nodes: make(map[string]*v1.Node), pods: make(map[types.NamespacedName]bool),
+		templates: make(map[types.NamespacedName]*resourcev1.ResourceClaimTemplate),
+	}
 	for _, n := range nodes {
 		v.nodes[n.Name] = n
 	}
@@ -85,6 +92,14 @@ func (v *volumes) setUp(all []metav1.Object) error {
 			v.write(x.DeepCopy())
 		case *storagev1.VolumeAttachment:
 			v.write(x.DeepCopy())
+		case *resourcev1.ResourceClaim:
+			v.write(x.DeepCopy())
+		case *resourcev1.ResourceSlice:
+			v.write(x.DeepCopy())
+		case *resourcev1.DeviceClass:
+			v.write(x.DeepCopy())
+		case *resourcev1.ResourceClaimTemplate:
+			v.templates[types.NamespacedName{Namespace: x.Namespace, Name: x.Name}] = x
 		default:
 			return fmt.Errorf("%T is not a storage object: leave it out of Config.Storage", o)
 		}
@@ -107,8 +122,10 @@ func (v *volumes) write(o metav1.Object) {
 	}
 }
 
-// appears adds a pod: its ephemeral volumes get their claims (KEP-1698).
-func (v *volumes) appears(pod *v1.Pod) {
+// appears adds a pod: its ephemeral volumes get their claims (KEP-1698), and so do its resource
+// claims from templates (KEP-4381), whose names are in the status of the pod that it returns.
+func (v *volumes) appears(pod *v1.Pod) *v1.Pod {
+	pod = v.generate(pod)
 	v.pods[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = true
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
@@ -133,6 +150,7 @@ func (v *volumes) appears(pod *v1.Pod) {
 		v.write(claim)
 		v.settle(name)
 	}
+	return pod
 }
 
 // disappears removes a pod. Its claims stay.

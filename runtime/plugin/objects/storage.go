@@ -73,10 +73,10 @@ type StorageChanges interface {
 	Since(generation uint64) (changed []StorageKey, now uint64, known bool)
 }
 
-// StorageKey names a storage object.
+// StorageKey names a storage object, or one of dynamic resource allocation.
 type StorageKey struct {
 	Kind      state.EventResource
-	Namespace string // of a claim or a capacity
+	Namespace string // of a claim, a capacity or a resource claim
 	// Name is the object's name. For a VolumeAttachment it is the node's, because attachments
 	// are looked up by node.
 	Name string

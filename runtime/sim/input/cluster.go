@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,6 +56,10 @@ type Objects struct {
 	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
 	CSIDrivers             []*storagev1.CSIDriver
 	VolumeAttachments      []*storagev1.VolumeAttachment
+	ResourceClaims         []*resourcev1.ResourceClaim
+	ResourceClaimTemplates []*resourcev1.ResourceClaimTemplate
+	ResourceSlices         []*resourcev1.ResourceSlice
+	DeviceClasses          []*resourcev1.DeviceClass
 	ReplicationControllers []*v1.ReplicationController
 	ReplicaSets            []*appsv1.ReplicaSet
 	StatefulSets           []*appsv1.StatefulSet
@@ -236,6 +241,14 @@ func (o *Objects) keep(obj object) {
 		o.CSIDrivers = append(o.CSIDrivers, x)
 	case *storagev1.VolumeAttachment:
 		o.VolumeAttachments = append(o.VolumeAttachments, x)
+	case *resourcev1.ResourceClaim:
+		o.ResourceClaims = append(o.ResourceClaims, x)
+	case *resourcev1.ResourceClaimTemplate:
+		o.ResourceClaimTemplates = append(o.ResourceClaimTemplates, x)
+	case *resourcev1.ResourceSlice:
+		o.ResourceSlices = append(o.ResourceSlices, x)
+	case *resourcev1.DeviceClass:
+		o.DeviceClasses = append(o.DeviceClasses, x)
 	case *v1.ReplicationController:
 		o.ReplicationControllers = append(o.ReplicationControllers, x)
 	case *appsv1.ReplicaSet:

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,6 +47,7 @@ func ofClusters() *kinds {
 		version(schedulingv1.SchemeGroupVersion, "PriorityClass"),
 		version(policyv1.SchemeGroupVersion, "PodDisruptionBudget"),
 		version(storagev1.SchemeGroupVersion, "StorageClass", "CSINode", "CSIStorageCapacity", "CSIDriver", "VolumeAttachment"),
+		version(resourcev1.SchemeGroupVersion, "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass"),
 		version(appsv1.SchemeGroupVersion, "ReplicaSet", "StatefulSet"),
 		version(v1alpha1.GroupVersion(), v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant, v1alpha1.KindTenantPlugin),
 	)
@@ -89,7 +91,7 @@ func (k *kinds) list(kind string) bool {
 func newScheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, v1alpha1.AddToScheme,
+		v1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme, resourcev1.AddToScheme, v1alpha1.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return nil, err

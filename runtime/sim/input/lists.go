@@ -3,7 +3,8 @@ package input
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Storage returns the storage objects, kind by kind: claims, volumes, classes, CSINodes,
-// CSIDrivers, capacities and attachments.
+// CSIDrivers, capacities and attachments; then resource claims, their templates, resource slices
+// and device classes.
 func (o *Objects) Storage() []metav1.Object {
 	var out []metav1.Object
 	out = appendAll(out, o.PersistentVolumeClaims)
@@ -12,7 +13,11 @@ func (o *Objects) Storage() []metav1.Object {
 	out = appendAll(out, o.CSINodes)
 	out = appendAll(out, o.CSIDrivers)
 	out = appendAll(out, o.CSIStorageCapacities)
-	return appendAll(out, o.VolumeAttachments)
+	out = appendAll(out, o.VolumeAttachments)
+	out = appendAll(out, o.ResourceClaims)
+	out = appendAll(out, o.ResourceClaimTemplates)
+	out = appendAll(out, o.ResourceSlices)
+	return appendAll(out, o.DeviceClasses)
 }
 
 // Owners returns the services and the controllers of pods.

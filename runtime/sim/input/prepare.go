@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +24,7 @@ import (
 // Priority and DefaultStorageClass admission plugins), as far as a scheduler can see them:
 // namespace, schedulerName, restartPolicy, grace period, requests from limits, host ports under
 // hostNetwork, matchLabelKeys merged into selectors, priority and preemptionPolicy,
-// volumeBindingMode, reclaim policies, replicas, the namespace's name label; allocatable and
+// volumeBindingMode, reclaim policies, replicas, how many devices a request is for, the namespace's name label; allocatable and
 // the hostname label of a node as its kubelet would report them. It does not add the
 // tolerations for not-ready and unreachable nodes that admission adds: a file shows all of a
 // pod's tolerations.
@@ -76,6 +77,12 @@ func prepare(o object, n *yaml.Node) []*Error {
 		c.csiNode(x)
 	case *storagev1.VolumeAttachment:
 		c.attachment(x)
+	case *resourcev1.ResourceClaim:
+		c.resourceClaim("spec", &x.Spec)
+	case *resourcev1.ResourceClaimTemplate:
+		c.resourceClaim("spec.spec", &x.Spec.Spec)
+	case *resourcev1.ResourceSlice:
+		c.resourceSlice(x)
 	}
 	return c.errs
 }
@@ -84,7 +91,7 @@ func prepare(o object, n *yaml.Node) []*Error {
 func namespaced(kind string) bool {
 	switch kind {
 	case "Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver", "VolumeAttachment",
-		v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant:
+		"ResourceSlice", "DeviceClass", v1alpha1.KindSchedulerPlugin, v1alpha1.KindPluginGrant:
 		return false
 	}
 	return true

@@ -1,12 +1,13 @@
-// Package storage stores the API's storage objects in memory, indexed by name and by what
-// plugins look up, with a journal of their changes. The simulator uses it as its cluster; a
-// watcher of a real cluster can fill it.
+// Package storage stores the API's storage objects, and those of dynamic resource allocation, in
+// memory, indexed by name and by what plugins look up, with a journal of their changes. The
+// simulator uses it as its cluster; a watcher of a real cluster can fill it.
 package storage
 
 import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/storage/volume"
@@ -15,7 +16,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
-// Store has the storage objects of a cluster. It is safe for concurrent use: mu guards all
+// Store has the storage objects, resource claims, resource slices and device classes of a cluster. It is safe for concurrent use: mu guards all
 // fields, and nothing is called while it is held.
 //
 // Writes must happen on the scheduler's loop, before the queue is told about the event that Set
@@ -31,6 +32,10 @@ type Store struct {
 	capacities  table[*storagev1.CSIStorageCapacity]
 	attachments table[*storagev1.VolumeAttachment]
 
+	resourceClaims table[*resourcev1.ResourceClaim]
+	slices         table[*resourcev1.ResourceSlice]
+	deviceClasses  table[*resourcev1.DeviceClass]
+
 	journal journal
 }
 
@@ -43,6 +48,9 @@ var (
 	_ objects.StorageCapacities = (*Store)(nil)
 	_ objects.VolumeAttachments = (*Store)(nil)
 	_ objects.StorageChanges    = (*Store)(nil)
+	_ objects.ResourceClaims    = (*Store)(nil)
+	_ objects.ResourceSlices    = (*Store)(nil)
+	_ objects.DeviceClasses     = (*Store)(nil)
 )
 
 // New returns an empty store.
@@ -56,14 +64,22 @@ func New() *Store {
 		capacities: newTable(state.CSIStorageCapacityResource, func(c *storagev1.CSIStorageCapacity) string { return c.StorageClassName }),
 		attachments: newTable(state.VolumeAttachmentResource,
 			func(a *storagev1.VolumeAttachment) string { return a.Spec.NodeName }),
+		resourceClaims: newTable[*resourcev1.ResourceClaim](state.ResourceClaimResource, nil),
+		slices:         newTable[*resourcev1.ResourceSlice](state.ResourceSliceResource, nil),
+		deviceClasses:  newTable[*resourcev1.DeviceClass](state.DeviceClassResource, nil),
 	}
 }
 
-// Objects returns the interfaces for plugins.
+// Objects returns the interfaces for volume plugins.
 func (s *Store) Objects() objects.Storage {
 	return objects.Storage{
 		Claims: s, Volumes: s, Classes: s, CSINodes: s, CSIDrivers: s, Capacities: s, Attached: s, Changes: s,
 	}
+}
+
+// Devices returns the interfaces for dynamic resource allocation.
+func (s *Store) Devices() objects.Devices {
+	return objects.Devices{Claims: s, Slices: s, Classes: s, Changes: s}
 }
 
 // Change is the result of a write.
@@ -72,7 +88,7 @@ type Change struct {
 	Object state.Object
 }
 
-// Set stores a storage object, which must not be changed afterwards. It panics for any other
+// Set stores an object, which must not be changed afterwards. It panics for any other
 // kind of object.
 func (s *Store) Set(object metav1.Object) Change {
 	c, _ := s.write(object, false)
@@ -105,8 +121,14 @@ func (s *Store) write(object metav1.Object, gone bool) (Change, bool) {
 			s.journal.add(s.attachments.key(old))
 		}
 		return write(s, &s.attachments, x, gone)
+	case *resourcev1.ResourceClaim:
+		return write(s, &s.resourceClaims, x, gone)
+	case *resourcev1.ResourceSlice:
+		return write(s, &s.slices, x, gone)
+	case *resourcev1.DeviceClass:
+		return write(s, &s.deviceClasses, x, gone)
 	}
-	panic("BUG: not a storage object")
+	panic("BUG: an object of this kind is not stored")
 }
 
 func write[T metav1.Object](s *Store, t *table[T], object T, gone bool) (c Change, ok bool) {
@@ -141,5 +163,8 @@ func (s *Store) All() (out []metav1.Object) {
 	out = appendAll(out, &s.nodes)
 	out = appendAll(out, &s.drivers)
 	out = appendAll(out, &s.capacities)
-	return appendAll(out, &s.attachments)
+	out = appendAll(out, &s.attachments)
+	out = appendAll(out, &s.resourceClaims)
+	out = appendAll(out, &s.slices)
+	return appendAll(out, &s.deviceClasses)
 }

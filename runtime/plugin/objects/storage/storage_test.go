@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
@@ -24,7 +25,7 @@ func named(namespace, name string) metav1.ObjectMeta {
 func draw(t *rapid.T) metav1.Object {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	name := pick("name", "a", "b", "c")
-	switch pick("kind", "claim", "volume", "class", "node", "driver", "capacity", "attachment") {
+	switch pick("kind", "claim", "volume", "class", "node", "driver", "capacity", "attachment", "resource claim", "slice", "device class") {
 	case "claim":
 		return &v1.PersistentVolumeClaim{ObjectMeta: named(pick("namespace", "x", "y"), name)}
 	case "volume":
@@ -41,6 +42,12 @@ func draw(t *rapid.T) metav1.Object {
 		return &storagev1.CSIDriver{ObjectMeta: named("", name)}
 	case "capacity":
 		return &storagev1.CSIStorageCapacity{ObjectMeta: named(pick("namespace", "x", "y"), name), StorageClassName: pick("class", "s", "t")}
+	case "resource claim":
+		return &resourcev1.ResourceClaim{ObjectMeta: named(pick("namespace", "x", "y"), name)}
+	case "slice":
+		return &resourcev1.ResourceSlice{ObjectMeta: named("", name)}
+	case "device class":
+		return &resourcev1.DeviceClass{ObjectMeta: named("", name)}
 	}
 	return &storagev1.VolumeAttachment{ObjectMeta: named("", name), Spec: storagev1.VolumeAttachmentSpec{NodeName: pick("node", "n", "m")}}
 }
@@ -71,6 +78,12 @@ func keys(versions ...any) []objects.StorageKey {
 		k.Kind = state.CSIDriverResource
 	case *storagev1.CSIStorageCapacity:
 		k.Kind = state.CSIStorageCapacityResource
+	case *resourcev1.ResourceClaim:
+		k.Kind = state.ResourceClaimResource
+	case *resourcev1.ResourceSlice:
+		k.Kind = state.ResourceSliceResource
+	case *resourcev1.DeviceClass:
+		k.Kind = state.DeviceClassResource
 	case *storagev1.VolumeAttachment:
 		k.Kind, k.Name = state.VolumeAttachmentResource, x.Spec.NodeName
 		if old, ok := versions[0].(*storagev1.VolumeAttachment); ok && old.Spec.NodeName != k.Name {
@@ -168,11 +181,24 @@ func compare(rt *rapid.T, s *storage.Store, m model) {
 			got = s.CSIDriver(x.Name)
 		case *storagev1.CSIStorageCapacity:
 			got = s.Capacity(x.Namespace, x.Name)
-		case *storagev1.VolumeAttachment:
-			continue // by node only
+		case *resourcev1.ResourceClaim:
+			got = s.ResourceClaim(x.Namespace, x.Name)
+		case *resourcev1.DeviceClass:
+			got = s.DeviceClass(x.Name)
+		case *resourcev1.ResourceSlice, *storagev1.VolumeAttachment:
+			continue // in lists only
 		}
 		if got != o {
 			rt.Fatalf("%T %s/%s is %v", o, o.GetNamespace(), o.GetName(), got)
+		}
+	}
+	for kind, lists := range map[string][2][]string{
+		"resource claims": {names(s.ResourceClaims()), those(m, func(*resourcev1.ResourceClaim) bool { return true })},
+		"slices":          {names(s.ResourceSlices()), those(m, func(*resourcev1.ResourceSlice) bool { return true })},
+		"device classes":  {names(s.DeviceClasses()), those(m, func(*resourcev1.DeviceClass) bool { return true })},
+	} {
+		if !slices.Equal(lists[0], lists[1]) {
+			rt.Fatalf("%s are %v, want %v", kind, lists[0], lists[1])
 		}
 	}
 	for _, group := range []string{"", "s", "t", "n", "m"} {

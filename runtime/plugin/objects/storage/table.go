@@ -2,11 +2,11 @@ package storage
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -69,9 +69,11 @@ func (t *table[T]) key(object T) objects.StorageKey {
 }
 
 // of returns a group, sorted by namespace and name.
-func (t *table[T]) of(group string) []T {
-	out := make([]T, 0, len(t.groups[group]))
-	for _, object := range t.groups[group] {
+func (t *table[T]) of(group string) []T { return sorted(t.groups[group]) }
+
+func sorted[T metav1.Object](from map[name]T) []T {
+	out := make([]T, 0, len(from))
+	for _, object := range from {
 		out = append(out, object)
 	}
 	slices.SortFunc(out, byName)
@@ -84,7 +86,7 @@ func byName[T metav1.Object](a, b T) int {
 
 // appendAll appends the objects of a table, sorted by namespace and name.
 func appendAll[T metav1.Object](to []metav1.Object, t *table[T]) []metav1.Object {
-	for _, object := range slices.SortedFunc(maps.Values(t.all), byName) {
+	for _, object := range sorted(t.all) {
 		to = append(to, object)
 	}
 	return to
@@ -95,6 +97,13 @@ func get[T metav1.Object](s *Store, t *table[T], namespace, object string) T {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return t.all[name{namespace, object}]
+}
+
+// all reads all objects of a kind under the store's lock.
+func all[T metav1.Object](s *Store, t *table[T]) []T {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return sorted(t.all)
 }
 
 // list reads one group under the store's lock.
@@ -140,6 +149,25 @@ func (s *Store) CapacitiesOf(class string) []*storagev1.CSIStorageCapacity {
 func (s *Store) AttachmentsTo(node string) []*storagev1.VolumeAttachment {
 	return list(s, &s.attachments, node)
 }
+
+// ResourceClaim implements objects.ResourceClaims.
+func (s *Store) ResourceClaim(namespace, name string) *resourcev1.ResourceClaim {
+	return get(s, &s.resourceClaims, namespace, name)
+}
+
+// ResourceClaims implements objects.ResourceClaims.
+func (s *Store) ResourceClaims() []*resourcev1.ResourceClaim { return all(s, &s.resourceClaims) }
+
+// ResourceSlices implements objects.ResourceSlices.
+func (s *Store) ResourceSlices() []*resourcev1.ResourceSlice { return all(s, &s.slices) }
+
+// DeviceClass implements objects.DeviceClasses.
+func (s *Store) DeviceClass(name string) *resourcev1.DeviceClass {
+	return get(s, &s.deviceClasses, "", name)
+}
+
+// DeviceClasses implements objects.DeviceClasses.
+func (s *Store) DeviceClasses() []*resourcev1.DeviceClass { return all(s, &s.deviceClasses) }
 
 // Since implements objects.StorageChanges.
 func (s *Store) Since(generation uint64) (changed []objects.StorageKey, now uint64, known bool) {
