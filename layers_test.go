@@ -144,6 +144,9 @@ func design() rules {
 			{pkg: "runtime/whatif", on: "runtime/sim",
 				why: "a question is answered by a simulation, whatever the cluster comes from",
 				fix: "pass the objects of the cluster in from cmd/app"},
+			{pkg: "runtime/experiment", on: "runtime/sim runtime/record",
+				why: "an experiment simulates what a recording says of a cluster",
+				fix: "read recordings here, and simulate in runtime/sim"},
 			{pkg: "runtime/kube", on: "runtime/scheduler hostplugins",
 				why: "a real cluster is one of the environments that a scheduler runs in, beside runtime/sim",
 				fix: "share through runtime/scheduler, never from one environment to the other"},
@@ -164,7 +167,7 @@ func design() rules {
 				why: "the host is held against the conformance kit by tests apart from it, so that it does not depend on the kit",
 				fix: "keep what plays the kit's cases here, and nothing else"},
 
-			{pkg: "cmd/app", on: "runtime/whatif runtime/replay runtime/tenancy runtime/kube runtime/telemetry runtime/debughttp abi/conformance abi/sdk",
+			{pkg: "cmd/app", on: "runtime/whatif runtime/replay runtime/experiment runtime/tenancy runtime/kube runtime/telemetry runtime/debughttp abi/conformance abi/sdk",
 				why: "commands parse flags and print; they stand on everything",
 				fix: "use the public packages of runtime"},
 			{pkg: "cmd/berth", on: "cmd/app",

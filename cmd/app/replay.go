@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/experiment"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	records "github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
@@ -24,6 +25,9 @@ type replayOptions struct {
 	pod     string
 	try     int
 	text    bool
+	config  string
+	output  string
+	report  string
 	workers int
 	modules moduleOptions
 	reuse   reuseMemory
@@ -33,7 +37,7 @@ func newReplay() *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
-		Short: "Repeat a recording and check each decision",
+		Short: "Repeat a recording, or try another plugin on it",
 		Long: `Replay repeats what a scheduler did, from a recording of berth run --record or
 berth simulate --record. It needs no cluster. The scheduler handles the recorded
 events in their order, with the plugins and the settings of the recording, and each
@@ -42,11 +46,17 @@ scores of the best nodes, the victims and what plugins asked for.
 
 With --pod, replay stops after an attempt for that pod and explains it in full.
 
+With --config or --plugin, replay tries another configuration, or another plugin in
+addition: nodes, pods and other objects come and go as in the recording, and a
+simulation places the pods, once with the recorded configuration and once with the
+other. It prints which pods would be elsewhere, pending or preempted, and why.
+
 The exit status is 0; 1 if a decision differs; and 2 for a recording that cannot be
 used.`,
 		Example: `  berth simulate --cluster cluster/ --record day.berthrec
   berth replay day.berthrec
-  berth replay day.berthrec --pod team-a/web-0 --try 2`,
+  berth replay day.berthrec --pod team-a/web-0 --try 2
+  berth replay day.berthrec --plugin ./spread.wasm --report moves.html`,
 		Args:    oneArgument("recording", "FILE"),
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,10 +69,14 @@ used.`,
 	f.StringVar(&o.pod, "pod", "", "stop after an attempt for `NAMESPACE/POD` and explain it")
 	f.IntVar(&o.try, "try", 1, "the `NUMBER` of that attempt among the pod's")
 	f.BoolVar(&o.text, "text", false, "print the recording as text, an event a line, and repeat nothing")
+	f.StringVar(&o.config, "config", "", "try the KubeSchedulerConfiguration in this `FILE` instead of the recorded one")
+	f.StringArrayVar(&o.modules.plugins, "plugin", nil, "try a plugin `MODULE` in addition, as berth simulate --plugin; repeatable")
+	f.StringVarP(&o.output, "output", "o", "text", "with --config or --plugin: output `FORMAT`: text or json")
+	f.StringVar(&o.report, "report", "", "with --config or --plugin: write a page with plots to this HTML `FILE`")
 	f.IntVar(&o.workers, "workers", 0, "goroutines that evaluate nodes; 0 for one per CPU; decisions do not depend on it")
 	o.reuse.flag(f)
 	o.modules.addTo(f)
-	o.modules.memory, o.modules.log = "2Gi", "none"
+	o.modules.memory, o.modules.log, o.modules.harmless = "2Gi", "none", true
 	return cmd
 }
 
@@ -75,6 +89,9 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 		return fmt.Errorf("--workers: %d is not between 0 and %d; 0 is one per CPU", o.workers, maxWorkers)
 	}
 	kept, err := o.reuse.config()
+	if err == nil {
+		err = o.checkChange()
+	}
 	if err != nil {
 		return err
 	}
@@ -101,6 +118,9 @@ func (o *replayOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 		return err
 	}
 	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	if o.changes() {
+		return o.experiment(ctx, stdout, stderr, reader, experiment.Config{Modules: modules, Dir: dir, Workers: o.workers, Reuse: kept})
+	}
 	return o.replay(ctx, stdout, stderr, reader, replay.Config{
 		Modules: modules, Dir: dir, Workers: o.workers, Reuse: kept, Pod: pod, Try: o.try,
 	})

@@ -144,7 +144,7 @@ func scripts(t *testing.T) []string {
 // compile builds the modules that scripts use, once, and returns their folder and
 // the digest of one as variables. Besides three examples they are unruly, which breaks
 // rules (see testdata/guest), accepts, a hundred bytes that accept every node and are
-// compiled at once, asks, the same with directives, versions of rack-aware, and some that
+// compiled at once, asks, the same with directives, warm, the same that reads an annotation, versions of rack-aware, and some that
 // cannot be used.
 func compile(t *testing.T) (map[string]string, error) {
 	dir := t.TempDir()
@@ -166,9 +166,10 @@ func compile(t *testing.T) (map[string]string, error) {
 	asks, err := withManifest(accepts, func(m *wire.Manifest) {
 		m.Directives = wire.ManifestDirectives{Labels: []string{"example.com/"}, Waiting: true}
 	})
-	errs = append(errs, err, racks(accepts, dir))
+	warm, err2 := withManifest(accepts, func(m *wire.Manifest) { m.Reads.NodeAnnotations = []string{"example.com/temperature"} })
+	errs = append(errs, err, err2, racks(accepts, dir))
 	for name, data := range map[string][]byte{
-		"accepts": accepts, "asks": asks, "cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
+		"accepts": accepts, "asks": asks, "warm": warm, "cut": good[:len(good)/2], "empty": {}, "text": []byte("hello, world\n"), "bare": []byte("\x00asm\x01\x00\x00\x00"),
 	} {
 		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".wasm"), data, 0o600))
 	}

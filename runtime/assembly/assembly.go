@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/hostplugins"
 	"github.com/berth-scheduler/berth/hostplugins/bridge"
@@ -49,6 +51,8 @@ type Config struct {
 	Attached []Attached
 	// Seed is the source of all randomness.
 	Seed uint64
+	// Draw is as in scheduler.Config.
+	Draw func(pod types.UID) uint64
 	// TieBreak chooses among nodes with equal scores.
 	TieBreak cycle.TieBreak
 	// Rank orders nodes for the tie-break by first node: the smallest rank wins. nil means an
@@ -71,6 +75,8 @@ type Config struct {
 	MaxUnschedulable time.Duration
 	// RecordReads are keys of annotations that are recorded besides those that plugins declare.
 	RecordReads []string
+	// Recording (optional) refuses plugins that read what a recording with these settings lacks.
+	Recording *inbox.Settings
 	// IgnoreBindVerbs leaves binding to the Bind plugins even if extenders have bind verbs.
 	IgnoreBindVerbs bool
 	// WithoutExtenders asks no HTTP extender. NodeResourcesFit still leaves to them the resources
@@ -192,6 +198,10 @@ func New(c Config, d Deps) (*Assembly, error) {
 		a.workers.Close()
 		return nil, err
 	}
+	if err := unrecorded(a.mu.built, c.Recording); err != nil {
+		a.Close()
+		return nil, err
+	}
 	a.now.built, a.now.demoted = a.mu.built, make(map[*plugin.Info]string)
 	var pipelines []*pipeline.Pipeline
 	for _, b := range a.mu.built {
@@ -205,7 +215,7 @@ func New(c Config, d Deps) (*Assembly, error) {
 	}
 	a.Scheduler, err = scheduler.New(
 		scheduler.Config{
-			Seed: c.Seed, Queue: queues,
+			Seed: c.Seed, Draw: c.Draw, Queue: queues,
 			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates, AllRows: c.AllRows, Reuse: c.Reuse},
 			Cache: cache.Config{Rank: a.rank()},
 		},

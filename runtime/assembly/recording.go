@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,6 +80,61 @@ func annotations(all []*built) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
+// unrecorded refuses plugins that read what a recording does not have. Native plugins read nothing of
+// that kind, but for annotations. recording may be nil.
+func unrecorded(all []*built, recording *inbox.Settings) error {
+	if recording == nil {
+		return nil
+	}
+	var errs []error
+	for _, b := range all {
+		for _, name := range slices.Sorted(maps.Keys(b.plugins)) {
+			p := b.plugins[name]
+			for _, read := range p.plugin.Info().Reads {
+				of := "pods"
+				switch read.Column {
+				case abi.NodeAnnotations:
+					of = "nodes"
+				case abi.PodAnnotations, abi.IncomingAnnotations:
+				default:
+					continue
+				}
+				if read.Args == nil && !slices.Contains(recording.Annotations, "*") {
+					errs = append(errs, fmt.Errorf("plugin %s reads metadata.annotations of %s, which the recording does not have: record with --record-reads '*'", name, of))
+				}
+				for _, key := range read.Args {
+					if !slices.ContainsFunc(recording.Annotations, func(kept string) bool { return keeps(kept, key) }) {
+						errs = append(errs, fmt.Errorf("plugin %s reads metadata.annotations[%s] of %s, which the recording does not have: record with --record-reads %s", name, key, of, key))
+					}
+				}
+			}
+			if m, ok := p.args.(*Module); ok {
+				if whole := readsWhole(m); whole != "" {
+					errs = append(errs, fmt.Errorf("plugin %s reads whole objects (%s), but the recording has no env, command, probes and managedFields of theirs: let it read columns instead", name, whole))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keeps reports whether annotations with a key are recorded because of one that is named, which may be a
+// prefix.
+func keeps(kept, key string) bool {
+	prefix, is := strings.CutSuffix(kept, "*")
+	return kept == key || is && strings.HasPrefix(key, prefix)
+}
+
+// readsWhole returns the host function by which a module reads whole objects; empty for none.
+func readsWhole(m *Module) string {
+	for _, imported := range m.Loaded.Manifest.Host {
+		if imported == abi.HostPodObject || imported == abi.HostNodeObject {
+			return imported
+		}
+	}
+	return ""
+}
+
 // lacks says why a recording would not give the same decisions again; empty if it does.
 func (a *Assembly) lacks(s *config.Scheduler, all []*built, attached []Attached) string {
 	if len(attached) > 0 {
@@ -96,10 +152,8 @@ func (a *Assembly) lacks(s *config.Scheduler, all []*built, attached []Attached)
 			if !ok {
 				continue
 			}
-			for _, imported := range m.Loaded.Manifest.Host {
-				if imported == abi.HostPodObject || imported == abi.HostNodeObject {
-					return fmt.Sprintf("plugin %s reads whole pods or nodes (%s), which are not recorded", name, imported)
-				}
+			if whole := readsWhole(m); whole != "" {
+				return fmt.Sprintf("plugin %s reads whole pods or nodes (%s), which are not recorded", name, whole)
 			}
 		}
 	}

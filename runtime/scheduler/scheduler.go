@@ -31,7 +31,10 @@ import (
 // Config configures a scheduler.
 type Config struct {
 	// Seed is the source of all randomness: the same events and seed give the same decisions.
-	Seed  uint64
+	Seed uint64
+	// Draw (optional) numbers the attempts for the random numbers of their decisions, instead of their
+	// sequence: an experiment gives an attempt the number that it had in a recording.
+	Draw  func(pod types.UID) uint64
 	Queue queue.Config
 	Cycle cycle.Config
 	Cache cache.Config
@@ -145,6 +148,7 @@ type Scheduler struct {
 	snapshot  *state.Snapshot
 
 	sequence uint64 // number of attempts so far
+	drawn    uint64 // see Config.Draw; of the current attempt
 	waiting  []*waiting
 	// waitingView is a copy of waiting for WaitingPods, for any goroutine.
 	waitingView atomic.Pointer[[]plugin.WaitingPod]
@@ -299,7 +303,7 @@ func (s *Scheduler) sleep(ctx context.Context) {
 // seed returns the random number of the current attempt, one splitmix64 step away from those of
 // its neighbours.
 func (s *Scheduler) seed() uint64 {
-	x := s.config.Seed + s.sequence*0x9e3779b97f4a7c15
+	x := s.config.Seed + s.drawn*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31

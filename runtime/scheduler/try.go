@@ -30,6 +30,10 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	watch := clock.Start()
 	s.cache.UpdateSnapshot(s.snapshot)
 	s.sequence++
+	s.drawn = s.sequence
+	if s.config.Draw != nil {
+		s.drawn = s.config.Draw(pod.Pod.UID)
+	}
 	d := s.cycle.Schedule(cycle.Input{
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
 		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence,

@@ -15,6 +15,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/internal/heap"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
 	"github.com/berth-scheduler/berth/runtime/queue"
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -30,6 +31,7 @@ type apiServer struct {
 	start     time.Time
 	scheduler *scheduler.Scheduler
 	volumes   *volumes
+	owners    *owners.Store
 
 	pods      []*simPod // in the order of arrival
 	byUID     map[types.UID]*simPod
@@ -47,6 +49,8 @@ type apiServer struct {
 type simPod struct {
 	pod      *state.Pod
 	until    time.Time     // when it leaves; zero for never
+	runs     time.Duration // how long it stays on a node; 0 until it leaves
+	patch    state.Patch   // what plugins wrote on it
 	node     string        // where it was placed
 	at       time.Duration // when, since the start
 	answered bool          // it is counted in apiServer.answered
@@ -76,7 +80,7 @@ var (
 func newAPIServer(config *Config, c *clock.Step) *apiServer {
 	w := &apiServer{
 		config: config, clock: c, start: c.Now(), byUID: make(map[types.UID]*simPod), usage: newUsage(config.Nodes),
-		budgets: newBudgets(config.PodDisruptionBudgets),
+		budgets: newBudgets(config.PodDisruptionBudgets), owners: owners.New(),
 		leaving: heap.New(
 			func(p *simPod) types.UID { return p.pod.UID },
 			func(a, b *simPod) bool { return a.until.Before(b.until) }),
@@ -109,7 +113,7 @@ func (w *apiServer) bindInitial(pod *state.Pod) {
 
 // admit adds a pod that arrives.
 func (w *apiServer) admit(a input.Arrival) *state.Pod {
-	p := &simPod{pod: state.NewPod(w.volumes.appears(a.Pod))}
+	p := &simPod{pod: state.NewPod(w.volumes.appears(a.Pod)), runs: a.Runs}
 	if a.Until > 0 {
 		p.until = w.start.Add(a.Until)
 		w.leaving.Push(p)
@@ -119,6 +123,14 @@ func (w *apiServer) admit(a input.Arrival) *state.Pod {
 	w.budgets.admit(p)
 	w.changes++
 	return p.pod
+}
+
+// leaves sets when a pod leaves.
+func (w *apiServer) leaves(p *simPod, at time.Time) {
+	p.until = at
+	if !w.leaving.Fix(p.pod.UID) {
+		w.leaving.Push(p)
+	}
 }
 
 // nextDeparture returns when the next pod leaves.
@@ -178,11 +190,14 @@ func (w *apiServer) Bind(_ context.Context, b objects.Binding) error {
 		return fmt.Errorf("pod %s is already on node %s", b.Pod.Key(), p.node)
 	}
 	p.node, p.at = b.Node, w.now()
-	p.pod = b.Pod
+	p.pod, p.patch = b.Pod, b.Patch
 	if p.pod.NodeName() != b.Node || !b.Patch.Empty() {
 		p.pod = b.Pod.On(b.Node, b.Patch)
 	}
 	w.usage.add(p.pod)
+	if p.runs > 0 {
+		w.leaves(p, w.clock.Now().Add(p.runs))
+	}
 	w.changes++
 	w.answer(p)
 	w.scheduler.SetPods(p.pod)
@@ -265,7 +280,7 @@ func (w *apiServer) Ended(e *report.Ending) {
 // Attempted implements scheduler.Observer.
 func (w *apiServer) Attempted(a *report.Attempt, name func(row uint32) string) {
 	if w.config.Attempted != nil {
-		w.config.Attempted(a)
+		w.config.Attempted(a, name)
 	}
 	if a.Pod == w.config.Explain.Name && a.Namespace == w.config.Explain.Namespace {
 		w.explained = a.Clone(name)

@@ -26,10 +26,7 @@ func (w *apiServer) Evict(_ context.Context, e objects.Eviction) error {
 	}
 	p.evictedBy, p.evictedAt = e.Preemptor, w.now()
 	if p.until.IsZero() || leaves.Before(p.until) {
-		p.until = leaves
-	}
-	if !w.leaving.Fix(p.pod.UID) {
-		w.leaving.Push(p)
+		w.leaves(p, leaves)
 	}
 	w.evicted = append(w.evicted, p)
 	w.changes++

@@ -12,6 +12,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/replay"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/simtest"
 )
 
 // recorded runs a simulation and returns its recording.
@@ -56,7 +57,7 @@ type fataler interface{ Fatal(args ...any) }
 func TestReplay(t *testing.T) {
 	decisions := 0
 	rapid.Check(t, func(t *rapid.T) {
-		c := drawCluster(t)
+		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{
 			Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Scheduler: assembly.Default(), Candidates: rapid.IntRange(0, 7).Draw(t, "candidates"),
 		}

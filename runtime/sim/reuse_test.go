@@ -9,6 +9,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/simtest"
 )
 
 // TestReuse: the result, including messages, is the same with any number of kept answers as
@@ -16,7 +17,7 @@ import (
 func TestReuse(t *testing.T) {
 	reused := int64(0)
 	rapid.Check(t, func(t *rapid.T) {
-		c := drawCluster(t)
+		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{
 			Seed: rapid.Uint64().Draw(t, "seed"), Workers: rapid.IntRange(1, 2).Draw(t, "workers"), Scheduler: assembly.Default(),
 		}

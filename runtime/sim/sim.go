@@ -5,8 +5,10 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,8 +19,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
-	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
@@ -43,6 +45,10 @@ type Config struct {
 	Owners []metav1.Object
 	// Bound are the pods that are on nodes from the start.
 	Bound []*state.Pod
+	// Start is when the simulation starts; the zero value means any time.
+	Start time.Time
+	// Changes are what else happens to the cluster, in order of At. They cannot be recorded.
+	Changes []Change
 	// Arrivals are the pods to be scheduled, in order of At.
 	Arrivals []input.Arrival
 	// PodDisruptionBudgets are respected by preemption. Their status is computed from the pods
@@ -66,7 +72,10 @@ type Config struct {
 	// plugins wrote on it, and its node or "".
 	Answered func(pod *state.Pod, node string)
 	// Attempted (optional) is called with each attempt, which is reused afterwards.
-	Attempted func(a *report.Attempt)
+	Attempted func(a *report.Attempt, name func(row uint32) string)
+	// Watch (optional) is called after each turn of the scheduler, and before time passes until the next
+	// event; at the end until is the longest duration. answered is as for Progress.
+	Watch func(s *scheduler.Scheduler, now, until time.Duration, answered int)
 }
 
 // Sim is one simulation.
@@ -76,6 +85,7 @@ type Sim struct {
 	assembly *assembly.Assembly
 	api      *apiServer
 	next     int // index of the next arrival
+	changed  int // index of the next change
 }
 
 // New checks the input and makes a simulation, which can be run once.
@@ -85,11 +95,18 @@ func New(config Config) (*Sim, error) {
 	}
 	// An extender that binds would bind a pod of a real cluster.
 	config.Assembly.IgnoreBindVerbs = true
-	// Any fixed time will do: only durations matter.
-	s := &Sim{config: config, clock: clock.NewStep(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC))}
+	if len(config.Changes) > 0 && config.Recorder != nil {
+		return nil, errors.New("a simulation with changes cannot be recorded")
+	}
+	if config.Start.IsZero() { // any fixed time will do: only durations matter
+		config.Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	}
+	s := &Sim{config: config, clock: clock.NewStep(config.Start)}
 	s.api = newAPIServer(&s.config, s.clock)
-	owners := owners.New()
-	config.Assembly.AllRows = config.Explain != types.NamespacedName{}
+	owners := s.api.owners
+	if (config.Explain != types.NamespacedName{}) {
+		config.Assembly.AllRows = true
+	}
 	var err error
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
 		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Storage: s.api.volumes.plugins(), Services: owners, Controllers: owners,
@@ -139,6 +156,7 @@ func (s *Sim) Run(ctx context.Context) (*Result, error) {
 // run goes from event to event.
 func (s *Sim) run(ctx context.Context) error {
 	for {
+		s.happen()
 		s.arrive()
 		s.api.depart()
 		for more := true; more; more = s.api.wake() {
@@ -146,9 +164,15 @@ func (s *Sim) run(ctx context.Context) error {
 				if err := s.stopped(ctx); err != nil {
 					return err
 				}
+				s.watched(s.api.now())
 			}
 		}
 		at, ok := s.nextEvent()
+		if ok {
+			s.watched(at.Sub(s.api.start))
+		} else {
+			s.watched(math.MaxInt64)
+		}
 		if !ok {
 			return nil
 		}
@@ -156,6 +180,12 @@ func (s *Sim) run(ctx context.Context) error {
 		if err := s.stopped(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+func (s *Sim) watched(until time.Duration) {
+	if s.config.Watch != nil {
+		s.config.Watch(s.assembly.Scheduler, s.api.now(), until, s.api.answered)
 	}
 }
 
@@ -192,6 +222,9 @@ func (s *Sim) nextEvent() (at time.Time, ok bool) {
 	}
 	if s.next < len(s.config.Arrivals) {
 		earliest(s.api.start.Add(s.config.Arrivals[s.next].At))
+	}
+	if s.changed < len(s.config.Changes) {
+		earliest(s.api.start.Add(s.config.Changes[s.changed].At))
 	}
 	if t, any := s.api.nextDeparture(); any {
 		earliest(t)

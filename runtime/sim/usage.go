@@ -20,18 +20,51 @@ type Usage struct {
 
 // usage adds up the requests of pods on nodes. Pods on unknown nodes do not count.
 type usage struct {
-	nodes map[string]bool
+	nodes map[string]*nodeUsage
 	sums  map[v1.ResourceName]*Usage
 }
 
+// nodeUsage is a node, which may be unknown, with the requests of its pods.
+type nodeUsage struct {
+	known                  bool
+	allocatable, requested state.Resources
+}
+
 func newUsage(nodes []*v1.Node) *usage {
-	u := &usage{nodes: make(map[string]bool), sums: make(map[v1.ResourceName]*Usage)}
+	u := &usage{nodes: make(map[string]*nodeUsage), sums: make(map[v1.ResourceName]*Usage)}
 	for _, node := range nodes {
-		u.nodes[node.Name] = true
-		n := state.NewNode(node)
-		each(&n.Allocatable, func(name v1.ResourceName, value int64) { u.of(name).Allocatable += value })
+		u.set(state.NewNode(node))
 	}
 	return u
+}
+
+// set adds a node, or replaces the one of its name.
+func (u *usage) set(node *state.Node) {
+	u.forget(node.Name)
+	n := u.node(node.Name)
+	n.known, n.allocatable = true, node.Allocatable
+	EachResource(&n.allocatable, func(name v1.ResourceName, value int64) { u.of(name).Allocatable += value })
+	u.request(&n.requested, 1)
+}
+
+// forget makes a node unknown.
+func (u *usage) forget(name string) {
+	n := u.node(name)
+	if !n.known {
+		return
+	}
+	n.known = false
+	EachResource(&n.allocatable, func(name v1.ResourceName, value int64) { u.of(name).Allocatable -= value })
+	u.request(&n.requested, -1)
+}
+
+func (u *usage) node(name string) *nodeUsage {
+	n := u.nodes[name]
+	if n == nil {
+		n = &nodeUsage{}
+		u.nodes[name] = n
+	}
+	return n
 }
 
 func (u *usage) of(name v1.ResourceName) *Usage {
@@ -47,10 +80,20 @@ func (u *usage) add(pod *state.Pod)    { u.account(pod, 1) }
 func (u *usage) remove(pod *state.Pod) { u.account(pod, -1) }
 
 func (u *usage) account(pod *state.Pod, sign int64) {
-	if !u.nodes[pod.NodeName()] {
-		return
+	n := u.node(pod.NodeName())
+	if sign > 0 {
+		n.requested.Add(&pod.Requests)
+	} else {
+		n.requested.Sub(&pod.Requests)
 	}
-	each(&pod.Requests, func(name v1.ResourceName, value int64) {
+	if n.known {
+		u.request(&pod.Requests, sign)
+	}
+}
+
+// request adds requests to the sums, or subtracts them.
+func (u *usage) request(r *state.Resources, sign int64) {
+	EachResource(r, func(name v1.ResourceName, value int64) {
 		sum := u.of(name)
 		sum.Requested += sign * value
 		sum.Peak = max(sum.Peak, sum.Requested)
@@ -77,8 +120,8 @@ func (u *usage) list() []Usage {
 	return append(out, others...)
 }
 
-// each calls f for every amount that is not zero.
-func each(r *state.Resources, f func(v1.ResourceName, int64)) {
+// EachResource calls f for every amount that is not zero.
+func EachResource(r *state.Resources, f func(v1.ResourceName, int64)) {
 	call := func(name v1.ResourceName, value int64) {
 		if value != 0 {
 			f(name, value)

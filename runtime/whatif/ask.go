@@ -252,7 +252,7 @@ func comesBack(pod *v1.Pod) bool {
 }
 
 // attempted keeps the reasons of the last attempt for each pod of the question.
-func (q *question) attempted(a *report.Attempt) {
+func (q *question) attempted(a *report.Attempt, _ func(row uint32) string) {
 	i, ok := q.byUID[a.UID]
 	if !ok {
 		return

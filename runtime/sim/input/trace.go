@@ -54,6 +54,8 @@ type Arrival struct {
 	// Departures. An Until of 0 means that the pod never leaves; otherwise it is after At, by
 	// one nanosecond if the trace says zero seconds.
 	At, Until time.Duration
+	// Runs is how long the pod stays once it is on a node; 0 for as long as Until says.
+	Runs time.Duration
 }
 
 // Trace is a cluster and the pods that arrive in it.

@@ -1,0 +1,163 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/experiment"
+	records "github.com/berth-scheduler/berth/runtime/record"
+)
+
+// changes reports whether berth replay is to try another configuration or plugin.
+func (o *replayOptions) changes() bool { return o.config != "" || len(o.modules.plugins) > 0 }
+
+// checkChange refuses flags that do not go together.
+func (o *replayOptions) checkChange() error {
+	switch {
+	case o.output != "text" && o.output != "json":
+		return fmt.Errorf("--output: %q is neither text nor json", o.output)
+	case o.changes() && (o.pod != "" || o.text):
+		return errors.New("--config and --plugin compare whole recordings: leave --pod and --text out")
+	case !o.changes() && (o.report != "" || o.output == "json"):
+		return errors.New("--output and --report are about a change: name it with --config or --plugin")
+	}
+	return nil
+}
+
+// experiment tries another configuration or plugin.
+func (o *replayOptions) experiment(ctx context.Context, stdout, stderr io.Writer, reader *records.Reader, c experiment.Config) error {
+	c.Change = func(recorded assembly.Config) (assembly.Config, error) {
+		return recorded, o.modules.enable(c.Modules, recorded.Scheduler)
+	}
+	if o.config != "" {
+		own := o.modules
+		own.dir = "" // paths in the file are not those of the recording
+		modules, err := own.open()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+		s, warnings, err := config.Load(o.config, modules.Catalog())
+		if err == nil {
+			warn(plainly(stderr), warnings)
+			err = own.enable(modules, s)
+		}
+		if err != nil {
+			return unreadable(err, "config", o.config)
+		}
+		c.Change = func(recorded assembly.Config) (assembly.Config, error) {
+			recorded.Scheduler, recorded.Modules = s, modules
+			return recorded, nil
+		}
+	}
+	var page *os.File
+	if o.report != "" {
+		var err error
+		if page, err = os.Create(o.report); err != nil {
+			return fmt.Errorf("--report: %w (name a file that can be written)", err)
+		}
+	}
+	bar := newProgress(stderr, -1)
+	c.Progress = bar.set
+	r, err := experiment.Run(ctx, reader, c)
+	bar.close()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return &failure{fmt.Errorf("stopped: %w", err)}
+	case err != nil:
+		return fmt.Errorf("%s: %w", o.file, err)
+	}
+	if page != nil {
+		if err := errors.Join(r.WriteHTML(page), page.Close()); err != nil {
+			return &failure{fmt.Errorf("write the report: %w", err)}
+		}
+	}
+	if o.output == "json" {
+		e := json.NewEncoder(stdout)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return writing(e.Encode(r))
+	}
+	p := &printer{w: stdout, width: width(stdout)}
+	p.experiment(r)
+	return p.err
+}
+
+// experiment prints what moved.
+func (p *printer) experiment(r *experiment.Report) {
+	var parts []string
+	for _, c := range r.Summary() {
+		parts = append(parts, fmt.Sprintf("%d %s", c.Pods, c.Text))
+	}
+	if len(parts) == 0 {
+		p.text("None of %s changed.", count(r.Recording.Pods, "pod"))
+	} else {
+		p.text("%d of %s changed: %s.", len(r.Moves), count(r.Recording.Pods, "pod"), strings.Join(parts, ", "))
+	}
+	p.text("With the recorded configuration, the simulation left %d of %s as recorded.", r.Recording.Same, count(r.Recording.Pods, "pod"))
+	p.printf("\n")
+	p.sides(&r.Before, &r.After)
+	p.moves(r.Moves)
+	for _, note := range r.Notes {
+		p.text("Note: %s", note)
+	}
+}
+
+// sides prints the totals of both sides.
+func (p *printer) sides(before, after *experiment.Totals) {
+	columns := []column{{head: "TOTAL"}, {head: "BEFORE", numbers: true}, {head: "AFTER", numbers: true}}
+	rows := []table.Row{
+		{"placed", before.Placed, after.Placed},
+		{"pending", before.Pending, after.Pending},
+		{"preempted", before.Evicted, after.Evicted},
+		{"attempts", before.Attempts, after.Attempts},
+		{"mean wait", seconds(before.WaitSeconds), seconds(after.WaitSeconds)},
+	}
+	share := func(v float64) string { return percent(v, 100) }
+	number := func(v float64) string { return fmt.Sprintf("%.1f", v) }
+	for i := range before.Resources {
+		b, a := &before.Resources[i], &after.Resources[i]
+		name := string(b.Resource)
+		rows = append(rows, table.Row{name + " requested", share(b.Requested), share(a.Requested)},
+			table.Row{name + " fragmented", share(b.Fragmented), share(a.Fragmented)},
+			table.Row{name + ", deviation of nodes", number(b.Deviation), number(a.Deviation)})
+	}
+	b, a := &before.Spread, &after.Spread
+	rows = append(rows, table.Row{"nodes with pods", number(b.NodesUsed), number(a.NodesUsed)})
+	if b.SameNode+a.SameNode > 0 {
+		rows = append(rows, table.Row{"pods of a controller on one node", share(b.SameNode), share(a.SameNode)})
+	}
+	if b.SameZone+a.SameZone > 0 {
+		rows = append(rows, table.Row{"pods of a controller in one zone", share(b.SameZone), share(a.SameZone)})
+	}
+	p.table(columns, rows)
+}
+
+// moves prints the pods that changed.
+func (p *printer) moves(moves []experiment.Move) {
+	if len(moves) == 0 {
+		return
+	}
+	columns := []column{{head: "POD", least: 16}, {head: "CHANGE"}, {head: "BEFORE", least: 8}, {head: "WHY", least: 20}, {head: "AFTER", least: 8}, {head: "WHY", least: 20}}
+	var rows []table.Row
+	node := func(f *experiment.Fate) string {
+		if f.Node == "" {
+			return "-"
+		}
+		return f.Node
+	}
+	for i := range moves {
+		m := &moves[i]
+		rows = append(rows, table.Row{m.Namespace + "/" + m.Pod, strings.ToLower(string(m.Change)), node(&m.Before), m.Before.Why, node(&m.After), m.After.Why})
+	}
+	p.table(columns, rows)
+}

@@ -1,0 +1,151 @@
+package experiment
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+)
+
+//go:embed report.html.tmpl
+var page string
+
+// maxRows is how many moves the page has; JSON has all.
+const maxRows = 5000
+
+// The size of a plot, in units of its view box.
+const (
+	plotWidth, plotHeight = 420.0, 160.0
+	plotLeft, plotTop     = 48.0, 10.0
+)
+
+// plot is a diagram with a line for each side.
+type plot struct {
+	Title         string
+	Before, After string // paths
+	Y             []tick
+	Start, End    string // of the x axis
+}
+
+type tick struct {
+	At   float64
+	Text string
+}
+
+// WriteHTML writes the report as one page without scripts, with plots.
+func (r *Report) WriteHTML(w io.Writer) error {
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"side":    func(f Fate) string { return f.text() },
+		"percent": func(v float64) string { return fmt.Sprintf("%.1f %%", v) },
+		"number":  func(v float64) string { return fmt.Sprintf("%.1f", v) },
+		"duration": func(s float64) string {
+			return time.Duration(s * float64(time.Second)).Round(10 * time.Millisecond).String()
+		},
+		"time":  func(t time.Time) string { return t.Format(time.DateTime) },
+		"index": func(list []Resource, i int) Resource { return list[i] },
+	}).Parse(page)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, struct {
+		*Report
+		Changes []Changed
+		Shown   []Move
+		Hidden  int
+		Plots   []plot
+	}{r, r.Summary(), r.Moves[:min(len(r.Moves), maxRows)], max(0, len(r.Moves)-maxRows), r.plots()})
+}
+
+// Changed is how many pods changed in one way.
+type Changed struct {
+	Pods int
+	Text string
+}
+
+// Summary counts the changes in words, in the order of reports, without those that did not happen.
+func (r *Report) Summary() (out []Changed) {
+	for _, c := range changes() {
+		if n := r.Changes[c]; n > 0 {
+			out = append(out, Changed{n, c.text()})
+		}
+	}
+	return out
+}
+
+func (c Change) text() string {
+	switch c {
+	case Elsewhere:
+		return "elsewhere"
+	case Pending:
+		return "now pending"
+	case Placed:
+		return "now placed"
+	case Preempted:
+		return "now preempted"
+	case Spared:
+		return "no longer preempted"
+	}
+	return string(c)
+}
+
+// text is the node of a side.
+func (f *Fate) text() string {
+	if f.Node == "" {
+		return "none"
+	}
+	return f.Node
+}
+
+// plots draws the samples of both sides.
+func (r *Report) plots() (out []plot) {
+	if len(r.SamplesBefore) < 2 || len(r.SamplesAfter) < 2 {
+		return nil
+	}
+	for i := range r.Before.Resources {
+		name := string(r.Before.Resources[i].Resource)
+		out = append(out,
+			r.plot("Requested "+name+", percent", func(s *Sample) float64 { return s.Resources[i].Requested }),
+			r.plot("Fragmented "+name+", percent", func(s *Sample) float64 { return s.Resources[i].Fragmented }))
+	}
+	return append(out,
+		r.plot("Nodes with pods", func(s *Sample) float64 { return float64(s.NodesUsed) }),
+		r.plot("Pending pods", func(s *Sample) float64 { return float64(s.Pending) }))
+}
+
+func (r *Report) plot(title string, value func(*Sample) float64) plot {
+	most, end := 0.0, r.SamplesBefore[len(r.SamplesBefore)-1].X
+	for _, side := range [][]Sample{r.SamplesBefore, r.SamplesAfter} {
+		for i := range side {
+			most = max(most, value(&side[i]))
+			end = max(end, side[i].X)
+		}
+	}
+	most = max(most, 1)
+	path := func(side []Sample) string {
+		var b strings.Builder
+		for i := range side {
+			x := plotLeft
+			if end > 0 {
+				x += side[i].X / end * plotWidth
+			}
+			y := plotTop + plotHeight - value(&side[i])/most*plotHeight
+			verb := "L"
+			if i == 0 {
+				verb = "M"
+			}
+			fmt.Fprintf(&b, "%s%.1f %.1f", verb, x, y)
+		}
+		return b.String()
+	}
+	p := plot{Title: title, Before: path(r.SamplesBefore), After: path(r.SamplesAfter), Start: "0"}
+	if p.End = fmt.Sprintf("%.0f pods", end); r.ByTime {
+		p.End = time.Duration(end * float64(time.Second)).Round(time.Second).String()
+	}
+	for i := range 5 {
+		share := float64(i) / 4
+		p.Y = append(p.Y, tick{plotTop + plotHeight - share*plotHeight, fmt.Sprintf("%.4g", share*most)})
+	}
+	return p
+}

@@ -1,0 +1,82 @@
+package experiment_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/experiment"
+	"github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/sim"
+	"github.com/berth-scheduler/berth/runtime/sim/simtest"
+)
+
+// simulated runs a simulation and returns its recording.
+func simulated(t *rapid.T, c sim.Config) (*sim.Result, []byte) {
+	var out bytes.Buffer
+	w, err := record.NewWriter(&out, record.Config{Ended: func(err error) { t.Fatal(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Recorder = w
+	s, err := sim.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Run(t.Context())
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, out.Bytes()
+}
+
+// tried runs an experiment without a change on a recording.
+func tried(t *rapid.T, recording []byte) *experiment.Report {
+	dir, err := os.MkdirTemp("", "berth-experiment-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	reader, err := record.NewReader(bytes.NewReader(recording))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := assembly.NewModules(assembly.ModulesConfig{})
+	defer func() { _ = modules.Close(t.Context()) }()
+	r, err := experiment.Run(t.Context(), reader, experiment.Config{
+		Modules: modules, Dir: dir, Workers: 1, Change: func(a assembly.Config) (assembly.Config, error) { return a, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestWithoutChange: what a recording of a simulation says of the cluster is enough to simulate it
+// again, so that each pod is where the recording left it, and nothing moves without a change.
+func TestWithoutChange(t *testing.T) {
+	pods := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := simtest.DrawCluster(t)
+		c.Assembly = assembly.Config{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Scheduler: assembly.Default()}
+		result, recording := simulated(t, c)
+		if result.Summary.Attempts == 0 {
+			return
+		}
+		r := tried(t, recording)
+		if len(r.Moves) > 0 || r.Recording.Same != r.Recording.Pods || r.Recording.Pods > len(c.Arrivals) {
+			t.Fatalf("%+v", r)
+		}
+		if r.Before.Placed != result.Summary.Scheduled || r.Before.Evicted != result.Summary.Evicted {
+			t.Fatalf("%+v, recorded was %+v", r.Before, result.Summary)
+		}
+		pods += r.Recording.Pods
+	})
+	if pods == 0 {
+		t.Error("no pod was to be placed")
+	}
+}
