@@ -137,6 +137,7 @@ func TestWithoutDevices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer c.Close(t.Context())
 		e := newEar(c)
 		if err := c.Start(e); err != nil {
 			t.Fatal(err)
@@ -149,7 +150,7 @@ func TestWithoutDevices(t *testing.T) {
 			t.Errorf("it is said %d times, want once for each of three kinds:\n%s", n, log.String())
 		}
 		without.Store(false)
+		time.Sleep(10 * time.Minute) // longer than informers pause
 		e.expect(t, "event resource.k8s.io/DeviceClassAdd")
-		c.Close(t.Context())
 	})
 }
