@@ -23,6 +23,7 @@ import (
 	"github.com/berth-scheduler/berth/wasm-examples/noisyneighbour"
 	"github.com/berth-scheduler/berth/wasm-examples/tenantpool"
 	"github.com/berth-scheduler/berth/wasm-examples/zonecost"
+	"github.com/berth-scheduler/berth/wasm-examples/zonelimit"
 )
 
 // Example is an example plugin.
@@ -67,6 +68,10 @@ func All() []Example {
 		{
 			Name: "noisy-neighbour", Package: folder + "noisyneighbour/guest", Manifest: noisyneighbour.Manifest,
 			New: func() berth.Plugin { return noisyneighbour.New() }, Scenarios: "noisyneighbour/testdata/*.txt", Rust: "noisyneighbour/rust", C: "noisyneighbour/c", AssemblyScript: "noisyneighbour/assemblyscript",
+		},
+		{
+			Name: "zone-limit", Package: folder + "zonelimit/guest", Manifest: zonelimit.Manifest,
+			New: func() berth.Plugin { return zonelimit.New() }, Scenarios: "zonelimit/testdata/*.txt", Placing: true, Rust: "zonelimit/rust",
 		},
 		{
 			Name: "devices", Package: folder + "devices/guest", Manifest: devices.Manifest,

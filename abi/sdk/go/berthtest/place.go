@@ -54,7 +54,7 @@ func (t *Trial) tried(pod *Pod, without, rejected []string) (verdicts []Verdict,
 // if the filter has scope node, or updates its state.
 func (t *Trial) checkOverlays(pod *Pod, want []Verdict) {
 	t.tb.Helper()
-	if t.manifest.Scope(abi.Filter) != abi.ScopeNode && !t.manifest.exports(abi.AddPod) {
+	if !t.manifest.exports(abi.Filter) || t.manifest.Scope(abi.Filter) != abi.ScopeNode && !t.manifest.exports(abi.AddPod) {
 		return
 	}
 	w := &what{}
@@ -72,7 +72,7 @@ func (t *Trial) checkOverlays(pod *Pod, want []Verdict) {
 // node, without its first pod, and with that pod twice.
 func (t *Trial) checkChanges(pod *Pod) {
 	t.tb.Helper()
-	if !t.manifest.exports(abi.AddPod) {
+	if !t.manifest.exports(abi.AddPod) || !t.manifest.exports(abi.Filter) {
 		return
 	}
 	for i := range t.Nodes {
