@@ -41,8 +41,7 @@ func newPluginTest() *cobra.Command {
 - runs the scenario files, testdata/*.txt, against the module: each case in one instance,
   with a fresh instance for every call, with other row numbers and ids, and split over
   several calls;
-- runs the project's own tests, which run a Go or Rust plugin as native code, for at most
-  30 seconds if a scenario failed;
+- runs the project's own tests in Go or Rust, for at most 30 seconds if a scenario failed;
 - tests the module against the duties of guests, as berth plugin conformance does, with
   one instance and with several that share the nodes;
 - gives it odd clusters, invalid configurations, and memory with wrong numbers. The module

@@ -57,7 +57,9 @@ impl Base {
     fn host(&self) -> &dyn Host {
         match self.host {
             Some(host) => unsafe { &*host }, // it lives as long as the instance
-            None => panic!("berth: there is no host here; run the plugin in berth::testing"),
+            None => {
+                panic!("berth: there is no host here; run the plugin with berth::testing::Native")
+            }
         }
     }
 }

@@ -39,8 +39,8 @@
 //! berth::export!(GpuOnly: filter);
 //! ```
 //!
-//! The same code runs as a WebAssembly module and natively in the author's tests, with module
-//! `testing`.
+//! `berth plugin test` runs scenarios with the module. Module `testing` runs the same code
+//! natively, for unit tests.
 //!
 //! Pods and nodes are views of columns in the memory that the host fills (abi/SPEC.md). Reading
 //! them does not allocate and copies nothing, and their lifetimes end with the call. A plugin
@@ -54,9 +54,8 @@
 //!
 //! The crate is `no_std` and has no dependencies.
 //!
-//! - `alloc` (default): what needs a heap, such as [`json::Value::string`].
-//! - `runtime` (default): the panic handler and, with `alloc`, the global allocator of a module.
-//!   A plugin that uses std leaves it out.
+//! - `std` (default): a plugin with std.
+//! - `alloc`, which std has: what needs a heap, such as [`json::Value::string`].
 //! - `testing`: module `testing`, for dev-dependencies.
 
 #![no_std]

@@ -1,4 +1,4 @@
-//! The host functions of a trial.
+//! Host functions for a native instance.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,22 +8,18 @@ use std::vec::Vec;
 use crate::abi::limit;
 use crate::{Host, Level};
 
-/// The host functions of a trial. State is that of one pod's cycle.
+/// The host functions of a native instance. State is that of one pod's cycle.
 #[derive(Default)]
 pub struct TestHost {
-    pub(crate) inner: RefCell<Inner>,
-}
-
-#[derive(Default)]
-pub(crate) struct Inner {
-    /// What was logged, the level in front.
-    pub log: Vec<(Level, String)>,
-    pub state: BTreeMap<String, Vec<u8>>,
-    /// Whether state may be written.
-    pub writable: bool,
-    /// By index in the manifest's list.
+    /// What was logged.
+    pub log: RefCell<Vec<(Level, String)>>,
+    /// The plugin's state, by key.
+    pub state: RefCell<BTreeMap<String, Vec<u8>>>,
+    /// What other plugins publish, by index in the manifest's list.
     pub published: Vec<Option<Vec<u8>>>,
+    /// The objects of pods, by index.
     pub pods: Vec<Vec<u8>>,
+    /// The objects of nodes, by row.
     pub nodes: Vec<Vec<u8>>,
 }
 
@@ -42,36 +38,33 @@ fn give(value: Option<&Vec<u8>>, buffer: &mut [u8]) -> i32 {
 
 impl Host for TestHost {
     fn log(&self, level: Level, text: &str) {
-        self.inner.borrow_mut().log.push((level, text.into()));
+        self.log.borrow_mut().push((level, text.into()));
     }
 
     fn state_get(&self, key: &str, buffer: &mut [u8]) -> i32 {
-        give(self.inner.borrow().state.get(key), buffer)
+        give(self.state.borrow().get(key), buffer)
     }
 
     fn state_set(&self, key: &str, value: &[u8]) -> i32 {
-        let inner = &mut *self.inner.borrow_mut();
+        let state = &mut *self.state.borrow_mut();
         let fits = key.len() <= limit::STATE_KEY && value.len() <= limit::STATE_VALUE;
-        if !inner.writable || !fits || inner.state.len() >= 64 {
+        if !fits || state.len() >= 64 {
             return -1;
         }
-        inner.state.insert(key.into(), value.into());
+        state.insert(key.into(), value.into());
         0
     }
 
     fn published_get(&self, index: u32, buffer: &mut [u8]) -> i32 {
-        let inner = self.inner.borrow();
-        give(
-            inner.published.get(index as usize).and_then(Option::as_ref),
-            buffer,
-        )
+        let value = self.published.get(index as usize);
+        give(value.and_then(Option::as_ref), buffer)
     }
 
     fn pod_object(&self, index: u32, buffer: &mut [u8]) -> i32 {
-        give(self.inner.borrow().pods.get(index as usize), buffer)
+        give(self.pods.get(index as usize), buffer)
     }
 
     fn node_object(&self, row: u32, buffer: &mut [u8]) -> i32 {
-        give(self.inner.borrow().nodes.get(row as usize), buffer)
+        give(self.nodes.get(row as usize), buffer)
     }
 }

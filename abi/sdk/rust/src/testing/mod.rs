@@ -1,58 +1,38 @@
-//! Runs a plugin natively on a few nodes and shows what it decides:
+//! Runs a plugin natively, behind the functions that its module has, for unit tests:
 //!
 //! ```
-//! # use berth::{Base, Filter, Node, Plugin, Pod, Status};
+//! # use berth::{Base, Configure, Error, Filter, Node, Plugin, Pod, Status};
 //! # struct Easy;
 //! # impl Plugin for Easy {
 //! #     const MANIFEST: &'static str = r#"{"name": "easy", "version": "1.0.0", "abi": "1.0",
-//! #         "points": {"filter": {"scope": "node"}}, "reads": {"node": ["name"]}}"#;
+//! #         "points": {"filter": {"scope": "node"}}, "reads": {"node": ["name"]}, "host": ["log"]}"#;
 //! #     fn new(_: &mut Base) -> Easy { Easy }
+//! # }
+//! # impl Configure for Easy {
+//! #     fn configure(&mut self, _: &mut Base, config: &[u8]) -> Result<(), Error> {
+//! #         berth::json::Value::parse(config)?.only(&["easy"])
+//! #     }
 //! # }
 //! # impl Filter for Easy {
 //! #     fn filter(&mut self, _: &Base, _: Pod<'_>, _: Node<'_>) -> Status { Status::SUCCESS }
 //! # }
-//! # berth::export!(Easy: filter);
-//! use berth::testing::{self, Trial};
+//! # berth::export!(Easy: configure, filter);
+//! use berth::testing::{Native, TestHost};
 //!
-//! let mut trial = Trial::<Easy>::new("{}");
-//! trial.nodes.push(testing::Node { name: "a".into(), ..Default::default() });
-//! let verdicts = trial.place(&testing::Pod { namespace: "default".into(), ..Default::default() });
-//! assert_eq!(verdicts[0].to_string(), "a Success 0");
+//! let host = std::rc::Rc::new(TestHost::default());
+//! let mut native = Native::<Easy>::new(host.clone());
+//! let config = br#"{"hard": true}"#;
+//! let at = native.alloc(config.len() as u32, 1);
+//! native.memory_mut()[at as usize..][..config.len()].copy_from_slice(config);
+//! assert_ne!(native.configure(at, config.len() as u32), 0);
+//! assert_eq!(host.log.borrow()[0].1, "hard: there is no such field; there are easy");
 //! ```
 //!
-//! `place` tries each case in several ways that must not matter: in one instance; with a fresh
-//! instance for every call; with rows, ids and slots numbered otherwise and rows split over
-//! several calls; and on overlay rows. A difference panics. The other points are called one by
-//! one, see [`Trial`].
-//!
-//! [`Scenarios`] does the same with cases in text files. The memory that plugins see is written
-//! from abi/SPEC.md alone, with numbers of its own, so that one tests the other.
+//! What a plugin decides about pods and nodes is said in scenario files, which
+//! `berth plugin test` runs with the module.
 
-mod bytes;
-mod caller;
-mod cluster;
-mod directives;
 mod host;
-mod image;
-mod manifest;
 mod native;
-mod normalize;
-mod points;
-mod record;
-mod scenario;
-mod session;
-mod snapshot;
-mod tables;
-mod trial;
 
-pub use caller::Caller;
-pub use cluster::{
-    Happened, Labels, Namespace, Node, Numbers, Pod, Port, Preferred, Requirement, Taint,
-    Toleration,
-};
-pub use directives::Directive;
 pub use host::TestHost;
 pub use native::Native;
-pub use points::Outcome;
-pub use scenario::Scenarios;
-pub use trial::{Trial, Verdict};

@@ -3,6 +3,7 @@
 
 mod print;
 mod replay;
+mod rules;
 
 use std::format;
 use std::rc::Rc;
@@ -60,12 +61,7 @@ fn regions() {
     assert!(!all.is_empty());
     for vector in all {
         let name: String = get(vector, "name").chars().collect();
-        let size = int(vector, "size");
-        let mut native = Native::<Replay>::behind(size, Rc::new(TestHost::default()));
-        for piece in list(vector, "memory") {
-            let (at, bytes) = (int(piece, "address") as usize, hex(get(piece, "hex")));
-            native.memory_mut()[at..at + bytes.len()].copy_from_slice(&bytes);
-        }
+        let mut native = written(vector);
         let (call, want) = (int(vector, "call"), get(vector, "want"));
         forget(&mut native, call);
         let asked = get(want, "call");
@@ -75,6 +71,17 @@ fn regions() {
         check_snapshot(&name, native.base(), want);
         check_answers(&name, native.base(), asked);
     }
+}
+
+/// An instance whose memory has what the host of a vector wrote.
+fn written(vector: Value<'_>) -> Native<Replay> {
+    let size = int(vector, "size");
+    let mut native = Native::<Replay>::behind(size, Rc::new(TestHost::default()));
+    for piece in list(vector, "memory") {
+        let (at, bytes) = (int(piece, "address") as usize, hex(get(piece, "hex")));
+        native.memory_mut()[at..at + bytes.len()].copy_from_slice(&bytes);
+    }
+    native
 }
 
 /// Zeroes what the guest has answered.
