@@ -80,7 +80,8 @@ func warnReads(man *Manifest, warn func(bool, string)) {
 	warn(slices.Contains(r.Node, "pods") && len(r.Pods)+len(r.PodLabels)+len(r.PodAnnotations) == 0,
 		"node: pods is read, but no column of pods; for their number read node: requested of the resource pods")
 	for _, unique := range []string{"name", "uid"} {
-		warn(slices.Contains(r.Pod, unique), "pod: "+unique+" is read, so no two pods share verdicts")
+		judges := man.Points.Filter != nil || man.Points.Score != nil
+		warn(judges && slices.Contains(r.Pod, unique), "pod: "+unique+" is read, so no two pods share verdicts")
 	}
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type buildOptions struct {
 	dir      string
 	manifest string
 	out      string
+	shown    string // what messages call the module; out if it is empty
 }
 
 // built is what build makes of a folder.
@@ -100,7 +102,7 @@ func (o *buildOptions) run(ctx context.Context, stdout, stderr io.Writer) (*buil
 		return nil, &failure{err}
 	}
 	for _, w := range b.Warnings {
-		fmt.Fprintf(stderr, "warning: %s: %s\n", out, plain.Line(w, maxCell))
+		fmt.Fprintf(stderr, "warning: %s: %s\n", cmp.Or(o.shown, out), plain.Line(w, maxCell))
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s %s, %s, %s\n", out, manifest.Name, manifest.Version, size(int64(len(data))), b.Digest)
 	return &b, writing(err)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"fmt"
 	"go/format"
 	"os"
 	"os/exec"
@@ -20,25 +21,6 @@ import (
 // TestPluginNew: a new project in each language builds without a network, passes its
 // tests at once, and is what its README says.
 func TestPluginNew(t *testing.T) {
-	compiler := filepath.Join(sdkFolder(), "node_modules")
-	require := map[string]func(t *testing.T, dir string){
-		"go": func(t *testing.T, _ string) {
-			if testing.Short() {
-				t.Skip("slow: builds and compiles a guest in Go")
-			}
-		},
-		"rust": func(t *testing.T, _ string) { cargotest.Toolchain(t) },
-		"c":    func(t *testing.T, _ string) { clangtest.Toolchain(t) },
-		"assemblyscript": func(t *testing.T, dir string) {
-			// What npm ci installs.
-			if _, err := os.Stat(compiler); err == nil {
-				if err := os.Symlink(compiler, filepath.Join(dir, "berth", "node_modules")); err != nil {
-					t.Fatal(err)
-				}
-			}
-			asctest.Toolchain(t, dir)
-		},
-	}
 	for _, language := range scaffold.Languages() {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +39,7 @@ func TestPluginNew(t *testing.T) {
 			if err != nil || strings.Contains(string(readme), "@") || !strings.Contains(string(readme), "rack-aware.wasm") {
 				t.Errorf("the README is not filled in (%v):\n%s", err, readme)
 			}
-			require[language](t, project)
+			requireToolchain(t, language, project)
 			if language == "rust" {
 				dir = kept(t, project)
 			}
@@ -65,8 +47,7 @@ func TestPluginNew(t *testing.T) {
 			if err != nil || stderr != "" {
 				t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
 			}
-			native := slices.Contains([]string{"go", "rust"}, language)
-			if strings.Count(stdout, "ok    ") < 5 || strings.Contains(stdout, "natively") != native {
+			if strings.Count(stdout, "ok    ") < 5 || strings.Contains(stdout, "natively") != (language == "go") {
 				t.Errorf("not all tests were run:\n%s", stdout)
 			}
 			if language == "go" {
@@ -74,6 +55,73 @@ func TestPluginNew(t *testing.T) {
 			}
 			checkTold(t, project, language)
 		})
+	}
+}
+
+// requireToolchain skips a test without the toolchain of a project, and installs what the project needs.
+func requireToolchain(t *testing.T, language, project string) {
+	t.Helper()
+	switch language {
+	case "go":
+		if testing.Short() {
+			t.Skip("slow: builds and compiles a guest in Go")
+		}
+	case "rust":
+		cargotest.Toolchain(t)
+	case "c":
+		clangtest.Toolchain(t)
+	case "assemblyscript": // what npm ci installs
+		compiler := filepath.Join(sdkFolder(), "node_modules")
+		if _, err := os.Stat(compiler); err == nil {
+			if err := os.Symlink(compiler, filepath.Join(project, "berth", "node_modules")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asctest.Toolchain(t, project)
+	}
+}
+
+// pointSets are combinations of points: together they have each point, alone as far as it can be, and
+// the last one has all of them.
+func pointSets() []string {
+	return []string{
+		"filter,score,reserve,unreserve", "preEnqueue,queueSort,hint", "preFilter,addPod,removePod,filter,postFilter", "preScore,score,normalize",
+		"permit,preBind,bind,postBind", strings.Join(scaffold.Points(), ","),
+	}
+}
+
+// TestPluginNewPoints: a project with chosen points builds, exports them and passes its test, in
+// each language. In C, whose compiler is fastest, each point is also there with no other but those that it needs.
+func TestPluginNewPoints(t *testing.T) {
+	needs := map[string]string{
+		"addPod": "preFilter,removePod", "removePod": "preFilter,addPod", "preScore": "score", "normalize": "score", "unreserve": "reserve",
+	}
+	for _, language := range scaffold.Languages() {
+		sets := pointSets()
+		if language == "c" {
+			for _, point := range scaffold.Points() {
+				sets = append(sets, strings.TrimSuffix(point+","+needs[point], ","))
+			}
+		}
+		for i, points := range sets {
+			t.Run(language+"/"+points, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				name := fmt.Sprintf("points-%d", i)
+				if _, stderr, err := process(t, dir, "plugin", "new", name, "--lang", language, "--points", points); err != nil {
+					t.Fatalf("%v\n%s", err, stderr)
+				}
+				project := filepath.Join(dir, name)
+				requireToolchain(t, language, project)
+				if language == "rust" {
+					dir = kept(t, project)
+				}
+				stdout, stderr, err := process(t, dir, "plugin", "test", name)
+				if err != nil || stderr != "" || strings.Contains(stdout, "note ") {
+					t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
+				}
+			})
+		}
 	}
 }
 
@@ -197,6 +245,13 @@ func TestPluginNewRefuses(t *testing.T) {
 		{[]string{"func", "--lang", "go"}, `"func" is a reserved word in this language: choose another name`},
 		{[]string{"match", "--lang", "rust"}, `"match" is a reserved word`},
 		{[]string{"berth", "--lang", "c"}, `"berth" is a reserved word`},
+		{[]string{"rack", "--lang", "c", "--points", ""}, "--points is empty: name extension points, such as filter,score"},
+		{[]string{"rack", "--lang", "c", "--points", "fitler"}, `points: "fitler" is not an extension point: use some of preEnqueue,queueSort,hint,preFilter,`},
+		{[]string{"rack", "--lang", "c", "--points", "filter,score,filter"}, "points: filter is there twice: remove one"},
+		{[]string{"rack", "--lang", "c", "--points", "unreserve"}, "points: unreserve: it needs the point reserve: add reserve, or remove unreserve"},
+		{[]string{"rack", "--lang", "c", "--points", "preFilter,addPod"}, "points: addPod: it needs the point removePod: add removePod"},
+		{[]string{"rack", "--lang", "c", "--points", "addPod,removePod"}, "points: addPod: it needs the point preFilter, whose state it updates: add preFilter, or"},
+		{[]string{"rack", "--lang", "c", "--points", "preScore,filter"}, "points: preScore: it needs the point score: add score, or remove preScore"},
 		{[]string{"there", "--lang", "c"}, "there exists: choose another name, or remove it"},
 		{[]string{"nowhere/rack", "--lang", "c"}, "create the folder first"},
 	}

@@ -30,7 +30,7 @@ func findTarget(ctx context.Context, plugin string, stderr io.Writer) (*target, 
 		return nil, &failure{err}
 	}
 	t := &target{ref: module.Reference{Path: filepath.Join(temp, "plugin.wasm")}, dir: plugin}
-	build := buildOptions{dir: plugin, out: t.ref.Path}
+	build := buildOptions{dir: plugin, out: t.ref.Path, shown: "the module of " + plugin}
 	built, err := build.run(ctx, io.Discard, stderr)
 	if err != nil {
 		t.remove()

@@ -1,5 +1,6 @@
 // Package scaffold writes new plugin projects. A project has the plugin of the SDKs'
-// tutorials under the author's name, its test, and the SDK, so it builds without a network.
+// tutorials under the author's name, or one with the points that the author chose, its test, and
+// the SDK, so it builds without a network.
 package scaffold
 
 //go:generate go run ./generate
@@ -92,18 +93,27 @@ func withoutTests(text []byte) []byte {
 }
 
 // Write creates a folder with a new project. The last element of the path is the plugin's
-// name. Write returns the paths of the files, relative to the folder.
+// name. With points the plugin has these; without, it is the tutorial's. Write returns the paths of
+// the files, relative to the folder.
 //
 // # Errors
 //
-// Write fails for a name that a manifest or a toolchain rejects, for an unknown language,
-// and for a folder that exists. Then it writes nothing.
-func Write(dir, language string) ([]string, error) {
+// Write fails for a name that a manifest or a toolchain rejects, for an unknown language, for
+// points that do not exist or need others, and for a folder that exists. Then it writes nothing.
+func Write(dir, language string, points []string) ([]string, error) {
 	name := filepath.Base(filepath.Clean(dir))
 	if err := checkName(name, language); err != nil {
 		return nil, err
 	}
 	all, err := files(language)
+	if err == nil && len(points) > 0 {
+		var chosen choice
+		if chosen, err = choose(points); err == nil {
+			all, err = chosen.replace(all, language)
+		} else {
+			err = fmt.Errorf("points: %w", err)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +134,9 @@ func Write(dir, language string) ([]string, error) {
 		path, data := f.Name, f.Data
 		if !strings.HasPrefix(path, "berth") { // files of the SDK stay unchanged
 			path, data = words.Replace(path), []byte(words.Replace(string(data)))
+		}
+		if data, err = formatted(path, data); err != nil {
+			return nil, fmt.Errorf("scaffold: %s: %w", path, err)
 		}
 		if err := writeFile(filepath.Join(dir, filepath.FromSlash(path)), data); err != nil {
 			return nil, err
