@@ -129,6 +129,9 @@ func design() rules {
 				why: "assembly is the one place that wires things together",
 				fix: "take the part as an argument of assembly's Deps"},
 
+			{pkg: "runtime/tenancy/follow", on: "runtime/assembly runtime/tenancy",
+				why: "what objects of the API have a scheduler run does not depend on where they are read",
+				fix: "take a small interface; read and write objects in runtime/kube"},
 			{pkg: "runtime/record", on: "runtime/inbox",
 				why: "a recording is read and written without a scheduler",
 				fix: "record an event of runtime/inbox"},
@@ -147,7 +150,7 @@ func design() rules {
 			{pkg: "runtime/experiment", on: "runtime/sim runtime/record",
 				why: "an experiment simulates what a recording says of a cluster",
 				fix: "read recordings here, and simulate in runtime/sim"},
-			{pkg: "runtime/kube", on: "runtime/scheduler hostplugins",
+			{pkg: "runtime/kube", on: "runtime/scheduler hostplugins runtime/tenancy/v1alpha1",
 				why: "a real cluster is one of the environments that a scheduler runs in, beside runtime/sim",
 				fix: "share through runtime/scheduler, never from one environment to the other"},
 
@@ -167,7 +170,7 @@ func design() rules {
 				why: "the host is held against the conformance kit by tests apart from it, so that it does not depend on the kit",
 				fix: "keep what plays the kit's cases here, and nothing else"},
 
-			{pkg: "cmd/app", on: "runtime/whatif runtime/replay runtime/experiment runtime/tenancy runtime/kube runtime/telemetry runtime/debughttp abi/conformance abi/sdk",
+			{pkg: "cmd/app", on: "runtime/whatif runtime/replay runtime/experiment runtime/tenancy/follow runtime/kube runtime/telemetry runtime/debughttp abi/conformance abi/sdk",
 				why: "commands parse flags and print; they stand on everything",
 				fix: "use the public packages of runtime"},
 			{pkg: "cmd/berth", on: "cmd/app",

@@ -204,7 +204,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	for i := range s.Profiles {
 		profiles = append(profiles, s.Profiles[i].SchedulerName)
 	}
-	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures}, kube.Deps{Client: clients.Main, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered, Reach: clients.Reach, Observer: w.metrics, Log: log})
+	cluster, err := kube.New(kube.Config{Profiles: profiles, Quiet: o.events == eventsFailures}, kube.Deps{Client: clients.Main, Plugins: clients.Plugins, KubeConfig: clients.REST, Events: clients.Events, Covered: clients.Covered, Reach: clients.Reach, Observer: w.metrics, Log: log})
 	if err != nil {
 		return err
 	}
@@ -243,6 +243,8 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 			return fmt.Errorf("--plugin-dir: %w", err)
 		}
 	}
+	tenants, stop := followPlugins(ctx, a, s, modules, cluster, log)
+	defer stop()
 	election, err := kube.NewElection(s.LeaderElection, clients, cluster)
 	if err != nil {
 		return err
@@ -263,6 +265,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 	log.Info("berth starts", "version", o.program.version, "apiServer", clients.REST.Host, "profiles", profiles, "seed", o.seed, "identity", identity)
 	err = cluster.Run(ctx, kube.RunConfig{
 		DelayCacheUntilActive: s.DelayCacheUntilActive, Grace: o.drain, Parts: w.parts,
+		Before: func(ctx context.Context) error { tenants.Sync(ctx); return ctx.Err() }, Beside: tenants.Report,
 		Leading:    func() { log.Info("this replica leads") },
 		Scheduling: func() { log.Info("the caches are synced; scheduling starts") },
 	}, a.Scheduler, election)

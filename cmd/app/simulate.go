@@ -19,6 +19,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/follow"
 )
 
 // simulateOptions holds the flags of berth simulate.
@@ -232,7 +233,7 @@ func (o *simulateOptions) simulation(ctx context.Context, modules *assembly.Modu
 		return sim.Config{}, nil, nil, err
 	}
 	tenants := resolve(objects, modules, scheduler)
-	c.Assembly.Attached = attachments(tenants)
+	c.Assembly.Attached = follow.Attachments(tenants)
 	if err := checkExplain(&c); err != nil {
 		return sim.Config{}, nil, nil, err
 	}

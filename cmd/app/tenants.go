@@ -48,21 +48,6 @@ func pluginNames(s *config.Scheduler) (out []string) {
 	return out
 }
 
-// attachments are the plugins for a scheduler.
-func attachments(r *tenancy.Result) (out []assembly.Attached) {
-	for i := range r.Plugins {
-		p := &r.Plugins[i]
-		x := assembly.Attached{Name: p.Name, Holds: p.Holds, Namespaces: p.Namespaces}
-		if p.Refusal != nil {
-			x.NotReady = p.Refusal.Reason
-		} else {
-			x.Module = &assembly.Module{Loaded: p.Module, Reference: p.Reference}
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
 // attachedObjects says what became of each object. refused has the plugins that could not be
 // started.
 func attachedObjects(r *tenancy.Result, refused map[string]error) (out []sim.Attached) {
@@ -75,7 +60,7 @@ func attachedObjects(r *tenancy.Result, refused map[string]error) (out []sim.Att
 	}
 	for i := range r.Plugins {
 		p := &r.Plugins[i]
-		x := sim.Attached{Kind: p.Kind, Namespace: p.Namespace, Name: p.Object, Grant: p.Grant, Reason: "Running"}
+		x := sim.Attached{Kind: p.Kind, Namespace: p.Namespace, Name: p.Object, Grant: p.Grant, Reason: tenancy.Running}
 		if p.Module != nil {
 			x.Version, x.Digest = p.Module.Manifest.Version, p.Module.Digest
 		}
@@ -86,7 +71,7 @@ func attachedObjects(r *tenancy.Result, refused map[string]error) (out []sim.Att
 		add(x, refusal)
 	}
 	for i := range r.Grants {
-		add(sim.Attached{Kind: v1alpha1.KindPluginGrant, Name: r.Grants[i].Object, Reason: "InForce"}, r.Grants[i].Refusal)
+		add(sim.Attached{Kind: v1alpha1.KindPluginGrant, Name: r.Grants[i].Object, Reason: tenancy.InForce}, r.Grants[i].Refusal)
 	}
 	return out
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/runtime/tenancy/follow"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
 
@@ -210,7 +211,7 @@ func (o *whatIfOptions) askFiles(ctx context.Context, stderr io.Writer) (*whatif
 		}
 	}
 	c := &whatif.Cluster{
-		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Modules: modules, Scheduler: scheduler, Reuse: reuse.Default(), Attached: attachments(tenants)}),
+		Scheduler: o.program.addTo(assembly.Config{Seed: uint64(o.seed), Modules: modules, Scheduler: scheduler, Reuse: reuse.Default(), Attached: follow.Attachments(tenants)}),
 		Nodes:     objects.Nodes, Namespaces: objects.Namespaces, PodDisruptionBudgets: objects.PodDisruptionBudgets,
 		Storage: objects.Storage(), Owners: objects.Owners(), Log: log,
 	}

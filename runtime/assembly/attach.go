@@ -55,6 +55,9 @@ type attached struct {
 func (a *Assembly) Attach(ctx context.Context, all []Attached) (refused map[string]error, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if slices.EqualFunc(all, a.mu.attached.all, func(x, o Attached) bool { return x.same(&o) }) {
+		return a.mu.attached.refused, nil
+	}
 	_, err = a.reload(ctx, a.mu.base, all)
 	return a.mu.attached.refused, err
 }

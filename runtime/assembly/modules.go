@@ -69,10 +69,12 @@ type Modules struct {
 	}
 }
 
-// compiled is a compiled module and the number of plugins that use it.
+// compiled is a compiled module and the number of its users.
 type compiled struct {
+	ready  chan struct{} // closed once module or err is set
 	module *sandbox.Module
-	users  int
+	err    error
+	users  int // guarded by the mutex of Modules
 }
 
 // Module is a module used as a plugin in a profile.
@@ -111,11 +113,29 @@ func (m *Modules) start() error {
 		}
 	}
 	var err error
-	m.mu.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: dir, Compiler: m.config.Compiler})
+	compile := oneByOne(m.config.Compiler)
+	m.mu.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{CacheDir: dir, Compiler: compile})
 	if err != nil && m.config.CacheOptional && dir != "" {
-		m.mu.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{Compiler: m.config.Compiler})
+		m.mu.runtime, err = sandbox.NewRuntime(sandbox.RuntimeConfig{Compiler: compile})
 	}
 	return err
+}
+
+// oneByOne makes a compiler wait for its turn: there is memory to compile one module at a time.
+func oneByOne(compile sandbox.Compiler) sandbox.Compiler {
+	if compile == nil {
+		return nil
+	}
+	turn := make(chan struct{}, 1)
+	return func(ctx context.Context, job *sandbox.CompileJob) error {
+		select {
+		case turn <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		defer func() { <-turn }()
+		return compile(ctx, job)
+	}
 }
 
 // Catalog returns Catalog with the modules that args can name and with compiled-in plugins; see
@@ -149,7 +169,7 @@ func oneLine(err error) error {
 
 // Load reads and checks a module.
 func (m *Modules) Load(ref module.Reference) (*Module, error) {
-	loaded, err := m.sources.Load(context.Background(), ref)
+	loaded, err := m.Fetch(context.Background(), ref)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +177,25 @@ func (m *Modules) Load(ref module.Reference) (*Module, error) {
 		m.config.Loaded(loaded, &ref)
 	}
 	return &Module{Loaded: loaded, Reference: ref}, nil
+}
+
+// Fetch reads and checks a module that is not part of the configuration. Several goroutines may
+// call it.
+func (m *Modules) Fetch(ctx context.Context, ref module.Reference) (*module.Loaded, error) {
+	return m.sources.Load(ctx, ref)
+}
+
+// Compile compiles a module and keeps the result until release is called, so that a plugin of it
+// starts at once. Several goroutines may call it.
+//
+// # Errors
+//
+// The module cannot be compiled.
+func (m *Modules) Compile(ctx context.Context, named *Module) (release func(), err error) {
+	if _, err := m.take(ctx, named); err != nil {
+		return nil, err
+	}
+	return func() { _ = m.give(context.WithoutCancel(ctx), named.Loaded.Digest) }, nil // there is no way to recover
 }
 
 // points returns the extension points of a profile at which the module runs.
@@ -268,25 +307,37 @@ func limitsOf(l *module.Limits) sandbox.Limits {
 	}
 }
 
-// take returns a compiled module for one more plugin.
+// take returns a compiled module for one more user. It holds no lock while it compiles.
 func (m *Modules) take(ctx context.Context, named *Module) (*sandbox.Module, error) {
 	loaded := named.Loaded
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	code, ok := m.mu.compiled[loaded.Digest]
 	if !ok {
-		err := m.start()
-		if err != nil {
+		if err := m.start(); err != nil {
+			m.mu.Unlock()
 			return nil, err
 		}
-		code = &compiled{}
-		if code.module, err = m.mu.runtime.LoadWith(ctx, loaded.Bytes, limitsOf(&named.Reference.Limits)); err != nil {
-			return nil, fmt.Errorf("%s: %w", loaded.Path, err)
-		}
+		code = &compiled{ready: make(chan struct{})}
 		m.mu.compiled[loaded.Digest] = code
 	}
 	code.users++
-	return code.module, nil
+	runtime := m.mu.runtime
+	m.mu.Unlock()
+	if ok {
+		<-code.ready
+		return code.module, code.err
+	}
+	code.module, code.err = runtime.LoadWith(ctx, loaded.Bytes, limitsOf(&named.Reference.Limits))
+	if code.err == nil {
+		close(code.ready)
+		return code.module, nil
+	}
+	code.err = fmt.Errorf("%s: %w", loaded.Path, code.err)
+	close(code.ready)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.mu.compiled, loaded.Digest) // the next user tries again
+	return nil, code.err
 }
 
 // give releases a module; without users it is freed.
@@ -310,7 +361,9 @@ func (m *Modules) Close(ctx context.Context) error {
 	defer m.mu.Unlock()
 	var errs []error
 	for _, c := range m.mu.compiled {
-		errs = append(errs, c.module.Close(ctx))
+		if <-c.ready; c.err == nil {
+			errs = append(errs, c.module.Close(ctx))
+		}
 	}
 	clear(m.mu.compiled)
 	if m.mu.runtime != nil {

@@ -31,6 +31,9 @@ type Clients struct {
 	// Events writes events, those of this replica's lease as well, until the lease is lost;
 	// Lease the lease, and Reviews asks who may see what is served.
 	Events, Lease, Reviews kubernetes.Interface
+	// Plugins watches the objects of berth.dev, and writes their status as Main writes; nil if
+	// they are not watched.
+	Plugins rest.Interface
 	// REST is what the clients were made of.
 	REST *rest.Config
 	// Reach observes how the clients' requests end.
@@ -88,6 +91,16 @@ func (c *Connection) Connect(lease componentconfigv1alpha1.LeaderElectionConfigu
 			return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
 		}
 		*x.to = client
+	}
+	plugins := named("plugins")
+	plugins.Wrap(out.tenure.wrap)
+	plugins.Dial = main.Dial
+	overHTTP, err := rest.HTTPClientFor(plugins)
+	if err == nil {
+		out.Plugins, err = newPluginClient(plugins, out.Reach.client(overHTTP))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", base.Host, err)
 	}
 	return out, nil
 }

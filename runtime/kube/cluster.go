@@ -42,6 +42,8 @@ type Config struct {
 // Deps is what a Cluster is connected to.
 type Deps struct {
 	Client kubernetes.Interface
+	// Plugins (optional) watches the objects of berth.dev and writes their status.
+	Plugins rest.Interface
 	// KubeConfig (optional) is for plugins of kube-scheduler's framework that make clients of their own.
 	KubeConfig *rest.Config
 	// Events (optional) writes events; nil means Client.
@@ -77,6 +79,7 @@ type Cluster struct {
 	status   *statusWriter
 	events   *eventWriter
 	watches  *watches
+	plugins  *pluginWatch
 	slots    chan struct{} // bindings and evictions in flight
 	finished sync.Once
 	bindings atomic.Int64       // begun and not finished
@@ -124,6 +127,9 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	var err error
 	if c.watches, err = newWatches(c); err != nil {
 		return nil, fmt.Errorf("kube: %w", err)
+	}
+	if c.plugins, err = newPluginWatch(c); err != nil {
+		return nil, fmt.Errorf("kube: berth.dev: %w", err)
 	}
 	if c.events, err = newEventWriter(config.Profiles, deps.Events); err != nil {
 		return nil, fmt.Errorf("kube: events: %w", err)

@@ -93,6 +93,9 @@ func TestManifestRights(t *testing.T) {
 		"pods/binding": {"create"}, "pods/status": {"patch"}, "pods": {"delete", "get"}, "persistentvolumes": {"update"}, "persistentvolumeclaims": {"update"},
 		"events": {"create", "patch"}, "events.events.k8s.io": {"create", "patch"},
 	}
+	for _, kind := range []string{"schedulerplugins", "plugingrants", "tenantplugins"} {
+		berth[kind+".berth.dev"], berth[kind+"/status.berth.dev"] = []string{"list", "watch"}, []string{"patch"}
+	}
 	for _, kind := range c.Kinds() {
 		berth[kind] = append(berth[kind], "list", "watch")
 		slices.Sort(berth[kind])

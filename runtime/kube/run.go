@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -24,6 +25,10 @@ type RunConfig struct {
 	// Parts (optional) returns the parts of the scheduler that may fail separately. Events report
 	// their failure and recovery while this replica schedules.
 	Parts func() []Part
+	// Before (optional) is called when this replica has been told of all that there is and before
+	// it tries pods; Beside (optional) runs in a goroutine of its own until it no longer schedules.
+	Before func(context.Context) error
+	Beside func(context.Context)
 	// Grace bounds the writing of pod status and events before the lease is released.
 	Grace time.Duration
 }
@@ -66,6 +71,14 @@ func (c *Cluster) Run(ctx context.Context, config RunConfig, loop Loop, election
 			}
 			return fmt.Errorf("watch the cluster: %w", err)
 		}
+		if config.Before != nil {
+			if err := config.Before(ctx); err != nil {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return err
+			}
+		}
 		leave()
 		<-left
 		if config.Scheduling != nil {
@@ -75,8 +88,15 @@ func (c *Cluster) Run(ctx context.Context, config RunConfig, loop Loop, election
 		if config.Parts != nil {
 			stop = c.tellOf(ctx, config.Parts, election)
 		}
+		var beside sync.WaitGroup
+		working, end := context.WithCancel(ctx)
+		if config.Beside != nil {
+			beside.Go(func() { config.Beside(working) })
+		}
 		err := loop.Run(ctx)
 		stop()
+		end()
+		beside.Wait()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), config.Grace)
 		defer cancel()
 		c.finish(last)

@@ -29,9 +29,11 @@ type watches struct {
 	factory informers.SharedInformerFactory
 	pods    cache.SharedIndexInformer
 	nodes   cache.SharedIndexInformer
-	kinds   []*kind
-	others  bool               // plugins asked for more informers than kinds
-	cancel  context.CancelFunc // nil before Start
+	// namespaces are also read for plugins of the API.
+	namespaces cache.SharedIndexInformer
+	kinds      []*kind
+	others     bool               // plugins asked for more informers than kinds
+	cancel     context.CancelFunc // nil before Start
 }
 
 // kind is a watched kind of object.
@@ -57,10 +59,10 @@ func newWatches(c *Cluster) (*watches, error) {
 	f := informers.NewSharedInformerFactoryWithOptions(c.deps.Client, 0, informers.WithTransform(trim))
 	w := &watches{cluster: c, factory: f}
 	core, apps, storage, resource := f.Core().V1(), f.Apps().V1(), f.Storage().V1(), f.Resource().V1()
-	w.pods, w.nodes = f.InformerFor(&v1.Pod{}, newPodInformer), core.Nodes().Informer()
+	w.pods, w.nodes, w.namespaces = f.InformerFor(&v1.Pod{}, newPodInformer), core.Nodes().Informer(), core.Namespaces().Informer()
 	w.kinds = []*kind{
 		{name: "nodes", informer: w.nodes, handler: nodeHandler},
-		{name: "namespaces", informer: core.Namespaces().Informer(), handler: namespaceHandler},
+		{name: "namespaces", informer: w.namespaces, handler: namespaceHandler},
 		{name: "persistentvolumes", informer: core.PersistentVolumes().Informer(), handler: objectHandler},
 		{name: "persistentvolumeclaims", informer: core.PersistentVolumeClaims().Informer(), handler: objectHandler},
 		{name: "storageclasses.storage.k8s.io", informer: storage.StorageClasses().Informer(), handler: objectHandler},
@@ -111,6 +113,9 @@ func (c *Cluster) Start(s Scheduler) error {
 		}
 		k.synced = registration.HasSynced
 	}
+	if err := c.plugins.start(ctx); err != nil {
+		return fmt.Errorf("watch berth.dev: %w", err)
+	}
 	w.factory.StartWithContext(ctx)
 	w.others = len(w.unlisted()) > len(w.kinds)
 	return nil
@@ -141,6 +146,7 @@ func (w *watches) stop() {
 	if w.cancel != nil {
 		w.cancel()
 		w.factory.Shutdown()
+		w.cluster.plugins.group.Wait()
 	}
 }
 
@@ -165,6 +171,9 @@ func (c *Cluster) Synced() error {
 			err = errors.New("not listed yet")
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", k.name, err))
+	}
+	if err := c.plugins.synced(); err != nil {
+		errs = append(errs, err)
 	}
 	if len(errs) == 0 && c.watches.others {
 		for kind, waits := range c.watches.unlisted() {

@@ -108,7 +108,7 @@ func Load(ref Reference) (*Loaded, error) {
 //
 // All mistakes, joined. Each is an *Error.
 func (s *Sources) Load(ctx context.Context, ref Reference) (*Loaded, error) {
-	f, err := s.fetch(ctx, &ref, false)
+	f, err := s.fetch(ctx, &ref, ref.Fresh)
 	if err != nil {
 		return nil, err
 	}

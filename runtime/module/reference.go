@@ -46,6 +46,8 @@ type Reference struct {
 	Policy *policy.Policy
 	// Signed fetches the module's signatures, for Loaded.Judge, although no policy asks for them.
 	Signed bool
+	// Fresh asks the server again even if the module is stored, for newer signatures.
+	Fresh bool
 	// Folder is true for a module in a plugin folder; the lock file does not cover it.
 	Folder bool
 }

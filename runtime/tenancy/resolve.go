@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/module"
@@ -37,6 +39,8 @@ type Config struct {
 	Most int
 
 	running int // so far
+	// fetching are the plugins so far whose modules are being fetched, by namespace.
+	fetching map[string]int32
 }
 
 // ErrPending means that a module is still being fetched.
@@ -78,10 +82,19 @@ const (
 	MemoryNotGranted = "MemoryNotGranted"
 )
 
+// The reasons of objects that are in force.
+const (
+	// Running: the plugin runs.
+	Running = "Running"
+	// InForce: the grant admits plugins.
+	InForce = "InForce"
+)
+
 // Plugin is what became of a SchedulerPlugin or a TenantPlugin.
 type Plugin struct {
 	// Kind, Namespace and Object name the object; Generation is the one that was judged.
 	Kind, Namespace, Object string
+	UID                     types.UID
 	Generation              int64
 	// Name is the plugin's in profiles: the object's name, or NAMESPACE/NAME of a tenant's.
 	Name string
@@ -96,11 +109,14 @@ type Plugin struct {
 	Module    *module.Loaded
 	// Grant admits a TenantPlugin.
 	Grant string
+	// Signers are the names of the keys that signed the module, as far as somebody asked.
+	Signers []string
 }
 
 // Grant is what became of a PluginGrant.
 type Grant struct {
 	Object     string
+	UID        types.UID
 	Generation int64
 	// Refusal is nil if the grant is in force.
 	Refusal *Refusal
@@ -119,6 +135,7 @@ type Result struct {
 // except that older plugins of a grant count first towards its limits.
 func Resolve(o *Objects, c Config) *Result {
 	r := &Result{}
+	c.fetching = make(map[string]int32)
 	platform := slices.SortedFunc(slices.Values(o.SchedulerPlugins), func(a, b *v1alpha1.SchedulerPlugin) int {
 		return cmp.Or(cmp.Compare(a.Spec.Order, b.Spec.Order), cmp.Compare(a.Name, b.Name))
 	})
@@ -143,7 +160,7 @@ func Resolve(o *Objects, c Config) *Result {
 // schedulerPlugin judges a plugin of the platform.
 func schedulerPlugin(p *v1alpha1.SchedulerPlugin, c *Config) Plugin {
 	out := Plugin{
-		Kind: v1alpha1.KindSchedulerPlugin, Object: p.Name, Generation: p.Generation, Name: p.Name,
+		Kind: v1alpha1.KindSchedulerPlugin, Object: p.Name, UID: p.UID, Generation: p.Generation, Name: p.Name,
 		Holds: p.Spec.FailurePolicy != v1alpha1.Ignore,
 	}
 	for _, ns := range p.Spec.Namespaces {
@@ -206,7 +223,10 @@ func (p *Plugin) load(c *Config) {
 		p.Refusal = refuse(Fetching, "%v", err)
 	case err != nil:
 		p.Module, p.Refusal = nil, refuse(ModuleRefused, "%v", oneLine(err))
-	case p.Reference.FailurePolicy.All == "":
+	default:
+		p.Signers = p.Module.Signers
+	}
+	if err == nil && p.Reference.FailurePolicy.All == "" {
 		p.Holds = slices.ContainsFunc(p.Module.Manifest.Declared(), func(point abi.Point) bool {
 			return p.Reference.FailurePolicy.For(point) == module.Fail
 		})

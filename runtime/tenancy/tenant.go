@@ -13,7 +13,7 @@ import (
 // everything. If none does, the refusal is that of the grant that allows most.
 func tenantPlugin(p *v1alpha1.TenantPlugin, grants []*grant, c *Config) Plugin {
 	out := Plugin{
-		Kind: v1alpha1.KindTenantPlugin, Namespace: p.Namespace, Object: p.Name, Generation: p.Generation,
+		Kind: v1alpha1.KindTenantPlugin, Namespace: p.Namespace, Object: p.Name, UID: p.UID, Generation: p.Generation,
 		Name: tenantName(p), Namespaces: []string{p.Namespace}, Holds: p.Spec.FailurePolicy != v1alpha1.Ignore,
 	}
 	var err error
@@ -39,11 +39,33 @@ func tenantPlugin(p *v1alpha1.TenantPlugin, grants []*grant, c *Config) Plugin {
 		out.Refusal = refuse(RepositoryNotGranted, "spec.module.image: no grant of the namespace names the repository %s", image.Place())
 		return out
 	}
+	if out.Refusal = full(p.Namespace, candidates, c); out.Refusal != nil {
+		return out
+	}
 	if out.load(c); out.Refusal != nil {
+		if out.Refusal.Reason == Fetching {
+			c.fetching[p.Namespace]++
+		}
 		return out
 	}
 	out.admit(candidates, c)
 	return out
+}
+
+// full refuses a plugin that no candidate would admit, whatever its module is, so that nothing is
+// fetched for it. Older plugins that are being fetched have their place.
+func full(namespace string, candidates []candidate, c *Config) *Refusal {
+	var last *grant
+	for _, at := range candidates {
+		if last = at.grant; last.count[namespace]+c.fetching[namespace] < last.maxPlugins {
+			return nil
+		}
+	}
+	return tooMany(last, namespace)
+}
+
+func tooMany(g *grant, namespace string) *Refusal {
+	return refuse(TooManyPlugins, "the grant %s allows %d plugins in a namespace, and %s has as many that are older", g.name, g.maxPlugins, namespace)
 }
 
 // candidate is a grant that may admit a plugin, by one item of its modules.
@@ -102,9 +124,11 @@ func (c *candidate) module(p *Plugin, config *Config) *Refusal {
 	if c.item.publisher == nil {
 		return nil
 	}
-	if _, err := p.Module.Judge(c.item.publisher, config.Now); err != nil {
+	signers, err := p.Module.Judge(c.item.publisher, config.Now)
+	if err != nil {
 		return refuse(ModuleNotGranted, "the grant %s admits modules of the publisher %s: %v", c.grant.name, c.item.spec.Publisher.Name, err)
 	}
+	p.Signers = signers
 	return nil
 }
 
@@ -151,7 +175,7 @@ func (c *candidate) weight(p *Plugin) *Refusal {
 func (c *candidate) quota(p *Plugin, config *Config) *Refusal {
 	g := c.grant
 	if g.count[p.Namespace] >= g.maxPlugins {
-		return refuse(TooManyPlugins, "the grant %s allows %d plugins in a namespace, and %s has as many that are older", g.name, g.maxPlugins, p.Namespace)
+		return tooMany(g, p.Namespace)
 	}
 	if g.total > 0 && g.used+g.memory > g.total {
 		return refuse(MemoryNotGranted, "older plugins have the memory that the grant %s allows in all, %s", g.name, g.spec.MemoryTotal)

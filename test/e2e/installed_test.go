@@ -258,6 +258,7 @@ func (b *installed) usesItsRights() {
 	if err := objects.Apply(b.Context(), []byte(urgent)); err != nil {
 		b.Fatal(err)
 	}
+	b.writesPluginStatus()
 	b.until("the small pod goes", func(ctx context.Context) bool {
 		pod, err := b.client.CoreV1().Pods(b.namespace).Get(ctx, "small", metav1.GetOptions{})
 		return apierrors.IsNotFound(err) || err == nil && pod.DeletionTimestamp != nil
@@ -270,6 +271,22 @@ func (b *installed) usesItsRights() {
 		claim, err := b.client.CoreV1().PersistentVolumeClaims(b.namespace).Get(ctx, "new", metav1.GetOptions{})
 		return err == nil && claim.Annotations["volume.kubernetes.io/selected-node"] != ""
 	})
+}
+
+// writesPluginStatus creates an object of each kind of berth.dev, and waits until the scheduler
+// says what became of it.
+func (b *installed) writesPluginStatus() {
+	b.Helper()
+	objects := installKinds(b.T, b.Cluster)
+	if err := objects.Apply(b.Context(), []byte(attaching)); err != nil {
+		b.Fatal(err)
+	}
+	for _, kind := range []string{"schedulerplugins", "plugingrants", "tenantplugins"} {
+		b.until("the status of "+kind, func(ctx context.Context) bool {
+			status, err := objects.Status(ctx, kind, "mine")
+			return err == nil && strings.Contains(string(status), `"type":"Ready"`)
+		})
+	}
 }
 
 func (b *installed) until(what string, done func(context.Context) bool) {
@@ -375,6 +392,15 @@ status: {phase: Available}
 {apiVersion: v1, kind: Pod, metadata: {name: with-new-volume}, spec: {schedulerName: berth, containers: [{name: c, image: i}], volumes: [{name: new, persistentVolumeClaim: {claimName: new}}]}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: small}, spec: {schedulerName: berth, containers: [{name: c, image: i, resources: {requests: {cpu: "3"}}}]}}
+`
+
+// attaching are objects of berth.dev. Nothing is fetched for them.
+const attaching = `
+{apiVersion: berth.dev/v1alpha1, kind: SchedulerPlugin, metadata: {name: mine}, spec: {failurePolicy: Ignore, module: {url: "https://127.0.0.1:1/x.wasm", digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}}}
+---
+{apiVersion: berth.dev/v1alpha1, kind: PluginGrant, metadata: {name: mine}, spec: {namespaces: [nobody], modules: [{repositories: [registry.test/x]}]}}
+---
+{apiVersion: berth.dev/v1alpha1, kind: TenantPlugin, metadata: {name: mine}, spec: {module: {image: "registry.test/x:1"}}}
 `
 
 // urgent needs the place of the small pod.

@@ -20,8 +20,8 @@ import (
 )
 
 // installKinds applies deploy/crds, and returns how to reach objects of the kinds once the API
-// server serves them.
-func installKinds(t *testing.T, c *cluster.Cluster) *cluster.Objects {
+// server serves them. They are removed when the test ends.
+func installKinds(t testing.TB, c *cluster.Cluster) *cluster.Objects {
 	t.Helper()
 	objects, err := c.Objects("default")
 	if err != nil {
@@ -40,6 +40,7 @@ func installKinds(t *testing.T, c *cluster.Cluster) *cluster.Objects {
 			t.Fatalf("%s: %v", file, err)
 		}
 	}
+	t.Cleanup(func() { removeKinds(t, c) })
 	for until := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		objects, err = c.Objects("default")
 		if err == nil {
@@ -53,6 +54,27 @@ func installKinds(t *testing.T, c *cluster.Cluster) *cluster.Objects {
 		case err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsServiceUnavailable(err) && !errors.Is(err, context.DeadlineExceeded):
 			t.Fatal(err)
 		}
+	}
+}
+
+// removeKinds removes the kinds with all of their objects.
+func removeKinds(t testing.TB, c *cluster.Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	objects, err := c.Objects("default")
+	for _, plural := range []string{"tenantplugins", "plugingrants", "schedulerplugins"} {
+		if err == nil {
+			err = objects.Delete(ctx, "customresourcedefinitions", plural+".berth.dev")
+		}
+	}
+	for err == nil {
+		if _, err = objects.Status(ctx, "customresourcedefinitions", "tenantplugins.berth.dev"); err == nil {
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	if !apierrors.IsNotFound(err) {
+		t.Error(err)
 	}
 }
 

@@ -20,7 +20,13 @@ func (s *script) module(args []string) error {
 	if err != nil {
 		return err
 	}
-	example := filepath.Join(repository, "wasm-examples", args[0])
+	example, from := filepath.Join(repository, "wasm-examples", args[0]), repository
+	if own := filepath.Join("testdata", args[0]); exists(own) { // it is part of this module
+		if example, err = filepath.Abs(own); err != nil {
+			return err
+		}
+		from = example
+	}
 	text, err := os.ReadFile(filepath.Join(example, "manifest.json"))
 	if err != nil {
 		return err
@@ -38,13 +44,18 @@ func (s *script) module(args []string) error {
 		return err
 	}
 	build := exec.CommandContext(s.ctx, s.cluster.Binaries().Berth, "plugin", "build", filepath.Join(example, "guest"), "--manifest", file, "-o", s.MkAbs(args[2]))
-	build.Dir = repository
+	build.Dir = from
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
 	}
 	binary, err := os.ReadFile(s.MkAbs(args[2]))
 	s.Setenv("DIGEST", fmt.Sprintf("sha256:%x", sha256.Sum256(binary)))
 	return err
+}
+
+func exists(dir string) bool {
+	_, err := os.Stat(dir)
+	return err == nil
 }
 
 // logged waits until the scheduler has logged a text.

@@ -62,6 +62,13 @@ func berthScripts(t *testing.T) { scripts(t, "berth", golden.Rewriting()) }
 //	logged TEXT                  wait until the scheduler has logged a text
 //	files                        serve the script's files over HTTP at $FILES
 //	registry FILE …              serve plugins as an OCI registry does, at $REGISTRY/FILE:v1, without .wasm
+//	serve                        run berth registry serve at $REGISTRY
+//	publish FILE VERSION KEY     push a module as $REGISTRY/tenant-pool:VERSION, and sign it
+//	kinds                        install the kinds of berth.dev, until the script ends
+//	ready KIND NAME REASON [RE]  wait until the condition Ready of an object has a reason, and print the status
+//	indented VARIABLE FILE       set a variable to a file's text, indented by ten spaces
+//	placed NAMESPACE POD         wait until a pod of another namespace is bound
+//	unseen TEXT                  require that nothing in the namespace has a text
 //	metrics SOCKET               print the metrics that Berth serves at its debug socket
 func scripts(t *testing.T, dir string, update bool) {
 	c := start(t)
@@ -75,6 +82,8 @@ func scripts(t *testing.T, dir string, update bool) {
 			"nothing": command((*script).nothing), "report": command((*script).report), "extender": command((*script).extender),
 			"module": command((*script).module), "logged": command((*script).logged),
 			"files": command((*script).files), "registry": command((*script).registry), "metrics": command((*script).metrics),
+			"serve": command((*script).serve), "publish": command((*script).publish), "kinds": command((*script).kinds), "ready": command((*script).ready),
+			"indented": command((*script).indented), "placed": command((*script).placed), "unseen": command((*script).unseen),
 		},
 	})
 }

@@ -7,6 +7,8 @@
 package v1alpha1
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +28,9 @@ const (
 	KindPluginGrant     = "PluginGrant"
 	KindTenantPlugin    = "TenantPlugin"
 )
+
+// Plural returns the name of a kind in URLs.
+func Plural(kind string) string { return strings.ToLower(kind) + "s" }
 
 // AddToScheme registers the kinds.
 func AddToScheme(s *runtime.Scheme) error {

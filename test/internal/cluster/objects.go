@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -110,6 +111,19 @@ func (o *Objects) Patch(ctx context.Context, kind, name, patch, subresource stri
 	}
 	_, err = resource.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	return err
+}
+
+// Status returns the status of an object in JSON.
+func (o *Objects) Status(ctx context.Context, kind, name string) ([]byte, error) {
+	resource, err := o.byName(kind)
+	if err != nil {
+		return nil, err
+	}
+	object, err := resource.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(object.Object["status"])
 }
 
 // Delete deletes an object at once, without the grace period that a kubelet would end.

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/follow"
+)
+
+// apiPlugins is a follow.Source.
+type apiPlugins struct{ *kube.Cluster }
+
+// Objects implements follow.Source.
+func (p apiPlugins) Objects() *tenancy.Objects {
+	o := tenancy.Objects(p.PluginObjects())
+	return &o
+}
+
+// Changed implements follow.Source.
+func (p apiPlugins) Changed() <-chan struct{} { return p.PluginsChanged() }
+
+// followPlugins has the scheduler run the plugins of the API until stop is called.
+func followPlugins(ctx context.Context, a *assembly.Assembly, s *config.Scheduler, modules *assembly.Modules, cluster *kube.Cluster, log *slog.Logger) (f *follow.Follower, stop func()) {
+	f = follow.New(
+		follow.Config{Taken: pluginNames(s)},
+		follow.Deps{Source: apiPlugins{cluster}, Scheduler: a, Modules: modules, Writer: cluster, Log: log})
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { f.Run(ctx) })
+	return f, func() {
+		cancel()
+		following.Wait()
+	}
+}

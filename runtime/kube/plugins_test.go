@@ -1,0 +1,229 @@
+package kube_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	componentconfigv1alpha1 "k8s.io/component-base/config/v1alpha1"
+
+	"github.com/berth-scheduler/berth/runtime/kube"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// pluginServer serves berth.dev as an API server does.
+type pluginServer struct {
+	mu      sync.Mutex
+	served  bool
+	status  int // of lists and watches; 0 is OK
+	objects []*v1alpha1.TenantPlugin
+	watches []chan *v1alpha1.TenantPlugin
+	patches []string
+}
+
+const pluginsPath = "/apis/berth.dev/v1alpha1"
+
+func (s *pluginServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	served, status := s.served, s.status
+	s.mu.Unlock()
+	say := func(body any) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(body)
+	}
+	fail := func(code int, reason metav1.StatusReason) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason})
+	}
+	plural := strings.TrimPrefix(r.URL.Path, pluginsPath+"/")
+	switch {
+	case !served:
+		fail(http.StatusNotFound, metav1.StatusReasonNotFound)
+	case r.URL.Path == pluginsPath:
+		list := metav1.APIResourceList{GroupVersion: "berth.dev/v1alpha1"}
+		for _, name := range []string{"schedulerplugins", "plugingrants", "tenantplugins", "tenantplugins/status"} {
+			list.APIResources = append(list.APIResources, metav1.APIResource{Name: name})
+		}
+		say(list)
+	case r.Method == http.MethodPatch:
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.patches = append(s.patches, plural+" "+string(body))
+		s.mu.Unlock()
+		say(&v1alpha1.TenantPlugin{TypeMeta: metav1.TypeMeta{APIVersion: "berth.dev/v1alpha1", Kind: "TenantPlugin"}})
+	case status == http.StatusForbidden:
+		fail(status, metav1.StatusReasonForbidden)
+	case r.URL.Query().Get("sendInitialEvents") == "true": // an older server
+		fail(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid)
+	case r.URL.Query().Get("watch") != "":
+		s.watch(w, r, plural)
+	default:
+		kind := map[string]string{"schedulerplugins": "SchedulerPlugin", "plugingrants": "PluginGrant", "tenantplugins": "TenantPlugin"}[plural]
+		list := map[string]any{"apiVersion": "berth.dev/v1alpha1", "kind": kind + "List", "metadata": map[string]any{"resourceVersion": "1"}, "items": []any{}}
+		if plural == "tenantplugins" {
+			s.mu.Lock()
+			list["items"] = s.objects
+			s.mu.Unlock()
+		}
+		say(list)
+	}
+}
+
+func (s *pluginServer) watch(w http.ResponseWriter, r *http.Request, plural string) {
+	events := make(chan *v1alpha1.TenantPlugin, 10)
+	if plural == "tenantplugins" {
+		s.mu.Lock()
+		s.watches = append(s.watches, events)
+		s.mu.Unlock()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	for {
+		w.(http.Flusher).Flush()
+		select {
+		case o := <-events:
+			_ = json.NewEncoder(w).Encode(map[string]any{"type": "MODIFIED", "object": o})
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func tenantPlugin(name string, generation int64) *v1alpha1.TenantPlugin {
+	return &v1alpha1.TenantPlugin{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "berth.dev/v1alpha1", Kind: "TenantPlugin"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(name), ResourceVersion: fmt.Sprint(generation), Generation: generation},
+		Spec:       v1alpha1.TenantPluginSpec{Module: v1alpha1.TenantModule{Image: "registry.test/guest:1"}},
+	}
+}
+
+// withPlugins starts a cluster whose objects of berth.dev are at a server.
+func withPlugins(t *testing.T, s *pluginServer) *kube.Cluster {
+	t.Helper()
+	web := httptest.NewServer(s)
+	t.Cleanup(web.Close)
+	connection := kube.Connection{Master: web.URL}
+	clients, err := connection.Connect(componentconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: new(bool)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1", Labels: map[string]string{"team": "yes"}}})
+	objects.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}}
+	return clusterWith(t, objects, clients.Plugins)
+}
+
+func clusterWith(t *testing.T, objects *fake.Clientset, plugins rest.Interface) *kube.Cluster {
+	t.Helper()
+	c, err := kube.New(kube.Config{Profiles: []string{"default-scheduler"}}, kube.Deps{Client: objects, Plugins: plugins, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		c.Close(ctx)
+	})
+	if err := c.Start(newEar(c)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func synced(t *testing.T, c *kube.Cluster) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := c.Await(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPluginObjects: objects are listed before the caches count as synced. Changes are told,
+// those of status are not.
+func TestPluginObjects(t *testing.T) {
+	s := &pluginServer{served: true, objects: []*v1alpha1.TenantPlugin{tenantPlugin("pool", 1)}}
+	c := withPlugins(t, s)
+	synced(t, c)
+	if o := c.PluginObjects(); len(o.TenantPlugins) != 1 || o.TenantPlugins[0].Spec.Module.Image != "registry.test/guest:1" {
+		t.Fatalf("%+v", o)
+	}
+	<-c.PluginsChanged()
+	await(t, "it watches", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.watches) > 0 })
+	for len(c.PluginsChanged()) > 0 {
+		<-c.PluginsChanged()
+	}
+	written := tenantPlugin("pool", 1)
+	written.ResourceVersion, written.Status.Version = "7", "1.0.0"
+	s.watches[0] <- written
+	await(t, "the status arrives", func() bool { return c.PluginObjects().TenantPlugins[0].Status.Version != "" })
+	if len(c.PluginsChanged()) > 0 {
+		t.Error("a change of status is told")
+	}
+	changed := tenantPlugin("pool", 2)
+	changed.ResourceVersion = "8"
+	s.watches[0] <- changed
+	<-c.PluginsChanged()
+	if err := c.WritePluginStatus(t.Context(), v1alpha1.KindTenantPlugin, types.NamespacedName{Namespace: "a", Name: "pool"}, "pool", v1alpha1.PluginStatus{Version: "2"}); err != nil {
+		t.Fatal(err)
+	}
+	want := `namespaces/a/tenantplugins/pool/status [{"op":"test","path":"/metadata/uid","value":"pool"},{"op":"add","path":"/status","value":{"version":"2"}}]`
+	if !slices.Equal(s.patches, []string{want}) {
+		t.Errorf("patches %q, want %q", s.patches, want)
+	}
+}
+
+// TestPluginsNotServed: without the kinds, or without the right to list them, the scheduler goes
+// on. It asks again, and finds them when they are there.
+func TestPluginsNotServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it asks again after ten seconds")
+	}
+	for _, s := range []*pluginServer{{}, {served: true, status: http.StatusForbidden}} {
+		s.objects = []*v1alpha1.TenantPlugin{tenantPlugin("pool", 1)}
+		c := withPlugins(t, s)
+		synced(t, c)
+		if o := c.PluginObjects(); len(o.TenantPlugins) > 0 {
+			t.Fatalf("%+v", o)
+		}
+		s.mu.Lock()
+		s.served, s.status = true, 0
+		s.mu.Unlock()
+		for end := time.Now().Add(2 * time.Minute); len(c.PluginObjects().TenantPlugins) == 0; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the kinds are not found")
+			}
+		}
+	}
+}
+
+// TestPluginsUnknown: while the server does not answer, nobody knows whether plugins are missing.
+func TestPluginsUnknown(t *testing.T) {
+	refusing := httptest.NewServer(http.NotFoundHandler())
+	refusing.Close()
+	connection := kube.Connection{Master: refusing.URL}
+	clients, err := connection.Connect(componentconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: new(bool)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := fake.NewClientset()
+	objects.Resources = []*metav1.APIResourceList{{GroupVersion: "events.k8s.io/v1"}}
+	c := clusterWith(t, objects, clients.Plugins)
+	await(t, "the others are synced", func() bool {
+		err := c.Synced()
+		return err != nil && strings.Contains(err.Error(), "berth.dev") && !strings.Contains(err.Error(), "not listed yet")
+	})
+}

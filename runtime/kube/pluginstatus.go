@@ -1,0 +1,52 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+// WritePluginStatus replaces the status of an object of berth.dev. It does nothing if the object
+// is gone.
+//
+// # Errors
+//
+// The write failed, or this replica may not write without the lease.
+func (c *Cluster) WritePluginStatus(ctx context.Context, kind string, of types.NamespacedName, uid types.UID, status any) error {
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": uid},
+		{"op": "add", "path": "/status", "value": status},
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	request := c.deps.Plugins.Patch(types.JSONPatchType).Resource(v1alpha1.Plural(kind)).Name(of.Name).SubResource("status").Body(patch)
+	if of.Namespace != "" {
+		request.Namespace(of.Namespace)
+	}
+	watch := clock.Start()
+	err = request.Do(ctx).Error()
+	c.deps.wrote("plugin_status_patch", watch, err)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// TellOfPlugin writes an event about an object of berth.dev.
+func (c *Cluster) TellOfPlugin(kind string, of types.NamespacedName, uid types.UID, ready bool, reason, note string) {
+	about := &v1.ObjectReference{APIVersion: v1alpha1.GroupVersion().String(), Kind: kind, Namespace: of.Namespace, Name: of.Name, UID: uid}
+	severity := v1.EventTypeWarning
+	if ready {
+		severity = v1.EventTypeNormal
+	}
+	c.events.recorders[c.config.Profiles[0]].Eventf(about, nil, severity, reason, "Attaching", "%s", shownNote(note))
+}

@@ -1,0 +1,308 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
+)
+
+// Compiling is the value of assembly.Attached.NotReady of a plugin whose module is being compiled.
+const Compiling = "Compiling"
+
+// How soon a change of objects is acted on, and how long later changes are collected. Without
+// changes, everything is looked at again from time to time: keys expire, and failed fetches are
+// repeated.
+const (
+	settle   = 50 * time.Millisecond
+	collect  = time.Second
+	lookOver = 10 * time.Second
+)
+
+// Source has the objects of the API.
+type Source interface {
+	Objects() *tenancy.Objects
+	// Changed has an element when objects have changed.
+	Changed() <-chan struct{}
+}
+
+// Scheduler runs attached plugins: an *assembly.Assembly.
+type Scheduler interface {
+	Attach(ctx context.Context, all []assembly.Attached) (refused map[string]error, err error)
+	Status() assembly.Status
+}
+
+// Modules gets what is to run: an *assembly.Modules.
+type Modules interface {
+	Fetch(ctx context.Context, ref module.Reference) (*module.Loaded, error)
+	Compile(ctx context.Context, m *assembly.Module) (release func(), err error)
+}
+
+// Config is what a Follower needs to know.
+type Config struct {
+	// Taken are the names of plugins in the profiles of the configuration.
+	Taken []string
+}
+
+// Deps connects a Follower.
+type Deps struct {
+	Source    Source
+	Scheduler Scheduler
+	Modules   Modules
+	Writer    Writer
+	Clock     clock.Clock  // optional: the machine's if nil
+	Log       *slog.Logger // optional
+}
+
+// Follower keeps a scheduler's attached plugins as the objects of the API say.
+type Follower struct {
+	config  Config
+	deps    Deps
+	fetch   *queue[module.Reference, *module.Loaded]
+	compile *queue[code, func()]
+	ready   chan struct{} // has an element when something was fetched or compiled
+	synced  chan struct{} // likewise when Sync has changed what Report says
+
+	syncing sync.Mutex // is held by Sync, and taken before told
+	told    struct {
+		sync.Mutex
+		result *Result
+	}
+}
+
+// Result is what became of objects.
+type Result struct {
+	*tenancy.Result
+	// Attached are the plugins that were passed to the scheduler, in the order of Plugins. Refused
+	// says by name why some of them cannot run.
+	Attached []assembly.Attached
+	Refused  map[string]error
+	// Since is when each module that runs was attached, by the plugin's name.
+	Since map[string]time.Time
+}
+
+// code is a module to be compiled.
+type code struct {
+	loaded *module.Loaded
+	limits module.Limits
+}
+
+// New returns a Follower that follows nothing yet.
+func New(config Config, deps Deps) *Follower {
+	if deps.Clock == nil {
+		deps.Clock = clock.Real{}
+	}
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	f := &Follower{config: config, deps: deps, ready: make(chan struct{}, 1), synced: make(chan struct{}, 1)}
+	done := func() { signal(f.ready) }
+	f.fetch = newQueue(deps.Clock, true, done, func(ctx context.Context, ref module.Reference, again bool) (*module.Loaded, error) {
+		ref.Fresh = again
+		return deps.Modules.Fetch(ctx, ref)
+	}, nil)
+	f.compile = newQueue(deps.Clock, false, done, func(ctx context.Context, c code, _ bool) (func(), error) {
+		return deps.Modules.Compile(ctx, &assembly.Module{Loaded: c.loaded, Reference: module.Reference{Limits: c.limits}})
+	}, func(release func()) { release() })
+	f.told.result = &Result{Result: &tenancy.Result{}}
+	return f
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Run follows the objects until the context ends. It returns when nothing is being fetched or
+// compiled any more.
+func (f *Follower) Run(ctx context.Context) {
+	defer f.compile.wait()
+	defer f.fetch.wait()
+	synced := f.deps.Clock.Now()
+	for f.await(ctx, f.deps.Source.Changed(), f.deps.Clock.Now().Add(lookOver)) && f.settled(ctx) {
+		for next := synced.Add(collect); f.deps.Clock.Now().Before(next); {
+			f.syncing.Lock()
+			f.judge(ctx) // so that modules are fetched and compiled meanwhile
+			f.syncing.Unlock()
+			if !f.await(ctx, nil, next) || !f.settled(ctx) {
+				return
+			}
+		}
+		synced = f.deps.Clock.Now()
+		f.Sync(ctx)
+	}
+}
+
+// await waits for a change, for a module, or for a time. It reports whether one of them came
+// before the context ended.
+func (f *Follower) await(ctx context.Context, changed <-chan struct{}, until time.Time) bool {
+	reached, stop := f.deps.Clock.Until(until)
+	defer stop()
+	select {
+	case <-changed:
+	case <-f.ready:
+	case <-reached:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// settled lets a moment pass, in which more may change.
+func (f *Follower) settled(ctx context.Context) bool {
+	return f.sleep(ctx, f.deps.Clock.Now().Add(settle))
+}
+
+// sleep reports whether the time came before the context ended.
+func (f *Follower) sleep(ctx context.Context, until time.Time) bool {
+	reached, stop := f.deps.Clock.Until(until)
+	defer stop()
+	select {
+	case <-reached:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Sync brings the scheduler's plugins up to date with the objects as they are now. Modules that
+// have yet to be fetched or compiled do not run when it returns.
+func (f *Follower) Sync(ctx context.Context) {
+	f.syncing.Lock()
+	defer f.syncing.Unlock()
+	now := f.deps.Clock.Now()
+	resolved, all, failed := f.judge(ctx)
+	refused, err := f.deps.Scheduler.Attach(ctx, all)
+	if err != nil {
+		if ctx.Err() == nil {
+			f.deps.Log.Error("plugins of the API could not be changed; retrying", "error", err)
+		}
+		return
+	}
+	maps.Copy(failed, refused)
+	before := f.Result()
+	next := &Result{Result: resolved, Attached: all, Refused: failed, Since: make(map[string]time.Time)}
+	for i := range all {
+		x := &all[i]
+		if x.Module == nil || failed[x.Name] != nil {
+			continue
+		}
+		next.Since[x.Name] = now
+		if since, ok := before.Since[x.Name]; ok && before.digest(x.Name) == x.Module.Loaded.Digest {
+			next.Since[x.Name] = since
+		}
+	}
+	f.told.Lock()
+	f.told.result = next
+	f.told.Unlock()
+	signal(f.synced)
+}
+
+// judge decides what is to run, and has modules fetched and compiled. failed says by name which
+// plugins cannot run. The caller holds f.syncing.
+func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []assembly.Attached, failed map[string]error) {
+	for _, forget := range []func(){f.fetch.forget, f.compile.forget} {
+		defer forget()
+	}
+	resolved = tenancy.Resolve(f.deps.Source.Objects(), tenancy.Config{
+		Load: func(ref module.Reference) (*module.Loaded, error) { return f.load(ctx, ref) },
+		Now:  f.deps.Clock.Now(), Taken: f.config.Taken, Most: assembly.MaxAttached,
+	})
+	for i := range resolved.Plugins {
+		if p := &resolved.Plugins[i]; p.Refusal != nil && p.Refusal.Reason == tenancy.ModuleNotGranted {
+			f.fetch.repeat(p.Name) // it may be signed later
+		}
+	}
+	all, failed = Attachments(resolved), make(map[string]error)
+	for i := range all {
+		if err := f.compiled(ctx, &all[i]); err != nil {
+			failed[all[i].Name] = err
+		}
+	}
+	f.fetch.resume(ctx)
+	return resolved, all, failed
+}
+
+// digest returns that of an attached module; empty if there is none.
+func (r *Result) digest(name string) string {
+	for i := range r.Attached {
+		if x := &r.Attached[i]; x.Name == name && x.Module != nil {
+			return x.Module.Loaded.Digest
+		}
+	}
+	return ""
+}
+
+// Result returns what the last Sync made of the objects. It must not be changed.
+func (f *Follower) Result() *Result {
+	f.told.Lock()
+	defer f.told.Unlock()
+	return f.told.result
+}
+
+// load is tenancy.Config.Load.
+func (f *Follower) load(ctx context.Context, ref module.Reference) (*module.Loaded, error) {
+	loaded, ended, err := f.fetch.get(ctx, ref.Tenant, ref.Name, ref)
+	if !ended {
+		return nil, fmt.Errorf("%s: %w", ref.Source(), tenancy.ErrPending)
+	}
+	return loaded, err
+}
+
+// compiled lets a plugin wait until its module is compiled. It returns why that cannot be done.
+func (f *Follower) compiled(ctx context.Context, x *assembly.Attached) error {
+	if x.Module == nil {
+		return nil
+	}
+	ref := &x.Module.Reference
+	_, ended, err := f.compile.get(ctx, ref.Tenant, x.Name, code{loaded: x.Module.Loaded, limits: ref.Limits})
+	switch {
+	case err != nil:
+		x.Module, x.NotReady = nil, assembly.Refused
+	case !ended:
+		x.Module, x.NotReady = nil, Compiling
+	}
+	return err
+}
+
+// Attachments are the plugins for a scheduler.
+func Attachments(r *tenancy.Result) (out []assembly.Attached) {
+	for i := range r.Plugins {
+		p := &r.Plugins[i]
+		x := assembly.Attached{Name: p.Name, Holds: p.Holds, Namespaces: p.Namespaces}
+		if p.Refusal != nil {
+			x.NotReady = p.Refusal.Reason
+		} else {
+			x.Module = &assembly.Module{Loaded: p.Module, Reference: p.Reference}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// refusal says why a plugin does not run; nil if it does.
+func (r *Result) refusal(i int) *tenancy.Refusal {
+	p, x := &r.Plugins[i], &r.Attached[i]
+	switch err := r.Refused[p.Name]; {
+	case p.Refusal != nil:
+		return p.Refusal
+	case err != nil:
+		return &tenancy.Refusal{Reason: assembly.Refused, Message: plain.Line(err.Error(), maxMessage)}
+	case x.Module == nil:
+		return &tenancy.Refusal{Reason: x.NotReady, Message: "the module is being compiled"}
+	}
+	return nil
+}
+
+// maxMessage is the maximum size of a message in a status, in bytes.
+const maxMessage = 2 << 10

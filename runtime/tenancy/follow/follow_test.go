@@ -1,0 +1,196 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
+)
+
+// expect compares what the scheduler was told last.
+func (w *world) expect(want map[string]string) {
+	w.t.Helper()
+	if got := w.now(); !maps.Equal(got, want) {
+		w.t.Errorf("attached %v, want %v", got, want)
+	}
+}
+
+// TestSync: a module is fetched, compiled and attached; what waits for it holds its pods.
+func TestSync(t *testing.T) {
+	w := newWorld(t)
+	fetch, compile := make(chan struct{}), make(chan struct{})
+	w.fetch = func(context.Context, module.Reference) error { <-fetch; return nil }
+	w.compile = func(context.Context, string) error { <-compile; return nil }
+	w.apply("a", "pool", "1")
+	w.follower.Sync(t.Context())
+	w.expect(map[string]string{"a/pool": tenancy.NoGrant})
+	w.grant(1)
+	w.follower.Sync(t.Context())
+	w.expect(map[string]string{"a/pool": tenancy.Fetching})
+	if last := w.mu.attached[len(w.mu.attached)-1][0]; !last.Holds {
+		t.Error("its pods do not wait")
+	}
+	close(fetch)
+	<-w.follower.ready
+	w.follower.Sync(t.Context())
+	w.expect(map[string]string{"a/pool": Compiling})
+	close(compile)
+	<-w.follower.ready
+	w.follower.Sync(t.Context())
+	w.expect(map[string]string{"a/pool": "sha256:1"})
+	w.apply("a", "pool", "2")
+	w.follower.Sync(t.Context())
+	w.expect(map[string]string{"a/pool": tenancy.Fetching})
+}
+
+// TestStandAlone: a module that cannot be fetched or compiled keeps no other from running, is
+// tried again, and is not tried all the time.
+func TestStandAlone(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	var bad atomic.Bool
+	bad.Store(true)
+	w.fetch = func(_ context.Context, ref module.Reference) error {
+		if ref.Tenant == "a" && bad.Load() {
+			return errNo
+		}
+		return nil
+	}
+	w.compile = func(_ context.Context, name string) error {
+		if name == "b/p" && bad.Load() {
+			return errNo
+		}
+		return nil
+	}
+	for _, ns := range []string{"a", "b", "c"} {
+		w.apply(ns, "p", "1")
+	}
+	w.sync()
+	w.sync()
+	w.expect(map[string]string{"a/p": tenancy.ModuleRefused, "b/p": assembly.Refused, "c/p": "sha256:1"})
+	if n := len(w.mu.fetched); n != 3 {
+		t.Errorf("%d fetches", n)
+	}
+	bad.Store(false)
+	w.clock.Advance(firstRepeat)
+	w.sync()
+	w.expect(map[string]string{"a/p": "sha256:1", "b/p": "sha256:1", "c/p": "sha256:1"})
+}
+
+// TestSlow: while the modules of some tenants take for ever to compile, others are attached.
+func TestSlow(t *testing.T) {
+	w := newWorld(t)
+	w.grant(10)
+	never := make(chan struct{})
+	defer close(never)
+	w.compile = func(_ context.Context, name string) error {
+		if name[0] == 's' {
+			<-never
+		}
+		return nil
+	}
+	for i := range 5 {
+		for n := range 10 {
+			w.apply(fmt.Sprint("slow-", i), fmt.Sprint(n), "1")
+		}
+	}
+	w.apply("quick", "p", "1")
+	for start := time.Now(); w.now()["quick/p"] != "sha256:1"; time.Sleep(time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			t.Fatal(w.now())
+		}
+		w.follower.Sync(t.Context())
+	}
+}
+
+// TestFair: a tenant with many changes has only some of them carried out, one at a time, and
+// those of others are not behind them.
+func TestFair(t *testing.T) {
+	w := newWorld(t)
+	w.grant(64)
+	for i := range 60 {
+		w.apply("many", fmt.Sprintf("p%02d", i), "1")
+	}
+	w.apply("one", "p", "1")
+	w.sync()
+	if at := slices.Index(w.mu.fetched, "one/p"); at < 0 || at > workers {
+		t.Errorf("fetched in the order %v", w.mu.fetched)
+	}
+	if w.mu.most != 1 || len(w.mu.fetched) != changesAtOnce+1 {
+		t.Errorf("%d at once, and %d in all: %v", w.mu.most, len(w.mu.fetched), w.mu.fetched)
+	}
+	if got := w.now(); got["many/p59"] != tenancy.Fetching || got["many/p00"] != "sha256:1" {
+		t.Errorf("attached %v", got)
+	}
+	w.clock.Advance(2 * changePause)
+	w.sync()
+	if len(w.mu.fetched) != changesAtOnce+3 {
+		t.Errorf("fetched %v", w.mu.fetched)
+	}
+}
+
+// TestFlood: an object that changes 100 times a second for ten seconds is looked at ten times, and
+// few of its versions are fetched. The other tenant's plugin stays as it is.
+func TestFlood(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	w.apply("quiet", "p", "1")
+	w.apply("loud", "p", "0")
+	w.sync()
+	before := len(w.mu.attached)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.follower.Run(ctx)
+	}()
+	for i := range 1000 {
+		w.apply("loud", "p", fmt.Sprint(i+1))
+		signal(w.changed)
+		time.Sleep(time.Millisecond) // lets the follower see it
+		w.clock.Advance(10 * time.Millisecond)
+	}
+	cancel()
+	<-ended
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.mu.attached) - before; n < 5 || n > 11 {
+		t.Errorf("the scheduler was told %d times in ten seconds", n)
+	}
+	if n := len(w.mu.fetched); n > 2+changesAtOnce+1 {
+		t.Errorf("%d fetches", n)
+	}
+	for _, all := range w.mu.attached[before:] {
+		for _, x := range all {
+			if x.Name == "quiet/p" && (x.Module == nil || x.Module.Loaded.Digest != "sha256:1") {
+				t.Errorf("the other tenant's plugin became %+v", x)
+			}
+		}
+	}
+}
+
+// TestTenThousand: of a tenant's 10,000 plugins, only as many are fetched as the grant admits.
+func TestTenThousand(t *testing.T) {
+	w := newWorld(t)
+	w.grant(2)
+	for i := range 10_000 {
+		w.apply("many", fmt.Sprintf("p%04d", i), "1")
+	}
+	w.apply("one", "p", "1")
+	w.sync()
+	got := w.now()
+	if len(w.mu.fetched) != 3 || got["many/p0001"] != "sha256:1" || got["many/p0002"] != tenancy.TooManyPlugins || got["one/p"] != "sha256:1" {
+		t.Errorf("fetched %v", w.mu.fetched)
+	}
+	// In status too, the one object of another tenant is not behind them.
+	if w.follower.report(t.Context(), w.known); !slices.Contains(w.mu.written, "TenantPlugin one/p: True Running 1") || len(w.mu.written) != writesAtOnce {
+		t.Errorf("written %q", w.mu.written)
+	}
+}

@@ -1,0 +1,221 @@
+package follow
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+)
+
+// How much a namespace may have done: some changes at once, then one in each pause. The platform
+// has no limit.
+const (
+	changesAtOnce = 6
+	changePause   = 10 * time.Second
+)
+
+// After an error the work is repeated, with growing pauses.
+const (
+	firstRepeat = 10 * time.Second
+	lastRepeat  = 5 * time.Minute
+)
+
+// workers is how many namespaces are served at once. Most of them wait for a registry, or for
+// their turn to compile.
+const workers = 8
+
+// queue does work for objects: at most one thing at a time for a namespace, and the namespaces in
+// turn, so that none waits for all the work of another.
+type queue[K any, R any] struct {
+	// work gets whether the work was done before.
+	work func(ctx context.Context, key K, again bool) (R, error)
+	// free (optional) frees a result that is not used any more.
+	free  func(R)
+	clock clock.Clock
+	// limited is true if changesAtOnce and changePause hold.
+	limited bool
+	done    func() // is called when a result is there
+	group   sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		round   int
+		jobs    map[string]*job[K, R] // by plugin
+		turns   []string              // namespaces, the next one first
+		waiting map[string][]*job[K, R]
+		busy    map[string]bool
+		running int
+		allowed map[string]*allowance
+	}
+}
+
+// job is the work for a plugin.
+type job[K any, R any] struct {
+	namespace string
+	key       K
+	round     int // in which it was last asked for
+	ended     bool
+	dropped   bool
+	result    R
+	err       error
+	times     int       // that the work was done
+	again     time.Time // when to do it again; zero for never
+}
+
+// allowance is a bucket of changes.
+type allowance struct {
+	left int
+	at   time.Time
+}
+
+func newQueue[K any, R any](c clock.Clock, limited bool, done func(), work func(context.Context, K, bool) (R, error), free func(R)) *queue[K, R] {
+	q := &queue[K, R]{work: work, free: free, clock: c, limited: limited, done: done}
+	q.mu.jobs, q.mu.waiting = make(map[string]*job[K, R]), make(map[string][]*job[K, R])
+	q.mu.busy, q.mu.allowed = make(map[string]bool), make(map[string]*allowance)
+	return q
+}
+
+// get returns the result for a plugin, and whether there is one already. What is not asked for
+// between two calls of forget is dropped.
+func (q *queue[K, R]) get(ctx context.Context, namespace, name string, key K) (result R, ended bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j := q.mu.jobs[name]
+	if j != nil && !reflect.DeepEqual(j.key, key) {
+		q.drop(j)
+		j = nil
+	}
+	if j == nil {
+		j = &job[K, R]{namespace: namespace, key: key}
+		q.mu.jobs[name] = j
+		q.add(ctx, j)
+	} else if j.ended && !j.again.IsZero() && !q.clock.Now().Before(j.again) {
+		j.again = time.Time{}
+		q.add(ctx, j)
+	}
+	j.round = q.mu.round
+	return j.result, j.ended, j.err
+}
+
+// forget drops what was not asked for since the last call.
+func (q *queue[K, R]) forget() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for name, j := range q.mu.jobs {
+		if j.round != q.mu.round {
+			q.drop(j)
+			delete(q.mu.jobs, name)
+		}
+	}
+	q.mu.round++
+	full := q.clock.Now().Add(-changesAtOnce * changePause)
+	maps.DeleteFunc(q.mu.allowed, func(_ string, a *allowance) bool { return a.at.Before(full) })
+}
+
+// repeat has the work for a plugin done again some time, because its result is of no use.
+func (q *queue[K, R]) repeat(name string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if j := q.mu.jobs[name]; j != nil && j.ended && j.again.IsZero() {
+		j.later(q.clock.Now())
+	}
+}
+
+// later has the work done again, after a pause that grows.
+func (j *job[K, R]) later(now time.Time) {
+	j.again = now.Add(min(firstRepeat<<min(j.times, 10), lastRepeat))
+}
+
+// resume begins what had to wait for the allowance of its namespace.
+func (q *queue[K, R]) resume(ctx context.Context) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.dispatch(ctx)
+}
+
+// wait waits until no work is running.
+func (q *queue[K, R]) wait() { q.group.Wait() }
+
+func (q *queue[K, R]) add(ctx context.Context, j *job[K, R]) {
+	if q.mu.waiting[j.namespace] == nil {
+		q.mu.turns = append(q.mu.turns, j.namespace)
+	}
+	q.mu.waiting[j.namespace] = append(q.mu.waiting[j.namespace], j)
+	q.dispatch(ctx)
+}
+
+func (q *queue[K, R]) drop(j *job[K, R]) {
+	j.dropped = true
+	if j.ended && j.err == nil && q.free != nil {
+		q.free(j.result)
+	}
+}
+
+// dispatch starts work while there are workers.
+func (q *queue[K, R]) dispatch(ctx context.Context) {
+	for i := 0; i < len(q.mu.turns) && q.mu.running < workers && ctx.Err() == nil; {
+		ns := q.mu.turns[i]
+		waiting := q.mu.waiting[ns]
+		for len(waiting) > 0 && waiting[0].dropped {
+			waiting = waiting[1:]
+		}
+		q.mu.waiting[ns] = waiting
+		if len(waiting) == 0 {
+			delete(q.mu.waiting, ns)
+			q.mu.turns = slices.Delete(q.mu.turns, i, i+1)
+			continue
+		}
+		if q.mu.busy[ns] || !q.allow(ns) {
+			i++
+			continue
+		}
+		q.mu.waiting[ns] = waiting[1:]
+		q.mu.turns = append(slices.Delete(q.mu.turns, i, i+1), ns) // it is the last one now
+		q.mu.busy[ns] = true
+		q.mu.running++
+		q.group.Go(func() { q.do(ctx, waiting[0]) })
+	}
+}
+
+// allow takes one change from the allowance of a namespace.
+func (q *queue[K, R]) allow(namespace string) bool {
+	if !q.limited || namespace == "" {
+		return true
+	}
+	now := q.clock.Now()
+	a := q.mu.allowed[namespace]
+	if a == nil {
+		a = &allowance{left: changesAtOnce, at: now}
+		q.mu.allowed[namespace] = a
+	}
+	if earned := int(now.Sub(a.at) / changePause); earned > 0 {
+		a.left, a.at = min(changesAtOnce, a.left+earned), a.at.Add(time.Duration(earned)*changePause)
+	}
+	if a.left == 0 {
+		return false
+	}
+	a.left--
+	return true
+}
+
+func (q *queue[K, R]) do(ctx context.Context, j *job[K, R]) {
+	result, err := q.work(ctx, j.key, j.ended)
+	q.mu.Lock()
+	j.ended, j.result, j.err = true, result, err
+	if j.again = (time.Time{}); err != nil {
+		j.later(q.clock.Now())
+	}
+	j.times++
+	if j.dropped {
+		q.drop(j) // again, now that there is a result
+	}
+	delete(q.mu.busy, j.namespace)
+	q.mu.running--
+	q.dispatch(ctx)
+	q.mu.Unlock()
+	q.done()
+}

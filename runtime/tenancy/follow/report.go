@@ -1,0 +1,264 @@
+package follow
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+)
+
+// Faulting is the reason of a plugin whose calls are stopped after faults.
+const Faulting = "Faulting"
+
+// How often status is compared with what it should be, and how often that of an object is written
+// at most. What passes by in a moment is not written.
+const (
+	compareEvery = 5 * time.Second
+	writeEvery   = 30 * time.Second
+	passing      = 3 * time.Second
+)
+
+// writesAtOnce is how many objects are written before everything is looked at again.
+const writesAtOnce = 100
+
+// Writer writes what became of objects. WritePluginStatus replaces the status of an object; it
+// fails if this replica does not lead.
+type Writer interface {
+	WritePluginStatus(ctx context.Context, kind string, of types.NamespacedName, uid types.UID, status any) error
+	TellOfPlugin(kind string, of types.NamespacedName, uid types.UID, ready bool, reason, note string)
+}
+
+// status is that of any of the kinds.
+type status struct {
+	v1alpha1.PluginStatus
+	Plugins int32 `json:"plugins,omitempty"`
+}
+
+// text is the whole status; timeless leaves its times out.
+func (s *status) text() string {
+	out, _ := json.Marshal(s) // strings, numbers and times always have JSON
+	return string(out)
+}
+
+func (s *status) timeless() string {
+	c := *s
+	c.Since, c.Conditions = nil, slices.Clone(s.Conditions)
+	for i := range c.Conditions {
+		c.Conditions[i].LastTransitionTime = metav1.Time{}
+	}
+	return c.text()
+}
+
+// ready is the condition of that type, which is empty if there is none.
+func (s *status) ready() metav1.Condition {
+	for _, c := range s.Conditions {
+		if c.Type == v1alpha1.Ready {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}
+
+// object is an object and what its status should be.
+type object struct {
+	kind       string
+	name       types.NamespacedName
+	uid        types.UID
+	have, want status
+	turn       int // among those of its namespace
+}
+
+// reported is what a leader has said of an object.
+type reported struct {
+	last    *status // nil before the first write
+	at      time.Time
+	passing time.Time // since when it is in a state that passes by
+	seen    bool
+}
+
+// Report writes status and events, until the context ends. Only the leader calls it.
+func (f *Follower) Report(ctx context.Context) {
+	known := make(map[types.UID]*reported)
+	for ctx.Err() == nil {
+		if f.report(ctx, known) {
+			continue
+		}
+		next, stop := f.deps.Clock.Until(f.deps.Clock.Now().Add(compareEvery))
+		select {
+		case <-f.synced:
+		case <-next:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}
+
+// report writes the status of some objects, and reports whether there are more.
+func (f *Follower) report(ctx context.Context, known map[types.UID]*reported) (more bool) {
+	now := f.deps.Clock.Now()
+	var due []object
+	all := f.objects()
+	for i := range all {
+		o := &all[i]
+		t := known[o.uid]
+		if t == nil {
+			t = &reported{}
+			known[o.uid] = t
+			if o.have.timeless() == o.want.timeless() { // an earlier leader has written it
+				t.last = &o.have
+			}
+		}
+		t.seen = true
+		if t.due(o, now) {
+			due = append(due, *o)
+		}
+	}
+	for uid, t := range known {
+		if !t.seen {
+			delete(known, uid)
+		}
+		t.seen = false
+	}
+	slices.SortStableFunc(due, func(a, b object) int { return cmp.Compare(a.turn, b.turn) })
+	for i := range due {
+		if i == writesAtOnce || ctx.Err() != nil {
+			return true
+		}
+		f.write(ctx, &due[i], known[due[i].uid], now)
+	}
+	return false
+}
+
+// due completes the status that an object should have, and reports whether it is to be written.
+func (t *reported) due(o *object, now time.Time) bool {
+	if t.last != nil && t.last.timeless() == o.want.timeless() {
+		o.want = *t.last
+	}
+	if o.have.text() == o.want.text() {
+		t.passing = time.Time{}
+		return false
+	}
+	switch o.want.ready().Reason {
+	case tenancy.Fetching, Compiling:
+		if t.passing.IsZero() {
+			t.passing = now
+		}
+		if now.Sub(t.passing) < passing {
+			return false
+		}
+	default:
+		t.passing = time.Time{}
+	}
+	return t.at.IsZero() || now.Sub(t.at) >= writeEvery
+}
+
+// write writes the status of an object, and an event if its condition is another one.
+func (f *Follower) write(ctx context.Context, o *object, t *reported, now time.Time) {
+	before := o.have.ready()
+	if t.last != nil {
+		before = t.last.ready()
+	}
+	c := &o.want.Conditions[0]
+	if c.LastTransitionTime.IsZero() {
+		c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
+		if before.Status == c.Status && !before.LastTransitionTime.IsZero() {
+			c.LastTransitionTime = before.LastTransitionTime
+		}
+	}
+	var body any = o.want.PluginStatus
+	if o.kind == v1alpha1.KindPluginGrant {
+		body = v1alpha1.PluginGrantStatus{Conditions: o.want.Conditions, ObservedGeneration: o.want.ObservedGeneration, Plugins: o.want.Plugins}
+	}
+	t.at = now
+	if err := f.deps.Writer.WritePluginStatus(ctx, o.kind, o.name, o.uid, body); err != nil {
+		if ctx.Err() == nil {
+			f.deps.Log.Warn("the status of an object could not be written; retrying", "kind", o.kind, "object", o.name.String(), "error", err)
+		}
+		return
+	}
+	t.last = &o.want
+	if before.Status != c.Status || before.Reason != c.Reason {
+		f.deps.Writer.TellOfPlugin(o.kind, o.name, o.uid, c.Status == metav1.ConditionTrue, c.Reason, c.Message)
+	}
+}
+
+// objects returns those that the last Sync has judged, and what it made of them.
+func (f *Follower) objects() (out []object) {
+	r, faults := f.Result(), f.faults()
+	have := make(map[types.UID]status)
+	o := f.deps.Source.Objects()
+	for _, x := range o.SchedulerPlugins {
+		have[x.UID] = status{PluginStatus: x.Status}
+	}
+	for _, x := range o.TenantPlugins {
+		have[x.UID] = status{PluginStatus: x.Status}
+	}
+	for _, x := range o.PluginGrants {
+		s := &x.Status
+		have[x.UID] = status{PluginStatus: v1alpha1.PluginStatus{Conditions: s.Conditions, ObservedGeneration: s.ObservedGeneration}, Plugins: s.Plugins}
+	}
+	turns := make(map[string]int)
+	add := func(x object, generation int64, refusal *tenancy.Refusal, reason, message string) {
+		var ok bool
+		if x.have, ok = have[x.uid]; !ok {
+			return // it is gone
+		}
+		c := metav1.Condition{Type: v1alpha1.Ready, Status: metav1.ConditionTrue, Reason: reason, Message: message, ObservedGeneration: generation}
+		if refusal != nil {
+			c.Status, c.Reason, c.Message = metav1.ConditionFalse, refusal.Reason, refusal.Message
+		}
+		x.want.Conditions, x.want.ObservedGeneration = []metav1.Condition{c}, generation
+		if x.name.Namespace != "" {
+			turns[x.name.Namespace]++
+			x.turn = turns[x.name.Namespace]
+		}
+		out = append(out, x)
+	}
+	for i := range r.Grants {
+		g := &r.Grants[i]
+		x := object{kind: v1alpha1.KindPluginGrant, name: types.NamespacedName{Name: g.Object}, uid: g.UID}
+		x.want.Plugins = int32(g.Plugins)
+		add(x, g.Generation, g.Refusal, tenancy.InForce, "the grant is in force")
+	}
+	for i := range r.Plugins {
+		p := &r.Plugins[i]
+		x := object{kind: p.Kind, name: types.NamespacedName{Namespace: p.Namespace, Name: p.Object}, uid: p.UID}
+		refusal := r.refusal(i)
+		if refusal == nil {
+			since := metav1.NewTime(r.Since[p.Name]).Rfc3339Copy()
+			x.want.PluginStatus = v1alpha1.PluginStatus{
+				Digest: p.Module.Digest, Version: p.Module.Manifest.Version, Signers: p.Signers, Grant: p.Grant, Since: &since,
+			}
+			refusal = faults[p.Name]
+		}
+		add(x, p.Generation, refusal, tenancy.Running, "the plugin runs")
+	}
+	return out
+}
+
+// faults says by name which plugins are not called after faults.
+func (f *Follower) faults() map[string]*tenancy.Refusal {
+	out := make(map[string]*tenancy.Refusal)
+	s := f.deps.Scheduler.Status()
+	for i := range s.Plugins {
+		p := &s.Plugins[i]
+		if p.Breaker.State == breaker.Closed {
+			continue
+		}
+		text := "calls are stopped for a while: " + p.Breaker.Cause
+		if p.Breaker.LastFault != nil {
+			text += "; the last fault: " + p.Breaker.LastFault.Error()
+		}
+		out[p.Name] = &tenancy.Refusal{Reason: Faulting, Message: plain.Line(text, maxMessage)}
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package follow
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+)
+
+func (w *world) reports(want ...string) {
+	w.t.Helper()
+	if got := w.report(); !slices.Equal(got, want) {
+		w.t.Errorf("at %s it wrote %q, want %q", w.clock.Now().Format(time.TimeOnly), got, want)
+	}
+}
+
+// TestReport: status is written when it changes, at most every 30 seconds an object, and not
+// while a plugin is only being fetched. Each change of the condition is an event.
+func TestReport(t *testing.T) {
+	w := newWorld(t)
+	w.apply("a", "p", "1")
+	w.sync()
+	w.reports("TenantPlugin a/p: False NoGrant")
+	w.grant(1)
+	w.sync()
+	w.reports("PluginGrant all: True InForce")
+	w.clock.Advance(writeEvery)
+	w.reports("TenantPlugin a/p: True Running 1")
+	w.reports()
+	first := w.mu.objects.TenantPlugins[0].Status
+	w.clock.Advance(writeEvery)
+	w.reports()
+	w.apply("a", "p", "2")
+	w.follower.Sync(t.Context())
+	w.reports("PluginGrant all: True InForce") // it admits none while the plugin is being fetched
+	w.sync()
+	w.reports("TenantPlugin a/p: True Running 2")
+	if s := w.mu.objects.TenantPlugins[0].Status; s.ObservedGeneration != 2 || !s.Since.After(first.Since.Time) || s.Conditions[0].LastTransitionTime != first.Conditions[0].LastTransitionTime {
+		t.Errorf("%+v\nafter %+v", s, first)
+	}
+	w.clock.Advance(writeEvery)
+	w.mu.open["a/p"] = true
+	w.reports("PluginGrant all: True InForce", "TenantPlugin a/p: False Faulting 2")
+	delete(w.mu.open, "a/p")
+	w.clock.Advance(writeEvery - time.Second)
+	w.reports()
+	w.clock.Advance(time.Second)
+	w.reports("TenantPlugin a/p: True Running 2")
+	w.mu.refuse["a/p"] = errNo
+	w.sync()
+	w.clock.Advance(writeEvery)
+	w.reports("TenantPlugin a/p: False NotRunnable")
+	want := []string{
+		"p false NoGrant: no PluginGrant is for the namespace a: ask the platform team for one", "all true InForce: the grant is in force",
+		"p true Running: the plugin runs", "p false Faulting: calls are stopped for a while: 3 of 10 calls were faults", "p true Running: the plugin runs", "p false NotRunnable: no",
+	}
+	if !slices.Equal(w.mu.events, want) {
+		t.Errorf("events %q, want %q", w.mu.events, want)
+	}
+}
+
+// TestReportWaits: what takes long to fetch is said in status.
+func TestReportWaits(t *testing.T) {
+	w := newWorld(t)
+	w.grant(10)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		w.apply("a", name, "1")
+	}
+	w.sync()
+	w.report()
+	w.clock.Advance(passing)
+	w.reports("TenantPlugin a/g: False Fetching") // the namespace has had its changes
+}
+
+// TestReportPutsRight: what others write into status is overwritten, all of it. A new leader
+// leaves alone what is right.
+func TestReportPutsRight(t *testing.T) {
+	w := newWorld(t)
+	w.grant(1)
+	w.apply("a", "p", "1")
+	w.sync()
+	w.report()
+	right := w.mu.objects.TenantPlugins[0].Status
+	for _, edit := range []func(*v1alpha1.PluginStatus){
+		func(s *v1alpha1.PluginStatus) { s.Version = "9" },
+		func(s *v1alpha1.PluginStatus) { s.Since = nil },
+		func(s *v1alpha1.PluginStatus) { s.Conditions[0].Status = "False" },
+		func(s *v1alpha1.PluginStatus) { s.Conditions = append(s.Conditions, s.Conditions[0]) },
+		func(s *v1alpha1.PluginStatus) { *s = v1alpha1.PluginStatus{} },
+	} {
+		p := w.mu.objects.TenantPlugins[0].DeepCopy()
+		edit(&p.Status)
+		w.mu.objects.TenantPlugins[0] = p
+		w.reports()
+		w.clock.Advance(writeEvery)
+		w.reports("TenantPlugin a/p: True Running 1")
+		if got := w.mu.objects.TenantPlugins[0].Status; (&status{PluginStatus: got}).text() != (&status{PluginStatus: right}).text() {
+			t.Errorf("status is %+v, was %+v", got, right)
+		}
+	}
+	w.known = map[types.UID]*reported{}
+	w.clock.Advance(time.Hour)
+	w.reports()
+	if len(w.mu.events) != 2 {
+		t.Errorf("events %q", w.mu.events)
+	}
+	w.mu.fail = errNo // it does not lead any more
+	w.apply("a", "p", "2")
+	w.sync()
+	w.reports()
+	w.mu.fail = nil
+	w.reports()
+	w.clock.Advance(writeEvery)
+	w.reports("TenantPlugin a/p: True Running 2")
+}

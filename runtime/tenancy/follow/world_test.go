@@ -1,0 +1,242 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/wasm"
+	"github.com/berth-scheduler/berth/runtime/wasm/breaker"
+)
+
+// world is an API, a registry and a scheduler in memory.
+type world struct {
+	t        *testing.T
+	clock    *clock.Step
+	follower *Follower
+	changed  chan struct{}
+	known    map[types.UID]*reported // of the leader
+
+	mu struct {
+		sync.Mutex
+		objects  tenancy.Objects
+		attached [][]assembly.Attached
+		refuse   map[string]error // by plugin, what Attach says
+		open     map[string]bool  // breakers
+		fetched  []string         // plugins, in order
+		running  map[string]int   // fetches and compiles by namespace
+		most     int
+		written  []string
+		events   []string
+		fail     error // of writes
+	}
+	fetch   func(ctx context.Context, ref module.Reference) error // optional
+	compile func(ctx context.Context, name string) error          // optional
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, clock: clock.NewStep(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), changed: make(chan struct{}, 1), known: map[types.UID]*reported{}}
+	w.mu.running, w.mu.refuse, w.mu.open = map[string]int{}, map[string]error{}, map[string]bool{}
+	w.follower = New(Config{Taken: []string{"NodeName"}}, Deps{Source: w, Scheduler: w, Modules: w, Writer: w, Clock: w.clock})
+	t.Cleanup(func() {
+		w.follower.fetch.wait()
+		w.follower.compile.wait()
+	})
+	return w
+}
+
+// Objects implements Source.
+func (w *world) Objects() *tenancy.Objects {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.mu.objects
+	o.TenantPlugins, o.PluginGrants = slices.Clone(o.TenantPlugins), slices.Clone(o.PluginGrants)
+	return &o
+}
+
+// Changed implements Source.
+func (w *world) Changed() <-chan struct{} { return w.changed }
+
+// Attach implements Scheduler.
+func (w *world) Attach(_ context.Context, all []assembly.Attached) (map[string]error, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.attached = append(w.mu.attached, all)
+	return w.mu.refuse, nil
+}
+
+// Status implements Scheduler.
+func (w *world) Status() (s assembly.Status) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name := range w.mu.open {
+		s.Plugins = append(s.Plugins, assembly.PluginStatus{Status: wasm.Status{Name: name, Breaker: breaker.Status{State: breaker.Open, Cause: "3 of 10 calls were faults"}}})
+	}
+	return s
+}
+
+// begin counts what is done for a namespace at once.
+func (w *world) begin(namespace string) (end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.running[namespace]++
+	w.mu.most = max(w.mu.most, w.mu.running[namespace])
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.mu.running[namespace]--
+	}
+}
+
+// Fetch implements Modules.
+func (w *world) Fetch(ctx context.Context, ref module.Reference) (*module.Loaded, error) {
+	defer w.begin(ref.Tenant)()
+	w.mu.Lock()
+	w.mu.fetched = append(w.mu.fetched, ref.Name)
+	w.mu.Unlock()
+	if w.fetch != nil {
+		if err := w.fetch(ctx, ref); err != nil {
+			return nil, err
+		}
+	}
+	_, version, _ := strings.Cut(ref.Image[strings.LastIndexByte(ref.Image, '/'):], ":")
+	return &module.Loaded{Name: ref.Name, Path: ref.Image, Digest: "sha256:" + version, Manifest: &wire.Manifest{
+		Name: "guest", Version: version, Points: wire.ManifestPoints{Filter: &wire.ManifestPoint{}},
+	}}, nil
+}
+
+// Compile implements Modules.
+func (w *world) Compile(ctx context.Context, m *assembly.Module) (func(), error) {
+	if w.compile != nil {
+		if err := w.compile(ctx, m.Loaded.Name); err != nil {
+			return nil, err
+		}
+	}
+	return func() {}, nil
+}
+
+// WritePluginStatus implements Writer, as an API server whose watch is quick.
+func (w *world) WritePluginStatus(_ context.Context, kind string, of types.NamespacedName, uid types.UID, s any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mu.fail != nil {
+		return w.mu.fail
+	}
+	var said status
+	switch s := s.(type) {
+	case v1alpha1.PluginStatus:
+		said.PluginStatus = s
+		for i, p := range w.mu.objects.TenantPlugins {
+			if p.UID == uid {
+				p = p.DeepCopy()
+				p.Status = s
+				w.mu.objects.TenantPlugins[i] = p
+			}
+		}
+	case v1alpha1.PluginGrantStatus:
+		said = status{PluginStatus: v1alpha1.PluginStatus{Conditions: s.Conditions}, Plugins: s.Plugins}
+		for i, g := range w.mu.objects.PluginGrants {
+			if g.UID == uid {
+				g = g.DeepCopy()
+				g.Status = s
+				w.mu.objects.PluginGrants[i] = g
+			}
+		}
+	}
+	c := said.ready()
+	text := fmt.Sprintf("%s %s: %s %s", kind, strings.TrimPrefix(of.String(), "/"), c.Status, c.Reason)
+	if said.Version != "" {
+		text += " " + said.Version
+	}
+	w.mu.written = append(w.mu.written, text)
+	return nil
+}
+
+// TellOfPlugin implements Writer.
+func (w *world) TellOfPlugin(_ string, of types.NamespacedName, _ types.UID, ready bool, reason, note string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.events = append(w.mu.events, fmt.Sprintf("%s %v %s: %s", of.Name, ready, reason, note))
+}
+
+// grant lets all namespaces attach n plugins each.
+func (w *world) grant(n int32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.objects.PluginGrants = []*v1alpha1.PluginGrant{{
+		ObjectMeta: metav1.ObjectMeta{Name: "all", UID: "all", Generation: 1},
+		Spec: v1alpha1.PluginGrantSpec{
+			NamespaceSelector: &metav1.LabelSelector{}, MaxPlugins: n, Modules: []v1alpha1.GrantedModules{{Repositories: []v1alpha1.Repository{"registry.test/*"}}},
+		},
+	}}
+}
+
+// apply creates or changes a TenantPlugin.
+func (w *world) apply(namespace, name, version string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := &v1alpha1.TenantPlugin{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Generation: 1}}
+	p.Spec.Module.Image = v1alpha1.Image("registry.test/guest:" + version)
+	all := &w.mu.objects.TenantPlugins
+	at := slices.IndexFunc(*all, func(o *v1alpha1.TenantPlugin) bool { return o.UID == p.UID })
+	if at < 0 {
+		*all = append(*all, p)
+		return
+	}
+	p.Generation, p.Status = (*all)[at].Generation+1, (*all)[at].Status
+	(*all)[at] = p
+}
+
+// sync is Sync until nothing is fetched or compiled that could end by itself.
+func (w *world) sync() {
+	w.t.Helper()
+	for range 3 {
+		w.follower.Sync(w.t.Context())
+		w.follower.fetch.wait()
+		w.follower.compile.wait()
+	}
+	w.follower.Sync(w.t.Context())
+}
+
+// report lets the leader look at everything once, and returns what it wrote.
+func (w *world) report() []string {
+	for w.follower.report(w.t.Context(), w.known) {
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.mu.written
+	w.mu.written = nil
+	return out
+}
+
+// now is what the scheduler was told last: a plugin with its digest, or with why it does not run.
+func (w *world) now() map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]string{}
+	if n := len(w.mu.attached); n > 0 {
+		for _, x := range w.mu.attached[n-1] {
+			if out[x.Name] = x.NotReady; x.Module != nil {
+				out[x.Name] = x.Module.Loaded.Digest
+			}
+		}
+	}
+	return out
+}
+
+var errNo = errors.New("no")
