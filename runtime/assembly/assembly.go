@@ -98,6 +98,7 @@ type Deps struct {
 	Outlet      scheduler.Outlet
 	Observer    scheduler.Observer                      // optional
 	Recorder    inbox.Recorder                          // optional, see scheduler.Deps
+	Tape        extender.Tape                           // optional: by default it tells Recorder of answers
 	Moved       func(queue.Transition)                  // optional, see scheduler.Deps
 	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
 	Worked      func(string, []report.Timing)           // optional, see scheduler.Deps

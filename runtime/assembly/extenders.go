@@ -1,11 +1,13 @@
 package assembly
 
 import (
+	"encoding/json"
 	"slices"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/runtime/extender"
+	"github.com/berth-scheduler/berth/runtime/inbox"
 )
 
 // newExtenders makes the HTTP extenders in the configuration; nil for none.
@@ -20,7 +22,26 @@ func newExtenders(c *Config, d Deps) (*extender.Extenders, error) {
 			configs[i].BindVerb = ""
 		}
 	}
-	return extender.New(configs, extender.Deps{Patcher: d.Patcher, Log: d.Log})
+	tape := d.Tape
+	if tape == nil && d.Recorder != nil {
+		tape = taped(d.Recorder)
+	}
+	return extender.New(configs, extender.Deps{Patcher: d.Patcher, Tape: tape, Log: d.Log})
+}
+
+// taped returns a tape that tells the recorder of answers.
+func taped(recorder inbox.Recorder) extender.Tape {
+	return func(number int, verb string, result any, call func() error) error {
+		e := &inbox.Answer{Extender: uint64(number), Verb: verb}
+		err := call()
+		if err != nil {
+			e.Err = err.Error()
+		} else if e.Result, err = json.Marshal(result); err != nil {
+			return err
+		}
+		recorder.Enter(e)
+		return err
+	}
 }
 
 // leaveToExtenders returns the arguments of NodeResourcesFit with ignoredResources replaced by

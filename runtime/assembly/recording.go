@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -47,6 +48,14 @@ func recorded(s *config.Scheduler) (file string, modules []inbox.Module, err err
 	}
 	none := configv1.KubeSchedulerConfiguration{}
 	versioned.ClientConnection, versioned.LeaderElection = none.ClientConnection, none.LeaderElection
+	for i := range versioned.Extenders {
+		x := &versioned.Extenders[i]
+		x.TLSConfig = nil
+		if u, err := url.Parse(x.URLPrefix); err == nil {
+			u.User = nil
+			x.URLPrefix = u.String()
+		}
+	}
 	data, err := json.Marshal(versioned)
 	return string(data), modules, err
 }
@@ -142,9 +151,6 @@ func (a *Assembly) lacks(s *config.Scheduler, all []*built, attached []Attached)
 	}
 	if len(a.config.Plugins)+len(a.config.Framework) > 0 {
 		return "plugins are compiled into the program"
-	}
-	if len(s.Extenders) > 0 {
-		return "the answers of HTTP extenders are not recorded"
 	}
 	for _, b := range all {
 		for _, name := range slices.Sorted(maps.Keys(b.plugins)) {

@@ -29,10 +29,11 @@ import (
 // day is what a recording says of the cluster, apart from the scheduler: what others did, and when. What
 // followed from the scheduler's decisions is left out, because a simulation makes it again.
 type day struct {
-	settings *inbox.Settings
-	swaps    int
-	cut      bool
-	events   int
+	settings  *inbox.Settings
+	extenders int
+	swaps     int
+	cut       bool
+	events    int
 
 	began bool      // the scheduler has tried a pod, or could have
 	start time.Time // when it began
@@ -164,10 +165,12 @@ func (d *day) set(s *inbox.Settings) error {
 		Profiles []struct {
 			SchedulerName string `json:"schedulerName"`
 		} `json:"profiles"`
+		Extenders []struct{} `json:"extenders"`
 	}
 	if err := json.Unmarshal([]byte(s.Config), &file); err != nil {
 		return fmt.Errorf("the recorded configuration: %w", err)
 	}
+	d.extenders = len(file.Extenders)
 	for _, p := range file.Profiles {
 		d.profiles[p.SchedulerName] = true
 	}

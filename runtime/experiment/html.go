@@ -128,9 +128,9 @@ func (r *Report) plot(title string, value func(*Sample) float64) plot {
 		for i := range side {
 			x := plotLeft
 			if end > 0 {
-				x += side[i].X / end * plotWidth
+				x += float64(side[i].X / end * plotWidth)
 			}
-			y := plotTop + plotHeight - value(&side[i])/most*plotHeight
+			y := plotTop + plotHeight - float64(value(&side[i])/most*plotHeight)
 			verb := "L"
 			if i == 0 {
 				verb = "M"
@@ -145,7 +145,7 @@ func (r *Report) plot(title string, value func(*Sample) float64) plot {
 	}
 	for i := range 5 {
 		share := float64(i) / 4
-		p.Y = append(p.Y, tick{plotTop + plotHeight - share*plotHeight, fmt.Sprintf("%.4g", share*most)})
+		p.Y = append(p.Y, tick{plotTop + plotHeight - float64(share*plotHeight), fmt.Sprintf("%.4g", share*most)})
 	}
 	return p
 }

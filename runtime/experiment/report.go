@@ -193,6 +193,9 @@ func (x *experiment) notes(after *side) []string {
 	if d.settings.Lacks != "" {
 		out = append(out, "The recording cannot be repeated exactly: "+d.settings.Lacks+".")
 	}
+	if d.extenders > 0 {
+		out = append(out, "HTTP extenders are asked on neither side.")
+	}
 	if d.swaps > 0 {
 		out = append(out, fmt.Sprintf("The recorded scheduler changed its plugins %d times. Both sides keep those of the start, or of the change.", d.swaps))
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ const drained = 64 << 10
 // client sends requests to one extender.
 type client struct {
 	url  string // without a trailing slash
+	name string // the same without a password, for texts
 	http http.Client
 }
 
@@ -53,8 +55,19 @@ func newClient(c *configv1.Extender) (*client, error) {
 	}
 	return &client{
 		url:  strings.TrimRight(c.URLPrefix, "/"),
+		name: strings.TrimRight(withoutUser(c.URLPrefix), "/"),
 		http: http.Client{Transport: utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: secure, MaxResponseHeaderBytes: maxHeader}), Timeout: timeout},
 	}, nil
+}
+
+// withoutUser returns a URL without a user and a password.
+func withoutUser(prefix string) string {
+	u, err := url.Parse(prefix)
+	if err != nil || u.User == nil {
+		return prefix
+	}
+	u.User = nil
+	return u.String()
 }
 
 // call posts args, which are about a number of nodes, as JSON to a verb and decodes the answer
@@ -67,16 +80,16 @@ func newClient(c *configv1.Extender) (*client, error) {
 func (c *client) call(ctx context.Context, verb string, nodes int, args, result any) error {
 	body, err := json.Marshal(args)
 	if err != nil {
-		return fmt.Errorf("extender %s: %s: encode the request: %w", c.url, verb, err)
+		return fmt.Errorf("extender %s: %s: encode the request: %w", c.name, verb, err)
 	}
 	if err := c.post(ctx, c.url+"/"+verb, body, int64(answerTimes*len(body)+answerNode*nodes+answerRoom), result); err != nil {
-		return fmt.Errorf("extender %s: %s: %w", c.url, verb, plain.Error(err, abi.MaxTextSize))
+		return fmt.Errorf("extender %s: %s: %w", c.name, verb, plain.Error(err, abi.MaxTextSize))
 	}
 	return nil
 }
 
-func (c *client) post(ctx context.Context, url string, body []byte, most int64, result any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+func (c *client) post(ctx context.Context, to string, body []byte, most int64, result any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

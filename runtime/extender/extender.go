@@ -3,10 +3,11 @@
 // candidates of a preemption, and bind pods. The cycle calls them after the plugins of any
 // profile.
 //
-// Their answers are inputs that a replay does not have.
+// Their answers in cycles are inputs, which a recording has and a replay repeats; see Tape.
 package extender
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 
@@ -25,9 +26,16 @@ type Deps struct {
 	// Patcher writes the patches of plugins to a pod before an extender binds it. Without it an
 	// extender cannot bind such a pod.
 	Patcher objects.Patcher
+	// Tape (optional) answers, or listens, in cycles.
+	Tape Tape
 	// Log (optional) receives failures of ignorable extenders.
 	Log *slog.Logger
 }
+
+// Tape stands between a cycle and its extenders: it returns what call does, which asks the extender of a
+// number, by the order of the configuration, and sets result, or sets result to a recorded answer. It may
+// be called concurrently, but not twice for the same extender.
+type Tape func(number int, verb string, result any, call func() error) error
 
 // Extenders are the extenders of a scheduler in the order of the calls: ignorable ones come
 // last. nil means none. It has no state of cycles and is safe for concurrent use.
@@ -39,7 +47,9 @@ type Extenders struct {
 // extender is one extender.
 type extender struct {
 	config  configv1.Extender
+	number  int // in the order of the configuration
 	client  *client
+	tape    Tape
 	managed map[v1.ResourceName]bool // nil for all pods
 }
 
@@ -59,7 +69,7 @@ func New(configs []configv1.Extender, deps Deps) (*Extenders, error) {
 		if err != nil {
 			return nil, fmt.Errorf("extenders[%d]: %w", i, err)
 		}
-		x := &extender{config: configs[i], client: c}
+		x := &extender{config: configs[i], number: i, client: c, tape: deps.Tape}
 		for _, resource := range configs[i].ManagedResources {
 			if x.managed == nil {
 				x.managed = make(map[v1.ResourceName]bool)
@@ -121,6 +131,15 @@ func (e *Extenders) any(verb func(*configv1.Extender) string) bool {
 	return false
 }
 
+// ask asks the extender in a cycle; see client.call.
+func (x *extender) ask(ctx context.Context, verb string, nodes int, args, result any) error {
+	call := func() error { return x.client.call(ctx, verb, nodes, args, result) }
+	if x.tape == nil {
+		return call()
+	}
+	return x.tape(x.number, verb, result, call)
+}
+
 // interested reports whether the extender is called for a pod: one of its containers uses a
 // resource that the extender manages.
 func (x *extender) interested(pod *state.Pod) bool {
@@ -147,7 +166,7 @@ func (x *extender) manages(containers []v1.Container) bool {
 // ignore reports whether a failure of an extender is ignored, and logs it if so.
 func (e *Extenders) ignore(x *extender, verb string, pod *state.Pod, err error) bool {
 	if x.config.Ignorable {
-		e.deps.Log.Info("ignoring extender", "extender", x.config.URLPrefix, "verb", verb, "pod", pod.Key(), "error", err)
+		e.deps.Log.Info("ignoring extender", "extender", x.client.name, "verb", verb, "pod", pod.Key(), "error", err)
 	}
 	return x.config.Ignorable
 }

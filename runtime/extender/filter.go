@@ -70,7 +70,7 @@ func (e *Extenders) Filter(c *plugin.Cycle, rows []uint32) (standing []uint32, r
 
 func (x *extender) filter(c *plugin.Cycle, rows []uint32) (standing []uint32, rejected []Rejection, err error) {
 	var result filterResult
-	if err := x.client.call(c.Context, x.config.FilterVerb, len(rows), x.args(c, rows), &result); err != nil {
+	if err := x.ask(c.Context, x.config.FilterVerb, len(rows), x.args(c, rows), &result); err != nil {
 		return nil, nil, err
 	}
 	if result.Error != "" {
@@ -98,7 +98,7 @@ func (x *extender) filter(c *plugin.Cycle, rows []uint32) (standing []uint32, re
 	}
 	if len(stands) > 0 {
 		name := slices.Sorted(maps.Keys(stands))[0]
-		return nil, nil, fmt.Errorf("extender %s: %s: the answer has the node %s, which was not in the request", x.client.url, x.config.FilterVerb, plain.Quote(name, maxNamed))
+		return nil, nil, fmt.Errorf("extender %s: %s: the answer has the node %s, which was not in the request", x.client.name, x.config.FilterVerb, plain.Quote(name, maxNamed))
 	}
 	return standing, rejected, nil
 }

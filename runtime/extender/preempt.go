@@ -51,7 +51,7 @@ func (e *Extenders) ProcessPreemption(c *plugin.Cycle, candidates []plugin.Candi
 
 func (x *extender) preempt(c *plugin.Cycle, candidates []plugin.Candidate) ([]plugin.Candidate, error) {
 	var result extenderv1.ExtenderPreemptionResult
-	if err := x.client.call(c.Context, x.config.PreemptVerb, len(candidates), x.preemptionArgs(c, candidates), &result); err != nil {
+	if err := x.ask(c.Context, x.config.PreemptVerb, len(candidates), x.preemptionArgs(c, candidates), &result); err != nil {
 		return nil, err
 	}
 	var out []plugin.Candidate
@@ -112,7 +112,7 @@ func (x *extender) preemptionArgs(c *plugin.Cycle, candidates []plugin.Candidate
 func (x *extender) candidate(c *plugin.Cycle, name string, meta *extenderv1.MetaVictims) (plugin.Candidate, error) {
 	row, ok := c.Snapshot.Row(name)
 	if !ok {
-		return plugin.Candidate{}, fmt.Errorf("extender %s: %s: there is no node %s", x.client.url, x.config.PreemptVerb, plain.Quote(name, maxNamed))
+		return plugin.Candidate{}, fmt.Errorf("extender %s: %s: there is no node %s", x.client.name, x.config.PreemptVerb, plain.Quote(name, maxNamed))
 	}
 	out := plugin.Candidate{Row: row}
 	if meta == nil {
@@ -126,7 +126,7 @@ func (x *extender) candidate(c *plugin.Cycle, name string, meta *extenderv1.Meta
 		}
 		victim := podOn(c, row, uid)
 		if victim == nil {
-			return out, fmt.Errorf("extender %s: %s: there is no pod with UID %s on node %q", x.client.url, x.config.PreemptVerb, plain.Quote(uid, maxNamed), name)
+			return out, fmt.Errorf("extender %s: %s: there is no pod with UID %s on node %q", x.client.name, x.config.PreemptVerb, plain.Quote(uid, maxNamed), name)
 		}
 		out.Victims = append(out.Victims, victim)
 	}

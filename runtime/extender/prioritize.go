@@ -15,7 +15,7 @@ const scale = abi.MaxScore / extenderv1.MaxExtenderPriority
 
 // Scores are the scores of one extender.
 type Scores struct {
-	// Name is the extender's URL.
+	// Name is the extender's URL, without a password.
 	Name string
 	// Weight is the extender's weight, times the ratio of the scales.
 	Weight int64
@@ -38,7 +38,7 @@ func (e *Extenders) Prioritize(c *plugin.Cycle, rows []uint32) []Scores {
 		calls.Go(func() {
 			scores, err := x.prioritize(c, rows)
 			if err != nil {
-				e.deps.Log.Info("extender gave no scores", "extender", x.config.URLPrefix, "pod", c.Pod.Key(), "error", err)
+				e.deps.Log.Info("extender gave no scores", "extender", x.client.name, "pod", c.Pod.Key(), "error", err)
 				return
 			}
 			answers[i] = scores
@@ -48,7 +48,7 @@ func (e *Extenders) Prioritize(c *plugin.Cycle, rows []uint32) []Scores {
 	var out []Scores
 	for i, x := range e.all {
 		if answers[i] != nil {
-			out = append(out, Scores{Name: x.config.URLPrefix, Weight: x.config.Weight * scale, Scores: answers[i]})
+			out = append(out, Scores{Name: withoutUser(x.config.URLPrefix), Weight: x.config.Weight * scale, Scores: answers[i]})
 		}
 	}
 	return out
@@ -57,7 +57,7 @@ func (e *Extenders) Prioritize(c *plugin.Cycle, rows []uint32) []Scores {
 // prioritize adds up the scores of each row. Scores of nodes outside the request are dropped.
 func (x *extender) prioritize(c *plugin.Cycle, rows []uint32) ([]int64, error) {
 	var result extenderv1.HostPriorityList
-	if err := x.client.call(c.Context, x.config.PrioritizeVerb, len(rows), x.args(c, rows), &result); err != nil {
+	if err := x.ask(c.Context, x.config.PrioritizeVerb, len(rows), x.args(c, rows), &result); err != nil {
 		return nil, err
 	}
 	sums := make(map[string]int64, len(result))

@@ -67,6 +67,7 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "module", &Module{} },
 		func() (string, Event) { return "decision", &Decision{} },
 		func() (string, Event) { return "end", &End{} },
+		func() (string, Event) { return "answer", &Answer{} },
 	}
 }
 
@@ -242,6 +243,13 @@ func (e *Step) visit(fields) {}
 
 func (e *Rank) visit(f fields) {
 	e.Node, e.Rank = f.name(e.Node), f.number("rank", e.Rank)
+}
+
+func (e *Answer) visit(f fields) {
+	e.Verb = f.name(e.Verb)
+	e.Extender = f.number("extender", e.Extender)
+	f.json("result", &e.Result, len(e.Result) > 0)
+	e.Err = f.text("error", e.Err)
 }
 
 func (e *Budgets) visit(f fields) {

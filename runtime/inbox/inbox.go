@@ -11,6 +11,7 @@
 package inbox
 
 import (
+	"encoding/json"
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -31,7 +32,7 @@ type Event interface {
 // the loop, except those with modules that a Swap is about to need.
 type Recorder interface {
 	// Enter is called before an event is handled, with answers while it is handled, and with
-	// decisions after it.
+	// decisions after it. Answers of extenders may come concurrently.
 	Enter(e Event)
 }
 
@@ -128,6 +129,14 @@ type (
 	Rank struct {
 		Node string
 		Rank uint64
+	}
+	// Answer is what an HTTP extender answered in a cycle.
+	Answer struct {
+		// Extender is its number in the configuration, from 0 on.
+		Extender uint64
+		Verb     string
+		Result   json.RawMessage // nil after an error
+		Err      string
 	}
 	// Budgets are all PodDisruptionBudgets, if they differ from the last ones.
 	Budgets struct {

@@ -124,6 +124,7 @@ type player struct {
 	stores   *stores.Stores
 	assembly *assembly.Assembly
 	ranks    map[string]uint64
+	said     said            // by extenders, in the step to come
 	decision *inbox.Decision // of the last step; nil if there is none
 	attempt  *report.Attempt // of the last step, if it is wanted
 	done     bool
@@ -223,6 +224,9 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 		case *inbox.Budgets:
 			p.stores.Budgets.Set(e.List)
 			continue
+		case *inbox.Answer:
+			p.said.all = append(p.said.all, e)
+			continue
 		case *inbox.Object:
 			if e.Early && step {
 				early = append(early, e)
@@ -245,6 +249,7 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 
 // step repeats a turn of the loop and compares the decision.
 func (p *player) step(ctx context.Context, e *inbox.Step) error {
+	p.said.all = nil
 	recorded, err := p.answers(true)
 	if err != nil || p.done {
 		return err
@@ -282,7 +287,7 @@ func (p *player) begin() error {
 		c.Rank = func(node string) uint64 { return p.ranks[node] }
 	}
 	p.assembly, err = assembly.New(c, assembly.Deps{
-		Clock: p.clock, Binder: nowhere{}, Outlet: nowhere{}, Observer: p, Recorder: p,
+		Clock: p.clock, Binder: nowhere{}, Outlet: nowhere{}, Observer: p, Recorder: p, Tape: p.said.answer,
 		Objects: p.stores, Budgets: p.stores.Budgets, Storage: hostplugins.Storage{Objects: p.stores.Storage.Objects()},
 		Services: p.stores.Owners, Controllers: p.stores.Owners,
 		Spawn: func(func()) {}, Log: p.config.Log,

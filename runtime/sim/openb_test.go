@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/sim/input"
 )
@@ -292,6 +294,25 @@ func TestOpenBSeedsAndWorkers(t *testing.T) {
 	}
 	if maps.Equal(first, run(43, 1)) {
 		t.Error("another seed gives the same placements")
+	}
+}
+
+// TestOpenBReplay: each decision of the trace is made again from its recording.
+func TestOpenBReplay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: runs the whole trace")
+	}
+	var recording bytes.Buffer
+	w, err := record.NewWriter(&recording, record.Config{Ended: func(err error) { t.Error(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := openb(t).run(t, input.TraceOptions{Seed: 42}, func(c *sim.Config) { c.Recorder = w })
+	w.Close()
+	for _, workers := range []int{1, 8} {
+		if again := replayed(t, recording.Bytes(), workers); uint64(again.Decisions) != r.Summary.Attempts || again.Placed != r.Summary.Scheduled {
+			t.Errorf("%d workers: %+v, recorded was %+v", workers, again, r.Summary)
+		}
 	}
 }
 

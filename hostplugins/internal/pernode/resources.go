@@ -169,7 +169,7 @@ func (s *Resources) evenness(amounts []int64) int64 {
 	} else if n > 2 {
 		var squares float64
 		for _, f := range s.fractions {
-			squares += (f - total/n) * (f - total/n)
+			squares += float64((f - total/n) * (f - total/n))
 		}
 		deviation = math.Sqrt(squares / n)
 	}

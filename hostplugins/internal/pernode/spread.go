@@ -211,7 +211,7 @@ func (s *SpreadScore) Score(n *Node) int64 {
 				}
 			}
 		}
-		score += float64(pods)*math.Log(float64(size+2)) + float64(c.MaxSkew-1)
+		score += float64(float64(pods)*math.Log(float64(size+2))) + float64(c.MaxSkew-1)
 	}
 	return int64(math.Round(score))
 }

@@ -105,7 +105,7 @@ func TestFragmentIsTheSumOverNodes(t *testing.T) {
 				if fits {
 					all = small
 				}
-				want += float64(p.Count) / 6 * all
+				want += float64(float64(p.Count) / 6 * all)
 			}
 		}
 		if got := float64(c.fragment) / c.weight; math.Abs(got-want) > 1e-6 {
