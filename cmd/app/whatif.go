@@ -34,6 +34,7 @@ type whatIfOptions struct {
 	cluster          []string
 	config           string
 	seed             int64
+	explain          bool
 	failOnUnschedule bool
 	modules          moduleOptions
 }
@@ -78,6 +79,7 @@ does not fit; and 2 for input that cannot be used.`,
 	o.modules.harmless = true
 	o.modules.flags(f)
 	o.server.flags(f)
+	f.BoolVar(&o.explain, "explain", false, "look for a single change with which a pod that does not fit would")
 	f.BoolVar(&o.failOnUnschedule, "fail-on-unschedulable", false, "exit with status 1 if a pod does not fit")
 	return cmd
 }
@@ -153,7 +155,7 @@ func (o *whatIfOptions) request(ctx context.Context, classes []*schedulingv1.Pri
 		}
 	}
 	r := whatif.NewRequest(templates)
-	r.RemoveNodes = o.removeNodes
+	r.RemoveNodes, r.Explain = o.removeNodes, o.explain
 	for _, value := range o.addNodes {
 		path, number, several := strings.Cut(value, "=")
 		n := 1

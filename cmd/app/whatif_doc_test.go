@@ -19,7 +19,7 @@ func TestWhatIfDoc(t *testing.T) {
 	}
 	dir := t.TempDir()
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```\n\n?.*?```\n(.*?)```").FindAllSubmatch(doc, -1)
-	if len(blocks) != 3 {
+	if len(blocks) != 4 {
 		t.Fatalf("the page has %d commands with what they print", len(blocks))
 	}
 	for _, b := range blocks {

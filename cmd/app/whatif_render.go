@@ -7,6 +7,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/sim"
 	"github.com/berth-scheduler/berth/runtime/whatif"
 )
@@ -36,6 +37,30 @@ func (p *printer) whatIf(a *whatif.Answer) {
 		}
 	}
 	p.pending(pending)
+	for _, e := range a.Explanations {
+		p.change(e)
+	}
+}
+
+// change prints a change with which a pod would fit.
+func (p *printer) change(e *report.Explanation) {
+	name, c := e.Namespace+"/"+e.Name, e.Change
+	if c == nil {
+		p.text("%s: no single toleration, selector, request or node label lets it fit.", name)
+		return
+	}
+	how := ""
+	switch c.Kind {
+	case report.AddToleration:
+		how = fmt.Sprintf("with a toleration of the taint %s=%s:%s", c.Toleration.Key, c.Toleration.Value, c.Toleration.Effect)
+	case report.RemoveSelector:
+		how = "without its requirement on the node label " + c.Selector.Key
+	case report.LowerRequest:
+		how = fmt.Sprintf("if container %s requested %s %s instead of %s", c.Request.Container, c.Request.To, c.Request.Resource, c.Request.From)
+	case report.LabelNode:
+		how = fmt.Sprintf("if node %s had the label %s=%s", c.Label.Node, c.Label.Key, c.Label.Value)
+	}
+	p.text("%s would fit on %s %s.", name, c.Node, how)
 }
 
 // likely is pods of one template that have the same fate.

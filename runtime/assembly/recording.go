@@ -145,7 +145,7 @@ func readsWhole(m *Module) string {
 }
 
 // lacks says why a recording would not give the same decisions again; empty if it does.
-func (a *Assembly) lacks(s *config.Scheduler, all []*built, attached []Attached) string {
+func (a *Assembly) lacks(all []*built, attached []Attached) string {
 	if len(attached) > 0 {
 		return "plugins that objects of the API attach are not recorded"
 	}
@@ -179,7 +179,7 @@ func (a *Assembly) begin(s *config.Scheduler, all []*built) error {
 	a.deps.Recorder.Enter(&inbox.Settings{
 		Start: a.clock.Now(), Seed: c.Seed, TieBreak: c.TieBreak.String(), Candidates: uint64(c.Candidates),
 		AllowUnenforced: strings.Join(c.AllowUnenforced.Names(), ","), MaxUnschedulable: c.MaxUnschedulable, IgnoreBindVerbs: c.IgnoreBindVerbs, Ranked: c.Rank != nil,
-		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Lacks: a.lacks(s, all, a.mu.attached.all),
+		Config: file, Annotations: slices.Concat(annotations(all), c.RecordReads), Lacks: a.lacks(all, a.mu.attached.all),
 	})
 	for i := range modules {
 		a.deps.Recorder.Enter(&modules[i])
@@ -200,7 +200,7 @@ func (a *Assembly) swapped(s *config.Scheduler, next []*built, attached []Attach
 	for i := range modules {
 		a.deps.Recorder.Enter(&modules[i])
 	}
-	return inbox.Swap{Config: file, Annotations: slices.Concat(annotations(next), a.config.RecordReads), Lacks: a.lacks(s, next, attached)}, nil
+	return inbox.Swap{Config: file, Annotations: slices.Concat(annotations(next), a.config.RecordReads), Lacks: a.lacks(next, attached)}, nil
 }
 
 // rank returns Config.Rank. A recorder is told the ranks, if they do not follow from the seed.

@@ -27,6 +27,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/debughttp"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/report/reporttest"
 )
 
 func node(row uint32) string { return fmt.Sprintf("n%d", row) }
@@ -239,6 +240,17 @@ func TestHandler(t *testing.T) {
 	var pod debughttp.Pod
 	if err := json.Unmarshal(w.Body.Bytes(), &pod); err != nil || pod.Last.Attempt.Rejections[0].Code != abi.Unschedulable {
 		t.Errorf("%v, %+v", err, pod)
+	}
+	// Programs find the explanation that the schema describes.
+	var fields struct {
+		Explanation json.RawMessage `json:"explanation"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &fields); err != nil {
+		t.Fatal(err)
+	}
+	reporttest.Validate(t, fields.Explanation)
+	if pod.Explanation.Code != report.DoesNotFit || pod.Explanation.Dominant == nil {
+		t.Errorf("%+v", pod.Explanation)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/internal/plain"
+	"github.com/berth-scheduler/berth/runtime/report"
 )
 
 // Paths of Berth's own endpoints.
@@ -63,6 +64,8 @@ type Pod struct {
 	Where string `json:"where,omitempty"`
 	// Last is the last attempt; nil if it is not recorded.
 	Last *Explanation `json:"last,omitempty"`
+	// Explanation is the same for programs, by docs/explanation.schema.json.
+	Explanation *report.Explanation `json:"explanation,omitempty"`
 	// Cluster is the pod in the cluster. It is nil if the pod no longer exists, or if
 	// ClusterError says why it is unknown.
 	Cluster      *ClusterPod `json:"cluster,omitempty"`
@@ -159,6 +162,9 @@ func (c *Config) explain(w http.ResponseWriter, r *http.Request) {
 		if out.Last != nil && out.Last.Attempt.UID != now.UID {
 			out.Last = nil // of an earlier pod of that name
 		}
+	}
+	if out.Last != nil {
+		out.Explanation = report.Explain(out.Last.Attempt)
 	}
 	switch {
 	case out.Where != "" || out.Last != nil || out.Cluster != nil:

@@ -73,7 +73,7 @@ func TestSwap(t *testing.T) {
 			p.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: request("1")}}}
 			s.Scheduler.SetPods(state.NewPod(p))
 		}
-		for s.Scheduler.Step(t.Context()) { //nolint:revive // until all are placed
+		for s.Scheduler.Step(t.Context()) {
 		}
 	}
 	pods(0, 6)

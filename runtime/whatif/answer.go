@@ -1,18 +1,16 @@
 package whatif
 
-// Code is what would become of a pod. Codes never change their meaning.
-type Code string
+import "github.com/berth-scheduler/berth/runtime/report"
 
-// The codes.
+// Code is what would become of a pod.
+type Code = report.Outcome
+
+// The codes of an answer. A pod that does not fit would stay pending: Message and Reasons say why.
 const (
-	// Fits: the pod would be placed, and nothing need leave for it.
-	Fits Code = "Fits"
-	// FitsAfterPreemption: the pod would be placed once other pods have left.
-	FitsAfterPreemption Code = "FitsAfterPreemption"
-	// DoesNotFit: the pod would stay pending. Message and Reasons say why.
-	DoesNotFit Code = "DoesNotFit"
-	// Gated: the pod would not be tried. Message says what holds it.
-	Gated Code = "Gated"
+	Fits                = report.Fits
+	FitsAfterPreemption = report.FitsAfterPreemption
+	DoesNotFit          = report.DoesNotFit
+	Gated               = report.Gated
 )
 
 // Answer is the answer to a Request.
@@ -30,6 +28,9 @@ type Answer struct {
 	Pods []Pod `json:"pods"`
 	// Displaced are those of removed nodes that a controller would create again.
 	Displaced []Pod `json:"displaced,omitempty"`
+	// Explanations are of pods that do not fit, the first of each template, at most 20: why, and a single
+	// change with which it would fit.
+	Explanations []*report.Explanation `json:"explanations,omitempty"`
 }
 
 // Summary counts pods of the question, displaced ones included.
@@ -59,7 +60,7 @@ func (s *Summary) count(p *Pod) {
 		s.FitAfterPreemption++
 	case Gated:
 		s.Gated++
-	case DoesNotFit:
+	case DoesNotFit, report.Failed: // answers have no failures
 		s.DoNotFit++
 	}
 }
@@ -85,9 +86,4 @@ type Pod struct {
 }
 
 // Reason is a verdict of a plugin on some nodes.
-type Reason struct {
-	Plugin  string   `json:"plugin"`
-	Code    string   `json:"code"` // as in abi/SPEC.md: Unschedulable, UnschedulableAndUnresolvable, …
-	Reasons []string `json:"reasons"`
-	Nodes   int      `json:"nodes"`
-}
+type Reason = report.Reason

@@ -59,7 +59,14 @@ func (c *Cluster) Ask(ctx context.Context, r *Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.answer(result), nil
+	answer := q.answer(result)
+	if r.Explain {
+		q.placed = q.after(result)
+		if answer.Explanations, err = q.explain(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return answer, nil
 }
 
 // Refused is a question that does not fit the cluster.
@@ -75,9 +82,12 @@ type question struct {
 	config sim.Config
 	pods   []asked // in the order of the answer
 	byUID  map[types.UID]int
-	added  map[string]bool // nodes
-	lost   int             // pods of removed nodes
-	others int             // pods of removed nodes that other schedulers place
+	// explained is Request.Explain.
+	explained bool
+	added     map[string]bool // nodes
+	placed    []*state.Pod    // once the pods that fit are
+	lost      int             // pods of removed nodes
+	others    int             // pods of removed nodes that other schedulers place
 }
 
 // asked is a pod of a question.
@@ -86,10 +96,11 @@ type asked struct {
 	answer  Pod
 	tried   bool
 	reasons []Reason // of the last attempt
+	attempt *report.Attempt
 }
 
 func (c *Cluster) question(r *Request) (*question, error) {
-	q := &question{byUID: make(map[types.UID]int), added: make(map[string]bool)}
+	q := &question{byUID: make(map[types.UID]int), added: make(map[string]bool), explained: r.Explain}
 	q.config = sim.Config{
 		Assembly: c.Scheduler, Namespaces: c.Namespaces, Owners: slices.Concat(c.Owners, r.owners()),
 		PodDisruptionBudgets: c.PodDisruptionBudgets, Log: c.Log, Attempted: q.attempted,
@@ -251,20 +262,26 @@ func comesBack(pod *v1.Pod) bool {
 	return owner != nil && owner.Kind != "DaemonSet" && owner.Kind != "Node" && pod.DeletionTimestamp == nil
 }
 
+// namesExplained is how many nodes of a reason are named.
+const namesExplained = 10
+
 // attempted keeps the reasons of the last attempt for each pod of the question.
-func (q *question) attempted(a *report.Attempt, _ func(row uint32) string) {
+func (q *question) attempted(a *report.Attempt, name func(row uint32) string) {
 	i, ok := q.byUID[a.UID]
 	if !ok {
 		return
 	}
 	p := &q.pods[i]
-	p.tried, p.reasons = true, nil
+	p.tried, p.reasons, p.attempt = true, nil, nil
 	if a.Node != "" {
 		return
 	}
+	if q.explained {
+		p.attempt = a.Brief(name, namesExplained)
+	}
 	for j := range a.Rejections {
 		r := &a.Rejections[j]
-		p.reasons = append(p.reasons, Reason{r.Plugin, r.Code.String(), slices.Clone(r.Reasons), r.Count})
+		p.reasons = append(p.reasons, Reason{Plugin: r.Plugin, Code: r.Code.String(), Reasons: slices.Clone(r.Reasons), Nodes: r.Count})
 	}
 	slices.SortStableFunc(p.reasons, func(a, b Reason) int { return cmp.Compare(b.Nodes, a.Nodes) })
 }

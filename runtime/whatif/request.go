@@ -44,6 +44,8 @@ type Request struct {
 	// RemoveNodes are names of nodes that are no longer there. Their pods are to be placed, too,
 	// if a controller would create them again on another node.
 	RemoveNodes []string `json:"removeNodes,omitempty"`
+	// Explain asks for Answer.Explanations.
+	Explain bool `json:"explain,omitempty"`
 
 	// Objects that the pods need and the cluster does not have yet. One of a name that the
 	// cluster has replaces it.

@@ -1,0 +1,197 @@
+package whatif
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
+
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// maxOfKind is how many changes of one kind are tried for a pod, the likeliest.
+const maxOfKind = 4
+
+// trials returns the changes to be tried for a pod that does not fit, the smallest first.
+func (q *question) trials(pod *v1.Pod) (out []trial) {
+	for _, list := range [][]trial{q.tolerations(pod), selectors(pod), q.requests(pod), q.labels(pod)} {
+		out = append(out, list[:min(len(list), maxOfKind)]...)
+	}
+	return out
+}
+
+// tolerations tolerates one taint, that of the most nodes first.
+func (q *question) tolerations(pod *v1.Pod) (out []trial) {
+	nodes := make(map[v1.Taint]int)
+	for _, n := range q.config.Nodes {
+		taints := n.Spec.Taints
+		if n.Spec.Unschedulable {
+			taints = append(slices.Clone(taints), v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
+		}
+		for i := range taints {
+			repels := func(t *v1.Taint) bool { return t.Effect != v1.TaintEffectPreferNoSchedule }
+			if _, found := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), taints[i:i+1], pod.Spec.Tolerations, repels, true); found {
+				nodes[v1.Taint{Key: taints[i].Key, Value: taints[i].Value, Effect: taints[i].Effect}]++
+			}
+		}
+	}
+	taints := slices.SortedFunc(maps.Keys(nodes), func(a, b v1.Taint) int {
+		return cmp.Or(cmp.Compare(nodes[b], nodes[a]), strings.Compare(a.ToString(), b.ToString()))
+	})
+	for _, t := range taints {
+		own := pod.DeepCopy()
+		own.Spec.Tolerations = append(own.Spec.Tolerations, v1.Toleration{Key: t.Key, Operator: v1.TolerationOpEqual, Value: t.Value, Effect: t.Effect})
+		out = append(out, trial{pod: own, change: report.Change{
+			Kind: report.AddToleration, Toleration: &report.Toleration{Key: t.Key, Value: t.Value, Effect: string(t.Effect)},
+		}})
+	}
+	return out
+}
+
+// selectors removes one requirement on labels.
+func selectors(pod *v1.Pod) (out []trial) {
+	add := func(key string, own *v1.Pod) {
+		out = append(out, trial{pod: own, change: report.Change{Kind: report.RemoveSelector, Selector: &report.Selector{Key: key}}})
+	}
+	for _, key := range slices.Sorted(maps.Keys(pod.Spec.NodeSelector)) {
+		own := pod.DeepCopy()
+		delete(own.Spec.NodeSelector, key)
+		add(key, own)
+	}
+	for i, e := range required(pod) {
+		own := pod.DeepCopy()
+		if len(required(own)) == 1 && len(own.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields) == 0 {
+			own.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nil // an empty term matches no node
+		} else {
+			term := &own.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0]
+			term.MatchExpressions = slices.Delete(term.MatchExpressions, i, i+1)
+		}
+		add(e.Key, own)
+	}
+	return out
+}
+
+// required returns the requirements of the only required node affinity term.
+func required(pod *v1.Pod) []v1.NodeSelectorRequirement {
+	a := pod.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	if terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms; len(terms) == 1 {
+		return terms[0].MatchExpressions
+	}
+	return nil
+}
+
+// requests lowers one request of one container to what a node has left, by as little as possible.
+func (q *question) requests(pod *v1.Pod) (out []trial) {
+	free := q.free()
+	need := state.NewPod(pod).Requests
+	type lowered struct {
+		trial
+		share float64 // of the request that is left
+	}
+	var all []lowered
+	for i := range pod.Spec.Containers {
+		for _, name := range slices.Sorted(maps.Keys(pod.Spec.Containers[i].Resources.Requests)) {
+			values := make(map[int64]bool)
+			own := amountOf(name, pod.Spec.Containers[i].Resources.Requests[name])
+			for j := range free {
+				if left := free[j].Amount(name); left < need.Amount(name) && own-(need.Amount(name)-left) > 0 {
+					values[own-(need.Amount(name)-left)] = true
+				}
+			}
+			most := slices.Sorted(maps.Keys(values))
+			slices.Reverse(most)
+			for _, to := range most[:min(len(most), 2)] {
+				all = append(all, lowered{lower(pod, i, name, to), float64(to) / float64(own)})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b lowered) int { return cmp.Compare(b.share, a.share) })
+	for _, l := range all {
+		out = append(out, l.trial)
+	}
+	return out
+}
+
+func lower(pod *v1.Pod, container int, name v1.ResourceName, to int64) trial {
+	own := pod.DeepCopy()
+	c := &own.Spec.Containers[container]
+	from := c.Resources.Requests[name]
+	quantity := *resource.NewQuantity(to, from.Format)
+	if name == v1.ResourceCPU {
+		quantity = *resource.NewMilliQuantity(to, resource.DecimalSI)
+	}
+	c.Resources.Requests[name] = quantity
+	if limit, ok := c.Resources.Limits[name]; ok && limit.Cmp(from) == 0 { // extended resources have equal ones
+		c.Resources.Limits[name] = quantity
+	}
+	return trial{pod: own, change: report.Change{Kind: report.LowerRequest, Request: &report.Request{
+		Container: c.Name, Resource: string(name), From: from.String(), To: quantity.String(),
+	}}}
+}
+
+// amountOf is a quantity in the unit of state.Resources.
+func amountOf(name v1.ResourceName, q resource.Quantity) int64 {
+	if name == v1.ResourceCPU {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+// free returns what each node has left.
+func (q *question) free() []state.Resources {
+	out, at := make([]state.Resources, 0, len(q.config.Nodes)), make(map[string]int, len(q.config.Nodes))
+	for i, n := range q.config.Nodes {
+		at[n.Name] = i
+		out = append(out, state.NewNode(n).Allocatable)
+		out[i].Scalars = slices.Clone(out[i].Scalars)
+	}
+	for _, p := range q.placed {
+		if i, ok := at[p.NodeName()]; ok {
+			out[i].Sub(&p.Requests)
+		}
+	}
+	return out
+}
+
+// labels sets one label of a node to what the pod asks for.
+func (q *question) labels(pod *v1.Pod) (out []trial) {
+	wanted := maps.Clone(pod.Spec.NodeSelector)
+	if wanted == nil {
+		wanted = make(map[string]string)
+	}
+	for _, e := range required(pod) {
+		if e.Operator == v1.NodeSelectorOpIn {
+			wanted[e.Key] = e.Values[0]
+		}
+	}
+	for _, n := range q.config.Nodes {
+		var lacks []string
+		for _, key := range slices.Sorted(maps.Keys(wanted)) {
+			if n.Labels[key] != wanted[key] {
+				lacks = append(lacks, key)
+			}
+		}
+		if len(lacks) != 1 {
+			continue
+		}
+		own := *n
+		own.Labels = maps.Clone(n.Labels)
+		if own.Labels == nil {
+			own.Labels = make(map[string]string)
+		}
+		own.Labels[lacks[0]] = wanted[lacks[0]]
+		out = append(out, trial{pod: pod.DeepCopy(), node: &own, change: report.Change{
+			Kind: report.LabelNode, Label: &report.Label{Node: n.Name, Key: lacks[0], Value: wanted[lacks[0]]},
+		}})
+	}
+	return out
+}
