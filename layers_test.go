@@ -101,6 +101,9 @@ func design() rules {
 			{pkg: "runtime/cycle", on: "runtime/pipeline runtime/extender", tests: "hostplugins",
 				why: "a cycle is pure: snapshot and pod in, Decision out; it does not know queue, cache, wasm or kube",
 				fix: "return it in the Decision and let runtime/scheduler act on it"},
+			{pkg: "runtime/shadow", on: "runtime/cycle",
+				why: "a trial repeats decisions and carries nothing out",
+				fix: "let the loop call it with what was decided; make its plugins in runtime/assembly"},
 			{pkg: "runtime/inbox", on: "runtime/plugin internal",
 				why: "what enters the loop is data: it can be written down and read again without a loop",
 				fix: "put the value into an event; act on it in runtime/scheduler"},
@@ -125,7 +128,7 @@ func design() rules {
 			{pkg: "runtime/telemetry", on: "runtime/report runtime/state",
 				why: "metrics are a leaf: they read reports",
 				fix: "record it in report.Attempt or pass a function in from cmd/app"},
-			{pkg: "runtime/assembly", on: "runtime/scheduler hostplugins runtime/wasm runtime/module runtime/config",
+			{pkg: "runtime/assembly", on: "runtime/scheduler runtime/shadow hostplugins runtime/wasm runtime/module runtime/config",
 				why: "assembly is the one place that wires things together",
 				fix: "take the part as an argument of assembly's Deps"},
 

@@ -73,6 +73,9 @@ func (p *printer) status(s *debughttp.Plugins, now time.Time) {
 			if len(x.Namespaces) > 0 {
 				name += " for " + strings.Join(x.Namespaces, ", ")
 			}
+			if x.Shadow {
+				name += " (in shadow)"
+			}
 			rows = append(rows, table.Row{x.Profile, name, x.Module, called(x, now), x.Calls, x.Rows, x.Fuel, x.Faults,
 				ofMebibytes(x.Memory, x.MemoryTotal), short(x.Digest)})
 		}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -23,6 +24,9 @@ type target struct {
 func findTarget(ctx context.Context, plugin string, stderr io.Writer) (*target, error) {
 	if info, err := os.Stat(plugin); err != nil || !info.IsDir() {
 		ref, err := module.ParseReference(plugin)
+		if err == nil && ref.Trial != (module.Trial{}) {
+			err = fmt.Errorf("%s: mode and replaces are for berth run and berth simulate; leave them out", plugin)
+		}
 		return &target{ref: ref}, err
 	}
 	temp, err := os.MkdirTemp("", "berth-plugin-")

@@ -38,6 +38,7 @@ type runOptions struct {
 	leader      leaderOptions
 	modules     moduleOptions
 	reuse       reuseMemory
+	trialShare  float64
 	serve       serveOptions
 	logging     loggingOptions
 	pluginDir   string
@@ -85,6 +86,7 @@ func (o *runOptions) flags(f *pflag.FlagSet) {
 	o.modules.flags(f)
 	f.StringVar(&o.index, "index", "", "`REFERENCE` of an index of plugins, as in ghcr.io/team/index, with --verification-policy; report modules in use that it yanks")
 	o.reuse.flag(f)
+	f.Float64Var(&o.trialShare, "shadow-share", assembly.DefaultTrialShare, "the part of the scheduler's time that plugins in shadow may take, above 0 and up to 1 for no limit")
 	o.logging.flags(f)
 	refuseOthers(f)
 	f.StringVar(&o.pluginDir, "plugin-dir", "", "add the modules of this `DIR` to every profile, and reload them when they change")
@@ -121,6 +123,9 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 	}
 	if _, err := o.reuse.config(); err != nil {
 		return err
+	}
+	if some := o.trialShare > 0 && o.trialShare <= 1; !some {
+		return fmt.Errorf("--shadow-share: %v is not above 0 and up to 1: to run no plugin in shadow, set its mode to Off", o.trialShare)
 	}
 	reach := kube.NewReach()
 	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler(), reach.Says)).With("by", "client-go"))
@@ -227,7 +232,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		}
 	}()
 	a, err := assembly.New(
-		o.program.addTo(assembly.Config{Scheduler: s, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled, Reuse: kept, RecordReads: o.record.reads}),
+		o.program.addTo(assembly.Config{Scheduler: s, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled, Reuse: kept, TrialShare: o.trialShare, RecordReads: o.record.reads}),
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
 			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),

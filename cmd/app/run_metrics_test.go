@@ -56,7 +56,7 @@ func TestEveryMetricMoves(t *testing.T) {
 	}
 	s := newStall(t)
 	s.yank(module)
-	l := live(t, "--plugin="+module+"?namespaces=troubled", "--plugin-dir="+folder, "--debug-socket="+socket, "--secure-port=0", "--leader-elect=false",
+	l := live(t, "--plugin="+module+"?namespaces=troubled", "--plugin="+module+"?name=next&mode=Shadow", "--plugin-dir="+folder, "--debug-socket="+socket, "--secure-port=0", "--leader-elect=false",
 		"--index="+s.registry+"/team/index", "--verification-policy="+filepath.Join(s.dir, "policy.yaml"), "--module-cache="+t.TempDir())
 
 	// What is held up stays visible until all is looked at.
@@ -102,8 +102,14 @@ func TestEveryMetricMoves(t *testing.T) {
 
 	var status debughttp.Plugins
 	l.get(debughttp.PluginsPath, &status)
-	if len(status.Plugins) != 1 || status.Plugins[0].Yanked != "bad; use 9.9.9" || !slices.Equal(status.Plugins[0].Signers, []string{"team"}) {
+	if len(status.Plugins) != 2 || !status.Plugins[1].Shadow || status.Plugins[0].Yanked != "bad; use 9.9.9" || !slices.Equal(status.Plugins[0].Signers, []string{"team"}) {
 		t.Errorf("the status is %+v", status.Plugins)
+	}
+
+	var compared trials
+	l.get(debughttp.TrialsPath, &compared)
+	if len(compared) != 1 || compared[0].Plugin != "next" || compared[0].Attempts+compared[0].Missed == 0 {
+		t.Errorf("the trials are %+v", compared)
 	}
 
 	const kinds = "berth_plugin_faults_by_kind_total"

@@ -65,6 +65,9 @@ func partsOf(s assembly.Status, files []assembly.FolderStatus) (out []kube.Part)
 			Name: "plugin " + p.Name + " of profile " + p.Profile, Cause: p.Digest, Failed: p.Breaker.State != breaker.Closed, Times: p.Breaker.Opened,
 			Failure: kube.Notice{Reason: "PluginBreakerOpened", Action: calls}, Recovery: kube.Notice{Reason: "PluginBreakerClosed", Action: calls},
 		}
+		if p.Shadow {
+			part.Name += " (in shadow)"
+		}
 		part.Failure.Note = part.Name + " is temporarily not called: " + p.Breaker.Cause
 		if p.Breaker.LastFault != nil {
 			part.Failure.Note += "; " + p.Breaker.LastFault.Error()
@@ -105,7 +108,7 @@ func (w *watched) plugins(context.Context) (*debughttp.Plugins, error) {
 	for i := range s.Plugins {
 		p := &s.Plugins[i]
 		line := debughttp.Plugin{
-			Profile: p.Profile, Name: p.Name, Module: p.Module + " " + p.Version, Digest: p.Digest, Namespaces: p.Namespaces, Image: p.Image, Signers: p.Signers, NotKept: p.NotKept,
+			Profile: p.Profile, Name: p.Name, Module: p.Module + " " + p.Version, Digest: p.Digest, Namespaces: p.Namespaces, Image: p.Image, Signers: p.Signers, NotKept: p.NotKept, Shadow: p.Shadow,
 			Breaker: p.Breaker.State.String(), Opened: p.Breaker.Opened, RetryAt: unlessZero(p.Breaker.RetryAt), FaultAt: unlessZero(p.Breaker.LastFaultAt),
 			Instances: p.Instances, Memory: p.Memory, MemoryTotal: p.MemoryTotal, Starts: p.Breaker.Starts, StartsLimit: p.Breaker.StartsLimit,
 		}

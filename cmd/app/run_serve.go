@@ -171,6 +171,7 @@ func (w *watched) state() *telemetry.State {
 	status := r.assembly.Status()
 	out.Breakers, out.Guests = pluginsOf(status)
 	out.Yanks = w.yanks.known(status)
+	out.Trials = comparisons(r.assembly.Trials())
 	if r.folder != nil {
 		out.Folder = refusedOf(r.folder.Status())
 	}
@@ -246,7 +247,7 @@ func (o *serveOptions) serve(
 	handler := debughttp.NewHandler(debughttp.Config{
 		Live: live, Ready: ready,
 		Metrics: w.metrics.Handler(), Resources: telemetry.ResourcesHandler(w.pods(election)), Configuration: configuration,
-		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, WhatIf: whatif.Handler(w.whatIf), Leader: election.Leader,
+		Recorder: w.recorder, Where: w.where, Lookup: w.lookup(clients), Plugins: w.plugins, Trials: func() any { return trials(w.trials()) }, WhatIf: whatif.Handler(w.whatIf), Leader: election.Leader,
 		Profiling: c.EnableProfiling,
 	})
 	var servers []*debughttp.Server

@@ -3,6 +3,7 @@
 package assembly
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/reuse"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/shadow"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
 	"github.com/berth-scheduler/berth/runtime/wasm/memory"
@@ -65,6 +67,9 @@ type Config struct {
 	// Reuse limits the answers of plugins that are kept for pods that are alike; the zero value
 	// keeps none.
 	Reuse reuse.Config
+	// TrialShare is the part of the loop's time that plugins in shadow may take; 0 means
+	// DefaultTrialShare. From 1 on there is no limit.
+	TrialShare float64
 	// Workers is the number of goroutines that evaluate blocks of nodes; 0 means the number of
 	// CPUs, but at most the configuration's parallelism. Decisions do not depend on it.
 	Workers int
@@ -83,6 +88,9 @@ type Config struct {
 	// that they handle.
 	WithoutExtenders bool
 }
+
+// DefaultTrialShare is the part of the loop's time that plugins in shadow may take.
+const DefaultTrialShare = 0.05
 
 // Deps connects the scheduler to its environment.
 type Deps struct {
@@ -129,18 +137,23 @@ type Assembly struct {
 		// base is the configuration without attached plugins.
 		base     *config.Scheduler
 		attached attached
+		trials   []trial
 	}
 	// now guards what Status returns, so that Status does not wait while plugins are made.
 	now struct {
 		sync.Mutex
 		built  []*built
+		trials []trial
 		status Status
 		// demoted says why answers of a plugin are no longer kept.
 		demoted map[*plugin.Info]string
 	}
 	buckets map[string]*wasm.FuelBucket // by profile and namespaces; under mu as well
-	process *memory.Process             // nil without Modules
-	bridges map[string]*bridge.Bridge   // by profile; under mu as well
+	// process is for the plugins that decide, and trials for those in shadow; nil without
+	// Modules.
+	process, trials *memory.Process
+	shadow          *shadow.Shadow
+	bridges         map[string]*bridge.Bridge // by profile; under mu as well
 	// loop is Scheduler, for framework plugins that may need it while it is being made.
 	loop atomic.Pointer[scheduler.Scheduler]
 	// life ends with Close. It is the context of framework plugins.
@@ -176,6 +189,12 @@ func New(c Config, d Deps) (*Assembly, error) {
 	if d.Clock == nil {
 		d.Clock = clock.Real{}
 	}
+	whole := c.Scheduler
+	var trials []trial
+	var err error
+	if c.Scheduler, trials, err = separate(whole); err != nil {
+		return nil, err
+	}
 	extenders, err := newExtenders(&c, d)
 	if err != nil {
 		return nil, err
@@ -189,10 +208,12 @@ func New(c Config, d Deps) (*Assembly, error) {
 	}
 	a := &Assembly{config: c, deps: d, clock: clock.NewHeld(d.Clock), workers: workers, extenders: extenders}
 	if c.Modules != nil {
-		a.process = memory.NewProcess(c.Modules.config.Memory)
+		a.process, a.trials = memory.NewProcess(c.Modules.config.Memory), memory.NewProcess(c.Modules.config.Memory)
 	}
 	a.life, a.end = context.WithCancel(context.Background())
-	a.mu.base = c.Scheduler
+	decide := cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates, AllRows: c.AllRows, Reuse: c.Reuse}
+	a.shadow = shadow.New(shadow.Config{Share: cmp.Or(c.TrialShare, DefaultTrialShare), Cycle: decide})
+	a.mu.base = whole
 	a.mu.built, a.mu.attached, err = a.buildAttached(context.Background(), c.Scheduler, c.Attached, nil)
 	if err != nil {
 		a.end()
@@ -203,7 +224,12 @@ func New(c Config, d Deps) (*Assembly, error) {
 		a.Close()
 		return nil, err
 	}
-	a.now.built, a.now.demoted = a.mu.built, make(map[*plugin.Info]string)
+	if a.mu.trials, err = a.buildTrials(context.Background(), c.Scheduler, trials, &a.mu.attached, nil); err != nil {
+		a.Close()
+		return nil, err
+	}
+	a.setTrials(a.mu.trials)
+	a.now.built, a.now.trials, a.now.demoted = a.mu.built, a.mu.trials, make(map[*plugin.Info]string)
 	var pipelines []*pipeline.Pipeline
 	for _, b := range a.mu.built {
 		pipelines = append(pipelines, b.pipeline)
@@ -217,12 +243,12 @@ func New(c Config, d Deps) (*Assembly, error) {
 	a.Scheduler, err = scheduler.New(
 		scheduler.Config{
 			Seed: c.Seed, Draw: c.Draw, Queue: queues,
-			Cycle: cycle.Config{TieBreak: c.TieBreak, Candidates: c.Candidates, AllRows: c.AllRows, Reuse: c.Reuse},
+			Cycle: decide,
 			Cache: cache.Config{Rank: a.rank()},
 		},
 		scheduler.Deps{
 			Clock: a.clock, Recorder: d.Recorder, Objects: d.Objects, Pipelines: pipelines, Extenders: extenders, Outlet: d.Outlet, Evictor: d.Evictor,
-			Observer: d.Observer, Moved: d.Moved, Handled: d.Handled, Worked: d.Worked, Log: d.Log, Spawn: d.Spawn,
+			Observer: d.Observer, Tried: a.shadow.Tried, Moved: d.Moved, Handled: d.Handled, Worked: d.Worked, Log: d.Log, Spawn: d.Spawn,
 		},
 	)
 	if err != nil {

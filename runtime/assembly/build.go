@@ -227,12 +227,19 @@ func (a *Assembly) newPlugin(ctx context.Context, profile, name string, args any
 	if a.config.Modules == nil {
 		return nil, fmt.Errorf("BUG: plugin %q is a module, but Modules is nil", name)
 	}
-	return a.config.Modules.plugin(ctx, named, a.config.Workers, !a.config.Reuse.Off(), &moduleDeps{
+	deps := moduleDeps{
 		binder: a.deps.Binder, clock: a.clock, log: a.logger(profile), bucket: a.bucket(profile, named), process: a.process,
 		// Plugins are made before the scheduler, and call this while it runs.
 		namespace: func(name string) *state.Namespace { return a.Scheduler.Namespace(name) },
 		recovered: func(plugin string) { a.Scheduler.ReleasePlugin(plugin) },
-	})
+	}
+	if named.trial != "" {
+		deps.process, deps.recovered = a.trials, func(string) {}
+		if deps.log != nil {
+			deps.log = deps.log.With("shadow", named.trial)
+		}
+	}
+	return a.config.Modules.plugin(ctx, named, a.config.Workers, !a.config.Reuse.Off(), &deps)
 }
 
 // logger returns the logger of a profile's plugins.
@@ -247,7 +254,7 @@ func (a *Assembly) logger(profile string) *slog.Logger {
 // applies to in a profile. What a tenant attaches itself does not share with the platform's
 // plugins for the tenant.
 func (a *Assembly) bucket(profile string, m *Module) *wasm.FuelBucket {
-	key := profile + "/" + m.Reference.Tenant + "/" + strings.Join(m.Reference.Namespaces, ",")
+	key := m.trial + "/" + profile + "/" + m.Reference.Tenant + "/" + strings.Join(m.Reference.Namespaces, ",")
 	if a.buckets == nil {
 		a.buckets = make(map[string]*wasm.FuelBucket)
 	}

@@ -101,7 +101,10 @@ func (a *Assembly) ReadFolder(ctx context.Context, c FolderConfig) (*Folder, err
 	if a.config.Modules == nil {
 		return nil, errors.New("assembly: a folder of modules needs Config.Modules")
 	}
-	f := &Folder{config: c, assembly: a, base: a.config.Scheduler, log: a.deps.Log, done: make(chan struct{})}
+	a.mu.Lock()
+	base := a.mu.base
+	a.mu.Unlock()
+	f := &Folder{config: c, assembly: a, base: base, log: a.deps.Log, done: make(chan struct{})}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}

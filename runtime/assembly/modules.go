@@ -81,6 +81,8 @@ type compiled struct {
 type Module struct {
 	Loaded    *module.Loaded
 	Reference module.Reference
+	// trial is the plugin in shadow whose trial the plugin takes part in; empty if it decides.
+	trial string
 }
 
 // NewModules returns an empty Modules; Close frees it.
@@ -204,6 +206,10 @@ func (m *Module) points() []string {
 	for _, point := range m.Loaded.Manifest.Declared() {
 		switch point { // these belong to other points
 		case abi.Hint, abi.AddPod, abi.RemovePod, abi.Normalize, abi.Unreserve:
+		case abi.QueueSort: // another plugin has to sort if this one does not
+			if m.Reference.Trial.Mode == "" {
+				out = append(out, configName(point))
+			}
 		default:
 			if name := configName(point); len(m.Reference.Points) == 0 || slices.Contains(m.Reference.Points, name) {
 				out = append(out, name)

@@ -36,9 +36,19 @@ func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attach
 	if !slices.Equal(names(s.Profiles), a.Profiles) {
 		return nil, errProfiles
 	}
+	whole := s
+	s, separated, err := separate(whole)
+	if err != nil {
+		return nil, err
+	}
 	old := a.mu.built
 	next, with, err := a.buildAttached(ctx, s, all, old)
 	if err != nil {
+		return nil, err
+	}
+	trials, err := a.buildTrials(ctx, s, separated, &with, a.mu.trials)
+	if err != nil {
+		a.releaseAll(next)
 		return nil, err
 	}
 	var pipelines []*pipeline.Pipeline
@@ -67,12 +77,14 @@ func (a *Assembly) reload(ctx context.Context, s *config.Scheduler, all []Attach
 		err = a.Scheduler.Swap(pipelines, changed, recorded, drained)
 	}
 	if err != nil {
-		for _, b := range next {
-			a.closing.release(b)
-		}
+		a.releaseAll(next)
+		a.releaseTrials(trials)
 		return nil, err
 	}
-	a.mu.built, a.mu.base, a.mu.attached = next, s, with
+	a.mu.built, a.mu.base, a.mu.attached = next, whole, with
+	a.setTrials(trials)
+	a.releaseTrials(a.mu.trials)
+	a.mu.trials = trials
 	a.logChanges(ctx, old, next)
 	return changed, nil
 }

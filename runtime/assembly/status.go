@@ -33,6 +33,8 @@ type PluginStatus struct {
 	Signers []string
 	// NotKept says why answers are not kept for pods that are alike; empty if they are.
 	NotKept string
+	// Shadow is true for a plugin in shadow; Profile is the one that it is tried in.
+	Shadow bool
 }
 
 // CompiledIn is a plugin of Config in a profile, with its points as in configuration files.
@@ -49,12 +51,7 @@ func (a *Assembly) Status() Status {
 	s := a.now.status
 	for _, b := range a.now.built {
 		for _, name := range slices.Sorted(maps.Keys(b.plugins)) {
-			if p, ok := b.plugins[name].plugin.(*wasm.Plugin); ok {
-				line := PluginStatus{Profile: b.profile.SchedulerName, Status: p.Status()}
-				if m, ok := b.plugins[name].args.(*Module); ok {
-					line.Image, line.Signers = m.Loaded.Image, m.Loaded.Signers
-				}
-				line.NotKept = a.notKept(p.Info())
+			if line, ok := a.status(b, name); ok {
 				s.Plugins = append(s.Plugins, line)
 			}
 			if points, ok := a.compiledIn(b)(name); ok {
@@ -62,9 +59,29 @@ func (a *Assembly) Status() Status {
 			}
 		}
 	}
+	for i := range a.now.trials {
+		if line, ok := a.status(a.now.trials[i].built, a.now.trials[i].name); ok {
+			line.Shadow = true
+			s.Plugins = append(s.Plugins, line)
+		}
+	}
 	slices.SortStableFunc(s.CompiledIn, func(x, y CompiledIn) int { return cmp.Compare(x.Profile, y.Profile) })
 	slices.SortStableFunc(s.Plugins, func(x, y PluginStatus) int { return cmp.Compare(x.Profile, y.Profile) })
 	return s
+}
+
+// status returns the state of a plugin that is a module.
+func (a *Assembly) status(b *built, name string) (line PluginStatus, ok bool) {
+	p, ok := b.plugins[name].plugin.(*wasm.Plugin)
+	if !ok {
+		return line, false
+	}
+	line = PluginStatus{Profile: b.profile.SchedulerName, Status: p.Status()}
+	if m, ok := b.plugins[name].args.(*Module); ok {
+		line.Image, line.Signers = m.Loaded.Image, m.Loaded.Signers
+	}
+	line.NotKept = a.notKept(p.Info())
+	return line, true
 }
 
 // notKept says why answers of a plugin are not kept; empty if they are.
@@ -81,6 +98,7 @@ func (a *Assembly) reloaded(next []*built, changed []string, err error) {
 	a.now.Lock()
 	defer a.now.Unlock()
 	a.now.status.Err, a.now.status.At = err, a.deps.Clock.Now()
+	a.now.trials = a.mu.trials
 	switch {
 	case err != nil:
 		a.now.status.Refused++

@@ -115,6 +115,9 @@ type Input struct {
 	Seed uint64
 	// Sequence numbers decisions from 1.
 	Sequence uint64
+	// Start (optional) is where the search for enough feasible nodes begins; nil goes on where the
+	// last one ended.
+	Start *int
 }
 
 // Decision is the result of a cycle.
@@ -151,6 +154,9 @@ func (c *Cycle) Forget(p *pipeline.Pipeline) {
 	}
 }
 
+// Start is where the next search for enough feasible nodes begins.
+func (c *Cycle) Start() int { return c.start }
+
 // Kept returns what is kept of the answers of plugins.
 func (c *Cycle) Kept() reuse.Stats { return c.store.Stats() }
 
@@ -161,6 +167,9 @@ func (c *Cycle) Schedule(in Input) Decision {
 	if !ok {
 		run = in.Pipeline.NewRun(c.store)
 		c.runs[in.Pipeline] = run
+	}
+	if in.Start != nil {
+		c.start = *in.Start
 	}
 	pod := in.Pod.Pod
 	d := Decision{Pod: in.Pod, State: &state.CycleState{}}

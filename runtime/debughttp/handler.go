@@ -23,6 +23,7 @@ const (
 	ExplainPath = "/debug/berth/explain/" // and NAMESPACE/POD
 	PluginsPath = "/debug/berth/plugins"
 	WhatIfPath  = "/debug/berth/whatif" // a question is posted there
+	TrialsPath  = "/debug/berth/trials"
 )
 
 // OpenPaths returns the paths that need no authorization, as kube-scheduler has by default.
@@ -46,6 +47,8 @@ type Config struct {
 	Where func(ctx context.Context, pod types.NamespacedName) (string, error)
 	// Plugins returns the plugins that run.
 	Plugins func(ctx context.Context) (*Plugins, error)
+	// Trials returns what came of plugins in shadow.
+	Trials func() any
 	// WhatIf (optional) answers questions of berth whatif.
 	WhatIf http.Handler
 	// Leader returns the leader's identity in the Lease, and whether this replica is the leader.
@@ -90,6 +93,7 @@ func NewHandler(c Config) http.Handler {
 	if c.WhatIf != nil {
 		mux.HandleFunc("POST "+WhatIfPath, c.asLeader(unhurried(c.WhatIf.ServeHTTP)))
 	}
+	mux.HandleFunc("GET "+TrialsPath, c.asLeader(func(w http.ResponseWriter, _ *http.Request) { answer(w, c.Trials()) }))
 	mux.HandleFunc("GET "+PluginsPath, func(w http.ResponseWriter, r *http.Request) {
 		out, err := c.Plugins(r.Context())
 		if err != nil {

@@ -31,6 +31,8 @@ const (
 //	  annotations: [example.com/]
 //	  waiting: true
 //	limits: {fuelPerRow: 5000, deadline: 2s, memory: 64Mi}   # the defaults if left out
+//	mode: Shadow              # or Off; Enforce if left out
+//	replaces: tenant-pool     # with Shadow: the plugin whose place it takes
 type WasmPluginArgs struct {
 	Module ArgsModule
 	// Config is the configuration as canonical JSON, {} if not given.
@@ -41,6 +43,7 @@ type WasmPluginArgs struct {
 	// Grants are the directives that the plugin may use (ABI-13).
 	Grants wire.ManifestDirectives
 	Limits Limits
+	Trial  Trial
 }
 
 // ArgsModule is the module field of WasmPluginArgs.
@@ -57,6 +60,7 @@ func (a *WasmPluginArgs) Reference(name string) Reference {
 	return Reference{
 		Path: a.Module.Path, URL: a.Module.URL, Image: a.Module.Image, Digest: a.Module.Digest, Name: name, Config: a.Config,
 		Namespaces: a.Namespaces, FailurePolicy: a.FailurePolicy, Grants: a.Grants, Limits: a.Limits,
+		Trial: a.Trial,
 	}
 }
 
@@ -87,6 +91,7 @@ func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 		return nil, errors.Join(d.errs...)
 	}
 	a := &WasmPluginArgs{Config: []byte("{}")}
+	var mode, replaces string
 	d.object(value, at, map[string]func(any, string){
 		"apiVersion":    d.constant(ArgsAPIVersion),
 		"kind":          d.constant(ArgsKind),
@@ -96,7 +101,10 @@ func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 		"failurePolicy": d.policy(&a.FailurePolicy),
 		"grants":        d.grants(&a.Grants),
 		"limits":        d.limits(&a.Limits),
+		"mode":          d.string(&mode),
+		"replaces":      d.string(&replaces),
 	}, "apiVersion", "kind", "module")
+	d.trial(&a.Trial, mode, replaces, at)
 	if len(d.errs) > 0 {
 		return nil, errors.Join(d.errs...)
 	}
@@ -246,6 +254,16 @@ func (d *argsDecoder) namespaces(into *[]string) func(any, string) {
 			d.add(path+bad.path, bad.detail, bad.fix)
 		}
 		slices.Sort(*into)
+	}
+}
+
+func (d *argsDecoder) string(into *string) func(any, string) {
+	return func(value any, path string) { *into, _ = d.text(value, path) }
+}
+
+func (d *argsDecoder) trial(into *Trial, mode, replaces, at string) {
+	if bad := into.check(mode, replaces); bad != nil {
+		d.add(join(at, bad.path), bad.detail, bad.fix)
 	}
 }
 

@@ -17,6 +17,8 @@ type argsDocument struct {
 	FailurePolicy any                     `json:"failurePolicy,omitempty"`
 	Grants        wire.ManifestDirectives `json:"grants,omitzero"`
 	Limits        limitsDocument          `json:"limits,omitzero"`
+	Mode          Mode                    `json:"mode,omitempty"`
+	Replaces      string                  `json:"replaces,omitempty"`
 }
 
 type moduleDocument struct {
@@ -56,6 +58,7 @@ func (a *WasmPluginArgs) MarshalJSON() ([]byte, error) {
 		APIVersion: ArgsAPIVersion, Kind: ArgsKind,
 		Module:     moduleDocument{Path: a.Module.Path, URL: withoutSecrets(a.Module.URL), Image: a.Module.Image, Digest: a.Module.Digest},
 		Namespaces: a.Namespaces, Grants: a.Grants, Limits: writtenLimits(&a.Limits),
+		Mode: a.Trial.Mode, Replaces: a.Trial.Replaces,
 	}
 	if string(a.Config) != "{}" {
 		d.Config = a.Config
@@ -111,5 +114,6 @@ func (r *Reference) Args(l *Loaded) *WasmPluginArgs {
 	return &WasmPluginArgs{
 		Module: ArgsModule{Path: r.Path, URL: r.URL, Image: r.Image, Digest: r.Digest}, Config: l.Config,
 		Namespaces: r.Namespaces, FailurePolicy: r.FailurePolicy, Grants: l.Grants, Limits: r.Limits,
+		Trial: r.Trial,
 	}
 }

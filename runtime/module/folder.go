@@ -27,6 +27,8 @@ type Entry struct {
 //	failurePolicy: Fail
 //	grants: {annotations: [example.com/]}
 //	limits: {fuelPerRow: 5000}
+//	mode: Shadow
+//	replaces: pool
 //
 // Hidden files and folders are skipped, so that a module can be written under a temporary name
 // and then renamed.
@@ -79,6 +81,7 @@ func (e *Entry) decode(file string, raw []byte) error {
 		return wrap(file, "", err)
 	}
 	d, r := &argsDecoder{}, &e.Reference
+	var mode, replaces string
 	if value == nil { // an empty file
 		return nil
 	}
@@ -96,7 +99,10 @@ func (e *Entry) decode(file string, raw []byte) error {
 		"failurePolicy": d.policy(&r.FailurePolicy),
 		"grants":        d.grants(&r.Grants),
 		"limits":        d.limits(&r.Limits),
+		"mode":          d.string(&mode),
+		"replaces":      d.string(&replaces),
 	})
+	d.trial(&r.Trial, mode, replaces, "")
 	for _, err := range d.errs {
 		var at *Error
 		if errors.As(err, &at) {

@@ -42,6 +42,7 @@ type Reference struct {
 	Grants   wire.ManifestDirectives
 	GrantAll bool
 	Limits   Limits
+	Trial    Trial
 	// Policy (optional) must admit the module too, beside that of Sources.
 	Policy *policy.Policy
 	// Signed fetches the module's signatures, for Loaded.Judge, although no policy asks for them.
@@ -73,7 +74,7 @@ const ociScheme = "oci://"
 //
 // with the keys config (a file), digest, failurePolicy (Fail or Ignore), grant
 // (nominate, bind, waiting, activate, annotations:PREFIX and labels:PREFIX, separated
-// by commas), name, namespaces (likewise) and weight. In values, %XX is a byte.
+// by commas), mode (Enforce, Shadow or Off), name, namespaces (likewise), replaces and weight. In values, %XX is a byte.
 //
 // # Errors
 //
@@ -104,6 +105,9 @@ func ParseReference(text string) (Reference, error) {
 			p.set(key, value)
 		}
 		seen[key] = true
+	}
+	if bad := p.ref.Trial.check(p.mode, p.replaces); bad != nil {
+		p.add(bad.path, bad.detail, bad.fix)
 	}
 	if p.ref.URL != "" && p.ref.Digest == "" && len(p.errs) == 0 {
 		p.add("digest", "it is missing", digestFix)
@@ -145,13 +149,14 @@ func (p *referenceParser) source() (query string, ok bool) {
 }
 
 func referenceKeys() []string {
-	return []string{"config", "digest", "failurePolicy", "grant", "name", "namespaces", "weight"}
+	return []string{"config", "digest", "failurePolicy", "grant", "mode", "name", "namespaces", "replaces", "weight"}
 }
 
 type referenceParser struct {
-	text string
-	ref  Reference
-	errs []error
+	text           string
+	ref            Reference
+	mode, replaces string
+	errs           []error
 }
 
 func (p *referenceParser) add(key, detail, fix string) {
@@ -177,6 +182,10 @@ func (p *referenceParser) set(key, value string) {
 		}
 	case "grant":
 		p.grant(value)
+	case "mode":
+		p.mode = value
+	case "replaces":
+		p.replaces = value
 	case "name":
 		p.ref.Name = value
 		wrong(checkName(value))

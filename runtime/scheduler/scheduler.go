@@ -60,6 +60,10 @@ type Deps struct {
 	Evictor objects.Evictor
 	// Observer (optional) receives every attempt.
 	Observer Observer
+	// Tried (optional) is called on the loop with each decision and what it depended on, before
+	// any of that changes; for a pod that is placed, and holds nothing but its place, once it is
+	// being bound.
+	Tried func(in cycle.Input, d *cycle.Decision)
 	// Moved (optional) is called on the loop for every pod that changes its place in the queue.
 	Moved func(queue.Transition)
 	// Handled (optional) is called on the loop with the time that it took to handle a cluster

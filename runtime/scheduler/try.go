@@ -34,11 +34,18 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if s.config.Draw != nil {
 		s.drawn = s.config.Draw(pod.Pod.UID)
 	}
-	d := s.cycle.Schedule(cycle.Input{
+	start := s.cycle.Start()
+	in := cycle.Input{
 		Context: ctx, Snapshot: s.snapshot, Pod: pod, Pipeline: p,
 		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence,
-	})
+	}
+	d := s.cycle.Schedule(in)
 	p.Settle()
+	tried := s.deps.Tried == nil
+	if !tried && (d.Node == nil || pod.Pod.Features&reserving != 0) {
+		s.tried(in, start, d)
+		tried = true
+	}
 	var b *pipeline.Binding
 	var placing []plugin.Directives
 	if d.Node != nil {
@@ -59,6 +66,10 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if d.Status != nil {
 		s.fail(&d)
 	}
+	if !tried && len(directives) > 0 {
+		s.tried(in, start, d)
+		tried = true
+	}
 	s.carryOut(p, directives, d.Status == nil)
 	if preemption != nil {
 		s.startPreemption(p, preemption, d.Nomination.Preemption.ClearNominations)
@@ -66,7 +77,19 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 	if b != nil {
 		s.bind(b)
 	}
+	if !tried {
+		s.tried(in, start, d)
+	}
 }
+
+// tried passes on a decision and what it depended on. Copies keep both off the heap otherwise.
+func (s *Scheduler) tried(in cycle.Input, start int, d cycle.Decision) {
+	in.Start = &start
+	s.deps.Tried(in, &d)
+}
+
+// reserving are the features for which Reserve changes what filters look at beside the snapshot.
+const reserving = state.FeatureVolumeClaims | state.FeatureResourceClaims
 
 // reserve assumes the pod on the node and runs Reserve and Permit. It returns the binding if
 // its binding cycle may begin. It returns nil if the pod has to wait, and if it failed, with

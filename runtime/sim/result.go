@@ -7,6 +7,7 @@ import (
 
 	"github.com/berth-scheduler/berth/runtime/report"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
+	"github.com/berth-scheduler/berth/runtime/shadow"
 )
 
 // Result is the result of a simulation. Its JSON is `berth simulate -o json`.
@@ -16,6 +17,8 @@ type Result struct {
 	Unschedulable []Pending     `json:"unschedulable"`
 	Evicted       []Eviction    `json:"evicted"`
 	Plugins       []PluginUsage `json:"plugins"`
+	// Trials is what came of plugins in shadow.
+	Trials []shadow.Report `json:"trials,omitempty"`
 
 	// Attached are the objects of berth.dev in the input, in the order of their plugins.
 	Attached []Attached `json:"attached,omitempty"`
@@ -126,7 +129,7 @@ type Explanation struct {
 func (s *Sim) result(took time.Duration, stopped bool) *Result {
 	w, totals := s.api, s.assembly.Scheduler.Totals()
 	r := &Result{
-		Placements: []Placement{}, Unschedulable: []Pending{}, Evicted: []Eviction{}, Plugins: s.pluginUsage(totals.Plugins), Usage: w.usage.list(),
+		Placements: []Placement{}, Unschedulable: []Pending{}, Evicted: []Eviction{}, Plugins: s.pluginUsage(totals.Plugins), Trials: s.assembly.Trials(), Usage: w.usage.list(),
 	}
 	w.tellGated()
 	for _, p := range w.evicted {

@@ -107,6 +107,7 @@ func New(config Config) (*Sim, error) {
 	if (config.Explain != types.NamespacedName{}) {
 		config.Assembly.AllRows = true
 	}
+	config.Assembly.TrialShare = 1 // nobody waits
 	var err error
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
 		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Storage: s.api.volumes.plugins(), Services: owners, Controllers: owners,

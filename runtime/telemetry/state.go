@@ -25,6 +25,8 @@ type State struct {
 	Guests   []Guest
 	// Yanks says for each module plugin whether the index yanks it; empty without an index.
 	Yanks []Yank
+	// Trials are the plugins in shadow.
+	Trials []Trial
 	// Folder says for each file of a plugin folder whether its module was refused.
 	Folder map[string]bool
 }
@@ -47,6 +49,13 @@ type Breaker struct {
 	Opened int
 }
 
+// Trial counts decisions that a plugin in shadow repeated, by how they compared, and those that it
+// missed.
+type Trial struct {
+	PluginOf
+	Decisions map[string]int64
+}
+
 // Yank says whether the index yanks a plugin's version.
 type Yank struct {
 	PluginOf
@@ -66,7 +75,7 @@ type Guest struct {
 type stateCollector struct {
 	state                                                                  func() *State
 	inFlight, pending, unschedulable, cache, goroutines, writes, breakerUp *prometheus.Desc
-	opened, fuel, faults, refused, yanked                                  *prometheus.Desc
+	opened, fuel, faults, refused, yanked, shadow                          *prometheus.Desc
 	keptKeys, keptBytes, evicted                                           *prometheus.Desc
 }
 
@@ -96,6 +105,9 @@ func newStateCollector(state func() *State) *stateCollector {
 		refused: prometheus.NewDesc("berth_plugin_folder_refused",
 			"1 if a file of the plugin folder cannot be used, otherwise 0; its last good version runs instead, if any.", []string{"file"}, nil),
 		opened: ofPlugin("breaker_opened_total", "How often the scheduler stopped calling a plugin because of its faults."),
+		shadow: prometheus.NewDesc("berth_shadow_decisions_total",
+			"Decisions compared with those of a plugin in shadow, by result: same, elsewhere, placed, pending, preemption or failed; missed are those for which no time was left.",
+			[]string{"plugin", "profile", "result"}, nil),
 		fuel:   ofPlugin("fuel_total", "Units of fuel used by guests.", "extension_point"),
 		faults: ofPlugin("faults_by_kind_total", "Faults of guests, by kind; calls that were not made are included.", "extension_point", "kind"),
 	}
@@ -103,7 +115,7 @@ func newStateCollector(state func() *State) *stateCollector {
 
 // Describe implements prometheus.Collector.
 func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.keptKeys, c.keptBytes, c.evicted} {
+	for _, d := range []*prometheus.Desc{c.inFlight, c.pending, c.unschedulable, c.cache, c.goroutines, c.writes, c.breakerUp, c.opened, c.fuel, c.faults, c.refused, c.yanked, c.shadow, c.keptKeys, c.keptBytes, c.evicted} {
 		out <- d
 	}
 }
@@ -163,6 +175,12 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	for _, y := range s.Yanks {
 		flag(c.yanked, y.Yanked, y.Plugin, y.Digest, y.Profile)
+	}
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		for result, n := range t.Decisions {
+			count(c.shadow, n, t.Plugin, t.Profile, result)
+		}
 	}
 	for i := range s.Guests {
 		g := &s.Guests[i]

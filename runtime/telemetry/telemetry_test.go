@@ -42,6 +42,7 @@ func TestMetrics(t *testing.T) {
 			PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Point: "Filter",
 			Fuel: 1234, Faults: map[string]int64{"trap": 5},
 		}},
+		Trials: []telemetry.Trial{{PluginOf: telemetry.PluginOf{Plugin: "next", Profile: "default-scheduler"}, Decisions: map[string]int64{"elsewhere": 3}}},
 		Yanks:  []telemetry.Yank{{PluginOf: telemetry.PluginOf{Plugin: "guest", Profile: "default-scheduler"}, Digest: "sha256:1", Yanked: true}},
 		Folder: map[string]bool{"plugins/bad.wasm": true, "plugins/good.wasm": false},
 	}
@@ -82,6 +83,7 @@ func TestMetrics(t *testing.T) {
 		`scheduler_pod_scheduling_sli_duration_seconds_count{attempts="15+"} 1`,
 		`scheduler_pod_scheduling_attempts_sum 22`,
 		`scheduler_preemption_attempts_total 2`,
+		`berth_shadow_decisions_total{plugin="next",` + of + `,result="elsewhere"} 3`,
 		`berth_reuse_keys 13`,
 		`berth_reuse_bytes 1.048576e+06`,
 		`berth_reuse_evictions_total 14`,

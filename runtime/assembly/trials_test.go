@@ -1,0 +1,155 @@
+package assembly
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/module"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/shadow"
+)
+
+// inShadow is a reference to a module that does not decide.
+func inShadow(t *testing.T, g guest, name, replaces string) module.Reference {
+	t.Helper()
+	return module.Reference{Path: g.write(t), Name: name, Trial: module.Trial{Mode: module.Shadow, Replaces: replaces}}
+}
+
+// counts compares what came of trials, without the differences.
+func (r *recorder) counts(t *testing.T, want ...shadow.Report) {
+	t.Helper()
+	if diff := cmp.Diff(want, r.scheduler.Trials(), cmpopts.IgnoreFields(shadow.Report{}, "Differences"), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("trials (-want +got):\n%s", diff)
+	}
+}
+
+// TestShadow: a plugin in shadow decides nothing, and what it would have decided is counted. It
+// replaces another one only in its trial, and decides once its mode is gone.
+func TestShadow(t *testing.T) {
+	modules := newModules(t)
+	decides := module.Reference{Path: guest{filter: no}.write(t), Name: "old"}
+	next := inShadow(t, guest{}, "next", "old")
+	bad := inShadow(t, guest{filter: no}, "bad", "")
+	s := enabled(t, modules, enabled(t, modules, enabled(t, modules, Default(), decides), next), bad)
+	r := start(t, Config{Scheduler: s, Modules: modules, TrialShare: 1})
+	oneNode(r)
+	if node := r.try(t, "p"); node != "" {
+		t.Fatalf("p is on %s", node)
+	}
+	profile := v1.DefaultSchedulerName
+	r.counts(t,
+		shadow.Report{Profile: profile, Plugin: "bad", Attempts: 1, Same: 1},
+		shadow.Report{Profile: profile, Plugin: "next", Replaces: "old", Attempts: 1, Placed: 1})
+	want := shadow.Difference{
+		Sequence: 1, Namespace: "ns", Pod: "p", Kind: shadow.Placed, Would: shadow.Outcome{Node: "n"},
+		Was: shadow.Outcome{Message: r.attempts[0].Message}, Why: "without it, old rejects n: ",
+	}
+	if diff := cmp.Diff([]shadow.Difference{want}, r.scheduler.Trials()[1].Differences); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if x := r.scheduler.Status().Plugins; len(x) != 3 || x[0].Shadow || !x[2].Shadow || x[2].Name != "next" || x[2].Work[0].Calls != 1 {
+		t.Errorf("status is %+v", x)
+	}
+
+	// Trials go on when other plugins come.
+	if _, err := r.scheduler.Attach(t.Context(), []Attached{tenants(t, modules, guest{}, "other")}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.scheduler.Trials()); n != 2 {
+		t.Errorf("there are %d trials", n)
+	}
+	if _, err := r.scheduler.Attach(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+
+	// The new version takes over, and the other one stays in shadow, with its counts.
+	next.Trial = module.Trial{}
+	s = enabled(t, modules, enabled(t, modules, Default(), next), bad)
+	if _, err := r.scheduler.Reload(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if r.later(t); !r.placed("p") {
+		t.Errorf("placed %v", r.bound)
+	}
+	r.counts(t, shadow.Report{Profile: profile, Plugin: "bad", Attempts: 1, Pending: 1})
+	if _, err := r.scheduler.Reload(t.Context(), Default()); err != nil {
+		t.Fatal(err)
+	}
+	r.counts(t)
+	r.later(t)
+	r.scheduler.closing.later.Wait()
+	if len(modules.mu.compiled) != 0 {
+		t.Errorf("%d modules are not freed", len(modules.mu.compiled))
+	}
+}
+
+// TestOff: a plugin that is off neither decides nor is tried.
+func TestOff(t *testing.T) {
+	modules := newModules(t)
+	off := module.Reference{Path: guest{filter: no}.write(t), Name: "off", Trial: module.Trial{Mode: module.Off}}
+	r := start(t, Config{Scheduler: enabled(t, modules, Default(), off), Modules: modules})
+	oneNode(r)
+	if node := r.try(t, "p"); node != "n" {
+		t.Errorf("p is on %q", node)
+	}
+	r.counts(t)
+}
+
+// TestShadowStandsApart: a trial shares neither plugins nor fuel nor memory with what decides,
+// attached plugins included, and a trial that is missed is counted.
+func TestShadowStandsApart(t *testing.T) {
+	modules := newModules(t)
+	beside := module.Reference{Path: guest{}.write(t), Name: "beside"}
+	s := enabled(t, modules, enabled(t, modules, Default(), beside), inShadow(t, guest{}, "next", ""))
+	r := start(t, Config{Scheduler: s, Modules: modules, Attached: []Attached{tenants(t, modules, guest{}, "ns")}, TrialShare: 1})
+	a := r.scheduler
+	deciding, trying := a.mu.built[0], a.mu.trials[0].built
+	if len(trying.plugins) != len(deciding.plugins)+1 {
+		t.Errorf("%d plugins decide, and %d are tried", len(deciding.plugins), len(trying.plugins))
+	}
+	for name, p := range trying.plugins {
+		if other := deciding.plugins[name]; other != nil && other.plugin == p.plugin {
+			t.Errorf("%s is shared", name)
+		}
+	}
+	if len(a.buckets) != 4 { // of all namespaces and of the tenant, twice
+		t.Errorf("there are %d fuel buckets", len(a.buckets))
+	}
+	// With no time for trials, decisions are made and trials are missed.
+	r = start(t, Config{Scheduler: s, Modules: modules, TrialShare: 1e-12})
+	oneNode(r)
+	if node := r.try(t, "p"); node != "n" {
+		t.Errorf("p is on %q", node)
+	}
+	r.counts(t, shadow.Report{Profile: v1.DefaultSchedulerName, Plugin: "next", Missed: 1})
+}
+
+// TestShadowRefused: what cannot be tried is refused before anything starts.
+func TestShadowRefused(t *testing.T) {
+	modules := newModules(t)
+	own := plugin.Registry{"Own": func(any) (plugin.Plugin, error) { return newHold([]held(nil)) }}
+	withOwn := enabled(t, modules, Default(), inShadow(t, guest{}, "next", ""))
+	withOwn.Profiles[0].Points["preFilter"] = append(withOwn.Profiles[0].Points["preFilter"], config.PluginRef{Name: "Own"})
+	for name, c := range map[string]struct {
+		config Config
+		want   string
+	}{
+		"replaces nobody": {Config{Scheduler: enabled(t, modules, Default(), inShadow(t, guest{}, "next", "old"))},
+			`profile "default-scheduler": next: replaces: no plugin "old" decides in the profile; name one that does, or leave it out`},
+		"compiled in": {Config{Scheduler: withOwn, Plugins: own},
+			`profile "default-scheduler": next: mode Shadow: Own is compiled into the program and cannot be asked twice; compare berth simulate with and without the plugin`},
+		"does not start": {Config{Scheduler: enabled(t, modules, Default(), inShadow(t, broken(), "next", ""))}, "in shadow: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.config.Modules = modules
+			if _, err := NewUnconnected(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, expected %s", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package module
+
+import "strconv"
+
+// Mode says whether a plugin decides.
+type Mode string
+
+// The modes. The zero value means Enforce.
+const (
+	// Enforce lets the plugin decide.
+	Enforce Mode = "Enforce"
+	// Shadow decides again with the plugin what has been decided without it, and does nothing
+	// about it but to count and keep what differs.
+	Shadow Mode = "Shadow"
+	// Off leaves the plugin out. Its module is still checked.
+	Off Mode = "Off"
+)
+
+// Trial is how a plugin that may be new takes part.
+type Trial struct {
+	Mode Mode
+	// Replaces is the plugin of the profile whose place one in Shadow takes; empty if it runs
+	// beside all others.
+	Replaces string
+}
+
+// check returns a problem for values that mean nothing; its path is the field.
+func (t *Trial) check(mode, replaces string) *problem {
+	switch t.Mode = Mode(mode); t.Mode {
+	case "", Enforce, Shadow, Off:
+	default:
+		return &problem{path: "mode", detail: strconv.Quote(mode) + " is not a mode", fix: "write Enforce, Shadow or Off"}
+	}
+	t.Replaces = replaces
+	if replaces != "" && t.Mode != Shadow {
+		return &problem{path: "replaces", detail: "only a plugin in mode Shadow takes another one's place", fix: "add mode Shadow, or leave it out"}
+	}
+	if t.Mode == Enforce {
+		t.Mode = "" // so that there is one value of each meaning
+	}
+	return nil
+}

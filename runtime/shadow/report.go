@@ -1,0 +1,202 @@
+package shadow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/cycle"
+	"github.com/berth-scheduler/berth/runtime/report"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// Kind is how a decision with the plugin on trial compares to the one that was made.
+type Kind string
+
+// The kinds.
+const (
+	// Same is the same node, or no node and the same preemption.
+	Same Kind = "same"
+	// Elsewhere is another node.
+	Elsewhere Kind = "elsewhere"
+	// Placed is a node for a pod that stayed pending.
+	Placed Kind = "placed"
+	// Pending is no node for a pod that was placed.
+	Pending Kind = "pending"
+	// Preemption is no node either, and a preemption of other pods or on another node.
+	Preemption Kind = "preemption"
+	// Failed is an error, such as a fault of the plugin on trial, where there was none.
+	Failed Kind = "failed"
+)
+
+// Report is what came of a trial.
+type Report struct {
+	Profile string `json:"profile"`
+	Plugin  string `json:"plugin"`
+	// Replaces is the plugin whose place it takes; empty if it runs beside all others.
+	Replaces string `json:"replaces,omitempty"`
+	// Attempts were decided again, and Missed were not, because the time of trials was used up.
+	Attempts int64 `json:"attempts"`
+	Missed   int64 `json:"missed"`
+	// These are numbers of Attempts by kind.
+	Same       int64 `json:"same"`
+	Elsewhere  int64 `json:"elsewhere"`
+	Placed     int64 `json:"placed"`
+	Pending    int64 `json:"pending"`
+	Preemption int64 `json:"preemption"`
+	Failed     int64 `json:"failed"`
+	// Differences are the last ones, the latest first.
+	Differences []Difference `json:"differences,omitempty"`
+}
+
+func (r *Report) count(k Kind) {
+	switch k {
+	case Same:
+		r.Same++
+	case Elsewhere:
+		r.Elsewhere++
+	case Placed:
+		r.Placed++
+	case Pending:
+		r.Pending++
+	case Preemption:
+		r.Preemption++
+	case Failed:
+		r.Failed++
+	}
+}
+
+// Difference is a decision that would have been another one.
+type Difference struct {
+	// Sequence is that of the attempt.
+	Sequence  uint64 `json:"sequence"`
+	Namespace string `json:"namespace"`
+	Pod       string `json:"pod"`
+	Kind      Kind   `json:"kind"`
+	// Was is what was decided, and Would what would have been with the plugin on trial.
+	Was   Outcome `json:"was"`
+	Would Outcome `json:"would"`
+	// Why says what the difference comes from.
+	Why string `json:"why"`
+}
+
+// Outcome is a decision in short.
+type Outcome struct {
+	// Node is empty if the pod was not placed. Then Message says why, and Nominated and Victims,
+	// as NAMESPACE/NAME, are the preemption, if there is one.
+	Node      string   `json:"node,omitempty"`
+	Message   string   `json:"message,omitempty"`
+	Nominated string   `json:"nominated,omitempty"`
+	Victims   []string `json:"victims,omitempty"`
+}
+
+func outcome(d *cycle.Decision) Outcome {
+	if d.Node != nil {
+		return Outcome{Node: d.Node.Name}
+	}
+	return Outcome{Message: d.Attempt.Message, Nominated: d.Attempt.Nominated, Victims: slices.Clone(d.Attempt.Victims)}
+}
+
+// failed reports whether a decision ended with an error. What Reserve and later points say of a
+// chosen node is not compared.
+func failed(d *cycle.Decision) bool {
+	return d.Node == nil && d.Status.CodeOf() == abi.Error
+}
+
+func compare(was, would *cycle.Decision) Kind {
+	switch {
+	case failed(would) && !failed(was):
+		return Failed
+	case was.Node != nil && would.Node != nil:
+		if was.Node.Name == would.Node.Name {
+			return Same
+		}
+		return Elsewhere
+	case would.Node != nil:
+		return Placed
+	case was.Node != nil:
+		return Pending
+	case was.Attempt.Nominated != would.Attempt.Nominated || !slices.Equal(was.Attempt.Victims, would.Attempt.Victims):
+		return Preemption
+	}
+	return Same
+}
+
+func difference(plugin string, snapshot *state.Snapshot, was, would *cycle.Decision, kind Kind) Difference {
+	pod := would.Pod.Pod
+	d := Difference{
+		Sequence: would.Attempt.Sequence, Namespace: pod.Namespace, Pod: pod.Name, Kind: kind,
+		Was: outcome(was), Would: outcome(would),
+	}
+	switch kind {
+	case Elsewhere:
+		d.Why = rejection(snapshot, would.Attempt, d.Was.Node, "")
+		if d.Why == "" {
+			d.Why = rejection(snapshot, was.Attempt, d.Would.Node, "without it, ")
+		}
+		if d.Why == "" {
+			d.Why = scores(plugin, would.Attempt, d.Was.Node, d.Would.Node)
+		}
+	case Placed:
+		d.Why = rejection(snapshot, was.Attempt, d.Would.Node, "without it, ")
+	case Pending:
+		d.Why = rejection(snapshot, would.Attempt, d.Was.Node, "")
+	default: // the outcomes say all
+	}
+	if d.Why == "" {
+		d.Why = d.Would.Message
+	}
+	if d.Why == "" {
+		d.Why = d.Was.Message
+	}
+	return d
+}
+
+// rejection says which plugin rejects a node; empty if that is not known.
+func rejection(snapshot *state.Snapshot, a *report.Attempt, node, before string) string {
+	row, ok := snapshot.Row(node)
+	if !ok {
+		return ""
+	}
+	for i := range a.Rejections {
+		r := &a.Rejections[i]
+		if _, among := slices.BinarySearch(r.Rows, row); among {
+			return fmt.Sprintf("%s%s rejects %s: %s", before, r.Plugin, node, strings.Join(r.Reasons, "; "))
+		}
+	}
+	return ""
+}
+
+// scores says how the totals of two nodes differ with the plugin on trial, and what it gives them.
+func scores(plugin string, would *report.Attempt, from, to string) string {
+	now, other := candidate(would, to), candidate(would, from)
+	switch {
+	case now == nil:
+		return ""
+	case other == nil:
+		return fmt.Sprintf("%s scores %d, and %s less than each of the best %d", to, now.Total, from, len(would.Candidates))
+	case other.Total == now.Total:
+		return fmt.Sprintf("%s and %s both score %d, and it is drawn among other nodes", to, from, now.Total)
+	}
+	return fmt.Sprintf("%s scores %d, of these %d by %s; %s scores %d, of these %d", to, now.Total, given(now, plugin), plugin, from, other.Total, given(other, plugin))
+}
+
+// given is the part of a node's total that a plugin gives.
+func given(c *report.Candidate, plugin string) (weighted int64) {
+	for _, s := range c.Scores {
+		if s.Plugin == plugin {
+			weighted = s.Weighted
+		}
+	}
+	return weighted
+}
+
+// candidate returns a node among the best; nil if it is not there.
+func candidate(a *report.Attempt, node string) *report.Candidate {
+	at := slices.IndexFunc(a.Candidates, func(c report.Candidate) bool { return c.Node == node })
+	if at < 0 {
+		return nil
+	}
+	return &a.Candidates[at]
+}
