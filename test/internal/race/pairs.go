@@ -34,11 +34,12 @@ func WritePairs(w io.Writer, results []Result) error {
 			continue
 		}
 		if out.Len() == 0 {
-			out.WriteString("\n| with plugins / without | pods | pairs | CPU a pod | 95 % | pods/s | 95 % |\n|---|---|---:|---:|---:|---:|---:|\n")
+			out.WriteString("\n| with plugins / without | pods | pairs | CPU a pod | 95 % | pods/s | 95 % | p99 | 95 % |\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n")
 		}
 		fmt.Fprintf(&out, "| %s, %s nodes | %s | %d |", results[i].Leg.Mode, thousands(results[i].Leg.Nodes), results[i].Leg.Workload.Name, n)
 		for _, figure := range []func(Result) float64{
 			func(r Result) float64 { return r.CPUPerPod.Seconds() }, func(r Result) float64 { return r.PodsPerSecond },
+			func(r Result) float64 { return r.P99.Seconds() },
 		} {
 			var logs []float64
 			for j := range n {

@@ -18,7 +18,7 @@ func TestWritePairs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return race.Result{Leg: race.Leg{Workload: kind, Nodes: 5000, Mode: race.Stream, Pods: 2000}, Scheduler: program, PodsPerSecond: rate, CPUPerPod: cpu}
+		return race.Result{Leg: race.Leg{Workload: kind, Nodes: 5000, Mode: race.Stream, Pods: 2000}, Scheduler: program, PodsPerSecond: rate, CPUPerPod: cpu, P99: cpu}
 	}
 	var out strings.Builder
 	if err := race.WritePairs(&out, []race.Result{
@@ -30,9 +30,9 @@ func TestWritePairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-| with plugins / without | pods | pairs | CPU a pod | 95 % | pods/s | 95 % |
-|---|---|---:|---:|---:|---:|---:|
-| stream, 5,000 nodes | basic | 3 | 1.10 | 0.87 to 1.39 | 0.97 | 0.90 to 1.04 |
+| with plugins / without | pods | pairs | CPU a pod | 95 % | pods/s | 95 % | p99 | 95 % |
+|---|---|---:|---:|---:|---:|---:|---:|---:|
+| stream, 5,000 nodes | basic | 3 | 1.10 | 0.87 to 1.39 | 0.97 | 0.90 to 1.04 | 1.10 | 0.87 to 1.39 |
 `
 	if out.String() != want {
 		t.Errorf("got\n%s", &out)
