@@ -3,6 +3,7 @@ package assembly
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -127,6 +128,23 @@ func TestShadowStandsApart(t *testing.T) {
 		t.Errorf("p is on %q", node)
 	}
 	r.counts(t, shadow.Report{Profile: v1.DefaultSchedulerName, Plugin: "next", Missed: 1})
+}
+
+// TestShadowIsCutOff: the loop does not wait for a plugin on trial that does not end.
+func TestShadowIsCutOff(t *testing.T) {
+	modules := newModules(t)
+	endless := inShadow(t, guest{filter: "(loop (br 0)) (unreachable)"}, "endless", "")
+	endless.Limits.FuelPerCall, endless.Limits.Deadline = 1<<50, time.Hour
+	r := start(t, Config{Scheduler: enabled(t, modules, Default(), endless), Modules: modules, TrialShare: 0.99})
+	oneNode(r)
+	time.Sleep(10 * time.Millisecond) // in which a share for a trial is saved up
+	if node := r.try(t, "p"); node != "n" {
+		t.Errorf("p is on %q", node)
+	}
+	r.counts(t, shadow.Report{Profile: v1.DefaultSchedulerName, Plugin: "endless", Missed: 1})
+	if x := r.scheduler.Status().Plugins[0]; x.Work[0].Calls != 1 {
+		t.Errorf("it was not tried: %+v", x)
+	}
 }
 
 // TestShadowRefused: what cannot be tried is refused before anything starts.

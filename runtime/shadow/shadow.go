@@ -6,6 +6,7 @@
 package shadow
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,7 @@ const DefaultKeep = 100
 // Config configures trials.
 type Config struct {
 	// Share is the part of the time that trials may take, above 0; from 1 on there is no limit. A
-	// decision for which no time is left is missed, and counted.
+	// decision for which no time is left, or that takes longer than 250 ms, is missed, and counted.
 	Share float64
 	// Keep is how many differences are kept of each trial; 0 means DefaultKeep.
 	Keep int
@@ -112,7 +113,7 @@ func (s *Shadow) Tried(in cycle.Input, d *cycle.Decision) {
 			continue
 		}
 		watch := clock.Start()
-		t.again(in, d, s.config.Keep)
+		t.again(in, d, s.config.Keep, s.config.Share >= 1)
 		s.budget.spend(watch.Elapsed())
 	}
 }
@@ -122,12 +123,18 @@ func (t *trial) appliesTo(pod *state.Pod) bool {
 }
 
 // again decides with the plugin on trial, and takes down what is different.
-func (t *trial) again(in cycle.Input, was *cycle.Decision, keep int) {
+func (t *trial) again(in cycle.Input, was *cycle.Decision, keep int, endless bool) {
 	in.Pipeline = t.Pipeline
+	if !endless {
+		var cancel context.CancelFunc
+		in.Context, cancel = context.WithTimeout(in.Context, longest)
+		defer cancel()
+	}
 	would := t.cycle.Schedule(in)
 	t.Pipeline.Settle()
-	if in.Context.Err() != nil {
-		return // it was cut off
+	if in.Context.Err() != nil { // it was cut off
+		t.report.Missed++
+		return
 	}
 	t.report.Attempts++
 	kind := compare(was, &would)
@@ -163,6 +170,10 @@ type budget struct {
 	// at is when saved was counted, on the watch.
 	at, saved time.Duration
 }
+
+// longest is how long one decision may take, if there is a limit at all: a plugin on trial may be
+// slow, or hostile.
+const longest = 250 * time.Millisecond
 
 // most is how much time can be saved up: about what a hundred decisions take.
 const most = 50 * time.Millisecond
