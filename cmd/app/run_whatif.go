@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/berth-scheduler/berth/runtime/assembly"
 	"github.com/berth-scheduler/berth/runtime/kube"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
 	"github.com/berth-scheduler/berth/runtime/whatif"
@@ -27,11 +28,15 @@ func (w *watched) whatIf(ctx context.Context, r *whatif.Request) (*whatif.Answer
 	}); err != nil {
 		return nil, err
 	}
-	c := &whatif.Cluster{
-		Scheduler: now.assembly.Config(), Bound: contents.Placed,
-		Storage: objects.Storage, Owners: objects.Owners, PodDisruptionBudgets: objects.PodDisruptionBudgets,
-	}
+	c := clusterOf(now.assembly.Config(), contents)
+	c.Storage, c.Owners, c.PodDisruptionBudgets = objects.Storage, objects.Owners, objects.PodDisruptionBudgets
 	c.Scheduler.Workers = 1 // the others are for the scheduler
+	return c.Ask(ctx, r)
+}
+
+// clusterOf returns the cluster that a loop knows, without other objects.
+func clusterOf(a assembly.Config, contents scheduler.Contents) *whatif.Cluster {
+	c := &whatif.Cluster{Scheduler: a, Bound: contents.Placed}
 	for _, node := range contents.Nodes {
 		c.Nodes = append(c.Nodes, node.Object)
 	}
@@ -46,5 +51,5 @@ func (w *watched) whatIf(ctx context.Context, r *whatif.Request) (*whatif.Answer
 		}
 		c.Nominated = append(c.Nominated, pod)
 	}
-	return c.Ask(ctx, r)
+	return c
 }

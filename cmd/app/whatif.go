@@ -32,6 +32,8 @@ type whatIfOptions struct {
 	addNodes         []string
 	removeNodes      []string
 	cluster          []string
+	recording        string
+	at               string
 	config           string
 	seed             int64
 	explain          bool
@@ -49,7 +51,9 @@ pods would be preempted. Nothing is placed. Nodes can be added and removed first
 removed nodes that a controller would create again are then part of the question.
 
 It asks a running scheduler about its cluster, as berth explain does. With --cluster, it
-answers about a cluster in files, with the configuration in --config.
+answers about a cluster in files, with the configuration in --config. With --recording, it
+answers about the cluster, the configuration and the plugins of a recording, at its end or
+at a time.
 
 Files of pods may also contain Deployments, Jobs, StatefulSets, ReplicaSets and
 ReplicationControllers, which stand for their pods, and persistent volume claims and
@@ -61,7 +65,8 @@ does not fit; and 2 for input that cannot be used.`,
 		Example: `  berth whatif --pods deployment.yaml
   berth whatif --pods deployment.yaml --add-nodes pool.yaml=3 -o json
   berth whatif --remove-node worker-7 --kubeconfig ~/.kube/config
-  berth whatif --pods deployment.yaml --cluster cluster/ --config scheduler.yaml`,
+  berth whatif --pods deployment.yaml --cluster cluster/ --config scheduler.yaml
+  berth whatif --pods deployment.yaml --recording day.berthrec --at 2026-01-31T12:00:00Z`,
 		Args:    cobra.NoArgs,
 		PreRunE: applySettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -74,6 +79,8 @@ does not fit; and 2 for input that cannot be used.`,
 	f.StringArrayVar(&o.addNodes, "add-nodes", nil, "add the nodes of a `FILE`, or FILE=N for N copies of each; repeatable")
 	f.StringArrayVar(&o.removeNodes, "remove-node", nil, "remove the node of this `NAME`; repeatable")
 	f.StringArrayVar(&o.cluster, "cluster", nil, "ask about a cluster in Kubernetes YAML or JSON: a `FILE`, or a folder of them; repeatable")
+	f.StringVar(&o.recording, "recording", "", "ask about the cluster in this recording, a `FILE` of berth run --record or berth simulate --record")
+	f.StringVar(&o.at, "at", "", "with --recording: ask about this `TIME`, such as 2026-01-31T12:00:00Z; its end if not given")
 	f.StringVar(&o.config, "config", "", "with --cluster: KubeSchedulerConfiguration `FILE`; kube-scheduler's defaults if not given")
 	f.Int64Var(&o.seed, "seed", 42, "with --cluster: seed of all random choices")
 	o.modules.harmless = true
@@ -93,6 +100,9 @@ func (o *whatIfOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 	}
 	if len(o.cluster) == 0 && (o.config != "" || len(o.modules.plugins) > 0) {
 		return errors.New("--config and --plugin need --cluster: a running scheduler answers with its own configuration")
+	}
+	if len(o.cluster) > 0 && o.recording != "" || o.recording == "" && o.at != "" {
+		return errors.New("--cluster and --recording exclude each other, and --at needs --recording")
 	}
 	answer, err := o.ask(ctx, stderr)
 	if err != nil {
@@ -121,6 +131,9 @@ func (o *whatIfOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 func (o *whatIfOptions) ask(ctx context.Context, stderr io.Writer) (*whatif.Answer, error) {
 	if len(o.cluster) > 0 {
 		return o.askFiles(ctx, stderr)
+	}
+	if o.recording != "" {
+		return o.askRecording(ctx, stderr)
 	}
 	r, err := o.request(ctx, nil)
 	if err != nil {

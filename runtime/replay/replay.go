@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -38,6 +39,11 @@ type Config struct {
 	// that attempt among the pod's, from 1.
 	Pod types.NamespacedName
 	Try int
+	// Until (optional) is the time after which the replay stops, between two attempts; the zero value for none.
+	Until time.Time
+	// Reached (optional) is called where the replay has ended, unless a decision differs, with the
+	// scheduler and the objects that its plugins see.
+	Reached func(a *assembly.Assembly, s *stores.Stores) error
 	// Progress (optional) is called with the number of decisions so far.
 	Progress func(decisions int)
 	Log      *slog.Logger // optional
@@ -111,6 +117,14 @@ func Run(ctx context.Context, r *record.Reader, config Config) (*Result, error) 
 		return nil, errors.New("it ends before the settings of the scheduler, so there is nothing to repeat")
 	}
 	p.result.Events = r.Read() - len(p.ahead)
+	if config.Reached != nil {
+		if p.assembly == nil {
+			return nil, errors.New("nothing happened before, so there is no cluster")
+		}
+		if err := config.Reached(p.assembly, p.stores); err != nil {
+			return nil, err
+		}
+	}
 	return p.result, nil
 }
 
@@ -180,6 +194,10 @@ func (p *player) play(ctx context.Context, e inbox.Event) error {
 			return err
 		}
 	case *inbox.Clock:
+		if !p.config.Until.IsZero() && e.At.After(p.config.Until) {
+			p.done = true
+			return nil
+		}
 		p.clock.Set(e.At)
 	case *inbox.Step:
 		return p.step(ctx, e)

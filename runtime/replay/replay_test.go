@@ -6,10 +6,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
 	"github.com/berth-scheduler/berth/runtime/record"
 	"github.com/berth-scheduler/berth/runtime/replay"
 	"github.com/berth-scheduler/berth/runtime/reuse"
@@ -103,6 +105,35 @@ func TestCut(t *testing.T) {
 	}
 	if most == 0 {
 		t.Error("nothing was decided")
+	}
+}
+
+// TestUntil: the replay stops before a time, and shows the scheduler and its objects there.
+func TestUntil(t *testing.T) {
+	placed := func(until time.Time) (pods, decisions int) {
+		t.Helper()
+		r, err := run(t.Context(), t, small(t), replay.Config{Workers: 1, Until: until, Reached: func(a *assembly.Assembly, s *stores.Stores) error {
+			pods = len(a.Scheduler.Contents().Placed)
+			if budgets, err := s.Budgets.List(); err != nil || len(budgets) == 0 || len(s.Storage.All()) == 0 {
+				t.Errorf("%v, %v", budgets, err)
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pods, r.Decisions
+	}
+	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	pods, decisions := placed(start)
+	if all, more := placed(time.Time{}); pods == 0 || decisions >= more || all == 0 {
+		t.Errorf("%d pods after %d decisions, %d after %d", pods, decisions, all, more)
+	}
+	_, err := run(t.Context(), t, strings.Join(strings.SplitAfter(small(t), "\n")[:2], ""), replay.Config{
+		Reached: func(*assembly.Assembly, *stores.Stores) error { return nil },
+	})
+	if err == nil || !strings.Contains(err.Error(), "there is no cluster") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/berth-scheduler/berth/runtime/assembly"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/stores"
+	records "github.com/berth-scheduler/berth/runtime/record"
+	"github.com/berth-scheduler/berth/runtime/replay"
+	"github.com/berth-scheduler/berth/runtime/reuse"
+	"github.com/berth-scheduler/berth/runtime/whatif"
+)
+
+// askRecording repeats a recording and answers about the cluster where it ends.
+func (o *whatIfOptions) askRecording(ctx context.Context, stderr io.Writer) (*whatif.Answer, error) {
+	var until time.Time
+	if o.at != "" {
+		var err error
+		if until, err = time.Parse(time.RFC3339Nano, o.at); err != nil {
+			return nil, fmt.Errorf("--at: %q is not a time such as 2026-01-31T12:00:00Z", o.at)
+		}
+	}
+	r, err := o.request(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	log, err := o.modules.logger(stderr)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(o.recording)
+	if err != nil {
+		return nil, fmt.Errorf("--recording: %w (name a file that --record of berth simulate or berth run has written)", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	reader, err := records.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("--recording: %s: %w", o.recording, err)
+	}
+	dir, err := os.MkdirTemp("", "berth-whatif-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // modules of the recording
+	o.modules.dir = dir
+	modules, err := o.modules.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = modules.Close(context.WithoutCancel(ctx)) }() // the process ends anyway
+	var answer *whatif.Answer
+	result, err := replay.Run(ctx, reader, replay.Config{
+		Modules: modules, Dir: dir, Reuse: reuse.Default(), Until: until, Log: log,
+		Reached: func(a *assembly.Assembly, s *stores.Stores) (err error) {
+			c := clusterOf(a.Config(), a.Scheduler.Contents())
+			c.Storage, c.Owners, c.Log = s.Storage.All(), s.Owners.All(), log
+			if c.PodDisruptionBudgets, err = s.Budgets.List(); err == nil {
+				answer, err = c.Ask(ctx, r)
+			}
+			return err
+		},
+	})
+	if err := stopped(ctx, err); err != nil {
+		return nil, fmt.Errorf("--recording: %s: %w", o.recording, err)
+	}
+	if result.Cut {
+		fmt.Fprintf(stderr, "warning: %s: %v\n", o.recording, records.ErrCut)
+	}
+	return answer, nil
+}
