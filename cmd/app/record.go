@@ -40,6 +40,10 @@ type recording struct {
 	told bool
 }
 
+// segments is into how many parts the size of a folder is divided. A segment has one, or two if the scheduler
+// was too busy to begin another.
+const segments = 16
+
 // recorder returns it for a scheduler: nil must become a nil interface.
 func (r *recording) recorder() inbox.Recorder {
 	if r == nil {
@@ -69,20 +73,34 @@ func (r *recording) close() error {
 	return nil
 }
 
-// begin begins a recording in a file of at most some bytes; 0 for no limit.
-func (o *recordOptions) begin(file string, most int64, tell func(text string)) (*recording, error) {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+// begin begins a recording in a file.
+func begin(file string, c records.Config, tell func(text string)) (*recording, error) {
+	f, err := create(file)
 	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
 	}
 	r := &recording{file: f, tell: tell}
-	r.Writer, err = records.NewWriter(f, records.Config{MaxBytes: most, Ended: func(err error) {
-		tell(fmt.Sprintf("the recording %s ends here: %v", file, err))
-	}})
+	c.Ended = func(err error) { tell(fmt.Sprintf("the recording %s ends here: %v", r.file.Name(), err)) }
+	if next := c.Next; next != nil {
+		c.Next = func() (io.Writer, error) {
+			out, err := next()
+			if err != nil {
+				return nil, err
+			}
+			last := r.file
+			r.file = out.(*os.File)
+			return out, last.Close()
+		}
+	}
+	r.Writer, err = records.NewWriter(f, c)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("--record: %w", err), f.Close())
 	}
 	return r, nil
+}
+
+func create(file string) (*os.File, error) {
+	return os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 }
 
 // toFile begins the recording of a simulation; nil if none is wanted.
@@ -90,7 +108,7 @@ func (o *recordOptions) toFile(stderr io.Writer) (*recording, error) {
 	if o.to == "" {
 		return nil, nil
 	}
-	return o.begin(o.to, 0, plainly(stderr))
+	return begin(o.to, records.Config{}, plainly(stderr))
 }
 
 // toFolder begins the recording of berth run; nil if none is wanted. It removes the oldest recordings of
@@ -100,18 +118,28 @@ func (o *recordOptions) toFolder(log *slog.Logger) (*recording, error) {
 		return nil, nil
 	}
 	size, err := resource.ParseQuantity(o.size)
-	if err != nil || size.Value() < 2<<20 {
-		return nil, fmt.Errorf("--record-size: %q is not a size of at least 2Mi; write for example 1Gi", o.size)
+	if err != nil || size.Value() < 16<<20 {
+		return nil, fmt.Errorf("--record-size: %q is not a size of at least 16Mi; write for example 1Gi", o.size)
 	}
 	if err := os.MkdirAll(o.to, 0o700); err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
 	}
-	// The new recording may take half.
-	if err := shrink(o.to, size.Value()/2); err != nil {
+	part := size.Value() / segments
+	next := func() (string, error) {
+		name := time.Now().UTC().Format("20060102T150405.000000000Z") + recordedSuffix
+		return filepath.Join(o.to, name), shrink(o.to, size.Value()-2*part)
+	}
+	file, err := next()
+	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
 	}
-	name := time.Now().UTC().Format("20060102T150405.000000000Z") + recordedSuffix
-	return o.begin(filepath.Join(o.to, name), size.Value()/2, func(text string) { log.Warn(text) })
+	return begin(file, records.Config{MaxBytes: 2 * part, SegmentBytes: part, Next: func() (io.Writer, error) {
+		file, err := next()
+		if err != nil {
+			return nil, err
+		}
+		return create(file)
+	}}, func(text string) { log.Warn(text) })
 }
 
 // shrink removes the oldest recordings of a folder until the others have at most some bytes. Their names

@@ -101,6 +101,13 @@ func New(config Config) *Cycle {
 	return c
 }
 
+// Rotation returns where the next search for enough feasible nodes begins, and Resume sets it: it is all
+// that decisions depend on besides their Input.
+func (c *Cycle) Rotation() int { return c.start }
+
+// Resume sets what Rotation returned.
+func (c *Cycle) Resume(rotation int) { c.start = rotation }
+
 // Input is what one decision depends on.
 type Input struct {
 	Context     context.Context

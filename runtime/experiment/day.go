@@ -43,6 +43,7 @@ type day struct {
 	pods    []*pod // that were to be placed, in the order in which they came
 	byUID   map[types.UID]*pod
 	byName  map[string]*pod // the last that was to be placed
+	before  uint64          // attempts before this segment
 	tries   []*pod          // by attempt, from 1
 	nodes   map[string]bool
 	ranks   map[string]uint64
@@ -130,6 +131,10 @@ func (d *day) event(e inbox.Event, dir string) error {
 		for _, p := range e.Pods {
 			d.pod(p)
 		}
+	case *inbox.Carried:
+		d.before = e.Sequence
+	case *inbox.Queued:
+		d.pod(e.Pod.Pod)
 	case *inbox.PodGone:
 		if p := d.byUID[e.UID]; p != nil {
 			d.end(p, e.UID)
@@ -292,16 +297,17 @@ func (d *day) decided(e *inbox.Decision) {
 	if p == nil {
 		return
 	}
-	p.numbers = append(p.numbers, uint64(len(d.tries)))
+	p.numbers = append(p.numbers, d.before+uint64(len(d.tries)))
 	p.chosen, p.choseAt = e.Node, d.at()
 }
 
 // bound handles the end of a binding cycle.
 func (d *day) bound(e *inbox.Bound) {
-	if e.Attempt == 0 || e.Attempt > uint64(len(d.tries)) || d.tries[e.Attempt-1] == nil {
+	n := e.Attempt - d.before
+	if n == 0 || n > uint64(len(d.tries)) || d.tries[n-1] == nil {
 		return
 	}
-	p := d.tries[e.Attempt-1]
+	p := d.tries[n-1]
 	if !e.Status.Success() {
 		p.chosen = ""
 		return

@@ -2,6 +2,7 @@ package experiment_test
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"testing"
 
@@ -14,10 +15,13 @@ import (
 	"github.com/berth-scheduler/berth/runtime/sim/simtest"
 )
 
-// simulated runs a simulation and returns its recording.
-func simulated(t *rapid.T, c sim.Config) (*sim.Result, []byte) {
-	var out bytes.Buffer
-	w, err := record.NewWriter(&out, record.Config{Ended: func(err error) { t.Fatal(err) }})
+// simulated runs a simulation and returns its recording, in segments if they have a size.
+func simulated(t *rapid.T, c sim.Config, size int64) (*sim.Result, []*bytes.Buffer) {
+	segments := []*bytes.Buffer{{}}
+	w, err := record.NewWriter(segments[0], record.Config{SegmentBytes: size, Ended: func(err error) { t.Fatal(err) }, Next: func() (io.Writer, error) {
+		segments = append(segments, &bytes.Buffer{})
+		return segments[len(segments)-1], nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +35,7 @@ func simulated(t *rapid.T, c sim.Config) (*sim.Result, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, out.Bytes()
+	return r, segments
 }
 
 // tried runs an experiment without a change on a recording.
@@ -63,11 +67,11 @@ func TestWithoutChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := simtest.DrawCluster(t)
 		c.Assembly = assembly.Config{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Scheduler: assembly.Default()}
-		result, recording := simulated(t, c)
+		result, recording := simulated(t, c, 0)
 		if result.Summary.Attempts == 0 {
 			return
 		}
-		r := tried(t, recording)
+		r := tried(t, recording[0].Bytes())
 		if len(r.Moves) > 0 || r.Recording.Same != r.Recording.Pods || r.Recording.Pods > len(c.Arrivals) {
 			t.Fatalf("%+v", r)
 		}
@@ -78,5 +82,26 @@ func TestWithoutChange(t *testing.T) {
 	})
 	if pods == 0 {
 		t.Error("no pod was to be placed")
+	}
+}
+
+// TestSegments: a segment that begins in the middle can be tried as well.
+func TestSegments(t *testing.T) {
+	segments, pods := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := simtest.DrawCluster(t)
+		c.Assembly = assembly.Config{Seed: 1, Workers: 1, Scheduler: assembly.Default()}
+		_, recording := simulated(t, c, 1000)
+		for _, segment := range recording[1:] {
+			r := tried(t, segment.Bytes())
+			if len(r.Moves) > 0 {
+				t.Fatalf("%+v", r)
+			}
+			segments++
+			pods += r.Recording.Pods
+		}
+	})
+	if segments == 0 || pods == 0 {
+		t.Errorf("%d segments had %d pods", segments, pods)
 	}
 }

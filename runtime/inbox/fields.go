@@ -68,6 +68,9 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "decision", &Decision{} },
 		func() (string, Event) { return "end", &End{} },
 		func() (string, Event) { return "answer", &Answer{} },
+		func() (string, Event) { return "carried", &Carried{} },
+		func() (string, Event) { return "queued", &Queued{} },
+		func() (string, Event) { return "nominated", &Nominated{} },
 	}
 }
 
@@ -282,6 +285,54 @@ func (e *Settings) visit(f fields) {
 func (e *Module) visit(f fields) {
 	e.File, e.Digest = f.name(e.File), f.name(e.Digest)
 	e.Bytes = f.bytes("bytes", e.Bytes)
+}
+
+func (e *Carried) visit(f fields) {
+	e.Sequence = f.number("sequence", e.Sequence)
+	e.Evictions = f.number("evictions", e.Evictions)
+	e.Rotation = f.number("rotation", e.Rotation)
+	e.Flushed = f.time("flushed", e.Flushed)
+}
+
+func (e *Queued) visit(f fields) {
+	e.Place = f.name(e.Place)
+	e.Failed = f.flag("failed", e.Failed)
+	var q state.QueuedPod
+	var object metav1.Object
+	if e.Pod != nil {
+		q, object = *e.Pod, e.Pod.Pod.Object
+	}
+	q.Timestamp = f.time("at", q.Timestamp)
+	q.InitialAttempt = moment(f, "first", q.InitialAttempt)
+	q.BackoffUntil = moment(f, "backoff", q.BackoffUntil)
+	q.Attempts = int(f.number("attempts", uint64(q.Attempts)))
+	q.Unschedulable = int(f.number("unschedulable", uint64(q.Unschedulable)))
+	q.Errors = int(f.number("errors", uint64(q.Errors)))
+	f.json("rejectors", &q.Rejectors, len(q.Rejectors) > 0)
+	f.json("pending", &q.Pending, len(q.Pending) > 0)
+	q.GatedBy, q.GateReason = f.text("gated-by", q.GatedBy), f.text("gate-reason", q.GateReason)
+	q.Flushed = f.flag("flushed", q.Flushed)
+	pod, ok := f.object("object", "Pod", object).(*v1.Pod)
+	if !ok {
+		f.fail(errMissing)
+		return
+	}
+	if e.Pod == nil {
+		q.Pod = state.NewPod(pod)
+		e.Pod = &q
+	}
+}
+
+// moment is a time that may be zero.
+func moment(f fields, key string, v time.Time) time.Time {
+	if !f.flag("has-"+key, !v.IsZero()) {
+		return v
+	}
+	return f.time(key, v)
+}
+
+func (e *Nominated) visit(f fields) {
+	e.UID, e.Node = types.UID(f.name(string(e.UID))), f.name(e.Node)
 }
 
 func (e *Decision) visit(f fields) {

@@ -36,6 +36,16 @@ type Recorder interface {
 	Enter(e Event)
 }
 
+// Segmented is a Recorder that begins anew from time to time, so that what it has written last can be used
+// without what came before.
+type Segmented interface {
+	Recorder
+	// Full reports whether it is time to begin anew.
+	Full() bool
+	// Begin begins anew. What the loop carries on follows.
+	Begin()
+}
+
 // Objects that came, changed or went.
 type (
 	// Node is a node that came or changed.
@@ -141,6 +151,32 @@ type (
 	// Budgets are all PodDisruptionBudgets, if they differ from the last ones.
 	Budgets struct {
 		List []*policyv1.PodDisruptionBudget
+	}
+)
+
+// What a segment of a recording begins with, after its settings: the cluster, as events, and what the
+// loop carries on.
+type (
+	// Carried is what the loop counts. It follows the cluster.
+	Carried struct {
+		// Sequence and Evictions are the numbers of the last attempt and of the last eviction.
+		Sequence, Evictions uint64
+		// Rotation is where the search for enough nodes goes on.
+		Rotation uint64
+		// Flushed is when the queue last looked for pods that were parked for too long.
+		Flushed time.Time
+	}
+	// Queued is a pod of the queue. Pods come place by place, in the order in which the queue has them.
+	Queued struct {
+		Pod   *state.QueuedPod
+		Place string
+		// Failed is true if the last attempt ended with an error.
+		Failed bool
+	}
+	// Nominated is a nomination, in the order of the nominations for a node.
+	Nominated struct {
+		UID  types.UID
+		Node string
 	}
 )
 

@@ -171,6 +171,9 @@ func (c *Cluster) Objects() Objects {
 	return Objects{Storage: c.stores.Storage.All(), Owners: c.stores.Owners.All(), PodDisruptionBudgets: list}
 }
 
+// All implements scheduler.Objects.
+func (c *Cluster) All() []metav1.Object { return c.stores.All() }
+
 // Close finishes pending writes, until the context ends. The scheduler must have stopped
 // before.
 func (c *Cluster) Close(ctx context.Context) {

@@ -55,6 +55,16 @@ func (p Place) String() string {
 	return "unknown"
 }
 
+// ParsePlace returns the place that String names; Nowhere for others.
+func ParsePlace(name string) Place {
+	for p := Nowhere + 1; p < numPlaces; p++ {
+		if p.String() == name {
+			return p
+		}
+	}
+	return Nowhere
+}
+
 // item is the queue's record of a pod. Callers see its pod field.
 type item struct {
 	pod   state.QueuedPod

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,8 +30,12 @@ const (
 
 // Config configures a Writer.
 type Config struct {
-	// MaxBytes bounds what is written; 0 means no bound.
+	// MaxBytes bounds what is written, or each segment; 0 means no bound.
 	MaxBytes int64
+	// SegmentBytes is how much follows the checkpoint of a segment before another one begins; 0 means never.
+	SegmentBytes int64
+	// Next (optional) returns where the next segment is written. Nothing is written to the last one any more.
+	Next func() (io.Writer, error)
 	// Ended (optional) is called once if the recording ends before Close, with the reason.
 	Ended func(err error)
 }
@@ -38,7 +43,8 @@ type Config struct {
 // Writer writes a recording. It implements inbox.Recorder.
 //
 // Events are gathered in frames, each compressed for itself and with a checksum. A frame is written when
-// it is full and after a second, so little is lost if the process is killed.
+// it is full and after a second, so little is lost if the process is killed. A recording may go on in other
+// segments, each a recording that begins with the settings and with all that the loop carries on.
 type Writer struct {
 	config Config
 
@@ -51,11 +57,19 @@ type Writer struct {
 	packed  bytes.Buffer
 	written int64
 	ended   bool
+	full    bool // it ended because of MaxBytes
+	// begun is what the segment had when the loop took its first turn: its checkpoint.
+	begun   int64
+	stepped bool
+	// What the next segment begins with.
+	settings *inbox.Settings
+	modules  []*inbox.Module
+
 	stop    chan struct{}
 	stopped sync.WaitGroup
 }
 
-var _ inbox.Recorder = (*Writer)(nil)
+var _ inbox.Segmented = (*Writer)(nil)
 
 // NewWriter begins a recording. Close ends it; it does not close out.
 func NewWriter(out io.Writer, config Config) (*Writer, error) {
@@ -91,9 +105,79 @@ func (w *Writer) flushing() {
 func (w *Writer) Enter(e inbox.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended {
+	w.remember(e)
+	if !w.ended {
+		w.append(e)
+	}
+}
+
+// remember keeps what the next segment begins with. The caller holds w.mu.
+func (w *Writer) remember(e inbox.Event) {
+	switch e := e.(type) {
+	case *inbox.Settings:
+		own := *e
+		w.settings = &own
+	case *inbox.Swap:
+		if w.settings == nil {
+			return // a swap of a recording without a beginning
+		}
+		w.settings.Config, w.settings.Lacks = e.Config, e.Lacks
+		for _, key := range e.Annotations {
+			if !slices.Contains(w.settings.Annotations, key) {
+				w.settings.Annotations = append(slices.Clone(w.settings.Annotations), key)
+			}
+		}
+	case *inbox.Step:
+		if !w.stepped && !w.ended {
+			w.stepped, w.begun = w.settings != nil, w.size()
+		}
+	case *inbox.Module:
+		if !slices.ContainsFunc(w.modules, func(known *inbox.Module) bool { return known.File == e.File }) {
+			w.modules = append(w.modules, e)
+		}
+	}
+}
+
+// Full implements inbox.Segmented. A segment in which even the checkpoint has no room is the last one.
+func (w *Writer) Full() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.config.SegmentBytes == 0 || !w.stepped || w.settings.Ranked { // ranks come once, with the nodes
+		return false
+	}
+	return w.full || !w.ended && w.size()-w.begun >= w.config.SegmentBytes
+}
+
+// size is the size of the segment, before what waits is compressed. The caller holds w.mu.
+func (w *Writer) size() int64 { return w.written + int64(len(w.frame)) }
+
+// Begin implements inbox.Segmented.
+func (w *Writer) Begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.ended {
+		w.append(&inbox.End{})
+	}
+	w.ended, w.full, w.stepped = true, false, false
+	out, err := w.config.Next()
+	if err == nil {
+		_, err = io.WriteString(out, Header)
+	}
+	if err != nil {
+		w.end(fmt.Errorf("begin the next segment: %w", err))
 		return
 	}
+	w.out, w.written, w.ended = out, int64(len(Header)), false
+	w.frame = w.frame[:0]
+	w.encoder.Reset()
+	w.append(w.settings)
+	for _, m := range w.modules {
+		w.append(m)
+	}
+}
+
+// append appends an event. The caller holds w.mu.
+func (w *Writer) append(e inbox.Event) {
 	var err error
 	if w.frame, err = w.encoder.Append(w.frame, w.redact.event(e)); err != nil {
 		w.end(fmt.Errorf("encode a %T: %w", e, err))
@@ -139,6 +223,7 @@ func (w *Writer) flush() {
 	w.encoder.Reset()
 	size := int64(len(head) + w.packed.Len())
 	if w.config.MaxBytes > 0 && w.written+size > w.config.MaxBytes {
+		w.full = true
 		w.end(fmt.Errorf("it has reached its maximum size of %d bytes", w.config.MaxBytes))
 		return
 	}

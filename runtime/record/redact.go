@@ -65,6 +65,11 @@ func (r *redactor) event(e inbox.Event) inbox.Event {
 			pods[i] = &state.Pod{Object: r.pod(p.Object)}
 		}
 		return &inbox.Pods{Pods: pods}
+	case *inbox.Queued:
+		out, pod := *e, *e.Pod
+		pod.Pod = &state.Pod{Object: r.pod(e.Pod.Pod.Object)}
+		out.Pod = &pod
+		return &out
 	case *inbox.Namespace:
 		object := *e.Namespace.Object
 		object.ObjectMeta = r.meta(&object.ObjectMeta)

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -152,7 +151,7 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 		}
 		s.evicted(e.Eviction, e.Stopped, err)
 	default:
-		panic(fmt.Sprintf("BUG: a %T is not for the loop", e))
+		s.restore(e)
 	}
 	return false
 }

@@ -112,6 +112,8 @@ func (k *keeper) Change(object metav1.Object, gone bool) (state.ClusterEvent, st
 	return state.ClusterEvent{Resource: state.PersistentVolumeResource, Action: state.Add}, state.Object{}, k.tells
 }
 
+func (k *keeper) All() []metav1.Object { return []metav1.Object{k.now} } // perhaps nil, which nobody reads
+
 // TestObjects: an object is stored between two attempts, and its event wakes the pods that wait for
 // it.
 func TestObjects(t *testing.T) {

@@ -85,6 +85,8 @@ type Objects interface {
 	// Change stores an object, or removes the one of its name. It is called on the loop. It returns
 	// the resulting event, if there is one.
 	Change(object metav1.Object, gone bool) (event state.ClusterEvent, changed state.Object, ok bool)
+	// All returns all objects. It is called on the loop.
+	All() []metav1.Object
 }
 
 // Outlet receives what is to be written to the cluster about pods. All methods except Binding
@@ -169,6 +171,10 @@ type Scheduler struct {
 	preempting map[types.UID]*preemption // by preemptor
 	evicting   map[uint64]evicting       // running evictions, by number
 	evictions  uint64                    // begun so far
+
+	// heldUntil is when pods are tried again, if none are now; see segment. heldAgain is when that may
+	// happen next.
+	heldUntil, heldAgain time.Time
 
 	inbox struct {
 		mu       sync.Mutex
@@ -268,6 +274,9 @@ func (s *Scheduler) Standby(ctx context.Context) {
 // Step handles pending events and tries the next pod. It reports whether there was one.
 func (s *Scheduler) Step(ctx context.Context) bool {
 	s.drain(ctx)
+	if s.segment() {
+		return false
+	}
 	s.readClock(ctx)
 	return s.Handle(ctx, &inbox.Step{}) || s.drain(ctx)
 }
@@ -275,6 +284,9 @@ func (s *Scheduler) Step(ctx context.Context) bool {
 // NextDeadline returns the earliest time at which Step would have something to do if nothing
 // happens in the cluster.
 func (s *Scheduler) NextDeadline() (time.Time, bool) {
+	if !s.heldUntil.IsZero() {
+		return s.heldUntil, true
+	}
 	at, ok := s.queue.NextDeadline()
 	for _, w := range s.waiting {
 		if t := w.first().deadline; !ok || t.Before(at) {

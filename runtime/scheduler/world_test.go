@@ -58,6 +58,7 @@ type world struct {
 	handled  func(state.ClusterEvent, time.Duration)
 	evictor  objects.Evictor
 	objects  scheduler.Objects
+	recorder inbox.Recorder
 	tie      cycle.TieBreak
 }
 
@@ -130,7 +131,7 @@ func (w *world) get() *scheduler.Scheduler {
 		return w.scheduler
 	}
 	deps := scheduler.Deps{
-		Clock: clock.NewHeld(w.clock), Objects: w.objects, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
+		Clock: clock.NewHeld(w.clock), Recorder: w.recorder, Objects: w.objects, Outlet: w.outlet, Evictor: w.evictor, Observer: w.observer, Handled: w.handled, Spawn: w.spawn, Pipelines: w.pipelines(),
 	}
 	var err error
 	w.scheduler, err = scheduler.New(scheduler.Config{

@@ -123,6 +123,20 @@ func (w *apiServer) object(object metav1.Object, gone bool) {
 	}
 }
 
+// Change implements scheduler.Objects.
+func (w *apiServer) Change(object metav1.Object, _ bool) (state.ClusterEvent, state.Object, bool) {
+	panic(fmt.Sprintf("BUG: a %T of a simulation enters the loop", object))
+}
+
+// All implements scheduler.Objects.
+func (w *apiServer) All() []metav1.Object {
+	out := slices.Concat(w.volumes.store.All(), w.owners.All())
+	for _, b := range w.budgets.list {
+		out = append(out, b)
+	}
+	return out
+}
+
 // replace puts a budget in the place of the one of its name, or removes it.
 func (b *budgets) replace(object *policyv1.PodDisruptionBudget, gone bool, pods map[types.UID]*simPod) {
 	same := func(x *policyv1.PodDisruptionBudget) bool {

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -75,5 +76,55 @@ func TestReplay(t *testing.T) {
 	})
 	if decisions == 0 {
 		t.Error("nothing was decided")
+	}
+}
+
+// TestSegments: each segment of a recording repeats its decisions alone, whenever it began.
+func TestSegments(t *testing.T) {
+	most := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c := simtest.DrawCluster(t)
+		c.Assembly = assembly.Config{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Scheduler: assembly.Default()}
+		if percent := int32(rapid.IntRange(-1, 60).Draw(t, "percentage")); percent > 0 {
+			c.Assembly.Scheduler.PercentageOfNodesToScore = &percent
+		}
+		segments := []*bytes.Buffer{{}}
+		w, err := record.NewWriter(segments[0], record.Config{
+			SegmentBytes: int64(rapid.IntRange(200, 5000).Draw(t, "bytes")), Ended: func(err error) { t.Fatal(err) },
+			Next: func() (io.Writer, error) {
+				segments = append(segments, &bytes.Buffer{})
+				return segments[len(segments)-1], nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Recorder = w
+		s, err := sim.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := s.Run(context.Background())
+		w.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, workers := range []int{1, 8} {
+			decisions := 0
+			for _, segment := range segments {
+				again := replayed(t, segment.Bytes(), workers)
+				if again.Cut {
+					t.Fatal("a segment was not closed")
+				}
+				decisions += again.Decisions
+			}
+			if uint64(decisions) != result.Summary.Attempts {
+				t.Fatalf("%d decisions of %d in %d segments", decisions, result.Summary.Attempts, len(segments))
+			}
+		}
+		most = max(most, len(segments))
+	})
+	if most < 3 {
+		t.Errorf("there were at most %d segments", most)
 	}
 }

@@ -110,7 +110,7 @@ func New(config Config) (*Sim, error) {
 	config.Assembly.TrialShare = 1 // nobody waits
 	var err error
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
-		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Storage: s.api.volumes.plugins(), Services: owners, Controllers: owners,
+		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Objects: s.api, Storage: s.api.volumes.plugins(), Services: owners, Controllers: owners,
 		Outlet: s.api, Observer: s.api, Recorder: config.Recorder,
 		Spawn: func(run func()) { run() }, Log: config.Log,
 	})

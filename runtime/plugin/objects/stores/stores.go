@@ -55,6 +55,15 @@ func (s *Stores) Change(object metav1.Object, gone bool) (event state.ClusterEve
 	return change.Event, change.Object, ok
 }
 
+// All returns all objects.
+func (s *Stores) All() []metav1.Object {
+	out := slices.Concat(s.Storage.All(), s.Owners.All())
+	for _, b := range s.Budgets.list {
+		out = append(out, b)
+	}
+	return out
+}
+
 // Budgets are the PodDisruptionBudgets, sorted by namespace and name.
 type Budgets struct {
 	list []*policyv1.PodDisruptionBudget

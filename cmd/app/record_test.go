@@ -1,0 +1,128 @@
+package app
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berth-scheduler/berth/runtime/inbox"
+	records "github.com/berth-scheduler/berth/runtime/record"
+)
+
+// TestRecordFolder: a recording goes on in further files, each of which begins with the settings. The folder keeps
+// its size, and other files in it stay.
+func TestRecordFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "recordings")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"notes.txt", "20000101T000000.000000000Z" + recordedSuffix} {
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 1<<20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log bytes.Buffer
+	o := recordOptions{to: dir, size: "16Mi"}
+	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := 0
+	r.Enter(&inbox.Settings{Seed: 7})
+	reason := make([]byte, 4096)
+	r.Enter(&inbox.Step{})
+	for range 10_000 { // 40 MiB that cannot be compressed
+		if _, err := rand.Read(reason); err != nil {
+			t.Fatal(err)
+		}
+		r.Enter(&inbox.Reject{UID: "u", Plugin: "p", Reason: string(reason)})
+		if r.Full() {
+			r.Begin()
+			r.Enter(&inbox.Step{})
+			begun++
+		}
+	}
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, read := int64(0), 0
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, recordedSuffix) {
+			continue
+		}
+		size += info.Size()
+		read++
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		reader, err := records.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := true
+		for {
+			e, err := reader.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if s, ok := e.(*inbox.Settings); ok != first || ok && s.Seed != 7 {
+				t.Fatalf("%s: %T, first: %v", file, e, first)
+			}
+			first = false
+		}
+	}
+	if begun < 20 || read < 4 || size > 16<<20 || !slices.Contains(files, filepath.Join(dir, "notes.txt")) || log.Len() > 0 {
+		t.Errorf("%d segments were begun, %d files with %d bytes are left: %v\n%s", begun, read, size, files, log.String())
+	}
+}
+
+// TestRecordTooLarge: a segment that cannot end in time ends at twice its size, with a warning, and another one follows.
+func TestRecordTooLarge(t *testing.T) {
+	var log bytes.Buffer
+	o := recordOptions{to: t.TempDir(), size: "16Mi"}
+	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Enter(&inbox.Settings{})
+	r.Enter(&inbox.Step{})
+	reason := make([]byte, 4096)
+	for range 600 {
+		if _, err := rand.Read(reason); err != nil {
+			t.Fatal(err)
+		}
+		r.Enter(&inbox.Reject{UID: "u", Plugin: "p", Reason: string(reason)})
+	}
+	if !r.Full() || !strings.Contains(log.String(), "it has reached its maximum size") {
+		t.Errorf("full: %v, %s", r.Full(), log.String())
+	}
+	r.Begin()
+	r.Enter(&inbox.Step{})
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(o.to, "*"+recordedSuffix))
+	if err != nil || len(files) != 2 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
