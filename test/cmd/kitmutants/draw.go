@@ -16,7 +16,8 @@ import (
 )
 
 // sources returns patterns of the files in which mistakes of a subject are drawn, and parts
-// of names that are left out: what is not in a module, or is not about the ABI.
+// of names that are left out: what is not in a module, or is not about the ABI. The readers of JSON in
+// Go and Rust are held against abi/vectors by tests of their own; in C and AssemblyScript a guest does it.
 func sources(subject string) (patterns, without []string) {
 	switch subject {
 	case plugins:
@@ -27,7 +28,7 @@ func sources(subject string) (patterns, without []string) {
 	case golang:
 		return []string{"abi/sdk/go/*.go", "abi/sdk/go/config/*.go", "abi/sdk/go/internal/guest/*.go"}, []string{"_test.go", "native"}
 	case rust:
-		return []string{"abi/sdk/rust/src/*.rs", "abi/sdk/rust/src/json/*.rs"}, []string{"fixtures.rs"}
+		return []string{"abi/sdk/rust/src/*.rs"}, []string{"fixtures.rs"}
 	case inC:
 		return []string{"abi/sdk/c/berth.h"}, nil
 	case assemblyscript:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -55,10 +56,26 @@ var (
 	ignored = regexp.MustCompile(`^\s*(?://|/?\*|#|import |use |return$|panic\(|package |static_assert|BERTH__|assert|__builtin_trap|unreachable\(|stop\(|fail\()`)
 )
 
+// exempt returns rules about lines in which a mistake cannot matter, so that none is made there. They
+// are about kinds of code, not about single places, and known before anything is drawn.
+func exempt() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		// What neither a right plugin nor a right host ever sees: checks of each other, and what they say.
+		regexp.MustCompile(`BERTH__RARE\(|\b(?:berth__)?(?:outside|stop|fail|panic|unreachable)!?\(`),
+		// A refused configuration: the schema refuses it first, and the texts are the schema's (ABI-9.8).
+		regexp.MustCompile(`json_error\(|json_only\(|json_known\(|\.only\(|\.Only\(|\.error\(|\.fail\(|\bErr\(|Error::from\(|fmt\.Errorf\(|errors\.New\(`),
+		// Room for more than is needed: sizes of arrays, capacities, and growth ahead of need.
+		regexp.MustCompile(`\w\[\d+\](?: =|;)|\bmake\(|with_capacity\(|slices\.Grow\(|\.grow\(|\.reserve\(`),
+		// Logs, which decide nothing, and hints to the compiler.
+		regexp.MustCompile(`\b(?:berth_)?(?:log|Log|debug|Debug|Warn|Info)\(|@inline|__attribute__|go:|KeepAlive\(`),
+	}
+}
+
 // Draw returns changes of files by operators, in an order that depends on the seed only,
-// an equal number of each operator as long as there are any. Whether they compile is not known.
+// an equal number of each operator as long as there are any, but for lines that are exempt.
+// Whether they compile is not known.
 func Draw(root, subject string, files []string, seed uint64) ([]Change, error) {
-	all := operators()
+	all, rules := operators(), exempt()
 	sites := make([][]site, len(all))
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
@@ -71,6 +88,9 @@ func Draw(root, subject string, files []string, seed uint64) ([]Change, error) {
 				break // Rust's tests end a file
 			}
 			if ignored.MatchString(line) || strings.Contains(line, "abi.") && strings.Contains(line, "const") {
+				continue
+			}
+			if slices.ContainsFunc(rules, func(rule *regexp.Regexp) bool { return rule.MatchString(line) }) {
 				continue
 			}
 			for at, o := range all {
