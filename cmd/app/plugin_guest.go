@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"runtime"
@@ -102,22 +101,6 @@ func (g *bareGuest) Exports() []string {
 		all = append(all, abi.ExportConfigure)
 	}
 	return all
-}
-
-// configured makes guests that show their configurations to see.
-func configured(factory berthtest.Factory, see func(config []byte)) berthtest.Factory {
-	return func(host berth.Host) berthtest.Guest { return &configuredGuest{Guest: factory(host), see: see} }
-}
-
-type configuredGuest struct {
-	berthtest.Guest
-	see func(config []byte)
-}
-
-// Configure implements berthtest.Guest.
-func (g *configuredGuest) Configure(address, length uint32) int32 {
-	g.see(bytes.Clone(g.Memory()[address:][:length]))
-	return g.Guest.Configure(address, length)
 }
 
 func trap(err error) {

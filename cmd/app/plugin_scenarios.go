@@ -47,8 +47,8 @@ func newPluginTest() *cobra.Command {
 - gives it odd clusters, invalid configurations, and memory with wrong numbers. The module
   may answer the last two as it likes, but must then decide as before.
 
-A scenario's configuration that the manifest's schema refuses is noted with the text that users
-get, since no host passes it to a plugin.
+A scenario's configuration that the manifest's schema refuses has the text that users get, since no
+host passes it to a plugin.
 
 The comment of berthtest.Scenarios documents scenario files:
 https://pkg.go.dev/github.com/berth-scheduler/berth/abi/sdk/go/berthtest
@@ -176,27 +176,17 @@ func (t *pluginTest) report(what string, failed []string) {
 // and these pods.
 func (t *pluginTest) runScenarios(ctx context.Context, files []string) (last *berthtest.Trial, pods []berthtest.Pod) {
 	manifest := wire.EncodeManifest(t.module.Manifest)
-	var refused []string // configurations that no host passes, and what users are told instead
-	factory := configured(t.module.factory(ctx), func(config []byte) {
-		if _, err := t.module.CheckConfig("", config); err != nil {
-			note := "for " + plain.Line(config, maxCell) + " users are told " + plain.Line(err.Error(), maxCell)
-			if !slices.Contains(refused, note) {
-				refused = append(refused, note)
-			}
-		}
-	})
 	for _, file := range files {
 		r := recorded(func(tb testing.TB) {
-			trial, tried := berthtest.Scenario(tb, file, manifest, factory, t.rewrite)
+			trial, tried := berthtest.Scenario(tb, file, manifest, t.module.factory(ctx), t.rewrite)
 			if last == nil || len(tried) > 0 {
 				last, pods = trial, tried
 			}
 		})
 		t.report("as WebAssembly: "+file, r.failed)
-		for _, note := range append(r.noted, refused...) {
+		for _, note := range r.noted {
 			t.printf("note  %s\n", note)
 		}
-		refused = nil
 	}
 	return last, pods
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/berth-scheduler/berth/runtime/internal/nearest"
+	"github.com/berth-scheduler/berth/internal/nearest"
 )
 
 // Catalog says which plugins exist. It is a parameter, so that this package does not depend on

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/berth-scheduler/berth/runtime/internal/nearest"
+	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berth-scheduler/berth/runtime/internal/nearest"
+	"github.com/berth-scheduler/berth/internal/nearest"
 )
 
 // decodeTree stores the JSON tree in into, a pointer to a struct. It reports all unknown fields

@@ -3,11 +3,14 @@ package module
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -67,7 +70,7 @@ func (a *WasmPluginArgs) Reference(name string) Reference {
 // IsArgs reports whether the kind field of args in JSON is WasmPluginArgs. Callers use it to
 // tell them from the args of native plugins.
 func IsArgs(raw []byte) bool {
-	value, err := parseJSON(raw)
+	value, err := schema.Parse(raw)
 	m, ok := value.(map[string]any)
 	return err == nil && ok && m["kind"] == ArgsKind
 }
@@ -81,13 +84,13 @@ func IsArgs(raw []byte) bool {
 // All mistakes, joined. Each is an *Error without a file.
 func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 	d := &argsDecoder{}
-	value, err := parseJSON(raw)
-	var p *problem
+	value, err := schema.Parse(raw)
+	var p *schema.Problem
 	if errors.As(err, &p) {
-		if p.path != "" && at != "" && p.path[0] != '[' {
-			p.path = "." + p.path
+		if p.Path != "" && at != "" && p.Path[0] != '[' {
+			p.Path = "." + p.Path
 		}
-		d.add(at+p.path, p.detail, p.fix)
+		d.add(at+p.Path, p.Detail, p.Fix)
 		return nil, errors.Join(d.errs...)
 	}
 	a := &WasmPluginArgs{Config: []byte("{}")}
@@ -113,12 +116,12 @@ func DecodeArgs(raw []byte, at string) (*WasmPluginArgs, error) {
 
 type argsDecoder struct{ errs []error }
 
-// add records a mistake, with its texts cut. Mistakes after the first maxProblems are dropped.
+// add records a mistake, with its texts cut. Mistakes after the first schema.MaxProblems are dropped.
 func (d *argsDecoder) add(path, detail, fix string) {
-	if len(d.errs) >= maxProblems {
+	if len(d.errs) >= schema.MaxProblems {
 		return
 	}
-	path, detail, fix = plain.Cut(path, 2*maxPath), plain.Cut(detail, maxProblem), plain.Cut(fix, maxProblem)
+	path, detail, fix = plain.Cut(path, 2*schema.MaxPath), plain.Cut(detail, schema.MaxProblem), plain.Cut(fix, schema.MaxProblem)
 	d.errs = append(d.errs, &Error{Path: path, Detail: detail, Fix: fix})
 }
 
@@ -126,19 +129,19 @@ func (d *argsDecoder) add(path, detail, fix string) {
 func (d *argsDecoder) object(value any, path string, fields map[string]func(any, string), required ...string) {
 	m, ok := value.(map[string]any)
 	if !ok {
-		d.add(path, "expected an object, found "+show(value), "")
+		d.add(path, "expected an object, found "+schema.Show(value), "")
 		return
 	}
-	for _, name := range keys(m) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if store, known := fields[name]; known {
-			store(m[name], join(path, name))
+			store(m[name], schema.Join(path, name))
 		} else {
-			d.add(join(path, name), "unknown field", didYouMean(name, keys(fields)))
+			d.add(schema.Join(path, name), "unknown field", nearest.DidYouMean(name, slices.Sorted(maps.Keys(fields))))
 		}
 	}
 	for _, name := range required {
 		if _, has := m[name]; !has {
-			d.add(join(path, name), "it is missing", "add "+name)
+			d.add(schema.Join(path, name), "it is missing", "add "+name)
 		}
 	}
 }
@@ -146,7 +149,7 @@ func (d *argsDecoder) object(value any, path string, fields map[string]func(any,
 func (d *argsDecoder) constant(want string) func(any, string) {
 	return func(value any, path string) {
 		if value != want {
-			d.add(path, "expected "+strconv.Quote(want)+", found "+show(value), "write "+want)
+			d.add(path, "expected "+strconv.Quote(want)+", found "+schema.Show(value), "write "+want)
 		}
 	}
 }
@@ -154,7 +157,7 @@ func (d *argsDecoder) constant(want string) func(any, string) {
 func (d *argsDecoder) text(value any, path string) (string, bool) {
 	s, ok := value.(string)
 	if !ok {
-		d.add(path, "expected a string, found "+show(value), "")
+		d.add(path, "expected a string, found "+schema.Show(value), "")
 	}
 	return s, ok
 }
@@ -178,7 +181,7 @@ func (d *argsDecoder) module(into *ArgsModule) func(any, string) {
 					return
 				}
 				if bad := checkDigest(s); bad != nil {
-					d.add(path, bad.detail, bad.fix)
+					d.add(path, bad.Detail, bad.Fix)
 				}
 				into.Digest = s
 			},
@@ -197,11 +200,11 @@ func (d *argsDecoder) module(into *ArgsModule) func(any, string) {
 		case len(named) == 0:
 			d.add(path, "it names no module", "add path, url or image")
 		case len(named) > 1:
-			d.add(join(path, named[1]), "the module is given twice, by "+named[0]+" as well", "keep one")
+			d.add(schema.Join(path, named[1]), "the module is given twice, by "+named[0]+" as well", "keep one")
 		case named[0] == "url" && into.URL != "" && !strings.HasPrefix(into.URL, "https://") && !strings.HasPrefix(into.URL, "http://"):
-			d.add(join(path, "url"), strconv.Quote(into.URL)+" is not an https URL", "write https://HOST/PATH")
+			d.add(schema.Join(path, "url"), strconv.Quote(into.URL)+" is not an https URL", "write https://HOST/PATH")
 		case named[0] == "url" && !pinned:
-			d.add(join(path, "digest"), "it is missing", digestFix)
+			d.add(schema.Join(path, "digest"), "it is missing", digestFix)
 		}
 	}
 }
@@ -211,7 +214,7 @@ func (d *argsDecoder) weight(into *int32) func(any, string) {
 		n, ok := value.(json.Number)
 		w, err := strconv.ParseInt(n.String(), 10, 32)
 		if !ok || err != nil || w < 1 {
-			d.add(path, show(value)+" is not a weight", "write a whole number from 1")
+			d.add(path, schema.Show(value)+" is not a weight", "write a whole number from 1")
 			return
 		}
 		*into = int32(w)
@@ -221,10 +224,10 @@ func (d *argsDecoder) weight(into *int32) func(any, string) {
 func (d *argsDecoder) config(into *[]byte) func(any, string) {
 	return func(value any, path string) {
 		if _, ok := value.(map[string]any); !ok {
-			d.add(path, "expected an object, found "+show(value), "leave it out if there is nothing to configure")
+			d.add(path, "expected an object, found "+schema.Show(value), "leave it out if there is nothing to configure")
 			return
 		}
-		out, err := canonical(value)
+		out, err := schema.Canonical(value)
 		if err != nil {
 			d.add(path, err.Error(), "")
 		}
@@ -236,11 +239,11 @@ func (d *argsDecoder) namespaces(into *[]string) func(any, string) {
 	return func(value any, path string) {
 		list, ok := value.([]any)
 		if !ok {
-			d.add(path, "expected a list, found "+show(value), "")
+			d.add(path, "expected a list, found "+schema.Show(value), "")
 			return
 		}
 		for i, item := range list {
-			if s, ok := d.text(item, index(path, i)); ok {
+			if s, ok := d.text(item, schema.Index(path, i)); ok {
 				*into = append(*into, s)
 			}
 		}
@@ -251,7 +254,7 @@ func (d *argsDecoder) namespaces(into *[]string) func(any, string) {
 			d.add(path, "the list is empty", "list namespaces, or leave the field out for all")
 		}
 		if bad := checkNamespaces(*into); bad != nil {
-			d.add(path+bad.path, bad.detail, bad.fix)
+			d.add(path+bad.Path, bad.Detail, bad.Fix)
 		}
 		slices.Sort(*into)
 	}
@@ -263,7 +266,7 @@ func (d *argsDecoder) string(into *string) func(any, string) {
 
 func (d *argsDecoder) trial(into *Trial, mode, replaces, at string) {
 	if bad := into.check(mode, replaces); bad != nil {
-		d.add(join(at, bad.path), bad.detail, bad.fix)
+		d.add(schema.Join(at, bad.Path), bad.Detail, bad.Fix)
 	}
 }
 
@@ -271,7 +274,7 @@ func (d *argsDecoder) policy(into *FailurePolicies) func(any, string) {
 	one := func(value any, path string) FailurePolicy {
 		s, ok := value.(string)
 		if !ok || !FailurePolicy(s).valid() {
-			d.add(path, show(value)+" is not a policy", policyFix)
+			d.add(path, schema.Show(value)+" is not a policy", policyFix)
 		}
 		return FailurePolicy(s)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -74,14 +75,9 @@ func wrap(file, section string, err error) error {
 }
 
 func wrapOne(file, section string, err error) error {
-	var p *problem
+	var p *schema.Problem
 	if errors.As(err, &p) {
-		return &Error{File: file, Section: section, Path: p.path, Detail: p.detail, Fix: p.fix}
+		return &Error{File: file, Section: section, Path: p.Path, Detail: p.Detail, Fix: p.Fix}
 	}
 	return &Error{File: file, Section: section, Detail: err.Error(), Err: err}
 }
-
-// problem is a mistake at a path; the caller knows the file.
-type problem struct{ path, detail, fix string }
-
-func (p *problem) Error() string { return p.path + ": " + p.detail }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
@@ -31,7 +32,7 @@ func (s *Sources) fetchURL(ctx context.Context, ref *Reference, fresh bool) (*fe
 // get gets a file of at most limit bytes. status is the response's status if it is not 200.
 func (s *Sources) get(ctx context.Context, address string, limit int64) (data []byte, status int, err error) {
 	fail := func(detail, fix string, err error) error {
-		return &Error{File: address, Section: sectionModule, Detail: plain.Cut(detail, maxProblem), Fix: fix, Err: err}
+		return &Error{File: address, Section: sectionModule, Detail: plain.Cut(detail, schema.MaxProblem), Fix: fix, Err: err}
 	}
 	if at, err := url.Parse(address); err == nil {
 		ctx = oci.Named(ctx, at.Hostname())
@@ -65,7 +66,7 @@ func (s *Sources) get(ctx context.Context, address string, limit int64) (data []
 func readAtMost(r io.Reader, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = &problem{detail: "more than the " + show(limit) + " bytes allowed"}
+		err = &schema.Problem{Detail: "more than the " + schema.Show(limit) + " bytes allowed"}
 	}
 	return data, err
 }

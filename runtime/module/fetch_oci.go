@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
 )
@@ -73,10 +74,10 @@ func (s *Sources) keptImage(at oci.Reference, digest string) (*fetched, bool) {
 
 // imageError converts an error of package oci.
 func imageError(image string, err error) error {
-	out := &Error{File: ociScheme + image, Section: sectionModule, Detail: plain.Cut(err.Error(), maxProblem), Err: err}
+	out := &Error{File: ociScheme + image, Section: sectionModule, Detail: plain.Cut(err.Error(), schema.MaxProblem), Err: err}
 	var known *oci.Error
 	if errors.As(err, &known) {
-		out.Detail, out.Fix = plain.Cut(known.Detail, maxProblem), known.Fix
+		out.Detail, out.Fix = plain.Cut(known.Detail, schema.MaxProblem), known.Fix
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/berth-scheduler/berth/abi/schema"
 )
 
 // Entry is a module in a plugin folder.
@@ -76,7 +78,7 @@ const maxEntry = 2 << 20
 
 // decode reads the NAME.yaml of a module.
 func (e *Entry) decode(file string, raw []byte) error {
-	value, err := parseJSON(raw)
+	value, err := schema.Parse(raw)
 	if err != nil {
 		return wrap(file, "", err)
 	}
@@ -89,7 +91,7 @@ func (e *Entry) decode(file string, raw []byte) error {
 		"name": func(value any, path string) {
 			s, ok := d.text(value, path)
 			if bad := checkName(s); ok && bad != nil {
-				d.add(path, bad.detail, bad.fix)
+				d.add(path, bad.Detail, bad.Fix)
 			}
 			r.Name = s
 		},

@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
-	"pgregory.net/rapid"
 
-	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/schema"
 )
 
 // mostPerByte is the number of bytes that may be allocated per byte of YAML, besides one
@@ -35,67 +34,18 @@ func spends(t *testing.T, most int, do func()) {
 func short(t *testing.T, err error) {
 	t.Helper()
 	errs := flatten(err)
-	if len(errs) > maxProblems {
+	if len(errs) > schema.MaxProblems {
 		t.Errorf("%d errors", len(errs))
 	}
 	for _, e := range errs {
 		var known *Error
 		if !errors.As(e, &known) {
 			t.Errorf("%T: %v", e, e)
-		} else if n := len(known.Path + known.Detail + known.Fix); n > 4*maxProblem {
+		} else if n := len(known.Path + known.Detail + known.Fix); n > 4*schema.MaxProblem {
 			t.Errorf("%d bytes of text: %v", n, e)
 		}
 	}
 }
-
-// FuzzConfig: for any schema and configuration, loading and checking stay within their limits
-// of steps and bytes, do not panic, and give short texts. An accepted configuration is
-// unchanged when it is checked again.
-func FuzzConfig(f *testing.F) {
-	schema := ""
-	for _, file := range seeds(f, "testdata/config/*.txtar") {
-		switch {
-		case file.Name == "schema.json":
-			schema = string(file.Data)
-		case filepath.Ext(file.Name) == ".json":
-			f.Add(schema, string(file.Data))
-		}
-		f.Add(schema, `{"a": [1, {"b": null}]}`)
-	}
-	for _, a := range attacks() {
-		if schema, config := a.schema(), a.config(); len(schema)+len(config) < 4096 {
-			f.Add(schema, config)
-		}
-	}
-	f.Fuzz(func(t *testing.T, schemaText, config string) {
-		if len(schemaText) > abi.MaxManifestSize || len(config) > abi.MaxConfigSize {
-			return
-		}
-		spends(t, mostAtLoad+mostAtCheck, func() {
-			s, remarks, err := newSchema([]byte(schemaText))
-			if err != nil {
-				short(t, wrap("fuzz.wasm", sectionSchema, err))
-				return
-			}
-			if len(remarks) > maxProblems+1 {
-				t.Errorf("%d remarks", len(remarks))
-			}
-			l := &Loaded{schema: s}
-			out, err := l.CheckConfig("fuzz.json", []byte(config))
-			if err != nil {
-				short(t, err)
-				return
-			}
-			again, err := l.CheckConfig("fuzz.json", out)
-			if err != nil || string(again) != string(out) {
-				t.Errorf("%s was accepted first, then %s (%v)", out, again, err)
-			}
-		})
-	})
-}
-
-// FuzzSchema draws schemas and values, and compares this package with google/jsonschema-go.
-func FuzzSchema(f *testing.F) { f.Fuzz(rapid.MakeFuzz(asLibrary(new([2]int)))) }
 
 // FuzzEntry: for any YAML file of a module in the plugin folder, reading stays within its limit
 // of bytes and gives short texts. What is accepted reads the same after it is written as JSON.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -15,11 +16,11 @@ func (d *argsDecoder) grants(into *wire.ManifestDirectives) func(any, string) {
 		return func(value any, path string) {
 			items, ok := value.([]any)
 			if !ok {
-				d.add(path, "expected a list, found "+show(value), "")
+				d.add(path, "expected a list, found "+schema.Show(value), "")
 				return
 			}
 			for i, item := range items {
-				if s, ok := d.text(item, index(path, i)); ok {
+				if s, ok := d.text(item, schema.Index(path, i)); ok {
 					*into = append(*into, s)
 				}
 			}
@@ -29,7 +30,7 @@ func (d *argsDecoder) grants(into *wire.ManifestDirectives) func(any, string) {
 		return func(value any, path string) {
 			b, ok := value.(bool)
 			if !ok {
-				d.add(path, "expected true or false, found "+show(value), "")
+				d.add(path, "expected true or false, found "+schema.Show(value), "")
 			}
 			*into = b
 		}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -38,7 +39,7 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 			n, _ := value.(json.Number)
 			v, err := strconv.ParseInt(n.String(), 10, 64)
 			if err != nil || v < 1 || v > most {
-				d.add(path, show(value)+" is not a valid limit", "write a whole number from 1 to "+strconv.FormatInt(most, 10))
+				d.add(path, schema.Show(value)+" is not a valid limit", "write a whole number from 1 to "+strconv.FormatInt(most, 10))
 				return
 			}
 			store(v)
@@ -54,13 +55,13 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 	fuel := func(into *int64) func(any, string) { return number(most, func(v int64) { *into = v }) }
 	quantity := func(least, most int64, store func(int64)) func(any, string) {
 		return func(value any, path string) {
-			text := show(value)
+			text := schema.Show(value)
 			if s, ok := value.(string); ok {
 				text = s
 			}
 			q, err := resource.ParseQuantity(text)
 			if err != nil || q.Value() < least || q.Value() > most {
-				d.add(path, show(value)+" is not a size from "+inBytes(least)+" to "+inBytes(most), "write it as 64Ki")
+				d.add(path, schema.Show(value)+" is not a size from "+inBytes(least)+" to "+inBytes(most), "write it as 64Ki")
 				return
 			}
 			store(q.Value())
@@ -85,7 +86,7 @@ func (d *argsDecoder) limits(into *Limits) func(any, string) {
 				s, _ := value.(string)
 				v, err := time.ParseDuration(s)
 				if err != nil || v < time.Millisecond {
-					d.add(path, show(value)+" is not a duration of at least 1ms", "write 500ms or 2s")
+					d.add(path, schema.Show(value)+" is not a duration of at least 1ms", "write 500ms or 2s")
 				}
 				into.Deadline = v
 			},

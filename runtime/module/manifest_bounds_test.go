@@ -2,6 +2,7 @@ package module
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -49,4 +50,12 @@ func TestManifestAttacks(t *testing.T) {
 		}
 		t.Logf("%s: %d KiB", name, n>>10)
 	}
+}
+
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

@@ -1,6 +1,10 @@
 package module
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/berth-scheduler/berth/abi/schema"
+)
 
 // Mode says whether a plugin decides.
 type Mode string
@@ -25,15 +29,15 @@ type Trial struct {
 }
 
 // check returns a problem for values that mean nothing; its path is the field.
-func (t *Trial) check(mode, replaces string) *problem {
+func (t *Trial) check(mode, replaces string) *schema.Problem {
 	switch t.Mode = Mode(mode); t.Mode {
 	case "", Enforce, Shadow, Off:
 	default:
-		return &problem{path: "mode", detail: strconv.Quote(mode) + " is not a mode", fix: "write Enforce, Shadow or Off"}
+		return &schema.Problem{Path: "mode", Detail: strconv.Quote(mode) + " is not a mode", Fix: "write Enforce, Shadow or Off"}
 	}
 	t.Replaces = replaces
 	if replaces != "" && t.Mode != Shadow {
-		return &problem{path: "replaces", detail: "only a plugin in mode Shadow takes another one's place", fix: "add mode Shadow, or leave it out"}
+		return &schema.Problem{Path: "replaces", Detail: "only a plugin in mode Shadow takes another one's place", Fix: "add mode Shadow, or leave it out"}
 	}
 	if t.Mode == Enforce {
 		t.Mode = "" // so that there is one value of each meaning

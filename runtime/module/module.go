@@ -14,6 +14,7 @@ import (
 	"os"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
@@ -43,7 +44,7 @@ type Loaded struct {
 	// Signers are the names of the policy's keys that signed the module; empty without a policy.
 	Signers []string
 
-	schema  *schema
+	schema  *schema.Schema
 	subject *policy.Subject // of policies
 }
 
@@ -76,7 +77,7 @@ func Parse(path string, data []byte) (*Loaded, error) {
 	l.Name = l.Manifest.Name
 	l.Warnings = wire.Warnings(l.Module, l.Manifest)
 	var unknown []string
-	l.schema, unknown, err = newSchema(l.Manifest.Config)
+	l.schema, unknown, err = schema.New(l.Manifest.Config)
 	if err != nil {
 		return nil, wrap(path, sectionSchema, err)
 	}
@@ -208,18 +209,11 @@ func (l *Loaded) CheckConfig(file string, raw []byte) ([]byte, error) {
 		return nil, &Error{File: file, Section: sectionConfig,
 			Detail: fmt.Sprintf("%d bytes, at most %d are allowed (ABI-10)", len(raw), abi.MaxConfigSize)}
 	}
-	value, err := parseJSON(raw)
+	out, err := l.schema.Check(raw)
 	if err != nil {
 		return nil, wrap(file, sectionConfig, err)
 	}
-	if problems := l.schema.validate(value); len(problems) > 0 {
-		errs := make([]error, len(problems))
-		for i, p := range problems {
-			errs[i] = &Error{File: file, Section: sectionConfig, Path: p.path, Detail: p.detail, Fix: p.fix}
-		}
-		return nil, errors.Join(errs...)
-	}
-	return canonical(value)
+	return out, nil
 }
 
 // readFile reads a regular file of at most limit bytes.

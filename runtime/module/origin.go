@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/market/oci"
@@ -149,7 +150,7 @@ func (o *origin) agrees(ref *Reference, m *wire.Manifest) error {
 		err = image.CheckAnnotations(m)
 	}
 	if err != nil && ref.Image == "" {
-		return &Error{File: ref.Path, Section: sectionModule, Detail: plain.Cut(err.Error(), maxProblem), Err: err}
+		return &Error{File: ref.Path, Section: sectionModule, Detail: plain.Cut(err.Error(), schema.MaxProblem), Err: err}
 	}
 	if err != nil {
 		return imageError(ref.Image, err)

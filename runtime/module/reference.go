@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
+	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/runtime/market/policy"
 )
 
@@ -94,7 +96,7 @@ func ParseReference(text string) (Reference, error) {
 		value, err := url.PathUnescape(raw)
 		switch {
 		case !slices.Contains(referenceKeys(), key):
-			p.add(key, "unknown key", didYouMean(key, referenceKeys()))
+			p.add(key, "unknown key", nearest.DidYouMean(key, referenceKeys()))
 		case seen[key]:
 			p.add(key, "the key appears twice", "keep one")
 		case !ok || raw == "":
@@ -107,7 +109,7 @@ func ParseReference(text string) (Reference, error) {
 		seen[key] = true
 	}
 	if bad := p.ref.Trial.check(p.mode, p.replaces); bad != nil {
-		p.add(bad.path, bad.detail, bad.fix)
+		p.add(bad.Path, bad.Detail, bad.Fix)
 	}
 	if p.ref.URL != "" && p.ref.Digest == "" && len(p.errs) == 0 {
 		p.add("digest", "it is missing", digestFix)
@@ -164,9 +166,9 @@ func (p *referenceParser) add(key, detail, fix string) {
 }
 
 func (p *referenceParser) set(key, value string) {
-	wrong := func(bad *problem) {
+	wrong := func(bad *schema.Problem) {
 		if bad != nil {
-			p.add(key, bad.detail, bad.fix)
+			p.add(key, bad.Detail, bad.Fix)
 		}
 	}
 	switch key {
@@ -203,16 +205,16 @@ func (p *referenceParser) set(key, value string) {
 }
 
 // checkDigest requires "sha256:" and 64 lower-case hexadecimal digits.
-func checkDigest(s string) *problem {
+func checkDigest(s string) *schema.Problem {
 	digits, ok := strings.CutPrefix(s, "sha256:")
 	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {
-		return &problem{detail: strconv.Quote(s) + " is not a digest", fix: "write sha256: and 64 hexadecimal digits, as berth plugin inspect prints"}
+		return &schema.Problem{Detail: strconv.Quote(s) + " is not a digest", Fix: "write sha256: and 64 hexadecimal digits, as berth plugin inspect prints"}
 	}
 	return nil
 }
 
 // checkName requires a name that is readable in profiles and metrics.
-func checkName(s string) *problem {
+func checkName(s string) *schema.Problem {
 	ok := s != "" && len(s) <= 63
 	for i := range len(s) {
 		c := s[i]
@@ -222,20 +224,20 @@ func checkName(s string) *problem {
 		}
 	}
 	if !ok {
-		return &problem{detail: strconv.Quote(s) + " is not a plugin name", fix: "use at most 63 letters, digits, dashes, dots and underscores"}
+		return &schema.Problem{Detail: strconv.Quote(s) + " is not a plugin name", Fix: "use at most 63 letters, digits, dashes, dots and underscores"}
 	}
 	return nil
 }
 
 // checkNamespaces returns a problem for the first invalid or duplicate namespace; its path is
 // the element.
-func checkNamespaces(list []string) *problem {
+func checkNamespaces(list []string) *schema.Problem {
 	for i, ns := range list {
 		if ns == "" || len(ns) > 63 || strings.Trim(ns, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || ns[0] == '-' || ns[len(ns)-1] == '-' {
-			return &problem{path: index("", i), detail: strconv.Quote(ns) + " is not a namespace name", fix: "use lower-case letters, digits and dashes"}
+			return &schema.Problem{Path: schema.Index("", i), Detail: strconv.Quote(ns) + " is not a namespace name", Fix: "use lower-case letters, digits and dashes"}
 		}
 		if slices.Contains(list[:i], ns) {
-			return &problem{path: index("", i), detail: strconv.Quote(ns) + " appears twice", fix: "keep one"}
+			return &schema.Problem{Path: schema.Index("", i), Detail: strconv.Quote(ns) + " appears twice", Fix: "keep one"}
 		}
 	}
 	return nil

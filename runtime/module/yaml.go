@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/strictyaml"
 )
@@ -24,27 +25,27 @@ func toJSON(data []byte) ([]byte, error) {
 	if json.Valid(data) && !bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
 		return data, nil
 	}
-	if separators(data) > maxValues {
-		return nil, &problem{detail: fmt.Sprintf("more than %d values", maxValues), fix: "make it smaller, or write it as JSON"}
+	if separators(data) > schema.MaxValues {
+		return nil, &schema.Problem{Detail: fmt.Sprintf("more than %d values", schema.MaxValues), Fix: "make it smaller, or write it as JSON"}
 	}
 	root, err := strictyaml.Parse(data)
 	var second *strictyaml.SecondDocument
 	switch {
 	case errors.As(err, &second):
-		return nil, &problem{detail: fmt.Sprintf("a second document begins on line %d", second.Line), fix: "keep one"}
+		return nil, &schema.Problem{Detail: fmt.Sprintf("a second document begins on line %d", second.Line), Fix: "keep one"}
 	case err != nil:
 		return nil, notYAML(err)
 	case root == nil:
 		return []byte("{}"), nil
 	case !strictyaml.Fits(root, maxExpanded):
-		return nil, &problem{detail: fmt.Sprintf("its aliases stand for more than %d bytes, or for themselves", maxExpanded), fix: "write them out"}
+		return nil, &schema.Problem{Detail: fmt.Sprintf("its aliases stand for more than %d bytes, or for themselves", maxExpanded), Fix: "write them out"}
 	}
 	if bad := forbidden(root); bad != nil {
 		return nil, bad
 	}
 	for _, d := range strictyaml.Duplicates(root) {
 		if d.Key.Tag != "!!merge" {
-			return nil, &problem{detail: fmt.Sprintf("line %d: the field %s appears twice", d.Key.Line, show(d.Key.Value)), fix: "keep one"}
+			return nil, &schema.Problem{Detail: fmt.Sprintf("line %d: the field %s appears twice", d.Key.Line, schema.Show(d.Key.Value)), Fix: "keep one"}
 		}
 	}
 	out, err := strictyaml.Values(data, false)
@@ -57,19 +58,19 @@ func toJSON(data []byte) ([]byte, error) {
 	return out, nil
 }
 
-func notYAML(err error) *problem {
-	text := strings.Join(strings.Fields(plain.Cut(strings.TrimPrefix(err.Error(), "yaml: "), 4*maxProblem)), " ")
-	return &problem{detail: plain.Cut("neither YAML nor JSON: "+strings.TrimPrefix(text, "unmarshal errors: "), maxProblem)}
+func notYAML(err error) *schema.Problem {
+	text := strings.Join(strings.Fields(plain.Cut(strings.TrimPrefix(err.Error(), "yaml: "), 4*schema.MaxProblem)), " ")
+	return &schema.Problem{Detail: plain.Cut("neither YAML nor JSON: "+strings.TrimPrefix(text, "unmarshal errors: "), schema.MaxProblem)}
 }
 
 // forbidden finds ambiguous words in a document: an unquoted y or no is a boolean in YAML 1.1
 // and a string in YAML 1.2.
-func forbidden(n *yaml.Node) *problem {
+func forbidden(n *yaml.Node) *schema.Problem {
 	if n.Kind == yaml.ScalarNode && n.Style == 0 {
 		switch strings.ToLower(n.Value) {
 		case "y", "n", "yes", "no", "on", "off":
-			return &problem{detail: fmt.Sprintf("line %d: %s is a string to some YAML readers and a boolean to others", n.Line, n.Value),
-				fix: "write it in quotes, or write true or false"}
+			return &schema.Problem{Detail: fmt.Sprintf("line %d: %s is a string to some YAML readers and a boolean to others", n.Line, n.Value),
+				Fix: "write it in quotes, or write true or false"}
 		}
 	}
 	for _, part := range n.Content {

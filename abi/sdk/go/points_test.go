@@ -135,8 +135,10 @@ func TestPoints(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", pod, all, want)
 		}
 	}
-	if why, refused := berthtest.New(t, pointsManifest, berthtest.Native(newPoints), `[]`).Refused(); !refused || !strings.Contains(why, "I wanted {}") {
-		t.Errorf("refused %v: %s", refused, why)
+	for config, want := range map[string]string{`[]`: "configuration refused: expected an object, found a list", `{"refuse": 1}`: "I wanted {}"} {
+		if why, refused := berthtest.New(t, pointsManifest, berthtest.Native(newPoints), config).Refused(); !refused || !strings.Contains(why, want) {
+			t.Errorf("%s: refused %v: %s", config, refused, why)
+		}
 	}
 	want := []string{"berth_abi", "berth_alloc", "berth_configure", "berth_pre_filter", "berth_filter", "berth_pre_score", "berth_score", "berth_normalize"}
 	if got := berth.Implements(newPoints()); !slices.Equal(got, want) {

@@ -272,5 +272,5 @@ b Success 0
 
 config {"exempt": [1]}
 ----
-configuration refused: exempt[0]: expected a string, found a number
+configuration refused: exempt[0]: expected a text, found 1
 `

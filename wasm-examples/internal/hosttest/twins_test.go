@@ -17,6 +17,7 @@ import (
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/sdk/go/berthtest"
 	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/state"
 	"github.com/berth-scheduler/berth/runtime/wasm"
@@ -87,13 +88,20 @@ func decides(t *testing.T, e *wasmexamples.Example, all []*part, f sandbox.Facto
 	}
 }
 
-// refused compares the host's error about a refused configuration with the file.
+// refused compares what a user is told of a refused configuration with the file: the schema refuses it,
+// before the plugin would.
 func refused(t *testing.T, e *wasmexamples.Example, s *part, f sandbox.Factory) {
 	t.Helper()
-	_, err := newPlugin(t, e, f, wasm.Config{Config: []byte(s.config)})
-	want := strings.TrimPrefix(s.refusal[0], "configuration refused: ")
-	if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "plugin "+e.Name+": ") {
-		t.Errorf("%s: the host says %v, want %q", s.at, err, want)
+	config, _, err := schema.New(manifest(t, e).Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.TrimPrefix(strings.Join(s.refusal, "\n"), "configuration refused: ")
+	if _, err := config.Check([]byte(s.config)); err == nil || err.Error() != want {
+		t.Errorf("%s: the schema says %v, want %q", s.at, err, want)
+	}
+	if _, err := newPlugin(t, e, f, wasm.Config{Config: []byte(s.config)}); err == nil || !strings.HasPrefix(err.Error(), "plugin "+e.Name+": ") {
+		t.Errorf("%s: the plugin says %v", s.at, err)
 	}
 }
 

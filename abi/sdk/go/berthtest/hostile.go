@@ -106,8 +106,8 @@ func (t *Trial) loaded(name string, size int64, n, length int) Node {
 	return node
 }
 
-// Configurations passes invalid configurations to the plugin. It may accept or refuse them, or
-// trap.
+// Configurations passes invalid configurations to the plugin, past the manifest's schema. It may accept
+// or refuse them, or trap.
 func (t *Trial) Configurations() (h Hostile) {
 	t.tb.Helper()
 	for _, text := range []string{
@@ -115,13 +115,11 @@ func (t *Trial) Configurations() (h Hostile) {
 		`{"a": "\ud800"}`, "\x00", strings.Repeat(`{"a":`, 100_000), strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
 		`{"` + strings.Repeat("a", 60_000) + `": "` + strings.Repeat("b", 1_000_000) + `"}`, `{` + strings.Repeat(`"a": 1, `, 50_000) + `"a": 1}`,
 	} {
-		now := *t
-		now.config = text
-		var refused bool
-		switch trap := trapped(func() { _, refused = now.Refused() }); {
+		var refused error
+		switch trap := trapped(func() { _, refused = t.configured([]byte(text)) }); {
 		case trap != nil:
 			h.Faults++
-		case refused:
+		case refused != nil:
 			h.Refused++
 		default:
 			h.Answered++

@@ -142,7 +142,7 @@ func TestScenario(t *testing.T) {
 		})
 		return trial, pods, failed
 	}
-	const good = "config {\"a\": 1}\nnode a labels=rack:r\n\ntry ns/web\n----\na Success 0\n\nconfig []\n----\nconfiguration refused: no object\n"
+	const good = "config {\"a\": 1}\nnode a labels=rack:r\n\ntry ns/web\n----\na Success 0\n\nconfig []\n----\nconfiguration refused: expected an object, found a list\n"
 	trial, pods, failed := run("", good)
 	if failed != "" || trial.Config() != `{"a": 1}` || len(trial.Nodes) != 1 || len(pods) != 1 || pods[0].Name != "web" {
 		t.Errorf("got %v, %v, %s", trial, pods, failed)

@@ -1,10 +1,12 @@
 package berthtest
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/abi/internal/region"
+	"github.com/berth-scheduler/berth/abi/schema"
 	"github.com/berth-scheduler/berth/abi/wire"
 )
 
@@ -12,6 +14,8 @@ import (
 type Manifest struct {
 	*wire.Manifest
 	Reads map[string][]string
+	// schema is that of the configuration.
+	schema *schema.Schema
 }
 
 func parseManifest(data []byte) (*Manifest, error) {
@@ -22,8 +26,12 @@ func parseManifest(data []byte) (*Manifest, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
+	config, _, err := schema.New(m.Config)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
 	r := &m.Reads
-	return &Manifest{Manifest: m, Reads: map[string][]string{
+	return &Manifest{Manifest: m, schema: config, Reads: map[string][]string{
 		"node": r.Node, "nodeLabels": r.NodeLabels, "nodeAnnotations": r.NodeAnnotations, "nodeConditions": r.NodeConditions,
 		"resources": r.Resources, "pods": r.Pods, "podLabels": r.PodLabels, "podAnnotations": r.PodAnnotations, "pod": r.Pod,
 		"namespaces": r.Namespaces, "namespaceLabels": r.NamespaceLabels, "published": r.Published,

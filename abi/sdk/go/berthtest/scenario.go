@@ -21,8 +21,8 @@ import (
 //
 // A config line, which may continue on indented lines, starts with an empty cluster. The lines
 // after `----`, up to an empty line, are the expected output of a command, or of a
-// configuration that is refused. With BERTHTEST_REWRITE=1 in the environment they are rewritten
-// instead.
+// configuration that is refused: what users are told, by the manifest's schema or by the plugin.
+// With BERTHTEST_REWRITE=1 in the environment they are rewritten instead.
 //
 // Commands that change the cluster:
 //
@@ -235,7 +235,7 @@ func (f *file) config(config string) []string {
 	if !refused {
 		return []string{"accepted"}
 	}
-	return []string{why}
+	return strings.Split(why, "\n")
 }
 
 // expect compares the output of a line with the file.

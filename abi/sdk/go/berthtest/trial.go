@@ -107,7 +107,8 @@ func (v Verdict) short() string {
 	return fmt.Sprintf("%s %v: %s", v.Node, v.Code, strings.Join(v.Reasons, ", "))
 }
 
-// Refused tries only the configuration, and returns what the plugin logged if it refused it.
+// Refused tries only the configuration, and returns why it is refused: the text that users get if it
+// does not fit the manifest's schema, as no plugin gets it then, or what the plugin logged.
 func (t *Trial) Refused() (why string, refused bool) {
 	_, err := t.instance()
 	if err == nil {
@@ -116,15 +117,24 @@ func (t *Trial) Refused() (why string, refused bool) {
 	return err.Error(), true
 }
 
-// instance makes an instance and passes the configuration to it.
+// instance makes an instance and passes the configuration to it, as a host does (ABI-9.8).
 func (t *Trial) instance() (Guest, error) {
+	config, err := t.manifest.schema.Check([]byte(t.config))
+	if err != nil {
+		return nil, fmt.Errorf("configuration refused: %w", err)
+	}
+	return t.configured(config)
+}
+
+// configured makes an instance and passes any configuration to it.
+func (t *Trial) configured(config []byte) (Guest, error) {
 	g := t.guest(t.host)
 	if !slices.Contains(g.Exports(), abi.ExportConfigure) {
 		return g, nil
 	}
-	address := g.Alloc(uint32(len(t.config)), 1)
-	copy(g.Memory()[address:], t.config)
-	if g.Configure(address, uint32(len(t.config))) != 0 {
+	address := g.Alloc(uint32(len(config)), 1)
+	copy(g.Memory()[address:], config)
+	if g.Configure(address, uint32(len(config))) != 0 {
 		return nil, fmt.Errorf("configuration refused: %s", t.host.last)
 	}
 	return g, nil

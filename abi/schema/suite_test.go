@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"encoding/json"
@@ -46,14 +46,14 @@ func TestSuite(t *testing.T) {
 			if schema[0] != '{' { // a manifest has an object there
 				schema = json.RawMessage(`{"allOf":[` + string(schema) + `]}`)
 			}
-			s, _, err := newSchema(schema)
+			s, _, err := New(schema)
 			if err != nil {
 				refused[name]++
 				continue
 			}
 			for _, c := range g.Tests {
 				cases++
-				value, err := parseJSON(c.Data)
+				value, err := Parse(c.Data)
 				if err != nil {
 					t.Fatal(err)
 				}

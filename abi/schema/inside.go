@@ -1,11 +1,11 @@
-package module
+package schema
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 
-	"github.com/berth-scheduler/berth/runtime/internal/nearest"
+	"github.com/berth-scheduler/berth/internal/nearest"
 )
 
 // inside checks the fields of an object or the elements of a list.
@@ -29,7 +29,7 @@ func (c *checker) needed(n *node, v *object, out *findings) bool {
 	missing := func(name string, why string) {
 		c.spend(1 + len(name)/16)
 		if !v.has(name) {
-			ok = c.fail(out, func() (string, string) { return "the field " + show(name) + " is missing" + why, "" })
+			ok = c.fail(out, func() (string, string) { return "the field " + Show(name) + " is missing" + why, "" })
 		}
 	}
 	for _, name := range n.required {
@@ -43,7 +43,7 @@ func (c *checker) needed(n *node, v *object, out *findings) bool {
 			continue
 		}
 		for _, name := range d.required {
-			if missing(name, ", which "+show(d.name)+" needs"); !ok && out == nil {
+			if missing(name, ", which "+Show(d.name)+" needs"); !ok && out == nil {
 				return false
 			}
 		}
@@ -102,7 +102,7 @@ func (c *checker) additional(n *node, name string, value any, out *findings) boo
 	return c.fail(out, func() (string, string) {
 		known := keys(n.fields)
 		c.spend(len(known) * 4 * (4 + min(len(name), nearest.MaxName)))
-		return "unknown field", didYouMean(name, known)
+		return "unknown field", nearest.DidYouMean(name, known)
 	})
 }
 

@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"math"
@@ -17,26 +17,26 @@ func explainType(types []string, value any) string {
 	for i, t := range types {
 		texts[i] = names[t]
 	}
-	return "expected " + strings.Join(texts, " or ") + ", found " + show(value)
+	return "expected " + strings.Join(texts, " or ") + ", found " + Show(value)
 }
 
 // explainEnum says that a value is not among the allowed ones.
 func explainEnum(list []any, value any) (detail, fix string) {
-	detail = show(value) + " is not allowed"
+	detail = Show(value) + " is not allowed"
 	if slices.ContainsFunc(list, isContainer) && isContainer(value) {
-		detail = "this " + strings.TrimPrefix(strings.TrimPrefix(show(value), "an "), "a ") + " is not allowed"
+		detail = "this " + strings.TrimPrefix(strings.TrimPrefix(Show(value), "an "), "a ") + " is not allowed"
 	}
 	switch len(list) {
 	case 0:
 		return detail, "remove it: the schema allows nothing here"
 	case 1:
-		return detail, "write " + show(list[0])
+		return detail, "write " + Show(list[0])
 	}
 	var texts []string
 	length := 0
 	for _, e := range list {
-		texts = append(texts, show(e))
-		if length += len(texts[len(texts)-1]); length > maxProblem {
+		texts = append(texts, Show(e))
+		if length += len(texts[len(texts)-1]); length > MaxProblem {
 			break // the rest would be cut
 		}
 	}

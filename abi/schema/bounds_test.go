@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"encoding/json"
@@ -111,18 +111,18 @@ func TestAttacks(t *testing.T) {
 			if len(configText) > abi.MaxConfigSize || !json.Valid(schemaText) {
 				t.Fatal("the input is refused before the schema is checked")
 			}
-			var s *schema
+			var s *Schema
 			var remarks []string
 			var err error
-			if n := allocated(func() { s, remarks, err = newSchema(schemaText) }); n > mostAtLoad {
+			if n := allocated(func() { s, remarks, err = New(schemaText) }); n > mostAtLoad {
 				t.Errorf("%d bytes at load, want at most %d", n, mostAtLoad)
 			}
 			for _, r := range append(remarks, message(err)) {
-				if len(r) > maxProblem {
+				if len(r) > MaxProblem {
 					t.Errorf("%d bytes of text: %s", len(r), r)
 				}
 			}
-			if len(remarks) > maxProblems+1 {
+			if len(remarks) > MaxProblems+1 {
 				t.Errorf("%d remarks", len(remarks))
 			}
 			if (err != nil) != (a.refused != "") || !strings.Contains(message(err), a.refused) {
@@ -132,7 +132,7 @@ func TestAttacks(t *testing.T) {
 				return
 			}
 			var steps int
-			var first []problem
+			var first []Problem
 			n := allocated(func() { steps, first = count(t, s, configText) })
 			if n > mostAtCheck {
 				t.Errorf("%d bytes to check, want at most %d", n, mostAtCheck)
@@ -156,23 +156,23 @@ func allocated(do func()) uint64 {
 }
 
 // count checks a configuration as validate does and returns the number of steps.
-func count(t *testing.T, s *schema, config []byte) (int, []problem) {
+func count(t *testing.T, s *Schema, config []byte) (int, []Problem) {
 	t.Helper()
-	value, err := parseJSON(config)
+	value, err := Parse(config)
 	if err != nil {
-		return 0, []problem{{detail: message(err)}}
+		return 0, []Problem{{Detail: message(err)}}
 	}
 	instance, bad := newInstance(value)
 	if bad != nil {
-		return 0, []problem{*bad}
+		return 0, []Problem{*bad}
 	}
 	c := checker{left: maxSteps}
 	out := c.check(s.root, instance)
-	if len(out) > maxProblems {
+	if len(out) > MaxProblems {
 		t.Errorf("%d problems", len(out))
 	}
 	for _, p := range out {
-		if n := len(p.path + p.detail + p.fix); n > maxProblem || !utf8.ValidString(p.path+p.detail+p.fix) {
+		if n := len(p.Path + p.Detail + p.Fix); n > MaxProblem || !utf8.ValidString(p.Path+p.Detail+p.Fix) {
 			t.Errorf("%d bytes of text: %+v", n, p)
 		}
 	}
@@ -190,11 +190,11 @@ func message(err error) string {
 // them.
 func BenchmarkStep(b *testing.B) {
 	for _, a := range attacks() {
-		s, _, err := newSchema([]byte(a.schema()))
+		s, _, err := New([]byte(a.schema()))
 		if err != nil {
 			continue
 		}
-		value, err := parseJSON([]byte(a.config()))
+		value, err := Parse([]byte(a.config()))
 		if err != nil {
 			continue
 		}

@@ -1,4 +1,4 @@
-package module
+package schema
 
 import "strconv"
 
@@ -99,7 +99,7 @@ func (c *checker) none(list []*node, value any, out *findings) bool {
 	return c.fail(out, func() (string, string) {
 		text := "none of " + strconv.Itoa(len(list)) + " alternatives fits: "
 		for i, s := range list {
-			if len(text) > maxProblem {
+			if len(text) > MaxProblem {
 				break // the rest would be cut
 			}
 			if i > 0 {
@@ -122,8 +122,8 @@ func (c *checker) why(n *node, value any) string {
 		return "it does not fit"
 	}
 	first := inner.list[0]
-	if first.path != "" {
-		return first.path + ": " + first.detail
+	if first.Path != "" {
+		return first.Path + ": " + first.Detail
 	}
-	return first.detail
+	return first.Detail
 }

@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"cmp"
@@ -26,12 +26,12 @@ func (o *object) has(name string) bool {
 	return ok
 }
 
-// newInstance converts a value of parseJSON to an instance.
-func newInstance(value any) (any, *problem) {
+// newInstance converts a value of Parse to an instance.
+func newInstance(value any) (any, *Problem) {
 	var at path
 	out, bad := at.instance(value)
 	if bad != "" {
-		return nil, &problem{path: at.String(), detail: bad}
+		return nil, &Problem{Path: at.String(), Detail: bad}
 	}
 	return out, nil
 }

@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"strings"
@@ -21,18 +21,18 @@ type step struct {
 func (p *path) push(s step) { *p = append(*p, s) }
 func (p *path) pop()        { *p = (*p)[:len(*p)-1] }
 
-// String returns the path as pools.team-a[1], cut to maxPath bytes.
+// String returns the path as pools.team-a[1], cut to MaxPath bytes.
 func (p path) String() string {
 	text := ""
 	for _, s := range p {
-		if len(text) > maxPath {
+		if len(text) > MaxPath {
 			break
 		}
 		if s.field {
-			text = join(text, strings.ToValidUTF8(plain.Cut(s.name, maxPath), "�"))
+			text = Join(text, strings.ToValidUTF8(plain.Cut(s.name, MaxPath), "�"))
 		} else {
-			text = index(text, s.index)
+			text = Index(text, s.index)
 		}
 	}
-	return plain.Cut(text, maxPath)
+	return plain.Cut(text, MaxPath)
 }

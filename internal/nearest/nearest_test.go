@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/berth-scheduler/berth/runtime/internal/nearest"
+	"github.com/berth-scheduler/berth/internal/nearest"
 )
 
 func TestOf(t *testing.T) {

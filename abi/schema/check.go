@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"slices"
@@ -41,7 +41,7 @@ func (c *checker) fail(out *findings, text func() (detail, fix string)) bool {
 	if out != nil && !out.full() {
 		c.spend(stepsProblem)
 		detail, fix := text()
-		out.add(problem{path: c.at.String(), detail: detail, fix: fix})
+		out.add(Problem{Path: c.at.String(), Detail: detail, Fix: fix})
 	}
 	return false
 }
@@ -147,7 +147,7 @@ func (c *checker) text(n *node, v string, out *findings) bool {
 	}
 	if n.pattern != nil && (ok || out != nil) && !c.matches(n.pattern, v) {
 		ok = c.fail(out, func() (string, string) {
-			return show(v) + " does not match the pattern " + strconv.Quote(n.pattern.regexp.String()), ""
+			return Show(v) + " does not match the pattern " + strconv.Quote(n.pattern.regexp.String()), ""
 		})
 	}
 	return ok
@@ -174,7 +174,7 @@ func (c *checker) number(n *node, v any, out *findings) bool {
 	for _, b := range bounds {
 		if b.bound != nil && !b.fits(compareNumbers(v, b.bound)) {
 			return c.fail(out, func() (string, string) {
-				return show(v) + " is not allowed", "write a number of " + b.text + " " + show(b.bound)
+				return Show(v) + " is not allowed", "write a number of " + b.text + " " + Show(b.bound)
 			})
 		}
 	}
@@ -183,7 +183,7 @@ func (c *checker) number(n *node, v any, out *findings) bool {
 	}
 	c.spend(stepsSchema)
 	if !isMultiple(v, n.multipleOf) {
-		return c.fail(out, func() (string, string) { return show(v) + " is not a multiple of " + show(n.multipleOf), "" })
+		return c.fail(out, func() (string, string) { return Show(v) + " is not a multiple of " + Show(n.multipleOf), "" })
 	}
 	return true
 }

@@ -1,16 +1,14 @@
-package module
+package nearest
 
 import (
 	"strconv"
 	"strings"
-
-	"github.com/berth-scheduler/berth/runtime/internal/nearest"
 )
 
-// didYouMean returns "did you mean …?", or a list of the known names if none is close and
+// DidYouMean returns "did you mean …?", or a list of the known names if none is close and
 // they are few.
-func didYouMean(name string, among []string) string {
-	best, ok := nearest.Of(name, among)
+func DidYouMean(name string, among []string) string {
+	best, ok := Of(name, among)
 	switch {
 	case ok:
 		return "did you mean " + strconv.Quote(best) + "?"

@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"bytes"
@@ -14,16 +14,16 @@ import (
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
-// A configuration nests at most maxDepth levels and has at most maxValues values: a value of
+// A configuration nests at most maxDepth levels and has at most MaxValues values: a value of
 // two bytes of text may take a hundred in memory.
 const (
 	maxDepth  = 100
-	maxValues = 100_000
+	MaxValues = 100_000
 )
 
-// parseJSON reads one JSON value: map[string]any, []any, string, bool, json.Number or nil. It
+// Parse reads one JSON value: map[string]any, []any, string, bool, json.Number or nil. It
 // refuses duplicate fields.
-func parseJSON(raw []byte) (any, error) {
+func Parse(raw []byte) (any, error) {
 	r := jsonReader{tokens: json.NewDecoder(bytes.NewReader(raw))}
 	r.tokens.UseNumber()
 	v, err := r.value()
@@ -31,20 +31,20 @@ func parseJSON(raw []byte) (any, error) {
 		return nil, notJSON(err)
 	}
 	if _, err := r.tokens.Token(); !errors.Is(err, io.EOF) {
-		return nil, &problem{detail: "text after the end of the JSON value"}
+		return nil, &Problem{Detail: "text after the end of the JSON value"}
 	}
 	return v, nil
 }
 
 func notJSON(err error) error {
-	var known *problem
+	var known *Problem
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &problem{detail: "invalid JSON: the text ends too early"}
+		return &Problem{Detail: "invalid JSON: the text ends too early"}
 	}
-	return &problem{detail: "invalid JSON: " + err.Error()}
+	return &Problem{Detail: "invalid JSON: " + err.Error()}
 }
 
 // jsonReader builds values from tokens.
@@ -55,15 +55,15 @@ type jsonReader struct {
 }
 
 func (r *jsonReader) fail(detail, fix string) error {
-	return &problem{path: r.at.String(), detail: detail, fix: fix}
+	return &Problem{Path: r.at.String(), Detail: detail, Fix: fix}
 }
 
 func (r *jsonReader) value() (any, error) {
 	if len(r.at) > maxDepth {
 		return nil, r.fail(fmt.Sprintf("nested deeper than %d levels", maxDepth), "")
 	}
-	if r.values++; r.values > maxValues {
-		return nil, r.fail(fmt.Sprintf("more than %d values", maxValues), "make it smaller")
+	if r.values++; r.values > MaxValues {
+		return nil, r.fail(fmt.Sprintf("more than %d values", MaxValues), "make it smaller")
 	}
 	t, err := r.tokens.Token()
 	if err != nil {
@@ -106,8 +106,8 @@ func (r *jsonReader) value() (any, error) {
 	return t, nil
 }
 
-// canonical writes a value compactly, with sorted fields and unchanged numbers.
-func canonical(v any) ([]byte, error) {
+// Canonical writes a value compactly, with sorted fields and unchanged numbers.
+func Canonical(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -117,8 +117,8 @@ func canonical(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// join and index build field paths, such as pools.team-a[1].
-func join(path, name string) string {
+// Join and Index build field paths, such as pools.team-a[1].
+func Join(path, name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]\" \n\r\t") || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return path + "[" + strconv.Quote(name) + "]"
 	}
@@ -128,12 +128,12 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// show formats a value for a message and cuts it if it is long.
-func show(v any) string {
+// Show formats a value for a message and cuts it if it is long.
+func Show(v any) string {
 	switch v := v.(type) {
 	case map[string]any, *object:
 		return "an object"

@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"fmt"
@@ -17,11 +17,11 @@ func localPointer(ref any) (string, error) {
 	text, _ := ref.(string)
 	fragment, ok := strings.CutPrefix(text, "#")
 	if !ok || fragment != "" && fragment[0] != '/' {
-		return "", fmt.Errorf("%s is not a reference into this schema", show(ref))
+		return "", fmt.Errorf("%s is not a reference into this schema", Show(ref))
 	}
 	pointer, err := url.PathUnescape(fragment)
 	if err != nil {
-		return "", fmt.Errorf("%s is not a reference: a %% has no two digits after it", show(ref))
+		return "", fmt.Errorf("%s is not a reference: a %% has no two digits after it", Show(ref))
 	}
 	return pointer, nil
 }
@@ -77,7 +77,7 @@ func (c *compiler) reach(n *node, known map[*node]*reach) (*reach, error) {
 	r := known[n]
 	switch {
 	case r != nil && r.running:
-		return nil, &problem{path: c.places[n], detail: "the schema refers to itself for the same value", fix: "refer to it from properties or items"}
+		return nil, &Problem{Path: c.places[n], Detail: "the schema refers to itself for the same value", Fix: "refer to it from properties or items"}
 	case r != nil:
 		return r, nil
 	}
@@ -91,9 +91,9 @@ func (c *compiler) reach(n *node, known map[*node]*reach) (*reach, error) {
 		r.count, r.chain = r.count+inner.count, max(r.chain, inner.chain+1)
 		switch {
 		case r.count > maxApplied:
-			return nil, &problem{path: c.places[n], detail: tooMany(maxApplied, "schemas apply to one value"), fix: "simplify the schema"}
+			return nil, &Problem{Path: c.places[n], Detail: tooMany(maxApplied, "schemas apply to one value"), Fix: "simplify the schema"}
 		case r.chain > maxChain:
-			return nil, &problem{path: c.places[n], detail: tooMany(maxChain, "nested schemas apply to one value"), fix: "simplify the schema"}
+			return nil, &Problem{Path: c.places[n], Detail: tooMany(maxChain, "nested schemas apply to one value"), Fix: "simplify the schema"}
 		}
 	}
 	r.running = false

@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -65,7 +66,7 @@ func keywords() map[string]kind {
 
 // compile compiles the whole schema.
 func (c *compiler) compile(root any) (*node, error) {
-	c.remarks.most = maxProblems
+	c.remarks.most = MaxProblems
 	c.places = map[*node]string{}
 	n, err := c.schema(root, 0)
 	if err != nil {
@@ -74,7 +75,7 @@ func (c *compiler) compile(root any) (*node, error) {
 	for _, r := range c.refs {
 		to := c.resolve(n, r.to)
 		if to == nil {
-			return nil, &problem{path: plain.Cut(join(c.places[r.from], "$ref"), maxPath), detail: "no schema at " + show("#"+r.to), fix: `write "#/$defs/…"`}
+			return nil, &Problem{Path: plain.Cut(Join(c.places[r.from], "$ref"), MaxPath), Detail: "no schema at " + Show("#"+r.to), Fix: `write "#/$defs/…"`}
 		}
 		r.from.ref = to
 	}
@@ -87,7 +88,7 @@ func (c *compiler) fail(key, detail, fix string) error {
 	if key != "" {
 		at.push(step{name: key, field: true})
 	}
-	return &problem{path: at.String(), detail: detail, fix: fix}
+	return &Problem{Path: at.String(), Detail: detail, Fix: fix}
 }
 
 // schema compiles a schema at a depth.
@@ -111,7 +112,7 @@ func (c *compiler) schema(value any, depth int) (*node, error) {
 			}
 		}
 	default:
-		return nil, c.fail("", "expected a schema, which is an object, true or false, found "+show(value), schemaFix)
+		return nil, c.fail("", "expected a schema, which is an object, true or false, found "+Show(value), schemaFix)
 	}
 	c.unnamed(n)
 	return n, nil
@@ -125,7 +126,7 @@ func (c *compiler) unnamed(n *node) {
 	for _, name := range n.required {
 		if n.fields[name] == nil {
 			c.remark("required", func() (detail, near string) {
-				return "requires " + show(name) + ", which is not among the properties", didYouMean(name, keys(n.fields))
+				return "requires " + Show(name) + ", which is not among the properties", nearest.DidYouMean(name, keys(n.fields))
 			})
 		}
 	}
@@ -198,7 +199,7 @@ func (c *compiler) list(n *node, key string, value any, depth int) error {
 	items, ok := value.([]any)
 	switch {
 	case !ok || len(items) == 0:
-		return c.fail("", "expected a list of at least one schema, found "+show(value), schemaFix)
+		return c.fail("", "expected a list of at least one schema, found "+Show(value), schemaFix)
 	case len(items) > abi.MaxSchemaBranches:
 		return c.fail("", tooMany(abi.MaxSchemaBranches, "schemas in a list"), "simplify the schema")
 	}
@@ -230,7 +231,7 @@ func (c *compiler) list(n *node, key string, value any, depth int) error {
 func (c *compiler) fields(n *node, key string, value any, depth int) error {
 	m, ok := value.(map[string]any)
 	if !ok {
-		return c.fail("", "expected an object, found "+show(value), schemaFix)
+		return c.fail("", "expected an object, found "+Show(value), schemaFix)
 	}
 	for _, name := range keys(m) {
 		c.at.push(step{name: name, field: true})
@@ -264,14 +265,14 @@ func (c *compiler) unknown(key string) {
 		return
 	}
 	c.remark("", func() (detail, near string) {
-		return "unknown keyword, which has no effect", didYouMean(key, keys(c.keywords))
+		return "unknown keyword, which has no effect", nearest.DidYouMean(key, keys(c.keywords))
 	})
 }
 
 // remark warns about the current path, or a key below it. Nothing is made for remarks that are
 // left out.
 func (c *compiler) remark(key string, text func() (detail, near string)) {
-	if c.remarked++; c.remarked > maxProblems {
+	if c.remarked++; c.remarked > MaxProblems {
 		return
 	}
 	detail, near := text()
@@ -280,9 +281,9 @@ func (c *compiler) remark(key string, text func() (detail, near string)) {
 	}
 	at := c.at.String()
 	if key != "" {
-		at = join(at, key)
+		at = Join(at, key)
 	}
-	c.remarks.add(problem{path: at, detail: detail, fix: near})
+	c.remarks.add(Problem{Path: at, Detail: detail, Fix: near})
 }
 
 // plain compiles a keyword without subschemas.
@@ -294,9 +295,9 @@ func (c *compiler) plain(n *node, key string, value any) (err error) {
 		n.hasEnum = true
 		n.enum, err = c.values(value)
 	case "const":
-		var bad *problem
+		var bad *Problem
 		if n.konst, bad = newInstance(value); bad != nil {
-			return c.fail("", bad.detail, schemaFix)
+			return c.fail("", bad.Detail, schemaFix)
 		}
 		n.isConst = true
 	case "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
@@ -306,20 +307,20 @@ func (c *compiler) plain(n *node, key string, value any) (err error) {
 	case "pattern":
 		text, ok := value.(string)
 		if !ok {
-			return c.fail("", "expected a string, found "+show(value), schemaFix)
+			return c.fail("", "expected a string, found "+Show(value), schemaFix)
 		}
 		n.pattern, err = c.pattern(text)
 	case "uniqueItems":
 		ok := false
 		if n.unique, ok = value.(bool); !ok {
-			return c.fail("", "expected true or false, found "+show(value), schemaFix)
+			return c.fail("", "expected true or false, found "+Show(value), schemaFix)
 		}
 	case "required":
 		n.required, err = c.texts(value)
 	case "dependentRequired":
 		m, ok := value.(map[string]any)
 		if !ok {
-			return c.fail("", "expected an object, found "+show(value), schemaFix)
+			return c.fail("", "expected an object, found "+Show(value), schemaFix)
 		}
 		for _, name := range keys(m) {
 			needs, err := c.texts(m[name])
@@ -348,10 +349,10 @@ func (c *compiler) types(value any) ([]string, error) {
 	for _, item := range list {
 		name, _ := item.(string)
 		if !slices.Contains(known, name) {
-			return nil, c.fail("", show(item)+" is not a type", "write one of "+strings.Join(known, ", "))
+			return nil, c.fail("", Show(item)+" is not a type", "write one of "+strings.Join(known, ", "))
 		}
 		if slices.Contains(out, name) {
-			return nil, c.fail("", show(item)+" appears twice", "keep one")
+			return nil, c.fail("", Show(item)+" appears twice", "keep one")
 		}
 		out = append(out, name)
 	}
@@ -363,11 +364,11 @@ func (c *compiler) types(value any) ([]string, error) {
 
 func (c *compiler) values(value any) ([]any, error) {
 	if _, ok := value.([]any); !ok {
-		return nil, c.fail("", "expected a list, found "+show(value), schemaFix)
+		return nil, c.fail("", "expected a list, found "+Show(value), schemaFix)
 	}
 	out, bad := newInstance(value)
 	if bad != nil {
-		return nil, c.fail("", bad.detail, schemaFix)
+		return nil, c.fail("", bad.Detail, schemaFix)
 	}
 	list, _ := out.([]any)
 	return list, nil
@@ -376,12 +377,12 @@ func (c *compiler) values(value any) ([]any, error) {
 func (c *compiler) texts(value any) ([]string, error) {
 	list, ok := value.([]any)
 	if !ok {
-		return nil, c.fail("", "expected a list of strings, found "+show(value), schemaFix)
+		return nil, c.fail("", "expected a list of strings, found "+Show(value), schemaFix)
 	}
 	out := make([]string, len(list))
 	for i, item := range list {
 		if out[i], ok = item.(string); !ok {
-			return nil, c.fail("", "expected a list of strings, found "+show(item)+" in it", schemaFix)
+			return nil, c.fail("", "expected a list of strings, found "+Show(item)+" in it", schemaFix)
 		}
 	}
 	return out, nil
@@ -390,7 +391,7 @@ func (c *compiler) texts(value any) ([]string, error) {
 func (c *compiler) number(value any) (any, error) {
 	text, ok := value.(json.Number)
 	if !ok {
-		return nil, c.fail("", "expected a number, found "+show(value), schemaFix)
+		return nil, c.fail("", "expected a number, found "+Show(value), schemaFix)
 	}
 	n, bad := parseNumber(text.String())
 	if bad != "" {
@@ -407,7 +408,7 @@ func (c *compiler) bound(n *node, key string, value any) error {
 	switch key {
 	case "multipleOf":
 		if compareNumbers(number, int64(0)) <= 0 {
-			return c.fail("", show(value)+" is not more than 0", schemaFix)
+			return c.fail("", Show(value)+" is not more than 0", schemaFix)
 		}
 		n.multipleOf = number
 	case "minimum":
@@ -428,7 +429,7 @@ func (c *compiler) size(n *node, key string, value any) error {
 		return err
 	}
 	if typeOf(number) != "integer" || compareNumbers(number, int64(0)) < 0 {
-		return c.fail("", show(value)+" is not a whole number from 0", schemaFix)
+		return c.fail("", Show(value)+" is not a whole number from 0", schemaFix)
 	}
 	most, whole := number.(int64)
 	if !whole { // larger than any size

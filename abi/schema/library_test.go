@@ -1,4 +1,4 @@
-package module
+package schema
 
 import (
 	"encoding/json"
@@ -33,7 +33,7 @@ func asLibrary(seen *[2]int) func(*rapid.T) {
 		if err := json.Unmarshal(schemaText, &theirs); err != nil {
 			t.Fatalf("%s: %v", schemaText, err)
 		}
-		s, _, err := newSchema(schemaText)
+		s, _, err := New(schemaText)
 		if err != nil {
 			if !strings.Contains(err.Error(), "refers to itself for the same value") {
 				t.Fatalf("%s: %v", schemaText, err)
@@ -46,7 +46,7 @@ func asLibrary(seen *[2]int) func(*rapid.T) {
 		}
 		for range 5 {
 			text := marshal(t, drawValue(t, 3))
-			value, err := parseJSON(text)
+			value, err := Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
