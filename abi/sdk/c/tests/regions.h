@@ -162,7 +162,11 @@ static void json(BerthJson v) {
   text[bytes.n] = 0;
   BerthJsonText in;
   BerthJson parsed = berth_json_parse(&in, ((BerthText){text, bytes.n}));
-  BerthText got = berth_json_failed(parsed) ? BERTH_TEXT("bad") : BERTH_TEXT("other");
+  BerthText got = BERTH_TEXT("other");
+  if (berth_json_failed(parsed)) {
+    got = berth_concat("bad ", in.error);
+    for (uint32_t i = 0; i < got.n; i++) got.n = got.at[i] == ':' ? i : got.n;
+  }
   if (!berth_json_failed(parsed) && *parsed.at == '"') {
     got = BERTH_TEXT("string ");
     BerthText string = berth__json_string(parsed.at);

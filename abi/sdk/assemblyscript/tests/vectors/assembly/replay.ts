@@ -209,7 +209,7 @@ function json(v: berth.Json): void {
   const bytes = hex(textOf(v, "text")), at = keepZero(bytes.length + 1, 1);
   copy(bytes, at);
   const parsed = berth.Json._parse(at, bytes.length);
-  let got = parsed.mistake() == "" ? "other" : "bad";
+  let got = parsed.mistake() == "" ? "other" : "bad " + parsed.mistake().split(":")[0];
   if (got == "other" && load<u8>(at) == 34) {
     const text = parsed.text(""), n = utf8Length(text), utf8 = keepZero(n + 1, 1);
     encode(text, utf8);
