@@ -118,11 +118,47 @@ func TestRecordTooLarge(t *testing.T) {
 	}
 	r.Begin()
 	r.Enter(&inbox.Step{})
+	if r.Full() || strings.Count(log.String(), "maximum size") != 1 {
+		t.Errorf("full: %v, %s", r.Full(), log.String())
+	}
 	if err := r.close(); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(o.to, "*"+recordedSuffix))
 	if err != nil || len(files) != 2 {
 		t.Errorf("%v, %v", files, err)
+	}
+}
+
+// TestRecordCheckpointTooLarge: a recording whose checkpoints do not fit into a segment ends.
+func TestRecordCheckpointTooLarge(t *testing.T) {
+	var log bytes.Buffer
+	o := recordOptions{to: t.TempDir(), size: "16Mi"}
+	r, err := o.toFolder(slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Enter(&inbox.Settings{})
+	reason := make([]byte, 1<<20)
+	for range 2 { // the first segment is full before the scheduler has begun, as that of a replica that waits
+		for range 3 {
+			if _, err := rand.Read(reason); err != nil {
+				t.Fatal(err)
+			}
+			r.Enter(&inbox.Reject{UID: "u", Plugin: "p", Reason: string(reason)})
+		}
+		if r.Full() {
+			t.Error("full before the first turn")
+		}
+		r.Enter(&inbox.Step{})
+		if r.Full() {
+			r.Begin()
+		}
+	}
+	if r.Full() || strings.Count(log.String(), "maximum size") != 2 {
+		t.Errorf("full: %v, %s", r.Full(), log.String())
+	}
+	if err := r.close(); err != nil {
+		t.Fatal(err)
 	}
 }

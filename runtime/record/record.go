@@ -60,7 +60,9 @@ type Writer struct {
 	full    bool // it ended because of MaxBytes
 	// begun is what the segment had when the loop took its first turn: its checkpoint.
 	begun   int64
-	stepped bool
+	stepped bool // it took a turn, whether or not the segment had ended
+	later   bool // the segment is not the first
+	last    bool // even the checkpoint had no room
 	// What the next segment begins with.
 	settings *inbox.Settings
 	modules  []*inbox.Module
@@ -128,8 +130,8 @@ func (w *Writer) remember(e inbox.Event) {
 			}
 		}
 	case *inbox.Step:
-		if !w.stepped && !w.ended {
-			w.stepped, w.begun = w.settings != nil, w.size()
+		if !w.stepped {
+			w.stepped, w.begun = true, w.size()
 		}
 	case *inbox.Module:
 		if !slices.ContainsFunc(w.modules, func(known *inbox.Module) bool { return known.File == e.File }) {
@@ -138,11 +140,11 @@ func (w *Writer) remember(e inbox.Event) {
 	}
 }
 
-// Full implements inbox.Segmented. A segment in which even the checkpoint has no room is the last one.
+// Full implements inbox.Segmented. A recording whose checkpoints have no room does not go on.
 func (w *Writer) Full() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.config.SegmentBytes == 0 || !w.stepped || w.settings.Ranked { // ranks come once, with the nodes
+	if w.config.SegmentBytes == 0 || !w.stepped || w.last || w.settings == nil || w.settings.Ranked { // ranks come once, with the nodes
 		return false
 	}
 	return w.full || !w.ended && w.size()-w.begun >= w.config.SegmentBytes
@@ -158,7 +160,7 @@ func (w *Writer) Begin() {
 	if !w.ended {
 		w.append(&inbox.End{})
 	}
-	w.ended, w.full, w.stepped = true, false, false
+	w.ended, w.full, w.stepped, w.later = true, false, false, true
 	out, err := w.config.Next()
 	if err == nil {
 		_, err = io.WriteString(out, Header)
@@ -223,7 +225,7 @@ func (w *Writer) flush() {
 	w.encoder.Reset()
 	size := int64(len(head) + w.packed.Len())
 	if w.config.MaxBytes > 0 && w.written+size > w.config.MaxBytes {
-		w.full = true
+		w.full, w.last = true, w.later && !w.stepped
 		w.end(fmt.Errorf("it has reached its maximum size of %d bytes", w.config.MaxBytes))
 		return
 	}

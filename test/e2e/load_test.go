@@ -40,6 +40,8 @@ type bench struct {
 	// decided returns the number of the decision to place a pod; nil if the scheduler does not
 	// report it.
 	decided func(*v1.Pod) (uint64, error)
+	// recordings is the folder of what schedulers record; empty if none does.
+	recordings string
 }
 
 // newBench returns an empty cluster with nodes of a capacity.
@@ -51,6 +53,10 @@ func newBench(t *testing.T, name string, nodes int, capacity workload.Capacity) 
 		t.Fatal(err)
 	}
 	b := &bench{T: t, Cluster: c, client: client, namespace: name}
+	if program() == cluster.BerthProgram {
+		b.recordings = t.TempDir()
+		t.Cleanup(b.replay) // once the schedulers have ended
+	}
 	if b.since, err = c.Revision(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +85,7 @@ func (b *bench) supervise(s cluster.Scheduler) (ended func() int64) {
 func (b *bench) deployed(s cluster.Scheduler) cluster.Scheduler {
 	if program() == cluster.BerthProgram {
 		s.User = cluster.Berth
+		s = b.recorded(s)
 	}
 	return s
 }

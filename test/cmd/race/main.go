@@ -32,7 +32,7 @@ func main() {
 }
 
 type options struct {
-	workloads, modes, nodes, schedulers, schedulerConfig, berthFlags, plugins, out string
+	workloads, modes, nodes, schedulers, schedulerConfig, berthFlags, plugins, withFlags, out string
 	repetitions, pods, before                                                      int
 	patience                                                                       time.Duration
 }
@@ -47,8 +47,9 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.StringVar(&o.workloads, "workloads", strings.Join(names, ","), "kinds of pods")
 	flags.StringVar(&o.modes, "modes", "stream,backlog", "how pods come: a stream on 1,000 nodes, a backlog on 5,000")
 	flags.StringVar(&o.nodes, "nodes", "", "numbers of nodes instead of these")
-	flags.StringVar(&o.schedulers, "schedulers", "kube-scheduler,berth", "who takes part; berth+plugins is Berth with -plugins")
+	flags.StringVar(&o.schedulers, "schedulers", "kube-scheduler,berth", "who takes part; berth+plugins is Berth with -plugins or -with-flags")
 	flags.StringVar(&o.plugins, "plugins", "", "`MODULES` for --plugin of berth+plugins, with blanks between them")
+	flags.StringVar(&o.withFlags, "with-flags", "", "`FLAGS` of berth+plugins beside those of berth, with blanks between them")
 	flags.StringVar(&o.schedulerConfig, "config", "", "KubeSchedulerConfiguration `FILE` for all; the defaults if not given")
 	flags.StringVar(&o.berthFlags, "berth-flags", "", "`FLAGS` of berth run beside those of the race, with blanks between them")
 	flags.IntVar(&o.repetitions, "repetitions", 3, "of each; the table has the medians")
@@ -96,8 +97,9 @@ func (o *options) config() (race.Config, error) {
 	for _, module := range strings.Fields(o.plugins) {
 		c.PluginFlags = append(c.PluginFlags, "--plugin="+module)
 	}
+	c.PluginFlags = append(c.PluginFlags, strings.Fields(o.withFlags)...)
 	if with := slices.Contains(c.Schedulers, race.WithPlugins); with != (len(c.PluginFlags) > 0) {
-		return race.Config{}, fmt.Errorf("-plugins %s and -schedulers %s: %s needs modules, and modules need it", o.plugins, o.schedulers, race.WithPlugins)
+		return race.Config{}, fmt.Errorf("-plugins %s, -with-flags %s and -schedulers %s: %s needs modules or flags, and these need it", o.plugins, o.withFlags, o.schedulers, race.WithPlugins)
 	}
 	if o.schedulerConfig != "" {
 		text, err := os.ReadFile(o.schedulerConfig)

@@ -1,0 +1,36 @@
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/berth-scheduler/berth/test/internal/cluster"
+)
+
+// recorded has a scheduler record what it does.
+func (b *bench) recorded(s cluster.Scheduler) cluster.Scheduler {
+	s.Flags = append([]string{"--record=" + b.recordings, "--record-size=16Mi"}, s.Flags...)
+	return s
+}
+
+// replay repeats the recordings of a test, whose schedulers have ended or were killed: each segment alone, on 1
+// and 8 workers.
+func (b *bench) replay() {
+	files, err := filepath.Glob(filepath.Join(b.recordings, "*.berthrec"))
+	if err != nil || len(files) == 0 {
+		b.Errorf("there are no recordings: %v", err)
+	}
+	told := ""
+	for _, file := range files {
+		for _, workers := range []string{"1", "8"} {
+			// The test may have ended its context.
+			out, err := exec.Command(b.Binaries().Berth, "replay", file, "--workers", workers).CombinedOutput() //nolint:noctx // see above
+			if err != nil {
+				b.Errorf("replay of %s with %s workers: %v\n%s", filepath.Base(file), workers, err, out)
+			}
+			told, _, _ = strings.Cut(string(out), "\n")
+		}
+		b.Logf("%s: %s", filepath.Base(file), told)
+	}
+}
