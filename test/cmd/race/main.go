@@ -33,8 +33,8 @@ func main() {
 
 type options struct {
 	workloads, modes, nodes, schedulers, schedulerConfig, berthFlags, plugins, withFlags, out string
-	repetitions, pods, before                                                      int
-	patience                                                                       time.Duration
+	repetitions, pods, before                                                                 int
+	patience, whatIf                                                                          time.Duration
 }
 
 func run(ctx context.Context, args []string) (err error) {
@@ -47,9 +47,10 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.StringVar(&o.workloads, "workloads", strings.Join(names, ","), "kinds of pods")
 	flags.StringVar(&o.modes, "modes", "stream,backlog", "how pods come: a stream on 1,000 nodes, a backlog on 5,000")
 	flags.StringVar(&o.nodes, "nodes", "", "numbers of nodes instead of these")
-	flags.StringVar(&o.schedulers, "schedulers", "kube-scheduler,berth", "who takes part; berth+plugins is Berth with -plugins or -with-flags")
+	flags.StringVar(&o.schedulers, "schedulers", "kube-scheduler,berth", "who takes part; berth+plugins is Berth with -plugins, -with-flags or -what-if")
 	flags.StringVar(&o.plugins, "plugins", "", "`MODULES` for --plugin of berth+plugins, with blanks between them")
 	flags.StringVar(&o.withFlags, "with-flags", "", "`FLAGS` of berth+plugins beside those of berth, with blanks between them")
+	flags.DurationVar(&o.whatIf, "what-if", 0, "ask berth+plugins where 100 pods would go, at this interval")
 	flags.StringVar(&o.schedulerConfig, "config", "", "KubeSchedulerConfiguration `FILE` for all; the defaults if not given")
 	flags.StringVar(&o.berthFlags, "berth-flags", "", "`FLAGS` of berth run beside those of the race, with blanks between them")
 	flags.IntVar(&o.repetitions, "repetitions", 3, "of each; the table has the medians")
@@ -90,7 +91,7 @@ func run(ctx context.Context, args []string) (err error) {
 
 // config expands the lists into legs, with legs of the same nodes next to each other.
 func (o *options) config() (race.Config, error) {
-	c := race.Config{Repetitions: o.repetitions, Patience: o.patience, Progress: os.Stderr, BerthFlags: strings.Fields(o.berthFlags)}
+	c := race.Config{Repetitions: o.repetitions, Patience: o.patience, Progress: os.Stderr, BerthFlags: strings.Fields(o.berthFlags), WhatIf: o.whatIf}
 	for _, name := range strings.Split(o.schedulers, ",") {
 		c.Schedulers = append(c.Schedulers, cluster.Program(name))
 	}
@@ -98,8 +99,8 @@ func (o *options) config() (race.Config, error) {
 		c.PluginFlags = append(c.PluginFlags, "--plugin="+module)
 	}
 	c.PluginFlags = append(c.PluginFlags, strings.Fields(o.withFlags)...)
-	if with := slices.Contains(c.Schedulers, race.WithPlugins); with != (len(c.PluginFlags) > 0) {
-		return race.Config{}, fmt.Errorf("-plugins %s, -with-flags %s and -schedulers %s: %s needs modules or flags, and these need it", o.plugins, o.withFlags, o.schedulers, race.WithPlugins)
+	if with := slices.Contains(c.Schedulers, race.WithPlugins); with != (len(c.PluginFlags) > 0 || c.WhatIf > 0) {
+		return race.Config{}, fmt.Errorf("-plugins %s, -with-flags %s, -what-if %v and -schedulers %s: %s needs modules, flags or questions, and these need it", o.plugins, o.withFlags, o.whatIf, o.schedulers, race.WithPlugins)
 	}
 	if o.schedulerConfig != "" {
 		text, err := os.ReadFile(o.schedulerConfig)

@@ -73,6 +73,8 @@ type Config struct {
 	Repetitions int
 	// BerthFlags are added to Berth's command line, and PluginFlags to that of WithPlugins.
 	BerthFlags, PluginFlags []string
+	// WhatIf is the time between two questions to WithPlugins about where pods would go; 0 for none.
+	WhatIf time.Duration
 	// SchedulerConfig is a KubeSchedulerConfiguration for all, the defaults if empty.
 	SchedulerConfig string
 	// Patience is the maximum duration of a leg.
@@ -223,7 +225,7 @@ func (t *repetition) stream(ctx context.Context, pods *tracker) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	process, err := t.start()
+	process, err := t.start(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -254,7 +256,7 @@ func (t *repetition) backlog(ctx context.Context, pods *tracker) (Result, error)
 		return Result{}, err
 	}
 	began := time.Now()
-	process, err := t.start()
+	process, err := t.start(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -274,7 +276,7 @@ func (t *repetition) create(ctx context.Context, pods *tracker, from, to int) er
 	})
 }
 
-func (t *repetition) start() (*cluster.Process, error) {
+func (t *repetition) start(ctx context.Context) (*cluster.Process, error) {
 	s := cluster.Scheduler{Program: t.scheduler, Config: t.config.SchedulerConfig}
 	if ours(t.scheduler) {
 		s.Program = cluster.BerthProgram
@@ -283,12 +285,23 @@ func (t *repetition) start() (*cluster.Process, error) {
 	if t.scheduler == WithPlugins {
 		s.Flags = append(s.Flags, t.config.PluginFlags...)
 	}
-	return t.cluster.StartScheduler(s)
+	process, err := t.cluster.StartScheduler(s)
+	if err == nil && t.scheduler == WithPlugins && t.config.WhatIf > 0 {
+		t.quiet, err = t.questions(ctx)
+	}
+	return process, err
 }
 
 // result ends a run: it reads the scheduler's figures before it queries its decisions and stops
 // it.
 func (t *repetition) result(ctx context.Context, process *cluster.Process, before, took time.Duration, latencies []time.Duration) (Result, error) {
+	if t.quiet != nil {
+		answers, err := t.quiet()
+		if err != nil {
+			return Result{}, err
+		}
+		fmt.Fprintf(t.config.Progress, "%v: %s answered %d questions\n", t.leg, t.scheduler, answers)
+	}
 	used, err := process.Usage()
 	if err != nil {
 		return Result{}, err

@@ -34,6 +34,8 @@ type repetition struct {
 	there []v1.Node
 	// decided has the number of the decision to place a pod; nil if that is not known.
 	decided map[types.UID]uint64
+	// quiet ends questions; nil if there are none.
+	quiet func() (answers int, err error)
 }
 
 // newRepetition records the state of the cluster before a run, when there are nodes and no
