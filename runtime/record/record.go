@@ -178,8 +178,19 @@ func (w *Writer) Begin() {
 	}
 }
 
-// append appends an event. The caller holds w.mu.
+// append appends an event. What a recording begins with is written before what follows, so that one of a
+// process that was killed soon can be used. The caller holds w.mu.
 func (w *Writer) append(e inbox.Event) {
+	switch e.(type) {
+	case *inbox.Settings, *inbox.Module:
+	default:
+		if w.written <= int64(len(Header)) {
+			w.flush()
+		}
+		if w.ended {
+			return
+		}
+	}
 	var err error
 	if w.frame, err = w.encoder.Append(w.frame, w.redact.event(e)); err != nil {
 		w.end(fmt.Errorf("encode a %T: %w", e, err))

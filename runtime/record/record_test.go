@@ -220,3 +220,23 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestBegins: the settings are written before what follows them, so that a kill soon after leaves a recording.
+func TestBegins(t *testing.T) {
+	var out bytes.Buffer
+	w, err := record.NewWriter(&out, record.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Enter(&inbox.Settings{Seed: 7})
+	w.Enter(&inbox.Module{File: "a.wasm"})
+	if out.String() != record.Header {
+		t.Errorf("%q", out.String())
+	}
+	w.Enter(&inbox.Clock{})
+	begun := bytes.Clone(out.Bytes()) // before another second is over
+	w.Close()
+	if lines, err := read(t, begun); !errors.Is(err, record.ErrCut) || len(lines) != 2 || !strings.HasPrefix(lines[0], "settings ") {
+		t.Errorf("%v, %v", lines, err)
+	}
+}
