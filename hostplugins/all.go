@@ -4,6 +4,7 @@ package hostplugins
 
 import (
 	"fmt"
+	"time"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
@@ -38,6 +39,12 @@ type Deps struct {
 	Budgets objects.PodDisruptionBudgets
 	// Storage is for the volume plugins. The zero value is a cluster without storage objects.
 	Storage Storage
+	// Devices is for DynamicResources. The zero value is a cluster without resource claims. Search
+	// (optional) bounds its searches; Now is the time of the loop and Wall the time beside it, the
+	// machine's if they are nil.
+	Devices   Devices
+	Search    objects.Search
+	Now, Wall func() time.Time
 	// Services and Controllers are for the default constraints of PodTopologySpread. A nil one
 	// means that there are no such objects.
 	Services    objects.Services
@@ -57,7 +64,7 @@ func All(deps Deps) plugin.Registry {
 		nodeports.Name:         noArgs(nodeports.New),
 		imagelocality.Name:     noArgs(imagelocality.New),
 
-		dynamicresources.Name:     noArgs(dynamicresources.New),
+		dynamicresources.Name:     deps.Devices.orEmpty().dynamicResources(&deps),
 		nodedeclaredfeatures.Name: noArgs(nodedeclaredfeatures.New),
 		volumerestrictions.Name:   noArgs(storage.restrictions),
 		volumezone.Name:           noArgs(storage.zone),

@@ -48,7 +48,7 @@ func TestRegistry(t *testing.T) {
 	}
 	const want = `DefaultBinder [Bind], of scope node: []
 DefaultPreemption [PostFilter], of scope node: []
-DynamicResources [PreFilter PostFilter], of scope node: []
+DynamicResources [PreEnqueue PreFilter Filter PostFilter PreScore Score Reserve PreBind], of scope node: []
 ImageLocality [Score], of scope node: [Score]
 InterPodAffinity [PreFilter Filter PreScore Score], of scope node: []
 NodeAffinity [PreFilter Filter PreScore Score], of scope node: [Filter Score]
@@ -72,7 +72,7 @@ VolumeZone [PreFilter Filter], of scope node: []
 	}
 	all := state.FeatureRequests | state.FeatureNodeAffinity | state.FeatureHostPorts | state.FeatureSchedulingGates |
 		state.FeatureVolumeClaims | state.FeatureExclusiveVolumes | state.FeatureDeclaredFeatures |
-		state.FeatureTopologySpread | state.FeatureInterPodAffinity
+		state.FeatureTopologySpread | state.FeatureInterPodAffinity | state.FeatureResourceClaims
 	if enforced != all {
 		t.Errorf("enforced is %v, want %v", enforced, all)
 	}

@@ -235,7 +235,7 @@ func (o *runOptions) schedule(ctx context.Context, s *config.Scheduler, modules 
 		o.program.addTo(assembly.Config{Scheduler: s, Modules: modules, Seed: uint64(o.seed), MaxUnschedulable: o.unscheduled, Reuse: kept, TrialShare: o.trialShare, RecordReads: o.record.reads}),
 		assembly.Deps{
 			Binder: cluster, Evictor: cluster, Patcher: cluster, Outlet: cluster,
-			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Services: cluster.Services(), Controllers: cluster.Controllers(),
+			Recorder: recording.recorder(), Objects: cluster, Budgets: cluster.Budgets(), Storage: cluster.Storage(), Devices: cluster.Devices(), Services: cluster.Services(), Controllers: cluster.Controllers(),
 			Observer: both{w}, Moved: w.moved, Handled: w.metrics.Handled, Worked: w.metrics.Worked, Broken: w.broken, Framework: cluster.Framework, Log: log,
 		})
 	if err != nil {

@@ -302,6 +302,6 @@ func warn(tell func(text string), warnings []config.Warning) {
 		tell(warning.String())
 	}
 	if len(missing) > 0 {
-		tell("only partly implemented (pods that need the rest stay pending): " + strings.Join(missing, ", "))
+		tell("not implemented (pods that need them stay pending): " + strings.Join(missing, ", "))
 	}
 }

@@ -1,58 +1,93 @@
-// Package dynamicresources is a part of kube-scheduler's DynamicResources (KEP-4381): the
-// reason it reports for unschedulable pods without resource claims. With the default profile
-// the messages of nearly all such pods end with this reason, and autoscalers, alerts and people
-// read them. Claims are not supported: no plugin enforces them here, so pods with claims stay
-// pending with that reason.
+// Package dynamicresources allocates devices for pods with resource claims (KEP-4381), as
+// kube-scheduler's DynamicResources does: spec.resourceClaims of a pod and the claims that it names
+// or that were made from its templates. The published library decides which devices a claim gets;
+// this package decides for which claims and nodes it is asked, keeps what is allocated up to date,
+// and writes the result.
+//
+// Which devices are allocated is state of the scheduler's loop: what the API says, and the
+// allocations of pods that are being bound. See Ledger.
 package dynamicresources
 
 import (
-	"errors"
+	"fmt"
+	"time"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // Name is the plugin's name in a profile.
 const Name = "DynamicResources"
 
-// DynamicResources is the plugin.
-type DynamicResources struct{ info plugin.Info }
-
-var (
-	_ plugin.PreFilter  = (*DynamicResources)(nil)
-	_ plugin.PostFilter = (*DynamicResources)(nil)
+// How long a search for devices on one node may take, and how long PreBind waits for devices to be
+// ready, by default.
+const (
+	DefaultFilterTimeout  = configv1.DynamicResourcesFilterTimeoutDefault
+	DefaultBindingTimeout = configv1.DynamicResourcesBindingTimeoutDefault
 )
 
-// New returns the plugin.
-func New() *DynamicResources { return &DynamicResources{info: plugin.Info{Name: Name}} }
+// Deps is what the plugin depends on.
+type Deps struct {
+	Devices objects.Devices
+	// Ledger is shared by the plugins of all profiles.
+	Ledger *Ledger
+	Writer objects.ClaimWriter
+	Waiter objects.StorageWaiter
+	// Search bounds the searches for devices.
+	Search objects.Search
+	// Now returns the time that the loop sees, and Wall the time beside the loop.
+	Now, Wall func() time.Time
+}
+
+// DynamicResources is the plugin. Its points up to Reserve, and Unreserve, must be called on the
+// scheduler's loop.
+type DynamicResources struct {
+	info          plugin.Info
+	deps          Deps
+	filterTimeout time.Duration // 0 for none
+	bindTimeout   time.Duration
+}
+
+var (
+	_ plugin.PreEnqueue = (*DynamicResources)(nil)
+	_ plugin.PreFilter  = (*DynamicResources)(nil)
+	_ plugin.Filter     = (*DynamicResources)(nil)
+	_ plugin.PostFilter = (*DynamicResources)(nil)
+	_ plugin.PreScore   = (*DynamicResources)(nil)
+	_ plugin.Score      = (*DynamicResources)(nil)
+	_ plugin.Scaler     = (*DynamicResources)(nil)
+	_ plugin.Reserve    = (*DynamicResources)(nil)
+	_ plugin.PreBind    = (*DynamicResources)(nil)
+)
+
+// New returns the plugin. args may be nil.
+func New(args *configv1.DynamicResourcesArgs, deps Deps) (*DynamicResources, error) {
+	d := &DynamicResources{deps: deps, filterTimeout: DefaultFilterTimeout, bindTimeout: DefaultBindingTimeout}
+	d.info = plugin.Info{
+		Name:     Name,
+		Reads:    plugin.Whole(abi.NodeName, abi.NodeLabels, abi.PodWhole),
+		Enforces: state.FeatureResourceClaims,
+		Events:   d.events(),
+	}
+	if args == nil {
+		return d, nil
+	}
+	if args.FilterTimeout != nil {
+		if d.filterTimeout = args.FilterTimeout.Duration; d.filterTimeout < 0 {
+			return nil, fmt.Errorf("filterTimeout is %v, which is negative", d.filterTimeout)
+		}
+	}
+	if args.BindingTimeout != nil {
+		if d.bindTimeout = args.BindingTimeout.Duration; d.bindTimeout < time.Second {
+			return nil, fmt.Errorf("bindingTimeout is %v, which is less than a second", d.bindTimeout)
+		}
+	}
+	return d, nil
+}
 
 // Info describes the plugin.
 func (d *DynamicResources) Info() *plugin.Info { return &d.info }
-
-// key is the key of what PreFilter stores for PostFilter.
-const key = "seen"
-
-// seen records that PreFilter ran for the pod.
-type seen struct{}
-
-func (seen) Clone() state.Value { return seen{} }
-
-// PreFilter has nothing to do for a pod without claims.
-func (d *DynamicResources) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
-	c.State.Write(Name, key, seen{})
-	return nil, plugin.NewStatus(abi.Skip)
-}
-
-// errNotSeen is the error that kube-scheduler's plugin gets when it reads its state after an
-// earlier plugin has ended PreFilter (k8s.io/kube-scheduler/framework, ErrNotFound). The plugin
-// fails with it, which ends PostFilter, so that nothing is preempted.
-var errNotSeen = errors.New("not found")
-
-// PostFilter never finds a claim to deallocate for the pod.
-func (d *DynamicResources) PostFilter(c *plugin.Cycle, _ *plugin.Diagnosis) (plugin.PostFilterResult, *plugin.Status) {
-	if c.State.Read(Name, key) == nil {
-		return plugin.PostFilterResult{}, plugin.Fail(errNotSeen)
-	}
-	return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "no new claims to deallocate")
-}

@@ -100,6 +100,7 @@ type Deps struct {
 	Budgets     objects.PodDisruptionBudgets // optional, see hostplugins.Deps
 	Patcher     objects.Patcher              // optional, see extender.Deps
 	Storage     hostplugins.Storage          // optional: without it volumes do not exist
+	Devices     hostplugins.Devices          // optional: without it resource claims do not exist
 	Objects     scheduler.Objects            // optional, see scheduler.Deps
 	Services    objects.Services
 	Controllers objects.Controllers
@@ -111,6 +112,9 @@ type Deps struct {
 	Handled     func(state.ClusterEvent, time.Duration) // optional, see scheduler.Deps
 	Worked      func(string, []report.Timing)           // optional, see scheduler.Deps
 	Broken      func(pipeline.Broken)                   // optional, see pipeline.Deps
+	// CutOff (optional) is for replays: it reports whether the recorded search for devices on a node
+	// was cut off.
+	CutOff func(node string) bool
 	// Framework (optional) returns the dependencies of framework plugins in a profile. Assembly
 	// sets Scheduler.
 	Framework func(profile string) bridge.Deps

@@ -60,6 +60,7 @@ func (m *madePlugin) same(args any) bool {
 func (a *Assembly) build(ctx context.Context, s *config.Scheduler, old []*built) ([]*built, error) {
 	registry := hostplugins.All(hostplugins.Deps{
 		Binder: a.deps.Binder, Budgets: a.deps.Budgets, Storage: a.deps.Storage,
+		Devices: a.deps.Devices, Search: search{&a.deps}, Now: a.clock.Now, Wall: a.deps.Clock.Now,
 		Services: a.deps.Services, Controllers: a.deps.Controllers,
 	})
 	maps.Copy(registry, a.config.Plugins)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/berth-scheduler/berth/hostplugins"
-	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
 	"github.com/berth-scheduler/berth/runtime/config"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
@@ -30,7 +29,6 @@ func Catalog() config.Catalog {
 	return config.Catalog{
 		Known:    registry.Names(),
 		Upstream: notBuilt(registry),
-		Partial:  []string{dynamicresources.Name},
 		Default:  defaultProfile(),
 		Points:   func(name string) []string { return points[name] },
 		Features: state.FeatureNames(),

@@ -28,6 +28,7 @@ func argsKinds() map[string]argsKind {
 		"NodeAffinity":                    kindOfArgs("NodeAffinityArgs", nil, checkAffinity),
 		"DefaultPreemption":               kindOfArgs("DefaultPreemptionArgs", defaultPreemption, checkPreemption),
 		"VolumeBinding":                   kindOfArgs("VolumeBindingArgs", defaultVolumes, checkVolumes),
+		"DynamicResources":                kindOfArgs("DynamicResourcesArgs", defaultDevices, checkDevices),
 		"PodTopologySpread":               kindOfArgs("PodTopologySpreadArgs", defaultSpread, checkSpread),
 		"InterPodAffinity":                kindOfArgs("InterPodAffinityArgs", defaultPodAffinity, checkPodAffinity),
 	}
@@ -85,8 +86,8 @@ func buildArgs(r *report, cat Catalog, path *field.Path, in []configv1.PluginCon
 		if c.Name == enforcement { // allowUnenforced reads it
 			continue
 		}
-		if cat.unfinished(c.Name) {
-			r.noteArgs(c.Name, at.Child("name"), cat.partial(c.Name))
+		if cat.upstreamOnly(c.Name) {
+			r.noteArgs(c.Name, at.Child("name"))
 			continue
 		}
 		if _, ok := custom[c.Name]; ok {

@@ -16,9 +16,6 @@ type Catalog struct {
 	// They are accepted with a warning and left out. A name that is also in Known counts as
 	// known.
 	Upstream []string
-	// Partial are names in Known of plugins of kube-scheduler that are only partly implemented.
-	// They are accepted at any point and with any args, with a warning.
-	Partial []string
 	// Late are names of plugins that a program registers. Their points are known once they are
 	// constructed: see Profile.Settle. They take any args.
 	Late []string
@@ -51,11 +48,6 @@ func (c Catalog) late(name string) bool { return slices.Contains(c.Late, name) }
 func (c Catalog) upstreamOnly(name string) bool {
 	return !c.built(name) && slices.Contains(c.Upstream, name)
 }
-
-func (c Catalog) partial(name string) bool { return slices.Contains(c.Partial, name) }
-
-// unfinished reports whether there is a warning about the plugin; its args are then ignored.
-func (c Catalog) unfinished(name string) bool { return c.partial(name) || c.upstreamOnly(name) }
 
 func (c Catalog) implements(name, point string) bool {
 	return c.late(name) || c.Points != nil && slices.Contains(c.Points(name), point)

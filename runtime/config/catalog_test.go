@@ -1,11 +1,6 @@
 package config_test
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
-	"testing"
-
 	"github.com/berth-scheduler/berth/runtime/config"
 )
 
@@ -107,51 +102,5 @@ func podsCatalog() config.Catalog {
 			{Name: "Sort"}, {Name: "PodTopologySpread", Weight: 2}, {Name: "InterPodAffinity", Weight: 2}, {Name: "Bind"},
 		},
 		Points: func(plugin string) []string { return points[plugin] },
-	}
-}
-
-// TestPartial: a partly implemented plugin runs at the points that it has. It is accepted at
-// other points and with any args, which are ignored. There is a warning unless the plugin is
-// disabled.
-func TestPartial(t *testing.T) {
-	cat := smallCatalog()
-	cat.Partial = []string{"D"}
-	cat.Default = append(cat.Default, config.PluginWeight{Name: "D"})
-	const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: s\n"
-	const name = `plugin "D" of kube-scheduler v1.36 is only partly implemented: `
-	const pending = "pods that need a rule that only this plugin enforces stay pending"
-	for _, test := range []struct {
-		yaml, filter, warning string
-	}{
-		{head, "A B D", name + pending},
-		{head + "  plugins: {multiPoint: {disabled: [{name: D}]}}\n", "A B", ""},
-		{head + "  plugins: {reserve: {enabled: [{name: D}]}}\n", "A B D", name + pending},
-		{head + "  pluginConfig: [{name: D, args: {bindingTimeout: 5s}}]\n", "A B D", name + "its args are ignored, and " + pending},
-	} {
-		file := filepath.Join(t.TempDir(), "c.yaml")
-		if err := os.WriteFile(file, []byte(test.yaml), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c, warnings, err := config.Load(file, cat)
-		if err != nil {
-			t.Errorf("%s: %v", test.yaml, err)
-			continue
-		}
-		var filter []string
-		for _, ref := range c.Profiles[0].Points["filter"] {
-			filter = append(filter, ref.Name)
-		}
-		if got := strings.Join(filter, " "); got != test.filter || len(c.Profiles[0].Points["reserve"]) > 0 {
-			t.Errorf("%s: filters %q, reserve %v", test.yaml, got, c.Profiles[0].Points["reserve"])
-		}
-		got := ""
-		for _, w := range warnings {
-			if w.Plugin == "D" {
-				got += w.Detail
-			}
-		}
-		if got != test.warning {
-			t.Errorf("%s: warning %q, want %q", test.yaml, got, test.warning)
-		}
 	}
 }

@@ -50,8 +50,8 @@ func readSelection(r *report, cat Catalog, path *field.Path, p pointSet) selecti
 			r.add(name, "plugin "+quote(plugin.Name)+" is listed twice", "keep one of the entries")
 			continue
 		}
-		if cat.unfinished(plugin.Name) {
-			r.noteEnabled(plugin.Name, name, cat.partial(plugin.Name))
+		if cat.upstreamOnly(plugin.Name) {
+			r.noteEnabled(plugin.Name, name)
 		} else if p.point != pointMultiPoint && !cat.implements(plugin.Name, p.point) {
 			r.add(name, "plugin "+quote(plugin.Name)+" does not implement "+p.point, "it implements: "+cat.pointsOf(plugin.Name))
 			continue
@@ -128,7 +128,7 @@ func resolve(cat Catalog, multiPoint []entry, here selection) []entry {
 	for _, e := range here.enabled {
 		both := slices.ContainsFunc(multiPoint, func(m entry) bool { return m.name == e.name })
 		switch {
-		case !cat.built(e.name), cat.partial(e.name) && !cat.implements(e.name, here.point):
+		case !cat.built(e.name):
 		case both && expands(e.name):
 			first = append(first, e)
 		default:

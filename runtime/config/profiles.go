@@ -82,12 +82,11 @@ func buildProfile(r *report, cat Catalog, path *field.Path, in configv1.KubeSche
 	return out
 }
 
-// noteDefault records a default plugin that stays enabled and is not, or only partly,
-// implemented.
+// noteDefault records a default plugin that stays enabled and is not implemented.
 func noteDefault(r *report, cat Catalog, name string) {
 	switch {
-	case cat.unfinished(name):
-		r.noteEnabled(name, nil, cat.partial(name))
+	case cat.upstreamOnly(name):
+		r.noteEnabled(name, nil)
 	case cat.built(name):
 	default:
 		r.add(nil, "the default list names the unknown plugin "+quote(name), "")

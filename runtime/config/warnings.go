@@ -26,20 +26,18 @@ type Warning struct {
 // String gives "file:line: path: detail" without the parts that are not known.
 func (w Warning) String() string { return position(w.File, w.Line, w.Path) + w.Detail }
 
-// note is what is known about a plugin that is not, or only partly, implemented.
+// note is what is known about a plugin that is not implemented.
 type note struct {
 	path    string // first place in the file, "" if none
 	enabled bool   // enabled somewhere, by the file or by default
 	given   bool   // has arguments somewhere
-	partial bool   // partly implemented
 }
 
-// noteEnabled, noteDisabled and noteArgs record a mention of a plugin that is not implemented;
-// noteEnabled and noteArgs also one of a partly implemented plugin. The path is nil for the
-// default list. Calls come in file order.
-func (r *report) noteEnabled(name string, path *field.Path, partial bool) {
+// noteEnabled, noteDisabled and noteArgs record a mention of a plugin that is not implemented. The
+// path is nil for the default list. Calls come in file order.
+func (r *report) noteEnabled(name string, path *field.Path) {
 	n := r.mention(name, path)
-	n.enabled, n.partial = true, partial
+	n.enabled = true
 	r.notes[name] = n
 }
 
@@ -47,9 +45,9 @@ func (r *report) noteDisabled(name string, path *field.Path) {
 	r.notes[name] = r.mention(name, path)
 }
 
-func (r *report) noteArgs(name string, path *field.Path, partial bool) {
+func (r *report) noteArgs(name string, path *field.Path) {
 	n := r.mention(name, path)
-	n.given, n.partial = true, partial
+	n.given = true
 	r.notes[name] = n
 }
 
@@ -91,13 +89,6 @@ func (r *report) warnings() []Warning {
 
 func (n note) detail(name string) string {
 	const pending = "pods that need a rule that only this plugin enforces stay pending"
-	if n.partial {
-		what := ""
-		if n.given {
-			what = "its args are ignored, and "
-		}
-		return "plugin " + quote(name) + " of kube-scheduler v1.36 is only partly implemented: " + what + pending
-	}
 	what := "disabling it has no effect"
 	switch {
 	case n.enabled:

@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -71,6 +72,8 @@ func newEvents() []func() (word string, e Event) {
 		func() (string, Event) { return "carried", &Carried{} },
 		func() (string, Event) { return "queued", &Queued{} },
 		func() (string, Event) { return "nominated", &Nominated{} },
+		func() (string, Event) { return "written", &Written{} },
+		func() (string, Event) { return "cut-off", &CutOff{} },
 	}
 }
 
@@ -239,6 +242,19 @@ func (e *Evicted) visit(f fields) {
 	e.Stopped = f.flag("stopped", e.Stopped)
 	e.Err = f.text("error", e.Err)
 }
+
+func (e *Written) visit(f fields) {
+	var object metav1.Object
+	if e.Claim != nil {
+		object = e.Claim
+	}
+	var ok bool
+	if e.Claim, ok = f.object("object", "ResourceClaim", object).(*resourcev1.ResourceClaim); !ok {
+		f.fail(errMissing)
+	}
+}
+
+func (e *CutOff) visit(f fields) { e.Node = f.name(e.Node) }
 
 func (e *Clock) visit(f fields) { e.At = f.time("at", e.At) }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -123,6 +124,9 @@ type (
 		Stopped bool
 		Err     string
 	}
+	// Written is what the API server answered to a request about a resource claim, or, if nobody knows
+	// whether it has carried a write out, what was sent.
+	Written struct{ Claim *resourcev1.ResourceClaim }
 )
 
 // What the loop adds.
@@ -152,6 +156,8 @@ type (
 	Budgets struct {
 		List []*policyv1.PodDisruptionBudget
 	}
+	// CutOff is a search for devices on a node that took too long.
+	CutOff struct{ Node string }
 )
 
 // What a segment of a recording begins with, after its settings: the cluster, as events, and what the

@@ -11,6 +11,7 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -63,7 +64,7 @@ type Deps struct {
 // WriteObserver observes writes to the API server. Several goroutines call it.
 type WriteObserver interface {
 	// Wrote is called after a write. Its kind is one of pod_binding, pod_status_patch,
-	// pod_delete, pv_update or pvc_update.
+	// pod_delete, pv_update, pvc_update, claim_update, claim_status_update or claim_status_patch.
 	Wrote(kind string, took time.Duration, err error)
 }
 
@@ -76,6 +77,8 @@ type Cluster struct {
 
 	stores   *stores.Stores
 	waiters  *waiters
+	claims   *claimWriter
+	devices  hostplugins.Devices
 	status   *statusWriter
 	events   *eventWriter
 	watches  *watches
@@ -83,7 +86,7 @@ type Cluster struct {
 	slots    chan struct{} // bindings and evictions in flight
 	finished sync.Once
 	bindings atomic.Int64       // begun and not finished
-	silence  context.CancelFunc // stops the log about Deps.Reach
+	silence  context.CancelFunc // stops what runs until Close
 }
 
 var (
@@ -137,6 +140,9 @@ func New(config Config, deps Deps) (*Cluster, error) {
 	c.status = newStatusWriter(config.StatusWriters, &c.deps)
 	ctx, cancel := context.WithCancel(context.Background())
 	c.silence = cancel
+	c.claims = &claimWriter{cluster: c, ended: ctx.Done()}
+	c.claims.mu.begun = make(map[types.UID]chan struct{})
+	c.devices = hostplugins.NewDevices(c.stores.Storage.Devices(), c.claims, c.waiters)
 	if deps.Reach != nil {
 		go c.tellReach(ctx, deps.Reach)
 	}
@@ -147,6 +153,9 @@ func New(config Config, deps Deps) (*Cluster, error) {
 func (c *Cluster) Storage() hostplugins.Storage {
 	return hostplugins.Storage{Objects: c.stores.Storage.Objects(), Writer: c, Waiter: c.waiters, Exists: c}
 }
+
+// Devices returns the resource claims and devices.
+func (c *Cluster) Devices() hostplugins.Devices { return c.devices }
 
 // Budgets returns the PodDisruptionBudgets.
 func (c *Cluster) Budgets() objects.PodDisruptionBudgets { return c.stores.Budgets }
@@ -187,6 +196,7 @@ func (c *Cluster) Close(ctx context.Context) {
 // released and another replica starts.
 func (c *Cluster) finish(ctx context.Context) {
 	c.finished.Do(func() {
+		c.claims.finish(ctx)
 		c.status.close(ctx)
 		if n := c.events.finish(ctx); n > 0 {
 			c.log.LogAttrs(ctx, slog.LevelWarn, "events were not written before exit", slog.Int64("events", n))

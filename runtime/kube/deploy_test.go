@@ -91,7 +91,9 @@ func TestManifestRights(t *testing.T) {
 	}
 	berth := map[string][]string{
 		"pods/binding": {"create"}, "pods/status": {"patch"}, "pods": {"delete", "get"}, "persistentvolumes": {"update"}, "persistentvolumeclaims": {"update"},
-		"events": {"create", "patch"}, "events.events.k8s.io": {"create", "patch"},
+		"resourceclaims.resource.k8s.io": {"get", "update"}, "resourceclaims/status.resource.k8s.io": {"patch", "update"},
+		"resourceclaims/binding.resource.k8s.io": {"patch", "update"},
+		"events":                                 {"create", "patch"}, "events.events.k8s.io": {"create", "patch"},
 	}
 	for _, kind := range []string{"schedulerplugins", "plugingrants", "tenantplugins"} {
 		berth[kind+".berth.dev"], berth[kind+"/status.berth.dev"] = []string{"list", "watch"}, []string{"patch"}

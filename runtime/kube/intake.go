@@ -3,6 +3,7 @@ package kube
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +22,8 @@ type Scheduler interface {
 	DeleteNamespace(name string)
 	SetObject(object metav1.Object)
 	DeleteObject(object metav1.Object)
+	Written(claim *resourcev1.ResourceClaim)
+	Activate(uids ...types.UID)
 }
 
 // trim drops fields that neither the scheduler nor a plugin reads.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -21,6 +22,14 @@ func objectHandler(s Scheduler) cache.ResourceEventHandler {
 // Change implements scheduler.Objects.
 func (c *Cluster) Change(object metav1.Object, gone bool) (event state.ClusterEvent, changed state.Object, ok bool) {
 	if event, changed, ok = c.stores.Change(object, gone); ok {
+		c.waiters.wake()
+	}
+	return event, changed, ok
+}
+
+// Written implements scheduler.Objects.
+func (c *Cluster) Written(claim *resourcev1.ResourceClaim) (event state.ClusterEvent, changed state.Object, ok bool) {
+	if event, changed, ok = c.stores.Written(claim); ok {
 		c.waiters.wake()
 	}
 	return event, changed, ok

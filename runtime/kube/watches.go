@@ -106,6 +106,7 @@ func (c *Cluster) Start(s Scheduler) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w.cancel = cancel
+	c.claims.start(s)
 	for _, k := range w.kinds {
 		registration, err := k.informer.AddEventHandler(k.handler(s))
 		if err != nil {

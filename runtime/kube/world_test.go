@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -55,6 +57,16 @@ func (e *ear) DeleteNamespace(name string)     { e.hear("namespace gone " + name
 
 func (e *ear) SetObject(o metav1.Object)    { e.change(o, false) }
 func (e *ear) DeleteObject(o metav1.Object) { e.change(o, true) }
+
+func (e *ear) Written(claim *resourcev1.ResourceClaim) {
+	var event state.ClusterEvent
+	ok := false
+	e.between(func() { event, _, ok = e.objects.Written(claim) })
+	if ok {
+		e.hear("event " + event.Name())
+	}
+}
+func (e *ear) Activate(uids ...types.UID) { e.hear(fmt.Sprint("activate ", uids)) }
 
 func (e *ear) change(o metav1.Object, gone bool) {
 	var event state.ClusterEvent

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,7 +21,7 @@ import (
 const otherAnnotations = "berth.dev/other-annotations"
 
 // redactor leaves out of objects what no plugin may have read: environment, commands, probes, most
-// annotations, parameters of storage.
+// annotations, parameters of storage and of devices.
 type redactor struct {
 	keys     map[string]bool
 	prefixes []string
@@ -78,6 +79,8 @@ func (r *redactor) event(e inbox.Event) inbox.Event {
 		return &inbox.Object{Object: r.object(e.Object), Early: e.Early}
 	case *inbox.ObjectGone:
 		return &inbox.ObjectGone{Object: r.object(e.Object)}
+	case *inbox.Written:
+		return &inbox.Written{Claim: resourceClaim(e.Claim)}
 	case *inbox.Raise:
 		out := *e
 		for _, o := range []*any{&out.Object.Old, &out.Object.New} {
@@ -191,6 +194,39 @@ func (r *redactor) object(object metav1.Object) metav1.Object {
 		source.VolumeAttributes = nil
 		out.Spec.CSI = &source
 		return &out
+	case *resourcev1.ResourceClaim:
+		return resourceClaim(x)
+	case *resourcev1.DeviceClass:
+		out := *x
+		out.Spec.Config = slices.Clone(x.Spec.Config)
+		for i := range out.Spec.Config {
+			opaque(&out.Spec.Config[i].DeviceConfiguration)
+		}
+		return &out
 	}
 	return object
+}
+
+func resourceClaim(x *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+	out := *x
+	out.Spec.Devices.Config = slices.Clone(x.Spec.Devices.Config)
+	for i := range out.Spec.Devices.Config {
+		opaque(&out.Spec.Devices.Config[i].DeviceConfiguration)
+	}
+	if x.Status.Allocation != nil {
+		allocation := *x.Status.Allocation
+		allocation.Devices.Config = slices.Clone(allocation.Devices.Config)
+		for i := range allocation.Devices.Config {
+			opaque(&allocation.Devices.Config[i].DeviceConfiguration)
+		}
+		out.Status.Allocation = &allocation
+	}
+	return &out
+}
+
+// opaque leaves out what only a driver understands.
+func opaque(c *resourcev1.DeviceConfiguration) {
+	if c.Opaque != nil {
+		c.Opaque = &resourcev1.OpaqueDeviceConfiguration{Driver: c.Opaque.Driver}
+	}
 }

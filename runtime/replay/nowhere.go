@@ -2,6 +2,10 @@ package replay
 
 import (
 	"context"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/scheduler"
@@ -13,8 +17,10 @@ import (
 type nowhere struct{}
 
 var (
-	_ scheduler.Outlet = nowhere{}
-	_ objects.Binder   = nowhere{}
+	_ scheduler.Outlet      = nowhere{}
+	_ objects.Binder        = nowhere{}
+	_ objects.ClaimWriter   = nowhere{}
+	_ objects.StorageWaiter = nowhere{}
 )
 
 func (nowhere) Binding(context.Context, *state.Pod) error   { panic("BUG: a replay binds a pod") }
@@ -23,3 +29,25 @@ func (nowhere) Scheduled(*state.Pod, string, state.Feature) {}
 func (nowhere) Failed(scheduler.Failure)                    {}
 func (nowhere) Preempted(scheduler.Preempted)               {}
 func (nowhere) NominationCleared(*state.Pod)                {}
+
+// The rest is for binding cycles, which do not run, but for Release and Deallocate.
+
+func (nowhere) Read(context.Context, *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	panic("BUG: a replay binds a pod")
+}
+
+func (nowhere) Update(context.Context, *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	panic("BUG: a replay binds a pod")
+}
+
+func (nowhere) UpdateStatus(context.Context, *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	panic("BUG: a replay binds a pod")
+}
+
+func (nowhere) Release(*resourcev1.ResourceClaim, types.UID)    {}
+func (nowhere) Deallocate(*resourcev1.ResourceClaim, types.UID) {}
+func (nowhere) Waiting(*state.Pod, string)                      { panic("BUG: a replay binds a pod") }
+
+func (nowhere) Await(context.Context, time.Duration, func() (bool, error)) error {
+	panic("BUG: a replay binds a pod")
+}

@@ -139,6 +139,7 @@ type player struct {
 	assembly *assembly.Assembly
 	ranks    map[string]uint64
 	said     said            // by extenders, in the step to come
+	cutOff   map[string]bool // nodes, in the step that is about to be handled
 	decision *inbox.Decision // of the last step; nil if there is none
 	attempt  *report.Attempt // of the last step, if it is wanted
 	done     bool
@@ -245,6 +246,9 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 		case *inbox.Answer:
 			p.said.all = append(p.said.all, e)
 			continue
+		case *inbox.CutOff:
+			p.cutOff[e.Node] = true
+			continue
 		case *inbox.Object:
 			if e.Early && step {
 				early = append(early, e)
@@ -268,6 +272,7 @@ func (p *player) answers(step bool) (recorded *inbox.Decision, err error) {
 // step repeats a turn of the loop and compares the decision.
 func (p *player) step(ctx context.Context, e *inbox.Step) error {
 	p.said.all = nil
+	p.cutOff = make(map[string]bool)
 	recorded, err := p.answers(true)
 	if err != nil || p.done {
 		return err
@@ -307,6 +312,7 @@ func (p *player) begin() error {
 	p.assembly, err = assembly.New(c, assembly.Deps{
 		Clock: p.clock, Binder: nowhere{}, Outlet: nowhere{}, Observer: p, Recorder: p, Tape: p.said.answer,
 		Objects: p.stores, Budgets: p.stores.Budgets, Storage: hostplugins.Storage{Objects: p.stores.Storage.Objects()},
+		Devices: hostplugins.NewDevices(p.stores.Storage.Devices(), nowhere{}, nowhere{}), CutOff: func(node string) bool { return p.cutOff[node] },
 		Services: p.stores.Owners, Controllers: p.stores.Owners,
 		Spawn: func(func()) {}, Log: p.config.Log,
 	})

@@ -130,6 +130,11 @@ func (s *Scheduler) Handle(ctx context.Context, e inbox.Event) (tried bool) {
 		if event, object, ok := s.deps.Objects.Change(e.Object, true); ok {
 			s.move(event, object, watch.Elapsed())
 		}
+	case *inbox.Written:
+		watch := clock.Start()
+		if event, object, ok := s.deps.Objects.Written(e.Claim); ok {
+			s.move(event, object, watch.Elapsed())
+		}
 	case *inbox.Raise:
 		s.move(e.Event, e.Object, 0)
 	case *inbox.Activate:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -113,6 +114,10 @@ func (k *keeper) Change(object metav1.Object, gone bool) (state.ClusterEvent, st
 }
 
 func (k *keeper) All() []metav1.Object { return []metav1.Object{k.now} } // perhaps nil, which nobody reads
+
+func (k *keeper) Written(claim *resourcev1.ResourceClaim) (state.ClusterEvent, state.Object, bool) {
+	return k.Change(claim, false)
+}
 
 // TestObjects: an object is stored between two attempts, and its event wakes the pods that wait for
 // it.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -61,6 +62,9 @@ func (s *Scheduler) SetObject(object metav1.Object) { s.post(&inbox.Object{Objec
 
 // DeleteObject removes such an object.
 func (s *Scheduler) DeleteObject(object metav1.Object) { s.post(&inbox.ObjectGone{Object: object}) }
+
+// Written reports what the API server answered to a request about a resource claim.
+func (s *Scheduler) Written(claim *resourcev1.ResourceClaim) { s.post(&inbox.Written{Claim: claim}) }
 
 // Activate moves parked pods to the active queue. It ignores pods that are unknown or not
 // parked.

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -87,6 +88,9 @@ type Objects interface {
 	Change(object metav1.Object, gone bool) (event state.ClusterEvent, changed state.Object, ok bool)
 	// All returns all objects. It is called on the loop.
 	All() []metav1.Object
+	// Written stores what the API server answered to a request about a resource claim, unless it has a
+	// newer version of the claim, or none. The rest is as for Change.
+	Written(claim *resourcev1.ResourceClaim) (event state.ClusterEvent, changed state.Object, ok bool)
 }
 
 // Outlet receives what is to be written to the cluster about pods. All methods except Binding

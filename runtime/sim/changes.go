@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -128,6 +129,11 @@ func (w *apiServer) Change(object metav1.Object, _ bool) (state.ClusterEvent, st
 	panic(fmt.Sprintf("BUG: a %T of a simulation enters the loop", object))
 }
 
+// Written implements scheduler.Objects.
+func (w *apiServer) Written(claim *resourcev1.ResourceClaim) (state.ClusterEvent, state.Object, bool) {
+	panic(fmt.Sprintf("BUG: a %T of a simulation enters the loop", claim))
+}
+
 // All implements scheduler.Objects.
 func (w *apiServer) All() []metav1.Object {
 	out := slices.Concat(w.volumes.store.All(), w.owners.All())
@@ -168,6 +174,10 @@ func (v *volumes) comes(object metav1.Object) {
 	case *v1.PersistentVolume:
 		if x.Spec.ClaimRef == nil && (x.Status.Phase == "" || x.Status.Phase == v1.VolumePending) {
 			x.Status.Phase = v1.VolumeAvailable
+		}
+	case *resourcev1.ResourceClaim:
+		if now := v.store.ResourceClaim(x.Namespace, x.Name); now != nil {
+			x.Status, x.Finalizers = now.Status, now.Finalizers // what the scheduler wrote
 		}
 	case *storagev1.StorageClass:
 		v.classes = append(slices.DeleteFunc(v.classes, func(c *storagev1.StorageClass) bool { return c.Name == x.Name }), x)

@@ -37,7 +37,7 @@ type Config struct {
 	// has no labels.
 	Namespaces []*v1.Namespace
 	Nodes      []*v1.Node
-	// Storage are the storage objects: claims, volumes, classes, CSINodes, CSIDrivers,
+	// Storage are the storage objects and those of dynamic resource allocation: claims, volumes, classes, CSINodes, CSIDrivers,
 	// capacities and attachments. See volumes for how they change.
 	Storage []metav1.Object
 	// Owners are services and the controllers of pods, for default spread constraints. They do
@@ -110,7 +110,7 @@ func New(config Config) (*Sim, error) {
 	config.Assembly.TrialShare = 1 // nobody waits
 	var err error
 	s.assembly, err = assembly.New(config.Assembly, assembly.Deps{
-		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Objects: s.api, Storage: s.api.volumes.plugins(), Services: owners, Controllers: owners,
+		Clock: s.clock, Binder: s.api, Evictor: s.api, Budgets: s.api, Objects: s.api, Storage: s.api.volumes.plugins(), Devices: s.api.volumes.devices(), Services: owners, Controllers: owners,
 		Outlet: s.api, Observer: s.api, Recorder: config.Recorder,
 		Spawn: func(run func()) { run() }, Log: config.Log,
 	})

@@ -32,7 +32,7 @@ import (
 //   - a pod's ephemeral volumes get their claims when the pod appears, and so do its resource claims
 //     from templates.
 //
-// No volume is ever unbound, released or detached.
+// No volume is ever unbound, released or detached. Drivers say nothing about devices.
 type volumes struct {
 	api     *apiServer
 	store   *storage.Store
@@ -153,8 +153,10 @@ func (v *volumes) appears(pod *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// disappears removes a pod. Its claims stay.
+// disappears removes a pod. Its claims stay, but resource claims that no other pod uses give their
+// devices up.
 func (v *volumes) disappears(pod *v1.Pod) {
+	v.releaseAll(pod)
 	delete(v.pods, types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name})
 }
 

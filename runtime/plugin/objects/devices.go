@@ -1,6 +1,14 @@
 package objects
 
-import resourcev1 "k8s.io/api/resource/v1"
+import (
+	"context"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/runtime/state"
+)
 
 // Devices gives plugins access to the objects of dynamic resource allocation (KEP-4381). As with
 // Storage, the objects are shared and a cycle sees one state of them. Lookups of missing objects
@@ -30,4 +38,31 @@ type DeviceClasses interface {
 	DeviceClass(name string) *resourcev1.DeviceClass
 	// DeviceClasses returns all classes, sorted by name.
 	DeviceClasses() []*resourcev1.DeviceClass
+}
+
+// ClaimWriter writes resource claims to the API. What the API server answers enters the scheduler's
+// loop before a call returns, or, if nobody knows whether it has carried a write out, what it may
+// have. Requests about a claim are sent in the order of the calls.
+type ClaimWriter interface {
+	// Read returns the current version of a claim.
+	Read(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error)
+	// Update writes a claim without its status, and UpdateStatus its status. The resource version is
+	// a precondition; the result is the new version.
+	Update(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error)
+	UpdateStatus(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error)
+	// Release begins to remove a pod from a claim's status.reservedFor, and returns.
+	Release(claim *resourcev1.ResourceClaim, pod types.UID)
+	// Deallocate begins to write the status of a claim that a pod gives up, and returns. The pod is
+	// tried again if the write fails.
+	Deallocate(claim *resourcev1.ResourceClaim, pod types.UID)
+	// Waiting reports that a pod waits for its devices on a node.
+	Waiting(pod *state.Pod, node string)
+}
+
+// Search bounds searches for devices. How long a search takes is no property of what is searched, so
+// searches that were cut off are recorded.
+type Search interface {
+	// Within calls a function for a node with a context that ends after a timeout, 0 for none, and
+	// returns its error: context.DeadlineExceeded, possibly wrapped, if it was cut off.
+	Within(ctx context.Context, node string, timeout time.Duration, search func(ctx context.Context) error) error
 }

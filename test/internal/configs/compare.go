@@ -124,7 +124,7 @@ func unusedArgs(tree map[string]any, theirs table) bool {
 // profiles but are equivalent.
 func lenient(tree map[string]any, err error) bool {
 	c := copied(tree)
-	built := native.Whole()
+	built := native.Names()
 	missing := func(plugin string) bool { return !slices.Contains(built, plugin) }
 	for _, profile := range profiles(c) {
 		remove(profile, "pluginConfig", missing)

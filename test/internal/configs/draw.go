@@ -35,7 +35,7 @@ func pick[T any](d *drawer, from ...T) T { return from[d.IntN(len(from))] }
 // Draw draws the n-th file.
 func Draw(seed uint64, n int) map[string]any {
 	d := &drawer{Rand: rand.New(rand.NewPCG(seed^0xc0f6, uint64(n))), seed: seed, n: n}
-	d.names = append(native.Whole(), upstream.Defaults()...)
+	d.names = append(native.Names(), upstream.Defaults()...)
 	c := map[string]any{"apiVersion": configv1.SchemeGroupVersion.String(), "kind": "KubeSchedulerConfiguration"}
 	if d.mistake() {
 		c["apiVersion"] = pick(d, "kubescheduler.config.k8s.io/v1beta3", "v1", "example.com/v1")

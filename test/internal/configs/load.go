@@ -38,15 +38,12 @@ func ours(data []byte) (table, error) {
 		return nil, err
 	}
 	var t table
-	partial := native.Partial()
 	for i := range c.Profiles {
 		p := &c.Profiles[i]
 		for _, point := range points() {
 			var plugins []string
 			for _, ref := range p.Points[point] {
-				if !slices.Contains(partial, ref.Name) {
-					plugins = append(plugins, entry(point, ref.Name, ref.Weight))
-				}
+				plugins = append(plugins, entry(point, ref.Name, ref.Weight))
 			}
 			t.add("%s %s: %s", p.SchedulerName, point, strings.Join(plugins, " "))
 		}
@@ -125,7 +122,7 @@ func theirs(data []byte) (t table, err error) {
 		return nil, fmt.Errorf("new: %w", err)
 	}
 	built := make(map[string]bool)
-	for _, name := range native.Whole() {
+	for _, name := range native.Names() {
 		built[name] = true
 	}
 	for i := range c.Profiles {

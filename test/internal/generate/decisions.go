@@ -48,18 +48,12 @@ func (g *Generator) profile() json.RawMessage {
 		}
 	}
 	plugins := map[string]any{"multiPoint": map[string]any{"disabled": disabled}}
-	// Plugins that are built in part take part at the points that reject, and do not score.
-	var silent []any
-	for _, name := range native.Partial() {
-		silent = append(silent, map[string]any{"name": name})
-	}
-	plugins["score"] = map[string]any{"disabled": silent}
 	if g.chance(0.4) {
 		var enabled []any
 		for _, name := range some(g, 3, "TaintToleration", "NodeAffinity", "NodeResourcesFit", "ImageLocality", "NodeResourcesBalancedAllocation") {
 			enabled = append(enabled, map[string]any{"name": name, "weight": 1 + g.upTo(9)})
 		}
-		score := map[string]any{"enabled": enabled, "disabled": silent}
+		score := map[string]any{"enabled": enabled}
 		if g.chance(0.3) {
 			score["disabled"] = []any{map[string]any{"name": "*"}}
 		}

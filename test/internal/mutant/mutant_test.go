@@ -91,7 +91,7 @@ func found(t *testing.T, name string, m mutant.Mutant) (n int, first compare.Dif
 func run(name string, n int, m mutant.Mutant, counts *compare.Counts) ([]compare.Difference, error) {
 	var differences []compare.Difference
 	var err error
-	if name != "DynamicResources" { // of which there are messages only
+	if name != "DynamicResources" { // package devices compares it
 		differences, err = compare.Scenario(generate.New(1, name, n).Scenario(), compare.Options{Mutate: m.Wrap}, counts)
 	}
 	if !slices.Contains(native.Points(name), abi.PostFilter) || err != nil {

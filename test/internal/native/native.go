@@ -25,15 +25,6 @@ import (
 // Names returns the names of the plugins that are built.
 func Names() []string { return hostplugins.All(Deps(nil, Bindings{})).Names() }
 
-// Whole returns the names of those that do everything that kube-scheduler's do.
-func Whole() []string {
-	partial := Partial()
-	return slices.DeleteFunc(Names(), func(name string) bool { return slices.Contains(partial, name) })
-}
-
-// Partial returns the names of the plugins that are built in part.
-func Partial() []string { return assembly.Catalog().Partial }
-
 // Points returns the points of a plugin.
 func Points(name string) []abi.Point {
 	p, err := New(world.New(), name, nil, Bindings{})

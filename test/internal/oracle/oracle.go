@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
 	"github.com/berth-scheduler/berth/test/internal/compare"
 	"github.com/berth-scheduler/berth/test/internal/generate"
 	"github.com/berth-scheduler/berth/test/internal/native"
@@ -79,11 +80,11 @@ type Result struct {
 	Errors []error
 }
 
-// Plugins returns the names of the plugins that both sides have. What is built in part is
-// compared in whole decisions only.
+// Plugins returns the names of the plugins that both sides have, without DynamicResources, which
+// package devices compares.
 func Plugins() []string {
 	theirs := upstream.Names()
-	return slices.DeleteFunc(native.Whole(), func(name string) bool { return !theirs[name] })
+	return slices.DeleteFunc(native.Names(), func(name string) bool { return !theirs[name] || name == dynamicresources.Name })
 }
 
 // answers counts the answers of a plugin about nodes, verdicts or scores, whichever are fewer;

@@ -136,8 +136,7 @@ func ads() []workload {
 		},
 		{
 			namespace: ns, app: "auction", count: 1, priorityClass: "serving",
-			remark: "auction: stays pending, because no enabled plugin enforces its resourceClaims;\n" +
-				"Berth never binds a pod as if a field of its spec were not there.",
+			remark:   "auction: stays pending, because nobody has made the resource claim that it names.",
 			requests: quantities("cpu", "500m", "memory", "1Gi"),
 			adjust:   []func(*v1.PodSpec){claim("bid-accelerator")},
 		},

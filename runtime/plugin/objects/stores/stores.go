@@ -10,7 +10,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/berth-scheduler/berth/runtime/plugin/objects"
 	"github.com/berth-scheduler/berth/runtime/plugin/objects/owners"
@@ -45,6 +48,11 @@ func (s *Stores) Change(object metav1.Object, gone bool) (event state.ClusterEve
 	case *policyv1.PodDisruptionBudget:
 		s.Budgets.change(x, gone)
 		return event, changed, false
+	case *resourcev1.ResourceClaim:
+		// A write of this scheduler may have told of a newer version.
+		if was := s.Storage.ResourceClaim(x.Namespace, x.Name); !gone && was != nil && was.UID == x.UID && !news(x, was) {
+			return event, changed, false
+		}
 	}
 	var change storage.Change
 	if gone {
@@ -62,6 +70,23 @@ func (s *Stores) All() []metav1.Object {
 		out = append(out, b)
 	}
 	return out
+}
+
+// Written stores a version of a resource claim that a request was answered with. It ignores claims that
+// are gone, or were made anew: only the watch adds objects, because an answer may come later than
+// the claim's end.
+func (s *Stores) Written(claim *resourcev1.ResourceClaim) (event state.ClusterEvent, changed state.Object, ok bool) {
+	if was := s.Storage.ResourceClaim(claim.Namespace, claim.Name); was == nil || was.UID != claim.UID {
+		return event, changed, false
+	}
+	return s.Change(claim, false)
+}
+
+// news reports whether a version of a claim is newer than another one, or the same with another
+// content: it may be what an unanswered write would have made.
+func news(now, was *resourcev1.ResourceClaim) bool {
+	order, err := resourceversion.CompareResourceVersion(now.ResourceVersion, was.ResourceVersion)
+	return err != nil || order > 0 || order == 0 && !equality.Semantic.DeepEqual(now, was)
 }
 
 // Budgets are the PodDisruptionBudgets, sorted by namespace and name.

@@ -1,0 +1,67 @@
+package dynamicresources
+
+import (
+	"errors"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+func (d *DynamicResources) events() []plugin.Event {
+	on := func(resource state.EventResource, action state.Action) state.ClusterEvent {
+		return state.ClusterEvent{Resource: resource, Action: action}
+	}
+	return []plugin.Event{
+		{ClusterEvent: on(state.NodeResource, state.Add|state.UpdateNodeLabel|state.UpdateNodeAllocatable)},
+		{ClusterEvent: on(state.ResourceClaimResource, state.Add|state.Update), Hint: d.afterClaimChange},
+		{ClusterEvent: on(state.PodResource, state.UpdatePodGeneratedResourceClaim), Hint: d.afterPodChange},
+		{ClusterEvent: on(state.DeviceClassResource, state.Add|state.Update)},
+		{ClusterEvent: on(state.ResourceSliceResource, state.Add|state.Update)},
+	}
+}
+
+// afterClaimChange queues the pod when devices were freed, or the status of one of its claims
+// changed.
+func (d *DynamicResources) afterClaimChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	was, ok := object.Old.(*resourcev1.ResourceClaim)
+	if !ok && object.Old != nil {
+		return state.Queue, errors.New("the event is about an object of another kind before")
+	}
+	now, ok := object.New.(*resourcev1.ResourceClaim)
+	if !ok {
+		return state.Queue, errors.New("the event of an added or updated resource claim lacks it")
+	}
+	claims, err := d.claimsOf(pod.Object)
+	if err != nil {
+		return state.QueueSkip, nil //nolint:nilerr // the pod cannot be placed yet
+	}
+	if was != nil && was.Status.Allocation != nil && now.Status.Allocation == nil {
+		return state.Queue, nil
+	}
+	uses := false
+	for _, claim := range claims {
+		uses = uses || claim.UID == now.UID
+	}
+	if !uses || was != nil && equality.Semantic.DeepEqual(&was.Status, &now.Status) {
+		return state.QueueSkip, nil
+	}
+	return state.Queue, nil
+}
+
+// afterPodChange queues the pod when the names of all its claims are known.
+func (d *DynamicResources) afterPodChange(pod *state.Pod, object state.Object) (state.Hint, error) {
+	now := object.NewPod
+	if now == nil {
+		return state.Queue, errors.New("the event of an updated pod lacks it")
+	}
+	if now.UID != pod.UID {
+		return state.QueueSkip, nil
+	}
+	if _, err := d.claimsOf(now.Object); err != nil {
+		return state.QueueSkip, nil //nolint:nilerr // the pod cannot be placed yet
+	}
+	return state.Queue, nil
+}

@@ -1,0 +1,196 @@
+package dynamicresources
+
+import (
+	"context"
+	"slices"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/utils/ptr"
+
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// features are the feature gates that are on by default in kube-scheduler v1.36 (those of
+// device taint rules, which are off, are not the allocator's). An empty set would make the library
+// take another allocator, which knows no partitions.
+func features() structured.Features {
+	return structured.Features{
+		AdminAccess: true, PrioritizedList: true, PartitionableDevices: true, DeviceTaints: true,
+		DeviceBindingAndStatus: true, ConsumableCapacity: true,
+	}
+}
+
+// compiledExpressions is how many compiled CEL expressions are kept.
+const compiledExpressions = 256
+
+// Ledger is what is allocated, for the plugins of all profiles: the devices of the claims that are
+// allocated in the API, and those of claims in flight. A claim is in flight from Reserve until the
+// API's version of it has the allocation, or until its pod is no longer being bound. Another pod
+// that uses a claim in flight waits. It must be used on the scheduler's loop.
+type Ledger struct {
+	devices    objects.Devices
+	generation uint64 // of the changes of devices
+
+	// state is read by allocators, which never change it.
+	state structured.AllocatedState
+	held  map[structured.DeviceID]int // number of claims that have the device for themselves
+	// counted are the allocated claims of the API, as they are counted in state.
+	counted map[key]*resourcev1.ResourceClaim
+	flights map[types.UID]*resourcev1.ResourceClaim // with their allocation
+
+	cel       *cel.Cache           // made for the first allocator, because its compiler is expensive
+	allocator structured.Allocator // nil after a change that it does not see
+	counters  bool                 // a slice has shared counters
+}
+
+// key identifies a claim.
+type key struct{ namespace, name string }
+
+// NewLedger returns the ledger of a cluster.
+func NewLedger(devices objects.Devices) *Ledger {
+	l := &Ledger{
+		devices: devices,
+		flights: make(map[types.UID]*resourcev1.ResourceClaim),
+	}
+	l.reset()
+	return l
+}
+
+// reset forgets all claims but those in flight.
+func (l *Ledger) reset() {
+	l.state = structured.AllocatedState{
+		AllocatedDevices:         sets.New[structured.DeviceID](),
+		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
+	}
+	l.held, l.counted, l.allocator = make(map[structured.DeviceID]int), make(map[key]*resourcev1.ResourceClaim), nil
+	for _, claim := range l.flights {
+		l.count(claim, 1)
+	}
+}
+
+// update applies the changes since the last call.
+func (l *Ledger) update() {
+	changed, now, known := l.devices.Changes.Since(l.generation)
+	l.generation = now
+	if !known {
+		l.reset()
+		for _, claim := range l.devices.Claims.ResourceClaims() {
+			l.claimChanged(key{claim.Namespace, claim.Name})
+		}
+		return
+	}
+	for _, change := range changed {
+		switch change.Kind {
+		case state.ResourceClaimResource:
+			l.claimChanged(key{change.Namespace, change.Name})
+		case state.ResourceSliceResource:
+			l.allocator = nil
+		}
+	}
+}
+
+func (l *Ledger) claimChanged(k key) {
+	if was := l.counted[k]; was != nil {
+		delete(l.counted, k)
+		l.count(was, -1)
+	}
+	now := l.devices.Claims.ResourceClaim(k.namespace, k.name)
+	if now == nil || now.Status.Allocation == nil {
+		return
+	}
+	l.land(now.UID)
+	l.counted[k] = now
+	l.count(now, 1)
+}
+
+// inFlight reports whether a claim is being allocated for a pod.
+func (l *Ledger) inFlight(uid types.UID) bool { return l.flights[uid] != nil }
+
+// start puts a claim in flight. It does nothing if it is already: a pod may name a claim twice.
+func (l *Ledger) start(claim *resourcev1.ResourceClaim) {
+	if l.flights[claim.UID] == nil {
+		l.flights[claim.UID] = claim
+		l.count(claim, 1)
+	}
+}
+
+// land ends the flight of a claim, if it is in flight.
+func (l *Ledger) land(uid types.UID) {
+	if claim := l.flights[uid]; claim != nil {
+		delete(l.flights, uid)
+		l.count(claim, -1)
+	}
+}
+
+// count adds the devices of an allocated claim to what is allocated, or removes them. Devices that
+// the claim only administers stay free.
+func (l *Ledger) count(claim *resourcev1.ResourceClaim, n int) {
+	if l.counters {
+		l.allocator = nil // it remembers which counters are left
+	}
+	for i := range claim.Status.Allocation.Devices.Results {
+		r := &claim.Status.Allocation.Devices.Results[i]
+		if ptr.Deref(r.AdminAccess, false) {
+			continue
+		}
+		id := structured.MakeDeviceID(r.Driver, r.Pool, r.Device)
+		if r.ShareID == nil {
+			if l.held[id] += n; l.held[id] > 0 {
+				l.state.AllocatedDevices.Insert(id)
+			} else {
+				delete(l.held, id)
+				l.state.AllocatedDevices.Delete(id)
+			}
+			continue
+		}
+		shared := structured.MakeSharedDeviceID(id, r.ShareID)
+		consumed := structured.NewDeviceConsumedCapacity(id, r.ConsumedCapacity)
+		if n > 0 {
+			l.state.AllocatedSharedDeviceIDs.Insert(shared)
+			l.state.AggregatedCapacity.Insert(consumed)
+		} else {
+			l.state.AllocatedSharedDeviceIDs.Delete(shared)
+			l.state.AggregatedCapacity.Remove(consumed)
+		}
+	}
+}
+
+// current returns an allocator for what is allocated now. It is valid until the next change.
+func (l *Ledger) current(ctx context.Context) (structured.Allocator, error) {
+	if l.allocator != nil {
+		return l.allocator, nil
+	}
+	if l.cel == nil {
+		l.cel = cel.NewCache(compiledExpressions, cel.Features{EnableConsumableCapacity: true})
+	}
+	all := l.devices.Slices.ResourceSlices()
+	l.counters = slices.ContainsFunc(all, func(s *resourcev1.ResourceSlice) bool { return len(s.Spec.SharedCounters) > 0 })
+	var err error
+	l.allocator, err = structured.NewAllocator(ctx, features(), l.state, classes{l.devices.Classes}, all, l.cel)
+	return l.allocator, err
+}
+
+// classes shows device classes to the library.
+type classes struct{ objects.DeviceClasses }
+
+var _ structured.DeviceClassLister = classes{}
+
+// Get implements structured.DeviceClassLister.
+func (c classes) Get(name string) (*resourcev1.DeviceClass, error) {
+	if class := c.DeviceClass(name); class != nil {
+		return class, nil
+	}
+	return nil, apierrors.NewNotFound(resourcev1.Resource("deviceclass"), name)
+}
+
+// List implements structured.DeviceClassLister.
+func (c classes) List() ([]*resourcev1.DeviceClass, error) {
+	return c.DeviceClasses.DeviceClasses(), nil
+}

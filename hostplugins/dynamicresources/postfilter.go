@@ -1,0 +1,31 @@
+package dynamicresources
+
+import (
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// PostFilter gives up the devices of one claim that no other pod uses, if they kept the pod from a
+// node. kube-scheduler chooses any such claim; this is the first one. The write runs beside the
+// loop; the claim's event brings the pod back, as does a failed write.
+func (d *DynamicResources) PostFilter(c *plugin.Cycle, _ *plugin.Diagnosis) (plugin.PostFilterResult, *plugin.Status) {
+	a := attemptOf(c.State)
+	if a == nil {
+		return plugin.PostFilterResult{}, plugin.Fail(errNotSeen)
+	}
+	if len(a.claims) == 0 {
+		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "no new claims to deallocate")
+	}
+	for i := range a.claims {
+		claim := &a.claims[i]
+		users := claim.object.Status.ReservedFor
+		if !claim.unavailable || len(users) > 1 || len(users) == 1 && users[0].UID != c.Pod.UID {
+			continue
+		}
+		free := claim.object.DeepCopy()
+		free.Status.ReservedFor, free.Status.Allocation, free.Status.Devices = nil, nil, nil
+		d.deps.Writer.Deallocate(free, c.Pod.UID)
+		return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "deallocation of ResourceClaim completed")
+	}
+	return plugin.PostFilterResult{}, plugin.NewStatus(abi.Unschedulable, "still not schedulable")
+}

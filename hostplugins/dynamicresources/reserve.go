@@ -1,0 +1,102 @@
+package dynamicresources
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// Reserve puts the claims in flight that are to be allocated, with the devices that Filter found
+// for the node. Reservations of claims that are allocated already are written at PreBind; if
+// another pod is faster, PreBind fails.
+func (d *DynamicResources) Reserve(pl *plugin.Placement) (plugin.Directives, *plugin.Status) {
+	a := attemptOf(pl.State)
+	if a == nil {
+		return plugin.Directives{}, plugin.Fail(errNotSeen)
+	}
+	if a.allocator == nil {
+		return plugin.Directives{}, nil
+	}
+	results, ok := a.results[pl.Node.Name]
+	a.allocator, a.results = nil, nil // other nodes no longer matter
+	if !ok {
+		return plugin.Directives{}, plugin.Fail(errors.New("claim allocation not found for node"))
+	}
+	for i := range a.claims {
+		claim := &a.claims[i]
+		if claim.object.Status.Allocation != nil {
+			continue
+		}
+		claim.allocation, results = &results[0], results[1:]
+		shareIDs(claim, pl.Seed)
+		flying := claim.object.DeepCopy()
+		flying.Status.Allocation = claim.allocation
+		d.deps.Ledger.start(flying)
+	}
+	// Whatever was written has been handled before the binding cycle's result is.
+	pl.Ended = append(pl.Ended, func() { d.land(a) })
+	return plugin.Directives{}, nil
+}
+
+// land ends the flights of an attempt.
+func (d *DynamicResources) land(a *attempt) {
+	for i := range a.claims {
+		if claim := &a.claims[i]; claim.allocation != nil {
+			d.deps.Ledger.land(claim.object.UID)
+		}
+	}
+}
+
+// shareIDs replaces the random identifiers of shares by some that follow from the seed, so that a
+// replay has the same.
+func shareIDs(claim *podClaim, seed uint64) {
+	for i := range claim.allocation.Devices.Results {
+		if r := &claim.allocation.Devices.Results[i]; r.ShareID != nil {
+			data := binary.BigEndian.AppendUint64(nil, seed)
+			data = binary.BigEndian.AppendUint64(data, uint64(i))
+			sum := sha256.Sum256(append(data, claim.object.UID...))
+			sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // a random UUID (RFC 9562, version 4)
+			id := types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
+			r.ShareID = &id
+		}
+	}
+}
+
+// Unreserve ends the flights of the pod's claims, and begins to remove the pod from the
+// reservations that are written.
+func (d *DynamicResources) Unreserve(pl *plugin.Placement) plugin.Directives {
+	a := attemptOf(pl.State)
+	if a == nil {
+		return plugin.Directives{}
+	}
+	d.land(a)
+	for i := range a.claims {
+		claim := a.claims[i].object
+		if claim.Status.Allocation != nil && resourceclaim.IsReservedForPod(pl.Pod.Object, claim, false) {
+			d.deps.Writer.Release(claim, pl.Pod.UID)
+		}
+	}
+	return plugin.Directives{}
+}
+
+// reservedFor is a pod in a claim's status.
+func reservedFor(pl *plugin.Placement) resourcev1.ResourceClaimConsumerReference {
+	return resourcev1.ResourceClaimConsumerReference{Resource: "pods", Name: pl.Pod.Name, UID: pl.Pod.UID}
+}
+
+// withFinalizer adds the finalizer that keeps an allocated claim until it is deallocated.
+func withFinalizer(claim *resourcev1.ResourceClaim) (added bool) {
+	if slices.Contains(claim.Finalizers, resourcev1.Finalizer) {
+		return false
+	}
+	claim.Finalizers = append(claim.Finalizers, resourcev1.Finalizer)
+	return true
+}

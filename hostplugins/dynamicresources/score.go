@@ -1,0 +1,76 @@
+package dynamicresources
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+)
+
+// PreScore skips pods whose claims have no alternatives: all their nodes score 0.
+func (d *DynamicResources) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
+	if a := attemptOf(c.State); a != nil {
+		for i := range a.claims {
+			for j := range a.claims[i].object.Spec.Devices.Requests {
+				if len(a.claims[i].object.Spec.Devices.Requests[j].FirstAvailable) > 0 {
+					return nil
+				}
+			}
+		}
+	}
+	return plugin.NewStatus(abi.Skip)
+}
+
+// Score prefers nodes that have the devices which the claims name first (KEP-4816).
+func (d *DynamicResources) Score(c *plugin.Cycle, rows []uint32, out []int64) *plugin.Status {
+	a := attemptOf(c.State)
+	if a == nil {
+		return plugin.Fail(errNotSeen)
+	}
+	for i, row := range rows {
+		if results, ok := a.results[c.Snapshot.Name(row)]; ok {
+			out[i] = a.score(results)
+		}
+	}
+	return nil
+}
+
+// score adds up the scores of the claims, those that are allocated on the node included.
+func (a *attempt) score(results []resourcev1.AllocationResult) (sum int64) {
+	for i := range a.claims {
+		claim := a.claims[i].object
+		allocation := claim.Status.Allocation
+		if allocation == nil {
+			allocation, results = &results[0], results[1:]
+		}
+		sum += scoreOf(claim, allocation)
+	}
+	return sum
+}
+
+// scoreOf is 8 for each request whose first alternative is allocated, 7 for the second, and so on.
+func scoreOf(claim *resourcev1.ResourceClaim, allocation *resourcev1.AllocationResult) (sum int64) {
+	chosen := make(map[string]bool)
+	for i := range allocation.Devices.Results {
+		chosen[allocation.Devices.Results[i].Request] = true
+	}
+	for i := range claim.Spec.Devices.Requests {
+		r := &claim.Spec.Devices.Requests[i]
+		for j := range r.FirstAvailable {
+			if chosen[resourceclaim.CreateSubRequestRef(r.Name, r.FirstAvailable[j].Name)] {
+				sum += int64(resourcev1.FirstAvailableDeviceRequestMaxSize - j)
+			}
+		}
+	}
+	return sum
+}
+
+// Normalize scales the scores in proportion so that the highest gets 100.
+func (d *DynamicResources) Normalize(_ *plugin.Cycle, _ []uint32, scores []int64) *plugin.Status {
+	plugin.NormalizeMax(scores, false)
+	return nil
+}
+
+// Scaling implements plugin.Scaler.
+func (d *DynamicResources) Scaling() (plugin.Scaling, bool) { return plugin.ToMax, true }

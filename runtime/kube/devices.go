@@ -1,0 +1,278 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	typed "k8s.io/client-go/kubernetes/typed/resource/v1"
+
+	"github.com/berth-scheduler/berth/runtime/internal/clock"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// claimWriter sends requests about resource claims, and reports the answers to the loop.
+//
+// If an answer gets lost, the claim may or may not have been written. Devices that are allocated to
+// it must not be given away meanwhile, so the request is repeated: the resource version makes a
+// second write of the same fail with a conflict. If the server still does not say, the loop is told
+// of what was sent, as if it had been carried out, and later of what the claim is like then.
+type claimWriter struct {
+	cluster *Cluster
+	ended   <-chan struct{} // closed by Close
+
+	mu struct {
+		sync.Mutex
+		loop  Scheduler                   // nil before Start
+		begun map[types.UID]chan struct{} // closed when the last request begun for a claim has ended
+		all   sync.WaitGroup              // of these
+	}
+}
+
+var _ objects.ClaimWriter = (*claimWriter)(nil)
+
+func (w *claimWriter) start(loop Scheduler) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.loop = loop
+}
+
+func (w *claimWriter) claims(namespace string) typed.ResourceClaimInterface {
+	return w.cluster.deps.Client.ResourceV1().ResourceClaims(namespace)
+}
+
+// told reports a version of a claim to the loop, and returns it.
+func (w *claimWriter) told(claim *resourcev1.ResourceClaim) *resourcev1.ResourceClaim {
+	if claim.ManagedFields != nil {
+		claim.ManagedFields = nil // as those of the watch
+	}
+	w.mu.Lock()
+	loop := w.mu.loop
+	w.mu.Unlock()
+	loop.Written(claim)
+	return claim
+}
+
+// Read implements objects.ClaimWriter.
+func (w *claimWriter) Read(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	if err := w.queue(ctx, claim.UID); err != nil {
+		return nil, err
+	}
+	now, err := w.claims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return nil, err
+	case now.UID != claim.UID:
+		return nil, fmt.Errorf("resourceclaim %q was deleted and made again", claim.Name)
+	}
+	return w.told(now), nil
+}
+
+// Update implements objects.ClaimWriter.
+func (w *claimWriter) Update(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	if err := w.queue(ctx, claim.UID); err != nil {
+		return nil, err
+	}
+	return w.send(ctx, "claim_update", claim, func(ctx context.Context) (*resourcev1.ResourceClaim, error) {
+		return w.claims(claim.Namespace).Update(ctx, claim, metav1.UpdateOptions{})
+	})
+}
+
+// UpdateStatus implements objects.ClaimWriter.
+func (w *claimWriter) UpdateStatus(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	if err := w.queue(ctx, claim.UID); err != nil {
+		return nil, err
+	}
+	return w.sendStatus(ctx, claim)
+}
+
+func (w *claimWriter) sendStatus(ctx context.Context, claim *resourcev1.ResourceClaim) (*resourcev1.ResourceClaim, error) {
+	return w.send(ctx, "claim_status_update", claim, func(ctx context.Context) (*resourcev1.ResourceClaim, error) {
+		return w.claims(claim.Namespace).UpdateStatus(ctx, claim, metav1.UpdateOptions{})
+	})
+}
+
+// send sends a request until the server says whether it has carried it out.
+func (w *claimWriter) send(
+	ctx context.Context, kind string, claim *resourcev1.ResourceClaim, request func(ctx context.Context) (*resourcev1.ResourceClaim, error),
+) (now *resourcev1.ResourceClaim, last error) {
+	watch := clock.Start()
+	doubt := false
+	var errs time.Time // start of the server's errors; zero for none
+	delay := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 2 * time.Second}.DelayFunc()
+	_ = delay.Until(ctx, true, true, func(ctx context.Context) (done bool, _ error) {
+		writing, end, err := w.cluster.begin(ctx)
+		if err != nil {
+			if last == nil {
+				last = err
+			}
+			return true, nil
+		}
+		defer end()
+		now, last = request(writing)
+		if last == nil || errors.Is(last, ErrLeaseLost) { // the next leader sees what there is
+			doubt = false
+			return true, nil
+		}
+		doubt = unanswered(last) || doubt && notYet(last)
+		at := w.cluster.deps.Clock.Now()
+		if errs.IsZero() {
+			errs = at
+		}
+		return !doubt || at.Sub(errs) >= bindPatience, nil
+	}) // last says more than the context's error
+	w.cluster.deps.wrote(kind, watch, last)
+	if last == nil {
+		return w.told(now), nil
+	}
+	if doubt {
+		w.told(claim)
+		go w.settle(claim)
+	}
+	return nil, last
+}
+
+// settle reports a claim when no request about it can be carried out any more.
+func (w *claimWriter) settle(claim *resourcev1.ResourceClaim) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-w.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	_ = wait.PollUntilContextCancel(ctx, bindSettles, false, func(ctx context.Context) (bool, error) {
+		_, err := w.Read(ctx, claim)
+		return err == nil || !unanswered(err) && !notYet(err), nil
+	})
+}
+
+// begin makes the requests about a claim that follow wait until end is called. The caller waits for
+// before.
+func (w *claimWriter) begin(uid types.UID) (before <-chan struct{}, end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before = w.mu.begun[uid]
+	mine := make(chan struct{})
+	w.mu.begun[uid] = mine
+	w.mu.all.Add(1)
+	return before, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.mu.begun[uid] == mine {
+			delete(w.mu.begun, uid)
+		}
+		close(mine)
+		w.mu.all.Done()
+	}
+}
+
+// queue waits until the requests have ended that were begun for a claim.
+func (w *claimWriter) queue(ctx context.Context, uid types.UID) error {
+	w.mu.Lock()
+	before := w.mu.begun[uid]
+	w.mu.Unlock()
+	if before == nil {
+		return nil
+	}
+	select {
+	case <-before:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// beside runs a request about a claim beside the loop, after those that were begun before.
+func (w *claimWriter) beside(claim *resourcev1.ResourceClaim, what string, failed func(), request func(ctx context.Context) error) {
+	before, end := w.begin(claim.UID)
+	go func() {
+		defer end()
+		if before != nil {
+			<-before
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+		defer cancel()
+		if err := request(ctx); err != nil && !errors.Is(err, ErrLeaseLost) {
+			w.cluster.log.LogAttrs(ctx, slog.LevelWarn, "cannot "+what, slog.String("resourceclaim", claim.Namespace+"/"+claim.Name), slog.Any("error", err))
+			failed()
+		}
+	}()
+}
+
+// releasePatch is a strategic merge patch that removes a pod from a claim.
+type releasePatch struct {
+	Metadata struct {
+		UID types.UID `json:"uid"`
+	} `json:"metadata"`
+	Status struct {
+		ReservedFor []releasedPod `json:"reservedFor"`
+	} `json:"status"`
+}
+
+type releasedPod struct {
+	Patch string    `json:"$patch"`
+	UID   types.UID `json:"uid"`
+}
+
+// Release implements objects.ClaimWriter. If it fails, the pod's next try finds its reservation.
+func (w *claimWriter) Release(claim *resourcev1.ResourceClaim, pod types.UID) {
+	w.beside(claim, "release a resource claim", func() {}, func(ctx context.Context) error {
+		var patch releasePatch
+		patch.Metadata.UID = claim.UID
+		patch.Status.ReservedFor = []releasedPod{{Patch: "delete", UID: pod}}
+		data, err := json.Marshal(&patch)
+		if err != nil {
+			return err
+		}
+		_, err = w.send(ctx, "claim_status_patch", claim, func(ctx context.Context) (*resourcev1.ResourceClaim, error) {
+			return w.claims(claim.Namespace).Patch(ctx, claim.Name, types.StrategicMergePatchType, data, metav1.PatchOptions{}, "status")
+		})
+		return err
+	})
+}
+
+// Deallocate implements objects.ClaimWriter.
+func (w *claimWriter) Deallocate(claim *resourcev1.ResourceClaim, pod types.UID) {
+	retry := func() {
+		w.mu.Lock()
+		loop := w.mu.loop
+		w.mu.Unlock()
+		loop.Activate(pod)
+	}
+	w.beside(claim, "deallocate a resource claim", retry, func(ctx context.Context) error {
+		_, err := w.sendStatus(ctx, claim)
+		return err
+	})
+}
+
+// Waiting implements objects.ClaimWriter.
+func (w *claimWriter) Waiting(pod *state.Pod, node string) {
+	if w.cluster.deps.Covered() == nil {
+		w.cluster.events.normal(pod, nil, "BindingConditionsPending", "Scheduling", "waiting for binding conditions for device on node %s", node)
+	}
+}
+
+// finish waits for the requests beside the loop, until the context ends.
+func (w *claimWriter) finish(ctx context.Context) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.mu.all.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}

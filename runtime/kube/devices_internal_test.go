@@ -1,0 +1,180 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// loopOf stores what claims are written as.
+type loopOf struct {
+	Scheduler
+	cluster   *Cluster
+	told      []string // resource versions and whether the claim was allocated
+	activated []types.UID
+}
+
+func (l *loopOf) Written(claim *resourcev1.ResourceClaim) {
+	version := claim.ResourceVersion
+	if claim.Status.Allocation != nil {
+		version += " allocated"
+	}
+	if _, _, ok := l.cluster.Written(claim); !ok {
+		version += " ignored"
+	}
+	l.told = append(l.told, version)
+}
+
+func (l *loopOf) Activate(uids ...types.UID) { l.activated = append(l.activated, uids...) }
+
+func claimOf(version string, allocated bool, users ...types.UID) *resourcev1.ResourceClaim {
+	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "uid-c", ResourceVersion: version}}
+	if allocated {
+		c.Status.Allocation = &resourcev1.AllocationResult{}
+	}
+	for _, uid := range users {
+		c.Status.ReservedFor = append(c.Status.ReservedFor, resourcev1.ResourceClaimConsumerReference{Resource: "pods", UID: uid})
+	}
+	return c
+}
+
+// writing makes a writer over a server that has a claim of version 1.
+func writing(t *testing.T) (*claimWriter, *fake.Clientset, *loopOf) {
+	t.Helper()
+	client := fake.NewClientset()
+	c, err := New(Config{Profiles: []string{"default-scheduler"}}, Deps{Client: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &loopOf{cluster: c}
+	c.claims.start(l)
+	c.Change(claimOf("1", false), false)
+	return c.claims, client, l
+}
+
+// TestClaimInDoubt: if nobody knows whether an allocation was written, its devices count as allocated
+// until the claim has been read again.
+func TestClaimInDoubt(t *testing.T) {
+	resource := resourcev1.Resource("resourceclaims")
+	conflict := apierrors.NewConflict(resource, "c", errors.New("it was changed"))
+	internal := apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
+	for _, test := range []struct {
+		name    string
+		answers []error // of the server; the last one again and again
+		stays   bool    // the binding is not interrupted
+		made    bool
+		told    []string
+	}{
+		{"written", []error{nil}, true, true, []string{"2 allocated"}},
+		{"refused", []error{apierrors.NewForbidden(resource, "c", nil)}, true, false, nil},
+		{"not carried out at first", []error{io.ErrUnexpectedEOF, nil}, true, true, []string{"2 allocated"}},
+		{"perhaps carried out", []error{io.ErrUnexpectedEOF, conflict}, true, false, nil},
+		{"the server is back and does not know the rules", []error{io.EOF, apierrors.NewForbidden(resource, "c", nil), nil}, true, true, []string{"2 allocated"}},
+		{"interrupted", []error{io.ErrUnexpectedEOF}, false, false, []string{"1 allocated", "1"}},
+		{"errors for long", []error{internal}, true, false, []string{"1 allocated", "1"}},
+		{"the lease is lost", []error{ErrLeaseLost}, true, false, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, client, l := writing(t)
+				defer w.cluster.Close(t.Context())
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				client.PrependReactor("update", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+					err := test.answers[0]
+					if len(test.answers) > 1 {
+						test.answers = test.answers[1:]
+					}
+					if !test.stays {
+						stop()
+					}
+					return true, claimOf("2", true), err
+				})
+				client.PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+					return true, claimOf("1", false), nil
+				})
+				_, err := w.UpdateStatus(ctx, claimOf("1", true))
+				if test.made != (err == nil) {
+					t.Errorf("error is %v", err)
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if !slices.Equal(l.told, test.told) {
+					t.Errorf("the loop was told of %q, want %q", l.told, test.told)
+				}
+			})
+		})
+	}
+}
+
+// TestClaimRelease: what follows waits for a release, and finds it done.
+func TestClaimRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, client, l := writing(t)
+		defer w.cluster.Close(t.Context())
+		users := []types.UID{"p", "q"}
+		client.PrependReactor("patch", "resourceclaims", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			time.Sleep(time.Second)
+			const want = `{"metadata":{"uid":"uid-c"},"status":{"reservedFor":[{"$patch":"delete","uid":"p"}]}}`
+			if got := string(a.(clienttesting.PatchAction).GetPatch()); got != want || a.GetSubresource() != "status" {
+				t.Errorf("the patch of %q is %s", a.GetSubresource(), got)
+			}
+			users = users[1:]
+			return true, claimOf("2", true, users...), nil
+		})
+		client.PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, claimOf("2", true, users...), nil
+		})
+		w.Release(claimOf("1", true, users...), "p")
+		now, err := w.Read(t.Context(), claimOf("1", true, "p", "q"))
+		if err != nil || len(now.Status.ReservedFor) != 1 {
+			t.Errorf("%v, %v", now, err)
+		}
+		if want := []string{"2 allocated", "2 allocated ignored"}; !slices.Equal(l.told, want) {
+			t.Errorf("the loop was told of %q, want %q", l.told, want)
+		}
+	})
+}
+
+// TestClaimDeallocate: the pod is tried again if its claim cannot be deallocated.
+func TestClaimDeallocate(t *testing.T) {
+	for _, err := range []error{nil, apierrors.NewConflict(resourcev1.Resource("resourceclaims"), "c", errors.New("it is used"))} {
+		synctest.Test(t, func(t *testing.T) {
+			w, client, l := writing(t)
+			client.PrependReactor("update", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, claimOf("2", false), err
+			})
+			w.Deallocate(claimOf("1", false), "p")
+			w.cluster.Close(t.Context()) // waits for it
+			if want := err != nil; want != slices.Contains(l.activated, "p") {
+				t.Errorf("%v: activated are %q", err, l.activated)
+			}
+		})
+	}
+}
+
+// TestClaimAnother: a claim that was made anew is not the one that was asked for.
+func TestClaimAnother(t *testing.T) {
+	w, client, l := writing(t)
+	defer w.cluster.Close(t.Context())
+	client.PrependReactor("get", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {
+		other := claimOf("5", true)
+		other.UID = "uid-other"
+		return true, other, nil
+	})
+	if _, err := w.Read(t.Context(), claimOf("1", false)); err == nil || len(l.told) > 0 {
+		t.Errorf("error is %v; the loop was told of %q", err, l.told)
+	}
+}

@@ -1,0 +1,399 @@
+package devices
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
+)
+
+// patience is how long PreBind waits for devices.
+const patience = 100 * time.Millisecond
+
+// Result is what was compared.
+type Result struct {
+	// Verdicts counts the verdicts on rows, Fits those that were Success, Written the pods whose claims were
+	// written, and Freed the claims that PostFilter gave up.
+	Verdicts, Fits, Written, Freed int
+}
+
+// run is a comparison.
+type run struct {
+	*cluster
+	sides   [2]*side // Berth's first
+	nodes   *nodes
+	rows    []uint32
+	claims  []string
+	inUse   []*pending
+	result  Result
+	stopped bool // the sides may differ from here on
+}
+
+// pending is a pod that is reserved on both sides.
+type pending struct {
+	placements [2]*plugin.Placement
+}
+
+// Compare draws a cluster and pods from a seed, and compares the plugins on them.
+//
+// # Errors
+//
+// A difference.
+func Compare(ctx context.Context, category Category, seed uint64, change func(ours *side)) (Result, error) {
+	r := &run{cluster: &cluster{Rand: rand.New(rand.NewPCG(seed, 23)), category: category}}
+	var err error
+	if r.sides[0], err = ours(); err != nil {
+		return r.result, err
+	}
+	if r.sides[1], err = theirs(ctx); err != nil {
+		return r.result, err
+	}
+	if change != nil {
+		change(r.sides[0])
+	}
+	r.drawNodes()
+	r.cluster.nodes = slices.Clone(r.cluster.nodes)
+	r.nodes = newNodes(r.cluster.nodes)
+	for row := range r.nodes.snapshot.Len() {
+		r.rows = append(r.rows, uint32(row))
+	}
+	classes, all := r.classes(), r.slices()
+	for _, s := range r.sides {
+		for _, class := range classes {
+			s.class(class, false)
+		}
+		for _, slice := range all {
+			s.slice(slice, false)
+		}
+	}
+	for i := range 6 + r.IntN(6) {
+		if err := r.pods(ctx, i); err != nil {
+			return r.result, fmt.Errorf("category %s, seed %d, pod %d: %w", category, seed, i, err)
+		}
+		if r.stopped {
+			return r.result, nil
+		}
+		if len(all) > 0 && r.chance(10) {
+			at := r.IntN(len(all))
+			for _, s := range r.sides {
+				s.slice(all[at], true)
+			}
+			all = slices.Delete(all, at, at+1)
+		}
+	}
+	for len(r.inUse) > 0 {
+		if err := r.finish(); err != nil {
+			return r.result, fmt.Errorf("category %s, seed %d: %w", category, seed, err)
+		}
+	}
+	return r.result, nil
+}
+
+// pods draws a pod with claims, and tries it.
+func (r *run) pods(ctx context.Context, i int) error {
+	var names []string
+	for j := range 1 + r.IntN(2) {
+		if len(r.claims) > 0 && r.chance(25) {
+			// kube-scheduler never binds a pod that names a claim twice.
+			if name := pick(r.cluster, r.claims...); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			continue
+		}
+		name := fmt.Sprintf("p%d-%d", i, j)
+		names = append(names, name)
+		if !r.chance(97) {
+			continue // it does not exist
+		}
+		claim := r.claim(name)
+		r.claims = append(r.claims, name)
+		if r.chance(20) || r.category == Conditions && r.chance(30) {
+			r.allocated(claim)
+			// Devices that two claims have are free for kube-scheduler when one gives them up.
+			if r.taken(&claim.Status.Allocation.Devices.Results[0]) {
+				claim.Status = resourcev1.ResourceClaimStatus{}
+			}
+		}
+		for _, s := range r.sides {
+			s.api.set(claim)
+		}
+	}
+	pod := r.pod(fmt.Sprintf("p%d", i), names)
+	for _, name := range names {
+		r.own(name, pod)
+	}
+	if err := r.try(ctx, state.NewPod(pod)); err != nil || r.stopped {
+		return err
+	}
+	for len(r.inUse) > 0 && r.chance(70) {
+		if err := r.finish(); err != nil {
+			return err
+		}
+	}
+	return r.same()
+}
+
+// taken reports whether a claim has a device, or is about to get it.
+func (r *run) taken(wanted *resourcev1.DeviceRequestAllocationResult) bool {
+	if len(r.inUse) > 0 {
+		return true // perhaps
+	}
+	for _, claim := range r.sides[0].api.claims {
+		if a := claim.Status.Allocation; a != nil && slices.ContainsFunc(a.Devices.Results, func(x resourcev1.DeviceRequestAllocationResult) bool {
+			return x.Driver == wanted.Driver && x.Pool == wanted.Pool && x.Device == wanted.Device
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// own makes the pod the owner of a claim, sometimes.
+func (r *run) own(name string, pod *v1.Pod) {
+	if !r.chance(80) {
+		return
+	}
+	for _, s := range r.sides {
+		if now, err := s.api.get("default", name); err == nil && len(now.OwnerReferences) == 0 {
+			next, controls := now.DeepCopy(), true
+			next.OwnerReferences = []metav1.OwnerReference{{Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: &controls}}
+			s.api.set(next)
+		}
+	}
+}
+
+// both calls both sides and compares what they say.
+func (r *run) both(what string, call func(s *side, i int) string) (string, error) {
+	var said [2]string
+	for i, s := range r.sides {
+		said[i] = call(s, i)
+	}
+	if said[0] != said[1] {
+		return "", fmt.Errorf("%s: Berth says %q, kube-scheduler %q", what, said[0], said[1])
+	}
+	return said[0], nil
+}
+
+func words(s *plugin.Status) string { return fmt.Sprintf("%v: %s", s.CodeOf(), s.Message()) }
+
+// try takes a pod from PreEnqueue to Reserve.
+func (r *run) try(ctx context.Context, pod *state.Pod) error {
+	said, err := r.both("PreEnqueue", func(s *side, _ int) string {
+		out := make([]*plugin.Status, 1)
+		s.plugin.PreEnqueue([]*state.Pod{pod}, out)
+		return words(out[0])
+	})
+	if err != nil {
+		return err
+	}
+	if said != words(nil) && r.chance(80) { // else PreFilter says so, too
+		return nil
+	}
+	var cycles [2]*plugin.Cycle
+	var codes [2]abi.Code
+	if _, err := r.both("PreFilter", func(s *side, i int) string {
+		cycles[i] = &plugin.Cycle{Context: ctx, Snapshot: r.nodes.snapshot, Pod: pod, State: &state.CycleState{}, Seed: r.Uint64()}
+		_, status := s.plugin.PreFilter(cycles[i])
+		codes[i] = status.CodeOf()
+		return words(status)
+	}); err != nil {
+		return err
+	}
+	if codes[0] == abi.Skip {
+		return nil
+	}
+	if codes[0] != abi.Success {
+		return r.postFilter(cycles)
+	}
+	var fits []uint32
+	var verdicts [2]plugin.Verdicts
+	failed := false
+	for i, s := range r.sides {
+		verdicts[i].Reset(len(r.rows))
+		s.plugin.Filter(cycles[i], r.rows, &verdicts[i])
+	}
+	for at, row := range r.rows {
+		r.result.Verdicts++
+		if _, err := r.both(fmt.Sprintf("Filter on %s", r.nodes.snapshot.Name(row)), func(_ *side, i int) string {
+			return fmt.Sprintf("%v: %q", verdicts[i].Codes[at], verdicts[i].Texts(at))
+		}); err != nil {
+			return err
+		}
+		switch verdicts[0].Codes[at] {
+		case abi.Success:
+			fits = append(fits, row)
+		case abi.Error:
+			failed = true
+		}
+	}
+	r.result.Fits += len(fits)
+	switch {
+	case failed:
+		return nil
+	case len(fits) == 0:
+		return r.postFilter(cycles)
+	}
+	if _, err := r.both("Score", func(s *side, i int) string {
+		scores := make([]int64, len(fits))
+		if p, ok := s.plugin.(plugin.PreScore); ok && p.PreScore(cycles[i], fits).Is(abi.Skip) {
+			return fmt.Sprint(scores, scores)
+		}
+		status := s.plugin.Score(cycles[i], fits, scores)
+		raw := slices.Clone(scores)
+		if !status.Success() {
+			return words(status)
+		}
+		status = s.plugin.Normalize(cycles[i], fits, scores)
+		return fmt.Sprint(raw, scores) + words(status)[len(words(nil)):]
+	}); err != nil {
+		return err
+	}
+	return r.reserve(cycles, pick(r.cluster, fits...))
+}
+
+// postFilter gives up a claim. kube-scheduler chooses by chance if several could be.
+func (r *run) postFilter(cycles [2]*plugin.Cycle) error {
+	before := r.allocations()
+	said, err := r.both("PostFilter", func(s *side, i int) string {
+		_, status := s.plugin.PostFilter(cycles[i], &plugin.Diagnosis{Codes: make([]abi.Code, len(r.rows))})
+		return words(status)
+	})
+	if err != nil {
+		return err
+	}
+	if said != words(plugin.NewStatus(abi.Unschedulable, "deallocation of ResourceClaim completed")) {
+		return nil
+	}
+	r.result.Freed++
+	if after := r.allocations(); after[0] != before[0]-1 || after[1] != before[1]-1 {
+		return fmt.Errorf("PostFilter: of %v allocated claims %v are left", before, after)
+	}
+	r.stopped = r.same() != nil
+	return nil
+}
+
+func (r *run) allocations() (n [2]int) {
+	for i, s := range r.sides {
+		for _, claim := range s.api.claims {
+			if claim.Status.Allocation != nil {
+				n[i]++
+			}
+		}
+	}
+	return n
+}
+
+// reserve reserves the pod on a node.
+func (r *run) reserve(cycles [2]*plugin.Cycle, row uint32) error {
+	p := &pending{}
+	node := r.nodes.snapshot.Nodes.Node[row]
+	said, err := r.both("Reserve", func(s *side, i int) string {
+		p.placements[i] = &plugin.Placement{
+			Context: cycles[i].Context, Pod: cycles[i].Pod.On(node.Name, state.Patch{}), Node: node, Seed: cycles[i].Seed, State: cycles[i].State,
+		}
+		_, status := s.plugin.Reserve(p.placements[i])
+		return words(status)
+	})
+	if err != nil {
+		return err
+	}
+	if said != words(nil) {
+		return r.unreserve(p)
+	}
+	r.inUse = append(r.inUse, p)
+	return nil
+}
+
+// finish binds a reserved pod, or gives it up before or after.
+func (r *run) finish() error {
+	at := r.IntN(len(r.inUse))
+	p := r.inUse[at]
+	r.inUse = slices.Delete(r.inUse, at, at+1)
+	if r.chance(15) {
+		return r.unreserve(p)
+	}
+	if r.chance(10) { // somebody else changes a claim
+		for _, s := range r.sides {
+			name := r.claims[0]
+			if now, err := s.api.get("default", name); err == nil {
+				next := now.DeepCopy()
+				next.Labels = map[string]string{"changed": "true"}
+				s.api.set(next)
+			}
+		}
+	}
+	said, err := r.both("PreBind", func(s *side, i int) string {
+		// Nobody makes devices ready.
+		ctx, cancel := context.WithTimeout(p.placements[i].Context, patience)
+		defer cancel()
+		p.placements[i].Context = ctx
+		_, status := s.plugin.PreBind(p.placements[i])
+		for _, ended := range p.placements[i].Ended {
+			ended()
+		}
+		return words(status)
+	})
+	if err != nil {
+		return err
+	}
+	if said != words(nil) || r.chance(15) {
+		return r.unreserve(p)
+	}
+	r.result.Written++
+	return r.same()
+}
+
+func (r *run) unreserve(p *pending) error {
+	for i, s := range r.sides {
+		s.plugin.Unreserve(p.placements[i])
+	}
+	return r.same()
+}
+
+// same compares the claims of both API servers.
+func (r *run) same() error {
+	for _, name := range r.claims {
+		if _, err := r.both("claim "+name, func(s *side, _ int) string {
+			claim, err := s.api.get("default", name)
+			if err != nil {
+				return err.Error()
+			}
+			return show(claim)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show returns what is compared of a claim.
+func show(claim *resourcev1.ResourceClaim) string {
+	claim = claim.DeepCopy()
+	if a := claim.Status.Allocation; a != nil {
+		if a.AllocationTimestamp != nil {
+			a.AllocationTimestamp = &metav1.Time{}
+		}
+		for i := range a.Devices.Results {
+			if result := &a.Devices.Results[i]; result.ShareID != nil {
+				share := types.UID("share")
+				result.ShareID = &share
+			}
+		}
+	}
+	data, err := json.Marshal(map[string]any{"finalizers": claim.Finalizers, "labels": claim.Labels, "status": claim.Status})
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}

@@ -1,0 +1,181 @@
+package devices
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/client-go/informers"
+	clientcache "k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/resourceslice/tracker"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
+	upstreamdevices "k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
+	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
+
+	"github.com/berth-scheduler/berth/hostplugins/bridge"
+	"github.com/berth-scheduler/berth/hostplugins/dynamicresources"
+	"github.com/berth-scheduler/berth/runtime/cache"
+	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/plugin/objects/storage"
+	"github.com/berth-scheduler/berth/runtime/state"
+	"github.com/berth-scheduler/berth/test/internal/upstream"
+)
+
+// points are the points that both plugins have.
+type points interface {
+	plugin.PreEnqueue
+	plugin.PreFilter
+	plugin.Filter
+	plugin.PostFilter
+	plugin.Score
+	plugin.Normalize
+	plugin.Reserve
+	plugin.PreBind
+}
+
+// side is one of the two plugins with its API server.
+type side struct {
+	plugin points
+	api    *api
+	// slice and class tell the plugin of an object; gone ones are deleted.
+	slice func(s *resourcev1.ResourceSlice, gone bool)
+	class func(c *resourcev1.DeviceClass, gone bool)
+	// claimGone deletes a claim.
+	claimGone func(c *resourcev1.ResourceClaim)
+}
+
+// nodes is the cluster's snapshot, which both sides see.
+type nodes struct {
+	cache    *cache.Cache
+	snapshot *state.Snapshot
+}
+
+func newNodes(list []*v1.Node) *nodes {
+	n := &nodes{cache: cache.New(cache.Config{}), snapshot: state.NewSnapshot()}
+	for _, node := range list {
+		n.cache.AddNode(state.NewNode(node))
+	}
+	n.cache.UpdateSnapshot(n.snapshot)
+	return n
+}
+
+// unbounded implements objects.Search.
+type unbounded struct{}
+
+func (unbounded) Within(ctx context.Context, _ string, _ time.Duration, search func(ctx context.Context) error) error {
+	return search(ctx)
+}
+
+// impatient implements objects.StorageWaiter: it looks once, and then the time is over.
+type impatient struct{}
+
+func (impatient) Await(_ context.Context, _ time.Duration, done func() (bool, error)) error {
+	if ok, err := done(); ok || err != nil {
+		return err
+	}
+	return context.DeadlineExceeded
+}
+
+// ours returns Berth's plugin.
+func ours() (*side, error) {
+	store := storage.New()
+	a := &api{claims: make(map[key]*resourcev1.ResourceClaim), watch: func(_, now *resourcev1.ResourceClaim) { store.Set(now) }}
+	p, err := dynamicresources.New(nil, dynamicresources.Deps{
+		Devices: store.Devices(), Ledger: dynamicresources.NewLedger(store.Devices()), Writer: writer{a}, Waiter: impatient{},
+		Search: unbounded{}, Now: time.Now, Wall: time.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &side{
+		plugin: p, api: a,
+		slice: func(s *resourcev1.ResourceSlice, gone bool) {
+			if gone {
+				store.Delete(s)
+			} else {
+				store.Set(s)
+			}
+		},
+		class: func(c *resourcev1.DeviceClass, gone bool) {
+			if gone {
+				store.Delete(c)
+			} else {
+				store.Set(c)
+			}
+		},
+		claimGone: func(c *resourcev1.ResourceClaim) {
+			delete(a.claims, key{c.Namespace, c.Name})
+			store.Delete(c)
+		},
+	}, nil
+}
+
+// manual is an informer that the test drives.
+type manual struct {
+	handler clientcache.ResourceEventHandler
+}
+
+func (m *manual) AddEventHandler(h clientcache.ResourceEventHandler) (clientcache.ResourceEventHandlerRegistration, error) {
+	m.handler = h
+	return nil, nil
+}
+
+// theirs returns kube-scheduler's plugin, with its own manager of claims.
+func theirs(ctx context.Context) (*side, error) {
+	c, err := upstream.Load(nil)
+	if err != nil {
+		return nil, err
+	}
+	informer, factory := &manual{}, informers.NewSharedInformerFactory(nil, 0)
+	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), informer, "ResourceClaim", "", nil)
+	slices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: factory.Resource().V1().ResourceSlices()})
+	if err != nil {
+		return nil, err
+	}
+	manager := upstreamdevices.NewDRAManager(ctx, claims, slices, factory)
+	a := &api{claims: make(map[key]*resourcev1.ResourceClaim), watch: func(was, now *resourcev1.ResourceClaim) {
+		if was == nil {
+			informer.handler.OnAdd(now, false)
+		} else {
+			informer.handler.OnUpdate(was, now)
+		}
+	}}
+	b := bridge.New(bridge.Config{Profile: c.Profiles[0].SchedulerName, Parallelism: 1}, bridge.Deps{
+		ClientSet: a.client(), Informers: factory, DRA: manager,
+		CSI: nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister()),
+	})
+	name := dynamicresources.Name
+	p, err := b.Host(ctx, bridge.Source{Name: name, Factory: plugins.NewInTreeRegistry()[name]}, upstream.Args(c, name))
+	if err != nil {
+		return nil, err
+	}
+	put := func(store clientcache.Indexer, object any, gone bool) {
+		change := store.Update
+		if gone {
+			change = store.Delete
+		}
+		if err := change(object); err != nil {
+			panic(fmt.Sprintf("BUG: a store refuses an object: %v", err))
+		}
+	}
+	return &side{
+		plugin: p, api: a,
+		slice: func(s *resourcev1.ResourceSlice, gone bool) {
+			put(factory.Resource().V1().ResourceSlices().Informer().GetIndexer(), s, gone)
+		},
+		class: func(c *resourcev1.DeviceClass, gone bool) {
+			put(factory.Resource().V1().DeviceClasses().Informer().GetIndexer(), c, gone)
+			if cache, ok := manager.DeviceClassResolver().(clientcache.ResourceEventHandler); ok && !gone {
+				cache.OnAdd(c, false)
+			}
+		},
+		claimGone: func(c *resourcev1.ResourceClaim) {
+			delete(a.claims, key{c.Namespace, c.Name})
+			informer.handler.OnDelete(c)
+		},
+	}, nil
+}
