@@ -27,8 +27,7 @@
 // `{node}`, at the points from reserve on; metadata.uid of the pod for `{uid}`; the value of a
 // key of the plugin's state for `{state:KEY}`; what `publisher/plan` has for `{published}`;
 // metadata.name in the whole Pod and the whole Node of row 0 (reserve and after) for
-// `{pod-object}` and `{node-object}`; the annotation everypoint.berth.dev/note of the node for
-// `{note}`, at these points; the verdicts as `a=2,b=3`, NODE=CODE sorted by bytes, for
+// `{pod-object}` and `{node-object}`; the verdicts as `a=2,b=3`, NODE=CODE sorted by bytes, for
 // `{verdicts}`, at post_filter. A missing value is `none`; unknown names stay unchanged, with
 // their braces.
 //

@@ -17,7 +17,6 @@ const prefix = "everypoint.berth.dev/"
 type EveryPoint struct {
 	berth.Base
 	published berth.Published
-	note      berth.NodeAnnotation
 	peer      berth.PodAnnotation
 	maxPeers  berth.PodAnnotation
 	yes       berth.Const
@@ -59,7 +58,7 @@ func New() *EveryPoint {
 	b := berth.Load(Manifest)
 	key := func(name string) berth.PodAnnotation { return b.PodAnnotation(prefix + name) }
 	return &EveryPoint{
-		Base: b, published: b.Published("publisher/plan"), note: b.NodeAnnotation(prefix + "note"), peer: key("peer"), maxPeers: key("max-peers"),
+		Base: b, published: b.Published("publisher/plan"), peer: key("peer"), maxPeers: key("max-peers"),
 		yes: b.Const("true"), tooMany: b.Reason("too many peers"),
 		at: at{
 			preEnqueue: key("pre-enqueue"), queueKey: key("queue-key"), hint: key("hint"), preFilter: key("pre-filter"),

@@ -143,10 +143,6 @@ func (p *EveryPoint) value(c call, name string) (value string, known bool) {
 			b, ok = p.NodeObject(*c.node)
 			b = metadataName(b)
 		}
-	case "note":
-		if c.node != nil && c.node.Annotation(p.note) != berth.Absent {
-			return p.Text(c.node.Annotation(p.note)), true
-		}
 	case "verdicts":
 		if c.judged != nil {
 			return verdicts(*c.judged), true

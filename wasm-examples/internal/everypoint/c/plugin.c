@@ -20,7 +20,6 @@ static void setup(void) {
   at.pre_bind = key("pre-bind"), at.bind = key("bind"), at.post_bind = key("post-bind");
   at.peer = key("peer"), at.max_peers = key("max-peers");
   published = berth_published_handle("publisher/plan");
-  note = berth_node_annotation_handle("everypoint.berth.dev/note");
   yes = berth_const("true");
   too_many = berth_reason("too many peers");
 }

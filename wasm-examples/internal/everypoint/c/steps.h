@@ -10,7 +10,6 @@ struct call {
 };
 
 static BerthPublished published;
-static BerthNodeAnnotation note;
 
 static BerthText slice(BerthText s, uint32_t from, uint32_t to) { return (BerthText){s.at + from, to - from}; }
 
@@ -122,9 +121,6 @@ static bool value(const struct call *c, BerthText name, BerthText *text) {
     if (berth_pod_object(c->pod, &bytes)) *text = metadata_name(bytes);
   } else if (berth_text_equals(name, "node-object")) {
     if (c->node != NULL && berth_node_object(*c->node, &bytes)) *text = metadata_name(bytes);
-  } else if (berth_text_equals(name, "note")) {
-    BerthId id = c->node == NULL ? BERTH_ABSENT : berth_node_annotation(*c->node, note);
-    if (id != BERTH_ABSENT) *text = berth_text(id);
   } else if (berth_text_equals(name, "verdicts")) {
     if (c->judged != NULL) *text = verdicts(*c->judged);
   } else if (begins(name, BERTH_TEXT("state:"))) {

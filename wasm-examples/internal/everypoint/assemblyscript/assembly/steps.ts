@@ -113,7 +113,6 @@ function verdicts(judged: berth.Judged): string {
 /** Carries out steps. */
 export class Steps {
   published: berth.Published = berth.published("publisher/plan");
-  note: berth.NodeAnnotation = berth.nodeAnnotation("everypoint.berth.dev/note");
 
   /** What a name between braces stands for; null for another name. */
   private value(call: Call, name: string): string | null {
@@ -123,9 +122,6 @@ export class Steps {
       return node !== null ? node.name() : "none";
     } else if (name == "uid") {
       return call.pod.uid();
-    } else if (name == "note") {
-      const id = node !== null ? node.annotation(this.note) : berth.ABSENT;
-      return id != berth.ABSENT ? berth.text(id) : "none";
     } else if (name == "verdicts") {
       return judged !== null ? verdicts(judged) : "none";
     } else if (name == "published") {

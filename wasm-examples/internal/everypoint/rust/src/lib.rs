@@ -7,12 +7,11 @@ mod place;
 mod queue;
 mod steps;
 
-use berth::{Base, Const, Id, NodeAnnotation, Plugin, Pod, PodAnnotation, Published, Reason};
+use berth::{Base, Const, Id, Plugin, Pod, PodAnnotation, Published, Reason};
 
 /// The plugin.
 pub struct EveryPoint {
     published: Published,
-    note: NodeAnnotation,
     peer: PodAnnotation,
     max_peers: PodAnnotation,
     yes: Const,
@@ -47,7 +46,6 @@ impl Plugin for EveryPoint {
         let key = |name: &str| base.pod_annotation(&format!("everypoint.berth.dev/{}", name));
         EveryPoint {
             published: base.published("publisher/plan"),
-            note: base.node_annotation("everypoint.berth.dev/note"),
             peer: key("peer"),
             max_peers: key("max-peers"),
             yes,

@@ -1,6 +1,6 @@
 //! The steps of an annotation.
 
-use berth::{Base, Id, Judged, Level, Node, Pod, PodAnnotation, Reason, Status};
+use berth::{Base, Judged, Level, Node, Pod, PodAnnotation, Reason, Status};
 
 use crate::object::metadata_name;
 use crate::{text, EveryPoint};
@@ -131,11 +131,6 @@ impl EveryPoint {
             "node-object" => {
                 let object = call.node.and_then(|node| base.node_object(node));
                 object.map(metadata_name)
-            }
-            "note" => {
-                let id = call.node.map_or(Id::ABSENT, |node| node.annotation(self.note));
-                let note = (id != Id::ABSENT).then(|| base.text(id));
-                return Some(note.unwrap_or("none").into());
             }
             "verdicts" => return Some(call.judged.map_or("none".into(), verdicts)),
             name => base.state_get(name.strip_prefix("state:")?),
