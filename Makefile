@@ -48,7 +48,7 @@ packages-with = $(shell grep -rlE --include='*_test.go' '^func $(1)[A-Z_]' abi r
 example: ## build cmd/app/example, a scheduler with a plugin compiled in, and run the commands of docs/library.md
 	cd cmd/app/example && go test -count=1 ./...
 
-.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew chart market cosign pauses race race-plugins soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
+.PHONY: help build binaries demo examples test test-fast test-race test-arm64 release reproducible e2e skew chart market cosign pauses race race-plugins tenants soak prices bench bench-report bench-compare fuzz rewrite generate fmt lint vet laws mod check clean sdk-rust sdk-c sdk-assemblyscript fgd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -138,6 +138,9 @@ race-plugins: examples ## measure berth run with two plugins and without, in ten
 		echo '{"zones": {"zone-0": 10, "zone-1": 12.5, "zone-2": 30}}' > bin/race/zone-cost.json
 	cd test && go run ./cmd/race -out ../race-plugins.out -workloads basic,mixed -nodes 5000 -schedulers berth,berth+plugins -repetitions 10 \
 		-plugins '$(CURDIR)/bin/plugins/noisy-neighbour.wasm?config=$(CURDIR)/bin/race/noisy-neighbour.json $(CURDIR)/bin/plugins/zone-cost.wasm?config=$(CURDIR)/bin/race/zone-cost.json' $(RACE)
+
+tenants: examples ## measure what 200 plugins of 50 tenants cost on 1,000 nodes (a minute)
+	cd test && go run ./cmd/tenants $(TENANTS)
 
 soak: ## change plugins that fail at every point while pods come and go on 1,000 nodes, for SOAK=time
 	go test ./runtime/assembly -run '^TestSoak$$' -v -count=1 -timeout 0 -soak $(SOAK)

@@ -91,6 +91,17 @@ func Parse(path string, data []byte) (*Loaded, error) {
 	return l, nil
 }
 
+// Share replaces what depends on the module's bytes alone by that of another Loaded of the same
+// digest, so that the bytes are in memory once.
+func (l *Loaded) Share(o *Loaded) {
+	l.Bytes, l.Module, l.Manifest, l.schema = o.Bytes, o.Module, o.Manifest, o.schema
+	if l.subject != nil {
+		subject := *l.subject
+		subject.Data = o.Bytes
+		l.subject = &subject
+	}
+}
+
 // Limits of warnings: their number, and bytes of each.
 const (
 	maxWarnings = 64

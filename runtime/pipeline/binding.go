@@ -31,6 +31,7 @@ type Binding struct {
 	Wait *report.PermitWait
 
 	p            *Pipeline
+	own          *view // of the pod
 	timings      fewTimings
 	interruption *Interruption // nil without PreBind plugins
 }
@@ -56,8 +57,8 @@ func (p *Pipeline) NewBinding(placement plugin.Placement, try Try) *Binding {
 	} else {
 		b = &Binding{p: p}
 	}
-	b.Placement, b.Try = placement, try
-	if len(p.preBind) > 0 {
+	b.Placement, b.Try, b.own = placement, try, p.viewOf(placement.Pod.Namespace)
+	if len(b.own.preBind) > 0 {
 		b.interruption = &Interruption{}
 	}
 	return b
@@ -97,7 +98,7 @@ func (b *Binding) Reserve(carryOut func(plugin.Directives) error) *plugin.Status
 }
 
 func (b *Binding) reserve(carryOut func(plugin.Directives) error) *plugin.Status {
-	for _, s := range b.p.reserve {
+	for _, s := range b.own.reserve {
 		watch := clock.Start()
 		d, answer := s.plugin.Reserve(&b.Placement)
 		b.called(s.index, abi.Reserve, answer.CodeOf(), watch)
@@ -118,8 +119,8 @@ func (b *Binding) reserve(carryOut func(plugin.Directives) error) *plugin.Status
 func (b *Binding) Unreserve() []plugin.Directives {
 	var out []plugin.Directives
 	whole := clock.Start()
-	for i := len(b.p.reserve) - 1; i >= 0; i-- {
-		s := b.p.reserve[i]
+	for i := len(b.own.reserve) - 1; i >= 0; i-- {
+		s := b.own.reserve[i]
 		watch := clock.Start()
 		d := s.plugin.Unreserve(&b.Placement)
 		b.called(s.index, abi.Unreserve, abi.Success, watch)
@@ -143,7 +144,7 @@ func (b *Binding) Permit() (waits []Wait, directives []plugin.Directives, status
 }
 
 func (b *Binding) permit() (waits []Wait, directives []plugin.Directives, status *plugin.Status) {
-	for _, s := range b.p.permit {
+	for _, s := range b.own.permit {
 		watch := clock.Start()
 		timeout, d, answer := s.plugin.Permit(&b.Placement)
 		b.called(s.index, abi.Permit, answer.CodeOf(), watch)
@@ -175,7 +176,7 @@ func (b *Binding) Bind() (directives []plugin.Directives, status *plugin.Status)
 		return directives, status
 	}
 	watch = clock.Start()
-	for _, s := range b.p.postBind {
+	for _, s := range b.own.postBind {
 		watch := clock.Start()
 		d := s.plugin.PostBind(&b.Placement)
 		b.called(s.index, abi.PostBind, abi.Success, watch)
@@ -214,7 +215,7 @@ func (b *Binding) preBind() (directives []plugin.Directives, status *plugin.Stat
 }
 
 func (b *Binding) runPreBind(skip []bool) (directives []plugin.Directives, status *plugin.Status) {
-	for i, s := range b.p.preBind {
+	for i, s := range b.own.preBind {
 		if skip[i] {
 			continue
 		}
@@ -244,8 +245,8 @@ func (b *Binding) patched(p state.Patch) {
 
 // preFlight asks the PreBind plugins which of them have something to do.
 func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
-	skip = make([]bool, len(b.p.preBind))
-	for i, s := range b.p.preBind {
+	skip = make([]bool, len(b.own.preBind))
+	for i, s := range b.own.preBind {
 		watch := clock.Start()
 		answer := s.plugin.PreBindPreFlight(&b.Placement)
 		b.called(s.index, abi.PreBindPreFlight, answer.CodeOf(), watch)
@@ -265,7 +266,7 @@ func (b *Binding) preFlight() (skip []bool, status *plugin.Status) {
 
 // bind asks the Bind plugins in order until one does not skip.
 func (b *Binding) bind() ([]plugin.Directives, *plugin.Status) {
-	for _, s := range b.p.bind {
+	for _, s := range b.own.bind {
 		watch := clock.Start()
 		d, answer := s.plugin.Bind(&b.Placement)
 		b.called(s.index, abi.Bind, answer.CodeOf(), watch)

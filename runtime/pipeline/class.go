@@ -54,8 +54,8 @@ func (r *Run) class() *Class {
 	if r.store == nil || len(r.nominated) > 0 {
 		return nil
 	}
-	key := r.classKey[:0]
-	for _, s := range r.p.filter {
+	key := binary.LittleEndian.AppendUint64(r.classKey[:0], r.own.number) // a class counts positions among the filters
+	for _, s := range r.own.filter {
 		number := uint64(0)
 		if !r.skipFilter[s.index] {
 			if s.info.Scope(abi.Filter) != abi.ScopeNode {
@@ -181,7 +181,7 @@ func (r *Run) judgeOnly(rows []uint32) {
 // held reports whether the verdict that the Outcome has of a row is made of answers that
 // are kept.
 func (r *Run) held(row uint32) bool {
-	for _, s := range r.p.filter {
+	for _, s := range r.own.filter {
 		if r.skipFilter[s.index] {
 			continue
 		}
@@ -335,7 +335,7 @@ func (c *Class) Groups(all bool, yield func(by *plugin.Info, code abi.Code, reas
 // passed counts the answers that nobody had to look at: of all rows but some.
 func (c *Class) passed(looked int) {
 	standing := c.rows
-	for _, s := range c.run.p.filter {
+	for _, s := range c.run.own.filter {
 		if c.run.skipFilter[s.index] {
 			continue
 		}
@@ -350,7 +350,7 @@ func (c *Class) passed(looked int) {
 // if an answer is another one than was kept.
 func (c *Class) audit() bool {
 	r := c.run
-	for i, s := range r.p.filter {
+	for i, s := range r.own.filter {
 		k := &r.keeping[s.index]
 		if r.skipFilter[s.index] || !k.audit {
 			continue
@@ -378,7 +378,7 @@ func (c *Class) audit() bool {
 // standsAt reports whether a row that a plugin rejected stood before the filter at a
 // position.
 func (r *Run) standsAt(position, by int) bool {
-	for _, s := range r.p.filter[:position] {
+	for _, s := range r.own.filter[:position] {
 		if s.index == by {
 			return false
 		}

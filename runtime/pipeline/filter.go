@@ -90,19 +90,19 @@ func (r *Run) filterNominated(rows []uint32) *plugin.Status {
 // of scope node run block by block, each block through all of them; a filter of
 // scope cluster sees all standing rows in one call.
 func (r *Run) chain(c *plugin.Cycle, rows []uint32) {
-	for i := 0; i < len(r.p.filter); {
-		first := r.p.filter[i]
+	for i := 0; i < len(r.own.filter); {
+		first := r.own.filter[i]
 		if r.skipFilter[first.index] {
 			i++
 			continue
 		}
 		end := i + 1
 		if first.info.Scope(abi.Filter) == abi.ScopeNode {
-			for end < len(r.p.filter) && (r.skipFilter[r.p.filter[end].index] || r.p.filter[end].info.Scope(abi.Filter) == abi.ScopeNode) {
+			for end < len(r.own.filter) && (r.skipFilter[r.own.filter[end].index] || r.own.filter[end].info.Scope(abi.Filter) == abi.ScopeNode) {
 				end++
 			}
 		}
-		r.segment(c, r.p.filter[i:end], r.stand(rows), first.info.Scope(abi.Filter))
+		r.segment(c, r.own.filter[i:end], r.stand(rows), first.info.Scope(abi.Filter))
 		i = end
 	}
 }

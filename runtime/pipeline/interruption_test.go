@@ -93,7 +93,7 @@ func TestInterruption(t *testing.T) {
 				t.Errorf("bound %v, status %v", bound, status)
 			}
 			b.Release(nil, nil)
-			if next := w.get().NewBinding(plugin.Placement{}, pipeline.Try{}); next != b || next.Interruption() == interruption {
+			if next := w.get().NewBinding(plugin.Placement{Pod: pod}, pipeline.Try{}); next != b || next.Interruption() == interruption {
 				t.Error("the next pod's binding could be interrupted in place of this one's")
 			}
 		})

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -60,8 +62,8 @@ type Pipeline struct {
 	enforced state.Feature
 	index    map[string]int // plugin name → index
 	free     []*Binding
-	timings  timings // of points outside cycles and bindings
-	failing  []failing
+	timings  timings    // of points outside cycles and bindings
+	failing  []*failing // by plugin index; nil for plugins that cannot fail so
 	breakers []plugin.Breaker
 	hinters  []plugin.Hinter // by plugin index; nil for a plugin with hints of its events
 	// wantsInfo tells that a plugin reads Placement.Info.
@@ -69,17 +71,12 @@ type Pipeline struct {
 
 	preEnqueue []stage[plugin.PreEnqueue]
 	queueSort  plugin.QueueSort
-	preFilter  []stage[plugin.PreFilter]
-	extensions []stage[plugin.PreFilterExtensions]
-	filter     []stage[plugin.Filter]
-	postFilter []stage[plugin.PostFilter]
-	preScore   []stage[plugin.PreScore]
-	score      []stage[plugin.Score]
-	reserve    []stage[plugin.Reserve]
-	permit     []stage[plugin.Permit]
-	preBind    []stage[plugin.PreBind]
-	bind       []stage[plugin.Bind]
-	postBind   []stage[plugin.PostBind]
+	points     points // of all namespaces
+
+	named    []string // namespaces that plugins name, sorted
+	common   *view    // of all other namespaces
+	views    sync.Map // *view by namespace
+	numbered atomic.Uint64
 }
 
 // stage is a plugin at one point, with its index among the profile's plugins.
@@ -99,25 +96,25 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	b := &builder{p: p}
 	p.preEnqueue = stages[plugin.PreEnqueue](b, abi.PreEnqueue)
 	sorts := stages[plugin.QueueSort](b, abi.QueueSort)
-	p.preFilter = stages[plugin.PreFilter](b, abi.PreFilter)
-	p.filter = stages[plugin.Filter](b, abi.Filter)
-	p.postFilter = stages[plugin.PostFilter](b, abi.PostFilter)
-	p.preScore = stages[plugin.PreScore](b, abi.PreScore)
-	p.score = stages[plugin.Score](b, abi.Score)
-	p.reserve = stages[plugin.Reserve](b, abi.Reserve)
-	p.permit = stages[plugin.Permit](b, abi.Permit)
-	p.preBind = stages[plugin.PreBind](b, abi.PreBind)
-	p.bind = stages[plugin.Bind](b, abi.Bind)
-	p.postBind = stages[plugin.PostBind](b, abi.PostBind)
-	for _, s := range p.preFilter {
+	p.points.preFilter = stages[plugin.PreFilter](b, abi.PreFilter)
+	p.points.filter = stages[plugin.Filter](b, abi.Filter)
+	p.points.postFilter = stages[plugin.PostFilter](b, abi.PostFilter)
+	p.points.preScore = stages[plugin.PreScore](b, abi.PreScore)
+	p.points.score = stages[plugin.Score](b, abi.Score)
+	p.points.reserve = stages[plugin.Reserve](b, abi.Reserve)
+	p.points.permit = stages[plugin.Permit](b, abi.Permit)
+	p.points.preBind = stages[plugin.PreBind](b, abi.PreBind)
+	p.points.bind = stages[plugin.Bind](b, abi.Bind)
+	p.points.postBind = stages[plugin.PostBind](b, abi.PostBind)
+	for _, s := range p.points.preFilter {
 		if e, ok := s.plugin.(plugin.PreFilterExtensions); ok {
-			p.extensions = append(p.extensions, stage[plugin.PreFilterExtensions]{plugin: e, info: s.info, index: s.index})
+			p.points.extensions = append(p.points.extensions, stage[plugin.PreFilterExtensions]{plugin: e, info: s.info, index: s.index})
 		}
 	}
 	switch {
 	case len(sorts) != 1:
 		b.fail("needs exactly one QueueSort plugin, has %d", len(sorts))
-	case len(p.bind) == 0:
+	case len(p.points.bind) == 0:
 		b.fail("needs at least one Bind plugin")
 	default:
 		p.queueSort = sorts[0].plugin
@@ -129,6 +126,12 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 		return nil, errors.Join(b.errs...)
 	}
 	p.timings = newTimings(len(p.infos))
+	for _, info := range p.infos {
+		p.named = append(p.named, info.Namespaces...)
+	}
+	slices.Sort(p.named)
+	p.named = slices.Compact(p.named)
+	p.common = p.newView("")
 	return p, nil
 }
 
@@ -151,13 +154,14 @@ func (b *builder) add(p plugin.Plugin) int {
 	if !ok {
 		i = len(b.p.infos)
 		b.p.index[info.Name] = i
+		var already *failing
 		if f, ok := p.(faulter); ok {
-			already := failing{plugin: f, index: i}
+			already = &failing{plugin: f}
 			for point := range abi.NumPoints {
 				already.counted[point] = f.FaultsAt(point)
 			}
-			b.p.failing = append(b.p.failing, already)
 		}
+		b.p.failing = append(b.p.failing, already)
 		if breaker, ok := p.(plugin.Breaker); ok {
 			b.p.breakers = append(b.p.breakers, breaker)
 		}
@@ -204,10 +208,10 @@ func (p *Pipeline) Plugins() []*plugin.Info { return p.infos }
 func (p *Pipeline) Percentage() *int32 { return p.config.Percentage }
 
 // HasScore reports whether any plugin scores.
-func (p *Pipeline) HasScore() bool { return len(p.score) > 0 }
+func (p *Pipeline) HasScore() bool { return len(p.points.score) > 0 }
 
 // HasPostFilter reports whether any plugin runs when no node fits.
-func (p *Pipeline) HasPostFilter() bool { return len(p.postFilter) > 0 }
+func (p *Pipeline) HasPostFilter() bool { return len(p.points.postFilter) > 0 }
 
 // Wants reports whether any plugin registered an event.
 func (p *Pipeline) Wants(event state.ClusterEvent) bool {
@@ -238,9 +242,9 @@ func (p *Pipeline) Keys(pods []*state.QueuedPod) {
 	p.timings.add(p.index[keyer.Info().Name], abi.QueueSort, 0, abi.Success, watch.Elapsed())
 }
 
-// Settle ends a scheduling cycle.
-func (p *Pipeline) Settle() {
-	for _, b := range p.breakers {
+// Settle ends a scheduling cycle of a pod of a namespace.
+func (p *Pipeline) Settle(namespace string) {
+	for _, b := range p.viewOf(namespace).breakers {
 		b.Settle()
 	}
 }

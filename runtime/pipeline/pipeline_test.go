@@ -214,9 +214,9 @@ func TestBindingReuse(t *testing.T) {
 	if timings, points := again.Release(nil, nil); len(timings)+len(points) != 0 {
 		t.Errorf("what was measured before is measured again: %+v", timings)
 	}
-	if other := p.NewBinding(plugin.Placement{}, pipeline.Try{}); other != b {
+	if other := p.NewBinding(plugin.Placement{Pod: pod}, pipeline.Try{}); other != b {
 		t.Error("the binding is not used a third time")
-	} else if p.NewBinding(plugin.Placement{}, pipeline.Try{}) == other {
+	} else if p.NewBinding(plugin.Placement{Pod: pod}, pipeline.Try{}) == other {
 		t.Error("two pods share a binding")
 	}
 }

@@ -38,7 +38,7 @@ func (r *Run) postFilter(extenders plugin.PreemptionExtender) PostFilterOutcome 
 	w := &whatIf{run: r}
 	d := &plugin.Diagnosis{Codes: slices.Clone(r.Outcome.Codes[:r.Cycle.Snapshot.Len()]), WhatIf: w, Extenders: extenders}
 	var out PostFilterOutcome
-	for _, s := range r.p.postFilter {
+	for _, s := range r.own.postFilter {
 		before, watch := w.nodes, clock.Start()
 		result, answer := s.plugin.PostFilter(&r.Cycle, d)
 		r.timings.add(s.index, abi.PostFilter, w.nodes-before, answer.CodeOf(), watch.Elapsed())

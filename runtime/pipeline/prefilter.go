@@ -24,7 +24,7 @@ func (r *Run) PreFilter() (rows []uint32, narrowedBy []string, status *plugin.St
 
 func (r *Run) preFilter() (rows []uint32, narrowedBy []string, status *plugin.Status) {
 	narrowed := false
-	for _, s := range r.p.preFilter {
+	for _, s := range r.own.preFilter {
 		if r.skipFilter[s.index] {
 			continue
 		}

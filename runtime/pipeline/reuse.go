@@ -50,10 +50,10 @@ func (r *Run) keep(store *reuse.Store) {
 		k.fallible, _ = p.(plugin.Fallible)
 		k.breaker, _ = p.(plugin.Breaker)
 	}
-	for _, s := range r.p.filter {
+	for _, s := range r.p.points.filter {
 		add(s.plugin, s.index)
 	}
-	for _, s := range r.p.score {
+	for _, s := range r.p.points.score {
 		add(s.plugin, s.index)
 	}
 }
@@ -75,7 +75,7 @@ func (r *Run) forgetAnswers(s *state.Snapshot) {
 	if r.store == nil {
 		return
 	}
-	for i := range r.keeping {
+	for _, i := range r.own.plugins { // of the last cycle
 		k := &r.keeping[i]
 		if k.answers != nil {
 			k.answers.Settle()

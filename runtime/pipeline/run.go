@@ -22,6 +22,7 @@ type Run struct {
 	Scores Scores
 
 	p                     *Pipeline
+	own                   *view  // of the cycle's pod
 	skipFilter, skipScore []bool // by plugin index
 	timings               timings
 	points                []report.PointTiming
@@ -72,6 +73,7 @@ type nominated struct {
 func (p *Pipeline) NewRun(store *reuse.Store) *Run {
 	r := &Run{
 		p:          p,
+		own:        p.common,
 		skipFilter: make([]bool, len(p.infos)),
 		skipScore:  make([]bool, len(p.infos)),
 		timings:    newTimings(len(p.infos)),
@@ -92,13 +94,13 @@ func (r *Run) Begin(c plugin.Cycle) {
 	r.forgetAnswers(c.Snapshot)
 	r.Cycle, r.judged = c, false
 	c.Snapshot.DropOverlays()
-	for i, info := range r.p.infos {
-		foreign := !info.MayActOn(c.Pod.Namespace)
-		r.skipFilter[i], r.skipScore[i] = foreign, foreign
+	r.own = r.p.viewOf(c.Pod.Namespace)
+	for _, i := range r.own.plugins {
+		r.skipFilter[i], r.skipScore[i] = false, false
 	}
 	r.Scores.reset()
 	r.nominate()
-	if len(r.p.postFilter) > 0 {
+	if len(r.own.postFilter) > 0 {
 		c.Snapshot.ReserveOverlays(hypotheticalRows)
 	}
 	r.Outcome.reset(len(c.Snapshot.Nodes.Node))

@@ -55,7 +55,7 @@ func (r *Run) PreScore(rows []uint32) *plugin.Status {
 }
 
 func (r *Run) preScore(rows []uint32) *plugin.Status {
-	for _, s := range r.p.preScore {
+	for _, s := range r.own.preScore {
 		if r.skipScore[s.index] {
 			continue
 		}
@@ -87,7 +87,7 @@ func (r *Run) score(rows []uint32) *plugin.Status {
 	n := len(rows)
 	out.Totals = slices.Grow(out.Totals[:0], n)[:n]
 	clear(out.Totals)
-	for _, s := range r.p.score {
+	for _, s := range r.own.score {
 		if r.skipScore[s.index] {
 			continue
 		}

@@ -55,7 +55,7 @@ func (c *Class) Sum() bool {
 func (c *Class) add() bool {
 	r, s := c.run, &c.sum
 	at := 0
-	for _, stage := range r.p.score {
+	for _, stage := range r.own.score {
 		if r.skipScore[stage.index] {
 			continue
 		}

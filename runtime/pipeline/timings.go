@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -10,7 +11,8 @@ import (
 // timings counts the work of each plugin at each point. Each worker has its own.
 type timings struct {
 	counters []counter
-	used     bool // something was counted since the last drain or take
+	used     []bool // by plugin index: something was counted since the last drain or take
+	plugins  []int  // indexes of these
 }
 
 type counter struct {
@@ -34,12 +36,14 @@ func (c *counter) answered(code abi.Code) {
 }
 
 func newTimings(plugins int) timings {
-	return timings{counters: make([]counter, plugins*int(abi.NumPoints))}
+	return timings{counters: make([]counter, plugins*int(abi.NumPoints)), used: make([]bool, plugins)}
 }
 
 // of returns the counter of a plugin at a point, to count in it.
 func (t *timings) of(plugin int, point abi.Point) *counter {
-	t.used = true
+	if !t.used[plugin] {
+		t.used[plugin], t.plugins = true, append(t.plugins, plugin)
+	}
 	return &t.counters[plugin*int(abi.NumPoints)+int(point)]
 }
 
@@ -59,32 +63,32 @@ func (t *timings) reuse(plugin int, point abi.Point, rows int, lowest abi.Code) 
 
 // drain moves the counts of other timings into t.
 func (t *timings) drain(o *timings) {
-	if !o.used {
-		return
-	}
-	t.used, o.used = true, false
-	for i := range o.counters {
-		c, d := &t.counters[i], &o.counters[i]
-		if d.calls == 0 && d.reused == 0 {
-			continue
+	for _, i := range o.plugins {
+		o.used[i] = false
+		for point := range abi.NumPoints {
+			d := &o.counters[i*int(abi.NumPoints)+int(point)]
+			if d.calls == 0 && d.reused == 0 {
+				continue
+			}
+			c := t.of(i, point)
+			c.answered(d.code)
+			c.calls += d.calls
+			c.rows += d.rows
+			c.reused += d.reused
+			c.duration += d.duration
+			*d = counter{}
 		}
-		c.answered(d.code)
-		c.calls += d.calls
-		c.rows += d.rows
-		c.reused += d.reused
-		c.duration += d.duration
-		*d = counter{}
 	}
+	o.plugins = o.plugins[:0]
 }
 
 // take appends an entry for each plugin and point that was called, and
 // resets the counts.
 func (t *timings) take(p *Pipeline, out []report.Timing) []report.Timing {
-	if !t.used {
-		return out
-	}
-	t.used = false
-	for i, info := range p.infos {
+	slices.Sort(t.plugins)
+	for _, i := range t.plugins {
+		info := p.infos[i]
+		t.used[i] = false
 		for point := range abi.NumPoints {
 			c := &t.counters[i*int(abi.NumPoints)+int(point)]
 			if c.calls == 0 && c.faults == 0 && c.reused == 0 {
@@ -97,6 +101,7 @@ func (t *timings) take(p *Pipeline, out []report.Timing) []report.Timing {
 			*c = counter{}
 		}
 	}
+	t.plugins = t.plugins[:0]
 	return out
 }
 
@@ -117,18 +122,20 @@ type faulter interface{ FaultsAt(point abi.Point) int64 }
 // failing is such a plugin and how many of its faults were counted.
 type failing struct {
 	plugin  faulter
-	index   int
 	counted [abi.NumPoints]int64
 }
 
-// faults counts the faults at some points since the last call. Calls of these points
-// come one after the other, so that those of a cycle are of its pod.
+// faults counts the faults at some points since the last call, of plugins that were called.
+// Calls of these points come one after the other, so that those of a cycle are of its pod.
 func (p *Pipeline) faults(t *timings, points []abi.Point) {
-	for i := range p.failing {
-		f := &p.failing[i]
+	for _, i := range t.plugins {
+		f := p.failing[i]
+		if f == nil {
+			continue
+		}
 		for _, point := range points {
 			if n := f.plugin.FaultsAt(point); n != f.counted[point] {
-				t.of(f.index, point).faults += n - f.counted[point]
+				t.of(i, point).faults += n - f.counted[point]
 				f.counted[point] = n
 			}
 		}

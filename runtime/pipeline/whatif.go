@@ -94,7 +94,7 @@ func (t *hypothetical) told(pod *state.Pod) *plugin.Status {
 func (t *hypothetical) tell(
 	point abi.Point, pod *state.Pod, call func(plugin.PreFilterExtensions, *plugin.Cycle, uint32, *state.Pod) *plugin.Status,
 ) *plugin.Status {
-	for _, s := range t.run.p.extensions {
+	for _, s := range t.run.own.extensions {
 		if t.run.skipFilter[s.index] {
 			continue
 		}

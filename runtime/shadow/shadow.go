@@ -131,7 +131,7 @@ func (t *trial) again(in cycle.Input, was *cycle.Decision, keep int, endless boo
 		defer cancel()
 	}
 	would := t.cycle.Schedule(in)
-	t.Pipeline.Settle()
+	t.Pipeline.Settle(in.Pod.Pod.Namespace)
 	if in.Context.Err() != nil { // it was cut off
 		t.report.Missed++
 		return

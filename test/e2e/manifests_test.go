@@ -8,8 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berth-scheduler/berth/test/internal/cluster"
 	"github.com/berth-scheduler/berth/test/internal/manifests"
 )
 
@@ -68,6 +72,56 @@ func TestManifests(t *testing.T) {
 	} {
 		if !slices.Contains(kinds, kind) {
 			t.Errorf("there is no %s", kind)
+		}
+	}
+}
+
+// TestChart applies what the Helm chart renders, which test/chart compares with its templates, to
+// the API server, strictly and without effect.
+func TestChart(t *testing.T) {
+	c := start(t)
+	client, err := c.Client(cluster.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := c.Objects("kube-system")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects = objects.DryRun()
+	dir := filepath.Join("..", "chart", "testdata")
+	values, err := filepath.Glob(filepath.Join(dir, "*.values.yaml"))
+	if err != nil || len(values) == 0 {
+		t.Fatal(values, err)
+	}
+	kinds := make(map[string]bool)
+	for _, file := range values {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(string(text), "\n")
+		namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: strings.TrimPrefix(first, "# namespace: ")}}
+		if _, err := client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
+		rendered, err := os.ReadFile(strings.Replace(file, ".values.", ".golden.", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range strings.SplitSeq(string(rendered), "\n---\n") {
+			if err := objects.Apply(t.Context(), []byte(document)); err != nil {
+				t.Errorf("%s: %v in\n%s", file, err, document)
+			}
+			if _, after, ok := strings.Cut("\n"+document, "\nkind: "); ok {
+				kind, _, _ := strings.Cut(after, "\n")
+				kinds[kind] = true
+			}
+		}
+	}
+	for _, kind := range []string{"Deployment", "ClusterRole", "CustomResourceDefinition", "ConfigMap", "NetworkPolicy", "Lease"} {
+		if !kinds[kind] {
+			t.Errorf("the chart renders no %s", kind)
 		}
 	}
 }

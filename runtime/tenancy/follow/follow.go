@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -13,6 +14,8 @@ import (
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
 	"github.com/berth-scheduler/berth/runtime/module"
 	"github.com/berth-scheduler/berth/runtime/tenancy"
+	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
 
 // Compiling is the value of assembly.Attached.NotReady of a plugin whose module is being compiled.
@@ -71,6 +74,7 @@ type Follower struct {
 	ready   chan struct{} // has an element when something was fetched or compiled
 	synced  chan struct{} // likewise when Sync has changed what Report says
 
+	shared  shared
 	syncing sync.Mutex // is held by Sync, and taken before told
 	told    struct {
 		sync.Mutex
@@ -107,7 +111,11 @@ func New(config Config, deps Deps) *Follower {
 	done := func() { signal(f.ready) }
 	f.fetch = newQueue(deps.Clock, true, done, func(ctx context.Context, ref module.Reference, again bool) (*module.Loaded, error) {
 		ref.Fresh = again
-		return deps.Modules.Fetch(ctx, ref)
+		loaded, err := deps.Modules.Fetch(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return f.shared.share(loaded), nil
 	}, nil)
 	f.compile = newQueue(deps.Clock, false, done, func(ctx context.Context, c code, _ bool) (func(), error) {
 		return deps.Modules.Compile(ctx, &assembly.Module{Loaded: c.loaded, Reference: module.Reference{Limits: c.limits}})
@@ -223,6 +231,7 @@ func (f *Follower) judge(ctx context.Context) (resolved *tenancy.Result, all []a
 			f.fetch.repeat(p.Name) // it may be signed later
 		}
 	}
+	f.shared.keep(resolved)
 	all, failed = Attachments(resolved), make(map[string]error)
 	for i := range all {
 		if err := f.compiled(ctx, &all[i]); err != nil {
@@ -297,7 +306,11 @@ func (r *Result) refusal(i int) *tenancy.Refusal {
 	case p.Refusal != nil:
 		return p.Refusal
 	case err != nil:
-		return &tenancy.Refusal{Reason: assembly.Refused, Message: plain.Line(err.Error(), maxMessage)}
+		text := err.Error()
+		if full := (*memory.Full)(nil); errors.As(err, &full) && p.Kind == v1alpha1.KindTenantPlugin { // it names plugins of others
+			text = "the scheduler has no memory left for the plugin: ask the platform team, which sets --plugin-memory and memoryPerPlugin of grants"
+		}
+		return &tenancy.Refusal{Reason: assembly.Refused, Message: plain.Line(text, maxMessage)}
 	case x.Module == nil:
 		return &tenancy.Refusal{Reason: x.NotReady, Message: "the module is being compiled"}
 	}

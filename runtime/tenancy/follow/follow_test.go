@@ -129,6 +129,10 @@ func TestFair(t *testing.T) {
 	if got := w.now(); got["many/p59"] != tenancy.Fetching || got["many/p00"] != "sha256:1" {
 		t.Errorf("attached %v", got)
 	}
+	last := w.mu.attached[len(w.mu.attached)-1]
+	if a, b := last[0].Module.Loaded, last[1].Module.Loaded; a == b || a.Manifest != b.Manifest {
+		t.Error("plugins of the same module do not share it")
+	}
 	w.clock.Advance(2 * changePause)
 	w.sync()
 	if len(w.mu.fetched) != changesAtOnce+3 {

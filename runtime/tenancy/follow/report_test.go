@@ -1,13 +1,17 @@
 package follow
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berth-scheduler/berth/abi/wire"
 	"github.com/berth-scheduler/berth/runtime/tenancy/v1alpha1"
+	"github.com/berth-scheduler/berth/runtime/wasm/memory"
 )
 
 func (w *world) reports(want ...string) {
@@ -49,17 +53,34 @@ func TestReport(t *testing.T) {
 	w.reports()
 	w.clock.Advance(time.Second)
 	w.reports("TenantPlugin a/p: True Running 2")
-	w.mu.refuse["a/p"] = errNo
+	w.mu.refuse["a/p"] = fmt.Errorf("plugin a/p: %w", full(t))
 	w.sync()
 	w.clock.Advance(writeEvery)
 	w.reports("TenantPlugin a/p: False NotRunnable")
 	want := []string{
 		"p false NoGrant: no PluginGrant is for the namespace a: ask the platform team for one", "all true InForce: the grant is in force",
-		"p true Running: the plugin runs", "p false Faulting: calls are stopped for a while: 3 of 10 calls were faults", "p true Running: the plugin runs", "p false NotRunnable: no",
+		"p true Running: the plugin runs", "p false Faulting: calls are stopped for a while: 3 of 10 calls were faults", "p true Running: the plugin runs", "p false NotRunnable: the scheduler has no memory left for the plugin: ask the platform team, which sets --plugin-memory and memoryPerPlugin of grants",
 	}
 	if !slices.Equal(w.mu.events, want) {
 		t.Errorf("events %q, want %q", w.mu.events, want)
 	}
+}
+
+// full is the error of a process whose memory other plugins have. Their names are not for the tenant.
+func full(t *testing.T) error {
+	t.Helper()
+	p := memory.NewProcess(1 << 20)
+	var err error
+	for _, name := range []string{"other/MARKER", "a/p"} {
+		b := memory.NewBudget(memory.Config{Name: name, Own: 1 << 20, Total: 1 << 20, Manifest: &wire.Manifest{}, Process: p, Shrink: func() {}})
+		if joined := b.Join(1 << 20); joined != nil {
+			err = joined
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "MARKER") {
+		t.Fatalf("%v does not name the other plugin", err)
+	}
+	return err
 }
 
 // TestReportWaits: what takes long to fetch is said in status.

@@ -28,11 +28,16 @@ func NewProcess(total int64) *Process {
 	return &Process{total: cmp.Or(total, DefaultProcess), plugins: make(map[*Budget]int64)}
 }
 
+// Full means that there is no memory for one more plugin. The text names others.
+type Full struct{ text string }
+
+func (f *Full) Error() string { return f.text }
+
 // join gives a plugin its share, and reduces those of others if need be.
 //
 // # Errors
 //
-// A share would be less than its plugin needs.
+// A *Full: a share would be less than its plugin needs.
 func (p *Process) join(b *Budget, least int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,9 +47,9 @@ func (p *Process) join(b *Budget, least int64) error {
 		share := shares[c]
 		if need := p.plugins[c]; share < need {
 			delete(p.plugins, b)
-			return fmt.Errorf("with %d plugins in this process, of whose memory there is %s, %s would have %s, and it needs %s at least; the largest are %s: "+
+			return &Full{fmt.Sprintf("with %d plugins in this process, of whose memory there is %s, %s would have %s, and it needs %s at least; the largest are %s: "+
 				"raise --plugin-memory, or lower limits.memoryTotal or limits.memory of a plugin", len(shares), inBytes(uint64(p.total)), c.config.Name,
-				inBytes(uint64(share)), inBytes(uint64(need)), p.largest(b))
+				inBytes(uint64(share)), inBytes(uint64(need)), p.largest(b))}
 		}
 	}
 	p.give(shares)
