@@ -77,6 +77,18 @@ func (b *Binding) Release(timings []report.Timing, points []report.PointTiming) 
 // Pipeline returns the profile's pipeline.
 func (b *Binding) Pipeline() *Pipeline { return b.p }
 
+// Move gives the binding of a pod that waits to another pipeline of the profile, if the plugins that
+// are called for it from Permit on are the same there. It reports whether they are.
+func (b *Binding) Move(to *Pipeline) bool {
+	own := to.viewOf(b.Placement.Pod.Namespace)
+	if !b.own.bindsAs(own) {
+		return false
+	}
+	b.timings.renumber(b.p, to)
+	b.p, b.own = to, own
+	return true
+}
+
 // Interruption returns what can end the binding cycle during PreBind; nil if that
 // has no plugins.
 func (b *Binding) Interruption() *Interruption { return b.interruption }

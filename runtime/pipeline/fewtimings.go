@@ -40,6 +40,14 @@ func (t *fewTimings) ran(point abi.Point, code abi.Code, watch clock.Stopwatch) 
 	t.points = append(t.points, report.PointTiming{Point: point, Code: code, Duration: watch.Elapsed()})
 }
 
+// renumber has the counts be of the same plugins in another pipeline, which has all of them.
+func (t *fewTimings) renumber(from, to *Pipeline) {
+	for i := range t.counters {
+		c := &t.counters[i]
+		c.plugin = to.index[from.infos[c.plugin].Name]
+	}
+}
+
 // take appends an entry for each plugin and point that was called, in the order
 // of timings.take, and resets the counts.
 func (t *fewTimings) take(p *Pipeline, out []report.Timing) []report.Timing {

@@ -64,6 +64,15 @@ func (p *Pipeline) newView(namespace string) *view {
 	return v
 }
 
+// bindsAs reports whether both views have the same plugins at the points of a binding.
+func (v *view) bindsAs(o *view) bool {
+	return same(v.reserve, o.reserve) && same(v.permit, o.permit) && same(v.preBind, o.preBind) && same(v.bind, o.bind) && same(v.postBind, o.postBind)
+}
+
+func same[T plugin.Plugin](a, b []stage[T]) bool {
+	return slices.EqualFunc(a, b, func(x, y stage[T]) bool { return x.info == y.info })
+}
+
 func own[T plugin.Plugin](all []stage[T], namespace string) (out []stage[T]) {
 	for _, s := range all {
 		if s.info.MayActOn(namespace) {

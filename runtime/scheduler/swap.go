@@ -32,7 +32,8 @@ type prepared struct {
 // names the plugins that were added, replaced, reconfigured or removed. Pods that they rejected
 // or gate are retried, and the queue is reordered if its plugin is among them.
 //
-// Pods in flight continue with their plugins; drained (optional) is called when no pod uses the
+// Pods in flight continue with their plugins. Those that wait at Permit move to the new pipelines, if the
+// plugins are the same that bind them; drained (optional) is called when no pod uses the
 // old pipelines any more. At most two old sets are kept: with a third, the pods that wait in
 // the oldest one are rejected.
 //
@@ -81,6 +82,9 @@ func (s *Scheduler) swap() {
 	reorder := slices.Contains(changed, s.deps.Pipelines[0].QueueSort().Info().Name) ||
 		slices.Contains(changed, pipelines[0].QueueSort().Info().Name)
 	s.deps.Pipelines = pipelines
+	for _, w := range s.waiting { // a change of plugins that do not bind the pod is none of its concern
+		w.binding.Move(s.pipelines[w.pod.Pod.Profile])
+	}
 	if reorder {
 		for _, q := range s.queue.All() {
 			q.SortKey = nil // of another version
