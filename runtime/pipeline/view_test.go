@@ -71,7 +71,7 @@ func TestView(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.viewOf("x") != p.viewOf("y") || p.viewOf("ns-07") != p.viewOf("ns-07") || p.viewOf("ns-07") == p.viewOf("ns-08") {
+	if again := p.viewOf("ns-07"); p.viewOf("x") != p.viewOf("y") || p.viewOf("ns-07") != again || again == p.viewOf("ns-08") {
 		t.Error("views are not those of their namespaces")
 	}
 	run := p.NewRun(nil)
