@@ -117,7 +117,7 @@ func Canonical(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// Join and Index build field paths, such as pools.team-a[1].
+// Join returns the path of a field, such as pools.team-a.
 func Join(path, name string) string {
 	if name == "" || strings.ContainsAny(name, ".[]\" \n\r\t") || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return path + "[" + strconv.Quote(name) + "]"
@@ -128,6 +128,7 @@ func Join(path, name string) string {
 	return path + "." + name
 }
 
+// Index returns the path of an element of a list.
 func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
