@@ -168,3 +168,25 @@ func TestAttachedBesideReload(t *testing.T) {
 		t.Error("a configuration that cannot be used is accepted")
 	}
 }
+
+// TestHoldNames: a pod waits for the first of the plugins that hold it, however many others there are.
+func TestHoldNames(t *testing.T) {
+	all := []held{{Name: "b/1", Why: "x", Namespaces: []string{"b"}}, {Name: "all", Why: "y"}, {Name: "a/1", Why: "z", Namespaces: []string{"a"}}}
+	for n, want := range map[int]map[string]string{
+		1: {"a": "", "b": "b/1"}, 2: {"a": "all", "b": "b/1", "c": "all"}, 3: {"a": "all", "b": "b/1"},
+	} {
+		p, err := newHold(all[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for namespace, name := range want {
+			status := p.(*holdPods).status(state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p"}}))
+			if name == "" && status != nil || name != "" && !strings.Contains(status.Message(), "the plugin "+name+" does not run") {
+				t.Errorf("%d: a pod of %s: %v, want %q", n, namespace, status, name)
+			}
+		}
+		if mine := p.Info().Namespaces; (mine == nil) != (n > 1) {
+			t.Errorf("%d: for the namespaces %q", n, mine)
+		}
+	}
+}

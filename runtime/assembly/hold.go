@@ -2,6 +2,7 @@ package assembly
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/berth-scheduler/berth/abi"
@@ -26,6 +27,9 @@ type held struct {
 type holdPods struct {
 	info plugin.Info
 	held []held
+	// first is the position of the first of a namespace, and that of the first of all namespaces
+	// under the empty name. There may be thousands.
+	first map[string]int
 }
 
 var (
@@ -45,22 +49,30 @@ func hold(p *config.Profile, all []held) {
 	p.Args[holdName] = config.Args{Typed: all}
 }
 
+// everyone stands for all namespaces; none has this name.
+const everyone = ""
+
 // newHold is a plugin.Factory.
 func newHold(args any) (plugin.Plugin, error) {
 	all, ok := args.([]held)
 	if !ok {
 		return nil, fmt.Errorf("BUG: args of %s are %T", holdName, args)
 	}
-	h := &holdPods{held: all, info: plugin.Info{Name: holdName, Reads: plugin.Whole(abi.IncomingNamespace)}}
+	h := &holdPods{held: all, first: make(map[string]int), info: plugin.Info{Name: holdName, Reads: plugin.Whole(abi.IncomingNamespace)}}
 	for i := range all {
-		if len(all[i].Namespaces) == 0 {
-			h.info.Namespaces = nil
-			return h, nil
+		names := all[i].Namespaces
+		if len(names) == 0 {
+			names = []string{everyone}
 		}
-		h.info.Namespaces = append(h.info.Namespaces, all[i].Namespaces...)
+		for _, name := range names {
+			if _, ok := h.first[name]; !ok {
+				h.first[name] = i
+			}
+		}
 	}
-	slices.Sort(h.info.Namespaces)
-	h.info.Namespaces = slices.Compact(h.info.Namespaces)
+	if _, ok := h.first[everyone]; !ok {
+		h.info.Namespaces = slices.Sorted(maps.Keys(h.first))
+	}
 	return h, nil
 }
 
@@ -81,11 +93,13 @@ func (h *holdPods) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 
 // status names the first plugin that the pod waits for; nil if there is none.
 func (h *holdPods) status(pod *state.Pod) *plugin.Status {
-	for i := range h.held {
-		x := &h.held[i]
-		if len(x.Namespaces) == 0 || slices.Contains(x.Namespaces, pod.Namespace) {
-			return plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("%s: the plugin %s does not run: %s", holdName, x.Name, x.Why))
-		}
+	at, ok := h.first[pod.Namespace]
+	if all, every := h.first[everyone]; every && (!ok || all < at) {
+		at, ok = all, true
 	}
-	return nil
+	if !ok {
+		return nil
+	}
+	x := &h.held[at]
+	return plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("%s: the plugin %s does not run: %s", holdName, x.Name, x.Why))
 }
