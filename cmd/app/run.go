@@ -125,7 +125,7 @@ func (o *runOptions) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	if some := o.trialShare > 0 && o.trialShare <= 1; !some {
-		return fmt.Errorf("--shadow-share: %v is not above 0 and up to 1: to run no plugin in shadow, set its mode to Off", o.trialShare)
+		return fmt.Errorf("--shadow-share: %v is not above 0 and up to 1: to run no plugin in shadow, set its mode to Disabled", o.trialShare)
 	}
 	reach := kube.NewReach()
 	klog.SetSlogLogger(slog.New(withoutRepeats(log.Handler(), reach.Says)).With("by", "client-go"))

@@ -60,7 +60,8 @@ func attachedObjects(r *tenancy.Result, refused map[string]error) (out []sim.Att
 	}
 	for i := range r.Plugins {
 		p := &r.Plugins[i]
-		x := sim.Attached{Kind: p.Kind, Namespace: p.Namespace, Name: p.Object, Grant: p.Grant, Reason: tenancy.Running}
+		x := sim.Attached{Kind: p.Kind, Namespace: p.Namespace, Name: p.Object, Grant: p.Grant}
+		x.Reason, _ = p.Runs()
 		if p.Module != nil {
 			x.Version, x.Digest = p.Module.Manifest.Version, p.Module.Digest
 		}

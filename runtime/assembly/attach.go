@@ -33,7 +33,7 @@ func (x *Attached) same(o *Attached) bool {
 	case x.Module == nil || o.Module == nil:
 		return x.Module == o.Module
 	}
-	return x.Module.same(o.Module) && x.Module.Reference.Weight == o.Module.Reference.Weight && slices.Equal(x.Module.Reference.Points, o.Module.Reference.Points)
+	return x.Module.same(o.Module) && x.Module.Reference.Trial == o.Module.Reference.Trial && x.Module.Reference.Weight == o.Module.Reference.Weight && slices.Equal(x.Module.Reference.Points, o.Module.Reference.Points)
 }
 
 // Refused is the value of NotReady of an attached plugin that was loaded and cannot run.
@@ -76,7 +76,7 @@ func (a *Assembly) buildAttached(ctx context.Context, s *config.Scheduler, all [
 	modules := 0
 	for i := range next.all {
 		x := &next.all[i]
-		if x.Module == nil {
+		if x.Module == nil || x.inShadow() {
 			continue
 		}
 		if modules++; modules > MaxAttached {
@@ -96,7 +96,7 @@ func (a *Assembly) buildAttached(ctx context.Context, s *config.Scheduler, all [
 	var fresh []Attached
 	for _, x := range next.all {
 		switch before := slices.IndexFunc(a.mu.attached.all, func(o Attached) bool { return o.same(&x) }); {
-		case x.Module == nil || next.refused[x.Name] != nil:
+		case x.Module == nil || x.inShadow() || next.refused[x.Name] != nil:
 		case before >= 0 && len(old) > 0:
 			trial.all = append(trial.all, x)
 		default:
@@ -139,6 +139,9 @@ func (a *Assembly) buildWith(ctx context.Context, s *config.Scheduler, with *att
 	var held []held
 	for i := range with.all {
 		x := &with.all[i]
+		if x.inShadow() && x.Module.trial != x.Name {
+			continue // it runs in its own trial only
+		}
 		if x.Module != nil && with.refused[x.Name] == nil {
 			if err := x.Module.Enable(s); err != nil {
 				return nil, err

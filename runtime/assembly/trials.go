@@ -19,7 +19,13 @@ type trial struct {
 	replaces string
 	profile  config.Profile // with the plugin, and without the one that it replaces
 	position string         // of its args in the file
+	attached *Attached      // nil if the configuration has the plugin
 	built    *built
+}
+
+// inShadow reports whether an attached plugin is one in shadow.
+func (x *Attached) inShadow() bool {
+	return x.Module != nil && x.Module.Reference.Trial.Mode == module.Shadow
 }
 
 // repeated are the points that a trial repeats. What comes after the choice of a node would act,
@@ -28,7 +34,7 @@ func repeated() []abi.Point {
 	return []abi.Point{abi.PreFilter, abi.Filter, abi.PostFilter, abi.PreScore, abi.Score}
 }
 
-// separate takes plugins in mode Off and Shadow out of a configuration. It returns what remains,
+// separate takes plugins in mode Disabled and Shadow out of a configuration. It returns what remains,
 // which decides, and the plugins in shadow.
 func separate(s *config.Scheduler) (*config.Scheduler, []trial, error) {
 	if !slices.ContainsFunc(s.Profiles, func(p config.Profile) bool { return len(idle(&p)) > 0 }) {
@@ -51,7 +57,7 @@ func separate(s *config.Scheduler) (*config.Scheduler, []trial, error) {
 				continue
 			}
 			t := trial{name: name, replaces: how.Replaces, position: args.Position}
-			if err := t.fits(p, whole); err != nil {
+			if err := t.fits(p, whole, nil); err != nil {
 				errs = append(errs, fmt.Errorf("profile %q: %s%w", p.SchedulerName, args.Position, err))
 				continue
 			}
@@ -88,14 +94,21 @@ func remove(p *config.Profile, name string) {
 }
 
 // fits says why a plugin cannot be tried in a profile.
-func (t *trial) fits(p *config.Profile, s *config.Scheduler) error {
+func (t *trial) fits(p *config.Profile, s *config.Scheduler, with *attached) error {
 	if len(s.Extenders) > 0 {
 		return fmt.Errorf("%s: mode Shadow: HTTP extenders are asked once for each pod, so nothing can be decided again; compare berth simulate with and without the plugin", t.name)
 	}
-	if t.replaces != "" && !lists(p, t.replaces) {
+	if t.replaces != "" && !lists(p, t.replaces) && !with.decides(t.replaces) {
 		return fmt.Errorf("%s: replaces: no plugin %q decides in the profile; name one that does, or leave it out", t.name, t.replaces)
 	}
 	return nil
+}
+
+// decides reports whether an attached plugin of that name decides.
+func (x *attached) decides(name string) bool {
+	return x != nil && slices.ContainsFunc(x.all, func(o Attached) bool {
+		return o.Name == name && o.Module != nil && !o.inShadow() && x.refused[name] == nil
+	})
 }
 
 // lists reports whether a profile has a plugin at some point.
@@ -124,49 +137,96 @@ func (t *trial) own() {
 // runs reports whether the trial would ever call the plugin.
 func (t *trial) runs() bool {
 	for _, point := range repeated() {
-		if slices.ContainsFunc(t.profile.Points[configName(point)], func(ref config.PluginRef) bool { return ref.Name == t.name }) {
+		if slices.ContainsFunc(t.built.profile.Points[configName(point)], func(ref config.PluginRef) bool { return ref.Name == t.name }) {
 			return true
 		}
 	}
 	return false
 }
 
+// maxTrials is how many attached plugins can be in shadow at once, in all profiles. Each has
+// instances of the others as well.
+const maxTrials = 16
+
+// attachedTrials adds those of attached plugins, in each profile. s is what decides.
+func attachedTrials(s *config.Scheduler, trials []trial, with *attached) []trial {
+	count := 0
+	for i := range with.all {
+		x := &with.all[i]
+		if !x.inShadow() || with.refused[x.Name] != nil {
+			continue
+		}
+		if count++; count > maxTrials {
+			with.refused[x.Name] = fmt.Errorf("the scheduler tries at most %d attached plugins at once", maxTrials)
+			continue
+		}
+		var misfit error
+		fits := false
+		for j := range s.Profiles {
+			t := trial{name: x.Name, replaces: x.Module.Reference.Trial.Replaces, attached: x, profile: clone(s).Profiles[j]}
+			if err := t.fits(&t.profile, s, with); err != nil {
+				misfit = fmt.Errorf("profile %q: %w", t.profile.SchedulerName, err)
+				continue
+			}
+			fits = true
+			remove(&t.profile, t.replaces)
+			t.own()
+			trials = append(trials, t)
+		}
+		if !fits {
+			with.refused[x.Name] = misfit
+		}
+	}
+	return trials
+}
+
 // buildTrials makes the pipelines of trials, beside the attached plugins that run. It reuses
-// those of old trials that are the same. If it fails, it closes what it made.
+// those of old trials that are the same. An attached plugin that cannot be tried is refused; if
+// another trial fails, buildTrials closes what it made.
 func (a *Assembly) buildTrials(ctx context.Context, s *config.Scheduler, trials []trial, with *attached, old []trial) ([]trial, error) {
 	var out []trial
 	var errs []error
-	for _, t := range trials {
-		at := fmt.Sprintf("profile %q: %s%s: mode Shadow: ", t.profile.SchedulerName, t.position, t.name)
-		if !t.runs() {
-			errs = append(errs, fmt.Errorf("%sa trial repeats preFilter, filter, postFilter, preScore and score, and the module runs at none of them", at))
-			continue
+	for _, t := range attachedTrials(s, trials, with) {
+		err := a.buildTrial(ctx, s, &t, with, old)
+		switch {
+		case err == nil:
+			out = append(out, t)
+		case t.attached != nil:
+			with.refused[t.name] = err
+		default:
+			errs = append(errs, err)
 		}
-		var before []*built
-		for i := range old {
-			if o := &old[i]; o.name == t.name && o.replaces == t.replaces && o.profile.SchedulerName == t.profile.SchedulerName {
-				before = append(before, o.built)
-			}
-		}
-		if name := a.compiled(&t.profile); name != "" {
-			errs = append(errs, fmt.Errorf("%s%s is compiled into the program and cannot be asked twice; compare berth simulate with and without the plugin", at, name))
-			continue
-		}
-		alone := *s
-		alone.Profiles = []config.Profile{t.profile}
-		built, err := a.buildWith(ctx, &alone, with.apart(t.name), before)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("in shadow: %w", err))
-			continue
-		}
-		t.built = built[0]
-		out = append(out, t)
 	}
 	if len(errs) > 0 {
 		a.releaseTrials(out)
 		return nil, errors.Join(errs...)
 	}
 	return out, nil
+}
+
+// buildTrial makes the pipeline of a trial.
+func (a *Assembly) buildTrial(ctx context.Context, s *config.Scheduler, t *trial, with *attached, old []trial) error {
+	at := fmt.Sprintf("profile %q: %s%s: mode Shadow: ", t.profile.SchedulerName, t.position, t.name)
+	if name := a.compiled(&t.profile); name != "" {
+		return fmt.Errorf("%s%s is compiled into the program and cannot be asked twice; compare berth simulate with and without the plugin", at, name)
+	}
+	var before []*built
+	for i := range old {
+		if o := &old[i]; o.name == t.name && o.replaces == t.replaces && o.profile.SchedulerName == t.profile.SchedulerName {
+			before = append(before, o.built)
+		}
+	}
+	alone := *s
+	alone.Profiles = []config.Profile{t.profile}
+	made, err := a.buildWith(ctx, &alone, with.apart(t), before)
+	if err != nil {
+		return fmt.Errorf("in shadow: %w", err)
+	}
+	if t.built = made[0]; !t.runs() {
+		a.closing.release(t.built)
+		return fmt.Errorf("%sa trial repeats preFilter, filter, postFilter, preScore and score, and the module runs at none of them", at)
+	}
+	return nil
 }
 
 // compiled returns a plugin of Config in a profile; empty if there is none.
@@ -183,14 +243,19 @@ func (a *Assembly) compiled(p *config.Profile) string {
 	return ""
 }
 
-// apart returns the attached plugins for a trial.
-func (x *attached) apart(trial string) *attached {
-	out := attached{all: slices.Clone(x.all), refused: x.refused}
-	for i := range out.all {
-		if m := out.all[i].Module; m != nil {
-			apart := *m
-			apart.trial, out.all[i].Module = trial, &apart
+// apart returns the attached plugins of a trial: those that decide, with the one on trial.
+func (x *attached) apart(t *trial) *attached {
+	out := attached{refused: x.refused}
+	for i := range x.all {
+		one := x.all[i]
+		if one.Name == t.replaces || one.inShadow() && one.Name != t.name {
+			continue
 		}
+		if one.Module != nil {
+			apart := *one.Module
+			apart.trial, one.Module = t.name, &apart
+		}
+		out.all = append(out.all, one)
 	}
 	return &out
 }

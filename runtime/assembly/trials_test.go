@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -89,11 +90,11 @@ func TestShadow(t *testing.T) {
 	}
 }
 
-// TestOff: a plugin that is off neither decides nor is tried.
-func TestOff(t *testing.T) {
+// TestDisabled: a plugin that is disabled neither decides nor is tried.
+func TestDisabled(t *testing.T) {
 	modules := newModules(t)
-	off := module.Reference{Path: guest{filter: no}.write(t), Name: "off", Trial: module.Trial{Mode: module.Off}}
-	r := start(t, Config{Scheduler: enabled(t, modules, Default(), off), Modules: modules})
+	disabled := module.Reference{Path: guest{filter: no}.write(t), Name: "disabled", Trial: module.Trial{Mode: module.Disabled}}
+	r := start(t, Config{Scheduler: enabled(t, modules, Default(), disabled), Modules: modules})
 	oneNode(r)
 	if node := r.try(t, "p"); node != "n" {
 		t.Errorf("p is on %q", node)
@@ -169,5 +170,58 @@ func TestShadowRefused(t *testing.T) {
 				t.Errorf("%v, expected %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestAttachedInShadow: attached plugins are tried as those of the configuration are, each alone:
+// one that cannot be tried is refused, and keeps no other from running.
+func TestAttachedInShadow(t *testing.T) {
+	modules := newModules(t)
+	old := tenants(t, modules, guest{filter: no}, "ns")
+	attached := func(name, replaces string, g guest) Attached {
+		ref := inShadow(t, g, name, replaces)
+		ref.Namespaces, ref.Tenant = []string{"ns"}, "ns"
+		m, err := modules.Load(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Attached{Name: name, Module: m, Namespaces: ref.Namespaces}
+	}
+	next, bad, stray := attached("ns/next", "ns/tiny", guest{}), attached("ns/bad", "", broken()), attached("ns/stray", "ns/nobody", guest{})
+	r := start(t, Config{Modules: modules, Attached: []Attached{old, next, bad, stray}, TrialShare: 1})
+	oneNode(r)
+	if refused := r.scheduler.Refusals(); len(refused) != 2 || refused["ns/bad"] == nil || refused["ns/stray"] == nil {
+		t.Errorf("refused %v", refused)
+	}
+	if !r.in(t, "other", "q") || r.in(t, "ns", "p") {
+		t.Errorf("placed %v", r.bound)
+	}
+	r.counts(t, shadow.Report{Profile: v1.DefaultSchedulerName, Plugin: "ns/next", Replaces: "ns/tiny", Attempts: 1, Placed: 1})
+
+	// It takes over, as the one that it replaced goes.
+	next.Module = attached("ns/next", "", guest{}).Module
+	next.Module.Reference.Trial = module.Trial{}
+	if _, err := r.scheduler.Attach(t.Context(), []Attached{next}); err != nil {
+		t.Fatal(err)
+	}
+	if r.later(t); !r.placed("p") {
+		t.Errorf("placed %v", r.bound)
+	}
+	r.counts(t)
+
+	// There are only so many trials, and all of them go.
+	var many []Attached
+	for i := range maxTrials + 2 {
+		many = append(many, attached(fmt.Sprintf("ns/try-%02d", i), "", guest{}))
+	}
+	if refused, err := r.scheduler.Attach(t.Context(), many); err != nil || len(refused) != 2 || len(r.scheduler.Trials()) != maxTrials {
+		t.Errorf("%d trials, refused %v, %v", len(r.scheduler.Trials()), refused, err)
+	}
+	if _, err := r.scheduler.Attach(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	r.later(t)
+	if r.scheduler.closing.later.Wait(); len(modules.mu.compiled) != 0 {
+		t.Errorf("%d modules are not freed", len(modules.mu.compiled))
 	}
 }

@@ -34,7 +34,7 @@ const (
 //	  annotations: [example.com/]
 //	  waiting: true
 //	limits: {fuelPerRow: 5000, deadline: 2s, memory: 64Mi}   # the defaults if left out
-//	mode: Shadow              # or Off; Enforce if left out
+//	mode: Shadow              # or Disabled; Enforce if left out
 //	replaces: tenant-pool     # with Shadow: the plugin whose place it takes
 type WasmPluginArgs struct {
 	Module ArgsModule

@@ -16,8 +16,8 @@ const (
 	// Shadow decides again with the plugin what has been decided without it, and does nothing
 	// about it but to count and keep what differs.
 	Shadow Mode = "Shadow"
-	// Off leaves the plugin out. Its module is still checked.
-	Off Mode = "Off"
+	// Disabled leaves the plugin out. Its module is still checked. (YAML reads off as a boolean.)
+	Disabled Mode = "Disabled"
 )
 
 // Trial is how a plugin that may be new takes part.
@@ -31,9 +31,9 @@ type Trial struct {
 // check returns a problem for values that mean nothing; its path is the field.
 func (t *Trial) check(mode, replaces string) *schema.Problem {
 	switch t.Mode = Mode(mode); t.Mode {
-	case "", Enforce, Shadow, Off:
+	case "", Enforce, Shadow, Disabled:
 	default:
-		return &schema.Problem{Path: "mode", Detail: strconv.Quote(mode) + " is not a mode", Fix: "write Enforce, Shadow or Off"}
+		return &schema.Problem{Path: "mode", Detail: strconv.Quote(mode) + " is not a mode", Fix: "write Enforce, Shadow or Disabled"}
 	}
 	t.Replaces = replaces
 	if replaces != "" && t.Mode != Shadow {

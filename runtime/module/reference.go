@@ -76,7 +76,7 @@ const ociScheme = "oci://"
 //
 // with the keys config (a file), digest, failurePolicy (Fail or Ignore), grant
 // (nominate, bind, waiting, activate, annotations:PREFIX and labels:PREFIX, separated
-// by commas), mode (Enforce, Shadow or Off), name, namespaces (likewise), replaces and weight. In values, %XX is a byte.
+// by commas), mode (Enforce, Shadow or Disabled), name, namespaces (likewise), replaces and weight. In values, %XX is a byte.
 //
 // # Errors
 //

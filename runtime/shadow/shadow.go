@@ -49,9 +49,8 @@ type Trial struct {
 type Shadow struct {
 	config Config
 	// any tells the loop, without a lock, whether there are trials.
-	any    atomic.Bool
-	budget budget
-	mu     struct {
+	any atomic.Bool
+	mu  struct {
 		sync.Mutex
 		trials []*trial
 	}
@@ -61,6 +60,7 @@ type Shadow struct {
 type trial struct {
 	Trial
 	cycle  *cycle.Cycle
+	budget budget
 	report Report
 }
 
@@ -71,7 +71,7 @@ func New(config Config) *Shadow {
 	}
 	// The verdicts on all nodes say what became of the node that was chosen.
 	config.Cycle.AllRows = true
-	return &Shadow{config: config, budget: budget{share: config.Share, watch: clock.Start()}}
+	return &Shadow{config: config}
 }
 
 // Set replaces the trials. One whose pipeline stays keeps its counts. When Set returns, the
@@ -88,9 +88,15 @@ func (s *Shadow) Set(all []Trial) {
 			continue
 		}
 		next = append(next, &trial{
-			Trial: all[i], cycle: cycle.New(s.config.Cycle),
+			Trial: all[i], cycle: cycle.New(s.config.Cycle), budget: budget{watch: clock.Start()},
 			report: Report{Profile: all[i].Pipeline.Profile(), Plugin: all[i].Plugin, Replaces: all[i].Replaces},
 		})
+	}
+	for _, t := range next { // each has an equal part, so that a slow one costs the others nothing
+		t.budget.share = s.config.Share
+		if s.config.Share < 1 {
+			t.budget.share /= float64(len(next))
+		}
 	}
 	s.mu.trials = next
 	s.any.Store(len(next) > 0)
@@ -108,13 +114,13 @@ func (s *Shadow) Tried(in cycle.Input, d *cycle.Decision) {
 		if t.Pipeline.Profile() != in.Pipeline.Profile() || !t.appliesTo(in.Pod.Pod) || in.Context.Err() != nil {
 			continue
 		}
-		if !s.budget.left() {
+		if !t.budget.left() {
 			t.report.Missed++
 			continue
 		}
 		watch := clock.Start()
 		t.again(in, d, s.config.Keep, s.config.Share >= 1)
-		s.budget.spend(watch.Elapsed())
+		t.budget.spend(watch.Elapsed())
 	}
 }
 

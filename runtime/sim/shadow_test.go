@@ -74,7 +74,7 @@ func TestShadowChangesNothing(t *testing.T) {
 			}
 			return r
 		}
-		want, got := run(module.Off), run(module.Shadow)
+		want, got := run(module.Disabled), run(module.Shadow)
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(sim.Result{}, "Plugins", "Trials", "Summary.Seconds", "Summary.PodsPerSecond")); diff != "" {
 			t.Fatalf("decisions with trials (-without +with):\n%s", diff)
 		}

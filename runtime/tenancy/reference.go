@@ -31,6 +31,8 @@ type args struct {
 	FailurePolicy v1alpha1.FailurePolicy `json:"failurePolicy,omitempty"`
 	Grants        *v1alpha1.Directives   `json:"grants,omitempty"`
 	Limits        *v1alpha1.Limits       `json:"limits,omitempty"`
+	Mode          v1alpha1.Mode          `json:"mode,omitempty"`
+	Replaces      string                 `json:"replaces,omitempty"`
 }
 
 // reference reads what objects have in common.
@@ -72,7 +74,7 @@ func oneLine(err error) error {
 func platformReference(p *v1alpha1.SchedulerPlugin) (module.Reference, error) {
 	a := args{
 		Module: p.Spec.Module, Namespaces: p.Spec.Namespaces, FailurePolicy: p.Spec.FailurePolicy,
-		Grants: p.Spec.Grants, Limits: p.Spec.Limits,
+		Grants: p.Spec.Grants, Limits: p.Spec.Limits, Mode: p.Spec.Mode, Replaces: p.Spec.Replaces,
 	}
 	ref, err := a.reference(p.Name, p.Name, p.Spec.Weight, p.Spec.Config)
 	if err != nil {
@@ -97,9 +99,13 @@ func tenantReference(p *v1alpha1.TenantPlugin) (module.Reference, error) {
 	a := args{
 		Module:     v1alpha1.ModuleSource{Image: p.Spec.Module.Image, Digest: p.Spec.Module.Digest},
 		Namespaces: []v1alpha1.Namespace{v1alpha1.Namespace(p.Namespace)}, FailurePolicy: p.Spec.FailurePolicy,
+		Mode: p.Spec.Mode, Replaces: p.Spec.Replaces,
 	}
 	ref, err := a.reference(tenantName(p), p.Name, p.Spec.Weight, p.Spec.Config)
 	ref.Tenant = p.Namespace
+	if ref.Trial.Replaces != "" {
+		ref.Trial.Replaces = p.Namespace + "/" + ref.Trial.Replaces
+	}
 	ref.GrantAll = true // so that the module can be read; candidate.effects refuses one that asks for effects
 	return ref, err
 }

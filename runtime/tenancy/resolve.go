@@ -55,6 +55,8 @@ type Refusal struct {
 const (
 	// Invalid: the object contradicts itself, or the API server did not check it.
 	Invalid = "Invalid"
+	// Disabled: the object says so.
+	Disabled = "Disabled"
 	// NameTaken: a plugin of the scheduler's configuration has the name.
 	NameTaken = "NameTaken"
 	// Fetching: the module is being fetched.
@@ -86,6 +88,8 @@ const (
 const (
 	// Running: the plugin runs.
 	Running = "Running"
+	// InShadow: the plugin is tried, and decides nothing.
+	InShadow = "InShadow"
 	// InForce: the grant admits plugins.
 	InForce = "InForce"
 )
@@ -172,11 +176,15 @@ func schedulerPlugin(p *v1alpha1.SchedulerPlugin, c *Config) Plugin {
 		out.Refusal = refuse(Invalid, "%v", err)
 		return out
 	}
+	if out.unlessDisabled(); out.Refusal != nil {
+		return out
+	}
 	if slices.Contains(c.Taken, p.Name) {
 		out.Refusal = refuse(NameTaken, "the scheduler's configuration has a plugin %s already: rename one of the two", p.Name)
 		return out
 	}
 	out.load(c)
+	out.unlessTried()
 	if out.Refusal == nil {
 		out.Refusal = onlyDeclared(&p.Spec, out.Module)
 	}
@@ -184,6 +192,26 @@ func schedulerPlugin(p *v1alpha1.SchedulerPlugin, c *Config) Plugin {
 		out.Refusal = c.room()
 	}
 	return out
+}
+
+// unlessDisabled refuses a plugin that is disabled. No pod waits for it.
+func (p *Plugin) unlessDisabled() {
+	if p.Reference.Trial.Mode == module.Disabled {
+		p.Refusal, p.Holds = refuse(Disabled, "spec.mode is Disabled"), false
+	}
+}
+
+// unlessTried lets no pod wait for a plugin that decides nothing.
+func (p *Plugin) unlessTried() {
+	p.Holds = p.Holds && p.Reference.Trial.Mode == ""
+}
+
+// Runs says how a plugin that is not refused runs: the reason and message of its status.
+func (p *Plugin) Runs() (reason, message string) {
+	if p.Reference.Trial.Mode == module.Shadow {
+		return InShadow, "the plugin is tried, and decides nothing"
+	}
+	return Running, "the plugin runs"
 }
 
 // room counts a plugin that is to run, unless there are too many.

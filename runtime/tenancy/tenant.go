@@ -21,6 +21,10 @@ func tenantPlugin(p *v1alpha1.TenantPlugin, grants []*grant, c *Config) Plugin {
 		out.Refusal = refuse(Invalid, "%v", err)
 		return out
 	}
+	out.unlessTried()
+	if out.unlessDisabled(); out.Refusal != nil {
+		return out
+	}
 	if len(grants) == 0 {
 		out.Refusal = refuse(NoGrant, "no PluginGrant is for the namespace %s: ask the platform team for one", p.Namespace)
 		return out
@@ -42,7 +46,9 @@ func tenantPlugin(p *v1alpha1.TenantPlugin, grants []*grant, c *Config) Plugin {
 	if out.Refusal = full(p.Namespace, candidates, c); out.Refusal != nil {
 		return out
 	}
-	if out.load(c); out.Refusal != nil {
+	out.load(c)
+	out.unlessTried()
+	if out.Refusal != nil {
 		if out.Refusal.Reason == Fetching {
 			c.fetching[p.Namespace]++
 		}

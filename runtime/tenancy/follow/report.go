@@ -240,7 +240,8 @@ func (f *Follower) objects() (out []object) {
 			}
 			refusal = faults[p.Name]
 		}
-		add(x, p.Generation, refusal, tenancy.Running, "the plugin runs")
+		reason, message := p.Runs()
+		add(x, p.Generation, refusal, reason, message)
 	}
 	return out
 }

@@ -38,6 +38,8 @@ type SchedulerPluginList struct {
 }
 
 // SchedulerPluginSpec says which module runs, and how.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.replaces) || has(self.mode) && self.mode == 'Shadow'",message="only a plugin in mode Shadow takes another one's place"
 type SchedulerPluginSpec struct {
 	// Where the module comes from.
 	Module ModuleSource `json:"module"`
@@ -81,6 +83,17 @@ type SchedulerPluginSpec struct {
 	//
 	// +optional
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
+	// Whether the plugin decides. In Shadow it is tried on live pods: the scheduler decides again
+	// with it, and counts what would have been different.
+	//
+	// +optional
+	Mode Mode `json:"mode,omitempty"`
+	// In Shadow, the plugin of the profiles whose place it takes: a SchedulerPlugin or one of the
+	// scheduler's configuration. Without the field it runs beside all others.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Replaces string `json:"replaces,omitempty"`
 	// What the plugin may do besides answering calls; nothing by default.
 	//
 	// +optional
@@ -135,6 +148,11 @@ type Verification struct {
 	// +kubebuilder:validation:MaxLength=256
 	Publisher string `json:"publisher,omitempty"`
 }
+
+// Mode says whether a plugin decides: Enforce (default), Shadow, or Disabled.
+//
+// +kubebuilder:validation:Enum=Enforce;Shadow;Disabled
+type Mode string
 
 // Point is an extension point by its name in manifests.
 //

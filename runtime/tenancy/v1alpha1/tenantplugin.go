@@ -36,6 +36,8 @@ type TenantPluginList struct {
 }
 
 // TenantPluginSpec says which module runs for the pods of the namespace.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.replaces) || has(self.mode) && self.mode == 'Shadow'",message="only a plugin in mode Shadow takes another one's place"
 type TenantPluginSpec struct {
 	// Where the module comes from.
 	Module TenantModule `json:"module"`
@@ -55,6 +57,17 @@ type TenantPluginSpec struct {
 	//
 	// +optional
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
+	// Whether the plugin decides. In Shadow it is tried on live pods of the namespace: the scheduler
+	// decides again with it, and counts what would have been different.
+	//
+	// +optional
+	Mode Mode `json:"mode,omitempty"`
+	// In Shadow, the TenantPlugin of the namespace whose place it takes. Without the field it runs
+	// beside all others.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Replaces string `json:"replaces,omitempty"`
 }
 
 // TenantModule says where a tenant's module comes from.
