@@ -60,7 +60,8 @@ func newFilters(ctx context.Context, configuration []byte) (*filters, error) {
 // ask returns why a pod may not be on its node, empty if it may.
 func (f *filters) ask(placed *v1.Pod) (string, error) {
 	pod := placed.DeepCopy()
-	pod.Spec.NodeName = "" // as when it was decided
+	pod.Spec.NodeName = ""        // as when it was decided
+	pod.Spec.ResourceClaims = nil // the manager of claims knows none
 	if err := f.cache.UpdateSnapshot(f.logger, f.snapshot); err != nil {
 		return "", err
 	}

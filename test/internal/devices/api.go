@@ -79,7 +79,7 @@ func (a *api) release(namespace, name string, pod types.UID) (*resourcev1.Resour
 
 // client returns a client of the API server for kube-scheduler's plugin.
 func (a *api) client() *fake.Clientset {
-	c := fake.NewSimpleClientset() //nolint:staticcheck // nothing is applied
+	c := fake.NewSimpleClientset()
 	c.PrependReactor("*", "resourceclaims", func(action testing.Action) (bool, runtime.Object, error) {
 		var claim *resourcev1.ResourceClaim
 		var err error

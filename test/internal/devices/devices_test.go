@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-//nolint:gochecknoglobals // flags of the test
 var (
 	seeds = flag.Uint64("seeds", 60, "clusters of each category")
 	from  = flag.Uint64("from", 0, "the first seed")

@@ -86,7 +86,7 @@ func ours() (*side, error) {
 	a := &api{claims: make(map[key]*resourcev1.ResourceClaim), watch: func(_, now *resourcev1.ResourceClaim) { store.Set(now) }}
 	p, err := dynamicresources.New(nil, dynamicresources.Deps{
 		Devices: store.Devices(), Ledger: dynamicresources.NewLedger(store.Devices()), Writer: writer{a}, Waiter: impatient{},
-		Search: unbounded{}, Now: time.Now, Wall: time.Now,
+		Search: unbounded{}, Now: time.Now, Wall: time.Now, //nolint:forbidigo // kube-scheduler's plugin reads the machine's clock, too
 	})
 	if err != nil {
 		return nil, err
