@@ -95,15 +95,23 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 // read reads all lists.
 func read() ([]mutate.Change, error) {
 	var out []mutate.Change
-	for _, list := range []string{"written.yaml", "drawn.yaml", "equivalent.yaml"} {
+	for _, list := range []string{"written.yaml", "drawn.yaml", "equivalent.yaml", missedList} {
 		all, err := readList(list)
 		if err != nil {
 			return nil, err
+		}
+		for i := range all {
+			if list == missedList {
+				all[i].Why = missedYet + all[i].Why
+			}
 		}
 		out = append(out, all...)
 	}
 	return out, nil
 }
+
+// missedList has the mistakes that nothing finds yet.
+const missedList, missedYet = "missed.yaml", "not yet: "
 
 func readList(name string) ([]mutate.Change, error) {
 	text, err := lists.ReadFile(name)
@@ -133,7 +141,11 @@ func (w *work) table(ctx context.Context, changes []mutate.Change, stdout io.Wri
 			break
 		}
 		if c.Why != "" {
-			sums["equivalent"]++
+			kind := "equivalent"
+			if strings.HasPrefix(c.Why, missedYet) {
+				kind = "missed"
+			}
+			sums[kind]++
 			row(stdout, &c, "nothing: "+c.Why)
 			continue
 		}

@@ -10,10 +10,10 @@ import (
 func least() map[string][2]int {
 	return map[string][2]int{
 		"plugins":        {40, 19},
-		"go":             {8, 1},
-		"rust":           {8, 0},
+		"go":             {20, 9},
+		"rust":           {20, 10},
 		"c":              {21, 10},
-		"assemblyscript": {17, 8},
+		"assemblyscript": {20, 10},
 		"host":           {19, 9},
 	}
 }
@@ -45,15 +45,16 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestEquivalent: of a mistake that is not made it is said why, and of no other.
+// TestEquivalent: of a mistake that is not made, because it changes nothing or because nothing finds it
+// yet, it is said why, and of no other.
 func TestEquivalent(t *testing.T) {
-	for _, list := range []string{"written.yaml", "drawn.yaml", "equivalent.yaml"} {
+	for _, list := range []string{"written.yaml", "drawn.yaml", "equivalent.yaml", missedList} {
 		all, err := readList(list)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range all {
-			if (c.Why != "") != (list == "equivalent.yaml") {
+			if (c.Why != "") != (list == "equivalent.yaml" || list == missedList) {
 				t.Errorf("%s: %s: why: %q", list, c.Mistake, c.Why)
 			}
 		}
