@@ -175,7 +175,7 @@ func scores(plugin string, would *report.Attempt, from, to string) string {
 	case now == nil:
 		return ""
 	case other == nil:
-		return fmt.Sprintf("%s scores %d, and %s less than each of the best %d", to, now.Total, from, len(would.Candidates))
+		return fmt.Sprintf("%s scores %d, of these %d by %s; %s is not among the best %d", to, now.Total, given(now, plugin), plugin, from, len(would.Candidates))
 	case other.Total == now.Total:
 		return fmt.Sprintf("%s and %s both score %d, and it is drawn among other nodes", to, from, now.Total)
 	}

@@ -68,9 +68,9 @@ func TestWhy(t *testing.T) {
 		return d
 	}
 	for want, c := range map[string]struct{ was, would *cycle.Decision }{
-		"b scores 50, of these 30 by next; a scores 40, of these 10": {decision("a", 0), with(decision("b", 0), scored("b", 50, 30), scored("a", 40, 10))},
-		"b and a both score 50, and it is drawn among other nodes":   {decision("a", 0), with(decision("b", 0), scored("b", 50, 30), scored("a", 50, 10))},
-		"b scores 50, and a less than each of the best 1":            {decision("a", 0), with(decision("b", 0), scored("b", 50, 30))},
+		"b scores 50, of these 30 by next; a scores 40, of these 10":  {decision("a", 0), with(decision("b", 0), scored("b", 50, 30), scored("a", 40, 10))},
+		"b and a both score 50, and it is drawn among other nodes":    {decision("a", 0), with(decision("b", 0), scored("b", 50, 30), scored("a", 50, 10))},
+		"b scores 50, of these 30 by next; a is not among the best 1": {decision("a", 0), with(decision("b", 0), scored("b", 50, 30))},
 		"no": {decision("a", 0), decision("", abi.Error)},
 	} {
 		kind := compare(c.was, c.would)
