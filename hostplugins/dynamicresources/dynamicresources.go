@@ -53,15 +53,15 @@ type DynamicResources struct {
 }
 
 var (
-	_ plugin.PreEnqueue = (*DynamicResources)(nil)
-	_ plugin.PreFilter  = (*DynamicResources)(nil)
-	_ plugin.Filter     = (*DynamicResources)(nil)
-	_ plugin.PostFilter = (*DynamicResources)(nil)
-	_ plugin.PreScore   = (*DynamicResources)(nil)
-	_ plugin.Score      = (*DynamicResources)(nil)
-	_ plugin.Scaler     = (*DynamicResources)(nil)
-	_ plugin.Reserve    = (*DynamicResources)(nil)
-	_ plugin.PreBind    = (*DynamicResources)(nil)
+	_ plugin.PreEnqueue  = (*DynamicResources)(nil)
+	_ plugin.PreFilter   = (*DynamicResources)(nil)
+	_ plugin.Filter      = (*DynamicResources)(nil)
+	_ plugin.PostFilter  = (*DynamicResources)(nil)
+	_ plugin.Score       = (*DynamicResources)(nil)
+	_ plugin.Indifferent = (*DynamicResources)(nil)
+	_ plugin.Scaler      = (*DynamicResources)(nil)
+	_ plugin.Reserve     = (*DynamicResources)(nil)
+	_ plugin.PreBind     = (*DynamicResources)(nil)
 )
 
 // New returns the plugin. args may be nil.

@@ -4,22 +4,21 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
-	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/runtime/plugin"
 )
 
-// PreScore skips pods whose claims have no alternatives: all their nodes score 0.
-func (d *DynamicResources) PreScore(c *plugin.Cycle, _ []uint32) *plugin.Status {
+// Indifferent reports that the pod's claims have no alternatives.
+func (d *DynamicResources) Indifferent(c *plugin.Cycle) bool {
 	if a := attemptOf(c.State); a != nil {
 		for i := range a.claims {
 			for j := range a.claims[i].object.Spec.Devices.Requests {
 				if len(a.claims[i].object.Spec.Devices.Requests[j].FirstAvailable) > 0 {
-					return nil
+					return false
 				}
 			}
 		}
 	}
-	return plugin.NewStatus(abi.Skip)
+	return true
 }
 
 // Score prefers nodes that have the devices which the claims name first (KEP-4816).

@@ -70,6 +70,11 @@ func (r *Run) preScore(rows []uint32) *plugin.Status {
 			return failed("PreScore", s.info.Name, answer)
 		}
 	}
+	for _, s := range r.own.score {
+		if p, ok := s.plugin.(plugin.Indifferent); ok && p.Indifferent(&r.Cycle) {
+			r.skipScore[s.index] = true
+		}
+	}
 	return nil
 }
 

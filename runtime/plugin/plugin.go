@@ -198,6 +198,14 @@ type Aggregates interface {
 	AppendAggregates(b []byte, c *Cycle) []byte
 }
 
+// Indifferent is a Score plugin that gives all nodes 0 for some pods. It is not asked about the
+// nodes of such a pod.
+type Indifferent interface {
+	Score
+	// Indifferent reports that of the cycle's pod. It is called before Score, once a cycle.
+	Indifferent(c *Cycle) bool
+}
+
 // Scaler is a plugin whose Normalize is a Scaling.
 type Scaler interface {
 	Normalize

@@ -236,6 +236,9 @@ func (r *run) scores(a, b *Decision) {
 	r.counts.Normalized += len(b.Totals)
 	without := false
 	for _, plugin := range keys(a.Scores, b.Scores) {
+		if a.Scores[plugin] == nil && indifferent(b.Scores[plugin]) {
+			continue // ours was not asked
+		}
 		if x, y := text(a.Scores[plugin]), text(b.Scores[plugin]); x != y && r.differ("score of "+plugin, x, y) {
 			without = true
 			a.leaveOut(plugin)
@@ -253,6 +256,16 @@ func (r *run) scores(a, b *Decision) {
 	if best := a.best(); !slices.Contains(best, b.Node) {
 		r.differ("node the other way", strings.Join(best, " or "), b.Node)
 	}
+}
+
+// indifferent reports whether all nodes score 0.
+func indifferent(scores map[string]int64) bool {
+	for _, score := range scores {
+		if score != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // leaveOut removes the scores of a plugin from the totals.
