@@ -88,9 +88,13 @@ const stopped = 30 * time.Second
 
 // notNeededHere lists permissions that these tests do not need.
 var notNeededHere = []string{
-	"patch events",               // of a lease, when two with the same name are written within ten minutes
-	"patch events.events.k8s.io", // likewise, of a pod
-	"get pods",                   // when the answer to a binding or an eviction was lost
+	"patch events",                                  // of a lease, when two with the same name are written within ten minutes
+	"patch events.events.k8s.io",                    // likewise, of a pod
+	"get pods",                                      // when the answer to a binding or an eviction was lost
+	"get resourceclaims.resource.k8s.io",            // likewise, to a write of a claim
+	"patch resourceclaims/status.resource.k8s.io",   // to release the claim of a pod that is not bound
+	"update resourceclaims/binding.resource.k8s.io", // nobody sends it: the API server asks for this right when the status is written
+	"patch resourceclaims/binding.resource.k8s.io",  // likewise
 }
 
 // judge compares the requests of the service account with the permissions that it was granted.
@@ -241,8 +245,8 @@ func (b *installed) works(p *cluster.Pod, spec *v1.PodSpec, profile string) {
 	}
 }
 
-// usesItsRights creates pods that need the scheduler's other permissions: to evict, and to bind
-// and provision volumes.
+// usesItsRights creates pods that need the scheduler's other permissions: to evict, to bind and
+// provision volumes, and to allocate devices.
 func (b *installed) usesItsRights() {
 	b.Helper()
 	objects, err := b.Objects(b.namespace)
@@ -252,8 +256,10 @@ func (b *installed) usesItsRights() {
 	if err := objects.Apply(b.Context(), []byte(demanding)); err != nil {
 		b.Fatal(err)
 	}
-	if err := b.pods.await(b.Context(), "small", bound, "", patience); err != nil {
-		b.Fatal(err)
+	for _, pod := range []string{"small", "with-device"} {
+		if err := b.pods.await(b.Context(), pod, bound, "", patience); err != nil {
+			b.Fatal(err)
+		}
 	}
 	if err := objects.Apply(b.Context(), []byte(urgent)); err != nil {
 		b.Fatal(err)
@@ -366,8 +372,22 @@ func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind, name 
 	return nil
 }
 
-// demanding fills the node, and needs volumes.
+// demanding fills the node, and needs volumes and a device.
 const demanding = `
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {selectors: [{cel: {expression: "device.driver == 'gpu.example.com'"}}]}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: gpus}
+spec: {driver: gpu.example.com, pool: {name: gpus, generation: 1, resourceSliceCount: 1}, allNodes: true, devices: [{name: gpu-0}]}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: gpu}, spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: with-device}
+spec: {schedulerName: berth, resourceClaims: [{name: gpu, resourceClaimName: gpu}], containers: [{name: c, image: i, resources: {claims: [{name: gpu}]}}]}
+---
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: late}, provisioner: kubernetes.io/no-provisioner, volumeBindingMode: WaitForFirstConsumer}
 ---
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: provisioned}, provisioner: example.com/disks, volumeBindingMode: WaitForFirstConsumer}

@@ -53,10 +53,6 @@ func newBench(t *testing.T, name string, nodes int, capacity workload.Capacity) 
 		t.Fatal(err)
 	}
 	b := &bench{T: t, Cluster: c, client: client, namespace: name}
-	if program() == cluster.BerthProgram {
-		b.recordings = t.TempDir()
-		t.Cleanup(b.replay) // once the schedulers have ended
-	}
 	if b.since, err = c.Revision(t.Context()); err != nil {
 		t.Fatal(err)
 	}

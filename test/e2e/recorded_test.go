@@ -10,6 +10,10 @@ import (
 
 // recorded has a scheduler record what it does.
 func (b *bench) recorded(s cluster.Scheduler) cluster.Scheduler {
+	if b.recordings == "" {
+		b.recordings = b.TempDir()
+		b.Cleanup(b.replay) // once the schedulers have ended
+	}
 	s.Flags = append([]string{"--record=" + b.recordings, "--record-size=16Mi"}, s.Flags...)
 	return s
 }
