@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/berth-scheduler/berth/abi"
+	"github.com/berth-scheduler/berth/internal/nearest"
 	"github.com/berth-scheduler/berth/internal/plain"
 )
 
@@ -257,18 +258,9 @@ func (c *manifestErrors) err() error {
 	return joinSome(c.all)
 }
 
-// nearest returns "did you mean …?", or the list unless it is long.
-func nearest(name string, among []string) string {
-	best, least := "", max(len(name)/3, min(2, len(name)/2))+1
-	for _, candidate := range among {
-		if len(name) > 2*len(candidate)+2 {
-			continue
-		}
-		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d < least {
-			best, least = candidate, d
-		}
-	}
-	if best != "" {
+// suggest returns "did you mean …?", or the list unless it is long.
+func suggest(name string, among []string) string {
+	if best, ok := nearest.Of(name, among); ok {
 		return "did you mean " + strconv.Quote(best) + "?"
 	}
 	switch {
@@ -278,25 +270,4 @@ func nearest(name string, among []string) string {
 		return ""
 	}
 	return "known are " + strings.Join(among, ", ")
-}
-
-// editDistance returns the Levenshtein distance in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

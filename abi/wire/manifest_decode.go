@@ -57,7 +57,7 @@ func (d manifestDecoder) object(n *jsonNode, path string, fields []field) {
 		if !found {
 			fix := "this object has no fields"
 			if len(known) > 0 {
-				fix = nearest(name, known)
+				fix = suggest(name, known)
 			}
 			d.add(join(path, name), "unknown field", fix, "ABI-9.1")
 		}

@@ -100,7 +100,7 @@ func (v manifestValidator) points(m *Manifest) {
 	}
 	kinds := []string{NormalizeNone, NormalizeMax, NormalizeReverse, NormalizeMinMax}
 	if kind := p.Score.Normalize; kind != "" && !slices.Contains(kinds, kind) {
-		v.add("points.score.normalize", quoted(kind)+" is not a normalization", nearest(kind, kinds), "ABI-9.5")
+		v.add("points.score.normalize", quoted(kind)+" is not a normalization", suggest(kind, kinds), "ABI-9.5")
 	}
 	if p.Normalize != nil && p.Score.Normalize != "" && p.Score.Normalize != NormalizeNone {
 		v.add("points.score.normalize", "the module exports normalize itself", "remove one of the two", "ABI-9.5")
@@ -207,7 +207,7 @@ func (v manifestValidator) events(events []ManifestEvent) {
 		case e.Resource == "AssignedPod" || e.Resource == "UnschedulablePod":
 			v.add(path+".resource", quoted(e.Resource)+" cannot be registered", "write Pod, which covers it", rule)
 		case !known:
-			v.add(path+".resource", quoted(e.Resource)+" is not a resource of cluster events", nearest(e.Resource, eventResources()), rule)
+			v.add(path+".resource", quoted(e.Resource)+" is not a resource of cluster events", suggest(e.Resource, eventResources()), rule)
 		case again:
 			v.add(path+".resource", quoted(e.Resource)+" is in "+index("events", first)+" already", "merge the actions", rule)
 		default:
@@ -229,7 +229,7 @@ func (v manifestValidator) events(events []ManifestEvent) {
 func (v manifestValidator) names(path string, list []string, rule string, known []string) {
 	for i, name := range list {
 		if !slices.Contains(known, name) {
-			v.add(index(path, i), quoted(name)+" is unknown", nearest(name, known), rule)
+			v.add(index(path, i), quoted(name)+" is unknown", suggest(name, known), rule)
 		}
 	}
 	v.once(path, list, rule)

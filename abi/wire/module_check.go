@@ -155,7 +155,7 @@ func (c *checker) exports() {
 	known := slices.Concat(functionNames(required), functionNames(optional), functionNames(points))
 	for _, e := range c.m.Exports {
 		if strings.HasPrefix(e.Name, abi.ExportPrefix) && !slices.Contains(known, e.Name) {
-			c.add("export", e.Name, "ABI "+strconv.Itoa(abi.Major)+"."+strconv.Itoa(abi.Minor)+" has no such function", nearest(e.Name, known), "ABI-1.3")
+			c.add("export", e.Name, "ABI "+strconv.Itoa(abi.Major)+"."+strconv.Itoa(abi.Minor)+" has no such function", suggest(e.Name, known), "ABI-1.3")
 		}
 	}
 }
@@ -215,7 +215,7 @@ func (c *checker) imports() {
 func (c *checker) imported(imp *Import, full string, known []namedFunc) {
 	at := slices.IndexFunc(known, func(f namedFunc) bool { return f.name == imp.Name })
 	if at < 0 {
-		c.add("import", full, "module "+imp.Module+" has no such function", nearest(imp.Name, functionNames(known)), "ABI-1.4")
+		c.add("import", full, "module "+imp.Module+" has no such function", suggest(imp.Name, functionNames(known)), "ABI-1.4")
 		return
 	}
 	if t, _ := c.m.typeOf(imp.Type); !t.Equal(known[at].typ) {

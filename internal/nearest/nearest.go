@@ -10,8 +10,9 @@ import (
 // stranger, and comparing two costs the product of their lengths.
 const MaxName = 64
 
-// Of returns the member of among that differs least from name, if it is near
-// enough: at most two letters differ, in long names a third, in short ones half. Case does not count. Of equals the first in alphabetical order wins.
+// Of returns the member of among that differs least from name, if it is near enough: at most two
+// letters differ, in long names a third, in short ones half. Case does not count. Of several that
+// are equally near, the first in alphabetical order wins.
 func Of(name string, among []string) (string, bool) {
 	if len(name) > MaxName {
 		return "", false
