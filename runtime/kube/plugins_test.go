@@ -190,7 +190,7 @@ func TestPluginObjects(t *testing.T) {
 // on. It asks again, and finds them when they are there.
 func TestPluginsNotServed(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it asks again after ten seconds")
+		t.Skip("slow: it asks again after ten seconds")
 	}
 	for _, s := range []*pluginServer{{}, {served: true, status: http.StatusForbidden}} {
 		s.objects = []*v1alpha1.TenantPlugin{tenantPlugin("pool", 1)}
