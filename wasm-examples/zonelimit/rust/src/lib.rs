@@ -177,4 +177,10 @@ impl Filter for ZoneLimit {
     }
 }
 
-berth::export!(ZoneLimit: configure, pre_filter, add_pod, remove_pod, filter);
+berth::export!(
+    ZoneLimit: configure,
+    pre_filter,
+    add_pod,
+    remove_pod,
+    filter
+);
