@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/config"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // MaxAttached is how many attached modules can run. A profile has at most 256 plugins.
@@ -23,12 +24,14 @@ type Attached struct {
 	// not run. They are gated, and those in the queue are rejected.
 	Holds      bool
 	Namespaces []string
+	// Share is the part of these pods that the plugin acts on.
+	Share state.Share
 }
 
 // same reports whether both would be the same plugin.
 func (x *Attached) same(o *Attached) bool {
 	switch {
-	case x.Name != o.Name || x.NotReady != o.NotReady || x.Holds != o.Holds || !slices.Equal(x.Namespaces, o.Namespaces):
+	case x.Name != o.Name || x.NotReady != o.NotReady || x.Holds != o.Holds || x.Share != o.Share || !slices.Equal(x.Namespaces, o.Namespaces):
 		return false
 	case x.Module == nil || o.Module == nil:
 		return x.Module == o.Module
@@ -166,5 +169,5 @@ func (x *Attached) held() held {
 	if x.Module != nil {
 		why = Refused
 	}
-	return held{Name: x.Name, Why: why, Namespaces: x.Namespaces}
+	return held{Name: x.Name, Why: why, Namespaces: x.Namespaces, Share: x.Share}
 }

@@ -192,7 +192,7 @@ func (a *Assembly) entries(b *built) (map[abi.Point][]pipeline.Entry, error) {
 			known++
 		}
 		for _, ref := range refs {
-			points[point] = append(points[point], pipeline.Entry{Plugin: b.plugins[ref.Name].plugin, Weight: int64(ref.Weight)})
+			points[point] = append(points[point], pipeline.Entry{Plugin: b.plugins[ref.Name].plugin, Weight: int64(ref.Weight), Share: b.share(ref.Name)})
 		}
 	}
 	if known != len(b.profile.Points) {
@@ -204,8 +204,19 @@ func (a *Assembly) entries(b *built) (map[abi.Point][]pipeline.Entry, error) {
 // unchanged reports whether a profile has the same plugins in the same places.
 func (b *built) unchanged(o *built) bool {
 	same := maps.EqualFunc(b.plugins, o.plugins, func(x, y *madePlugin) bool { return x.plugin == y.plugin })
+	for name := range b.plugins {
+		same = same && b.share(name) == o.share(name)
+	}
 	return same && reflect.DeepEqual(b.profile.Points, o.profile.Points) &&
 		reflect.DeepEqual(b.profile.PercentageOfNodesToScore, o.profile.PercentageOfNodesToScore)
+}
+
+// share returns the part of the pods that a plugin acts on.
+func (b *built) share(name string) state.Share {
+	if m, ok := b.profile.Args[name].Typed.(*Module); ok {
+		return m.Share
+	}
+	return state.Share{}
 }
 
 // newPlugin makes a plugin from its args: from a module, or with the registry. It reuses an

@@ -19,6 +19,7 @@ const holdName = "TenantPluginNotReady"
 type held struct {
 	Name, Why  string
 	Namespaces []string // empty means all
+	Share      state.Share
 }
 
 // holdPods keeps back the pods of attached plugins that do not run: new ones at PreEnqueue, and
@@ -27,9 +28,9 @@ type held struct {
 type holdPods struct {
 	info plugin.Info
 	held []held
-	// first is the position of the first of a namespace, and that of the first of all namespaces
-	// under the empty name. There may be thousands.
-	first map[string]int
+	// of has the positions of those of a namespace, and those of all namespaces under the empty name,
+	// ascending. There may be thousands; of those for all pods it has the first.
+	of map[string][]int
 }
 
 var (
@@ -58,20 +59,20 @@ func newHold(args any) (plugin.Plugin, error) {
 	if !ok {
 		return nil, fmt.Errorf("BUG: args of %s are %T", holdName, args)
 	}
-	h := &holdPods{held: all, first: make(map[string]int), info: plugin.Info{Name: holdName, Reads: plugin.Whole(abi.IncomingNamespace)}}
+	h := &holdPods{held: all, of: make(map[string][]int), info: plugin.Info{Name: holdName, Reads: plugin.Whole(abi.IncomingNamespace)}}
 	for i := range all {
 		names := all[i].Namespaces
 		if len(names) == 0 {
 			names = []string{everyone}
 		}
 		for _, name := range names {
-			if _, ok := h.first[name]; !ok {
-				h.first[name] = i
+			if at := h.of[name]; len(at) == 0 || !all[at[len(at)-1]].Share.All() {
+				h.of[name] = append(at, i)
 			}
 		}
 	}
-	if _, ok := h.first[everyone]; !ok {
-		h.info.Namespaces = slices.Sorted(maps.Keys(h.first))
+	if len(h.of[everyone]) == 0 {
+		h.info.Namespaces = slices.Sorted(maps.Keys(h.of))
 	}
 	return h, nil
 }
@@ -93,13 +94,20 @@ func (h *holdPods) PreFilter(c *plugin.Cycle) ([]uint32, *plugin.Status) {
 
 // status names the first plugin that the pod waits for; nil if there is none.
 func (h *holdPods) status(pod *state.Pod) *plugin.Status {
-	at, ok := h.first[pod.Namespace]
-	if all, every := h.first[everyone]; every && (!ok || all < at) {
-		at, ok = all, true
+	first := -1
+	for _, name := range []string{pod.Namespace, everyone} {
+		for _, at := range h.of[name] {
+			if h.held[at].Share.Has(pod) {
+				if first < 0 || at < first {
+					first = at
+				}
+				break
+			}
+		}
 	}
-	if !ok {
+	if first < 0 {
 		return nil
 	}
-	x := &h.held[at]
+	x := &h.held[first]
 	return plugin.NewStatus(abi.UnschedulableAndUnresolvable, fmt.Sprintf("%s: the plugin %s does not run: %s", holdName, x.Name, x.Why))
 }

@@ -81,6 +81,8 @@ type compiled struct {
 type Module struct {
 	Loaded    *module.Loaded
 	Reference module.Reference
+	// Share is the part of the pods that the plugin acts on.
+	Share state.Share
 	// trial is the plugin in shadow whose trial the plugin takes part in; empty if it decides.
 	trial string
 }

@@ -271,7 +271,11 @@ func (a *Assembly) setTrials(trials []trial) {
 	var all []shadow.Trial
 	for i := range trials {
 		t := &trials[i]
-		all = append(all, shadow.Trial{Plugin: t.name, Replaces: t.replaces, Namespaces: t.namespaces(a.mu.built), Pipeline: t.built.pipeline})
+		one := shadow.Trial{Plugin: t.name, Replaces: t.replaces, Namespaces: t.namespaces(a.mu.built), Pipeline: t.built.pipeline}
+		if t.attached != nil {
+			one.Share = t.attached.Share
+		}
+		all = append(all, one)
 	}
 	a.shadow.Set(all)
 }

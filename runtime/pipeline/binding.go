@@ -57,7 +57,7 @@ func (p *Pipeline) NewBinding(placement plugin.Placement, try Try) *Binding {
 	} else {
 		b = &Binding{p: p}
 	}
-	b.Placement, b.Try, b.own = placement, try, p.viewOf(placement.Pod.Namespace)
+	b.Placement, b.Try, b.own = placement, try, p.viewOf(placement.Pod)
 	if len(b.own.preBind) > 0 {
 		b.interruption = &Interruption{}
 	}
@@ -80,7 +80,7 @@ func (b *Binding) Pipeline() *Pipeline { return b.p }
 // Move gives the binding of a pod that waits to another pipeline of the profile, if the plugins that
 // are called for it from Permit on are the same there. It reports whether they are.
 func (b *Binding) Move(to *Pipeline) bool {
-	own := to.viewOf(b.Placement.Pod.Namespace)
+	own := to.viewOf(b.Placement.Pod)
 	if !b.own.bindsAs(own) {
 		return false
 	}

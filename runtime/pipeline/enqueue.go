@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/berth-scheduler/berth/abi"
 	"github.com/berth-scheduler/berth/internal/plain"
 	"github.com/berth-scheduler/berth/runtime/internal/clock"
@@ -49,6 +51,9 @@ func (p *Pipeline) PreEnqueue(pods []*state.QueuedPod, out []Gate) {
 
 // gate asks one plugin about the pods at the positions in ask.
 func (p *Pipeline) gate(s stage[plugin.PreEnqueue], pods []*state.QueuedPod, ask []int, out []Gate) {
+	if share, _ := p.ShareOf(s.info.Name); !share.All() {
+		ask = slices.DeleteFunc(ask, func(i int) bool { return !share.Has(pods[i].Pod) })
+	}
 	if len(ask) == 0 {
 		return
 	}

@@ -25,6 +25,9 @@ type Entry struct {
 	Plugin plugin.Plugin
 	// Weight multiplies the plugin's scores; 0 means 1.
 	Weight int64
+	// Share is the part of the pods that the plugin acts on, the same at all its points. Two
+	// versions of a plugin have shares of one key.
+	Share state.Share
 }
 
 // Config says which plugins a profile runs, point by point, in order. A plugin
@@ -74,8 +77,9 @@ type Pipeline struct {
 	points     points // of all namespaces
 
 	named    []string // namespaces that plugins name, sorted
-	common   *view    // of all other namespaces
-	views    sync.Map // *view by namespace
+	shared   []shared // plugins for a part of the pods
+	common   *view    // of all other namespaces, for pods that are in no share
+	views    sync.Map // *view by viewKey
 	numbered atomic.Uint64
 }
 
@@ -122,6 +126,9 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	if len(p.infos) > maxPlugins {
 		b.fail("has %d plugins, the limit is %d", len(p.infos), maxPlugins)
 	}
+	if len(p.shared) > maxShares {
+		b.fail("has %d plugins for a part of the pods, the limit is %d", len(p.shared), maxShares)
+	}
 	if len(b.errs) > 0 {
 		return nil, errors.Join(b.errs...)
 	}
@@ -131,7 +138,8 @@ func New(config Config, deps Deps) (*Pipeline, error) {
 	}
 	slices.Sort(p.named)
 	p.named = slices.Compact(p.named)
-	p.common = p.newView("")
+	p.enforce()
+	p.common = p.newView(viewKey{})
 	return p, nil
 }
 
@@ -148,7 +156,8 @@ func (b *builder) fail(format string, args ...any) {
 }
 
 // add registers a plugin once, however many points it stands at.
-func (b *builder) add(p plugin.Plugin) int {
+func (b *builder) add(entry Entry) int {
+	p := entry.Plugin
 	info := p.Info()
 	i, ok := b.p.index[info.Name]
 	if !ok {
@@ -171,7 +180,9 @@ func (b *builder) add(p plugin.Plugin) int {
 			b.p.wantsInfo = true
 		}
 		b.p.infos = append(b.p.infos, info)
-		b.p.enforced |= info.Enforces
+		if !entry.Share.All() {
+			b.p.shared = append(b.p.shared, shared{index: i, share: entry.Share})
+		}
 	} else if b.p.infos[i] != info {
 		b.fail("two plugins are named %q", info.Name)
 	}
@@ -193,7 +204,7 @@ func stages[T plugin.Plugin](b *builder, point abi.Point) []stage[T] {
 			continue
 		}
 		seen[info.Name] = true
-		out = append(out, stage[T]{plugin: typed, info: info, index: b.add(entry.Plugin), weight: max(1, entry.Weight)})
+		out = append(out, stage[T]{plugin: typed, info: info, index: b.add(entry), weight: max(1, entry.Weight)})
 	}
 	return out
 }
@@ -242,9 +253,9 @@ func (p *Pipeline) Keys(pods []*state.QueuedPod) {
 	p.timings.add(p.index[keyer.Info().Name], abi.QueueSort, 0, abi.Success, watch.Elapsed())
 }
 
-// Settle ends a scheduling cycle of a pod of a namespace.
-func (p *Pipeline) Settle(namespace string) {
-	for _, b := range p.viewOf(namespace).breakers {
+// Settle ends a scheduling cycle of a pod.
+func (p *Pipeline) Settle(pod *state.Pod) {
+	for _, b := range p.viewOf(pod).breakers {
 		b.Settle()
 	}
 }

@@ -94,7 +94,7 @@ func (r *Run) Begin(c plugin.Cycle) {
 	r.forgetAnswers(c.Snapshot)
 	r.Cycle, r.judged = c, false
 	c.Snapshot.DropOverlays()
-	r.own = r.p.viewOf(c.Pod.Namespace)
+	r.own = r.p.viewOf(c.Pod)
 	for _, i := range r.own.plugins {
 		r.skipFilter[i], r.skipScore[i] = false, false
 	}

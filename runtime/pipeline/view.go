@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // points has the plugins of each point, in order.
@@ -21,8 +22,8 @@ type points struct {
 	postBind   []stage[plugin.PostBind]
 }
 
-// view is the plugins that may act on the pods of a namespace. Work for a pod costs what these
-// cost, however many plugins other namespaces have.
+// view is the plugins that may act on the pods of a namespace and of some shares. Work for a pod
+// costs what these cost, however many plugins other namespaces have.
 type view struct {
 	points
 	number   uint64
@@ -30,36 +31,57 @@ type view struct {
 	breakers []plugin.Breaker
 }
 
-// viewOf returns the view of a namespace. All namespaces that no plugin names have one in common.
-// It may be called from any goroutine.
-func (p *Pipeline) viewOf(namespace string) *view {
-	if _, named := slices.BinarySearch(p.named, namespace); !named {
+// viewKey says which pods have a view in common.
+type viewKey struct {
+	namespace string // empty for all that no plugin names
+	shares    uint64 // a bit for each element of Pipeline.shared that the pods are in
+}
+
+// viewOf returns the view of a pod. It may be called from any goroutine.
+func (p *Pipeline) viewOf(pod *state.Pod) *view {
+	var key viewKey
+	if _, named := slices.BinarySearch(p.named, pod.Namespace); named {
+		key.namespace = pod.Namespace
+	}
+	for i := range p.shared {
+		if x := &p.shared[i]; p.infos[x.index].MayActOn(pod.Namespace) && x.share.Has(pod) {
+			key.shares |= 1 << i
+		}
+	}
+	if key == (viewKey{}) {
 		return p.common
 	}
-	if v, ok := p.views.Load(namespace); ok {
+	if v, ok := p.views.Load(key); ok {
 		return v.(*view)
 	}
-	v, _ := p.views.LoadOrStore(namespace, p.newView(namespace))
+	v, _ := p.views.LoadOrStore(key, p.newView(key))
 	return v.(*view)
 }
 
-func (p *Pipeline) newView(namespace string) *view {
-	all := &p.points
-	v := &view{number: p.numbered.Add(1), points: points{
-		preFilter: own(all.preFilter, namespace), extensions: own(all.extensions, namespace), filter: own(all.filter, namespace),
-		postFilter: own(all.postFilter, namespace), preScore: own(all.preScore, namespace), score: own(all.score, namespace),
-		reserve: own(all.reserve, namespace), permit: own(all.permit, namespace), preBind: own(all.preBind, namespace),
-		bind: own(all.bind, namespace), postBind: own(all.postBind, namespace),
-	}}
+func (p *Pipeline) newView(key viewKey) *view {
+	all, in := &p.points, make([]bool, len(p.infos))
+	v := &view{number: p.numbered.Add(1)}
 	for i, info := range p.infos {
-		if info.MayActOn(namespace) {
+		in[i] = info.MayActOn(key.namespace)
+	}
+	for i := range p.shared {
+		in[p.shared[i].index] = key.shares&(1<<i) != 0
+	}
+	for i := range in {
+		if in[i] {
 			v.plugins = append(v.plugins, i)
 		}
 	}
 	for _, b := range p.breakers {
-		if b.Info().MayActOn(namespace) {
+		if in[p.index[b.Info().Name]] {
 			v.breakers = append(v.breakers, b)
 		}
+	}
+	v.points = points{
+		preFilter: own(all.preFilter, in), extensions: own(all.extensions, in), filter: own(all.filter, in),
+		postFilter: own(all.postFilter, in), preScore: own(all.preScore, in), score: own(all.score, in),
+		reserve: own(all.reserve, in), permit: own(all.permit, in), preBind: own(all.preBind, in),
+		bind: own(all.bind, in), postBind: own(all.postBind, in),
 	}
 	return v
 }
@@ -73,9 +95,10 @@ func same[T plugin.Plugin](a, b []stage[T]) bool {
 	return slices.EqualFunc(a, b, func(x, y stage[T]) bool { return x.info == y.info })
 }
 
-func own[T plugin.Plugin](all []stage[T], namespace string) (out []stage[T]) {
+// own returns the stages of plugins, by index, that act on a pod.
+func own[T plugin.Plugin](all []stage[T], in []bool) (out []stage[T]) {
 	for _, s := range all {
-		if s.info.MayActOn(namespace) {
+		if in[s.index] {
 			out = append(out, s)
 		}
 	}

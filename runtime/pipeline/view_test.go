@@ -71,7 +71,10 @@ func TestView(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := p.viewOf("ns-07"); p.viewOf("x") != p.viewOf("y") || p.viewOf("ns-07") != again || again == p.viewOf("ns-08") {
+	of := func(namespace string) *view {
+		return p.viewOf(state.NewPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p"}}))
+	}
+	if again := of("ns-07"); of("x") != of("y") || of("ns-07") != again || again == of("ns-08") {
 		t.Error("views are not those of their namespaces")
 	}
 	run := p.NewRun(nil)

@@ -72,15 +72,20 @@ func (q *Queue) activate(uids []types.UID, when state.Requeue) {
 // Release retries the pods that a plugin rejected or gates, because it has changed, was
 // removed, or works again. Pods in flight are retried too, if they return.
 func (q *Queue) Release(plugin string) {
+	q.ReleaseOnly(plugin, func(*state.Pod) bool { return true })
+}
+
+// ReleaseOnly is Release for some of the pods. Of pods in flight all are retried.
+func (q *Queue) ReleaseOnly(plugin string, of func(*state.Pod) bool) {
 	event := state.EventPluginChange()
 	b := q.begin()
 	for it := q.parked.first; it != nil; it = it.next {
-		if rejectedBy(&it.pod, plugin) {
+		if rejectedBy(&it.pod, plugin) && of(it.pod.Pod) {
 			b.add(it, state.AfterBackoff)
 		}
 	}
 	for it := q.gated.first; it != nil; it = it.next {
-		if it.pod.GatedBy == plugin {
+		if it.pod.GatedBy == plugin && of(it.pod.Pod) {
 			b.add(it, state.AfterBackoff)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/berth-scheduler/berth/runtime/inbox"
 	"github.com/berth-scheduler/berth/runtime/pipeline"
 	"github.com/berth-scheduler/berth/runtime/plugin"
+	"github.com/berth-scheduler/berth/runtime/state"
 )
 
 // maxRetired is how many old sets of pipelines are kept for pods in flight.
@@ -95,6 +96,9 @@ func (s *Scheduler) swap() {
 	for _, name := range changed {
 		s.queue.Release(name)
 	}
+	for _, p := range old.pipelines {
+		s.releaseMoved(p, s.pipelines[p.Profile()])
+	}
 	if len(changed) > 0 { // one of them may enforce a feature that was unenforced
 		s.queue.Release(pipeline.Enforcement)
 	}
@@ -102,6 +106,19 @@ func (s *Scheduler) swap() {
 		s.rejectWaiting(s.retired[0].pipelines)
 	}
 	s.drainRetired()
+}
+
+// releaseMoved retries the pods that a plugin of an old pipeline rejected and that are not in its share
+// any more: another version of it decides for them now.
+func (s *Scheduler) releaseMoved(old, now *pipeline.Pipeline) {
+	of := func(p *pipeline.Pipeline, name string) state.Share { share, _ := p.ShareOf(name); return share }
+	for _, info := range old.Plugins() {
+		was, is := of(old, info.Name), of(now, info.Name)
+		if was == is {
+			continue
+		}
+		s.queue.ReleaseOnly(info.Name, func(pod *state.Pod) bool { return pod.Profile == old.Profile() && was.Has(pod) && !is.Has(pod) })
+	}
 }
 
 // rejectWaiting rejects the pods that wait in old pipelines.

@@ -40,7 +40,7 @@ func (s *Scheduler) try(ctx context.Context, pod *state.QueuedPod) {
 		Nominations: s.queue.Nominations(), Extenders: s.deps.Extenders, Seed: s.seed(), Sequence: s.sequence,
 	}
 	d := s.cycle.Schedule(in)
-	p.Settle(pod.Pod.Namespace)
+	p.Settle(pod.Pod)
 	tried := s.deps.Tried == nil
 	if !tried && (d.Node == nil || pod.Pod.Features&reserving != 0) {
 		s.tried(in, start, d)

@@ -40,6 +40,8 @@ type Trial struct {
 	// Namespaces are those of the pods that it, or the plugin that it replaces, applies to; none
 	// means all.
 	Namespaces []string
+	// Share is the part of these pods that it applies to.
+	Share state.Share
 	// Pipeline has the profile's plugins with the one on trial. It shares no plugin with the
 	// pipeline that decides.
 	Pipeline *pipeline.Pipeline
@@ -125,7 +127,7 @@ func (s *Shadow) Tried(in cycle.Input, d *cycle.Decision) {
 }
 
 func (t *trial) appliesTo(pod *state.Pod) bool {
-	return len(t.Namespaces) == 0 || slices.Contains(t.Namespaces, pod.Namespace)
+	return (len(t.Namespaces) == 0 || slices.Contains(t.Namespaces, pod.Namespace)) && t.Share.Has(pod)
 }
 
 // again decides with the plugin on trial, and takes down what is different.
@@ -137,7 +139,7 @@ func (t *trial) again(in cycle.Input, was *cycle.Decision, keep int, endless boo
 		defer cancel()
 	}
 	would := t.cycle.Schedule(in)
-	t.Pipeline.Settle(in.Pod.Pod.Namespace)
+	t.Pipeline.Settle(in.Pod.Pod)
 	if in.Context.Err() != nil { // it was cut off
 		t.report.Missed++
 		return

@@ -107,7 +107,7 @@ func (w *reusing) try(assume bool) string {
 		Context: w.t.Context(), Snapshot: w.snapshot, Pod: &state.QueuedPod{Pod: pod, Attempts: 1}, Pipeline: w.pipeline,
 		Seed: uint64(2 * w.pods), Sequence: uint64(w.pods), // the check that asks again is off
 	})
-	w.pipeline.Settle(pod.Namespace)
+	w.pipeline.Settle(pod)
 	if d.Node == nil {
 		w.t.Fatal(d.Status.Message())
 	}
